@@ -11,11 +11,7 @@ use crate::store::keys::quota::{Caller, Counted};
 
 impl Access {
     /// Counts a request, or refuses it. `None` where the key was revoked or the company has another plan by now.
-    pub(super) async fn count_in_database(
-        &self,
-        key: &Key,
-        plan: Plan,
-    ) -> Result<Option<Count>, Error> {
+    pub(super) async fn count_in_database(&self, key: &Key, plan: Plan) -> Result<Option<Count>, Error> {
         let quota = self.quota;
         if quota == 0 {
             self.store_last_use(key).await?;

@@ -4,10 +4,10 @@ use sqlx::SqliteConnection;
 
 use super::arguments::{Argument, Cell};
 use super::deferred::{Reads, Write};
-use super::query::{Query, Sql};
-use super::reader::Reader;
 #[cfg(feature = "postgres")]
 use super::postgres::replica;
+use super::query::{Query, Sql};
+use super::reader::Reader;
 #[cfg(feature = "postgres")]
 use super::session::Session;
 use super::versions::newer;

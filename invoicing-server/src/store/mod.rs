@@ -185,10 +185,7 @@ impl Store {
 
     /// Reads a page of a list: from the read replica where it shows the company as the primary does. `token`: what the
     /// primary has said in the course of the request.
-    #[cfg_attr(
-        not(feature = "postgres"),
-        expect(unused_variables, reason = "only PostgreSQL has replicas")
-    )]
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "only PostgreSQL has replicas"))]
     pub(crate) async fn read_page<F>(
         &self,
         company: CompanyId,

@@ -35,11 +35,7 @@ impl Scope<'_> {
     }
 
     /// The statement of a page, which a replica also answers with what it shows.
-    pub(super) fn query_page(
-        &mut self,
-        statement: impl Into<Sql>,
-        arguments: &[&dyn Argument],
-    ) -> Query<'_> {
+    pub(super) fn query_page(&mut self, statement: impl Into<Sql>, arguments: &[&dyn Argument]) -> Query<'_> {
         let company: &dyn Argument = &self.company;
         let arguments = [company].into_iter().chain(arguments.iter().copied());
         self.connection.bind_page(statement.into(), arguments)

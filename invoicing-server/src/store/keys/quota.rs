@@ -80,7 +80,8 @@ impl KeyTable<'_> {
                 AND coalesce(k.last_used_at, k.created_at) >= $3 AND c.record::json ->> 'plan' = $4";
         let Caller { key, plan, idle_since, with_token } = caller;
         let plan = plan.as_str();
-        let count = self.0.query(COUNT, &[&key, &now, &limit, &idle_since, &plan, &QUOTA_WINDOW_MS, &with_token]);
+        let count =
+            self.0.query(COUNT, &[&key, &now, &limit, &idle_since, &plan, &QUOTA_WINDOW_MS, &with_token]);
         if let Some(AcceptedRow { accepted, last_stamp, timeline }) = count.fetch_optional().await? {
             let stamp = Timestamp::from_millis(last_stamp);
             let token = timeline.map(|timeline| ConsistencyToken { stamp, timeline });

@@ -18,8 +18,8 @@
 //! A page is waited for [`LIMIT`] at most. A replica that does not answer, is no standby of this primary or lacks a migration
 //! is left alone for a while, and then tried in the background: no further request waits for it.
 
-use std::time::{Duration, Instant};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use invoicing_core::CompanyId;
 use parking_lot::Mutex;
@@ -133,7 +133,8 @@ impl Replica {
             lock_timeout_ms: settings.lock_timeout_ms.min(STATEMENT_LIMIT_MS),
             ..settings.clone()
         };
-        let options = options(&own, url).map_err(|_| SettingError::new("replicaUrl", "must be a URL such as url"))?;
+        let options =
+            options(&own, url).map_err(|_| SettingError::new("replicaUrl", "must be a URL such as url"))?;
         let pool = PgPoolOptions::new()
             .max_connections(settings.max_connections)
             .acquire_timeout(LIMIT)
@@ -144,8 +145,7 @@ impl Replica {
                 })
             })
             .connect_lazy_with(options);
-        let state =
-            State { mode: Mode::Down(Instant::now()), pause: FIRST_PAUSE, strikes: 0, said: None };
+        let state = State { mode: Mode::Down(Instant::now()), pause: FIRST_PAUSE, strikes: 0, said: None };
         let replica = Arc::new(Self { pool, state: Mutex::new(state) });
         replica.is_up();
         Ok(Some(replica))

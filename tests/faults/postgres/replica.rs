@@ -1,0 +1,390 @@
+//! Pages from a streaming standby that lags, stands still, is cut off, promoted or of another history: no caller sees a
+//! difference, and the counts by source say where each page came from.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, TcpListener};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use http_body_util::Full;
+use invoicing_core::{Client, ClientId, NewClient, NewCompany, Plan};
+use invoicing_server::{CompanyHandle, Invoicing, PostgresSettings};
+use invoicing_tests::postgres::{Cluster, Options};
+use invoicing_tests::{Recorder, ask, tell};
+use serde_json::{Value, json};
+
+use super::in_process::open_on;
+use super::proxy::Proxy;
+use super::{on_new_database, wait_until};
+use crate::process::{Site, count_at};
+
+const DATABASE: &str = "invoicing";
+const PAUSE: &str = "SELECT pg_wal_replay_pause()";
+const RESUME: &str = "SELECT pg_wal_replay_resume()";
+const IS_PAUSED: &str = "SELECT (pg_get_wal_replay_pause_state() = 'paused')::int::bigint";
+const CLIENTS: &str = "SELECT count(*) FROM client";
+/// Sessions of nodes.
+const SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'invoicing'";
+/// Commits that wait for a synchronous standby.
+const WAITING: &str = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+
+/// Two nodes on a primary, which read pages from its standby too.
+struct Replicated {
+    primary: Cluster,
+    standby: Cluster,
+    /// Leads the nodes to the standby.
+    proxy: Proxy,
+    nodes: [Invoicing; 2],
+    company: CompanyHandle,
+    key: String,
+    recorder: Recorder,
+    site: Site,
+}
+
+fn durable(settings: &[&str]) -> Options {
+    Options { durable: true, settings: settings.iter().map(ToString::to_string).collect() }
+}
+
+impl Replicated {
+    /// With a quota where its statement is to say what the primary shows.
+    async fn start(quota: u32) -> Option<Self> {
+        let primary = Cluster::start(&durable(&[]))?;
+        let site = on_new_database(&primary, Vec::new()).await;
+        let standby = Cluster::on(primary.copy(), &durable(&[]));
+        let proxy = Proxy::start(standby.port()).await;
+        let recorder = Recorder::default();
+        let open = async || {
+            let replica_url = Some(proxy.url(DATABASE));
+            let postgres = PostgresSettings { replica_url, ..PostgresSettings::new(primary.url(DATABASE)) };
+            open_on(&site, postgres, json!({ "quota": quota }), recorder.clone()).await
+        };
+        // One after the other, as the first one makes the schema.
+        let nodes = [open().await, open().await];
+        let company = nodes[0].companies().create(&NewCompany::named("Martin", Plan::Team)).await.unwrap();
+        let company = nodes[0].company(company.id);
+        let key = company.keys().issue("test").await.unwrap().key.reveal().to_owned();
+        let this = Self { primary, standby, proxy, nodes, company, key, recorder, site };
+        this.wait_for_replica().await;
+        Some(this)
+    }
+
+    async fn call(&self, node: usize, method: &str, path: &str, body: Value) -> (StatusCode, Value) {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("/api/v1{path}"))
+            .header("authorization", format!("Bearer {}", self.key))
+            .header("content-type", "application/json");
+        let request = request.body(Full::new(Bytes::from(body.to_string()))).unwrap();
+        let answer = ask(&self.nodes[node], request).await;
+        (answer.status, answer.json)
+    }
+
+    async fn page(&self, node: usize, path: &str) -> Value {
+        let (status, page) = self.call(node, "GET", path, Value::Null).await;
+        assert_eq!(status, StatusCode::OK, "{path}: {page}");
+        page
+    }
+
+    fn from(&self, source: &str) -> u64 {
+        self.recorder.count(&format!("invoicing_pages_total{{source=\"{source}\"}}"))
+    }
+
+    /// Reads a page that must come from there.
+    async fn page_from(&self, source: &str, node: usize, path: &str) -> Value {
+        let before = self.from(source);
+        let page = self.page(node, path).await;
+        assert_eq!(self.from(source), before + 1, "{path} did not come from the {source}");
+        page
+    }
+
+    /// Waits until both nodes read from the replica, which shows all that the primary does by then.
+    async fn wait_for_replica(&self) {
+        for node in 0..self.nodes.len() {
+            let gives = async || {
+                let before = self.from("replica");
+                self.page(node, "/clients?limit=1").await;
+                self.from("replica") > before
+            };
+            wait_until("a page of the replica", gives).await;
+        }
+    }
+
+    async fn pause(&self) {
+        self.standby.execute(DATABASE, PAUSE).await;
+        let url = self.standby.url(DATABASE);
+        wait_until("a replay that is paused", async || count_at(&url, IS_PAUSED).await == 1).await;
+    }
+
+    async fn resume(&self) {
+        self.standby.execute(DATABASE, RESUME).await;
+        self.wait_for_replica().await;
+    }
+
+    async fn client(&self, name: &str) -> Client {
+        self.company.clients().create(&NewClient::named(name)).await.unwrap()
+    }
+
+    /// Reads this many pages in turn on both nodes, which must come from the primary and none of which may be late by
+    /// much; how long they took together.
+    async fn pages_of_primary(&self, pages: usize, expected: &Value) -> Duration {
+        let (begun, before) = (Instant::now(), self.from("replica"));
+        for number in 0..pages {
+            let asked = Instant::now();
+            assert_eq!(&self.page(number % 2, "/clients").await, expected);
+            assert!(asked.elapsed() < Duration::from_secs(2), "a page took {:?}", asked.elapsed());
+            assert!(self.nodes[number % 2].health().await.is_ready(), "the primary serves");
+        }
+        assert_eq!(self.from("replica"), before, "a page came from the replica");
+        begun.elapsed()
+    }
+
+    async fn close(self) {
+        for node in &self.nodes {
+            node.close().await;
+        }
+        drop(self.site);
+    }
+}
+
+fn ids(page: &Value) -> Vec<ClientId> {
+    let id = |item: &Value| serde_json::from_value(item["id"].clone()).unwrap();
+    page["data"].as_array().unwrap().iter().map(id).collect()
+}
+
+fn as_of(page: &Value) -> String {
+    page["asOf"].as_str().unwrap().to_owned()
+}
+
+/// Rules: REPLICA-1, STAMP-2
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_finds_what_it_wrote_and_no_answer_is_older_than_one_before_it() {
+    for quota in [100_000, 0] {
+        let Some(world) = Replicated::start(quota).await else { return };
+        let mut last = String::new();
+        for round in 0..12 {
+            match round {
+                4 => world.pause().await,
+                6 => world.resume().await,
+                8 => world.standby.configure(&durable(&["recovery_min_apply_delay = '100ms'"])),
+                _ => {}
+            }
+            let external_id = format!("crm-{round}");
+            let new = json!({ "name": "Claire Lefèvre", "externalId": external_id });
+            let (writer, reader) = (round % 2, (round + 1) % 2);
+            assert_eq!(world.call(writer, "POST", "/clients", new).await.0, StatusCode::CREATED);
+            for node in [reader, writer] {
+                let found = world.page(node, &format!("/clients?externalId={external_id}")).await;
+                assert_eq!(ids(&found).len(), 1, "{external_id} is not found");
+                assert!(as_of(&found) >= last, "older than an answer before it");
+                last = as_of(&found);
+            }
+            if !(4..6).contains(&round) {
+                world.wait_for_replica().await;
+                let list = world.page_from("replica", reader, "/clients").await;
+                assert_eq!((ids(&list).len(), as_of(&list)), (round + 1, last.clone()));
+            }
+        }
+        let (primary, replica) = (world.from("primary"), world.from("replica"));
+        tell("pages", &format_args!("quota {quota}: {primary} of the primary, {replica} of the replica"));
+        assert!(primary > 0, "nothing lagged");
+        world.close().await;
+    }
+}
+
+/// Rules: LIST-9, REPLICA-1
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pass_whose_pages_come_from_both_in_turn_misses_nothing() {
+    const RECORDS: usize = 12;
+    const LIMIT: usize = 2;
+    let Some(world) = Replicated::start(100_000).await else { return };
+    let mut records: Vec<Client> = Vec::new();
+    for number in 0..RECORDS {
+        records.push(world.client(&format!("Client {number}")).await);
+    }
+    let mut newest: BTreeMap<ClientId, String> = BTreeMap::new();
+    for record in &records {
+        newest.insert(record.id, record.updated_at.to_string());
+    }
+    let (mut delivered, mut since) = (BTreeMap::new(), "1970-01-01T00:00:00Z".to_owned());
+    for pass in 0..3 {
+        world.wait_for_replica().await;
+        let (mut first_as_of, mut offset, mut turn) = (None, 0, 0);
+        loop {
+            // What moves goes to the front, so a page of an earlier state would skip as many records. The first and the last
+            // pass are beside no change.
+            let moves = pass == 1 && turn % 2 == 1;
+            if moves {
+                world.pause().await;
+                let record = &records[(5 * turn) % RECORDS];
+                let content = NewClient::named(format!("Moved {turn}"));
+                let moved = world.company.clients().change(record.id, &content).await.unwrap();
+                newest.insert(moved.id, moved.updated_at.to_string());
+            }
+            let source = if moves { "primary" } else { "replica" };
+            let path = format!("/clients?limit={LIMIT}&offset={offset}&since={since}");
+            let page = world.page_from(source, turn % 2, &path).await;
+            if moves {
+                world.resume().await;
+            }
+            for item in page["data"].as_array().unwrap() {
+                let id: ClientId = serde_json::from_value(item["id"].clone()).unwrap();
+                delivered.insert(id, item["updatedAt"].as_str().unwrap().to_owned());
+            }
+            first_as_of.get_or_insert_with(|| as_of(&page));
+            offset += LIMIT;
+            turn += 1;
+            if page["pagination"]["hasMore"] == false {
+                break;
+            }
+        }
+        if pass == 0 {
+            assert_eq!(delivered, newest);
+            // So that the second pass sees all of them again.
+            delivered.clear();
+        } else {
+            since = first_as_of.unwrap();
+        }
+        if pass == 1 {
+            assert_eq!(delivered.len(), RECORDS, "a record was skipped");
+        }
+    }
+    assert_eq!(delivered, newest, "a change was missed");
+    world.close().await;
+}
+
+/// A standby shows a commit as soon as it has it, the primary only once its synchronous standby has it. Until then it may be
+/// lost.
+/// Rules: REPLICA-1
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_the_primary_does_not_show_yet_is_not_shown_by_the_replica() {
+    let Some(world) = Replicated::start(0).await else { return };
+    world.client("Before").await;
+    world.wait_for_replica().await;
+    let before = world.page_from("replica", 0, "/clients").await;
+    world.primary.configure(&durable(&["synchronous_standby_names = 'absent'"]));
+    let creating = tokio::spawn({
+        let company = world.company.clone();
+        async move { company.clients().create(&NewClient::named("Held")).await }
+    });
+    let (primary, standby) = (world.primary.url(DATABASE), world.standby.url(DATABASE));
+    wait_until("a commit that waits", async || count_at(&primary, WAITING).await > 0).await;
+    wait_until("a standby that shows it", async || count_at(&standby, CLIENTS).await == 2).await;
+    for node in [0, 1, 0, 1] {
+        assert_eq!(world.page_from("primary", node, "/clients").await, before);
+    }
+    world.primary.configure(&durable(&[]));
+    creating.await.unwrap().unwrap();
+    assert_eq!(ids(&world.page(1, "/clients").await).len(), 2);
+    world.wait_for_replica().await;
+    assert_eq!(ids(&world.page_from("replica", 0, "/clients").await).len(), 2);
+    world.close().await;
+}
+
+/// Rules: REPLICA-2, REPLICA-3
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replica_that_is_cut_off_or_stands_still_delays_nothing_and_is_used_again() {
+    /// If each of them waited for the replica, it were more.
+    const SOON: Duration = Duration::from_secs(6);
+    const PAGES: usize = 30;
+    let Some(world) = Replicated::start(100_000).await else { return };
+    world.client("Claire Lefèvre").await;
+    world.wait_for_replica().await;
+    let shown = world.page_from("replica", 0, "/clients").await;
+
+    world.proxy.go_away(Duration::from_mins(1));
+    let away = world.pages_of_primary(PAGES, &shown).await;
+    world.proxy.come_back();
+    world.wait_for_replica().await;
+
+    // Connections are taken, and nothing is said on them.
+    let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    world.proxy.lead_to(silent.local_addr().unwrap().port());
+    world.proxy.go_away(Duration::ZERO);
+    let silence = world.pages_of_primary(PAGES, &shown).await;
+    world.proxy.lead_to(world.standby.port());
+    world.proxy.go_away(Duration::ZERO);
+    world.wait_for_replica().await;
+
+    // The server stands still in the middle of its sessions.
+    let stopped = Stopped::sessions_of(&world.standby).await;
+    let still = world.pages_of_primary(PAGES, &shown).await;
+    drop(stopped);
+    world.wait_for_replica().await;
+    tell(
+        "pages without the replica",
+        &format_args!("{PAGES} in {away:.1?} cut off, {silence:.1?} silent, {still:.1?} stopped"),
+    );
+    assert!([away, silence, still].iter().all(|took| *took < SOON), "{away:?}, {silence:?}, {still:?}");
+    assert_eq!(world.page_from("replica", 1, "/clients").await, shown);
+    world.close().await;
+}
+
+/// Sessions of nodes that are stopped until this is dropped.
+struct Stopped(Vec<i32>);
+
+impl Stopped {
+    async fn sessions_of(cluster: &Cluster) -> Self {
+        const PIDS: &str = "SELECT pid FROM pg_stat_activity WHERE application_name = 'invoicing'";
+        let mut connection =
+            <sqlx::PgConnection as sqlx::Connection>::connect(&cluster.url(DATABASE)).await.unwrap();
+        let pids = sqlx::query_scalar(PIDS).fetch_all(&mut connection).await.unwrap();
+        let stopped = Self(pids);
+        assert!(!stopped.0.is_empty(), "no session to stop");
+        stopped.send("-STOP");
+        stopped
+    }
+
+    fn send(&self, signal: &str) {
+        let pids = self.0.iter().map(ToString::to_string);
+        // One of them may have ended.
+        let _ = Command::new("kill").arg(signal).args(pids).status();
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        self.send("-CONT");
+    }
+}
+
+/// What a promoted standby stores may have the stamps of the primary.
+/// Rules: REPLICA-1, REPLICA-2
+#[tokio::test(flavor = "multi_thread")]
+async fn a_promoted_standby_its_own_standby_and_an_older_schema_give_no_page() {
+    const OTHER: &str = "UPDATE client SET record = replace(record, 'Claire', 'Carole')";
+    const OLDER: &str =
+        "DELETE FROM invoicing_migration WHERE version = (SELECT max(version) FROM invoicing_migration)";
+    const NEWER: &str = "INSERT INTO invoicing_migration SELECT max(version) + 1 FROM invoicing_migration";
+    const PAGES: usize = 20;
+    let Some(world) = Replicated::start(100_000).await else { return };
+    world.client("Claire Lefèvre").await;
+    world.wait_for_replica().await;
+    let shown = world.page_from("replica", 0, "/clients").await;
+
+    world.primary.execute(DATABASE, OLDER).await;
+    let url = world.standby.url(DATABASE);
+    let is_older = "SELECT max(version) FROM invoicing_migration";
+    let primary = count_at(&world.primary.url(DATABASE), is_older).await;
+    wait_until("an older schema", async || count_at(&url, is_older).await == primary).await;
+    world.pages_of_primary(PAGES, &shown).await;
+    world.primary.execute(DATABASE, NEWER).await;
+    world.wait_for_replica().await;
+
+    world.standby.promote();
+    world.standby.execute(DATABASE, OTHER).await;
+    world.pages_of_primary(PAGES, &shown).await;
+
+    let descendant = Cluster::on(world.standby.copy(), &durable(&[]));
+    world.proxy.lead_to(descendant.port());
+    world.proxy.go_away(Duration::ZERO);
+    let url = descendant.url(DATABASE);
+    wait_until("sessions on a standby of the promoted one", async || {
+        world.pages_of_primary(2, &shown).await;
+        count_at(&url, SESSIONS).await >= 2
+    })
+    .await;
+    world.pages_of_primary(PAGES, &shown).await;
+    world.close().await;
+}
