@@ -5,8 +5,8 @@ use invoicing_core::{Client, ClientChange, ClientId, Conflict, NewClient, Page};
 use super::CompanyHandle;
 use crate::Error;
 use crate::page::ClientQuery;
+use crate::store::consistency::ConsistencyToken;
 use crate::store::history::HistoryAction;
-use crate::store::page::ConsistencyToken;
 use crate::store::rows::from_json;
 use crate::store::{Prefetch, Tables};
 

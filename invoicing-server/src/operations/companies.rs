@@ -11,9 +11,10 @@ use invoicing_core::{
 use super::Services;
 use crate::Error;
 use crate::env::Env;
+use crate::store::consistency::ConsistencyToken;
 use crate::store::history::HistoryAction;
 use crate::store::notification::Notification;
-use crate::store::page::{ConsistencyToken, PageAnswer};
+use crate::store::page::PageAnswer;
 use crate::store::{CompanyReader, CompanyTx, Operation, Prefetch, ServiceTables, Tables};
 
 /// The companies of the service.

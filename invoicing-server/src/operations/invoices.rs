@@ -12,9 +12,10 @@ use serde::Deserialize;
 use super::CompanyHandle;
 use crate::Error;
 use crate::page::PageQuery;
+use crate::store::consistency::ConsistencyToken;
 use crate::store::history::HistoryAction;
 use crate::store::invoices::{Payment, PaymentMethod, PaymentSource};
-use crate::store::page::{ConsistencyToken, Reserve};
+use crate::store::page::Reserve;
 use crate::store::rows::from_json;
 use crate::store::{CompanyTx, Prefetch, Tables};
 

@@ -4,9 +4,9 @@ use invoicing_core::{Company, CompanyId, Timestamp};
 use sqlx::FromRow;
 
 use super::connection::Connection;
-use super::deferred::Write;
 #[cfg(feature = "postgres")]
-use super::page::ConsistencyToken;
+use super::consistency::ConsistencyToken;
+use super::deferred::Write;
 use super::query::Sql;
 use super::rows::to_json;
 use super::scope::Scope;

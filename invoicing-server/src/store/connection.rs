@@ -3,9 +3,9 @@
 use sqlx::SqliteConnection;
 
 use super::arguments::{Argument, Cell};
-use super::deferred::{Reads, Write};
 #[cfg(feature = "postgres")]
-use super::postgres::replica;
+use super::consistency::with_timeline;
+use super::deferred::{Reads, Write};
 use super::query::{Query, Sql};
 use super::reader::Reader;
 #[cfg(feature = "postgres")]
@@ -107,7 +107,7 @@ impl Connection {
         if self.is_of_replica()
             && let Self::Postgres(session, _) = self
         {
-            let query = sqlx::query(sqlx::AssertSqlSafe(replica::with_state(sql.postgres)));
+            let query = sqlx::query(sqlx::AssertSqlSafe(with_timeline(sql.postgres)));
             let query = arguments.fold(query, |query, value| value.bind_postgres(query));
             return Query::Postgres { session, query, reads: Reads::Anything, leaves_trace: false };
         }
@@ -116,7 +116,7 @@ impl Connection {
 
     #[cfg(feature = "postgres")]
     fn is_of_replica(&self) -> bool {
-        matches!(self, Self::Postgres(session, _) if session.is_of_replica)
+        matches!(self, Self::Postgres(session, _) if session.is_of_replica())
     }
 
     /// What this connection remembers of the companies that it writes for.

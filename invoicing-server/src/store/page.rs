@@ -8,26 +8,14 @@ use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 use uuid::Uuid;
 
 use super::arguments::Argument;
+#[cfg(feature = "postgres")]
+use super::consistency::ConsistencyToken;
 use super::query::Sql;
 use super::rows::from_json;
 use super::scope::Scope;
 use super::versions::{StoredRecord, in_todays_shape};
 use crate::Error;
 use crate::page::{PageQuery, PageWindow};
-
-/// The state of a company on a PostgreSQL server: its last stamp, and the timeline that it belongs to. Two servers that give
-/// the same one show the same records, as each change of a company on a timeline has a stamp of its own.
-#[cfg(feature = "postgres")]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ConsistencyToken {
-    pub(super) stamp: Timestamp,
-    pub(super) timeline: i64,
-}
-
-/// Without PostgreSQL there is none.
-#[cfg(not(feature = "postgres"))]
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum ConsistencyToken {}
 
 /// A page as the JSON envelope of the API.
 pub(crate) struct PageAnswer {

@@ -25,8 +25,7 @@ use crate::Error;
 pub(crate) struct Session {
     connection: PoolConnection<Postgres>,
     answer_limit: Duration,
-    /// Its server is a read replica.
-    pub(super) is_of_replica: bool,
+    server: Server,
     in_transaction: bool,
     /// A statement was sent, and its answer has not come. After the limit this stays set, and the session sends nothing
     /// more.
@@ -36,6 +35,12 @@ pub(crate) struct Session {
     writes: Writes,
     /// What came along as the transaction began, and has not been changed by it.
     prefetched: Vec<(CompanyId, Prefetch, PgRow)>,
+}
+
+#[derive(PartialEq, Eq)]
+enum Server {
+    Primary,
+    Replica,
 }
 
 /// What a transaction has written.
@@ -54,7 +59,7 @@ impl Session {
         Self {
             connection,
             answer_limit,
-            is_of_replica: false,
+            server: Server::Primary,
             in_transaction: false,
             is_waiting: false,
             failed: false,
@@ -66,8 +71,12 @@ impl Session {
     /// One that reads pages from a read replica.
     pub(super) fn of_replica(connection: PoolConnection<Postgres>, answer_limit: Duration) -> Self {
         let mut session = Self::new(connection, answer_limit);
-        session.is_of_replica = true;
+        session.server = Server::Replica;
         session
+    }
+
+    pub(super) fn is_of_replica(&self) -> bool {
+        self.server == Server::Replica
     }
 
     /// Whether another transaction can begin on it.

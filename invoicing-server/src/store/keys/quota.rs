@@ -5,8 +5,8 @@ use invoicing_core::{KeyId, Plan, QUOTA_WINDOW_MS, Timestamp};
 use sqlx::FromRow;
 use uuid::Uuid;
 
+use super::super::consistency::ConsistencyToken;
 use super::super::deliveries::small;
-use super::super::page::ConsistencyToken;
 use super::super::rows::from_json;
 use super::KeyTable;
 use crate::Error;

@@ -14,7 +14,7 @@ mod company;
 mod lane;
 mod notify;
 mod prepared;
-pub(super) mod replica;
+mod replica;
 mod retry;
 mod transaction;
 mod turns;

@@ -29,9 +29,9 @@ use tokio::time::timeout;
 
 use super::super::company::{CompanyReader, Tables as _};
 use super::super::connection::Connection;
-use super::super::migrate::KNOWN_POSTGRES;
+use super::super::consistency::{ConsistencyToken, with_timeline};
 use super::super::operation::Operation;
-use super::super::page::{ConsistencyToken, PageAnswer};
+use super::super::page::PageAnswer;
 use super::super::session::Session;
 use super::{IDLE, Postgres, options, spawn};
 use crate::Error;
@@ -71,18 +71,6 @@ enum Mode {
     Down(Instant),
     /// Being tried in the background.
     Tried,
-}
-
-/// A statement of one page, to which the replica adds its timeline: none where it may give no page, as it is no standby or
-/// lacks a migration.
-pub(in crate::store) fn with_state(statement: &str) -> String {
-    format!(
-        "SELECT page.*,
-            CASE WHEN pg_is_in_recovery() AND (SELECT max(version) FROM invoicing_migration) >= {KNOWN_POSTGRES} THEN
-                (SELECT timeline_id FROM pg_control_checkpoint())::bigint
-            END AS timeline
-        FROM ({statement}) page"
-    )
 }
 
 impl Postgres {
@@ -168,7 +156,7 @@ impl Replica {
 
     async fn try_again(&self) {
         let asked = async {
-            let statement = with_state("SELECT 1");
+            let statement = with_timeline("SELECT 1");
             let mut connection = self.session().await?;
             let ask = async move |connection: &mut sqlx::PgConnection| {
                 sqlx::query_as(sqlx::AssertSqlSafe(statement)).fetch_one(connection).await
