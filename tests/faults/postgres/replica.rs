@@ -188,8 +188,8 @@ async fn a_caller_finds_what_it_wrote_and_no_answer_is_older_than_one_before_it(
         }
         if !(4..6).contains(&round) {
             world.wait_for_replica().await;
-            let list = world.page_from("replica", reader, "/clients").await;
-            assert_eq!((ids(&list).len(), as_of(&list)), (round + 1, last.clone()));
+            let page = world.page_from("replica", reader, "/clients").await;
+            assert_eq!((ids(&page).len(), as_of(&page)), (round + 1, last.clone()));
         }
     }
     let (primary, replica) = (world.from("primary"), world.from("replica"));

@@ -53,6 +53,8 @@ const STRIKES: u32 = 3;
 pub(super) struct Replica {
     pool: PgPool,
     state: Mutex<State>,
+    /// When it last failed. No connection from before is used again, as the address may lead elsewhere by then.
+    failed_at: Arc<Mutex<Option<Instant>>>,
 }
 
 struct State {
@@ -121,20 +123,26 @@ impl Replica {
             lock_timeout_ms: settings.lock_timeout_ms.min(STATEMENT_LIMIT_MS),
             ..settings.clone()
         };
-        let options =
-            options(&own, url).map_err(|_| SettingError::new("replicaUrl", "must be a URL such as url"))?;
+        let rule = "must be a URL such as postgres://user:password@host:5432/database";
+        let options = options(&own, url).map_err(|_| SettingError::new("replicaUrl", rule))?;
+        let failed_at = Arc::<Mutex<Option<Instant>>>::default();
+        let failed = Arc::clone(&failed_at);
         let pool = PgPoolOptions::new()
             .max_connections(settings.max_connections)
             .acquire_timeout(LIMIT)
             .test_before_acquire(false)
-            .before_acquire(|connection, metadata| {
+            .before_acquire(move |connection, metadata| {
+                let is_outdated = failed.lock().is_some_and(|at| metadata.age >= at.elapsed());
                 Box::pin(async move {
+                    if is_outdated {
+                        return Ok(false);
+                    }
                     Ok(metadata.idle_for < IDLE || sqlx::Connection::ping(connection).await.is_ok())
                 })
             })
             .connect_lazy_with(options);
         let state = State { mode: Mode::Down(Instant::now()), pause: FIRST_PAUSE, strikes: 0, said: None };
-        let replica = Arc::new(Self { pool, state: Mutex::new(state) });
+        let replica = Arc::new(Self { pool, state: Mutex::new(state), failed_at });
         replica.is_up();
         Ok(Some(replica))
     }
@@ -234,7 +242,9 @@ impl Replica {
         if matches!(state.mode, Mode::Down(_)) {
             return;
         }
-        state.mode = Mode::Down(Instant::now() + state.pause);
+        let now = Instant::now();
+        *self.failed_at.lock() = Some(now);
+        state.mode = Mode::Down(now + state.pause);
         state.pause = (state.pause * 2).min(LONGEST_PAUSE);
         if state.said.replace(false) != Some(false) {
             tracing::warn!(error, "pages come from the primary: the read replica cannot give them");
