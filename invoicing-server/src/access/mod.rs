@@ -22,7 +22,7 @@ use crate::Error;
 use crate::env::Env;
 use crate::secret::{is_api_key, sha256};
 use crate::store::Store;
-pub(crate) use crate::store::consistency::ConsistencyToken;
+use crate::store::consistency::ConsistencyToken;
 use crate::store::keys::ActiveKey;
 use local::Reservations;
 pub(crate) use lookup::KeyLookup;

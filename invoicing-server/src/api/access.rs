@@ -11,7 +11,7 @@ use super::ApiContext;
 use super::error::ApiError;
 use super::headers::only_value;
 use super::response::RateLimit;
-use crate::access::{ConsistencyToken, PresentedKey, Verdict};
+use crate::access::{PresentedKey, Verdict};
 use crate::operations::CompanyHandle;
 
 /// The key of a request.
@@ -25,7 +25,7 @@ pub(super) async fn admit(
     context: &ApiContext,
     key: PresentedKey,
     rate_limit: &mut Option<RateLimit>,
-) -> Result<(CompanyHandle, Option<ConsistencyToken>), ApiError> {
+) -> Result<CompanyHandle, ApiError> {
     let quota = context.access.quota;
     let (company, decision, token) = match context.access.admit(key).await? {
         Verdict::Unauthorized => return Err(ApiError::Unauthorized),
@@ -38,7 +38,7 @@ pub(super) async fn admit(
     *rate_limit = (quota > 0).then(|| RateLimit::after(decision, quota));
     match decision {
         QuotaDecision::Accepted { .. } => {
-            Ok((CompanyHandle::new(Arc::clone(&context.services), company), token))
+            Ok(CompanyHandle::new(Arc::clone(&context.services), company).for_request(token))
         }
         QuotaDecision::Refused { wait_ms } => {
             Err(ApiError::QuotaUsedUp { retry_seconds: RateLimit::retry_seconds(wait_ms) })

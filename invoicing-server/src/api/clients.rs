@@ -12,7 +12,7 @@ use super::response::{ApiResult, json, record};
 pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {
     let query = query::clients(request.query())?;
     request.reserve_page(query.window)?;
-    Ok(json(StatusCode::OK, request.company.clients().page_within(&query, request.token).await?))
+    Ok(json(StatusCode::OK, request.company.clients().page(&query).await?))
 }
 
 /// `POST /clients`: 201 for a new client, 200 where the external id is known.

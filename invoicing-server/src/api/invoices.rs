@@ -11,11 +11,7 @@ use super::response::{ApiResult, json};
 pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {
     let query = query::page::<InvoiceStatus>(request.query())?;
     request.reserve_page(query.window)?;
-    let page = request
-        .company
-        .invoices()
-        .page_within(&query, request.token, &|bytes| request.reserve(bytes))
-        .await?;
+    let page = request.company.invoices().page_within(&query, &|bytes| request.reserve(bytes)).await?;
     Ok(json(StatusCode::OK, page))
 }
 

@@ -22,8 +22,7 @@ struct LinkBody {
 pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {
     let query = query::page::<QuoteStatus>(request.query())?;
     request.reserve_page(query.window)?;
-    let page =
-        request.company.quotes().page_within(&query, request.token, &|bytes| request.reserve(bytes)).await?;
+    let page = request.company.quotes().page_within(&query, &|bytes| request.reserve(bytes)).await?;
     Ok(json(StatusCode::OK, page))
 }
 

@@ -11,7 +11,6 @@ use super::byte_budget::{ByteReservation, SMALL};
 use super::error::ApiError;
 use super::{content_type, json};
 use crate::Error;
-use crate::access::ConsistencyToken;
 use crate::operations::CompanyHandle;
 use crate::page::PageWindow;
 
@@ -23,8 +22,6 @@ const USUAL_ITEM: usize = 2 * 1024;
 pub(super) struct ApiRequest<'r> {
     /// The company that the key belongs to.
     pub(super) company: CompanyHandle,
-    /// What the primary said of the company as it counted the request, where there is a read replica.
-    pub(super) token: Option<ConsistencyToken>,
     /// The parameters of the path, still percent-encoded.
     pub(super) params: Params<'static, 'r>,
     /// Method, address and headers.

@@ -148,9 +148,9 @@ impl ApiService {
         let may_wait_for_documents = matches!(route, Ok((Endpoint::QuoteDocument, _)));
         let slots = if may_wait_for_documents { &capacity.documents } else { &capacity.requests };
         let slot = slots.try_acquire(key.company()).ok_or(ApiError::Overloaded)?;
-        let (company, token) = admit(context, key, rate_limit).await?;
+        let company = admit(context, key, rate_limit).await?;
         let (endpoint, params) = route?;
-        let request = ApiRequest { company, token, params, head, reservation };
+        let request = ApiRequest { company, params, head, reservation };
         if !endpoint.reads_body() {
             return handle(endpoint, &request, &Bytes::new()).await;
         }

@@ -5,7 +5,6 @@ use invoicing_core::{Client, ClientChange, ClientId, Conflict, NewClient, Page};
 use super::CompanyHandle;
 use crate::Error;
 use crate::page::ClientQuery;
-use crate::store::consistency::ConsistencyToken;
 use crate::store::history::HistoryAction;
 use crate::store::rows::from_json;
 use crate::store::{Prefetch, Tables};
@@ -115,16 +114,7 @@ impl Clients<'_> {
 
     /// A page of clients as the JSON envelope of the API.
     pub async fn page(&self, query: &ClientQuery) -> Result<Vec<u8>, Error> {
-        self.page_within(query, None).await
-    }
-
-    /// As [`Self::page`]. `token`: what the primary has said in the course of the request.
-    pub(crate) async fn page_within(
-        &self,
-        query: &ClientQuery,
-        token: Option<ConsistencyToken>,
-    ) -> Result<Vec<u8>, Error> {
         let query = query.clone();
-        self.0.read_page(token, async move |mut tx| tx.clients().page(&query).await).await
+        self.0.read_page(async move |mut tx| tx.clients().page(&query).await).await
     }
 }

@@ -85,11 +85,18 @@ pub struct CompanyHandle {
     pub(super) id: CompanyId,
     /// Who makes the changes, where they are to be noted.
     actor: Option<Arc<str>>,
+    /// What the primary has said of the company in the course of the request, where the handle is for one.
+    token: Option<ConsistencyToken>,
 }
 
 impl CompanyHandle {
     pub(crate) fn new(services: Arc<Services>, id: CompanyId) -> Self {
-        Self { services, id, actor: None }
+        Self { services, id, actor: None, token: None }
+    }
+
+    /// For a request in the course of which the primary has said what it shows of the company.
+    pub(crate) fn for_request(self, token: Option<ConsistencyToken>) -> Self {
+        Self { token, ..self }
     }
 
     /// A handle whose changes note in the [history](Self::history) who made them: `name`, for instance the name of the
@@ -175,16 +182,12 @@ impl CompanyHandle {
     }
 
     /// Reads a page of a list, which a read replica may give.
-    pub(super) async fn read_page<F>(
-        &self,
-        token: Option<ConsistencyToken>,
-        operation: F,
-    ) -> Result<Vec<u8>, Error>
+    pub(super) async fn read_page<F>(&self, operation: F) -> Result<Vec<u8>, Error>
     where
         F: for<'c> AsyncFnOnce(CompanyReader<'c>) -> Result<PageAnswer, Error>,
         F: for<'c> Operation<CompanyReader<'c>, PageAnswer> + Clone,
     {
-        let read = self.services.store.read_page(self.id, token, operation).await;
+        let read = self.services.store.read_page(self.id, self.token, operation).await;
         self.services.remind().await;
         read
     }

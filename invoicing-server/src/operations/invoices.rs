@@ -12,7 +12,6 @@ use serde::Deserialize;
 use super::CompanyHandle;
 use crate::Error;
 use crate::page::PageQuery;
-use crate::store::consistency::ConsistencyToken;
 use crate::store::history::HistoryAction;
 use crate::store::invoices::{Payment, PaymentMethod, PaymentSource};
 use crate::store::page::Reserve;
@@ -293,18 +292,17 @@ impl Invoices<'_> {
     /// [`Error::Invalid`] about `limit` where the lines make a page of several invoices larger than 16 MiB. It names the
     /// largest limit that works: see [`page_limit`](invoicing_core::page_limit).
     pub async fn page(&self, query: &PageQuery<InvoiceStatus>) -> Result<Vec<u8>, Error> {
-        self.page_within(query, None, &|_| Ok(())).await
+        self.page_within(query, &|_| Ok(())).await
     }
 
-    /// As [`Self::page`], if its memory can be reserved. `token`: what the primary has said in the course of the request.
+    /// As [`Self::page`], if its memory can be reserved.
     pub(crate) async fn page_within(
         &self,
         query: &PageQuery<InvoiceStatus>,
-        token: Option<ConsistencyToken>,
         reserve: Reserve<'_>,
     ) -> Result<Vec<u8>, Error> {
         let query = *query;
-        self.0.read_page(token, async move |mut tx| tx.invoices().page(&query, reserve).await).await
+        self.0.read_page(async move |mut tx| tx.invoices().page(&query, reserve).await).await
     }
 }
 

@@ -14,7 +14,6 @@ use super::{CompanyHandle, missing_client};
 use crate::Error;
 use crate::documents::ContentHash;
 use crate::page::{PageQuery, QuoteSearch};
-use crate::store::consistency::ConsistencyToken;
 use crate::store::documents::DocumentRecord;
 use crate::store::history::HistoryAction;
 use crate::store::page::Reserve;
@@ -249,18 +248,17 @@ impl Quotes<'_> {
     /// [`Error::Invalid`] about `limit` where the lines make a page of several quotes larger than 16 MiB. It names the
     /// largest limit that works: see [`page_limit`](invoicing_core::page_limit).
     pub async fn page(&self, query: &PageQuery<QuoteStatus>) -> Result<Vec<u8>, Error> {
-        self.page_within(query, None, &|_| Ok(())).await
+        self.page_within(query, &|_| Ok(())).await
     }
 
-    /// As [`Self::page`], if its memory can be reserved. `token`: what the primary has said in the course of the request.
+    /// As [`Self::page`], if its memory can be reserved.
     pub(crate) async fn page_within(
         &self,
         query: &PageQuery<QuoteStatus>,
-        token: Option<ConsistencyToken>,
         reserve: Reserve<'_>,
     ) -> Result<Vec<u8>, Error> {
         let query = *query;
-        self.0.read_page(token, async move |mut tx| tx.quotes().page(&query, reserve).await).await
+        self.0.read_page(async move |mut tx| tx.quotes().page(&query, reserve).await).await
     }
 
     /// A page of quotes for the host's own list, newest first, at most `limit` (1 to 100). With `q` it looks at 10,000 quotes at

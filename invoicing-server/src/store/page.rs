@@ -326,7 +326,7 @@ mod tests {
             block_in_place(|| runtime.block_on(company.quotes().edit(quote.id, &content))).map(drop)
         };
         let query = PageQuery { include_lines: true, ..PageQuery::default() };
-        let page = company.quotes().page_within(&query, None, &change).await.unwrap();
+        let page = company.quotes().page_within(&query, &change).await.unwrap();
         let page: Value = serde_json::from_slice(&page).unwrap();
         let item = &page["data"][0];
         assert_eq!((&item["totalHT"], &item["lines"][0]["unitPrice"]), (&json!(6), &json!(1)));

@@ -15,6 +15,7 @@ use invoicing_tests::postgres::{Cluster, Options};
 use invoicing_tests::{Recorder, ask, tell};
 use serde_json::{Value, json};
 use sqlx::{Connection as _, PgConnection};
+use tokio::time::timeout;
 
 use super::in_process::open_on;
 use super::proxy::Proxy;
@@ -29,7 +30,8 @@ const CLIENTS: &str = "SELECT count(*) FROM client";
 /// Sessions of nodes.
 const SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'invoicing'";
 /// Commits that wait for a synchronous standby.
-const WAITING: &str = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+const WAITING: &str =
+    "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()";
 
 /// Two nodes on a primary, which read pages from its standby too. The first one has a quota, whose statement says what the
 /// primary shows; the second one asks for it.
@@ -264,6 +266,11 @@ async fn a_commit_that_the_primary_does_not_show_yet_is_not_shown_by_the_replica
     world.wait_for_replica().await;
     let before = world.page_from("replica", 0, "/clients").await;
     world.primary.configure(&durable(&["synchronous_standby_names = 'absent'"]));
+    let commit = async || {
+        let commit = world.primary.execute("postgres", "CREATE TABLE waits (); DROP TABLE waits");
+        timeout(Duration::from_millis(200), commit).await
+    };
+    wait_until("a server that makes commits wait", async || commit().await.is_err()).await;
     let (primary, standby) = (world.primary.url(DATABASE), world.standby.url(DATABASE));
     let watching = async {
         wait_until("a commit that waits", async || count_at(&primary, WAITING).await > 0).await;
