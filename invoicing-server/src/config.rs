@@ -279,6 +279,10 @@ pub struct PostgresSettings {
     /// least 256 and `ignore_startup_parameters = extra_float_digits`).
     #[serde(default)]
     pub transaction_pooling: bool,
+    /// URL of a streaming standby. Pages of quotes, invoices and clients come from it where it is up to date; everything
+    /// else, and all pages otherwise, from `url`. Callers see no difference.
+    #[serde(default)]
+    pub replica_url: Option<String>,
     /// URL for `LISTEN`, which does not work behind a pooler. Without it a node behind a pooler misses notifications of
     /// other nodes and polls within 5 s.
     #[serde(default)]
@@ -296,6 +300,7 @@ impl PostgresSettings {
             statement_timeout_ms: Self::statement_timeout_ms(),
             lock_timeout_ms: Self::lock_timeout_ms(),
             transaction_pooling: false,
+            replica_url: None,
             listen_url: None,
         }
     }

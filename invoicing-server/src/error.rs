@@ -91,6 +91,15 @@ impl Error {
         source.downcast_ref::<StatementError>().is_some_and(|error| error.code == "57014")
     }
 
+    /// Whether PostgreSQL canceled a statement: at its time limit, or as it held up the replay of a standby.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn is_canceled_statement(&self) -> bool {
+        let Self::StorageUnavailable(source) = self else { return false };
+        let code = source.downcast_ref::<StatementError>().map(|error| error.code.as_str());
+        // SQLSTATE query_canceled and serialization_failure.
+        matches!(code, Some("57014" | "40001"))
+    }
+
     /// A row with a value that this version does not write.
     pub(crate) fn bad_row(
         table: &'static str,

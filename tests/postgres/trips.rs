@@ -3,10 +3,13 @@
 use std::fmt::{Debug, Write as _};
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use http_body_util::Full;
 use invoicing_core::{EventKind, NewClient, QuoteId};
 use invoicing_server::{CompanyHandle, Error, PostgresSettings};
 use invoicing_tests::postgres::TripProxy;
-use invoicing_tests::{World, new_quote, on_postgres, tell};
+use invoicing_tests::{World, ask, new_quote, on_postgres, tell};
 
 use crate::support::{accepted_of, client_of, draft_of, hook_for, issued_over, payment};
 
@@ -41,6 +44,24 @@ async fn a_change_takes_at_most_three_trips() {
     pooled.close().await;
     tell("trips per change", &counter.counted);
     assert!(counter.too_many.is_empty(), "more than {MOST} trips:\n{}", counter.too_many);
+}
+
+/// The statement that counts the request, and the page.
+#[on_postgres]
+async fn a_page_takes_two_trips() {
+    let world = World::new().await;
+    let proxy = TripProxy::start(world.place().url(), Duration::ZERO).await;
+    let node = world.node_at(PostgresSettings::new(proxy.url()), world.invoicing.env().clone()).await;
+    let mut fewest = usize::MAX;
+    for _ in 0..TIMES {
+        proxy.take();
+        let request = Request::get("/api/v1/quotes").header("authorization", format!("Bearer {}", world.key));
+        let answer = ask(&node, request.body(Full::new(Bytes::new())).unwrap()).await;
+        assert_eq!(answer.status, StatusCode::OK);
+        fewest = fewest.min(proxy.take().iter().filter(|trip| is_of_a_change(trip)).count());
+    }
+    assert_eq!(fewest, 2);
+    node.close().await;
 }
 
 #[on_postgres]

@@ -117,6 +117,6 @@ impl Clients<'_> {
     /// A page of clients as the JSON envelope of the API.
     pub async fn page(&self, query: &ClientQuery) -> Result<Vec<u8>, Error> {
         let query = query.clone();
-        self.0.operation("clients.page").read(async move |mut tx| tx.clients().page(&query).await).await
+        self.0.operation("clients.page").read_page(async move |mut tx| tx.clients().page(&query).await).await
     }
 }

@@ -12,8 +12,10 @@ use super::Services;
 use crate::Error;
 use crate::cause::{Cause, is_request_id};
 use crate::env::Env;
+use crate::store::consistency::ConsistencyToken;
 use crate::store::history::HistoryAction;
 use crate::store::notification::Notification;
+use crate::store::page::PageAnswer;
 use crate::store::{CompanyReader, CompanyTx, Operation, Origin, Prefetch, ServiceTables, Tables};
 
 /// The companies of the service.
@@ -86,11 +88,18 @@ pub struct CompanyHandle {
     actor: Option<Arc<str>>,
     /// The request that they are made for.
     pub(super) request_id: Option<Arc<str>>,
+    /// What the primary has said of the company in the course of the request, where the handle is for one.
+    token: Option<ConsistencyToken>,
 }
 
 impl CompanyHandle {
     pub(crate) fn new(services: Arc<Services>, id: CompanyId) -> Self {
-        Self { services, id, actor: None, request_id: None }
+        Self { services, id, actor: None, request_id: None, token: None }
+    }
+
+    /// For a request in the course of which the primary has said what it shows of the company.
+    pub(crate) fn with_token(self, token: Option<ConsistencyToken>) -> Self {
+        Self { token, ..self }
     }
 
     /// A handle whose changes note in the [history](Self::history) who made them: `name`, for instance the name of the
@@ -187,6 +196,17 @@ impl CompanyHandle {
         F: for<'c> Operation<CompanyReader<'c>, T> + Clone,
     {
         let read = self.services.store.read(self.id, operation).await;
+        self.services.remind().await;
+        read
+    }
+
+    /// Reads a page of a list, which a read replica may give.
+    pub(super) async fn read_page<F>(&self, operation: F) -> Result<Vec<u8>, Error>
+    where
+        F: for<'c> AsyncFnOnce(CompanyReader<'c>) -> Result<PageAnswer, Error>,
+        F: for<'c> Operation<CompanyReader<'c>, PageAnswer> + Clone,
+    {
+        let read = self.services.store.read_page(self.id, self.token, operation).await;
         self.services.remind().await;
         read
     }

@@ -316,7 +316,7 @@ impl Invoices<'_> {
         let query = *query;
         self.0
             .operation("invoices.page")
-            .read(async move |mut tx| tx.invoices().page(&query, reserve).await)
+            .read_page(async move |mut tx| tx.invoices().page(&query, reserve).await)
             .await
     }
 }

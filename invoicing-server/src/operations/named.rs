@@ -1,15 +1,12 @@
 //! Operations under their names: each has a span, and its duration is measured.
 
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
-
 use futures_util::TryFutureExt as _;
 use invoicing_core::{CompanyId, ErrorCode};
-use pin_project_lite::pin_project;
 use tracing::Span;
 
 use super::{CompanyHandle, Services};
 use crate::Error;
+use crate::store::page::PageAnswer;
 use crate::store::{CompanyReader, CompanyTx, Operation, Prefetch};
 use crate::telemetry::{Metrics, Timer, spans};
 
@@ -44,30 +41,14 @@ impl<'a> Observed<'a> {
         spans::ended(&self.span, result);
     }
 
-    fn run<T, F: Future<Output = Result<T, Error>>>(self, work: F) -> Measured<'a, F> {
-        Measured { observed: self, work }
-    }
-}
-
-pin_project! {
-    /// The last step of an operation, or all of them.
-    #[must_use]
-    struct Measured<'a, F> {
-        observed: Observed<'a>,
-        #[pin]
-        work: F,
-    }
-}
-
-impl<T, F: Future<Output = Result<T, Error>>> Future for Measured<'_, F> {
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let this = self.project();
-        let _entered = this.observed.span.enter();
-        let result = ready!(this.work.poll(context));
-        this.observed.end(result.as_ref().err());
-        Poll::Ready(result)
+    /// Boxed, as a compiler computes nested futures up to a depth only, which those of the host are a part of.
+    fn run<T>(self, work: impl Future<Output = Result<T, Error>>) -> impl Future<Output = Result<T, Error>> {
+        let work = Box::pin(spans::within(self.span.clone(), work));
+        async move {
+            let result = work.await;
+            self.end(result.as_ref().err());
+            result
+        }
     }
 }
 
@@ -99,8 +80,7 @@ impl NamedOperation<'_> {
         spans::within(self.observed.span.clone(), work.inspect_err(|error| self.observed.end(Some(error))))
     }
 
-    /// The last step, or all of them. Many steps are boxed by the caller, as a compiler computes nested futures up to a depth
-    /// only, which those of the host are a part of.
+    /// The last step, or all of them.
     pub(super) fn run<T>(
         self,
         work: impl Future<Output = Result<T, Error>>,
@@ -115,6 +95,15 @@ impl NamedOperation<'_> {
         F: for<'c> Operation<CompanyReader<'c>, T> + Clone,
     {
         self.observed.run(self.company.read(operation))
+    }
+
+    /// Reads a page of a list, as the last step: see [`CompanyHandle::read_page`].
+    pub(super) fn read_page<F>(self, operation: F) -> impl Future<Output = Result<Vec<u8>, Error>>
+    where
+        F: for<'c> AsyncFnOnce(CompanyReader<'c>) -> Result<PageAnswer, Error>,
+        F: for<'c> Operation<CompanyReader<'c>, PageAnswer> + Clone,
+    {
+        self.observed.run(self.company.read_page(operation))
     }
 
     /// Changes records of the company in one transaction, as the last step.

@@ -125,12 +125,12 @@ impl Quotes<'_> {
                 },
             })
         });
-        self.0.operation("quotes.send").run(Box::pin(sent)).await
+        self.0.operation("quotes.send").run(sent).await
     }
 
     /// Marks a quote accepted by hand: `quote.accepted`. Freezes a document if there is none.
     pub async fn accept(&self, id: QuoteId) -> Result<Quote, Error> {
-        self.0.operation("quotes.accept").run(Box::pin(self.accept_any(id))).await
+        self.0.operation("quotes.accept").run(self.accept_any(id)).await
     }
 
     async fn accept_any(&self, id: QuoteId) -> Result<Quote, Error> {
@@ -274,7 +274,7 @@ impl Quotes<'_> {
         let query = *query;
         self.0
             .operation("quotes.page")
-            .read(async move |mut tx| tx.quotes().page(&query, reserve).await)
+            .read_page(async move |mut tx| tx.quotes().page(&query, reserve).await)
             .await
     }
 

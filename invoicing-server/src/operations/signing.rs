@@ -202,7 +202,7 @@ impl SigningLinks {
     /// [`Error::Invalid`] when the evidence or the hash is not usable. [`Error::Conflict`] when the quote is not SENT, its
     /// validity ended before the call, or another document was shown than the last one that was sent.
     pub async fn sign(&self, token: &str, signature: &Signature) -> Result<Quote, Error> {
-        self.services.run("signing_links.sign", Box::pin(self.sign_quote(token, signature))).await
+        self.services.run("signing_links.sign", self.sign_quote(token, signature)).await
     }
 
     async fn sign_quote(&self, token: &str, signature: &Signature) -> Result<Quote, Error> {
@@ -250,7 +250,7 @@ impl SigningLinks {
     /// [`Error::Invalid`] when the reason or the hash is not usable. [`Error::Conflict`] when the quote is not SENT, or
     /// another document was shown than the last one that was sent.
     pub async fn decline(&self, token: &str, refusal: &Refusal) -> Result<Quote, Error> {
-        self.services.run("signing_links.decline", Box::pin(self.decline_quote(token, refusal))).await
+        self.services.run("signing_links.decline", self.decline_quote(token, refusal)).await
     }
 
     async fn decline_quote(&self, token: &str, refusal: &Refusal) -> Result<Quote, Error> {

@@ -148,7 +148,7 @@ pub(crate) struct Sweeper {
 
 impl Sweeper {
     pub(crate) async fn sweep(&self) -> Result<SweepReport, Error> {
-        self.services.run("sweep", Box::pin(self.sweep_once())).await
+        self.services.run("sweep", self.sweep_once()).await
     }
 
     async fn sweep_once(&self) -> Result<SweepReport, Error> {

@@ -4,6 +4,7 @@ use invoicing_core::{Client, ClientId};
 
 use super::arguments::Cell;
 use super::deferred::{Reads, Write};
+use super::page::PageAnswer;
 use super::prefetch;
 use super::query::Sql;
 use super::rows::to_json;
@@ -85,7 +86,7 @@ impl ClientTable<'_> {
         row.map(|row| row.read(external_id)).transpose()
     }
 
-    pub(crate) async fn page(&mut self, query: &ClientQuery) -> Result<Vec<u8>, Error> {
+    pub(crate) async fn page(&mut self, query: &ClientQuery) -> Result<PageAnswer, Error> {
         let window = query.window;
         let statement = match (&query.external_id, window.since) {
             (Some(_), _) => PAGE_BY_EXTERNAL_ID,

@@ -4,6 +4,8 @@ use invoicing_core::{Company, CompanyId, Timestamp};
 use sqlx::FromRow;
 
 use super::connection::Connection;
+#[cfg(feature = "postgres")]
+use super::consistency::ConsistencyToken;
 use super::deferred::Write;
 use super::query::Sql;
 use super::rows::to_json;
@@ -40,6 +42,21 @@ impl CompanyRow<'_> {
     pub(crate) async fn find(&mut self) -> Result<(Company, Timestamp), Error> {
         const FIND: &str = "SELECT record, version, last_stamp FROM company WHERE id = $1";
         self.read(FIND.into()).await
+    }
+
+    /// What the primary shows of the company; `None` where it is in recovery.
+    #[cfg(feature = "postgres")]
+    pub(super) async fn token(&mut self) -> Result<Option<ConsistencyToken>, Error> {
+        const FIND: &str = "
+            SELECT last_stamp,
+                CASE WHEN NOT pg_is_in_recovery() THEN
+                    ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int::bigint
+                END AS timeline
+            FROM company WHERE id = $1";
+        let row: Option<(i64, Option<i64>)> = self.0.query(FIND, &[]).fetch_optional().await?;
+        let (stamp, timeline) = row.ok_or(Error::NotFound)?;
+        let stamp = Timestamp::from_millis(stamp);
+        Ok(timeline.map(|timeline| ConsistencyToken { stamp, timeline }))
     }
 
     /// As [`Self::find`], with the [lock](LOCK).

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::arguments::Cell;
 use super::deferred::{Reads, Write};
 use super::due::DueRecord;
-use super::page::{PageStatements, Reserve};
+use super::page::{PageAnswer, PageStatements, Reserve};
 use super::prefetch::{self, Find};
 use super::query::Sql;
 #[cfg(feature = "postgres")]
@@ -228,7 +228,7 @@ impl InvoiceTable<'_> {
         &mut self,
         query: &PageQuery<InvoiceStatus>,
         reserve: Reserve<'_>,
-    ) -> Result<Vec<u8>, Error> {
+    ) -> Result<PageAnswer, Error> {
         self.0.document_page::<InvoiceSummary, _>(query, &PAGES, InvoiceStatus::as_str, reserve).await
     }
 

@@ -35,6 +35,9 @@ const FIRST: i64 = 101;
 #[cfg(feature = "postgres")]
 pub(crate) const KNOWN_SQLITE: i64 = newest(SQLITE);
 
+#[cfg(feature = "postgres")]
+pub(super) const KNOWN_POSTGRES: i64 = newest(POSTGRES);
+
 /// The prefix keeps the table apart from the host's own in the same database.
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS invoicing_migration (version BIGINT PRIMARY KEY)";
 pub(super) const FOUND: &str = "SELECT max(version) FROM invoicing_migration";

@@ -15,6 +15,7 @@ pub(crate) mod clients;
 pub(crate) mod companies;
 mod company;
 mod connection;
+pub(crate) mod consistency;
 mod database_error;
 pub(crate) mod day_counts;
 mod deferred;
@@ -77,10 +78,11 @@ pub use check::StoreHealth;
 use claims::{Claimant, Claimed, Wanted};
 pub(crate) use company::{CompanyReader, CompanyTx, Tables};
 pub(crate) use connection::Connection;
+use consistency::ConsistencyToken;
 pub use database_error::DatabaseError;
 use notification::OnIncoming;
 pub(crate) use operation::Operation;
-use page::Reserve;
+use page::{PageAnswer, Reserve};
 #[cfg(feature = "postgres")]
 use postgres::Postgres;
 pub(crate) use prefetch::Prefetch;
@@ -191,6 +193,36 @@ impl Store {
         let read =
             self.run_read(async move |connection| operation(CompanyReader { connection, company }).await);
         spans::within(spans::transaction("read", Some(company)), read)
+    }
+
+    /// Whether pages may come from a read replica.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn has_replica(&self) -> bool {
+        matches!(self, Self::Postgres(database) if database.has_replica())
+    }
+
+    /// Reads a page of a list: from the read replica where it shows the company as the primary does. `token`: what the
+    /// primary has said in the course of the request.
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "only PostgreSQL has replicas"))]
+    pub(crate) async fn read_page<F>(
+        &self,
+        company: CompanyId,
+        token: Option<ConsistencyToken>,
+        operation: F,
+    ) -> Result<Vec<u8>, Error>
+    where
+        F: for<'c> Operation<CompanyReader<'c>, PageAnswer> + Clone,
+    {
+        #[cfg(feature = "postgres")]
+        if let Self::Postgres(database) = self
+            && database.has_replica()
+        {
+            let page = database.page_of_replica(company, token, operation.clone());
+            if let Some(page) = spans::within(spans::transaction("replica", Some(company)), page).await {
+                return Ok(page.json);
+            }
+        }
+        Ok(self.read(company, operation).await?.json)
     }
 
     /// As [`Self::read`], across companies.

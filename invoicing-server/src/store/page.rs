@@ -8,12 +8,22 @@ use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 use uuid::Uuid;
 
 use super::arguments::Argument;
+#[cfg(feature = "postgres")]
+use super::consistency::ConsistencyToken;
 use super::query::Sql;
 use super::rows::from_json;
 use super::scope::Scope;
 use super::versions::{StoredRecord, in_todays_shape};
 use crate::Error;
 use crate::page::{PageQuery, PageWindow};
+
+/// A page as the JSON envelope of the API.
+pub(crate) struct PageAnswer {
+    pub(super) json: Vec<u8>,
+    /// What it shows, where a read replica gave it that may give pages.
+    #[cfg(feature = "postgres")]
+    pub(super) token: Option<ConsistencyToken>,
+}
 
 /// Reserves memory for an answer before it is built, given its bytes. An error refuses the read. May be called again,
 /// where a read is repeated.
@@ -53,7 +63,7 @@ impl Scope<'_> {
         statements: &PageStatements,
         text: impl Fn(S) -> &'static str,
         reserve: Reserve<'_>,
-    ) -> Result<Vec<u8>, Error> {
+    ) -> Result<PageAnswer, Error> {
         let statement = match (query.window.since, query.status) {
             (None, None) => statements.newest,
             (None, Some(_)) => statements.newest_in_status,
@@ -78,7 +88,7 @@ impl Scope<'_> {
             page = read?;
             ended?;
         }
-        Ok(page.envelope(query.window))
+        Ok(page.answer(query.window))
     }
 
     /// A page as the JSON envelope of the API, with items `T`. `filters` are the arguments from `$6` on.
@@ -87,8 +97,8 @@ impl Scope<'_> {
         window: PageWindow,
         statement: impl Into<Sql>,
         filters: &[&dyn Argument],
-    ) -> Result<Vec<u8>, Error> {
-        Ok(self.page_row::<T>(window, statement, filters).await?.envelope(window))
+    ) -> Result<PageAnswer, Error> {
+        Ok(self.page_row::<T>(window, statement, filters).await?.answer(window))
     }
 
     /// A page in today's shape, without large lines.
@@ -102,7 +112,7 @@ impl Scope<'_> {
         let since = window.since.unwrap_or(Timestamp::EARLIEST);
         let part: [&dyn Argument; 4] = [&window.limit, &offset, &since, &T::VERSION];
         let arguments = [&part, filters].concat();
-        let row: PageRow = self.query(statement, &arguments).fetch_one().await?;
+        let row: PageRow = self.query_page(statement, &arguments).fetch_one().await?;
         row.page(window.limit)?.in_todays_shape::<T>()
     }
 
@@ -176,6 +186,8 @@ struct PageRow {
     json: Vec<u8>,
     count: i64,
     last_stamp: Option<i64>,
+    #[cfg(feature = "postgres")]
+    timeline: Option<i64>,
 }
 
 impl<'r, R: Row> FromRow<'r, R> for PageRow
@@ -191,21 +203,34 @@ where
         let mut json = Vec::with_capacity(items.len() + AROUND);
         json.extend_from_slice(START);
         json.extend_from_slice(items);
-        Ok(Self { json, count: row.try_get("count")?, last_stamp: row.try_get("last_stamp")? })
+        Ok(Self {
+            json,
+            count: row.try_get("count")?,
+            last_stamp: row.try_get("last_stamp")?,
+            // Only a replica is asked for it.
+            #[cfg(feature = "postgres")]
+            timeline: if row.len() > 3 { row.try_get("timeline")? } else { None },
+        })
     }
 }
 
 impl PageRow {
     /// Leaves the one more out.
     fn page(self, limit: u32) -> Result<Page, Error> {
-        let Self { mut json, count, last_stamp } = self;
+        let Self { mut json, count, last_stamp, .. } = self;
         let as_of = Timestamp::from_millis(last_stamp.ok_or(Error::NotFound)?);
         let has_more = count > i64::from(limit);
         if has_more {
             let last = memchr::memrchr(BETWEEN[1], &json).unwrap_or(0);
             json.truncate(last.saturating_sub(1));
         }
-        Ok(Page { json, has_more, as_of })
+        Ok(Page {
+            json,
+            has_more,
+            as_of,
+            #[cfg(feature = "postgres")]
+            token: self.timeline.map(|timeline| ConsistencyToken { stamp: as_of, timeline }),
+        })
     }
 }
 
@@ -215,6 +240,8 @@ struct Page {
     json: Vec<u8>,
     has_more: bool,
     as_of: Timestamp,
+    #[cfg(feature = "postgres")]
+    token: Option<ConsistencyToken>,
 }
 
 impl Page {
@@ -247,13 +274,17 @@ impl Page {
         })
     }
 
-    fn envelope(self, PageWindow { limit, offset, .. }: PageWindow) -> Vec<u8> {
+    fn answer(self, PageWindow { limit, offset, .. }: PageWindow) -> PageAnswer {
         let Self { mut json, has_more, as_of, .. } = self;
         let tail = format!(
             r#"],"pagination":{{"limit":{limit},"offset":{offset},"hasMore":{has_more}}},"asOf":"{as_of}"}}"#
         );
         json.extend_from_slice(tail.as_bytes());
-        json
+        PageAnswer {
+            json,
+            #[cfg(feature = "postgres")]
+            token: self.token,
+        }
     }
 }
 

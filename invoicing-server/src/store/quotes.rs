@@ -6,7 +6,7 @@ use invoicing_core::{Costing, Quote, QuoteId, QuoteStatus, QuoteSummary};
 use super::arguments::Cell;
 use super::deferred::{Reads, Write};
 use super::due::DueRecord;
-use super::page::{PageStatements, Reserve};
+use super::page::{PageAnswer, PageStatements, Reserve};
 use super::prefetch;
 use super::query::Sql;
 #[cfg(feature = "postgres")]
@@ -158,7 +158,7 @@ impl QuoteTable<'_> {
         &mut self,
         query: &PageQuery<QuoteStatus>,
         reserve: Reserve<'_>,
-    ) -> Result<Vec<u8>, Error> {
+    ) -> Result<PageAnswer, Error> {
         self.0.document_page::<QuoteSummary, _>(query, &PAGES, QuoteStatus::as_str, reserve).await
     }
 

@@ -25,6 +25,7 @@ use crate::Error;
 pub(crate) struct Session {
     connection: PoolConnection<Postgres>,
     answer_limit: Duration,
+    server: Server,
     in_transaction: bool,
     /// A statement was sent, and its answer has not come. After the limit this stays set, and the session sends nothing
     /// more.
@@ -34,6 +35,12 @@ pub(crate) struct Session {
     writes: Writes,
     /// What came along as the transaction began, and has not been changed by it.
     prefetched: Vec<(CompanyId, Prefetch, PgRow)>,
+}
+
+#[derive(PartialEq, Eq)]
+enum Server {
+    Primary,
+    Replica,
 }
 
 /// What a transaction has written.
@@ -52,12 +59,24 @@ impl Session {
         Self {
             connection,
             answer_limit,
+            server: Server::Primary,
             in_transaction: false,
             is_waiting: false,
             failed: false,
             writes: Writes::default(),
             prefetched: Vec::new(),
         }
+    }
+
+    /// One that reads pages from a read replica.
+    pub(super) fn of_replica(connection: PoolConnection<Postgres>, answer_limit: Duration) -> Self {
+        let mut session = Self::new(connection, answer_limit);
+        session.server = Server::Replica;
+        session
+    }
+
+    pub(super) fn is_of_replica(&self) -> bool {
+        self.server == Server::Replica
     }
 
     /// Whether another transaction can begin on it.

@@ -24,6 +24,14 @@ pub(crate) enum AttemptEnd {
     Failed,
 }
 
+/// Where a page came from.
+#[cfg(feature = "postgres")]
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum PageSource {
+    Primary,
+    Replica,
+}
+
 /// Why a request was refused without being served.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Limit {

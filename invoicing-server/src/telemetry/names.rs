@@ -224,6 +224,8 @@ static REASON: Label = Label {
     ],
 };
 
+static SOURCE: Label = Label { name: "source", values: &["primary", "replica"] };
+
 static LIMIT: Label = Label { name: "limit", values: &["quota", "overloaded"] };
 
 pub(super) static REQUEST_DURATION: Metric = Metric {
@@ -243,6 +245,12 @@ pub(super) static OPERATION_DURATION: Metric = Metric {
     kind: Kind::Histogram,
     labels: &[&OPERATION, &RESULT],
     help: "Host operations, those of the API included",
+};
+pub(super) static PAGES: Metric = Metric {
+    name: "invoicing_pages_total",
+    kind: Kind::Counter,
+    labels: &[&SOURCE],
+    help: "Pages of lists, where there is a read replica",
 };
 pub(super) static COMMIT_DURATION: Metric = Metric {
     name: "invoicing_store_commit_duration_seconds",
@@ -324,10 +332,11 @@ pub(super) static CLOCK_OFFSET: Metric = Metric {
 };
 
 /// In the order of OPERATIONS.md.
-pub(super) static ALL: [&Metric; 16] = [
+pub(super) static ALL: [&Metric; 17] = [
     &REQUEST_DURATION,
     &REQUESTS_LIMITED,
     &OPERATION_DURATION,
+    &PAGES,
     &COMMIT_DURATION,
     &EVENTS,
     &ATTEMPTS,

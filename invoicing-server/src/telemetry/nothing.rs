@@ -7,6 +7,8 @@ use std::time::Duration;
 use http::{Method, StatusCode};
 use invoicing_core::{AttemptOutcome, Timestamp};
 
+#[cfg(feature = "postgres")]
+use super::PageSource;
 use super::{AttemptEnd, Limit};
 
 /// See [`super`].
@@ -51,6 +53,9 @@ impl Metrics {
     pub(crate) fn turned(&self, _now: Timestamp, _attempts: usize) {}
 
     pub(crate) fn swept(&self, _now: Timestamp) {}
+
+    #[cfg(feature = "postgres")]
+    pub(crate) fn page(&self, _source: PageSource) {}
 
     #[cfg(feature = "postgres")]
     pub(crate) fn clock_was_off(&self, _millis: i64) {}

@@ -8,6 +8,8 @@ use http::{Method, StatusCode};
 use invoicing_core::{AttemptOutcome, Timestamp};
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder, Unit};
 
+#[cfg(feature = "postgres")]
+use super::PageSource;
 use super::names::{self, Kind, Metric};
 use super::{AttemptEnd, Limit};
 
@@ -54,6 +56,8 @@ struct Families {
     in_flight: Family<Gauge>,
     last_turn: Family<Gauge>,
     last_sweep: Family<Gauge>,
+    #[cfg(feature = "postgres")]
+    pages: Family<Counter>,
     #[cfg(feature = "postgres")]
     clock_offset: Family<Gauge>,
 }
@@ -146,6 +150,8 @@ impl Metrics {
             last_turn: Family::new(&names::LAST_TURN),
             last_sweep: Family::new(&names::LAST_SWEEP),
             #[cfg(feature = "postgres")]
+            pages: Family::new(&names::PAGES),
+            #[cfg(feature = "postgres")]
             clock_offset: Family::new(&names::CLOCK_OFFSET),
         }))
     }
@@ -237,6 +243,15 @@ impl Metrics {
 
     pub(crate) fn swept(&self, now: Timestamp) {
         self.0.last_sweep.handle(&self.0, &[]).set(seconds(now.as_millis()));
+    }
+
+    #[cfg(feature = "postgres")]
+    pub(crate) fn page(&self, source: PageSource) {
+        let source = match source {
+            PageSource::Primary => "primary",
+            PageSource::Replica => "replica",
+        };
+        self.0.pages.handle(&self.0, &[source]).increment(1);
     }
 
     #[cfg(feature = "postgres")]

@@ -17,6 +17,7 @@ mod nodes;
 mod outage;
 mod paused;
 mod proxy;
+mod replica;
 mod restarted;
 
 use std::time::{Duration, Instant};

@@ -14,6 +14,7 @@ mod company;
 mod lane;
 mod notify;
 mod prepared;
+mod replica;
 mod retry;
 mod transaction;
 mod turns;
@@ -46,6 +47,7 @@ use crate::queue::Queue;
 use lane::Lane;
 use notify::Notifier;
 use prepared::Prepared;
+use replica::Replica;
 use retry::Failure;
 use turns::Turns;
 
@@ -90,6 +92,7 @@ struct Shared {
     /// Those that wait for a company's row occupy half of the connections at most.
     waiting: Semaphore,
     lanes: Turns<Lane>,
+    replica: Option<Arc<Replica>>,
 }
 
 impl Postgres {
@@ -125,6 +128,7 @@ impl Postgres {
             })
             .connect_with(options.clone())
             .await?;
+        let replica = Replica::of(&settings)?;
         let connections = usize::try_from(settings.max_connections).unwrap_or(usize::MAX);
         let shared = Shared {
             pool,
@@ -137,6 +141,7 @@ impl Postgres {
             companies: Turns::default(),
             waiting: Semaphore::new(connections.div_ceil(2).min(Semaphore::MAX_PERMITS)),
             lanes: Turns::default(),
+            replica,
         };
         shared.correct_clock().await?;
         Ok(Self {
@@ -213,6 +218,9 @@ impl Postgres {
         // Notifications of the last commits are still sent.
         notify::send_waiting(&self.shared).await;
         self.shared.pool.close().await;
+        if let Some(replica) = &self.shared.replica {
+            replica.close().await;
+        }
         self.close_check().await;
     }
 }

@@ -1,0 +1,34 @@
+//! What tells whether a read replica shows the same as its primary.
+
+#[cfg(feature = "postgres")]
+use invoicing_core::Timestamp;
+
+#[cfg(feature = "postgres")]
+use super::migrate::KNOWN_POSTGRES;
+
+/// The state of a company on a PostgreSQL server: its last stamp, and the timeline that it belongs to. Two servers that give
+/// the same one show the same records, as each change of a company on a timeline has a stamp of its own.
+#[cfg(feature = "postgres")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ConsistencyToken {
+    pub(super) stamp: Timestamp,
+    pub(super) timeline: i64,
+}
+
+/// Without PostgreSQL there is none.
+#[cfg(not(feature = "postgres"))]
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ConsistencyToken {}
+
+/// A statement of one page, to which a replica adds its timeline: none where it may give no page, as it is no standby or
+/// lacks a migration.
+#[cfg(feature = "postgres")]
+pub(super) fn with_timeline(statement: &str) -> String {
+    format!(
+        "SELECT page.*,
+            CASE WHEN pg_is_in_recovery() AND (SELECT max(version) FROM invoicing_migration) >= {KNOWN_POSTGRES} THEN
+                (SELECT timeline_id FROM pg_control_checkpoint())::bigint
+            END AS timeline
+        FROM ({statement}) page"
+    )
+}

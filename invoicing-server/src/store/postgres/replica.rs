@@ -1,0 +1,259 @@
+//! Pages of quotes, invoices and clients from a streaming standby, where that shows what the primary shows.
+//!
+//! Each change that a list shows raises the last stamp of its company in the same transaction, under the lock of the
+//! company's row. So on one timeline a stamp stands for one state of all that the company's lists show. What does not raise it
+//! shows in no list: webhooks, keys, history, documents, internal costs, and rewriting a record in a newer shape.
+//!
+//! The primary says its stamp and its timeline in the course of the request, with the statement that counts the quota or by
+//! one read. The statement of the page says both for the replica, in its own snapshot. Only if they are equal, the page is the
+//! answer, so it is what the primary showed at that moment. Hence no answer is older than one before it, and a caller reads
+//! what it wrote.
+//!
+//! A later stamp will not do: a standby shows a commit before the primary does, if that still waits for a synchronous
+//! standby. It may yet be lost, and the next answer of the primary would be older. Nor do stamps alone: what a promoted
+//! standby stores belongs to another timeline, and may have the same stamps. So a server that is no longer in recovery gives
+//! no page. A standby knows its timeline by its last restart point, so after a failover pages come from the primary for some
+//! minutes.
+//!
+//! A page is waited for [`LIMIT`] at most. A replica that does not answer, is no standby of this primary or lacks a migration
+//! is left alone for a while, and then tried in the background: no further request waits for it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use invoicing_core::CompanyId;
+use parking_lot::Mutex;
+use sqlx::PgPool;
+use sqlx::postgres::PgPoolOptions;
+use tokio::time::timeout;
+
+use super::super::company::{CompanyReader, Tables as _};
+use super::super::connection::Connection;
+use super::super::consistency::{ConsistencyToken, with_timeline};
+use super::super::operation::Operation;
+use super::super::page::PageAnswer;
+use super::super::session::Session;
+use super::{IDLE, Postgres, options, spawn};
+use crate::Error;
+use crate::config::{PostgresSettings, SettingError};
+use crate::telemetry::PageSource;
+
+/// Longest time for a page, with the wait for a connection.
+const LIMIT: Duration = Duration::from_millis(500);
+/// The server's own limit for a statement, in milliseconds. It is shorter, so that a server that lives says that it gave up.
+const STATEMENT_LIMIT_MS: u64 = 400;
+/// How long a replica is left alone after a failure; each time twice as long, until it gives a page.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// A statement may fail for its own sake: a deep offset takes long, and the standby cancels what holds up its replay. This
+/// many in a row are the server's failure.
+const STRIKES: u32 = 3;
+
+/// See the module's text.
+pub(super) struct Replica {
+    pool: PgPool,
+    state: Mutex<State>,
+    /// When it last failed. No connection from before is used again, as the address may lead elsewhere by then.
+    failed_at: Arc<Mutex<Option<Instant>>>,
+}
+
+struct State {
+    mode: Mode,
+    pause: Duration,
+    /// Statements in a row that failed for their own sake.
+    strikes: u32,
+    /// Whether it was last said to give pages.
+    said: Option<bool>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Up,
+    /// Left alone until then.
+    Down(Instant),
+    /// Being tried in the background.
+    Tried,
+}
+
+impl Postgres {
+    pub(in crate::store) fn has_replica(&self) -> bool {
+        self.shared.replica.is_some()
+    }
+
+    /// A page of the replica, where there is one and the page is what the primary shows.
+    pub(in crate::store) async fn page_of_replica<F>(
+        &self,
+        company: CompanyId,
+        token: Option<ConsistencyToken>,
+        operation: F,
+    ) -> Option<PageAnswer>
+    where
+        F: for<'c> Operation<CompanyReader<'c>, PageAnswer>,
+    {
+        let replica = self.shared.replica.as_ref()?;
+        let page = async {
+            if !replica.is_up() {
+                return None;
+            }
+            let token = match token {
+                Some(token) => token,
+                None => self.token(company).await.ok().flatten()?,
+            };
+            replica.page(company, token, operation).await
+        };
+        let page = page.await;
+        let source = if page.is_some() { PageSource::Replica } else { PageSource::Primary };
+        self.shared.context.env.metrics().page(source);
+        page
+    }
+
+    /// What the primary shows of a company.
+    async fn token(&self, company: CompanyId) -> Result<Option<ConsistencyToken>, Error> {
+        let mut connection = self.read(LIMIT).await?;
+        CompanyReader { connection: &mut connection, company }.company_row().token().await
+    }
+}
+
+impl Replica {
+    /// As the settings say. Nothing is connected yet.
+    pub(super) fn of(settings: &PostgresSettings) -> Result<Option<Arc<Self>>, SettingError> {
+        let Some(url) = &settings.replica_url else { return Ok(None) };
+        let own = PostgresSettings {
+            statement_timeout_ms: settings.statement_timeout_ms.min(STATEMENT_LIMIT_MS),
+            lock_timeout_ms: settings.lock_timeout_ms.min(STATEMENT_LIMIT_MS),
+            ..settings.clone()
+        };
+        let rule = "must be a URL such as postgres://user:password@host:5432/database";
+        let options = options(&own, url).map_err(|_| SettingError::new("replicaUrl", rule))?;
+        let failed_at = Arc::<Mutex<Option<Instant>>>::default();
+        let failed = Arc::clone(&failed_at);
+        let pool = PgPoolOptions::new()
+            .max_connections(settings.max_connections)
+            .acquire_timeout(LIMIT)
+            .test_before_acquire(false)
+            .before_acquire(move |connection, metadata| {
+                let is_outdated = failed.lock().is_some_and(|at| metadata.age >= at.elapsed());
+                Box::pin(async move {
+                    if is_outdated {
+                        return Ok(false);
+                    }
+                    Ok(metadata.idle_for < IDLE || sqlx::Connection::ping(connection).await.is_ok())
+                })
+            })
+            .connect_lazy_with(options);
+        let state = State { mode: Mode::Down(Instant::now()), pause: FIRST_PAUSE, strikes: 0, said: None };
+        let replica = Arc::new(Self { pool, state: Mutex::new(state), failed_at });
+        replica.is_up();
+        Ok(Some(replica))
+    }
+
+    pub(super) async fn close(&self) {
+        self.pool.close().await;
+    }
+
+    /// Whether it may be asked for a page. One that was left alone for long enough is tried in the background.
+    fn is_up(self: &Arc<Self>) -> bool {
+        let mut state = self.state.lock();
+        if matches!(state.mode, Mode::Down(until) if until <= Instant::now()) {
+            state.mode = Mode::Tried;
+            let replica = Arc::clone(self);
+            drop(spawn(async move { replica.try_again().await }));
+        }
+        state.mode == Mode::Up
+    }
+
+    async fn try_again(&self) {
+        let asked = async {
+            let statement = with_timeline("SELECT 1");
+            let mut connection = self.session().await?;
+            let ask = async move |connection: &mut sqlx::PgConnection| {
+                sqlx::query_as(sqlx::AssertSqlSafe(statement)).fetch_one(connection).await
+            };
+            connection.ask(ask).await
+        };
+        match timeout(LIMIT, asked).await {
+            Ok(Ok((_, Some(_)))) => {
+                let mut state = self.state.lock();
+                (state.mode, state.strikes) = (Mode::Up, 0);
+            }
+            Ok(Ok::<(i32, Option<i64>), _>((_, None))) => self.fail(&NO_STANDBY),
+            Ok(Err(error)) => self.fail(&error),
+            Err(late) => self.fail(&late),
+        }
+    }
+
+    async fn session(&self) -> Result<Session, sqlx::Error> {
+        Ok(Session::of_replica(self.pool.acquire().await?, LIMIT))
+    }
+
+    /// A page, where it shows what the token stands for.
+    async fn page<F>(&self, company: CompanyId, token: ConsistencyToken, operation: F) -> Option<PageAnswer>
+    where
+        F: for<'c> Operation<CompanyReader<'c>, PageAnswer>,
+    {
+        let read = async {
+            let mut connection = Connection::of(self.session().await?);
+            operation(CompanyReader { connection: &mut connection, company }).await
+        };
+        match timeout(LIMIT, read).await {
+            Ok(Ok(page)) => match page.token {
+                Some(shown) if shown.timeline == token.timeline => {
+                    self.answers();
+                    (shown == token).then_some(page)
+                }
+                _ => {
+                    self.fail(&NO_STANDBY);
+                    None
+                }
+            },
+            Ok(Err(error @ (Error::StorageUnavailable(_) | Error::Internal(_)))) => {
+                if !error.is_canceled_statement() || self.strike() {
+                    self.fail(&error);
+                }
+                None
+            }
+            // The company may be too new, or the page too large as it was then. The primary says what holds.
+            Ok(Err(_)) => None,
+            Err(late) => {
+                self.fail(&late);
+                None
+            }
+        }
+    }
+
+    fn answers(&self) {
+        let mut state = self.state.lock();
+        (state.pause, state.strikes) = (FIRST_PAUSE, 0);
+        if state.said.replace(true) != Some(true) {
+            tracing::info!("pages come from the read replica");
+        }
+    }
+
+    /// Counts a statement that failed for its own sake. Whether these are too many.
+    fn strike(&self) -> bool {
+        let mut state = self.state.lock();
+        state.strikes += 1;
+        state.strikes >= STRIKES
+    }
+
+    /// Leaves it alone for a while. Requests that fail together count once.
+    fn fail(&self, error: &(dyn std::error::Error + 'static)) {
+        let mut state = self.state.lock();
+        if matches!(state.mode, Mode::Down(_)) {
+            return;
+        }
+        let now = Instant::now();
+        *self.failed_at.lock() = Some(now);
+        state.mode = Mode::Down(now + state.pause);
+        state.pause = (state.pause * 2).min(LONGEST_PAUSE);
+        if state.said.replace(false) != Some(false) {
+            tracing::warn!(error, "pages come from the primary: the read replica cannot give them");
+        }
+    }
+}
+
+/// Why a server that answers gives no page.
+#[derive(Debug, thiserror::Error)]
+#[error("it is no standby of the primary, has not reached its timeline yet, or lacks a migration")]
+struct NoStandby;
+static NO_STANDBY: NoStandby = NoStandby;
