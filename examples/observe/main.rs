@@ -113,16 +113,20 @@ async fn story(invoicing: &Invoicing, base: &str, arrived: &Notify) -> Result<()
     ask(base, "/api/v1/quotes").await?;
     println!("{}", ask(base, "/livez").await?);
     println!("{}", ask(base, "/readyz").await?);
-    // Attempts are counted when they are on record.
+    // Attempts are counted when they are on record, and the first sweep when it is complete.
+    let awaited = [
+        "\ninvoicing_webhook_attempts_total{outcome=\"delivered\",reason=\"2xx\"} 1\n",
+        "\ninvoicing_sweep_last_timestamp_seconds ",
+    ];
     let begun = std::time::Instant::now();
     loop {
         let scrape = ask(base, "/metrics").await?;
-        if scrape.contains("invoicing_webhook_attempts_total{outcome=\"delivered\",reason=\"2xx\"} 1") {
+        if awaited.iter().all(|series| scrape.contains(series)) {
             println!("{scrape}");
             return Ok(());
         }
         if begun.elapsed() > PATIENCE {
-            return Err("the attempt was not counted".into());
+            return Err("the attempt or the sweep was not counted".into());
         }
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }

@@ -85,6 +85,11 @@ impl ApiService {
     ) -> impl Future<Output = Response<Body>> {
         let request_id = request_id(request.headers(), || self.context.services.env.uuid());
         let span = spans::request(request.method(), &request_id);
+        if !span.is_disabled()
+            && let Ok((route, _)) = routes::find(request.method(), request.uri().path())
+        {
+            spans::routed(&span, request.method(), route.path);
+        }
         spans::within(span.clone(), self.answer_in(span, connection, request, request_id, checked))
     }
 
@@ -135,7 +140,6 @@ impl ApiService {
         // What needs no key comes first.
         let route = routes::find(&head.method, head.uri.path()).map(|(route, params)| {
             observed.route = route.path;
-            spans::routed(&observed.span, &head.method, route.path);
             (route.endpoint, params)
         });
         let route = match route {

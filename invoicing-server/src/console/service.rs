@@ -129,6 +129,11 @@ impl Console {
     ) -> impl Future<Output = Response<Body>> {
         let request_id = request_id(request.headers(), || self.0.api.services.env.uuid());
         let span = spans::request(request.method(), &request_id);
+        if !span.is_disabled()
+            && let Ok((route, _)) = routes::find(request.method(), request.uri().path())
+        {
+            spans::routed(&span, request.method(), route.path);
+        }
         spans::within(span.clone(), self.answer_in(span, connection, request, request_id, checked))
     }
 
@@ -191,7 +196,6 @@ impl ConsoleContext {
             return Err(PageError::NOT_FOUND);
         }
         let (route, params) = routes::find(&head.method, path)?;
-        spans::routed(span, &head.method, route.path);
         if !matches!(head.method, Method::GET | Method::HEAD)
             && !origin::is_own(head, &self.place, &self.settings.trusted_origins)
         {

@@ -65,12 +65,10 @@ pub(crate) fn request(method: &Method, request_id: &HeaderValue) -> Span {
     )
 }
 
-/// The request has a route.
+/// The request has a route. Called before the span is entered, as exporters take its name then.
 pub(crate) fn routed(span: &Span, method: &Method, route: &'static str) {
-    if !span.is_disabled() {
-        span.record("otel.name", display(format_args!("{} {route}", known(method))));
-        span.record("http.route", route);
-    }
+    span.record("otel.name", display(format_args!("{} {route}", known(method))));
+    span.record("http.route", route);
 }
 
 /// The request has a valid key.
