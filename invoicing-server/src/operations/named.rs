@@ -13,7 +13,7 @@ use crate::telemetry::{Metrics, Timer, spans};
 /// An operation on a company that has begun. One that is dropped before its end is not measured. Input may be checked before it
 /// begins: what is refused so costs nothing, and is not measured either.
 ///
-/// Its steps are adapters, as an `async fn` would hold their futures twice.
+/// Its futures are returned as they are, as an `async fn` would hold them twice.
 pub(super) struct NamedOperation<'a> {
     company: &'a CompanyHandle,
     observed: Observed<'a>,
