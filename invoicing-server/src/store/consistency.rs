@@ -4,6 +4,8 @@
 use invoicing_core::Timestamp;
 
 #[cfg(feature = "postgres")]
+use super::locks::COPY;
+#[cfg(feature = "postgres")]
 use super::migrate::KNOWN_POSTGRES;
 
 /// The state of a company on a PostgreSQL server: its last stamp, and the timeline that it belongs to. Two servers that give
@@ -20,13 +22,15 @@ pub(crate) struct ConsistencyToken {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ConsistencyToken {}
 
-/// A statement of one page, to which a replica adds its timeline: none where it may give no page, as it is no standby or
-/// lacks a migration.
+/// A statement of one page, to which a replica adds its timeline: none where it may give no page, as it is no standby, lacks
+/// a migration, or is in the middle of a copy, which stores companies with their stamps before their records. `pg_class` is
+/// read in the snapshot of the page.
 #[cfg(feature = "postgres")]
 pub(super) fn with_timeline(statement: &str) -> String {
     format!(
         "SELECT page.*,
-            CASE WHEN pg_is_in_recovery() AND (SELECT max(version) FROM invoicing_migration) >= {KNOWN_POSTGRES} THEN
+            CASE WHEN pg_is_in_recovery() AND (SELECT max(version) FROM invoicing_migration) >= {KNOWN_POSTGRES}
+                AND NOT EXISTS (SELECT FROM pg_class WHERE relname = '{COPY}') THEN
                 (SELECT timeline_id FROM pg_control_checkpoint())::bigint
             END AS timeline
         FROM ({statement}) page"

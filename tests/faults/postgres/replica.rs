@@ -363,7 +363,7 @@ impl Drop for Stopped {
 /// What a promoted standby stores may have the stamps of the primary.
 /// Rules: REPLICA-1, REPLICA-2
 #[tokio::test(flavor = "multi_thread")]
-async fn a_promoted_standby_its_own_standby_and_an_older_schema_give_no_page() {
+async fn a_promoted_standby_its_own_standby_an_older_schema_and_a_copy_give_no_page() {
     const OTHER: &str = "UPDATE client SET record = replace(record, 'Claire', 'Carole')";
     const OLDER: &str =
         "DELETE FROM invoicing_migration WHERE version = (SELECT max(version) FROM invoicing_migration)";
@@ -382,6 +382,16 @@ async fn a_promoted_standby_its_own_standby_and_an_older_schema_give_no_page() {
     world.pages_of_primary(PAGES, &shown).await;
     world.primary.execute(DATABASE, NEWER).await;
     world.wait_for_replica().await;
+    world.page_from("replica", 0, "/clients").await;
+
+    // A copy stores companies with their last stamps before it stores their records.
+    let is_copied = "SELECT count(*) FROM pg_class WHERE relname = 'invoicing_copy'";
+    world.primary.execute(DATABASE, "CREATE TABLE invoicing_copy ()").await;
+    wait_until("a copy", async || count_at(&url, is_copied).await == 1).await;
+    world.pages_of_primary(PAGES, &shown).await;
+    world.primary.execute(DATABASE, "DROP TABLE invoicing_copy").await;
+    world.wait_for_replica().await;
+    world.page_from("replica", 0, "/clients").await;
 
     world.standby.promote();
     world.standby.execute(DATABASE, OTHER).await;
