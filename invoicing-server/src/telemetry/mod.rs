@@ -1,8 +1,10 @@
 //! What a host can see of a running service: [spans], and what is measured, which goes to a recorder of the crate `metrics`.
 //!
-//! The names and labels are in [`names`], and in the table of OPERATIONS.md. Each handle is registered once and kept, so that a
+//! The names are in [`names`], their labels in [`labels`], and both in the table of OPERATIONS.md. Each handle is registered once and kept, so that a
 //! measurement costs no allocation. Without the feature `metrics` the measuring is empty.
 
+#[cfg(any(feature = "metrics", test))]
+mod labels;
 #[cfg(any(feature = "metrics", test))]
 mod names;
 #[cfg(not(feature = "metrics"))]
