@@ -86,18 +86,21 @@ impl Error {
 
     /// Whether PostgreSQL canceled a statement at its time limit. A retry would take as long.
     pub(crate) fn is_statement_timeout(&self) -> bool {
-        let Self::StorageUnavailable(source) = self else { return false };
         // SQLSTATE query_canceled.
-        source.downcast_ref::<StatementError>().is_some_and(|error| error.code == "57014")
+        self.statement_code() == Some("57014")
     }
 
     /// Whether PostgreSQL canceled a statement: at its time limit, or as it held up the replay of a standby.
     #[cfg(feature = "postgres")]
     pub(crate) fn is_canceled_statement(&self) -> bool {
-        let Self::StorageUnavailable(source) = self else { return false };
-        let code = source.downcast_ref::<StatementError>().map(|error| error.code.as_str());
-        // SQLSTATE query_canceled and serialization_failure.
-        matches!(code, Some("57014" | "40001"))
+        // SQLSTATE serialization_failure.
+        self.is_statement_timeout() || self.statement_code() == Some("40001")
+    }
+
+    /// The SQLSTATE of a statement that the database could not carry out.
+    fn statement_code(&self) -> Option<&str> {
+        let Self::StorageUnavailable(source) = self else { return None };
+        source.downcast_ref::<StatementError>().map(|error| error.code.as_str())
     }
 
     /// A row with a value that this version does not write.

@@ -44,7 +44,7 @@ async fn ask(console: &Console, method: &str, path: &str, form: &'static str) ->
     (status, String::from_utf8_lossy(&body).into_owned())
 }
 
-/// A person issues a key and tests a webhook, and a client looks at a quote. What must not be told of it.
+/// A key is issued and a webhook tested in the console, and a quote is looked at behind its link. What must not be told of it.
 async fn look(world: &World, company: CompanyId, hook: WebhookId, token: &str) -> Vec<String> {
     let session = Session::new(company, PERSON, Role::Full);
     let sign_in = move |_: &Parts| SignInDecision::Granted(session.clone());

@@ -84,12 +84,9 @@ impl ApiService {
         checked: Result<(), ApiError>,
     ) -> impl Future<Output = Response<Body>> {
         let request_id = request_id(request.headers(), || self.context.services.env.uuid());
-        let span = spans::request(request.method(), &request_id);
-        if !span.is_disabled()
-            && let Ok((route, _)) = routes::find(request.method(), request.uri().path())
-        {
-            spans::routed(&span, request.method(), route.path);
-        }
+        let span = spans::request(request.method(), &request_id, || {
+            routes::find(request.method(), request.uri().path()).ok().map(|(route, _)| route.path)
+        });
         spans::within(span.clone(), self.answer_in(span, connection, request, request_id, checked))
     }
 

@@ -8,6 +8,8 @@
 #[cfg(feature = "postgres")]
 mod postgres;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use invoicing_core::{CompanyId, Event, EventId, Timestamp, WebhookId};
 use serde::Deserialize;
@@ -61,47 +63,42 @@ pub(crate) struct Waiting {
     pub(crate) from: Option<Timestamp>,
 }
 
-/// A claimed delivery: row id, company, event, attempts, claims, number; kind, body, request and context of its event.
+/// A claimed delivery: row id, company, event, attempts, claims, number.
 #[derive(Deserialize)]
-struct ClaimedRow(
-    i64,
-    Uuid,
-    Uuid,
-    u32,
-    u32,
-    u32,
-    String,
-    #[serde(deserialize_with = "bytes_of_text")] Bytes,
-    Option<String>,
-    Option<String>,
-);
+struct ClaimedRow(i64, Uuid, Uuid, u32, u32, u32, ClaimedEvent);
 
-fn bytes_of_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
-    String::deserialize(deserializer).map(Bytes::from)
+/// An event as its deliveries need it.
+#[derive(Clone, Deserialize)]
+#[serde(from = "EventColumns")]
+struct ClaimedEvent {
+    is_ping: bool,
+    body: Bytes,
+    cause: Option<Arc<Cause>>,
+}
+
+/// Kind, body, request and context of an event.
+#[derive(Deserialize)]
+struct EventColumns(String, String, Option<String>, Option<String>);
+
+impl From<EventColumns> for ClaimedEvent {
+    fn from(EventColumns(kind, body, request_id, trace_context): EventColumns) -> Self {
+        let cause = Cause::of_row(request_id, trace_context);
+        Self { is_ping: kind == Event::PING, body: body.into(), cause }
+    }
 }
 
 impl Claimant {
     fn job(self, webhook: WebhookId, row: ClaimedRow) -> Job {
-        let ClaimedRow(
-            delivery,
-            company,
-            event,
-            attempts,
-            claims,
-            number,
-            kind,
-            body,
-            request_id,
-            trace_context,
-        ) = row;
+        let ClaimedRow(delivery, company, event, attempts, claims, number, claimed) = row;
+        let ClaimedEvent { is_ping, body, cause } = claimed;
         Job {
             delivery,
             company: CompanyId(company),
             webhook,
             event: EventId(event),
-            cause: Cause::of_row(request_id, trace_context),
+            cause,
             body,
-            is_ping: kind == Event::PING,
+            is_ping,
             attempts,
             claims,
             number,
@@ -256,8 +253,8 @@ impl AllDeliveries<'_> {
         const CLAIM: &str = "
             SELECT json_group_array(
                 json_array(
-                    d.id, hex(d.company_id), hex(d.event_id), d.attempts, d.claims + 1, d.claims_in_all + 1, e.kind,
-                    e.body, e.request_id, e.trace_context
+                    d.id, hex(d.company_id), hex(d.event_id), d.attempts, d.claims + 1, d.claims_in_all + 1,
+                    json_array(e.kind, e.body, e.request_id, e.trace_context)
                 )
                 ORDER BY d.due_at, d.id
             ) AS claimed,

@@ -2,11 +2,11 @@
 //! operation cannot forget to.
 
 use std::fmt::Display;
-use std::sync::Arc;
 
 use invoicing_core::{CompanyId, Event, EventId, KeyId, Timestamp, WebhookId};
 use uuid::Uuid;
 
+use super::Origin;
 use super::bulk_changes::{BulkChangeTable, Replayable};
 use super::change::CompanyChange;
 use super::clients::ClientTable;
@@ -26,7 +26,6 @@ use super::signatures::SignatureTable;
 use super::tx::Tx;
 use super::webhooks::WebhookTable;
 use crate::Error;
-use crate::cause::Cause;
 use crate::env::Env;
 use crate::queue::NewDelivery;
 
@@ -117,10 +116,7 @@ pub(crate) struct CompanyTx<'t> {
     pub(super) tx: &'t mut Tx,
     /// The company and the instants of the change.
     pub(crate) change: CompanyChange,
-    /// Who makes the change, where that is to be noted.
-    actor: Option<Arc<str>>,
-    /// What its events are noted to be caused by.
-    cause: Option<Arc<Cause>>,
+    origin: Origin,
 }
 
 impl Tables for CompanyTx<'_> {
@@ -130,17 +126,13 @@ impl Tables for CompanyTx<'_> {
 }
 
 impl CompanyTx<'_> {
-    pub(super) fn acting_as(self, actor: Option<Arc<str>>) -> Self {
-        Self { actor, ..self }
-    }
-
-    pub(super) fn caused_by(self, cause: Option<Arc<Cause>>) -> Self {
-        Self { cause, ..self }
+    pub(super) fn coming_from(self, origin: Origin) -> Self {
+        Self { origin, ..self }
     }
 
     /// Whether [`Self::note`] notes anything.
     pub(crate) fn has_actor(&self) -> bool {
-        self.actor.is_some()
+        self.origin.actor.is_some()
     }
 
     /// Notes in the history that the actor has made a change; without an actor, nothing.
@@ -150,7 +142,7 @@ impl CompanyTx<'_> {
         subject: Uuid,
         detail: &(impl Display + Sync),
     ) -> Result<(), Error> {
-        let Some(actor) = self.actor.clone() else { return Ok(()) };
+        let Some(actor) = self.origin.actor.clone() else { return Ok(()) };
         let (at, detail) = (self.change.now, detail.to_string());
         self.history().insert(NewEntry { at, actor: &actor, action, subject, detail }).await
     }
@@ -161,12 +153,12 @@ impl CompanyTx<'_> {
 
     /// Ends a change of records: moves the company's stamp, and records the events with their deliveries.
     pub(crate) async fn finish(&mut self, events: &[Event]) -> Result<(), Error> {
-        let Self { tx, change, cause, .. } = self;
+        let Self { tx, change, origin } = self;
         tx.remember_stamp(change);
         if events.is_empty() {
             return tx.of_company(change.company.id).company_row().set_stamp(change.stamp).await;
         }
-        events::record(tx, change, cause.as_ref(), events).await
+        events::record(tx, change, origin.cause.as_ref(), events).await
     }
 
     /// Stores a new key.
@@ -196,7 +188,7 @@ impl CompanyTx<'_> {
 
     /// Records a test delivery for one webhook.
     pub(crate) async fn record_ping(&mut self, webhook: WebhookId) -> Result<EventId, Error> {
-        events::record_ping(self.tx, &self.change, self.cause.as_ref(), webhook).await
+        events::record_ping(self.tx, &self.change, self.origin.cause.as_ref(), webhook).await
     }
 
     /// Queues the skipped or failed delivery of an event again, unless an earlier replay does so. How many.
@@ -233,7 +225,7 @@ impl Tx {
     /// Begins a change of a company: reads its settings and last stamp, and locks both to the end of the transaction.
     pub(super) async fn company(&mut self, company: CompanyId) -> Result<CompanyTx<'_>, Error> {
         let change = self.begin_change(company).await?;
-        Ok(CompanyTx { tx: self, change, actor: None, cause: None })
+        Ok(CompanyTx { tx: self, change, origin: Origin::default() })
     }
 
     async fn begin_change(&mut self, company: CompanyId) -> Result<CompanyChange, Error> {

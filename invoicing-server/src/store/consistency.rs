@@ -17,6 +17,24 @@ pub(crate) struct ConsistencyToken {
     pub(super) timeline: i64,
 }
 
+#[cfg(feature = "postgres")]
+impl ConsistencyToken {
+    /// `None` without a timeline: the server is not one that may say so.
+    pub(super) fn of(stamp: Timestamp, timeline: Option<i64>) -> Option<Self> {
+        timeline.map(|timeline| Self { stamp, timeline })
+    }
+}
+
+/// The timeline of a primary, in SQL: the first part of the name of the file that it writes to.
+#[cfg(feature = "postgres")]
+macro_rules! primary_timeline {
+    () => {
+        "('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int::bigint"
+    };
+}
+#[cfg(feature = "postgres")]
+pub(super) use primary_timeline;
+
 /// Without PostgreSQL there is none.
 #[cfg(not(feature = "postgres"))]
 #[derive(Debug, Clone, Copy)]

@@ -192,7 +192,7 @@ impl Store {
     {
         let read =
             self.run_read(async move |connection| operation(CompanyReader { connection, company }).await);
-        spans::within(spans::transaction("read", Some(company)), read)
+        spans::transaction("read", Some(company), read)
     }
 
     /// Whether pages may come from a read replica.
@@ -218,7 +218,7 @@ impl Store {
             && database.has_replica()
         {
             let page = database.page_of_replica(company, token, operation.clone());
-            if let Some(page) = spans::within(spans::transaction("replica", Some(company)), page).await {
+            if let Some(page) = spans::transaction("replica", Some(company), page).await {
                 return Ok(page.json);
             }
         }
@@ -230,7 +230,7 @@ impl Store {
     where
         F: for<'c> Operation<ServiceReader<'c>, T> + Clone,
     {
-        spans::within(spans::transaction("read", None), self.run_read(operation))
+        spans::transaction("read", None, self.run_read(operation))
     }
 
     async fn run_read<T, F>(&self, operation: F) -> Result<T, Error>
@@ -286,11 +286,8 @@ impl Store {
         T: Send + 'static,
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
-        let Origin { actor, cause } = origin;
         self.write(Some(company), records, move |tx| {
-            Box::pin(
-                async move { operation(tx.company(company).await?.acting_as(actor).caused_by(cause)).await },
-            )
+            Box::pin(async move { operation(tx.company(company).await?.coming_from(origin)).await })
         })
     }
 
@@ -314,7 +311,7 @@ impl Store {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
-        spans::within(spans::transaction("write", company), self.run_write(company, records, operation))
+        spans::transaction("write", company, self.run_write(company, records, operation))
     }
 
     #[cfg_attr(

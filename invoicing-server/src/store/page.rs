@@ -229,7 +229,7 @@ impl PageRow {
             has_more,
             as_of,
             #[cfg(feature = "postgres")]
-            token: self.timeline.map(|timeline| ConsistencyToken { stamp: as_of, timeline }),
+            token: ConsistencyToken::of(as_of, self.timeline),
         })
     }
 }

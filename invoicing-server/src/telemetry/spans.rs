@@ -15,25 +15,41 @@ pin_project! {
     /// A future that is polled within a span. That of `tracing` is three types deep, and a compiler computes nested futures up
     /// to a depth only, which the host's are a part of.
     #[must_use]
-    pub(crate) struct Within<F> {
+    pub(crate) struct Within<F, S> {
         span: Span,
+        // Opens the span when the future is first polled.
+        open: Option<S>,
         #[pin]
         future: F,
     }
 }
 
-impl<F: Future> Future for Within<F> {
+impl<F: Future, S: FnOnce() -> Span> Future for Within<F, S> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
+        if let Some(open) = this.open.take() {
+            *this.span = open();
+        }
         let _entered = this.span.enter();
         this.future.poll(context)
     }
 }
 
-pub(crate) fn within<F: Future>(span: Span, future: F) -> Within<F> {
-    Within { span, future }
+pub(crate) fn within<F: Future>(span: Span, future: F) -> Within<F, fn() -> Span> {
+    Within { span, open: None, future }
+}
+
+/// A transaction, as the operation waits for it: several may share one of the database's. Its span is opened when it is first
+/// waited for, so it belongs to the operation that does, and one that is never waited for has none.
+pub(crate) fn transaction<F: Future>(
+    access: &'static str,
+    company: Option<CompanyId>,
+    future: F,
+) -> Within<F, impl FnOnce() -> Span> {
+    let open = move || tracing::info_span!("transaction", access, company = company.map(display));
+    Within { span: Span::none(), open: Some(open), future }
 }
 
 /// A method as it may stand in a span: a caller can send any.
@@ -50,9 +66,14 @@ fn known(method: &Method) -> &str {
     }
 }
 
-/// A request to the API or to the console. Of its path only the pattern of the route is told: a path may hold a token.
-pub(crate) fn request(method: &Method, request_id: &HeaderValue) -> Span {
-    tracing::info_span!(
+/// A request to the API or to the console. Of its path only the pattern of the route is told: a path may hold a token. `route`
+/// finds it, and is called only where the span is on. The span has its name before it is entered, as exporters take it then.
+pub(crate) fn request(
+    method: &Method,
+    request_id: &HeaderValue,
+    route: impl FnOnce() -> Option<&'static str>,
+) -> Span {
+    let span = tracing::info_span!(
         "request",
         otel.name = known(method),
         otel.kind = "server",
@@ -62,13 +83,14 @@ pub(crate) fn request(method: &Method, request_id: &HeaderValue) -> Span {
         http.response.status_code = Empty,
         request_id = request_id.to_str().unwrap_or_default(),
         company = Empty,
-    )
-}
-
-/// The request has a route. Called before the span is entered, as exporters take its name then.
-pub(crate) fn routed(span: &Span, method: &Method, route: &'static str) {
-    span.record("otel.name", display(format_args!("{} {route}", known(method))));
-    span.record("http.route", route);
+    );
+    if !span.is_disabled()
+        && let Some(route) = route()
+    {
+        span.record("otel.name", display(format_args!("{} {route}", known(method))));
+        span.record("http.route", route);
+    }
+    span
 }
 
 /// The request has a valid key.
@@ -92,11 +114,6 @@ pub(crate) fn operation(operation: &'static str, company: Option<CompanyId>) -> 
 /// An operation has ended.
 pub(crate) fn ended(span: &Span, result: &str) {
     span.record("result", result);
-}
-
-/// A transaction, as the operation waits for it: several may share one of the database's.
-pub(crate) fn transaction(access: &'static str, company: Option<CompanyId>) -> Span {
-    tracing::info_span!("transaction", access, company = company.map(display))
 }
 
 /// An attempt to deliver an event. A trace of its own: the operation that caused it is long over.

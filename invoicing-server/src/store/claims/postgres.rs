@@ -2,13 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use bytes::Bytes;
 use invoicing_core::{Timestamp, WebhookId};
 use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::super::deliveries::{AllDeliveries, small};
-use super::{Claimant, Claimed, ClaimedRow, DueRow, Wanted};
+use super::{Claimant, Claimed, ClaimedEvent, ClaimedRow, DueRow, EventColumns, Wanted};
 use crate::Error;
 
 /// When a webhook is claimed for again whose next due time is not known, in milliseconds.
@@ -32,15 +31,6 @@ struct EventOfDelivery {
     event_id: Uuid,
     kind: String,
     body: String,
-    request_id: Option<String>,
-    trace_context: Option<String>,
-}
-
-/// An event as its deliveries need it.
-#[derive(Clone)]
-struct ClaimedEvent {
-    kind: String,
-    body: Bytes,
     request_id: Option<String>,
     trace_context: Option<String>,
 }
@@ -74,19 +64,8 @@ impl AllDeliveries<'_> {
             };
             let (attempts, claims, number) =
                 (small(row.attempts), small(row.claims), small(row.claims_in_all));
-            let ClaimedEvent { kind, body, request_id, trace_context } = event.clone();
-            let row = ClaimedRow(
-                row.id,
-                row.company_id,
-                row.event_id,
-                attempts,
-                claims,
-                number,
-                kind,
-                body,
-                request_id,
-                trace_context,
-            );
+            let row =
+                ClaimedRow(row.id, row.company_id, row.event_id, attempts, claims, number, event.clone());
             of_webhook.jobs.push(claimant.job(webhook, row));
         }
         // Where the room is full, more may be due.
@@ -161,8 +140,7 @@ impl AllDeliveries<'_> {
         let rows: Vec<EventOfDelivery> = self.0.query(EVENTS, &[&companies, &events]).fetch_all().await?;
         let event = |row: EventOfDelivery| {
             let EventOfDelivery { company_id, event_id, kind, body, request_id, trace_context } = row;
-            let event = ClaimedEvent { kind, body: Bytes::from(body), request_id, trace_context };
-            ((company_id, event_id), event)
+            ((company_id, event_id), EventColumns(kind, body, request_id, trace_context).into())
         };
         Ok(rows.into_iter().map(event).collect())
     }

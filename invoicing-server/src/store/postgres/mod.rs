@@ -26,6 +26,7 @@ use std::time::Duration;
 
 use futures_util::TryFutureExt as _;
 use invoicing_core::{CompanyId, WebhookId};
+use sqlx::pool::PoolConnectionMetadata;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, PgConnection, PgPool};
 use tokio::sync::Semaphore;
@@ -122,9 +123,7 @@ impl Postgres {
                 })
             })
             .before_acquire(|connection, metadata| {
-                Box::pin(async move {
-                    Ok(metadata.idle_for < IDLE || sqlx::Connection::ping(connection).await.is_ok())
-                })
+                Box::pin(async move { Ok(is_alive(connection, &metadata).await) })
             })
             .connect_with(options.clone())
             .await?;
@@ -272,6 +271,11 @@ fn limits(settings: &PostgresSettings) -> [(&'static str, u64); 3] {
         // A process that stands still in the middle of a transaction must not hold its locks for ever.
         ("idle_in_transaction_session_timeout", statement_timeout_ms.saturating_add(lock_timeout_ms)),
     ]
+}
+
+/// Whether a connection of a pool can be used. One that was idle is asked.
+async fn is_alive(connection: &mut PgConnection, metadata: &PoolConnectionMetadata) -> bool {
+    metadata.idle_for < IDLE || sqlx::Connection::ping(connection).await.is_ok()
 }
 
 fn options(settings: &PostgresSettings, url: &str) -> Result<PgConnectOptions, SettingError> {

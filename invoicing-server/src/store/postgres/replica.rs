@@ -33,7 +33,7 @@ use super::super::consistency::{ConsistencyToken, with_timeline};
 use super::super::operation::Operation;
 use super::super::page::PageAnswer;
 use super::super::session::Session;
-use super::{IDLE, Postgres, options, spawn};
+use super::{Postgres, is_alive, options, spawn};
 use crate::Error;
 use crate::config::{PostgresSettings, SettingError};
 use crate::telemetry::PageSource;
@@ -100,8 +100,8 @@ impl Postgres {
                 None => self.token(company).await.ok().flatten()?,
             };
             replica.page(company, token, operation).await
-        };
-        let page = page.await;
+        }
+        .await;
         let source = if page.is_some() { PageSource::Replica } else { PageSource::Primary };
         self.shared.context.env.metrics().page(source);
         page
@@ -133,12 +133,7 @@ impl Replica {
             .test_before_acquire(false)
             .before_acquire(move |connection, metadata| {
                 let is_outdated = failed.lock().is_some_and(|at| metadata.age >= at.elapsed());
-                Box::pin(async move {
-                    if is_outdated {
-                        return Ok(false);
-                    }
-                    Ok(metadata.idle_for < IDLE || sqlx::Connection::ping(connection).await.is_ok())
-                })
+                Box::pin(async move { Ok(!is_outdated && is_alive(connection, &metadata).await) })
             })
             .connect_lazy_with(options);
         let state = State { mode: Mode::Down(Instant::now()), pause: FIRST_PAUSE, strikes: 0, said: None };
