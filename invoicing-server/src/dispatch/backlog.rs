@@ -14,6 +14,7 @@ use crate::store::claims::Waiting;
 
 /// How long before the last claimed delivery the next claim begins: other transactions may commit late what fell due then.
 const OVERLAP_MS: i64 = 1_000;
+const EARLIEST: Timestamp = Timestamp::from_millis(0);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -23,8 +24,9 @@ enum State {
     Ready,
     /// It holds enough, until one of its deliveries is recorded.
     Full,
-    /// It is being claimed for. What has fallen due since is not part of that claim.
-    Claiming(Option<Timestamp>),
+    /// It is being claimed for, from an instant on, unless something was put back since. What has fallen due since is not
+    /// part of that claim.
+    Claiming { from: Option<Timestamp>, due: Option<Timestamp> },
 }
 
 /// See the module's text.
@@ -35,25 +37,37 @@ pub(super) struct Backlog {
     untried: VecDeque<WebhookId>,
     prompt: VecDeque<WebhookId>,
     slow: VecDeque<WebhookId>,
-    /// Where claims begin.
+    /// Where claims begin for the webhooks whose deliveries the last poll has found or that have changed since.
     starts: HashMap<WebhookId, Timestamp>,
+    /// Where they begin for all others.
+    start: Timestamp,
 }
 
 impl Backlog {
-    /// Lets claims begin where a poll has found the first waiting delivery of each webhook.
-    pub(super) fn set_starts(&mut self, waiting: &[Waiting]) {
+    /// Lets claims begin where a poll at `at` has found the first waiting delivery of each webhook.
+    pub(super) fn polled(&mut self, at: Timestamp, waiting: &[Waiting]) {
         let start = |waiting: &Waiting| Some((waiting.webhook, waiting.from?));
         self.starts = waiting.iter().filter_map(start).collect();
+        self.start = at.plus_millis(-OVERLAP_MS);
     }
 
     /// From when on the webhook is claimed for.
     pub(super) fn start(&self, webhook: WebhookId) -> Timestamp {
-        self.starts.get(&webhook).copied().unwrap_or(Timestamp::from_millis(0))
+        self.starts.get(&webhook).copied().unwrap_or(self.start)
+    }
+
+    /// A delivery waits that falls due then, or fell due.
+    pub(super) fn waits_from(&mut self, webhook: WebhookId, at: Timestamp) {
+        let start = self.start(webhook).min(at);
+        self.starts.insert(webhook, start);
+        if let Some(State::Claiming { from, .. }) = self.states.get_mut(&webhook) {
+            *from = None;
+        }
     }
 
     /// Deliveries wait that may have fallen due at any time.
     pub(super) fn forget_start(&mut self, webhook: WebhookId) {
-        self.starts.remove(&webhook);
+        self.waits_from(webhook, EARLIEST);
     }
 
     /// A delivery of the webhook falls due. While it is in turn, the claim will tell.
@@ -64,7 +78,7 @@ impl Backlog {
                 self.due.remove(&(*due, webhook));
                 self.set_due(webhook, at);
             }
-            Some(State::Claiming(due)) => *due = Some(due.map_or(at, |due| due.min(at))),
+            Some(State::Claiming { due, .. }) => *due = Some(due.map_or(at, |due| due.min(at))),
             Some(State::DueAt(_) | State::Ready | State::Full) => {}
         }
     }
@@ -113,16 +127,22 @@ impl Backlog {
 
     /// The webhook is claimed for.
     pub(super) fn set_claiming(&mut self, webhook: WebhookId) {
-        self.states.insert(webhook, State::Claiming(None));
+        let from = self.start(webhook);
+        self.states.insert(webhook, State::Claiming { from: Some(from), due: None });
     }
 
     /// The claim has ended; the next delivery falls due then, and the last one that was claimed did.
     pub(super) fn claimed(&mut self, webhook: WebhookId, next: Option<Timestamp>, last: Option<Timestamp>) {
-        if let (Some(start), Some(last)) = (self.starts.get_mut(&webhook), last) {
-            *start = last.plus_millis(-OVERLAP_MS).max(*start);
-        }
         let meanwhile = match self.states.remove(&webhook) {
-            Some(State::Claiming(due)) => due,
+            Some(State::Claiming { from, due }) => {
+                // Else there may be something earlier that the claim has not seen.
+                if let (Some(from), Some(last)) = (from, last)
+                    && from == self.start(webhook)
+                {
+                    self.starts.insert(webhook, last.plus_millis(-OVERLAP_MS).max(from));
+                }
+                due
+            }
             _ => None,
         };
         if let Some(at) = next.into_iter().chain(meanwhile).min() {
@@ -178,22 +198,34 @@ mod tests {
     fn claims_begin_shortly_before_the_last_until_a_poll_tells_more_or_something_is_put_back() {
         let mut backlog = Backlog::default();
         let one = webhook(1);
-        backlog.claimed(one, None, Some(at(9_000)));
-        assert_eq!(backlog.start(one), at(0), "nothing is known of earlier ones");
-        let poll = |from| [Waiting { webhook: one, at: at(0), from: Some(at(from)) }];
-        backlog.set_starts(&poll(5_000));
+        let found = |from| [Waiting { webhook: one, at: at(0), from: Some(at(from)) }];
+        let claim = |backlog: &mut Backlog, last| {
+            backlog.set_claiming(one);
+            backlog.claimed(one, None, Some(at(last)));
+            backlog.start(one)
+        };
+        assert_eq!(backlog.start(one), at(0), "nothing is known");
+        backlog.polled(at(9_000), &found(5_000));
         assert_eq!(backlog.start(one), at(5_000));
-        backlog.claimed(one, None, Some(at(5_500)));
-        assert_eq!(backlog.start(one), at(5_000));
-        backlog.claimed(one, None, Some(at(8_000)));
-        assert_eq!(backlog.start(one), at(7_000));
-        backlog.set_starts(&poll(6_000));
+        assert_eq!(claim(&mut backlog, 5_500), at(5_000));
+        assert_eq!(claim(&mut backlog, 8_000), at(7_000));
+        backlog.polled(at(9_000), &found(6_000));
         assert_eq!(backlog.start(one), at(6_000), "a delivery was committed late");
+        backlog.waits_from(one, at(9_000));
+        assert_eq!(backlog.start(one), at(6_000));
+        backlog.waits_from(one, at(4_000));
+        assert_eq!(backlog.start(one), at(4_000), "what was put back late fell due before");
         backlog.forget_start(one);
         assert_eq!(backlog.start(one), at(0));
-        backlog.set_starts(&poll(6_000));
-        backlog.set_starts(&[]);
-        assert_eq!(backlog.start(one), at(0));
+        assert_eq!(claim(&mut backlog, 8_000), at(7_000), "the claim took what had been put back");
+        backlog.forget_start(one);
+        backlog.set_claiming(one);
+        backlog.forget_start(one);
+        backlog.claimed(one, None, Some(at(9_000)));
+        assert_eq!(backlog.start(one), at(0), "the claim may not have seen what was put back meanwhile");
+        backlog.polled(at(20_000), &[]);
+        assert_eq!(backlog.start(one), at(19_000), "what waits later was committed later");
+        assert_eq!(claim(&mut backlog, 24_000), at(23_000));
     }
 
     /// Rules: ISOLATION-3

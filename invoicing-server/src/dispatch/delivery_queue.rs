@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use invoicing_core::WebhookId;
+use invoicing_core::{Timestamp, WebhookId};
 
 use super::DispatchContext;
 use super::PAUSE_MS;
@@ -57,22 +57,35 @@ pub(super) async fn recall(context: &DispatchContext) -> Vec<(WebhookId, Pace)> 
 /// How often it is noted that a dispatcher runs, in milliseconds.
 const NOTE_MS: i64 = 30 * 60 * 1_000;
 
+/// How often the table is polled without a request: wake-ups may be lost.
+pub(super) const POLL: Duration = Duration::from_secs(5);
+/// How many times as long as a poll the pause after it is at least, and the longest pause. A poll is slow where the server
+/// keeps many old entries for another session, and is not to take much of the server's time.
+const PAUSE_PER_POLL: u32 = 20;
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
 /// What a poll of the table finds.
 pub(super) struct Polled {
+    /// When it began.
+    pub(super) at: Timestamp,
     /// Every webhook with deliveries that wait to be attempted.
     pub(super) waiting: Vec<Waiting>,
     /// The webhooks with [bulk work](super::bulk), ordered by id.
     pub(super) noted: Vec<NotedWebhook>,
+    /// Until the next poll.
+    pub(super) pause: Duration,
 }
 
 pub(super) async fn poll(context: &DispatchContext) -> Result<Polled, Error> {
     let now = context.env.now();
-    let (last_run, noted, mut waiting) = context
+    let (last_run, noted, mut waiting, took) = context
         .store
         .read_service(async move |tx| {
             let last_run = tx.settings().last_run(HostTask::Dispatcher).await?;
             let noted = tx.bulk_changes().list().await?;
-            Ok((last_run, noted, tx.deliveries().next_due(now).await?))
+            let begun = Instant::now();
+            let waiting = tx.deliveries().next_due(now).await?;
+            Ok((last_run, noted, waiting, begun.elapsed()))
         })
         .await?;
     if last_run.is_none_or(|at| at > now || at.plus_millis(NOTE_MS) <= now) {
@@ -87,7 +100,8 @@ pub(super) async fn poll(context: &DispatchContext) -> Result<Polled, Error> {
     // Claiming what is being skipped is in vain.
     let skipping: HashSet<_> = noted.iter().filter(|noted| noted.skips).map(|noted| noted.webhook).collect();
     waiting.retain(|waiting| !skipping.contains(&waiting.webhook));
-    Ok(Polled { waiting, noted })
+    let pause = (took * PAUSE_PER_POLL).clamp(POLL, LONGEST_PAUSE);
+    Ok(Polled { at: now, waiting, noted, pause })
 }
 
 /// Result of a claim for one webhook, with the room that was reserved for it.

@@ -19,7 +19,7 @@ use invoicing_core::{DISABLE_AFTER_FAILURES, DeliveryOutcome, NextStep, Timestam
 use super::attempt::{AttemptResult, Finished, attempt};
 use super::backlog::Backlog;
 use super::bulk::BulkWork;
-use super::delivery_queue::{ClaimResult, Polled, claim, poll, recall, record, recover, release};
+use super::delivery_queue::{ClaimResult, POLL, Polled, claim, poll, recall, record, recover, release};
 use super::lane::{Lanes, MAX_REMEMBERED};
 use super::pace::{Health, Pace};
 use super::record::BatchOutcome;
@@ -30,9 +30,6 @@ use crate::Error;
 use crate::queue::{Job, LANE_ROOM, NewDelivery};
 use crate::store::claims::{Claimed, Waiting, Wanted};
 
-/// How often the table is polled without a request: wake-ups may be lost.
-const POLL_MS: i64 = 5_000;
-const POLL: Duration = Duration::from_millis(POLL_MS.unsigned_abs());
 /// Most results in one transaction.
 const BATCH: usize = 512;
 /// Results that start a recording at once. Fewer wait until [`SPACING`] has passed since the start of the last recording,
@@ -69,6 +66,7 @@ pub(super) struct Engine<'a> {
     /// Paces on record, read once.
     recalling: Fuse<BoxFuture<'a, Vec<(WebhookId, Pace)>>>,
     next_poll: Timestamp,
+    poll_pause: Duration,
     /// Shared with the recording under way, which does not go on for long once this is set.
     stopping: Arc<AtomicBool>,
     report: DispatchReport,
@@ -96,6 +94,7 @@ impl<'a> Engine<'a> {
             polling: Fuse::terminated(),
             recalling: Fuse::terminated(),
             next_poll: context.env.now(),
+            poll_pause: POLL,
             stopping: Arc::default(),
             report: DispatchReport::default(),
         }
@@ -153,19 +152,21 @@ impl<'a> Engine<'a> {
     fn start_poll(&mut self) {
         let until_poll = self.until(self.next_poll);
         // Also where the clock was set back, so that the instant lies far ahead.
-        let is_time = until_poll.is_zero() || until_poll > POLL;
+        let is_time = until_poll.is_zero() || until_poll > self.poll_pause;
         if self.polling.is_terminated() && (self.context.queue.take_poll_request() || is_time) {
             self.polling = poll(self.context).boxed().fuse();
         }
     }
 
     fn polled(&mut self, polled: Result<Polled, Error>) {
-        self.next_poll = self.now().plus_millis(POLL_MS);
+        self.poll_pause = polled.as_ref().map_or(POLL, |polled| polled.pause);
+        let pause_ms = i64::try_from(self.poll_pause.as_millis()).unwrap_or(i64::MAX);
+        self.next_poll = self.now().plus_millis(pause_ms);
         self.lanes.forget(Instant::now());
         match polled {
-            Ok(Polled { waiting, noted }) => {
+            Ok(Polled { at, waiting, noted, .. }) => {
                 self.bulk_work.set_noted(noted);
-                self.backlog.set_starts(&waiting);
+                self.backlog.polled(at, &waiting);
                 for Waiting { webhook, at, .. } in waiting {
                     // Its place may have been freed by an operation that was rolled back.
                     self.backlog.has_room(webhook, self.lanes.health(webhook));
@@ -374,7 +375,11 @@ impl<'a> Engine<'a> {
             self.backlog.has_room(webhook, self.lanes.health(webhook));
             self.join_round(webhook);
         }
-        for (webhook, at) in recorded.due {
+        for (webhook, at) in recorded.retried {
+            self.backlog.waits_from(webhook, at);
+            self.backlog.due_at(webhook, at);
+        }
+        for (webhook, at) in recorded.released {
             self.backlog.forget_start(webhook);
             self.backlog.due_at(webhook, at);
         }

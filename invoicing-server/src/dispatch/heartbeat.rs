@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Longest time between two turns of a loop that runs: it naps for [`POLL_MS`](super::engine) at most, and a turn waits for
+/// Longest time between two turns of a loop that runs: it naps for [`POLL`](super::delivery_queue::POLL) at most, and a turn waits for
 /// nothing.
 const MOST: Duration = Duration::from_secs(9);
 

@@ -20,7 +20,9 @@ use crate::store::{ServiceTables, ServiceTx, Tables};
 #[derive(Debug, Default)]
 pub(super) struct BatchOutcome {
     /// When another attempt is due.
-    pub(super) due: Vec<(WebhookId, Timestamp)>,
+    pub(super) retried: Vec<(WebhookId, Timestamp)>,
+    /// When deliveries that were not attempted can be claimed again. They fell due at any time before.
+    pub(super) released: Vec<(WebhookId, Timestamp)>,
     pub(super) report: DispatchReport,
     /// Attempts whose claim was gone.
     pub(super) claims_lost: u64,
@@ -30,7 +32,8 @@ pub(super) struct BatchOutcome {
 
 impl BatchOutcome {
     pub(super) fn add(&mut self, more: Self) {
-        self.due.extend(more.due);
+        self.retried.extend(more.retried);
+        self.released.extend(more.released);
         self.report.add(more.report);
         self.claims_lost += more.claims_lost;
         self.disabled += more.disabled;
@@ -207,16 +210,14 @@ impl Recording<'_> {
         }
         let ids: Vec<i64> = batch.retries.iter().map(|(job, _)| job.delivery).collect();
         self.tx.deliveries().count_attempts(&ids, self.token).await?;
-        for (job, at) in &batch.retries {
-            if self.skipping(job).is_none() {
-                if self.tx.deliveries().retry(job.delivery, *at, self.token).await? {
-                    self.recorded.due.push((job.webhook, *at));
-                    self.recorded.report.retried += 1;
-                } else {
-                    self.recorded.claims_lost += 1;
-                }
-            }
-        }
+        let enabled: Vec<&(&Job, Timestamp)> =
+            batch.retries.iter().filter(|(job, _)| self.skipping(job).is_none()).collect();
+        let retries: Vec<_> = enabled.iter().map(|(job, at)| (job.delivery, *at)).collect();
+        let put_back = self.tx.deliveries().retry(&retries, self.token).await?;
+        let retried = enabled.iter().filter(|(job, _)| put_back.contains(&job.delivery));
+        self.recorded.retried.extend(retried.map(|(job, at)| (job.webhook, *at)));
+        self.recorded.report.retried = put_back.len() as u64;
+        self.recorded.claims_lost += (retries.len() - put_back.len()) as u64;
         Ok(())
     }
 
@@ -250,7 +251,7 @@ impl Recording<'_> {
         if !released.is_empty() {
             let ids: Vec<i64> = released.iter().map(|(job, _)| job.delivery).collect();
             self.tx.deliveries().release(&ids, self.token, self.now).await?;
-            self.recorded.due.extend(released.iter().map(|(job, at)| (job.webhook, *at)));
+            self.recorded.released.extend(released.iter().map(|(job, at)| (job.webhook, *at)));
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! Each change of a claimed delivery repeats the token of the claim. An attempt whose claim is gone is recorded and
 //! counted, and changes nothing else. `status || ''` is explained at [`DeliveryTable`](super::deliveries::DeliveryTable).
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use invoicing_core::{AttemptOutcome, CompanyId, DeliveryStatus, EventId, Timestamp, WebhookId};
@@ -223,12 +224,30 @@ impl AllDeliveries<'_> {
         Ok(late)
     }
 
-    /// Puts a delivery back with a time before which it is not attempted. `false` where the claim is gone: it stays as it is.
-    pub(crate) async fn retry(&mut self, id: i64, at: Timestamp, token: i64) -> Result<bool, Error> {
-        const RETRY: &str = "
-            UPDATE delivery SET due_at = $2, claim = 0, held_until = 0
-            WHERE id = $1 AND status || '' = 'pending' AND claim = $3";
-        Ok(self.0.query(RETRY, &[&id, &at, &token]).execute().await? == 1)
+    /// Puts deliveries back, each with a time before which it is not attempted. Returns those that were put back: one whose
+    /// claim is gone stays as it is.
+    pub(crate) async fn retry(
+        &mut self,
+        retries: &[(i64, Timestamp)],
+        token: i64,
+    ) -> Result<HashSet<i64>, Error> {
+        const RETRY: Sql = Sql {
+            sqlite: "
+                UPDATE delivery SET due_at = r.at, claim = 0, held_until = 0
+                FROM (
+                    SELECT i.value AS delivery, a.value AS at
+                    FROM json_each($1) i JOIN json_each($2) a ON a.key = i.key
+                ) r
+                WHERE id = r.delivery AND status || '' = 'pending' AND claim = $3 RETURNING id",
+            postgres: "
+                UPDATE delivery SET due_at = r.at, claim = 0, held_until = 0
+                FROM unnest($1::bigint[], $2::bigint[]) AS r(delivery, at)
+                WHERE id = r.delivery AND status || '' = 'pending' AND claim = $3 RETURNING id",
+        };
+        let ids: Vec<i64> = retries.iter().map(|(id, _)| *id).collect();
+        let instants: Vec<i64> = retries.iter().map(|(_, at)| at.as_millis()).collect();
+        let put_back: Vec<i64> = self.0.query(RETRY, &[&ids, &instants, &token]).all_scalars().await?;
+        Ok(put_back.into_iter().collect())
     }
 
     /// Ends claimed deliveries as skipped; how many.

@@ -88,6 +88,10 @@ impl Service {
             }
             "kill" => drop(self.dispatcher.take().map(|running| running.task.abort())),
             "queue" => self.fill(count(question, "pending"), question["tidiesUp"] == true).await,
+            "await the end" => {
+                let queue = self.queue.as_ref().expect("it was filled");
+                return queue::await_end(queue, self.place.url()).await;
+            }
             "drain" => return queue::drain(&self.invoicing, question["milliseconds"].as_u64()).await,
             "paced" => {
                 let rate = u32::try_from(count(question, "rate")).expect("a moderate rate");
