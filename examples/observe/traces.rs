@@ -9,9 +9,10 @@ use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 /// What sends the spans, if they go anywhere.
 pub(crate) struct Traces(Option<SdkTracerProvider>);
@@ -34,7 +35,10 @@ impl Traces {
             .map(|provider| tracing_opentelemetry::layer().with_tracer(provider.tracer("invoicing")));
         let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
         let logged = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
-        tracing_subscriber::registry().with(filter).with(logged).with(exported).try_init()?;
+        // `RUST_LOG` is for the log alone: the spans are exported all the same.
+        let logged = logged.with_filter(filter);
+        let exported = exported.with_filter(LevelFilter::INFO);
+        tracing_subscriber::registry().with(logged).with(exported).try_init()?;
         Ok(Self(provider))
     }
 

@@ -7,13 +7,16 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::secret::PREFIXES;
+
 /// Longest id of a request, in bytes.
 const MAX_REQUEST_ID: usize = 128;
 /// Most bytes of a context.
 const MAX_CONTEXT: usize = 128;
 
 /// Carries a context of the host's from an operation to the attempts that deliver its events, for instance the ids of a trace:
-/// see [`Builder::trace_context`](crate::Builder::trace_context).
+/// see [`Builder::trace_context`](crate::Builder::trace_context). Its methods should do no more than that: one that blocks or
+/// panics does so within the operation or the dispatcher.
 ///
 /// ```
 /// use invoicing_server::TraceContext;
@@ -42,8 +45,10 @@ pub trait TraceContext: Send + Sync + 'static {
 }
 
 /// Whether a request can have this id: 1 to 128 letters, digits, `.`, `_` and `-`, so that it needs no quoting in a log line.
+/// Logs show it, so a secret that came in its place is none.
 pub(crate) fn is_request_id(id: &[u8]) -> bool {
     (1..=MAX_REQUEST_ID).contains(&id.len())
+        && !PREFIXES.iter().any(|prefix| id.starts_with(prefix.as_bytes()))
         && id.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
 }
 

@@ -1,5 +1,4 @@
-//! What the log says of requests and issue dates: it leads from an answer to its failure, and holds no control character
-//! of a caller.
+//! What the log says of requests and issue dates: it leads from an answer to its failure, and holds no text of a caller.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -31,7 +30,7 @@ fn percent_encoded(text: &str) -> String {
 }
 
 #[test]
-fn control_characters_of_a_caller_do_not_reach_the_log() {
+fn text_of_a_caller_does_not_reach_the_log() {
     let log = logged(async |world| {
         let encoded = percent_encoded(HOSTILE);
         for path in ["/quotes?limit=", "/quotes?since=", "/quotes?status=", "/quotes?", "/quotes/", "/"] {
@@ -58,11 +57,10 @@ fn control_characters_of_a_caller_do_not_reach_the_log() {
         assert_eq!(answer.status, 400);
     });
     assert!(log.contains("request refused"), "nothing was logged");
-    assert!(log.contains("\\nforged"), "the text of the caller is not in the log: {log}");
+    assert!(!log.contains("forged"), "the text of the caller is in the log: {log}");
     for character in ['\u{1b}', '\r', '\u{9b}', '\u{202e}'] {
         assert!(!log.contains(character), "{character:?} is in the log");
     }
-    assert!(!log.contains("\nforged"), "a line of the log is forged");
 }
 
 /// Also of one that is cut or written in another way.

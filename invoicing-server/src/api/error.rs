@@ -133,7 +133,9 @@ impl ApiError {
         }
     }
 
-    /// Logs the error with every cause. The query is left out, as it may hold the signature of a document URL.
+    /// Logs the error; where the service has failed, with every cause and the path. The query is left out, as it may hold the
+    /// signature of a document URL. Of a refusal no text of the caller's is logged: it may hold an address or a name, and its
+    /// answer says all.
     pub(crate) fn log(&self, head: &http::request::Parts, request_id: &HeaderValue) {
         self.log_at(&head.method, head.uri.path(), request_id);
     }
@@ -151,7 +153,7 @@ impl ApiError {
                 tracing::warn!(%method, %path, request_id, %error, "storage unavailable");
             }
             code => {
-                tracing::debug!(%method, %path, request_id, %code, %error, "request refused");
+                tracing::debug!(%method, request_id, %code, "request refused");
             }
         }
     }

@@ -44,7 +44,18 @@ mod tests {
         let expected = "01920000-0000-7000-8000-000000000001";
         assert_eq!(request_id(&HeaderMap::new(), || NEW), expected);
         let too_long = [b'x'; 129];
-        for id in ["".as_bytes(), b"a b", b"a\tb", b"\"a\"", "é".as_bytes(), b"a;b", &too_long] {
+        for id in [
+            "".as_bytes(),
+            b"a b",
+            b"a\tb",
+            b"\"a\"",
+            "é".as_bytes(),
+            b"a;b",
+            b"isk_x",
+            b"whsec_x",
+            b"sgn_x",
+            &too_long,
+        ] {
             assert_eq!(response_id(id), expected);
         }
     }

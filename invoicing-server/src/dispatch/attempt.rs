@@ -7,6 +7,7 @@ use invoicing_core::{AttemptOutcome, DeliveryOutcome, FailureClass, NextStep, Re
 
 use super::DispatchContext;
 use super::slots::Class;
+use super::transport::Post;
 use crate::queue::{Job, MIN_REST_MS};
 use crate::telemetry::spans;
 
@@ -43,62 +44,85 @@ pub(super) struct SentAttempt {
     pub(super) next: NextStep,
 }
 
-/// Makes an attempt.
+/// Makes an attempt, if one can be made now.
 pub(super) async fn attempt(context: &DispatchContext, job: Job, class: Class, in_flight: usize) -> Finished {
-    let request_id = job.cause.as_ref().and_then(|cause| cause.request_id.as_deref());
-    let span = spans::attempt(job.company, job.webhook, job.event, job.number, request_id);
-    if let (Some(cause), Some(traces)) = (&job.cause, &context.traces) {
-        cause.tell(&**traces, &span);
-    }
-    let result = spans::within(span.clone(), send(context, &job)).await;
-    if let AttemptResult::Sent(attempt) = &result {
-        spans::attempted(&span, attempt.outcome);
-    }
+    let result = match prepare(context, &job).await {
+        Ok((at, post)) => {
+            let request_id = job.cause.as_ref().and_then(|cause| cause.request_id.as_deref());
+            let span = spans::attempt(job.company, job.webhook, job.event, job.number, request_id);
+            if let (Some(cause), Some(traces)) = (&job.cause, &context.traces) {
+                cause.tell(&**traces, &span);
+            }
+            let sent = spans::within(span.clone(), send(context, &job, at, post)).await;
+            spans::attempted(&span, sent.outcome);
+            AttemptResult::Sent(sent)
+        }
+        Err(result) => result,
+    };
     Finished { job, result, class, in_flight }
 }
 
-async fn send(context: &DispatchContext, job: &Job) -> AttemptResult {
+/// What is to be sent, and when; or why the attempt fails before that.
+type Prepared = (Timestamp, Result<Post, FailureClass>);
+
+/// # Errors
+/// Why no attempt is made.
+async fn prepare(context: &DispatchContext, job: &Job) -> Result<Prepared, AttemptResult> {
     let settings = &context.settings;
     let now = context.env.now();
     if job.claims > settings.max_attempts.saturating_add(SPARE_CLAIMS) {
-        return failed(now, FailureClass::Abandoned);
+        return Ok((now, Err(FailureClass::Abandoned)));
     }
     let receiver = match context.receivers.find(&context.store, job.company, job.webhook, now).await {
         Ok(receiver) => receiver,
         Err(error) => {
             tracing::warn!(error = &error as &dyn std::error::Error, webhook = %job.webhook, "webhook not read");
-            return AttemptResult::Released;
+            return Err(AttemptResult::Released);
         }
     };
     // The delivery may have waited in its lane, and reading may have taken long.
     let at = context.env.now();
     let needed = i64::try_from(settings.attempt_timeout_ms.saturating_add(MIN_REST_MS)).unwrap_or(i64::MAX);
     if at.plus_millis(needed) > job.lease_until {
-        return AttemptResult::Released;
+        return Err(AttemptResult::Released);
     }
     let ready = match receiver.endpoint(job.is_ping) {
         Some(Ok(ready)) => ready,
-        Some(Err(class)) => return failed(at, class),
-        None => return AttemptResult::Disabled,
+        Some(Err(class)) => return Ok((at, Err(class))),
+        None => return Err(AttemptResult::Disabled),
     };
     let event = HeaderValue::from_str(&job.event.to_string());
     let (Ok(signature), Ok(event)) = (ready.signature(at, &job.body), event) else {
-        return failed(at, FailureClass::Unsendable);
+        return Ok((at, Err(FailureClass::Unsendable)));
     };
     let mut post = ready.target.post(job.body.clone());
     post.headers_mut().insert(context.receivers.event_header.clone(), event);
     post.headers_mut().insert(context.receivers.signature_header.clone(), signature);
+    Ok((at, Ok(post)))
+}
+
+async fn send(
+    context: &DispatchContext,
+    job: &Job,
+    at: Timestamp,
+    post: Result<Post, FailureClass>,
+) -> SentAttempt {
+    let settings = &context.settings;
+    let post = match post {
+        Ok(post) => post,
+        Err(class) => return failed(at, class),
+    };
     let begun = Instant::now();
     let limit = Duration::from_millis(settings.attempt_timeout_ms);
     let outcome = context.receivers.transport.send(post, limit, at).await;
     let ended_at = context.env.now();
     let policy = RetryPolicy { max_attempts: settings.max_attempts };
     let next = policy.after(job.attempts + 1, outcome, ended_at, u16::from_le_bytes(context.env.bytes()));
-    AttemptResult::Sent(SentAttempt { at, duration: begun.elapsed(), outcome, next })
+    SentAttempt { at, duration: begun.elapsed(), outcome, next }
 }
 
-fn failed(at: Timestamp, class: FailureClass) -> AttemptResult {
+fn failed(at: Timestamp, class: FailureClass) -> SentAttempt {
     let outcome = AttemptOutcome::Failed(class);
     let next = NextStep::End(DeliveryOutcome::Failed);
-    AttemptResult::Sent(SentAttempt { at, duration: Duration::ZERO, outcome, next })
+    SentAttempt { at, duration: Duration::ZERO, outcome, next }
 }

@@ -87,6 +87,9 @@ async fn on(database: &str, sink: &Sink) {
         if wanted("queue") {
             queue::compare(&mut peer).await;
         }
+        if wanted("history") {
+            queue::compare_history(&mut peer).await;
+        }
         if wanted("snapshot") {
             let url = told["url"].as_str().expect("a URL");
             queue::hold_snapshot(&mut peer, url).await;

@@ -25,6 +25,13 @@ const DELIVERIES: &str = "INSERT INTO delivery \
      SELECT $1, lpad(to_hex($2 + i), 32, '0')::uuid, w.id, (1::bigint << 50) + ($2 + i) * 20 + w.place, 'pending', $4, \
      0, 0, 0, 0, 0 FROM generate_series(0, $3 - 1) i, \
      (SELECT id, row_number() OVER () - 1 AS place FROM webhook WHERE company_id = $1) w";
+/// `$4` their status.
+const DELIVERED: &str = "INSERT INTO delivery \
+     (company_id, event_id, webhook_id, id, status, due_at, claim, claims, attempts, claims_in_all, \
+     attempts_in_all, ended_at) \
+     SELECT $1, lpad(to_hex($2 + i), 32, '0')::uuid, w.id, (1::bigint << 50) + ($2 + i) * 20 + w.place, $4, i, \
+     0, 1, 1, 1, 1, i FROM generate_series(0, $3 - 1) i, \
+     (SELECT id, row_number() OVER () - 1 AS place FROM webhook WHERE company_id = $1) w";
 /// As another node does that has something to deliver and no dispatcher.
 const WAKE: &str = "SELECT pg_notify('invoicing', json_build_object('from', gen_random_uuid(), \
      'notifications', (SELECT json_agg(json_build_object('due', id)) FROM webhook WHERE disabled_at = 1))::text)";
@@ -79,6 +86,39 @@ async fn work(peer: &mut Peer, more: u32, time: Option<Duration>) -> [f64; 3] {
     let number = |name: &str| done[name].as_f64().expect("a number");
     let ended = number("ended");
     [ended / number("seconds"), used * 1e6 / ended, of_database * 1e6 / ended]
+}
+
+/// Delivered ones on record, and how often how many are claimed and ended beside them.
+const ON_RECORD: u32 = 10_000_000;
+const TIMES: usize = 300;
+const SOME: u32 = 400;
+
+/// Whether what was delivered long ago slows the queue.
+pub(crate) async fn compare_history(peer: &mut Peer) {
+    println!("queue: milliseconds until {SOME} deliveries are claimed and ended, {TIMES} times");
+    let before = latencies(peer).await;
+    peer.ask(&json!({"do": "deliver", "deliveries": ON_RECORD})).await;
+    let after = latencies(peer).await;
+    for (what, part) in [("p50", 0.5), ("p99", 0.99)] {
+        let ratio = quantile(&after, part) / quantile(&before, part);
+        report(&format!("{what}, {ON_RECORD} delivered on record against none"), &[ratio], "<= 1.2");
+    }
+    aside("none on record", &before, "ms");
+    aside(&format!("{ON_RECORD} on record"), &after, "ms");
+}
+
+async fn latencies(peer: &mut Peer) -> Vec<f64> {
+    let mut latencies = Vec::new();
+    for time in 0..=TIMES {
+        peer.ask(&json!({"do": "queue", "pending": SOME, "tidiesUp": false})).await;
+        let done = peer.ask(&json!({"do": "drain", "milliseconds": null})).await;
+        assert_eq!(done["ended"], SOME);
+        // The first time warms everything up.
+        if time > 0 {
+            latencies.push(done["seconds"].as_f64().expect("a number") * 1e3);
+        }
+    }
+    latencies
 }
 
 /// Deliveries that fall due each second, of 500 events, while a session holds a snapshot: it keeps the server from removing
@@ -153,6 +193,19 @@ impl Queue {
         Self { company, first_event: 1, next_event: 1, body }
     }
 
+    /// Puts so many deliveries on record that were delivered.
+    pub(crate) async fn deliver(&mut self, url: &str, deliveries: i64) {
+        let mut connection = PgConnection::connect(url).await.expect("the server answers");
+        let events = deliveries / 20;
+        for (statement, argument) in [(EVENTS, "{}"), (DELIVERED, "delivered")] {
+            let insert = sqlx::query(AssertSqlSafe(statement)).bind(self.company.0).bind(self.next_event);
+            let insert = insert.bind(events).bind(argument).execute(&mut connection);
+            insert.await.expect("they are on record");
+        }
+        self.next_event += events;
+        tidy_up(&mut connection).await;
+    }
+
     /// Puts so many deliveries into it, and has the server tidy up where that is asked for.
     pub(crate) async fn fill(&mut self, url: &str, deliveries: i64, now: Timestamp, tidies_up: bool) {
         let mut connection = PgConnection::connect(url).await.expect("the server answers");
@@ -167,9 +220,13 @@ impl Queue {
         if !tidies_up {
             return;
         }
-        for statement in ["VACUUM (ANALYZE) delivery", "VACUUM (ANALYZE) event", "CHECKPOINT"] {
-            connection.execute(AssertSqlSafe(statement)).await.expect("the server tidies up");
-        }
+        tidy_up(&mut connection).await;
+    }
+}
+
+async fn tidy_up(connection: &mut PgConnection) {
+    for statement in ["VACUUM (ANALYZE) delivery", "VACUUM (ANALYZE) event", "CHECKPOINT"] {
+        connection.execute(AssertSqlSafe(statement)).await.expect("the server tidies up");
     }
 }
 

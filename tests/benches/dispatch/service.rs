@@ -88,6 +88,11 @@ impl Service {
             }
             "kill" => drop(self.dispatcher.take().map(|running| running.task.abort())),
             "queue" => self.fill(count(question, "pending"), question["tidiesUp"] == true).await,
+            "deliver" => {
+                let deliveries = i64::try_from(count(question, "deliveries")).expect("a moderate count");
+                let queue = self.queue.as_mut().expect("it was filled");
+                queue.deliver(self.place.url(), deliveries).await;
+            }
             "await the end" => {
                 let queue = self.queue.as_ref().expect("it was filled");
                 return queue::await_end(queue, self.place.url()).await;

@@ -45,8 +45,8 @@ const STATEMENT_LIMIT_MS: u64 = 400;
 /// How long a replica is left alone after a failure; each time twice as long, until it gives a page.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// A statement may fail for its own sake: a deep offset takes long, and the standby cancels what holds up its replay. This
-/// many in a row are the server's failure.
+/// A page may fail for its own sake: a deep offset takes long, others wait for its connection, and the standby cancels what
+/// holds up its replay. This many in a row are the server's failure.
 const STRIKES: u32 = 3;
 
 /// See the module's text.
@@ -60,7 +60,7 @@ pub(super) struct Replica {
 struct State {
     mode: Mode,
     pause: Duration,
-    /// Statements in a row that failed for their own sake.
+    /// Pages in a row that failed for their own sake.
     strikes: u32,
     /// Whether it was last said to give pages.
     said: Option<bool>,
@@ -129,7 +129,8 @@ impl Replica {
         let failed = Arc::clone(&failed_at);
         let pool = PgPoolOptions::new()
             .max_connections(settings.max_connections)
-            .acquire_timeout(LIMIT)
+            // A wait for a connection ends with that for the page.
+            .acquire_timeout(2 * LIMIT)
             .test_before_acquire(false)
             .before_acquire(move |connection, metadata| {
                 let is_outdated = failed.lock().is_some_and(|at| metadata.age >= at.elapsed());
@@ -210,7 +211,9 @@ impl Replica {
             // The company may be too new, or the page too large as it was then. The primary says what holds.
             Ok(Err(_)) => None,
             Err(late) => {
-                self.fail(&late);
+                if self.strike() {
+                    self.fail(&late);
+                }
                 None
             }
         }
@@ -220,11 +223,11 @@ impl Replica {
         let mut state = self.state.lock();
         (state.pause, state.strikes) = (FIRST_PAUSE, 0);
         if state.said.replace(true) != Some(true) {
-            tracing::info!("pages come from the read replica");
+            tracing::info!("the read replica answers: pages come from it where it is up to date");
         }
     }
 
-    /// Counts a statement that failed for its own sake. Whether these are too many.
+    /// Counts a page that failed for its own sake. Whether these are too many.
     fn strike(&self) -> bool {
         let mut state = self.state.lock();
         state.strikes += 1;
