@@ -39,8 +39,8 @@ pub(super) struct Backlog {
     slow: VecDeque<WebhookId>,
     /// Where claims begin for the webhooks whose deliveries the last poll has found or that have changed since.
     starts: HashMap<WebhookId, Timestamp>,
-    /// Where they begin for all others.
-    start: Timestamp,
+    /// Where they begin for all others, after a poll.
+    start: Option<Timestamp>,
 }
 
 impl Backlog {
@@ -48,12 +48,12 @@ impl Backlog {
     pub(super) fn polled(&mut self, at: Timestamp, waiting: &[Waiting]) {
         let start = |waiting: &Waiting| Some((waiting.webhook, waiting.from?));
         self.starts = waiting.iter().filter_map(start).collect();
-        self.start = at.plus_millis(-OVERLAP_MS);
+        self.start = Some(at.plus_millis(-OVERLAP_MS));
     }
 
     /// From when on the webhook is claimed for.
     pub(super) fn start(&self, webhook: WebhookId) -> Timestamp {
-        self.starts.get(&webhook).copied().unwrap_or(self.start)
+        self.starts.get(&webhook).copied().or(self.start).unwrap_or(EARLIEST)
     }
 
     /// A delivery waits that falls due then, or fell due.

@@ -62,7 +62,7 @@ pub(super) const POLL: Duration = Duration::from_secs(5);
 /// How many times as long as a poll the pause after it is at least, and the longest pause. A poll is slow where the server
 /// keeps many old entries for another session, and is not to take much of the server's time.
 const PAUSE_PER_POLL: u32 = 20;
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// What a poll of the table finds.
 pub(super) struct Polled {

@@ -212,12 +212,12 @@ impl Recording<'_> {
         self.tx.deliveries().count_attempts(&ids, self.token).await?;
         let enabled: Vec<&(&Job, Timestamp)> =
             batch.retries.iter().filter(|(job, _)| self.skipping(job).is_none()).collect();
-        let retries: Vec<_> = enabled.iter().map(|(job, at)| (job.delivery, *at)).collect();
-        let put_back = self.tx.deliveries().retry(&retries, self.token).await?;
+        let wanted: Vec<_> = enabled.iter().map(|(job, at)| (job.delivery, *at)).collect();
+        let put_back = self.tx.deliveries().retry(&wanted, self.token).await?;
         let retried = enabled.iter().filter(|(job, _)| put_back.contains(&job.delivery));
         self.recorded.retried.extend(retried.map(|(job, at)| (job.webhook, *at)));
         self.recorded.report.retried = put_back.len() as u64;
-        self.recorded.claims_lost += (retries.len() - put_back.len()) as u64;
+        self.recorded.claims_lost += (wanted.len() - put_back.len()) as u64;
         Ok(())
     }
 
