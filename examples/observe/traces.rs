@@ -30,14 +30,15 @@ impl Traces {
             }
             None => None,
         };
-        let exported = provider
-            .as_ref()
-            .map(|provider| tracing_opentelemetry::layer().with_tracer(provider.tracer("invoicing")));
+        let exported = provider.as_ref().map(|provider| {
+            tracing_opentelemetry::layer()
+                .with_tracer(provider.tracer("invoicing"))
+                .with_filter(LevelFilter::INFO)
+        });
         let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
         let logged = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
         // `RUST_LOG` is for the log alone: the spans are exported all the same.
         let logged = logged.with_filter(filter);
-        let exported = exported.with_filter(LevelFilter::INFO);
         tracing_subscriber::registry().with(logged).with(exported).try_init()?;
         Ok(Self(provider))
     }

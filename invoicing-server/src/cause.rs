@@ -40,12 +40,13 @@ pub trait TraceContext: Send + Sync + 'static {
     /// the operation. A longer one is left out, and the log says so.
     fn current(&self) -> Option<Vec<u8>>;
 
-    /// An attempt begins, whose event was recorded by an operation with this context. `span` is that of the attempt.
+    /// An attempt begins, whose event was recorded by an operation with this context. `span` is that of the attempt, which waits
+    /// for this call.
     fn attempt(&self, span: &tracing::Span, context: &[u8]);
 }
 
 /// Whether a request can have this id: 1 to 128 letters, digits, `.`, `_` and `-`, so that it needs no quoting in a log line.
-/// Logs show it, so a secret that came in its place is none.
+/// Logs show it, so a text that begins like a secret is refused.
 pub(crate) fn is_request_id(id: &[u8]) -> bool {
     (1..=MAX_REQUEST_ID).contains(&id.len())
         && !PREFIXES.iter().any(|prefix| id.starts_with(prefix.as_bytes()))

@@ -284,7 +284,7 @@ pub struct PostgresSettings {
     #[serde(default)]
     pub replica_url: Option<String>,
     /// URL for `LISTEN`, which does not work behind a pooler. Without it a node behind a pooler misses notifications of
-    /// other nodes and polls within 5 s.
+    /// other nodes until its next poll, as a rule within 5 s.
     #[serde(default)]
     pub listen_url: Option<String>,
 }

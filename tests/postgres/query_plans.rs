@@ -37,7 +37,7 @@ const SEEN: [&str; 20] = [
     "INSERT INTO attempt",
     "SET status = $2, ended_at = $3, claim = 0",
     "SET attempts = attempts + CASE WHEN claim",
-    "UPDATE delivery SET due_at = $2, claim = 0",
+    "UPDATE delivery SET due_at = ($3::bigint[])",
     "SET status = 'skipped', reason = $3",
     "SET status = 'pending', reason = NULL, due_at = $3",
     "SET status = 'pending', reason = NULL, due_at = $7",

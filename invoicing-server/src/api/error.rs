@@ -10,6 +10,7 @@ use crate::Error;
 use crate::config::MAX_BODY_BYTES;
 use crate::log::{ErrorChain, PeerText};
 use crate::secret::without_secrets;
+use crate::telemetry::spans;
 
 /// `Retry-After` while storage is unavailable, in seconds.
 const STORAGE_RETRY_SECONDS: u64 = 5;
@@ -134,26 +135,26 @@ impl ApiError {
     }
 
     /// Logs the error; where the service has failed, with every cause and the path. The query is left out, as it may hold the
-    /// signature of a document URL. Of a refusal no text of the caller's is logged: it may hold an address or a name, and its
-    /// answer says all.
+    /// signature of a document URL. Of a refusal no text of the caller's is logged: it may hold an address or a name, and the
+    /// answer holds it.
     pub(crate) fn log(&self, head: &http::request::Parts, request_id: &HeaderValue) {
         self.log_at(&head.method, head.uri.path(), request_id);
     }
 
     /// As [`Self::log`], with what the log may show of the path.
     pub(crate) fn log_at(&self, method: &Method, path: &str, request_id: &HeaderValue) {
-        let path = without_secrets(path);
+        let (method, path) = (spans::known(method), without_secrets(path));
         let (path, error) = (PeerText(&path), Cause(self));
         let request_id = request_id.to_str().unwrap_or_default();
         match self.code() {
             ErrorCode::ServerError => {
-                tracing::error!(%method, %path, request_id, %error, "request failed");
+                tracing::error!(method, %path, request_id, %error, "request failed");
             }
             ErrorCode::StorageUnavailable => {
-                tracing::warn!(%method, %path, request_id, %error, "storage unavailable");
+                tracing::warn!(method, %path, request_id, %error, "storage unavailable");
             }
             code => {
-                tracing::debug!(%method, request_id, %code, "request refused");
+                tracing::debug!(method, request_id, %code, "request refused");
             }
         }
     }

@@ -45,7 +45,7 @@ const UNMATCHED: &str = "unmatched";
 /// Details that the contract leaves open:
 /// - every endpoint refuses unknown and repeated query parameters, also an endpoint without parameters;
 /// - `q` needs 1 to 255 characters, and at least one that remains without accents and case;
-/// - an incoming `X-Request-Id` is valid with 1 to 128 letters, digits, `.`, `_` and `-`;
+/// - an incoming `X-Request-Id` is valid with 1 to 128 letters, digits, `.`, `_` and `-`, if it does not begin like a secret;
 /// - a 403 does not count in the quota, and its headers show an unused quota; without a quota there are no `RateLimit`
 ///   headers;
 /// - a document behind a signed URL has an `ETag` and supports `Range`, `If-None-Match` and `If-Range`; its 304 and 416

@@ -9,6 +9,7 @@ use super::routes::SIGN;
 use crate::Error;
 use crate::api::error::ApiError;
 use crate::error::status_of;
+use crate::telemetry::spans;
 
 /// Why a page is not shown.
 #[derive(Debug)]
@@ -120,5 +121,5 @@ impl PageError {
 
 fn refused(head: &Parts, request_id: &HeaderValue, reason: &'static str) {
     let request_id = request_id.to_str().unwrap_or_default();
-    tracing::debug!(method = %head.method, request_id, reason, "page refused");
+    tracing::debug!(method = spans::known(&head.method), request_id, reason, "page refused");
 }

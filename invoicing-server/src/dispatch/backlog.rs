@@ -2,8 +2,8 @@
 //! a delivery is due. Slow webhooks and untried ones have turns of their own, since they wait for each other's places.
 //!
 //! A claim begins where the deliveries are that still wait, as far as that is known. While a session keeps the server from
-//! removing old entries of the index, as a backup does, each claim would else pass all that have ended since. Each poll reads
-//! anew where the first one waits, so what a claim has left out waits for it.
+//! removing old entries of the index, as a backup does, each claim would otherwise pass all that have ended since. Each poll
+//! reads anew where the first one waits, so what a claim has left out waits for it.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -12,8 +12,9 @@ use invoicing_core::{Timestamp, WebhookId};
 use super::pace::Health;
 use crate::store::claims::Waiting;
 
-/// How long before the last claimed delivery the next claim begins: other transactions may commit late what fell due then.
-const OVERLAP_MS: i64 = 1_000;
+/// How long before what is known a claim begins: other transactions may commit late what fell due then, and the clocks of
+/// other nodes may be behind.
+const OVERLAP_MS: i64 = 3_000;
 const EARLIEST: Timestamp = Timestamp::from_millis(0);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,31 +42,47 @@ pub(super) struct Backlog {
     starts: HashMap<WebhookId, Timestamp>,
     /// Where they begin for all others, after a poll.
     start: Option<Timestamp>,
+    /// What was put back since a poll began, and from when on it waits. The poll may not have seen it.
+    put_back: HashMap<WebhookId, Timestamp>,
 }
 
 impl Backlog {
-    /// Lets claims begin where a poll at `at` has found the first waiting delivery of each webhook.
-    pub(super) fn polled(&mut self, at: Timestamp, waiting: &[Waiting]) {
-        let start = |waiting: &Waiting| Some((waiting.webhook, waiting.from?));
-        self.starts = waiting.iter().filter_map(start).collect();
-        self.start = Some(at.plus_millis(-OVERLAP_MS));
+    pub(super) fn poll_begins(&mut self) {
+        self.put_back.clear();
     }
 
-    /// From when on the webhook is claimed for.
-    pub(super) fn start(&self, webhook: WebhookId) -> Timestamp {
+    /// Lets claims begin where a poll at `at` has found the first waiting delivery of each webhook.
+    pub(super) fn polled(&mut self, at: Timestamp, waiting: &[Waiting]) {
+        let start = |waiting: &Waiting| Some((waiting.webhook, waiting.from?.plus_millis(-OVERLAP_MS)));
+        self.starts = waiting.iter().filter_map(start).collect();
+        self.start = Some(at.plus_millis(-OVERLAP_MS));
+        for (webhook, at) in std::mem::take(&mut self.put_back) {
+            self.waits_from(webhook, at);
+        }
+    }
+
+    /// From when on the webhook is claimed for. Never later than shortly before now: the first delivery that a poll has found
+    /// may fall due later than the next one that is committed.
+    pub(super) fn start(&self, webhook: WebhookId, now: Timestamp) -> Timestamp {
+        self.known_start(webhook).min(now.plus_millis(-OVERLAP_MS))
+    }
+
+    fn known_start(&self, webhook: WebhookId) -> Timestamp {
         self.starts.get(&webhook).copied().or(self.start).unwrap_or(EARLIEST)
     }
 
-    /// A delivery waits that falls due then, or fell due.
+    /// Notes a waiting delivery that falls due at `at`, which may have passed.
     pub(super) fn waits_from(&mut self, webhook: WebhookId, at: Timestamp) {
-        let start = self.start(webhook).min(at);
+        let start = self.known_start(webhook).min(at);
         self.starts.insert(webhook, start);
+        let put_back = self.put_back.entry(webhook).or_insert(at);
+        *put_back = at.min(*put_back);
         if let Some(State::Claiming { from, .. }) = self.states.get_mut(&webhook) {
             *from = None;
         }
     }
 
-    /// Deliveries wait that may have fallen due at any time.
+    /// Notes waiting deliveries that may have fallen due at any time.
     pub(super) fn forget_start(&mut self, webhook: WebhookId) {
         self.waits_from(webhook, EARLIEST);
     }
@@ -127,17 +144,17 @@ impl Backlog {
 
     /// The webhook is claimed for.
     pub(super) fn set_claiming(&mut self, webhook: WebhookId) {
-        let from = self.start(webhook);
-        self.states.insert(webhook, State::Claiming { from: Some(from), due: None });
+        let from = Some(self.known_start(webhook));
+        self.states.insert(webhook, State::Claiming { from, due: None });
     }
 
     /// The claim has ended; the next delivery falls due then, and the last one that was claimed did.
     pub(super) fn claimed(&mut self, webhook: WebhookId, next: Option<Timestamp>, last: Option<Timestamp>) {
         let meanwhile = match self.states.remove(&webhook) {
             Some(State::Claiming { from, due }) => {
-                // Else there may be something earlier that the claim has not seen.
+                // If something was put back or found meanwhile, the claim may not have seen it.
                 if let (Some(from), Some(last)) = (from, last)
-                    && from == self.start(webhook)
+                    && from == self.known_start(webhook)
                 {
                     self.starts.insert(webhook, last.plus_millis(-OVERLAP_MS).max(from));
                 }
@@ -199,33 +216,58 @@ mod tests {
         let mut backlog = Backlog::default();
         let one = webhook(1);
         let found = |from| [Waiting { webhook: one, at: at(0), from: Some(at(from)) }];
+        let start = |backlog: &Backlog| backlog.start(one, at(90_000)).as_millis();
         let claim = |backlog: &mut Backlog, last| {
             backlog.set_claiming(one);
             backlog.claimed(one, None, Some(at(last)));
-            backlog.start(one)
+            start(backlog)
         };
-        assert_eq!(backlog.start(one), at(0), "nothing is known");
-        backlog.polled(at(9_000), &found(5_000));
-        assert_eq!(backlog.start(one), at(5_000));
-        assert_eq!(claim(&mut backlog, 5_500), at(5_000));
-        assert_eq!(claim(&mut backlog, 8_000), at(7_000));
-        backlog.polled(at(9_000), &found(6_000));
-        assert_eq!(backlog.start(one), at(6_000), "a delivery was committed late");
-        backlog.waits_from(one, at(9_000));
-        assert_eq!(backlog.start(one), at(6_000));
-        backlog.waits_from(one, at(4_000));
-        assert_eq!(backlog.start(one), at(4_000), "what was put back late fell due before");
+        assert_eq!(start(&backlog), 0, "nothing is known");
+        backlog.polled(at(50_000), &found(20_000));
+        assert_eq!(start(&backlog), 17_000);
+        assert_eq!(claim(&mut backlog, 19_000), 17_000);
+        assert_eq!(claim(&mut backlog, 30_000), 27_000);
+        backlog.polled(at(50_000), &found(25_000));
+        assert_eq!(start(&backlog), 22_000, "a delivery was committed late");
+        backlog.waits_from(one, at(40_000));
+        assert_eq!(start(&backlog), 22_000);
+        backlog.waits_from(one, at(15_000));
+        assert_eq!(start(&backlog), 15_000, "what was put back late fell due before");
         backlog.forget_start(one);
-        assert_eq!(backlog.start(one), at(0));
-        assert_eq!(claim(&mut backlog, 8_000), at(7_000), "the claim took what had been put back");
+        assert_eq!(start(&backlog), 0);
+        assert_eq!(claim(&mut backlog, 30_000), 27_000, "the claim took what had been put back");
         backlog.forget_start(one);
         backlog.set_claiming(one);
         backlog.forget_start(one);
-        backlog.claimed(one, None, Some(at(9_000)));
-        assert_eq!(backlog.start(one), at(0), "the claim may not have seen what was put back meanwhile");
-        backlog.polled(at(20_000), &[]);
-        assert_eq!(backlog.start(one), at(19_000), "what waits later was committed later");
-        assert_eq!(claim(&mut backlog, 24_000), at(23_000));
+        backlog.claimed(one, None, Some(at(40_000)));
+        assert_eq!(start(&backlog), 0, "the claim may not have seen what was put back meanwhile");
+        backlog.poll_begins();
+        backlog.polled(at(60_000), &[]);
+        assert_eq!(start(&backlog), 57_000, "what waits later was committed later");
+        assert_eq!(claim(&mut backlog, 70_000), 67_000);
+    }
+
+    #[test]
+    fn a_poll_knows_nothing_of_what_is_put_back_while_it_runs() {
+        let mut backlog = Backlog::default();
+        let (one, other) = (webhook(1), webhook(2));
+        backlog.poll_begins();
+        backlog.forget_start(one);
+        backlog.waits_from(other, at(5_000));
+        backlog.polled(at(50_000), &[Waiting { webhook: one, at: at(0), from: Some(at(40_000)) }]);
+        assert_eq!([one, other].map(|webhook| backlog.start(webhook, at(60_000))), [at(0), at(5_000)]);
+        backlog.poll_begins();
+        backlog.polled(at(50_000), &[]);
+        assert_eq!(backlog.start(one, at(60_000)), at(47_000), "the next one does");
+    }
+
+    #[test]
+    fn a_delivery_that_a_poll_finds_before_it_is_due_hides_none_that_comes_first() {
+        let mut backlog = Backlog::default();
+        let retried = Waiting { webhook: webhook(1), at: at(55_000), from: Some(at(55_000)) };
+        backlog.polled(at(50_000), &[retried]);
+        assert_eq!(backlog.start(webhook(1), at(50_100)), at(47_100));
+        assert_eq!(backlog.start(webhook(1), at(20_000)), at(17_000), "the clock was set back");
     }
 
     /// Rules: ISOLATION-3

@@ -18,8 +18,10 @@ use invoicing_core::{DISABLE_AFTER_FAILURES, DeliveryOutcome, NextStep, Timestam
 
 use super::attempt::{AttemptResult, Finished, attempt};
 use super::backlog::Backlog;
-use super::bulk::BulkWork;
-use super::delivery_queue::{ClaimResult, POLL, Polled, claim, poll, recall, record, recover, release};
+use super::bulk::{BulkWork, EndedBatch};
+use super::delivery_queue::{
+    ClaimResult, LONGEST_PAUSE, POLL, Polled, claim, poll, recall, record, recover, release,
+};
 use super::lane::{Lanes, MAX_REMEMBERED};
 use super::pace::{Health, Pace};
 use super::record::BatchOutcome;
@@ -28,6 +30,7 @@ use super::slots::{Class, Slots};
 use super::{DispatchContext, DispatchReport, PAUSE_MS};
 use crate::Error;
 use crate::queue::{Job, LANE_ROOM, NewDelivery};
+use crate::store::bulk_changes::NotedWebhook;
 use crate::store::claims::{Claimed, Waiting, Wanted};
 
 /// Most results in one transaction.
@@ -135,10 +138,7 @@ impl<'a> Engine<'a> {
                 (batch, recorded) = &mut self.recording => self.recorded(&batch, recorded),
                 polled = &mut self.polling => self.polled(polled),
                 paces = &mut self.recalling => self.recalled(paces),
-                ended = &mut self.bulk_work.batch => {
-                    self.backlog.forget_start(ended.0.webhook);
-                    self.bulk_work.ended(ended);
-                }
+                ended = &mut self.bulk_work.batch => self.bulk_work_ended(ended),
                 claimed = &mut self.claiming => claimed.into_iter().for_each(|claimed| self.claimed(claimed)),
                 () = self.context.queue.wait() => {}
                 () = tokio::time::sleep(nap), if !self.is_stopping() => {}
@@ -154,12 +154,17 @@ impl<'a> Engine<'a> {
         // Also where the clock was set back, so that the instant lies far ahead.
         let is_time = until_poll.is_zero() || until_poll > self.poll_pause;
         if self.polling.is_terminated() && (self.context.queue.take_poll_request() || is_time) {
+            self.backlog.poll_begins();
             self.polling = poll(self.context).boxed().fuse();
         }
     }
 
     fn polled(&mut self, polled: Result<Polled, Error>) {
-        self.poll_pause = polled.as_ref().map_or(POLL, |polled| polled.pause);
+        self.poll_pause = match &polled {
+            Ok(polled) => polled.pause,
+            Err(error) if error.is_statement_timeout() => LONGEST_PAUSE,
+            Err(_) => POLL,
+        };
         let pause_ms = i64::try_from(self.poll_pause.as_millis()).unwrap_or(i64::MAX);
         self.next_poll = self.now().plus_millis(pause_ms);
         self.lanes.forget(Instant::now());
@@ -180,6 +185,16 @@ impl<'a> Engine<'a> {
                 );
             }
         }
+    }
+
+    fn bulk_work_ended(&mut self, ended: EndedBatch) {
+        let NotedWebhook { webhook, skips, .. } = ended.0;
+        if ended.1.is_ok() && !skips {
+            // What it queued fell due when the replay was asked for, and may have been claimed for since then.
+            self.backlog.forget_start(webhook);
+            self.backlog.due_at(webhook, self.now());
+        }
+        self.bulk_work.ended(ended);
     }
 
     /// Webhooks that were attempted meanwhile have newer paces.
@@ -240,6 +255,7 @@ impl<'a> Engine<'a> {
 
     /// Chooses webhooks to claim for, in turn, until so many are chosen in all or no room is left.
     fn choose(&mut self, chosen: Health, most: usize, wanted: &mut Vec<Wanted>) {
+        let now = self.now();
         while wanted.len() < most
             && let Some(webhook) = self.backlog.pop(chosen)
         {
@@ -255,7 +271,7 @@ impl<'a> Engine<'a> {
                 Some(0) => self.backlog.set_full(webhook),
                 Some(room) => {
                     self.backlog.set_claiming(webhook);
-                    wanted.push(Wanted { webhook, room, from: self.backlog.start(webhook) });
+                    wanted.push(Wanted { webhook, room, from: self.backlog.start(webhook, now) });
                 }
             }
         }

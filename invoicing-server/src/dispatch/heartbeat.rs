@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Longest time between two turns of a loop that runs: it naps for [`POLL`](super::delivery_queue::POLL) at most, and a turn waits for
-/// nothing.
+/// Longest time between two turns of a loop that runs: it naps for [`POLL`](super::delivery_queue::POLL) at most, and a turn
+/// waits for nothing.
 const MOST: Duration = Duration::from_secs(9);
 
 const NOT_RUN: u64 = 0;

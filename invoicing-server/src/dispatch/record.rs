@@ -213,6 +213,9 @@ impl Recording<'_> {
         let enabled: Vec<&(&Job, Timestamp)> =
             batch.retries.iter().filter(|(job, _)| self.skipping(job).is_none()).collect();
         let wanted: Vec<_> = enabled.iter().map(|(job, at)| (job.delivery, *at)).collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
         let put_back = self.tx.deliveries().retry(&wanted, self.token).await?;
         let retried = enabled.iter().filter(|(job, _)| put_back.contains(&job.delivery));
         self.recorded.retried.extend(retried.map(|(job, at)| (job.webhook, *at)));

@@ -114,7 +114,7 @@ impl CompanyHandle {
 
     /// A handle for a request with this id, which the rows of the events that it causes keep ([`EventRecord::request_id`]),
     /// and the spans of their attempts name. 1 to 128 letters, digits, `.`, `_` and `-`, as in `X-Request-Id`; anything else is
-    /// left out.
+    /// left out, as is what begins like a secret.
     ///
     /// [`EventRecord::request_id`]: crate::EventRecord::request_id
     #[must_use]

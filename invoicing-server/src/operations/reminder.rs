@@ -99,7 +99,7 @@ impl Services {
                 return Ok(0);
             }
             let due = tx.deliveries().next_due(now).await?;
-            Ok(due.into_iter().filter(|waiting| waiting.at.plus_millis(MAX_WAIT_MS) < now).count())
+            Ok(due.0.into_iter().filter(|waiting| waiting.at.plus_millis(MAX_WAIT_MS) < now).count())
         });
         let webhooks = webhooks.await?;
         if webhooks > 0 && self.reminder.dispatcher_warnings.take(now) {

@@ -231,22 +231,22 @@ impl AllDeliveries<'_> {
         retries: &[(i64, Timestamp)],
         token: i64,
     ) -> Result<HashSet<i64>, Error> {
-        const RETRY: Sql = Sql {
-            sqlite: "
-                UPDATE delivery SET due_at = r.at, claim = 0, held_until = 0
-                FROM (
-                    SELECT i.value AS delivery, a.value AS at
-                    FROM json_each($1) i JOIN json_each($2) a ON a.key = i.key
-                ) r
-                WHERE id = r.delivery AND status || '' = 'pending' AND claim = $3 RETURNING id",
-            postgres: "
-                UPDATE delivery SET due_at = r.at, claim = 0, held_until = 0
-                FROM unnest($1::bigint[], $2::bigint[]) AS r(delivery, at)
-                WHERE id = r.delivery AND status || '' = 'pending' AND claim = $3 RETURNING id",
+        const SQLITE: &str = "
+            UPDATE delivery SET due_at = r.at, claim = 0, held_until = 0
+            FROM (SELECT value ->> 0 AS delivery, value ->> 1 AS at FROM json_each($1)) r
+            WHERE id = r.delivery AND status || '' = 'pending' AND claim = $2 RETURNING id";
+        // No join, which a plan could turn round.
+        const POSTGRES: &str = "
+            UPDATE delivery SET due_at = ($3::bigint[])[array_position($1::bigint[], id)], claim = 0, held_until = 0
+            WHERE id = ANY($1) AND status || '' = 'pending' AND claim = $2 RETURNING id";
+        let put_back: Vec<i64> = if self.0.is_shared() {
+            let ids: Vec<i64> = retries.iter().map(|(id, _)| *id).collect();
+            let instants: Vec<i64> = retries.iter().map(|(_, at)| at.as_millis()).collect();
+            self.0.query(POSTGRES, &[&ids, &token, &instants]).all_scalars().await?
+        } else {
+            let pairs: Vec<_> = retries.iter().map(|(id, at)| (id, at.as_millis())).collect();
+            self.0.query(SQLITE, &[&to_json(&pairs)?, &token]).all_scalars().await?
         };
-        let ids: Vec<i64> = retries.iter().map(|(id, _)| *id).collect();
-        let instants: Vec<i64> = retries.iter().map(|(_, at)| at.as_millis()).collect();
-        let put_back: Vec<i64> = self.0.query(RETRY, &[&ids, &instants, &token]).all_scalars().await?;
         Ok(put_back.into_iter().collect())
     }
 

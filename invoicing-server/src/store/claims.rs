@@ -9,6 +9,7 @@
 mod postgres;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use invoicing_core::{CompanyId, Event, EventId, Timestamp, WebhookId};
@@ -59,7 +60,7 @@ pub(crate) struct Waiting {
     pub(crate) webhook: WebhookId,
     /// When the next of them can be claimed.
     pub(crate) at: Timestamp,
-    /// When the first of them that can be claimed by now, or any of them, fell due. SQLite does not say.
+    /// When the first of them that is not claimed falls due or fell due; else the first of all. SQLite does not say.
     pub(crate) from: Option<Timestamp>,
 }
 
@@ -141,17 +142,18 @@ struct BacklogRow {
 
 #[derive(FromRow)]
 struct WaitingRow {
-    webhook_id: Uuid,
+    webhook_id: Option<Uuid>,
     at: i64,
     from_at: Option<i64>,
 }
 
 impl AllDeliveries<'_> {
     /// Every webhook with pending deliveries, and when the next of them can be claimed: when the first unclaimed one falls
-    /// due, or else when the first lease ends.
-    pub(crate) async fn next_due(&mut self, now: Timestamp) -> Result<Vec<Waiting>, Error> {
+    /// due, or else when the first lease ends. And how long a server worked for it.
+    pub(crate) async fn next_due(&mut self, now: Timestamp) -> Result<(Vec<Waiting>, Duration), Error> {
         // On PostgreSQL the index leads from one webhook with pending deliveries to the next: webhooks without any cost
-        // nothing. The way to the first one passes entries that no vacuum has removed, and is gone once.
+        // nothing. The way to the first one passes entries that no vacuum has removed, and is gone once. The last row says how
+        // long that took; an answer may be late for other reasons.
         const NEXT_DUE: Sql = Sql {
             sqlite: "
                 SELECT webhook_id, at, NULL AS from_at FROM (
@@ -186,15 +188,20 @@ impl AllDeliveries<'_> {
                     SELECT due_at FROM delivery
                     WHERE webhook_id = w.webhook_id AND status = 'pending' AND due_at >= w.due_at AND held_until <= $1
                     ORDER BY due_at LIMIT 1
-                ) d ON true",
+                ) d ON true
+                UNION ALL
+                SELECT NULL, CAST(extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000 AS bigint), NULL",
         };
         let rows: Vec<WaitingRow> = self.0.query(NEXT_DUE, &[&now]).fetch_all().await?;
-        let waiting = |row: WaitingRow| Waiting {
-            webhook: WebhookId(row.webhook_id),
-            at: Timestamp::from_millis(row.at),
-            from: row.from_at.map(Timestamp::from_millis),
-        };
-        Ok(rows.into_iter().map(waiting).collect())
+        let (mut waiting, mut took) = (Vec::new(), Duration::ZERO);
+        for WaitingRow { webhook_id, at, from_at } in rows {
+            let from = from_at.map(Timestamp::from_millis);
+            match webhook_id.map(WebhookId) {
+                Some(webhook) => waiting.push(Waiting { webhook, at: Timestamp::from_millis(at), from }),
+                None => took = Duration::from_millis(u64::try_from(at).unwrap_or(0)),
+            }
+        }
+        Ok((waiting, took))
     }
 
     /// How many deliveries wait, and since when.

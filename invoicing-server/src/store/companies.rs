@@ -5,7 +5,7 @@ use sqlx::FromRow;
 
 use super::connection::Connection;
 #[cfg(feature = "postgres")]
-use super::consistency::{ConsistencyToken, primary_timeline};
+use super::consistency::ConsistencyToken;
 use super::deferred::Write;
 use super::query::Sql;
 use super::rows::to_json;
@@ -47,14 +47,13 @@ impl CompanyRow<'_> {
     /// What the primary shows of the company; `None` where it is in recovery.
     #[cfg(feature = "postgres")]
     pub(super) async fn token(&mut self) -> Result<Option<ConsistencyToken>, Error> {
-        const FIND: &str = concat!(
-            "SELECT last_stamp, CASE WHEN NOT pg_is_in_recovery() THEN ",
-            primary_timeline!(),
-            " END AS timeline FROM company WHERE id = $1"
-        );
-        let row: Option<(i64, Option<i64>)> = self.0.query(FIND, &[]).fetch_optional().await?;
-        let (stamp, timeline) = row.ok_or(Error::NotFound)?;
-        Ok(ConsistencyToken::of(Timestamp::from_millis(stamp), timeline))
+        const FIND: &str = "
+            SELECT last_stamp,
+                CASE WHEN NOT pg_is_in_recovery() THEN pg_walfile_name(pg_current_wal_lsn()) END AS wal_file
+            FROM company WHERE id = $1";
+        let row: Option<(i64, Option<String>)> = self.0.query(FIND, &[]).fetch_optional().await?;
+        let (stamp, wal_file) = row.ok_or(Error::NotFound)?;
+        Ok(ConsistencyToken::of_primary(Timestamp::from_millis(stamp), wal_file.as_deref()))
     }
 
     /// As [`Self::find`], with the [lock](LOCK).

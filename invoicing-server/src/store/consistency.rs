@@ -19,21 +19,17 @@ pub(crate) struct ConsistencyToken {
 
 #[cfg(feature = "postgres")]
 impl ConsistencyToken {
-    /// `None` without a timeline: the server is not one that may say so.
-    pub(super) fn of(stamp: Timestamp, timeline: Option<i64>) -> Option<Self> {
-        timeline.map(|timeline| Self { stamp, timeline })
+    /// Of a primary, whose timeline is the first part of the name of the file that it writes to. `None` without one.
+    pub(super) fn of_primary(stamp: Timestamp, wal_file: Option<&str>) -> Option<Self> {
+        let timeline = u32::from_str_radix(wal_file?.get(..8)?, 16).ok()?;
+        Some(Self { stamp, timeline: timeline.into() })
+    }
+
+    /// Of a replica. `None` where it may give no page.
+    pub(super) fn of_replica(stamp: Timestamp, timeline: Option<i64>) -> Option<Self> {
+        Some(Self { stamp, timeline: timeline? })
     }
 }
-
-/// The timeline of a primary, in SQL: the first part of the name of the file that it writes to.
-#[cfg(feature = "postgres")]
-macro_rules! primary_timeline {
-    () => {
-        "('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int::bigint"
-    };
-}
-#[cfg(feature = "postgres")]
-pub(super) use primary_timeline;
 
 /// Without PostgreSQL there is none.
 #[cfg(not(feature = "postgres"))]

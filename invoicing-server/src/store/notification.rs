@@ -1,6 +1,6 @@
 //! What a commit tells the caches of its own node and the other nodes.
 //!
-//! No correctness depends on the other nodes: one that misses a notification polls within seconds.
+//! No correctness depends on the other nodes: one that misses a notification finds it with its next poll.
 
 use invoicing_core::{CompanyId, KeyId, Plan, WebhookId};
 use serde::{Deserialize, Serialize};

@@ -229,7 +229,7 @@ impl PageRow {
             has_more,
             as_of,
             #[cfg(feature = "postgres")]
-            token: ConsistencyToken::of(as_of, self.timeline),
+            token: ConsistencyToken::of_replica(as_of, self.timeline),
         })
     }
 }

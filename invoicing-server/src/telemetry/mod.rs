@@ -1,7 +1,7 @@
 //! What a host can see of a running service: [spans], and what is measured, which goes to a recorder of the crate `metrics`.
 //!
-//! The names are in [`names`], their labels in [`labels`], and both in the table of OPERATIONS.md. Each handle is registered once and kept, so that a
-//! measurement costs no allocation. Without the feature `metrics` the measuring is empty.
+//! The names are in [`names`], their labels in [`labels`], and both in the table of OPERATIONS.md. Each handle is registered
+//! once and kept, so that a measurement costs no allocation. Without the feature `metrics` the measuring is empty.
 
 #[cfg(any(feature = "metrics", test))]
 mod labels;

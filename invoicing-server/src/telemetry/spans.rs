@@ -52,8 +52,8 @@ pub(crate) fn transaction<F: Future>(
     Within { span: Span::none(), open: Some(open), future }
 }
 
-/// A method as it may stand in a span: a caller can send any.
-fn known(method: &Method) -> &str {
+/// A method as spans and log lines may show it: a caller can send any.
+pub(crate) fn known(method: &Method) -> &str {
     match *method {
         Method::GET
         | Method::HEAD

@@ -95,6 +95,8 @@ const SOME: u32 = 400;
 
 /// Whether what was delivered long ago slows the queue.
 pub(crate) async fn compare_history(peer: &mut Peer) {
+    peer.ask(&json!({"do": "queue", "pending": SOME, "tidiesUp": true})).await;
+    peer.ask(&json!({"do": "drain", "milliseconds": null})).await;
     println!("queue: milliseconds until {SOME} deliveries are claimed and ended, {TIMES} times");
     let before = latencies(peer).await;
     peer.ask(&json!({"do": "deliver", "deliveries": ON_RECORD})).await;
@@ -193,7 +195,7 @@ impl Queue {
         Self { company, first_event: 1, next_event: 1, body }
     }
 
-    /// Puts so many deliveries on record that were delivered.
+    /// Inserts this many delivered deliveries.
     pub(crate) async fn deliver(&mut self, url: &str, deliveries: i64) {
         let mut connection = PgConnection::connect(url).await.expect("the server answers");
         let events = deliveries / 20;
@@ -239,7 +241,7 @@ pub(crate) async fn await_end(queue: &Queue, url: &str) -> Value {
         if pending.fetch_one(&mut connection).await.expect("the server answers") == 0 {
             return json!({"seconds": begun.elapsed().as_secs_f64()});
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 

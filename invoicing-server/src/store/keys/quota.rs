@@ -5,7 +5,7 @@ use invoicing_core::{KeyId, Plan, QUOTA_WINDOW_MS, Timestamp};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::super::consistency::{ConsistencyToken, primary_timeline};
+use super::super::consistency::ConsistencyToken;
 use super::super::deliveries::small;
 use super::super::rows::from_json;
 use super::KeyTable;
@@ -26,7 +26,7 @@ pub(crate) struct Caller {
 struct AcceptedRow {
     accepted: String,
     last_stamp: i64,
-    timeline: Option<i64>,
+    wal_file: Option<String>,
 }
 
 #[derive(FromRow)]
@@ -56,8 +56,7 @@ impl KeyTable<'_> {
     ) -> Result<Counted, Error> {
         // $3 now, $4 limit, $5 since when an unused key is idle, $6 plan, $7 length of the window, $8 whether there is a
         // read replica. No instant is before the last one, whichever node's clock it comes from.
-        const COUNT: &str = concat!(
-            "
+        const COUNT: &str = "
             UPDATE api_key k SET
                 last_used_at = greatest(k.last_used_at, $3),
                 accepted = ARRAY(
@@ -72,10 +71,7 @@ impl KeyTable<'_> {
                     WHERE a >= greatest($3, k.accepted[cardinality(k.accepted)]) - $7
                 ) < $4
             RETURNING array_to_json(k.accepted)::text AS accepted, c.last_stamp,
-                CASE WHEN $8 THEN ",
-            primary_timeline!(),
-            " END AS timeline"
-        );
+                CASE WHEN $8 THEN pg_walfile_name(pg_current_wal_lsn()) END AS wal_file";
         const FIND: &str = "
             SELECT array_to_json(k.accepted)::text FROM api_key k JOIN company c ON c.id = k.company_id
             WHERE k.company_id = $1 AND k.id = $2 AND k.revoked_at IS NULL
@@ -84,8 +80,8 @@ impl KeyTable<'_> {
         let plan = plan.as_str();
         let count =
             self.0.query(COUNT, &[&key, &now, &limit, &idle_since, &plan, &QUOTA_WINDOW_MS, &with_token]);
-        if let Some(AcceptedRow { accepted, last_stamp, timeline }) = count.fetch_optional().await? {
-            let token = ConsistencyToken::of(Timestamp::from_millis(last_stamp), timeline);
+        if let Some(AcceptedRow { accepted, last_stamp, wal_file }) = count.fetch_optional().await? {
+            let token = ConsistencyToken::of_primary(Timestamp::from_millis(last_stamp), wal_file.as_deref());
             return Ok(Counted::Accepted { instants: from_json(accepted, "api_key", key)?, token });
         }
         let find = self.0.query(FIND, &[&key, &idle_since, &plan]);

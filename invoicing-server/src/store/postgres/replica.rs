@@ -129,7 +129,7 @@ impl Replica {
         let failed = Arc::clone(&failed_at);
         let pool = PgPoolOptions::new()
             .max_connections(settings.max_connections)
-            // A wait for a connection ends with that for the page.
+            // The wait for a connection, and for an answer, ends with that for the page.
             .acquire_timeout(2 * LIMIT)
             .test_before_acquire(false)
             .before_acquire(move |connection, metadata| {
@@ -179,7 +179,7 @@ impl Replica {
     }
 
     async fn session(&self) -> Result<Session, sqlx::Error> {
-        Ok(Session::of_replica(self.pool.acquire().await?, LIMIT))
+        Ok(Session::of_replica(self.pool.acquire().await?, 2 * LIMIT))
     }
 
     /// A page, where it shows what the token stands for.
