@@ -123,6 +123,33 @@ async fn a_delivery_that_fell_due_before_those_that_were_claimed_is_found_by_the
     nodes.world.assert_all_ended().await;
 }
 
+/// Between two attempts a poll finds a delivery that is not due yet.
+///
+/// Rules: DELIVERY-5
+#[on_postgres(worker_threads = 4)]
+async fn what_another_node_commits_does_not_wait_for_a_retry_that_a_poll_has_found() {
+    let nodes = Nodes::of_one_clock(World::new().await).await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::status(500));
+    hook(&nodes.world, &receiver.url).await;
+    let attempts = async || nodes.world.count("SELECT count(*) FROM attempt").await;
+    let running = RunningDispatcher::start(nodes.all[1].dispatcher());
+    emit_for(&nodes.company(1), 1).await;
+    comes_within(LONG, "the first attempt", async || attempts().await == 1).await;
+    nodes.world.advance(Duration::from_millis(1_300));
+    comes_within(LONG, "the second attempt", async || attempts().await == 2).await;
+    receiver.reply_always(Reply::status(200));
+    // The next poll is due, the third attempt is not. A delivery of its own node wakes the dispatcher for both.
+    nodes.world.advance(Duration::from_secs(4));
+    emit_for(&nodes.company(1), 1).await;
+    for others in 1..=5 {
+        emit_for(&nodes.company(0), 1).await;
+        assert!(receiver.wait_for(3 + others, TOLD).await, "{others}");
+    }
+    running.stop().await;
+    assert_eq!(nodes.world.count(PENDING).await, 1);
+}
+
 /// Rules: DELIVERY-4
 #[on_postgres(worker_threads = 4)]
 async fn a_run_on_each_node_at_once_attempts_each_delivery_once() {
@@ -350,8 +377,12 @@ async fn pages(connection: &mut PgConnection) -> HashMap<i64, i64> {
 #[on_postgres(worker_threads = 4)]
 async fn a_claim_leaves_every_row_where_it_is() {
     const EVENTS: usize = 120;
-    let world = World::on_system_clock(|_| {}).await;
+    let (other, world) = (World::new().await, World::on_system_clock(|_| {}).await);
     let receiver = Receiver::start().await;
+    // Whatever it answers first in a process takes it longer, as it reads the description of deliveries.
+    hook(&other, &receiver.url).await;
+    emit_for(&other.company, 1).await;
+    other.dispatch().await;
     // The first answer shows that the receiver is prompt. Nothing else ends before all has been seen.
     receiver.reply_always(Reply::Slow(Duration::from_secs(4), 200));
     receiver.reply_next([Reply::status(200)]);
