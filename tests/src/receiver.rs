@@ -63,7 +63,7 @@ struct Script {
     count: watch::Sender<usize>,
     next: VecDeque<Reply>,
     otherwise: Reply,
-    /// How deliveries differ from the description of the API.
+    /// How deliveries that were taken differ from the description of the API.
     faults: Vec<String>,
 }
 
@@ -124,16 +124,31 @@ impl Receiver {
 
     /// Everything that came so far, and forgets it.
     pub fn take(&self) -> Vec<Received> {
-        std::mem::take(&mut self.script.lock().expect("no panic").received)
+        let mut script = self.script.lock().expect("no panic");
+        let received = std::mem::take(&mut script.received);
+        script.faults.extend(faults(&received));
+        received
     }
 }
 
 impl Drop for Receiver {
     fn drop(&mut self) {
-        let faults = self.script.lock().map(|script| script.faults.clone()).unwrap_or_default();
         // A second panic would hide the first one.
-        assert!(faults.is_empty() || std::thread::panicking(), "deliveries are not as described: {faults:?}");
+        if std::thread::panicking() {
+            return;
+        }
+        let Ok(script) = self.script.lock() else { return };
+        let faults: Vec<String> = script.faults.iter().cloned().chain(faults(&script.received)).collect();
+        drop(script);
+        assert!(faults.is_empty(), "deliveries are not as described: {faults:?}");
     }
+}
+
+/// How deliveries differ from the description. Not asked before they are answered: a dispatcher goes by how long that takes.
+fn faults(received: &[Received]) -> impl Iterator<Item = String> {
+    received
+        .iter()
+        .filter_map(|delivery| description::check_delivery(&delivery.headers, &delivery.json).err())
 }
 
 async fn accept(listener: TcpListener, script: Arc<Mutex<Script>>) {
@@ -158,10 +173,8 @@ async fn answer(
     let (parts, body) = request.into_parts();
     let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let json = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    let described = description::check_delivery(&parts.headers, &json);
     let reply = {
         let mut script = script.lock().expect("no panic");
-        script.faults.extend(described.err());
         let path = parts.uri.to_string();
         let at = std::time::Instant::now();
         let received = Received { method: parts.method, path, headers: parts.headers, body, json, at };

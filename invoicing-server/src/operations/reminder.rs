@@ -98,8 +98,8 @@ impl Services {
             if last.is_some_and(|at| at <= now && at.plus_millis(DISPATCHER_KNOWN_MS) > now) {
                 return Ok(0);
             }
-            let due = tx.deliveries().next_due(now).await?;
-            Ok(due.0.into_iter().filter(|waiting| waiting.at.plus_millis(MAX_WAIT_MS) < now).count())
+            let (due, _) = tx.deliveries().next_due(now).await?;
+            Ok(due.into_iter().filter(|waiting| waiting.at.plus_millis(MAX_WAIT_MS) < now).count())
         });
         let webhooks = webhooks.await?;
         if webhooks > 0 && self.reminder.dispatcher_warnings.take(now) {

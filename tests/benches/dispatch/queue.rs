@@ -18,19 +18,12 @@ const TIME: Duration = Duration::from_secs(3);
 /// `$1` company, `$2` the first event's number, `$3` how many events, `$4` body.
 const EVENTS: &str = "INSERT INTO event (company_id, id, kind, timestamp, body) \
      SELECT $1, lpad(to_hex($2 + i), 32, '0')::uuid, 'quote.created', i, $4 FROM generate_series(0, $3 - 1) i";
-/// `$4` when they fall due. A delivery per event and webhook of the company.
+/// `$4` when they fall due or fell due, `$5` status, `$6` attempts. A delivery per event and webhook of the company.
 const DELIVERIES: &str = "INSERT INTO delivery \
      (company_id, event_id, webhook_id, id, status, due_at, claim, claims, attempts, claims_in_all, \
-     attempts_in_all) \
-     SELECT $1, lpad(to_hex($2 + i), 32, '0')::uuid, w.id, (1::bigint << 50) + ($2 + i) * 20 + w.place, 'pending', $4, \
-     0, 0, 0, 0, 0 FROM generate_series(0, $3 - 1) i, \
-     (SELECT id, row_number() OVER () - 1 AS place FROM webhook WHERE company_id = $1) w";
-/// `$4` their status.
-const DELIVERED: &str = "INSERT INTO delivery \
-     (company_id, event_id, webhook_id, id, status, due_at, claim, claims, attempts, claims_in_all, \
      attempts_in_all, ended_at) \
-     SELECT $1, lpad(to_hex($2 + i), 32, '0')::uuid, w.id, (1::bigint << 50) + ($2 + i) * 20 + w.place, $4, i, \
-     0, 1, 1, 1, 1, i FROM generate_series(0, $3 - 1) i, \
+     SELECT $1, lpad(to_hex($2 + i), 32, '0')::uuid, w.id, (1::bigint << 50) + ($2 + i) * 20 + w.place, $5, $4, \
+     0, $6, $6, $6, $6, CASE WHEN $6 > 0 THEN $4 END FROM generate_series(0, $3 - 1) i, \
      (SELECT id, row_number() OVER () - 1 AS place FROM webhook WHERE company_id = $1) w";
 /// As another node does that has something to deliver and no dispatcher.
 const WAKE: &str = "SELECT pg_notify('invoicing', json_build_object('from', gen_random_uuid(), \
@@ -196,33 +189,38 @@ impl Queue {
     }
 
     /// Inserts this many delivered deliveries.
-    pub(crate) async fn deliver(&mut self, url: &str, deliveries: i64) {
+    pub(crate) async fn deliver(&mut self, url: &str, deliveries: i64, now: Timestamp) {
         let mut connection = PgConnection::connect(url).await.expect("the server answers");
-        let events = deliveries / 20;
-        for (statement, argument) in [(EVENTS, "{}"), (DELIVERED, "delivered")] {
-            let insert = sqlx::query(AssertSqlSafe(statement)).bind(self.company.0).bind(self.next_event);
-            let insert = insert.bind(events).bind(argument).execute(&mut connection);
-            insert.await.expect("they are on record");
-        }
-        self.next_event += events;
+        self.insert(&mut connection, deliveries, now, "delivered", 1).await;
         tidy_up(&mut connection).await;
     }
 
     /// Puts so many deliveries into it, and has the server tidy up where that is asked for.
     pub(crate) async fn fill(&mut self, url: &str, deliveries: i64, now: Timestamp, tidies_up: bool) {
         let mut connection = PgConnection::connect(url).await.expect("the server answers");
+        self.insert(&mut connection, deliveries, now, "pending", 0).await;
+        connection.execute(WAKE).await.expect("the dispatcher is told");
+        if tidies_up {
+            tidy_up(&mut connection).await;
+        }
+    }
+
+    async fn insert(
+        &mut self,
+        connection: &mut PgConnection,
+        deliveries: i64,
+        due: Timestamp,
+        status: &str,
+        attempts: i64,
+    ) {
         let events = deliveries / 20;
         let insert =
             sqlx::query(EVENTS).bind(self.company.0).bind(self.next_event).bind(events).bind(&self.body);
-        insert.execute(&mut connection).await.expect("the events");
+        insert.execute(&mut *connection).await.expect("the events");
         let insert = sqlx::query(DELIVERIES).bind(self.company.0).bind(self.next_event).bind(events);
-        insert.bind(now.as_millis()).execute(&mut connection).await.expect("the deliveries");
+        let insert = insert.bind(due.as_millis()).bind(status).bind(attempts);
+        insert.execute(connection).await.expect("the deliveries");
         (self.first_event, self.next_event) = (self.next_event, self.next_event + events);
-        connection.execute(WAKE).await.expect("the dispatcher is told");
-        if !tidies_up {
-            return;
-        }
-        tidy_up(&mut connection).await;
     }
 }
 

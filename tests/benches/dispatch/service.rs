@@ -91,7 +91,7 @@ impl Service {
             "deliver" => {
                 let deliveries = i64::try_from(count(question, "deliveries")).expect("a moderate count");
                 let queue = self.queue.as_mut().expect("it was filled");
-                queue.deliver(self.place.url(), deliveries).await;
+                queue.deliver(self.place.url(), deliveries, self.invoicing.env().now()).await;
             }
             "await the end" => {
                 let queue = self.queue.as_ref().expect("it was filled");
