@@ -1,11 +1,13 @@
 //! A database that is out of reach for longer than a lease: an expired claim is free, and the attempt of its former
 //! holder is still recorded.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use invoicing_core::NewClient;
 use invoicing_tests::postgres::{Cluster, Options};
 use invoicing_tests::{Receiver, Reply, RunningDispatcher, new_quote};
+use tokio::sync::Semaphore;
 
 use super::in_process::{companies, open};
 use super::proxy::{Fate, Fault, Proxy};
@@ -19,36 +21,33 @@ const LONG: Duration = Duration::from_mins(2);
 async fn an_expired_claim_is_free_and_the_attempt_of_its_former_holder_is_recorded() {
     let Some(cluster) = Cluster::start(&Options::default()) else { return };
     let receiver = Receiver::start().await;
-    // Time enough to choose the commit that follows the answer.
-    receiver.reply_always(Reply::Slow(Duration::from_secs(2), 200));
+    // Until the commit that follows the answer is chosen.
+    let answer = Arc::new(Semaphore::new(0));
+    receiver.reply_next([Reply::Held(Arc::clone(&answer), 200)]);
     let site = on_new_database(&cluster, vec![receiver.url.clone()]).await;
-    let proxies = [Proxy::start(cluster.port()).await, Proxy::start(cluster.port()).await];
-    let [holder, other] = &proxies;
+    let proxy = Proxy::start(cluster.port()).await;
     let mut settings = hasty();
     settings["dispatch"]["attemptTimeoutMs"] = 3_000.into();
-    let nodes = [
-        open(&site, holder.url("invoicing"), settings.clone()).await,
-        open(&site, other.url("invoicing"), settings).await,
-    ];
-    let (company, _) = companies(&nodes[0], &site.hooks).await.remove(0);
-    let delivering = nodes.each_ref().map(|node| RunningDispatcher::start(node.dispatcher()));
+    let holder = open(&site, proxy.url("invoicing"), settings.clone()).await;
+    let other = open(&site, cluster.url("invoicing"), settings).await;
+    let (company, _) = companies(&holder, &site.hooks).await.remove(0);
+    let first = RunningDispatcher::start(holder.dispatcher());
     let client = company.clients().create(&NewClient::named("Lefèvre")).await.expect("a client").id;
     company.quotes().create(&new_quote(client)).await.expect("a quote");
     assert!(receiver.wait_for(1, PATIENCE).await, "nothing is being delivered");
 
-    holder.cut_next(Fault { fate: Fate::Lost, away: Some(LONG) });
-    other.go_away(LONG);
-    wait_until("an outcome that is not recorded", async || holder.counts().away == 1).await;
-    tokio::time::sleep(LEASE).await;
-    other.come_back();
-    assert!(receiver.wait_for(2, LEASE).await, "not attempted again within a lease of the return");
+    let second = RunningDispatcher::start(other.dispatcher());
+    proxy.cut_next(Fault { fate: Fate::Lost, away: Some(LONG) });
+    answer.add_permits(1);
+    wait_until("an outcome that is not recorded", async || proxy.counts().away == 1).await;
+    assert!(receiver.wait_for(2, LEASE * 2).await, "not attempted again within a lease of its expiry");
     site.wait_until_all_ended().await;
-    holder.come_back();
+    proxy.come_back();
     let mut delivered = 0;
-    for delivering in delivering {
+    for delivering in [first, second] {
         delivered += delivering.stop().await.delivered;
     }
-    for node in nodes {
+    for node in [holder, other] {
         node.close().await;
     }
     let figures = checks::check(&site, &[], &receiver.take()).await;
