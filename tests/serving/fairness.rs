@@ -130,26 +130,36 @@ async fn unread_descriptions_give_way_to_each_other_and_no_key_to_them() {
 /// Rules: FAIR-1
 #[on_each_database]
 async fn a_company_takes_half_of_the_slots_and_what_is_beyond_counts_in_no_quota() {
-    let world = World::alone(|settings| settings.requests.in_flight = 4).await;
+    const QUOTA: u32 = 1_000;
+    let world = World::alone(|settings| {
+        settings.requests.in_flight = 4;
+        settings.quota = QUOTA;
+    })
+    .await;
     let (_, other_key) = world.another("Other", Plan::Team).await;
     // Known keys are found without the database.
     for key in [&world.key, &other_key] {
         assert_eq!(page(&world, key).await.status(), 200);
     }
-    let mut requests: Vec<_> = (0..8).map(|_| Box::pin(page(&world, &world.key))).collect();
-    let answers: Vec<_> = requests.iter_mut().map(FutureExt::now_or_never).collect();
-    assert_eq!(answers.iter().filter(|answer| answer.is_none()).count(), 2, "they wait for the database");
-    let (refused, served): (Vec<_>, Vec<_>) =
-        answers.into_iter().flatten().partition(|answer| answer.status() == 503);
-    assert!(!refused.is_empty());
-    // The database may answer before a request is polled for the first time.
-    assert!(served.iter().all(|answer| answer.status() == 200));
+    let (mut waiting, mut counted) = (Vec::new(), 2);
+    while waiting.len() < 2 {
+        let mut request = Box::pin(page(&world, &world.key));
+        counted += 1;
+        match request.as_mut().now_or_never() {
+            // It waits for the database.
+            None => waiting.push(request),
+            // A busy machine may let the database answer within the first poll.
+            Some(answer) => assert_eq!(answer.status(), 200),
+        }
+    }
+    for _ in 0..6 {
+        assert_eq!(page(&world, &world.key).await.status(), 503);
+    }
     assert_eq!(page(&world, &other_key).await.status(), 200);
-    requests.clear();
+    waiting.clear();
     let next = page(&world, &world.key).await;
     let left: u32 = next.headers()["ratelimit-remaining"].to_str().unwrap().parse().unwrap();
-    let counted = 4 + u32::try_from(served.len()).unwrap();
-    assert!(left >= 30 - counted, "{left} after {counted}");
+    assert!(left >= QUOTA - counted, "{left} after {counted}");
 }
 
 /// Rules: FAIR-4

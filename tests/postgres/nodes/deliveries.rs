@@ -377,7 +377,8 @@ async fn pages(connection: &mut PgConnection) -> HashMap<i64, i64> {
 #[on_postgres(worker_threads = 4)]
 async fn a_claim_leaves_every_row_where_it_is() {
     const EVENTS: usize = 120;
-    let world = World::on_system_clock(|_| {}).await;
+    // Places for all, however soon the first answer comes.
+    let world = World::on_system_clock(|settings| settings.dispatch.in_flight_per_webhook = EVENTS).await;
     let receiver = Receiver::start().await;
     // The first answer shows that the receiver is prompt. Nothing else ends before all has been seen.
     receiver.reply_always(Reply::Slow(Duration::from_secs(4), 200));
