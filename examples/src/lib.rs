@@ -43,15 +43,22 @@ impl Demo {
         let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
         let company = invoicing.company(company.id);
         let key = company.keys().issue("example").await?.key.reveal().to_owned();
-        let mut tasks = JoinSet::new();
-        let (service, running) = (invoicing.service(), invoicing.clone());
-        tasks.spawn(async move {
-            // Neither ends before it is dropped: there is no stop.
-            let served = serve(listener, service, ServeLimits::default(), std::future::pending());
-            let _ = tokio::join!(served, running.run(std::future::pending()));
-        });
+        let tasks = run(listener, &invoicing);
         Ok(Self { base_url, company, key, invoicing, _tasks: tasks, _folder: folder })
     }
+}
+
+/// Serves the API and runs the dispatcher. No part of [`Demo::start`], so that the server is compiled here, and not in each
+/// example.
+fn run(listener: TcpListener, invoicing: &Invoicing) -> JoinSet<()> {
+    let (service, running) = (invoicing.service(), invoicing.clone());
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move {
+        // Neither ends before it is dropped: there is no stop.
+        let served = serve(listener, service, ServeLimits::default(), std::future::pending());
+        let _ = tokio::join!(served, running.run(std::future::pending()));
+    });
+    tasks
 }
 
 /// An error and everything that caused it, on one line.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use invoicing_core::CompanyId;
 use tokio::sync::Mutex;
 use tokio::time::{MissedTickBehavior, interval};
@@ -449,15 +450,18 @@ impl Invoicing {
         }
     }
 
-    async fn sweep_every_hour(&self) -> Infallible {
-        let mut hours = interval(SWEEP_INTERVAL);
-        hours.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            hours.tick().await;
-            if let Err(error) = self.sweep().await {
-                tracing::error!(error = &error as &dyn std::error::Error, "the sweep failed");
+    /// Boxed, so that it is compiled once, and not by each host.
+    fn sweep_every_hour(&self) -> BoxFuture<'_, Infallible> {
+        Box::pin(async move {
+            let mut hours = interval(SWEEP_INTERVAL);
+            hours.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                hours.tick().await;
+                if let Err(error) = self.sweep().await {
+                    tracing::error!(error = &error as &dyn std::error::Error, "the sweep failed");
+                }
             }
-        }
+        })
     }
 
     /// The companies.

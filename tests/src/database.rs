@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::path::PathBuf;
+use std::pin::Pin;
 
 use invoicing_server::{Builder, Invoicing, PostgresSettings};
 use sqlx::postgres::Postgres;
@@ -39,6 +40,11 @@ impl Database {
 
     /// Runs a test on this database, with a runtime of its own; says so where there is no such database.
     pub fn run<F: Future<Output = ()>>(self, worker_threads: Option<usize>, test: fn() -> F) {
+        // Boxed, so that the runtime's code is compiled once, and not for each test.
+        self.run_boxed(worker_threads, Box::pin(async move { test().await }));
+    }
+
+    fn run_boxed(self, worker_threads: Option<usize>, test: Pin<Box<dyn Future<Output = ()> + '_>>) {
         if !self.is_available() {
             return;
         }
@@ -48,7 +54,7 @@ impl Database {
         }
         let runtime = runtime.enable_all().build().expect("a runtime");
         self.choose();
-        runtime.block_on(test());
+        runtime.block_on(test);
     }
 
     /// Runs a test on this database that brings its own runtime; says so where there is no such database.

@@ -11,6 +11,7 @@ use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
 use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use matchit::Params;
@@ -269,53 +270,56 @@ impl ConsoleContext {
         })
     }
 
-    async fn handle(&self, endpoint: Endpoint, request: &PageRequest<'_>) -> PageResult {
-        let content = match endpoint {
-            Endpoint::Home => webhooks::home(request).await?,
-            Endpoint::Webhooks => webhooks::list(request).await?,
-            Endpoint::NewWebhook => webhooks::new(request),
-            Endpoint::Webhook => webhooks::show(request).await?,
-            Endpoint::ConfirmRotation => webhooks::confirm_rotation(request).await?,
-            Endpoint::ConfirmRemoval => webhooks::confirm_removal(request).await?,
-            Endpoint::Deliveries => webhooks::deliveries(request).await?,
-            Endpoint::Delivery => webhooks::delivery(request).await?,
-            Endpoint::ConfirmReplay => webhooks::confirm_replay(request).await?,
-            Endpoint::Events => events::list(request).await?,
-            Endpoint::Event => events::show(request).await?,
-            Endpoint::History => history::list(request).await?,
-            Endpoint::Keys => keys::list(request).await?,
-            Endpoint::NewKey => keys::new(request),
-            Endpoint::ConfirmRevocation => keys::confirm_revocation(request).await?,
-            Endpoint::Quotes => quotes::list(request).await?,
-            Endpoint::Quote => quotes::show(request).await?,
-            Endpoint::ConfirmSending => quotes::confirm_sending(request).await?,
-            Endpoint::ConfirmLinkRevocation => quotes::confirm_link_revocation(request).await?,
-            // What they show once cannot be shown again, so they are pages and no redirect.
-            Endpoint::RegisterWebhook => return self.shown(request, webhooks::register(request).await?),
-            Endpoint::RotateWebhook => return self.shown(request, webhooks::rotate(request).await?),
-            Endpoint::ChangeWebhook => return self.shown(request, webhooks::change(request).await?),
-            Endpoint::TestWebhook => return webhooks::test(request).await,
-            Endpoint::DisableWebhook => return webhooks::disable(request).await,
-            Endpoint::EnableWebhook => return webhooks::enable(request).await,
-            Endpoint::EndOverlap => return webhooks::end_overlap(request).await,
-            Endpoint::RemoveWebhook => return webhooks::remove(request).await,
-            Endpoint::ReplayDelivery => return webhooks::replay_delivery(request).await,
-            Endpoint::Replay => return webhooks::replay(request).await,
-            Endpoint::IssueKey => return self.shown(request, keys::issue(request).await?),
-            Endpoint::RevokeKey => return keys::revoke(request).await,
-            Endpoint::SendQuote => return self.shown(request, quotes::send(request).await?),
-            Endpoint::MakeSigningLink => return self.shown(request, quotes::make_link(request).await?),
-            Endpoint::RevokeSigningLink => return quotes::revoke_link(request).await,
-            Endpoint::QuoteDocument => return quotes::document(request).await,
-            // They need no session.
-            Endpoint::Asset
-            | Endpoint::SigningPage
-            | Endpoint::Sign
-            | Endpoint::ConfirmRefusal
-            | Endpoint::Decline
-            | Endpoint::SigningDocument => return Err(PageError::NOT_FOUND),
-        };
-        Ok(page(StatusCode::OK, &self.frame(request).around(&content)))
+    /// Calls the handler of an endpoint. Boxed, so that it is compiled once, and not by each host for its kind of body.
+    fn handle<'r>(&'r self, endpoint: Endpoint, request: &'r PageRequest<'_>) -> BoxFuture<'r, PageResult> {
+        Box::pin(async move {
+            let content = match endpoint {
+                Endpoint::Home => webhooks::home(request).await?,
+                Endpoint::Webhooks => webhooks::list(request).await?,
+                Endpoint::NewWebhook => webhooks::new(request),
+                Endpoint::Webhook => webhooks::show(request).await?,
+                Endpoint::ConfirmRotation => webhooks::confirm_rotation(request).await?,
+                Endpoint::ConfirmRemoval => webhooks::confirm_removal(request).await?,
+                Endpoint::Deliveries => webhooks::deliveries(request).await?,
+                Endpoint::Delivery => webhooks::delivery(request).await?,
+                Endpoint::ConfirmReplay => webhooks::confirm_replay(request).await?,
+                Endpoint::Events => events::list(request).await?,
+                Endpoint::Event => events::show(request).await?,
+                Endpoint::History => history::list(request).await?,
+                Endpoint::Keys => keys::list(request).await?,
+                Endpoint::NewKey => keys::new(request),
+                Endpoint::ConfirmRevocation => keys::confirm_revocation(request).await?,
+                Endpoint::Quotes => quotes::list(request).await?,
+                Endpoint::Quote => quotes::show(request).await?,
+                Endpoint::ConfirmSending => quotes::confirm_sending(request).await?,
+                Endpoint::ConfirmLinkRevocation => quotes::confirm_link_revocation(request).await?,
+                // What they show once cannot be shown again, so they are pages and no redirect.
+                Endpoint::RegisterWebhook => return self.shown(request, webhooks::register(request).await?),
+                Endpoint::RotateWebhook => return self.shown(request, webhooks::rotate(request).await?),
+                Endpoint::ChangeWebhook => return self.shown(request, webhooks::change(request).await?),
+                Endpoint::TestWebhook => return webhooks::test(request).await,
+                Endpoint::DisableWebhook => return webhooks::disable(request).await,
+                Endpoint::EnableWebhook => return webhooks::enable(request).await,
+                Endpoint::EndOverlap => return webhooks::end_overlap(request).await,
+                Endpoint::RemoveWebhook => return webhooks::remove(request).await,
+                Endpoint::ReplayDelivery => return webhooks::replay_delivery(request).await,
+                Endpoint::Replay => return webhooks::replay(request).await,
+                Endpoint::IssueKey => return self.shown(request, keys::issue(request).await?),
+                Endpoint::RevokeKey => return keys::revoke(request).await,
+                Endpoint::SendQuote => return self.shown(request, quotes::send(request).await?),
+                Endpoint::MakeSigningLink => return self.shown(request, quotes::make_link(request).await?),
+                Endpoint::RevokeSigningLink => return quotes::revoke_link(request).await,
+                Endpoint::QuoteDocument => return quotes::document(request).await,
+                // They need no session.
+                Endpoint::Asset
+                | Endpoint::SigningPage
+                | Endpoint::Sign
+                | Endpoint::ConfirmRefusal
+                | Endpoint::Decline
+                | Endpoint::SigningDocument => return Err(PageError::NOT_FOUND),
+            };
+            Ok(page(StatusCode::OK, &self.frame(request).around(&content)))
+        })
     }
 
     /// The outcome of a form: a page with a status, or an address.

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 use std::future::Future;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -107,9 +107,9 @@ impl<'a> Engine<'a> {
     pub(super) async fn run(
         &mut self,
         until_idle: bool,
-        stop: impl Future<Output = ()> + Send,
+        stop: Pin<&mut (dyn Future<Output = ()> + Send)>,
     ) -> Result<DispatchReport, Error> {
-        let mut stop = pin!(stop.fuse());
+        let mut stop = stop.fuse();
         let released = recover(self.context).await?;
         if released > 0 {
             tracing::info!(released, "claims of earlier runs released");

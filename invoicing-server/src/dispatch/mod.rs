@@ -29,8 +29,10 @@ pub(crate) mod transport;
 
 use std::fmt;
 use std::future::Future;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use invoicing_core::Conflict;
 use tokio::sync::Mutex;
 
@@ -136,25 +138,28 @@ impl Dispatcher {
     /// [`Error::Conflict`] when a dispatcher of this service runs already; [`Error::StorageUnavailable`] when the
     /// database cannot be read at the start. Later trouble with the database is waited out.
     pub async fn run(&self, stop: impl Future<Output = ()> + Send) -> Result<DispatchReport, Error> {
-        self.work(false, stop).await
+        self.work(false, pin!(stop)).await
     }
 
     /// Delivers what is due now, and returns when nothing is: for tests that move the clock by hand.
     pub async fn run_once(&self) -> Result<DispatchReport, Error> {
-        self.work(true, std::future::pending()).await
+        self.work(true, pin!(std::future::pending())).await
     }
 
-    async fn work(
-        &self,
+    /// Boxed, as a compiler computes nested futures up to a depth only, which those of the host are a part of. So the loop is
+    /// compiled once, and not by each host.
+    fn work<'r>(
+        &'r self,
         until_idle: bool,
-        stop: impl Future<Output = ()> + Send,
-    ) -> Result<DispatchReport, Error> {
-        // Released after the engine is dropped, which leaves what it holds to the next run.
-        let Ok(_slot) = self.0.slot.try_lock() else {
-            return Err(Conflict::new("a dispatcher of this service runs already").into());
-        };
-        let _run = (!until_idle).then(|| self.0.heartbeat.begin());
-        // Boxed, as a compiler computes nested futures up to a depth only, which those of the host are a part of.
-        Box::pin(Engine::new(&self.0).run(until_idle, stop)).await
+        stop: Pin<&'r mut (dyn Future<Output = ()> + Send + 'r)>,
+    ) -> BoxFuture<'r, Result<DispatchReport, Error>> {
+        Box::pin(async move {
+            // Released after the engine is dropped, which leaves what it holds to the next run.
+            let Ok(_slot) = self.0.slot.try_lock() else {
+                return Err(Conflict::new("a dispatcher of this service runs already").into());
+            };
+            let _run = (!until_idle).then(|| self.0.heartbeat.begin());
+            Engine::new(&self.0).run(until_idle, stop).await
+        })
     }
 }

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::{Method, header};
 use invoicing_core::QuoteId;
@@ -69,20 +70,27 @@ impl ConsoleContext {
             ip: head.extensions.get::<IpAddr>().copied(),
             user_agent: user_agent.map(|agent| String::from_utf8_lossy(agent.as_bytes()).into_owned()),
         };
-        let outcome = match endpoint {
-            Endpoint::SigningPage => sign::show(&visit).await?,
-            Endpoint::Sign => sign::sign(&visit).await?,
-            Endpoint::ConfirmRefusal => sign::confirm_refusal(&visit).await?,
-            Endpoint::Decline => sign::decline(&visit).await?,
-            _ => return Err(PageError::NOT_FOUND),
-        };
-        match outcome {
-            FormOutcome::Page(status, content) => {
-                let frame = Frame { has_home: false, ..self.bare_frame(visit.language) };
-                Ok(page(status, &frame.around(&content)))
+        self.visited(endpoint, &visit).await
+    }
+
+    /// Calls the handler of an endpoint behind a signing link. Boxed as those behind a session are.
+    fn visited<'v>(&'v self, endpoint: Endpoint, visit: &'v Visit<'_>) -> BoxFuture<'v, PageResult> {
+        Box::pin(async move {
+            let outcome = match endpoint {
+                Endpoint::SigningPage => sign::show(visit).await?,
+                Endpoint::Sign => sign::sign(visit).await?,
+                Endpoint::ConfirmRefusal => sign::confirm_refusal(visit).await?,
+                Endpoint::Decline => sign::decline(visit).await?,
+                _ => return Err(PageError::NOT_FOUND),
+            };
+            match outcome {
+                FormOutcome::Page(status, content) => {
+                    let frame = Frame { has_home: false, ..self.bare_frame(visit.language) };
+                    Ok(page(status, &frame.around(&content)))
+                }
+                FormOutcome::See(path) => see_other(&visit.link(path)),
             }
-            FormOutcome::See(path) => see_other(&visit.link(path)),
-        }
+        })
     }
 
     /// The company and the quote of a token. Few are looked up at once, so that unknown ones take few connections.
