@@ -23,7 +23,7 @@ fn from_env(name: &str, otherwise: u32) -> u32 {
 fn any_sequence_of_operations_does_what_the_contract_says() {
     let database = Database::chosen();
     let config = Config {
-        cases: from_env("PROPTEST_CASES", database.either(64, 24)),
+        cases: from_env("PROPTEST_CASES", database.either(32, 16)),
         max_shrink_iters: 600,
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct("model/regressions.txt"))),
         ..Config::default()

@@ -30,14 +30,14 @@ async function look(page, address, name, pictured) {
 }
 
 /** All pages of the console that links lead to, each address once; of each kind no more than a few. */
-async function crawl(options, pictured) {
+async function crawl(options, each, pictured) {
   const page = await open(options);
   const [waiting, seen, kinds] = [[given.base], new Set(), new Map()];
   while (waiting.length > 0) {
     const address = waiting.shift();
     const of = kind(address);
     const count = kinds.get(of) ?? 0;
-    if (seen.has(address) || count >= given.each) continue;
+    if (seen.has(address) || count >= each) continue;
     seen.add(address);
     kinds.set(of, count + 1);
     await look(page, address, `${of}${count ? `-${count + 1}` : ""}`, pictured);
@@ -52,7 +52,8 @@ async function crawl(options, pictured) {
   return kinds;
 }
 
-const kinds = await crawl({ colorScheme: "light", locale: "en-GB" }, given.pictures !== undefined);
+const kinds = await crawl({ colorScheme: "light", locale: "en-GB" }, given.each, given.pictures !== undefined);
 for (const wanted of given.kinds ?? []) check(kinds.has(wanted), `no link leads to ${wanted}`);
-if (given.thorough) await crawl({ colorScheme: "dark", locale: "fr-FR" }, false);
+// Colours and texts depend on the kind alone.
+if (given.thorough) await crawl({ colorScheme: "dark", locale: "fr-FR" }, 1, false);
 await end();
