@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 use std::path::PathBuf;
-use std::pin::Pin;
 
+use futures_util::future::LocalBoxFuture;
 use invoicing_server::{Builder, Invoicing, PostgresSettings};
 use sqlx::postgres::Postgres;
 use sqlx::sqlite::{Sqlite, SqliteConnectOptions};
@@ -44,7 +44,7 @@ impl Database {
         self.run_boxed(worker_threads, Box::pin(async move { test().await }));
     }
 
-    fn run_boxed(self, worker_threads: Option<usize>, test: Pin<Box<dyn Future<Output = ()> + '_>>) {
+    fn run_boxed(self, worker_threads: Option<usize>, test: LocalBoxFuture<'_, ()>) {
         if !self.is_available() {
             return;
         }

@@ -133,7 +133,7 @@ async fn serve(server: &Server, mut requests: mpsc::UnboundedReceiver<Request>) 
 
     let name = |what: &str| format!("{PREFIX}{run:016x}_{what}");
     let template = name("template");
-    let strategy = strategy(&mut connection).await;
+    let strategy = strategy(&connection);
     create(&mut connection, &template, "template0", strategy).await;
     fill(&at(&server.url, &template)).await;
     let mut count = 0_u32;
@@ -168,10 +168,12 @@ async fn fill(url: &str) {
 
 /// Copying files takes half as long, and their copy has the caches with which connections begin. Before version 15 there is no
 /// other way.
-async fn strategy(connection: &mut PgConnection) -> &'static str {
-    let version = sqlx::query_scalar("SELECT current_setting('server_version_num')::int4");
-    let version: i32 = version.fetch_one(connection).await.expect("one");
-    if version >= 150_000 { "STRATEGY FILE_COPY" } else { "" }
+fn strategy(connection: &PgConnection) -> &'static str {
+    if connection.server_version_num().is_some_and(|version| version >= 150_000) {
+        "STRATEGY FILE_COPY"
+    } else {
+        ""
+    }
 }
 
 async fn create(connection: &mut PgConnection, name: &str, template: &str, strategy: &str) {
