@@ -134,7 +134,10 @@ pub(crate) async fn hold_snapshot(peer: &mut Peer, url: &str) {
     println!(
         "queue: {DUE_A_SECOND} deliveries fall due a second, and a session holds a snapshot for {seconds} s"
     );
+    // Before the dispatcher is started, so that it reads from the record that the webhooks are prompt.
+    peer.ask(&json!({"do": "queue", "pending": DUE_A_SECOND, "tidiesUp": true})).await;
     peer.ask(&json!({"do": "start"})).await;
+    peer.ask(&json!({"do": "await the end"})).await;
     let normal = paced(peer, NORMAL, |_| false).await;
     let mut holder = PgConnection::connect(url).await.expect("the server answers");
     holder.execute(SNAPSHOT).await.expect("a snapshot");
