@@ -1,47 +1,36 @@
-//! The service as a host holds it: opened from a database, and the way to everything else. Composes all parts.
+//! The service as a host holds it: the way to everything else.
+
+mod builder;
 
 use std::convert::Infallible;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use invoicing_core::CompanyId;
-use tokio::sync::Mutex;
 use tokio::time::{MissedTickBehavior, interval};
-use zeroize::Zeroizing;
 
 use crate::Error;
-use crate::access::{Access, Counting, KeyCache, KeyLookup};
+use crate::access::Access;
 use crate::api::ApiContext;
-use crate::api::capacity::Capacity;
-use crate::api::openapi::OpenApi;
 use crate::api::service::ApiService;
-use crate::cause::TraceContext;
 #[cfg(feature = "postgres")]
 use crate::config::PostgresSettings;
-use crate::config::{SettingError, Settings};
-use crate::dispatch::transport::{Transport, TransportBuilder};
-use crate::dispatch::{DispatchContext, DispatchReport, Dispatcher, Heartbeat, Receivers};
-use crate::documents::{DocumentRenderer, DocumentStore, Documents, ObjectStorage, UrlSigner};
+#[cfg(feature = "console")]
+use crate::config::SettingError;
+use crate::config::Settings;
+use crate::dispatch::{DispatchContext, DispatchReport, Dispatcher};
 use crate::env::Env;
 use crate::health::{Health, HealthContext, HealthService};
-use crate::open_error::OpenError;
 use crate::operations::sealing;
 use crate::operations::sweep::Sweeper;
-use crate::operations::{
-    Companies, CompanyHandle, HeldDates, Numbering, Reminder, ResealReport, Services, SigningLinks,
-    SweepReport,
-};
-use crate::queue::{NewDelivery, Queue};
-use crate::sealing::{AssociatedData, NotOpened, Sealer, SealingError, SealingKeys};
-use crate::store::notification::{Incoming, Notification};
-#[cfg(feature = "postgres")]
-use crate::store::postgres::Postgres;
+use crate::operations::{Companies, CompanyHandle, ResealReport, Services, SigningLinks, SweepReport};
+use crate::sealing::{SealingError, SealingKeys};
+use crate::store::ServiceTables;
 use crate::store::sealed::SealedWith;
-use crate::store::sqlite::Sqlite;
-use crate::store::{ServiceTables, Store, settings};
-use crate::telemetry::Metrics;
+pub use builder::Builder;
+use builder::Database;
 
 /// Interval between two sweeps of [`Invoicing::run`].
 const SWEEP_INTERVAL: Duration = Duration::from_hours(1);
@@ -67,280 +56,6 @@ impl std::fmt::Debug for Inner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Inner").field("settings", &self.settings).finish_non_exhaustive()
     }
-}
-
-/// What a service is opened from.
-pub struct Builder {
-    database: Database,
-    settings: Settings,
-    env: Env,
-    renderer: Option<Arc<dyn DocumentRenderer>>,
-    store: Option<Arc<dyn DocumentStore>>,
-    sealing_keys: Option<SealingKeys>,
-    transport: Box<dyn FnOnce(TransportBuilder) -> TransportBuilder + Send>,
-    metrics: Metrics,
-    traces: Option<Arc<dyn TraceContext>>,
-}
-
-/// Which database.
-#[derive(Debug)]
-enum Database {
-    Sqlite(PathBuf),
-    #[cfg(feature = "postgres")]
-    Postgres(PostgresSettings),
-}
-
-impl Database {
-    async fn open(&self, env: Env, queue: Arc<Queue>) -> Result<Store, OpenError> {
-        Ok(match self {
-            Self::Sqlite(path) => Store::Sqlite(Box::new(Sqlite::open(path, env, queue).await?)),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(settings) => {
-                settings.check()?;
-                Store::Postgres(Postgres::open(settings.clone(), env, queue).await?)
-            }
-        })
-    }
-
-    /// Where documents are stored unless the host says where.
-    fn default_document_store(&self) -> Result<Arc<dyn DocumentStore>, OpenError> {
-        match self {
-            Self::Sqlite(path) => {
-                let folder = ObjectStorage::folder(path.with_added_extension("documents"));
-                Ok(Arc::new(folder.map_err(OpenError::Documents)?))
-            }
-            #[cfg(feature = "postgres")]
-            Self::Postgres(_) => {
-                let rule = "must be given on PostgreSQL: one that all nodes reach";
-                Err(SettingError::new("document store", rule).into())
-            }
-        }
-    }
-
-    /// Where requests are counted, and for how long what was read of a key or a webhook is used. Where one process owns
-    /// the database, both are in its memory. Elsewhere another node may have changed a record, and its notification may
-    /// be lost.
-    fn sharing(&self) -> (Counting, Duration) {
-        match self {
-            Self::Sqlite(_) => (Counting::Local, Duration::MAX),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(_) => (Counting::Shared, Duration::from_secs(5)),
-        }
-    }
-}
-
-impl std::fmt::Debug for Builder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Builder")
-            .field("database", &self.database)
-            .field("settings", &self.settings)
-            .field("sealing_keys", &self.sealing_keys)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Builder {
-    fn new(database: Database) -> Self {
-        Self {
-            database,
-            settings: Settings::default(),
-            env: Env::system(),
-            renderer: None,
-            store: None,
-            sealing_keys: None,
-            transport: Box::new(|transport| transport),
-            metrics: Metrics::default(),
-            traces: None,
-        }
-    }
-
-    /// How the service behaves; the contract's defaults otherwise.
-    #[must_use]
-    pub fn settings(self, settings: Settings) -> Self {
-        Self { settings, ..self }
-    }
-
-    /// The clock and the randomness; the system's otherwise.
-    #[must_use]
-    pub fn env(self, env: Env) -> Self {
-        Self { env, ..self }
-    }
-
-    /// What turns quotes into documents; `PdfRenderer` otherwise. Without the feature `pdf` there is none, and a host
-    /// must give one.
-    #[must_use]
-    pub fn renderer(self, renderer: Arc<dyn DocumentRenderer>) -> Self {
-        Self { renderer: Some(renderer), ..self }
-    }
-
-    /// Where frozen documents are kept; otherwise, beside a SQLite file, a folder `<database>.documents`. On PostgreSQL it
-    /// must be given, one that all processes reach. See [`ObjectStorage`].
-    #[must_use]
-    pub fn document_store(self, store: Arc<dyn DocumentStore>) -> Self {
-        Self { store: Some(store), ..self }
-    }
-
-    /// Seals the secrets that have to be read again, those of webhooks and the key of document URLs, before they are
-    /// stored. Without keys they are stored in clear, which the log says once. What is stored in clear stays readable
-    /// and is sealed by [`Invoicing::reseal`]. API keys and tokens of signing links are stored as hashes only.
-    #[must_use]
-    pub fn sealing_keys(self, keys: SealingKeys) -> Self {
-        Self { sealing_keys: Some(keys), ..self }
-    }
-
-    /// Adjusts the HTTP client that delivers webhooks: another resolver, another certificate authority.
-    #[must_use]
-    pub fn webhook_transport(
-        self,
-        adjust: impl FnOnce(TransportBuilder) -> TransportBuilder + Send + 'static,
-    ) -> Self {
-        Self { transport: Box::new(adjust), ..self }
-    }
-
-    /// Takes a context of the host's from where an operation is called to the attempts that deliver its events, also after a
-    /// restart and on another node: an example that links spans of OpenTelemetry is `observe`.
-    #[must_use]
-    pub fn trace_context(self, traces: impl TraceContext) -> Self {
-        Self { traces: Some(Arc::new(traces)), ..self }
-    }
-
-    /// Where the service records its metrics; otherwise the recorder that the process has installed, which must be done
-    /// before the service is opened. What there is stands in OPERATIONS.md.
-    #[cfg(feature = "metrics")]
-    #[must_use]
-    pub fn metrics_recorder(self, recorder: Arc<dyn metrics::Recorder + Send + Sync>) -> Self {
-        Self { metrics: Metrics::new(Some(recorder)), ..self }
-    }
-
-    /// Opens the service. Creates the SQLite file where there is none; a PostgreSQL database must be there, and may be
-    /// empty.
-    ///
-    /// # Errors
-    /// [`OpenError`] when this process or another one has the SQLite file open already, when the database cannot be opened,
-    /// when a setting is not usable, or when what it holds is sealed with keys that were not given.
-    pub async fn open(self) -> Result<Invoicing, OpenError> {
-        self.settings.check()?;
-        let renderer = renderer_or_default(self.renderer)?;
-        let (settings, database, env) = (self.settings, self.database, self.env.of_service(self.metrics));
-        #[cfg(feature = "metrics")]
-        env.metrics().describe();
-        let queue = Arc::new(Queue::new(&env, &settings.dispatch));
-        let store = Arc::new(database.open(env.clone(), Arc::clone(&queue)).await?);
-        let sealer = Arc::new(Sealer::new(env.clone()));
-        sealing::adopt(&store, &sealer, self.sealing_keys, || {}).await?;
-        let url_key = url_key(&store, &env, &sealer).await?;
-        let document_store = self.store.map_or_else(|| database.default_document_store(), Ok)?;
-        let transport = (self.transport)(transport_builder(&settings)).build()?;
-        let (counting, max_age) = database.sharing();
-        let receivers = Arc::new(Receivers::new(&settings, transport, Arc::clone(&sealer), max_age)?);
-        let access = Arc::new(Access {
-            store: Arc::clone(&store),
-            env: env.clone(),
-            quota: settings.quota,
-            counting,
-            keys: Arc::new(KeyCache::new(max_age)),
-            lookup: KeyLookup::new(Arc::clone(&store)),
-        });
-        listen(&store, Arc::clone(&access.keys), Arc::clone(&receivers), Arc::clone(&queue)).await;
-        let services = Arc::new(Services {
-            store: Arc::clone(&store),
-            env: env.clone(),
-            access: Arc::clone(&access),
-            sealer,
-            documents: Documents::new(renderer, document_store),
-            url_signer: UrlSigner::new(&url_key),
-            base_url: settings.base_url.trim_end_matches('/').to_owned(),
-            presigned_urls: settings.documents.presigned_urls,
-            target: settings.target,
-            numbering: Numbering::default(),
-            held_dates: HeldDates::default(),
-            reminder: Reminder::new(env.now()),
-            traces: self.traces.clone(),
-        });
-        let dispatch = Arc::new(DispatchContext {
-            store: Arc::clone(&store),
-            env: env.clone(),
-            settings: settings.dispatch.clone(),
-            queue,
-            receivers,
-            slot: Mutex::default(),
-            heartbeat: Heartbeat::new(),
-            traces: self.traces.clone(),
-        });
-        Ok(Invoicing(Arc::new(Inner {
-            health: Arc::new(HealthContext::new(store, Arc::clone(&dispatch))),
-            api: Arc::new(ApiContext {
-                services: Arc::clone(&services),
-                access: Arc::clone(&access),
-                capacity: Arc::new(Capacity::new(&settings.requests)),
-                openapi: OpenApi::new(&settings),
-                #[cfg(feature = "reference")]
-                reference: crate::api::reference::Reference::new(&settings),
-                body_time: Duration::from_millis(settings.requests.body_time_ms),
-            }),
-            dispatch,
-            sweeper: Sweeper { services: Arc::clone(&services), access: Arc::clone(&access) },
-            settings,
-            services,
-            access,
-        })))
-    }
-}
-
-fn renderer_or_default(
-    given: Option<Arc<dyn DocumentRenderer>>,
-) -> Result<Arc<dyn DocumentRenderer>, SettingError> {
-    #[cfg(feature = "pdf")]
-    let given = given.or_else(|| Some(Arc::new(crate::documents::PdfRenderer::new())));
-    given.ok_or(SettingError::new("renderer", "must be given where the feature `pdf` is off"))
-}
-
-fn transport_builder(settings: &Settings) -> TransportBuilder {
-    let dispatch = &settings.dispatch;
-    Transport::builder(settings.target)
-        .connect_timeout(Duration::from_millis(dispatch.attempt_timeout_ms))
-        .proxy(dispatch.proxy.clone(), dispatch.proxy_resolves_names)
-}
-
-/// Lets the caches follow what this node and others commit, until the store is closed.
-async fn listen(store: &Store, keys: Arc<KeyCache>, receivers: Arc<Receivers>, queue: Arc<Queue>) {
-    let listener = move |incoming: Incoming| match incoming {
-        Incoming::Notification(Notification::Due(webhook)) => {
-            drop(queue.hand_over(vec![NewDelivery::Pending(webhook)]));
-        }
-        Incoming::Notification(Notification::Webhook(webhook)) => receivers.forget(webhook),
-        Incoming::Notification(Notification::Key(key)) => keys.revoke(key),
-        Incoming::Notification(Notification::KeyIssued) => keys.forget_unknown(),
-        Incoming::Notification(Notification::Plan { company, plan }) => keys.set_plan(company, plan),
-        Incoming::Gap => {
-            receivers.forget_all();
-            keys.outdate();
-            queue.request_poll();
-        }
-    };
-    store.listen(Box::new(listener)).await;
-}
-
-/// The key of document URLs: made once per database, and again where the key that it was sealed with is lost.
-async fn url_key(store: &Store, env: &Env, sealer: &Arc<Sealer>) -> Result<Zeroizing<[u8; 32]>, OpenError> {
-    const NAME: &str = settings::DOCUMENT_URL_KEY;
-    let (fresh, sealer) = (Zeroizing::new(env.bytes::<32>()), Arc::clone(sealer));
-    let key = store.write_service(async move |tx| {
-        tx.lock_service().await?;
-        match tx.settings().find(&sealer, NAME).await? {
-            Some(Ok(key)) => return Ok(key),
-            Some(Err(cause @ NotOpened::Lost(_))) => {
-                tracing::warn!(%cause, "the key of document URLs is replaced: earlier URLs cease to work");
-            }
-            Some(Err(cause)) => return Err(AssociatedData::setting(NAME).bad_row(cause)),
-            None => {}
-        }
-        tx.settings().set(&sealer, NAME, &*fresh).await?;
-        Ok(Zeroizing::new(fresh.to_vec()))
-    });
-    let key = key.await.map_err(OpenError::Start)?;
-    let key = key.as_slice().try_into().map(Zeroizing::new);
-    key.map_err(|_| OpenError::Start(AssociatedData::setting(NAME).bad_row("not 32 bytes")))
 }
 
 impl Invoicing {
