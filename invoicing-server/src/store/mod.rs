@@ -237,12 +237,15 @@ impl Store {
     where
         F: for<'c> Operation<ServiceReader<'c>, T> + Clone,
     {
+        // Boxed, as these are kilobytes that callers would move from one future into the next.
         match self {
-            Self::Sqlite(database) => operation(&mut database.read().await?).await,
+            Self::Sqlite(database) => {
+                Box::pin(async move { operation(&mut database.read().await?).await }).await
+            }
             #[cfg(feature = "postgres")]
             Self::Postgres(database) => {
                 let read = async |limit| operation.clone()(&mut database.read(limit).await?).await;
-                database.retry(read).await
+                Box::pin(database.retry(read)).await
             }
         }
     }
