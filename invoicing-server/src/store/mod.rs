@@ -217,7 +217,7 @@ impl Store {
         if let Self::Postgres(database) = self
             && database.has_replica()
         {
-            let page = database.page_of_replica(company, token, operation.clone());
+            let page = Box::pin(database.page_of_replica(company, token, operation.clone()));
             if let Some(page) = spans::transaction("replica", Some(company), page).await {
                 return Ok(page.json);
             }
