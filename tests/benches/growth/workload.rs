@@ -31,7 +31,9 @@ impl Workload {
         let invoicing = builder.open().await.expect("the service opens");
         let receiver = Receiver::start().await;
         let (company, client) = open_company(&invoicing, &receiver.url).await;
-        let (off, _) = open_company(&invoicing, &receiver.url).await;
+        let (off, client_of_off) = open_company(&invoicing, &receiver.url).await;
+        // So that an attempt is on record that was prompt: as many are claimed as for a webhook in use.
+        off.quotes().create(&new_quote(client_of_off)).await.expect("a quote");
         for number in 0..ORIGINALS {
             let quote = company.quotes().create(&new_quote(client)).await.expect("a quote").summary.id;
             // Two of three are sent, one of three is accepted, one of six is paid for.
