@@ -292,6 +292,17 @@ impl Invoicing {
         self.0.services.store.close().await;
     }
 
+    /// A service on a file in a folder of its own, and a company of it.
+    #[cfg(test)]
+    pub(crate) async fn with_company() -> (tempfile::TempDir, Self, CompanyHandle) {
+        let folder = tempfile::tempdir().unwrap();
+        let invoicing = Self::sqlite(folder.path().join("invoicing.db")).open().await.unwrap();
+        let new = invoicing_core::NewCompany::named("Martin", invoicing_core::Plan::Team);
+        let company = invoicing.companies().create(&new).await.unwrap().id;
+        let company = invoicing.company(company);
+        (folder, invoicing, company)
+    }
+
     #[cfg(test)]
     pub(crate) fn sweeper(&self) -> &Sweeper {
         &self.0.sweeper

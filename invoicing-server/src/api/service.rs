@@ -362,19 +362,14 @@ where
 mod tests {
     use http::StatusCode;
     use http_body_util::{BodyExt, Full};
-    use invoicing_core::{NewCompany, Plan};
 
     use super::*;
-    use crate::{Invoicing, MemoryStore};
+    use crate::Invoicing;
 
     #[tokio::test]
     async fn a_panic_is_answered_with_500() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Arc::new(MemoryStore::default());
-        let builder = Invoicing::sqlite(folder.path().join("db")).document_store(store);
-        let invoicing = builder.open().await.unwrap();
-        let company = invoicing.companies().create(&NewCompany::named("A", Plan::Team)).await.unwrap();
-        let key = invoicing.company(company.id).keys().issue("test").await.unwrap().key;
+        let (_folder, invoicing, company) = Invoicing::with_company().await;
+        let key = company.keys().issue("test").await.unwrap().key;
         let body = Full::new(Bytes::from_static(b"{}"));
         let panics = body.map_frame::<_, Bytes>(|_| std::panic::resume_unwind(Box::new("deliberate")));
         let request = Request::post("/api/v1/clients")

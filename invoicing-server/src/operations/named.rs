@@ -133,24 +133,17 @@ impl NamedOperation<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use invoicing_core::{NewCompany, Plan, QuoteId};
+    use invoicing_core::QuoteId;
     use uuid::Uuid;
 
+    use crate::Invoicing;
     use crate::page::PageQuery;
     use crate::store::Tables as _;
-    use crate::{Invoicing, MemoryStore};
 
     /// It is moved several times before it is first polled.
     #[tokio::test]
     async fn a_read_that_has_not_begun_is_small() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Arc::new(MemoryStore::default());
-        let builder = Invoicing::sqlite(folder.path().join("db")).document_store(store);
-        let invoicing = builder.open().await.unwrap();
-        let company = invoicing.companies().create(&NewCompany::named("A", Plan::Team)).await.unwrap();
-        let company = invoicing.company(company.id);
+        let (_folder, _invoicing, company) = Invoicing::with_company().await;
         let (query, reserve) = (PageQuery::default(), |_| Ok(()));
         let detail = company.services.store.quote_detail(company.id, QuoteId(Uuid::nil()), &reserve);
         let page = company.read_page(async move |mut tx| tx.quotes().page(&query, &reserve).await);

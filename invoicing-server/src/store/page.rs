@@ -290,26 +290,20 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicI32, Ordering};
 
-    use invoicing_core::{NewClient, NewCompany, NewQuote, Plan};
+    use invoicing_core::{NewClient, NewQuote};
     use serde_json::{Value, json};
     use tokio::runtime::Handle;
     use tokio::task::block_in_place;
 
     use super::*;
-    use crate::{Invoicing, MemoryStore};
+    use crate::Invoicing;
 
     /// Rules: LIST-8
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_change_between_a_page_and_its_large_lines_is_not_on_the_page() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Arc::new(MemoryStore::default());
-        let builder = Invoicing::sqlite(folder.path().join("db")).document_store(store);
-        let invoicing = builder.open().await.unwrap();
-        let company = invoicing.companies().create(&NewCompany::named("A", Plan::Team)).await.unwrap();
-        let company = invoicing.company(company.id);
+        let (_folder, _invoicing, company) = Invoicing::with_company().await;
         let client = company.clients().create(&NewClient::named("B")).await.unwrap().id;
         let content = |price: i32| {
             let line = json!({

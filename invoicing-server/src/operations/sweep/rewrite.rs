@@ -52,7 +52,6 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use invoicing_core::{NewCompany, Plan};
     use tokio::sync::Notify;
     use tokio::time::timeout;
 
@@ -61,10 +60,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_company_without_older_records_needs_no_transaction() {
-        let folder = tempfile::tempdir().unwrap();
-        let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await.unwrap();
-        let company =
-            invoicing.companies().create(&NewCompany::named("Martin", Plan::Team)).await.unwrap().id;
+        let (_folder, invoicing, company) = Invoicing::with_company().await;
+        let company = company.id();
         let store = &invoicing.sweeper().services.store;
         let mut progress = Progress::begin(store).await.unwrap().unwrap();
         // The one writer is busy until the end.
