@@ -13,6 +13,7 @@ pub(super) const SQLITE: &[&str] = &[
     include_str!("../../migrations/sqlite/0007_history.sql"),
     include_str!("../../migrations/sqlite/0008_reports.sql"),
     include_str!("../../migrations/sqlite/0009_causes.sql"),
+    include_str!("../../migrations/sqlite/0010_room_in_indexes.sql"),
 ];
 #[cfg(feature = "postgres")]
 pub(super) const POSTGRES: &[&str] = &[
@@ -25,6 +26,7 @@ pub(super) const POSTGRES: &[&str] = &[
     include_str!("../../migrations/postgres/0007_history.sql"),
     include_str!("../../migrations/postgres/0008_reports.sql"),
     include_str!("../../migrations/postgres/0009_causes.sql"),
+    include_str!("../../migrations/postgres/0010_room_in_indexes.sql"),
 ];
 
 /// Version of the first migration. The states of development before the first release had versions below it, and
