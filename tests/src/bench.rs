@@ -106,14 +106,13 @@ impl Peer {
         used_by(self.child.id().expect("the peer lives")) + self.database_seconds()
     }
 
-    /// Processor time that its database server has used, in seconds. Connections that have ended do not count any more.
+    /// Processor time that its database server has used, in seconds.
     pub fn database_seconds(&self) -> f64 {
         self.postmaster.map_or(0.0, used_by_database)
     }
 }
 
-/// Processor time that this process has used, with the database server that works for it, in seconds. Connections that have
-/// ended do not count any more.
+/// Processor time that this process has used, with the database server that works for it, in seconds.
 pub fn processor_seconds_with(postmaster: u32) -> f64 {
     used_by(std::process::id()) + used_by_database(postmaster)
 }
@@ -121,7 +120,17 @@ pub fn processor_seconds_with(postmaster: u32) -> f64 {
 fn used_by_database(postmaster: u32) -> f64 {
     let children = format!("/proc/{postmaster}/task/{postmaster}/children");
     let children = std::fs::read_to_string(children).unwrap_or_default();
-    children.split_whitespace().filter_map(|pid| pid.parse().ok()).map(used_by).sum()
+    let running: f64 = children.split_whitespace().filter_map(|pid| pid.parse().ok()).map(used_by).sum();
+    running + used_by_ended(postmaster)
+}
+
+/// Processor time of the processes that a process has started and that have ended, in seconds, to a hundredth.
+fn used_by_ended(parent: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{parent}/stat")).unwrap_or_default();
+    // Behind the name, which may hold spaces: `cutime` and `cstime` are the fields 16 and 17, and the state is field 3.
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
+    let hundredths: f64 = fields.skip(13).take(2).filter_map(|field| field.parse::<f64>().ok()).sum();
+    hundredths / 100.0
 }
 
 /// Processor time of a process, in seconds.
