@@ -121,7 +121,7 @@ fn used_by_database(postmaster: u32) -> f64 {
     let children = format!("/proc/{postmaster}/task/{postmaster}/children");
     let children = std::fs::read_to_string(children).unwrap_or_default();
     let running: f64 = children.split_whitespace().filter_map(|pid| pid.parse().ok()).map(used_by).sum();
-    running + used_by_ended(postmaster)
+    used_by(postmaster) + running + used_by_ended(postmaster)
 }
 
 /// Processor time of the processes that a process has started and that have ended, in seconds, to a hundredth.

@@ -89,9 +89,9 @@ impl AllDeliveries<'_> {
         claimant: Claimant,
         wanted: &[Wanted],
     ) -> Result<Vec<ClaimedDelivery>, Error> {
-        // $3 which webhooks, $5 how many of each, $6 from when on. Rows that another node is claiming are skipped. The locked rows are updated
-        // where they lie, so no index leads to them again. One that another transaction has just changed is not there for
-        // this statement: the next poll finds it.
+        // $3 which webhooks, $5 how many of each, $6 from when on. Rows that another node is claiming are skipped. The locked
+        // rows are updated where they lie, so no index leads to them again. One that another transaction has just changed is
+        // not there for this statement: the next poll finds it.
         const CLAIM: &str = "
             WITH claimed AS (
                 UPDATE delivery
