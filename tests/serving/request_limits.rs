@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, stream};
+use http::request::Builder;
 use http::{Request, Version};
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::Frame;
@@ -25,15 +26,19 @@ fn get(world: &World) -> Request<Full<Bytes>> {
     request.body(Full::default()).unwrap()
 }
 
+/// A request that creates a client, once it has a body.
+fn post(key: &str) -> Builder {
+    let request = Request::post("/api/v1/clients").header("content-type", "application/json");
+    request.header("authorization", format!("Bearer {key}"))
+}
+
 /// Rules: ERROR-15
 #[on_each_database]
 async fn work_beyond_the_limit_is_503_overloaded_and_counts_in_no_quota() {
     let world = World::alone(|settings| settings.requests.in_flight = 1).await;
     // A known key is found without the database.
     assert_eq!(world.get("/api/v1/clients").await.headers["ratelimit-remaining"], "29");
-    let create = Request::post("/api/v1/clients").header("content-type", "application/json");
-    let create = create.header("authorization", format!("Bearer {}", world.key));
-    let create = create.body(Full::new(Bytes::from_static(br#"{"name": "First"}"#))).unwrap();
+    let create = post(&world.key).body(Full::new(Bytes::from_static(br#"{"name": "First"}"#))).unwrap();
     let mut first = Box::pin(world.invoicing.service().answer(create));
     // What a change must wait for, on either database.
     let mut other = world.behind().await;
@@ -86,10 +91,6 @@ async fn an_answer_that_is_held_counts_until_it_is_gone() {
 #[on_each_database]
 async fn bodies_beyond_the_limit_are_503_and_the_one_that_was_first_is_served() {
     let world = World::with(|settings| settings.requests.buffered_bytes = SMALLEST).await;
-    let post = || {
-        let request = Request::post("/api/v1/clients").header("content-type", "application/json");
-        request.header("authorization", format!("Bearer {}", world.key))
-    };
     let (was_read, read) = oneshot::channel();
     let (send_rest, rest) = oneshot::channel();
     let begin = stream::once(async { Bytes::from(" ".repeat(200_000)) });
@@ -99,10 +100,13 @@ async fn bodies_beyond_the_limit_are_503_and_the_one_that_was_first_is_served() 
     });
     let slow = begin.chain(end).map(|bytes| Ok::<_, Infallible>(Frame::data(bytes)));
     let mut first = JoinSet::new();
-    first.spawn(world.invoicing.service().answer(post().body(StreamBody::new(Box::pin(slow))).unwrap()));
+    first.spawn(
+        world.invoicing.service().answer(post(&world.key).body(StreamBody::new(Box::pin(slow))).unwrap()),
+    );
     read.await.unwrap();
     let second = Bytes::from(format!("{{\"name\":\"Second\"}}{}", " ".repeat(200_000)));
-    let answer = || world.invoicing.service().answer(post().body(Full::new(second.clone())).unwrap());
+    let answer =
+        || world.invoicing.service().answer(post(&world.key).body(Full::new(second.clone())).unwrap());
     let refused = answer().await;
     assert_eq!((refused.status().as_u16(), &refused.headers()["retry-after"]), (503, &"1".parse().unwrap()));
     send_rest.send(Bytes::from_static(b"{\"name\":\"First\"}")).unwrap();
@@ -219,11 +223,8 @@ async fn an_answer_to_a_body_that_breaks_off_closes_the_connection_of_http_1() {
     let world = World::new().await;
     for (key, status) in [(&*world.key, 400), ("unknown", 401)] {
         for (version, closes) in [(Version::HTTP_11, true), (Version::HTTP_2, false)] {
-            let request = Request::post("/api/v1/clients").version(version);
-            let request = request.header("content-type", "application/json");
-            let request = request.header("authorization", format!("Bearer {key}"));
             let pieces = [Ok(Frame::data(Bytes::from_static(b"{"))), Err(std::io::Error::other("reset"))];
-            let request = request.body(StreamBody::new(stream::iter(pieces))).unwrap();
+            let request = post(key).version(version).body(StreamBody::new(stream::iter(pieces))).unwrap();
             let answer = world.invoicing.service().answer(request).await;
             assert_eq!(answer.status(), status);
             assert_eq!(answer.headers().contains_key("connection"), closes, "{version:?} {status}");
@@ -236,8 +237,7 @@ async fn a_caller_that_sends_no_body_is_answered_once() {
     let world = World::with(|settings| settings.requests.body_time_ms = 300).await;
     let begun = Instant::now();
     let never = StreamBody::new(stream::pending::<Result<Frame<Bytes>, Infallible>>());
-    let request = Request::post("/api/v1/clients").header("content-type", "application/json");
-    let request = request.header("authorization", format!("Bearer {}", world.key)).body(never).unwrap();
+    let request = post(&world.key).body(never).unwrap();
     assert_eq!(world.invoicing.service().answer(request).await.status(), 408);
     assert!(begun.elapsed() < Duration::from_secs(5), "it waited twice: {:?}", begun.elapsed());
 }
@@ -245,9 +245,7 @@ async fn a_caller_that_sends_no_body_is_answered_once() {
 #[on_each_database]
 async fn the_smallest_limit_on_bytes_is_enough_for_the_largest_request() {
     let world = World::with(|settings| settings.requests.buffered_bytes = SMALLEST).await;
-    let request = Request::post("/api/v1/clients").header("content-type", "application/json");
-    let request =
-        request.header("authorization", format!("Bearer {}", world.key)).header("x", "x".repeat(30_000));
+    let request = post(&world.key).header("x", "x".repeat(30_000));
     let body = format!("{{\"name\":\"A\"}}{}", " ".repeat(256 * 1024 - 12));
     let answer = world.invoicing.service().answer(request.body(Full::new(Bytes::from(body))).unwrap()).await;
     assert_eq!(answer.status(), 201);

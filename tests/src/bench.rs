@@ -121,16 +121,21 @@ fn used_by_database(postmaster: u32) -> f64 {
     let children = format!("/proc/{postmaster}/task/{postmaster}/children");
     let children = std::fs::read_to_string(children).unwrap_or_default();
     let running: f64 = children.split_whitespace().filter_map(|pid| pid.parse().ok()).map(used_by).sum();
-    used_by(postmaster) + running + used_by_ended(postmaster)
+    let ended = processor_ticks(postmaster, OF_ENDED_CHILDREN).and_then(|ticks| u32::try_from(ticks).ok());
+    used_by(postmaster) + running + ended.map_or(0.0, f64::from) / 100.0
 }
 
-/// Processor time of the processes that a process has started and that have ended, in seconds, to a hundredth.
-fn used_by_ended(parent: u32) -> f64 {
-    let stat = std::fs::read_to_string(format!("/proc/{parent}/stat")).unwrap_or_default();
-    // Behind the name, which may hold spaces: `cutime` and `cstime` are the fields 16 and 17, and the state is field 3.
-    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
-    let hundredths: f64 = fields.skip(13).take(2).filter_map(|field| field.parse::<f64>().ok()).sum();
-    hundredths / 100.0
+/// Where [`processor_ticks`] are those of a process itself, and those of the processes that it has started and that have ended.
+pub const OWN: usize = 14;
+const OF_ENDED_CHILDREN: usize = 16;
+
+/// Ticks of a processor (10 ms), for the user and the system, in two fields of `/proc/<pid>/stat`; `None` where the system does
+/// not tell.
+pub fn processor_ticks(pid: u32, first_field: usize) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is a name, which may hold spaces.
+    let mut fields = stat.rsplit_once(") ")?.1.split(' ').skip(first_field - 3);
+    Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
 }
 
 /// Processor time of a process, in seconds.
