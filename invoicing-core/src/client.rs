@@ -9,7 +9,7 @@ use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::address::postal_address;
 use crate::setters::text_setters;
-use crate::text::{LONG_TEXT, SHORT_TEXT, check_email, fold_for_search, optional_text, required_text};
+use crate::text::{LONG_TEXT, SHORT_TEXT, fold_for_search, optional_email, optional_text, required_text};
 use crate::{ChangeTime, ClientId, Invalid, Timestamp};
 
 /// The kind of a client.
@@ -134,13 +134,9 @@ impl NewClient {
     pub fn check(&self) -> Result<ClientFields, Invalid> {
         let short = |field, value: &Option<String>| optional_text(field, value.as_deref(), SHORT_TEXT);
         let long = |field, value: &Option<String>| optional_text(field, value.as_deref(), LONG_TEXT);
-        let email = short("email", &self.email)?;
-        if let Some(email) = &email {
-            check_email("email", email)?;
-        }
         Ok(ClientFields(Self {
             name: required_text("name", &self.name, SHORT_TEXT)?,
-            email,
+            email: optional_email("email", self.email.as_deref())?,
             phone: short("phone", &self.phone)?,
             address: long("address", &self.address)?,
             city: short("city", &self.city)?,

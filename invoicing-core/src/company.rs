@@ -6,7 +6,7 @@ use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::address::postal_address;
 use crate::setters::text_setters;
-use crate::text::{LONG_TEXT, SHORT_TEXT, check_email, optional_text, required_text};
+use crate::text::{LONG_TEXT, SHORT_TEXT, optional_email, optional_text, required_text};
 use crate::{CompanyId, Conflict, DomainError, Invalid, Timestamp};
 
 /// The subscription of a company. Only [`Plan::Team`] may use the API.
@@ -195,16 +195,13 @@ impl CompanyIdentity {
             address: long("address", &self.address)?,
             zip_code: short("zipCode", &self.zip_code)?,
             city: short("city", &self.city)?,
-            email: short("email", &self.email)?,
+            email: optional_email("email", self.email.as_deref())?,
             phone: short("phone", &self.phone)?,
             siret: short("siret", &self.siret)?.map(|siret| siret.replace(char::is_whitespace, "")),
             vat_number: short("vatNumber", &self.vat_number)?,
             insurance: long("insurance", &self.insurance)?,
             terms: long("terms", &self.terms)?,
         };
-        if let Some(email) = &identity.email {
-            check_email("email", email)?;
-        }
         match &identity.siret {
             Some(siret) if siret.len() != 14 || !siret.bytes().all(|byte| byte.is_ascii_digit()) => {
                 Err(Invalid::new("siret", "must have 14 digits"))

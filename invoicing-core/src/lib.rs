@@ -51,6 +51,7 @@
 //! | [`strum::VariantArray`] | derived by the enums; [`QuoteStatus::ALL`] and its like need no import |
 
 mod address;
+mod characters;
 mod client;
 mod company;
 pub mod contract;
@@ -84,6 +85,7 @@ mod timestamp;
 mod totals;
 mod wire_enum;
 
+pub use characters::{is_assigned, is_bidi_control, renders_as_nothing, trim_invisible};
 pub use client::{Client, ClientChange, ClientFields, ClientType, NewClient};
 pub use company::{Company, CompanyIdentity, NewCompany, Plan};
 pub use delivery::{AttemptOutcome, DeliveryOutcome, DeliveryStatus, FailureClass};
@@ -113,7 +115,10 @@ pub use quote::{
 };
 pub use quote_states::{DEFAULT_VALIDITY_DAYS, QuoteCreation, QuoteImport, SignatureEvidence};
 pub use retry_policy::{NextStep, RetryPolicy};
-pub use text::{LONG_TEXT, SHORT_TEXT, check_email, fold_for_search, optional_text, required_text};
+pub use text::{
+    LONG_TEXT, RefusedCharacter, SHORT_TEXT, check_email, fold_for_search, has_dotted_domain, optional_email,
+    optional_text, required_email, required_text, search_words, signer_email, signer_name,
+};
 pub use timestamp::{ParseTimestampError, Timestamp};
 pub use totals::{Totals, VatShare, retention_amount};
 

@@ -8,7 +8,7 @@ use chrono::NaiveDate;
 
 use crate::client::check_external_id;
 use crate::date::{check_date, days_after};
-use crate::text::{LONG_TEXT, SHORT_TEXT, check_email, required_text};
+use crate::text::{LONG_TEXT, required_text, signer_email, signer_name};
 use crate::{
     ChangeTime, Changed, Client, Conflict, DomainError, Event, EventKind, Invalid, Line, Percent, Quote,
     QuoteDetail, QuoteId, QuoteStatus, QuoteSummary, SignatureBlock, Timestamp, Totals, retention_amount,
@@ -89,11 +89,9 @@ impl SignatureEvidence {
 
     /// Trims, normalises and checks the fields.
     pub fn check(&self) -> Result<Self, Invalid> {
-        let signed_by_email = required_text("signedByEmail", &self.signed_by_email, SHORT_TEXT)?;
-        check_email("signedByEmail", &signed_by_email)?;
         Ok(Self {
-            signed_by_name: required_text("signedByName", &self.signed_by_name, SHORT_TEXT)?,
-            signed_by_email,
+            signed_by_name: signer_name(&self.signed_by_name)?,
+            signed_by_email: signer_email(&self.signed_by_email)?,
             accepted_text: required_text("acceptedText", &self.accepted_text, LONG_TEXT)?,
         })
     }

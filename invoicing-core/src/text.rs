@@ -1,16 +1,67 @@
-//! What a text field accepts, and how a search sees it.
+//! The texts that fields accept, and how a search compares them.
+
+use std::fmt;
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use crate::Invalid;
+use crate::characters::{
+    is_assigned, is_bidi_control, is_other_line_break, renders_as_nothing, separates_words, shapes_words,
+    trim_invisible,
+};
 
 /// Longest name, e-mail, city and the like, in characters.
 pub const SHORT_TEXT: usize = 255;
 /// Longest address, note or description, in characters.
 pub const LONG_TEXT: usize = 2_000;
 
+/// A character that a text must not have. Its text names it and its position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RefusedCharacter {
+    /// The character.
+    pub character: char,
+    /// Which one of the text it is as it was entered, counted from 1.
+    pub position: usize,
+}
+
+impl fmt::Display for RefusedCharacter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { character, position } = *self;
+        write!(f, "must not contain U+{:04X} (character {position})", u32::from(character))
+    }
+}
+
+impl RefusedCharacter {
+    /// The first character of this kind between the invisible ends of a text.
+    fn find(text: &str, is_refused: impl Fn(char) -> bool) -> Option<Self> {
+        let kept = trim_invisible(text);
+        let (offset, character) = kept.char_indices().find(|(_, c)| is_refused(*c))?;
+        let before = kept.as_ptr().addr() - text.as_ptr().addr() + offset;
+        Some(Self { character, position: text[..before].chars().count() + 1 })
+    }
+
+    /// The first one that no name, label or identifier may have.
+    fn in_short_text(text: &str) -> Option<Self> {
+        Self::find(text, |c| c.is_control() || is_bidi_control(c) || is_other_line_break(c))
+    }
+
+    /// The first one that no text of several lines may have.
+    fn in_long_text(text: &str) -> Option<Self> {
+        let is_layout = |c| matches!(c, '\n' | '\r' | '\t') || is_other_line_break(c);
+        Self::find(text, |c| c.is_control() && !is_layout(c))
+    }
+
+    /// The first one that neither the name nor the e-mail of a signer may have.
+    pub fn in_signer(text: &str) -> Option<Self> {
+        Self::in_short_text(text).or_else(|| Self::find(text, |c| !is_assigned(c)))
+    }
+}
+
 /// Trims, normalises to NFC, and checks length and characters; a missing or empty text is refused.
+///
+/// Both ends lose white space and what renders as nothing. A text of up to [`LONG_TEXT`] characters may have line breaks,
+/// and each kind of them but a carriage return becomes `\n`.
 pub fn required_text(field: &str, text: &str, max: usize) -> Result<String, Invalid> {
     optional_text(field, Some(text), max)?
         .ok_or_else(|| Invalid::new(field.to_owned(), format!("must have 1 to {max} characters")))
@@ -18,47 +69,101 @@ pub fn required_text(field: &str, text: &str, max: usize) -> Result<String, Inva
 
 /// As [`required_text`], but a missing or empty text is `None`.
 pub fn optional_text(field: &str, text: Option<&str>, max: usize) -> Result<Option<String>, Invalid> {
-    let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else {
-        return Ok(None);
+    let Some(entered) = text else { return Ok(None) };
+    let is_long = max == LONG_TEXT;
+    let refused = if is_long {
+        RefusedCharacter::in_long_text(entered)
+    } else {
+        RefusedCharacter::in_short_text(entered)
     };
+    let text = normalized(field, trim_invisible(entered), max)?;
+    match refused {
+        Some(refused) => Err(Invalid::new(field.to_owned(), refused.to_string())),
+        None if text.is_empty() => Ok(None),
+        None if is_long => Ok(Some(text.replace(is_other_line_break, "\n"))),
+        None => Ok(Some(text)),
+    }
+}
+
+/// The text in NFC, if it is not too long.
+fn normalized(field: &str, text: &str, max: usize) -> Result<String, Invalid> {
+    let too_long = || Invalid::new(field.to_owned(), format!("must have at most {max} characters"));
     // Normalising can lengthen a text threefold; refuse early what can no longer fit.
     if text.len() > max * 16 {
-        return Err(too_long(field, max));
+        return Err(too_long());
     }
     let text: String = text.nfc().collect();
-    if text.chars().count() > max {
-        return Err(too_long(field, max));
-    }
-    let line_break = |c: char| max == LONG_TEXT && matches!(c, '\n' | '\r' | '\t');
-    if text.chars().any(|c| c.is_control() && !line_break(c)) {
-        return Err(Invalid::new(field.to_owned(), "must not contain control characters"));
-    }
-    Ok(Some(text))
+    if text.chars().count() > max { Err(too_long()) } else { Ok(text) }
 }
 
-fn too_long(field: &str, max: usize) -> Invalid {
-    Invalid::new(field.to_owned(), format!("must have at most {max} characters"))
+/// As [`optional_text`] for an e-mail address.
+///
+/// Nobody sees what renders as nothing, and no mail arrives at an address that has it: it is left out, unless it shapes a
+/// word.
+pub fn optional_email(field: &str, text: Option<&str>) -> Result<Option<String>, Invalid> {
+    let Some(mut email) = optional_text(field, text, SHORT_TEXT)? else { return Ok(None) };
+    email.retain(|c| !renders_as_nothing(c) || shapes_words(c));
+    check_email(field, &email)?;
+    Ok(Some(email))
 }
 
-/// Checks the shape of an e-mail address: one `@` with something on both sides, and no white space.
+/// As [`optional_email`], but a missing address is refused.
+pub fn required_email(field: &str, text: &str) -> Result<String, Invalid> {
+    optional_email(field, Some(text))?
+        .ok_or_else(|| Invalid::new(field.to_owned(), format!("must have 1 to {SHORT_TEXT} characters")))
+}
+
+/// The name of a signer. Of the characters that a name may have it accepts every assigned one, as a person is called as
+/// the person is called; the fonts of a document have no say in it.
+pub fn signer_name(text: &str) -> Result<String, Invalid> {
+    const FIELD: &str = "signedByName";
+    let name = required_text(FIELD, text, SHORT_TEXT)?;
+    check_assigned(FIELD, text)?;
+    Ok(name)
+}
+
+/// The e-mail of a signer, of assigned characters as [`signer_name`].
+pub fn signer_email(text: &str) -> Result<String, Invalid> {
+    const FIELD: &str = "signedByEmail";
+    let email = required_email(FIELD, text)?;
+    check_assigned(FIELD, text)?;
+    Ok(email)
+}
+
+fn check_assigned(field: &'static str, text: &str) -> Result<(), Invalid> {
+    RefusedCharacter::in_signer(text).map_or(Ok(()), |refused| Err(Invalid::new(field, refused.to_string())))
+}
+
+/// Checks the shape of an e-mail address: one `@` with visible text on both sides, and no white space.
 ///
 /// Whether mail arrives there only sending can tell.
 pub fn check_email(field: &str, email: &str) -> Result<(), Invalid> {
+    let is_visible = |side: &str| !trim_invisible(side).is_empty();
     let well_formed = email
         .rsplit_once('@')
-        .is_some_and(|(local, domain)| !local.is_empty() && !domain.is_empty() && !local.contains('@'))
+        .is_some_and(|(local, domain)| is_visible(local) && is_visible(domain) && !local.contains('@'))
         && !email.contains(char::is_whitespace);
     well_formed.then_some(()).ok_or_else(|| Invalid::new(field.to_owned(), "must be an e-mail address"))
 }
 
-/// The text as a search compares it: without accents, case, ligatures and control characters.
+/// Whether the domain of an e-mail address has a dot between two names, as those have that receive mail from everywhere.
+pub fn has_dotted_domain(email: &str) -> bool {
+    // Every full stop that a domain name may be written with (UTS #46).
+    const DOTS: [char; 4] = ['.', '\u{3002}', '\u{ff0e}', '\u{ff61}'];
+    let domain = email.rsplit_once('@').map_or("", |(_, domain)| domain);
+    domain.contains(DOTS) && domain.split(DOTS).all(|name| !trim_invisible(name).is_empty())
+}
+
+/// The text as a search compares it: without accents, case, ligatures, control characters and what renders as nothing.
+/// Words are separated by spaces, instead of hyphens, apostrophes and white space of any kind.
 pub fn fold_for_search(text: &str) -> String {
+    let is_kept = |c: &char| !c.is_control();
     if text.is_ascii() {
-        return text.chars().filter(|c| !c.is_control()).map(|c| c.to_ascii_lowercase()).collect();
+        return text.chars().map(word_space).filter(is_kept).map(|c| c.to_ascii_lowercase()).collect();
     }
     let mut folded = String::with_capacity(text.len());
-    let bare = |c: &char| !is_combining_mark(*c) && !c.is_control();
-    for c in text.nfkd().filter(bare) {
+    let bare = |c: &char| is_kept(c) && !is_combining_mark(*c) && !renders_as_nothing(*c);
+    for c in text.chars().map(word_space).nfkd().map(word_space).filter(bare) {
         // Through the capital, because some capitals have two small letters (σ and ς, i and ı).
         for c in c.to_uppercase().flat_map(char::to_lowercase).nfkd().filter(bare) {
             match c {
@@ -68,11 +173,20 @@ pub fn fold_for_search(text: &str) -> String {
                 'ø' => folded.push('o'),
                 'ł' => folded.push('l'),
                 'đ' => folded.push('d'),
-                c => folded.push(c),
+                c => folded.push(word_space(c)),
             }
         }
     }
     folded
+}
+
+fn word_space(c: char) -> char {
+    if separates_words(c) { ' ' } else { c }
+}
+
+/// The words of a search, folded. A record is found when each of them is a part of one of its folded texts.
+pub fn search_words(text: &str) -> Vec<String> {
+    fold_for_search(text).split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -86,6 +200,25 @@ mod tests {
         assert_eq!(fold_for_search("LEFE\u{300}VRE"), "lefevre");
         assert_eq!(fold_for_search("Cœur İstanbul Straße"), "coeur istanbul strasse");
         assert_eq!(fold_for_search("ΟΔΟΣ"), fold_for_search("οδος"));
+    }
+
+    /// Rules: LIST-20
+    #[test]
+    fn search_reads_apostrophes_hyphens_and_spaces_alike() {
+        for text in
+            ["l'atelier", "L’Atelier", "L‘ATELIER", "lʼatelier", "l＇atelier", "l atelier", "l\u{a0}atelier"]
+        {
+            assert_eq!(fold_for_search(text), "l atelier", "{text}");
+        }
+        for text in
+            ["Saint-Étienne", "Saint‑Étienne", "saint – etienne", "SAINT\u{202f}ETIENNE", "Saint\tÉtienne"]
+        {
+            assert_eq!(search_words(text), ["saint", "etienne"], "{text}");
+        }
+        assert_eq!(fold_for_search("Cl\u{200b}ai\u{ad}re\u{feff}"), "claire");
+        for text in ["", " ", "-", "’", "\u{3164}\u{200b}", "\u{301}", "\0"] {
+            assert!(search_words(text).is_empty(), "{text:?}");
+        }
     }
 
     #[test]
@@ -120,22 +253,101 @@ mod tests {
         assert!(required_text("notes", &"😀".repeat(2_000), LONG_TEXT).is_ok());
     }
 
+    fn refused(field: &str, text: &str, max: usize) -> String {
+        optional_text(field, Some(text), max).unwrap_err().to_string()
+    }
+
+    /// Rules: WIRE-17, WIRE-29
+    #[test]
+    fn a_refusal_of_a_character_names_it_and_its_position() {
+        assert_eq!(refused("name", "a\0b", SHORT_TEXT), "name: must not contain U+0000 (character 2)");
+        assert_eq!(refused("name", " é\nb", SHORT_TEXT), "name: must not contain U+000A (character 3)");
+        assert_eq!(refused("name", "a\u{2028}b", SHORT_TEXT), "name: must not contain U+2028 (character 2)");
+        assert_eq!(refused("notes", "a\nb\u{9f}", LONG_TEXT), "notes: must not contain U+009F (character 4)");
+    }
+
     /// Rules: WIRE-17
     #[test]
-    fn control_characters_are_refused() {
-        assert!(required_text("name", "a\0b", SHORT_TEXT).is_err());
-        assert!(required_text("name", "a\nb", SHORT_TEXT).is_err());
-        assert!(required_text("notes", "a\nb", LONG_TEXT).is_ok());
+    fn every_line_break_of_a_long_text_is_stored_as_one() {
+        let notes = required_text("notes", "a\u{b}b\u{85}c\u{2028}d\u{2029}e\u{c}f\ng\th\r\ni", LONG_TEXT);
+        assert_eq!(notes.unwrap(), "a\nb\nc\nd\ne\nf\ng\th\r\ni");
+    }
+
+    /// Rules: WIRE-27
+    #[test]
+    fn what_renders_as_nothing_is_no_text() {
+        for nothing in ["\u{200b}", "\u{3164}", "\u{feff} \u{2800}", "\u{fffc}", "\u{202e}\u{202c}"] {
+            assert_eq!(optional_text("city", Some(nothing), SHORT_TEXT), Ok(None), "{nothing:?}");
+            assert!(required_text("name", nothing, SHORT_TEXT).is_err(), "{nothing:?}");
+        }
+        let name = "\u{200f}\u{feff} Zoé 👩\u{200d}🔧\u{fffc} ";
+        assert_eq!(required_text("name", name, SHORT_TEXT).unwrap(), "Zoé 👩\u{200d}🔧");
+        for word in ["می\u{200c}خواهم", "क्\u{200d}ष", "❤\u{fe0f}"] {
+            assert_eq!(required_text("name", word, SHORT_TEXT).unwrap(), word);
+        }
+    }
+
+    /// Rules: WIRE-28
+    #[test]
+    fn controls_of_direction_stay_in_long_texts_only() {
+        for c in
+            "\u{61c}\u{200e}\u{200f}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}"
+                .chars()
+        {
+            let text = format!("Claire {c}Lefèvre");
+            let rule = format!("name: must not contain U+{:04X} (character 8)", u32::from(c));
+            assert_eq!(refused("name", &text, SHORT_TEXT), rule);
+            assert_eq!(required_text("notes", &text, LONG_TEXT).unwrap(), text);
+        }
+    }
+
+    /// Rules: EVIDENCE-5
+    #[test]
+    fn a_signer_has_a_name_of_any_assigned_characters() {
+        for name in ["Անի", "ნინო", "สมชาย", "देवी", "தமிழ்", "王小明", "Zoé 👍", "Claire\u{fffc}", "\u{fffd}"]
+        {
+            assert!(signer_name(name).is_ok(), "{name}");
+        }
+        for (name, at) in [
+            ("Claire\u{e000}", "U+E000 (character 7)"),
+            ("\u{10ffff}", "U+10FFFF (character 1)"),
+            ("a\u{378}", "U+0378 (character 2)"),
+            ("\u{fdd0}b", "U+FDD0 (character 1)"),
+            ("Claire \u{202e}b", "U+202E (character 8)"),
+        ] {
+            assert_eq!(
+                signer_name(name).unwrap_err().to_string(),
+                format!("signedByName: must not contain {at}")
+            );
+        }
+        assert_eq!(signer_name("Zoe\u{301}"), signer_name("Zoé"));
+        assert!(signer_email("zoé\u{e000}@exemple.fr").is_err());
     }
 
     /// Rules: WIRE-18
     #[test]
-    fn an_email_has_two_sides() {
-        for good in ["a@b", "jean.dupont+devis@exemple.fr"] {
-            assert!(check_email("email", good).is_ok(), "{good}");
+    fn an_email_has_two_visible_sides() {
+        for good in ["a@b", "jean.dupont+devis@exemple.fr", "x@y.fr\u{200b}", "\u{feff}x@y.fr"] {
+            let email = optional_email("email", Some(good)).unwrap().unwrap();
+            assert_eq!(email, trim_invisible(good));
         }
-        for bad in ["", "a", "@b", "a@", "a@b@c", "a b@c"] {
-            assert!(check_email("email", bad).is_err(), "{bad}");
+        assert_eq!(required_email("email", "x\u{200b}@\u{fffc}y.fr").unwrap(), "x@y.fr");
+        for bad in ["a", "@b", "a@", "a@b@c", "a b@c", "\u{200b}@b", "a@\u{3164}", "a\u{202e}b@c"] {
+            assert!(optional_email("email", Some(bad)).is_err(), "{bad:?}");
+        }
+        assert_eq!(optional_email("email", Some("\u{200b}")), Ok(None));
+        assert!(check_email("email", "").is_err() && check_email("email", "\u{200b}@b").is_err());
+    }
+
+    /// Rules: SIGN-11
+    #[test]
+    fn a_domain_that_receives_mail_has_a_dot_inside() {
+        for good in ["marie@exemple.fr", "marie@例え。jp"] {
+            assert!(has_dotted_domain(good), "{good}");
+        }
+        for bad in ["marie@exemple", "marie@exemple.", "marie@.fr", "marie@exemple..fr", "marie.fr", "a.b@c"]
+        {
+            assert!(!has_dotted_domain(bad), "{bad}");
         }
     }
 }

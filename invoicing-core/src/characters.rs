@@ -1,0 +1,132 @@
+//! Characters by their properties in Unicode: one table for texts that are entered, searched, printed and shown.
+
+use icu_properties::props::{
+    BidiControl, BinaryProperty, Dash, DefaultIgnorableCodePoint, EnumeratedProperty, GeneralCategory,
+    VariationSelector,
+};
+
+/// Whether a character renders as nothing: no ink, and no room of its own.
+///
+/// Unicode's `Default_Ignorable_Code_Point`, which holds the controls of direction, joiners, fillers, variation selectors
+/// and tags. Besides these the placeholders that programs leave behind for objects and notes, and two blanks that are no
+/// white space.
+pub fn renders_as_nothing(c: char) -> bool {
+    !c.is_ascii() && (is_placeholder(c) || DefaultIgnorableCodePoint::for_char(c))
+}
+
+/// The object that dictation leaves behind, annotations, the braille blank and the note without a head.
+const fn is_placeholder(c: char) -> bool {
+    matches!(c, '\u{fff9}'..='\u{fffc}' | '\u{2800}' | '\u{1d159}')
+}
+
+/// Whether a character changes the order in which its neighbours are shown.
+pub fn is_bidi_control(c: char) -> bool {
+    !c.is_ascii() && BidiControl::for_char(c)
+}
+
+/// Whether a character has a meaning that every reader shares: it is neither of private use nor unassigned, and so no
+/// noncharacter either.
+pub fn is_assigned(c: char) -> bool {
+    c.is_ascii()
+        || !matches!(
+            GeneralCategory::for_char(c),
+            GeneralCategory::PrivateUse | GeneralCategory::Unassigned | GeneralCategory::Surrogate
+        )
+}
+
+/// Whether a character that renders as nothing changes the look of the visible sign before it: a variation selector, or a
+/// tag of a flag.
+fn completes_a_sign(c: char) -> bool {
+    !c.is_ascii() && (matches!(c, '\u{e0020}'..='\u{e007f}') || VariationSelector::for_char(c))
+}
+
+/// Whether a character shapes the word around it: a joiner, or part of the sign before it.
+pub(crate) fn shapes_words(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}') || completes_a_sign(c)
+}
+
+/// Whether a character ends a line, other than the ones that a keyboard has.
+pub(crate) const fn is_other_line_break(c: char) -> bool {
+    matches!(c, '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// Whether a search reads a character as the end of a word: white space, a hyphen or an apostrophe.
+pub(crate) fn separates_words(c: char) -> bool {
+    let is_apostrophe = matches!(
+        c,
+        '\'' | '`' | '\u{b4}' | '\u{2b9}' | '\u{2bb}'..='\u{2bd}' | '\u{2018}'..='\u{201b}' | '\u{2032}' | '\u{ff07}'
+    );
+    is_apostrophe || c == '-' || c.is_whitespace() || !c.is_ascii() && Dash::for_char(c)
+}
+
+/// The text without white space and without characters that render as nothing at both ends. Variation selectors and tags
+/// behind the last visible sign belong to it.
+pub fn trim_invisible(text: &str) -> &str {
+    let is_seen = |c: char| !c.is_whitespace() && !renders_as_nothing(c);
+    let text = text.trim_start_matches(|c| !is_seen(c));
+    let visible = text.trim_end_matches(|c| !is_seen(c)).len();
+    let behind = &text[visible..];
+    let completing = behind.len() - behind.trim_start_matches(completes_a_sign).len();
+    &text[..visible + completing]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Rules: WIRE-27
+    #[test]
+    fn what_renders_as_nothing_is_found_by_unicode() {
+        for c in "\u{200b}\u{3164}\u{feff}\u{fffc}\u{2800}\u{ad}\u{34f}\u{115f}\u{1160}\u{17b4}\u{180e}\u{202e}\u{2060}\u{2066}\
+                  \u{ffa0}\u{1d173}\u{e0001}\u{e0041}\u{e0fff}\u{fe0f}"
+            .chars()
+        {
+            assert!(renders_as_nothing(c), "U+{:04X}", u32::from(c));
+        }
+        for c in "a é\u{a0}\u{301}א\u{600}👍\u{3000}".chars() {
+            assert!(!renders_as_nothing(c), "U+{:04X}", u32::from(c));
+        }
+    }
+
+    #[test]
+    fn assigned_characters_are_told_from_all_others() {
+        for c in ['a', 'é', '字', '👍', '\u{fffd}', '\u{200b}', 'Ա', 'ก'] {
+            assert!(is_assigned(c), "U+{:04X}", u32::from(c));
+        }
+        for c in ['\u{e000}', '\u{f0000}', '\u{10fffd}', '\u{ffff}', '\u{fdd0}', '\u{378}', '\u{1fffe}'] {
+            assert!(!is_assigned(c), "U+{:04X}", u32::from(c));
+        }
+    }
+
+    /// Rules: WIRE-27
+    #[test]
+    fn ends_lose_what_cannot_be_seen_and_keep_what_shapes_a_sign() {
+        for (text, trimmed) in [
+            ("\u{feff}crm-42", "crm-42"),
+            (" \u{200b} x@y.fr\u{200b}\u{a0}\u{200b}", "x@y.fr"),
+            ("\u{3164}", ""),
+            ("\u{202e}\u{202c} ", ""),
+            ("a\u{200d}b", "a\u{200d}b"),
+            ("❤\u{fe0f}", "❤\u{fe0f}"),
+            ("❤\u{fe0f} \u{fe0f}", "❤\u{fe0f}"),
+            ("\u{fe0f}a\u{200b}\u{fe0f}", "a"),
+            ("👩\u{200d}🔧", "👩\u{200d}🔧"),
+            (
+                "🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}\u{200b}",
+                "🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
+            ),
+        ] {
+            assert_eq!(trim_invisible(text), trimmed, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn trimming_twice_changes_nothing_more(text in "[a é\u{200b}\u{fe0f}\u{200d}\u{feff}\u{301}\u{e0041}❤]{0,8}") {
+            let once = trim_invisible(&text);
+            prop_assert_eq!(trim_invisible(once), once);
+        }
+    }
+}
