@@ -10,6 +10,7 @@
 
 use std::borrow::Cow;
 
+use invoicing_core::renders_as_nothing;
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -41,7 +42,7 @@ pub(in crate::documents) fn sanitize(text: &str) -> Result<Cow<'_, str>, Rule> {
             '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => out.push('\n'),
             '\t' => out.push(' '),
             '\u{200c}' | '\u{200d}' if out.ends_with(joins) => out.push(c),
-            _ if is_invisible(c) => {}
+            _ if renders_as_nothing(c) => {}
             // Private use: a PDF/A-3 document must not contain it (6.2.11.7.3).
             '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}' => return Err(unprintable(c)),
             _ if c.is_control() => return Err(unprintable(c)),
@@ -61,7 +62,7 @@ pub(in crate::documents) fn sanitize(text: &str) -> Result<Cow<'_, str>, Rule> {
 /// The text as a page of HTML shows it. What no font prints is left out, as a host's own renderer may print it.
 #[cfg(feature = "console")]
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    let can_stay = |c: &char| *c == '\n' || !(c.is_control() || is_invisible(*c));
+    let can_stay = |c: &char| *c == '\n' || !(c.is_control() || renders_as_nothing(*c));
     sanitize(text).unwrap_or_else(|_| text.chars().filter(can_stay).collect::<String>().into())
 }
 
@@ -73,23 +74,6 @@ pub(in crate::documents) fn unprintable(c: char) -> Rule {
 /// Whether a joiner after this character has a visible effect: in scripts that join, and in emoji.
 fn joins(c: char) -> bool {
     c >= '\u{590}'
-}
-
-/// Soft hyphens, direction controls, word joiners, variation selectors, tags and byte order marks.
-const fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}'
-            | '\u{34f}'
-            | '\u{61c}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}'
-            | '\u{e0000}'..='\u{e0fff}'
-    )
 }
 
 #[cfg(test)]
