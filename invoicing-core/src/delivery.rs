@@ -38,6 +38,8 @@ pub enum FailureClass {
     TlsWrongName,
     /// The certificate leads to no authority that is trusted: self-signed, or an intermediate is missing.
     TlsUnknownIssuer,
+    /// The certificate is that of an authority, and not of a server: often a self-signed one.
+    TlsCaCertificate,
     /// The certificate cannot be accepted for another reason: signature, purpose, encoding.
     TlsBadCertificate,
     /// The forward proxy, through which the host sends its webhooks, made no connection.
@@ -66,6 +68,7 @@ impl FailureClass {
             | Self::TlsNotYetValid
             | Self::TlsWrongName
             | Self::TlsUnknownIssuer
+            | Self::TlsCaCertificate
             | Self::TlsBadCertificate => true,
             Self::TargetRefused | Self::Unsendable | Self::Abandoned => false,
         }

@@ -51,6 +51,7 @@
 //! | [`strum::VariantArray`] | derived by the enums; [`QuoteStatus::ALL`] and its like need no import |
 
 mod address;
+mod advice;
 mod characters;
 mod client;
 mod company;
@@ -85,6 +86,7 @@ mod timestamp;
 mod totals;
 mod wire_enum;
 
+pub use advice::Advice;
 pub use characters::{is_assigned, is_bidi_control, renders_as_nothing, trim_invisible};
 pub use client::{Client, ClientChange, ClientFields, ClientType, NewClient};
 pub use company::{Company, CompanyIdentity, NewCompany, Plan};

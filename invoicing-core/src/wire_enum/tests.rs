@@ -57,6 +57,7 @@ fn the_words_are_those_of_the_contract() {
         "tls_not_yet_valid",
         "tls_wrong_name",
         "tls_unknown_issuer",
+        "tls_ca_certificate",
         "tls_bad_certificate",
         "proxy",
         "protocol",

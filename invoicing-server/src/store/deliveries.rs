@@ -3,7 +3,7 @@
 //! Operations [enqueue](super::enqueue) them; the dispatcher [claims](super::claims) them and
 //! [records](super::attempts) the attempts.
 
-use invoicing_core::{DeliveryStatus, EventId, FailureClass, Timestamp, WebhookId};
+use invoicing_core::{Advice, DeliveryStatus, EventId, FailureClass, Timestamp, WebhookId};
 use sqlx::FromRow;
 use uuid::Uuid;
 
@@ -120,6 +120,26 @@ pub struct AttemptRecord {
     pub failure: Option<FailureClass>,
     /// The first 500 characters of the body.
     pub payload: String,
+}
+
+impl AttemptRecord {
+    /// What the owner of the webhook does about it; `None` where it succeeded.
+    ///
+    /// ```no_run
+    /// # use invoicing_server::AttemptRecord;
+    /// # fn show(attempt: &AttemptRecord) {
+    /// if let Some(advice) = attempt.advice() {
+    ///     println!("{}", advice.english);
+    /// }
+    /// # }
+    /// ```
+    pub fn advice(&self) -> Option<Advice> {
+        match (self.failure, self.status) {
+            (Some(class), _) => Some(class.advice()),
+            (None, Some(status)) => Advice::on_status(status),
+            (None, None) => None,
+        }
+    }
 }
 
 #[derive(FromRow)]

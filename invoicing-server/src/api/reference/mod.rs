@@ -1,7 +1,7 @@
 //! The reference page: the description of the API as one page of HTML without script, rendered once and served as bytes.
 //!
-//! [`document`] reads the OpenAPI document, [`page`] lays it out, [`operations`], [`events`], [`records`] and [`errors`]
-//! render its parts, [`markdown`] its descriptions. [`snippets`](super::snippets) are regions of programs that the
+//! [`document`] reads the OpenAPI document, [`page`] lays it out, [`operations`], [`events`], [`failures`], [`records`] and
+//! [`errors`] render its parts, [`markdown`] its descriptions. [`snippets`](super::snippets) are regions of programs that the
 //! tests run.
 
 mod code;
@@ -9,6 +9,7 @@ mod content;
 mod document;
 mod errors;
 mod events;
+mod failures;
 mod markdown;
 mod operations;
 mod page;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::content::{Page, heading};
 use super::document::{Document, Operation};
 use super::markdown::{Chapter, Links, chapters, top_level};
-use super::{STYLE, code, errors, events, operations, records};
+use super::{STYLE, code, errors, events, failures, operations, records};
 use crate::api::snippets::{LANGUAGES, Language};
 
 /// What changed for integrators.
@@ -110,6 +110,7 @@ impl Page<'_> {
                 (code::snippets("Set up", Language::setup))
             },
             "errors" => errors::codes(self),
+            "answering" => failures::table(),
             "verifying-a-delivery" => code::snippets("Verify a delivery", Language::verification),
             _ => Markup::default(),
         }

@@ -5,6 +5,7 @@ mod questions;
 
 use std::collections::BTreeSet;
 
+use invoicing_core::{Advice, FailureClass};
 use serde_json::Value;
 
 use self::html::{Element, Html};
@@ -215,4 +216,16 @@ fn a_host_s_brand_and_limits_are_on_its_page() {
     let html = page::render(&openapi::compose(&settings));
     assert!(html.contains("X-Acme-Signature") && html.contains("77 in any 60 s"));
     assert!(!html.contains("X-Service-") && !html.contains("{{"));
+}
+
+/// Rules: LOG-4
+#[test]
+fn each_failure_of_a_delivery_stands_there_with_what_to_do() {
+    let text = page().section("answering").text();
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let section = words(&text);
+    let statuses = Advice::STATUSES.iter().filter_map(|status| Advice::on_status(*status));
+    for advice in statuses.chain(FailureClass::ALL.iter().map(|class| class.advice())) {
+        assert!(section.contains(&words(advice.english)), "{}", advice.english);
+    }
 }

@@ -7,7 +7,7 @@ use std::error::Error;
 use std::{io, iter};
 
 use invoicing_core::FailureClass;
-use rustls::CertificateError;
+use rustls::{CertificateError, OtherError};
 
 pub(super) type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -60,6 +60,11 @@ fn certificate_class(error: &CertificateError) -> FailureClass {
             FailureClass::TlsWrongName
         }
         CertificateError::UnknownIssuer => FailureClass::TlsUnknownIssuer,
+        CertificateError::Other(OtherError(error))
+            if matches!(error.downcast_ref(), Some(webpki::Error::CaUsedAsEndEntity)) =>
+        {
+            FailureClass::TlsCaCertificate
+        }
         _ => FailureClass::TlsBadCertificate,
     }
 }
@@ -92,6 +97,8 @@ fn cause_of<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'st
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     /// A wrapper like those of other crates.
@@ -129,6 +136,14 @@ mod tests {
             (CertificateError::NotValidYet.into(), FailureClass::TlsNotYetValid),
             (CertificateError::NotValidForName.into(), FailureClass::TlsWrongName),
             (CertificateError::UnknownIssuer.into(), FailureClass::TlsUnknownIssuer),
+            (
+                CertificateError::Other(OtherError(Arc::new(webpki::Error::CaUsedAsEndEntity))).into(),
+                FailureClass::TlsCaCertificate,
+            ),
+            (
+                CertificateError::Other(OtherError(Arc::new(webpki::Error::BadDer))).into(),
+                FailureClass::TlsBadCertificate,
+            ),
             (CertificateError::BadSignature.into(), FailureClass::TlsBadCertificate),
             (CertificateError::Revoked.into(), FailureClass::TlsBadCertificate),
         ] {

@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use http::header::{CONTENT_TYPE, HeaderName, USER_AGENT};
 use invoicing_core::FailureClass::{
-    self, Dns, Network, Protocol, TargetRefused, Timeout, Tls, TlsBadCertificate, TlsExpired, TlsNotYetValid,
-    TlsUnknownIssuer, TlsWrongName,
+    self, Dns, Network, Protocol, TargetRefused, Timeout, Tls, TlsBadCertificate, TlsCaCertificate,
+    TlsExpired, TlsNotYetValid, TlsUnknownIssuer, TlsWrongName,
 };
 
 use super::*;

@@ -123,7 +123,7 @@ async fn a_bad_certificate_has_a_class_that_tells_its_fault() {
         (|params| params.not_before = rcgen::date_time_ymd(4000, 1, 1), TlsNotYetValid),
         (|params| params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth], TlsBadCertificate),
         // An authority's own certificate, as `openssl req -x509` makes them.
-        (|params| params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained), TlsBadCertificate),
+        (|params| params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained), TlsCaCertificate),
     ];
     for (adjust, class) in cases {
         let server = TlsServer::with(certificate(adjust), false).await;
