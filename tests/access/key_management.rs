@@ -142,3 +142,42 @@ async fn the_usage_of_keys_outlives_a_restart() {
     let world = world.reopen().await;
     assert_eq!(world.company.keys().usage().await.unwrap()[0].used, 3);
 }
+
+/// Rules: KEY-9
+#[on_each_database]
+async fn what_a_dead_process_had_reserved_is_no_use_of_a_key() {
+    let world = World::new().await;
+    assert_eq!(world.get("/api/v1/quotes").await.status, 200);
+    // Without an orderly end.
+    let world = world.reopen().await;
+    let opened_at = world.now();
+    let usage = async || world.company.keys().usage().await.unwrap().remove(0);
+    let is_known = world.database().either(0, 1);
+    for _ in 0..3 {
+        let usage = usage().await;
+        assert_eq!(usage.used, is_known);
+        assert_eq!(usage.oldest_until, (is_known > 0).then(|| opened_at.plus_millis(60_001)));
+        world.advance(Duration::from_secs(10));
+    }
+    // Used again, the key has what the quota counts, and no look at it moves an instant.
+    assert_eq!(world.get("/api/v1/quotes").await.status, 200);
+    for _ in 0..3 {
+        let usage = usage().await;
+        assert_eq!(usage.used, world.database().either(3, 1) + 1);
+        assert_eq!(usage.oldest_until, Some(opened_at.plus_millis(60_001)));
+        world.advance(Duration::from_secs(5));
+    }
+    world.advance(Duration::from_secs(16));
+    assert_eq!(usage().await.used, 1);
+}
+
+/// Rules: KEY-9
+#[on_each_database]
+async fn a_revoked_key_has_no_quota() {
+    let world = World::new().await;
+    assert_eq!(world.get("/api/v1/quotes").await.status, 200);
+    let keys = world.company.keys();
+    keys.revoke(keys.list().await.unwrap()[0].id).await.unwrap();
+    let usage = &keys.usage().await.unwrap()[0];
+    assert_eq!((usage.used, usage.limit, usage.oldest_until), (0, None, None));
+}

@@ -18,6 +18,8 @@ const BLOCKS: u32 = 10;
 const LARGEST_BLOCK: u32 = 1_000;
 /// Grain of the stored window in milliseconds. Instants are rounded up to it, so the window never forgets too early.
 const LOG_GRAIN_MS: i64 = 100;
+/// Where a stored window has the requests that are only reserved: at the end of time.
+const RESERVED: i64 = i64::MAX;
 
 /// The quota window of a key, and the requests that are reserved on disk and have not been accepted yet.
 #[derive(Debug, Default)]
@@ -27,14 +29,29 @@ pub(super) struct Reservations {
 }
 
 impl Reservations {
-    /// The window as it was stored. Requests that were only reserved count as used just now.
-    pub(super) fn from_log(log: &str, now: Timestamp) -> Result<Self, serde_json::Error> {
-        let log: Vec<(i64, u32)> = serde_json::from_str(log)?;
-        let mut window = QuotaWindow::default();
-        for (at, count) in log {
-            window.record(count as usize, Timestamp::from_millis(at).min(now));
+    /// The window as it was stored, and how many requests were only reserved. No use is known of these.
+    fn read(log: &str, now: Timestamp) -> Result<(Self, u32), serde_json::Error> {
+        let (mut window, mut reserved) = (QuotaWindow::default(), 0);
+        for (at, count) in serde_json::from_str::<Vec<(i64, u32)>>(log)? {
+            if at == RESERVED {
+                reserved = count;
+            } else {
+                window.record(count as usize, Timestamp::from_millis(at).min(now));
+            }
         }
-        Ok(Self { window, reserved: 0 })
+        Ok((Self { window, reserved: 0 }, reserved))
+    }
+
+    /// The window as it was stored. Requests that were only reserved count as used when this process opened the database:
+    /// the process that had reserved them accepted none later.
+    pub(super) fn from_log(
+        log: &str,
+        opened_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<Self, serde_json::Error> {
+        let (mut stored, reserved) = Self::read(log, now)?;
+        stored.window.record(reserved as usize, opened_at.min(now));
+        Ok(stored)
     }
 
     /// Requests that count at an instant.
@@ -58,7 +75,7 @@ impl Reservations {
         }
         let reserved = self.reserved + block;
         if reserved > 0 {
-            log.push((i64::MAX, reserved));
+            log.push((RESERVED, reserved));
         }
         // Pairs of numbers always have a JSON form.
         serde_json::to_string(&log).unwrap_or_default()
@@ -94,7 +111,8 @@ impl Access {
         }
     }
 
-    /// How many requests of each key of a company count: of those in use in memory, of the others as it is stored.
+    /// How many requests of each key of a company count: of those in use in memory, of the others as it is stored, without
+    /// what was only reserved.
     pub(super) async fn used_in_memory(&self, company: CompanyId) -> Result<HashMap<KeyId, Used>, Error> {
         let logs = self.store.read(company, async |mut tx| tx.keys().quota_logs().await).await?;
         let used = |(id, log): (KeyId, String)| {
@@ -103,8 +121,9 @@ impl Access {
                 return Ok((id, state.reservations.used(self.quota, self.env.now())));
             }
             let now = self.env.now();
-            let stored = Reservations::from_log(&log, now);
-            let mut stored = stored.map_err(|cause| Error::bad_row("api_key", "quota_log", id, cause))?;
+            let stored = Reservations::read(&log, now);
+            let (mut stored, _) =
+                stored.map_err(|cause| Error::bad_row("api_key", "quota_log", id, cause))?;
             Ok((id, stored.used(self.quota, now)))
         };
         logs.into_iter().map(used).collect()

@@ -83,6 +83,8 @@ pub(crate) enum Counting {
 pub(crate) struct Access {
     pub(crate) store: Arc<Store>,
     pub(crate) env: Env,
+    /// When this process opened the database.
+    pub(crate) opened_at: Timestamp,
     /// Requests per key and minute; 0 for no quota.
     pub(crate) quota: u32,
     pub(crate) counting: Counting,
@@ -181,7 +183,7 @@ impl Access {
                 self.keys.remember_unknown(hash, generation);
                 return Ok(None);
             };
-            let key = Key::from_row(row.parse()?, self.env.now())?;
+            let key = Key::from_row(row.parse()?, self.opened_at, self.env.now())?;
             if let Some(key) = self.keys.insert(hash, key, generation) {
                 return Ok(Some(key));
             }
@@ -237,9 +239,9 @@ impl KeyState {
 }
 
 impl Key {
-    fn from_row(row: ActiveKey, now: Timestamp) -> Result<Self, Error> {
+    fn from_row(row: ActiveKey, opened_at: Timestamp, now: Timestamp) -> Result<Self, Error> {
         let ActiveKey { company, id, last_used, quota_log } = row;
-        let reservations = Reservations::from_log(&quota_log, now)
+        let reservations = Reservations::from_log(&quota_log, opened_at, now)
             .map_err(|cause| Error::bad_row("api_key", "quota_log", id, cause))?;
         let state = KeyState {
             plan: company.plan,

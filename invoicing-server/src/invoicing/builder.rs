@@ -201,6 +201,7 @@ impl Builder {
         let access = Arc::new(Access {
             store: Arc::clone(&store),
             env: env.clone(),
+            opened_at: env.now(),
             quota: settings.quota,
             counting,
             keys: Arc::new(KeyCache::new(max_age)),

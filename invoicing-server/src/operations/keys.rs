@@ -48,9 +48,9 @@ pub struct IssuedKey {
 pub struct KeyUsage {
     /// Its record.
     pub record: KeyRecord,
-    /// Requests that were accepted within the last 60 s.
+    /// Requests that were accepted within the last 60 s; 0 for a revoked key.
     pub used: u32,
-    /// Most requests that are accepted within 60 s; `None` where the host has set no quota.
+    /// Most requests that are accepted within 60 s; `None` where the host has set no quota, and for a revoked key.
     pub limit: Option<u32>,
     /// From when on the oldest of these requests counts no longer, so that another is accepted; `None` where none counts.
     pub oldest_until: Option<Timestamp>,
@@ -89,7 +89,8 @@ impl Keys<'_> {
     }
 
     /// All keys as in [`list`](Self::list), with what they have used of their quota now. Asking counts nothing. Where one
-    /// process owns the database, requests that it had reserved when it died count as used for a minute.
+    /// process owns the database, requests that an earlier one had reserved when it died are no use of a key, until the key is
+    /// used again: then they count for a minute from the opening on.
     pub async fn usage(&self) -> Result<Vec<KeyUsage>, Error> {
         let access = &self.0.services.access;
         let operation = self.0.operation("keys.usage");
@@ -97,7 +98,9 @@ impl Keys<'_> {
         let used = operation.run(access.used(self.0.id)).await?;
         let limit = Some(access.quota).filter(|quota| *quota > 0);
         let usage = |record: KeyRecord| {
-            let used = used.get(&record.id).copied().unwrap_or_default();
+            let is_active = record.revoked_at.is_none();
+            let used = used.get(&record.id).copied().filter(|_| is_active).unwrap_or_default();
+            let limit = limit.filter(|_| is_active);
             KeyUsage { record, used: used.requests, limit, oldest_until: used.oldest_until }
         };
         Ok(records.into_iter().map(usage).collect())
