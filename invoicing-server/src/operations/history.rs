@@ -50,6 +50,18 @@ impl History<'_> {
             .await
     }
 
+    /// How a quote was declined or discarded last, where that was done under a name or through a signing link.
+    #[cfg(feature = "console")]
+    pub(crate) async fn refusal(
+        &self,
+        quote: invoicing_core::QuoteId,
+    ) -> Result<Option<HistoryRecord>, Error> {
+        self.0
+            .operation("history.refusal")
+            .read(async move |mut tx| tx.history().refusal(quote.0).await)
+            .await
+    }
+
     /// A page of the changes, latest first, at most `limit` (1 to 1,000). With a record it looks at 2,000 changes at most, so
     /// it may be shorter, also empty, and still name a [`next`](HistoryPage::next) page.
     pub async fn page(&self, query: &HistoryQuery, limit: u32) -> Result<HistoryPage, Error> {

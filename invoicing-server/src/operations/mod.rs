@@ -51,7 +51,7 @@ pub(crate) use invoices::HeldDates;
 pub(crate) use quotes::Numbering;
 pub(crate) use reminder::Reminder;
 #[cfg(feature = "console")]
-pub(crate) use signing::{REASON_LIMIT, ShownQuote};
+pub(crate) use signing::{ACTOR, REASON_LIMIT, ShownQuote};
 pub(crate) use webhooks::MAX_WEBHOOKS;
 
 /// What the operations work with.

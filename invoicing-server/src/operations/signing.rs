@@ -25,7 +25,7 @@ use crate::store::{CompanyChange, ServiceTables, Tables};
 pub(crate) use shown::ShownQuote;
 
 /// Name in the history of what is done through a link.
-const ACTOR: &str = "signing link";
+pub(crate) const ACTOR: &str = "signing link";
 
 /// Longest reason for a refusal, in characters.
 pub(crate) const REASON_LIMIT: usize = 500;

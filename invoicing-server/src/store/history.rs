@@ -223,6 +223,17 @@ impl HistoryTable<'_> {
         Ok(rows.into_iter().map(HistoryRecord::from).collect())
     }
 
+    /// How a quote was declined or discarded last.
+    #[cfg(feature = "console")]
+    pub(crate) async fn refusal(&mut self, quote: Uuid) -> Result<Option<HistoryRecord>, Error> {
+        const REFUSAL: &str = "
+            SELECT number, at, actor, action, subject, detail FROM history
+            WHERE company_id = $1 AND subject = $2 AND action IN ('quote.declined', 'quote.rejected')
+            ORDER BY number DESC LIMIT 1";
+        let row: Option<HistoryRow> = self.0.query(REFUSAL, &[&quote]).fetch_optional().await?;
+        Ok(row.map(HistoryRecord::from))
+    }
+
     /// A page of the changes, latest first.
     pub(crate) async fn page(&mut self, query: &HistoryQuery, limit: u32) -> Result<HistoryPage, Error> {
         const PAGE: &str = "

@@ -68,6 +68,14 @@ pub struct Webhook {
     pub previous_secret_until: Option<Timestamp>,
 }
 
+impl Webhook {
+    /// Scheme, host and port of the URL, as `https://example.com/..`: for pages and logs, as path and query may carry a token of
+    /// the receiver.
+    pub fn shown_url(&self) -> String {
+        shown_url(&self.url)
+    }
+}
+
 impl fmt::Debug for Webhook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { id, url, events, consecutive_failures, disabled, created_at, previous_secret_until } =
