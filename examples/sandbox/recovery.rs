@@ -69,7 +69,7 @@ impl Recovery {
     async fn try_again(&mut self, webhook: &Webhook) -> Result<(), Error> {
         let Some(last) = self.pinged.get(&webhook.id) else {
             tracing::info!(
-                webhook = %webhook.id, url = webhook.url,
+                webhook = %webhook.id, url = webhook.shown_url(),
                 "the webhook is enabled again when its receiver answers a ping with a 2xx"
             );
             return self.ping(webhook, None).await;
@@ -82,7 +82,7 @@ impl Recovery {
                 let answer = self.answer(webhook.id).await?;
                 if answer != last.answer {
                     tracing::info!(
-                        webhook = %webhook.id, url = webhook.url, answer,
+                        webhook = %webhook.id, url = webhook.shown_url(), answer,
                         "the webhook is still disabled: its receiver did not take the last ping; there is one every {} s",
                         LOOK.as_secs(),
                     );
@@ -106,7 +106,7 @@ impl Recovery {
         self.pinged.remove(&webhook.id);
         self.enabled.insert(webhook.id, self.env.now());
         tracing::info!(
-            webhook = %webhook.id, url = webhook.url,
+            webhook = %webhook.id, url = webhook.shown_url(),
             "the webhook is enabled again, as its receiver answers; {replayed} missed deliveries are replayed"
         );
         Ok(())

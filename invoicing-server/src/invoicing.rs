@@ -87,7 +87,12 @@ impl Invoicing {
         settings: crate::console::ConsoleSettings,
         sign_in: impl crate::console::SignIn,
     ) -> Result<crate::console::Console, SettingError> {
-        crate::console::Console::new(Arc::clone(&self.0.api), settings, Some(Box::new(sign_in)))
+        crate::console::Console::new(
+            Arc::clone(&self.0.api),
+            &self.0.settings.dispatch,
+            settings,
+            Some(Box::new(sign_in)),
+        )
     }
 
     /// The page behind signing links alone, without the rest of the console: `/sign/{token}` below the base URL. Every other
@@ -100,7 +105,7 @@ impl Invoicing {
         &self,
         settings: crate::console::ConsoleSettings,
     ) -> Result<crate::console::Console, SettingError> {
-        crate::console::Console::new(Arc::clone(&self.0.api), settings, None)
+        crate::console::Console::new(Arc::clone(&self.0.api), &self.0.settings.dispatch, settings, None)
     }
 
     /// Whether this process can serve. The database is asked at most once a second, however often this is called, and for

@@ -69,7 +69,7 @@ pub(crate) fn without_secrets(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Scheme, host and port of a URL, for `Debug`. The rest may hold credentials: tokens in path and query, a password before
+/// Scheme, host and port of a URL, for `Debug`, pages and logs. The rest may hold credentials: tokens in path and query, a password before
 /// the host.
 pub(crate) fn shown_url(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return "..".to_owned() };

@@ -14,14 +14,16 @@ use super::{Browser, ORIGIN, PREFIX};
 use crate::support::{emit, events, hook};
 
 const URL: &str = "http://127.0.0.1:8/hook";
+/// What pages show of it.
+const SHOWN_URL: &str = "http://127.0.0.1:8/..";
 
 /// The records that the pages show.
-struct Records {
+pub(super) struct Records {
     webhook: WebhookId,
     /// One whose delivery to the webhook was skipped, so that it can be sent again.
     event: EventId,
     key: KeyId,
-    quote: QuoteId,
+    pub(super) quote: QuoteId,
     /// The SHA-256 of the quote's document.
     document: String,
     /// What identifies the quote's signing link.
@@ -29,7 +31,7 @@ struct Records {
 }
 
 impl Records {
-    async fn of(world: &World) -> Self {
+    pub(super) async fn of(world: &World) -> Self {
         let webhook = hook(world, URL).await.webhook.id;
         world.company.webhooks().disable(webhook).await.unwrap();
         let event = emit(world, 1).await[0];
@@ -51,7 +53,7 @@ impl Records {
 }
 
 /// Every page, and every form with fields that it takes.
-fn pages(records: &Records) -> Vec<String> {
+pub(super) fn pages(records: &Records) -> Vec<String> {
     let Records { webhook, event, key, quote, link, .. } = records;
     let delivery = format!("/deliveries/{event}");
     let of_webhook = ["", "/rotate", "/remove", "/deliveries", &delivery, "/replay", "/replay?last=24"]
@@ -171,7 +173,7 @@ async fn a_role_sees_everything_and_does_what_it_includes() {
     let reader = Browser::of(&world.invoicing, world.company.id(), Role::ReadOnly);
     let shown = reader.get(&format!("/webhooks/{}", records.webhook)).await;
     assert_eq!(shown.status, StatusCode::OK);
-    assert!(shown.html.contains(URL) && !shown.html.contains("<form"), "{}", shown.html);
+    assert!(shown.html.contains(SHOWN_URL) && !shown.html.contains("<form"), "{}", shown.html);
     for (path, fields) in forms(&records) {
         assert_eq!(reader.post(&path, &fields).await.status, StatusCode::FORBIDDEN, "{path}");
     }
@@ -190,6 +192,29 @@ async fn a_role_sees_everything_and_does_what_it_includes() {
     let enable = format!("/webhooks/{}/enable", records.webhook);
     assert_eq!(manager.post(&enable, &[("replay", "1")]).await.status, StatusCode::FORBIDDEN);
     assert_eq!(manager.post(&enable, &[]).await.status, StatusCode::SEE_OTHER);
+}
+
+/// Path and query may carry a token of the receiver.
+///
+/// Rules: PAGE-1
+#[on_each_database]
+async fn only_the_form_of_a_webhook_shows_its_whole_address() {
+    let world = World::new().await;
+    let records = Records::of(&world).await;
+    let form = format!("/webhooks/{}", records.webhook);
+    for role in [Role::ReadOnly, Role::Actions(BTreeSet::from([Action::TestWebhooks])), Role::Full] {
+        let may_manage = role == Role::Full;
+        let browser = Browser::of(&world.invoicing, world.company.id(), role);
+        let mut shown_on = 0;
+        for path in pages(&records) {
+            let html = browser.get(&path).await.html;
+            let expected = usize::from(may_manage && path == form);
+            assert_eq!(html.matches(URL).count(), expected, "{path}");
+            assert_eq!(html.matches(&format!("value=\"{URL}\"")).count(), expected, "{path}");
+            shown_on += usize::from(html.contains(SHOWN_URL));
+        }
+        assert!(shown_on >= 5, "{shown_on} pages name the receiver");
+    }
 }
 
 #[on_each_database]

@@ -51,6 +51,7 @@ async fn a_key_is_shown_once_used_and_revoked() {
     let list = browser.get(revoked.location()).await.html;
     assert!(list.contains("state bad\">Revoked") && !list.contains(&format!("/keys/{id}/revoke")), "{list}");
     assert!(!list.contains("isk_"), "{list}");
+    assert!(list.matches(" of 30").count() == 1, "a revoked key has no quota: {list}");
     assert_eq!(browser.get(&format!("/keys/{id}/revoke")).await.status, StatusCode::NOT_FOUND);
     // Again it changes nothing.
     assert_eq!(browser.post(&format!("/keys/{id}/revoke"), &[]).await.status, StatusCode::SEE_OTHER);

@@ -2,11 +2,14 @@
 
 mod access;
 mod deliveries;
+mod errors;
 mod events;
+mod failures;
 mod history;
 mod keys;
 mod quotes;
 mod sign;
+mod texts;
 mod webhooks;
 
 use std::fmt::Debug;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use http::{StatusCode, header};
-use invoicing_core::{NewClient, NewLine, NewQuote, QuoteId, QuoteStatus};
+use invoicing_core::{NewClient, NewLine, NewQuote, QuoteId, QuoteStatus, SignatureEvidence};
 use invoicing_server::{
-    Action, ConsoleSettings, ContentHash, Error, Language, Role, Session, SignInDecision, Signature,
+    Action, ConsoleSettings, ContentHash, Error, Language, Refusal, Role, Session, SignInDecision, Signature,
 };
 use invoicing_tests::{World, on_each_database};
 use serde_json::Value;
@@ -102,7 +102,7 @@ async fn a_quote_shows_what_the_api_says_of_it() {
     }
     for line in api["lines"].as_array().unwrap() {
         let row = format!(
-            ">{}</td><td class=\"figure\" data-name=\"Quantity\">",
+            ">{}</bdi></td><td class=\"figure\" data-name=\"Quantity\">",
             line["description"].as_str().unwrap()
         );
         assert!(html.contains(&row), "{row}: {html}");
@@ -112,12 +112,11 @@ async fn a_quote_shows_what_the_api_says_of_it() {
         );
     }
     // In the groups of the document, with their subtotals.
-    let places =
-        ["Peinture</th>", "Extérieur</th>", "Ravalement", "Divers</th>", "Outside of lots</th>", "Remise"];
+    let places = ["Peinture<", "Extérieur<", "Ravalement", "Divers<", "Outside of lots<", "Remise"];
     let places = places.map(|text| html.find(text).unwrap_or_else(|| panic!("{text}: {html}")));
     assert!(places.is_sorted(), "{places:?}");
-    assert!(html.contains("Subtotal Peinture</th><td class=\"figure\">€602.50</td>"), "{html}");
-    assert!(html.contains("m²</td>") && html.contains(">12.5</td>"), "{html}");
+    assert!(html.contains("Subtotal <bdi>Peinture</bdi></th><td class=\"figure\">€602.50</td>"), "{html}");
+    assert!(html.contains("m²</bdi></td>") && html.contains(">12.5</td>"), "{html}");
 
     let session = Session::new(world.company.id(), "Anna", Role::Full).language(Language::French);
     let french = Browser::with(&world.invoicing, move |_| SignInDecision::Granted(session.clone()));
@@ -314,4 +313,51 @@ async fn of_the_forms_those_are_offered_that_the_role_includes() {
         assert_eq!(draft.contains("/send\""), sends);
         assert_eq!((sent.contains("/links\""), sent.contains("/revoke\"")), (links, links));
     }
+}
+
+/// Rules: PAGE-4
+#[on_each_database]
+async fn a_quote_shows_who_signed_why_it_was_declined_and_its_history() {
+    let world = World::new().await;
+    let browser = browser(&world);
+    let session = Session::new(world.company.id(), "Anna", Role::ReadOnly).language(Language::French);
+    let french = Browser::with(&world.invoicing, move |_| SignInDecision::Granted(session.clone()));
+    let named = world.company.acting_as("Léa Martin").unwrap();
+    let links = world.invoicing.signing_links();
+
+    let signed = world.sent().await.summary.id;
+    let link = named.quotes().signing_link(signed).await.unwrap();
+    let signature =
+        Signature::new(SignatureEvidence::new("Claire Lefèvre", "claire@example.fr", "Bon pour accord"));
+    links.sign(link.reveal(), &signature).await.unwrap();
+    let html = browser.get(&format!("/quotes/{signed}")).await.html;
+    assert!(html.contains("<dt>Signed by</dt><dd><bdi>Claire Lefèvre</bdi>"), "{html}");
+    assert!(html.contains("<bdi>claire@example.fr</bdi>") && !html.contains("Declined"), "{html}");
+    assert!(html.contains("Made a signing link") && html.contains("<bdi>Léa Martin</bdi>"), "{html}");
+
+    let declined =
+        named.quotes().create(&quote_at(world.client("Hugo").await, "10")).await.unwrap().summary.id;
+    named.quotes().send(declined, None).await.unwrap();
+    let link = named.quotes().signing_link(declined).await.unwrap();
+    let refusal = Refusal::default().reason("Trop cher: <b>\net trop tard");
+    links.decline(link.reveal(), &refusal).await.unwrap();
+    // More than a page of the history later.
+    for n in 0..30 {
+        named.quotes().link(declined, Some(&format!("crm-{n}"))).await.unwrap();
+    }
+    let page = format!("/quotes/{declined}");
+    let html = browser.get(&page).await.html;
+    assert!(
+        html.contains("Trop cher: &lt;b&gt; et trop tard") && html.contains("through a signing link"),
+        "{html}"
+    );
+    assert!(html.contains("Linked a quote to another system") && !html.contains("Created a quote"), "{html}");
+    assert!(html.contains(&format!("{PREFIX}/history?record={declined}")), "{html}");
+    let html = french.get(&page).await.html;
+    assert!(html.contains("<dt><span class=\"state bad\">Refusé</span></dt>"), "{html}");
+    assert!(html.contains("Trop cher") && html.contains("par un lien de signature"), "{html}");
+    // It says nothing of a refusal once the quote was sent again.
+    named.quotes().send(declined, None).await.unwrap();
+    let html = browser.get(&page).await.html;
+    assert!(!html.contains("Trop cher") && html.contains("Sent a quote"), "{html}");
 }

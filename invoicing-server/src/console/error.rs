@@ -2,10 +2,11 @@
 
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
-use maud::{Markup, html};
+use maud::html;
 
-use super::Language;
+use super::layout::Content;
 use super::routes::SIGN;
+use super::{Language, refusals};
 use crate::Error;
 use crate::api::error::ApiError;
 use crate::error::status_of;
@@ -55,19 +56,31 @@ impl PageError {
         }
     }
 
-    /// What the reader is told.
-    pub(super) fn explain(&self, language: Language) -> Markup {
+    /// The page that says so, and leads on.
+    pub(super) fn content(&self, language: Language, way_back: Option<&str>) -> Content {
         let (title, text) = self.texts(language);
-        html! {
+        let body = html! {
             h1 { (title) }
             p { (text) }
             @if let Self::SignedOut(address) = self {
                 p { a href=(address) { (language.pick("Sign in again", "Se reconnecter")) } }
             }
+            @if let Some(address) = way_back {
+                p.actions { a.button.plain href=(address) { (self.way_back_text(language)) } }
+            }
+        };
+        Content::alone(title, body)
+    }
+
+    fn way_back_text(&self, language: Language) -> &'static str {
+        if self.status().is_server_error() {
+            language.pick("Try again", "Réessayer")
+        } else {
+            language.pick("Back", "Retour")
         }
     }
 
-    fn texts(&self, language: Language) -> (&str, String) {
+    fn texts(&self, language: Language) -> (&'static str, String) {
         let pick = |english, french| language.pick(english, french);
         let (title, text) = match self {
             Self::CrossSite => (
@@ -88,35 +101,82 @@ impl PageError {
                     "Votre session a pris fin et rien n’a été modifié. Reconnectez-vous, puis renvoyez le formulaire.",
                 ),
             ),
-            Self::Api(ApiError::Operation(Error::NotFound)) => (
-                pick("Not found", "Page introuvable"),
-                pick("There is no such page, or it has ended.", "Cette page n’existe pas ou n’existe plus."),
-            ),
-            Self::Api(ApiError::Operation(Error::Conflict(conflict))) => {
-                (pick("Not possible now", "Impossible pour le moment"), conflict.message.as_ref())
-            }
-            Self::Api(error) if self.status().is_client_error() => {
-                return (pick("Not accepted", "Saisie refusée"), error.message().into_owned());
-            }
-            Self::Api(
-                ApiError::Overloaded | ApiError::Operation(Error::Overloaded | Error::StorageUnavailable(_)),
-            ) => (
-                pick("Please try again", "Veuillez réessayer"),
-                pick(
-                    "The service is busy. Try again in a moment.",
-                    "Le service est occupé. Réessayez dans un instant.",
-                ),
-            ),
-            Self::Api(_) => (
-                pick("Something went wrong", "Une erreur est survenue"),
-                pick(
-                    "The service could not show this page. Its log has the details.",
-                    "Le service n’a pas pu afficher cette page. Son journal contient les détails.",
-                ),
-            ),
+            Self::Api(error) => return of_api(language, error),
         };
         (title, text.to_owned())
     }
+}
+
+/// Title and text for what the API words for programs.
+fn of_api(language: Language, error: &ApiError) -> (&'static str, String) {
+    let pick = |english, french| language.pick(english, french);
+    let refused = pick("Not accepted", "Saisie refusée");
+    let (title, text) = match error {
+        ApiError::Operation(Error::Invalid(invalid)) => {
+            return (refused, refusals::invalid(language, invalid));
+        }
+        ApiError::Operation(Error::Conflict(conflict)) => {
+            return (
+                pick("Not possible now", "Impossible pour le moment"),
+                refusals::conflict(language, conflict),
+            );
+        }
+        ApiError::Operation(Error::NotFound) => (
+            pick("Not found", "Page introuvable"),
+            pick("There is no such page, or it has ended.", "Cette page n’existe pas ou n’existe plus."),
+        ),
+        ApiError::Operation(Error::DocumentUnavailable) => (
+            pick("Not possible now", "Impossible pour le moment"),
+            pick(
+                "The quote was not sent, so it has no document.",
+                "Le devis n’a pas été envoyé : il n’a pas de document.",
+            ),
+        ),
+        ApiError::MethodNotAllowed { .. } => (
+            pick("Nothing to show here", "Rien à afficher ici"),
+            pick(
+                "This address belongs to a form. Go back and send the form from its page.",
+                "Cette adresse est celle d’un formulaire. Revenez à sa page et envoyez-le depuis celle-ci.",
+            ),
+        ),
+        ApiError::PayloadTooLarge => (
+            refused,
+            pick("The form holds too much. Shorten it.", "Le formulaire est trop volumineux. Abrégez-le."),
+        ),
+        ApiError::RequestTimeout => (
+            pick("Please try again", "Veuillez réessayer"),
+            pick(
+                "The form did not arrive in time. Nothing was changed.",
+                "Le formulaire n’est pas arrivé à temps. Rien n’a été modifié.",
+            ),
+        ),
+        ApiError::Overloaded | ApiError::Operation(Error::Overloaded | Error::StorageUnavailable(_)) => (
+            pick("Please try again", "Veuillez réessayer"),
+            pick(
+                "The service is busy. Try again in a moment.",
+                "Le service est occupé. Réessayez dans un instant.",
+            ),
+        ),
+        ApiError::Operation(Error::Internal(_)) | ApiError::Panicked => (
+            pick("Something went wrong", "Une erreur est survenue"),
+            pick(
+                "The service could not show this page. Its log has the details.",
+                "Le service n’a pas pu afficher cette page. Son journal contient les détails.",
+            ),
+        ),
+        ApiError::BadRequest(_)
+        | ApiError::ExpectationFailed
+        | ApiError::Unauthorized
+        | ApiError::PlanRequired
+        | ApiError::QuotaUsedUp { .. } => (
+            refused,
+            pick(
+                "The form cannot be read. Open its page again and send it from there.",
+                "Le formulaire est illisible. Rouvrez sa page et envoyez-le depuis celle-ci.",
+            ),
+        ),
+    };
+    (title, text.to_owned())
 }
 
 fn refused(head: &Parts, request_id: &HeaderValue, reason: &'static str) {

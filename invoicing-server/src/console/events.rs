@@ -111,7 +111,7 @@ fn delivered(request: &PageRequest<'_>, delivery: &DeliveryRecord, webhooks: &[W
     html! {
         tr {
             td data-name=(request.pick("Receiver", "Récepteur")) {
-                @if let Some(webhook) = webhook { a href=(request.link(address)) { (webhook.url) } } @else {
+                @if let Some(webhook) = webhook { a.address href=(request.link(address)) { (webhook.shown_url()) } } @else {
                     (request.pick("a removed webhook", "un webhook supprimé")) " " code { (delivery.webhook) }
                 }
             }

@@ -2,13 +2,15 @@
 
 mod words;
 
-use invoicing_core::{Invalid, parse_uuid};
+use invoicing_core::{Invalid, QuoteStatus, QuoteSummary, Timestamp, parse_uuid};
 use maud::{Markup, html};
+use uuid::Uuid;
 
 use super::error::PageError;
-use super::layout::{Chapter, Content};
+use super::layout::{Chapter, Content, entered};
 use super::paging::{ITEMS, List};
 use super::request::PageRequest;
+use crate::operations::ACTOR;
 use crate::page::HistoryQuery;
 use crate::store::history::HistoryRecord;
 use crate::store::webhooks::Webhook;
@@ -52,6 +54,83 @@ pub(super) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError
     Ok(Content::new(title, Chapter::History, body))
 }
 
+/// Most changes that the page of a record shows: the latest.
+const OF_RECORD: u32 = 10;
+
+/// What was done to a record, for its page.
+pub(super) async fn section(request: &PageRequest<'_>, record: Uuid) -> Result<Markup, PageError> {
+    let query = HistoryQuery { subject: Some(record), before: None };
+    let page = request.company.history().page(&query, OF_RECORD).await?;
+    Ok(html! {
+        h2 #history { (request.pick("History", "Historique")) }
+        @if !page.items.is_empty() {
+            table.cards {
+                caption { (request.pick("Latest first", "Du plus récent au plus ancien")) }
+                thead { tr {
+                    th scope="col" { (request.pick("When", "Quand")) }
+                    th scope="col" { (request.pick("Who", "Qui")) }
+                    th scope="col" { (request.pick("What", "Quoi")) }
+                } }
+                tbody { @for record in &page.items { tr { (done(request, record)) } } }
+            }
+        } @else if page.next.is_none() {
+            p { (request.pick("Nothing was done under a name.", "Rien n’a été fait sous un nom.")) }
+        }
+        @if page.next.is_some() {
+            p {
+                a href=(request.link(format!("/history?record={record}"))) {
+                    (request.pick("Look further back", "Remonter plus loin"))
+                }
+            }
+        }
+    })
+}
+
+/// How a quote was declined or discarded.
+pub(super) struct Refusal {
+    pub(super) at: Timestamp,
+    pub(super) by: String,
+    /// The client's.
+    pub(super) reason: Option<String>,
+}
+
+/// How a quote came to be declined or discarded, if it was under a name or through a signing link.
+pub(super) async fn refusal(
+    request: &PageRequest<'_>,
+    quote: &QuoteSummary,
+) -> Result<Option<Refusal>, PageError> {
+    if quote.status != QuoteStatus::Rejected {
+        return Ok(None);
+    }
+    let record = request.company.history().refusal(quote.id).await?;
+    Ok(record.map(|record| Refusal {
+        at: record.at,
+        by: who(request, &record.actor).to_owned(),
+        reason: Entry::of(request.language, &record).more,
+    }))
+}
+
+/// Who has made a change.
+fn who<'t>(request: &PageRequest<'_>, actor: &'t str) -> &'t str {
+    if actor == ACTOR {
+        request.language.pick("through a signing link", "par un lien de signature")
+    } else {
+        actor
+    }
+}
+
+/// When, by whom and what.
+fn done(request: &PageRequest<'_>, record: &HistoryRecord) -> Markup {
+    let entry = Entry::of(request.language, record);
+    html! {
+        td data-name=(request.pick("When", "Quand")) { (request.clock().show(record.at)) }
+        td data-name=(request.pick("Who", "Qui")) { (entered(who(request, &record.actor))) }
+        td data-name=(request.pick("What", "Quoi")) {
+            (entry.what) @if let Some(more) = &entry.more { " " span.soft { (entered(more)) } }
+        }
+    }
+}
+
 fn query(request: &PageRequest<'_>) -> Result<HistoryQuery, Invalid> {
     let id = |text| parse_uuid(text).ok_or_else(|| Invalid::new("record", "must be an identifier"));
     Ok(HistoryQuery {
@@ -64,11 +143,7 @@ fn row(request: &PageRequest<'_>, record: &HistoryRecord, webhooks: &[Webhook]) 
     let entry = Entry::of(request.language, record);
     html! {
         tr {
-            td data-name=(request.pick("When", "Quand")) { (request.clock().show(record.at)) }
-            td data-name=(request.pick("Who", "Qui")) { (record.actor) }
-            td data-name=(request.pick("What", "Quoi")) {
-                (entry.what) @if let Some(more) = &entry.more { " " span.soft { (more) } }
-            }
+            (done(request, record))
             td data-name=(request.pick("Record", "Enregistrement")) {
                 (subject(request, record, &entry, webhooks)) " "
                 @if request.form.given("record").is_none() {
@@ -89,16 +164,18 @@ fn subject(request: &PageRequest<'_>, record: &HistoryRecord, entry: &Entry, web
             let webhook = webhooks.iter().find(|webhook| webhook.id.0 == record.subject);
             html! {
                 @if let Some(webhook) = webhook {
-                    a href=(request.link(format!("/webhooks/{}", webhook.id))) { (webhook.url) }
+                    a.address href=(request.link(format!("/webhooks/{}", webhook.id))) { (webhook.shown_url()) }
                 } @else {
                     (request.pick("a removed webhook", "un webhook supprimé"))
                 }
             }
         }
         "quote" | "signing_link" => html! {
-            a href=(request.link(format!("/quotes/{}", record.subject))) { (entry.name.as_deref().unwrap_or("–")) }
+            a href=(request.link(format!("/quotes/{}", record.subject))) { (entered(entry.name.as_deref().unwrap_or("–"))) }
         },
-        "company" => html! { (request.record.name) },
-        _ => html! { @if let Some(name) = &entry.name { (name) } @else { code { (record.subject) } } },
+        "company" => html! { (entered(&request.record.name)) },
+        _ => {
+            html! { @if let Some(name) = &entry.name { (entered(name)) } @else { code { (record.subject) } } }
+        }
     }
 }

@@ -8,9 +8,10 @@ use maud::{Markup, html};
 
 use super::Action;
 use super::error::PageError;
-use super::layout::{Chapter, Content, notice, problem, revealed};
+use super::layout::{Chapter, Content, described_by, entered, is_about, notice, problem, revealed, wrong};
 use super::request::{FormOutcome, PageRequest, PageResult};
 use crate::Error;
+use crate::documents::content::visible;
 use crate::operations::{IssuedKey, KeyUsage};
 use crate::store::keys::KeyRecord;
 
@@ -66,8 +67,8 @@ fn row(request: &PageRequest<'_>, key: &KeyUsage, may_manage: bool) -> Markup {
     let (record, clock) = (&key.record, request.clock());
     html! {
         tr {
-            td data-name=(request.pick("Name", "Nom")) { (record.label) }
-            td data-name=(request.pick("Ends in", "Se termine par")) { code { "…" (record.last4) } }
+            td data-name=(request.pick("Name", "Nom")) { (entered(&record.label)) }
+            td.short data-name=(request.pick("Ends in", "Se termine par")) { code { "…" (record.last4) } }
             td data-name=(request.pick("Issued", "Émise")) { (clock.show(record.created_at)) }
             td data-name=(request.pick("Last use", "Dernière utilisation")) {
                 @match record.last_used_at {
@@ -85,7 +86,7 @@ fn row(request: &PageRequest<'_>, key: &KeyUsage, may_manage: bool) -> Markup {
                         span.state.good { (request.pick("Active", "Active")) } " "
                         @if may_manage {
                             a href=(request.link(format!("/keys/{}/revoke", record.id)))
-                                aria-label={ (request.pick("Revoke", "Révoquer")) " " (record.label) " …" (record.last4) } {
+                                aria-label={ (request.pick("Revoke", "Révoquer")) " " (visible(&record.label)) " …" (record.last4) } {
                                 (request.pick("Revoke", "Révoquer"))
                             }
                         }
@@ -96,8 +97,11 @@ fn row(request: &PageRequest<'_>, key: &KeyUsage, may_manage: bool) -> Markup {
     }
 }
 
-/// `3 of 30`, and until when the oldest request counts.
+/// `3 of 30`, and until when the oldest request counts. A revoked key has no quota.
 fn quota(request: &PageRequest<'_>, key: &KeyUsage) -> Markup {
+    if key.record.revoked_at.is_some() {
+        return html! { span.soft { "–" } };
+    }
     let Some(limit) = key.limit else {
         return html! { span.soft { (request.pick("unlimited", "illimité")) } };
     };
@@ -129,11 +133,12 @@ fn issuing(request: &PageRequest<'_>, label: &str, error: Option<&Error>) -> Con
     let title = request.pick("New API key", "Nouvelle clé d’API");
     let body = html! {
         h1 { (title) }
-        (problem(error))
+        (problem(request.language, error, &[("label", "label")]))
         form method="post" action=(request.link("/keys")) {
             label for="label" { (request.pick("Name", "Nom")) }
             input #label name="label" type="text" required maxlength=(SHORT_TEXT) value=(label) autocomplete="off"
-                aria-describedby="label-hint";
+                aria-invalid=[is_about(error, "label").then_some("true")] aria-describedby=(described_by(error, "label", "label"));
+            (wrong(request.language, error, "label", "label"))
             p.hint #label-hint { (request.pick(
                 "Where the key is used, such as the name of a program. It can be told from others by it.",
                 "Où la clé est utilisée, par exemple le nom d’un logiciel. Il permet de la distinguer des autres.",
@@ -180,7 +185,7 @@ pub(super) async fn confirm_revocation(request: &PageRequest<'_>) -> Result<Cont
     let title = request.pick("Revoke the key?", "Révoquer la clé ?");
     let body = html! {
         h1 { (title) }
-        p { (key.label) " " code { "…" (key.last4) } }
+        p { (entered(&key.label)) " " code { "…" (key.last4) } }
         p { (request.pick(
             "Requests with it are refused from now on. This cannot be undone.",
             "Les requêtes qui l’utilisent seront refusées dès maintenant. C’est définitif.",

@@ -2,10 +2,14 @@
 
 use maud::{Markup, html};
 
-use super::Language;
 use super::assets::{Asset, Assets};
 use super::settings::Theme;
+use super::{Language, refusals};
 use crate::Error;
+use crate::documents::content::visible;
+
+/// Characters of a word that fits no column of a phone, and is broken like an address.
+const LONG_WORD: usize = 30;
 
 /// A chapter of the console.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +30,16 @@ pub(super) struct Frame<'f> {
     pub(super) assets: &'f Assets,
     /// Whether the name in the bar leads to the first page of the console.
     pub(super) has_home: bool,
-    /// Name of the company and of the person; `None` on pages without a session.
-    pub(super) signed_in: Option<(&'f str, &'f str)>,
+    /// Who is there; `None` on pages without a session.
+    pub(super) signed_in: Option<SignedIn<'f>>,
+}
+
+/// Who sees a page behind the sign-in.
+#[derive(Clone, Copy)]
+pub(super) struct SignedIn<'f> {
+    /// The name of the company; `None` where an error came before it was read.
+    pub(super) company: Option<&'f str>,
+    pub(super) person: &'f str,
 }
 
 /// A page without its frame.
@@ -73,8 +85,8 @@ impl Frame<'_> {
                         } @else {
                             span.brand { (self.brand()) }
                         }
-                        @if let Some((company, person)) = self.signed_in {
-                            span.who { (company) " · " (person) }
+                        @if let Some(SignedIn { company, person }) = self.signed_in {
+                            span.who { @if let Some(company) = company { (entered(company)) " · " } (entered(person)) }
                         }
                     }
                     @if self.signed_in.is_some() { (self.chapters(content.chapter)) }
@@ -124,14 +136,51 @@ impl Frame<'_> {
     }
 }
 
+/// A text that someone has entered. It changes neither the direction nor the order of the text around it, and reads as it does in
+/// documents: without what cannot be seen.
+pub(super) fn entered(text: &str) -> Markup {
+    let text = visible(text);
+    let has_long_word = text.split_whitespace().any(|word| word.chars().count() > LONG_WORD);
+    html! { @if has_long_word { bdi.address { (text) } } @else { bdi { (text) } } }
+}
+
 /// A message at the top of a page.
 pub(super) fn notice(kind: &'static str, body: &Markup) -> Markup {
     html! { div class={ "notice " (kind) } role=(if kind == "error" { "alert" } else { "status" }) { (body) } }
 }
 
-/// What is wrong in a form.
-pub(super) fn problem(error: Option<&Error>) -> Markup {
-    html! { @if let Some(error) = error { (notice("error", &html! { p { (error) } })) } }
+/// What is wrong in a form, above it. `fields`: the inputs of the form that have a place for it, by what operations call them.
+pub(super) fn problem(language: Language, error: Option<&Error>, fields: &[(&str, &str)]) -> Markup {
+    let Some(error) = error else { return Markup::default() };
+    let input = fields.iter().find(|(field, _)| is_about(Some(error), field)).map(|(_, input)| input);
+    notice(
+        "error",
+        &html! {
+            p {
+                (refusals::error(language, error))
+                @if let Some(input) = input { " " a href={ "#" (input) } { (language.pick("Correct it", "Corriger")) } }
+            }
+        },
+    )
+}
+
+/// Whether an error is about a field.
+pub(super) fn is_about(error: Option<&Error>, field: &str) -> bool {
+    matches!(error, Some(Error::Invalid(invalid)) if invalid.field == field)
+}
+
+/// What is wrong with a field, below its input, whose id is given.
+pub(super) fn wrong(language: Language, error: Option<&Error>, field: &str, input: &str) -> Markup {
+    html! {
+        @if let Some(error) = error.filter(|error| is_about(Some(error), field)) {
+            p.wrong id={ (input) "-wrong" } { (refusals::error(language, error)) }
+        }
+    }
+}
+
+/// What describes an input: what is [`wrong`] with it, if something is, and its hint.
+pub(super) fn described_by(error: Option<&Error>, field: &str, input: &str) -> String {
+    if is_about(error, field) { format!("{input}-wrong {input}-hint") } else { format!("{input}-hint") }
 }
 
 /// A secret that is shown this once, behind a reveal that needs no script.

@@ -19,6 +19,7 @@ mod origin;
 mod paging;
 mod quotes;
 mod recorded;
+mod refusals;
 mod request;
 mod routes;
 mod service;
@@ -26,6 +27,7 @@ mod settings;
 mod sign;
 mod sign_in;
 mod time;
+mod way_back;
 mod webhooks;
 
 pub use language::Language;

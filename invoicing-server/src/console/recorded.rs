@@ -2,11 +2,13 @@
 //! delivery.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::str::FromStr;
 
-use invoicing_core::{DeliveryStatus, EventKind, Invalid};
+use invoicing_core::{DeliveryStatus, EventKind, Invalid, is_bidi_control};
 use maud::{Markup, html};
 
+use super::layout::entered;
 use super::request::PageRequest;
 use crate::page::RecordedKind;
 use crate::store::deliveries::DeliveryRecord;
@@ -64,9 +66,9 @@ pub(super) fn subject(request: &PageRequest<'_>, kind: &str, subject: Option<&Ev
     let name = shortened(subject.name.as_deref().unwrap_or_else(unnamed));
     html! {
         @if kind.starts_with("quote.") {
-            a href=(request.link(format!("/quotes/{}", subject.id))) { (name) }
-        } @else { (name) }
-        @if let Some(client) = &subject.client { " " span.soft { (shortened(client)) } }
+            a href=(request.link(format!("/quotes/{}", subject.id))) { (entered(&name)) }
+        } @else { (entered(&name)) }
+        @if let Some(client) = &subject.client { " " span.soft { (entered(&shortened(client))) } }
     }
 }
 
@@ -78,8 +80,25 @@ pub(super) fn payload(request: &PageRequest<'_>, body: &str) -> Markup {
         @if shown.len() < body.len() {
             p.hint { (request.pick("The first 500 characters.", "Les 500 premiers caractères.")) }
         }
-        pre.payload tabindex="0" { code { (shown) } }
+        pre.payload tabindex="0" { code { (with_direction_escaped(shown)) } }
     }
+}
+
+/// JSON with the characters that change the direction of text as escapes, which a JSON parser reads as the same.
+fn with_direction_escaped(json: &str) -> Cow<'_, str> {
+    if !json.contains(is_bidi_control) {
+        return json.into();
+    }
+    let mut escaped = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if is_bidi_control(c) {
+            // Writing to a string cannot fail.
+            let _ = write!(escaped, "\\u{:04x}", u32::from(c));
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped.into()
 }
 
 /// The state of a delivery, in words.

@@ -57,6 +57,8 @@ pub(super) struct PageRequest<'r> {
     pub(super) session: &'r Session,
     /// When it came.
     pub(super) now: Timestamp,
+    /// How long an attempt to deliver may take.
+    pub(super) attempt_timeout_ms: u64,
     pub(super) language: Language,
     /// Where the console is: links begin with it.
     pub(super) prefix: &'r str,

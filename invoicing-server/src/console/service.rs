@@ -21,12 +21,12 @@ use tracing::Span;
 use super::assets::Assets;
 use super::error::PageError;
 use super::form::Form;
-use super::layout::{Content, Frame};
+use super::layout::{Frame, SignedIn};
 use super::request::{Elsewhere, FormOutcome, PageRequest, PageResult, page, see_other};
 use super::routes::{self, Endpoint, Needs};
 use super::settings::{ConsoleSettings, Place};
 use super::sign_in::{Session, SignIn, SignInDecision};
-use super::{Language, events, history, keys, origin, quotes, webhooks};
+use super::{Language, events, history, keys, origin, quotes, way_back, webhooks};
 use crate::api::ApiContext;
 use crate::api::body::{self, BoxError, ReadableBody, RequestBody};
 use crate::api::byte_budget::{ByteReservation, ConnectionHandle, Holder, Owner};
@@ -35,7 +35,7 @@ use crate::api::request_id::request_id;
 use crate::api::response::ResponseContext;
 use crate::api::response_body::Body;
 use crate::api::service::{Answer, ResponseFuture, head_size};
-use crate::config::SettingError;
+use crate::config::{DispatchSettings, SettingError};
 use crate::operations::CompanyHandle;
 use crate::telemetry::spans;
 
@@ -50,6 +50,8 @@ const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 /// What the console works with.
 struct ConsoleContext {
     api: Arc<ApiContext>,
+    /// How long an attempt to deliver may take.
+    attempt_timeout_ms: u64,
     settings: ConsoleSettings,
     place: Place,
     /// What links to the signing page begin with.
@@ -85,6 +87,7 @@ impl fmt::Debug for Console {
 impl Console {
     pub(crate) fn new(
         api: Arc<ApiContext>,
+        dispatch: &DispatchSettings,
         settings: ConsoleSettings,
         sign_in: Option<Box<dyn SignIn>>,
     ) -> Result<Self, SettingError> {
@@ -93,6 +96,7 @@ impl Console {
         let (assets, policy) = (Assets::new(&settings.theme), policy(&settings.frame_ancestors));
         Ok(Self(Arc::new(ConsoleContext {
             api,
+            attempt_timeout_ms: dispatch.attempt_timeout_ms,
             settings,
             place,
             signing,
@@ -147,12 +151,12 @@ impl Console {
         let body = pin!(body);
         let mut body = RequestBody::new(body);
         let context = ResponseContext { request_id, rate_limit: None };
-        let mut reservation = None;
+        let (mut reservation, mut reader) = (None, Reader::default());
         let request_id = context.request_id.to_str().unwrap_or_default();
         let arrived = Arrived { connection, head: &head, span: &span, request_id };
         let serving = async {
             checked?;
-            self.0.serve(arrived, &mut body, &mut reservation).await
+            self.0.serve(arrived, &mut body, &mut reservation, &mut reader).await
         };
         // Unwind safety does not matter: what a panic leaves behind is not used again.
         let result = AssertUnwindSafe(serving).catch_unwind().await;
@@ -161,7 +165,7 @@ impl Console {
             !matches!(result, Err(PageError::Api(ApiError::RequestTimeout | ApiError::Panicked)));
         let mut response = result.unwrap_or_else(|error| {
             error.log(&head, &context.request_id);
-            self.0.error_page(&error, &head)
+            self.0.error_page(&error, &head, &reader)
         });
         if reservation.is_none() {
             reservation = self.0.reserve_unknown(connection, &mut response);
@@ -181,19 +185,34 @@ struct Arrived<'r> {
     request_id: &'r str,
 }
 
+/// Who reads the answer, as far as it is known when an error ends the request.
+#[derive(Default)]
+struct Reader {
+    session: Option<Session>,
+    /// The name of the company.
+    company: Option<String>,
+}
+
 impl ConsoleContext {
     async fn serve(
         &self,
         arrived: Arrived<'_>,
         body: &mut RequestBody<impl ReadableBody + Unpin>,
         reservation: &mut Option<ByteReservation>,
+        reader: &mut Reader,
     ) -> PageResult {
         let Arrived { connection, head, span, .. } = arrived;
         let path = head.uri.path();
         if self.sign_in.is_none() && !routes::is_public(path) {
             return Err(PageError::NOT_FOUND);
         }
-        let (route, params) = routes::find(&head.method, path)?;
+        let (route, params) = match routes::find(&head.method, path) {
+            Ok(found) => found,
+            Err(error) => {
+                self.find_reader(head, reader).await;
+                return Err(error.into());
+            }
+        };
         if !matches!(head.method, Method::GET | Method::HEAD)
             && !origin::is_own(head, &self.place, &self.settings.trusted_origins)
         {
@@ -203,7 +222,7 @@ impl ConsoleContext {
             return self.public(arrived, route.endpoint, &params, body, reservation).await;
         };
         let session = match sign_in.decide(head).await {
-            SignInDecision::Granted(session) => session,
+            SignInDecision::Granted(session) => &*reader.session.insert(session),
             SignInDecision::Redirect(address) if head.method == Method::POST => {
                 return Err(PageError::SignedOut(address));
             }
@@ -224,8 +243,19 @@ impl ConsoleContext {
         let slots =
             if route.endpoint.waits_for_documents() { &capacity.documents } else { &capacity.requests };
         let _slot = slots.try_acquire(session.company).ok_or(ApiError::Overloaded)?;
-        let request = self.request(&session, arrived, params, form, reservation).await?;
+        let request = self.request(session, arrived, params, form, reservation).await?;
+        reader.company = Some(request.record.name.clone());
         self.handle(route.endpoint, &request).await
+    }
+
+    /// Who asks for a page that there is not.
+    async fn find_reader(&self, head: &Parts, reader: &mut Reader) {
+        let Some(sign_in) = self.sign_in.as_ref().filter(|_| !routes::is_public(head.uri.path())) else {
+            return;
+        };
+        if let SignInDecision::Granted(session) = sign_in.decide(head).await {
+            reader.session = Some(session);
+        }
     }
 
     /// The fields of a form, or of the query of a page.
@@ -261,6 +291,7 @@ impl ConsoleContext {
             record,
             session,
             now: services.env.now(),
+            attempt_timeout_ms: self.attempt_timeout_ms,
             language,
             prefix: &self.place.path,
             elsewhere: Elsewhere { service: &services.base_url, signing: &self.signing },
@@ -332,7 +363,7 @@ impl ConsoleContext {
 
     fn frame<'f>(&'f self, request: &'f PageRequest<'_>) -> Frame<'f> {
         Frame {
-            signed_in: Some((&request.record.name, &request.session.name)),
+            signed_in: Some(SignedIn { company: Some(&request.record.name), person: &request.session.name }),
             ..self.bare_frame(request.language)
         }
     }
@@ -349,11 +380,21 @@ impl ConsoleContext {
         }
     }
 
-    fn error_page(&self, error: &PageError, head: &Parts) -> Response<Bytes> {
-        let language = Language::preferred(&head.headers);
-        let content = Content::alone(language.pick("Not shown", "Non affiché"), error.explain(language));
+    fn error_page(&self, error: &PageError, head: &Parts, reader: &Reader) -> Response<Bytes> {
+        let session = reader.session.as_ref();
+        let language = session.and_then(|session| session.language);
+        let language = language.unwrap_or_else(|| Language::preferred(&head.headers));
+        let signed_in =
+            session.map(|session| SignedIn { company: reader.company.as_deref(), person: &session.name });
         let has_home = self.sign_in.is_some() && !routes::is_public(head.uri.path());
-        let frame = Frame { has_home, ..self.bare_frame(language) };
+        // Without a session, the host's own pages lead on.
+        let leads_on = signed_in.is_some()
+            || matches!(error, PageError::CrossSite)
+            || routes::is_public(head.uri.path());
+        let way_back = way_back::path(error, head).filter(|_| leads_on);
+        let way_back = way_back.map(|path| format!("{}{path}", self.place.path));
+        let content = error.content(language, way_back.as_deref());
+        let frame = Frame { has_home, signed_in, ..self.bare_frame(language) };
         let mut response = page(error.status(), &frame.around(&content));
         if let PageError::Api(error) = error {
             response.headers_mut().extend(error.header());

@@ -151,9 +151,9 @@ fn registration(request: &PageRequest<'_>, fields: &Fields, error: Option<&Error
     let title = request.pick("New webhook", "Nouveau webhook");
     let body = html! {
         h1 { (title) }
-        (problem(error))
+        (problem(request.language, error, Fields::INPUTS))
         form method="post" action=(request.link("/webhooks")) {
-            (fields.inputs(request))
+            (fields.inputs(request, error))
             p.actions {
                 button { (request.pick("Register", "Enregistrer")) }
                 a href=(request.link("/webhooks")) { (request.pick("Cancel", "Annuler")) }

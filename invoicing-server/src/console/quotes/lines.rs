@@ -6,6 +6,7 @@ use rust_decimal::Decimal;
 
 use crate::console::error::PageError;
 use crate::console::figures::Figures;
+use crate::console::layout::entered;
 use crate::console::request::PageRequest;
 use crate::documents::content::french;
 use crate::documents::content::line_groups::{by_lot_and_section, total_ht};
@@ -15,7 +16,7 @@ const MOST_LINES: usize = 50;
 /// Most bytes of a part, about. A single line has less.
 const MOST_BYTES: usize = 48 * 1024;
 /// Bytes of the markup of a line, and of a heading with its subtotal.
-const LINE_MARKUP: usize = 480;
+const LINE_MARKUP: usize = 530;
 const GROUP_MARKUP: usize = 320;
 
 /// A row of the table.
@@ -156,12 +157,12 @@ fn row(request: &PageRequest<'_>, quote: &Quote, row: &Row<'_>, names: [&str; 7]
     match row {
         Row::Lot(name) => {
             let name = name.unwrap_or_else(|| request.pick("Outside of lots", "Hors lot"));
-            html! { tr.lot { th scope="colgroup" colspan="7" { (name) } } }
+            html! { tr.lot { th scope="colgroup" colspan="7" { (entered(name)) } } }
         }
-        Row::Section(name) => html! { tr.section { th scope="colgroup" colspan="7" { (name) } } },
+        Row::Section(name) => html! { tr.section { th scope="colgroup" colspan="7" { (entered(name)) } } },
         Row::Subtotal(name, sum) => html! {
             tr.subtotal {
-                th scope="row" colspan="6" { (request.pick("Subtotal", "Sous-total")) " " (name) }
+                th scope="row" colspan="6" { (request.pick("Subtotal", "Sous-total")) " " (entered(name)) }
                 td.figure { (figures.amount(*sum)) }
             }
         },
@@ -170,9 +171,9 @@ fn row(request: &PageRequest<'_>, quote: &Quote, row: &Row<'_>, names: [&str; 7]
             html! {
                 tr {
                     td data-name=(no) { (number) }
-                    td.text data-name=(description) { (line.description) }
+                    td.text data-name=(description) { (entered(&line.description)) }
                     td.figure data-name=(quantity) { (figures.quantity(line.quantity)) }
-                    td data-name=(unit) { (french::unit(line.unit.as_deref().unwrap_or_default())) }
+                    td data-name=(unit) { (entered(&french::unit(line.unit.as_deref().unwrap_or_default()))) }
                     td.figure data-name=(price) { (figures.amount(line.unit_price.get())) }
                     td.figure data-name=(rate) { (figures.percent(line.tva_rate)) }
                     td.figure data-name=(total) { (figures.amount(line.total_ht.get())) }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::words;
 use crate::console::error::PageError;
 use crate::console::figures::Figures;
-use crate::console::layout::{Chapter, Content};
+use crate::console::layout::{Chapter, Content, entered};
 use crate::console::paging::{ITEMS, List};
 use crate::console::recorded::shortened;
 use crate::console::request::PageRequest;
@@ -100,7 +100,7 @@ fn row(request: &PageRequest<'_>, quote: &QuoteSummary) -> Markup {
             td.short data-name=(request.pick("Number", "Numéro")) {
                 a href=(request.link(format!("/quotes/{}", quote.id))) { (quote.number) }
             }
-            td data-name=(request.pick("Client", "Client")) { (shortened(&quote.client_name)) }
+            td data-name=(request.pick("Client", "Client")) { (entered(&shortened(&quote.client_name))) }
             td data-name=(request.pick("State", "État")) { (words::state(request.language, quote)) }
             td.figure data-name=(request.pick("Total incl. VAT", "Total TTC")) { (figures.amount(quote.total_ttc.get())) }
             td.short data-name=(request.pick("Created", "Créé")) { (request.clock().show_day(quote.created_at)) }

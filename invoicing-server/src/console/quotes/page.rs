@@ -6,7 +6,8 @@ use maud::{Markup, html};
 use super::{lines, links, sending, totals, words};
 use crate::console::Action;
 use crate::console::error::PageError;
-use crate::console::layout::{Chapter, Content, notice};
+use crate::console::history::{self, Refusal};
+use crate::console::layout::{Chapter, Content, entered, notice};
 use crate::console::request::PageRequest;
 use crate::store::documents::DocumentRecord;
 
@@ -19,13 +20,15 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<Conten
     let quote = super::read(request, id).await?;
     let documents = request.company.quotes().documents(id).await?;
     let signing_links = links::section(request, &quote.summary).await?;
+    let refusal = history::refusal(request, &quote.summary).await?;
+    let history = history::section(request, id.0).await?;
     let lines = lines::lines(request, &quote)?;
     let summary = &quote.summary;
     let body = html! {
         p { a href=(request.link("/quotes")) { "← " (request.pick("Quotes", "Devis")) } }
         h1 { (summary.number) }
         (done(request))
-        (facts(request, summary))
+        (facts(request, summary, refusal.as_ref()))
         @if request.allows(Action::SendQuotes) && sending::is_possible(summary.status) {
             p.actions {
                 a.button href=(request.link(format!("/quotes/{id}/send"))) { (sending::title(request, summary)) }
@@ -36,11 +39,12 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<Conten
         (evidence(request, &quote))
         (documents_of(request, id, &documents))
         (signing_links)
+        (history)
     };
     Ok(Content::new(&*summary.number, Chapter::Quotes, body))
 }
 
-fn facts(request: &PageRequest<'_>, quote: &QuoteSummary) -> Markup {
+fn facts(request: &PageRequest<'_>, quote: &QuoteSummary, refusal: Option<&Refusal>) -> Markup {
     let clock = request.clock();
     let instants = [
         (request.pick("Created", "Créé"), Some(quote.created_at)),
@@ -55,8 +59,8 @@ fn facts(request: &PageRequest<'_>, quote: &QuoteSummary) -> Markup {
             div {
                 dt { (request.pick("Client", "Client")) }
                 dd {
-                    (quote.client_name)
-                    @if let Some(email) = &quote.client_email { br; span.soft { (email) } }
+                    (entered(&quote.client_name))
+                    @if let Some(email) = &quote.client_email { br; span.soft { (entered(email)) } }
                 }
             }
             @if let Some(day) = quote.valid_until {
@@ -65,8 +69,23 @@ fn facts(request: &PageRequest<'_>, quote: &QuoteSummary) -> Markup {
             @for (name, at) in instants {
                 @if let Some(at) = at { div { dt { (name) } dd { (clock.show(at)) } } }
             }
+            @if let Some(name) = &quote.signed_by_name {
+                div {
+                    dt { (request.pick("Signed by", "Signé par")) }
+                    dd { (entered(name)) @if let Some(email) = &quote.signed_by_email { br; span.soft { (entered(email)) } } }
+                }
+            }
+            @if let Some(refusal) = refusal {
+                div {
+                    dt { (words::state(request.language, quote)) }
+                    dd {
+                        (clock.show(refusal.at)) br; span.soft { (entered(&refusal.by)) }
+                        @if let Some(reason) = &refusal.reason { br; span.text { (entered(reason)) } }
+                    }
+                }
+            }
             @if let Some(external_id) = &quote.external_id {
-                div { dt { (request.pick("External identifier", "Identifiant externe")) } dd { code { (external_id) } } }
+                div { dt { (request.pick("External identifier", "Identifiant externe")) } dd { code { (entered(external_id)) } } }
             }
             div { dt { (request.pick("Identifier", "Identifiant")) } dd { code { (quote.id) } } }
         }
@@ -81,11 +100,11 @@ fn evidence(request: &PageRequest<'_>, quote: &Quote) -> Markup {
         dl.facts {
             div {
                 dt { (request.pick("Signed by", "Signé par")) }
-                dd { (signature.signed_by_name) br; span.soft { (signature.signed_by_email) } }
+                dd { (entered(&signature.signed_by_name)) br; span.soft { (entered(&signature.signed_by_email)) } }
             }
             div {
                 dt { (request.pick("Accepted text", "Texte accepté")) }
-                dd.text { (signature.accepted_text) }
+                dd.text { (entered(&signature.accepted_text)) }
             }
             div { dt { (request.pick("Fingerprint", "Empreinte")) } dd { code { (signature.proof_fingerprint) } } }
         }
@@ -114,7 +133,7 @@ fn documents_of(request: &PageRequest<'_>, id: QuoteId, documents: &[DocumentRec
                         tr {
                             td data-name=(request.pick("File", "Fichier")) {
                                 a href=(request.link(format!("/quotes/{id}/documents/{}", document.sha256))) download {
-                                    (document.file_name)
+                                    (entered(&document.file_name))
                                 }
                                 " " span.soft { (document.size_bytes.div_ceil(1_024)) " " (request.pick("KiB", "Kio")) }
                             }

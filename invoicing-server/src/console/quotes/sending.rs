@@ -8,7 +8,7 @@ use super::words;
 use crate::Error;
 use crate::console::error::PageError;
 use crate::console::figures::Figures;
-use crate::console::layout::{Chapter, Content, problem};
+use crate::console::layout::{Chapter, Content, described_by, entered, is_about, problem, wrong};
 use crate::console::request::{FormOutcome, PageRequest};
 
 /// Whether a quote in this status can be sent.
@@ -67,11 +67,11 @@ fn question(
     let page = request.link(format!("/quotes/{}", quote.id));
     let body = html! {
         h1 { (title) }
-        (problem(error))
+        (problem(request.language, error, &[("validUntil", "valid-until")]))
         dl.facts {
             div { dt { (request.pick("Number", "Numéro")) } dd { (quote.number) } }
             div { dt { (request.pick("State", "État")) } dd { (words::state(request.language, quote)) } }
-            div { dt { (request.pick("Client", "Client")) } dd { (quote.client_name) } }
+            div { dt { (request.pick("Client", "Client")) } dd { (entered(&quote.client_name)) } }
             div { dt { (request.pick("Total incl. VAT", "Total TTC")) } dd { (total) } }
         }
         p { (request.pick(
@@ -82,7 +82,10 @@ fn question(
         )) }
         form method="post" action={ (page) "/send" } {
             label for="valid-until" { (request.pick("Valid until", "Valable jusqu’au")) }
-            input #valid-until name="validUntil" type="date" value=(valid_until) aria-describedby="valid-until-hint";
+            input #valid-until name="validUntil" type="date" value=(valid_until)
+                aria-invalid=[is_about(error, "validUntil").then_some("true")]
+                aria-describedby=(described_by(error, "validUntil", "valid-until"));
+            (wrong(request.language, error, "validUntil", "valid-until"))
             p.hint #valid-until-hint { (request.pick(
                 "The last day on which it can be signed. If empty: the date of the draft, or 30 days from today.",
                 "Dernier jour pour signer. Si vide : la date du brouillon, ou 30 jours à partir d’aujourd’hui.",

@@ -23,7 +23,7 @@ pub(in crate::console) async fn deliveries(request: &PageRequest<'_>) -> Result<
     let page = request.company.webhooks().deliveries(id, &query(request)?, ITEMS).await?;
     let title = request.pick("Deliveries", "Envois");
     let body = html! {
-        p { a href=(request.link(format!("/webhooks/{id}"))) { "← " (webhook.url) } }
+        p { a href=(request.link(format!("/webhooks/{id}"))) { "← " (webhook.shown_url()) } }
         h1 { (title) }
         (done(request))
         @if request.allows(Action::ReplayDeliveries) { (replay_what_failed(request, &webhook)) }

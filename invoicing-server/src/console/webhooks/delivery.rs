@@ -37,7 +37,7 @@ pub(in crate::console) async fn delivery(request: &PageRequest<'_>) -> Result<Co
             div { dt { (request.pick("State", "État")) } dd { (recorded::state(request, delivery)) } }
             div { dt { (request.pick("About", "Objet")) } dd { (about) } }
             div { dt { (request.pick("Created", "Créé")) } dd { (request.clock().show(item.timestamp)) } }
-            div { dt { (request.pick("Receiver", "Récepteur")) } dd { (webhook.url) } }
+            div { dt { (request.pick("Receiver", "Récepteur")) } dd.address { (webhook.shown_url()) } }
             div {
                 dt { (request.pick("Event", "Événement")) }
                 dd { a href=(request.link(format!("/events/{event}"))) { code { (event) } } }
@@ -103,7 +103,8 @@ fn made(request: &PageRequest<'_>, attempt: &AttemptRecord) -> Markup {
             td.figure data-name=(request.pick("Number", "Numéro")) { (attempt.number) }
             td data-name=(request.pick("When", "Quand")) { (request.clock().show(attempt.at)) }
             td data-name=(request.pick("Outcome", "Résultat")) {
-                span class={ "outcome " (class) } { (failure::outcome(request.language, attempt)) }
+                span class={ "outcome " (class) } { (failure::outcome(request, attempt)) }
+                @if let Some(advice) = failure::advice(request, attempt) { p.hint { (advice) } }
             }
             td.figure data-name=(request.pick("Duration", "Durée")) { (attempt.duration_ms) " ms" }
         }

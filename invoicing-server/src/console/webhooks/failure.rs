@@ -3,20 +3,37 @@
 use invoicing_core::FailureClass;
 
 use crate::console::Language;
+use crate::console::request::PageRequest;
 use crate::store::deliveries::AttemptRecord;
 
 /// What an attempt came to: the status of the answer, or why there was none.
-pub(super) fn outcome(language: Language, attempt: &AttemptRecord) -> String {
+pub(super) fn outcome(request: &PageRequest<'_>, attempt: &AttemptRecord) -> String {
+    let language = request.language;
     match (attempt.failure, attempt.status) {
+        (Some(FailureClass::Timeout), _) => {
+            let limit = seconds(language, request.attempt_timeout_ms);
+            format!("{} {limit}", language.pick("no answer within", "pas de réponse en"))
+        }
         (Some(class), _) => words(language, class).to_owned(),
         (None, Some(status)) => format!("HTTP {status}"),
         (None, None) => String::new(),
     }
 }
 
+/// `5 s`, `0.25 s`.
+fn seconds(language: Language, ms: u64) -> String {
+    let text = format!("{}.{:03}", ms / 1_000, ms % 1_000);
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    format!("{} s", text.replace('.', language.pick(".", ",")))
+}
+
+/// What to do about it.
+pub(super) fn advice(request: &PageRequest<'_>, attempt: &AttemptRecord) -> Option<&'static str> {
+    attempt.advice().map(|advice| request.language.pick(advice.english, advice.french))
+}
+
 fn words(language: Language, class: FailureClass) -> &'static str {
     match class {
-        FailureClass::Timeout => language.pick("no answer within 5 s", "pas de réponse en 5 s"),
         FailureClass::Dns => language.pick("the name does not resolve", "le nom de domaine est introuvable"),
         FailureClass::Network => language.pick("the connection failed", "la connexion a échoué"),
         FailureClass::Tls => language.pick("no TLS connection", "la connexion TLS a échoué"),
@@ -29,6 +46,9 @@ fn words(language: Language, class: FailureClass) -> &'static str {
         }
         FailureClass::TlsUnknownIssuer => language
             .pick("the certificate's issuer is not trusted", "l’émetteur du certificat n’est pas reconnu"),
+        FailureClass::TlsCaCertificate => {
+            language.pick("the certificate is that of an authority", "le certificat est celui d’une autorité")
+        }
         FailureClass::TlsBadCertificate => {
             language.pick("the certificate is not acceptable", "le certificat n’est pas acceptable")
         }

@@ -3,7 +3,9 @@
 use invoicing_core::{EventKind, Invalid};
 use maud::{Markup, html};
 
+use crate::Error;
 use crate::console::form::Form;
+use crate::console::layout::{described_by, is_about, wrong};
 use crate::console::request::PageRequest;
 use crate::store::webhooks::Webhook;
 
@@ -31,19 +33,30 @@ impl Fields {
 
     /// The kinds that are checked.
     pub(super) fn events(&self) -> Result<Vec<EventKind>, Invalid> {
-        self.events.iter().map(|kind| kind.parse()).collect()
+        self.events
+            .iter()
+            .map(|kind| kind.parse().map_err(|wrong: Invalid| wrong.in_field("events")))
+            .collect()
     }
 
-    pub(super) fn inputs(&self, request: &PageRequest<'_>) -> Markup {
+    /// The fields by what operations call them, and their inputs.
+    pub(super) const INPUTS: &[(&str, &str)] = &[("url", "url"), ("events", "events")];
+
+    /// `error`: what was wrong with them.
+    pub(super) fn inputs(&self, request: &PageRequest<'_>, error: Option<&Error>) -> Markup {
+        let language = request.language;
         html! {
             label for="url" { (request.pick("Address of the receiver", "Adresse du récepteur")) }
-            input #url name="url" type="url" required value=(self.url) placeholder="https://example.com/hook" aria-describedby="url-hint";
+            input #url name="url" type="url" required value=(self.url) placeholder="https://example.com/hook"
+                aria-invalid=[is_about(error, "url").then_some("true")] aria-describedby=(described_by(error, "url", "url"));
+            (wrong(language, error, "url", "url"))
             p.hint #url-hint { (request.pick(
                 "Each event is sent there as a signed POST.",
                 "Chaque événement y est envoyé par un POST signé.",
             )) }
-            fieldset {
+            fieldset #events tabindex="-1" aria-describedby=[is_about(error, "events").then_some("events-wrong")] {
                 legend { (request.pick("Events", "Événements")) }
+                (wrong(language, error, "events", "events"))
                 @for kind in EventKind::ALL {
                     label.choice {
                         input type="checkbox" name="events" value=(kind.as_str())

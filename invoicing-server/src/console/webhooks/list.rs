@@ -67,11 +67,14 @@ fn row(request: &PageRequest<'_>, webhook: &Webhook, counts: &DayCounts) -> Mark
     let day = counts.webhooks.iter().find(|day| day.webhook == webhook.id);
     let (delivered, failed) = day.map_or((0, 0), |day| (day.delivered, day.failed));
     let failed_ones = request.link(format!("/webhooks/{}/deliveries?status=failed", webhook.id));
+    let id = webhook.id.to_string();
     let events = webhook.events.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
     html! {
         tr {
             td data-name=(request.pick("Address", "Adresse")) {
-                a href=(request.link(format!("/webhooks/{}", webhook.id))) { (webhook.url) }
+                a.address href=(request.link(format!("/webhooks/{}", webhook.id))) { (webhook.shown_url()) }
+                // Tells those of one host apart, by what the page of each shows.
+                " " code.soft.short { "…" (id[id.len() - 4..]) }
             }
             td data-name=(request.pick("State", "État")) { (state(request, webhook)) }
             td.figure data-name=(request.pick("Delivered", "Livrés")) { (delivered) }

@@ -79,9 +79,9 @@ pub(super) fn page(
     let (id, may_manage) = (webhook.id, request.allows(Action::ManageWebhooks));
     let body = html! {
         p { a href=(request.link("/webhooks")) { "← Webhooks" } }
-        h1 { (webhook.url) }
+        h1.address { (webhook.shown_url()) }
         (done(request))
-        (problem(error))
+        (problem(request.language, error, Fields::INPUTS))
         dl.facts {
             div { dt { (request.pick("State", "État")) } dd { (state(request, webhook)) } }
             div { dt { (request.pick("Identifier", "Identifiant")) } dd { code { (id) } } }
@@ -107,12 +107,12 @@ pub(super) fn page(
         @if may_manage {
             h2 { (request.pick("Change", "Modifier")) }
             form method="post" action=(request.link(format!("/webhooks/{id}"))) {
-                (fields.inputs(request))
+                (fields.inputs(request, error))
                 button { (request.pick("Save", "Enregistrer")) }
             }
         }
     };
-    Content::new(&*webhook.url, Chapter::Webhooks, body)
+    Content::new(webhook.shown_url(), Chapter::Webhooks, body)
 }
 
 /// Enables or disables, rotates, removes.
@@ -184,7 +184,7 @@ pub(in crate::console) async fn confirm_rotation(request: &PageRequest<'_>) -> R
     let title = request.pick("Rotate the secret", "Renouveler le secret");
     let body = html! {
         h1 { (title) }
-        p { code { (webhook.url) } }
+        p { code { (webhook.shown_url()) } }
         p { (request.pick(
             "During the overlap each delivery is signed with both secrets: a receiver that accepts any matching v1 can change \
              over without a refused delivery. Without an overlap the old secret ends at once: for a secret that has leaked.",
@@ -213,7 +213,7 @@ pub(in crate::console) async fn confirm_removal(request: &PageRequest<'_>) -> Re
     let title = request.pick("Remove the webhook?", "Supprimer le webhook ?");
     let body = html! {
         h1 { (title) }
-        p { code { (webhook.url) } }
+        p { code { (webhook.shown_url()) } }
         p { (request.pick(
             "It gets no further event, and what waits for it is not sent. This cannot be undone.",
             "Il ne recevra plus d’événement, et ce qui l’attend ne sera pas envoyé. C’est définitif.",

@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use super::deliveries::instant;
 use crate::console::error::PageError;
 use crate::console::layout::{Chapter, Content, notice};
+use crate::console::refusals;
 use crate::console::request::{PageRequest, PageResult};
 use crate::store::webhooks::Webhook;
 
@@ -33,7 +34,7 @@ pub(in crate::console) async fn confirm_replay(request: &PageRequest<'_>) -> Res
             }
         }
         h1 { (title) }
-        p { code { (webhook.url) } }
+        p { code { (webhook.shown_url()) } }
         (question)
     };
     Ok(Content::new(title, Chapter::Webhooks, body))
@@ -61,7 +62,9 @@ fn since(request: &PageRequest<'_>) -> Result<Option<Timestamp>, Invalid> {
 
 fn choice(request: &PageRequest<'_>, webhook: &Webhook, wrong: Option<&Invalid>) -> Markup {
     html! {
-        @if let Some(wrong) = wrong { (notice("error", &html! { p { (wrong) } })) }
+        @if let Some(wrong) = wrong {
+            (notice("error", &html! { p { (refusals::invalid(request.language, wrong)) } }))
+        }
         form method="get" action=(request.link(format!("/webhooks/{}/replay", webhook.id))) {
             fieldset {
                 legend { (request.pick("What failed or was not sent within", "Ce qui n’a pas abouti depuis")) }

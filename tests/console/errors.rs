@@ -1,0 +1,224 @@
+//! Pages of errors: within the frame, in the reader's language, with a way back.
+
+use http::{Request, StatusCode, header};
+use invoicing_core::{EventKind, Plan};
+use invoicing_server::{Language, NewWebhook, Role, Session, SignInDecision};
+use invoicing_tests::{World, on_each_database};
+
+use super::{Browser, ORIGIN, PREFIX, Shown};
+use crate::support::hook;
+
+/// Someone who reads French, whatever the browser prefers.
+fn lecteur(world: &World, role: Role) -> Browser {
+    let session = Session::new(world.company.id(), "Anna", role).language(Language::French);
+    Browser::with(&world.invoicing, move |_| SignInDecision::Granted(session.clone()))
+}
+
+/// Where the page leads back to, without the prefix.
+fn way_back(shown: &Shown) -> &str {
+    let link = shown.between("<a class=\"button plain\" href=\"", "\"");
+    link.strip_prefix(PREFIX).unwrap_or_else(|| panic!("{link}"))
+}
+
+/// The words of programs: names of parameters and rules as the API has them.
+fn is_for_people(shown: &Shown) {
+    for word in
+        ["must ", "validUntil:", "EventKind", "TargetPolicy", "record:", "status:", "url:", "label:", "DRAFT"]
+    {
+        assert!(!shown.html.contains(word), "{word}: {}", shown.html);
+    }
+}
+
+/// Rules: PAGE-2
+#[on_each_database]
+async fn an_error_page_has_the_frame_and_leads_back_in_each_language() {
+    let world = World::new().await;
+    let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
+    let (webhook, filter) = (format!("/webhooks/{id}"), format!("/webhooks/{id}/deliveries"));
+    let reader = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let lecteur = lecteur(&world, Role::Full);
+    let wrong_status = format!("{filter}?status=eaten");
+    let wrong_from = format!("{filter}?from=yesterday");
+    let disable = format!("{webhook}/disable");
+    for (path, back, status, english, french) in [
+        ("/nothing", "/", 404, "There is no such page", "Cette page n’existe pas"),
+        ("/webhooks/x", "/webhooks", 404, "There is no such page", "Cette page n’existe pas"),
+        ("/quotes/x", "/quotes", 404, "There is no such page", "Cette page n’existe pas"),
+        (&*disable, &*webhook, 405, "belongs to a form", "celle d’un formulaire"),
+        (
+            &*wrong_status,
+            &*filter,
+            400,
+            "State: is none of the choices.",
+            "État : ne figure pas parmi les choix.",
+        ),
+        (
+            &*wrong_from,
+            &*filter,
+            400,
+            "From: must be a date and a time",
+            "Depuis : doit être une date et une heure",
+        ),
+        ("/quotes?status=eaten", "/quotes", 400, "State: is none", "État : ne figure pas"),
+        ("/quotes?before=x", "/quotes", 400, "Page: must be reached", "Page : doit être atteinte"),
+        ("/events?kind=eaten", "/events", 400, "Event: is none", "Événement : ne figure pas"),
+        (
+            "/history?record=x",
+            "/history",
+            400,
+            "Record: must be an identifier",
+            "Enregistrement : doit être un identifiant",
+        ),
+    ] {
+        for (browser, text, chapter) in [(&reader, english, "API keys"), (&lecteur, french, "Clés d’API")]
+        {
+            let shown = browser.get(path).await;
+            assert_eq!(shown.status.as_u16(), status, "{path}");
+            assert!(shown.html.contains(text), "{path}: {}", shown.html);
+            assert!(shown.html.contains("<nav class=\"chapters\"") && shown.html.contains(chapter), "{path}");
+            assert!(shown.html.contains("<bdi>Anna</bdi>"), "{path}: {}", shown.html);
+            assert_eq!(way_back(&shown), back, "{path}");
+            assert_eq!(browser.get(back).await.status, StatusCode::OK, "{back}");
+        }
+        is_for_people(&lecteur.get(path).await);
+    }
+}
+
+/// Rules: PAGE-2
+#[on_each_database]
+async fn a_refused_form_says_why_at_its_field_in_each_language() {
+    let world = World::new().await;
+    let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
+    let quote = world.draft().await.summary.id;
+    let (webhook, send) = (format!("/webhooks/{id}"), format!("/quotes/{quote}/send"));
+    let lecteur = lecteur(&world, Role::Full);
+    let long = "x".repeat(256);
+    let (good, created) = (("url", "http://127.0.0.1:8/hook"), ("events", "quote.created"));
+    for (path, form, input, text) in [
+        ("/keys", vec![("label", "")], "label", "Nom : doit avoir de 1 à 255 caractères."),
+        ("/keys", vec![("label", &*long)], "label", "Nom : doit avoir au plus 255 caractères."),
+        (
+            "/webhooks",
+            vec![("url", "x y"), created],
+            "url",
+            "Adresse du récepteur : doit être une adresse complète",
+        ),
+        (
+            &webhook,
+            vec![("url", "ftp://a.fr/"), created],
+            "url",
+            "Adresse du récepteur : doit commencer par https://.",
+        ),
+        ("/webhooks", vec![good], "events", "Événements : choisissez-en au moins un."),
+        (
+            &webhook,
+            vec![good, ("events", "quote.eaten")],
+            "events",
+            "Événements : ne figure pas parmi les choix.",
+        ),
+        (&send, vec![("validUntil", "demain")], "valid-until", "Valable jusqu’au : doit être une date"),
+        (
+            &send,
+            vec![("validUntil", "2001-01-01")],
+            "valid-until",
+            "Valable jusqu’au : ne doit pas être passé.",
+        ),
+    ] {
+        let shown = lecteur.post(path, &form).await;
+        assert_eq!(shown.status, StatusCode::BAD_REQUEST, "{path} {form:?}");
+        let at_field = shown.between(&format!("id=\"{input}-wrong\">"), "</p>");
+        assert!(at_field.starts_with(text), "{at_field}");
+        assert!(shown.html.contains(&format!("<a href=\"#{input}\">Corriger</a>")), "{}", shown.html);
+        let described = [format!("aria-describedby=\"{input}-wrong"), format!("id=\"{input}\"")];
+        assert!(described.iter().all(|attribute| shown.html.contains(attribute)), "{}", shown.html);
+        is_for_people(&shown);
+    }
+}
+
+/// Rules: PAGE-2
+#[on_each_database]
+async fn what_a_state_does_not_allow_is_told_in_each_language() {
+    let world = World::new().await;
+    let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
+    let quote = world.draft().await.summary.id;
+    let reader = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let lecteur = lecteur(&world, Role::Full);
+    world.company.webhooks().disable(id).await.unwrap();
+    for n in 1..20 {
+        let new = NewWebhook::new(format!("http://127.0.0.1:8/{n}"), [EventKind::QuoteCreated]);
+        world.company.webhooks().register(&new).await.unwrap();
+    }
+    let replay = format!("/webhooks/{id}/replay");
+    let links = format!("/quotes/{quote}/links");
+    let since = [("since", "2026-01-01T00:00:00.000Z")];
+    let another = [("url", "http://127.0.0.1:8/hook"), ("events", "quote.created")];
+    for (path, form, english, french) in [
+        (
+            &*replay,
+            &since[..],
+            "The webhook is disabled. Enable it first.",
+            "Le webhook est désactivé. Activez-le d’abord.",
+        ),
+        (&*links, &[], "Send it first, then make a link.", "Envoyez-le d’abord, puis créez un lien."),
+        ("/webhooks", &another, "There are 20 webhooks already", "Il y a déjà 20 webhooks"),
+    ] {
+        for (browser, text) in [(&reader, english), (&lecteur, french)] {
+            let shown = browser.post(path, form).await;
+            assert_eq!(shown.status, StatusCode::CONFLICT, "{path}");
+            assert!(shown.html.contains(text), "{path}: {}", shown.html);
+            assert!(shown.html.contains("<nav class=\"chapters\""), "{path}");
+        }
+    }
+    assert_eq!(way_back(&reader.post(&links, &[]).await), format!("/quotes/{quote}"));
+    assert_eq!(way_back(&reader.post(&replay, &since).await), format!("/webhooks/{id}"));
+}
+
+/// Rules: PAGE-2
+#[on_each_database]
+async fn a_form_that_cannot_be_read_has_a_page_in_each_language() {
+    let world = World::new().await;
+    let lecteur = lecteur(&world, Role::Full);
+    let post = |content_type: &str, body: String| {
+        Request::post("/keys")
+            .header(header::CONTENT_TYPE, content_type)
+            .header("sec-fetch-site", "same-origin")
+            .header(header::ORIGIN, ORIGIN)
+            .body(body)
+            .unwrap()
+    };
+    let large = format!("label={}", "x".repeat(300 * 1024));
+    for (request, status, text) in [
+        (post("application/x-www-form-urlencoded", large), 413, "Le formulaire est trop volumineux."),
+        (post("text/plain", "label=x".to_owned()), 400, "Le formulaire est illisible."),
+    ] {
+        let shown = lecteur.ask(request).await;
+        assert_eq!(shown.status.as_u16(), status);
+        assert!(
+            shown.html.contains(text) && shown.html.contains("<nav class=\"chapters\""),
+            "{}",
+            shown.html
+        );
+        assert_eq!(way_back(&shown), "/keys");
+    }
+    // Not from a page of this site: its reader is not known, and is led to the page.
+    let foreign = lecteur.post_from("/keys", &[("label", "x")], &[("sec-fetch-site", "cross-site")]).await;
+    assert_eq!((foreign.status, way_back(&foreign)), (StatusCode::FORBIDDEN, "/"));
+    assert_eq!(world.company.keys().list().await.unwrap().len(), 1);
+}
+
+#[on_each_database]
+async fn an_error_page_tells_a_stranger_nothing_of_a_company() {
+    let world = World::new().await;
+    let (other, _) = world.another("Autre entreprise", Plan::Team).await;
+    let stranger = Browser::with(&world.invoicing, |_| SignInDecision::Forbidden);
+    let elsewhere = Browser::of(&world.invoicing, other.id(), Role::Full);
+    let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
+    for path in ["/nothing".to_owned(), format!("/webhooks/{id}")] {
+        let shown = stranger.get(&path).await;
+        assert!(!shown.html.contains("<nav") && !shown.html.contains("button plain"), "{}", shown.html);
+        let shown = elsewhere.get(&path).await;
+        assert_eq!(shown.status, StatusCode::NOT_FOUND);
+        let own = world.company.details().await.unwrap().name;
+        assert!(!shown.html.contains(&own), "{}", shown.html);
+    }
+}

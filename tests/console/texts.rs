@@ -1,0 +1,46 @@
+//! Texts that people have entered, with characters that change the direction of what stands beside them.
+
+use invoicing_server::Role;
+use invoicing_tests::{World, on_each_database};
+
+use super::Browser;
+use super::access::{Records, pages};
+
+/// RIGHT-TO-LEFT OVERRIDE: shows what follows backwards.
+const TURN: &str = "\u{202e}";
+
+/// Rows of a version that took such characters.
+const STORED: [&str; 5] = [
+    "UPDATE quote SET summary = replace(summary, '\"clientName\":\"', '\"clientName\":\"' || $1)",
+    "UPDATE quote SET lines = replace(lines, '\"description\":\"', '\"description\":\"' || $1)",
+    "UPDATE event SET body = replace(body, '\"clientName\":\"', '\"clientName\":\"' || $1)",
+    "UPDATE api_key SET label = $1 || label",
+    "UPDATE history SET actor = $1 || actor, detail = $1 || detail",
+];
+
+/// Rules: PAGE-3
+#[on_each_database]
+async fn no_text_turns_what_stands_beside_it() {
+    let world = World::new().await;
+    let records = Records::of(&world).await;
+    let named = world.company.acting_as("Léa").unwrap();
+    let label = "Un logiciel";
+    named.keys().issue(label).await.unwrap();
+    for statement in STORED {
+        assert!(world.run(statement, &[TURN.into()]).await > 0, "{statement}");
+    }
+    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let mut shown = String::new();
+    for path in pages(&records) {
+        let html = browser.get(&path).await.html;
+        assert!(!html.contains(TURN), "{path}: {html}");
+        shown += &html;
+    }
+    let client = world.company.quotes().get(records.quote).await.unwrap().summary.client_name;
+    let client = client.strip_prefix(TURN).expect("it was stored so");
+    for text in [client, label, "Léa"] {
+        assert!(shown.contains(&format!("<bdi>{text}</bdi>")), "{text}");
+    }
+    // In a payload it is what JSON calls it.
+    assert!(shown.contains(&format!("\\u202e{client}")));
+}
