@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::address::postal_address;
+use crate::currency::has_two_decimals;
 use crate::setters::text_setters;
 use crate::text::{LONG_TEXT, SHORT_TEXT, optional_email, optional_text, required_text};
 use crate::{CompanyId, Conflict, DomainError, Invalid, Timestamp};
@@ -53,7 +54,7 @@ pub struct NewCompany {
     /// IANA time zone of its calendar dates.
     #[serde(default = "default_time_zone")]
     pub time_zone: String,
-    /// ISO 4217 code of its documents.
+    /// ISO 4217 code of its documents: a currency with two decimals.
     #[serde(default = "default_currency")]
     pub currency: String,
     /// Converts each quote to an invoice when it is accepted. Needs [`Plan::has_automatic_invoicing`].
@@ -165,8 +166,9 @@ impl NewCompany {
             let message = format!("automatic conversion is not part of the plan {}", self.plan);
             return Err(Conflict::new(message).into());
         }
-        if self.currency.len() != 3 || !self.currency.bytes().all(|byte| byte.is_ascii_uppercase()) {
-            return Err(Invalid::new("currency", "must be an ISO 4217 code such as EUR").into());
+        if !has_two_decimals(&self.currency) {
+            let rule = "must be the ISO 4217 code of a currency with two decimals, such as EUR";
+            return Err(Invalid::new("currency", rule).into());
         }
         Ok(Company {
             id,

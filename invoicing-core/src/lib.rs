@@ -56,6 +56,7 @@ mod characters;
 mod client;
 mod company;
 pub mod contract;
+mod currency;
 mod date;
 mod delivery;
 mod document;

@@ -48,7 +48,7 @@ fn only_team_has_the_api_and_only_higher_plans_convert_by_themselves() {
 fn each_field_is_checked_and_named() {
     assert_eq!(field(&refused(|new| new.name = " ".into())), "name");
     assert_eq!(field(&refused(|new| new.name = "x".repeat(256))), "name");
-    for bad in ["", "eur", "EURO", "€UR", "E R"] {
+    for bad in ["", "eur", "EURO", "€UR", "E R", "ZZZ", "JPY", "XPF"] {
         assert_eq!(field(&refused(|new| new.currency = bad.into())), "currency", "{bad}");
     }
     assert_eq!(field(&refused(|new| new.identity.email = Some("no-at-sign".into()))), "email");
