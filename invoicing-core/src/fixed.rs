@@ -126,7 +126,9 @@ macro_rules! fixed {
             type Err = Invalid;
 
             fn from_str(text: &str) -> Result<Self, Invalid> {
-                let value = Decimal::from_str_exact(text).map_err(|_| {
+                // `Decimal` reads `1_000`, which is a number in source code only.
+                let value = Decimal::from_str_exact(text).ok().filter(|_| !text.contains('_'));
+                let value = value.ok_or_else(|| {
                     let rule = format!("must be a decimal number such as 12.5, not {:?}", shortened(text));
                     Invalid::new(Self::FIELD, rule)
                 })?;
@@ -269,6 +271,11 @@ mod tests {
             refused(Money::from_cents(i64::MAX).unwrap_err().in_field("deposit")),
             "deposit: must be below 10000000000000 in size, which 92233720368547758.07 is not"
         );
+        // A number in source code, but none that anybody enters.
+        for grouped in ["1_000", "_1", "1_", "1.0_0"] {
+            assert!(grouped.parse::<Quantity>().is_err(), "{grouped}");
+            assert!(grouped.parse::<Money>().is_err(), "{grouped}");
+        }
         let long = "x".repeat(1_000).parse::<Percent>().unwrap_err().to_string();
         assert!(long.starts_with("percent: ") && long.len() < 120, "{long}");
     }
