@@ -17,6 +17,9 @@ use crate::{
 /// Days after sending in which a quote can be signed, unless the caller sets a date.
 pub const DEFAULT_VALIDITY_DAYS: u64 = 30;
 
+/// How far the clock of another system may be ahead, in milliseconds.
+const CLOCK_DRIFT_MS: i64 = 60_000;
+
 /// The identity of a new quote: everything besides its content.
 #[derive(Debug, Clone, Copy)]
 pub struct QuoteCreation<'a> {
@@ -36,9 +39,9 @@ pub struct QuoteCreation<'a> {
 pub struct QuoteImport {
     /// Any state.
     pub status: QuoteStatus,
-    /// When it was sent; the import's instant where the state needs one.
+    /// When it was sent. In a state that needs it, by default the import's instant, or that of the acceptance if it is earlier.
     pub sent_at: Option<Timestamp>,
-    /// When it was accepted; the import's instant where the state needs one.
+    /// When it was accepted, not before it was sent. In a state that needs it, by default the import's instant.
     pub accepted_at: Option<Timestamp>,
 }
 
@@ -58,6 +61,29 @@ impl QuoteImport {
     pub fn accepted_at(mut self, at: Timestamp) -> Self {
         self.accepted_at = Some(at);
         self
+    }
+
+    /// Checks that the dates go with the state, follow each other, and are over.
+    fn check(&self, now: Timestamp) -> Result<(), Invalid> {
+        let Self { status, sent_at, accepted_at } = *self;
+        if sent_at.is_some() && status == QuoteStatus::Draft {
+            return Err(Invalid::new("sentAt", "does not go with a DRAFT"));
+        }
+        if accepted_at.is_some() && status != QuoteStatus::Accepted {
+            return Err(Invalid::new("acceptedAt", "goes only with an ACCEPTED quote"));
+        }
+        let latest = now.as_millis().saturating_add(CLOCK_DRIFT_MS);
+        for (field, at) in [("sentAt", sent_at), ("acceptedAt", accepted_at)] {
+            if at.is_some_and(|at| at.as_millis() > latest) {
+                return Err(Invalid::new(field, "must not be in the future"));
+            }
+        }
+        match (sent_at, accepted_at) {
+            (Some(sent), Some(accepted)) if sent > accepted => {
+                Err(Invalid::new("acceptedAt", format!("must not be before sentAt, {sent}")))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -113,7 +139,8 @@ impl Quote {
     /// A quote from another system, which starts in the state that it had there. It emits only `quote.created`.
     ///
     /// # Errors
-    /// [`Invalid`] when a date does not match the state.
+    /// [`Invalid`] when a date does not match the state, the other date or the clock, or a quote that was sent or accepted
+    /// has no line.
     pub fn import(
         origin: QuoteCreation<'_>,
         client: &Client,
@@ -124,26 +151,27 @@ impl Quote {
         today: NaiveDate,
     ) -> Result<Changed<Self>, Invalid> {
         use QuoteStatus::{Accepted, Draft, Sent};
+        let now = origin.at.now;
+        import.check(now)?;
+        if lines.is_empty() && matches!(import.status, Sent | Accepted) {
+            return Err(Invalid::new(
+                "lines",
+                format!("must not be empty in a quote that is {}", import.status),
+            ));
+        }
         let mut quote = Self::compose(origin, client, lines, retention_rate, valid_until)?;
         let summary = &mut quote.summary;
         summary.status = import.status;
-        match import.status {
-            Draft if import.sent_at.is_some() => {
-                return Err(Invalid::new("sentAt", "does not go with a DRAFT"));
-            }
-            Draft => {}
-            _ => summary.sent_at = Some(import.sent_at.unwrap_or(origin.at.now)),
+        if import.status != Draft {
+            let accepted_at = import.accepted_at.unwrap_or(now);
+            summary.sent_at = Some(import.sent_at.unwrap_or(now.min(accepted_at)));
+        }
+        if import.status == Accepted {
+            summary.accepted_at = import.accepted_at.or(summary.sent_at.max(Some(now)));
         }
         // Only a quote that can be signed needs a last day. An invented one could contradict EXPIRED.
         if import.status == Sent && valid_until.is_none() {
             summary.valid_until = Some(days_after("validUntil", today, DEFAULT_VALIDITY_DAYS)?);
-        }
-        match import.status {
-            Accepted => summary.accepted_at = Some(import.accepted_at.unwrap_or(origin.at.now)),
-            _ if import.accepted_at.is_some() => {
-                return Err(Invalid::new("acceptedAt", "goes only with an ACCEPTED quote"));
-            }
-            _ => {}
         }
         Ok(Self::created(quote))
     }

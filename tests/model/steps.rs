@@ -292,7 +292,7 @@ fn client() -> impl Strategy<Value = ClientSpec> {
 }
 
 fn quotes() -> impl Strategy<Value = Step> {
-    let import = (who(), content(), 0..5_u8, option::of(-60..1_i16), option::of(-30..1_i16));
+    let import = (who(), content(), 0..5_u8, option::of(-60..2_i16), option::of(-30..2_i16));
     prop_oneof![
         6 => (who(), content()).prop_map(|(who, content)| Step::NewQuote(who, content)),
         2 => import.prop_map(|(who, content, status, sent, accepted)| Step::Import(who, content, status, sent, accepted)),

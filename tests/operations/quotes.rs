@@ -83,6 +83,35 @@ async fn an_import_whose_dates_do_not_go_with_its_state_is_refused() {
     invalid(&world, "clientId", quotes.create(&missing)).await;
 }
 
+/// Rules: QUOTE-2
+#[on_each_database]
+async fn an_import_is_refused_what_sending_and_accepting_refuse() {
+    let world = World::new().await;
+    let new = new_quote(world.client("x").await);
+    let quotes = world.company.quotes();
+    let empty = NewQuote::empty(new.client_id);
+    for status in [QuoteStatus::Sent, QuoteStatus::Accepted] {
+        invalid(&world, "lines", Box::pin(quotes.import(&empty, &QuoteImport::new(status)))).await;
+    }
+    let (now, accepted) = (world.now(), QuoteImport::new(QuoteStatus::Accepted));
+    let before = accepted.sent_at(now.plus_millis(-5)).accepted_at(now.plus_millis(-6));
+    invalid(&world, "acceptedAt", Box::pin(quotes.import(&new, &before))).await;
+    let years = "9999-12-31T23:59:59.999Z".parse().unwrap();
+    for late in [now.plus_millis(60_001), "2090-01-01T00:00:00Z".parse().unwrap(), years] {
+        for status in [QuoteStatus::Sent, QuoteStatus::Accepted, QuoteStatus::Rejected] {
+            let sent = QuoteImport::new(status).sent_at(late);
+            invalid(&world, "sentAt", Box::pin(quotes.import(&new, &sent))).await;
+        }
+        invalid(&world, "acceptedAt", Box::pin(quotes.import(&new, &accepted.accepted_at(late)))).await;
+    }
+    // The other system's clock may be a minute ahead.
+    let ahead = accepted.sent_at(now.plus_millis(60_000)).accepted_at(now.plus_millis(60_000));
+    let imported = quotes.import(&new, &ahead).await.unwrap().summary;
+    assert_eq!((imported.sent_at, imported.accepted_at), (ahead.sent_at, ahead.accepted_at));
+    // Without a line there is nothing to sign or to pay, but the record may be kept.
+    quotes.import(&empty, &QuoteImport::new(QuoteStatus::Rejected)).await.unwrap();
+}
+
 /// Rules: QUOTE-3, QUOTE-12, DOCUMENT-10
 #[on_each_database]
 async fn sending_freezes_the_document_and_sets_sent_at_and_the_validity() {

@@ -278,6 +278,49 @@ fn an_import_keeps_its_dates_where_they_go_with_the_state() {
     assert_eq!(import(&instants(QuoteStatus::Sent), None).unwrap_err().field, "acceptedAt");
 }
 
+/// Rules: QUOTE-2
+#[test]
+fn an_import_has_what_sending_and_accepting_would_have_asked_for() {
+    use QuoteStatus::{Accepted, Draft, Expired, Rejected, Sent};
+    let without_lines = |status| {
+        let import = QuoteImport::new(status);
+        Quote::import(origin(), &client(), Vec::new(), Percent::ZERO, None, &import, today())
+    };
+    for status in [Sent, Accepted] {
+        assert_eq!(without_lines(status).unwrap_err().field, "lines");
+    }
+    for status in [Draft, Expired, Rejected] {
+        assert!(without_lines(status).is_ok(), "{status}");
+    }
+    let accepted = |sent: Option<i64>, accepted: Option<i64>| {
+        let at = |millis: Option<i64>| millis.map(at);
+        let dates = QuoteImport { status: Accepted, sent_at: at(sent), accepted_at: at(accepted) };
+        let summary = import(&dates, None)?.record.summary;
+        let millis = |at: Option<Timestamp>| at.unwrap().as_millis() - origin().at.now.as_millis();
+        Ok::<_, Invalid>((millis(summary.sent_at), millis(summary.accepted_at)))
+    };
+    let drift = CLOCK_DRIFT_MS;
+    for (given, kept) in [
+        ((None, None), (0, 0)),
+        ((Some(-9), None), (-9, 0)),
+        ((None, Some(-9)), (-9, -9)),
+        ((Some(-9), Some(-9)), (-9, -9)),
+        // The other clock is ahead.
+        ((Some(drift), None), (drift, drift)),
+        ((None, Some(drift)), (0, drift)),
+    ] {
+        assert_eq!(accepted(given.0, given.1), Ok(kept), "{given:?}");
+    }
+    for ((sent, acceptance), field) in [
+        ((Some(-8), Some(-9)), "acceptedAt"),
+        ((Some(drift + 1), None), "sentAt"),
+        ((None, Some(drift + 1)), "acceptedAt"),
+        ((Some(250_000_000_000_000), None), "sentAt"),
+    ] {
+        assert_eq!(accepted(sent, acceptance).unwrap_err().field, field, "{sent:?} {acceptance:?}");
+    }
+}
+
 /// Rules: EVIDENCE-5
 #[test]
 fn evidence_is_trimmed_and_checked() {

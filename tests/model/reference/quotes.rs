@@ -153,20 +153,27 @@ impl Company {
         if (status == "DRAFT" && sent.is_some()) || (status != "ACCEPTED" && accepted.is_some()) {
             reasons.push(Refused::Invalid);
         }
+        let is_future = |at: Option<Millis>| at.is_some_and(|at| at > seen.now + 60_000);
+        if is_future(sent) || is_future(accepted) || matches!((sent, accepted), (Some(s), Some(a)) if s > a) {
+            reasons.push(Refused::Invalid);
+        }
+        if ["SENT", "ACCEPTED"].contains(&status) && entered.lines.is_empty() {
+            reasons.push(Refused::Invalid);
+        }
         unless(reasons)?;
         let priced = Self::check(entered)?;
         let today = self.day(seen.now);
         let quote = self.push_quote(entered, priced, seen);
         quote.status = status;
         if status != "DRAFT" {
-            quote.sent = Some(sent.unwrap_or(seen.now));
+            quote.sent = sent.or_else(|| accepted.filter(|at| *at < seen.now)).or(Some(seen.now));
             quote.documents = 1;
         }
         if status == "SENT" && quote.valid_until.is_none() {
             quote.valid_until = Some(days_after(today, 30));
         }
         if status == "ACCEPTED" {
-            quote.accepted = Some(accepted.unwrap_or(seen.now));
+            quote.accepted = accepted.or(quote.sent.max(Some(seen.now)));
         }
         let data = quote.data();
         self.emit("quote.created", seen, &data);
