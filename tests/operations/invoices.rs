@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::support::proptest_runner::{for_all, runtime};
 use crate::support::{
     DAY, accepted_of, body, client_of, company_in, conflict, date, draft_of, events, invalid, invoice_in,
-    issued_over, keys, kinds_after, not_found, nothing_happens, payment, quote_at, signature,
+    issued_over, keys, kinds_after, not_found, nothing_happens, payment, quote_at, refused, signature,
 };
 
 fn money(text: &str) -> Money {
@@ -378,6 +378,39 @@ async fn a_payment_keeps_where_its_entry_comes_from_and_how_the_client_paid() {
     assert!(invoices.pay(invoice, &again).await.unwrap().created);
     let known = invoices.pay(invoice, &again).await.unwrap();
     assert_eq!((known.created, known.payment.method), (false, Some(PaymentMethod::Card)));
+}
+
+/// Rules: INVOICE-12
+#[on_each_database]
+async fn a_reference_with_another_amount_is_a_conflict_that_names_both() {
+    let world = World::new().await;
+    let invoices = world.company.invoices();
+    let id = issued_over(&world.company, "100").await.summary.id;
+    let first = invoices.pay(id, &payment("0.01", Some("VIR 7781"))).await.unwrap();
+    let other = payment("7", Some("VIR 7781"));
+    let refusal = refused(&world, "another amount", invoices.pay(id, &other)).await;
+    assert!(matches!(refusal, Error::Conflict(_)), "{refusal:?}");
+    let refusal = refusal.to_string();
+    for named in ["0.01", "7.00", "VIR 7781"] {
+        assert!(refusal.contains(named), "{refusal}");
+    }
+    // The same amount, however it is written.
+    let again = invoices.pay(id, &payment("0.010", Some(" VIR 7781 "))).await.unwrap();
+    assert_eq!((again.created, &again.payment), (false, &first.payment));
+    // Nothing else of the payment counts.
+    let by_card = payment("0.01", Some("VIR 7781")).method(PaymentMethod::Card);
+    assert!(!invoices.pay(id, &by_card).await.unwrap().created);
+    invoices.reverse(id, first.payment.id).await.unwrap();
+    assert!(invoices.pay(id, &other).await.unwrap().created);
+    conflict(&world, "the reversed amount", invoices.pay(id, &payment("0.01", Some("VIR 7781")))).await;
+    // Of many at once one is recorded, and each other one is refused or finds it.
+    let amounts = ["1", "2", "1", "2", "3", "1"].map(|amount| payment(amount, Some("CHQ 0412")));
+    let paid = join_all(amounts.iter().map(|new| invoices.pay(id, new))).await;
+    let recorded: Vec<_> = paid.iter().filter_map(|paid| paid.as_ref().ok()).collect();
+    assert_eq!(recorded.iter().filter(|recorded| recorded.created).count(), 1);
+    assert!(recorded.iter().all(|one| one.payment == recorded[0].payment), "{recorded:?}");
+    let refused = paid.iter().filter_map(|paid| paid.as_ref().err());
+    refused.for_each(|error| assert!(matches!(error, Error::Conflict(_)), "{error:?}"));
 }
 
 /// Rules: INVOICE-11

@@ -80,7 +80,7 @@ pub struct NewPayment {
     #[serde(default)]
     pub method: Option<PaymentMethod>,
     /// The payer's or the bank's reference, at most 255 characters. The same one twice on one invoice is one payment,
-    /// unless the first was reversed.
+    /// unless the first was reversed. With another amount it is a conflict.
     #[serde(default)]
     pub reference: Option<String>,
 }
@@ -161,6 +161,9 @@ impl Invoices<'_> {
     /// Records a payment. When nothing is due any more: PAID and `invoice.paid`. A payment whose reference the
     /// invoice already has changes nothing, unless the payment that has it was reversed. More than is due is accepted: it
     /// pays the retention, and what exceeds `totalTTC` is shown as `amountOverpaid`.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when the invoice has a payment of another amount with this reference, or takes no payment.
     pub async fn pay(&self, id: InvoiceId, payment: &NewPayment) -> Result<Recorded, Error> {
         let reference = optional_text("reference", payment.reference.as_deref(), SHORT_TEXT)?;
         let new = NewPayment { reference, ..*payment };
@@ -172,6 +175,7 @@ impl Invoices<'_> {
                 if let Some(reference) = &new.reference
                     && let Some(payment) = tx.invoices().find_payment_by_reference(id, reference).await?
                 {
+                    same_amount(&payment, new.amount, reference)?;
                     return Ok(Recorded { payment, invoice, created: false });
                 }
                 let paid = invoice.record_payment(new.amount, tx.change.at())?;
@@ -340,6 +344,17 @@ async fn issue(
     let today = tx.change.today();
     let (number, issue_date) = tx.invoice_series(today.year()).allocate_dated(today).await?;
     Ok(draft.issue(InvoiceIssue { number: &number, issue_date, due_date }, tx.change.at())?)
+}
+
+/// Checks that a payment with a known reference is the one that has it. Otherwise one of the two would be lost.
+fn same_amount(known: &Payment, amount: Money, reference: &str) -> Result<(), Conflict> {
+    if known.amount == amount {
+        return Ok(());
+    }
+    let known = known.amount;
+    Err(Conflict::new(format!(
+        "the reference {reference:?} is that of a payment of {known}; a payment of {amount} needs another one"
+    )))
 }
 
 async fn insert_payment(

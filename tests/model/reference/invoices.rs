@@ -180,7 +180,8 @@ impl Company {
             reference.is_some() && payment.reference.as_deref() == reference && !payment.is_reversed
         };
         if let Some(known) = invoice.payments.iter().position(is_known) {
-            return Ok((known, false));
+            let same = invoice.payments[known].cents == cents;
+            return if same { Ok((known, false)) } else { Err(vec![Refused::Conflict]) };
         }
         let mut reasons = Vec::new();
         if cents <= 0 {
