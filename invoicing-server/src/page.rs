@@ -46,6 +46,14 @@ impl PageWindow {
     }
 }
 
+/// Checks that a page may have this many items.
+pub(crate) fn check_limit(limit: u32, most: u32) -> Result<(), Invalid> {
+    if (1..=most).contains(&limit) {
+        return Ok(());
+    }
+    Err(Invalid::new("limit", format!("must be an integer from 1 to {most}")))
+}
+
 /// A list of quotes or invoices.
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,6 +7,7 @@ mod end_to_end;
 mod history;
 pub(crate) mod imports;
 mod invoices;
+mod limits;
 mod numbers_and_money;
 mod projects;
 mod quote_search;

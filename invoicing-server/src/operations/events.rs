@@ -53,7 +53,8 @@ impl CompanyHandle {
 }
 
 impl Events<'_> {
-    /// Events after a given one (or from the first), in the order of their ids, at most `limit`.
+    /// Events after a given one (or from the first), in the order of their ids, at most `limit`: any number, as the answer is
+    /// held in memory at once.
     pub async fn list(&self, after: Option<EventId>, limit: u32) -> Result<Vec<EventRecord>, Error> {
         let after = after.unwrap_or(EventId(Uuid::nil()));
         self.0.operation("events.list").read(async move |mut tx| tx.events().list(after, limit).await).await
@@ -61,6 +62,9 @@ impl Events<'_> {
 
     /// A page of events, newest first, at most `limit` (1 to 100). With a kind it looks at 2,000 events at most, so it may be
     /// shorter, also empty, and still name a [`next`](EventPage::next) page.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] about any other `limit`.
     pub async fn page(&self, query: &EventQuery, limit: u32) -> Result<EventPage, Error> {
         let (query, now) = (*query, self.0.env().now());
         self.0

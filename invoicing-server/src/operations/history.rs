@@ -41,7 +41,8 @@ impl CompanyHandle {
 }
 
 impl History<'_> {
-    /// Changes before that of a number (or up to the last), latest first, at most `limit`.
+    /// Changes before that of a number (or up to the last), latest first, at most `limit`: any number, as the answer is
+    /// held in memory at once.
     pub async fn list(&self, before: Option<i64>, limit: u32) -> Result<Vec<HistoryRecord>, Error> {
         let before = before.unwrap_or(i64::MAX);
         self.0
@@ -64,6 +65,9 @@ impl History<'_> {
 
     /// A page of the changes, latest first, at most `limit` (1 to 1,000). With a record it looks at 2,000 changes at most, so
     /// it may be shorter, also empty, and still name a [`next`](HistoryPage::next) page.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] about any other `limit`.
     pub async fn page(&self, query: &HistoryQuery, limit: u32) -> Result<HistoryPage, Error> {
         let query = *query;
         self.0

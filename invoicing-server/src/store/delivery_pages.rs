@@ -13,7 +13,7 @@ use super::deliveries::{AttemptLogRow, AttemptRecord, DeliveryRecord, DeliveryRo
 use super::event_subjects::EventSubject;
 use super::query::Sql;
 use crate::Error;
-use crate::page::{DeliveryQuery, RecordedKind};
+use crate::page::{DeliveryQuery, RecordedKind, check_limit};
 
 /// How many events, or deliveries that failed or were skipped, a page looks at.
 const LOOKED_AT: u32 = 1_000;
@@ -221,7 +221,7 @@ impl DeliveryTable<'_> {
         limit: u32,
         now: Timestamp,
     ) -> Result<DeliveryPage, Error> {
-        let limit = limit.clamp(1, LOOKED_AT);
+        check_limit(limit, LOOKED_AT)?;
         let source = Source::of(query.status, is_disabled);
         let (from, before) = query.ids();
         let kind = query.kind.map(RecordedKind::as_str);

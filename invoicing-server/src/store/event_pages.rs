@@ -14,7 +14,7 @@ use super::events::{EventRecord, EventRow, EventTable};
 use super::query::Sql;
 use super::scope::Scope;
 use crate::Error;
-use crate::page::{AFTER_ALL, EventQuery, RecordedKind};
+use crate::page::{AFTER_ALL, EventQuery, RecordedKind, check_limit};
 
 /// How many events a page looks at, as no index holds them by kind.
 const LOOKED_AT: u32 = 2_000;
@@ -87,7 +87,8 @@ impl Scope<'_> {
         limit: u32,
         now: Timestamp,
     ) -> Result<EventPage, Error> {
-        let (mut items, next) = self.events().page(query, limit.clamp(1, MOST)).await?;
+        check_limit(limit, MOST)?;
+        let (mut items, next) = self.events().page(query, limit).await?;
         let ids = items.iter().map(|item| item.id.0).collect();
         let counts = self.deliveries().counts(&ids, now).await?;
         let mut subjects = self.events().subjects(&ids).await?;

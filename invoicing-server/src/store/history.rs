@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::arguments::Argument;
 use super::scope::Scope;
 use crate::Error;
-use crate::page::HistoryQuery;
+use crate::page::{HistoryQuery, check_limit};
 
 /// How many changes a page looks at, as no index holds them by record.
 const LOOKED_AT: u32 = 2_000;
@@ -244,7 +244,7 @@ impl HistoryTable<'_> {
             WHERE $3 IS NULL OR subject = $3 ORDER BY number DESC LIMIT $5";
         const LAST: &str = "
             SELECT number FROM history WHERE company_id = $1 AND number < $2 ORDER BY number DESC LIMIT 1 OFFSET $3";
-        let limit = limit.clamp(1, MOST);
+        check_limit(limit, MOST)?;
         let before = query.before.unwrap_or(i64::MAX);
         let (looked_at, taken) =
             if query.subject.is_none() { (limit + 1, limit + 1) } else { (LOOKED_AT, limit + 1) };

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use invoicing_core::{Timestamp, page_limit};
+use invoicing_core::{MAX_PAGE_LIMIT, Timestamp, page_limit};
 use serde::Deserialize;
 use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 use uuid::Uuid;
@@ -15,7 +15,7 @@ use super::rows::from_json;
 use super::scope::Scope;
 use super::versions::{StoredRecord, in_todays_shape};
 use crate::Error;
-use crate::page::{PageQuery, PageWindow};
+use crate::page::{PageQuery, PageWindow, check_limit};
 
 /// A page as the JSON envelope of the API.
 pub(crate) struct PageAnswer {
@@ -108,6 +108,7 @@ impl Scope<'_> {
         statement: impl Into<Sql>,
         filters: &[&dyn Argument],
     ) -> Result<Page, Error> {
+        check_limit(window.limit, MAX_PAGE_LIMIT)?;
         let offset = i64::try_from(window.offset).unwrap_or(i64::MAX);
         let since = window.since.unwrap_or(Timestamp::EARLIEST);
         let part: [&dyn Argument; 4] = [&window.limit, &offset, &since, &T::VERSION];

@@ -14,7 +14,7 @@ use super::arguments::Argument;
 use super::quotes::QuoteTable;
 use super::versions;
 use crate::Error;
-use crate::page::QuoteSearch;
+use crate::page::{QuoteSearch, check_limit};
 
 /// How many quotes a page looks at, and how many of them are read at once.
 const LOOKED_AT: usize = 10_000;
@@ -79,7 +79,7 @@ struct Place {
 impl QuoteTable<'_> {
     /// A page of the quotes that a search finds.
     pub(crate) async fn search(&mut self, search: &QuoteSearch, limit: u32) -> Result<QuotePage, Error> {
-        let limit = limit.clamp(1, MOST);
+        check_limit(limit, MOST)?;
         let text = search.folded();
         let mut place = self.place(search.after).await?;
         let (mut items, mut looked_at) = (Vec::new(), 0);

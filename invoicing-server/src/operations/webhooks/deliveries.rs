@@ -112,6 +112,9 @@ impl Webhooks<'_> {
     ///
     /// It looks at 1,000 events at most, or at 1,000 deliveries that failed or were skipped where only these are asked for. So
     /// it may be shorter, also empty, and still name a [`next`](DeliveryPage::next) page.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] about any other `limit`.
     pub async fn deliveries(
         &self,
         id: WebhookId,
@@ -150,7 +153,8 @@ impl Webhooks<'_> {
             .await
     }
 
-    /// The last attempts to deliver to a webhook, latest first. Kept for 30 days.
+    /// The last attempts to deliver to a webhook, latest first, at most `limit`: any number, as the answer is held in memory at
+    /// once. Kept for 30 days.
     pub async fn log(&self, id: WebhookId, limit: u32) -> Result<Vec<AttemptRecord>, Error> {
         self.0
             .operation("webhooks.log")

@@ -1,0 +1,59 @@
+//! How many items the host's lists give at most.
+
+use invoicing_core::{EventKind, Invalid};
+use invoicing_server::{
+    ClientQuery, DeliveryQuery, Error, EventQuery, HistoryQuery, PageQuery, PageWindow, QuoteSearch,
+};
+use invoicing_tests::{World, on_each_database};
+
+use crate::support::hook_for;
+
+fn rule<T>(answer: Result<T, Error>) -> Option<String> {
+    match answer {
+        Ok(_) => None,
+        Err(Error::Invalid(Invalid { field, rule, .. })) => Some(format!("{field} {rule}")),
+        Err(error) => panic!("{error:?}"),
+    }
+}
+
+/// Rules: LIST-2
+#[on_each_database]
+async fn a_page_beyond_its_bounds_is_refused_as_by_the_api() {
+    let world = World::new().await;
+    world.draft().await;
+    let company = &world.company;
+    let hook = hook_for(company, "http://127.0.0.1:8/hook", &[EventKind::QuoteCreated]).await.webhook.id;
+    for (limit, is_good) in
+        [(0, [false; 2]), (1, [true; 2]), (100, [true; 2]), (101, [false, true]), (1_000, [false, true])]
+            .into_iter()
+            .chain([(1_001, [false; 2]), (u32::MAX, [false; 2])])
+    {
+        let [hundred, thousand] =
+            [100, 1_000].map(|most| format!("limit must be an integer from 1 to {most}"));
+        let [hundred, thousand] =
+            [(is_good[0], hundred), (is_good[1], thousand)].map(|(good, rule)| (!good).then_some(rule));
+        let window = PageWindow::default().limit(limit);
+        let clients = ClientQuery { window, ..ClientQuery::default() };
+        assert_eq!(rule(company.clients().list(&clients).await), hundred, "{limit}");
+        assert_eq!(
+            rule(company.quotes().list(&PageQuery::default().window(window)).await),
+            hundred,
+            "{limit}"
+        );
+        assert_eq!(
+            rule(company.invoices().list(&PageQuery::default().window(window)).await),
+            hundred,
+            "{limit}"
+        );
+        assert_eq!(rule(company.quotes().search(&QuoteSearch::default(), limit).await), hundred, "{limit}");
+        assert_eq!(rule(company.events().page(&EventQuery::default(), limit).await), hundred, "{limit}");
+        assert_eq!(rule(company.history().page(&HistoryQuery::default(), limit).await), thousand, "{limit}");
+        let deliveries = company.webhooks().deliveries(hook, &DeliveryQuery::default(), limit).await;
+        assert_eq!(rule(deliveries), thousand, "{limit}");
+        // These give all that there is.
+        let most = limit as usize;
+        assert!(company.events().list(None, limit).await.unwrap().len() <= most);
+        assert!(company.history().list(None, limit).await.unwrap().len() <= most);
+        assert!(company.webhooks().log(hook, limit).await.unwrap().len() <= most);
+    }
+}
