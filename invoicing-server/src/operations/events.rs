@@ -79,11 +79,20 @@ impl Events<'_> {
     }
 
     /// The deliveries of an event, one per webhook that subscribed to it when it happened.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for an event that the company does not have.
     pub async fn deliveries(&self, event: EventId) -> Result<Vec<DeliveryRecord>, Error> {
         let now = self.0.env().now();
         self.0
             .operation("events.deliveries")
-            .read(async move |mut tx| tx.deliveries().of_event(event, now).await)
+            .read(async move |mut tx| {
+                let deliveries = tx.deliveries().of_event(event, now).await?;
+                if deliveries.is_empty() {
+                    tx.events().find(event).await?;
+                }
+                Ok(deliveries)
+            })
             .await
     }
 }
