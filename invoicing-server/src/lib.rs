@@ -202,7 +202,7 @@ pub use env::ManualClock;
 pub use env::{Clock, Env, Random, SystemClock};
 pub use error::Error;
 pub use forward_proxy::{ForwardProxy, ProxyError};
-pub use health::{Health, HealthService};
+pub use health::{DocumentsHealth, Health, HealthService};
 pub use invoicing::{Builder, Invoicing};
 /// The version of the crate whose recorders the service knows.
 #[cfg(feature = "metrics")]

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use http::{Request, StatusCode};
 use http_body_util::Full;
-use invoicing_server::{DispatcherHealth, Health, Invoicing, StoreHealth};
+use invoicing_server::{DispatcherHealth, DocumentsHealth, Health, Invoicing, MemoryStore, StoreHealth};
 use invoicing_tests::{Answer, RunningDispatcher, World, on_each_database};
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ async fn becomes(invoicing: &Invoicing, limit: Duration, is_so: impl Fn(Health) 
 #[on_each_database]
 async fn a_service_without_a_dispatcher_is_ready_and_says_so() {
     let world = World::new().await;
-    let expected = json!({ "ready": true, "store": "reachable", "dispatcher": "not_run", "reasons": [] });
+    let expected = json!({ "ready": true, "store": "reachable", "documents": "reachable", "dispatcher": "not_run", "reasons": [] });
     assert_eq!(readiness(&world.invoicing).await, (200, expected));
     let live = probe(&world.invoicing, "GET", "/livez?verbose").await;
     assert_eq!((live.status, &live.json), (StatusCode::OK, &json!({ "live": true })));
@@ -76,7 +76,7 @@ async fn it_is_a_hyper_and_a_tower_service() {
 #[on_each_database]
 async fn a_dispatcher_that_has_ended_is_not_ready_until_it_runs_again() {
     let world = World::on_system_clock(|_| {}).await;
-    let ended = json!({ "ready": false, "store": "reachable", "dispatcher": "ended", "reasons": ["the dispatcher has ended"] });
+    let ended = json!({ "ready": false, "store": "reachable", "documents": "reachable", "dispatcher": "ended", "reasons": ["the dispatcher has ended"] });
     for is_killed in [false, true] {
         let running = RunningDispatcher::start(world.invoicing.dispatcher());
         let runs = |health: Health| health.dispatcher == DispatcherHealth::Running;
@@ -144,4 +144,37 @@ async fn a_thousand_probes_at_once_are_answered_at_once() {
     let all = join_all((0..1_000).map(|_| world.invoicing.health())).await;
     assert!(all.iter().all(Health::is_ready));
     assert!(begun.elapsed() < STORE_SHOWS, "{:?}", begun.elapsed());
+}
+
+#[on_each_database]
+async fn a_document_store_that_fails_or_hangs_is_a_reason() {
+    let world = World::new().await;
+    let is_gone = |health: Health| health.documents == DocumentsHealth::Unreachable;
+    let reason = "the document store does not answer, or its folder is gone";
+    for set in [MemoryStore::fail, MemoryStore::hang] {
+        set(&world.documents, true);
+        let health = becomes(&world.invoicing, STORE_SHOWS, is_gone).await;
+        assert_eq!((health.store, health.reasons()), (StoreHealth::Reachable, vec![reason]));
+        let (status, body) = readiness(&world.invoicing).await;
+        assert_eq!(
+            (status, &body["documents"], &body["reasons"]),
+            (503, &json!("unreachable"), &json!([reason]))
+        );
+        assert_eq!(probe(&world.invoicing, "GET", "/livez").await.status, 200);
+        set(&world.documents, false);
+    }
+}
+
+#[tokio::test]
+async fn a_documents_folder_that_is_gone_is_a_reason_until_it_is_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await.unwrap();
+    assert!(invoicing.health().await.is_ready());
+    let (documents, away) = (folder.path().join("invoicing.db.documents"), folder.path().join("away"));
+    std::fs::rename(&documents, &away).unwrap();
+    let health = becomes(&invoicing, STORE_SHOWS, |health| !health.is_ready()).await;
+    assert_eq!(health.documents, DocumentsHealth::Unreachable);
+    std::fs::rename(&away, &documents).unwrap();
+    becomes(&invoicing, STORE_SHOWS, |health| health.is_ready()).await;
+    invoicing.close().await;
 }

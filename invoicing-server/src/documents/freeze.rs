@@ -101,6 +101,11 @@ impl Documents {
         Ok((queued, slot.map_err(|_| Error::Overloaded)??))
     }
 
+    /// Whether the store is there, as far as a look at it shows.
+    pub(crate) async fn check_store(&self) -> Result<(), StoreError> {
+        self.store.check().await
+    }
+
     /// The store for one operation, with all of its time to wait.
     pub(crate) fn bounded_store(&self) -> BoundedStore<'_> {
         BoundedStore { store: &*self.store, left: STORE_TIME_LIMIT }

@@ -84,6 +84,10 @@ impl DocumentStore for MemoryStore {
         self.answer(|documents| Ok(documents.get(&key).map(|bytes| bytes.len() as u64)))
     }
 
+    fn check(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.answer(|_| Ok(()))
+    }
+
     fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), StoreError>> {
         self.answer(|documents| {
             documents.remove(&key);

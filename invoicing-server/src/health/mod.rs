@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use tokio::time::timeout;
 
 use crate::dispatch::{DispatchContext, DispatcherHealth};
+use crate::documents::Documents;
 use crate::store::{Store, StoreHealth};
 pub use service::HealthService;
 use throttled::Throttled;
@@ -16,12 +18,25 @@ use throttled::Throttled;
 /// Longest time of a question to the database. With [`throttled::VALID`] it bounds how old an answer can be.
 const LIMIT: Duration = Duration::from_millis(800);
 
+/// The document store, as far as [`Invoicing::health`](crate::Invoicing::health) asks it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+#[non_exhaustive]
+pub enum DocumentsHealth {
+    /// It is there: see [`DocumentStore::check`](crate::DocumentStore::check).
+    Reachable,
+    /// Its folder is gone, or it did not answer within 0.8 s.
+    Unreachable,
+}
+
 /// State of a service: see [`Invoicing::health`](crate::Invoicing::health).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Health {
     /// The database, as it answered less than 2 s ago.
     pub store: StoreHealth,
+    /// The document store, as it answered less than 2 s ago.
+    pub documents: DocumentsHealth,
     /// The dispatcher of this process, now.
     pub dispatcher: DispatcherHealth,
 }
@@ -45,7 +60,11 @@ impl Health {
             DispatcherHealth::Stalled => Some("the dispatcher has not turned for 9 s"),
             DispatcherHealth::Ended => Some("the dispatcher has ended"),
         };
-        store.into_iter().chain(dispatcher).collect()
+        let documents = match self.documents {
+            DocumentsHealth::Reachable => None,
+            DocumentsHealth::Unreachable => Some("the document store does not answer, or its folder is gone"),
+        };
+        store.into_iter().chain(documents).chain(dispatcher).collect()
     }
 }
 
@@ -56,24 +75,39 @@ pub(crate) struct HealthContext {
     latest: Throttled<StoreHealth>,
     /// What was last logged of the store.
     logged: Arc<Mutex<StoreHealth>>,
+    documents: Arc<Documents>,
+    latest_documents: Throttled<DocumentsHealth>,
+    logged_documents: Arc<Mutex<DocumentsHealth>>,
 }
 
 impl HealthContext {
-    pub(crate) fn new(store: Arc<Store>, dispatch: Arc<DispatchContext>) -> Self {
-        let logged = Arc::new(Mutex::new(StoreHealth::Reachable));
-        Self { store, dispatch, latest: Throttled::default(), logged }
+    pub(crate) fn new(store: Arc<Store>, documents: Arc<Documents>, dispatch: Arc<DispatchContext>) -> Self {
+        Self {
+            store,
+            dispatch,
+            latest: Throttled::default(),
+            logged: Arc::new(Mutex::new(StoreHealth::Reachable)),
+            documents,
+            latest_documents: Throttled::default(),
+            logged_documents: Arc::new(Mutex::new(DocumentsHealth::Reachable)),
+        }
     }
 
     pub(crate) async fn health(&self) -> Health {
         let check = || check(Arc::clone(&self.store), Arc::clone(&self.logged));
-        let store = self.latest.get(check).await.unwrap_or(StoreHealth::Unreachable);
-        Health { store, dispatcher: self.dispatch.heartbeat.health(Instant::now()) }
+        let check_documents =
+            || check_documents(Arc::clone(&self.documents), Arc::clone(&self.logged_documents));
+        let (store, documents) =
+            tokio::join!(self.latest.get(check), self.latest_documents.get(check_documents));
+        let store = store.unwrap_or(StoreHealth::Unreachable);
+        let documents = documents.unwrap_or(DocumentsHealth::Unreachable);
+        Health { store, documents, dispatcher: self.dispatch.heartbeat.health(Instant::now()) }
     }
 }
 
 /// Asks the database. Logs when its state has changed, as probes come every few seconds.
 async fn check(store: Arc<Store>, logged: Arc<Mutex<StoreHealth>>) -> StoreHealth {
-    let (health, error) = match tokio::time::timeout(LIMIT, store.check()).await {
+    let (health, error) = match timeout(LIMIT, store.check()).await {
         Ok(Ok(health)) => (health, None),
         Ok(Err(error)) => (StoreHealth::Unreachable, Some(error)),
         Err(_) => (StoreHealth::Unreachable, None),
@@ -86,6 +120,24 @@ async fn check(store: Arc<Store>, logged: Arc<Mutex<StoreHealth>>) -> StoreHealt
         } else {
             let error = error.as_ref().map(|error| error as &dyn std::error::Error);
             tracing::warn!(error, store, "the database is not ready");
+        }
+    }
+    health
+}
+
+/// Looks at the document store. Logs when its state has changed.
+async fn check_documents(documents: Arc<Documents>, logged: Arc<Mutex<DocumentsHealth>>) -> DocumentsHealth {
+    let (health, error) = match timeout(LIMIT, documents.check_store()).await {
+        Ok(Ok(())) => (DocumentsHealth::Reachable, None),
+        Ok(Err(error)) => (DocumentsHealth::Unreachable, Some(error)),
+        Err(_) => (DocumentsHealth::Unreachable, None),
+    };
+    if std::mem::replace(&mut *logged.lock(), health) != health {
+        if health == DocumentsHealth::Reachable {
+            tracing::info!("the document store is there again");
+        } else {
+            let error = error.as_ref().map(|error| error as &dyn std::error::Error);
+            tracing::warn!(error, "the document store does not answer, or its folder is gone");
         }
     }
     health
@@ -107,10 +159,13 @@ mod tests {
         ];
         for (s, store) in stores.into_iter().enumerate() {
             for (d, dispatcher) in dispatchers.into_iter().enumerate() {
-                let health = Health { store, dispatcher };
-                let expected = usize::from(s > 0) + usize::from(d > 1);
-                assert_eq!(health.reasons().len(), expected, "{health:?}");
-                assert_eq!(health.is_ready(), expected == 0, "{health:?}");
+                for documents in [DocumentsHealth::Reachable, DocumentsHealth::Unreachable] {
+                    let health = Health { store, documents, dispatcher };
+                    let is_gone = documents == DocumentsHealth::Unreachable;
+                    let expected = usize::from(s > 0) + usize::from(d > 1) + usize::from(is_gone);
+                    assert_eq!(health.reasons().len(), expected, "{health:?}");
+                    assert_eq!(health.is_ready(), expected == 0, "{health:?}");
+                }
             }
         }
     }

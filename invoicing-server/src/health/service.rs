@@ -23,9 +23,9 @@ const ALLOWED: HeaderValue = HeaderValue::from_static("GET, HEAD");
 /// | Path | Answer |
 /// |---|---|
 /// | `/livez` | 200 `{"live":true}`: the process turns. It asks nothing of the database |
-/// | `/readyz` | 200 or 503 `{"ready":false,"store":"unreachable","dispatcher":"running","reasons":["the database does not answer"]}` |
+/// | `/readyz` | 200 or 503 `{"ready":false,"store":"unreachable","documents":"reachable","dispatcher":"running","reasons":["the database does not answer"]}` |
 ///
-/// `store` is `reachable`, `unreachable`, `read_only` or `old_schema`; `dispatcher` is `running`, `not_run`, `stalled` or
+/// `store` is `reachable`, `unreachable`, `read_only` or `old_schema`; `documents` is `reachable` or `unreachable`; `dispatcher` is `running`, `not_run`, `stalled` or
 /// `ended`. A later version may add values and members. Any other path is answered with 404, and any other method than `GET`
 /// and `HEAD` with 405. A query is ignored. Neither names, addresses nor keys are shown, so no key is needed.
 #[derive(Clone)]
@@ -41,6 +41,7 @@ impl fmt::Debug for HealthService {
 struct Readiness {
     ready: bool,
     store: &'static str,
+    documents: &'static str,
     dispatcher: &'static str,
     reasons: Vec<&'static str>,
 }
@@ -50,6 +51,7 @@ impl From<Health> for Readiness {
         Self {
             ready: health.is_ready(),
             store: health.store.into(),
+            documents: health.documents.into(),
             dispatcher: health.dispatcher.into(),
             reasons: health.reasons(),
         }

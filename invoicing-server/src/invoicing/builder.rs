@@ -208,12 +208,13 @@ impl Builder {
             lookup: KeyLookup::new(Arc::clone(&store)),
         });
         listen(&store, Arc::clone(&access.keys), Arc::clone(&receivers), Arc::clone(&queue)).await;
+        let documents = Arc::new(Documents::new(renderer, document_store));
         let services = Arc::new(Services {
             store: Arc::clone(&store),
             env: env.clone(),
             access: Arc::clone(&access),
             sealer,
-            documents: Documents::new(renderer, document_store),
+            documents: Arc::clone(&documents),
             url_signer: UrlSigner::new(&url_key),
             base_url: settings.base_url.trim_end_matches('/').to_owned(),
             presigned_urls: settings.documents.presigned_urls,
@@ -234,7 +235,7 @@ impl Builder {
             traces: self.traces.clone(),
         });
         Ok(Invoicing(Arc::new(Inner {
-            health: Arc::new(HealthContext::new(store, Arc::clone(&dispatch))),
+            health: Arc::new(HealthContext::new(store, documents, Arc::clone(&dispatch))),
             api: Arc::new(ApiContext {
                 services: Arc::clone(&services),
                 access: Arc::clone(&access),

@@ -61,7 +61,7 @@ pub(crate) struct Services {
     /// Knows how much of its quota a key has used.
     pub(crate) access: Arc<Access>,
     pub(crate) sealer: Arc<Sealer>,
-    pub(crate) documents: Documents,
+    pub(crate) documents: Arc<Documents>,
     pub(crate) url_signer: UrlSigner,
     /// What URLs of documents begin with, without a slash at the end.
     pub(crate) base_url: String,

@@ -7,8 +7,10 @@
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use object_store::local::LocalFileSystem;
+use tokio::sync::Semaphore;
 
 use super::{StorageSetupError, StoreError};
 
@@ -33,6 +35,16 @@ pub(super) async fn flush(root: &Path, location: &object_store::path::Path) -> R
         let folders = file.ancestors().skip(1).take_while(|folder| folder.starts_with(&root));
         // A missing folder: nothing was ever put there, so there was nothing to delete.
         sync(folders, io::ErrorKind::NotFound)
+    };
+    off_runtime(work).await
+}
+
+/// Checks that the folder is there: a volume may have been taken away.
+pub(super) async fn check(root: &Path, looking: Arc<Semaphore>) -> Result<(), StoreError> {
+    let (root, looking) = (root.to_owned(), looking.acquire_owned().await);
+    let work = move || {
+        let _until_it_ends = looking;
+        fs::read_dir(root).map(drop)
     };
     off_runtime(work).await
 }

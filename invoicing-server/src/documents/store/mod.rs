@@ -64,6 +64,12 @@ pub trait DocumentStore: Send + Sync {
     /// to, an hour or more after their upload began, and may call it again for the same key.
     fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), StoreError>>;
 
+    /// Whether documents can be put into it and read from it now, as far as a look at it shows. Probes of the health of the
+    /// service call this about once a second, so it costs little; the default looks at nothing.
+    fn check(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        future::ready(Ok(())).boxed()
+    }
+
     /// A URL of the store itself that gives access to the document for the given time and offers it under this file
     /// name; `None` where the store has no such URLs.
     fn presign(

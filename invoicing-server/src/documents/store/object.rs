@@ -8,6 +8,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use object_store::path::Path;
 use object_store::{Attribute, Attributes, Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions};
+use tokio::sync::Semaphore;
 
 use super::error::StorageSetupError;
 use super::{CONTENT_TYPE, DocumentFile, DocumentKey, DocumentStore, StoreError, folder};
@@ -29,6 +30,8 @@ pub struct ObjectStorage {
     pub(super) signer: Option<Arc<dyn object_store::signer::Signer>>,
     /// Where the store is a folder of this machine.
     folder: Option<PathBuf>,
+    /// Held by a look at the folder until it ends: a folder that hangs takes one thread.
+    looking: Arc<Semaphore>,
 }
 
 /// Not the store itself, which may show what it signs with.
@@ -47,6 +50,7 @@ impl ObjectStorage {
             store,
             prefix: Path::default(),
             folder: None,
+            looking: Arc::new(Semaphore::new(1)),
             #[cfg(feature = "cloud")]
             signer: None,
         }
@@ -145,6 +149,16 @@ impl DocumentStore for ObjectStorage {
             match self.store.delete(&location).await {
                 Ok(()) | Err(Error::NotFound { .. }) => self.flush(&location).await,
                 Err(error) => Err(error.into()),
+            }
+        })
+    }
+
+    fn check(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            match &self.folder {
+                Some(root) => folder::check(root, Arc::clone(&self.looking)).await,
+                // Each look at a store of a cloud is a request that is paid for.
+                None => Ok(()),
             }
         })
     }
