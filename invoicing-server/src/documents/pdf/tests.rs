@@ -327,7 +327,69 @@ fn a_character_without_a_glyph_is_named() {
     assert_eq!(refused(&name, &quote()), "company.name: has U+0002, which no font of the document has");
     // An accent that no font has on this letter.
     odd.lines[1].lot = Some("ש\u{301}\u{1ab0}".into());
-    assert!(refused(&company(), &odd).starts_with("lines[1].lot: has U+"));
+    assert!(refused(&company(), &odd).starts_with("lines[1].lot: has “"));
+}
+
+/// Rules: DOCUMENT-15
+#[test]
+fn a_character_is_printed_by_plainer_ones_of_the_same_meaning() {
+    let mut plain = quote();
+    plain.lines[0].description = "Gaine ⌀ 20 ㎜, 12㎡ à ３ ㎧".into();
+    let text = text_of(&composed(&company(), &plain));
+    assert!(text.contains("Gaine ⌀ 20 mm, 12m² à 3 m∕s\n"), "{text}");
+}
+
+/// The signed copy of a quote with this name and e-mail of its signer.
+fn signed_by(name: &str, email: &str) -> Quote {
+    let mut quote = quote();
+    let block = SignatureBlock { signed_by_name: name.into(), signed_by_email: email.into(), ..signature() };
+    quote.detail.signature = Some(block);
+    quote
+}
+
+/// Rules: DOCUMENT-21
+#[test]
+fn a_signers_name_that_no_font_has_is_printed_as_far_as_it_can_be() {
+    let explanation = "Nom complet\nDans la preuve qui porte cette empreinte (□ : caractère non imprimé)";
+    for (name, printed) in [
+        ("Jean Lefèvre", "Jean Lefèvre"),
+        ("Ｊｅａｎ Lefèvre", "Jean Lefèvre"),
+        ("Jean Հակոբյան", "Jean □□□□□□□□"),
+        ("สมชาย 電気", "□□□□ □□"),
+        ("\u{10ffff}\u{1} Léa \u{13000}\u{301}", "□□ Léa □"),
+    ] {
+        let pages = composed(&company(), &signed_by(name, "jean@client.example"));
+        assert_tidy(&pages);
+        let text = text_of(&pages);
+        assert!(text.contains(&format!("Signé par\n{printed}\nE-mail\njean@client.example\n")), "{text}");
+        assert_eq!(text.contains(explanation), printed.contains('□'), "{name}");
+        assert!(try_render(&company(), &signed_by(name, "jean@client.example")).is_ok(), "{name}");
+    }
+    let text = text_of(&composed(&company(), &signed_by("Jean", "電@client.example")));
+    assert!(text.contains("E-mail\n□@client.example\n") && text.contains(explanation), "{text}");
+    let marked = format!("z{}", "\u{335}".repeat(200));
+    assert!(try_render(&company(), &signed_by(&marked, "\u{200b}")).is_ok());
+}
+
+/// In a process of its own, whose standard error is read: a dependency printed there, past the log.
+#[test]
+fn scripts_without_spaces_print_nothing_past_the_log() {
+    const INSIDE: &str = "INVOICING_TEST_SCRIPTS";
+    if std::env::var_os(INSIDE).is_some() {
+        let scripts = "ภาษาไทย ភាសាខ្មែរ ພາສາລາວ မြန်မာစာ 漢字 ひらがな 한국어";
+        assert!(try_render(&company(), &quote_of(vec![line(scripts, (None, None), "20")])).is_err());
+        assert!(try_render(&company(), &signed_by(scripts, "jean@client.example")).is_ok());
+        return;
+    }
+    let test = "documents::pdf::tests::scripts_without_spaces_print_nothing_past_the_log";
+    let inside = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env(INSIDE, "1")
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&inside.stdout);
+    assert!(inside.status.success() && printed.contains("1 passed"), "{printed}");
+    assert_eq!(String::from_utf8_lossy(&inside.stderr), "");
 }
 
 #[test]
