@@ -9,7 +9,7 @@ use crate::console::figures::Figures;
 use crate::console::layout::entered;
 use crate::console::request::PageRequest;
 use crate::documents::content::french;
-use crate::documents::content::line_groups::{by_lot_and_section, total_ht};
+use crate::documents::content::line_groups::{Heading, Section, by_lot_and_section};
 
 /// Most lines of a part.
 const MOST_LINES: usize = 50;
@@ -22,9 +22,8 @@ const GROUP_MARKUP: usize = 320;
 /// A row of the table.
 #[derive(Debug, PartialEq)]
 enum Row<'q> {
-    /// A lot; `None` for the lines outside of lots, where they come after one.
-    Lot(Option<&'q str>),
-    Section(&'q str),
+    Lot(Heading<'q>),
+    Section(Heading<'q>),
     /// A line, and its number among all of the quote.
     Line(usize, &'q Line),
     Subtotal(&'q str, Decimal),
@@ -38,41 +37,51 @@ struct Part<'q> {
 }
 
 /// The part that begins behind so many lines.
-fn part(lines: &[Line], from: usize) -> Part<'_> {
+fn part<'q>(lines: &'q [Line], from: usize) -> Part<'q> {
     let (mut rows, mut end, mut bytes) = (Vec::new(), 0, 0);
-    for (index, (lot, sections)) in by_lot_and_section(lines).into_iter().enumerate() {
-        let mut lot_heading = (lot.is_some() || index > 0).then_some(lot);
-        for (section, lines) in &sections {
-            let mut section_heading = *section;
-            for &(_, line) in lines {
+    for lot in by_lot_and_section(lines) {
+        let mut lot_heading = lot.heading;
+        for section in &lot.sections {
+            let mut section_heading = section.heading;
+            for &(_, line) in &section.lines {
                 if end < from {
                     end += 1;
                     continue;
                 }
-                let groups = [lot_heading.flatten(), section_heading];
+                let groups = [lot_heading, section_heading].map(|heading| heading.and_then(|of| of.name));
                 let size = size(line, groups);
                 if end > from && (end - from == MOST_LINES || bytes + size > MOST_BYTES) {
                     return Part { rows, end };
                 }
                 end += 1;
                 bytes += size;
-                rows.extend(lot_heading.take().map(Row::Lot));
-                rows.extend(section_heading.take().map(Row::Section));
+                // A group that began on an earlier part is named again.
+                let again =
+                    |heading: Heading<'q>, begun: bool| Heading { again: heading.again || begun, ..heading };
+                rows.extend(
+                    lot_heading.take().map(|of| Row::Lot(again(of, begins(&lot.sections[0]) < from))),
+                );
+                rows.extend(section_heading.take().map(|of| Row::Section(again(of, begins(section) < from))));
                 rows.push(Row::Line(end, line));
             }
-            if let Some(name) = *section
+            if let (Some(name), Some(total)) = (section.name(), section.total)
                 && end > from
             {
-                rows.push(Row::Subtotal(name, total_ht(lines)));
+                rows.push(Row::Subtotal(name, total));
             }
         }
-        if let Some(name) = lot
+        if let (Some(name), Some(total)) = (lot.name(), lot.total)
             && end > from
         {
-            rows.push(Row::Subtotal(name, total_ht(sections.values().flatten())));
+            rows.push(Row::Subtotal(name, total));
         }
     }
     Part { rows, end }
+}
+
+/// How many lines come before those of a section.
+fn begins(section: &Section<'_>) -> usize {
+    section.lines.first().map_or(0, |line| line.0)
 }
 
 /// Bytes that a line takes on a page, with the headings above it and their subtotals.
@@ -148,6 +157,12 @@ fn names(request: &PageRequest<'_>) -> [&'static str; 7] {
     ]
 }
 
+fn name(request: &PageRequest<'_>, heading: Heading<'_>, outside: &str) -> Markup {
+    html! {
+        (entered(heading.name.unwrap_or(outside))) @if heading.again { " " (request.pick("(continued)", "(suite)")) }
+    }
+}
+
 const fn is_figure(place: usize) -> bool {
     matches!(place, 2 | 4..)
 }
@@ -155,11 +170,14 @@ const fn is_figure(place: usize) -> bool {
 fn row(request: &PageRequest<'_>, quote: &Quote, row: &Row<'_>, names: [&str; 7]) -> Markup {
     let figures = Figures::new(request.language, &quote.summary.currency);
     match row {
-        Row::Lot(name) => {
-            let name = name.unwrap_or_else(|| request.pick("Outside of lots", "Hors lot"));
-            html! { tr.lot { th scope="colgroup" colspan="7" { (entered(name)) } } }
+        Row::Lot(heading) => {
+            let name = name(request, *heading, request.pick("Outside of lots", "Hors lot"));
+            html! { tr.lot { th scope="colgroup" colspan="7" { (name) } } }
         }
-        Row::Section(name) => html! { tr.section { th scope="colgroup" colspan="7" { (entered(name)) } } },
+        Row::Section(heading) => {
+            let name = name(request, *heading, request.pick("Outside of sections", "Hors section"));
+            html! { tr.section { th scope="colgroup" colspan="7" { (name) } } }
+        }
         Row::Subtotal(name, sum) => html! {
             tr.subtotal {
                 th scope="row" colspan="6" { (request.pick("Subtotal", "Sous-total")) " " (entered(name)) }
@@ -227,14 +245,11 @@ mod tests {
         let rows = || parts.iter().flat_map(|part| &part.rows);
         let subtotals: Vec<_> = rows().filter(|row| matches!(row, Row::Subtotal(..))).collect();
         let of = |name, lines: i64| Row::Subtotal(name, Decimal::from(10 * lines));
-        assert_eq!(
-            subtotals,
-            [&of("s", 29), &of("a", 57), &of("s", 28), &of("s", 28), &of("b", 56)],
-            "in the order of the document"
-        );
+        assert_eq!(subtotals, [&of("s", 28), &of("s", 28), &of("b", 56), &of("s", 29), &of("a", 57)]);
         // A part begins with the headings that its lines stand below.
-        assert_eq!(parts[1].rows[..2], [Row::Lot(Some("a")), Row::Section("s")]);
-        assert!(rows().any(|row| *row == Row::Lot(None)));
+        let again = |name| Heading { name: Some(name), again: true };
+        assert_eq!(parts[1].rows[..2], [Row::Lot(again("b")), Row::Section(again("s"))]);
+        assert!(rows().any(|row| matches!(row, Row::Lot(Heading { name: None, .. }))));
         assert_eq!(part(&lines[..0], 0).end, 0);
     }
 

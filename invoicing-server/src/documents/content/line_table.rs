@@ -1,19 +1,20 @@
-//! The table of a quote: its lines by lot and section, with subtotals.
+//! The table of a quote: its lines in their order, under the names of their lots and sections, with subtotals.
 
-use indexmap::IndexMap;
+use std::borrow::Cow;
+
 use rust_decimal::Decimal;
 
-use super::line_groups::{IndexedLine, Sections, total_ht};
+use super::line_groups::{Heading, IndexedLine, Lot};
 use super::{Text, french};
 
 /// The headings of the columns.
 pub(crate) const LABELS: [&str; 6] =
     ["Désignation", "Quantité", "Unité", "Prix unitaire HT", "TVA", "Total HT"];
-/// The heading of lines without a lot, unless they come first.
-const OUTSIDE: &str = "Hors lot";
-
-/// The lines by lot, then by section.
-pub(crate) type Lots<'q> = IndexMap<Option<&'q str>, Sections<'q>>;
+/// The headings of lines without a lot or a section, unless they come first.
+const OUTSIDE_LOTS: &str = "Hors lot";
+const OUTSIDE_SECTIONS: &str = "Hors section";
+/// Stands behind a name that has been above other lines.
+const CONTINUED: &str = " (suite)";
 
 /// A row of the table.
 #[derive(Debug)]
@@ -36,32 +37,40 @@ pub(crate) struct Subtotal {
 }
 
 /// The rows below the headings, in order.
-pub(crate) fn rows<'q>(lots: &Lots<'q>, currency: &str) -> Vec<Row<'q>> {
+pub(crate) fn rows<'q>(lots: &[Lot<'q>], currency: &str) -> Vec<Row<'q>> {
     let mut rows = Vec::new();
-    for (index, (lot, sections)) in lots.iter().enumerate() {
-        // After a lot, lines without one need a heading, or they would seem to belong to that lot.
-        if let Some(name) = lot.or((index > 0).then_some(OUTSIDE)) {
-            rows.push(Row::Lot(Text::of_line(sections[0][0].0, "lot", name)));
+    for lot in lots {
+        let first = lot.sections.first().and_then(|section| section.lines.first()).map_or(0, |line| line.0);
+        rows.extend(lot.heading.map(|heading| Row::Lot(name("lot", first, heading, OUTSIDE_LOTS))));
+        for section in &lot.sections {
+            let first = section.lines.first().map_or(0, |line| line.0);
+            let heading = section.heading;
+            rows.extend(
+                heading.map(|heading| Row::Section(name("section", first, heading, OUTSIDE_SECTIONS))),
+            );
+            rows.extend(section.lines.iter().copied().map(Row::Line));
+            rows.extend(subtotal(section.name(), section.total, currency, false));
         }
-        for (section, lines) in sections {
-            if let Some(name) = *section {
-                rows.push(Row::Section(Text::of_line(lines[0].0, "section", name)));
-            }
-            rows.extend(lines.iter().copied().map(Row::Line));
-            if let Some(name) = *section {
-                rows.push(subtotal(name, total_ht(lines), currency, false));
-            }
-        }
-        if let Some(name) = *lot {
-            rows.push(subtotal(name, total_ht(sections.values().flatten()), currency, true));
-        }
+        rows.extend(subtotal(lot.name(), lot.total, currency, true));
     }
     rows
 }
 
-fn subtotal<'q>(name: &str, sum: Decimal, currency: &str, of_lot: bool) -> Row<'q> {
-    let label = format!("Sous-total {name}");
-    Row::Subtotal(Subtotal { label, amount: french::amount(sum, currency), of_lot })
+/// The name of a lot or section, above this line.
+fn name<'q>(field: &'static str, line: usize, heading: Heading<'q>, outside: &'static str) -> Text<'q> {
+    let name = heading.name.unwrap_or(outside);
+    let text = if heading.again { continued(name).into() } else { Cow::Borrowed(name) };
+    Text::of_line(line, field, text)
+}
+
+/// A name that stands above further lines of the same lot or section.
+pub(crate) fn continued(name: &str) -> String {
+    format!("{}{CONTINUED}", name.strip_suffix(CONTINUED).unwrap_or(name))
+}
+
+fn subtotal<'q>(name: Option<&str>, sum: Option<Decimal>, currency: &str, of_lot: bool) -> Option<Row<'q>> {
+    let label = format!("Sous-total {}", name?);
+    Some(Row::Subtotal(Subtotal { label, amount: french::amount(sum?, currency), of_lot }))
 }
 
 /// The texts of a line, one for each column.

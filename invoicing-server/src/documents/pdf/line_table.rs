@@ -2,7 +2,6 @@
 
 use std::num::NonZeroU32;
 
-use indexmap::IndexMap;
 use krilla::tagging::{TableHeaderScope, Tag};
 
 use super::Result;
@@ -10,9 +9,9 @@ use super::composer::{Column, Composer, Look, Side, WIDTH, block, widest};
 use super::pagination::{Block, Edge, Ink, LEFT, RIGHT};
 use super::tags::NodeId;
 use crate::documents::DocumentInput;
-use crate::documents::content::line_groups::{IndexedLine, by_lot_and_section, total_ht};
-use crate::documents::content::line_table::{LABELS, Lots, Row, Subtotal, cells, rows};
-use crate::documents::content::{Field, french};
+use crate::documents::content::line_groups::{IndexedLine, Lot, by_lot_and_section};
+use crate::documents::content::line_table::{LABELS, Row, Subtotal, cells, continued, rows};
+use crate::documents::content::{Field, Text, french};
 
 const HEAD: Look = Look::new(7.5).ink(Ink::Muted);
 const TEXT: Look = Look::new(9.0);
@@ -24,6 +23,8 @@ const SUBTOTAL_FIGURES: Look = Look::new(8.5).bold().figures();
 
 /// Between two columns, in points.
 const GUTTER: f32 = 12.0;
+/// Above the name of a lot that goes on, below the head of the table.
+const ABOVE_CONTINUATION: f32 = 5.0;
 /// Above and below the text of a row.
 const PADDING: f32 = 4.0;
 /// Smallest width of a description. Figures that leave less are printed in a smaller size.
@@ -42,7 +43,7 @@ pub(super) fn line_table(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Re
     let root = to.tags.add(None, Tag::Table);
     let head = to.tags.add(Some(root), Tag::THead);
     let body = to.tags.add(Some(root), Tag::TBody);
-    let mut table = Table { to, columns, body, currency };
+    let mut table = Table { to, columns, body, currency, lot: None };
     table.head(head)?;
     let rows = rows(&lots, currency);
     for (index, row) in rows.iter().enumerate() {
@@ -52,7 +53,7 @@ pub(super) fn line_table(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Re
 }
 
 /// The widest text of each column.
-fn widths(to: &mut Composer<'_>, lots: &Lots<'_>, currency: &str) -> Result<[f32; 6]> {
+fn widths(to: &mut Composer<'_>, lots: &[Lot<'_>], currency: &str) -> Result<[f32; 6]> {
     let mut widths = [0.0_f32; 6];
     let mut widen = |place: usize, (field, text): (Field, &str), look: Look| -> Result<()> {
         let lines = to.lines(field, text, look.style, None)?;
@@ -62,15 +63,15 @@ fn widths(to: &mut Composer<'_>, lots: &Lots<'_>, currency: &str) -> Result<[f32
     for (place, label) in LABELS.into_iter().enumerate() {
         widen(place, (Field::Own, label), HEAD)?;
     }
-    let sections = || lots.values().flat_map(IndexMap::values);
-    for line in sections().flatten() {
+    let sections = || lots.iter().flat_map(|lot| &lot.sections);
+    for line in sections().flat_map(|section| &section.lines) {
         // A description takes the width that is left.
         for (place, text) in cells(line, currency).iter().enumerate().skip(1) {
             widen(place, text.entry(), FIGURES)?;
         }
     }
-    let sums_of_lots = lots.values().map(|sections| total_ht(sections.values().flatten()));
-    for sum in sums_of_lots.chain(sections().map(total_ht)) {
+    let sums_of_lots = lots.iter().filter_map(|lot| lot.total);
+    for sum in sums_of_lots.chain(sections().filter_map(|section| section.total)) {
         widen(5, (Field::Named("currency"), &french::amount(sum, currency)), SUBTOTAL_FIGURES)?;
     }
     widths[2] = widths[2].min(UNIT);
@@ -99,15 +100,17 @@ fn side(place: usize) -> Side {
 }
 
 /// The table while it is composed.
-struct Table<'t, 'f> {
+struct Table<'t, 'f, 'q> {
     to: &'t mut Composer<'f>,
     /// Left edges and widths.
     columns: [(f32, f32); 6],
     body: NodeId,
     currency: &'t str,
+    /// The name of the lot that is being composed.
+    lot: Option<Text<'q>>,
 }
 
-impl Table<'_, '_> {
+impl<'q> Table<'_, '_, 'q> {
     fn head(&mut self, section: NodeId) -> Result<()> {
         let row = self.to.tags.add(Some(section), Tag::TR);
         let mut columns = Vec::new();
@@ -119,16 +122,29 @@ impl Table<'_, '_> {
         self.to.pages.push(Block { gap: 20.0, keeps_with_next: true, repeats: true, ..head })
     }
 
-    fn row(&mut self, row: &Row<'_>, next: Option<&Row<'_>>) -> Result<()> {
+    fn row(&mut self, row: &Row<'q>, next: Option<&Row<'_>>) -> Result<()> {
         // What is summed up stays with its subtotal, which would say nothing at the top of a page.
         let keeps_with_next = matches!(next, Some(Row::Subtotal(_)));
         match row {
             Row::Lot(name) => {
-                let cell = self.group(name.entry(), LOT, 14.0)?;
+                self.to.pages.run_on(None);
+                self.lot = Some(name.clone());
+                let runs_on = self.continuation(name)?;
+                let cell = self.group(name.entry(), LOT, 14.0, runs_on)?;
                 self.to.tags.outline(cell, name.text.clone().into_owned());
             }
             Row::Section(name) => {
-                self.group(name.entry(), SECTION, 8.0)?;
+                let mut full = name.clone();
+                // The section before it does not run on, but the lot does.
+                let lot = self.lot.clone();
+                let lot = lot.map(|lot| self.continuation(&lot).map(|block| (lot, block))).transpose()?;
+                let (lot, block) = lot.unzip();
+                self.to.pages.run_on(block);
+                if let Some(lot) = lot {
+                    full.text = format!("{} — {}", lot.text, name.text).into();
+                }
+                let runs_on = self.continuation(&full)?;
+                self.group(name.entry(), SECTION, 8.0, runs_on)?;
             }
             Row::Line(line) => self.line(line, keeps_with_next)?,
             Row::Subtotal(subtotal) => self.subtotal(subtotal, keeps_with_next)?,
@@ -137,14 +153,23 @@ impl Table<'_, '_> {
     }
 
     /// The name of a lot or section across the table.
-    fn group(&mut self, text: (Field, &str), look: Look, gap: f32) -> Result<NodeId> {
+    fn group(&mut self, text: (Field, &str), look: Look, gap: f32, runs_on: Block) -> Result<NodeId> {
         let row = self.to.tags.add(Some(self.body), Tag::TR);
         let scope = Tag::TH(TableHeaderScope::Row).with_col_span(Some(COLUMNS));
         let cell = self.to.tags.add(Some(row), scope);
         let mut column = Column::new(LEFT, WIDTH);
         self.to.put(&mut column, text, look, cell)?;
-        self.to.pages.push(Block { gap, keeps_with_next: true, ..block([column], 3.0) })?;
+        let runs_on = Some(Box::new(runs_on));
+        self.to.pages.push(Block { gap, keeps_with_next: true, runs_on, ..block([column], 3.0) })?;
         Ok(cell)
+    }
+
+    /// The name of a lot or section as it stands at the top of a page on which its lines go on. It is cut to one line.
+    fn continuation(&mut self, name: &Text<'_>) -> Result<Block> {
+        let mut column = Column::new(LEFT, WIDTH);
+        let lines = self.to.lines(name.field, &continued(&name.text), SECTION.style, Some(WIDTH))?;
+        column.add(&lines[..lines.len().min(1)], SECTION.ink(Ink::Accent), Side::Left, self.body);
+        Ok(Block { gap: ABOVE_CONTINUATION, ..block([column], 3.0) })
     }
 
     fn line(&mut self, line: &IndexedLine<'_>, keeps_with_next: bool) -> Result<()> {

@@ -81,6 +81,9 @@ pub(super) struct Block {
     pub(super) repeats: bool,
     /// The columns in reading order, each with its lines from top to bottom.
     pub(super) columns: Vec<Vec<BlockLine>>,
+    /// What stands at the top of every page that follows, below the repeated block, until another block runs on: the name
+    /// of a lot whose lines go on.
+    pub(super) runs_on: Option<Box<Self>>,
     pub(super) marks: Vec<BlockRule>,
     /// Room below the lowest line, also in each part of a split block.
     pub(super) padding: f32,
@@ -172,12 +175,22 @@ pub(super) struct Paginator<'d> {
     repeated: Option<Block>,
     blocks: usize,
     deadline: RenderDeadline<'d>,
+    runs_on: Option<Block>,
 }
 
 impl<'d> Paginator<'d> {
     pub(super) fn new(deadline: RenderDeadline<'d>) -> Self {
         let pages = vec![Page::default()];
-        Self { pages, y: TOP, page_is_empty: true, chain: Vec::new(), repeated: None, blocks: 0, deadline }
+        Self {
+            pages,
+            y: TOP,
+            page_is_empty: true,
+            chain: Vec::new(),
+            repeated: None,
+            runs_on: None,
+            blocks: 0,
+            deadline,
+        }
     }
 
     /// Adds a block below the others.
@@ -190,12 +203,19 @@ impl<'d> Paginator<'d> {
     /// Ends the repetition of a block, for pages that start from now on.
     pub(super) fn end_repetition(&mut self) -> Result<()> {
         self.place_chain()?;
-        self.repeated = None;
+        (self.repeated, self.runs_on) = (None, None);
         Ok(())
     }
 
     /// The filled pages.
     pub(super) fn finish(&mut self) -> Result<Vec<Page>> {
+    /// Replaces what stands at the top of the pages that follow, unless a chain has begun, whose blocks do so.
+    pub(super) fn run_on(&mut self, block: Option<Block>) {
+        if self.chain.is_empty() {
+            self.runs_on = block.map(unread);
+        }
+    }
+
         self.place_chain()?;
         Ok(std::mem::take(&mut self.pages))
     }
@@ -258,10 +278,9 @@ impl<'d> Paginator<'d> {
         self.page_is_empty = false;
         self.blocks += 1;
         if block.repeats {
-            // It is visible on the other pages, but not part of the structure.
-            let mut repeated = Block { gap: 0.0, ..block };
-            repeated.columns.iter_mut().flatten().for_each(|line| line.text.node = None);
-            self.repeated = Some(repeated);
+            self.repeated = Some(unread(Block { gap: 0.0, ..block }));
+        } else if let Some(block) = block.runs_on {
+            self.runs_on = Some(unread(*block));
         }
     }
 
@@ -296,9 +315,8 @@ impl<'d> Paginator<'d> {
         }
         self.pages.push(Page::default());
         (self.y, self.page_is_empty) = (TOP, true);
-        if let Some(block) = self.repeated.take() {
+        for block in [self.repeated.clone(), self.runs_on.clone()].into_iter().flatten() {
             self.draw(&block);
-            self.repeated = Some(block);
         }
         Ok(())
     }

@@ -129,12 +129,12 @@ fn said(line: &TextLine) -> &str {
     &line.text[start..ranges().map(|range| range.end).max().unwrap_or(0)]
 }
 
-/// The texts of a document as they are drawn, line by line, without the numbers of its pages.
+/// The texts of a document as they are drawn, line by line, without what each page has of its own.
 #[cfg(feature = "console")]
 pub(crate) fn drawn(input: &DocumentInput<'_>) -> Vec<String> {
     let (pages, _, footer) = PdfRenderer::new().compose(input).unwrap();
-    let texts = pages.iter().flat_map(|page| &page.texts).map(|text| &text.line);
-    texts.chain([&footer.text]).map(|line| said(line).to_owned()).collect()
+    let texts = pages.iter().flat_map(|page| &page.texts).filter(|text| text.node.is_some());
+    texts.map(|text| &text.line).chain([&footer.text]).map(|line| said(line).to_owned()).collect()
 }
 
 /// The lines of all pages in reading order, with plain spaces.
@@ -210,15 +210,20 @@ fn a_quote_shows_all_its_data() {
 
 /// Rules: DOCUMENT-12
 #[test]
-fn lines_are_grouped_by_lot_and_section_with_subtotals() {
-    let text = text_of(&composed(&company(), &quote()));
+fn lines_keep_their_order_below_the_names_of_lots_and_sections() {
+    let mut quote = quote();
+    quote.lines.push(line("Dépose", (Some("Lot 1 Finitions"), None), "20"));
+    let text = text_of(&composed(&company(), &quote));
     let order = [
         "Lot 1 Finitions\nSéjour\nPeinture des murs",
-        "Enduit\n",
-        "Sous-total Séjour\n25 610,00 €\nChambre\nPlinthes\n",
-        "Sous-total Chambre\n12 805,00 €\nSous-total Lot 1 Finitions\n38 415,00 €\nLot 2 Énergie\nIsolation\n",
+        "Lot 2 Énergie\nIsolation\n",
+        "Sous-total Lot 2 Énergie\n12 805,00 €\nLot 1 Finitions (suite)\nChambre\nPlinthes\n",
         // It does not come first, and must not seem to belong to the lot above.
-        "Sous-total Lot 2 Énergie\n12 805,00 €\nHors lot\nNettoyage\n",
+        "Sous-total Chambre\n12 805,00 €\nHors lot\nNettoyage\n",
+        "Lot 1 Finitions (suite)\nSéjour (suite)\nEnduit\n",
+        "Sous-total Séjour\n25 610,00 €\n",
+        "Hors section\nDépose\n",
+        "Sous-total Lot 1 Finitions\n51 220,00 €\n",
     ];
     let places: Vec<_> =
         order.iter().map(|part| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"))).collect();
