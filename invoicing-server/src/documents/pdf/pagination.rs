@@ -3,8 +3,8 @@
 //! A document is a sequence of blocks: a heading, a table row, a line of a paragraph. A block may have to stay on one page
 //! with the next one. Such a chain moves to the next page as a whole.
 //!
-//! A chain that is taller than a page has to break. Then its tallest block is split between two lines. A chain of short
-//! blocks only is a list, and breaks between two of them.
+//! A chain that is taller than a page has to break. It begins where there is room. Then its tallest block is split between
+//! two lines. A chain of short blocks only is a list, and breaks between two of them.
 
 use std::rc::Rc;
 
@@ -29,6 +29,8 @@ const MIN_SPLIT_HEIGHT: f32 = (BOTTOM - TOP) / 10.0;
 const LESS_THAN_A_LINE: f32 = 1.0;
 /// Largest gap between a repeated block at the top of a page and the first block below it.
 const BELOW_REPEATED: f32 = 5.0;
+/// A list begins on a page that has room for this many rows of it.
+const MIN_ROWS: usize = 3;
 /// Far more than any real quote has. Bounds the memory that a text of line breaks can take.
 const MAX_PAGES: usize = 2_000;
 
@@ -79,11 +81,11 @@ pub(super) struct Block {
     pub(super) keeps_with_next: bool,
     /// Is repeated at the top of every page that follows, until the repetition is ended.
     pub(super) repeats: bool,
-    /// The columns in reading order, each with its lines from top to bottom.
-    pub(super) columns: Vec<Vec<BlockLine>>,
     /// What stands at the top of every page that follows, below the repeated block, until another block runs on: the name
     /// of a lot whose lines go on.
     pub(super) runs_on: Option<Box<Self>>,
+    /// The columns in reading order, each with its lines from top to bottom.
+    pub(super) columns: Vec<Vec<BlockLine>>,
     pub(super) marks: Vec<BlockRule>,
     /// Room below the lowest line, also in each part of a split block.
     pub(super) padding: f32,
@@ -173,9 +175,9 @@ pub(super) struct Paginator<'d> {
     /// The chain so far: blocks that wait for the next one, with which they share a page.
     chain: Vec<Block>,
     repeated: Option<Block>,
+    runs_on: Option<Block>,
     blocks: usize,
     deadline: RenderDeadline<'d>,
-    runs_on: Option<Block>,
 }
 
 impl<'d> Paginator<'d> {
@@ -207,8 +209,6 @@ impl<'d> Paginator<'d> {
         Ok(())
     }
 
-    /// The filled pages.
-    pub(super) fn finish(&mut self) -> Result<Vec<Page>> {
     /// Replaces what stands at the top of the pages that follow, unless a chain has begun, whose blocks do so.
     pub(super) fn run_on(&mut self, block: Option<Block>) {
         if self.chain.is_empty() {
@@ -216,14 +216,19 @@ impl<'d> Paginator<'d> {
         }
     }
 
+    /// The filled pages.
+    pub(super) fn finish(&mut self) -> Result<Vec<Page>> {
         self.place_chain()?;
         Ok(std::mem::take(&mut self.pages))
     }
 
     fn place_chain(&mut self) -> Result<()> {
         let mut chain = std::mem::take(&mut self.chain);
-        // A chain that does not fit starts on a new page, so that it is split as late as possible.
-        if !self.page_is_empty && self.count_fitting(&mut chain) < chain.len() {
+        // A chain that fits a page is never broken. A taller one begins here if it gets far enough.
+        if !self.page_is_empty
+            && self.count_fitting(&mut chain) < chain.len()
+            && (self.fits_a_page(&chain) || !self.can_begin(&mut chain))
+        {
             self.next_page()?;
         }
         while self.count_fitting(&mut chain) < chain.len() {
@@ -250,16 +255,36 @@ impl<'d> Paginator<'d> {
         chain.iter().take_while(fits).count()
     }
 
-    /// Fills an empty page from a chain that is taller than it.
+    /// Whether an empty page holds all blocks of a chain.
+    fn fits_a_page(&self, chain: &[Block]) -> bool {
+        let repeated = [&self.repeated, &self.runs_on].into_iter().flatten();
+        let repeated: f32 = repeated.map(|block| block.height + BELOW_REPEATED).sum();
+        let below: f32 = chain.iter().skip(1).map(|block| block.gap).sum();
+        let height: f32 = chain.iter().map(|block| block.height).sum();
+        repeated + below + height <= BOTTOM - TOP
+    }
+
+    /// Whether the page has room for the begin of a chain that is taller than any: some lines of the block that is split,
+    /// or some rows of a list.
+    fn can_begin(&self, chain: &mut [Block]) -> bool {
+        let fitting = self.count_fitting(chain);
+        match tallest_first(chain, fitting).first() {
+            Some(at) => self.room(chain, *at) >= MIN_SPLIT_HEIGHT,
+            None => fitting >= MIN_ROWS,
+        }
+    }
+
+    /// What the blocks above a block of a chain leave of the page.
+    fn room(&self, chain: &[Block], at: usize) -> f32 {
+        let above: f32 = chain[..at].iter().map(|block| block.gap + block.height).sum();
+        BOTTOM - self.y - above - chain[at].gap
+    }
+
+    /// Fills the rest of a page from a chain that is taller than it.
     fn fill_page(&mut self, chain: &mut Vec<Block>) {
         let fitting = self.count_fitting(chain);
-        // Splitting the tallest block loses the least: the others, such as a heading and its row, stay whole. Only blocks
-        // up to the first that does not fit can be reached on this page.
-        let mut tall: Vec<usize> = (0..=fitting).filter(|at| chain[*at].height > MIN_SPLIT_HEIGHT).collect();
-        tall.sort_by(|a, b| chain[*b].height.total_cmp(&chain[*a].height));
-        let split = tall.into_iter().find_map(|at| {
-            let above: f32 = chain[..at].iter().map(|block| block.gap + block.height).sum();
-            let room = BOTTOM - self.y - above - chain[at].gap;
+        let split = tallest_first(chain, fitting).into_iter().find_map(|at| {
+            let room = self.room(chain, at);
             chain[at].split_first(room).map(|part| (at, part))
         });
         // Without a split the chain is a list, and breaks where the page ends. At least one block goes on the page: one
@@ -320,4 +345,18 @@ impl<'d> Paginator<'d> {
         }
         Ok(())
     }
+}
+
+/// A block that is visible on further pages, but no part of the structure again.
+fn unread(mut block: Block) -> Block {
+    block.columns.iter_mut().flatten().for_each(|line| line.text.node = None);
+    block
+}
+
+/// The blocks of a chain that may be split, up to the first that does not fit, which is the last one that can be reached on
+/// this page. Splitting the tallest loses the least: the others, such as a heading and its row, stay whole.
+fn tallest_first(chain: &[Block], fitting: usize) -> Vec<usize> {
+    let mut tall: Vec<usize> = (0..=fitting).filter(|at| chain[*at].height > MIN_SPLIT_HEIGHT).collect();
+    tall.sort_by(|a, b| chain[*b].height.total_cmp(&chain[*a].height));
+    tall
 }

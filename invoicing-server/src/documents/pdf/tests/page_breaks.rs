@@ -84,6 +84,85 @@ fn the_bar_is_drawn_beside_the_whole_signature_on_each_page() {
     assert!(pages_signed.is_sorted(), "{pages_signed:?}");
 }
 
+/// Rules: DOCUMENT-12
+#[test]
+fn a_lot_that_goes_on_is_named_at_the_top_of_each_page() {
+    let place = |n: usize| match n {
+        0..40 => (Some("Lot 1"), None),
+        40..100 => (Some("Lot 2"), Some("Murs")),
+        100..160 => (Some("Lot 2"), Some("Sols")),
+        _ => (None, None),
+    };
+    for first in 0..45 {
+        let lines = (first..200).map(|n| line(&format!("Poste {n}."), place(n), "20")).collect();
+        let pages = composed(&company(), &quote_of(lines));
+        assert_tidy(&pages);
+        for page in &pages[1..] {
+            let text = text_of(std::slice::from_ref(page));
+            let Some((_, rows)) = text.split_once("Total HT\n") else { continue };
+            let Some(at) = rows.find("Poste ") else { continue };
+            let number: usize = rows[at + 6..].split('.').next().unwrap().parse().unwrap();
+            let (lot, section) = place(number);
+            let begins = number == first || place(number - 1) != (lot, section);
+            let expected = match (lot, section, begins) {
+                (None, _, true) => "Hors lot\n".to_owned(),
+                (None, _, false) => "Hors lot (suite)\n".to_owned(),
+                (Some("Lot 2"), Some("Sols"), true) => "Lot 2 (suite)\nSols\n".to_owned(),
+                (Some(lot), None, true) => format!("{lot}\n"),
+                (Some(lot), None, false) => format!("{lot} (suite)\n"),
+                (Some(lot), Some(section), true) => format!("{lot}\n{section}\n"),
+                (Some(lot), Some(section), false) => format!("{lot} — {section} (suite)\n"),
+            };
+            assert_eq!(&rows[..at], expected, "{first}: {number}");
+        }
+    }
+}
+
+/// Rules: DOCUMENT-20
+#[test]
+fn a_line_taller_than_a_page_begins_where_there_is_room() {
+    for rows in (45..120).step_by(5) {
+        for before in [0, 3, 8, 20, 25] {
+            let mut lines = vec![line("Avant", (Some("Lot"), None), "20"); before];
+            lines.push(line(&"étape\n".repeat(rows), (Some("Lot"), None), "20"));
+            let pages = composed(&company(), &quote_of(lines));
+            assert_tidy(&pages);
+            assert!(
+                !pages.iter().any(|page| page.blocks.last().unwrap().2.keeps_with_next),
+                "{rows}, {before}"
+            );
+            let begins = |page: &&Page| page.texts.iter().any(|text| said(&text.line).contains("étape"));
+            let empty = pages.iter().take_while(|page| !begins(page)).last().map_or(0.0, |page| {
+                let (_, top, last) = page.blocks.last().unwrap();
+                (PAGE.1 - 58.0 - top - last.height) / (PAGE.1 - 108.0)
+            });
+            let most = if rows > 55 { 0.25 } else { 1.0 };
+            assert!(empty < most, "{rows}, {before}: {empty}");
+        }
+    }
+}
+
+/// Rules: DOCUMENT-20
+#[test]
+fn the_page_of_the_signature_names_the_quote_and_its_total() {
+    let many_rates = (1..=6).map(|rate| line("Pose", (None, None), &format!("{rate}"))).collect();
+    let quotes =
+        (1..40).map(|count| quote_of(postes(count))).chain([quote_of(many_rates), quote_of(postes(200))]);
+    for quote in quotes {
+        let mut signed = quote.clone();
+        signed.detail.signature = Some(signature());
+        for (title, quote) in [("Bon pour accord", quote), ("Signature électronique", signed)] {
+            let pages = composed(&company(), &quote);
+            assert_tidy(&pages);
+            let texts: Vec<_> = pages.iter().map(|page| text_of(std::slice::from_ref(page))).collect();
+            let total = content::french::amount(quote.summary.total_ttc.get(), "EUR")
+                .replace(['\u{a0}', '\u{202f}'], " ");
+            let expected = format!("{title}\nDevis DEV-2026-0042, total TTC {total}");
+            assert!(texts.iter().any(|text| text.contains(&expected)), "{expected} in {texts:?}");
+        }
+    }
+}
+
 fn postes(count: usize) -> Vec<Line> {
     vec![line("Poste", (None, None), "20"); count]
 }
