@@ -126,12 +126,14 @@ impl<'q> Paper<'q> {
         let Some(signed) = &self.input.quote.detail.signature else {
             return Ok(html! {
                 h3 { (signature::TO_BE_SIGNED) }
+                p { (visible(&signature::subject(&self.input))) }
                 ul.boxes { @for label in signature::BOXES { li { (label) } } }
             });
         };
         let rows = signature::signed(&self.input, signed)?;
         Ok(html! {
             h3 { (signature::SIGNED) }
+            p { (visible(&signature::subject(&self.input))) }
             dl.facts { @for (label, text) in &rows { div { dt { (label) } dd dir="auto" { (visible(&text.text)) } } } }
         })
     }

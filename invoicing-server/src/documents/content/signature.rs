@@ -13,6 +13,15 @@ pub(crate) const BOXES: [&str; 2] =
     ["Date, et mention manuscrite « Bon pour accord »", "Nom et signature du client"];
 /// The heading of a signature.
 pub(crate) const SIGNED: &str = "Signature électronique";
+/// The label of the fingerprint.
+const FINGERPRINT: &str = "Empreinte de la preuve";
+
+/// `Devis DEV-2026-0042, total TTC 4 015,90 €`: what is signed, beside the heading, as the totals may be on another page.
+pub(crate) fn subject(input: &DocumentInput<'_>) -> String {
+    let head = &input.quote.summary;
+    let total = french::amount(head.total_ttc.get(), &head.currency);
+    format!("{} {}, total TTC {total}", super::header::TITLE, head.number)
+}
 
 /// The rows of a signature, each with its label.
 ///
@@ -28,7 +37,7 @@ pub(crate) fn signed<'a>(
         ("E-mail", Text::of("signedByEmail", &*signature.signed_by_email)),
         ("Signé le", Text::own(signed_at)),
         ("Texte accepté", Text::of("acceptedText", &*signature.accepted_text)),
-        ("Empreinte de la preuve", Text::of("proofFingerprint", &*signature.proof_fingerprint)),
+        (FINGERPRINT, Text::of("proofFingerprint", &*signature.proof_fingerprint)),
     ];
     if let Some(copy) = &input.sent_copy {
         rows.push(("SHA-256 du devis signé", Text::own(copy.sha256.to_string())));
@@ -39,6 +48,14 @@ pub(crate) fn signed<'a>(
         rows.push(("Pièces jointes", Text::of("number", text)));
     }
     Ok(rows)
+}
+
+/// Adds a row below the fingerprint to a signature with boxes in place of characters: the evidence has them all.
+#[cfg(feature = "pdf")]
+pub(in crate::documents) fn explain_boxes(rows: &mut Vec<(&'static str, Text<'_>)>) {
+    let text = "Dans la preuve qui porte cette empreinte (□ : caractère non imprimé)";
+    let below = rows.iter().position(|(label, _)| *label == FINGERPRINT).map_or(rows.len(), |at| at + 1);
+    rows.insert(below, ("Nom complet", Text::own(text)));
 }
 
 /// `14 septembre 2026 à 11:41:07 (Europe/Paris), soit 2026-09-14T09:41:07.123Z`.

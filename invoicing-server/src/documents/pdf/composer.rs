@@ -184,22 +184,16 @@ impl Composer<'_> {
 
     /// A heading across the page.
     pub(super) fn heading(&mut self, text: &str) -> Result<()> {
-        let heading = self.heading_in(Column::new(LEFT, WIDTH), text, HEADING, 2.0)?;
-        self.pages.push(heading)
+        let heading = self.heading_in(Column::new(LEFT, WIDTH), text, HEADING)?;
+        self.pages.push(heading_block([heading], 2.0))
     }
 
-    /// A heading in a column, which stays with the next block, and its entry in the outline.
-    pub(super) fn heading_in(
-        &mut self,
-        mut column: Column,
-        text: &str,
-        look: Look,
-        padding: f32,
-    ) -> Result<Block> {
+    /// A heading in a column, and its entry in the outline.
+    pub(super) fn heading_in(&mut self, mut column: Column, text: &str, look: Look) -> Result<Column> {
         let node = self.tags.add(None, heading(2, text));
         self.tags.outline(node, text.to_owned());
         self.put(&mut column, (Field::Own, text), look, node)?;
-        Ok(Block { gap: ABOVE_HEADING, keeps_with_next: true, ..block([column], padding) })
+        Ok(column)
     }
 
     /// A text across the page. No page ends with its first line only, or begins with its last line only.
@@ -221,6 +215,11 @@ impl Composer<'_> {
 /// A heading's element.
 pub(super) fn heading(level: u16, title: &str) -> TagKind {
     let level = std::num::NonZeroU16::new(level).unwrap_or(std::num::NonZeroU16::MIN);
+/// A block of a heading, which stays with the next one, and of what stands beside it.
+pub(super) fn heading_block(columns: impl IntoIterator<Item = Column>, padding: f32) -> Block {
+    Block { gap: ABOVE_HEADING, keeps_with_next: true, ..block(columns, padding) }
+}
+
     Tag::Hn(level, Some(title.to_owned())).into()
 }
 

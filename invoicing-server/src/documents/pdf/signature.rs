@@ -7,19 +7,22 @@ use invoicing_core::SignatureBlock;
 use krilla::tagging::Tag;
 
 use super::Result;
-use super::composer::{Column, Composer, HEADING, Look, Side, WIDTH, block};
+use super::composer::{Column, Composer, HEADING, Look, Side, WIDTH, block, heading_block};
 use super::pagination::{Block, BlockRule, Edge, Ink, LEFT};
 use crate::documents::DocumentInput;
-use crate::documents::content::{Field, signature};
+use crate::documents::content::{self, Field, signature};
 
 const LABEL: Look = Look::new(7.5).ink(Ink::Muted);
 const VALUE: Look = Look { leading: 1.5, ..Look::new(8.0) };
 
 /// Height of the two boxes of an unsigned quote, and the gap between them.
-const BOX_HEIGHT: f32 = 80.0;
+const BOX_HEIGHT: f32 = 92.0;
 const BOX_GUTTER: f32 = 14.0;
 /// Thickness of their sides.
 const SIDE: f32 = 0.6;
+
+/// Width of the heading. The rest of the line says what is signed.
+const TITLE: f32 = 160.0;
 
 /// Left edge and width of the values of a signature, and width of the labels.
 const VALUES: (f32, f32) = (LEFT + 130.0, WIDTH - 130.0);
@@ -32,12 +35,29 @@ const INDENT: f32 = 14.0;
 pub(super) fn signature(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<()> {
     match &input.quote.detail.signature {
         Some(signature) => signed(to, input, signature),
-        None => to_be_signed(to),
+        None => to_be_signed(to, input),
     }
 }
 
-fn to_be_signed(to: &mut Composer<'_>) -> Result<()> {
-    to.heading(signature::TO_BE_SIGNED)?;
+/// The heading, and beside it what is signed.
+fn title(
+    to: &mut Composer<'_>,
+    input: &DocumentInput<'_>,
+    text: &str,
+    indent: f32,
+    look: Look,
+) -> Result<[Column; 2]> {
+    let heading = to.heading_in(Column::new(LEFT + indent, TITLE), text, look)?;
+    let mut subject = Column::new(LEFT + indent + TITLE, WIDTH - indent - TITLE);
+    let node = to.tags.add(None, Tag::P);
+    let text = signature::subject(input);
+    to.put_figure(&mut subject, (Field::Named("number"), &text), HEADING.figures(), node)?;
+    Ok([heading, subject])
+}
+
+fn to_be_signed(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<()> {
+    let title = title(to, input, signature::TO_BE_SIGNED, 0.0, HEADING)?;
+    to.pages.push(heading_block(title, 2.0))?;
     let parent = to.tags.add(None, Tag::Div);
     let width = (WIDTH - BOX_GUTTER) / 2.0;
     let mut columns = Vec::new();
@@ -57,16 +77,29 @@ fn to_be_signed(to: &mut Composer<'_>) -> Result<()> {
 }
 
 fn signed(to: &mut Composer<'_>, input: &DocumentInput<'_>, signature: &SignatureBlock) -> Result<()> {
-    let column = Column::new(LEFT + INDENT, WIDTH - INDENT);
-    let title = to.heading_in(column, signature::SIGNED, HEADING.ink(Ink::Accent), 1.0)?;
-    to.pages.push(beside_bar(title))?;
+    let title = title(to, input, signature::SIGNED, INDENT, HEADING.ink(Ink::Accent))?;
+    to.pages.push(beside_bar(heading_block(title, 1.0)))?;
 
-    let rows = signature::signed(input, signature)?;
+    let mut rows = signature::signed(input, signature)?;
+    if has_box(to, &rows)? {
+        signature::explain_boxes(&mut rows);
+    }
     let last = rows.len() - 1;
     for (index, (label, text)) in rows.iter().enumerate() {
         row(to, label, text.entry(), index == last)?;
     }
     Ok(())
+}
+
+/// Whether a box stands for a character of a value.
+fn has_box(to: &mut Composer<'_>, rows: &[(&str, content::Text<'_>)]) -> Result<bool> {
+    for (_, text) in rows {
+        let (field, value) = text.entry();
+        if to.lines(field, value, VALUE.style, Some(VALUES.1))?.iter().any(|line| line.has_box) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// A label and its value. Each row but the last one stays with the next.

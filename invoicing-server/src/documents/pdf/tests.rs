@@ -242,7 +242,7 @@ fn a_signed_quote_shows_the_evidence_and_carries_it() {
     let signed = DocumentInput { sent_copy: Some(copy), ..input(&company, &quote) };
     let text = text_of(&PdfRenderer::new().compose(&signed).unwrap().0);
     for expected in [
-        "Signature électronique\nSigné par\nJean Lefèvre\nE-mail\njean@client.example\nSigné le\n",
+        "Signature électronique\nDevis DEV-2026-0042, total TTC 72 412,28 €\nSigné par\nJean Lefèvre\nE-mail\njean@client.example\nSigné le\n",
         "14 septembre 2026 à 11:41:07 (Europe/Paris), soit 2026-09-14T09:41:07.123Z\n",
         "Texte accepté\nBon pour accord, sans réserve\n",
         &signature().proof_fingerprint,
