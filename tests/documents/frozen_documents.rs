@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use invoicing_core::{
-    ClientChange, CompanyIdentity, ProofParts, QuoteId, QuoteImport, QuoteStatus, proof_fingerprint,
+    ClientChange, CompanyIdentity, ProofParts, QuoteId, QuoteImport, QuoteStatus, SignatureEvidence,
+    proof_fingerprint,
 };
 use invoicing_server::{
     ContentHash, DocumentInput, DocumentRenderer, Error, PdfRenderer, RenderDeadline, Signature,
@@ -42,6 +43,42 @@ fn fingerprint_by_hand(detail: &Value, document_sha256: &str) -> String {
         "signedByName": block["signedByName"],
     });
     format!("sha256:{}", ContentHash::of(canonical.to_string().as_bytes()))
+}
+
+/// Rules: DOCUMENT-21, EVIDENCE-1
+#[on_each_database]
+async fn a_signer_whose_name_no_font_has_signs_and_keeps_it() {
+    let world = World::new().await;
+    for name in
+        ["Անահիտ Հակոբյան", "ნინო ბერიძე", "สมชาย ใจดี", "आरव शर्मा", "தமிழ்ச்செல்வி", "電気 太郎", "\u{13000}"]
+    {
+        let quote = world.sent().await.summary.id;
+        let sent = world.company.quotes().open_document(quote).await.unwrap().sha256;
+        let token = world.company.quotes().signing_link(quote).await.unwrap();
+        let evidence = SignatureEvidence { signed_by_name: name.to_owned(), ..evidence() };
+        let links = world.invoicing.signing_links();
+        let signed = links.sign(token.reveal(), &Signature::new(evidence)).await.unwrap();
+        assert_eq!(signed.summary.signed_by_name.as_deref(), Some(name));
+        let detail = world.get(&format!("/api/v1/quotes/{quote}")).await.json;
+        assert_eq!(detail["signature"]["signedByName"], name);
+        assert_eq!(detail["signature"]["proofFingerprint"], fingerprint_by_hand(&detail, &sent), "{name}");
+    }
+}
+
+/// Rules: DOCUMENT-15
+#[on_each_database]
+async fn a_line_that_no_font_has_is_refused_by_place_and_character() {
+    let world = World::new().await;
+    let mut new = new_quote(world.client("x").await);
+    new.lines[1].description = "Gaine 電 ⌀ 20 ㎜".to_owned();
+    let quotes = world.company.quotes();
+    let draft = quotes.create(&new).await.unwrap().summary.id;
+    let refusal = refused(&world, "send", quotes.send(draft, None)).await.to_string();
+    assert!(refusal.starts_with("lines[1].description: has “電” U+96FB (character 7),"), "{refusal}");
+    new.lines[1].description = "Gaine ⌀ 20 ㎜, 12 ㎡".to_owned();
+    quotes.edit(draft, &new).await.unwrap();
+    let sent = quotes.send(draft, None).await.unwrap();
+    assert_eq!(sent.lines[1].description, "Gaine ⌀ 20 ㎜, 12 ㎡");
 }
 
 /// Rules: EVIDENCE-1, EVIDENCE-3

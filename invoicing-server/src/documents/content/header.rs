@@ -53,9 +53,7 @@ pub(crate) fn client_details<'a>(input: &DocumentInput<'a>) -> Vec<Text<'a>> {
     ])
 }
 
-fn labelled<'a, const N: usize>(fields: [(&'static str, &str, Option<String>); N]) -> Vec<Text<'a>> {
-    let text = |(field, label, value): (_, &str, Option<String>)| {
-        Some(Text::of(field, format!("{label}{}", value?)))
-    };
+fn labelled<'a, const N: usize>(fields: [(&'static str, &'static str, Option<String>); N]) -> Vec<Text<'a>> {
+    let text = |(field, label, value): (_, _, Option<String>)| Some(Text::labelled(field, label, &value?));
     fields.into_iter().filter_map(text).collect()
 }

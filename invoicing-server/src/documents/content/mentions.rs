@@ -21,7 +21,7 @@ pub(crate) fn mentions<'a>(input: &DocumentInput<'a>) -> Vec<Text<'a>> {
         mentions.push(Text::own(text));
     }
     if let Some(cover) = &identity.insurance {
-        mentions.push(Text::of("company.insurance", format!("Assurance décennale : {cover}")));
+        mentions.push(Text::labelled("company.insurance", "Assurance décennale : ", cover));
     }
     mentions
 }

@@ -27,6 +27,8 @@ pub(crate) enum Field {
     Own,
     /// In a field of the quote, the company or the client.
     Named(&'static str),
+    /// In a field, behind a label of the template.
+    Labelled(&'static str, &'static str),
     /// In a field of this line.
     Line(usize, &'static str),
 }
@@ -35,8 +37,19 @@ impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Own => f.write_str("document"),
-            Self::Named(name) => f.write_str(name),
+            Self::Named(name) | Self::Labelled(name, _) => f.write_str(name),
             Self::Line(index, name) => write!(f, "lines[{index}].{name}"),
+        }
+    }
+}
+
+#[cfg(feature = "pdf")]
+impl Field {
+    /// The part of a text that was entered.
+    pub(in crate::documents) fn entered(self, text: &str) -> &str {
+        match self {
+            Self::Labelled(_, label) => text.strip_prefix(label).unwrap_or(text),
+            _ => text,
         }
     }
 }
@@ -55,9 +68,14 @@ impl<'a> Text<'a> {
         Self { field: Field::Own, text: text.into() }
     }
 
-    /// What was entered in a field, perhaps with a label before it.
+    /// What was entered in a field.
     fn of(name: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
         Self { field: Field::Named(name), text: text.into() }
+    }
+
+    /// A label, and what was entered in a field.
+    fn labelled(name: &'static str, label: &'static str, value: &str) -> Self {
+        Self { field: Field::Labelled(name, label), text: format!("{label}{value}").into() }
     }
 
     /// What was entered in a field of a line.

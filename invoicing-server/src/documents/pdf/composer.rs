@@ -11,7 +11,7 @@ use super::tags::{NodeId, Tags};
 use super::typesetter::{Line, Lines, Style, Typesetter};
 use crate::documents::RenderError;
 use crate::documents::content::Field;
-use crate::documents::content::sanitize::Rule;
+use crate::documents::content::sanitize::{Unfit, Unprintable};
 
 /// Width of the text on a page.
 pub(super) const WIDTH: f32 = RIGHT - LEFT;
@@ -126,11 +126,14 @@ impl Composer<'_> {
         style: Style,
         width: Option<f32>,
     ) -> Result<Lines> {
-        let refused = |rule| RenderError::Text(Invalid::new(field.to_string(), rule));
+        let refused = |unfit: Unfit| {
+            RenderError::Text(Invalid::new(field.to_string(), unfit.rule(field.entered(text))))
+        };
         let lines = self.set.lines(text, style, width).map_err(refused)?;
         // Invisible characters only: a text that was entered must not vanish from the document.
-        if lines.iter().all(|line| line.runs.is_empty()) && !text.trim().is_empty() {
-            return Err(refused(Rule::Borrowed("has nothing that can be seen")));
+        let is_empty = lines.iter().all(|line| line.runs.is_empty()) && !text.trim().is_empty();
+        if is_empty && self.set.unprintable == Unprintable::Refused {
+            return Err(refused(Unfit::Text("has nothing that can be seen".into())));
         }
         Ok(lines)
     }
@@ -212,14 +215,14 @@ impl Composer<'_> {
     }
 }
 
-/// A heading's element.
-pub(super) fn heading(level: u16, title: &str) -> TagKind {
-    let level = std::num::NonZeroU16::new(level).unwrap_or(std::num::NonZeroU16::MIN);
 /// A block of a heading, which stays with the next one, and of what stands beside it.
 pub(super) fn heading_block(columns: impl IntoIterator<Item = Column>, padding: f32) -> Block {
     Block { gap: ABOVE_HEADING, keeps_with_next: true, ..block(columns, padding) }
 }
 
+/// A heading's element.
+pub(super) fn heading(level: u16, title: &str) -> TagKind {
+    let level = std::num::NonZeroU16::new(level).unwrap_or(std::num::NonZeroU16::MIN);
     Tag::Hn(level, Some(title.to_owned())).into()
 }
 

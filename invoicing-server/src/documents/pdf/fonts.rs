@@ -20,12 +20,14 @@ pub(super) const BOLD: FontWeight = FontWeight::new(600.0);
 static INTER: &[u8] = include_bytes!("../../../fonts/Inter-Regular.ttf");
 static INTER_BOLD: &[u8] = include_bytes!("../../../fonts/Inter-SemiBold.ttf");
 /// Tried in this order: letters before pictures.
-static FALLBACKS: [&[u8]; 5] = [
+static FALLBACKS: [&[u8]; 7] = [
     include_bytes!("../../../fonts/NotoSans-Regular.ttf"),
     include_bytes!("../../../fonts/NotoSansHebrew-Regular.ttf"),
     include_bytes!("../../../fonts/NotoSansArabic-Regular.ttf"),
     include_bytes!("../../../fonts/NotoEmoji-Regular.ttf"),
     include_bytes!("../../../fonts/NotoSansSymbols2-Regular.ttf"),
+    include_bytes!("../../../fonts/NotoSansSymbols-Regular.ttf"),
+    include_bytes!("../../../fonts/NotoSansMath-Regular.ttf"),
 ];
 
 /// The bytes are not a font that a document can embed.

@@ -2,8 +2,9 @@
 //!
 //! The file is PDF/A-3a (for archives) and PDF/UA-1 (for screen readers). It embeds its fonts; a signed document also
 //! embeds the copy that was signed and the proof. Latin, Greek, Cyrillic, Hebrew and Arabic script, emoji and many
-//! symbols are printed as entered. A character without a glyph is an error that names the field and the character,
-//! never an empty box. `content::sanitize` describes the treatment of direction controls.
+//! symbols are printed as entered, and others by plainer characters of the same meaning. Before the signature, any other
+//! character is an error that names its field and itself; in a signed document a box stands for it, as the texts can no
+//! longer be changed. `content::sanitize` describes the treatment of direction controls.
 //!
 //! `header`, `line_table`, `totals`, `mentions` and `signature` lay out the parts of a document, whose texts `content` holds.
 //! `composer` arranges them in columns and blocks, `typesetter` turns text into glyphs, and `pagination` breaks pages. `tags` holds
@@ -31,6 +32,7 @@ use self::pagination::{Ink, Page, Paginator};
 use self::tags::Tags;
 use self::typesetter::Typesetter;
 use self::writer::{Footer, Writer};
+use super::content::sanitize::Unprintable;
 use super::content::{self, Field};
 use super::{DocumentInput, DocumentRenderer, RenderError};
 
@@ -76,7 +78,20 @@ impl PdfRenderer {
         Self { accent, ..self }
     }
 
-    /// Adds a font for characters that the others lack, such as Chinese: a static OpenType font that may be embedded.
+    /// Adds a font for characters that the others lack, such as Noto Sans Thai: a static OpenType font that may be embedded.
+    /// Fonts are tried in the order in which they were added, after those of this crate.
+    ///
+    /// ```no_run
+    /// # use invoicing_server::{Invoicing, PdfRenderer};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let noto = std::path::Path::new("/usr/share/fonts/truetype/noto");
+    /// let mut renderer = PdfRenderer::new();
+    /// for script in ["Armenian", "Devanagari", "Georgian", "Tamil", "Thai"] {
+    ///     renderer = renderer.with_fallback(std::fs::read(noto.join(format!("NotoSans{script}-Regular.ttf")))?)?;
+    /// }
+    /// let builder = Invoicing::sqlite("invoicing.db").renderer(std::sync::Arc::new(renderer));
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`NotAFont`] for anything else.
@@ -88,7 +103,11 @@ impl PdfRenderer {
 
     fn compose(&self, input: &DocumentInput<'_>) -> Result<(Vec<Page>, Tags, Footer)> {
         let pages = Paginator::new(input.deadline);
-        let mut composer = Composer { set: Typesetter::new(&self.fonts), pages, tags: Tags::default() };
+        // What was sent could be printed. A signer's name must not stand in the way of a signature.
+        let is_signed = input.quote.detail.signature.is_some();
+        let unprintable = if is_signed { Unprintable::Boxed } else { Unprintable::Refused };
+        let set = Typesetter::new(&self.fonts, unprintable);
+        let mut composer = Composer { set, pages, tags: Tags::default() };
         header::head(&mut composer, input)?;
         line_table::line_table(&mut composer, input)?;
         totals::totals(&mut composer, input)?;

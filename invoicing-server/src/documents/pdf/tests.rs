@@ -315,21 +315,26 @@ fn an_unknown_time_zone_is_an_error() {
 
 /// Rules: DOCUMENT-15
 #[test]
-fn a_character_without_a_glyph_is_named() {
+fn a_character_without_a_glyph_is_named_with_its_place() {
     let refused = |company: &Company, quote: &Quote| match try_render(company, quote) {
         Err(RenderError::Text(invalid)) => invalid.to_string(),
         other => panic!("{:?}", other.map(|pdf| pdf.len())),
     };
     let mut odd = quote();
     odd.lines[3].description = "Mur \u{13000} nord".into();
-    let message = "lines[3].description: has U+13000, which no font of the document has";
-    assert_eq!(refused(&company(), &odd), message);
+    let message = |text: &str| format!("{text}, which no font of the document has");
+    let expected = message("lines[3].description: has “\u{13000}” U+13000 (character 5)");
+    assert_eq!(refused(&company(), &odd), expected);
     odd.lines[3].description = "Mur nord".into();
-    odd.lines[1].lot = Some("電気".into());
-    assert_eq!(refused(&company(), &odd), "lines[1].lot: has U+96FB, which no font of the document has");
+    odd.lines[1].lot = Some("Lot\n電気".into());
+    assert_eq!(refused(&company(), &odd), message("lines[1].lot: has “電” U+96FB (character 5)"));
     let mut name = company();
     name.name = "A\u{2}B".into();
-    assert_eq!(refused(&name, &quote()), "company.name: has U+0002, which no font of the document has");
+    assert_eq!(refused(&name, &quote()), message("company.name: has U+0002 (character 2)"));
+    // Behind the label of the template.
+    let mut insured = company();
+    insured.identity.insurance = Some("A 電".into());
+    assert_eq!(refused(&insured, &quote()), message("company.insurance: has “電” U+96FB (character 3)"));
     // An accent that no font has on this letter.
     odd.lines[1].lot = Some("ש\u{301}\u{1ab0}".into());
     assert!(refused(&company(), &odd).starts_with("lines[1].lot: has “"));
@@ -360,7 +365,7 @@ fn a_signers_name_that_no_font_has_is_printed_as_far_as_it_can_be() {
         ("Jean Lefèvre", "Jean Lefèvre"),
         ("Ｊｅａｎ Lefèvre", "Jean Lefèvre"),
         ("Jean Հակոբյան", "Jean □□□□□□□□"),
-        ("สมชาย 電気", "□□□□ □□"),
+        ("สมชาย 電気", "□□□□□ □□"),
         ("\u{10ffff}\u{1} Léa \u{13000}\u{301}", "□□ Léa □"),
     ] {
         let pages = composed(&company(), &signed_by(name, "jean@client.example"));
@@ -417,7 +422,7 @@ fn every_script_with_a_font_is_printed() {
 #[test]
 fn an_accent_is_placed_higher_on_a_taller_letter() {
     let fonts = Arc::clone(&super::fonts::EMBEDDED);
-    let mut set = Typesetter::new(&fonts);
+    let mut set = Typesetter::new(&fonts, Unprintable::Refused);
     let mut height = |letter: &str| {
         let lines = set.lines(letter, FOOTER.style, None).unwrap();
         lines[0].runs[0].glyphs.last().unwrap().y_offset
@@ -482,6 +487,16 @@ proptest! {
         }
     }
 
+    /// Rules: DOCUMENT-21
+    #[test]
+    fn any_signer_can_be_printed(name in any::<String>(), email in any::<String>(), text in any::<String>()) {
+        let mut quote = signed_by(&name, &email);
+        quote.detail.signature.as_mut().unwrap().accepted_text = text;
+        assert_tidy(&composed(&company(), &quote));
+        let pdf = try_render(&company(), &quote);
+        prop_assert!(pdf.is_ok(), "{:?}", pdf.err());
+    }
+
     #[test]
     fn printable_text_is_printed_completely(text in "[ -~à-ÿœŁźא-תء-ي😀-😂\n]{0,200}") {
         let mut quote = quote();
@@ -494,7 +509,7 @@ proptest! {
     #[test]
     fn glyphs_map_back_to_the_entered_text(text in "[ -~à-ÿא-תء-ي😀-😂]{1,120}") {
         let fonts = Arc::clone(&super::fonts::EMBEDDED);
-        let mut set = Typesetter::new(&fonts);
+        let mut set = Typesetter::new(&fonts, Unprintable::Refused);
         let lines = set.lines(&text, FOOTER.style, Some(90.0)).unwrap();
         let read: String = lines.iter().map(|line| said(line)).collect();
         let visible = |text: &str| text.replace(' ', "");

@@ -1,7 +1,8 @@
 //! From a text to lines of glyphs.
 //!
 //! Owns shaping, the font of each cluster, direction and line breaking, all with parley. Knows neither pages nor the
-//! meaning of a text. A character without a glyph in any font is an error, never an empty box.
+//! meaning of a text. A character without a glyph in any font is printed with plainer ones of the same meaning. If there
+//! are none, it is an error, or a box stands for it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,12 +10,12 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use krilla::text::{Font, GlyphId, KrillaGlyph};
-use parley::layout::{Alignment, AlignmentOptions, Layout, Run as ParleyRun};
+use parley::layout::{Alignment, AlignmentOptions, Cluster, Layout, Run as ParleyRun};
 use parley::style::{FontFamily, FontFeature, FontFeatures, OverflowWrap, StyleProperty};
 use parley::{FontContext, LayoutContext};
 
 use super::fonts::{BOLD, Fonts, REGULAR};
-use crate::documents::content::sanitize::{Rule, sanitize, unprintable};
+use crate::documents::content::sanitize::{BOX, Unfit, Unprintable, plainer, sanitize, sanitize_any};
 
 /// Texts up to this length in bytes are cached, because units, rates and amounts repeat in a quote.
 const MAX_CACHED: usize = 48;
@@ -45,6 +46,8 @@ pub(super) struct Line {
     pub(super) x: f32,
     /// Without trailing spaces.
     pub(super) width: f32,
+    /// Whether a box stands for a character of the paragraph.
+    pub(super) has_box: bool,
 }
 
 /// Glyphs of one font.
@@ -61,6 +64,7 @@ pub(super) struct Run {
 /// Typesets texts. One per document.
 pub(super) struct Typesetter<'f> {
     fonts: &'f Fonts,
+    pub(super) unprintable: Unprintable,
     context: FontContext,
     layouts: LayoutContext<()>,
     layout: Layout<()>,
@@ -72,9 +76,10 @@ pub(super) struct Typesetter<'f> {
 pub(super) type Lines = Vec<Rc<Line>>;
 
 impl<'f> Typesetter<'f> {
-    pub(super) fn new(fonts: &'f Fonts) -> Self {
+    pub(super) fn new(fonts: &'f Fonts, unprintable: Unprintable) -> Self {
         Self {
             fonts,
+            unprintable,
             context: fonts.context.clone(),
             layouts: LayoutContext::new(),
             layout: Layout::new(),
@@ -85,11 +90,16 @@ impl<'f> Typesetter<'f> {
     /// Breaks a text into lines of at most this width in points. Without a width, only line breaks of the text count.
     ///
     /// Several empty lines become one, and empty lines at the end are dropped.
-    pub(super) fn lines(&mut self, text: &str, style: Style, width: Option<f32>) -> Result<Lines, Rule> {
+    pub(super) fn lines(&mut self, text: &str, style: Style, width: Option<f32>) -> Result<Lines, Unfit> {
+        let clean = match self.unprintable {
+            Unprintable::Refused => sanitize(text)?,
+            Unprintable::Boxed => sanitize_any(text),
+        };
         let mut lines = Vec::new();
-        for paragraph in sanitize(text)?.trim_end().split('\n').map(str::trim_end) {
+        for paragraph in clean.trim_end().split('\n').map(str::trim_end) {
             if !paragraph.is_empty() {
-                lines.extend(self.cached(paragraph, style, width)?);
+                let set = self.cached(paragraph, style, width);
+                lines.extend(set.map_err(Unfit::Character)?);
             } else if lines.last().is_some_and(|line: &Rc<Line>| !line.runs.is_empty()) {
                 lines.push(Rc::default());
             }
@@ -97,8 +107,8 @@ impl<'f> Typesetter<'f> {
         Ok(lines)
     }
 
-    /// The lines of a paragraph, from the cache if it is short.
-    fn cached(&mut self, text: &str, style: Style, width: Option<f32>) -> Result<Lines, Rule> {
+    /// The lines of a paragraph, from the cache if it is short. `Err` is a character without a glyph.
+    fn cached(&mut self, text: &str, style: Style, width: Option<f32>) -> Result<Lines, char> {
         if text.len() > MAX_CACHED {
             return self.paragraph(text, style, width);
         }
@@ -113,29 +123,70 @@ impl<'f> Typesetter<'f> {
         Ok(lines)
     }
 
-    fn paragraph(&mut self, text: &str, style: Style, width: Option<f32>) -> Result<Lines, Rule> {
-        self.lay_out(text, style, width);
-        let paragraph: Rc<str> = text.into();
-        let lines = self.layout.lines().map(|line| self.line(&line, &paragraph).map(Rc::new));
-        let lines: Result<Lines, _> = lines.collect();
-        lines.map_err(|cluster| unprintable(self.missing(&text[cluster], style)))
+    fn paragraph(&mut self, text: &str, style: Style, width: Option<f32>) -> Result<Lines, char> {
+        let (mut text, mut has_box) = (Cow::Borrowed(text), false);
+        loop {
+            self.lay_out(&text, style, width);
+            let missing = self.missing_clusters();
+            if missing.is_empty() {
+                break;
+            }
+            // Ends: plain characters have no plainer ones, and each box takes the place of at least one other character.
+            let mut printable = String::with_capacity(text.len());
+            let mut end = 0;
+            for cluster in missing {
+                printable += &text[end..cluster.start];
+                end = cluster.end;
+                let plain = self.replace(&text[cluster], style)?;
+                has_box |= plain.contains(BOX);
+                printable += &plain;
+            }
+            printable += &text[end..];
+            text = Cow::Owned(printable);
+        }
+        let paragraph: Rc<str> = text.as_ref().into();
+        Ok(self.layout.lines().map(|line| Rc::new(self.line(&line, &paragraph, has_box))).collect())
     }
 
-    /// The line as it is drawn. `Err` is the range of text without a glyph.
-    fn line(&self, line: &parley::layout::Line<'_, ()>, text: &Rc<str>) -> Result<Line, Range<usize>> {
+    /// The text of the clusters without a glyph, in order.
+    fn missing_clusters(&self) -> Vec<Range<usize>> {
+        let mut missing = Vec::new();
+        for line in self.layout.lines() {
+            line.runs().for_each(|run| missing.extend(missing_clusters(&run)));
+        }
+        missing.sort_by_key(|cluster| cluster.start);
+        missing.dedup();
+        missing
+    }
+
+    /// What is printed for a cluster without a glyph. `Err` is its character to report.
+    fn replace(&mut self, cluster: &str, style: Style) -> Result<String, char> {
+        if cluster.chars().any(|c| plainer(c).is_some()) {
+            return Ok(cluster.chars().map(|c| plainer(c).unwrap_or_else(|| c.into())).collect());
+        }
+        match self.unprintable {
+            Unprintable::Refused => Err(self.missing(cluster, style)),
+            // No font of the host takes the box's glyph away, but no text may make a layout without end.
+            Unprintable::Boxed if cluster.starts_with(BOX) => Ok(String::new()),
+            Unprintable::Boxed => Ok(BOX.into()),
+        }
+    }
+
+    /// The line as it is drawn.
+    fn line(&self, line: &parley::layout::Line<'_, ()>, text: &Rc<str>, has_box: bool) -> Line {
         let metrics = line.metrics();
         let mut runs = Vec::new();
         let mut x = 0.0;
         for run in line.runs() {
             let begin = x;
-            let glyphs = glyphs(&run, &mut x)?;
+            let glyphs = glyphs(&run, &mut x);
             if !glyphs.is_empty() {
                 let font = self.fonts.faces[&run.font().data.id()].clone();
                 runs.push(Run { font, x: begin, size: run.font_size(), glyphs });
             }
         }
         let width = metrics.advance - metrics.trailing_whitespace;
-        Ok(Line { text: Rc::clone(text), runs, x: metrics.offset, width })
+        Line { text: Rc::clone(text), runs, x: metrics.offset, width, has_box }
     }
 
     fn lay_out(&mut self, text: &str, style: Style, width: Option<f32>) {
@@ -160,15 +211,22 @@ impl<'f> Typesetter<'f> {
         let mut alone = [0; 4];
         let lacking = cluster.chars().find(|c| {
             self.lay_out(c.encode_utf8(&mut alone), style, None);
-            self.layout.lines().any(|line| line.runs().any(|run| glyphs(&run, &mut 0.0).is_err()))
+            !self.missing_clusters().is_empty()
         });
         lacking.or(cluster.chars().last()).unwrap_or(char::REPLACEMENT_CHARACTER)
     }
 }
 
-/// The glyphs of a run from left to right; advances `x` to the end of the run. `Err` is the range of text without a
-/// glyph.
-fn glyphs(run: &ParleyRun<'_, ()>, x: &mut f32) -> Result<Vec<KrillaGlyph>, Range<usize>> {
+/// The text of the clusters of a run that its font has no glyph for. Glyph 0 is the empty box of a font.
+fn missing_clusters(run: &ParleyRun<'_, ()>) -> impl Iterator<Item = Range<usize>> {
+    let is_missing = |cluster: &Cluster<'_, ()>| {
+        !cluster.is_ligature_continuation() && cluster.glyphs().any(|glyph| glyph.id == 0)
+    };
+    run.clusters().filter(is_missing).map(|cluster| cluster.text_range())
+}
+
+/// The glyphs of a run from left to right; advances `x` to the end of the run.
+fn glyphs(run: &ParleyRun<'_, ()>, x: &mut f32) -> Vec<KrillaGlyph> {
     let size = run.font_size();
     let mut glyphs = Vec::<KrillaGlyph>::new();
     // From right to left, the continuations of a ligature come before its glyph: this is the end of its text.
@@ -187,15 +245,11 @@ fn glyphs(run: &ParleyRun<'_, ()>, x: &mut f32) -> Result<Vec<KrillaGlyph>, Rang
         }
         text.end = ligature_end.take().unwrap_or(text.end);
         for glyph in cluster.glyphs() {
-            // Glyph 0 is the empty box of a font.
-            if glyph.id == 0 {
-                return Err(text);
-            }
             *x += glyph.advance;
             // krilla takes lengths in sizes of the font, and y upwards; parley gives points, and y downwards.
             let [advance, x, y] = [glyph.advance, glyph.x, -glyph.y].map(|length| length / size);
             glyphs.push(KrillaGlyph::new(GlyphId::new(glyph.id), advance, x, y, 0.0, text.clone(), None));
         }
     }
-    Ok(glyphs)
+    glyphs
 }

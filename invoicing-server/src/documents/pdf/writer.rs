@@ -26,7 +26,7 @@ use super::pagination::{Ink, LEFT, PAGE, Page, RIGHT, Rectangle, Text};
 use super::tags::Tags;
 use super::typesetter::Line;
 use crate::documents::content::header::TITLE;
-use crate::documents::content::sanitize::sanitize;
+use crate::documents::content::sanitize::sanitize_any;
 use crate::documents::{DocumentInput, RenderError};
 
 /// Baseline of the footer, in points from the page's top.
@@ -191,7 +191,7 @@ pub(super) fn title(number: &str) -> String {
 
 /// Sanitized like printed text, so that the title in a viewer's window cannot mislead either.
 fn tidy(text: &str) -> String {
-    sanitize(text).map_or_else(|_| text.to_owned(), |text| text.replace('\n', " "))
+    sanitize_any(text).replace('\n', " ")
 }
 
 fn metadata(input: &DocumentInput<'_>) -> Metadata {
