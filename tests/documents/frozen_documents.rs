@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use invoicing_core::{
-    ClientChange, CompanyIdentity, ProofParts, QuoteId, QuoteImport, QuoteStatus, SignatureEvidence,
-    proof_fingerprint,
+    ClientChange, CompanyIdentity, NewClient, NewQuote, ProofParts, QuoteId, QuoteImport, QuoteStatus,
+    SignatureEvidence, proof_fingerprint,
 };
 use invoicing_server::{
     ContentHash, DocumentInput, DocumentRenderer, Error, PdfRenderer, RenderDeadline, Signature,
@@ -12,7 +12,9 @@ use invoicing_server::{
 use invoicing_tests::{CANARY, World, new_quote, on_each_database};
 use serde_json::Value;
 
-use crate::support::{DAY, conflict, date, evidence, invalid, not_found, quote_in, refused, signature};
+use crate::support::{
+    DAY, conflict, date, evidence, invalid, not_found, nothing_happens, quote_in, refused, signature,
+};
 
 async fn sign(world: &World, id: QuoteId) -> Value {
     let token = world.company.quotes().signing_link(id).await.unwrap();
@@ -63,6 +65,36 @@ async fn a_signer_whose_name_no_font_has_signs_and_keeps_it() {
         assert_eq!(detail["signature"]["signedByName"], name);
         assert_eq!(detail["signature"]["proofFingerprint"], fingerprint_by_hand(&detail, &sent), "{name}");
     }
+}
+
+/// Rules: DOCUMENT-15
+#[on_each_database]
+async fn readiness_names_every_text_that_the_document_cannot_show() {
+    let world = World::new().await;
+    let client = world.company.clients().create(&NewClient::named("電気 SARL")).await.unwrap().id;
+    let mut new = new_quote(client);
+    new.lines[0].lot = Some("Lot \u{13000}".to_owned());
+    new.lines[1].description = "Gaine 電 et 気".to_owned();
+    let quotes = world.company.quotes();
+    let draft = quotes.create(&new).await.unwrap().summary.id;
+    let named = quotes.readiness(draft).await.unwrap();
+    let named: Vec<_> = named.iter().map(ToString::to_string).collect();
+    let rule = "which no font of the document has";
+    let expected = [
+        format!("clientName: has “電” U+96FB (character 1), {rule}"),
+        format!("lines[0].lot: has “\u{13000}” U+13000 (character 5), {rule}"),
+        format!("lines[1].description: has “電” U+96FB (character 7), {rule}"),
+    ];
+    assert_eq!(named, expected);
+    let refusal = refused(&world, "send", quotes.send(draft, None)).await.to_string();
+    assert_eq!(refusal, expected[0]);
+    let plain = new_quote(world.client("x").await);
+    quotes.edit(draft, &plain).await.unwrap();
+    assert_eq!(nothing_happens(&world, quotes.readiness(draft)).await, []);
+    quotes.send(draft, None).await.unwrap();
+    conflict(&world, "sent", quotes.readiness(draft)).await;
+    let empty = quotes.create(&NewQuote::empty(client)).await.unwrap().summary.id;
+    conflict(&world, "empty", quotes.readiness(empty)).await;
 }
 
 /// Rules: DOCUMENT-15

@@ -145,6 +145,7 @@ async fn quotes_go_on(world: &World, release: &Release) {
     let edited = quotes.edit(id("draft"), &new_quote(client)).await.unwrap();
     assert_eq!(edited.summary.external_id.as_deref(), Some("deal-7"));
     quotes.link(id("draft"), Some("deal-9")).await.unwrap();
+    assert_eq!(quotes.readiness(id("draft")).await.unwrap(), []);
     assert_eq!(quotes.send(id("draft"), None).await.unwrap().summary.status, QuoteStatus::Sent);
     assert_eq!(quotes.send(id("expired"), None).await.unwrap().summary.status, QuoteStatus::Sent);
     assert_eq!(quotes.reject(id("expired")).await.unwrap().summary.status, QuoteStatus::Rejected);

@@ -6,7 +6,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use bytes::Bytes;
-use invoicing_core::{CompanyId, Quote};
+use invoicing_core::{CompanyId, Invalid, Quote};
 use scopeguard::guard;
 use tokio::time::{Instant, timeout};
 use uuid::Uuid;
@@ -78,7 +78,28 @@ impl Documents {
         quote: Quote,
         signed: Option<StoredCopy>,
     ) -> Result<(Frozen, Bytes), Error> {
-        let slot = self.acquire_slot(particulars.company.id).await?;
+        let company = particulars.company.id;
+        self.with_renderer(company, move |renderer, deadline| {
+            render(renderer, deadline, upload, particulars, &quote, signed.as_ref())
+        })
+        .await
+    }
+
+    /// The texts that the document of the quote as it stands could not show.
+    pub(crate) async fn check(&self, particulars: Particulars, quote: Quote) -> Result<Vec<Invalid>, Error> {
+        let company = particulars.company.id;
+        self.with_renderer(company, move |renderer, deadline| {
+            renderer.check(&particulars.input(&quote, None, deadline))
+        })
+        .await
+    }
+
+    async fn with_renderer<T: Send + 'static>(
+        &self,
+        company: CompanyId,
+        work: impl FnOnce(&dyn DocumentRenderer, RenderDeadline<'_>) -> Result<T, RenderError> + Send + 'static,
+    ) -> Result<T, Error> {
+        let slot = self.acquire_slot(company).await?;
         let renderer = Arc::clone(&self.renderer);
         let deadline = RenderDeadline::after(self.render_time);
         let is_abandoned = Arc::new(AtomicBool::new(false));
@@ -87,8 +108,7 @@ impl Documents {
         let rendering = tokio::task::spawn_blocking(move || {
             // Held to the end of the work, also when the caller has stopped waiting.
             let _slot = slot;
-            let deadline = deadline.unless(&is_abandoned);
-            render(&*renderer, deadline, upload, particulars, &quote, signed.as_ref())
+            work(&*renderer, deadline.unless(&is_abandoned))
         });
         let result = timeout(self.render_time, rendering).await.map_err(|_| RenderError::TimedOut)?;
         // A renderer that panics fails this document, not the process.

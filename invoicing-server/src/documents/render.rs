@@ -119,6 +119,15 @@ pub struct SentCopy<'a> {
 pub trait DocumentRenderer: Send + Sync {
     /// The finished document, `application/pdf`.
     fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError>;
+
+    /// The texts that the document cannot show, at most 100. By default the one that [`render`](Self::render) refuses.
+    fn check(&self, input: &DocumentInput<'_>) -> Result<Vec<Invalid>, RenderError> {
+        match self.render(input) {
+            Ok(_) => Ok(Vec::new()),
+            Err(RenderError::Text(invalid)) => Ok(vec![invalid]),
+            Err(error) => Err(error),
+        }
+    }
 }
 
 impl fmt::Debug for SentCopy<'_> {

@@ -108,8 +108,29 @@ impl Quotes<'_> {
             .await
     }
 
+    /// The texts that the document of a quote could not show, so that they can be changed before it is sent: each with its
+    /// field, and with the character and its position. Empty when it can be sent as it stands.
+    ///
+    /// A host whose companies need other scripts adds fonts to the renderer: see `PdfRenderer::with_fallback`.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when it cannot be sent in its state, or has no line.
+    pub async fn readiness(&self, id: QuoteId) -> Result<Vec<Invalid>, Error> {
+        let checked = async {
+            let before = self.snapshot(id).await?;
+            let (change, sent_at) = (&before.change, self.0.env().now());
+            let preview = before.quote.send(None, sent_at, change.stamp, change.today())?.record;
+            let particulars = before.particulars(&preview);
+            self.0.services.documents.check(particulars, preview).await
+        };
+        self.0.operation("quotes.readiness").run(checked).await
+    }
+
     /// Sends a draft, or sends an expired or rejected quote again with a new validity. Freezes the document; no event.
     /// `valid_until` defaults to the draft's own, or else to 30 days from today.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] about a text that the document cannot show: see [`Self::readiness`].
     pub async fn send(&self, id: QuoteId, valid_until: Option<NaiveDate>) -> Result<Quote, Error> {
         let sent = self.change_frozen(id, |before| async move {
             let sent_at = self.0.env().now();

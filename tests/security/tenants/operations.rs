@@ -106,6 +106,7 @@ const OPERATIONS: &[(&str, Call)] = operations! { company, other, own:
     "quotes.edit" => company.quotes().edit(other.quote, &new_quote(own.client));
     "quotes.edit" => company.quotes().edit(own.quote, &new_quote(other.client));
     "quotes.edit" => company.quotes().edit(other.quote, &new_quote(other.client));
+    "quotes.readiness" => company.quotes().readiness(other.quote);
     "quotes.send" => company.quotes().send(other.quote, None);
     "quotes.accept" => company.quotes().accept(other.quote);
     "quotes.reject" => company.quotes().reject(other.quote);

@@ -19,6 +19,9 @@ pub(super) const WIDTH: f32 = RIGHT - LEFT;
 /// Height of Inter's capitals, in sizes. Text is centred in its line by this height, as readers see it.
 const CAPITALS: f32 = 0.727;
 
+/// Most texts that are named to be refused.
+const MOST_REFUSED: usize = 100;
+
 /// Look of the headings below the table, and the room above them.
 pub(super) const HEADING: Look = Look::new(9.5).bold();
 const ABOVE_HEADING: f32 = 16.0;
@@ -113,6 +116,8 @@ pub(super) fn block(columns: impl IntoIterator<Item = Column>, padding: f32) -> 
 /// A document that is being composed.
 pub(super) struct Composer<'f> {
     pub(super) set: Typesetter<'f>,
+    /// The texts that are refused, where all of them are asked for.
+    pub(super) refused: Option<Vec<Invalid>>,
     pub(super) pages: Paginator<'f>,
     pub(super) tags: Tags,
 }
@@ -126,14 +131,29 @@ impl Composer<'_> {
         style: Style,
         width: Option<f32>,
     ) -> Result<Lines> {
-        let refused = |unfit: Unfit| {
-            RenderError::Text(Invalid::new(field.to_string(), unfit.rule(field.entered(text))))
+        let unfit = match self.try_lines(text, style, width) {
+            Ok(lines) => return Ok(lines),
+            Err(unfit) => unfit,
         };
-        let lines = self.set.lines(text, style, width).map_err(refused)?;
+        let refusal = Invalid::new(field.to_string(), unfit.rule(field.entered(text)));
+        let Some(refused) = &mut self.refused else { return Err(refusal.into()) };
+        // The template has no such text: it repeats one that has been refused.
+        let is_known = matches!(field, Field::Own) || refused.contains(&refusal);
+        if !is_known && refused.len() < MOST_REFUSED {
+            refused.push(refusal);
+        }
+        self.set.unprintable = Unprintable::Boxed;
+        let lines = self.try_lines(text, style, width);
+        self.set.unprintable = Unprintable::Refused;
+        lines.map_err(|unfit| RenderError::new(unfit.rule(text)))
+    }
+
+    fn try_lines(&mut self, text: &str, style: Style, width: Option<f32>) -> Result<Lines, Unfit> {
+        let lines = self.set.lines(text, style, width)?;
         // Invisible characters only: a text that was entered must not vanish from the document.
         let is_empty = lines.iter().all(|line| line.runs.is_empty()) && !text.trim().is_empty();
         if is_empty && self.set.unprintable == Unprintable::Refused {
-            return Err(refused(Unfit::Text("has nothing that can be seen".into())));
+            return Err(Unfit::Text("has nothing that can be seen".into()));
         }
         Ok(lines)
     }

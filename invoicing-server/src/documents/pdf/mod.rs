@@ -26,6 +26,8 @@ mod writer;
 
 use std::sync::Arc;
 
+use invoicing_core::Invalid;
+
 use self::composer::{Composer, Look, WIDTH};
 use self::fonts::Fonts;
 use self::pagination::{Ink, Page, Paginator};
@@ -102,27 +104,46 @@ impl PdfRenderer {
     }
 
     fn compose(&self, input: &DocumentInput<'_>) -> Result<(Vec<Page>, Tags, Footer)> {
+        let mut composer = self.composer(input, None);
+        let pages = pages(&mut composer, input)?;
+        let footer = footer(&mut composer, input, pages.len())?;
+        Ok((pages, composer.tags, footer))
+    }
+
+    fn composer<'c>(&'c self, input: &DocumentInput<'c>, refused: Option<Vec<Invalid>>) -> Composer<'c> {
         let pages = Paginator::new(input.deadline);
         // What was sent could be printed. A signer's name must not stand in the way of a signature.
         let is_signed = input.quote.detail.signature.is_some();
         let unprintable = if is_signed { Unprintable::Boxed } else { Unprintable::Refused };
         let set = Typesetter::new(&self.fonts, unprintable);
-        let mut composer = Composer { set, pages, tags: Tags::default() };
-        header::head(&mut composer, input)?;
-        line_table::line_table(&mut composer, input)?;
-        totals::totals(&mut composer, input)?;
-        mentions::mentions(&mut composer, input)?;
-        signature::signature(&mut composer, input)?;
-        let pages = composer.pages.finish()?;
-        let footer = footer(&mut composer, input, pages.len())?;
-        Ok((pages, composer.tags, footer))
+        Composer { set, refused, pages, tags: Tags::default() }
     }
+}
+
+/// The pages without their footers.
+fn pages(composer: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<Vec<Page>> {
+    header::head(composer, input)?;
+    line_table::line_table(composer, input)?;
+    totals::totals(composer, input)?;
+    mentions::mentions(composer, input)?;
+    signature::signature(composer, input)?;
+    composer.pages.finish()
 }
 
 impl DocumentRenderer for PdfRenderer {
     fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>> {
         let (pages, tags, footer) = self.compose(input)?;
         Writer { accent: self.accent, tags, outline: None }.write(input, &pages, &footer)
+    }
+
+    fn check(&self, input: &DocumentInput<'_>) -> Result<Vec<Invalid>> {
+        let mut composer = self.composer(input, Some(Vec::new()));
+        match pages(&mut composer, input) {
+            Ok(_) => Ok(composer.refused.unwrap_or_default()),
+            // Not about a character, such as too many pages.
+            Err(RenderError::Text(invalid)) => Ok(vec![invalid]),
+            Err(error) => Err(error),
+        }
     }
 }
 

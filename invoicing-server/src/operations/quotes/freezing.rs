@@ -95,7 +95,7 @@ impl Quotes<'_> {
         changed.await?.ok_or_else(|| Conflict::new("the record keeps changing; try again").into())
     }
 
-    async fn snapshot(&self, id: QuoteId) -> Result<Snapshot, Error> {
+    pub(super) async fn snapshot(&self, id: QuoteId) -> Result<Snapshot, Error> {
         let now = self.0.env().now();
         self.0
             .read(async move |mut tx| {
