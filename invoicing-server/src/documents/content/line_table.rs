@@ -65,7 +65,12 @@ fn name<'q>(field: &'static str, line: usize, heading: Heading<'q>, outside: &'s
 
 /// A name that stands above further lines of the same lot or section.
 pub(crate) fn continued(name: &str) -> String {
-    format!("{}{CONTINUED}", name.strip_suffix(CONTINUED).unwrap_or(name))
+    format!("{}{CONTINUED}", named(name))
+}
+
+/// The name as it stood above the first lines.
+pub(crate) fn named(name: &str) -> &str {
+    name.strip_suffix(CONTINUED).unwrap_or(name)
 }
 
 fn subtotal<'q>(name: Option<&str>, sum: Option<Decimal>, currency: &str, of_lot: bool) -> Option<Row<'q>> {

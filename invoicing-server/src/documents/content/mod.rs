@@ -28,6 +28,7 @@ pub(crate) enum Field {
     /// In a field of the quote, the company or the client.
     Named(&'static str),
     /// In a field, behind a label of the template.
+    #[cfg_attr(not(feature = "pdf"), expect(dead_code, reason = "only the renderer refuses a text"))]
     Labelled(&'static str, &'static str),
     /// In a field of this line.
     Line(usize, &'static str),

@@ -26,6 +26,7 @@ const CLUSTER: usize = 32;
 pub(in crate::documents) type Rule = Cow<'static, str>;
 
 /// Why a text cannot be printed.
+#[cfg_attr(not(feature = "pdf"), expect(dead_code, reason = "only the renderer refuses a text"))]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::documents) enum Unfit {
     /// No font has this character.
@@ -33,6 +34,7 @@ pub(in crate::documents) enum Unfit {
     Text(Rule),
 }
 
+#[cfg(feature = "pdf")]
 impl Unfit {
     /// The rule, about the text as it was entered.
     pub(in crate::documents) fn rule(self, entered: &str) -> Rule {
@@ -44,9 +46,11 @@ impl Unfit {
 }
 
 /// Stands for a character that cannot be printed.
+#[cfg(feature = "pdf")]
 pub(in crate::documents) const BOX: char = '□';
 
 /// The treatment of a text that cannot be printed.
+#[cfg(feature = "pdf")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::documents) enum Unprintable {
     /// It is refused, by its field, so that its author can change it.
@@ -71,6 +75,7 @@ pub(in crate::documents) fn sanitize(text: &str) -> Result<Cow<'_, str>, Unfit> 
 }
 
 /// The same for any text: what would be refused is shortened, or a box stands for it.
+#[cfg(feature = "pdf")]
 pub(in crate::documents) fn sanitize_any(text: &str) -> Cow<'_, str> {
     let text = &text[..text.floor_char_boundary(LONGEST)];
     let clean = clean(text, |_| Ok(BOX)).unwrap_or_default();
@@ -115,6 +120,7 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
 }
 
 /// The rule that names a character without a glyph, and its first place in the text as entered, counted from 1.
+#[cfg(feature = "pdf")]
 fn unprintable(c: char, text: &str) -> Rule {
     let code = u32::from(c);
     // A character that layout has composed is not in the text as such.

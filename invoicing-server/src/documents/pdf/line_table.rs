@@ -10,7 +10,7 @@ use super::pagination::{Block, Edge, Ink, LEFT, RIGHT};
 use super::tags::NodeId;
 use crate::documents::DocumentInput;
 use crate::documents::content::line_groups::{IndexedLine, Lot, by_lot_and_section};
-use crate::documents::content::line_table::{LABELS, Row, Subtotal, cells, continued, rows};
+use crate::documents::content::line_table::{LABELS, Row, Subtotal, cells, continued, named, rows};
 use crate::documents::content::{Field, Text, french};
 
 const HEAD: Look = Look::new(7.5).ink(Ink::Muted);
@@ -136,12 +136,12 @@ impl<'q> Table<'_, '_, 'q> {
             Row::Section(name) => {
                 let mut full = name.clone();
                 // The section before it does not run on, but the lot does.
-                let lot = self.lot.clone();
-                let lot = lot.map(|lot| self.continuation(&lot).map(|block| (lot, block))).transpose()?;
-                let (lot, block) = lot.unzip();
-                self.to.pages.run_on(block);
-                if let Some(lot) = lot {
-                    full.text = format!("{} — {}", lot.text, name.text).into();
+                if let Some(lot) = self.lot.clone() {
+                    let runs_on = self.continuation(&lot)?;
+                    self.to.pages.run_on(Some(runs_on));
+                    full.text = format!("{} — {}", named(&lot.text), name.text).into();
+                } else {
+                    self.to.pages.run_on(None);
                 }
                 let runs_on = self.continuation(&full)?;
                 self.group(name.entry(), SECTION, 8.0, runs_on)?;
