@@ -19,8 +19,8 @@ use axum::{Extension, Json, Router};
 use invoicing_client::InvoicingClient;
 use invoicing_examples::Failure;
 use invoicing_server::{
-    ApiErrorBody, ClientQuery, CompanyId, ConsoleSettings, Error, Invoicing, NewClient, NewCompany, Plan,
-    RequestLimits, Role, Session, Settings, SignInDecision,
+    ApiErrorBody, ClientQuery, CompanyId, ConsoleSettings, DisabledWebhook, Error, Invoicing, NewClient,
+    NewCompany, Plan, RequestLimits, Role, Session, Settings, SignInDecision,
 };
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -44,7 +44,11 @@ async fn main() -> Result<(), Failure> {
     let requests = RequestLimits { in_flight: 128, buffered_bytes: 32 << 20, ..RequestLimits::default() };
     // Documents are offered below the base URL: it includes the prefix.
     let settings = Settings { base_url: base_url.clone(), requests, ..Settings::default() };
-    let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).settings(settings).open().await?;
+    let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db"))
+        .settings(settings)
+        .on_webhook_disabled(tell)
+        .open()
+        .await?;
     let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?.id;
     let key = invoicing.company(company).keys().issue("embed_axum").await?.key;
     invoicing.company(company).clients().create(&NewClient::named("Claire Lefèvre")).await?;
@@ -81,6 +85,14 @@ async fn main() -> Result<(), Failure> {
     }
     invoicing.close().await;
     done
+}
+
+/// A receiver has refused ten deliveries in a row, and its webhook gets nothing more until the company enables it. A host writes
+/// to the company; an error has the call made again.
+async fn tell(disabled: DisabledWebhook) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let DisabledWebhook { company, webhook, reason, .. } = disabled;
+    println!("the webhook {webhook} of the company {company} was disabled: {reason}");
+    Ok(())
 }
 
 /// Who is signed in, as a middleware of the host says.

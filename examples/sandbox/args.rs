@@ -18,8 +18,9 @@ A service with demo companies and a stream of business, to develop an integratio
   --listen ADDRESS       where the API listens (default 127.0.0.1:8080; port 0 picks a free one)
   --webhook URL[=KINDS]  registers a webhook of the first company; may be repeated. KINDS narrows its
                          events: quote.signed,invoice.paid (default: all). Private targets and http are allowed.
-                         One that is disabled after 10 failures is enabled again when its receiver answers a
-                         ping, and what it missed is replayed; standard error tells of both
+                         One that is disabled after 10 failures is enabled again on its page, as in production
+  --enable-again         enables webhooks again that failures have disabled, once their receivers answer a ping, and
+                         replays what they missed; standard error shows both
   --activity N           business operations per second, also a fraction (default 1; 0 = none)
   --db FILE              keeps everything in FILE and beside it; started again on it, the sandbox goes on with the
                          same companies, keys and webhooks (default: a temporary file, gone at the end)
@@ -59,6 +60,8 @@ pub(crate) struct Args {
     /// Host and port.
     pub(crate) listen: String,
     pub(crate) webhooks: Vec<WebhookArg>,
+    /// Whether webhooks that failures have disabled are enabled again.
+    pub(crate) enable_again: bool,
     /// Operations per second.
     pub(crate) activity: f64,
     pub(crate) db: Option<Db>,
@@ -104,6 +107,7 @@ pub(crate) fn parse() -> Result<Option<Args>, lexopt::Error> {
     let mut args = Args {
         listen: "127.0.0.1:8080".into(),
         webhooks: Vec::new(),
+        enable_again: false,
         activity: 1.0,
         db: None,
         documents: None,
@@ -114,6 +118,7 @@ pub(crate) fn parse() -> Result<Option<Args>, lexopt::Error> {
         match arg {
             Long("listen") => args.listen = named("listen", parser.value()?.parse_with(address))?,
             Long("webhook") => args.webhooks.push(named("webhook", parser.value()?.parse())?),
+            Long("enable-again") => args.enable_again = true,
             Long("activity") => args.activity = named("activity", parser.value()?.parse_with(activity))?,
             Long("db") => args.db = Some(named("db", database(parser.value()?).map_err(Into::into))?),
             Long("documents") => {

@@ -24,7 +24,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use http::request::Parts;
-use invoicing_core::CompanyId;
 use invoicing_examples::{Failure, explain};
 use invoicing_server::{
     ConsoleSettings, Invoicing, SealingKey, SealingKeyError, SealingKeys, ServeLimits, Settings, Site, Theme,
@@ -123,7 +122,15 @@ async fn run(args: Args) -> Result<(), Failure> {
 
     let mut output = Output::new(stop.clone());
     let mut tasks = Tasks::new();
-    spawn_service(&mut tasks, &stop, listener, (invoicing.service(), console).into(), &invoicing, company);
+    spawn_service(&mut tasks, &stop, listener, (invoicing.service(), console).into(), &invoicing);
+    if args.enable_again {
+        let recovery = Recovery::new(invoicing.company(company), invoicing.env().clone());
+        let stopped = stop.clone();
+        tasks.spawn(async move {
+            recovery.go_on(&stopped).await;
+            Ok(())
+        });
+    }
     let stopped = stop.clone();
     tasks.spawn(async move {
         tokio::select! {
@@ -153,25 +160,12 @@ async fn run(args: Args) -> Result<(), Failure> {
     ended
 }
 
-/// Serves the API and the console, delivers events, and looks after the webhooks of the company that has the activity.
-fn spawn_service(
-    tasks: &mut Tasks,
-    stop: &Stop,
-    listener: TcpListener,
-    site: Site,
-    invoicing: &Invoicing,
-    company: CompanyId,
-) {
+/// Serves the API and the console, and delivers events.
+fn spawn_service(tasks: &mut Tasks, stop: &Stop, listener: TcpListener, site: Site, invoicing: &Invoicing) {
     let (running, stopped) = (invoicing.clone(), stop.clone());
     tasks.spawn(async move { Ok(serve(listener, site, ServeLimits::default(), stopped.wait()).await?) });
     let stopped = stop.clone();
     tasks.spawn(async move { Ok(running.run(stopped.wait()).await.map(drop)?) });
-    let recovery = Recovery::new(invoicing.company(company), invoicing.env().clone());
-    let stopped = stop.clone();
-    tasks.spawn(async move {
-        recovery.go_on(&stopped).await;
-        Ok(())
-    });
 }
 
 /// That the reader of standard output has gone is a way of saying that it has seen enough.

@@ -1,20 +1,23 @@
-//! Enables webhooks again once their receivers answer.
+//! Enables webhooks again that failures have disabled, once their receivers answer. Only with `--enable-again`.
 //!
-//! With a host, the owner of a webhook does that on a page. A sandbox has no page, so it pings the receiver of a disabled
-//! webhook every few seconds. When a ping is taken, the webhook is enabled, and what it missed is replayed.
+//! In production the owner of a webhook does that, on its page of the console, as here without the flag. With it the sandbox
+//! pings the receiver of such a webhook every few seconds: for a receiver under development that comes and goes. When a
+//! ping is taken, the webhook is enabled, and what it missed is replayed. One that was disabled by hand stays so.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use invoicing_core::{DeliveryStatus, EventId, Timestamp, WebhookId};
 use invoicing_examples::explain;
-use invoicing_server::{CompanyHandle, Env, Error, Webhook};
+use invoicing_server::{CompanyHandle, DisabledReason, Env, Error, Webhook};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::stop::Stop;
 
 /// Time from one look at the webhooks to the next.
 const LOOK: Duration = Duration::from_secs(2);
+/// Time from one ping to the next: a webhook gets at most 10 a minute.
+const PING: Duration = Duration::from_secs(7);
 
 /// Looks after the webhooks of a company.
 pub(crate) struct Recovery {
@@ -30,6 +33,8 @@ pub(crate) struct Recovery {
 struct Pinged {
     /// The last ping.
     event: EventId,
+    /// When it was sent.
+    at: Instant,
     /// How the last but one failed. Logged only when it changes.
     answer: Option<String>,
 }
@@ -56,7 +61,7 @@ impl Recovery {
 
     async fn look(&mut self) -> Result<(), Error> {
         for webhook in self.company.webhooks().list().await? {
-            if webhook.disabled.is_some() {
+            if matches!(webhook.disabled, Some((_, DisabledReason::Failures))) {
                 self.try_again(&webhook).await?;
             } else {
                 self.pinged.remove(&webhook.id);
@@ -79,29 +84,34 @@ impl Recovery {
             Some(DeliveryStatus::Pending) => Ok(()),
             Some(DeliveryStatus::Delivered) => self.enable(webhook).await,
             _ => {
+                let is_time = last.at.elapsed() >= PING;
                 let answer = self.answer(webhook.id).await?;
-                if answer != last.answer {
+                if is_time && answer != last.answer {
                     tracing::info!(
                         webhook = %webhook.id, url = webhook.shown_url(), answer,
                         "the webhook is still disabled: its receiver did not take the last ping; there is one every {} s",
-                        LOOK.as_secs(),
+                        PING.as_secs(),
                     );
                 }
-                self.ping(webhook, answer).await
+                if is_time { self.ping(webhook, answer).await } else { Ok(()) }
             }
         }
     }
 
     async fn ping(&mut self, webhook: &Webhook, answer: Option<String>) -> Result<(), Error> {
-        let event = self.company.webhooks().ping(webhook.id).await?;
-        self.pinged.insert(webhook.id, Pinged { event, answer });
+        let event = match self.company.webhooks().ping(webhook.id).await {
+            // Other sandboxes on the database ping it too.
+            Err(Error::Conflict(_)) => return Ok(()),
+            event => event?,
+        };
+        self.pinged.insert(webhook.id, Pinged { event, at: Instant::now(), answer });
         Ok(())
     }
 
     async fn enable(&mut self, webhook: &Webhook) -> Result<(), Error> {
-        // Not only since it was disabled: the failures that led there were missed too. What was replayed before is not
-        // replayed once more, so a receiver that refuses some events does not get them for ever.
-        let since = self.enabled.get(&webhook.id).copied().or(Some(webhook.created_at));
+        // By default all since its last success. What was replayed before is not replayed once more, so a receiver that
+        // refuses some events does not get them for ever.
+        let since = self.enabled.get(&webhook.id).copied();
         let replayed = self.company.webhooks().enable_and_replay(webhook.id, since).await?;
         self.pinged.remove(&webhook.id);
         self.enabled.insert(webhook.id, self.env.now());

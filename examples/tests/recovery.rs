@@ -35,12 +35,12 @@ fn sandbox_enables_a_webhook_again_and_replays_what_it_missed() {
     let receiver = runtime.block_on(Receiver::start());
     // Another program answers in its place, so that no delivery is attempted twice.
     receiver.reply_always(Reply::status(404));
-    let sandbox = Sandbox::start(&["--activity", "50", "--webhook", &receiver.url]);
+    let sandbox = Sandbox::start(&["--activity", "50", "--enable-again", "--webhook", &receiver.url]);
     let log = &sandbox.log;
     wait_for("webhook disabled after 10 failed deliveries", log);
     let refused = wait_for("still disabled", log);
     assert!(
-        refused.contains("answer=\"404\"") && refused.contains("the last ping; there is one every 2 s"),
+        refused.contains("answer=\"404\"") && refused.contains("the last ping; there is one every 7 s"),
         "{refused}"
     );
 
@@ -63,4 +63,22 @@ fn sandbox_enables_a_webhook_again_and_replays_what_it_missed() {
         let more = runtime.block_on(receiver.wait_for(forgotten + came.len() + 1, LIMIT));
         assert!(more, "{left} of {} events were not replayed after {enabled}", missed.len());
     }
+}
+
+#[test]
+fn sandbox_leaves_a_disabled_webhook_to_its_owner() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let receiver = runtime.block_on(Receiver::start());
+    receiver.reply_always(Reply::status(404));
+    let sandbox = Sandbox::start(&["--activity", "50", "--webhook", &receiver.url]);
+    wait_for("webhook disabled after 10 failed deliveries", &sandbox.log);
+    receiver.reply_always(Reply::status(204));
+    // Those that were under way arrive meanwhile.
+    let mut operations = sandbox.operations.iter();
+    assert!(operations.nth(100).is_some());
+    receiver.take();
+    // 10 s: five looks at the webhooks.
+    assert!(operations.nth(500).is_some());
+    let came = receiver.take();
+    assert!(came.is_empty(), "{} deliveries", came.len());
 }

@@ -188,7 +188,7 @@ pub use console::{
 #[cfg(feature = "postgres")]
 pub use copy::{CopyError, CopyReport, copy_to_postgres};
 pub use dispatch::transport::{Resolve, Resolving, TransportBuilder, TransportError};
-pub use dispatch::{DispatchReport, Dispatcher, DispatcherHealth};
+pub use dispatch::{DisabledWebhook, DispatchReport, Dispatcher, DispatcherHealth};
 #[cfg(any(test, feature = "testing"))]
 pub use documents::MemoryStore;
 pub use documents::{

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use invoicing_core::Plan;
 use invoicing_server::{ContentHash, Error, KeyUsage};
 use invoicing_tests::{World, on_each_database};
 use uuid::Uuid;
 
-use crate::support::{invalid, not_found};
+use crate::support::{conflict, invalid, not_found};
 
 async fn status(world: &World, key: &str) -> u16 {
     world.call("GET", "/api/v1/quotes", Some(key), &[], bytes::Bytes::new()).await.status.as_u16()
@@ -68,6 +69,22 @@ async fn only_the_team_plan_may_use_the_api_from_the_moment_of_the_change() {
             assert_eq!(status(&world, &key).await, expected, "{plan} to {next}");
         }
     }
+}
+
+/// Rules: KEY-10
+#[on_each_database]
+async fn a_company_has_at_most_100_active_keys_also_if_many_are_issued_at_once() {
+    let world = World::new().await;
+    let keys = world.company.keys();
+    let issued = join_all((0..110).map(|_| keys.issue("one of many"))).await;
+    assert_eq!(issued.iter().filter(|issued| issued.is_ok()).count(), 99, "there was one before");
+    assert!(issued.iter().all(|issued| matches!(issued, Ok(_) | Err(Error::Conflict(_)))));
+    conflict(&world, "a 101st", keys.issue("x")).await;
+    // A revoked one leaves its place, and another company has its own.
+    keys.revoke(keys.list().await.unwrap()[0].id).await.unwrap();
+    keys.issue("x").await.unwrap();
+    conflict(&world, "a 101st", keys.issue("x")).await;
+    world.another("Autre", Plan::Team).await;
 }
 
 #[on_each_database]

@@ -1,7 +1,8 @@
 //! Signing links: what the host sees of them, how it revokes them, and when they end.
 
+use futures_util::future::join_all;
 use invoicing_core::{Quote, QuoteImport, QuoteStatus};
-use invoicing_server::{Refusal, Secret, SigningLinkRecord};
+use invoicing_server::{Error, Refusal, Secret, SigningLinkRecord};
 use invoicing_tests::{World, new_quote, on_each_database};
 use sha2::{Digest, Sha256};
 
@@ -156,4 +157,26 @@ async fn the_host_lists_and_revokes_the_links_of_a_quote() {
     let foreign = draft_of(&company).await.summary.id;
     not_found(&world, "another company", company.quotes().revoke_signing_link(foreign, own)).await;
     not_found(&world, "another company", company.quotes().signing_links(id)).await;
+}
+
+/// Rules: QUOTE-19
+#[on_each_database]
+async fn a_quote_has_at_most_50_good_links_also_if_many_are_made_at_once() {
+    let world = World::new().await;
+    let (quote, first) = sent_until(&world, "2026-09-20").await;
+    let (id, quotes) = (quote.summary.id, world.company.quotes());
+    let made = join_all((0..60).map(|_| quotes.signing_link(id))).await;
+    assert_eq!(made.iter().filter(|made| made.is_ok()).count(), 49);
+    assert!(made.iter().all(|made| matches!(made, Ok(_) | Err(Error::Conflict(_)))));
+    conflict(&world, "a 51st", quotes.signing_link(id)).await;
+    // Another quote has its own, and a revoked link leaves its place.
+    sent_until(&world, "2026-09-20").await;
+    quotes.revoke_signing_link(id, &hash(&first)).await.unwrap();
+    quotes.signing_link(id).await.unwrap();
+    conflict(&world, "a 51st", quotes.signing_link(id)).await;
+    // So do those that have ended: the quote is sent again and gets others.
+    world.clock.set("2026-10-20T22:00:00Z".parse().unwrap());
+    world.invoicing.sweep().await.unwrap();
+    quotes.send(id, None).await.unwrap();
+    is_good(&world, &quotes.signing_link(id).await.unwrap()).await;
 }

@@ -184,10 +184,15 @@ impl World {
     /// The same database opened again, without having been closed: as after the death of the process, but for what
     /// had been committed. Handles of the old service must be gone.
     pub async fn reopen(self) -> Self {
+        self.reopen_with(|builder| builder).await
+    }
+
+    /// As [`Self::reopen`], with an adjusted builder.
+    pub async fn reopen_with(self, adjust: impl FnOnce(Builder) -> Builder) -> Self {
         let Self { invoicing, clock, documents, store, company, key, service, place, metrics, .. } = self;
         let (env, settings, id) = (invoicing.env().clone(), invoicing.settings().clone(), company.id());
         drop((invoicing, company, service));
-        let invoicing = open(place.builder(), &metrics, env, &store, settings).await;
+        let invoicing = open(adjust(place.builder()), &metrics, env, &store, settings).await;
         let (company, service) = (invoicing.company(id), invoicing.service());
         let has_foreign_rows = AtomicBool::default();
         Self { invoicing, clock, documents, store, company, key, service, place, has_foreign_rows, metrics }
@@ -221,7 +226,13 @@ impl World {
     /// Another service of the same settings on the same database, as another process would be it: a node. Only where
     /// the database is a server.
     pub async fn node(&self, env: Env) -> Invoicing {
-        open(self.place.builder(), &self.metrics, env, &self.store, self.invoicing.settings().clone()).await
+        self.node_with(env, |builder| builder).await
+    }
+
+    /// As [`Self::node`], with an adjusted builder.
+    pub async fn node_with(&self, env: Env, adjust: impl FnOnce(Builder) -> Builder) -> Invoicing {
+        let settings = self.invoicing.settings().clone();
+        open(adjust(self.place.builder()), &self.metrics, env, &self.store, settings).await
     }
 
     /// As [`Self::node`], one that hears nothing of the others.

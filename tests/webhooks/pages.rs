@@ -294,6 +294,60 @@ async fn successes_and_failures_of_a_day_are_counted_for_each_webhook() {
     assert_eq!((day.delivered, day.failed), (5, 0), "an older one was replayed today");
 }
 
+/// What is skipped while the webhook is disabled hides no failure, and neither does the age of an event.
+///
+/// Rules: WEBHOOK-25
+#[on_each_database]
+async fn failures_are_counted_in_full_also_of_a_disabled_webhook() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::status(400));
+    let webhooks = world.company.webhooks();
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    emit(&world, 30).await;
+    world.dispatch().await;
+    assert!(webhooks.get(id).await.unwrap().disabled.is_some());
+    let failed = async || {
+        let day = webhooks.day_counts().await.unwrap().webhooks[0];
+        (day.failed, day.has_more_failed)
+    };
+    let before = failed().await;
+    assert!(before.0 >= 10 && !before.1, "{before:?}");
+    emit(&world, 600).await;
+    assert_eq!(failed().await, before);
+    world.advance(DAY);
+    assert_eq!(failed().await, before);
+    world.advance(Duration::from_millis(1));
+    assert_eq!(failed().await, (0, false));
+}
+
+/// Rules: WEBHOOK-25
+#[on_each_database]
+async fn a_count_of_failures_that_is_not_complete_says_so() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::status(400));
+    let webhooks = world.company.webhooks();
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    emit(&world, 1).await;
+    world.dispatch().await;
+    let (numbers, id_of) = numbered(&world);
+    let statement = format!(
+        "INSERT INTO delivery (id, company_id, event_id, webhook_id, status, due_at, claim, claims, attempts, claims_in_all, \
+         attempts_in_all, ended_at) \
+         SELECT -i, company_id, {id_of}, webhook_id, status, due_at, claim, claims, attempts, claims_in_all, attempts_in_all, \
+         ended_at FROM delivery, {numbers} n",
+    );
+    world.has_foreign_rows();
+    for (copies, expected) in [(9_999, (10_000, false)), (10_000, (10_000, true))] {
+        world.run("DELETE FROM delivery WHERE id < 0", &[]).await;
+        world.run(&statement, &[copies.into()]).await;
+        let counts = webhooks.day_counts().await.unwrap();
+        let day = counts.webhooks[0];
+        assert_eq!((day.webhook, day.failed, day.has_more_failed), (id, expected.0, expected.1));
+    }
+}
+
 /// Rules: WEBHOOK-26
 #[on_each_database]
 async fn a_replay_since_an_instant_takes_what_ended_from_then_on_as_it_was_counted() {

@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use invoicing_server::{Env, RegisteredWebhook, Secret};
+use futures_util::future::join_all;
+use invoicing_server::{Env, Error, RegisteredWebhook, Secret};
 use invoicing_tests::{Received, Receiver, Reply, World, on_each_database, on_postgres};
 use webhook_verify::Verifier;
 
-use crate::support::{dispatch_to_the_end, emit, hook, invalid};
+use crate::support::{conflict, dispatch_to_the_end, emit, hook, invalid};
 
 const HOUR: Duration = Duration::from_hours(1);
 
@@ -73,13 +74,15 @@ async fn during_an_overlap_both_secrets_sign_the_new_one_first_and_after_it_the_
 
 /// Rules: WEBHOOK-4, WEBHOOK-22
 #[on_each_database]
-async fn an_overlap_ends_early_by_itself_by_another_rotation_and_by_removal() {
+async fn an_overlap_ends_early_by_hand_by_a_rotation_and_by_removal() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
     let webhooks = world.company.webhooks();
     let first = hook(&world, &receiver.url).await;
     let second = rotate(&world, &first, HOUR).await;
     assert_eq!(world.invoicing.sweep().await.unwrap().wiped_secrets, 0);
+    let ended = webhooks.end_overlap(first.webhook.id).await.unwrap();
+    assert_eq!(ended, first.webhook);
     let third = rotate(&world, &second, 2 * HOUR).await;
     let secrets = [&first.secret, &second.secret, &third.secret];
     assert_eq!(signers(&world, &next_signature(&world, &receiver).await, &secrets), [2, 1]);
@@ -94,6 +97,31 @@ async fn an_overlap_ends_early_by_itself_by_another_rotation_and_by_removal() {
     assert_eq!(signers(&world, &next_signature(&world, &receiver).await, &[&last.secret]), [0]);
     rotate(&world, &first, HOUR).await;
     webhooks.remove(first.webhook.id).await.unwrap();
+    assert_eq!(world.count(KEPT).await, 0);
+}
+
+/// Two people press at the same moment: the second overlap would end the secret that the receiver has.
+///
+/// Rules: WEBHOOK-22
+#[on_each_database]
+async fn of_simultaneous_rotations_with_an_overlap_one_is_made() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let first = hook(&world, &receiver.url).await;
+    let (id, webhooks) = (first.webhook.id, world.company.webhooks());
+    let rotated = join_all((0..8).map(|_| webhooks.rotate_with_overlap(id, HOUR))).await;
+    let (made, refused): (Vec<_>, Vec<_>) = rotated.into_iter().partition(Result::is_ok);
+    assert!(refused.iter().all(|refused| matches!(refused, Err(Error::Conflict(_)))), "{refused:?}");
+    let [Ok(second)] = &made[..] else { panic!("{} rotations", made.len()) };
+    let secrets = [&first.secret, &second.secret];
+    assert_eq!(signers(&world, &next_signature(&world, &receiver).await, &secrets), [1, 0]);
+    world.advance(HOUR - Duration::from_millis(1));
+    conflict(&world, "another overlap", webhooks.rotate_with_overlap(id, HOUR)).await;
+    // No sweep has wiped the old secret yet.
+    world.advance(Duration::from_millis(1));
+    rotate(&world, &first, HOUR).await;
+    // For a secret that has leaked.
+    webhooks.rotate(id).await.unwrap();
     assert_eq!(world.count(KEPT).await, 0);
 }
 

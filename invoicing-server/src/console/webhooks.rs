@@ -13,7 +13,7 @@ mod verification;
 use std::time::Duration;
 
 use http::StatusCode;
-use invoicing_core::{Conflict, EventId, Invalid, WebhookId};
+use invoicing_core::{EventId, Invalid, WebhookId};
 use maud::html;
 
 pub(super) use self::deliveries::deliveries;
@@ -103,13 +103,6 @@ pub(super) async fn rotate(request: &PageRequest<'_>) -> Result<FormOutcome, Pag
     let id: WebhookId = request.id()?;
     let hours = request.form.text("overlap").parse().ok().filter(|hours| *hours <= 24 * 7);
     let hours: u64 = hours.ok_or_else(|| Invalid::new("overlap", "must be 0 to 168 hours"))?;
-    let webhook = request.company.webhooks().get(id).await?;
-    if hours > 0 && webhook.previous_secret_until.is_some_and(|until| until > request.now) {
-        // The page with the new secret was loaded again, or another one did it: a second rotation would end the secret that
-        // the receiver still uses.
-        let rule = "the secret was just rotated, and the one before it still signs: end that one first";
-        return Err(Error::from(Conflict::new(rule)).into());
-    }
     let rotated = request.company.webhooks().rotate_with_overlap(id, Duration::from_hours(hours)).await?;
     Ok(once(request, &rotated, request.pick("New secret", "Nouveau secret")))
 }
@@ -153,7 +146,7 @@ fn registration(request: &PageRequest<'_>, fields: &Fields, error: Option<&Error
         h1 { (title) }
         (problem(request.language, error, Fields::INPUTS))
         form method="post" action=(request.link("/webhooks")) {
-            (fields.inputs(request, error))
+            (fields.inputs(request, 0, error))
             p.actions {
                 button { (request.pick("Register", "Enregistrer")) }
                 a href=(request.link("/webhooks")) { (request.pick("Cancel", "Annuler")) }

@@ -57,7 +57,7 @@ const fn day(name: &'static str) -> Column {
 }
 
 /// In the order in which they are copied. What a column computes from others is left to PostgreSQL.
-pub(super) const TABLES: [Table; 20] = [
+pub(super) const TABLES: [Table; 21] = [
     Table { name: "setting", key: 1, columns: &[text("name"), bytes("value")] },
     Table {
         name: "company",
@@ -223,6 +223,20 @@ pub(super) const TABLES: [Table; 20] = [
             number("removed_at"),
             text("previous_secret"),
             number("previous_secret_until"),
+            number("failing_since"),
+            text("ping_log"),
+        ],
+    },
+    Table {
+        name: "disabled_notice",
+        key: 3,
+        columns: &[
+            id("company_id"),
+            id("webhook_id"),
+            number("disabled_at"),
+            text("reason"),
+            // The stopped service called the host, which may not have ended.
+            Column { name: "held_until", kind: Kind::Number, read: "0" },
         ],
     },
     Table {

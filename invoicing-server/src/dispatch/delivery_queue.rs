@@ -134,6 +134,11 @@ pub(super) async fn record(
         let error = match recorded.await {
             Ok(recorded) => {
                 super::measure::recorded(context.env.metrics(), &batch, &recorded);
+                if recorded.disabled > 0
+                    && let Some(notices) = &context.notices
+                {
+                    notices.wake();
+                }
                 return recorded;
             }
             Err(error) => error,

@@ -20,6 +20,7 @@ mod engine;
 mod heartbeat;
 mod lane;
 mod measure;
+mod notices;
 mod pace;
 mod receivers;
 mod record;
@@ -45,6 +46,8 @@ use crate::store::Store;
 use engine::Engine;
 pub use heartbeat::DispatcherHealth;
 pub(crate) use heartbeat::Heartbeat;
+pub use notices::DisabledWebhook;
+pub(crate) use notices::Notices;
 pub(crate) use receivers::Receivers;
 
 /// Pause after a failure of the database, in milliseconds.
@@ -88,6 +91,8 @@ pub(crate) struct DispatchContext {
     pub(crate) heartbeat: Heartbeat,
     /// Is told of attempts whose events have a context of the host's.
     pub(crate) traces: Option<Arc<dyn TraceContext>>,
+    /// Tells the host of webhooks that failures have disabled, if it asks for that.
+    pub(crate) notices: Option<Notices>,
 }
 
 impl fmt::Debug for DispatchContext {
@@ -158,8 +163,18 @@ impl Dispatcher {
             let Ok(_slot) = self.0.slot.try_lock() else {
                 return Err(Conflict::new("a dispatcher of this service runs already").into());
             };
-            let _run = (!until_idle).then(|| self.0.heartbeat.begin());
-            Engine::new(&self.0).run(until_idle, stop).await
+            if until_idle {
+                let report = Engine::new(&self.0).run(until_idle, stop).await;
+                notices::tell(&self.0).await;
+                return report;
+            }
+            let _run = self.0.heartbeat.begin();
+            let telling = notices::Telling::begin(&self.0);
+            let report = Engine::new(&self.0).run(until_idle, stop).await;
+            if let Some(telling) = telling {
+                telling.end().await;
+            }
+            report
         })
     }
 }

@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use invoicing_core::{
-    CompanyId, DeliveryOutcome, DeliveryStatus, FailureCount, NextStep, Timestamp, WebhookId,
-};
+use invoicing_core::{CompanyId, DeliveryOutcome, DeliveryStatus, NextStep, Timestamp, WebhookId};
 
 use super::attempt::{AttemptResult, Finished, SentAttempt};
 use super::{DispatchReport, PAUSE_MS, Receivers};
@@ -13,7 +11,7 @@ use crate::queue::Job;
 use crate::store::attempts::AttemptRow;
 use crate::store::notification::Notification;
 use crate::store::skipping::{self, Skipping};
-use crate::store::webhooks::{DisabledReason, WebhookState};
+use crate::store::webhooks::{DisabledReason, Failures, WebhookState};
 use crate::store::{ServiceTables, ServiceTx, Tables};
 
 /// What the dispatcher has to know after a batch is recorded.
@@ -138,7 +136,8 @@ struct Recording<'t> {
 impl Recording<'_> {
     /// Ends deliveries. Returns those whose claim is gone: they only count the attempt.
     ///
-    /// A failure ends not before its webhook was disabled, by whichever clock: what failed since then can be replayed.
+    /// A failure is dated no earlier than the first one since the last success, and no earlier than its webhook was disabled,
+    /// whatever the clocks of the nodes: a replay since either instant includes it.
     async fn end(&mut self, batch: &Batch<'_>) -> Result<HashSet<i64>, Error> {
         let mut all_late = HashSet::new();
         if !batch.delivered.is_empty() {
@@ -149,8 +148,10 @@ impl Recording<'_> {
         }
         let mut failed = BTreeMap::<Timestamp, Vec<i64>>::new();
         for job in &batch.failed {
-            let since = self.skipping(job).map_or(self.now, |skipping| skipping.since);
-            failed.entry(self.now.max(since)).or_default().push(job.delivery);
+            let disabled_at = self.skipping(job).map(|skipping| skipping.since);
+            let failing_since = self.states.get(&job.webhook).and_then(|state| state.failures.since);
+            let at = disabled_at.max(failing_since).max(Some(self.now)).unwrap_or(self.now);
+            failed.entry(at).or_default().push(job.delivery);
         }
         for (at, ids) in failed {
             let late = self.tx.deliveries().end(&ids, DeliveryStatus::Failed, at, self.token).await?;
@@ -172,15 +173,16 @@ impl Recording<'_> {
             };
             let mut failures = before;
             for end in ends {
-                failures = failures.after(*end);
-                if failures.disables_webhook() {
+                failures = failures.after(*end, self.now);
+                if failures.count.disables_webhook() {
                     break;
                 }
             }
-            if failures.disables_webhook() {
+            if failures != before {
+                self.tx.of_company(company).webhooks().set_failures(webhook, failures).await?;
+            }
+            if failures.count.disables_webhook() {
                 self.disable(company, webhook, failures).await?;
-            } else if failures != before {
-                self.tx.of_company(company).webhooks().set_failures(webhook, failures.0).await?;
             }
         }
         Ok(())
@@ -190,11 +192,13 @@ impl Recording<'_> {
         &mut self,
         company: CompanyId,
         webhook: WebhookId,
-        failures: FailureCount,
+        failures: Failures,
     ) -> Result<(), Error> {
-        tracing::warn!(%company, %webhook, "webhook disabled after {} failed deliveries in a row", failures.0);
+        let in_a_row = failures.count.0;
+        tracing::warn!(%company, %webhook, "webhook disabled after {in_a_row} failed deliveries in a row");
         let mut tables = self.tx.of_company(company);
-        tables.webhooks().disable(webhook, self.now, DisabledReason::Failures, failures.0).await?;
+        tables.webhooks().disable(webhook, self.now, DisabledReason::Failures).await?;
+        tables.webhooks().leave_notice(webhook, self.now, DisabledReason::Failures).await?;
         self.tx.skip_waiting(company, webhook).await?;
         let skipping = Some(Skipping { reason: skipping::DISABLED, since: self.now });
         self.states.insert(webhook, WebhookState { failures, skipping });

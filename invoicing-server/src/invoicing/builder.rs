@@ -1,5 +1,6 @@
 //! How the service is opened: what a host gives, the defaults for the rest, and the composition of all parts.
 
+use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +18,7 @@ use crate::cause::TraceContext;
 use crate::config::PostgresSettings;
 use crate::config::{SettingError, Settings};
 use crate::dispatch::transport::{Transport, TransportBuilder};
-use crate::dispatch::{DispatchContext, Heartbeat, Receivers};
+use crate::dispatch::{DisabledWebhook, DispatchContext, Heartbeat, Notices, Receivers};
 use crate::documents::{DocumentRenderer, DocumentStore, Documents, ObjectStorage, UrlSigner};
 use crate::env::Env;
 use crate::health::HealthContext;
@@ -45,6 +46,7 @@ pub struct Builder {
     transport: Box<dyn FnOnce(TransportBuilder) -> TransportBuilder + Send>,
     metrics: Metrics,
     traces: Option<Arc<dyn TraceContext>>,
+    notices: Option<Notices>,
 }
 
 /// Which database.
@@ -116,6 +118,7 @@ impl Builder {
             transport: Box::new(|transport| transport),
             metrics: Metrics::default(),
             traces: None,
+            notices: None,
         }
     }
 
@@ -167,6 +170,43 @@ impl Builder {
     #[must_use]
     pub fn trace_context(self, traces: impl TraceContext) -> Self {
         Self { traces: Some(Arc::new(traces)), ..self }
+    }
+
+    /// Calls the host for each webhook that 10 failed deliveries in a row have disabled, so that it can write to the company. A
+    /// webhook that its owner disables is none of them.
+    ///
+    /// The call comes after the commit, from a node that runs [`Invoicing::run`] or the
+    /// [`Dispatcher`](crate::Dispatcher), beside its work: a slow callback delays no delivery, but one that blocks its thread
+    /// may. It comes at least once over all nodes with a callback, also after a crash. If the callback fails, panics or takes
+    /// over 30 s, it is called again a minute later; [`DisabledWebhook::disabled_at`] tells a repeated call from another
+    /// disabling. A node that has another one disable webhooks learns of it within 30 s. For a webhook that was disabled while
+    /// no node had a callback the call comes once one has, up to 30 days later; for one that a version without this function
+    /// disabled it never comes.
+    ///
+    /// ```
+    /// # use invoicing_server::Invoicing;
+    /// # async fn write_to_owner(_: invoicing_server::CompanyId, _: String) -> Result<(), std::io::Error> { Ok(()) }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let database = folder.path().join("invoicing.db");
+    /// let builder = Invoicing::sqlite(database).on_webhook_disabled(|disabled| async move {
+    ///     let text = format!("The webhook {} was disabled: {}", disabled.webhook, disabled.reason);
+    ///     write_to_owner(disabled.company, text).await?;
+    ///     Ok(())
+    /// });
+    /// # builder.open().await?;
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn on_webhook_disabled<F>(
+        self,
+        callback: impl Fn(DisabledWebhook) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<(), Box<dyn std::error::Error + Send + Sync>>> + Send + 'static,
+    {
+        Self { notices: Some(Notices::new(callback)), ..self }
     }
 
     /// Where the service records its metrics; otherwise the recorder that the process has installed, which must be done
@@ -233,6 +273,7 @@ impl Builder {
             slot: Mutex::default(),
             heartbeat: Heartbeat::new(),
             traces: self.traces.clone(),
+            notices: self.notices,
         });
         Ok(Invoicing(Arc::new(Inner {
             health: Arc::new(HealthContext::new(store, documents, Arc::clone(&dispatch))),

@@ -1,6 +1,6 @@
 //! API keys: issued, listed, revoked.
 
-use invoicing_core::{KeyId, SHORT_TEXT, Timestamp, required_text};
+use invoicing_core::{Conflict, KeyId, SHORT_TEXT, Timestamp, required_text};
 
 use super::CompanyHandle;
 use crate::Error;
@@ -8,6 +8,9 @@ use crate::secret::{self, Secret};
 use crate::store::Tables;
 use crate::store::history::HistoryAction;
 use crate::store::keys::KeyRecord;
+
+/// Most keys of a company that are not revoked.
+const MAX_ACTIVE: i64 = 100;
 
 /// The API keys of a company.
 ///
@@ -66,6 +69,9 @@ impl CompanyHandle {
 impl Keys<'_> {
     /// Issues a key, whose text is [`issued.key.reveal()`](Secret::reveal). Any plan may have keys; only the team plan may use
     /// them.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] beyond 100 keys that are not revoked.
     pub async fn issue(&self, label: &str) -> Result<IssuedKey, Error> {
         let label = required_text("label", label, SHORT_TEXT)?;
         let env = self.0.env();
@@ -76,6 +82,10 @@ impl Keys<'_> {
         let record = KeyRecord { id, last4, label, created_at, last_used_at: None, revoked_at: None };
         let stored = record.clone();
         let issued = self.0.operation("keys.issue").write(async move |mut tx| {
+            if tx.keys().count_active().await? >= MAX_ACTIVE {
+                let rule = format!("a company has at most {MAX_ACTIVE} active keys; revoke one first");
+                return Err(Conflict::new(rule).into());
+            }
             tx.issue_key(&stored, &hash).await?;
             tx.note(HistoryAction::KeyIssued, id.0, &stored.label).await
         });

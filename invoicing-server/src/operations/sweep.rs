@@ -27,6 +27,9 @@ const BATCH: u32 = 100;
 /// How long attempts are kept: 30 days in milliseconds.
 const ATTEMPTS_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
 
+/// How long notices of disabled webhooks wait for a host that asks for them: 30 days in milliseconds.
+const NOTICES_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
+
 /// What a sweep changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -171,6 +174,8 @@ impl Sweeper {
         if let Err(error) = store.prune().await {
             tracing::warn!(error = &error as &dyn std::error::Error, "pruning the commit records failed");
         }
+        let before = self.services.env.now().plus_millis(-NOTICES_KEPT_MS);
+        store.write_service(async move |tx| tx.webhooks().prune_notices(before).await).await?;
         self.revoke_idle_keys(progress).await?;
         let mut companies = store.read_service(async |tx| tx.companies().ids().await).await?;
         for step in [Step::Due, Step::Upkeep, Step::Orphans] {

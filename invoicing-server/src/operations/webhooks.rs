@@ -20,6 +20,9 @@ use crate::store::{CompanyTx, Tables};
 /// Most webhooks that a company may have.
 pub(crate) const MAX_WEBHOOKS: i64 = 20;
 
+/// Most test deliveries to a webhook within a minute.
+const MAX_PINGS: usize = 10;
+
 /// Longest time for which two secrets of a webhook sign.
 const MAX_OVERLAP: Duration = Duration::from_hours(7 * 24);
 
@@ -135,15 +138,15 @@ pub struct RegisteredWebhook {
 #[derive(Debug, Clone, Copy)]
 enum Replay {
     Nothing,
-    SinceDisabled,
+    Missed,
     Since(Timestamp),
 }
 
 impl Replay {
-    fn since(self, disabled_at: Option<Timestamp>) -> Option<Timestamp> {
+    fn since(self, webhook: &Webhook) -> Option<Timestamp> {
         match self {
             Self::Nothing => None,
-            Self::SinceDisabled => disabled_at,
+            Self::Missed => webhook.missed_since(),
             Self::Since(at) => Some(at),
         }
     }
@@ -164,7 +167,8 @@ impl Webhooks<'_> {
     /// checks the addresses that it connects to. [`Error::Conflict`] beyond 20 webhooks.
     pub async fn register(&self, new: &NewWebhook) -> Result<RegisteredWebhook, Error> {
         let url = self.check_url(&new.url)?;
-        let events = check_events(&new.events)?;
+        let events = in_order(&new.events);
+        check_events(&events)?;
         let secret = Secret::generate(secret::WEBHOOK, self.0.env());
         let (key, sealer) = (secret.clone(), Arc::clone(&self.0.services.sealer));
         let webhook = self
@@ -180,7 +184,9 @@ impl Webhooks<'_> {
                     id: WebhookId(tx.env().uuid()),
                     url,
                     events,
+                    unknown_events: 0,
                     consecutive_failures: 0,
+                    failing_since: None,
                     disabled: None,
                     created_at: tx.change.now,
                     previous_secret_until: None,
@@ -193,14 +199,22 @@ impl Webhooks<'_> {
         Ok(RegisteredWebhook { webhook, secret })
     }
 
-    /// Changes the target or the events.
+    /// Changes the target or the events. Kinds that only a newer version knows stay as they are.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a URL that webhooks may not reach, and if no event would be left.
     pub async fn change(&self, id: WebhookId, change: &WebhookChange) -> Result<Webhook, Error> {
         let url = change.url.as_deref().map(|url| self.check_url(url)).transpose()?;
-        let events = change.events.as_deref().map(check_events).transpose()?;
+        let events = change.events.as_deref().map(in_order);
         self.0
             .operation("webhooks.change")
             .write(async move |mut tx| {
                 let before = tx.webhooks().find(id).await?;
+                if before.unknown_events == 0
+                    && let Some(events) = &events
+                {
+                    check_events(events)?;
+                }
                 let mut webhook = before.clone();
                 webhook.url = url.unwrap_or(webhook.url);
                 webhook.events = events.unwrap_or(webhook.events);
@@ -224,8 +238,8 @@ impl Webhooks<'_> {
                 if webhook.disabled.is_some() {
                     return Ok(webhook);
                 }
-                let (now, failures) = (tx.change.now, webhook.consecutive_failures);
-                tx.webhooks().disable(id, now, DisabledReason::Manual, failures).await?;
+                let now = tx.change.now;
+                tx.webhooks().disable(id, now, DisabledReason::Manual).await?;
                 tx.skip_waiting(id).await?;
                 note(&mut tx, HistoryAction::WebhookDisabled, &webhook).await?;
                 changed(&mut tx, id).await
@@ -242,10 +256,11 @@ impl Webhooks<'_> {
     }
 
     /// Like [`enable`](Self::enable), and in the same transaction queues again what was skipped or has failed since an
-    /// instant, by default since it was disabled. How many deliveries it queues; without an instant, 0 for a webhook that is
-    /// not disabled. Many follow in batches, as those of [`replay`](Self::replay) do.
+    /// instant, by default [all that it has missed](Webhook::missed_since): since its last success, or since its registration
+    /// if there was none, also where it was disabled by hand. How many deliveries it queues; without an instant, 0 for a
+    /// webhook that is not disabled. Many follow in batches, as those of [`replay`](Self::replay) do.
     pub async fn enable_and_replay(&self, id: WebhookId, since: Option<Timestamp>) -> Result<u64, Error> {
-        let enabled = self.enable_with(id, since.map_or(Replay::SinceDisabled, Replay::Since));
+        let enabled = self.enable_with(id, since.map_or(Replay::Missed, Replay::Since));
         let (_, queued) = self.0.operation("webhooks.enable_and_replay").run(enabled).await?;
         Ok(queued)
     }
@@ -254,17 +269,15 @@ impl Webhooks<'_> {
         // A transaction per batch, so that other changes of the company do not wait for all of them.
         while !self.0.write(async move |mut tx| Ok(catch_up(&mut tx, id).await?.is_done)).await? {}
         loop {
-            let counted = self.0.read(async move |mut tx| {
-                let disabled_at = tx.webhooks().find(id).await?.disabled.map(|(at, _)| at);
-                match replay.since(disabled_at) {
+            let counted =
+                self.0.read(async move |mut tx| match replay.since(&tx.webhooks().find(id).await?) {
                     Some(since) => Ok(Some(tx.replayable_since(id, since).await?)),
                     None => Ok(None),
-                }
-            });
+                });
             let counted = counted.await?;
             let enabled = self.0.write(async move |mut tx| {
-                let CaughtUp { is_done, disabled_at } = catch_up(&mut tx, id).await?;
-                let since = replay.since(disabled_at);
+                let CaughtUp { is_done, webhook: before } = catch_up(&mut tx, id).await?;
+                let since = replay.since(&before);
                 // Disabled meanwhile, or not caught up: to be counted again.
                 if !is_done || since.is_some() && since != counted.map(|counted| counted.since) {
                     return Ok(None);
@@ -275,7 +288,7 @@ impl Webhooks<'_> {
                     None => 0,
                 };
                 let webhook = changed(&mut tx, id).await?;
-                if disabled_at.is_some() {
+                if before.disabled.is_some() {
                     note(&mut tx, HistoryAction::WebhookEnabled, &webhook).await?;
                 }
                 note_replay(&mut tx, id, queued).await?;
@@ -316,12 +329,12 @@ impl Webhooks<'_> {
     /// | the last `v1` | accepts until the overlap ends | refuses until the overlap ends |
     /// | one `v1`, and refuses more | refuses | refuses until the overlap ends |
     ///
-    /// A secret that an earlier rotation has kept is wiped. [`end_overlap`](Self::end_overlap) ends the time early; a sweep
-    /// wipes what has ended.
+    /// [`end_overlap`](Self::end_overlap) ends the time early; a sweep wipes what has ended.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for more than 7 days. [`Error::Internal`] where the present secret cannot be read: rotate
-    /// without an overlap.
+    /// [`Error::Invalid`] for more than 7 days. [`Error::Conflict`] while an earlier overlap lasts: another one would end the
+    /// secret that the receiver may still use. End that one first, or rotate without an overlap. [`Error::Internal`] if
+    /// the present secret cannot be read: rotate without an overlap.
     pub async fn rotate_with_overlap(
         &self,
         id: WebhookId,
@@ -337,8 +350,13 @@ impl Webhooks<'_> {
             .0
             .operation("webhooks.rotate_with_overlap")
             .write(async move |mut tx| {
-                tx.webhooks().find(id).await?;
-                let keep_until = (millis > 0).then(|| tx.change.now.plus_millis(millis));
+                let (now, before) = (tx.change.now, tx.webhooks().find(id).await?);
+                if millis > 0 && before.previous_secret_until.is_some_and(|until| until > now) {
+                    let rule =
+                        "the secret before the last rotation still signs: end it before another overlap";
+                    return Err(Conflict::new(rule).into());
+                }
+                let keep_until = (millis > 0).then(|| now.plus_millis(millis));
                 tx.webhooks().rotate(&sealer, id, &key, keep_until).await?;
                 tx.note(HistoryAction::WebhookRotated, id.0, &(millis / 1_000)).await?;
                 changed(&mut tx, id).await
@@ -363,14 +381,29 @@ impl Webhooks<'_> {
     }
 
     /// Queues a test delivery, also while the webhook is disabled. It is signed, retried and logged like any other, but
-    /// never counts, neither as a failure nor as a success.
+    /// never counts, neither as a failure nor as a success. While one is under way, no other is queued: the answer is that one.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] beyond 10 test deliveries within a minute.
     pub async fn ping(&self, id: WebhookId) -> Result<EventId, Error> {
         self.0
             .operation("webhooks.ping")
             .write(async move |mut tx| {
                 let webhook = tx.webhooks().find(id).await?;
+                let (now, log) = (tx.change.now, tx.webhooks().pings(id).await?);
+                if let Some(last) = log.last()
+                    && tx.deliveries().is_pending(id, last).await?
+                {
+                    return Ok(last);
+                }
+                if log.count(now) >= MAX_PINGS {
+                    let rule = format!("a webhook gets at most {MAX_PINGS} tests a minute; try again soon");
+                    return Err(Conflict::new(rule).into());
+                }
                 note(&mut tx, HistoryAction::WebhookPinged, &webhook).await?;
-                tx.record_ping(id).await
+                let event = tx.record_ping(id).await?;
+                tx.webhooks().set_pings(id, &log.with(event, now)).await?;
+                Ok(event)
             })
             .await
     }
@@ -420,10 +453,10 @@ async fn note_replay(tx: &mut CompanyTx<'_>, id: WebhookId, queued: u64) -> Resu
     Ok(())
 }
 
-/// What is left to be done to the deliveries of a webhook.
+/// A webhook that is locked, and whether nothing is left to be done to its deliveries.
 struct CaughtUp {
     is_done: bool,
-    disabled_at: Option<Timestamp>,
+    webhook: Webhook,
 }
 
 /// Carries out a batch of what was left when a webhook was disabled, or by a replay.
@@ -434,7 +467,8 @@ async fn catch_up(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<CaughtUp, Err
         Some(_) => tx.skip_waiting(id).await?,
         None => tx.continue_bulk_change(id).await?,
     };
-    Ok(CaughtUp { is_done, disabled_at: skipping.map(|skipping| skipping.since) })
+    // A dispatcher may have disabled it before it was locked.
+    Ok(CaughtUp { is_done, webhook: tx.webhooks().find(id).await? })
 }
 
 /// Whether a webhook is disabled. Failures that a dispatcher records cannot disable it before the end of the transaction.
@@ -443,10 +477,14 @@ async fn lock(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<Option<Skipping>,
     tx.webhooks().lock_skipping(id).await
 }
 
-fn check_events(events: &[EventKind]) -> Result<Vec<EventKind>, Error> {
+fn check_events(events: &[EventKind]) -> Result<(), Error> {
     if events.is_empty() {
         return Err(Invalid::new("events", "must name at least one event").into());
     }
-    // In the order of the contract, each once.
-    Ok(EventKind::ALL.iter().copied().filter(|kind| events.contains(kind)).collect())
+    Ok(())
+}
+
+/// In the order of the contract, each once.
+fn in_order(events: &[EventKind]) -> Vec<EventKind> {
+    EventKind::ALL.iter().copied().filter(|kind| events.contains(kind)).collect()
 }

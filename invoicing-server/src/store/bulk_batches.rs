@@ -224,7 +224,7 @@ mod tests {
         // As the recording of a claim that was in memory skips its delivery.
         let skip = async move |mut tx: CompanyTx<'_>| {
             let now = tx.change.now;
-            tx.webhooks().disable(webhook, now, DisabledReason::Manual, 0).await?;
+            tx.webhooks().disable(webhook, now, DisabledReason::Manual).await?;
             tx.skip_waiting(webhook).await
         };
         assert!(store.write_company(company, skip).await.unwrap());

@@ -1,4 +1,4 @@
-//! How the deliveries of the webhooks of a company went of late. Read from what is on record, as counters would cost every
+//! How the deliveries of the webhooks of a company went of late. Read from the records, as counters would cost every
 //! delivery; so the number of rows that are looked at is bounded.
 
 use invoicing_core::{Timestamp, WebhookId};
@@ -10,11 +10,8 @@ use crate::Error;
 
 /// How many attempts of the company are looked at.
 const ATTEMPTS: i64 = 10_000;
-/// How many deliveries of each webhook that failed or were skipped are looked at.
-const FAILED_OR_SKIPPED: i64 = 500;
-/// Where it counts so many failures of a webhook, there may be more.
-#[cfg(feature = "console")]
-pub(crate) const MOST_FAILED: u64 = FAILED_OR_SKIPPED.unsigned_abs();
+/// Most failed deliveries of a webhook that are counted.
+const MOST_FAILED: u64 = 10_000;
 
 /// How the deliveries of a company went of late.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +31,10 @@ pub struct WebhookDay {
     pub webhook: WebhookId,
     /// Deliveries that its receiver took since then.
     pub delivered: u64,
-    /// Deliveries that ended failed within 24 hours and stay so, of the last 500 that failed or were skipped.
+    /// Deliveries that ended failed within 24 hours and stay so, at most 10,000.
     pub failed: u64,
+    /// More have ended failed than are counted.
+    pub has_more_failed: bool,
 }
 
 #[derive(FromRow)]
@@ -58,10 +57,10 @@ impl DeliveryTable<'_> {
             SELECT w.id AS webhook_id, coalesce(a.delivered, 0) AS delivered,
                 (
                     SELECT count(*) FROM (
-                        SELECT status, ended_at FROM delivery
-                        WHERE company_id = $1 AND webhook_id = w.id AND status IN ('failed', 'skipped')
-                        ORDER BY event_id DESC LIMIT $4
-                    ) d WHERE status = 'failed' AND ended_at >= $2
+                        SELECT 1 FROM delivery
+                        WHERE company_id = $1 AND webhook_id = w.id AND status = 'failed' AND ended_at >= $2
+                        LIMIT $4
+                    ) d
                 ) AS failed,
                 (SELECT CASE WHEN count(*) >= $3 THEN min(at) END FROM latest) AS since
             FROM webhook w
@@ -70,14 +69,15 @@ impl DeliveryTable<'_> {
                 GROUP BY webhook_id
             ) a ON a.webhook_id = w.id
             WHERE w.company_id = $1 AND w.removed_at IS NULL ORDER BY w.id";
-        let rows: Vec<DayRow> =
-            self.0.query(COUNT, &[&since, &ATTEMPTS, &FAILED_OR_SKIPPED]).fetch_all().await?;
+        let one_more = i64::try_from(MOST_FAILED).unwrap_or(i64::MAX).saturating_add(1);
+        let rows: Vec<DayRow> = self.0.query(COUNT, &[&since, &ATTEMPTS, &one_more]).fetch_all().await?;
         let counted_since = rows.first().and_then(|row| row.since).map_or(since, Timestamp::from_millis);
         let count = |count: i64| u64::try_from(count).unwrap_or(0);
         let day = |row: DayRow| WebhookDay {
             webhook: WebhookId(row.webhook_id),
             delivered: count(row.delivered),
-            failed: count(row.failed),
+            failed: count(row.failed).min(MOST_FAILED),
+            has_more_failed: count(row.failed) > MOST_FAILED,
         };
         Ok(DayCounts { since: counted_since, webhooks: rows.into_iter().map(day).collect() })
     }

@@ -255,6 +255,14 @@ impl DeliveryTable<'_> {
         Ok(self.0.query(SKIP_WAITING, &[&webhook, &reason, &since, &abandoned, &limit]).execute().await?)
     }
 
+    /// Whether the delivery of an event has not ended.
+    pub(crate) async fn is_pending(&mut self, webhook: WebhookId, event: EventId) -> Result<bool, Error> {
+        const STATUS: &str =
+            "SELECT status FROM delivery WHERE company_id = $1 AND webhook_id = $2 AND event_id = $3";
+        let status: Option<String> = self.0.query(STATUS, &[&webhook, &event]).optional_scalar().await?;
+        Ok(status.is_some_and(|status| status == DeliveryStatus::Pending.as_str()))
+    }
+
     /// Queues the skipped or failed delivery of one event again, unless a noted replay does so; how many.
     pub(super) async fn replay_one(
         &mut self,

@@ -65,6 +65,13 @@ impl KeyTable<'_> {
         Ok(())
     }
 
+    /// How many are not revoked.
+    pub(crate) async fn count_active(&mut self) -> Result<i64, Error> {
+        const COUNT_ACTIVE: &str =
+            "SELECT count(*) FROM api_key WHERE company_id = $1 AND revoked_at IS NULL";
+        Ok(self.0.query(COUNT_ACTIVE, &[]).scalar().await?)
+    }
+
     /// All keys, oldest first, revoked ones included.
     pub(crate) async fn list(&mut self) -> Result<Vec<KeyRecord>, Error> {
         const LIST: &str = "

@@ -15,6 +15,7 @@ pub(super) const SQLITE: &[&str] = &[
     include_str!("../../migrations/sqlite/0009_causes.sql"),
     include_str!("../../migrations/sqlite/0010_room_in_indexes.sql"),
     include_str!("../../migrations/sqlite/0011_refusals.sql"),
+    include_str!("../../migrations/sqlite/0012_webhook_failures.sql"),
 ];
 #[cfg(feature = "postgres")]
 pub(super) const POSTGRES: &[&str] = &[
@@ -29,6 +30,7 @@ pub(super) const POSTGRES: &[&str] = &[
     include_str!("../../migrations/postgres/0009_causes.sql"),
     include_str!("../../migrations/postgres/0010_room_in_indexes.sql"),
     include_str!("../../migrations/postgres/0011_refusals.sql"),
+    include_str!("../../migrations/postgres/0012_webhook_failures.sql"),
 ];
 
 /// Version of the first migration. The states of development before the first release had versions below it, and

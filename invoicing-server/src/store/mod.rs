@@ -21,6 +21,7 @@ pub(crate) mod day_counts;
 mod deferred;
 pub(crate) mod deliveries;
 pub(crate) mod delivery_pages;
+pub(crate) mod disabled_notices;
 pub(crate) mod documents;
 pub(crate) mod due;
 mod enqueue;
@@ -36,6 +37,7 @@ pub(crate) mod migrate;
 pub(crate) mod notification;
 mod operation;
 pub(crate) mod page;
+mod pings;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 mod prefetch;

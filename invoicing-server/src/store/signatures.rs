@@ -98,6 +98,14 @@ impl SignatureTable<'_> {
         Ok(())
     }
 
+    /// How many signing links of a quote have neither ended nor been revoked.
+    pub(crate) async fn count_good_links(&mut self, quote: QuoteId, now: Timestamp) -> Result<i64, Error> {
+        const COUNT_GOOD: &str = "
+            SELECT count(*) FROM signing_link
+            WHERE company_id = $1 AND quote_id = $2 AND revoked_at IS NULL AND (ends_at IS NULL OR ends_at > $3)";
+        Ok(self.0.query(COUNT_GOOD, &[&quote, &now]).scalar().await?)
+    }
+
     /// The signing links of a quote, oldest first.
     pub(crate) async fn links(&mut self, quote: QuoteId) -> Result<Vec<SigningLinkRecord>, Error> {
         const LINKS: &str = "

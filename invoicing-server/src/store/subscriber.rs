@@ -34,3 +34,8 @@ pub(super) fn to_bits(kinds: &[EventKind]) -> i64 {
 pub(super) fn from_bits(bits: i64) -> Vec<EventKind> {
     EventKind::ALL.iter().copied().filter(|kind| bits & bit(*kind) != 0).collect()
 }
+
+/// The bits of kinds that a newer version may have added. A change of the known ones leaves them as they are.
+pub(super) fn unknown_bits() -> i64 {
+    !to_bits(EventKind::ALL)
+}

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use invoicing_core::{EventKind, FailureCount, Timestamp, WebhookId};
+use invoicing_core::{DeliveryOutcome, EventKind, FailureCount, Timestamp, WebhookId};
 use sqlx::FromRow;
 use uuid::Uuid;
 use zeroize::Zeroizing;
@@ -14,7 +14,7 @@ use super::connection::Connection;
 use super::query::Sql;
 use super::scope::Scope;
 use super::skipping::Skipping;
-use super::subscriber::{Subscriber, from_bits, to_bits};
+use super::subscriber::{Subscriber, from_bits, to_bits, unknown_bits};
 use crate::Error;
 use crate::sealing::{AssociatedData, NotOpened, Sealer};
 use crate::secret::{Secret, shown_url};
@@ -37,6 +37,10 @@ impl DisabledReason {
             Self::Failures => "consecutive_failures",
         }
     }
+
+    pub(super) fn of(stored: &str) -> Self {
+        if stored == Self::Failures.as_str() { Self::Failures } else { Self::Manual }
+    }
 }
 
 impl fmt::Display for DisabledReason {
@@ -57,8 +61,12 @@ pub struct Webhook {
     pub url: String,
     /// What it subscribes to, in the order of the contract's table.
     pub events: Vec<EventKind>,
-    /// Deliveries that ended failed since the last success.
+    /// How many further kinds it subscribes to that a newer version has added. Changes by this version leave them as they are.
+    pub unknown_events: u32,
+    /// Deliveries that ended failed since the last success, or since it was enabled.
     pub consecutive_failures: u32,
+    /// When the first delivery after its last success ended failed. Enabling it does not change this.
+    pub failing_since: Option<Timestamp>,
     /// Since when and why it is disabled.
     pub disabled: Option<(Timestamp, DisabledReason)>,
     /// When it was registered.
@@ -78,18 +86,43 @@ impl Webhook {
 
 impl fmt::Debug for Webhook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { id, url, events, consecutive_failures, disabled, created_at, previous_secret_until } =
-            self;
+        let Self {
+            id,
+            url,
+            events,
+            unknown_events,
+            consecutive_failures,
+            failing_since,
+            disabled,
+            created_at,
+            previous_secret_until,
+        } = self;
         f.debug_struct("Webhook")
             .field("id", id)
             .field("url", &shown_url(url))
             .field("events", events)
+            .field("unknown_events", unknown_events)
             .field("consecutive_failures", consecutive_failures)
+            .field("failing_since", failing_since)
             .field("disabled", disabled)
             .field("created_at", created_at)
             .field("previous_secret_until", previous_secret_until)
             .finish()
     }
+}
+
+impl Webhook {
+    /// From when on it has missed deliveries: since its first failure after its last success, or since it was disabled.
+    /// `None` while it is enabled. Another node's clock may have dated either one later than it was.
+    pub fn missed_since(&self) -> Option<Timestamp> {
+        let (disabled_at, _) = self.disabled?;
+        Some(self.failing_since.map_or(disabled_at, |failing_since| failing_since.min(disabled_at)))
+    }
+}
+
+/// When the first delivery after the last success failed. A node of the version before counts failures without it.
+fn failing_since(stored: Option<i64>, failures: i64, created_at: i64) -> Option<Timestamp> {
+    stored.or((failures > 0).then_some(created_at)).map(Timestamp::from_millis)
 }
 
 #[derive(FromRow)]
@@ -98,6 +131,7 @@ struct WebhookRow {
     url: String,
     kinds: i64,
     failures: i64,
+    failing_since: Option<i64>,
     disabled_at: Option<i64>,
     disabled_reason: Option<String>,
     created_at: i64,
@@ -106,16 +140,15 @@ struct WebhookRow {
 
 impl From<WebhookRow> for Webhook {
     fn from(row: WebhookRow) -> Self {
-        let reason = match row.disabled_reason.as_deref() {
-            Some(text) if text == DisabledReason::Failures.as_str() => DisabledReason::Failures,
-            _ => DisabledReason::Manual,
-        };
+        let reason = row.disabled_reason.as_deref().map_or(DisabledReason::Manual, DisabledReason::of);
         let disabled = row.disabled_at.map(|at| (Timestamp::from_millis(at), reason));
         Self {
             id: WebhookId(row.id),
             url: row.url,
             events: from_bits(row.kinds),
+            unknown_events: (row.kinds & unknown_bits()).count_ones(),
             consecutive_failures: u32::try_from(row.failures).unwrap_or(u32::MAX),
+            failing_since: failing_since(row.failing_since, row.failures, row.created_at),
             disabled,
             created_at: Timestamp::from_millis(row.created_at),
             previous_secret_until: row.previous_secret_until.map(Timestamp::from_millis),
@@ -177,7 +210,8 @@ pub(crate) struct WebhookTable<'c>(pub(super) Scope<'c>);
 impl WebhookTable<'_> {
     pub(crate) async fn find(&mut self, id: WebhookId) -> Result<Webhook, Error> {
         const FIND: &str = "
-            SELECT id, url, kinds, failures, disabled_at, disabled_reason, created_at, previous_secret_until
+            SELECT id, url, kinds, failures, failing_since, disabled_at, disabled_reason, created_at,
+                previous_secret_until
             FROM webhook WHERE company_id = $1 AND id = $2 AND removed_at IS NULL";
         let row: Option<WebhookRow> = self.0.query(FIND, &[&id]).fetch_optional().await?;
         row.map(Webhook::from).ok_or(Error::NotFound)
@@ -186,7 +220,8 @@ impl WebhookTable<'_> {
     /// All webhooks, oldest first.
     pub(crate) async fn list(&mut self) -> Result<Vec<Webhook>, Error> {
         const LIST: &str = "
-            SELECT id, url, kinds, failures, disabled_at, disabled_reason, created_at, previous_secret_until
+            SELECT id, url, kinds, failures, failing_since, disabled_at, disabled_reason, created_at,
+                previous_secret_until
             FROM webhook WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
         let rows: Vec<WebhookRow> = self.0.query(LIST, &[]).fetch_all().await?;
         Ok(rows.into_iter().map(Webhook::from).collect())
@@ -220,12 +255,14 @@ impl WebhookTable<'_> {
         Ok(())
     }
 
-    /// Stores another URL and other events.
+    /// Stores another URL and other events. Kinds that this version does not know stay.
     pub(crate) async fn set_target(&mut self, webhook: &Webhook) -> Result<(), Error> {
-        const SET_TARGET: &str = "UPDATE webhook SET url = $3, kinds = $4 WHERE company_id = $1 AND id = $2";
+        const SET_TARGET: &str =
+            "UPDATE webhook SET url = $3, kinds = (kinds & $5) | $4 WHERE company_id = $1 AND id = $2";
         self.0.forget();
         let Webhook { id, url, events, .. } = webhook;
-        self.0.query(SET_TARGET, &[id, url, &to_bits(events)]).change_one("webhook").await
+        let (known, unknown) = (to_bits(events), unknown_bits());
+        self.0.query(SET_TARGET, &[id, url, &known, &unknown]).change_one("webhook").await
     }
 
     pub(crate) async fn disable(
@@ -233,13 +270,11 @@ impl WebhookTable<'_> {
         id: WebhookId,
         at: Timestamp,
         reason: DisabledReason,
-        failures: u32,
     ) -> Result<(), Error> {
         const DISABLE: &str = "
-            UPDATE webhook SET disabled_at = $3, disabled_reason = $4, failures = $5
-            WHERE company_id = $1 AND id = $2";
+            UPDATE webhook SET disabled_at = $3, disabled_reason = $4 WHERE company_id = $1 AND id = $2";
         self.0.forget();
-        self.0.query(DISABLE, &[&id, &at, &reason.as_str(), &failures]).change_one("webhook").await
+        self.0.query(DISABLE, &[&id, &at, &reason.as_str()]).change_one("webhook").await
     }
 
     pub(crate) async fn enable(&mut self, id: WebhookId) -> Result<(), Error> {
@@ -295,20 +330,42 @@ impl WebhookTable<'_> {
         Ok(Skipping::of(row.disabled_at, row.removed_at))
     }
 
-    pub(crate) async fn set_failures(&mut self, id: WebhookId, failures: u32) -> Result<(), Error> {
-        const SET_FAILURES: &str = "UPDATE webhook SET failures = $3 WHERE company_id = $1 AND id = $2";
-        self.0.query(SET_FAILURES, &[&id, &failures]).change_one("webhook").await
+    pub(crate) async fn set_failures(&mut self, id: WebhookId, failures: Failures) -> Result<(), Error> {
+        const SET_FAILURES: &str =
+            "UPDATE webhook SET failures = $3, failing_since = $4 WHERE company_id = $1 AND id = $2";
+        let Failures { count, since } = failures;
+        self.0.query(SET_FAILURES, &[&id, &count.0, &since]).change_one("webhook").await
     }
 }
 
 /// The webhooks of all companies, for the recording of attempts.
 pub(crate) struct AllWebhooks<'c>(pub(super) &'c mut Connection);
 
+/// The failures of a webhook in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Failures {
+    /// Since the last success, or since it was enabled.
+    pub(crate) count: FailureCount,
+    /// When the first of them ended since the last success.
+    pub(crate) since: Option<Timestamp>,
+}
+
+impl Failures {
+    /// Counts the end of a delivery.
+    pub(crate) fn after(self, end: DeliveryOutcome, at: Timestamp) -> Self {
+        let since = match end {
+            DeliveryOutcome::Delivered => None,
+            DeliveryOutcome::Failed => self.since.or(Some(at)),
+        };
+        Self { count: self.count.after(end), since }
+    }
+}
+
 /// What the recording of an attempt needs of a webhook.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WebhookState {
     /// Deliveries that failed in a row.
-    pub(crate) failures: FailureCount,
+    pub(crate) failures: Failures,
     /// Why its deliveries are skipped, if they are.
     pub(crate) skipping: Option<Skipping>,
 }
@@ -317,12 +374,14 @@ pub(crate) struct WebhookState {
 struct StateRow {
     id: Uuid,
     failures: i64,
+    failing_since: Option<i64>,
+    created_at: i64,
     disabled_at: Option<i64>,
     removed_at: Option<i64>,
 }
 
 impl AllWebhooks<'_> {
-    /// The states of those that exist, or of those alone whose last delivery failed. No other transaction changes them
+    /// The states of those that exist, or of those alone with a failure since their last success. No other transaction changes them
     /// before the end of this one.
     pub(crate) async fn lock_states(
         &mut self,
@@ -332,19 +391,23 @@ impl AllWebhooks<'_> {
         // Ordered by id, so that concurrent batches cannot deadlock.
         const LOCK_STATES: Sql = Sql {
             sqlite: "
-                SELECT id, failures, disabled_at, removed_at
-                FROM webhook WHERE id IN (SELECT unhex(value) FROM json_each($1)) AND (failures <> 0 OR NOT $2)
+                SELECT id, failures, failing_since, created_at, disabled_at, removed_at
+                FROM webhook WHERE id IN (SELECT unhex(value) FROM json_each($1))
+                    AND (failures <> 0 OR failing_since IS NOT NULL OR NOT $2)
                 ORDER BY id",
             postgres: "
-                SELECT id, failures, disabled_at, removed_at
-                FROM webhook WHERE id = ANY($1) AND (failures <> 0 OR NOT $2) ORDER BY id FOR UPDATE",
+                SELECT id, failures, failing_since, created_at, disabled_at, removed_at
+                FROM webhook WHERE id = ANY($1)
+                    AND (failures <> 0 OR failing_since IS NOT NULL OR NOT $2)
+                ORDER BY id FOR UPDATE",
         };
         let ids: Vec<Uuid> = webhooks.map(|id| id.0).collect();
         let rows: Vec<StateRow> = self.0.query(LOCK_STATES, &[&ids, &failing_only]).fetch_all().await?;
         let state = |row: StateRow| {
             let skipping = Skipping::of(row.disabled_at, row.removed_at);
-            let failures = FailureCount(u32::try_from(row.failures).unwrap_or(u32::MAX));
-            (WebhookId(row.id), WebhookState { failures, skipping })
+            let count = FailureCount(u32::try_from(row.failures).unwrap_or(u32::MAX));
+            let since = failing_since(row.failing_since, row.failures, row.created_at);
+            (WebhookId(row.id), WebhookState { failures: Failures { count, since }, skipping })
         };
         Ok(rows.into_iter().map(state).collect())
     }

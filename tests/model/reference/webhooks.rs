@@ -26,6 +26,10 @@ pub(crate) struct Hook {
     pub(crate) target: usize,
     pub(crate) kinds: Vec<&'static str>,
     pub(crate) failures: u32,
+    /// When the first delivery after the last success failed.
+    pub(crate) failing_since: Option<Millis>,
+    /// The places of the events of its tests, and when they were made.
+    pub(crate) pings: Vec<(usize, Millis)>,
     pub(crate) disabled: Option<&'static str>,
     pub(crate) disabled_at: Option<Millis>,
     pub(crate) is_removed: bool,
@@ -163,9 +167,13 @@ impl Company {
         Ok(())
     }
 
-    /// The present secret signs for so long yet; an earlier one does not any more.
+    /// The present secret signs for so long yet; an earlier one does not any more, but it does not let another overlap begin.
     pub(crate) fn rotate(&mut self, place: Option<usize>, overlap: Option<u32>, now: Millis) -> Outcome {
         let hook = self.hook(place)?;
+        let overlap = overlap.filter(|overlap| *overlap > 0);
+        if overlap.is_some() && hook.previous.as_ref().is_some_and(|(_, until)| *until > now) {
+            return Err(vec![Refused::Conflict]);
+        }
         hook.previous = overlap.map(|overlap| (hook.secret.clone(), now + Millis::from(overlap)));
         Ok(())
     }
@@ -210,10 +218,17 @@ impl Company {
         }
     }
 
-    /// `at`: when the ping says that it happened.
+    /// `at`: when the ping says that it happened. Nothing is recorded while one is under way.
     pub(crate) fn ping(&mut self, place: Option<usize>, at: Millis, message: &Value, now: Millis) -> Outcome {
-        self.hook(place)?;
+        let pings = self.hook(place)?.pings.clone();
         let place = place.expect("found above");
+        if pings.last().is_some_and(|(event, _)| self.events[*event].deliveries[0].status == "pending") {
+            return Ok(());
+        }
+        if pings.iter().filter(|(_, at)| at.abs_diff(now) < 60_000).count() >= 10 {
+            return Err(vec![Refused::Conflict]);
+        }
+        self.hooks[place].pings.push((self.events.len(), now));
         let data = json!({ "id": self.hooks[place].id, "message": message });
         self.record("ping", at, &data, vec![Delivery::new(place, None, now)]);
         Ok(())
@@ -256,9 +271,10 @@ impl Company {
         since: Option<Millis>,
         now: Millis,
     ) -> Result<u64, Vec<Refused>> {
-        let disabled_at = self.hook(place)?.disabled_at;
+        let hook = self.hook(place)?;
+        let missed_since = hook.disabled_at.map(|at| hook.failing_since.map_or(at, |since| since.min(at)));
         self.enable(place)?;
-        let since = since.or(disabled_at);
+        let since = since.or(missed_since);
         Ok(since.map_or(0, |since| self.queue_again(place.expect("found above"), None, since, now)))
     }
 
@@ -292,10 +308,16 @@ impl Company {
                 delivery.end("delivered", None, now);
                 if !is_ping && !is_off {
                     self.hooks[hook].failures = 0;
+                    self.hooks[hook].failing_since = None;
                 }
             }
             Meaning::GivenUp => {
-                delivery.end("failed", None, not_before_that);
+                let failing_since = self.hooks[hook].failing_since;
+                delivery.end(
+                    "failed",
+                    None,
+                    failing_since.map_or(not_before_that, |at| at.max(not_before_that)),
+                );
                 if !is_ping && !is_off {
                     self.failed(hook, now);
                 }
@@ -306,6 +328,7 @@ impl Company {
     fn failed(&mut self, place: usize, now: Millis) {
         let hook = &mut self.hooks[place];
         hook.failures += 1;
+        hook.failing_since = hook.failing_since.or(Some(now));
         if hook.failures >= 10 {
             hook.disabled = Some("consecutive_failures");
             hook.disabled_at = Some(now);

@@ -87,6 +87,8 @@ impl Run {
                 target,
                 kinds,
                 failures: 0,
+                failing_since: None,
+                pings: Vec::new(),
                 disabled: None,
                 disabled_at: None,
                 is_removed: false,

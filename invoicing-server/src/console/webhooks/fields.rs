@@ -42,8 +42,8 @@ impl Fields {
     /// The fields by what operations call them, and their inputs.
     pub(super) const INPUTS: &[(&str, &str)] = &[("url", "url"), ("events", "events")];
 
-    /// `error`: what was wrong with them.
-    pub(super) fn inputs(&self, request: &PageRequest<'_>, error: Option<&Error>) -> Markup {
+    /// `unknown`: how many kinds of a newer version the webhook has. `error`: what was wrong with the fields.
+    pub(super) fn inputs(&self, request: &PageRequest<'_>, unknown: u32, error: Option<&Error>) -> Markup {
         let language = request.language;
         html! {
             label for="url" { (request.pick("Address of the receiver", "Adresse du récepteur")) }
@@ -64,9 +64,27 @@ impl Fields {
                         span { code { (kind.as_str()) } " " span.soft { (sentence(request, *kind)) } }
                     }
                 }
+                @if unknown > 0 {
+                    label.choice {
+                        input type="checkbox" checked disabled;
+                        span { (unknown_kinds(request, unknown)) " " span.soft { (request.pick(
+                            "A newer version of the service has added them. They stay.",
+                            "Une version plus récente du service les a ajoutés. Ils restent.",
+                        )) } }
+                    }
+                }
             }
         }
     }
+}
+
+/// `2 further kinds`.
+pub(super) fn unknown_kinds(request: &PageRequest<'_>, count: u32) -> String {
+    let text = match count {
+        1 => request.pick("further kind", "autre type"),
+        _ => request.pick("further kinds", "autres types"),
+    };
+    format!("{count} {text}")
 }
 
 /// When an event of this kind is sent.

@@ -3,11 +3,12 @@
 use maud::{Markup, html};
 
 use super::done::done;
+use super::fields::unknown_kinds;
 use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::layout::{Chapter, Content};
 use crate::console::request::PageRequest;
-use crate::store::day_counts::{DayCounts, MOST_FAILED};
+use crate::store::day_counts::DayCounts;
 use crate::store::webhooks::{DisabledReason, Webhook};
 
 const MINUTE_MS: i64 = 60 * 1_000;
@@ -66,9 +67,12 @@ fn row(request: &PageRequest<'_>, webhook: &Webhook, counts: &DayCounts) -> Mark
     // One that was registered between the two reads has no counts yet.
     let day = counts.webhooks.iter().find(|day| day.webhook == webhook.id);
     let (delivered, failed) = day.map_or((0, 0), |day| (day.delivered, day.failed));
+    let has_more = day.is_some_and(|day| day.has_more_failed);
     let failed_ones = request.link(format!("/webhooks/{}/deliveries?status=failed", webhook.id));
     let id = webhook.id.to_string();
-    let events = webhook.events.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
+    let known = webhook.events.iter().map(|kind| kind.as_str().to_owned());
+    let unknown = (webhook.unknown_events > 0).then(|| unknown_kinds(request, webhook.unknown_events));
+    let events = known.chain(unknown).collect::<Vec<_>>().join(", ");
     html! {
         tr {
             td data-name=(request.pick("Address", "Adresse")) {
@@ -80,7 +84,7 @@ fn row(request: &PageRequest<'_>, webhook: &Webhook, counts: &DayCounts) -> Mark
             td.figure data-name=(request.pick("Delivered", "Livrés")) { (delivered) }
             td.figure data-name=(request.pick("Failed", "Échecs")) {
                 @if failed == 0 { "0" } @else {
-                    a href=(failed_ones) { (failed) @if failed >= MOST_FAILED { "+" } }
+                    a href=(failed_ones) { (failed) @if has_more { "+" } }
                 }
             }
             td data-name=(request.pick("Events", "Événements")) { (events) }

@@ -107,7 +107,7 @@ pub(super) fn page(
         @if may_manage {
             h2 { (request.pick("Change", "Modifier")) }
             form method="post" action=(request.link(format!("/webhooks/{id}"))) {
-                (fields.inputs(request, error))
+                (fields.inputs(request, webhook.unknown_events, error))
                 button { (request.pick("Save", "Enregistrer")) }
             }
         }
@@ -186,18 +186,22 @@ pub(in crate::console) async fn confirm_rotation(request: &PageRequest<'_>) -> R
         h1 { (title) }
         p { code { (webhook.shown_url()) } }
         p { (request.pick(
-            "During the overlap each delivery is signed with both secrets: a receiver that accepts any matching v1 can change \
-             over without a refused delivery. Without an overlap the old secret ends at once: for a secret that has leaked.",
-            "Pendant le chevauchement, chaque envoi est signé avec les deux secrets : un récepteur qui accepte tout v1 valable \
-             peut changer sans refuser d’envoi. Sans chevauchement, l’ancien secret cesse aussitôt : pour un secret qui a fuité.",
+            "Without an overlap the old secret ends at once, and each delivery has one signature.",
+            "Sans chevauchement, l’ancien secret cesse aussitôt et chaque envoi porte une seule signature.",
         )) }
         form method="post" action=(request.link(format!("/webhooks/{}/rotate", webhook.id))) {
             label for="overlap" { (request.pick("Overlap", "Chevauchement")) }
-            select #overlap name="overlap" {
+            select #overlap name="overlap" aria-describedby="overlap-hint" {
+                option value="0" selected { (request.pick("none", "aucun")) }
                 option value="24" { (request.pick("24 hours", "24 heures")) }
                 option value="168" { (request.pick("7 days", "7 jours")) }
-                option value="0" { (request.pick("none", "aucun")) }
             }
+            p.hint #overlap-hint { (request.pick(
+                "During an overlap each delivery has two v1 signatures, by the new secret and by the old one, and a receiver \
+                 must accept a delivery of which either one matches.",
+                "Pendant un chevauchement, chaque envoi porte deux signatures v1, celles du nouveau secret et de l’ancien, et le \
+                 récepteur doit accepter un envoi dont l’une des deux est valable.",
+            )) }
             p.actions {
                 button { (title) }
                 a href=(request.link(format!("/webhooks/{}", webhook.id))) { (request.pick("Cancel", "Annuler")) }

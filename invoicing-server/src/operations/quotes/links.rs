@@ -12,6 +12,8 @@ use crate::store::{CompanyChange, CompanyTx, Tables};
 
 /// Days for which links outlive the validity, or the decision if that is later.
 const DAYS: Days = Days::new(30);
+/// Most links of a quote that have neither ended nor been revoked.
+const MAX_GOOD: i64 = 50;
 
 impl Quotes<'_> {
     /// The token of a link with which the client can see, sign and decline the quote: [`token.reveal()`](Secret::reveal) is its
@@ -19,7 +21,7 @@ impl Quotes<'_> {
     /// 30 days after `validUntil`, or after the acceptance or refusal if that is later.
     ///
     /// # Errors
-    /// [`Error::Conflict`] for a quote that was never sent or accepted, and for one whose links have ended.
+    /// [`Error::Conflict`] for a quote that was never sent or accepted, for one whose links have ended, and beyond 50 good links.
     pub async fn signing_link(&self, id: QuoteId) -> Result<Secret, Error> {
         let token = Secret::generate(SIGNING_LINK, self.0.env());
         let hash = token.sha256();
@@ -33,6 +35,10 @@ impl Quotes<'_> {
             let (now, ends_at) = (tx.change.now, links_end(&quote, &tx.change));
             if ends_at <= now {
                 return Err(Conflict::new("the signing links of the quote have ended").into());
+            }
+            if tx.signatures().count_good_links(id, now).await? >= MAX_GOOD {
+                let rule = format!("a quote has at most {MAX_GOOD} good signing links; revoke one first");
+                return Err(Conflict::new(rule).into());
             }
             tx.signatures().insert_link(id, &hash, now, ends_at).await?;
             note(&mut tx, HistoryAction::SigningLinkMade, &quote).await

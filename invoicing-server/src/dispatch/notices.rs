@@ -1,0 +1,197 @@
+//! Tells the host of webhooks that failures have disabled.
+//!
+//! The transaction that disables a webhook leaves a notice in the database. After the commit a task beside the dispatcher calls
+//! the host, and deletes the notice once the call has succeeded. A node holds a notice for a minute while it calls, so
+//! that the nodes do not call twice. Where it dies or the call fails, any node calls again after that minute.
+
+use std::error::Error as StdError;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, join_all};
+use invoicing_core::{CompanyId, Timestamp, WebhookId};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use super::DispatchContext;
+use crate::Error;
+use crate::store::disabled_notices::DisabledNotice;
+use crate::store::webhooks::DisabledReason;
+use crate::store::{ServiceTables, ServiceTx};
+
+/// How long a node holds a notice, in milliseconds.
+const HELD_MS: i64 = 60 * 1_000;
+/// How long a call may take: less than the notice is held.
+const CALL_LIMIT: Duration = Duration::from_secs(30);
+/// How often notices are looked for that another node has left.
+const POLL: Duration = Duration::from_secs(30);
+/// How long a dispatcher that stops waits for calls.
+const STOPPING_LIMIT: Duration = Duration::from_secs(5);
+/// Most calls at the same time.
+const BATCH: u32 = 16;
+
+/// A webhook that was disabled without its owner's doing: see
+/// [`Builder::on_webhook_disabled`](crate::Builder::on_webhook_disabled).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DisabledWebhook {
+    /// Its company.
+    pub company: CompanyId,
+    /// The webhook. It may have been enabled again or removed since.
+    pub webhook: WebhookId,
+    /// Why it was disabled.
+    pub reason: DisabledReason,
+    /// When it was disabled. With the webhook it tells a repeated call from another disabling.
+    pub disabled_at: Timestamp,
+}
+
+impl From<DisabledNotice> for DisabledWebhook {
+    fn from(notice: DisabledNotice) -> Self {
+        let DisabledNotice { company, webhook, disabled_at, reason } = notice;
+        Self { company, webhook, reason, disabled_at }
+    }
+}
+
+type Told = Result<(), Box<dyn StdError + Send + Sync>>;
+
+/// The host's callback.
+pub(crate) struct Notices {
+    callback: Box<dyn Fn(DisabledWebhook) -> BoxFuture<'static, Told> + Send + Sync>,
+    /// A webhook was disabled by this node.
+    wake: Notify,
+}
+
+impl Notices {
+    pub(crate) fn new<F>(callback: impl Fn(DisabledWebhook) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Told> + Send + 'static,
+    {
+        Self { callback: Box::new(move |disabled| callback(disabled).boxed()), wake: Notify::new() }
+    }
+
+    pub(super) fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    /// Calls the host. Whether it took the notice.
+    async fn call(&self, disabled: DisabledWebhook) -> bool {
+        let DisabledWebhook { company, webhook, .. } = disabled;
+        let call = AssertUnwindSafe(async { (self.callback)(disabled).await }).catch_unwind();
+        match tokio::time::timeout(CALL_LIMIT, call).await {
+            Ok(Ok(Ok(()))) => return true,
+            Ok(Ok(Err(error))) => {
+                let error: &(dyn StdError + 'static) = &*error;
+                tracing::warn!(%company, %webhook, error, "the host was not told of a disabled webhook; it is called again");
+            }
+            Ok(Err(_)) => {
+                tracing::error!(%company, %webhook, "the callback for disabled webhooks has panicked")
+            }
+            Err(_) => {
+                tracing::warn!(%company, %webhook, "the callback for disabled webhooks took over {CALL_LIMIT:?}");
+            }
+        }
+        false
+    }
+}
+
+/// The task that calls the host while a dispatcher runs. Dropped, it ends at once.
+pub(super) struct Telling {
+    stop: Arc<Notify>,
+    task: JoinHandle<()>,
+}
+
+impl Telling {
+    /// `None` without a callback.
+    pub(super) fn begin(context: &Arc<DispatchContext>) -> Option<Self> {
+        context.notices.as_ref()?;
+        let stop = Arc::new(Notify::new());
+        let task = tokio::spawn(go_on(Arc::clone(context), Arc::clone(&stop)));
+        Some(Self { stop, task })
+    }
+
+    /// Lets the calls under way end, for a few seconds.
+    pub(super) async fn end(mut self) {
+        self.stop.notify_one();
+        if tokio::time::timeout(STOPPING_LIMIT, &mut self.task).await.is_err() {
+            tracing::warn!("a callback for disabled webhooks is broken off; the next start calls again");
+        }
+    }
+}
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn go_on(context: Arc<DispatchContext>, stop: Arc<Notify>) {
+    let Some(notices) = &context.notices else { return };
+    let mut is_stopping = false;
+    loop {
+        tell(&context).await;
+        if is_stopping {
+            return;
+        }
+        tokio::select! {
+            () = stop.notified() => is_stopping = true,
+            () = notices.wake.notified() => {}
+            () = tokio::time::sleep(POLL) => {}
+        }
+    }
+}
+
+/// Tells the host of all webhooks whose notices are free.
+pub(super) async fn tell(context: &DispatchContext) {
+    let Some(notices) = &context.notices else { return };
+    loop {
+        match hold(context).await {
+            Ok(held) if held.is_empty() => return,
+            Ok(held) => {
+                join_all(held.into_iter().map(|notice| tell_of(context, notices, notice))).await;
+            }
+            Err(error) => {
+                let error = &error as &dyn StdError;
+                tracing::warn!(error, "notices of disabled webhooks cannot be read");
+                return;
+            }
+        }
+    }
+}
+
+/// Holds notices that are free.
+async fn hold(context: &DispatchContext) -> Result<Vec<DisabledNotice>, Error> {
+    let now = context.env.now();
+    let latest = now.plus_millis(HELD_MS);
+    let store = &context.store;
+    let free =
+        store.read_service(async move |tx| tx.webhooks().free_notices(now, latest, BATCH).await).await?;
+    if free.is_empty() {
+        return Ok(free);
+    }
+    let free = Arc::new(free);
+    store
+        .write_service(async move |tx: ServiceTx<'_>| {
+            let mut held = Vec::new();
+            for notice in free.iter() {
+                if tx.webhooks().hold_notice(notice, now, latest).await? {
+                    held.push(*notice);
+                }
+            }
+            Ok(held)
+        })
+        .await
+}
+
+async fn tell_of(context: &DispatchContext, notices: &Notices, notice: DisabledNotice) {
+    if !notices.call(notice.into()).await {
+        return;
+    }
+    let delete = async move |tx: ServiceTx<'_>| tx.webhooks().delete_notice(&notice).await;
+    if let Err(error) = context.store.write_service(delete).await {
+        let error = &error as &dyn StdError;
+        tracing::warn!(error, "a notice of a disabled webhook cannot be deleted; the host is told again");
+    }
+}
