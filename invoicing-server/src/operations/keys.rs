@@ -83,8 +83,10 @@ impl Keys<'_> {
         let stored = record.clone();
         let issued = self.0.operation("keys.issue").write(async move |mut tx| {
             if tx.keys().count_active().await? >= MAX_ACTIVE {
-                let rule = format!("a company has at most {MAX_ACTIVE} active keys; revoke one first");
-                return Err(Conflict::new(rule).into());
+                return Err(Conflict::new(format!(
+                    "a company has at most {MAX_ACTIVE} active keys; revoke one first"
+                ))
+                .into());
             }
             tx.issue_key(&stored, &hash).await?;
             tx.note(HistoryAction::KeyIssued, id.0, &stored.label).await

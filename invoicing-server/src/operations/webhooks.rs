@@ -352,9 +352,7 @@ impl Webhooks<'_> {
             .write(async move |mut tx| {
                 let (now, before) = (tx.change.now, tx.webhooks().find(id).await?);
                 if millis > 0 && before.previous_secret_until.is_some_and(|until| until > now) {
-                    let rule =
-                        "the secret before the last rotation still signs: end it before another overlap";
-                    return Err(Conflict::new(rule).into());
+                    return Err(Conflict::new("an overlap is under way already; end it first").into());
                 }
                 let keep_until = (millis > 0).then(|| now.plus_millis(millis));
                 tx.webhooks().rotate(&sealer, id, &key, keep_until).await?;
@@ -397,8 +395,10 @@ impl Webhooks<'_> {
                     return Ok(last);
                 }
                 if log.count(now) >= MAX_PINGS {
-                    let rule = format!("a webhook gets at most {MAX_PINGS} tests a minute; try again soon");
-                    return Err(Conflict::new(rule).into());
+                    return Err(Conflict::new(format!(
+                        "a webhook gets at most {MAX_PINGS} tests a minute; try again soon"
+                    ))
+                    .into());
                 }
                 note(&mut tx, HistoryAction::WebhookPinged, &webhook).await?;
                 let event = tx.record_ping(id).await?;

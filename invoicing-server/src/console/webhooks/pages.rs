@@ -124,7 +124,12 @@ fn switches(request: &PageRequest<'_>, webhook: &Webhook) -> Markup {
                 @if request.allows(Action::ReplayDeliveries) {
                     label.choice {
                         input type="checkbox" name="replay" value="1" checked;
-                        span { (request.pick("and send what it has missed", "et envoyer ce qu’il a manqué")) }
+                        span {
+                            (request.pick("and send what it has missed", "et envoyer ce qu’il a manqué"))
+                            @if let Some(since) = webhook.missed_since() {
+                                " " span.soft { (request.pick("since", "depuis le")) " " (request.clock().show(since)) }
+                            }
+                        }
                     }
                 }
                 button { (request.pick("Enable", "Activer")) }

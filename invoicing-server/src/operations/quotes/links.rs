@@ -37,8 +37,10 @@ impl Quotes<'_> {
                 return Err(Conflict::new("the signing links of the quote have ended").into());
             }
             if tx.signatures().count_good_links(id, now).await? >= MAX_GOOD {
-                let rule = format!("a quote has at most {MAX_GOOD} good signing links; revoke one first");
-                return Err(Conflict::new(rule).into());
+                return Err(Conflict::new(format!(
+                    "a quote has at most {MAX_GOOD} good signing links; revoke one first"
+                ))
+                .into());
             }
             tx.signatures().insert_link(id, &hash, now, ends_at).await?;
             note(&mut tx, HistoryAction::SigningLinkMade, &quote).await
