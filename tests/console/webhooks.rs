@@ -1,6 +1,6 @@
 //! The journey of a webhook: registered, tested, mended, disabled, enabled, rotated, removed.
 
-use http::StatusCode;
+use http::{Request, StatusCode, header};
 use invoicing_core::EventKind;
 use invoicing_server::Role;
 use invoicing_tests::{Receiver, Reply, World, on_each_database};
@@ -87,6 +87,46 @@ async fn a_webhook_is_registered_tested_mended_rotated_and_removed() {
     let removed = browser.post(&format!("{page}/remove"), &[]).await;
     assert_eq!(removed.location(), "/webhooks?done=removed");
     assert_eq!(browser.get(&page).await.status, StatusCode::NOT_FOUND);
+}
+
+/// Kinds of a newer version are shown, and stay when the form is saved, also where no other is left.
+///
+/// Rules: WEBHOOK-28
+#[on_each_database]
+async fn the_form_of_a_webhook_keeps_kinds_that_it_does_not_know() {
+    let world = World::new().await;
+    let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
+    world.run("UPDATE webhook SET kinds = kinds | $1", &[(1_i64 << 40).into()]).await;
+    let page = format!("/webhooks/{id}");
+    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    for (language, text) in [("en", "1 further kind"), ("fr", "1 autre type")] {
+        for path in [&page, "/webhooks"] {
+            let request = Request::get(path).header(header::ACCEPT_LANGUAGE, language);
+            let shown = browser.ask(request.body(String::new()).unwrap()).await.html;
+            assert!(shown.contains(text), "{shown}");
+        }
+    }
+    for events in [&["quote.signed"][..], &[]] {
+        let mut form = vec![("url", "http://127.0.0.1:9/hook")];
+        form.extend(events.iter().map(|kind| ("events", *kind)));
+        assert_eq!(browser.post(&page, &form).await.status, StatusCode::SEE_OTHER);
+        let webhook = world.company.webhooks().get(id).await.unwrap();
+        assert_eq!(webhook.unknown_events, 1);
+        assert!(webhook.events.iter().map(|kind| kind.as_str()).eq(events.iter().copied()));
+    }
+}
+
+/// A receiver that takes one signature would refuse what has two: nobody is led there unasked.
+#[on_each_database]
+async fn a_rotation_has_no_overlap_unless_one_is_chosen() {
+    let world = World::new().await;
+    let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
+    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let shown = browser.get(&format!("/webhooks/{id}/rotate")).await.html;
+    let choices = shown.split_once("<select").unwrap().1.split_once("</select>").unwrap().0;
+    assert_eq!(choices.matches("selected").count(), 1, "{choices}");
+    assert!(choices.contains("value=\"0\" selected"), "{choices}");
+    assert!(shown.contains("two v1 signatures") && shown.contains("either one matches"), "{shown}");
 }
 
 #[on_each_database]

@@ -134,12 +134,18 @@ fn a_file_that_the_first_release_wrote_says_the_same_on_postgresql() {
     });
 }
 
-/// Notes for each webhook in the file that its deliveries have a change still to follow.
+/// Notes for each webhook in the file that its deliveries have a change still to follow, and that the host is still to be told
+/// of it.
 async fn note_bulk_changes(host: &Host) {
+    const NOTICE: &str = "
+        INSERT INTO disabled_notice (company_id, webhook_id, disabled_at, reason, held_until)
+        SELECT company_id, id, 1, 'consecutive_failures', 1 FROM webhook";
     const NOTE: &str = "
         INSERT INTO bulk_change (company_id, webhook_id, at, after_event, until_event, since, ended_until)
         SELECT company_id, id, 1, zeroblob(16), zeroblob(16), 1, 1 FROM webhook";
-    assert!(host.source.behind().await.run(NOTE, &[]).await > 0);
+    for statement in [NOTE, NOTICE] {
+        assert!(host.source.behind().await.run(statement, &[]).await > 0);
+    }
 }
 
 /// Numbers, stamps, links and deliveries.
