@@ -112,7 +112,7 @@ async fn a_success_after_the_disabling_hides_nothing_from_the_replay() {
 ///
 /// Rules: WEBHOOK-21
 #[on_each_database]
-async fn failures_counted_without_their_beginning_are_replayed_since_the_registration() {
+async fn failures_without_a_beginning_are_replayed_since_the_registration() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(400));
