@@ -135,9 +135,24 @@ const CONFLICTS: &[Sentence] = &[
         "Le webhook est désactivé. Activez-le d’abord.",
     ),
     (
-        "the secret was just rotated, {}",
+        "an overlap is under way already; end it first",
         "The secret was just rotated, and the one before it still signs. End that one first.",
         "Le secret vient d’être renouvelé et le précédent signe encore. Révoquez d’abord celui-ci.",
+    ),
+    (
+        "a webhook gets at most {} tests a minute; try again soon",
+        "The webhook got {} tests within a minute, which is the most. Wait a moment, then send another one.",
+        "Le webhook a reçu {} tests en une minute, ce qui est le maximum. Patientez un instant avant le suivant.",
+    ),
+    (
+        "a company has at most {} active keys; revoke one first",
+        "There are {} active keys already, which is the most. Revoke one first.",
+        "Il y a déjà {} clés actives, ce qui est le maximum. Révoquez-en une d’abord.",
+    ),
+    (
+        "a quote has at most {} good signing links; revoke one first",
+        "The quote has {} good links already, which is the most. Revoke one first.",
+        "Le devis a déjà {} liens valables, ce qui est le maximum. Révoquez-en un d’abord.",
     ),
     (
         "a quote without a document has no signing link; send it first",
