@@ -98,7 +98,10 @@ impl Integration {
         let (status, due) = (&invoice.summary.status, invoice.summary.amount_due);
         timeline.say("integration", format_args!("  detail of {name}: {status}, {due:.2} EUR due"));
         // What can be linked and downloaded is the quote that it was made from.
-        self.quote(invoice.summary.quote_id, None, timeline).await
+        match invoice.summary.quote_id {
+            Some(quote) => self.quote(quote, None, timeline).await,
+            None => Ok(()),
+        }
     }
 
     async fn link(&mut self, id: QuoteId, deal: &str, timeline: &mut Timeline) -> Result<(), Failure> {

@@ -71,7 +71,7 @@ impl Row for InvoiceItem {
             self.summary.id.to_string(),
             text(&or_empty(self.summary.number.as_ref())),
             self.summary.status.to_string(),
-            self.summary.quote_id.to_string(),
+            or_empty(self.summary.quote_id),
             self.summary.client_id.to_string(),
             text(&self.summary.client_name),
             self.summary.total_ht.to_string(),

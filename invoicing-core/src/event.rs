@@ -154,7 +154,7 @@ pub struct InvoiceEventData {
     pub id: InvoiceId,
     pub number: Option<String>,
     pub status: InvoiceStatus,
-    pub quote_id: QuoteId,
+    pub quote_id: Option<QuoteId>,
     pub client_name: String,
     pub client_email: Option<String>,
     #[serde(rename = "totalHT")]

@@ -32,21 +32,21 @@ pub enum InvoiceStatus {
 pub struct InvoiceSummary<S = InvoiceStatus> {
     /// Identifier on the service's side.
     pub id: InvoiceId,
-    /// Human-readable number, `FAC-2026-0042`; `None` while DRAFT.
+    /// Human-readable number, `FAC-2026-0042`; `None` while DRAFT, and for good if it was cancelled as a DRAFT.
     pub number: Option<String>,
     /// The state.
     pub status: S,
-    /// The quote that it was converted from.
-    pub quote_id: QuoteId,
+    /// The quote that it was converted from. Every invoice of today has one; a later version may import others.
+    pub quote_id: Option<QuoteId>,
     /// The client that it is made out to.
     pub client_id: ClientId,
     /// The client's name as on the quote.
     pub client_name: String,
     /// The client's e-mail as on the quote.
     pub client_email: Option<String>,
-    /// Day of issue in the company's time zone.
+    /// Day of issue in the company's time zone; `None` if it has not been issued.
     pub issue_date: Option<NaiveDate>,
-    /// Last day for paying, in the company's time zone.
+    /// Last day for paying, in the company's time zone; `None` if it has not been issued.
     pub due_date: Option<NaiveDate>,
     /// Total without VAT.
     #[serde(rename = "totalHT")]
@@ -62,13 +62,13 @@ pub struct InvoiceSummary<S = InvoiceStatus> {
     pub retention_rate: Percent,
     /// What is held back of `totalTTC`.
     pub retention_amount: Money,
-    /// What of `retentionAmount` is not paid yet. 0 when read from a row of before it existed: see
+    /// What of `retentionAmount` is not paid yet; 0 if CANCELED. 0 when read from a row of before it existed: see
     /// [`update_amounts`](Self::update_amounts).
     #[serde(default)]
     pub retention_due: Money,
     /// Sum of the payments that stand.
     pub amount_paid: Money,
-    /// `max(0, totalTTC − retentionAmount − amountPaid)`.
+    /// `max(0, totalTTC − retentionAmount − amountPaid)`; 0 if CANCELED.
     pub amount_due: Money,
     /// What was paid beyond `totalTTC`.
     pub amount_overpaid: Money,
@@ -83,8 +83,8 @@ pub struct InvoiceSummary<S = InvoiceStatus> {
 }
 
 impl<S> InvoiceSummary<S> {
-    /// Computes the amounts that follow from `totalTTC`, `retentionAmount` and `amountPaid`. Brings an invoice up to date
-    /// that was stored before `retentionDue` existed.
+    /// Computes the amounts that follow from `totalTTC`, `retentionAmount` and `amountPaid`, as of an invoice that is not
+    /// CANCELED. Brings an invoice up to date that was stored before `retentionDue` existed.
     pub fn update_amounts(&mut self) -> Result<(), Invalid> {
         let payable = self.total_ttc.minus(self.retention_amount)?;
         // What is paid beyond the amount due pays the retention first.

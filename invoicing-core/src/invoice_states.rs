@@ -53,7 +53,7 @@ impl Invoice {
             id,
             number: None,
             status: InvoiceStatus::Draft,
-            quote_id: source.id,
+            quote_id: Some(source.id),
             client_id: source.client_id,
             client_name: source.client_name.clone(),
             client_email: source.client_email.clone(),
@@ -167,7 +167,7 @@ impl Invoice {
         Some(Changed::without_events(Self { summary, ..self.clone() }))
     }
 
-    /// DRAFT, SENT or OVERDUE → CANCELED, only while nothing has been paid. The number stays.
+    /// DRAFT, SENT or OVERDUE → CANCELED, only while nothing has been paid. The number stays, and nothing is owed any more.
     pub fn cancel(&self, at: ChangeTime) -> Result<Changed<Self>, Conflict> {
         use InvoiceStatus::{Canceled, Draft, Overdue, Sent};
         self.require("cancelled", &[Draft, Sent, Overdue])?;
@@ -176,6 +176,7 @@ impl Invoice {
         }
         let mut invoice = self.modified(Canceled, at.stamp);
         invoice.summary.canceled_at = Some(at.now);
+        invoice.summary.owe_nothing();
         Ok(Changed::without_events(invoice))
     }
 
@@ -200,8 +201,24 @@ impl Invoice {
     }
 }
 
-/// The change for which the lines, which may be large, need not be read.
+/// The changes for which the lines, which may be large, need not be read.
 impl InvoiceSummary {
+    /// A CANCELED invoice that still owes something, as versions before stored it, brought to what it owes: 0.
+    /// `None` for any other.
+    pub fn settle_canceled(&self, stamp: Timestamp) -> Option<Self> {
+        let owes = !self.amount_due.is_zero() || !self.retention_due.is_zero();
+        if self.status != InvoiceStatus::Canceled || !owes {
+            return None;
+        }
+        let mut settled = Self { updated_at: stamp, ..self.clone() };
+        settled.owe_nothing();
+        Some(settled)
+    }
+
+    fn owe_nothing(&mut self) {
+        (self.amount_due, self.retention_due) = (Money::ZERO, Money::ZERO);
+    }
+
     /// As [`Invoice::mark_overdue`].
     pub fn mark_overdue(&self, stamp: Timestamp, today: NaiveDate) -> Option<Self> {
         let overdue = self.status == InvoiceStatus::Sent

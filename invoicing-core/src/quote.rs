@@ -56,7 +56,7 @@ pub struct QuoteSummary<S = QuoteStatus> {
     pub tva_rate: Percent,
     /// ISO 4217 code.
     pub currency: String,
-    /// Last day on which it can be signed, in the company's time zone.
+    /// Last day on which it can be signed, in the company's time zone. Sending sets one if there is none.
     pub valid_until: Option<NaiveDate>,
     /// When the record was created.
     pub created_at: Timestamp,

@@ -227,7 +227,7 @@ impl Found {
                 let made = self
                     .invoices
                     .iter()
-                    .filter(|invoice| invoice.summary.quote_id == quote.summary.id)
+                    .filter(|invoice| invoice.summary.quote_id == Some(quote.summary.id))
                     .count();
                 assert_eq!(made, 1, "{quote:?}");
             }

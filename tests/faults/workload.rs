@@ -149,7 +149,7 @@ impl Writer {
                 .await?
                 .data
                 .into_iter()
-                .find(|invoice| invoice.summary.quote_id == quote);
+                .find(|invoice| invoice.summary.quote_id == Some(quote));
             made.ok_or("an accepted quote was not converted")?.summary.id
         } else {
             let invoice = invoices.convert(quote).await?;

@@ -55,7 +55,7 @@ async fn converting_makes_a_draft_without_a_number_and_emits_invoice_created() {
     );
     assert_eq!(
         (invoice.summary.quote_id, invoice.summary.client_id),
-        (quote.summary.id, quote.summary.client_id)
+        (Some(quote.summary.id), quote.summary.client_id)
     );
     assert_eq!(
         (invoice.summary.total_ht, invoice.summary.total_ttc, invoice.summary.tva_rate),
@@ -610,6 +610,9 @@ async fn an_invoice_is_cancelled_only_while_nothing_is_paid_and_keeps_its_number
             (InvoiceStatus::Canceled, Some(world.now()))
         );
         assert_eq!(canceled.summary.number, invoice.summary.number);
+        assert_eq!((canceled.summary.amount_due, canceled.summary.retention_due), (Money::ZERO, Money::ZERO));
+        let stored = invoices.get(invoice.summary.id).await.unwrap();
+        assert_eq!(stored, canceled);
         assert_eq!(events(&world.company).await.len(), seen, "cancelling is silent");
     }
 }

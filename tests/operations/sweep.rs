@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
-use invoicing_core::{InvoiceStatus, Plan, QuoteStatus, Timestamp};
+use invoicing_core::{InvoiceStatus, InvoiceSummary, Money, Plan, QuoteStatus, Timestamp};
 use invoicing_server::{CompanyHandle, PageQuery, PageWindow, SweepReport, UnreadableRecord};
 use invoicing_tests::{Receiver, World, on_each_database, on_postgres};
+use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
@@ -239,6 +240,59 @@ async fn sweeps_at_the_same_time_and_beside_operations_do_each_thing_once() {
     for id in sent {
         assert_eq!(quotes.get(id).await.unwrap().summary.status, QuoteStatus::Accepted);
     }
+}
+
+/// Readers have seen the sum, so they must see the correction as a change.
+///
+/// Rules: INVOICE-17, STATE-4, REPORT-2
+#[on_each_database]
+async fn what_an_earlier_version_cancelled_owes_nothing_after_the_sweep() {
+    let world = World::new().await;
+    let invoices = world.company.invoices();
+    let mut canceled = Vec::new();
+    for is_issued in [false, true, true] {
+        let id = invoices.convert(world.accepted().await.summary.id).await.unwrap().summary.id;
+        if is_issued {
+            invoices.issue(id, None).await.unwrap();
+        }
+        canceled.push(invoices.cancel(id).await.unwrap());
+    }
+    let live = invoices.convert(world.accepted().await.summary.id).await.unwrap();
+    let (due, held) = (live.summary.amount_due, live.summary.retention_due);
+    // As versions before stored it, the last one as the first release did.
+    let owe = format!(
+        "UPDATE invoice SET summary = replace(replace(summary, '\"amountDue\":0,', '\"amountDue\":{due},'),
+            '\"retentionDue\":0,', '\"retentionDue\":{held},') WHERE status = 'CANCELED'"
+    );
+    assert_eq!(world.run(&owe, &[]).await, 3);
+    let first = format!(
+        "UPDATE invoice SET version = 1, summary = replace(summary, '\"retentionDue\":{held},', '') WHERE id = $1"
+    );
+    world.run(&first, &[canceled[2].summary.id.0.into()]).await;
+    let owed = "SELECT CAST(sum(amount_due_cents + retention_due_cents) AS BIGINT) FROM report_invoices WHERE status = 'CANCELED'";
+    let shown = async || {
+        let list = world.get("/api/v1/invoices?status=CANCELED").await.json;
+        let owed: i64 = world.behind().await.one(owed, &[]).await;
+        let amounts =
+            |invoice: &Value| [invoice["amountDue"].to_string(), invoice["retentionDue"].to_string()];
+        (list["data"].as_array().unwrap().iter().map(amounts).collect::<Vec<_>>(), owed)
+    };
+    let cents = |amount: Money| (amount.to_string().replace('.', "")).parse::<i64>().unwrap();
+    assert_eq!(shown().await, (vec![[due.to_string(), held.to_string()]; 3], 3 * (cents(due) + cents(held))));
+    world.advance(DAY);
+    let before = world.now();
+    let report = sweep(&world).await;
+    assert_eq!((report.settled_invoices, report.unreadable.len()), (3, 0));
+    assert_eq!(shown().await, (vec![["0".to_owned(), "0".to_owned()]; 3], 0));
+    let query = PageQuery { window: since(before), ..PageQuery::default() };
+    let mut changed = invoices.list(&query).await.unwrap().data;
+    changed.sort_by_key(|invoice| invoice.summary.id);
+    let stored: Vec<_> = changed.into_iter().map(|item| item.summary).collect();
+    let stamp = stored[0].updated_at;
+    let expected =
+        canceled.into_iter().map(|invoice| InvoiceSummary { updated_at: stamp, ..invoice.summary });
+    assert_eq!(stored, expected.collect::<Vec<_>>(), "nothing else has changed");
+    assert_eq!(sweep(&world).await, SweepReport::default());
 }
 
 /// Rules: KEY-4

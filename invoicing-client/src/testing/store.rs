@@ -112,7 +112,7 @@ impl Store {
             id,
             number: Some(format!("FAC-2026-{:04}", self.invoices.len() + 1)),
             status: OpenEnum::Known(InvoiceStatus::Sent),
-            quote_id: quote.summary.id,
+            quote_id: Some(quote.summary.id),
             client_id: quote.summary.client_id,
             client_name: quote.summary.client_name.clone(),
             client_email: quote.summary.client_email.clone(),

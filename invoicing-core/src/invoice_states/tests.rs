@@ -82,7 +82,7 @@ fn allowed(from: InvoiceStatus, operation: Operation, partly: bool) -> Outcome {
         (Operation::Reverse, Paid) => Some((Sent, &[], &["amountDue", "amountPaid", "paidAt", "status"])),
         (Operation::MarkOverdue, Sent) => Some((Overdue, &[], &["status"])),
         (Operation::Cancel, Draft | Sent | Overdue) if !partly => {
-            Some((Canceled, &[], &["canceledAt", "status"]))
+            Some((Canceled, &[], &["amountDue", "canceledAt", "retentionDue", "status"]))
         }
         _ => None,
     }
@@ -146,7 +146,7 @@ fn a_conversion_takes_over_the_quote_and_announces_itself() {
     assert_eq!((invoice.summary.status, &invoice.summary.number), (InvoiceStatus::Draft, &None));
     assert_eq!(
         (invoice.summary.quote_id, invoice.summary.client_id),
-        (quote.summary.id, quote.summary.client_id)
+        (Some(quote.summary.id), quote.summary.client_id)
     );
     assert_eq!((&invoice.lines, &invoice.detail.vat_breakdown), (&quote.lines, &quote.detail.vat_breakdown));
     assert_eq!(

@@ -38,6 +38,8 @@ pub struct SweepReport {
     pub expired_quotes: u64,
     /// Invoices that went from SENT to OVERDUE.
     pub overdue_invoices: u64,
+    /// Cancelled invoices of earlier versions that still owed something. They owe 0 now, with a new `updatedAt`.
+    pub settled_invoices: u64,
     /// Keys that were revoked because they were idle for more than 90 days.
     pub revoked_keys: u64,
     /// Attempts of more than 30 days ago that were deleted.
@@ -67,7 +69,7 @@ pub enum UnreadableRecord {
     Client(CompanyId, ClientId),
     /// A quote whose validity has ended, or whose record or signing links are of an older version.
     Quote(CompanyId, QuoteId),
-    /// An invoice that is overdue, or whose record is of an older version.
+    /// An invoice that is overdue or cancelled, or whose record is of an older version.
     Invoice(CompanyId, InvoiceId),
     /// An API key that is idle.
     Key(CompanyId, KeyId),
@@ -214,6 +216,7 @@ impl Sweeper {
             Step::Due => {
                 self.sweep_due(id, Due::Quotes, progress).await?;
                 self.sweep_due(id, Due::Invoices, progress).await?;
+                self.sweep_due(id, Due::CanceledInvoices, progress).await?;
                 let wiped = self.services.store.write_company(id, async |tx| wipe_secrets(tx).await).await?;
                 progress.report.wiped_secrets += wiped;
                 Ok(())

@@ -95,6 +95,7 @@ cell!(Integers: Timestamp => |at| at.as_millis());
 cell!(Integers: Option<Timestamp> => |at| at.map(Timestamp::as_millis));
 cell!(Dates: NaiveDate | Option<NaiveDate> => |value| *value);
 cell!(Uuids: Uuid => |value| *value);
+cell!(Uuids: Option<QuoteId> => |id| id.map(|id| id.0));
 cell!(
     Uuids: ClientId | CompanyId | EventId | InvoiceId | KeyId | PaymentId | ProjectId | QuoteId | WebhookId => |id| id.0
 );

@@ -296,6 +296,26 @@ impl InvoiceTable<'_> {
         Ok(self.0.query(DUE_BEFORE, &[&today, &after.day, &after.id, &limit]).fetch_all().await?)
     }
 
+    /// Cancelled invoices that still owe something, as versions before stored them, by id.
+    pub(crate) async fn canceled_owing(
+        &mut self,
+        after: DueRecord,
+        limit: u32,
+    ) -> Result<Vec<DueRecord>, Error> {
+        const CANCELED_OWING: Sql = Sql {
+            sqlite: "
+                SELECT id FROM invoice
+                WHERE company_id = $1 AND status = 'CANCELED' AND instr(summary, '\"amountDue\":0,') = 0 AND id > $2
+                ORDER BY id LIMIT $3",
+            postgres: "
+                SELECT id FROM invoice
+                WHERE company_id = $1 AND status = 'CANCELED' AND strpos(summary, '\"amountDue\":0,') = 0 AND id > $2
+                ORDER BY id LIMIT $3",
+        };
+        let ids: Vec<Uuid> = self.0.query(CANCELED_OWING, &[&after.id, &limit]).all_scalars().await?;
+        Ok(ids.into_iter().map(|id| DueRecord { id, ..after }).collect())
+    }
+
     pub(crate) async fn insert_payment(&mut self, payment: &Payment) -> Result<(), Error> {
         static INSERT: Write = Write {
             table: "payment",

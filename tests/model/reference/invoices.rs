@@ -43,7 +43,15 @@ impl Invoice {
     }
 
     pub(crate) fn due(&self) -> i128 {
-        (self.payable() - self.paid).max(0)
+        if self.is_canceled() { 0 } else { (self.payable() - self.paid).max(0) }
+    }
+
+    fn retention_due(&self) -> i128 {
+        if self.is_canceled() { 0 } else { (self.priced.ttc - self.paid).clamp(0, self.priced.retention) }
+    }
+
+    fn is_canceled(&self) -> bool {
+        self.status == "CANCELED"
     }
 
     pub(crate) fn item(&self, with_lines: bool) -> Value {
@@ -55,7 +63,7 @@ impl Invoice {
             "tvaRate": number(self.priced.rate, 2), "currency": "EUR",
             "retentionRate": number(self.priced.retention_rate, 2),
             "retentionAmount": money(self.priced.retention),
-            "retentionDue": money((self.priced.ttc - self.paid).clamp(0, self.priced.retention)),
+            "retentionDue": money(self.retention_due()),
             "amountPaid": money(self.paid),
             "amountDue": money(self.due()), "amountOverpaid": money((self.paid - self.priced.ttc).max(0)),
             "paidAt": instant_or_null(self.paid_at), "canceledAt": instant_or_null(self.canceled_at),

@@ -52,12 +52,12 @@ pub struct QuoteData {
 pub struct InvoiceData {
     /// Identifier of the invoice; the detail endpoint takes it.
     pub id: InvoiceId,
-    /// Number that people read, such as `FAC-2026-0042`; none while it is a draft.
+    /// Number that people read, such as `FAC-2026-0042`; none if it has not been issued.
     pub number: Option<String>,
     /// State of the invoice when the event happened.
     pub status: OpenEnum<InvoiceStatus>,
-    /// The quote that it was made from.
-    pub quote_id: QuoteId,
+    /// The quote that it was made from; none if it came from elsewhere.
+    pub quote_id: Option<QuoteId>,
     /// Name of the client.
     pub client_name: String,
     /// E-mail of the client.
@@ -77,9 +77,9 @@ pub struct InvoiceData {
     /// What remains to be paid, without the retention.
     #[serde(deserialize_with = "exact_number")]
     pub amount_due: Money,
-    /// Day of issue, in the time zone of the company; none while it is a draft.
+    /// Day of issue, in the time zone of the company; none if it has not been issued.
     pub issue_date: Option<NaiveDate>,
-    /// Day on which it is due, in the time zone of the company; none while it is a draft.
+    /// Day on which it is due, in the time zone of the company; none if it has not been issued.
     pub due_date: Option<NaiveDate>,
     /// When it was paid in full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
