@@ -32,8 +32,17 @@ fn example(name: &str) -> PathBuf {
     example
 }
 
+/// As on a slim image: no CA is found. A proxy in the environment is not used.
+fn without_ca_store(mut command: Command) -> Command {
+    command.env("SSL_CERT_FILE", "/nonexistent").env("SSL_CERT_DIR", "/nonexistent");
+    for name in ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"] {
+        command.env(name, "http://127.0.0.1:1");
+    }
+    command
+}
+
 fn run(name: &str, args: &[&str]) -> Output {
-    Command::new(example(name)).args(args).output().expect("the example starts")
+    without_ca_store(Command::new(example(name))).args(args).output().expect("the example starts")
 }
 
 fn succeeds(name: &str) -> String {

@@ -89,7 +89,7 @@ impl ClientBuilder {
     ///
     /// The error of a failed connection names the service, also if it is the proxy that cannot be reached.
     ///
-    /// Default: none; the environment is not consulted. Has no effect with
+    /// Default: none; the environment, such as `HTTPS_PROXY`, is not consulted. Has no effect with
     /// [`reqwest_client`](Self::reqwest_client) or [`transport`](Self::transport).
     pub fn proxy(mut self, url: impl Into<String>) -> Self {
         if let TransportChoice::Default { proxy, .. } = &mut self.transport {
@@ -134,7 +134,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Uses this reqwest client, for private root certificates, a client certificate or a shared connection pool.
+    /// Uses this reqwest client, for root certificates of your own, a client certificate or a shared connection pool.
     ///
     /// Build it with `redirect(Policy::none())`. A response that it reached by a redirect is reported as
     /// [`ErrorKind::Redirected`](crate::ErrorKind::Redirected), but only after the redirect was followed.
@@ -216,7 +216,19 @@ fn default_client(connect_timeout: Duration, proxy: Option<&str>) -> Result<reqw
         // The cause is dropped: it may repeat the address with its password.
         Some(url) => builder.proxy(reqwest::Proxy::all(url).map_err(|_| ConfigError::Proxy)?),
     };
-    builder.build().map_err(ConfigError::Http)
+    trusting_roots(builder)?.build().map_err(ConfigError::Http)
+}
+
+/// The bundled CAs are always trusted, so that the client works where the machine has no store of them.
+fn trusting_roots(builder: reqwest::ClientBuilder) -> Result<reqwest::ClientBuilder, ConfigError> {
+    let roots =
+        webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().map(|root| reqwest::Certificate::from_der(root));
+    let roots = roots.collect::<Result<Vec<_>, _>>().map_err(ConfigError::Http)?;
+    Ok(if cfg!(feature = "platform-roots") {
+        builder.tls_certs_merge(roots)
+    } else {
+        builder.tls_certs_only(roots)
+    })
 }
 
 impl Limits {

@@ -3,6 +3,11 @@
 use std::convert::Infallible;
 use std::error::Error as _;
 use std::future::ready;
+use std::process::Command;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 
 use super::KEY;
 use super::stub_server::StubServer;
@@ -41,6 +46,46 @@ async fn tls_against_a_plain_port_says_so() {
     let server = StubServer::script([]).await;
     let text = refused(&server.url().replace("http://", "https://")).await.to_string();
     assert!(text.contains("does not speak TLS on this port") && text.contains("http://"), "{text}");
+}
+
+/// A port on loopback that speaks TLS with a certificate of its own.
+async fn tls_port() -> String {
+    let generated = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let key = generated.signing_key.serialize_der().try_into().unwrap();
+    let config = rustls::ServerConfig::builder().with_no_client_auth();
+    let config = config.with_single_cert(vec![generated.cert.into()], key).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        while let Ok((stream, _)) = listener.accept().await {
+            drop(acceptor.accept(stream).await);
+        }
+    });
+    format!("localhost:{port}")
+}
+
+#[tokio::test]
+async fn a_certificate_of_an_unknown_issuer_is_refused() {
+    let address = tls_port().await;
+    let text = refused(&format!("https://{address}")).await.to_string();
+    assert!(text.contains("UnknownIssuer"), "{text}");
+}
+
+/// As on a slim image. The handshake gets as far as the certificate, and plain HTTP needs none.
+#[test]
+fn a_machine_without_a_ca_store_speaks_http_and_https() {
+    let here = module_path!().split_once("::").unwrap().1;
+    for test in ["a_certificate_of_an_unknown_issuer_is_refused", "tls_against_a_plain_port_says_so"] {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", &format!("{here}::{test}")])
+            .env("SSL_CERT_FILE", "/nonexistent")
+            .env("SSL_CERT_DIR", "/nonexistent")
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    }
 }
 
 #[tokio::test]
