@@ -260,8 +260,8 @@ fn is_header_token(text: &str) -> bool {
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PostgresSettings {
-    /// `postgres://user:password@host:5432/database`. `?sslmode=verify-full&sslrootcert=…` asks for TLS, which needs one
-    /// of sqlx's `tls-rustls-*` features in the host; `?options=-c%20search_path%3Dinvoicing` chooses a schema.
+    /// `postgres://user:password@host:5432/database`, with one host. `?sslmode=verify-full&sslrootcert=…` asks for TLS, which
+    /// needs the feature `postgres-tls`; `?options=-c%20search_path%3Dinvoicing` chooses a schema.
     pub url: String,
     /// Most connections of this node in the pool; the listener uses one more.
     #[serde(default = "PostgresSettings::max_connections")]

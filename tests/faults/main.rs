@@ -6,9 +6,13 @@
 
 mod checks;
 mod crashes;
+#[cfg(target_os = "linux")]
+mod full_disk;
 mod http;
 mod postgres;
 mod process;
+#[cfg(unix)]
+mod read_only;
 mod receivers;
 mod workload;
 

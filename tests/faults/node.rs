@@ -1,9 +1,10 @@
 //! A server process that is there to be killed.
 //!
-//! `node <database> <documents> work|rest <settings> <webhook URL>...` opens the service on a SQLite file or, as
+//! `node <database> <documents> work|rest|serve <settings> <webhook URL>...` opens the service on a SQLite file or, as
 //! `postgres://...`, on PostgreSQL, with settings as JSON. It serves the API, runs the dispatcher and, told to `work`,
-//! writers that do business of all kinds. It prints one line of JSON for each operation *after* that has returned, so
-//! what is printed must be found again. When its standard input ends it stops in good order.
+//! writers that do business of all kinds. Told to `serve`, it writes nothing by itself. It prints one line of JSON for
+//! each operation *after* that has returned, so what is printed must be found again. When its standard input ends it
+//! stops in good order.
 //!
 //! `node copy <database> <postgres://...>` copies a SQLite file to PostgreSQL.
 
@@ -69,8 +70,14 @@ async fn run() -> Result<(), Failure> {
     };
     let invoicing =
         builder.settings(settings).document_store(Arc::new(ObjectStorage::folder(documents)?)).open().await?;
-    let companies = companies(&invoicing, &hooks).await?;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    if mode == "serve" {
+        let reasons = invoicing.health().await.reasons();
+        say(&json!({ "reasons": reasons }));
+        say(&json!({ "started": listener.local_addr()?.to_string(), "key": "", "spare": "" }));
+        return work(&invoicing, Vec::new(), listener, false).await;
+    }
+    let companies = companies(&invoicing, &hooks).await?;
     let keys = companies[0].0.keys();
     let (key, spare) = (keys.issue("key").await?, keys.issue("spare").await?);
     let (key, spare) = (key.key.reveal(), spare.key.reveal());

@@ -1,7 +1,7 @@
 //! A node as the test holds it: started, read, paused, killed. And what a node is started on.
 
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
@@ -14,7 +14,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, PgConnection, SqliteConnection};
 use tempfile::TempDir;
 
-const NODE: &str = env!("CARGO_BIN_EXE_node");
+pub(crate) const NODE: &str = env!("CARGO_BIN_EXE_node");
 /// Longest time for what a node does in a moment.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -38,8 +38,16 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) fn on_sqlite(hooks: Vec<String>) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        Self { folder, postgres: None, settings: json!({}), hooks }
+        Self { hooks, ..Self::in_folder(tempfile::tempdir().expect("a temporary folder")) }
+    }
+
+    /// On SQLite in this folder, without webhooks.
+    pub(crate) fn in_folder(folder: TempDir) -> Self {
+        Self { folder, postgres: None, settings: json!({}), hooks: Vec::new() }
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// On an empty database of PostgreSQL, with settings as a host would write them.
@@ -65,9 +73,20 @@ impl Site {
         self.folder.path().join("documents")
     }
 
+    /// Starts a node that survives a limit of the size of its files.
+    pub(crate) fn start_with_file_limit(&self, mode: &str, bytes: Option<u64>) -> Node {
+        let limit = bytes.map_or("unlimited".to_owned(), |bytes| bytes.to_string());
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' XFSZ; exec prlimit --fsize=\"$0:unlimited\" \"$@\"", &limit, NODE]);
+        self.start_by(command, mode)
+    }
+
     /// Starts a node.
     pub(crate) fn start(&self, mode: &str) -> Node {
-        let mut command = Command::new(NODE);
+        self.start_by(Command::new(NODE), mode)
+    }
+
+    pub(crate) fn start_by(&self, mut command: Command, mode: &str) -> Node {
         match &self.postgres {
             Some(url) => command.arg(url),
             None => command.arg(self.file()),
@@ -213,6 +232,10 @@ impl Node {
         });
         let last = || self.lines.lines.lock().expect("no panic").0[said..].last().cloned();
         assert!(enough.is_some(), "a node does not get on: {:?}", last());
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Stops it with `SIGSTOP`: it is not dead, it does not answer.

@@ -54,6 +54,25 @@ impl Reservations {
         Ok(stored)
     }
 
+    /// With the whole quota used at an instant.
+    pub(super) fn used_up(quota: u32, at: Timestamp) -> Self {
+        let mut window = QuotaWindow::default();
+        window.record(quota as usize, at);
+        Self { window, reserved: 0 }
+    }
+
+    /// Counts a request, reserved or not.
+    pub(super) fn count(&mut self, quota: u32, now: Timestamp) -> QuotaDecision {
+        if quota == 0 {
+            return QuotaDecision::Accepted { remaining: u32::MAX, reset_ms: 0 };
+        }
+        let decision = self.window.try_acquire(quota, now);
+        if let QuotaDecision::Accepted { .. } = decision {
+            self.reserved = self.reserved.saturating_sub(1);
+        }
+        decision
+    }
+
     /// Requests that count at an instant.
     fn used(&mut self, quota: u32, now: Timestamp) -> Used {
         // Drops what has left the window.
@@ -93,7 +112,7 @@ impl Access {
                     return Ok(decision);
                 }
             }
-            let _storing = key.storing.lock().await;
+            let storing = key.storing.lock().await;
             let (now, block) = {
                 let mut state = key.state.lock();
                 let now = self.env.now();
@@ -104,10 +123,20 @@ impl Access {
                     continue;
                 }
             };
-            self.store_use(key, block, now).await?;
-            let mut state = key.state.lock();
-            state.reservations.reserved += block;
-            state.stored_at = Some(now);
+            if let Some(decision) = self.count_during_pause(key) {
+                return Ok(decision);
+            }
+            if let Err(error) = self.store_use(key, block, now).await {
+                return self.count_unnoted(key, error);
+            }
+            {
+                let mut state = key.state.lock();
+                state.reservations.reserved += block;
+                state.set_noted(now);
+            }
+            drop(storing);
+            // A failure is that of the other keys.
+            let _ = self.note_unnoted().await;
         }
     }
 
@@ -121,6 +150,9 @@ impl Access {
                 return Ok((id, state.reservations.used(self.quota, self.env.now())));
             }
             let now = self.env.now();
+            if let Some(found) = self.found_unnoted() {
+                return Ok((id, found.reservations(self.quota).used(self.quota, now)));
+            }
             let stored = Reservations::read(&log, now);
             let (mut stored, _) =
                 stored.map_err(|cause| Error::bad_row("api_key", "quota_log", id, cause))?;
@@ -130,7 +162,8 @@ impl Access {
     }
 
     /// Stores what the key has used, and `block` requests more that it may use.
-    async fn store_use(&self, key: &Key, block: u32, used_at: Timestamp) -> Result<(), Error> {
+    pub(super) async fn store_use(&self, key: &Key, block: u32, used_at: Timestamp) -> Result<(), Error> {
+        self.note_found().await?;
         let (id, log) = (key.id, key.state.lock().reservations.to_log(block));
         self.store
             .write_company(key.company, async move |mut tx| tx.keys().set_use(id, used_at, &log).await)
@@ -145,7 +178,7 @@ impl Access {
             let _storing = key.storing.lock().await;
             let used_at = key.state.lock().last_used;
             self.store_use(&key, 0, used_at).await?;
-            key.state.lock().stored_at = Some(used_at);
+            key.state.lock().set_noted(used_at);
         }
         Ok(())
     }
@@ -161,13 +194,14 @@ impl Access {
             let used_at = {
                 let mut state = key.state.lock();
                 state.reservations.reserved = 0;
-                (state.stored_at.is_some() && !state.revoked).then_some(state.last_used)
+                ((state.stored_at.is_some() || state.is_unnoted) && !state.revoked).then_some(state.last_used)
             };
             if let Some(used_at) = used_at {
                 self.store_use(&key, 0, used_at).await?;
+                key.state.lock().set_noted(used_at);
             }
         }
-        Ok(())
+        self.note_unnoted().await
     }
 }
 
@@ -179,7 +213,7 @@ impl KeyState {
 
     /// Whether it was used since that instant, but is stored as last used before it.
     fn looks_idle(&self, idle_since: Timestamp) -> bool {
-        !self.revoked && self.last_used >= idle_since && self.stored_at.is_some_and(|at| at < idle_since)
+        !self.revoked && self.last_used >= idle_since && self.stored_at.is_none_or(|at| at < idle_since)
     }
 
     /// How many requests to reserve.
@@ -205,10 +239,6 @@ impl KeyState {
             return None;
         }
         self.last_used = now;
-        if quota == 0 {
-            return Some(QuotaDecision::Accepted { remaining: u32::MAX, reset_ms: 0 });
-        }
-        self.reservations.reserved -= 1;
-        Some(self.reservations.window.try_acquire(quota, now))
+        Some(self.reservations.count(quota, now))
     }
 }

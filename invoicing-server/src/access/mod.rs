@@ -9,6 +9,7 @@ mod lookup;
 #[cfg(feature = "postgres")]
 mod shared;
 mod unknown;
+mod unnoted;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use crate::store::keys::ActiveKey;
 use local::Reservations;
 pub(crate) use lookup::KeyLookup;
 use unknown::UnknownKeys;
+pub(crate) use unnoted::Unnoted;
 
 /// A key that was not used for longer than this is revoked: 90 days in milliseconds.
 pub(crate) const IDLE_LIMIT_MS: i64 = 90 * 24 * 60 * 60 * 1_000;
@@ -92,6 +94,8 @@ pub(crate) struct Access {
     pub(crate) keys: Arc<KeyCache>,
     /// Reads the others.
     pub(crate) lookup: KeyLookup,
+    /// Requests that could not be noted.
+    pub(crate) unnoted: Unnoted,
 }
 
 /// A key that a request carries: issued at some time, and perhaps revoked since.
@@ -176,6 +180,7 @@ impl Access {
                 return Ok(None);
             }
             let (generation, is_known) = (self.keys.generation(), self.keys.holds(&hash));
+            let unnoted = self.found_unnoted();
             let Some(row) = self.lookup.find(hash, is_known).await? else {
                 if is_known {
                     self.keys.remove(&hash);
@@ -183,7 +188,10 @@ impl Access {
                 self.keys.remember_unknown(hash, generation);
                 return Ok(None);
             };
-            let key = Key::from_row(row.parse()?, self.opened_at, self.env.now())?;
+            let mut key = Key::from_row(row.parse()?, self.opened_at, self.env.now())?;
+            if let Some(unnoted) = unnoted {
+                unnoted.apply(key.state.get_mut(), self.quota);
+            }
             if let Some(key) = self.keys.insert(hash, key, generation) {
                 return Ok(Some(key));
             }
@@ -224,6 +232,8 @@ struct KeyState {
     last_used: Timestamp,
     /// When the last use was last stored.
     stored_at: Option<Timestamp>,
+    /// Requests were accepted that are not stored.
+    is_unnoted: bool,
     /// When the key was read from the database; `None` where it may have changed since.
     read_at: Option<Instant>,
     /// Until when requests are refused for the quota, as far as the database has said it. Requests that other nodes
@@ -249,6 +259,7 @@ impl Key {
             reservations,
             last_used,
             stored_at: None,
+            is_unnoted: false,
             read_at: Some(Instant::now()),
             refused_until: None,
         };
@@ -384,6 +395,7 @@ mod tests {
             reservations: Reservations::default(),
             last_used: Timestamp::from_millis(0),
             stored_at: None,
+            is_unnoted: false,
             read_at: Some(Instant::now()),
             refused_until,
         };

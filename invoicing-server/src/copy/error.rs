@@ -40,8 +40,8 @@ pub enum CopyError {
         /// What is wrong with it.
         cause: String,
     },
-    /// The PostgreSQL database cannot be brought up to the schema of this version.
-    #[error("the tables cannot be made in PostgreSQL")]
+    /// The PostgreSQL database cannot be reached, or brought up to the schema of this version.
+    #[error("the PostgreSQL database cannot be prepared")]
     Target(#[source] DatabaseError),
     /// PostgreSQL did not do its part, or did not answer. The same call goes on where this one was.
     #[error("PostgreSQL did not take the copy")]

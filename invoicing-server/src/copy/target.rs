@@ -3,11 +3,10 @@
 //! The table `invoicing_copy` counts the rows of a copy, and while it is there no service opens the database. The
 //! transaction that takes rows counts them. What remains of it is a setting that names the source.
 
-use std::str::FromStr as _;
+use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 use sha2::{Digest, Sha256};
-use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, Postgres, Transaction};
 
 use super::source::{Batch, Survey};
@@ -55,12 +54,14 @@ pub(super) struct Earlier {
 impl Target {
     pub(super) async fn connect(settings: &PostgresSettings) -> Result<Self, CopyError> {
         // Nothing is prepared by name: a pooler may give each transaction another connection.
-        let options = PgConnectOptions::from_str(&settings.url)?
-            .application_name("invoicing")
-            .statement_cache_capacity(0);
+        let options =
+            postgres::connect::parse(&settings.url).map_err(|error| CopyError::Target(error.into()))?;
+        let options = options.application_name("invoicing").statement_cache_capacity(0);
         // Some of these statements take long by nature.
         let options = options.disable_statement_logging();
-        Ok(Self { connection: PgConnection::connect_with(&options).await? })
+        let patience = Duration::from_millis(settings.acquire_timeout_ms);
+        let connection = postgres::connect::connect(&options, patience).await.map_err(CopyError::Target)?;
+        Ok(Self { connection })
     }
 
     async fn begin(&mut self) -> Result<Transaction<'_, Postgres>, sqlx::Error> {

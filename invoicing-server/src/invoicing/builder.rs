@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 use zeroize::Zeroizing;
 
 use super::{Inner, Invoicing};
-use crate::access::{Access, Counting, KeyCache, KeyLookup};
+use crate::access::{Access, Counting, KeyCache, KeyLookup, Unnoted};
 use crate::api::ApiContext;
 use crate::api::capacity::Capacity;
 use crate::api::openapi::OpenApi;
@@ -246,7 +246,9 @@ impl Builder {
             counting,
             keys: Arc::new(KeyCache::new(max_age)),
             lookup: KeyLookup::new(Arc::clone(&store)),
+            unnoted: Unnoted::default(),
         });
+        access.take_over_unnoted().await;
         listen(&store, Arc::clone(&access.keys), Arc::clone(&receivers), Arc::clone(&queue)).await;
         let documents = Arc::new(Documents::new(renderer, document_store));
         let services = Arc::new(Services {

@@ -263,6 +263,11 @@ impl Sweeper {
 
     /// One by one, as a key whose revocation fails must not keep the others from being revoked.
     async fn revoke_idle_keys(&self, progress: &mut Progress) -> Result<(), Error> {
+        // A key must not be revoked because its last use could not be stored.
+        if let Err(error) = self.access.note_unnoted().await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "idle keys are not looked for");
+            return Ok(());
+        }
         let idle_since = self.services.env.now().plus_millis(-IDLE_LIMIT_MS);
         let idle = self.services.store.read_service(async move |tx| tx.keys().idle(idle_since).await).await?;
         for (company, key) in idle {

@@ -20,9 +20,49 @@ pub enum DatabaseError {
         /// The operating system's error.
         source: std::io::Error,
     },
-    /// The database cannot be reached, read or migrated.
-    #[error("the database cannot be opened")]
-    Sql(#[from] sqlx::Error),
+    /// The path of the SQLite database is not one of a file that can be made.
+    #[error("the database {path:?} cannot be opened: {problem}")]
+    Path {
+        /// The path as it was given.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The SQLite file is on a file system of a network, such as NFS or SMB. The locks that it needs do not hold there.
+    #[error("the database {} is on a network file system ({kind}): SQLite needs a local disk", path.display())]
+    NetworkFileSystem {
+        /// The database.
+        path: PathBuf,
+        /// The type of the file system.
+        kind: String,
+    },
+    /// The SQLite file cannot have a write-ahead log, as its file system does not support one.
+    #[error("the database {} has the journal mode {mode} and needs wal: is it on a local disk?", path.display())]
+    JournalMode {
+        /// The database.
+        path: PathBuf,
+        /// The mode that it has.
+        mode: String,
+    },
+    /// SQLite cannot open or read the file.
+    #[error("the database {} cannot be opened: {cause}", path.display())]
+    File {
+        /// The database.
+        path: PathBuf,
+        /// SQLite's error.
+        cause: sqlx::Error,
+    },
+    /// PostgreSQL cannot be reached, or admits no connection.
+    #[error("PostgreSQL at {address} cannot be used: {cause}")]
+    Connect {
+        /// Host, or folder of the socket, and port.
+        address: String,
+        /// What went wrong, and which setting mends it where that is known.
+        cause: String,
+    },
+    /// The database cannot be read or migrated. The text holds the cause, so it is no source.
+    #[error("the database cannot be opened: {0}")]
+    Sql(sqlx::Error),
     /// A copy into this database has begun and not ended. See `copy_to_postgres`.
     #[error("the database is being copied into, and the copy is not complete")]
     Copying,
@@ -49,4 +89,10 @@ pub enum DatabaseError {
     /// The URL of the database cannot be read.
     #[error(transparent)]
     Setting(#[from] SettingError),
+}
+
+impl From<sqlx::Error> for DatabaseError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Sql(error)
+    }
 }

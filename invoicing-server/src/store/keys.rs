@@ -187,6 +187,22 @@ impl AllKeys<'_> {
         Ok(self.0.query(FIND, &[&hashes]).fetch_all().await?)
     }
 
+    /// Stores that each key was used at an instant, and with it its quota, unless it was idle before. For a database that one
+    /// process owns.
+    pub(crate) async fn set_all_used(
+        &mut self,
+        at: Timestamp,
+        quota: u32,
+        idle_before: Timestamp,
+    ) -> Result<(), Error> {
+        const SET_ALL_USED: &str = "
+            UPDATE api_key SET last_used_at = max(coalesce(last_used_at, created_at), $1), quota_log = $2
+            WHERE revoked_at IS NULL AND created_at <= $1 AND coalesce(last_used_at, created_at) >= $3";
+        let log = format!("[[{},{quota}]]", at.as_millis());
+        self.0.query(SET_ALL_USED, &[&at, &log, &idle_before]).execute().await?;
+        Ok(())
+    }
+
     /// The keys that were last used, or issued, before `idle_since`.
     pub(crate) async fn idle(&mut self, idle_since: Timestamp) -> Result<Vec<(CompanyId, KeyId)>, Error> {
         const IDLE: &str = "

@@ -90,7 +90,7 @@ use postgres::Postgres;
 pub(crate) use prefetch::Prefetch;
 use rows::Detail;
 pub(crate) use service::{ServiceReader, ServiceTables, ServiceTx};
-use sqlite::Sqlite;
+use sqlite::{Mark, Sqlite};
 pub(crate) use tx::Tx;
 use versions::StoredRecord;
 
@@ -370,6 +370,15 @@ impl Store {
             Self::Sqlite(_) => Ok(()),
             #[cfg(feature = "postgres")]
             Self::Postgres(database) => database.prune_commit_status().await,
+        }
+    }
+
+    /// The mark of requests that could not be noted, if one process owns the database.
+    pub(crate) fn mark(&self) -> Option<&Mark> {
+        match self {
+            Self::Sqlite(database) => Some(&database.mark),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => None,
         }
     }
 

@@ -11,6 +11,7 @@ mod clock;
 mod commit;
 mod commit_status;
 mod company;
+pub(crate) mod connect;
 mod lane;
 mod notify;
 mod prepared;
@@ -20,7 +21,6 @@ mod transaction;
 mod turns;
 mod write;
 
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -111,7 +111,7 @@ impl Postgres {
         let pool = PgPoolOptions::new()
             .acquire_timeout(Duration::from_millis(settings.acquire_timeout_ms))
             .test_before_acquire(false);
-        prepare(&pool.clone().max_connections(1).connect_with(options.clone()).await?).await?;
+        prepare(&options, &settings).await?;
         let pool = pool
             .max_connections(settings.max_connections)
             .after_connect(move |connection, _| {
@@ -279,12 +279,7 @@ async fn is_alive(connection: &mut PgConnection, metadata: &PoolConnectionMetada
 }
 
 fn options(settings: &PostgresSettings, url: &str) -> Result<PgConnectOptions, SettingError> {
-    const RULE: &str = "must be a URL such as postgres://user:password@host:5432/database";
-    let refuse = |_| SettingError::new("url", RULE);
-    let options = PgConnectOptions::from_str(url)
-        .map_err(refuse)?
-        .application_name("invoicing")
-        .statement_cache_capacity(PREPARED);
+    let options = connect::parse(url)?.application_name("invoicing").statement_cache_capacity(PREPARED);
     if settings.transaction_pooling {
         return Ok(options);
     }
@@ -299,14 +294,15 @@ fn options(settings: &PostgresSettings, url: &str) -> Result<PgConnectOptions, S
     ]))
 }
 
-/// Prepares the schema, and closes the pool that is there for it. Fails while a copy into the database is in progress.
-async fn prepare(pool: &PgPool) -> Result<(), DatabaseError> {
-    let mut connection = pool.acquire().await?;
-    if sqlx::query_scalar(TABLE_EXISTS).bind(COPY).fetch_one(&mut *connection).await? {
+/// Prepares the schema. Fails while a copy into the database is in progress.
+async fn prepare(options: &PgConnectOptions, settings: &PostgresSettings) -> Result<(), DatabaseError> {
+    let patience = Duration::from_millis(settings.acquire_timeout_ms);
+    let mut connection = connect::connect(options, patience).await?;
+    connect::check(&mut connection, options, settings).await?;
+    if sqlx::query_scalar(TABLE_EXISTS).bind(COPY).fetch_one(&mut connection).await? {
         return Err(DatabaseError::Copying);
     }
     super::migrate::postgres(&mut connection).await?;
-    drop(connection);
-    pool.close().await;
+    sqlx::Connection::close(connection).await?;
     Ok(())
 }

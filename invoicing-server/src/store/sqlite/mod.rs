@@ -1,6 +1,8 @@
 //! A SQLite file: one process, one task that writes, a few connections that read.
 
 mod batch_loader;
+mod location;
+mod mark;
 mod worker;
 mod writer;
 
@@ -15,6 +17,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{ConnectOptions, Connection as _, SqliteConnection, SqlitePool};
 
 use batch_loader::BatchLoader;
+pub(crate) use mark::Mark;
 use writer::Writer;
 
 use super::DatabaseError;
@@ -51,6 +54,10 @@ pub(crate) struct Sqlite {
     readers: SqlitePool,
     pub(super) quote_details: BatchLoader,
     pub(super) invoice_details: BatchLoader,
+    /// The process may not write to the file.
+    is_read_only: bool,
+    /// Of requests that could not be noted.
+    pub(super) mark: Mark,
     context: Arc<StoreContext>,
 }
 
@@ -72,8 +79,14 @@ impl Sqlite {
             // What is overwritten or deleted leaves no trace within its page; the default keeps the old bytes.
             .pragma("secure_delete", "FAST")
             .statement_cache_capacity(PREPARED);
-        let mut connection = SqliteConnection::connect_with(&options).await?;
+        let file = |cause| DatabaseError::File { path: path.to_owned(), cause };
+        let mut connection = SqliteConnection::connect_with(&options).await.map_err(file)?;
+        check_journal_mode(&mut connection, path).await?;
         migrate::sqlite(&mut connection).await?;
+        let is_read_only = is_read_only(&mut connection).await?;
+        if is_read_only {
+            tracing::warn!(path = %path.display(), "the database is read-only: every change will fail");
+        }
         let reading = options.clone().pragma("query_only", "ON");
         let readers = SqlitePoolOptions::new()
             .min_connections(1)
@@ -91,6 +104,8 @@ impl Sqlite {
             quote_details: batch_loader::start(reading.connect().await?, batch_loader::QUOTES),
             invoice_details: batch_loader::start(reading.connect().await?, batch_loader::INVOICES),
             readers,
+            is_read_only,
+            mark: Mark::open(path),
             context,
         })
     }
@@ -108,7 +123,8 @@ impl Sqlite {
 
     pub(super) async fn check(&self) -> Result<StoreHealth, Error> {
         let found: Option<i64> = self.read().await?.query(migrate::FOUND, &[]).scalar().await?;
-        Ok(StoreHealth::of(migrate::is_complete(found, migrate::SQLITE), self.writer.is_running()))
+        let takes_changes = self.writer.is_running() && !self.is_read_only;
+        Ok(StoreHealth::of(migrate::is_complete(found, migrate::SQLITE), takes_changes))
     }
 
     /// Claims for several webhooks; the claims share a commit.
@@ -136,6 +152,7 @@ impl Sqlite {
     }
 
     pub(super) async fn close(&self) {
+        self.mark.close();
         self.writer.close().await;
         self.quote_details.close().await;
         self.invoice_details.close().await;
@@ -145,6 +162,7 @@ impl Sqlite {
 
 /// Takes the lock beside the database. An earlier owner that is just ending gets a moment to do so.
 pub(crate) async fn lock(database: &Path) -> Result<File, DatabaseError> {
+    location::check(database)?;
     let path = database.with_added_extension("lock");
     let error = |source| DatabaseError::Lock { path: path.clone(), source };
     let file = private().create(true).truncate(false).open(&path).map_err(error)?;
@@ -156,6 +174,23 @@ pub(crate) async fn lock(database: &Path) -> Result<File, DatabaseError> {
         }
     }
     Err(DatabaseError::InUse(database.to_owned()))
+}
+
+/// SQLite falls back to another mode without an error.
+async fn check_journal_mode(connection: &mut SqliteConnection, path: &Path) -> Result<(), DatabaseError> {
+    let mode: String = sqlx::query_scalar("PRAGMA journal_mode").fetch_one(connection).await?;
+    if mode == "wal" { Ok(()) } else { Err(DatabaseError::JournalMode { path: path.to_owned(), mode }) }
+}
+
+/// SQLite opens a file that the process may only read, and `BEGIN IMMEDIATE` does not fail there.
+async fn is_read_only(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    const CHANGE_NOTHING: &str = "DELETE FROM invoicing_migration WHERE version < 0";
+    const READ_ONLY: &str = "8";
+    match sqlx::query(CHANGE_NOTHING).execute(connection).await {
+        Ok(_) => Ok(false),
+        Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some(READ_ONLY) => Ok(true),
+        Err(error) => Err(error),
+    }
 }
 
 /// Opens files for writing. One that is made is for its owner only, as a database holds secrets and personal data.
@@ -176,6 +211,27 @@ async fn next_delivery_id(connection: &mut SqliteConnection) -> Result<i64, sqlx
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_database_that_cannot_have_a_log_is_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("invoicing.db");
+        // As on a file system without shared memory.
+        let options = SqliteConnectOptions::new().filename(&path).create_if_missing(true);
+        let mut connection = options.journal_mode(SqliteJournalMode::Delete).connect().await.unwrap();
+        let text = check_journal_mode(&mut connection, &path).await.unwrap_err().to_string();
+        let expected = format!("the database {} has the journal mode delete and needs wal", path.display());
+        assert!(text.starts_with(&expected), "{text}");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_no_database_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notes.txt");
+        std::fs::write(&path, "no database ".repeat(100)).unwrap();
+        let error = crate::Invoicing::sqlite(&path).open().await.unwrap_err().to_string();
+        assert!(error.contains("notes.txt"), "{error}");
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_file_that_this_process_has_open_is_not_said_to_be_another_s() {

@@ -1,0 +1,179 @@
+//! Requests that are counted in memory alone, while the database cannot be written: a full disk must not end reads.
+//!
+//! Before the first of them is accepted, a mark is stored that needs no room. It stays until all of them are noted. A process
+//! that starts and finds it cannot have noted them, so it counts the quota of each key as used at that moment, and each key
+//! as used.
+//!
+//! A request is counted so while `Key::storing` and the state here are locked, and the mark is cleared under the lock of
+//! the state. So the mark is there whenever such a request is.
+
+use std::time::{Duration, Instant};
+
+use invoicing_core::{QuotaDecision, Timestamp};
+use parking_lot::Mutex;
+
+use super::local::Reservations;
+use super::{Access, Counting, IDLE_LIMIT_MS, Key, KeyState};
+use crate::Error;
+use crate::store::{ServiceTables, ServiceTx};
+
+/// How long after a failure the next write is tried.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// See the module's text.
+#[derive(Debug, Default)]
+pub(crate) struct Unnoted {
+    state: Mutex<State>,
+    /// Held while what the process before left is noted.
+    noting: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The mark is stored.
+    is_marked: bool,
+    /// The last write that failed.
+    failed_at: Option<Instant>,
+    found: Option<Found>,
+}
+
+/// A mark of the process before.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    /// From when on it may have accepted requests without a note.
+    since: Timestamp,
+    /// When this process started.
+    started: Timestamp,
+}
+
+impl Access {
+    /// Takes over what the process before could not note.
+    pub(crate) async fn take_over_unnoted(&self) {
+        let Some(since) = self.store.mark().and_then(|mark| mark.found()) else { return };
+        let found = Found { since, started: self.env.now() };
+        {
+            let mut unnoted = self.unnoted.state.lock();
+            (unnoted.is_marked, unnoted.found) = (true, Some(found));
+        }
+        tracing::warn!(%since, "the process before could not note all requests: the quota of each key counts as used");
+        if let Err(error) = self.note_unnoted().await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "the uses of keys are not noted yet");
+        }
+    }
+
+    /// What the process before could not note, if that is not noted yet.
+    pub(super) fn found_unnoted(&self) -> Option<Found> {
+        self.unnoted.state.lock().found
+    }
+
+    /// Counts a request in memory alone, if a write has just failed. `Key::storing` is locked.
+    pub(super) fn count_during_pause(&self, key: &Key) -> Option<QuotaDecision> {
+        let unnoted = self.unnoted.state.lock();
+        let is_pause = unnoted.is_marked && unnoted.failed_at.is_some_and(|at| at.elapsed() < PAUSE);
+        is_pause.then(|| key.state.lock().count_unnoted(self.quota, self.env.now()))
+    }
+
+    /// Counts a request in memory alone, as its key could not be stored. `Key::storing` is locked.
+    ///
+    /// # Errors
+    /// That of the store, if there can be no mark.
+    pub(super) fn count_unnoted(&self, key: &Key, error: Error) -> Result<QuotaDecision, Error> {
+        let (Error::StorageUnavailable(_), Some(mark)) = (&error, self.store.mark()) else {
+            return Err(error);
+        };
+        let mut unnoted = self.unnoted.state.lock();
+        let now = self.env.now();
+        if !unnoted.is_marked {
+            if mark.set(now).is_err() {
+                return Err(error);
+            }
+            unnoted.is_marked = true;
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, "the database cannot be written: uses of keys are kept in memory for now");
+        }
+        unnoted.failed_at = Some(Instant::now());
+        Ok(key.state.lock().count_unnoted(self.quota, now))
+    }
+
+    /// Notes what was counted in memory alone, and clears the mark.
+    ///
+    /// # Errors
+    /// Where the database still cannot be written.
+    pub(crate) async fn note_unnoted(&self) -> Result<(), Error> {
+        if self.counting != Counting::Local || !self.unnoted.state.lock().is_marked {
+            return Ok(());
+        }
+        let noted = self.note_all().await;
+        let mut unnoted = self.unnoted.state.lock();
+        if noted.is_err() {
+            unnoted.failed_at = Some(Instant::now());
+            return noted;
+        }
+        let is_left =
+            unnoted.found.is_some() || self.keys.all().iter().any(|key| key.state.lock().is_unnoted);
+        if unnoted.is_marked && !is_left && self.store.mark().is_some_and(|mark| mark.clear().is_ok()) {
+            unnoted.is_marked = false;
+            tracing::info!("the database can be written again: all uses of keys are noted");
+        }
+        Ok(())
+    }
+
+    /// Notes what the process before left: first, as it replaces what is stored of each key.
+    pub(super) async fn note_found(&self) -> Result<(), Error> {
+        let _noting = self.unnoted.noting.lock().await;
+        let Some(Found { since, started }) = self.found_unnoted() else { return Ok(()) };
+        let (quota, idle_before) = (self.quota, since.plus_millis(-IDLE_LIMIT_MS));
+        let set = async move |tx: ServiceTx<'_>| tx.keys().set_all_used(started, quota, idle_before).await;
+        self.store.write_service(set).await?;
+        self.unnoted.state.lock().found = None;
+        Ok(())
+    }
+
+    async fn note_all(&self) -> Result<(), Error> {
+        self.note_found().await?;
+        for key in self.keys.all() {
+            let _storing = key.storing.lock().await;
+            let used_at = {
+                let state = key.state.lock();
+                state.is_unnoted.then_some(state.last_used)
+            };
+            if let Some(used_at) = used_at {
+                self.store_use(&key, 0, used_at).await?;
+                key.state.lock().set_noted(used_at);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Found {
+    /// Applies it to a key that may have been read before it was noted.
+    pub(super) fn apply(self, state: &mut KeyState, quota: u32) {
+        if self.since.as_millis() - state.last_used.as_millis() <= IDLE_LIMIT_MS {
+            state.last_used = state.last_used.max(self.started);
+        }
+        state.reservations = self.reservations(quota);
+    }
+
+    /// The quota of a key as it counts.
+    pub(super) fn reservations(self, quota: u32) -> Reservations {
+        Reservations::used_up(quota, self.started)
+    }
+}
+
+impl KeyState {
+    fn count_unnoted(&mut self, quota: u32, now: Timestamp) -> QuotaDecision {
+        let decision = self.reservations.count(quota, now);
+        if let QuotaDecision::Accepted { .. } = decision {
+            self.last_used = now;
+            self.is_unnoted = true;
+        }
+        decision
+    }
+
+    /// The use at that instant is stored, with all that was counted until then.
+    pub(super) fn set_noted(&mut self, used_at: Timestamp) {
+        self.stored_at = Some(used_at);
+        self.is_unnoted = false;
+    }
+}
