@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use invoicing_core::{ProofParts, proof_fingerprint, sha256_hex};
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{World, new_quote, on_each_database};
 use serde_json::{Value, json};
 
 use crate::support::api::{
@@ -413,6 +413,44 @@ async fn an_invoice_has_no_number_and_no_dates_while_it_is_a_draft() {
     let canceled = read(&world, &path).await;
     assert_eq!((text(&canceled, "number"), text(&canceled, "status")), ("FAC-2026-0001", "CANCELED"));
     assert!(canceled["canceledAt"].is_string());
+}
+
+/// The description says of each of these fields when it is `null`, and what a cancelled invoice owes.
+///
+/// Rules: RECORD-1, RECORD-7, INVOICE-17
+#[on_each_database]
+async fn what_is_null_and_what_is_owed_is_so_in_each_state() {
+    let world = World::new().await;
+    let (quotes, invoices) = (world.company.quotes(), world.company.invoices());
+    let day = "2026-12-24".parse().unwrap();
+    let client = world.client("Durand").await;
+    let draft = quotes.create(&new_quote(client).valid_until(day)).await.unwrap().summary.id;
+    let accepted = world.draft().await.summary.id;
+    quotes.accept(accepted).await.unwrap();
+    let sent = world.sent().await.summary.id;
+    for (id, valid, is_sent) in [(draft, true, false), (accepted, false, false), (sent, true, true)] {
+        let quote = world.get(&format!("/api/v1/quotes/{id}")).await.json;
+        assert_eq!((!quote["validUntil"].is_null(), !quote["sentAt"].is_null()), (valid, is_sent), "{quote}");
+        assert_eq!(quote["acceptedAt"].is_null(), quote["status"] != "ACCEPTED", "{quote}");
+    }
+    for (is_issued, is_canceled) in [(false, false), (false, true), (true, false), (true, true)] {
+        let id = invoices.convert(world.accepted().await.summary.id).await.unwrap().summary.id;
+        if is_issued {
+            invoices.issue(id, None).await.unwrap();
+        }
+        if is_canceled {
+            invoices.cancel(id).await.unwrap();
+        }
+        let invoice = world.get(&format!("/api/v1/invoices/{id}")).await.json;
+        for name in ["number", "issueDate", "dueDate"] {
+            assert_eq!(invoice[name].is_null(), !is_issued, "{name}: {invoice}");
+        }
+        assert_eq!(invoice["canceledAt"].is_null(), !is_canceled, "{invoice}");
+        assert!(invoice["paidAt"].is_null(), "{invoice}");
+        for name in ["amountDue", "retentionDue"] {
+            assert_eq!(invoice[name] == json!(0), is_canceled, "{name}: {invoice}");
+        }
+    }
 }
 
 /// Rules: MONEY-11, INVOICE-10, INVOICE-11

@@ -1,6 +1,9 @@
 //! How the description is served, and `OPTIONS`.
 
+use std::io::Read as _;
+
 use bytes::Bytes;
+use flate2::read::GzDecoder;
 use invoicing_core::{ErrorCode, EventKind};
 use invoicing_server::ROUTES;
 use invoicing_tests::{Answer, World, on_each_database};
@@ -124,6 +127,38 @@ async fn the_document_has_an_etag_and_is_sent_again_only_where_it_has_changed() 
     }
     let answer = call(&world, "GET", &[("if-none-match", "\"other\"")]).await;
     assert_eq!((answer.status.as_u16(), answer.bytes), (200, whole.bytes.clone()));
+}
+
+/// Also of the page.
+///
+/// Rules: REFERENCE-1
+#[on_each_database]
+async fn the_description_is_compressed_for_those_that_take_it_and_open_to_any_site() {
+    let world = World::new().await;
+    for path in [PATH, "/api/v1/docs"] {
+        let ask = async |headers: &[(&str, &str)]| world.call("GET", path, None, headers, Bytes::new()).await;
+        let plain = ask(&[]).await;
+        let gzip = ask(&[("accept-encoding", "br, gzip"), ("origin", "https://example.com")]).await;
+        let mut text = Vec::new();
+        GzDecoder::new(&*gzip.bytes).read_to_end(&mut text).unwrap();
+        assert_eq!(text, plain.bytes, "{path}");
+        assert!(gzip.bytes.len() * 4 < plain.bytes.len(), "{path}: {}", gzip.bytes.len());
+        assert_eq!(gzip.headers["content-encoding"], "gzip");
+        assert_eq!(gzip.headers["content-length"], gzip.bytes.len().to_string());
+        assert!(!plain.headers.contains_key("content-encoding"));
+        assert_ne!(gzip.headers["etag"], plain.headers["etag"], "other bytes");
+        let etag = gzip.headers["etag"].to_str().unwrap();
+        let known = ask(&[("accept-encoding", "gzip"), ("if-none-match", etag)]).await;
+        assert_eq!((known.status.as_u16(), known.bytes.len()), (304, 0));
+        assert!(!known.headers.contains_key("content-encoding"));
+        let other = ask(&[("if-none-match", etag)]).await;
+        assert_eq!((other.status.as_u16(), &other.bytes), (200, &plain.bytes), "it has the compressed ones");
+        for answer in [plain, gzip, known] {
+            assert_eq!(answer.headers["vary"], "accept-encoding");
+            assert_eq!(answer.headers["access-control-allow-origin"], "*");
+        }
+    }
+    assert!(!world.get("/api/v1/quotes").await.headers.contains_key("access-control-allow-origin"));
 }
 
 /// Rules: REFERENCE-2

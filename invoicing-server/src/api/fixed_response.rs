@@ -1,22 +1,37 @@
-//! A response that is the same for every caller: bytes with an `ETag`, made once.
+//! A response that is the same for every caller: bytes with an `ETag`, plain and compressed, made once.
+
+use std::io::Write as _;
 
 use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use sha2::{Digest, Sha256};
 
-use super::headers::has_etag;
+use super::headers::{accepts_gzip, has_etag};
 use super::response::with_headers;
 
 /// A cache asks with the `ETag` before it uses the bytes again.
 const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
+const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding");
+/// It is public, and no answer depends on what a browser sends of its own.
+const ANY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
+const GZIP: HeaderValue = HeaderValue::from_static("gzip");
 
 /// Marks a response whose bytes are the same for all.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shared;
 
-/// Bytes, their headers and their `ETag`.
+/// A text as it is, and compressed.
 #[derive(Debug)]
 pub(super) struct FixedResponse {
+    plain: Representation,
+    gzip: Representation,
+}
+
+/// Bytes, their headers and their `ETag`.
+#[derive(Debug)]
+struct Representation {
     bytes: Bytes,
     /// As in the header.
     etag: String,
@@ -24,24 +39,44 @@ pub(super) struct FixedResponse {
 }
 
 impl FixedResponse {
-    /// Bytes with these headers, beside those of the cache.
+    /// A text with these headers, beside those of the cache.
     pub(super) fn new(text: String, mut headers: HeaderMap) -> Self {
-        let etag = format!("\"{}\"", hex::encode(Sha256::digest(&text)));
-        let value = HeaderValue::from_str(&etag).expect("hexadecimal digits in quotes are a header value");
-        headers.insert(header::ETAG, value);
         headers.insert(header::CACHE_CONTROL, NO_CACHE);
-        Self { bytes: text.into(), etag, headers }
+        headers.insert(header::VARY, ACCEPT_ENCODING);
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY_ORIGIN);
+        let gzip = compressed(text.as_bytes());
+        let plain = Representation::new(text.into(), headers.clone());
+        headers.insert(header::CONTENT_ENCODING, GZIP);
+        Self { plain, gzip: Representation::new(gzip.into(), headers) }
     }
 
     /// The bytes, or 304 to a caller that has them.
     pub(super) fn answer(&self, asked: &HeaderMap) -> Response<Bytes> {
-        if has_etag(asked, &self.etag) {
-            let mut headers = self.headers.clone();
+        let Representation { bytes, etag, headers } =
+            if accepts_gzip(asked) { &self.gzip } else { &self.plain };
+        if has_etag(asked, etag) {
+            let mut headers = headers.clone();
             headers.remove(header::CONTENT_TYPE);
+            headers.remove(header::CONTENT_ENCODING);
             return with_headers(StatusCode::NOT_MODIFIED, headers, Bytes::new());
         }
-        let mut response = with_headers(StatusCode::OK, self.headers.clone(), self.bytes.clone());
+        let mut response = with_headers(StatusCode::OK, headers.clone(), bytes.clone());
         response.extensions_mut().insert(Shared);
         response
     }
+}
+
+impl Representation {
+    fn new(bytes: Bytes, mut headers: HeaderMap) -> Self {
+        let etag = format!("\"{}\"", hex::encode(Sha256::digest(&bytes)));
+        let value = HeaderValue::from_str(&etag).expect("hexadecimal digits in quotes are a header value");
+        headers.insert(header::ETAG, value);
+        Self { bytes, etag, headers }
+    }
+}
+
+fn compressed(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
+    written.expect("bytes are written to memory")
 }

@@ -258,8 +258,8 @@ const OPENAPI: Description = Description {
            is answered with 404.",
     body: None,
     answers: &[
-        answer(StatusCode::OK, Content::AnyJson, &[Header::ETag], "The document."),
-        answer(StatusCode::NOT_MODIFIED, Content::None, &[Header::ETag], "It is the one that you have."),
+        answer(StatusCode::OK, Content::AnyJson, OF_DOCUMENT, "The document."),
+        answer(StatusCode::NOT_MODIFIED, Content::None, KNOWN_DOCUMENT, "It is the one that you have."),
     ],
     links: &[],
 };
@@ -273,12 +273,30 @@ const DOCS: Description = Description {
     body: None,
     answers: &[
         answer(StatusCode::OK, Content::Html, OF_PAGE, "The page."),
-        answer(StatusCode::NOT_MODIFIED, Content::None, OF_PAGE, "It is the one that you have."),
+        answer(StatusCode::NOT_MODIFIED, Content::None, KNOWN_PAGE, "It is the one that you have."),
     ],
     links: &[],
 };
 
-const OF_PAGE: &[Header] = &[Header::ETag, Header::NoSniff, Header::SecurityPolicy, Header::NoReferrer];
+const KNOWN_DOCUMENT: &[Header] = &[Header::ETag, Header::Vary, Header::AnyOrigin];
+const OF_DOCUMENT: &[Header] = &[Header::ETag, Header::Vary, Header::AnyOrigin, Header::ContentEncoding];
+const KNOWN_PAGE: &[Header] = &[
+    Header::ETag,
+    Header::Vary,
+    Header::AnyOrigin,
+    Header::NoSniff,
+    Header::SecurityPolicy,
+    Header::NoReferrer,
+];
+const OF_PAGE: &[Header] = &[
+    Header::ETag,
+    Header::Vary,
+    Header::AnyOrigin,
+    Header::ContentEncoding,
+    Header::NoSniff,
+    Header::SecurityPolicy,
+    Header::NoReferrer,
+];
 
 const DOWNLOAD: &[Answer] = &[
     answer(

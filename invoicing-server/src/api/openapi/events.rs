@@ -4,6 +4,7 @@ use invoicing_core::{Event, EventKind};
 use serde_json::{Map, Value, json};
 
 use super::examples;
+use super::records::QUOTE_ID;
 use super::schema::Type::{Component, Date, Decimal, Instant, ListOf, OrNull, Text, Uuid, Word};
 use super::schema::{Member, always, component, object, sometimes};
 
@@ -27,10 +28,10 @@ const INVOICE: &[Member] = &[
     always(
         "number",
         OrNull(&Text),
-        "Number for humans, such as `FAC-2026-0042`. `null` while the invoice is a DRAFT.",
+        "Number for humans, such as `FAC-2026-0042`. `null` in DRAFT, and for good if the invoice was cancelled as a DRAFT.",
     ),
     always("status", Component("InvoiceStatus"), "State of the invoice at the event."),
-    always("quoteId", Uuid, "The quote that the invoice was converted from."),
+    always("quoteId", OrNull(&Uuid), QUOTE_ID),
     always("clientName", Text, "Name of the client."),
     always("clientEmail", OrNull(&Text), "E-mail address of the client."),
     always("totalHT", Decimal, "Total without VAT. At most two decimals: read it as a decimal."),
@@ -38,8 +39,8 @@ const INVOICE: &[Member] = &[
     always("tvaRate", Decimal, "VAT rate in percent; blended where the lines have several rates."),
     always("amountPaid", Decimal, "Sum of the payments that stand."),
     always("amountDue", Decimal, "What is still to be paid now."),
-    always("issueDate", OrNull(&Date), "Day of issue. `null` while DRAFT."),
-    always("dueDate", OrNull(&Date), "Last day for paying. `null` while DRAFT."),
+    always("issueDate", OrNull(&Date), "Day of issue. `null` if it has not been issued."),
+    always("dueDate", OrNull(&Date), "Last day for paying. `null` if it has not been issued."),
 ];
 
 const PAID_AT: Member = always("paidAt", Instant, "When the invoice was paid in full.");

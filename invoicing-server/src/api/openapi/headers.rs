@@ -23,19 +23,22 @@ pub(super) enum Header {
     NoSniff,
     SecurityPolicy,
     NoReferrer,
+    Vary,
+    ContentEncoding,
+    AnyOrigin,
 }
 
 use Header::{
-    AcceptRanges, ContentDisposition, ContentRange, ETag, NoCache, NoReferrer, NoSniff, NoStore,
-    RateLimitLimit, RateLimitRemaining, RateLimitReset, RequestId, RetryAfter, SecurityPolicy,
-    WwwAuthenticate,
+    AcceptRanges, AnyOrigin, ContentDisposition, ContentEncoding, ContentRange, ETag, NoCache, NoReferrer,
+    NoSniff, NoStore, RateLimitLimit, RateLimitRemaining, RateLimitReset, RequestId, RetryAfter,
+    SecurityPolicy, Vary, WwwAuthenticate,
 };
 
 /// The quota of the key, on each answer to a request with a valid key.
 pub(super) const RATE_LIMIT: [Header; 3] = [RateLimitLimit, RateLimitRemaining, RateLimitReset];
 
 impl Header {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 18] = [
         RequestId,
         NoStore,
         NoCache,
@@ -51,6 +54,9 @@ impl Header {
         NoSniff,
         SecurityPolicy,
         NoReferrer,
+        Vary,
+        ContentEncoding,
+        AnyOrigin,
     ];
 
     /// The name as a response shows it.
@@ -70,6 +76,9 @@ impl Header {
             NoSniff => "X-Content-Type-Options",
             SecurityPolicy => "Content-Security-Policy",
             NoReferrer => "Referrer-Policy",
+            Vary => "Vary",
+            ContentEncoding => "Content-Encoding",
+            AnyOrigin => "Access-Control-Allow-Origin",
         }
     }
 
@@ -125,12 +134,19 @@ impl Header {
                 "A browser does not tell other sites where their links stood.",
                 json!({"type": "string", "const": "no-referrer"}),
             ),
+            Vary => ("What the bytes depend on.", json!({"type": "string", "const": "accept-encoding"})),
+            ContentEncoding => (
+                "Sent where the bytes are compressed, to a caller that takes this.",
+                json!({"type": "string", "const": "gzip"}),
+            ),
+            AnyOrigin => ("Pages of any site may read it.", json!({"type": "string", "const": "*"})),
         }
     }
 
-    /// Whether each answer has it that lists it. Without a quota there are no `RateLimit` headers.
+    /// Whether each answer has it that lists it. Without a quota there are no `RateLimit` headers, and not every caller
+    /// takes compressed bytes.
     fn is_always_sent(self) -> bool {
-        !RATE_LIMIT.contains(&self)
+        !RATE_LIMIT.contains(&self) && self != ContentEncoding
     }
 }
 

@@ -73,17 +73,22 @@ const QUOTE: &[Member] = &[
     always(
         "validUntil",
         OrNull(&Date),
-        "Last day on which it can be signed, in the company's time zone. `null` in DRAFT.",
+        "Last day on which it can be signed, in the company's time zone. `null` if none was set: sending sets one. So it may be \
+         `null` in DRAFT, and for good in a quote that was accepted, discarded or imported without being sent.",
     ),
     always("createdAt", Instant, "When the record was created."),
     always("updatedAt", Instant, UPDATED_AT),
-    always("sentAt", OrNull(&Instant), "When it was last sent to the client."),
+    always("sentAt", OrNull(&Instant), "When it was last sent to the client. `null` if it never was."),
     always(
         "signedAt",
         OrNull(&Instant),
         "When the client signed through the public link. `null` where it was not signed.",
     ),
-    always("acceptedAt", OrNull(&Instant), "When it was accepted, by signature or by hand."),
+    always(
+        "acceptedAt",
+        OrNull(&Instant),
+        "When it was accepted, by signature or by hand. `null` if it is not.",
+    ),
     always("signedByName", OrNull(&Text), "Name of the signer."),
     always("signedByEmail", OrNull(&Text), "E-mail address of the signer."),
 ];
@@ -143,15 +148,24 @@ const INVOICE: &[Member] = &[
     always(
         "number",
         OrNull(&Text),
-        "Number for humans, such as `FAC-2026-0042`. `null` while the invoice is a DRAFT.",
+        "Number for humans, such as `FAC-2026-0042`. `null` in DRAFT, and for good if the invoice was cancelled as a DRAFT.",
     ),
     always("status", Component("InvoiceStatus"), "State of the invoice."),
-    always("quoteId", Uuid, "The quote that the invoice was converted from."),
+    always("quoteId", OrNull(&Uuid), QUOTE_ID),
     always("clientId", Uuid, "The client that the invoice is made out to."),
     always("clientName", Text, "Name of the client as on the quote."),
     always("clientEmail", OrNull(&Text), "E-mail address of the client as on the quote."),
-    always("issueDate", OrNull(&Date), "Day of issue in the company's time zone. `null` while DRAFT."),
-    always("dueDate", OrNull(&Date), "Last day for paying, in the company's time zone. `null` while DRAFT."),
+    always(
+        "issueDate",
+        OrNull(&Date),
+        "Day of issue in the company's time zone. `null` if it has not been issued: in DRAFT, and for good if it was cancelled \
+         as a DRAFT.",
+    ),
+    always(
+        "dueDate",
+        OrNull(&Date),
+        "Last day for paying, in the company's time zone. `null` if it has not been issued, as `issueDate`.",
+    ),
     always(
         "totalHT",
         Decimal,
@@ -162,19 +176,24 @@ const INVOICE: &[Member] = &[
     always("currency", Text, "Currency of all amounts, as an ISO 4217 code."),
     always("retentionRate", Decimal, "Retention (retenue de garantie) in percent, from 0 to 5."),
     always("retentionAmount", Decimal, "What the client holds back of `totalTTC`."),
-    always("retentionDue", Decimal, "What of `retentionAmount` is not paid yet."),
+    always("retentionDue", Decimal, "What of `retentionAmount` is not paid yet. 0 in CANCELED."),
     always("amountPaid", Decimal, "Sum of the payments that stand. A reversed payment does not count."),
     always(
         "amountDue",
         Decimal,
-        "What is still to be paid now: `totalTTC` − `retentionAmount` − `amountPaid`, at least 0.",
+        "What is still to be paid now: `totalTTC` − `retentionAmount` − `amountPaid`, at least 0. A CANCELED invoice owes \
+         nothing: 0.",
     ),
     always("amountOverpaid", Decimal, "What was paid beyond `totalTTC`."),
-    always("paidAt", OrNull(&Instant), "When it was paid in full."),
-    always("canceledAt", OrNull(&Instant), "When it was cancelled."),
+    always("paidAt", OrNull(&Instant), "When it was paid in full. `null` if it is not PAID."),
+    always("canceledAt", OrNull(&Instant), "When it was cancelled. `null` if it was not."),
     always("createdAt", Instant, "When the record was created."),
     always("updatedAt", Instant, UPDATED_AT),
 ];
+
+/// Also in the data of events.
+pub(super) const QUOTE_ID: &str = "The quote that the invoice was converted from. Today each invoice has one; be ready for `null`, for \
+                                  invoices that come from elsewhere.";
 
 const CLIENT: &[Member] = &[
     always("id", Uuid, "Identifier of the client. Time-ordered (UUID version 7)."),

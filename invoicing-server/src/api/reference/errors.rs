@@ -8,6 +8,8 @@ use serde_json::Value;
 use super::content::Page;
 use super::document::{Document, Operation, members};
 
+static NOTHING: Value = Value::Null;
+
 /// An error that answers may have.
 pub(super) struct ErrorCode<'d> {
     pub(super) code: &'d str,
@@ -38,6 +40,10 @@ pub(super) fn all<'d>(document: &Document<'d>) -> Vec<ErrorCode<'d>> {
             }
         }
     }
+    // Of no operation: each path can answer it.
+    let (status, code) = ("405", "method_not_allowed");
+    let description = describe(document, code, &NOTHING);
+    found.entry((status, code)).or_insert(ErrorCode { code, status, body: &NOTHING, description });
     found.into_values().collect()
 }
 
