@@ -30,24 +30,38 @@ pub struct DedupKey<'a> {
     pub id: &'a str,
     /// The envelope's `timestamp` as it stands in the body; `None` in the documented pair.
     pub timestamp: Option<&'a str>,
+    /// The name of the receiver in an inbox that several share: each handles the event. `None` in an inbox of its own.
+    pub receiver: Option<&'a str>,
 }
 
 impl<'a> DedupKey<'a> {
     /// The documented pair; takes a real second occurrence for a repeat.
     pub const fn documented(event: &'a str, id: &'a str) -> Self {
-        Self { event, id, timestamp: None }
+        Self { event, id, timestamp: None, receiver: None }
     }
 
     /// The pair and the time of the event; keeps real second occurrences apart.
     pub const fn recommended(event: &'a str, id: &'a str, timestamp: &'a str) -> Self {
-        Self { event, id, timestamp: Some(timestamp) }
+        Self { event, id, timestamp: Some(timestamp), receiver: None }
+    }
+
+    /// The same event for the receiver of this name.
+    #[must_use]
+    pub const fn of_receiver(self, name: &'a str) -> Self {
+        Self { receiver: Some(name), ..self }
     }
 }
 
 /// The parts separated by spaces, to be stored as one text: different keys have different texts. The kinds, ids and
-/// timestamps of the service hold neither space nor backslash; where a part does, a backslash goes before it.
+/// timestamps of the service hold neither space nor backslash; where a part does, a backslash goes before it. The name of a
+/// receiver stands in front, behind `\@`.
 impl fmt::Display for DedupKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(name) = self.receiver {
+            f.write_str("\\@")?;
+            escaped(f, name)?;
+            f.write_char(' ')?;
+        }
         escaped(f, self.event)?;
         for part in [Some(self.id), self.timestamp].into_iter().flatten() {
             f.write_char(' ')?;
@@ -91,8 +105,10 @@ mod tests {
         for event in parts {
             for id in parts {
                 for timestamp in parts.into_iter().map(Some).chain([None]) {
-                    count += 1;
-                    texts.insert(DedupKey { event, id, timestamp }.to_string());
+                    for receiver in ["", "a", "\\", "a ", "@"].into_iter().map(Some).chain([None]) {
+                        count += 1;
+                        texts.insert(DedupKey { event, id, timestamp, receiver }.to_string());
+                    }
                 }
             }
         }

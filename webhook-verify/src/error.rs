@@ -59,6 +59,8 @@ pub enum SecretError {
     Empty,
     /// It is an API key (`isk_…`): the two were mixed up.
     ApiKey,
+    /// It has white space inside, such as a line break between two secrets. White space around it is no part of it.
+    WhiteSpace,
 }
 
 impl fmt::Display for VerifyError {
@@ -100,6 +102,7 @@ impl fmt::Display for SecretError {
             Self::ApiKey => {
                 "this is an API key (isk_…), not a signing secret: give the webhook's secret, which begins with whsec_"
             }
+            Self::WhiteSpace => "the signing secret has white space inside: give each secret by itself",
         })
     }
 }

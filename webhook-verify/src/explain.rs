@@ -59,6 +59,7 @@ pub fn explain_within(
     let keys = match keys {
         Ok(keys) if !keys.is_empty() => keys,
         Err(SecretError::ApiKey) => return Diagnosis::SecretIsApiKey,
+        Err(SecretError::WhiteSpace) => return Diagnosis::SecretHasWhiteSpace,
         _ => return Diagnosis::SecretEmpty,
     };
     let headers: Vec<_> = headers.into_iter().collect();
@@ -74,6 +75,7 @@ pub fn explain_within(
     match verdict(header) {
         Ok(_) => Diagnosis::Valid,
         Err(VerifyError::Secret(SecretError::ApiKey)) => Diagnosis::SecretIsApiKey,
+        Err(VerifyError::Secret(SecretError::WhiteSpace)) => Diagnosis::SecretHasWhiteSpace,
         Err(VerifyError::Secret(SecretError::Empty)) => Diagnosis::SecretEmpty,
         Err(VerifyError::Malformed(reason)) => malformed(header, reason),
         Err(VerifyError::NoMatch { candidates, secrets: tried }) => no_match(&keys, &secrets, header, body)

@@ -11,8 +11,10 @@ use crate::error::SecretError;
 
 /// Characters of an HMAC-SHA256 in hex.
 pub(crate) const HEX_LENGTH: usize = 64;
-/// How the service's API keys begin. Its signing secrets begin with `whsec_`.
+/// How the service's API keys begin.
 const API_KEY_PREFIX: &[u8] = b"isk_";
+/// How its signing secrets begin.
+const SECRET_PREFIX: &[u8] = b"whsec_";
 
 /// HMAC state after the key went in: cloning it is cheaper than two blocks of SHA-256.
 #[derive(Clone)]
@@ -20,12 +22,19 @@ pub(crate) struct Key(Hmac<Sha256>);
 
 impl Key {
     pub(crate) fn new(secret: &[u8]) -> Result<Self, SecretError> {
-        if secret.is_empty() {
+        let trimmed = secret.trim_ascii();
+        if trimmed.is_empty() {
             return Err(SecretError::Empty);
         }
-        if secret.trim_ascii_start().starts_with(API_KEY_PREFIX) {
+        if trimmed.starts_with(API_KEY_PREFIX) {
             return Err(SecretError::ApiKey);
         }
+        // One that is read from a file ends with a line break. A secret of another form may be of any bytes.
+        let is_ours = trimmed.starts_with(SECRET_PREFIX);
+        if is_ours && trimmed.iter().any(u8::is_ascii_whitespace) {
+            return Err(SecretError::WhiteSpace);
+        }
+        let secret = if is_ours { trimmed } else { secret };
         // HMAC takes a key of any length, so this error cannot occur.
         Hmac::new_from_slice(secret).map(Self).map_err(|InvalidLength| SecretError::Empty)
     }

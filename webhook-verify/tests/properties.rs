@@ -11,7 +11,7 @@ fn config() -> ProptestConfig {
 }
 
 fn secret() -> impl Strategy<Value = Vec<u8>> {
-    vec(any::<u8>(), 1..100)
+    vec(any::<u8>(), 1..100).prop_filter("more than white space", |secret| !secret.trim_ascii().is_empty())
 }
 
 fn body() -> impl Strategy<Value = Vec<u8>> {

@@ -17,6 +17,8 @@ pub enum Diagnosis {
     SecretEmpty,
     /// An API key was given in place of a secret.
     SecretIsApiKey,
+    /// A secret has white space inside.
+    SecretHasWhiteSpace,
     /// The request has no signature header.
     HeaderMissing,
     /// The request has several signature headers.
@@ -127,6 +129,7 @@ impl fmt::Display for Diagnosis {
                  adds it, and refuse such requests"
             ),
             Self::SecretIsApiKey => SecretError::ApiKey.fmt(f),
+            Self::SecretHasWhiteSpace => SecretError::WhiteSpace.fmt(f),
             Self::OtherScheme(scheme) => write!(f, "{scheme}: this crate reads `t=<unix seconds>,v1=<hex>`"),
             Self::HeaderMalformed(reason) => write!(f, "the signature header is malformed: {reason}"),
             Self::SignatureLength { characters } => write!(

@@ -66,8 +66,6 @@ fn a_changed_body_is_recognised_by_how_it_was_changed() {
 fn a_changed_secret_is_recognised_by_how_it_was_changed() {
     let raw: Vec<u8> = (0..32).collect();
     for (secret, change) in [
-        (format!("{SECRET}\n").into_bytes(), SecretChange::Padded),
-        (format!(" {SECRET}\t").into_bytes(), SecretChange::Padded),
         (format!("\"{SECRET}\"").into_bytes(), SecretChange::Quoted),
         (format!("'{SECRET}'\n").into_bytes(), SecretChange::Quoted),
         (SECRET.replace("whsec_", "").into_bytes(), SecretChange::PrefixRemoved),
@@ -77,11 +75,15 @@ fn a_changed_secret_is_recognised_by_how_it_was_changed() {
     ] {
         assert_eq!(of_secret(&secret), Diagnosis::SecretChanged { index: 0, change }, "{secret:?}");
     }
-    let padded = format!("{SECRET}\n");
+    // A line break behind a secret is no part of it.
+    let padded = format!(" {SECRET}\r\n");
+    assert_eq!(explain(["other", &padded], [signed(BODY)], BODY.as_bytes(), T), Diagnosis::Valid);
+    let quoted = format!("'{SECRET}'");
     assert_eq!(
-        explain(["other", &padded], [signed(BODY)], BODY.as_bytes(), T),
-        Diagnosis::SecretChanged { index: 1, change: SecretChange::Padded }
+        explain(["other", &quoted], [signed(BODY)], BODY.as_bytes(), T),
+        Diagnosis::SecretChanged { index: 1, change: SecretChange::Quoted }
     );
+    assert_eq!(of_secret(format!("{SECRET}\n{SECRET}")), Diagnosis::SecretHasWhiteSpace);
     for nothing in [vec![], vec![""], vec![SECRET, ""]] {
         assert_eq!(explain(nothing, [signed(BODY)], BODY.as_bytes(), T), Diagnosis::SecretEmpty);
     }

@@ -14,6 +14,7 @@ use http_body_util::Full;
 use tower_service::Service;
 
 use super::{Inbox, InboxError, Receipt};
+use crate::DedupKey;
 use crate::events::Envelope;
 use crate::receiver::{Delivery, Receiver, Rejection};
 
@@ -40,6 +41,7 @@ use crate::receiver::{Delivery, Receiver, Rejection};
 pub struct InboxService<I: ?Sized> {
     receiver: Receiver,
     key: KeyKind,
+    name: Option<Arc<str>>,
     inbox: Arc<I>,
 }
 
@@ -52,7 +54,14 @@ enum KeyKind {
 impl<I: Inbox + ?Sized> InboxService<I> {
     /// Accepts what the receiver accepts, once for each recommended key.
     pub fn new(receiver: Receiver, inbox: Arc<I>) -> Self {
-        Self { receiver, key: KeyKind::Recommended, inbox }
+        Self { receiver, key: KeyKind::Recommended, name: None, inbox }
+    }
+
+    /// Names the receiver in the keys, for an inbox that several receivers share: an event that is delivered to two webhooks
+    /// is then handled for each. [`Claim::key`](super::Claim::key) begins with `\@` and the name.
+    #[must_use]
+    pub fn named(self, name: impl Into<Arc<str>>) -> Self {
+        Self { name: Some(name.into()), ..self }
     }
 
     /// Uses the documented pair of kind and id as the key. It drops a real second occurrence, such as a project that is
@@ -77,6 +86,7 @@ impl<I: Inbox + ?Sized> InboxService<I> {
             KeyKind::Recommended => envelope.key(),
             KeyKind::Documented => envelope.documented_key(),
         };
+        let key = DedupKey { receiver: self.name.as_deref(), ..key };
         Ok(self.inbox.receive(key, &delivery.body).await?)
     }
 }
@@ -89,7 +99,12 @@ impl From<InboxError> for Rejection {
 
 impl<I: ?Sized> Clone for InboxService<I> {
     fn clone(&self) -> Self {
-        Self { receiver: self.receiver.clone(), key: self.key, inbox: Arc::clone(&self.inbox) }
+        Self {
+            receiver: self.receiver.clone(),
+            key: self.key,
+            name: self.name.clone(),
+            inbox: Arc::clone(&self.inbox),
+        }
     }
 }
 
@@ -98,6 +113,7 @@ impl<I: ?Sized> fmt::Debug for InboxService<I> {
         f.debug_struct("InboxService")
             .field("receiver", &self.receiver)
             .field("key", &self.key)
+            .field("name", &self.name)
             .finish_non_exhaustive()
     }
 }

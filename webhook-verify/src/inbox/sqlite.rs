@@ -3,6 +3,7 @@
 //! One table, `webhook_inbox`, is created when the inbox is opened. Each operation is one statement, so none can be left
 //! half done.
 
+use std::fs::File;
 use std::path::Path;
 use std::pin::Pin;
 use std::time::Duration;
@@ -63,12 +64,15 @@ pub struct SqliteInbox {
 }
 
 impl SqliteInbox {
-    /// Opens or creates a file, with a write-ahead log that is synced at each commit.
+    /// Opens or creates a file, with a write-ahead log that is synced at each commit. A file that it creates can be read by
+    /// its owner only.
     ///
     /// # Errors
     ///
     /// The file cannot be opened or is not a database.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, InboxError> {
+        // The log and its index get the mode of the file.
+        make_private(path.as_ref());
         let options = SqliteConnectOptions::new()
             .filename(path)
             .create_if_missing(true)
@@ -182,6 +186,15 @@ impl Inbox for SqliteInbox {
     fn arrived(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(self.arrived.notified())
     }
+}
+
+/// Makes the file for its owner only, if there is none. SQLite reports what fails here.
+fn make_private(path: &Path) {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    drop(options.open(path));
 }
 
 impl From<sqlx::Error> for InboxError {

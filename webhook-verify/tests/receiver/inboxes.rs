@@ -152,6 +152,35 @@ async fn processes_that_share_a_file_share_its_messages() {
     }
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_and_its_log_are_for_their_owner() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let inbox = SqliteInbox::open(folder.path().join("inbox.db")).await.unwrap();
+    inbox.waiting().await.unwrap();
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let entry = entry.unwrap();
+        let mode = entry.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", entry.path().display());
+    }
+}
+
+/// Rules: VERIFY-8
+#[tokio::test]
+async fn receivers_that_share_an_inbox_each_get_the_event() {
+    let inbox = MemoryInbox::new();
+    let key = DedupKey::recommended("ping", "1", "2026-09-14T09:41:07.123Z");
+    let body = Bytes::from_static(b"{}");
+    for name in ["crm", "books"] {
+        assert_eq!(inbox.receive(key.of_receiver(name), &body).await.unwrap(), Receipt::New, "{name}");
+        assert_eq!(inbox.receive(key.of_receiver(name), &body).await.unwrap(), Receipt::Duplicate, "{name}");
+    }
+    assert_eq!(inbox.receive(key, &body).await.unwrap(), Receipt::New);
+    let claim = inbox.claim(LEASE).await.unwrap().unwrap();
+    assert_eq!(claim.key, "\\@crm ping 1 2026-09-14T09:41:07.123Z");
+}
+
 #[tokio::test]
 async fn a_file_remembers() {
     let directory = tempfile::tempdir().unwrap();
