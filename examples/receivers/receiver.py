@@ -6,10 +6,13 @@
 A delivery is verified, kept in the inbox and answered. A thread then fetches the document and links it.
 """
 
-import hashlib, hmac, http.server, json, os, re, sqlite3, sys, threading, time, urllib.error, urllib.request
+import email.utils, hashlib, hmac, http.server, json, os, re, sqlite3, sys, threading, time
+import urllib.error, urllib.request
 
-SECRET, KEY, BASE_URL = (os.environ[name] for name in ("SIGNING_SECRET", "API_KEY", "BASE_URL"))
+SECRET, KEY, BASE_URL = (os.environ[name].strip() for name in ("SIGNING_SECRET", "API_KEY", "BASE_URL"))
 INBOX, PORT = os.environ.get("INBOX", "inbox.db"), int(os.environ.get("PORT", "9000"))
+RECEIVER = os.environ.get("RECEIVER", "")  # names this receiver in an inbox that several share
+os.umask(0o077)  # the inbox has your clients' names
 if not SECRET:
     sys.exit("SIGNING_SECRET is empty")
 
@@ -27,9 +30,10 @@ def is_genuine(header, body):
 def keep(body):
     event = json.loads(body)
     # An event that is not known here may be without an id.
-    key = (event["event"], event.get("data", {}).get("id", ""), event["timestamp"])
+    key = (RECEIVER, event["event"], event.get("data", {}).get("id", ""), event["timestamp"])
     with sqlite3.connect(INBOX, timeout=3) as inbox:  # one transaction; what is known already is left alone
-        inbox.execute("INSERT OR IGNORE INTO inbox (event, id, timestamp, body) VALUES (?, ?, ?, ?)", (*key, body))
+        inbox.execute("INSERT OR IGNORE INTO inbox (receiver, event, id, timestamp, body) VALUES (?, ?, ?, ?, ?)",
+                      (*key, body))
 
 
 class Hook(http.server.BaseHTTPRequestHandler):
@@ -45,18 +49,38 @@ class Hook(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
 
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        return None  # an error: the key goes to no other address
+
+
+opener = urllib.request.build_opener(NoRedirect)
+
+
+def pause(retry_after, attempt):
+    """Seconds to wait: what the answer asks for, in seconds or as a date, and longer with each attempt."""
+    try:
+        asked = int(retry_after)
+    except ValueError:
+        try:
+            asked = email.utils.parsedate_to_datetime(retry_after).timestamp() - time.time()
+        except (TypeError, ValueError):
+            asked = 0
+    return min(max(asked, 2 ** attempt), 90)
+
+
 def call(method, path, body=None):
     headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
     data = json.dumps(body).encode() if body else None
     request = urllib.request.Request(f"{BASE_URL}/api/v1{path}", data, headers, method=method)
-    while True:
+    for attempt in range(5):
         try:
-            with urllib.request.urlopen(request, timeout=30) as response:
+            with opener.open(request, timeout=30) as response:
                 return json.load(response)
         except urllib.error.HTTPError as refused:
-            if "Retry-After" not in refused.headers:
+            if "Retry-After" not in refused.headers or attempt == 4:
                 raise
-            time.sleep(int(refused.headers["Retry-After"]))  # the quota of the key, or an outage
+            time.sleep(pause(refused.headers["Retry-After"], attempt))  # the quota of the key, or an outage
 
 
 def handle(event):
@@ -74,7 +98,7 @@ def handle(event):
 
 
 WAITING = """SELECT rowid, event, id, timestamp, body FROM inbox
-             WHERE NOT handled AND due <= strftime('%s', 'now') ORDER BY rowid"""
+             WHERE receiver = ? AND NOT handled AND due <= strftime('%s', 'now') ORDER BY rowid"""
 # In 5 s, then in 10 s, and so on up to 85 minutes: one that always fails does not hold up the others.
 POSTPONE = """UPDATE inbox SET attempts = attempts + 1, due = strftime('%s', 'now') + (5 << min(attempts, 10))
               WHERE rowid = ?"""
@@ -83,7 +107,7 @@ POSTPONE = """UPDATE inbox SET attempts = attempts + 1, due = strftime('%s', 'no
 def work():
     inbox = sqlite3.connect(INBOX, isolation_level=None)
     while True:
-        for rowid, kind, id, timestamp, body in inbox.execute(WAITING).fetchall():
+        for rowid, kind, id, timestamp, body in inbox.execute(WAITING, [RECEIVER]).fetchall():
             try:
                 done = handle(json.loads(body))
                 inbox.execute("UPDATE inbox SET handled = TRUE WHERE rowid = ?", [rowid])
@@ -95,8 +119,8 @@ def work():
 
 
 with sqlite3.connect(INBOX) as inbox:
-    inbox.execute("""CREATE TABLE IF NOT EXISTS inbox (event TEXT, id TEXT, timestamp TEXT, body BLOB,
+    inbox.execute("""CREATE TABLE IF NOT EXISTS inbox (receiver TEXT, event TEXT, id TEXT, timestamp TEXT, body BLOB,
                      handled INTEGER DEFAULT FALSE, attempts INTEGER DEFAULT 0, due INTEGER DEFAULT 0,
-                     PRIMARY KEY (event, id, timestamp))""")
+                     PRIMARY KEY (receiver, event, id, timestamp))""")
 threading.Thread(target=work, daemon=True).start()
 http.server.ThreadingHTTPServer(("127.0.0.1", PORT), Hook).serve_forever()

@@ -16,11 +16,15 @@ interface Event {
   data?: { id?: string };
 }
 
-const { SIGNING_SECRET = "", API_KEY = "", BASE_URL = "", INBOX = "inbox.db", PORT = "9000" } = process.env;
+const { BASE_URL = "", INBOX = "inbox.db", PORT = "9000", RECEIVER = "" } = process.env; // RECEIVER: see README.md
+const SIGNING_SECRET = (process.env.SIGNING_SECRET ?? "").trim();
+const API_KEY = (process.env.API_KEY ?? "").trim();
+process.umask(0o077); // the inbox has your clients' names
 if (!SIGNING_SECRET) throw new Error("SIGNING_SECRET is not set"); // with an empty one, any signature can be made
 const inbox = new DatabaseSync(INBOX, { timeout: 3_000 }); // the sender waits for 5 s
-inbox.exec(`CREATE TABLE IF NOT EXISTS inbox (event TEXT, id TEXT, timestamp TEXT, body TEXT, handled INTEGER
-            DEFAULT FALSE, attempts INTEGER DEFAULT 0, due INTEGER DEFAULT 0, PRIMARY KEY (event, id, timestamp))`);
+inbox.exec(`CREATE TABLE IF NOT EXISTS inbox (receiver TEXT, event TEXT, id TEXT, timestamp TEXT, body TEXT, handled
+            INTEGER DEFAULT FALSE, attempts INTEGER DEFAULT 0, due INTEGER DEFAULT 0,
+            PRIMARY KEY (receiver, event, id, timestamp))`);
 
 function isGenuine(header: string, body: Buffer): boolean {
   const parts = header.split(",").map((part) => /^([^=]*)=(.*)$/.exec(part) ?? ["", "", ""]);
@@ -38,19 +42,27 @@ function isGenuine(header: string, body: Buffer): boolean {
 function keep(body: string): void {
   const { event, data, timestamp }: Event = JSON.parse(body);
   // What is known already is left alone. An event that is not known here may be without an id.
-  const insert = inbox.prepare("INSERT OR IGNORE INTO inbox (event, id, timestamp, body) VALUES (?, ?, ?, ?)");
-  insert.run(event, data?.id ?? "", timestamp, body);
+  const insert = inbox.prepare(`INSERT OR IGNORE INTO inbox (receiver, event, id, timestamp, body)
+    VALUES (?, ?, ?, ?, ?)`);
+  insert.run(RECEIVER, event, data?.id ?? "", timestamp, body);
+}
+
+/** Milliseconds to wait: what the answer asks for, in seconds or as a date, and longer with each attempt. */
+function pause(retryAfter: string, attempt: number): number {
+  const asked = /^[0-9]+$/.test(retryAfter) ? Number(retryAfter) * 1_000 : Date.parse(retryAfter) - Date.now();
+  return Math.min(Math.max(asked || 0, 1_000 * 2 ** attempt), 90_000);
 }
 
 async function call(method: string, path: string, body?: object) {
   const headers = { Authorization: `Bearer ${API_KEY}`, "Content-Type": "application/json" };
-  for (;;) {
+  for (let attempt = 0; ; attempt++) {
     const request = { method, headers, body: body && JSON.stringify(body), signal: AbortSignal.timeout(30_000) };
-    const response = await fetch(`${BASE_URL}/api/v1${path}`, request);
+    // No redirect: the key goes to no other address.
+    const response = await fetch(`${BASE_URL}/api/v1${path}`, { ...request, redirect: "error" });
     if (response.ok) return response.json();
     const wait = response.headers.get("Retry-After"); // the quota of the key, or an outage
-    if (wait === null) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
-    await setTimeout(1_000 * Number(wait));
+    if (wait === null || attempt === 4) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    await setTimeout(pause(wait, attempt));
   }
 }
 
@@ -73,13 +85,13 @@ async function handle({ event, data }: Event): Promise<string> {
 
 async function work(): Promise<never> {
   const waiting = inbox.prepare(`SELECT rowid, event, id, timestamp, body FROM inbox
-    WHERE NOT handled AND due <= strftime('%s', 'now') ORDER BY rowid`);
+    WHERE receiver = ? AND NOT handled AND due <= strftime('%s', 'now') ORDER BY rowid`);
   const finish = inbox.prepare("UPDATE inbox SET handled = TRUE WHERE rowid = ?");
   // In 5 s, then in 10 s, and so on up to 85 minutes: one that always fails does not hold up the others.
   const postpone = inbox.prepare(`UPDATE inbox SET attempts = attempts + 1,
     due = strftime('%s', 'now') + (5 << min(attempts, 10)) WHERE rowid = ?`);
   for (;;) {
-    for (const { rowid = null, event, id, timestamp, body } of waiting.all()) {
+    for (const { rowid = null, event, id, timestamp, body } of waiting.all(RECEIVER)) {
       try {
         const done = await handle(JSON.parse(String(body)));
         finish.run(rowid);

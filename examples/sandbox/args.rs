@@ -28,7 +28,7 @@ A service with demo companies and a stream of business, to develop an integratio
                          keeps everything but the documents in a PostgreSQL database. Several sandboxes may run on
                          it at once; they share companies, keys and webhooks, and each event is delivered by one
   --documents FOLDER     keeps the documents in FOLDER (default: FILE.documents beside the file; with PostgreSQL, a
-                         folder among the temporary files named after the database), and with PostgreSQL keys and
+                         folder in ~/.invoicing-sandbox named after the database), and with PostgreSQL keys and
                          secrets beside it. Sandboxes on one database must be given the same
   --quota N              requests that a key may make in 60 s (default 30; 0 = any number)
   --seed N               makes the sequence of operations and amounts repeatable (default: by chance)

@@ -33,9 +33,11 @@ impl Home {
         let (documents, credentials) = match &db {
             Db::File(path) => (documents.unwrap_or_else(|| beside(path, ".documents")), credentials_of(path)),
             Db::Postgres { name, .. } => {
-                // Processes on one database have to find the same.
-                let shared = || std::env::temp_dir().join(format!("invoicing-sandbox-{name}"));
-                let documents = documents.unwrap_or_else(shared);
+                // Processes on one database have to find the same. In the temporary folder others could make it first.
+                let documents = match documents {
+                    Some(documents) => documents,
+                    None => shared_folder()?.join(name),
+                };
                 let credentials = credentials_of(&documents);
                 (documents, credentials)
             }
@@ -74,6 +76,17 @@ impl Home {
         });
         Ok(Some(locked.await??))
     }
+}
+
+/// In the home of the user, and for this user only.
+fn shared_folder() -> Result<PathBuf, Failure> {
+    let home = std::env::home_dir().ok_or("there is no home folder: name a folder with --documents")?;
+    let folder = home.join(".invoicing-sandbox");
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(&folder)?;
+    Ok(folder)
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {

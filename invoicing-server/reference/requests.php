@@ -23,10 +23,11 @@ function api(string $method, string $path, ?array $body = null): array
     curl_setopt_array($request, [
         CURLOPT_CUSTOMREQUEST => $method,
         CURLOPT_HTTPHEADER => [
-            'Authorization: Bearer ' . getenv('INVOICING_API_KEY'),
+            'Authorization: Bearer ' . trim((string) getenv('INVOICING_API_KEY')),
             'Content-Type: application/json',
         ],
         CURLOPT_RETURNTRANSFER => true,
+        CURLOPT_FOLLOWLOCATION => false, // the key goes to no other address
         CURLOPT_TIMEOUT => 30,
     ]);
     if ($body !== null) {
@@ -47,7 +48,8 @@ function api(string $method, string $path, ?array $body = null): array
             $error = $json['error'] ?? $json;
             throw new ApiError($status, $error['code'] ?? 'unknown', $error['message'] ?? '');
         }
-        sleep(max(1, (int) curl_getinfo($request, CURLINFO_RETRY_AFTER)));
+        // What the answer asks for, in seconds or as a date, and longer with each attempt.
+        sleep(min(max((int) curl_getinfo($request, CURLINFO_RETRY_AFTER), 2 ** ($attempt - 1)), 90));
     }
 }
 // endregion

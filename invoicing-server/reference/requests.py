@@ -7,6 +7,7 @@ and an invoice:
 
 # region setup
 import decimal
+import email.utils
 import hashlib
 import json
 import os
@@ -16,7 +17,7 @@ import urllib.parse
 import urllib.request
 
 URL = os.environ["INVOICING_URL"]  # such as https://quotes.example.com
-KEY = os.environ["INVOICING_API_KEY"]
+KEY = os.environ["INVOICING_API_KEY"].strip()
 
 
 class ApiError(Exception):
@@ -32,6 +33,28 @@ class ApiError(Exception):
         super().__init__(f"{status} {self.code}: {error.get('message')}")
 
 
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """The key goes to no other address: a redirect is an error."""
+
+    def redirect_request(self, *_):
+        return None
+
+
+opener = urllib.request.build_opener(NoRedirect)
+
+
+def pause(retry_after, attempt):
+    """Seconds to wait: what the answer asks for, in seconds or as a date, and longer with each attempt."""
+    try:
+        asked = int(retry_after)
+    except (TypeError, ValueError):
+        try:
+            asked = email.utils.parsedate_to_datetime(retry_after).timestamp() - time.time()
+        except (TypeError, ValueError):
+            asked = 0
+    return min(max(asked, 2 ** (attempt - 1)), 90)
+
+
 def api(method, path, body=None, **query):
     """The JSON of an answer. Waits where the quota is used up or the service is busy."""
     url = f"{URL}/api/v1{path}?{urllib.parse.urlencode(query)}" if query else f"{URL}/api/v1{path}"
@@ -40,12 +63,12 @@ def api(method, path, body=None, **query):
     request = urllib.request.Request(url, data, headers, method=method)
     for attempt in range(1, 5):
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with opener.open(request, timeout=30) as answer:
                 return json.load(answer, parse_float=decimal.Decimal)  # no cent is lost
         except urllib.error.HTTPError as refused:
             if refused.code not in (429, 503) or attempt == 4:
                 raise ApiError(refused.code, refused.read()) from None
-            time.sleep(int(refused.headers.get("Retry-After", 1)))
+            time.sleep(pause(refused.headers.get("Retry-After"), attempt))
 # endregion
 
 
@@ -122,8 +145,8 @@ def get_invoice(invoice_id):
 def list_clients():
     # region listClients
     page = api("GET", "/clients", q="lefevre")  # finds Lefèvre, too
-    for client in page["data"]:
-        print(client["name"], client["email"], client["city"])
+    for found in page["data"]:
+        print(found["name"], found["email"], found["city"])
     # endregion
     return page
 
@@ -132,9 +155,9 @@ def create_client():
     # region createClient
     # With an externalId, creating twice creates once.
     new = {"name": "Dupont SARL", "type": "PROFESSIONNEL", "city": "Lyon", "externalId": "crm-42"}
-    client = api("POST", "/clients", new)
+    created = api("POST", "/clients", new)
     # endregion
-    return client
+    return created
 
 
 def main():

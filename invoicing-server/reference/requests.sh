@@ -6,8 +6,9 @@
 # region setup
 set -euo pipefail
 
-# Fails on an error. Repeats, after its Retry-After, what may pass: a 408, 429, 500, 502, 503 or 504, or a timeout.
-curl() { command curl -sS --fail-with-body --retry 4 "$@"; }
+# Fails on an error. Repeats, after its Retry-After, what may pass: a 408, 429, 500, 502, 503 or 504, or a timeout; at most
+# 4 times, for 3 minutes. Follows no redirect, so that the key goes to no other address.
+curl() { command curl -sS --fail-with-body --retry 4 --retry-max-time 180 --max-redirs 0 "$@"; }
 
 : "${INVOICING_URL:?such as https://quotes.example.com}" "${INVOICING_API_KEY:?isk_…}"
 # endregion

@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto";
 
 const url = process.env.INVOICING_URL; // such as https://quotes.example.com
-const key = process.env.INVOICING_API_KEY;
+const key = process.env.INVOICING_API_KEY?.trim();
 
 // The members that are used here. `npx openapi-typescript $INVOICING_URL/api/v1/openapi.json` generates all of them.
 interface Page<T> { data: T[]; pagination: { limit: number; offset: number; hasMore: boolean }; asOf: string }
@@ -25,6 +25,12 @@ class ApiError extends Error {
   }
 }
 
+/** Milliseconds to wait: what the answer asks for, in seconds or as a date, and longer with each attempt. */
+function pause(retryAfter: string | null, attempt: number): number {
+  const asked = /^[0-9]+$/.test(retryAfter ?? "") ? Number(retryAfter) * 1_000 : Date.parse(retryAfter ?? "") - Date.now();
+  return Math.min(Math.max(asked || 0, 1_000 * 2 ** (attempt - 1)), 90_000);
+}
+
 /** The JSON of an answer. Waits where the quota is used up or the service is busy. */
 async function api<T>(method: string, path: string, body?: object): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -32,6 +38,7 @@ async function api<T>(method: string, path: string, body?: object): Promise<T> {
       method,
       headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
       body: body === undefined ? undefined : JSON.stringify(body),
+      redirect: "error", // the key goes to no other address
       signal: AbortSignal.timeout(30_000),
     });
     if (answer.ok) return (await answer.json()) as T;
@@ -41,8 +48,8 @@ async function api<T>(method: string, path: string, body?: object): Promise<T> {
       const { code = "unknown", message = answer.statusText } = json.error ?? json;
       throw new ApiError(answer.status, code, message);
     }
-    const seconds = Number(answer.headers.get("Retry-After") ?? 1);
-    await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+    const wait = pause(answer.headers.get("Retry-After"), attempt);
+    await new Promise((resolve) => setTimeout(resolve, wait));
   }
 }
 // endregion

@@ -21,7 +21,7 @@ function verify(string $secret, string $signature, string $body): bool
     if (abs(time() - (int) $t) > 300) {
         return false; // a replay, or a clock that is wrong
     }
-    $mac = hash_hmac('sha256', "$t.$body", $secret);
+    $mac = hash_hmac('sha256', "$t.$body", trim($secret)); // a secret from a file ends with a line break
     // In constant time. There are two `v1` while a secret is rotated: any match is enough.
     return in_array(true, array_map(fn (string $v1): bool => hash_equals($mac, $v1), $values['v1']), true);
 }

@@ -22,6 +22,7 @@ def verify(secret, signature, body):
         return False
     if abs(int(time.time()) - int(times[0])) > 300:
         return False  # a replay, or a clock that is wrong
+    secret = secret.strip()  # a secret from a file ends with a line break
     mac = hmac.new(secret.encode(), times[0].encode() + b"." + body, hashlib.sha256).hexdigest()
     # In constant time. There are two `v1` while a secret is rotated: any match is enough.
     return any(hmac.compare_digest(mac.encode(), value.encode()) for name, _, value in parts if name == "v1")

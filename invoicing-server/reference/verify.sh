@@ -8,9 +8,10 @@
 set -euo pipefail
 
 # The key is the whole secret, with whsec_. The message is t, a dot, and the body byte for byte.
+secret=$(tr -d '[:space:]' <<< "$INVOICING_WEBHOOK_SECRET") # from a file it ends with a line break
 t=$(tr ',' '\n' <<< "$SIGNATURE" | sed -n 's/^t=//p')
 [[ $t =~ ^[0-9]{1,12}$ ]] || exit 1 # or the arithmetic below would run commands of the sender
-v1=$({ printf '%s.' "$t"; cat; } | openssl dgst -sha256 -hmac "$INVOICING_WEBHOOK_SECRET" -r | cut -d ' ' -f 1)
+v1=$({ printf '%s.' "$t"; cat; } | openssl dgst -sha256 -hmac "$secret" -r | cut -d ' ' -f 1)
 echo "$v1"
 age=$(($(date +%s) - 10#$t))
 [ "${age#-}" -le 300 ] && tr ',' '\n' <<< "$SIGNATURE" | grep --quiet --line-regexp "v1=$v1"

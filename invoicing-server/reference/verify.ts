@@ -14,7 +14,8 @@ export function verify(secret: string, signature: string, body: Buffer): boolean
   const [t, ...more] = values("t");
   if (t === undefined || more.length > 0 || !/^[0-9]{1,12}$/.test(t)) return false;
   if (Math.abs(Math.floor(Date.now() / 1_000) - Number(t)) > 300) return false; // a replay, or a wrong clock
-  const mac = Buffer.from(createHmac("sha256", secret).update(`${t}.`).update(body).digest("hex"));
+  // A secret from a file ends with a line break.
+  const mac = Buffer.from(createHmac("sha256", secret.trim()).update(`${t}.`).update(body).digest("hex"));
   // In constant time. There are two `v1` while a secret is rotated: any match is enough.
   return values("v1").map((v1) => Buffer.from(v1)).some((v1) => v1.length === mac.length && timingSafeEqual(v1, mac));
 }

@@ -128,10 +128,15 @@ pub(crate) fn away_at_first(target: SocketAddr) -> SocketAddr {
         let (first, _) = listener.accept().unwrap();
         answer_away(first).unwrap();
         for from in listener.incoming().map_while(Result::ok) {
-            thread::spawn(move || pass_on(from, target, &Tee::default()));
+            pass_through(from, target);
         }
     });
     address
+}
+
+/// Passes a connection on, in the background.
+pub(crate) fn pass_through(from: TcpStream, target: SocketAddr) {
+    thread::spawn(move || pass_on(from, target, &Tee::default()));
 }
 
 fn answer_away(mut stream: TcpStream) -> io::Result<()> {

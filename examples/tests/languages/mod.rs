@@ -14,3 +14,4 @@ mod snippets;
 mod stripe;
 pub(crate) mod tools;
 mod typescript;
+mod waits;

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use super::deliveries::{Delivery, Recorded, Relay};
 use super::sender::Sender;
 use super::tools;
+use super::waits::Stub;
 use crate::sandbox::{LIMIT, Process, Sandbox, lines};
 
 /// How long the sender waits for an answer.
@@ -59,15 +60,24 @@ fn a_receiver_in_php_does_not_confirm_what_it_cannot_keep() {
     let Some(_) = tools::php() else { return };
     let Recorded { secret, deliveries } = Recorded::get();
     let folder = tempfile::tempdir().unwrap();
-    let works =
-        Settings { secret, key: "", base_url: "http://127.0.0.1:1", inbox: folder.path().join("inbox.db") };
+    let works = Settings {
+        secret,
+        key: "",
+        base_url: "http://127.0.0.1:1",
+        inbox: folder.path().join("inbox.db"),
+        name: "",
+    };
     let has_no_secret = Settings { secret: "", ..works.clone() };
     let has_no_inbox = Settings { inbox: folder.path().join("missing/inbox.db"), ..works.clone() };
-    for (settings, status) in [(has_no_secret, 500), (has_no_inbox, 500), (works, 204)] {
+    // The server serves the files of the folder that it is started in.
+    let in_web_root = std::env::current_dir().unwrap().join("inbox-in-web-root.db");
+    let is_served = Settings { inbox: in_web_root.clone(), ..works.clone() };
+    for (settings, status) in [(has_no_secret, 500), (has_no_inbox, 500), (is_served, 500), (works, 204)] {
         let receiver = Receiver::start(&|port| vec![php_server(port)], &settings);
         let delivery = Sender::new(secret, &deliveries[0]).new_event(1);
         assert_eq!(delivery.send(receiver.address), status, "{settings:?}");
     }
+    assert!(!in_web_root.exists());
 }
 
 /// As without a `php.ini`, which shows errors to the sender.
@@ -87,7 +97,7 @@ fn check(programs: Programs<'_>) {
     let folder = tempfile::tempdir().unwrap();
     let [base_url, key] = sandbox.api();
     let settings =
-        Settings { secret: sandbox.secret(), key, base_url, inbox: folder.path().join("inbox.db") };
+        Settings { secret: sandbox.secret(), key, base_url, inbox: folder.path().join("inbox.db"), name: "" };
     let mut receiver = Receiver::start(programs, &settings);
     relay.target.set(receiver.address).unwrap();
 
@@ -121,6 +131,12 @@ fn check(programs: Programs<'_>) {
     receiver = receiver.restart(programs, &settings);
     posted.insert(kept.key());
     receiver.wait_for(&posted);
+
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = std::fs::metadata(&settings.inbox).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "an inbox is for its owner");
+    shares_its_inbox(programs, &settings, &sender);
+    waits_for_a_busy_api(programs, &settings, &sender);
 
     let genuine: BTreeSet<_> = relay.deliveries().iter().map(Delivery::key).chain(posted).collect();
     let handled: BTreeSet<_> = receiver.handled.keys().cloned().collect();
@@ -162,6 +178,29 @@ fn answers_while_the_api_hangs(sender: &Sender, to: SocketAddr, api: TcpListener
     [asks.key(), waits.key()]
 }
 
+/// An event that is delivered to two receivers with one inbox is handled by each.
+fn shares_its_inbox(programs: Programs<'_>, settings: &Settings<'_>, sender: &Sender) {
+    let other = sender.new_event(2);
+    let mut named = Receiver::start(programs, &Settings { name: "other", ..settings.clone() });
+    assert_eq!(other.send(named.address), 204);
+    named.wait_for(&[other.key()].into());
+}
+
+/// A receiver asks a busy service a few times, then puts the event off; and follows it nowhere with the key.
+fn waits_for_a_busy_api(programs: Programs<'_>, settings: &Settings<'_>, sender: &Sender) {
+    let (busy, elsewhere) = (Stub::busy("soon"), Stub::busy("1"));
+    let redirects = Stub::redirecting_to(elsewhere.address);
+    for (api, requests, name) in [(&busy, 5, "waits"), (&redirects, 1, "is-sent-away")] {
+        let base_url = format!("http://{}", api.address);
+        let receiver = Receiver::start(programs, &Settings { base_url: &base_url, name, ..settings.clone() });
+        let event = sender.new_event(7);
+        assert_eq!(event.send(receiver.address), 204);
+        receiver.wait_for_problem(&event.key()[0]);
+        assert_eq!(api.requests(), requests, "{name}");
+    }
+    assert_eq!(elsewhere.requests(), 0);
+}
+
 /// What a receiver finds in its environment.
 #[derive(Debug, Clone)]
 struct Settings<'a> {
@@ -169,6 +208,8 @@ struct Settings<'a> {
     key: &'a str,
     base_url: &'a str,
     inbox: PathBuf,
+    /// In an inbox that several receivers share.
+    name: &'a str,
 }
 
 /// A running receiver.
@@ -188,7 +229,9 @@ impl Receiver {
             let ((sender, output), (problem, problems)) = (mpsc::channel(), mpsc::channel());
             let mut processes = Vec::new();
             for mut program in programs(address.port()) {
-                program.env("SIGNING_SECRET", settings.secret).env("API_KEY", settings.key);
+                // As from a file.
+                program.env("SIGNING_SECRET", format!("{}\n", settings.secret));
+                program.env("API_KEY", settings.key).env("RECEIVER", settings.name);
                 program.env("BASE_URL", settings.base_url).env("PORT", address.port().to_string());
                 program.env("INBOX", &settings.inbox).env("NODE_NO_WARNINGS", "1");
                 let mut child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -10,7 +10,7 @@ use super::typescript;
 use crate::sandbox::Sandbox;
 
 /// The programs `requests` or `verify`, in each language that is there.
-fn programs(name: &str) -> Vec<Command> {
+pub(crate) fn programs(name: &str) -> Vec<Command> {
     let python = tools::python().map(|python| python.program("python"));
     let interpreters = [(tools::shell(), "sh"), (python, "py"), (tools::php(), "php")];
     let mut programs = Vec::new();
@@ -43,7 +43,8 @@ fn every_request_is_answered_in_each_language() {
 }
 
 fn verifies(program: &mut Command, secret: &str, delivery: &Delivery) -> bool {
-    program.env("INVOICING_WEBHOOK_SECRET", secret).env("SIGNATURE", &delivery.signature);
+    // As from a file.
+    program.env("INVOICING_WEBHOOK_SECRET", format!("{secret}\n")).env("SIGNATURE", &delivery.signature);
     succeed_with(program, &delivery.body).is_ok()
 }
 
