@@ -127,6 +127,33 @@ fn a_signed_quote_carries_the_copy_that_was_signed_and_the_proof() {
     assert_eq!(signature.proof_fingerprint, format!("sha256:{}", sha256_hex(&canonical)));
 }
 
+/// Rules: DOCUMENT-21
+#[test]
+fn a_name_that_no_font_has_is_a_row_of_boxes() {
+    let sent = PdfRenderer::new().render(&one_page().input()).unwrap();
+    let mut paper = one_page().signed(sent);
+    paper.quote.detail.signature.as_mut().unwrap().signed_by_name = "Անահիտ 電気 Léa".to_owned();
+    check("boxes", &paper, 1..=2);
+}
+
+/// Rules: DOCUMENT-12, DOCUMENT-20
+#[test]
+fn lots_that_go_on_and_a_line_taller_than_a_page() {
+    let tall = (1..=70).map(|n| format!("Étape {n} du procès-verbal\n")).collect::<String>();
+    let place = |n: usize| match n {
+        0..12 => ("Lot 1 Gros œuvre", ""),
+        12..30 => ("Lot 2 Peinture", "Murs"),
+        30..34 => ("Lot 2 Peinture", "Sols"),
+        34..38 => ("", ""),
+        _ => ("Lot 1 Gros œuvre", ""),
+    };
+    let mut lines: Vec<_> = (0..42)
+        .map(|n| line(&format!("Poste {n}, gaine ⌀ 20 ㎜, 12 ㎡, ∠ 45°"), ("1", "u"), ("30", "20"), place(n)))
+        .collect();
+    lines.insert(6, line(&tall, ("1", "forfait"), ("10", "20"), place(6)));
+    check("lots", &Paper::of(lines), 4..=6);
+}
+
 #[test]
 fn the_worst_that_can_be_entered() {
     let unbroken = "Anticonstitutionnellement".repeat(11)[..255].to_owned();

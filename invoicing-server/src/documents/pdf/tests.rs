@@ -410,6 +410,40 @@ fn a_host_can_add_a_font() {
     assert!(renderer.render(&input(&company(), &quote())).is_ok());
 }
 
+/// Rules: DOCUMENT-21
+#[test]
+fn names_in_scripts_of_added_fonts_are_printed() {
+    let folder = std::path::Path::new("/usr/share/fonts/truetype/noto");
+    let names = [
+        ("Armenian", "Անահիտ Հակոբյան"),
+        ("Devanagari", "आरव शर्मा"),
+        ("Georgian", "ნინო ბერიძე"),
+        ("Tamil", "தமிழ்ச்செல்வி"),
+        ("Thai", "สมชาย ใจดี"),
+    ];
+    let mut renderer = PdfRenderer::new();
+    for (script, _) in names {
+        let Ok(font) = std::fs::read(folder.join(format!("NotoSans{script}-Regular.ttf"))) else {
+            println!("skipped: Noto Sans {script} is not installed");
+            return;
+        };
+        renderer = renderer.with_fallback(font).unwrap();
+    }
+    for (script, name) in names {
+        let (company, signed) = (company(), signed_by(name, "jean@client.example"));
+        let mut sent = quote();
+        // Words of any length, and none: lines break where the script allows it.
+        sent.lines[0].description = [name, &name.replace(' ', "").repeat(12)].join(" ");
+        for quote in [signed, sent] {
+            let pages = renderer.compose(&input(&company, &quote)).unwrap().0;
+            assert_tidy(&pages);
+            let text = text_of(&pages);
+            assert!(text.contains(name) && !text.contains('□'), "{script}: {text}");
+            assert!(renderer.render(&input(&company, &quote)).is_ok(), "{script}");
+        }
+    }
+}
+
 #[test]
 fn every_script_with_a_font_is_printed() {
     let mut quote = quote();
