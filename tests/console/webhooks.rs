@@ -1,12 +1,14 @@
 //! The journey of a webhook: registered, tested, mended, disabled, enabled, rotated, removed.
 
+use std::time::Duration;
+
 use http::{Request, StatusCode, header};
 use invoicing_core::EventKind;
 use invoicing_server::Role;
 use invoicing_tests::{Receiver, Reply, World, on_each_database};
 use webhook_verify::Verifier;
 
-use super::Browser;
+use super::{Browser, ORIGIN};
 use crate::support::{dispatch_to_the_end, hook};
 
 #[on_each_database]
@@ -87,6 +89,46 @@ async fn a_webhook_is_registered_tested_mended_rotated_and_removed() {
     let removed = browser.post(&format!("{page}/remove"), &[]).await;
     assert_eq!(removed.location(), "/webhooks?done=removed");
     assert_eq!(browser.get(&page).await.status, StatusCode::NOT_FOUND);
+}
+
+/// Rules: WEBHOOK-22, WEBHOOK-27, KEY-10, QUOTE-19
+#[on_each_database]
+async fn what_is_beyond_a_bound_is_refused_in_words_of_both_languages() {
+    let world = World::new().await;
+    let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
+    let quote = world.sent().await.summary.id;
+    let company = &world.company;
+    let begun = world.now();
+    for _ in 0..10 {
+        company.webhooks().ping(id).await.unwrap();
+        dispatch_to_the_end(&world).await;
+        // Its attempts took seconds.
+        world.clock.set(begun);
+    }
+    company.webhooks().rotate_with_overlap(id, Duration::from_hours(1)).await.unwrap();
+    for _ in 0..99 {
+        company.keys().issue("one of many").await.unwrap();
+    }
+    for _ in 0..50 {
+        company.quotes().signing_link(quote).await.unwrap();
+    }
+    let browser = Browser::of(&world.invoicing, company.id(), Role::Full);
+    let (test, rotate, links) =
+        (format!("/webhooks/{id}/test"), format!("/webhooks/{id}/rotate"), format!("/quotes/{quote}/links"));
+    for (path, field, english, french) in [
+        (&*test, ("a", "b"), "10 tests within a minute", "10 tests en une minute"),
+        (&*rotate, ("overlap", "24"), "still signs. End that one first.", "signe encore. Révoquez d’abord"),
+        ("/keys", ("label", "x"), "100 active keys", "100 clés actives"),
+        (&*links, ("a", "b"), "50 good links", "50 liens valables"),
+    ] {
+        for (language, words) in [("en", english), ("fr", french)] {
+            let headers =
+                [("sec-fetch-site", "same-origin"), ("origin", ORIGIN), ("accept-language", language)];
+            let refused = browser.post_from(path, &[field], &headers).await;
+            assert_eq!(refused.status, StatusCode::CONFLICT, "{path}");
+            assert!(refused.html.contains(words), "{path}: {}", refused.html);
+        }
+    }
 }
 
 /// Kinds of a newer version are shown, and stay when the form is saved, also where no other is left.

@@ -1,15 +1,14 @@
 //! The host is told of webhooks that failures have disabled.
 
 use std::error::Error as StdError;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use invoicing_core::WebhookId;
 use invoicing_server::{Builder, DisabledReason, DisabledWebhook, Env};
 use invoicing_tests::{Receiver, Reply, World, on_each_database, on_postgres};
-use parking_lot::Mutex;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::support::{dispatch_to_the_end, emit, hook};
@@ -25,13 +24,13 @@ impl Told {
     fn by(&self, builder: Builder) -> Builder {
         let told = Arc::clone(&self.0);
         builder.on_webhook_disabled(move |disabled| {
-            told.lock().push(disabled);
+            told.lock().unwrap().push(disabled);
             async { Ok(()) }
         })
     }
 
     fn take(&self) -> Vec<DisabledWebhook> {
-        std::mem::take(&mut *self.0.lock())
+        std::mem::take(&mut *self.0.lock().unwrap())
     }
 }
 
@@ -159,9 +158,6 @@ async fn a_callback_that_fails_or_panics_is_called_again_a_minute_later() {
         assert_eq!(calls.load(Ordering::Relaxed), expected, "not at once");
         world.advance(Duration::from_mins(1));
         world.dispatch().await;
-        if expected == 4 {
-            break;
-        }
     }
     assert_eq!(calls.load(Ordering::Relaxed), 4);
     drop(receiver);
@@ -256,7 +252,7 @@ async fn of_several_nodes_one_tells_its_host() {
     });
     emit(&world, 10).await;
     let told_of = async || {
-        while told.iter().all(|told| told.0.lock().is_empty()) {
+        while told.iter().all(|told| told.0.lock().unwrap().is_empty()) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };

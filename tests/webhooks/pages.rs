@@ -339,7 +339,7 @@ async fn a_count_of_failures_that_is_not_complete_says_so() {
          ended_at FROM delivery, {numbers} n",
     );
     world.has_foreign_rows();
-    for (copies, expected) in [(9_999, (10_000, false)), (10_000, (10_000, true))] {
+    for (copies, expected) in [(9_999_i64, (10_000, false)), (10_000, (10_000, true))] {
         world.run("DELETE FROM delivery WHERE id < 0", &[]).await;
         world.run(&statement, &[copies.into()]).await;
         let counts = webhooks.day_counts().await.unwrap();

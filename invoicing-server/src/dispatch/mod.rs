@@ -35,7 +35,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use invoicing_core::Conflict;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 use crate::Error;
 use crate::cause::TraceContext;
@@ -169,11 +169,13 @@ impl Dispatcher {
                 return report;
             }
             let _run = self.0.heartbeat.begin();
-            let telling = notices::Telling::begin(&self.0);
-            let report = Engine::new(&self.0).run(until_idle, stop).await;
-            if let Some(telling) = telling {
-                telling.end().await;
-            }
+            let (end, ended) = watch::channel(false);
+            let delivering = async {
+                let report = Engine::new(&self.0).run(until_idle, stop).await;
+                end.send_replace(true);
+                report
+            };
+            let (report, ()) = tokio::join!(delivering, notices::tell_until(&self.0, ended));
             report
         })
     }

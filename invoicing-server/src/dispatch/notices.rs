@@ -1,20 +1,19 @@
 //! Tells the host of webhooks that failures have disabled.
 //!
-//! The transaction that disables a webhook leaves a notice in the database. After the commit a task beside the dispatcher calls
-//! the host, and deletes the notice once the call has succeeded. A node holds a notice for a minute while it calls, so
+//! The transaction that disables a webhook leaves a notice in the database. After the commit the host is called
+//! beside the dispatcher, and the notice is deleted once the call has succeeded. A node holds a notice for a minute while it calls, so
 //! that the nodes do not call twice. Where it dies or the call fails, any node calls again after that minute.
 
 use std::error::Error as StdError;
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join_all};
 use invoicing_core::{CompanyId, Timestamp, WebhookId};
-use tokio::sync::Notify;
-use tokio::task::JoinHandle;
+use tokio::sync::{Notify, watch};
 
 use super::DispatchContext;
 use crate::Error;
@@ -59,7 +58,7 @@ type Told = Result<(), Box<dyn StdError + Send + Sync>>;
 
 /// The host's callback.
 pub(crate) struct Notices {
-    callback: Box<dyn Fn(DisabledWebhook) -> BoxFuture<'static, Told> + Send + Sync>,
+    callback: Arc<dyn Fn(DisabledWebhook) -> BoxFuture<'static, Told> + Send + Sync>,
     /// A webhook was disabled by this node.
     wake: Notify,
 }
@@ -69,25 +68,28 @@ impl Notices {
     where
         F: Future<Output = Told> + Send + 'static,
     {
-        Self { callback: Box::new(move |disabled| callback(disabled).boxed()), wake: Notify::new() }
+        Self { callback: Arc::new(move |disabled| callback(disabled).boxed()), wake: Notify::new() }
     }
 
     pub(super) fn wake(&self) {
         self.wake.notify_one();
     }
 
-    /// Calls the host. Whether it took the notice.
+    /// Calls the host, in a task of its own, so that a callback that blocks does not block the dispatcher. Whether it took
+    /// the notice.
     async fn call(&self, disabled: DisabledWebhook) -> bool {
         let DisabledWebhook { company, webhook, .. } = disabled;
-        let call = AssertUnwindSafe(async { (self.callback)(disabled).await }).catch_unwind();
-        match tokio::time::timeout(CALL_LIMIT, call).await {
+        let callback = Arc::clone(&self.callback);
+        let mut task = tokio::spawn(async move { callback(disabled).await });
+        let _abort = scopeguard::guard(task.abort_handle(), |task| task.abort());
+        match tokio::time::timeout(CALL_LIMIT, &mut task).await {
             Ok(Ok(Ok(()))) => return true,
             Ok(Ok(Err(error))) => {
                 let error: &(dyn StdError + 'static) = &*error;
-                tracing::warn!(%company, %webhook, error, "the host was not told of a disabled webhook; it is called again");
+                tracing::warn!(%company, %webhook, error, "the callback for disabled webhooks has failed");
             }
             Ok(Err(_)) => {
-                tracing::error!(%company, %webhook, "the callback for disabled webhooks has panicked")
+                tracing::error!(%company, %webhook, "the callback for disabled webhooks has panicked or was cancelled")
             }
             Err(_) => {
                 tracing::warn!(%company, %webhook, "the callback for disabled webhooks took over {CALL_LIMIT:?}");
@@ -97,46 +99,29 @@ impl Notices {
     }
 }
 
-/// The task that calls the host while a dispatcher runs. Dropped, it ends at once.
-pub(super) struct Telling {
-    stop: Arc<Notify>,
-    task: JoinHandle<()>,
-}
-
-impl Telling {
-    /// `None` without a callback.
-    pub(super) fn begin(context: &Arc<DispatchContext>) -> Option<Self> {
-        context.notices.as_ref()?;
-        let stop = Arc::new(Notify::new());
-        let task = tokio::spawn(go_on(Arc::clone(context), Arc::clone(&stop)));
-        Some(Self { stop, task })
+/// Tells the host beside a dispatcher, until that has ended. Calls under way may then take a few seconds more.
+pub(super) async fn tell_until(context: &DispatchContext, mut ended: watch::Receiver<bool>) {
+    let mut told = pin!(go_on(context, ended.clone()));
+    tokio::select! {
+        () = &mut told => return,
+        _ = ended.wait_for(|ended| *ended) => {}
     }
-
-    /// Lets the calls under way end, for a few seconds.
-    pub(super) async fn end(mut self) {
-        self.stop.notify_one();
-        if tokio::time::timeout(STOPPING_LIMIT, &mut self.task).await.is_err() {
-            tracing::warn!("a callback for disabled webhooks is broken off; the next start calls again");
-        }
+    if tokio::time::timeout(STOPPING_LIMIT, told).await.is_err() {
+        tracing::warn!("a callback for disabled webhooks is broken off; the next start calls again");
     }
 }
 
-impl Drop for Telling {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-async fn go_on(context: Arc<DispatchContext>, stop: Arc<Notify>) {
+async fn go_on(context: &DispatchContext, mut ended: watch::Receiver<bool>) {
     let Some(notices) = &context.notices else { return };
-    let mut is_stopping = false;
     loop {
-        tell(&context).await;
-        if is_stopping {
+        // Also what was disabled last.
+        let is_last = *ended.borrow();
+        tell(context).await;
+        if is_last {
             return;
         }
         tokio::select! {
-            () = stop.notified() => is_stopping = true,
+            _ = ended.wait_for(|ended| *ended) => {}
             () = notices.wake.notified() => {}
             () = tokio::time::sleep(POLL) => {}
         }
