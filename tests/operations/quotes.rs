@@ -94,7 +94,7 @@ async fn an_import_is_refused_what_sending_and_accepting_refuse() {
         invalid(&world, "lines", Box::pin(quotes.import(&empty, &QuoteImport::new(status)))).await;
     }
     let (now, accepted) = (world.now(), QuoteImport::new(QuoteStatus::Accepted));
-    let before = accepted.sent_at(now.plus_millis(-5)).accepted_at(now.plus_millis(-6));
+    let before = accepted.clone().sent_at(now.plus_millis(-5)).accepted_at(now.plus_millis(-6));
     invalid(&world, "acceptedAt", Box::pin(quotes.import(&new, &before))).await;
     let years = "9999-12-31T23:59:59.999Z".parse().unwrap();
     for late in [now.plus_millis(60_001), "2090-01-01T00:00:00Z".parse().unwrap(), years] {
@@ -102,7 +102,8 @@ async fn an_import_is_refused_what_sending_and_accepting_refuse() {
             let sent = QuoteImport::new(status).sent_at(late);
             invalid(&world, "sentAt", Box::pin(quotes.import(&new, &sent))).await;
         }
-        invalid(&world, "acceptedAt", Box::pin(quotes.import(&new, &accepted.accepted_at(late)))).await;
+        invalid(&world, "acceptedAt", Box::pin(quotes.import(&new, &accepted.clone().accepted_at(late))))
+            .await;
     }
     // The other system's clock may be a minute ahead.
     let ahead = accepted.sent_at(now.plus_millis(60_000)).accepted_at(now.plus_millis(60_000));
