@@ -48,7 +48,7 @@ impl ManualEnv {
 
 impl Env for ManualEnv {
     fn now(&self) -> Instant {
-        self.started + self.slept().into_iter().sum()
+        self.started + self.slept().into_iter().sum::<Duration>()
     }
 
     fn wall_clock(&self) -> SystemTime {
