@@ -1,5 +1,6 @@
 //! Webhooks and their deliveries.
 
+mod answers;
 mod bulk;
 mod deliveries;
 mod dispatcher;

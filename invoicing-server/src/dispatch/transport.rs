@@ -1,13 +1,15 @@
 //! The dispatcher's HTTP client: one POST, one deadline, one outcome.
 //!
 //! **One limit.** The time given to [`Transport::send`] covers the lookup, connecting, TLS, the request, and the
-//! response with its body. A 200 whose body does not end in time is a timeout, because the receiver has not finished
-//! its answer. A body that breaks off is a network failure for the same reason.
+//! response with its body.
+//!
+//! **The head decides.** Once it has arrived, its status is the outcome, whatever becomes of the body: it may break off,
+//! trickle or never end. The body is read so that the connection can be used again, for [`BODY_TIME`] at most.
 //!
 //! **Bounded.** At most [`MAX_BODY`] of a response's body and [`MAX_HEAD`] of its headers are read, and at most
-//! [`MAX_EXCHANGE`](metered::MAX_EXCHANGE) bytes of an exchange: interim responses, framing and trailers count, too. Where
-//! the bound is reached behind the head, the status still counts. Otherwise it is a protocol failure. Either closes the
-//! connection. The body is discarded, never decompressed.
+//! [`MAX_EXCHANGE`](metered::MAX_EXCHANGE) bytes of an exchange: interim responses, framing and trailers count, too. A bound
+//! that is reached before the head has ended is a protocol failure. Either closes the connection. The body is discarded,
+//! never decompressed.
 //!
 //! **Policy when connecting.** Every address is checked where it is used, so a name that changes its answer between
 //! two lookups gains nothing. One forbidden address among several refuses them all. A pooled connection was checked
@@ -30,7 +32,6 @@ mod retry_after;
 mod root_certificates;
 mod tunnel;
 
-use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,6 +44,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use invoicing_core::{AttemptOutcome, FailureClass, Timestamp};
 use rustls::pki_types::CertificateDer;
+use tokio::time::{Instant, timeout_at};
 
 use crate::config::ATTEMPT_TIMEOUT_MS;
 use crate::forward_proxy::ForwardProxy;
@@ -58,6 +60,9 @@ pub(crate) const MAX_BODY: usize = 64 * 1024;
 
 /// Most that a response's status line and headers may take, in bytes.
 const MAX_HEAD: usize = 64 * 1024;
+
+/// Longest time for which a body is read.
+const BODY_TIME: Duration = Duration::from_millis(250);
 
 /// How long a connection is kept for the next delivery. Node.js closes idle connections after 5 s, others later.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
@@ -125,37 +130,31 @@ impl Transport {
     /// future abandons the attempt and its connection.
     pub(crate) async fn send(&self, request: Post, limit: Duration, now: Timestamp) -> AttemptOutcome {
         let host = request.uri().authority().cloned();
-        match tokio::time::timeout(limit, self.exchange(request, now)).await {
-            Ok(Ok(answered)) => answered,
+        let deadline = Instant::now() + limit;
+        let (head, body) = match timeout_at(deadline, self.client.request(request)).await {
+            Ok(Ok(response)) => response.into_parts(),
             Ok(Err(error)) => {
-                let class = failure_class::classify(&*error);
-                tracing::debug!(?host, %class, error = %ErrorChain(&*error), "attempt failed");
-                AttemptOutcome::Failed(class)
+                let class = failure_class::classify(&error);
+                tracing::debug!(?host, %class, error = %ErrorChain(&error), "attempt failed");
+                return AttemptOutcome::Failed(class);
             }
-            Err(_) => AttemptOutcome::Failed(FailureClass::Timeout),
-        }
-    }
-
-    async fn exchange(
-        &self,
-        request: Post,
-        now: Timestamp,
-    ) -> Result<AttemptOutcome, Box<dyn Error + Send + Sync>> {
-        let (head, body) = self.client.request(request).await?.into_parts();
-        read_to_bound(body, head.extensions.get()).await?;
+            Err(_) => return AttemptOutcome::Failed(FailureClass::Timeout),
+        };
+        let until = deadline.min(Instant::now() + BODY_TIME);
+        // A body that does not end in time ends with its connection.
+        let _ = timeout_at(until, read_to_bound(body, head.extensions.get())).await;
         let retry_after = retry_after::retry_after(&head.headers, now);
-        Ok(AttemptOutcome::Answered { status: head.status.as_u16(), retry_after })
+        AttemptOutcome::Answered { status: head.status.as_u16(), retry_after }
     }
 }
 
 /// Reads the body to its end, after which the connection can be used again, or to a bound.
-async fn read_to_bound(mut body: Incoming, budget: Option<&ReadBudget>) -> Result<(), hyper::Error> {
+async fn read_to_bound(mut body: Incoming, budget: Option<&ReadBudget>) {
     let mut read = 0;
     while read <= MAX_BODY {
         match body.frame().await {
             Some(Ok(frame)) => read += frame.data_ref().map_or(0, Bytes::len),
-            Some(Err(_)) if budget.is_some_and(ReadBudget::is_spent) => break,
-            Some(Err(error)) => return Err(error),
+            Some(Err(_)) => break,
             None => {
                 // The next exchange may have begun by now. It gains no more than what it has read already.
                 if let Some(budget) = budget {
@@ -165,7 +164,6 @@ async fn read_to_bound(mut body: Incoming, budget: Option<&ReadBudget>) -> Resul
             }
         }
     }
-    Ok(())
 }
 
 /// Settings of the HTTP client that delivers webhooks.
@@ -248,6 +246,8 @@ impl TransportBuilder {
             .pool_idle_timeout(self.idle_timeout)
             .pool_max_idle_per_host(self.max_idle_per_host)
             .http1_max_buf_size(MAX_HEAD)
+            // As headers are written in what receivers read: some look them up by their exact case.
+            .http1_title_case_headers(true)
             // An invalid header must not turn an answer into a failure. If it is the one that delimits the body, it is
             // lost, and the connection is not reused.
             .http1_ignore_invalid_headers_in_responses(true)
