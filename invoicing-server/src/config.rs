@@ -129,14 +129,14 @@ pub struct RequestLimits {
 pub struct DispatchSettings {
     /// Attempts per delivery, the first included.
     pub max_attempts: u32,
-    /// Time limit of one attempt in milliseconds, from the name lookup to the end of the response body. At most 30,000.
+    /// Time limit of one attempt in milliseconds, from the name lookup to the end of the response. At most 30,000.
     pub attempt_timeout_ms: u64,
     /// Duration of the lease on a delivery, in milliseconds. When it ends, another node may take the delivery over. At
     /// least 6,000 more than the time limit of an attempt, at most 600,000.
     pub lease_ms: u64,
     /// Attempts at once for all webhooks.
     pub in_flight: usize,
-    /// Attempts at once per webhook.
+    /// Deliveries under way at once per webhook, from the first attempt to the end.
     pub in_flight_per_webhook: usize,
     /// Forward proxy for webhooks, as `http://user:password@proxy.example:3128`. This machine still resolves and checks
     /// the names, and asks the proxy for a permitted address.

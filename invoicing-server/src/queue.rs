@@ -5,6 +5,7 @@
 
 mod room;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -59,6 +60,8 @@ struct QueueState {
     open: bool,
     room: Room,
     inbox: Vec<NewDelivery>,
+    /// Webhooks that have changed since the dispatcher last looked.
+    changed: HashSet<WebhookId>,
     /// Deliveries that the last run held when it ended.
     unreleased: Vec<i64>,
     /// The dispatcher is to read the table.
@@ -91,6 +94,7 @@ impl Queue {
             open: false,
             room: Room::new(settings),
             inbox: Vec::new(),
+            changed: HashSet::new(),
             unreleased: Vec::new(),
             poll: false,
         };
@@ -179,6 +183,7 @@ impl Queue {
         state.open = true;
         state.room.clear();
         state.inbox.clear();
+        state.changed.clear();
         state.unreleased.clear();
         state.poll = false;
     }
@@ -200,6 +205,21 @@ impl Queue {
     pub(crate) fn unreleased(&self) -> (Vec<i64>, i64) {
         let state = self.state.lock();
         (state.unreleased.clone(), state.token)
+    }
+
+    /// Tells the dispatcher of a webhook that has changed.
+    pub(crate) fn webhook_changed(&self, webhook: WebhookId) {
+        let mut state = self.state.lock();
+        if state.open {
+            state.changed.insert(webhook);
+            drop(state);
+            self.wake.notify_one();
+        }
+    }
+
+    /// Webhooks that have changed since the last call.
+    pub(crate) fn take_changed(&self) -> HashSet<WebhookId> {
+        std::mem::take(&mut self.state.lock().changed)
     }
 
     /// Makes the dispatcher read the table: a notification may have been missed.

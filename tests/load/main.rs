@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
 
+mod hanging_endpoint;
 mod http2;
 mod process;
 mod slow_endpoints;

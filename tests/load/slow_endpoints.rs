@@ -1,4 +1,4 @@
-//! A webhook that answers at once beside hundreds that take 4.3 s and succeed, each with a backlog.
+//! A webhook that answers at once beside hundreds that take 4.3 s and succeed, or hang, each with a backlog.
 
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,18 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Rules: ISOLATION-1, ISOLATION-3
 #[on_each_database]
 async fn a_prompt_endpoint_is_served_beside_180_slow_endpoints_with_a_backlog() {
+    assert_served_beside("slow", Reply::Slow(LATE, 200)).await;
+}
+
+/// What they get is attempted three times, and a retry takes any slot that slow webhooks may have.
+///
+/// Rules: ISOLATION-1, ISOLATION-3, ATTEMPT-10
+#[on_each_database]
+async fn a_prompt_endpoint_is_served_beside_180_that_hang_with_a_backlog() {
+    assert_served_beside("hanging", Reply::Hang).await;
+}
+
+async fn assert_served_beside(how: &str, reply: Reply) {
     let world = World::on_system_clock(|_| {}).await;
     let receiver = Receiver::start().await;
     let (bystander, _) = world.another("Bystander", Plan::Pro).await;
@@ -34,7 +46,7 @@ async fn a_prompt_endpoint_is_served_beside_180_slow_endpoints_with_a_backlog() 
     running.stop().await;
 
     let crowd = Receiver::start().await;
-    crowd.reply_always(Reply::Slow(LATE, 200));
+    crowd.reply_always(reply);
     pile_up(&world, &crowd).await;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
     // All that may be in flight at first, and once more, when all are known to be slow.
@@ -49,7 +61,7 @@ async fn a_prompt_endpoint_is_served_beside_180_slow_endpoints_with_a_backlog() 
     times.sort_unstable();
     let (median, p99) = (times[DELIVERIES / 2], times[DELIVERIES * 99 / 100 - 1]);
     let (slow, database) = (COMPANIES * WEBHOOKS, world.database());
-    let what = format!("a prompt endpoint beside {slow} slow ones, {database:?}");
+    let what = format!("a prompt endpoint beside {slow} {how} ones, {database:?}");
     tell(&what, &format_args!("median {median:?}, p99 {p99:?} from call to arrival"));
     assert!(median <= MEDIAN && p99 < SLOWEST, "median {median:?}, p99 {p99:?}");
     running.kill().await;

@@ -195,7 +195,10 @@ fn storm() -> impl Strategy<Value = Vec<Step>> {
         let mut steps: Vec<Step> = (0..2 * count).map(completed).collect();
         steps.push(dispatch.clone());
         if again {
-            steps.extend([Step::Forward(1_200), dispatch.clone(), Step::Forward(6_000), dispatch]);
+            // Deliveries end 8 at a time.
+            for wait in [1_200, 6_000, 1_200, 6_000] {
+                steps.extend([Step::Forward(wait), dispatch.clone()]);
+            }
         }
         steps
     })

@@ -385,6 +385,36 @@ async fn retries_and_counts_survive_a_restart() {
     world.assert_all_ended().await;
 }
 
+/// As many as may be under way wait for another attempt, half a minute from now.
+///
+/// Rules: ATTEMPT-10, WEBHOOK-14
+#[on_each_database]
+async fn retries_that_were_skipped_hold_nothing_back_once_it_is_enabled() {
+    let world = World::on_system_clock(|_| {}).await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::Status(503, vec![("retry-after", "30".to_owned())]));
+    let webhooks = world.company.webhooks();
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    emit(&world, 9).await;
+    assert!(receiver.wait_for(8, 5 * SOON).await);
+    let waiting = "SELECT count(*) FROM delivery WHERE attempts = 1 AND claim = 0";
+    assert!(comes_true(async || world.count(waiting).await == 8).await, "they are not put back");
+    assert!(!receiver.wait_for(9, SOON / 4).await, "more are under way than may be");
+    webhooks.disable(id).await.unwrap();
+    webhooks.enable(id).await.unwrap();
+    receiver.reply_always(Reply::status(200));
+    emit(&world, 1).await;
+    assert!(receiver.wait_for(9, SOON).await, "it waits for what was skipped");
+    // The second time they fail they wait a second, and not until what they waited for before.
+    receiver.reply_next((0..8).map(|_| Reply::status(500)));
+    assert_eq!(webhooks.replay(id, None).await.unwrap(), 9);
+    let pending = "SELECT count(*) FROM delivery WHERE status = 'pending'";
+    assert!(comes_true(async || world.count(pending).await == 0).await, "{}", receiver.received().len());
+    running.stop().await;
+    world.assert_all_ended().await;
+}
+
 /// Rules: ISOLATION-1
 #[on_each_database]
 async fn a_hanging_endpoint_does_not_delay_the_others() {

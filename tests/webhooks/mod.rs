@@ -4,6 +4,7 @@ mod answers;
 mod bulk;
 mod deliveries;
 mod dispatcher;
+mod gaps;
 mod management;
 mod missed;
 mod notices;

@@ -13,7 +13,9 @@ use super::attempt::Finished;
 use super::lane::MAX_REMEMBERED;
 use super::pace::{LATE, Pace};
 use super::record::{BatchOutcome, record_batch};
+use super::retries::Begun;
 use crate::Error;
+use crate::queue::Job;
 use crate::store::bulk_changes::NotedWebhook;
 use crate::store::claims::{Claimant, Claimed, Waiting, Wanted};
 use crate::store::settings::HostTask;
@@ -71,6 +73,8 @@ pub(super) struct Polled {
     pub(super) at: Timestamp,
     /// Every webhook with deliveries that wait to be attempted.
     pub(super) waiting: Vec<Waiting>,
+    /// Deliveries that have begun and wait for another attempt: those that an earlier run or another node has left.
+    pub(super) begun: Vec<(Timestamp, Begun)>,
     /// The webhooks with [bulk work](super::bulk), ordered by id.
     pub(super) noted: Vec<NotedWebhook>,
     /// Until the next poll.
@@ -79,12 +83,13 @@ pub(super) struct Polled {
 
 pub(super) async fn poll(context: &DispatchContext) -> Result<Polled, Error> {
     let now = context.env.now();
-    let (last_run, noted, (mut waiting, took)) = context
+    let (last_run, noted, (mut waiting, took), mut begun) = context
         .store
         .read_service(async move |tx| {
             let last_run = tx.settings().last_run(HostTask::Dispatcher).await?;
             let noted = tx.bulk_changes().list().await?;
-            Ok((last_run, noted, tx.deliveries().next_due(now).await?))
+            let next_due = tx.deliveries().next_due(now).await?;
+            Ok((last_run, noted, next_due, tx.deliveries().begun(now).await?))
         })
         .await?;
     if last_run.is_none_or(|at| at > now || at.plus_millis(NOTE_MS) <= now) {
@@ -99,8 +104,9 @@ pub(super) async fn poll(context: &DispatchContext) -> Result<Polled, Error> {
     // Claiming what is being skipped is in vain.
     let skipping: HashSet<_> = noted.iter().filter(|noted| noted.skips).map(|noted| noted.webhook).collect();
     waiting.retain(|waiting| !skipping.contains(&waiting.webhook));
+    begun.retain(|(_, (webhook, _))| !skipping.contains(webhook));
     let pause = (took * PAUSE_PER_POLL).clamp(POLL, LONGEST_PAUSE);
-    Ok(Polled { at: now, waiting, noted, pause })
+    Ok(Polled { at: now, waiting, begun, noted, pause })
 }
 
 /// Result of a claim for one webhook, with the room that was reserved for it.
@@ -108,14 +114,26 @@ pub(super) type ClaimResult = (WebhookId, usize, Result<Claimed, Error>);
 
 /// Claims for several webhooks at once.
 pub(super) async fn claim(context: &DispatchContext, wanted: Vec<Wanted>) -> Vec<ClaimResult> {
-    let now = context.env.now();
-    let (token, lease_until) = (context.queue.token(), context.queue.lease_from(now));
-    let claimed = context.store.claim(Claimant { token, now, lease_until }, &wanted).await;
+    let claimed = context.store.claim(claimant(context), &wanted).await;
     wanted
         .into_iter()
         .zip(claimed)
         .map(|(wanted, (_, claimed))| (wanted.webhook, wanted.room, claimed))
         .collect()
+}
+
+/// Retries that are to be claimed, and whether the webhook of each is slow; those that were.
+pub(super) type ResumeResult = (Vec<(Begun, bool)>, Result<Vec<Job>, Error>);
+
+pub(super) async fn resume(context: &DispatchContext, wanted: Vec<(Begun, bool)>) -> ResumeResult {
+    let begun = wanted.iter().map(|(begun, _)| *begun).collect();
+    let claimed = context.store.resume(claimant(context), begun).await;
+    (wanted, claimed)
+}
+
+fn claimant(context: &DispatchContext) -> Claimant {
+    let now = context.env.now();
+    Claimant { token: context.queue.token(), now, lease_until: context.queue.lease_from(now) }
 }
 
 /// Records a batch. While the database is unavailable it is retried: an attempt that is not recorded is made again, while

@@ -4,7 +4,7 @@
 //! All of it runs in the one future that the host polls. The loop itself never waits for the database: these are
 //! futures beside the attempts.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,11 +20,13 @@ use super::attempt::{AttemptResult, Finished, attempt};
 use super::backlog::Backlog;
 use super::bulk::{BulkWork, EndedBatch};
 use super::delivery_queue::{
-    ClaimResult, LONGEST_PAUSE, POLL, Polled, claim, poll, recall, record, recover, release,
+    ClaimResult, LONGEST_PAUSE, POLL, Polled, ResumeResult, claim, poll, recall, record, recover, release,
+    resume,
 };
 use super::lane::{Lanes, MAX_REMEMBERED};
 use super::pace::{Health, Pace};
 use super::record::BatchOutcome;
+use super::retries::Retries;
 use super::rounds::Rounds;
 use super::slots::{Class, Slots};
 use super::{DispatchContext, DispatchReport, PAUSE_MS};
@@ -49,14 +51,26 @@ const CLAIM: usize = LANE_ROOM / 2;
 
 type RecordedBatch = (Arc<Vec<Finished>>, BatchOutcome);
 
+/// What a delivery takes in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// One of the places of its webhook.
+    OfWebhook,
+    /// One of those for retries, of which slow webhooks have their own.
+    Retry { is_slow: bool },
+}
+
 /// See the module's text.
 pub(super) struct Engine<'a> {
     context: &'a DispatchContext,
     lanes: Lanes,
     backlog: Backlog,
+    retries: Retries,
     rounds: Rounds,
     /// Deliveries in memory, so that none is there twice.
-    held: HashSet<i64>,
+    held: HashMap<i64, Place>,
+    /// Retries in memory: those of slow webhooks, and all others.
+    held_retries: [usize; 2],
     attempts: FuturesUnordered<BoxFuture<'a, Finished>>,
     slots: Slots,
     results: Vec<Finished>,
@@ -64,11 +78,14 @@ pub(super) struct Engine<'a> {
     next_recording: Instant,
     recording: Fuse<BoxFuture<'a, RecordedBatch>>,
     claiming: Fuse<BoxFuture<'a, Vec<ClaimResult>>>,
+    resuming: Fuse<BoxFuture<'a, ResumeResult>>,
     bulk_work: BulkWork<'a>,
     polling: Fuse<BoxFuture<'a, Result<Polled, Error>>>,
     /// Paces on record, read once.
     recalling: Fuse<BoxFuture<'a, Vec<(WebhookId, Pace)>>>,
     next_poll: Timestamp,
+    /// Whether the table was polled, which tells what an earlier run has begun.
+    has_polled: bool,
     poll_pause: Duration,
     /// Shared with the recording under way, which does not go on for long once this is set.
     stopping: Arc<AtomicBool>,
@@ -85,18 +102,22 @@ impl<'a> Engine<'a> {
                 MAX_REMEMBERED,
             ),
             backlog: Backlog::default(),
+            retries: Retries::default(),
             rounds: Rounds::default(),
-            held: HashSet::new(),
+            held: HashMap::new(),
+            held_retries: [0; 2],
             attempts: FuturesUnordered::new(),
             slots: Slots::new(&context.settings),
             results: Vec::new(),
             next_recording: Instant::now(),
             recording: Fuse::terminated(),
             claiming: Fuse::terminated(),
+            resuming: Fuse::terminated(),
             bulk_work: BulkWork::new(),
             polling: Fuse::terminated(),
             recalling: Fuse::terminated(),
             next_poll: context.env.now(),
+            has_polled: false,
             poll_pause: POLL,
             stopping: Arc::default(),
             report: DispatchReport::default(),
@@ -122,9 +143,12 @@ impl<'a> Engine<'a> {
             self.take_new();
             if !self.is_stopping() {
                 self.start_poll();
+                self.start_resuming();
                 self.start_claim();
                 self.bulk_work.start(self.context);
-                self.start_attempts();
+                if self.has_polled {
+                    self.start_attempts();
+                }
             }
             self.start_recording();
             if self.quiet() && (self.is_stopping() || (until_idle && self.idle())) {
@@ -139,12 +163,13 @@ impl<'a> Engine<'a> {
                 polled = &mut self.polling => self.polled(polled),
                 paces = &mut self.recalling => self.recalled(paces),
                 ended = &mut self.bulk_work.batch => self.bulk_work_ended(ended),
+                resumed = &mut self.resuming => self.resumed(resumed),
                 claimed = &mut self.claiming => claimed.into_iter().for_each(|claimed| self.claimed(claimed)),
                 () = self.context.queue.wait() => {}
                 () = tokio::time::sleep(nap), if !self.is_stopping() => {}
             }
         }
-        self.context.queue.close(self.held.drain());
+        self.context.queue.close(self.held.drain().map(|(delivery, _)| delivery));
         release(self.context).await;
         Ok(self.report)
     }
@@ -167,10 +192,18 @@ impl<'a> Engine<'a> {
         };
         let pause_ms = i64::try_from(self.poll_pause.as_millis()).unwrap_or(i64::MAX);
         self.next_poll = self.now().plus_millis(pause_ms);
+        self.has_polled = true;
         self.lanes.forget(Instant::now());
         match polled {
-            Ok(Polled { at, waiting, noted, .. }) => {
+            Ok(Polled { at, waiting, begun, noted, .. }) => {
                 self.bulk_work.set_noted(noted);
+                for (at, begun) in begun {
+                    // Else it was claimed meanwhile.
+                    if !self.held.contains_key(&begun.1) {
+                        self.lanes.wait(begun);
+                        self.retries.found(at, begun);
+                    }
+                }
                 self.backlog.polled(at, &waiting);
                 for Waiting { webhook, at, .. } in waiting {
                     // Its place may have been freed by an operation that was rolled back.
@@ -209,31 +242,94 @@ impl<'a> Engine<'a> {
     }
 
     fn take_new(&mut self) {
+        for webhook in self.context.queue.take_changed() {
+            // What was under way may have been skipped. A poll tells.
+            if let Some(lane) = self.lanes.get_mut(webhook).filter(|lane| !lane.waiting.is_empty()) {
+                lane.waiting.clear();
+                self.context.queue.request_poll();
+                self.join_round(webhook);
+            }
+        }
         for delivery in self.context.queue.take() {
             match delivery {
-                NewDelivery::Leased(job) => self.enqueue(job),
+                NewDelivery::Leased(job) => self.enqueue(job, Place::OfWebhook),
                 NewDelivery::Pending(webhook) => self.backlog.due_at(webhook, self.now()),
             }
         }
     }
 
-    fn enqueue(&mut self, job: Job) {
-        if !self.held.insert(job.delivery) {
+    fn enqueue(&mut self, job: Job, place: Place) {
+        let webhook = job.webhook;
+        if self.held.contains_key(&job.delivery) {
             // Still in memory from an earlier claim, whose result will be recorded.
-            self.context.queue.free(job.webhook, 1);
+            self.free(webhook, place);
             return;
         }
-        let webhook = job.webhook;
+        self.held.insert(job.delivery, place);
         let surplus = self.lanes.push(job);
         self.release(surplus);
         self.join_round(webhook);
     }
 
+    fn free(&mut self, webhook: WebhookId, place: Place) {
+        match place {
+            Place::OfWebhook => self.context.queue.free(webhook, 1),
+            Place::Retry { is_slow } => self.held_retries[usize::from(is_slow)] -= 1,
+        }
+    }
+
     /// Puts a lane with deliveries into the round of its class.
     fn join_round(&mut self, webhook: WebhookId) {
-        let Some(lane) = self.lanes.get_mut(webhook).filter(|lane| !lane.queue.is_empty()) else { return };
+        let Some(lane) = self.lanes.get_mut(webhook).filter(|lane| lane.has_jobs()) else { return };
         let class = lane.class(self.slots.per_webhook, self.backlog.is_waiting(webhook));
         lane.turn = Some(self.rounds.join(class, webhook, lane.turn));
+    }
+
+    /// Claims retries that are due, at most as many of each kind as there are slots in all.
+    fn start_resuming(&mut self) {
+        if !self.resuming.is_terminated() {
+            return;
+        }
+        let [others, of_slow] =
+            self.held_retries.map(|held| self.context.settings.in_flight.saturating_sub(held));
+        let lanes = &self.lanes;
+        let is_slow = |webhook| lanes.health(webhook) == Health::Slow;
+        let mut due = self.retries.take_due(self.now(), is_slow, of_slow, others);
+        // Else it was queued again and claimed since.
+        due.retain(|((_, delivery), _)| !self.held.contains_key(delivery));
+        if due.is_empty() {
+            return;
+        }
+        for (_, is_slow) in &due {
+            self.held_retries[usize::from(*is_slow)] += 1;
+        }
+        self.resuming = resume(self.context, due).boxed().fuse();
+    }
+
+    fn resumed(&mut self, (wanted, jobs): ResumeResult) {
+        let (mut jobs, again) = match jobs {
+            Ok(jobs) => (jobs.into_iter().map(|job| (job.delivery, job)).collect(), None),
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "retries cannot be claimed");
+                (HashMap::new(), Some(self.now().plus_millis(PAUSE_MS)))
+            }
+        };
+        for ((webhook, delivery), is_slow) in wanted {
+            let place = Place::Retry { is_slow };
+            if let Some(job) = jobs.remove(&delivery) {
+                self.enqueue(job, place);
+                continue;
+            }
+            self.free(webhook, place);
+            if let Some(at) = again {
+                self.retries.wait_until(at, (webhook, delivery));
+            } else if let Some(lane) = self.lanes.get_mut(webhook) {
+                // Skipped, or another node's.
+                lane.waiting.remove(&delivery);
+                self.join_round(webhook);
+                self.remove_if_untried(webhook);
+            }
+        }
     }
 
     /// Claims for webhooks whose deliveries are due, in turn.
@@ -285,7 +381,7 @@ impl<'a> Engine<'a> {
         });
         self.context.queue.free(webhook, room - jobs.len().min(room));
         for job in jobs {
-            self.enqueue(job);
+            self.enqueue(job, Place::OfWebhook);
         }
         self.backlog.claimed(webhook, next_due, last_due);
         self.join_round(webhook);
@@ -306,17 +402,16 @@ impl<'a> Engine<'a> {
             let Some(lane) = self.lanes.get_mut(webhook) else { continue };
             lane.turn = None;
             let per_webhook = self.slots.per_webhook;
-            if lane.in_flight >= lane.pace.most_slots(per_webhook) || lane.failed >= DISABLE_AFTER_FAILURES {
-                // Joins again when one of its attempts ends, or when its failures are recorded.
+            if !lane.may_start(per_webhook) || lane.failed >= DISABLE_AFTER_FAILURES {
+                // Joins again when one of its deliveries ends, or when its failures are recorded.
                 continue;
             }
             let class = lane.class(per_webhook, self.backlog.is_waiting(webhook));
-            if lane.in_flight >= self.slots.share(class) {
+            let Some(job) = lane.next(self.slots.share(class)) else {
                 // Until other lanes free slots.
                 passed_over.push(webhook);
                 continue;
-            }
-            let Some(job) = lane.queue.pop_front() else { continue };
+            };
             lane.in_flight += 1;
             self.slots.take(class);
             let in_flight = lane.in_flight;
@@ -345,6 +440,9 @@ impl<'a> Engine<'a> {
             lane.in_flight -= 1;
             if let AttemptResult::Sent(attempt) = &finished.result {
                 lane.pace.add(attempt.outcome, attempt.duration, in_flight, Instant::now());
+                if let NextStep::RetryAt(_) = attempt.next {
+                    lane.waiting.insert(finished.job.delivery);
+                }
             }
             lane.failed += u32::from(ended_failed(&finished));
         }
@@ -381,19 +479,27 @@ impl<'a> Engine<'a> {
     }
 
     fn recorded(&mut self, batch: &[Finished], recorded: BatchOutcome) {
+        let retried: HashSet<i64> = recorded.retried.iter().map(|(_, (_, delivery))| *delivery).collect();
         for finished in batch {
-            let webhook = finished.job.webhook;
-            self.held.remove(&finished.job.delivery);
-            self.context.queue.free(webhook, 1);
+            let (webhook, delivery) = (finished.job.webhook, finished.job.delivery);
+            if let Some(place) = self.held.remove(&delivery) {
+                self.free(webhook, place);
+            }
             if let Some(lane) = self.lanes.get_mut(webhook) {
                 lane.failed = lane.failed.saturating_sub(u32::from(ended_failed(finished)));
+                if !retried.contains(&delivery) {
+                    lane.waiting.remove(&delivery);
+                }
+            }
+            if matches!(finished.result, AttemptResult::Released) && finished.job.attempts > 0 {
+                self.lanes.wait((webhook, delivery));
+                self.retries.wait_until(self.now().plus_millis(PAUSE_MS), (webhook, delivery));
             }
             self.backlog.has_room(webhook, self.lanes.health(webhook));
             self.join_round(webhook);
         }
-        for (webhook, at) in recorded.retried {
-            self.backlog.waits_from(webhook, at);
-            self.backlog.due_at(webhook, at);
+        for (at, begun) in recorded.retried {
+            self.retries.wait_until(at, begun);
         }
         for (webhook, at) in recorded.released {
             self.backlog.forget_start(webhook);
@@ -416,6 +522,7 @@ impl<'a> Engine<'a> {
         self.attempts.is_empty()
             && self.recording.is_terminated()
             && self.claiming.is_terminated()
+            && self.resuming.is_terminated()
             && self.bulk_work.batch.is_terminated()
             && self.polling.is_terminated()
     }
@@ -426,16 +533,18 @@ impl<'a> Engine<'a> {
         self.results.is_empty()
             && self.bulk_work.is_done()
             && self.rounds.is_empty()
-            && self.backlog.next_due().is_none_or(|at| at > now)
+            && !self.retries.has_due()
+            && [self.backlog.next_due(), self.retries.next_due()].into_iter().flatten().all(|at| at > now)
     }
 
     /// How long until the loop has something to do by itself.
     fn nap(&self) -> Duration {
         let due = self.backlog.next_due().filter(|_| self.claiming.is_terminated());
+        let retry = self.retries.next_due().filter(|_| self.resuming.is_terminated());
         let poll = self.polling.is_terminated().then_some(self.next_poll);
         let is_gathering = !self.results.is_empty() && self.recording.is_terminated();
         let recording = is_gathering.then(|| self.next_recording.saturating_duration_since(Instant::now()));
-        let instants = due.into_iter().chain(poll);
+        let instants = due.into_iter().chain(retry).chain(poll);
         instants.map(|at| self.until(at)).chain(recording).min().unwrap_or(POLL).min(POLL)
     }
 
@@ -457,7 +566,7 @@ impl<'a> Engine<'a> {
 /// Leaves the deliveries in memory to the next start, also where the dispatcher's future is dropped.
 impl Drop for Engine<'_> {
     fn drop(&mut self) {
-        self.context.queue.close(self.held.drain());
+        self.context.queue.close(self.held.drain().map(|(delivery, _)| delivery));
     }
 }
 

@@ -1,12 +1,13 @@
 //! The deliveries of each webhook that are in memory, and what is known of its receiver.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
 use invoicing_core::WebhookId;
 
 use super::pace::{Health, Pace};
+use super::retries::Begun;
 use super::rounds::Turn;
 use super::slots::Class;
 use crate::queue::{Job, LaneRoom, Queue};
@@ -17,7 +18,12 @@ pub(super) const MAX_REMEMBERED: usize = 16_384;
 /// The lane of one webhook.
 #[derive(Default)]
 pub(super) struct Lane {
+    /// Deliveries without an attempt.
     pub(super) queue: VecDeque<Job>,
+    /// Deliveries that have begun and are to be attempted again now.
+    pub(super) retries: VecDeque<Job>,
+    /// Deliveries that have begun and wait in the table, or are being put back there.
+    pub(super) waiting: HashSet<i64>,
     pub(super) in_flight: usize,
     /// Deliveries that ended failed and are not recorded yet. Enough of them may disable the webhook, so they are recorded
     /// before more attempts are begun.
@@ -40,9 +46,34 @@ impl Lane {
         }
     }
 
+    /// Deliveries that have begun and not ended. Those alone count against the bound of a webhook, so that a retry never
+    /// waits for a first attempt.
+    pub(super) fn under_way(&self) -> usize {
+        self.in_flight + self.retries.len() + self.waiting.len()
+    }
+
+    /// Whether it has deliveries in memory that wait for an attempt.
+    pub(super) fn has_jobs(&self) -> bool {
+        !(self.queue.is_empty() && self.retries.is_empty())
+    }
+
+    /// Whether its own bound permits an attempt, where a webhook may have so many deliveries under way.
+    pub(super) fn may_start(&self, per_webhook: usize) -> bool {
+        !self.retries.is_empty() || self.under_way() < per_webhook
+    }
+
+    /// The next delivery to attempt, where its webhook may have so many slots now. A retry takes any that is left.
+    pub(super) fn next(&mut self, share: usize) -> Option<Job> {
+        if share == 0 {
+            return None;
+        }
+        let first = |lane: &mut Self| if lane.in_flight < share { lane.queue.pop_front() } else { None };
+        self.retries.pop_front().or_else(|| first(self))
+    }
+
     /// Whether it has nothing to do.
     fn is_idle(&self) -> bool {
-        self.queue.is_empty() && self.in_flight == 0 && self.failed == 0 && self.turn.is_none()
+        !self.has_jobs() && self.under_way() == 0 && self.failed == 0 && self.turn.is_none()
     }
 
     /// Takes the deliveries that a slow webhook holds beyond so many, newest first: their leases would end before they are
@@ -74,11 +105,21 @@ impl Lanes {
     /// Adds a delivery. Those that its lane may not hold: room was reserved for them before the webhook was slow.
     pub(super) fn push(&mut self, job: Job) -> Vec<Job> {
         let lane = self.all.entry(job.webhook).or_default();
+        lane.waiting.remove(&job.delivery);
+        if job.attempts > 0 {
+            lane.retries.push_back(job);
+            return Vec::new();
+        }
         lane.queue.push_back(job);
         match lane.pace.room(self.per_webhook) {
             LaneRoom::Slow(most) => lane.surplus(most),
             LaneRoom::Untried | LaneRoom::Prompt(_) => Vec::new(),
         }
+    }
+
+    /// Notes a delivery that has begun and waits in the table.
+    pub(super) fn wait(&mut self, (webhook, delivery): Begun) {
+        self.all.entry(webhook).or_default().waiting.insert(delivery);
     }
 
     pub(super) fn health(&self, webhook: WebhookId) -> Health {
@@ -181,6 +222,28 @@ mod tests {
         let mut remembered: Vec<u64> = lanes.all.keys().map(number).collect();
         remembered.sort_unstable();
         remembered
+    }
+
+    /// Rules: ATTEMPT-10, ISOLATION-2
+    #[test]
+    fn retries_come_first_and_first_attempts_only_below_the_bound() {
+        let mut lane = Lane::default();
+        let next = |lane: &mut Lane, share| {
+            let job = if lane.may_start(2) { lane.next(share) } else { None };
+            lane.in_flight += usize::from(job.is_some());
+            job.map(|job| job.delivery)
+        };
+        lane.queue.extend((1..=4).map(job));
+        assert_eq!([8, 1, 8, 8].map(|share| next(&mut lane, share)), [Some(1), None, Some(2), None]);
+        (lane.in_flight, lane.waiting) = (0, HashSet::from([1, 2]));
+        assert_eq!(next(&mut lane, 8), None, "as many wait as may be under way");
+        lane.waiting.clear();
+        lane.retries.extend([1, 2].map(|number| Job { attempts: 1, ..job(number) }));
+        lane.in_flight = 5;
+        assert_eq!([0, 1, 1].map(|share| next(&mut lane, share)), [None, Some(1), Some(2)], "of any slot");
+        assert_eq!(next(&mut lane, 8), None);
+        lane.in_flight = 1;
+        assert_eq!([8, 8].map(|share| next(&mut lane, share)), [Some(3), None]);
     }
 
     /// Rules: ISOLATION-5

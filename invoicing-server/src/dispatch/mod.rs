@@ -7,10 +7,11 @@
 //! A delivery is *claimed* while it is in memory: `held_until` is the end of a lease and `claim` holds this run's
 //! token. New deliveries are inserted as claimed and come through the [`Queue`]; all others (retries, those without
 //! room, those of a dead process) are claimed from the table when they fall due. A claim without a record falls due
-//! again, so a crash delays and may repeat an attempt but never forgets one.
+//! again, so a crash delays and may repeat an attempt but never forgets one. [Retries] are claimed by their ids, before
+//! anything else of their webhook.
 //!
-//! Each webhook has a [lane] of its own with bounded memory and bounded attempts in flight: a dead receiver
-//! fills its own lane only. The number of free [slots] decides how many attempts a lane may have in flight.
+//! Each webhook has a [lane] of its own with bounded memory and bounded deliveries under way: a dead receiver
+//! fills its own lane only. The number of free [slots] decides how many of them a lane may begin.
 
 mod attempt;
 mod backlog;
@@ -24,6 +25,7 @@ mod notices;
 mod pace;
 mod receivers;
 mod record;
+mod retries;
 mod rounds;
 mod slots;
 pub(crate) mod transport;

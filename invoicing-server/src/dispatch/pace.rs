@@ -39,9 +39,6 @@ pub(super) struct Pace {
     average: Duration,
     /// Time of late attempts, less what was tolerated until the last attempt ended.
     late: Duration,
-    /// The last attempt timed out. The webhook gets one attempt at a time until one ends in time: more would time out as
-    /// well.
-    timed_out: bool,
 }
 
 impl Pace {
@@ -63,8 +60,8 @@ impl Pace {
         let time = duration / u32::try_from(in_flight.max(1)).unwrap_or(u32::MAX);
         let is_late = time >= LATE || duration >= LATE_ALONE;
         let is_first = self.last_attempt.is_none();
-        self.timed_out = outcome == AttemptOutcome::Failed(FailureClass::Timeout);
-        self.late = if self.timed_out || (is_late && is_first) {
+        let timed_out = outcome == AttemptOutcome::Failed(FailureClass::Timeout);
+        self.late = if timed_out || (is_late && is_first) {
             MOST_COUNTED
         } else {
             let more = if is_late { duration } else { Duration::ZERO };
@@ -98,14 +95,9 @@ impl Pace {
         self.health() == Health::Slow && self.late_at(now) <= TOLERATED
     }
 
-    /// Most slots of a webhook, of those that one may have.
-    pub(super) fn most_slots(self, per_webhook: usize) -> usize {
-        if self.timed_out { 1 } else { per_webhook }
-    }
-
     /// Places in memory: what its slots serve soon.
     pub(super) fn room(self, per_webhook: usize) -> LaneRoom {
-        let busy = places_for(self.most_slots(per_webhook));
+        let busy = places_for(per_webhook);
         let served = AHEAD.as_micros() / self.average.as_micros().max(1);
         match self.health() {
             Health::Untried => LaneRoom::Untried,
@@ -191,15 +183,6 @@ mod tests {
     }
 
     #[test]
-    fn a_webhook_that_timed_out_has_one_slot_until_an_attempt_ends_in_time() {
-        let timed_out = [(ANSWERED, 5), (TIMED_OUT, 5_000)];
-        let pace = after(&timed_out);
-        assert_eq!((pace.most_slots(8), pace.room(8)), (1, LaneRoom::Slow(2)));
-        let pace = after(&[&timed_out[..], &[(ANSWERED, 5)]].concat());
-        assert_eq!((pace.most_slots(8), pace.room(8)), (8, LaneRoom::Slow(12)));
-    }
-
-    #[test]
     fn the_places_of_a_webhook_follow_its_pace() {
         for (ms, room) in [
             (1, LaneRoom::Prompt(256)),
@@ -210,5 +193,6 @@ mod tests {
             assert_eq!(after(&[(ANSWERED, ms)]).room(8), room, "{ms} ms");
         }
         assert_eq!(Pace::default().room(8), LaneRoom::Untried);
+        assert_eq!(after(&[(ANSWERED, 5), (TIMED_OUT, 5_000)]).room(8), LaneRoom::Slow(12));
     }
 }

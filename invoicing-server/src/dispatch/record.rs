@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use invoicing_core::{CompanyId, DeliveryOutcome, DeliveryStatus, NextStep, Timestamp, WebhookId};
 
 use super::attempt::{AttemptResult, Finished, SentAttempt};
+use super::retries::Begun;
 use super::{DispatchReport, PAUSE_MS, Receivers};
 use crate::Error;
 use crate::queue::Job;
@@ -18,7 +19,7 @@ use crate::store::{ServiceTables, ServiceTx, Tables};
 #[derive(Debug, Default)]
 pub(super) struct BatchOutcome {
     /// When another attempt is due.
-    pub(super) retried: Vec<(WebhookId, Timestamp)>,
+    pub(super) retried: Vec<(Timestamp, Begun)>,
     /// When deliveries that were not attempted can be claimed again. They fell due at any time before.
     pub(super) released: Vec<(WebhookId, Timestamp)>,
     pub(super) report: DispatchReport,
@@ -222,7 +223,7 @@ impl Recording<'_> {
         }
         let put_back = self.tx.deliveries().retry(&wanted, self.token).await?;
         let retried = enabled.iter().filter(|(job, _)| put_back.contains(&job.delivery));
-        self.recorded.retried.extend(retried.map(|(job, at)| (job.webhook, *at)));
+        self.recorded.retried.extend(retried.map(|(job, at)| (*at, (job.webhook, job.delivery))));
         self.recorded.report.retried = put_back.len() as u64;
         self.recorded.claims_lost += (wanted.len() - put_back.len()) as u64;
         Ok(())

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn webhooks_that_time_out_get_one_slot_each_up_to_half_of_all() {
+    fn slow_webhooks_with_one_delivery_each_get_up_to_half_of_all() {
         let mut slots = slots(256, 8);
         let held = fill(&mut slots, Class::Slow, 200, 1);
         assert_eq!(held.iter().sum::<usize>(), 128);

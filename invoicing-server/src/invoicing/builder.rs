@@ -318,7 +318,10 @@ async fn listen(store: &Store, keys: Arc<KeyCache>, receivers: Arc<Receivers>, q
         Incoming::Notification(Notification::Due(webhook)) => {
             drop(queue.hand_over(vec![NewDelivery::Pending(webhook)]));
         }
-        Incoming::Notification(Notification::Webhook(webhook)) => receivers.forget(webhook),
+        Incoming::Notification(Notification::Webhook(webhook)) => {
+            receivers.forget(webhook);
+            queue.webhook_changed(webhook);
+        }
         Incoming::Notification(Notification::Key(key)) => keys.revoke(key),
         Incoming::Notification(Notification::KeyIssued) => keys.forget_unknown(),
         Incoming::Notification(Notification::Plan { company, plan }) => keys.set_plan(company, plan),

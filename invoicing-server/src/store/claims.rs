@@ -8,6 +8,7 @@
 #[cfg(feature = "postgres")]
 mod postgres;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,6 +63,13 @@ pub(crate) struct Waiting {
     pub(crate) at: Timestamp,
     /// When the first of them that is not claimed falls due or fell due; else the first of all. SQLite does not say.
     pub(crate) from: Option<Timestamp>,
+}
+
+#[derive(FromRow)]
+struct BegunRow {
+    webhook_id: Uuid,
+    id: i64,
+    due_at: i64,
 }
 
 /// A claimed delivery: row id, company, event, attempts, claims, number.
@@ -249,7 +257,52 @@ impl AllDeliveries<'_> {
         Ok(BacklogSize { pending, oldest: row.oldest.map(Timestamp::from_millis) })
     }
 
-    /// Claims due deliveries of one webhook, in SQLite.
+    /// Deliveries that have begun and that nobody holds, with the instants at which they are due: those that are due first.
+    pub(crate) async fn begun(
+        &mut self,
+        now: Timestamp,
+    ) -> Result<Vec<(Timestamp, (WebhookId, i64))>, Error> {
+        const BEGUN: Sql = Sql::both(
+            "SELECT webhook_id, id, due_at FROM delivery
+             WHERE status = 'pending' AND attempts > 0 AND held_until <= $1 ORDER BY due_at LIMIT 1000",
+        );
+        let rows: Vec<BegunRow> = self.0.query(BEGUN, &[&now]).fetch_all().await?;
+        let begun = |row: BegunRow| (Timestamp::from_millis(row.due_at), (WebhookId(row.webhook_id), row.id));
+        Ok(rows.into_iter().map(begun).collect())
+    }
+
+    /// Claims deliveries that have begun and are due, in SQLite.
+    pub(super) async fn resume(
+        &mut self,
+        claimant: Claimant,
+        begun: &[(WebhookId, i64)],
+    ) -> Result<Vec<Job>, Error> {
+        // As a claim for a webhook.
+        const RESUME: &str = "
+            SELECT json_group_array(
+                json_array(
+                    d.id, hex(d.company_id), hex(d.event_id), d.attempts, d.claims + 1, d.claims_in_all + 1,
+                    json_array(e.kind, e.body, e.request_id, e.trace_context)
+                )
+                ORDER BY d.due_at, d.id
+            ) AS claimed, NULL AS next_due
+            FROM delivery d JOIN event e ON e.company_id = d.company_id AND e.id = d.event_id
+            WHERE d.id IN (SELECT value FROM json_each($3)) AND d.status || '' = 'pending' AND d.attempts > 0
+                AND d.due_at <= $4 AND d.held_until <= $4;
+            UPDATE delivery SET claim = $1, held_until = $2, claims = claims + 1, claims_in_all = claims_in_all + 1
+            WHERE id IN (SELECT value FROM json_each($3)) AND status || '' = 'pending' AND attempts > 0
+                AND due_at <= $4 AND held_until <= $4";
+        let Claimant { token, now, lease_until } = claimant;
+        let ids: Vec<i64> = begun.iter().map(|(_, id)| *id).collect();
+        let webhooks: HashMap<i64, WebhookId> = begun.iter().map(|(webhook, id)| (*id, *webhook)).collect();
+        let row: ClaimRow = self.0.query(RESUME, &[&token, &lease_until, &&*ids, &now]).fetch_one().await?;
+        let claimed: Vec<ClaimedRow> =
+            from_json(row.claimed, "delivery", ids.first().copied().unwrap_or_default())?;
+        let job = |row: ClaimedRow| Some(claimant.job(*webhooks.get(&row.0)?, row));
+        Ok(claimed.into_iter().filter_map(job).collect())
+    }
+
+    /// Claims due deliveries of one webhook that have not begun, in SQLite.
     pub(super) async fn claim_one(
         &mut self,
         claimant: Claimant,
@@ -272,13 +325,13 @@ impl AllDeliveries<'_> {
             FROM delivery d JOIN event e ON e.company_id = d.company_id AND e.id = d.event_id
             WHERE d.id IN (
                 SELECT id FROM delivery
-                WHERE webhook_id = $3 AND status = 'pending' AND due_at <= $4 AND held_until <= $4
+                WHERE webhook_id = $3 AND status = 'pending' AND attempts = 0 AND due_at <= $4 AND held_until <= $4
                 ORDER BY due_at, id LIMIT $5
             );
             UPDATE delivery SET claim = $1, held_until = $2, claims = claims + 1, claims_in_all = claims_in_all + 1
             WHERE id IN (
                 SELECT id FROM delivery
-                WHERE webhook_id = $3 AND status = 'pending' AND due_at <= $4 AND held_until <= $4
+                WHERE webhook_id = $3 AND status = 'pending' AND attempts = 0 AND due_at <= $4 AND held_until <= $4
                 ORDER BY due_at, id LIMIT $5
             )";
         let Claimant { token, now, lease_until } = claimant;

@@ -74,6 +74,7 @@ use invoicing_core::{CompanyId, InvoiceId, InvoiceSummary, QuoteId, QuoteSummary
 
 use crate::Error;
 use crate::cause::Cause;
+use crate::queue::Job;
 use crate::telemetry::spans;
 pub(crate) use change::CompanyChange;
 pub use check::StoreHealth;
@@ -350,6 +351,19 @@ impl Store {
             Self::Sqlite(database) => database.claim(claimant, wanted).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(database) => database.claim(claimant, wanted).await,
+        }
+    }
+
+    /// Claims deliveries that have begun and are due, by their webhooks and ids. Those that it did.
+    pub(crate) async fn resume(
+        &self,
+        claimant: Claimant,
+        begun: Vec<(WebhookId, i64)>,
+    ) -> Result<Vec<Job>, Error> {
+        match self {
+            Self::Sqlite(database) => database.resume(claimant, begun).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(database) => database.resume(claimant, begun).await,
         }
     }
 

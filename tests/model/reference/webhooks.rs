@@ -278,7 +278,7 @@ impl Company {
         Ok(since.map_or(0, |since| self.queue_again(place.expect("found above"), None, since, now)))
     }
 
-    /// The deliveries that a run of the dispatcher must attempt.
+    /// The deliveries that a run of the dispatcher must attempt, but for first attempts beyond the bound of a webhook.
     pub(crate) fn due(&self, now: Millis) -> Vec<Place> {
         let mut due = Vec::new();
         for (n, event) in self.events.iter().enumerate() {
@@ -286,6 +286,18 @@ impl Company {
             due.extend((0..event.deliveries.len()).filter(|d| is_due(&event.deliveries[*d])).map(|d| (n, d)));
         }
         due
+    }
+
+    /// Whether no delivery waits.
+    pub(crate) fn all_ended(&self) -> bool {
+        self.events.iter().flat_map(|event| &event.deliveries).all(|delivery| delivery.status != "pending")
+    }
+
+    /// Deliveries of a webhook that have begun and not ended.
+    pub(crate) fn under_way(&self, hook: usize) -> usize {
+        let deliveries = self.events.iter().flat_map(|event| &event.deliveries);
+        let is_begun = |delivery: &&Delivery| delivery.status == "pending" && delivery.attempts > 0;
+        deliveries.filter(|delivery| delivery.hook == hook).filter(is_begun).count()
     }
 
     /// What follows from an attempt, in the order in which they were made.

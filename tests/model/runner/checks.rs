@@ -16,6 +16,8 @@ use crate::model::steps::{Scripted, Step};
 /// Longer than any gap between attempts.
 const LONG_GAP_MS: i64 = 40_000;
 const MONTH_MS: i64 = 30 * 86_400_000;
+/// More than it takes to end as many deliveries as there are, 8 of a webhook at a time.
+const MOST_ROUNDS: usize = 100;
 
 impl Run {
     /// Events behind the last one that has been compared.
@@ -221,9 +223,12 @@ impl Run {
     /// Lets every delivery end, then compares everything.
     pub(super) async fn finish(&mut self) -> Verdict {
         let fine = vec![vec![Scripted { status: 200, retry_after: None }]; 3];
-        for _ in 0..4 {
+        for _ in 0..MOST_ROUNDS {
             self.move_clock(&Step::Forward(LONG_GAP_MS));
             self.dispatch(&fine).await?;
+            if self.sides.iter().all(|side| side.model.all_ended()) {
+                break;
+            }
         }
         for company in 0..self.sides.len() {
             self.check_end(company).await?;

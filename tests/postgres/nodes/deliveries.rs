@@ -366,6 +366,47 @@ async fn what_happens_after_a_webhook_was_enabled_is_sent_by_a_node_that_has_not
     assert_eq!(delivery(&world, event, hook).await.status, DeliveryStatus::Delivered);
 }
 
+/// Each node has begun as many as may be under way, and hundreds wait. One of the nodes is stopped meanwhile: what it had begun
+/// is found by the next poll of another.
+///
+/// Rules: ATTEMPT-3, ATTEMPT-10, DELIVERY-4
+#[on_postgres(worker_threads = 4)]
+async fn gaps_are_kept_by_several_nodes_though_hundreds_of_events_wait() {
+    const SPARE_MS: i64 = 1_000;
+    const POLL_MS: i64 = 5_000;
+    let world = World::on_system_clock(|settings| settings.dispatch.attempt_timeout_ms = 1_000).await;
+    let nodes = Nodes::on_system_clock(world).await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::Hang);
+    let webhook = hook(&nodes.world, &receiver.url).await.webhook.id;
+    emit_for(&nodes.world.company, 300).await;
+    let mut running = run_all(&nodes);
+    assert!(receiver.wait_for(8 * nodes.all.len(), LONG).await);
+    running.pop().unwrap().stop().await;
+    let webhooks = nodes.world.company.webhooks();
+    comes_within(LONG, "its end", async || webhooks.get(webhook).await.unwrap().disabled.is_some()).await;
+    for running in running {
+        running.stop().await;
+    }
+    let mut of_event = HashMap::<_, Vec<_>>::new();
+    for attempt in webhooks.log(webhook, 10_000).await.unwrap() {
+        of_event.entry(attempt.event).or_default().push(attempt);
+    }
+    let (mut longest, mut late) = ([0; 2], 0);
+    for attempts in of_event.values_mut() {
+        attempts.sort_unstable_by_key(|attempt| attempt.number);
+        for (n, pair) in attempts.windows(2).enumerate() {
+            let gap = pair[1].at.as_millis() - pair[0].at.as_millis() - i64::from(pair[0].duration_ms);
+            let most = [1_100, 5_500][n] + SPARE_MS;
+            assert!(gap >= [990, 4_990][n] && gap <= most + POLL_MS, "gap {n}: {gap} ms");
+            late += usize::from(gap > most);
+            longest[n] = longest[n].max(gap);
+        }
+    }
+    println!("several nodes: longest gaps {longest:?} ms, {late} until a poll");
+    assert!(late <= 8, "{late} were late, and 8 were under way on the node that was stopped");
+}
+
 /// Each delivery, and the page of the table that its row is on.
 async fn pages(connection: &mut PgConnection) -> HashMap<i64, i64> {
     let pages = "SELECT id, (ctid::text::point)[0]::bigint FROM delivery WHERE status = 'pending'";

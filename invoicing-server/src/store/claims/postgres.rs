@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::super::deliveries::{AllDeliveries, small};
 use super::{Claimant, Claimed, ClaimedEvent, ClaimedRow, DueRow, EventColumns, Wanted};
 use crate::Error;
+use crate::queue::Job;
 
 /// When a webhook is claimed for again whose next due time is not known, in milliseconds.
 const AGAIN_MS: i64 = 250;
@@ -25,6 +26,22 @@ struct ClaimedDelivery {
     due_at: i64,
 }
 
+/// By company and event.
+type Events = HashMap<(Uuid, Uuid), ClaimedEvent>;
+
+impl ClaimedDelivery {
+    fn job(self, claimant: Claimant, events: &Events) -> Option<Job> {
+        let Self { webhook_id, id, company_id, event_id, attempts, claims, claims_in_all, .. } = self;
+        let Some(event) = events.get(&(company_id, event_id)) else {
+            tracing::error!(delivery = id, event = %event_id, "the event of a delivery is missing");
+            return None;
+        };
+        let (attempts, claims, number) = (small(attempts), small(claims), small(claims_in_all));
+        let row = ClaimedRow(id, company_id, event_id, attempts, claims, number, event.clone());
+        Some(claimant.job(WebhookId(webhook_id), row))
+    }
+}
+
 #[derive(FromRow)]
 struct EventOfDelivery {
     company_id: Uuid,
@@ -36,37 +53,20 @@ struct EventOfDelivery {
 }
 
 impl AllDeliveries<'_> {
-    /// Claims due deliveries of several webhooks, expired claims included.
+    /// Claims due deliveries of several webhooks that have not begun, expired claims included.
     pub(in crate::store) async fn claim_several(
         &mut self,
         claimant: Claimant,
         wanted: &[Wanted],
     ) -> Result<HashMap<WebhookId, Claimed>, Error> {
         let rows = self.claim_rows(claimant, wanted).await?;
-        let events = match self.events_of(&rows).await {
-            Ok(events) => events,
-            Err(error) => {
-                // Where that fails too, the leases expire.
-                let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
-                let _ = self.release(&ids, claimant.token, claimant.now).await;
-                return Err(error);
-            }
-        };
+        let events = self.events_of(claimant, &rows).await?;
         let mut claimed: HashMap<WebhookId, Claimed> =
             wanted.iter().map(|wanted| (wanted.webhook, Claimed::default())).collect();
         for row in rows {
-            let webhook = WebhookId(row.webhook_id);
-            let of_webhook = claimed.entry(webhook).or_default();
+            let of_webhook = claimed.entry(WebhookId(row.webhook_id)).or_default();
             of_webhook.last_due = Some(Timestamp::from_millis(row.due_at));
-            let Some(event) = events.get(&(row.company_id, row.event_id)) else {
-                tracing::error!(delivery = row.id, event = %row.event_id, "the event of a delivery is missing");
-                continue;
-            };
-            let (attempts, claims, number) =
-                (small(row.attempts), small(row.claims), small(row.claims_in_all));
-            let row =
-                ClaimedRow(row.id, row.company_id, row.event_id, attempts, claims, number, event.clone());
-            of_webhook.jobs.push(claimant.job(webhook, row));
+            of_webhook.jobs.extend(row.job(claimant, &events));
         }
         // Where the room is full, more may be due.
         let mut exhausted = Vec::new();
@@ -82,6 +82,34 @@ impl AllDeliveries<'_> {
             claimed.entry(webhook).or_default().next_due = Some(at);
         }
         Ok(claimed)
+    }
+
+    /// Claims deliveries that have begun and are due, beside other nodes.
+    pub(in crate::store) async fn resume_several(
+        &mut self,
+        claimant: Claimant,
+        begun: &[(WebhookId, i64)],
+    ) -> Result<Vec<Job>, Error> {
+        // As a claim for webhooks.
+        const RESUME: &str = "
+            WITH claimed AS (
+                UPDATE delivery
+                SET claim = $1, held_until = $2, claims = claims + 1, claims_in_all = claims_in_all + 1
+                WHERE ctid = ANY(ARRAY(
+                    SELECT ctid FROM delivery
+                    WHERE id = ANY($3) AND status || '' = 'pending' AND attempts > 0 AND due_at <= $4 AND held_until <= $4
+                    FOR UPDATE SKIP LOCKED
+                ))
+                RETURNING webhook_id, id, company_id, event_id, attempts, claims, claims_in_all, due_at
+            )
+            SELECT webhook_id, id, company_id, event_id, attempts, claims, claims_in_all, due_at
+            FROM claimed ORDER BY due_at, id";
+        let ids: Vec<i64> = begun.iter().map(|(_, id)| *id).collect();
+        let Claimant { token, now, lease_until } = claimant;
+        let rows: Vec<ClaimedDelivery> =
+            self.0.query(RESUME, &[&token, &lease_until, &ids, &now]).fetch_all().await?;
+        let events = self.events_of(claimant, &rows).await?;
+        Ok(rows.into_iter().filter_map(|row| row.job(claimant, &events)).collect())
     }
 
     async fn claim_rows(
@@ -100,8 +128,8 @@ impl AllDeliveries<'_> {
                     SELECT d.ctid FROM unnest($3::uuid[], $5::bigint[], $6::bigint[]) AS w(webhook, room, since)
                     CROSS JOIN LATERAL (
                         SELECT ctid FROM delivery
-                        WHERE webhook_id = w.webhook AND status = 'pending' AND due_at >= w.since AND due_at <= $4
-                            AND held_until <= $4
+                        WHERE webhook_id = w.webhook AND status = 'pending' AND attempts = 0 AND due_at >= w.since
+                            AND due_at <= $4 AND held_until <= $4
                         ORDER BY due_at, id LIMIT w.room FOR UPDATE SKIP LOCKED
                     ) d
                 ))
@@ -118,11 +146,22 @@ impl AllDeliveries<'_> {
         Ok(claim.fetch_all().await?)
     }
 
-    /// The events of deliveries, by company and event.
+    /// The events of claimed deliveries, which are released where they cannot be read.
     async fn events_of(
         &mut self,
+        claimant: Claimant,
         deliveries: &[ClaimedDelivery],
-    ) -> Result<HashMap<(Uuid, Uuid), ClaimedEvent>, Error> {
+    ) -> Result<Events, Error> {
+        let read = self.read_events(deliveries).await;
+        if read.is_err() {
+            // Where that fails too, the leases expire.
+            let ids: Vec<i64> = deliveries.iter().map(|row| row.id).collect();
+            let _ = self.release(&ids, claimant.token, claimant.now).await;
+        }
+        read
+    }
+
+    async fn read_events(&mut self, deliveries: &[ClaimedDelivery]) -> Result<Events, Error> {
         // Each event once, however many webhooks it goes to. The limit makes the planner look them up one by one.
         const EVENTS: &str = "
             SELECT w.company AS company_id, w.event AS event_id, e.kind, e.body, e.request_id, e.trace_context

@@ -44,7 +44,7 @@ use super::tx::StoreContext;
 use crate::Error;
 use crate::config::{PostgresSettings, SettingError};
 use crate::env::Env;
-use crate::queue::Queue;
+use crate::queue::{Job, Queue};
 use lane::Lane;
 use notify::Notifier;
 use prepared::Prepared;
@@ -180,6 +180,15 @@ impl Postgres {
             Err(error) => Err(Error::unavailable(Arc::clone(error))),
         };
         wanted.iter().map(|&Wanted { webhook, .. }| (webhook, of(webhook))).collect()
+    }
+
+    pub(super) async fn resume(
+        &self,
+        claimant: Claimant,
+        begun: Vec<(WebhookId, i64)>,
+    ) -> Result<Vec<Job>, Error> {
+        let mut connection = Connection::of(self.shared.session().await?);
+        AllDeliveries(&mut connection).resume_several(claimant, &begun).await
     }
 
     /// A lock that one node has at a time, held by a transaction that does nothing else; `None` while another has it.

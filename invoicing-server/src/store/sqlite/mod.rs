@@ -32,7 +32,7 @@ use super::tx::{StoreContext, Tx};
 use super::write_cache::WriteCache;
 use crate::Error;
 use crate::env::Env;
-use crate::queue::Queue;
+use crate::queue::{Job, Queue};
 
 /// Connections that read. SQLite reads run on a thread each; more than the cores only adds switching.
 const READERS: u32 = 4;
@@ -140,6 +140,17 @@ impl Sqlite {
             (wanted.webhook, claimed.await)
         });
         join_all(claims).await
+    }
+
+    pub(super) async fn resume(
+        &self,
+        claimant: Claimant,
+        begun: Vec<(WebhookId, i64)>,
+    ) -> Result<Vec<Job>, Error> {
+        let resumed = self.writer.run(move |tx| {
+            Box::pin(async move { AllDeliveries(tx.connection()).resume(claimant, &begun).await })
+        });
+        resumed.await
     }
 
     /// Writes the write-ahead log back and cuts it to nothing, so that it keeps no old pages. Whether that was done:
