@@ -7,7 +7,7 @@ use hyper_util::rt::TokioIo;
 use invoicing_examples::Failure;
 use tokio::net::TcpStream;
 
-/// Reads the page at an address, and signs what it shows.
+/// Reads the page at an address, and signs what it shows: the answer to the first form shows it once more.
 pub(crate) async fn sign(origin: &str, path: &str, name: &str, email: &str) -> Result<(), Failure> {
     let page = ask(origin, Request::get(path).body(String::new())?).await?;
     if page.status() != StatusCode::OK {
@@ -16,16 +16,26 @@ pub(crate) async fn sign(origin: &str, path: &str, name: &str, email: &str) -> R
     // The page names the document that it shows, so that no other one is signed.
     let (_, rest) = page.body().split_once("name=\"document\" value=\"").ok_or("the page has no form")?;
     let (shown, _) = rest.split_once('"').ok_or("the page has no form")?;
-    let mut form = form_urlencoded::Serializer::new(String::new());
-    form.append_pair("document", shown).append_pair("name", name).append_pair("email", email);
+    let fields = [("document", shown), ("name", name), ("email", email)];
+    send(origin, path, &fields, StatusCode::OK).await?;
+    let confirmed = [&fields[..], &[("confirmed", "yes")]].concat();
+    send(origin, path, &confirmed, StatusCode::SEE_OTHER).await
+}
+
+/// Sends a form, whose answer has this status.
+async fn send(
+    origin: &str,
+    path: &str,
+    fields: &[(&str, &str)],
+    expected: StatusCode,
+) -> Result<(), Failure> {
+    let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
     let request = Request::post(path)
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
         .header("sec-fetch-site", "same-origin")
-        .body(form.finish())?;
-    match ask(origin, request).await?.status() {
-        StatusCode::SEE_OTHER => Ok(()),
-        status => Err(format!("the signature: {status}").into()),
-    }
+        .body(form)?;
+    let status = ask(origin, request).await?.status();
+    if status == expected { Ok(()) } else { Err(format!("the signature: {status}").into()) }
 }
 
 async fn ask(origin: &str, mut request: Request<String>) -> Result<Response<String>, Failure> {

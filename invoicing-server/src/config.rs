@@ -91,11 +91,18 @@ pub struct ReferenceSettings {
 /// |---|---|---|
 /// | [`in_flight`](Self::in_flight); of one company half | 256 | 503 `overloaded` with `Retry-After: 1`, at once |
 /// | [`documents_in_flight`](Self::documents_in_flight); of one company half | 64 | 503 `overloaded` with `Retry-After: 1`, at once |
+/// | the same behind document URLs and signing links together | 64 | the same |
+/// | pages behind signing links that are made at once; of one company half | one for each processor, at least 2 | they wait for 4 s, then 503 |
+/// | requests with one signing link, served and waiting | 32 | 503 with `Retry-After: 1`, at once |
+/// | signatures of one quote under way | 1 | they wait for 15 s, then 503 |
+/// | unknown signing tokens that are looked up | 4,096 | 503 with `Retry-After: 1`, at once |
 /// | [`buffered_bytes`](Self::buffered_bytes) | 64 MiB | an answer that its peer does not read is ended; else 503 `overloaded` with `Retry-After: 1` |
 /// | of these for one company | a quarter, at least 320 KiB; a single answer may be larger | the same |
 /// | of these for the documents of one company | 1/8, at least 320 KiB | the same |
 /// | of these for documents and callers without a key on one connection of [`serve`](crate::serve()) | a quarter, at least 320 KiB | the same |
+/// | of these for one company's documents, for the holders of its signing links | 1/8 each; for a large one two copies | the same |
 /// | of these for one document, all callers without a key | 1/16 each; for a document two copies | the same |
+/// | of these for callers without a key on one connection | 1/512, or one answer | the same |
 /// | downloads of one document at once | 8 | one that has not moved for 3 s is ended; else 503 `overloaded` |
 /// | [`body_time_ms`](Self::body_time_ms) | 10 s | 408 `request_timeout` |
 /// | body of a request | 256 KiB (contract) | 413 `payload_too_large` |
@@ -110,8 +117,9 @@ pub struct RequestLimits {
     /// Requests that are processed at once. A request counts neither while its key is looked up (at most 1,024 wait for
     /// that), nor while its body arrives, nor while its answer is sent.
     pub in_flight: usize,
-    /// Requests at once that may wait for the document store: downloads, and links to them. They are counted apart, so
-    /// that a document store which hangs does not block other requests.
+    /// Requests at once that may wait for the document store: links to documents of keys and people, and as many downloads
+    /// and signatures of callers without a key. They are counted apart, so that a document store which hangs does not block
+    /// other requests.
     pub documents_in_flight: usize,
     /// Bytes buffered for all peers together: requests whose body arrives, with their heads, and unsent answers. A head
     /// counts 128 bytes more for each field, and over HTTP/2 at least 16 KiB. The last eighth is for requests and answers

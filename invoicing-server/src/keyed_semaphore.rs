@@ -1,6 +1,7 @@
-//! A semaphore per company, for the work of this process.
+//! A semaphore per company or another key, for the work of this process.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -10,65 +11,65 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::Error;
 
-/// As many permits for each company.
+/// As many permits for each key.
 #[derive(Debug)]
-pub(crate) struct KeyedSemaphore {
+pub(crate) struct KeyedSemaphore<K = CompanyId> {
     permits: u32,
-    /// Kept by their holders and waiters. An entry without any is removed when the next company joins.
-    companies: Mutex<HashMap<CompanyId, Weak<Semaphore>>>,
+    /// Kept by their holders and waiters. An entry without any is removed when the next key joins.
+    semaphores: Mutex<HashMap<K, Weak<Semaphore>>>,
 }
 
-/// Permits of a company, released when it is dropped.
+/// Permits of a key, released when it is dropped.
 pub(crate) type Permit = OwnedSemaphorePermit;
 
-impl KeyedSemaphore {
+impl<K: Eq + Hash> KeyedSemaphore<K> {
     pub(crate) fn new(permits: u32) -> Self {
-        Self { permits, companies: Mutex::default() }
+        Self { permits, semaphores: Mutex::default() }
     }
 
-    /// A permit without waiting; `None` where the company has no free one or others wait for it.
-    pub(crate) fn try_acquire(&self, company: CompanyId) -> Option<Permit> {
-        self.join(company).try_acquire_owned().ok()
+    /// A permit without waiting; `None` where the key has no free one or others wait for it.
+    pub(crate) fn try_acquire(&self, key: K) -> Option<Permit> {
+        self.join(key).try_acquire_owned().ok()
     }
 
     /// Waits for a permit, in the order of the calls.
-    pub(crate) async fn acquire(&self, company: CompanyId) -> Result<Permit, Error> {
-        self.acquire_many(company, 1).await
+    pub(crate) async fn acquire(&self, key: K) -> Result<Permit, Error> {
+        self.acquire_many(key, 1).await
     }
 
     /// Waits for so many permits, in the order of the calls, but not for longer than `limit`.
     pub(crate) async fn acquire_within(
         &self,
-        company: CompanyId,
+        key: K,
         permits: u32,
         limit: Duration,
     ) -> Result<Permit, Error> {
-        let waited = tokio::time::timeout(limit, self.acquire_many(company, permits)).await;
+        let waited = tokio::time::timeout(limit, self.acquire_many(key, permits)).await;
         waited.unwrap_or_else(|_| Err(Error::unavailable("company queue is full")))
     }
 
-    /// As [`Self::acquire`] where the company has a holder or a waiter; `None` at once where it has none.
-    pub(crate) async fn acquire_if_used(&self, company: CompanyId) -> Result<Option<Permit>, Error> {
-        if self.is_used(company) { self.acquire(company).await.map(Some) } else { Ok(None) }
+    /// As [`Self::acquire`] where the key has a holder or a waiter; `None` at once where it has none.
+    pub(crate) async fn acquire_if_used(&self, key: K) -> Result<Option<Permit>, Error> {
+        if self.is_used(&key) { self.acquire(key).await.map(Some) } else { Ok(None) }
     }
 
-    /// Whether the company has a holder or a waiter.
-    pub(crate) fn is_used(&self, company: CompanyId) -> bool {
-        self.companies.lock().get(&company).is_some_and(|semaphore| semaphore.strong_count() > 0)
+    /// Whether the key has a holder or a waiter.
+    pub(crate) fn is_used(&self, key: &K) -> bool {
+        self.semaphores.lock().get(key).is_some_and(|semaphore| semaphore.strong_count() > 0)
     }
 
-    async fn acquire_many(&self, company: CompanyId, permits: u32) -> Result<Permit, Error> {
-        self.join(company).acquire_many_owned(permits).await.map_err(Error::internal)
+    async fn acquire_many(&self, key: K, permits: u32) -> Result<Permit, Error> {
+        self.join(key).acquire_many_owned(permits).await.map_err(Error::internal)
     }
 
-    fn join(&self, company: CompanyId) -> Arc<Semaphore> {
-        let mut companies = self.companies.lock();
-        if let Some(semaphore) = companies.get(&company).and_then(Weak::upgrade) {
+    fn join(&self, key: K) -> Arc<Semaphore> {
+        let mut semaphores = self.semaphores.lock();
+        if let Some(semaphore) = semaphores.get(&key).and_then(Weak::upgrade) {
             return semaphore;
         }
-        companies.retain(|_, semaphore| semaphore.strong_count() > 0);
+        semaphores.retain(|_, semaphore| semaphore.strong_count() > 0);
         let semaphore = Arc::new(Semaphore::new(self.permits as usize));
-        companies.insert(company, Arc::downgrade(&semaphore));
+        semaphores.insert(key, Arc::downgrade(&semaphore));
         semaphore
     }
 }
@@ -91,24 +92,24 @@ mod tests {
         assert!(third.as_mut().now_or_never().is_none());
         assert!(fourth.as_mut().now_or_never().is_none());
         let other = semaphore.acquire(b).await.unwrap();
-        assert_eq!(semaphore.companies.lock().len(), 2);
+        assert_eq!(semaphore.semaphores.lock().len(), 2);
         drop(first);
         assert!(fourth.as_mut().now_or_never().is_none(), "out of order");
         let third = third.now_or_never().expect("a permit").unwrap();
         // A dropped waiter gives its place to the next one.
         drop(fourth);
         drop((second, third));
-        assert!(!semaphore.is_used(a) && semaphore.is_used(b));
+        assert!(!semaphore.is_used(&a) && semaphore.is_used(&b));
         drop(other);
         let _next = semaphore.acquire(CompanyId(Uuid::from_u128(3))).await.unwrap();
-        assert_eq!(semaphore.companies.lock().len(), 1, "an unused company is remembered");
+        assert_eq!(semaphore.semaphores.lock().len(), 1, "an unused company is remembered");
     }
 
     #[tokio::test]
     async fn all_permits_are_waited_for_in_order_and_an_unused_company_costs_nothing() {
         let (semaphore, company) = (KeyedSemaphore::new(3), CompanyId(Uuid::from_u128(1)));
         assert!(semaphore.acquire_if_used(company).await.unwrap().is_none());
-        assert!(semaphore.companies.lock().is_empty());
+        assert!(semaphore.semaphores.lock().is_empty());
         let one = semaphore.acquire(company).await.unwrap();
         let mut all = Box::pin(semaphore.acquire_within(company, 3, LIMIT));
         assert!(all.as_mut().now_or_never().is_none());
@@ -128,6 +129,6 @@ mod tests {
         let refused = semaphore.acquire_within(company, 1, LIMIT).await;
         assert!(matches!(refused, Err(Error::StorageUnavailable(_))));
         drop(held);
-        assert!(!semaphore.is_used(company));
+        assert!(!semaphore.is_used(&company));
     }
 }

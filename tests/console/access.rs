@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use http::{Request, StatusCode, header};
+use bytes::Bytes;
+use http::{Request, Response, StatusCode, Version, header};
+use http_body_util::{BodyExt, Full};
 use invoicing_core::{EventId, KeyId, Plan, QuoteId, WebhookId};
 use invoicing_server::{
     Action, ConsoleSettings, ContentHash, DeliveryRecord, Language, QuoteSearch, Role, Session,
@@ -332,4 +334,42 @@ async fn the_language_is_the_host_s_choice_or_the_browser_s() {
         let html = browser.ask(request(languages)).await.html;
         assert!(html.starts_with(&format!("<!DOCTYPE html><html lang=\"{lang}\">")), "{languages}");
     }
+}
+
+/// Rules: FAIR-9
+#[on_each_database]
+async fn where_there_is_no_room_a_page_says_so_and_files_are_served() {
+    let world = World::with(|settings| settings.requests.buffered_bytes = 327_680).await;
+    // The host's own page, for someone who is not signed in.
+    let sign_in = Bytes::from(vec![b'x'; 16 * 1024]);
+    let browser = Browser::with(&world.invoicing, move |_| {
+        SignInDecision::Answer(Box::new(Response::new(sign_in.clone())))
+    });
+    let ask = || {
+        let request = Request::get("/").version(Version::HTTP_2).body(Full::<Bytes>::default()).unwrap();
+        browser.console.clone().answer(request)
+    };
+    let first = ask().await;
+    assert_eq!(first.status(), StatusCode::OK);
+    let mut unread = vec![first];
+    let refused = loop {
+        let answer = ask().await;
+        if answer.status() != StatusCode::OK {
+            break answer;
+        }
+        unread.push(answer);
+        assert!(unread.len() < 30, "nothing bounds them");
+    };
+    assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(refused.headers()[header::RETRY_AFTER], "1");
+    let page = refused.into_body().collect().await.unwrap().to_bytes();
+    let page = String::from_utf8_lossy(&page);
+    assert!(page.contains("The service is busy"), "{page}");
+    // What is the same for all takes no room.
+    let (_, style) = page.split_once("rel=\"stylesheet\" href=\"").unwrap();
+    let style = style.split('"').next().unwrap().strip_prefix(PREFIX).unwrap();
+    assert_eq!(browser.get(style).await.status, StatusCode::OK);
+    assert_eq!(browser.get(&format!("/sign/sgn_{:043}", 0)).await.status, StatusCode::NOT_FOUND);
+    drop(unread);
+    assert_eq!(ask().await.status(), StatusCode::OK);
 }

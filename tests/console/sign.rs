@@ -1,18 +1,22 @@
 //! The page behind a signing link: what the client reads, signs and declines there.
 
+use std::future::pending;
 use std::net::{IpAddr, Ipv4Addr};
+use std::pin::pin;
 
 use bytes::Bytes;
-use futures_util::future::select;
+use futures_util::future::{Either, select};
 use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use invoicing_core::{NewClient, NewLine, NewQuote, QuoteStatus, sha256_hex};
-use invoicing_server::{ConsoleSettings, HistoryAction, Role, Secret};
+use invoicing_server::{ConsoleSettings, HistoryAction, Refusal, Role, Secret, ServeLimits, serve};
 use invoicing_tests::{World, new_quote, on_each_database};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 
 use super::{Browser, ORIGIN, PREFIX, Shown, assert_protected};
 use crate::support::hooked_store::HookedStore;
-use crate::support::{DAY, date};
+use crate::support::{DAY, date, events};
 
 const NAME: &str = "Léa Lefèvre";
 const EMAIL: &str = "lea@exemple.fr";
@@ -49,9 +53,9 @@ fn hash_on(shown: &Shown) -> String {
     shown.between("name=\"document\" value=\"", "\"").to_owned()
 }
 
-/// The fields of a signature of the document that a page shows.
-fn fields<'f>(hash: &'f str, name: &'f str) -> [(&'static str, &'f str); 3] {
-    [("name", name), ("email", EMAIL), ("document", hash)]
+/// The fields of a signature of the document that a page shows, as the second form has them.
+fn fields<'f>(hash: &'f str, name: &'f str) -> [(&'static str, &'f str); 4] {
+    [("name", name), ("email", EMAIL), ("document", hash), ("confirmed", "yes")]
 }
 
 /// The text of a page, as a reader sees it: without tags, and with single spaces.
@@ -365,9 +369,11 @@ async fn what_is_wrong_stands_above_the_form_with_what_was_entered() {
         ("", EMAIL, "The name is missing"),
         ("Léa", "\"><script>", "The e-mail is missing or is not an address"),
         ("Léa", "", "The e-mail is missing"),
+        ("Léa", "lea@exemple", "is not an address"),
         ("Léa \u{e000}", EMAIL, "a character that cannot be printed"),
     ] {
-        let shown = browser.post(&page, &[("name", name), ("email", email), ("document", &hash)]).await;
+        let form = [("name", name), ("email", email), ("document", &*hash), ("confirmed", "yes")];
+        let shown = browser.post(&page, &form).await;
         assert_eq!(shown.status, StatusCode::BAD_REQUEST, "{name} {email}");
         assert!(shown.html.contains("role=\"alert\"") && shown.html.contains(problem), "{}", shown.html);
         assert!(shown.html.contains("aria-invalid=\"true\"") && !shown.html.contains("<script>"));
@@ -522,4 +528,175 @@ async fn one_company_s_clients_leave_room_for_those_of_others() {
     world.documents.hang(false);
     assert_eq!(pdf(&browser, &others).await.0, StatusCode::OK);
     drop(hanging);
+}
+
+/// Rules: SIGN-11
+#[on_each_database]
+async fn nothing_is_signed_before_the_second_look() {
+    let world = World::new().await;
+    let (id, page) = sent(&world).await;
+    let browser = client(&world);
+    let shown = browser.get(&page).await;
+    let hash = hash_on(&shown);
+    let total = text_of(shown.between("Total TTC</th>", "</tr>"));
+    let before = world.dump().await;
+    // The accents of macOS: one sign, two characters.
+    let first = [("name", "Le\u{301}a <b>"), ("email", EMAIL), ("document", &*hash)];
+    let second_look = browser.post(&page, &first).await;
+    assert_eq!(second_look.status, StatusCode::OK);
+    let text = text_of(&second_look.html);
+    assert!(text.contains(&format!("You sign {total}")), "{total} in {text}");
+    assert!(text.contains("Léa <b>") && text.contains(EMAIL), "{text}");
+    assert!(text.contains("Bon pour accord sur le devis DEV-2026-0001"), "{text}");
+    assert!(!second_look.html.contains("<b>"));
+    assert_eq!(world.dump().await, before);
+    let french = Request::post(&page)
+        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .header(header::ACCEPT_LANGUAGE, "fr")
+        .header("sec-fetch-site", "same-origin");
+    let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(first).finish();
+    let text = text_of(&browser.ask(french.body(body).unwrap()).await.html);
+    assert!(text.contains(&format!("Vous signez pour {total}")), "{text}");
+    // As the form of the second look has them.
+    let value = |name: &str| second_look.between(&format!("name=\"{name}\" value=\""), "\"").to_owned();
+    let (document, email, confirmed) = (value("document"), value("email"), value("confirmed"));
+    let form =
+        [("document", &*document), ("name", "Léa <b>"), ("email", &*email), ("confirmed", &*confirmed)];
+    for _ in 0..2 {
+        let signed = browser.post(&page, &form).await;
+        assert_eq!((signed.status, signed.location()), (StatusCode::SEE_OTHER, &*page));
+    }
+    let signature = world.company.quotes().get(id).await.unwrap().detail.signature.unwrap();
+    assert_eq!(signature.signed_by_name, "Léa <b>");
+}
+
+/// Rules: SIGN-12
+#[on_each_database]
+async fn what_cannot_be_accepted_is_refused_before_the_quote_is_read() {
+    let world = World::new().await;
+    let (_, page) = sent(&world).await;
+    let browser = client(&world);
+    let hash = hash_on(&browser.get(&page).await);
+    // Whoever reads the quote or its document now fails.
+    world.documents.hang(true);
+    world.run("UPDATE quote SET summary = 'x'", &[]).await;
+    assert_eq!(browser.post(&page, &fields(&hash, NAME)).await.status, StatusCode::INTERNAL_SERVER_ERROR);
+    for (name, email) in [("", EMAIL), (" ", EMAIL), (NAME, ""), (NAME, "lea"), (NAME, "lea@exemple")] {
+        let form = [("name", name), ("email", email), ("document", &*hash), ("confirmed", "yes")];
+        for form in [&form[..], &form[..3]] {
+            let shown = browser.post(&page, form).await;
+            assert_eq!(shown.status, StatusCode::BAD_REQUEST, "{name:?} {email:?}");
+            assert!(shown.html.contains(&format!("value=\"{hash}\"")), "{}", shown.html);
+        }
+    }
+    let reason = "x".repeat(501);
+    let declined =
+        browser.post(&format!("{page}/decline"), &[("document", &*hash), ("reason", &*reason)]).await;
+    assert_eq!(declined.status, StatusCode::BAD_REQUEST);
+}
+
+/// Rules: QUOTE-17, CLOSE-1
+#[on_each_database]
+async fn a_signature_under_way_signs_nothing_once_its_link_is_revoked_or_its_company_closed() {
+    for is_closed in [false, true] {
+        let (world, store) = HookedStore::world().await;
+        let (id, page) = sent(&world).await;
+        let browser = client(&world);
+        let hash = hash_on(&browser.get(&page).await);
+        let before = events(&world.company).await;
+        // The signed copy is stored already, and not committed.
+        let company = world.company.clone();
+        store.happens_next(1, move || {
+            let company = company.clone();
+            Box::pin(async move {
+                if is_closed {
+                    return company.close().await.unwrap();
+                }
+                let link = company.quotes().signing_links(id).await.unwrap().remove(0);
+                company.quotes().revoke_signing_link(id, &link.token_hash).await.unwrap();
+            })
+        });
+        let shown = browser.post(&page, &fields(&hash, NAME)).await;
+        assert_eq!(shown.status, StatusCode::NOT_FOUND, "{}", shown.html);
+        assert_eq!(world.company.quotes().get(id).await.unwrap().summary.status, QuoteStatus::Sent);
+        assert!(world.company.quotes().proof(id).await.unwrap().is_none());
+        assert_eq!(events(&world.company).await, before);
+    }
+}
+
+/// Rules: QUOTE-17
+#[on_each_database]
+async fn a_refusal_through_a_revoked_link_declines_nothing() {
+    let world = World::new().await;
+    let company = world.company.acting_as("Anne").unwrap();
+    for _ in 0..10 {
+        let id = world.sent().await.summary.id;
+        let link = company.quotes().signing_link(id).await.unwrap();
+        let hash = company.quotes().signing_links(id).await.unwrap().remove(0).token_hash;
+        let links = world.invoicing.signing_links();
+        let refusal = Refusal::default();
+        let quotes = company.quotes();
+        let (declined, revoked) =
+            tokio::join!(links.decline(link.reveal(), &refusal), quotes.revoke_signing_link(id, &hash));
+        revoked.unwrap();
+        let notes = world.company.history().list(None, 2).await.unwrap();
+        let was_first = notes[0].action == HistoryAction::QuoteDeclined;
+        assert_eq!(notes.iter().any(|note| note.action == HistoryAction::QuoteDeclined), declined.is_ok());
+        assert!(!was_first, "declined after the link was revoked");
+    }
+}
+
+/// Rules: SIGN-10
+#[on_each_database]
+async fn work_behind_links_takes_no_place_from_the_keys_of_the_company() {
+    let world = World::with(|settings| settings.requests.documents_in_flight = 1).await;
+    let (id, page) = sent(&world).await;
+    let browser = client(&world);
+    world.documents.hang(true);
+    let (first, second) = (Box::pin(pdf(&browser, &page)), Box::pin(pdf(&browser, &page)));
+    let (refused, hanging) = select(first, second).await.factor_first();
+    assert_eq!(refused.0, StatusCode::SERVICE_UNAVAILABLE);
+    world.documents.hang(false);
+    assert_eq!(world.get(&format!("/api/v1/quotes/{id}/document")).await.status, 200);
+    drop(hanging);
+}
+
+/// Signs over a connection to the service's own server; the address that is kept as evidence.
+async fn address_of_signer(settings: ConsoleSettings, header: &str) -> Option<String> {
+    let world = World::new().await;
+    let (id, page) = sent(&world).await;
+    let hash = hash_on(&client(&world).get(&page).await);
+    let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields(&hash, NAME)).finish();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut peer = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    let site = (world.invoicing.service(), world.invoicing.signing_page(settings).unwrap());
+    let request = format!(
+        "POST {PREFIX}{page} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nsec-fetch-site: same-origin\r\n{header}\
+         content-type: application/x-www-form-urlencoded\r\ncontent-length: {}\r\n\r\n{form}",
+        form.len()
+    );
+    peer.write_all(request.as_bytes()).await.unwrap();
+    let serving = pin!(serve(listener, site, ServeLimits::default(), pending()));
+    let reading = pin!(async {
+        let mut answer = String::new();
+        peer.read_to_string(&mut answer).await.unwrap();
+        answer
+    });
+    let Either::Left((answer, _)) = select(reading, serving).await else { panic!("the server has ended") };
+    assert!(answer.starts_with("HTTP/1.1 303"), "{answer}");
+    world.company.quotes().proof(id).await.unwrap().unwrap().ip
+}
+
+/// Rules: EVIDENCE-4
+#[on_each_database]
+async fn the_address_of_the_signer_is_that_of_the_peer_or_what_a_trusted_proxy_says() {
+    const HOPS: &str = "x-forwarded-for: 203.0.113.9, 192.0.2.7\r\n";
+    let settings = || ConsoleSettings::at(format!("{ORIGIN}{PREFIX}"));
+    assert_eq!(address_of_signer(settings(), "").await.as_deref(), Some("127.0.0.1"));
+    assert_eq!(address_of_signer(settings(), HOPS).await.as_deref(), Some("127.0.0.1"), "believed unasked");
+    let trusting = |proxy: &str| settings().client_address("X-Forwarded-For", [proxy]);
+    assert_eq!(address_of_signer(trusting("127.0.0.0/8"), HOPS).await.as_deref(), Some("192.0.2.7"));
+    assert_eq!(address_of_signer(trusting("10.0.0.0/8"), HOPS).await.as_deref(), Some("127.0.0.1"));
+    let refused = World::new().await.invoicing.signing_page(trusting("proxy.example")).unwrap_err();
+    assert!(refused.to_string().contains("console.trustedProxies"), "{refused}");
 }

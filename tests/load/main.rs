@@ -1,10 +1,12 @@
 //! Thousands of connections that want nothing good, and a client that still gets its answers. The server is a process
 //! of its own; its memory is printed (`--nocapture`) and has a limit. Hundreds of slow webhooks, and one that is prompt.
+//! Callers without a key, who ask for what costs most.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
 
 mod hanging_endpoint;
 mod http2;
+mod keyless;
 mod process;
 mod slow_endpoints;
 mod unknown_keys;

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use invoicing_tests::bench;
+use serde::Deserialize;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -26,7 +27,23 @@ pub(crate) struct Server {
     pub(crate) keys: Vec<String>,
     /// Path and query of documents' URLs, where the settings ask for documents.
     pub(crate) documents: Vec<String>,
+    /// Where the API links to a document of the first company.
+    pub(crate) document_link: String,
+    /// Pages behind signing links of the first company, where the settings ask for them.
+    pub(crate) pages: Vec<Page>,
+    /// One of them, of a quote with many lines.
+    pub(crate) long_page: Page,
+    /// The path of one whose link has ended.
+    pub(crate) ended_page: String,
     _folder: TempDir,
+}
+
+/// A page behind a signing link.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Page {
+    pub(crate) path: String,
+    /// SHA-256 of its document.
+    pub(crate) document: String,
 }
 
 impl Server {
@@ -48,7 +65,20 @@ impl Server {
         let (key, other_key) = (text("key"), text("otherKey"));
         let texts = |name: &str| serde_json::from_value(said[name].clone()).expect("a list of texts");
         let (keys, documents) = (texts("keys"), texts("documents"));
-        Self { child, address, key, other_key, keys, documents, _folder: folder }
+        let pages: Vec<Page> = serde_json::from_value(said["pages"].clone()).expect("a list of pages");
+        Self {
+            child,
+            address,
+            key,
+            other_key,
+            keys,
+            documents,
+            document_link: text("documentLink"),
+            pages,
+            long_page: serde_json::from_value(said["longPage"].clone()).expect("a page"),
+            ended_page: text("endedPage"),
+            _folder: folder,
+        }
     }
 
     pub(crate) async fn connect(&self) -> TcpStream {

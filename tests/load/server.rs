@@ -1,16 +1,17 @@
 //! An API server in a process of its own, so that its memory and its file descriptors are its own.
 //!
 //! `api-server <folder> <settings>`: serves two companies without a quota until standard input ends, and says on one
-//! line where it listens, with which keys, and where documents are. The settings are JSON: `files`, `documentLines`,
-//! `documentCompanies`, `keys`, `postgres`, and the limits `serve` and `requests`.
+//! line where it listens, with which keys, and where documents and signing pages are. The settings are JSON: `files`,
+//! `documentLines`, `documentCompanies`, `keys`, `pages`, `postgres`, and the limits `serve` and `requests`.
 
 use std::error::Error;
 use std::io::Read;
 use std::sync::Arc;
 
-use invoicing_core::{NewClient, NewCompany, NewLine, NewQuote, Plan};
+use invoicing_core::{NewClient, NewCompany, NewLine, NewQuote, Plan, QuoteId};
 use invoicing_server::{
-    CompanyHandle, Invoicing, MemoryStore, PostgresSettings, RequestLimits, ServeLimits, Settings, serve,
+    CompanyHandle, ConsoleSettings, Invoicing, MemoryStore, PostgresSettings, RequestLimits, ServeLimits,
+    Settings, serve,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -30,10 +31,20 @@ struct Arguments {
     keys: usize,
     /// Companies with documents, the first one included.
     document_companies: usize,
+    /// Signing pages of the first company.
+    pages: Option<Pages>,
     /// A database instead of a file in the folder.
     postgres: Option<String>,
     serve: ServeLimits,
     requests: RequestLimits,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+struct Pages {
+    /// How many, of quotes with few lines. A further one has ended.
+    quotes: usize,
+    /// Lines of the long quote, which has a page too.
+    lines: usize,
 }
 
 #[tokio::main]
@@ -69,9 +80,24 @@ async fn main() -> Result<(), Box<dyn Error>> {
             documents.push(document(company, lines).await?);
         }
     }
+    let first = &companies[0];
+    let linked = match arguments.document_lines {
+        Some(_) => format!("/api/v1/quotes/{}/document", send(first, 1).await?),
+        None => String::new(),
+    };
+    let (mut pages, mut long_page, mut ended_page) =
+        (Vec::new(), json!({ "path": "", "document": "" }), json!(""));
+    if let Some(asked) = arguments.pages {
+        for _ in 0..asked.quotes {
+            pages.push(page(first, 2).await?);
+        }
+        long_page = page(first, asked.lines).await?;
+        ended_page = end(first).await?;
+    }
     let address = listener.local_addr()?.to_string();
     let said = json!({
         "address": address, "key": key, "otherKey": other_key, "keys": keys, "documents": documents,
+        "documentLink": linked, "pages": pages, "longPage": long_page, "endedPage": ended_page,
     });
     println!("{said}");
     let (stop, stopped) = oneshot::channel::<()>();
@@ -79,7 +105,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         drop(stop);
     });
-    serve(listener, invoicing.service(), arguments.serve, async { drop(stopped.await) }).await?;
+    let signing_page = invoicing.signing_page(ConsoleSettings::at("http://x"))?;
+    let site = (invoicing.service(), signing_page);
+    serve(listener, site, arguments.serve, async { drop(stopped.await) }).await?;
     invoicing.close().await;
     Ok(())
 }
@@ -92,14 +120,39 @@ async fn open_company(invoicing: &Invoicing) -> Result<(CompanyHandle, String), 
     Ok((company, key))
 }
 
-/// Sends a quote with so many lines; path and query of its document's URL.
+/// Path and query of the URL of the document of a quote with so many lines.
 async fn document(company: &CompanyHandle, lines: usize) -> Result<Value, Box<dyn Error>> {
-    let line = json!({ "description": "x".repeat(400), "quantity": 1, "unitPrice": 1, "tvaRate": 20 });
+    let quote = send(company, lines).await?;
+    let url = company.quotes().document(quote).await?.url;
+    Ok(url.split_once("/api/").map(|(_, path)| format!("/api/{path}")).into())
+}
+
+/// Sends a quote with so many lines.
+async fn send(company: &CompanyHandle, lines: usize) -> Result<QuoteId, Box<dyn Error>> {
+    // So that the lines of the longest quote are not more than 2 MiB together.
+    let description = "x".repeat(400.min(1_000_000 / lines));
+    let line = json!({ "description": description, "quantity": 1, "unitPrice": 1, "tvaRate": 20 });
     let line: NewLine = serde_json::from_value(line)?;
     let client = company.clients().create(&NewClient::named("Client")).await?;
     let new = NewQuote { lines: vec![line; lines], ..NewQuote::empty(client.id) };
     let quote = company.quotes().create(&new).await?.summary.id;
     company.quotes().send(quote, None).await?;
-    let url = company.quotes().document(quote).await?.url;
-    Ok(url.split_once("/api/").map(|(_, path)| format!("/api/{path}")).into())
+    Ok(quote)
+}
+
+/// Path and hash of a signing page.
+async fn page(company: &CompanyHandle, lines: usize) -> Result<Value, Box<dyn Error>> {
+    let quote = send(company, lines).await?;
+    let link = company.quotes().signing_link(quote).await?;
+    let document = company.quotes().open_document(quote).await?.sha256;
+    Ok(json!({ "path": format!("/sign/{}", link.reveal()), "document": document }))
+}
+
+/// The path of a signing page whose link was revoked.
+async fn end(company: &CompanyHandle) -> Result<Value, Box<dyn Error>> {
+    let quote = send(company, 1).await?;
+    let link = company.quotes().signing_link(quote).await?;
+    let hash = company.quotes().signing_links(quote).await?.remove(0).token_hash;
+    company.quotes().revoke_signing_link(quote, &hash).await?;
+    Ok(format!("/sign/{}", link.reveal()).into())
 }

@@ -1,7 +1,7 @@
-//! Look-ups of keys that are not in memory, or were read too long ago.
+//! Look-ups of what callers present as proof: keys that are not in memory or were read too long ago, and signing links.
 //!
-//! One task at a time reads, with one statement, all keys that were asked for while its previous statement ran. So any
-//! number of unknown keys occupies one connection, and a valid key waits for two reads at most. It ends when no caller
+//! One task at a time reads, with one statement, all that were asked for while its previous statement ran. So any
+//! number of unknown ones occupies one connection, and a valid one waits for two reads at most. It ends when no caller
 //! waits, and the next caller starts another, so what ends a task ends no later look-up.
 
 use std::collections::HashMap;
@@ -12,54 +12,94 @@ use tokio::sync::oneshot;
 
 use crate::Error;
 use crate::store::keys::ActiveKeyRow;
+use crate::store::signatures::GoodLinkRow;
 use crate::store::{ServiceTables, Store};
 
-/// Most callers that wait for the next read with keys that are not in memory. Each keeps the head of its request in memory.
-const UNKNOWN: usize = 1_024;
-/// Most callers that wait for the next read with the same key.
-const OF_ONE_KEY: usize = 256;
+/// Most callers that wait for the next read with the same proof.
+const OF_ONE: usize = 256;
 
-/// See the module's text.
-pub(crate) struct KeyLookup {
-    store: Arc<Store>,
-    waiting: Arc<Mutex<Waiting>>,
+/// A row that is found by the hash of a proof.
+pub(crate) trait Proven: Clone + Send + Sync + 'static {
+    /// Most callers that wait for the next read with what is not in memory. Each keeps the head of its request in memory.
+    const UNKNOWN: usize;
+
+    fn hash(&self) -> &[u8];
+
+    /// Those that exist and are not revoked, in any order.
+    fn read(store: &Store, hashes: Vec<[u8; 32]>) -> impl Future<Output = Result<Vec<Self>, Error>> + Send;
 }
 
-type Reply = oneshot::Sender<Result<Option<ActiveKeyRow>, Error>>;
+impl Proven for ActiveKeyRow {
+    const UNKNOWN: usize = 1_024;
+
+    fn hash(&self) -> &[u8] {
+        self.hash()
+    }
+
+    async fn read(store: &Store, hashes: Vec<[u8; 32]>) -> Result<Vec<Self>, Error> {
+        store.read_service(async move |tx| tx.keys().find_by_hashes(&hashes).await).await
+    }
+}
+
+impl Proven for GoodLinkRow {
+    /// None is kept in memory, so the places are for good links too.
+    const UNKNOWN: usize = 4_096;
+
+    fn hash(&self) -> &[u8] {
+        self.hash()
+    }
+
+    async fn read(store: &Store, hashes: Vec<[u8; 32]>) -> Result<Vec<Self>, Error> {
+        store.read_service(async move |tx| tx.signing_links().find_by_hashes(&hashes).await).await
+    }
+}
+
+/// See the module's text.
+pub(crate) struct Lookup<R> {
+    store: Arc<Store>,
+    waiting: Arc<Mutex<Waiting<R>>>,
+}
+
+type Reply<R> = oneshot::Sender<Result<Option<R>, Error>>;
 
 /// Callers, by the hash that they wait for.
-type Callers = HashMap<[u8; 32], Vec<Reply>>;
+type Callers<R> = HashMap<[u8; 32], Vec<Reply<R>>>;
 
 /// What the next read is for.
-#[derive(Default)]
-struct Waiting {
-    callers: Callers,
-    /// Those with keys that are not in memory.
+struct Waiting<R> {
+    callers: Callers<R>,
+    /// Those with what is not in memory.
     unknown: usize,
     /// A task has the permit.
     is_reading: bool,
 }
 
-impl KeyLookup {
+impl<R> Default for Waiting<R> {
+    fn default() -> Self {
+        Self { callers: HashMap::new(), unknown: 0, is_reading: false }
+    }
+}
+
+impl<R: Proven> Lookup<R> {
     pub(crate) fn new(store: Arc<Store>) -> Self {
         Self { store, waiting: Arc::default() }
     }
 
-    /// The key of this hash, as it is after the call; `None` where there is none or it is revoked. A key that is in memory,
+    /// The row of this hash, as it is after the call; `None` where there is none or it is revoked. One that is in memory,
     /// though outdated, takes no place from others.
     ///
     /// # Errors
     /// `Overloaded` where too many callers wait.
-    pub(super) async fn find(&self, hash: [u8; 32], is_known: bool) -> Result<Option<ActiveKeyRow>, Error> {
+    pub(crate) async fn find(&self, hash: [u8; 32], is_known: bool) -> Result<Option<R>, Error> {
         let (reply, answer) = oneshot::channel();
         if let Some(permit) = self.enter(hash, is_known, reply)? {
             self.start(permit);
         }
-        answer.await.map_err(|_| Error::internal("a key look-up ended before its answer"))?
+        answer.await.map_err(|_| Error::internal("a look-up ended before its answer"))?
     }
 
     /// Adds a caller; the permit to read, if no task has it.
-    fn enter(&self, hash: [u8; 32], is_known: bool, reply: Reply) -> Result<Option<ReadPermit>, Error> {
+    fn enter(&self, hash: [u8; 32], is_known: bool, reply: Reply<R>) -> Result<Option<ReadPermit<R>>, Error> {
         let mut waiting = self.waiting.lock();
         waiting.add(hash, is_known, reply)?;
         let is_free = !std::mem::replace(&mut waiting.is_reading, true);
@@ -67,15 +107,15 @@ impl KeyLookup {
     }
 
     #[expect(clippy::disallowed_methods, reason = "a caller that goes away must not end the read of others")]
-    fn start(&self, permit: ReadPermit) {
+    fn start(&self, permit: ReadPermit<R>) {
         tokio::spawn(work(Arc::clone(&self.store), permit));
     }
 }
 
-impl Waiting {
-    fn add(&mut self, hash: [u8; 32], is_known: bool, reply: Reply) -> Result<(), Error> {
-        let of_this_key = self.callers.get(&hash).map_or(0, Vec::len);
-        if of_this_key >= OF_ONE_KEY || !is_known && self.unknown >= UNKNOWN {
+impl<R: Proven> Waiting<R> {
+    fn add(&mut self, hash: [u8; 32], is_known: bool, reply: Reply<R>) -> Result<(), Error> {
+        let of_this_one = self.callers.get(&hash).map_or(0, Vec::len);
+        if of_this_one >= OF_ONE || !is_known && self.unknown >= R::UNKNOWN {
             return Err(Error::Overloaded);
         }
         self.unknown += usize::from(!is_known);
@@ -85,11 +125,11 @@ impl Waiting {
 }
 
 /// The right to read, which one task has. Where the task is dropped with it, as by a panic, those that wait get an error.
-struct ReadPermit(Option<Arc<Mutex<Waiting>>>);
+struct ReadPermit<R>(Option<Arc<Mutex<Waiting<R>>>>);
 
-impl ReadPermit {
+impl<R> ReadPermit<R> {
     /// All callers that wait. Without any it ends.
-    fn next(&mut self) -> Option<Callers> {
+    fn next(&mut self) -> Option<Callers<R>> {
         let mut waiting = self.0.as_ref()?.lock();
         if !waiting.callers.is_empty() {
             waiting.unknown = 0;
@@ -102,7 +142,7 @@ impl ReadPermit {
     }
 }
 
-impl Drop for ReadPermit {
+impl<R> Drop for ReadPermit<R> {
     fn drop(&mut self) {
         if let Some(waiting) = &self.0 {
             *waiting.lock() = Waiting::default();
@@ -110,21 +150,20 @@ impl Drop for ReadPermit {
     }
 }
 
-async fn work(store: Arc<Store>, mut permit: ReadPermit) {
+async fn work<R: Proven>(store: Arc<Store>, mut permit: ReadPermit<R>) {
     // All that wait are one batch: in smaller ones the retries of a database that is down would add up.
     while let Some(mut callers) = permit.next() {
-        // A caller that has gone away needs no key.
+        // A caller that has gone away needs no answer.
         callers.retain(|_, replies| replies.iter().any(|reply| !reply.is_closed()));
         answer(&store, callers).await;
     }
 }
 
-async fn answer(store: &Store, callers: Callers) {
+async fn answer<R: Proven>(store: &Store, callers: Callers<R>) {
     if callers.is_empty() {
         return;
     }
-    let hashes: Vec<_> = callers.keys().copied().collect();
-    match store.read_service(async move |tx| tx.keys().find_by_hashes(&hashes).await).await {
+    match R::read(store, callers.keys().copied().collect()).await {
         Ok(rows) => {
             let found: HashMap<_, _> = rows.iter().map(|row| (row.hash(), row)).collect();
             for (hash, replies) in callers {
@@ -135,7 +174,10 @@ async fn answer(store: &Store, callers: Callers) {
             }
         }
         Err(error) => {
-            tracing::warn!(error = &error as &dyn std::error::Error, "key look-up failed");
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "look-up of keys or signing links failed"
+            );
             for reply in callers.into_values().flatten() {
                 let _ = reply.send(Err(failure(&error)));
             }
@@ -145,7 +187,7 @@ async fn answer(store: &Store, callers: Callers) {
 
 /// The error of a batch as each of its callers gets it.
 fn failure(error: &Error) -> Error {
-    const FAILED: &str = "a key look-up failed";
+    const FAILED: &str = "a look-up failed";
     if matches!(error, Error::Internal(_)) { Error::internal(FAILED) } else { Error::unavailable(FAILED) }
 }
 
@@ -157,7 +199,9 @@ mod tests {
         std::array::from_fn(|index| n.to_le_bytes().get(index).copied().unwrap_or_default())
     }
 
-    fn add(waiting: &mut Waiting, n: usize, is_known: bool) -> Result<(), Error> {
+    const UNKNOWN: usize = ActiveKeyRow::UNKNOWN;
+
+    fn add(waiting: &mut Waiting<ActiveKeyRow>, n: usize, is_known: bool) -> Result<(), Error> {
         waiting.add(hash(n), is_known, oneshot::channel().0)
     }
 
@@ -169,7 +213,7 @@ mod tests {
             add(&mut waiting, n, false).unwrap();
         }
         assert!(matches!(add(&mut waiting, UNKNOWN, false), Err(Error::Overloaded)));
-        for _ in 0..OF_ONE_KEY {
+        for _ in 0..OF_ONE {
             add(&mut waiting, UNKNOWN, true).unwrap();
         }
         assert!(matches!(add(&mut waiting, UNKNOWN, true), Err(Error::Overloaded)));
@@ -180,13 +224,14 @@ mod tests {
     fn one_key_cannot_take_all_places_of_unknown_ones() {
         let mut waiting = Waiting::default();
         let refused = (0..2 * UNKNOWN).filter(|_| add(&mut waiting, 1, false).is_err()).count();
-        assert_eq!(refused, 2 * UNKNOWN - OF_ONE_KEY);
+        assert_eq!(refused, 2 * UNKNOWN - OF_ONE);
         add(&mut waiting, 2, false).unwrap();
     }
 
     #[test]
     fn the_permit_is_given_back_in_the_end_and_where_its_task_is_dropped() {
-        let waiting = Arc::new(Mutex::new(Waiting { is_reading: true, ..Waiting::default() }));
+        let waiting =
+            Arc::new(Mutex::new(Waiting::<ActiveKeyRow> { is_reading: true, ..Waiting::default() }));
         let permit = || ReadPermit(Some(Arc::clone(&waiting)));
         let enter = |n| {
             let (reply, answer) = oneshot::channel();

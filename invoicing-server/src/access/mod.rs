@@ -24,9 +24,9 @@ use crate::env::Env;
 use crate::secret::{is_api_key, sha256};
 use crate::store::Store;
 use crate::store::consistency::ConsistencyToken;
-use crate::store::keys::ActiveKey;
+use crate::store::keys::{ActiveKey, ActiveKeyRow};
 use local::Reservations;
-pub(crate) use lookup::KeyLookup;
+pub(crate) use lookup::Lookup;
 use unknown::UnknownKeys;
 pub(crate) use unnoted::Unnoted;
 
@@ -93,7 +93,7 @@ pub(crate) struct Access {
     /// The keys in use, for the listener that learns of their changes.
     pub(crate) keys: Arc<KeyCache>,
     /// Reads the others.
-    pub(crate) lookup: KeyLookup,
+    pub(crate) lookup: Lookup<ActiveKeyRow>,
     /// Requests that could not be noted.
     pub(crate) unnoted: Unnoted,
 }

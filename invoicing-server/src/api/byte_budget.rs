@@ -28,8 +28,6 @@ use crate::documents::DocumentKey;
 pub(super) const PIECE: usize = 16 * 1024;
 /// The same over HTTP/1 with a key while there is room, so that an ordinary page leaves in one write.
 const ANSWER_AT_ONCE: usize = 128 * 1024;
-/// Most bytes that leave at once of an answer that is shared by all callers.
-const SHARED_PIECE: usize = 128 * 1024;
 
 /// A connection of [`serve`](crate::serve()), which can be asked to close.
 #[derive(Debug, Clone)]
@@ -55,6 +53,12 @@ pub(crate) enum Holder {
     Company(CompanyId),
     /// The holder of a document URL. The bytes count for the document's company too.
     Document(DocumentKey),
+    /// The holder of a signing link. The bytes count for its company too.
+    #[cfg_attr(
+        not(feature = "console"),
+        expect(dead_code, reason = "the signing page is a part of the console")
+    )]
+    Link(CompanyId),
 }
 
 /// For what bytes are held.
@@ -86,7 +90,7 @@ impl ByteBudget {
         let mut ended = match owner.holder {
             // The size of a document decides, and is reserved next.
             Holder::Document(_) => Vec::new(),
-            Holder::Unknown | Holder::Company(_) => {
+            Holder::Unknown | Holder::Company(_) | Holder::Link(_) => {
                 make_room(&mut ledger, &self.limits, &owner, Demand { bytes: 1, reserved: 0 })?
             }
         };
@@ -220,16 +224,6 @@ impl UnreadAnswer {
         // A copy, as a slice would keep the whole answer in memory until the peer has read the piece.
         let piece = Bytes::copy_from_slice(&slice);
         Some((SendingPiece { answer: answer.clone(), bytes: piece.len() }, piece))
-    }
-
-    /// The next piece of bytes that are in memory in any case: it is no copy, and counts no longer. `None` once the answer
-    /// was ended.
-    pub(super) fn take_shared_piece(&self) -> Option<Bytes> {
-        let Self(answer) = self;
-        let mut ledger = answer.budget.ledger.lock();
-        let slice = ledger.take_piece(answer.id, SHARED_PIECE)?;
-        ledger.piece_is_sent(answer.id, slice.len());
-        Some(slice)
     }
 }
 

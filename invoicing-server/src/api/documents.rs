@@ -26,7 +26,7 @@ pub(super) async fn download(
     }
     let owner = Owner { connection: connection.cloned(), holder: Holder::Document(document.key) };
     let reservation = &*reservation.insert(capacity.bytes.admit(owner)?);
-    let _slot = capacity.documents.try_acquire(document.key.company).ok_or(ApiError::Overloaded)?;
+    let _slot = capacity.keyless_documents.try_acquire(document.key.company).ok_or(ApiError::Overloaded)?;
     let mut store = services.documents.bounded_store();
     let size = store.size(document.key).await.map_err(Error::from)?;
     // Before the bytes are read, so that they never exceed their share.

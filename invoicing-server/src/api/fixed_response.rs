@@ -18,9 +18,15 @@ const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding")
 const ANY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
 const GZIP: HeaderValue = HeaderValue::from_static("gzip");
 
-/// Marks a response whose bytes are the same for all.
+/// Marks a response whose bytes are the same for all: they take no memory of their own, so they count for no caller.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shared;
+pub(crate) struct Shared;
+
+/// Marks a response so.
+pub(crate) fn shared(mut response: Response<Bytes>) -> Response<Bytes> {
+    response.extensions_mut().insert(Shared);
+    response
+}
 
 /// A text as it is, and compressed.
 #[derive(Debug)]
@@ -60,9 +66,7 @@ impl FixedResponse {
             headers.remove(header::CONTENT_ENCODING);
             return with_headers(StatusCode::NOT_MODIFIED, headers, Bytes::new());
         }
-        let mut response = with_headers(StatusCode::OK, headers.clone(), bytes.clone());
-        response.extensions_mut().insert(Shared);
-        response
+        shared(with_headers(StatusCode::OK, headers.clone(), bytes.clone()))
     }
 }
 

@@ -14,7 +14,7 @@ mod content_type;
 mod documents;
 pub(crate) mod download;
 pub(crate) mod error;
-mod fixed_response;
+pub(crate) mod fixed_response;
 mod headers;
 mod invoices;
 mod json;

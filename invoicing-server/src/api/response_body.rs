@@ -19,8 +19,8 @@ const PIECE_GROWTH: usize = 4;
 /// Body of every response.
 ///
 /// Its bytes leave in pieces of at most 16 KiB, over HTTP/2 of 1 KiB at first; one of at most 128 KiB may leave at once over
-/// HTTP/1, and so may each 128 KiB of the description of the API and of its page. A peer that does not read them may lose
-/// the rest: see [`RequestLimits::buffered_bytes`](crate::RequestLimits::buffered_bytes).
+/// HTTP/1. What is the same for all callers, such as the description of the API, leaves at once and takes no memory of its
+/// own. A peer that does not read the others may lose the rest: see [`RequestLimits::buffered_bytes`](crate::RequestLimits::buffered_bytes).
 #[derive(Default)]
 pub struct Body {
     content: Content,
@@ -37,16 +37,7 @@ enum Content {
     /// Leaves at once. What is shared by all answers counts for no caller.
     Whole(Bytes, Option<SendingPiece>),
     /// The rest is in the budget.
-    Large { answer: UnreadAnswer, left: usize, pieces: Pieces },
-}
-
-/// What the pieces of a large answer are.
-#[derive(Clone, Copy)]
-enum Pieces {
-    /// Copies, the next one of this size.
-    Copies(usize),
-    /// Parts of bytes that all callers share.
-    Shared,
+    Large { answer: UnreadAnswer, left: usize, next_piece: usize },
 }
 
 /// The rest of a response was dropped, because its peer did not read it and others needed the memory, or its time was
@@ -71,20 +62,8 @@ impl Body {
         } else if left <= at_once {
             Content::Whole(bytes, Some(reservation.send()))
         } else {
-            Content::Large { answer: reservation.hold(bytes), left, pieces: Pieces::Copies(next_piece) }
+            Content::Large { answer: reservation.hold(bytes), left, next_piece }
         };
-        Self { content, guard: None }
-    }
-
-    /// The body of an answer whose bytes are the same for all, so that those that have left take no memory of their own.
-    pub(super) fn shared(bytes: Bytes, mut reservation: ByteReservation, version: Version) -> Self {
-        // Over HTTP/2 each frame is a piece in any case.
-        if bytes.is_empty() || version >= Version::HTTP_2 {
-            return Self::new(bytes, reservation, version);
-        }
-        let left = bytes.len();
-        reservation.resize(left);
-        let content = Content::Large { answer: reservation.hold(bytes), left, pieces: Pieces::Shared };
         Self { content, guard: None }
     }
 
@@ -118,37 +97,18 @@ impl Body {
             Content::Empty => None,
             Content::Whole(bytes, None) if self.guard.is_none() => Some(Ok(bytes)),
             Content::Whole(bytes, piece) => Some(Ok(guarded_bytes(bytes, (piece, self.guard.take())))),
-            Content::Large { answer, left, pieces } => {
-                let Some((piece, bytes)) = pieces.next_of(&answer) else {
+            Content::Large { answer, left, next_piece } => {
+                let Some((piece, bytes)) = answer.take_piece(next_piece) else {
                     return Some(Err(UnreadResponse));
                 };
                 let left = left - bytes.len();
                 if left == 0 {
                     return Some(Ok(guarded_bytes(bytes, (piece, self.guard.take()))));
                 }
-                self.content = Content::Large { answer, left, pieces: pieces.grown() };
-                Some(Ok(match piece {
-                    Some(piece) => guarded_bytes(bytes, piece),
-                    None => bytes,
-                }))
+                let next_piece = PIECE.min(next_piece * PIECE_GROWTH);
+                self.content = Content::Large { answer, left, next_piece };
+                Some(Ok(guarded_bytes(bytes, piece)))
             }
-        }
-    }
-}
-
-impl Pieces {
-    /// The next piece, and what counts until it is sent. `None` once the answer was ended.
-    fn next_of(self, answer: &UnreadAnswer) -> Option<(Option<SendingPiece>, Bytes)> {
-        match self {
-            Self::Copies(size) => answer.take_piece(size).map(|(piece, bytes)| (Some(piece), bytes)),
-            Self::Shared => answer.take_shared_piece().map(|bytes| (None, bytes)),
-        }
-    }
-
-    fn grown(self) -> Self {
-        match self {
-            Self::Copies(size) => Self::Copies(PIECE.min(size * PIECE_GROWTH)),
-            Self::Shared => Self::Shared,
         }
     }
 }
@@ -169,7 +129,7 @@ impl<G> AsRef<[u8]> for GuardedBytes<G> {
     }
 }
 
-/// Leaves at once and counts in no limit: for pages of the host beside the API.
+/// Leaves at once and counts in no limit: for bytes that are the same for all, and for pages of the host beside the API.
 impl From<Bytes> for Body {
     fn from(bytes: Bytes) -> Self {
         Self { content: Content::Whole(bytes, None), guard: None }

@@ -189,7 +189,7 @@ impl ApiService {
         connection: Option<&ConnectionHandle>,
     ) -> (ApiResult, Option<ByteReservation>) {
         let takes_none = match &result {
-            Ok(response) => response.body().is_empty(),
+            Ok(response) => response.body().is_empty() || response.extensions().get::<Shared>().is_some(),
             Err(error) => error.shared_body().is_some(),
         };
         if takes_none {
@@ -266,9 +266,7 @@ impl Answer {
         // A caller that waits for `100 Continue` sends no body.
         let reads_rest = reads_rest && !head.headers.contains_key(header::EXPECT);
         complete(&mut response, context, head.method == Method::HEAD);
-        let is_shared = response.extensions().get::<Shared>().is_some();
         let mut response = response.map(|bytes| match reservation {
-            Some(reservation) if is_shared => Body::shared(bytes, reservation, version),
             Some(reservation) => Body::new(bytes, reservation, version),
             None => Body::from(bytes),
         });

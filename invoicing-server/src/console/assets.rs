@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::settings::Theme;
 use crate::api::error::ApiError;
+use crate::api::fixed_response::shared;
 use crate::api::response::with_headers;
 
 const STYLE: &str = include_str!("console.css");
@@ -74,6 +75,6 @@ impl Assets {
             (header::X_CONTENT_TYPE_OPTIONS, NOSNIFF),
             (header::CONTENT_SECURITY_POLICY, INERT),
         ]);
-        Ok(with_headers(StatusCode::OK, headers, asset.bytes.clone()))
+        Ok(shared(with_headers(StatusCode::OK, headers, asset.bytes.clone())))
     }
 }

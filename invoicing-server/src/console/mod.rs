@@ -7,9 +7,11 @@
 //! module knows neither SQL nor sockets, and sets no cookie.
 
 mod assets;
+mod client_address;
 mod error;
 mod events;
 mod figures;
+mod fixed_pages;
 mod form;
 mod history;
 mod keys;

@@ -120,6 +120,15 @@ pub(super) fn see_other(address: &str) -> PageResult {
 
 /// A page of HTML.
 pub(super) fn page(status: StatusCode, html: &Markup) -> Response<Bytes> {
-    let text = maud::html! { (DOCTYPE) (html) }.into_string();
-    with_headers(status, HeaderMap::from_iter([(header::CONTENT_TYPE, HTML)]), text.into())
+    page_of(status, page_bytes(html))
+}
+
+/// The bytes of a page of HTML.
+pub(super) fn page_bytes(html: &Markup) -> Bytes {
+    maud::html! { (DOCTYPE) (html) }.into_string().into()
+}
+
+/// A page of HTML whose bytes are there.
+pub(super) fn page_of(status: StatusCode, bytes: Bytes) -> Response<Bytes> {
+    with_headers(status, HeaderMap::from_iter([(header::CONTENT_TYPE, HTML)]), bytes)
 }

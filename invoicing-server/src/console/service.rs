@@ -15,14 +15,15 @@ use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use matchit::Params;
-use tokio::sync::Semaphore;
 use tracing::Span;
 
 use super::assets::Assets;
+use super::client_address::TrustedProxies;
 use super::error::PageError;
+use super::fixed_pages::FixedPages;
 use super::form::Form;
 use super::layout::{Frame, SignedIn};
-use super::request::{Elsewhere, FormOutcome, PageRequest, PageResult, page, see_other};
+use super::request::{Elsewhere, FormOutcome, PageRequest, PageResult, page, page_bytes, page_of, see_other};
 use super::routes::{self, Endpoint, Needs};
 use super::settings::{ConsoleSettings, Place};
 use super::sign_in::{Session, SignIn, SignInDecision};
@@ -31,6 +32,7 @@ use crate::api::ApiContext;
 use crate::api::body::{self, BoxError, ReadableBody, RequestBody};
 use crate::api::byte_budget::{ByteReservation, ConnectionHandle, Holder, Owner};
 use crate::api::error::ApiError;
+use crate::api::fixed_response::{Shared, shared};
 use crate::api::request_id::request_id;
 use crate::api::response::ResponseContext;
 use crate::api::response_body::Body;
@@ -43,8 +45,6 @@ const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 /// No path leaves with a referrer, as one may hold a token. With `no-referrer`, browsers would also hide the `Origin` of forms.
 const STRICT_ORIGIN: HeaderValue = HeaderValue::from_static("strict-origin");
 const NO_INDEX: HeaderValue = HeaderValue::from_static("noindex");
-/// Tokens that are looked up at once.
-const LOOKUPS: usize = 8;
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
 /// What the console works with.
@@ -54,22 +54,24 @@ struct ConsoleContext {
     attempt_timeout_ms: u64,
     settings: ConsoleSettings,
     place: Place,
+    /// `None` where no header is believed.
+    proxies: Option<TrustedProxies>,
     /// What links to the signing page begin with.
     signing: String,
     assets: Assets,
+    fixed_pages: FixedPages,
     /// The value of `Content-Security-Policy`.
     policy: HeaderValue,
     /// `None` where the signing page is all there is.
     sign_in: Option<Box<dyn SignIn>>,
-    /// Bounds the look-ups of tokens that may be unknown.
-    lookups: Semaphore,
 }
 
 /// The settings console as a service, for the people of a company: see [`Invoicing::console`](crate::Invoicing::console); or
 /// its signing page alone: see [`Invoicing::signing_page`](crate::Invoicing::signing_page).
 ///
-/// The page behind a signing link is `/sign/{token}` below the base URL. A host that puts the address of its peer into the
-/// extensions of a request, as a [`std::net::IpAddr`], has it kept as evidence of a signature.
+/// The page behind a signing link is `/sign/{token}` below the base URL. The address of the peer is kept as evidence of a
+/// signature: [`serve`](crate::serve()) puts it into the extensions of a request, as a [`std::net::IpAddr`], and a host with
+/// a server of its own may do the same. Behind a proxy, [`ConsoleSettings::client_address`] says which header is believed.
 ///
 /// Cheap to clone, always ready, and never fails: every error is a page. The host mounts it below a prefix of its own and
 /// strips that, as axum's `nest_service` does. Its pages work without a script, load nothing from elsewhere, and set no
@@ -92,6 +94,7 @@ impl Console {
         sign_in: Option<Box<dyn SignIn>>,
     ) -> Result<Self, SettingError> {
         let (place, signing) = (settings.place()?, settings.signing_address()?);
+        let proxies = settings.proxies()?;
         settings.check()?;
         let (assets, policy) = (Assets::new(&settings.theme), policy(&settings.frame_ancestors));
         Ok(Self(Arc::new(ConsoleContext {
@@ -99,11 +102,12 @@ impl Console {
             attempt_timeout_ms: dispatch.attempt_timeout_ms,
             settings,
             place,
+            proxies,
             signing,
             assets,
+            fixed_pages: FixedPages::default(),
             policy,
             sign_in,
-            lookups: Semaphore::new(LOOKUPS),
         })))
     }
 
@@ -168,7 +172,7 @@ impl Console {
             self.0.error_page(&error, &head, &reader)
         });
         if reservation.is_none() {
-            reservation = self.0.reserve_unknown(connection, &mut response);
+            reservation = self.0.reserve_unknown(connection, &head, &mut response);
         }
         self.0.protect(response.headers_mut());
         spans::answered(&span, response.status());
@@ -382,39 +386,61 @@ impl ConsoleContext {
 
     fn error_page(&self, error: &PageError, head: &Parts, reader: &Reader) -> Response<Bytes> {
         let session = reader.session.as_ref();
+        // Without a session, the host's own pages lead on.
+        let leads_on =
+            session.is_some() || matches!(error, PageError::CrossSite) || routes::is_public(head.uri.path());
+        let way_back = way_back::path(error, head).filter(|_| leads_on);
+        if session.is_none() && way_back.is_none() {
+            return self.plain_error_page(error, head);
+        }
         let language = session.and_then(|session| session.language);
         let language = language.unwrap_or_else(|| Language::preferred(&head.headers));
         let signed_in =
             session.map(|session| SignedIn { company: reader.company.as_deref(), person: &session.name });
-        let has_home = self.sign_in.is_some() && !routes::is_public(head.uri.path());
-        // Without a session, the host's own pages lead on.
-        let leads_on = signed_in.is_some()
-            || matches!(error, PageError::CrossSite)
-            || routes::is_public(head.uri.path());
-        let way_back = way_back::path(error, head).filter(|_| leads_on);
+        let has_home = self.has_home(head);
         let way_back = way_back.map(|path| format!("{}{path}", self.place.path));
         let content = error.content(language, way_back.as_deref());
         let frame = Frame { has_home, signed_in, ..self.bare_frame(language) };
-        let mut response = page(error.status(), &frame.around(&content));
-        if let PageError::Api(error) = error {
-            response.headers_mut().extend(error.header());
-        }
-        response
+        with_header_of(error, page(error.status(), &frame.around(&content)))
     }
 
-    /// A reservation for an answer without a session. Where there is no room, the answer is one without a body.
+    /// The page of an error for someone who is not signed in, and for whom nothing leads on.
+    fn plain_error_page(&self, error: &PageError, head: &Parts) -> Response<Bytes> {
+        let (language, has_home) = (Language::preferred(&head.headers), self.has_home(head));
+        let make = || {
+            let frame = Frame { has_home, ..self.bare_frame(language) };
+            page_bytes(&frame.around(&error.content(language, None)))
+        };
+        let response = match self.fixed_pages.get(error, language, has_home, make) {
+            Some(fixed) => shared(page_of(error.status(), fixed)),
+            None => page_of(error.status(), make()),
+        };
+        with_header_of(error, response)
+    }
+
+    fn has_home(&self, head: &Parts) -> bool {
+        self.sign_in.is_some() && !routes::is_public(head.uri.path())
+    }
+
+    /// A reservation for an answer without a session, unless it takes no memory. Where there is no room, the answer is
+    /// another one that takes none.
     fn reserve_unknown(
         &self,
         connection: Option<&ConnectionHandle>,
+        head: &Parts,
         response: &mut Response<Bytes>,
     ) -> Option<ByteReservation> {
-        let owner = Owner { connection: connection.cloned(), holder: Holder::Unknown };
-        let reservation = self.api.capacity.bytes.admit(owner).ok();
-        if reservation.is_none() {
-            *response = Response::new(Bytes::new());
-            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+        if response.body().is_empty() || response.extensions().get::<Shared>().is_some() {
+            return None;
         }
-        reservation
+        let owner = Owner { connection: connection.cloned(), holder: Holder::Unknown };
+        match self.api.capacity.bytes.admit(owner) {
+            Ok(reservation) => Some(reservation),
+            Err(overloaded) => {
+                *response = self.plain_error_page(&PageError::Api(overloaded), head);
+                None
+            }
+        }
     }
 
     /// Adds the headers that protect a page.
@@ -424,6 +450,14 @@ impl ConsoleContext {
         headers.insert(header::REFERRER_POLICY, STRICT_ORIGIN);
         headers.insert(X_ROBOTS_TAG, NO_INDEX);
     }
+}
+
+/// The response with the header that belongs to the error.
+fn with_header_of(error: &PageError, mut response: Response<Bytes>) -> Response<Bytes> {
+    if let PageError::Api(error) = error {
+        response.headers_mut().extend(error.header());
+    }
+    response
 }
 
 /// Nothing but the console's own style, script and pictures, and forms to the console alone.

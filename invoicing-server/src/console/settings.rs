@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use url::Url;
 
+use super::client_address::TrustedProxies;
 use crate::config::SettingError;
 
 /// Settings of the console.
@@ -28,6 +29,11 @@ pub struct ConsoleSettings {
     /// Further origins whose forms are accepted, such as `https://admin.example.com`, from browsers that send no
     /// `Sec-Fetch-Site`.
     pub trusted_origins: Vec<String>,
+    /// The header in which proxies say the address of their peer, such as `X-Forwarded-For`; none by default. The address
+    /// of a signer is then the last one in it that is not of a [trusted proxy](Self::trusted_proxies).
+    pub client_address_header: Option<String>,
+    /// Addresses and networks of the proxies whose header is believed, such as `10.0.0.0/8`.
+    pub trusted_proxies: Vec<String>,
     /// Origins that may show the console in a frame; none by default. Each is a source of the directive `frame-ancestors`.
     pub frame_ancestors: Vec<String>,
     /// Name, logo and colours.
@@ -41,6 +47,8 @@ impl ConsoleSettings {
             base_url: base_url.into(),
             signing_base: None,
             trusted_origins: Vec::new(),
+            client_address_header: None,
+            trusted_proxies: Vec::new(),
             frame_ancestors: Vec::new(),
             theme: Theme::default(),
         }
@@ -54,6 +62,17 @@ impl ConsoleSettings {
     /// Sets [`trusted_origins`](Self#structfield.trusted_origins).
     pub fn trusted_origins(self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { trusted_origins: origins.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Sets [`client_address_header`](Self#structfield.client_address_header) and
+    /// [`trusted_proxies`](Self#structfield.trusted_proxies).
+    pub fn client_address(
+        self,
+        header: impl Into<String>,
+        trusted_proxies: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        let trusted_proxies = trusted_proxies.into_iter().map(Into::into).collect();
+        Self { client_address_header: Some(header.into()), trusted_proxies, ..self }
     }
 
     /// Sets [`frame_ancestors`](Self#structfield.frame_ancestors).
@@ -76,6 +95,11 @@ impl ConsoleSettings {
         let base = self.signing_base.as_ref().unwrap_or(&self.base_url);
         let Place { origin, path } = Place::of("console.signingBase", base)?;
         Ok(format!("{origin}{path}"))
+    }
+
+    /// The proxies whose header is believed.
+    pub(super) fn proxies(&self) -> Result<Option<TrustedProxies>, SettingError> {
+        TrustedProxies::of(self.client_address_header.as_deref(), &self.trusted_proxies)
     }
 
     /// Checks what [`place`](Self::place) does not.

@@ -1,21 +1,24 @@
 //! The signing page: what the holder of a signing link sees and does. The token in its address is the permission.
 //!
 //! [`paper`] shows the frozen document as HTML, [`pages`] is a page for each state of the quote. A form carries the hash of
-//! the document that was shown, so that nothing else is signed or declined.
+//! the document that was shown, so that nothing else is signed or declined. What a form has that cannot be accepted is
+//! refused before anything of the quote is read.
 
 mod fields;
 mod pages;
 mod paper;
 mod visit;
 
+use std::sync::Arc;
+
 use http::StatusCode;
 use invoicing_core::{QuoteStatus, SignatureEvidence};
 
 pub(super) use self::visit::Visit;
 use super::error::PageError;
-use super::layout::Content;
 use super::request::FormOutcome;
 use crate::Error;
+use crate::company_slots::Slot;
 use crate::documents::content::mentions::accepted_text;
 use crate::operations::{Refusal, ShownQuote, Signature};
 use fields::Fields;
@@ -48,83 +51,112 @@ impl State {
     }
 }
 
+/// Whether a form about this document can still decide the quote.
+fn is_open(shown: &ShownQuote, fields: &Fields) -> Result<bool, PageError> {
+    Ok(State::of(shown)? == State::Open && fields.document == shown.document.sha256.to_string())
+}
+
 /// `GET /sign/{token}`.
 pub(super) async fn show(visit: &Visit<'_>) -> Result<FormOutcome, PageError> {
+    let place = visit.place().await?;
     let shown = visit.shown().await?;
     let content = match State::of(&shown)? {
-        State::Open => pages::open(visit, &shown, &Fields::empty(), None)?,
-        state => pages::ended(visit, &shown, state, false)?,
+        State::Open => pages::open(visit, &shown, &visit.sheet(place, &shown).await?),
+        State::Signed => pages::signed(visit, &shown, &visit.sheet(place, &shown).await?, false),
+        state => pages::ended(visit, &shown, state, false),
     };
     Ok(FormOutcome::Page(StatusCode::OK, content))
 }
 
-/// `POST /sign/{token}`.
+/// `POST /sign/{token}`: the first time shows what would be signed, the second time signs it.
 pub(super) async fn sign(visit: &Visit<'_>) -> Result<FormOutcome, PageError> {
-    let (shown, fields) = (visit.shown().await?, Fields::read(&visit.form));
-    if let Some(late) = too_late(visit, &shown, &fields)? {
-        return Ok(late);
+    let entered = Fields::read(&visit.form);
+    let fields = match entered.checked() {
+        Ok(fields) => fields,
+        Err(invalid) => return Ok(refused(visit, &entered, &invalid.field)),
+    };
+    let place = visit.place().await?;
+    let shown = visit.shown().await?;
+    if !is_open(&shown, &fields)? {
+        return too_late(visit, place, &shown, &fields).await;
     }
-    let evidence = SignatureEvidence::new(&*fields.name, &*fields.email, accepted_text(&shown.input()));
+    let accepted_text = accepted_text(&shown.input());
+    if !fields.is_confirmed {
+        let content = pages::confirm_signature(visit, &shown, &fields, &accepted_text);
+        return Ok(FormOutcome::Page(StatusCode::OK, content));
+    }
+    drop(place);
+    let evidence = SignatureEvidence::new(&*fields.name, &*fields.email, accepted_text);
     let signature = Signature {
         ip: visit.ip,
         user_agent: visit.user_agent.clone(),
         ..Signature::new(evidence).document_sha256(&*fields.document)
     };
-    match visit.links.sign(visit.token, &signature).await {
-        Ok(_) => Ok(FormOutcome::See(String::new())),
+    match visit.sign(&signature).await {
+        Ok(()) => Ok(FormOutcome::See(String::new())),
         Err(Error::Invalid(invalid)) if Fields::has(&invalid.field) => {
-            let content = pages::open(visit, &shown, &fields, Some(&invalid.field))?;
-            Ok(FormOutcome::Page(StatusCode::BAD_REQUEST, content))
+            Ok(refused(visit, &entered, &invalid.field))
         }
         Err(error) => overtaken(visit, &fields, error).await,
     }
 }
 
+/// The form again, with the field that was refused.
+fn refused(visit: &Visit<'_>, fields: &Fields, wrong: &str) -> FormOutcome {
+    FormOutcome::Page(StatusCode::BAD_REQUEST, pages::correct(visit, fields, wrong))
+}
+
 /// `GET /sign/{token}/decline`.
 pub(super) async fn confirm_refusal(visit: &Visit<'_>) -> Result<FormOutcome, PageError> {
+    let place = visit.place().await?;
     let shown = visit.shown().await?;
     let content = match State::of(&shown)? {
-        State::Open => pages::confirm_refusal(visit, &shown, "", false),
-        state => pages::ended(visit, &shown, state, false)?,
+        State::Open => pages::confirm_refusal(visit, &shown),
+        State::Signed => pages::signed(visit, &shown, &visit.sheet(place, &shown).await?, false),
+        state => pages::ended(visit, &shown, state, false),
     };
     Ok(FormOutcome::Page(StatusCode::OK, content))
 }
 
 /// `POST /sign/{token}/decline`.
 pub(super) async fn decline(visit: &Visit<'_>) -> Result<FormOutcome, PageError> {
-    let (shown, fields) = (visit.shown().await?, Fields::read(&visit.form));
-    if let Some(late) = too_late(visit, &shown, &fields)? {
-        // The same form, sent twice.
-        let is_done =
-            State::of(&shown)? == State::Declined && fields.document == shown.document.sha256.to_string();
-        return Ok(if is_done { FormOutcome::See(String::new()) } else { late });
-    }
-    let reason = visit.form.text("reason");
+    let (fields, reason) = (Fields::read(&visit.form), visit.form.text("reason"));
     let refusal = Refusal::default().reason(reason).document_sha256(&*fields.document);
+    if refusal.checked_reason().is_err() {
+        let content = pages::correct_reason(visit, &fields.document, reason);
+        return Ok(FormOutcome::Page(StatusCode::BAD_REQUEST, content));
+    }
+    let place = visit.place().await?;
+    let shown = visit.shown().await?;
+    if State::of(&shown)? == State::Declined && fields.document == shown.document.sha256.to_string() {
+        // The same form, sent twice.
+        return Ok(FormOutcome::See(String::new()));
+    }
+    if !is_open(&shown, &fields)? {
+        return too_late(visit, place, &shown, &fields).await;
+    }
+    drop(place);
     match visit.links.decline(visit.token, &refusal).await {
         Ok(_) => Ok(FormOutcome::See(String::new())),
-        Err(Error::Invalid(_)) => {
-            let content = pages::confirm_refusal(visit, &shown, reason, true);
-            Ok(FormOutcome::Page(StatusCode::BAD_REQUEST, content))
-        }
         Err(error) => overtaken(visit, &fields, error).await,
     }
 }
 
 /// The answer to a form about a quote that can no longer be decided, or was sent again since.
-fn too_late(
+async fn too_late(
     visit: &Visit<'_>,
-    shown: &ShownQuote,
+    place: Slot,
+    shown: &Arc<ShownQuote>,
     fields: &Fields,
-) -> Result<Option<FormOutcome>, PageError> {
-    let page = |content: Content| Some(FormOutcome::Page(StatusCode::CONFLICT, content));
-    Ok(match State::of(shown)? {
-        State::Open if fields.document == shown.document.sha256.to_string() => None,
-        State::Open => page(pages::sent_again(visit, shown)),
+) -> Result<FormOutcome, PageError> {
+    let content = match State::of(shown)? {
+        State::Open => pages::sent_again(visit, shown),
         // The same form, sent twice.
-        State::Signed if fields.are_signed(&shown.quote) => Some(FormOutcome::See(String::new())),
-        state => page(pages::ended(visit, shown, state, true)?),
-    })
+        State::Signed if fields.are_signed(&shown.quote) => return Ok(FormOutcome::See(String::new())),
+        State::Signed => pages::signed(visit, shown, &visit.sheet(place, shown).await?, true),
+        state => pages::ended(visit, shown, state, true),
+    };
+    Ok(FormOutcome::Page(StatusCode::CONFLICT, content))
 }
 
 /// The answer to a form after an operation has refused it: another decision was faster.
@@ -132,6 +164,10 @@ async fn overtaken(visit: &Visit<'_>, fields: &Fields, error: Error) -> Result<F
     if !matches!(error, Error::Conflict(_)) {
         return Err(error.into());
     }
-    let late = too_late(visit, &visit.shown().await?, fields)?;
-    late.ok_or_else(|| error.into())
+    let place = visit.place().await?;
+    let shown = visit.shown().await?;
+    if is_open(&shown, fields)? {
+        return Err(error.into());
+    }
+    too_late(visit, place, &shown, fields).await
 }

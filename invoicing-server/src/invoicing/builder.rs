@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 use zeroize::Zeroizing;
 
 use super::{Inner, Invoicing};
-use crate::access::{Access, Counting, KeyCache, KeyLookup, Unnoted};
+use crate::access::{Access, Counting, KeyCache, Lookup, Unnoted};
 use crate::api::ApiContext;
 use crate::api::capacity::Capacity;
 use crate::api::openapi::OpenApi;
@@ -245,7 +245,7 @@ impl Builder {
             quota: settings.quota,
             counting,
             keys: Arc::new(KeyCache::new(max_age)),
-            lookup: KeyLookup::new(Arc::clone(&store)),
+            lookup: Lookup::new(Arc::clone(&store)),
             unnoted: Unnoted::default(),
         });
         access.take_over_unnoted().await;
@@ -255,6 +255,7 @@ impl Builder {
             store: Arc::clone(&store),
             env: env.clone(),
             access: Arc::clone(&access),
+            links: Lookup::new(Arc::clone(&store)),
             sealer,
             documents: Arc::clone(&documents),
             url_signer: UrlSigner::new(&url_key),

@@ -40,12 +40,13 @@ pub use sweep::{SweepReport, UnreadableRecord};
 pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookChange, Webhooks};
 
 use crate::Error;
-use crate::access::Access;
+use crate::access::{Access, Lookup};
 use crate::cause::TraceContext;
 use crate::documents::{Documents, UrlSigner};
 use crate::env::Env;
 use crate::sealing::Sealer;
 use crate::store::Store;
+use crate::store::signatures::GoodLinkRow;
 use crate::target::TargetPolicy;
 pub(crate) use invoices::HeldDates;
 pub(crate) use quotes::Numbering;
@@ -60,6 +61,8 @@ pub(crate) struct Services {
     pub(crate) env: Env,
     /// Knows how much of its quota a key has used.
     pub(crate) access: Arc<Access>,
+    /// Finds the signing links whose tokens callers present.
+    pub(crate) links: Lookup<GoodLinkRow>,
     pub(crate) sealer: Arc<Sealer>,
     pub(crate) documents: Arc<Documents>,
     pub(crate) url_signer: UrlSigner,

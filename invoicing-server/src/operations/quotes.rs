@@ -202,16 +202,18 @@ impl Quotes<'_> {
             .await
     }
 
-    /// As [`Self::reject`], by the client. `shown`: the document that the client has seen, where that is known.
+    /// As [`Self::reject`], by the client, with this link. `shown`: the document that the client has seen, where that is known.
     pub(super) async fn decline(
         &self,
         id: QuoteId,
+        token_hash: [u8; 32],
         shown: Option<ContentHash>,
         reason: Option<String>,
     ) -> Result<Quote, Error> {
         let known = self.known(id).await?;
         self.0
             .write_prefetched(vec![Prefetch::Quote(id)], async move |mut tx| {
+                links::check_unrevoked(&mut tx, id, &token_hash).await?;
                 if let Some(shown) = shown
                     && tx.documents().latest(id).await?.1.is_none_or(|sent| sent.sha256 != shown.to_string())
                 {

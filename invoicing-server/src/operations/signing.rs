@@ -20,7 +20,7 @@ use crate::Error;
 use crate::documents::ContentHash;
 use crate::secret::{SIGNING_LINK, has_form, sha256};
 use crate::store::signatures::ProofRecord;
-use crate::store::{CompanyChange, ServiceTables, Tables};
+use crate::store::{CompanyChange, Tables};
 #[cfg(feature = "console")]
 pub(crate) use shown::ShownQuote;
 
@@ -142,6 +142,12 @@ impl Refusal {
         self.document_sha256 = Some(sha256.into());
         self
     }
+
+    /// The reason as it is noted.
+    pub(crate) fn checked_reason(&self) -> Result<Option<String>, Invalid> {
+        let reason = self.reason.as_ref().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+        optional_text("reason", reason.as_deref(), REASON_LIMIT)
+    }
 }
 
 impl std::fmt::Debug for Refusal {
@@ -200,7 +206,8 @@ impl SigningLinks {
     ///
     /// # Errors
     /// [`Error::Invalid`] when the evidence or the hash is not usable. [`Error::Conflict`] when the quote is not SENT, its
-    /// validity ended before the call, or another document was shown than the last one that was sent.
+    /// validity ended before the call, or another document was shown than the last one that was sent. [`Error::NotFound`]
+    /// also when the link is revoked, or the company closed, before the signature is stored.
     pub async fn sign(&self, token: &str, signature: &Signature) -> Result<Quote, Error> {
         self.services.run("signing_links.sign", self.sign_quote(token, signature)).await
     }
@@ -254,25 +261,22 @@ impl SigningLinks {
     }
 
     async fn decline_quote(&self, token: &str, refusal: &Refusal) -> Result<Quote, Error> {
-        let reason =
-            refusal.reason.as_ref().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
-        let reason = optional_text("reason", reason.as_deref(), REASON_LIMIT)?;
+        let reason = refusal.checked_reason()?;
         let shown = shown_document(refusal.document_sha256.as_deref())?;
         let (company, quote) = self.resolve(token).await?;
-        company.acting_as(ACTOR)?.quotes().decline(quote, shown, reason).await
+        company.acting_as(ACTOR)?.quotes().decline(quote, sha256(token), shown, reason).await
     }
 
     /// The company and the quote of a link. A text that cannot be a token is refused without asking the database.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for an unknown, ended or revoked one, [`Error::Overloaded`] where too many are being looked up.
     pub(crate) async fn resolve(&self, token: &str) -> Result<(CompanyHandle, QuoteId), Error> {
         if !has_form(SIGNING_LINK, token) {
             return Err(Error::NotFound);
         }
-        let (hash, now) = (sha256(token), self.services.env.now());
-        let (company, quote) = self
-            .services
-            .store
-            .read_service(async move |tx| tx.signing_links().find(&hash, now).await)
-            .await?;
+        let link = self.services.links.find(sha256(token), false).await?.ok_or(Error::NotFound)?;
+        let (company, quote) = link.leads_to(self.services.env.now())?;
         let mut company = CompanyHandle::new(Arc::clone(&self.services), company);
         company.request_id.clone_from(&self.request_id);
         Ok((company, quote))

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::pending;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,6 +37,8 @@ pub(super) struct Server {
 struct Connection {
     /// As the API knows it.
     handle: ConnectionHandle,
+    /// `None` where it has gone already.
+    peer: Option<IpAddr>,
     server: Arc<Server>,
     // Dropped before the guard, so that its descriptor is free when the table has room again.
     stream: Stream,
@@ -52,9 +55,10 @@ impl Server {
         guard: Arc<ConnectionGuard>,
         mut stopped: watch::Receiver<()>,
     ) {
+        let peer = stream.peer_addr().ok().map(|peer| peer.ip().to_canonical());
         let (stream, has_begun) = (Stream::new(stream), AtomicBool::new(false));
         let handle = guard.handle();
-        let connection = Arc::new(Connection { handle, server: self, guard, stream, has_begun });
+        let connection = Arc::new(Connection { handle, peer, server: self, guard, stream, has_begun });
         let Connection { server, guard, stream, has_begun, .. } = &*connection;
         let service = service_fn({
             let connection = Arc::clone(&connection);
@@ -124,7 +128,11 @@ impl Connection {
 
     /// Refuses a request with ambiguous framing. On HTTP/1 the connection closes then, as its next request may be part
     /// of this one's body.
-    async fn answer_well_framed(&self, request: Request<impl ReadableBody>) -> Response<Body> {
+    async fn answer_well_framed(&self, mut request: Request<impl ReadableBody>) -> Response<Body> {
+        if let Some(peer) = self.peer {
+            // For the evidence of a signature.
+            request.extensions_mut().insert(peer);
+        }
         let checked = framing::check(&request);
         let closes = checked.is_err() && request.version() < Version::HTTP_2;
         let mut response = self.server.site.answer_on(Some(&self.handle), request, checked).await;

@@ -122,6 +122,16 @@ impl QuoteTable<'_> {
         versions::read(&parts.detail(), parts.version, id)
     }
 
+    /// The quote as if it had no lines, which may be large.
+    #[cfg(feature = "console")]
+    pub(crate) async fn find_without_lines(&mut self, id: QuoteId) -> Result<Quote, Error> {
+        const FIND: &str = "
+            SELECT summary, '[]' AS lines, detail, version FROM quote WHERE company_id = $1 AND id = $2";
+        let parts: Option<JsonParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
+        let parts = parts.ok_or(Error::NotFound)?;
+        versions::read(&parts.detail(), parts.version, id)
+    }
+
     async fn parts(&mut self, id: QuoteId) -> Result<JsonParts, Error> {
         let parts: Option<JsonParts> = self.0.find(&prefetch::QUOTE, id.0).await?;
         parts.ok_or(Error::NotFound)

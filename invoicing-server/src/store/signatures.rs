@@ -7,6 +7,7 @@ use uuid::Uuid;
 use super::connection::Connection;
 use super::deferred::Write;
 use super::scope::Scope;
+use super::sql::Sql;
 use crate::Error;
 
 /// The evidence of a signature. Internal: no API shows it.
@@ -201,6 +202,19 @@ impl SignatureTable<'_> {
         Ok(quotes.into_iter().map(QuoteId).collect())
     }
 
+    /// Whether a link of a quote is there and not revoked.
+    pub(crate) async fn is_unrevoked(
+        &mut self,
+        quote: QuoteId,
+        token_hash: &[u8; 32],
+    ) -> Result<bool, Error> {
+        const FIND: &str = "
+            SELECT CAST(1 AS BIGINT) FROM signing_link
+            WHERE company_id = $1 AND quote_id = $2 AND token_hash = $3 AND revoked_at IS NULL";
+        let found: Option<i64> = self.0.query(FIND, &[&quote, token_hash]).optional_scalar().await?;
+        Ok(found.is_some())
+    }
+
     pub(crate) async fn insert_proof(&mut self, quote: QuoteId, proof: &ProofRecord) -> Result<(), Error> {
         const INSERT: &str = "
             INSERT INTO proof
@@ -233,28 +247,46 @@ impl SignatureTable<'_> {
     }
 }
 
-#[derive(FromRow)]
-struct LinkRow {
+/// A signing link that is not revoked.
+#[derive(Clone, FromRow)]
+pub(crate) struct GoodLinkRow {
+    token_hash: Vec<u8>,
     company_id: Uuid,
     quote_id: Uuid,
+    ends_at: Option<i64>,
+}
+
+impl GoodLinkRow {
+    /// Of the token.
+    pub(crate) fn hash(&self) -> &[u8] {
+        &self.token_hash
+    }
+
+    /// The company and the quote of a link that has not ended at an instant.
+    pub(crate) fn leads_to(&self, at: Timestamp) -> Result<(CompanyId, QuoteId), Error> {
+        if self.ends_at.is_some_and(|end| end <= at.as_millis()) {
+            return Err(Error::NotFound);
+        }
+        Ok((CompanyId(self.company_id), QuoteId(self.quote_id)))
+    }
 }
 
 /// The signing links of all companies.
 pub(crate) struct AllSigningLinks<'c>(pub(super) &'c mut Connection);
 
 impl AllSigningLinks<'_> {
-    /// The company and the quote of a link that is good at an instant. The token itself is the proof that its holder may
-    /// see them.
-    pub(crate) async fn find(
-        &mut self,
-        token_hash: &[u8; 32],
-        at: Timestamp,
-    ) -> Result<(CompanyId, QuoteId), Error> {
-        const FIND: &str = "
-            SELECT company_id, quote_id FROM signing_link
-            WHERE token_hash = $1 AND revoked_at IS NULL AND (ends_at IS NULL OR ends_at > $2)";
-        let row: Option<LinkRow> = self.0.query(FIND, &[token_hash, &at]).fetch_optional().await?;
-        let row = row.ok_or(Error::NotFound)?;
-        Ok((CompanyId(row.company_id), QuoteId(row.quote_id)))
+    /// Looks links up that are not revoked, in any order. The token of a link is the proof that its holder may see its quote.
+    pub(crate) async fn find_by_hashes(&mut self, hashes: &[[u8; 32]]) -> Result<Vec<GoodLinkRow>, Error> {
+        const FIND: Sql = Sql {
+            sqlite: "
+                SELECT l.token_hash, l.company_id, l.quote_id, l.ends_at
+                FROM json_each($1) h
+                CROSS JOIN signing_link l ON l.token_hash = unhex(h.value)
+                WHERE l.revoked_at IS NULL",
+            postgres: "
+                SELECT token_hash, company_id, quote_id, ends_at FROM signing_link
+                WHERE token_hash = ANY($1) AND revoked_at IS NULL",
+        };
+        Ok(self.0.query(FIND, &[&hashes]).fetch_all().await?)
     }
 }

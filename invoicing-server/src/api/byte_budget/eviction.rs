@@ -176,9 +176,9 @@ fn serves_only(ledger: &Ledger, connection: u64, holder: Share) -> bool {
     let share = Share::Connection(connection);
     let is_own = |answer: &Answer| answer.owner.holder.share() == holder;
     let own = ledger.answers(share).filter(|(_, answer)| is_own(answer));
-    let idle = ledger
-        .stalled(share)
-        .filter(|(_, answer)| matches!(answer.owner.holder, Holder::Document(_)) && !is_own(answer));
+    let idle = ledger.stalled(share).filter(|(_, answer)| {
+        matches!(answer.owner.holder, Holder::Document(_) | Holder::Link(_)) && !is_own(answer)
+    });
     own.chain(idle).map(|(_, answer)| answer.held + answer.sending).sum::<usize>() == ledger.bytes(share)
 }
 

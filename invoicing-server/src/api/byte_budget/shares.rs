@@ -15,8 +15,12 @@ pub(super) enum Share {
     Document(DocumentKey),
     /// All documents of a company.
     Documents(CompanyId),
+    /// What the holders of a company's signing links have.
+    Links(CompanyId),
     Company(CompanyId),
     Unknown,
+    /// Unknown callers of a connection.
+    UnknownOn(u64),
     /// Documents and unknown callers of a connection. Its companies are bounded anyway, and a proxy may serve several.
     Keyless(u64),
     /// All of a connection. Has no limit.
@@ -35,7 +39,9 @@ impl Holder {
     pub(super) fn share(self) -> Share {
         match self {
             Self::Unknown => Share::Unknown,
-            Self::Company(company) | Self::Document(DocumentKey { company, .. }) => Share::Company(company),
+            Self::Company(company) | Self::Link(company) | Self::Document(DocumentKey { company, .. }) => {
+                Share::Company(company)
+            }
         }
     }
 }
@@ -46,11 +52,15 @@ impl Owner {
     pub(super) fn shares(&self) -> impl Iterator<Item = Share> + use<> {
         let (document, documents) = match self.holder {
             Holder::Document(key) => (Some(Share::Document(key)), Some(Share::Documents(key.company))),
+            Holder::Link(company) => (None, Some(Share::Links(company))),
             Holder::Unknown | Holder::Company(_) => (None, None),
         };
         let connection = self.connection.as_ref().map(|connection| connection.id);
-        let keyless = connection.filter(|_| !matches!(self.holder, Holder::Company(_))).map(Share::Keyless);
-        let narrow = document.into_iter().chain(documents).chain([self.holder.share()]);
+        let unknown = connection.filter(|_| self.holder == Holder::Unknown).map(Share::UnknownOn);
+        // Those of links are bounded by their companies, as those of keys are.
+        let is_keyless = matches!(self.holder, Holder::Unknown | Holder::Document(_));
+        let keyless = connection.filter(|_| is_keyless).map(Share::Keyless);
+        let narrow = document.into_iter().chain(documents).chain(unknown).chain([self.holder.share()]);
         narrow.chain(keyless).chain(connection.map(Share::Connection))
     }
 }
@@ -75,7 +85,7 @@ impl Limits {
         // Each share is enough for one request.
         let share = |divisor: usize| (total / divisor).max(MIN_BUFFERED_BYTES).min(total);
         Self {
-            smallest: total / 16,
+            smallest: total / 512,
             at_once: total / 8,
             total,
             company: share(4),
@@ -98,9 +108,11 @@ impl Limits {
         match share {
             // Two readers of the largest document are served at a time.
             Share::Document(_) => self.document.max(size.saturating_mul(2)),
-            Share::Documents(_) => self.documents.max(size.saturating_mul(2)),
+            Share::Documents(_) | Share::Links(_) => self.documents.max(size.saturating_mul(2)),
             Share::Company(_) => self.company + reserve(self.company),
             Share::Unknown => self.unknown,
+            // So that a few connections do not take the share of all.
+            Share::UnknownOn(_) => self.smallest,
             Share::Keyless(_) => self.keyless + reserve(self.keyless),
             Share::Connection(_) => usize::MAX,
             Share::Total => {

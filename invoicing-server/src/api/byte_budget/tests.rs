@@ -93,23 +93,41 @@ async fn an_answer_leaves_in_pieces_and_counts_until_they_are_dropped() {
     assert_eq!((total(&budget), budget.ledger.lock().usage().count()), (0, 0));
 }
 
+/// Rules: FAIR-9
 #[tokio::test]
-async fn an_answer_that_all_share_leaves_without_a_copy_and_counts_until_then() {
-    let budget = budget();
-    let bytes = Bytes::from(vec![0; SHARED_PIECE + 1]);
-    let unknown = || budget.admit(Owner { connection: None, holder: Holder::Unknown }).unwrap();
-    let mut body = Body::shared(bytes.clone(), unknown(), Version::HTTP_11);
-    assert_eq!(total(&budget), bytes.len());
-    let first = piece(&mut body).unwrap().unwrap();
-    assert_eq!((first.len(), first.as_ptr()), (SHARED_PIECE, bytes.as_ptr()));
-    assert_eq!(total(&budget), bytes.len(), "the rest may be ended still");
-    let last = piece(&mut body).unwrap().unwrap();
-    assert_eq!(last.as_ptr(), bytes[SHARED_PIECE..].as_ptr());
+async fn an_answer_that_all_share_leaves_whole_and_without_a_copy() {
+    let bytes = Bytes::from(vec![0; 10 * ANSWER_AT_ONCE]);
+    let mut body = Body::from(bytes.clone());
+    let all = piece(&mut body).unwrap().unwrap();
+    assert_eq!((all.len(), all.as_ptr()), (bytes.len(), bytes.as_ptr()));
     assert!(piece(&mut body).is_none());
-    assert_eq!((total(&budget), budget.ledger.lock().sending()), (0, 0));
-    drop(body);
-    let mut over_http_2 = Body::shared(bytes, unknown(), Version::HTTP_2);
-    assert!(piece(&mut over_http_2).unwrap().unwrap().len() < PIECE);
+}
+
+/// Rules: FAIR-9
+#[tokio::test]
+async fn unknown_callers_on_a_few_connections_leave_room_for_those_on_others() {
+    const PAGE: usize = 4 * 1024;
+    let (budget, unknown) = (budget(), Owner { connection: None, holder: Holder::Unknown });
+    let mut unread = Vec::new();
+    for _ in 0..16 {
+        let (connection, _) = connection();
+        // As many as a connection may have streams.
+        let answers = (0..64).map_while(|_| answer(&budget, on(&connection, unknown.clone()), PAGE).ok());
+        unread.extend(answers);
+    }
+    assert!(total(&budget) <= budget.limits.of(Share::Unknown, 0) * 3 / 4, "{}", total(&budget));
+    let (another, _) = connection();
+    assert!(answer(&budget, on(&another, unknown), PAGE).is_ok());
+}
+
+/// Rules: SIGN-10
+#[tokio::test]
+async fn unread_pages_behind_links_leave_room_for_the_keys_of_their_company() {
+    let budget = budget();
+    let link = Owner { connection: None, holder: Holder::Link(CompanyId(Uuid::from_u128(1))) };
+    let unread: Vec<_> = (0..).map_while(|_| answer(&budget, link.clone(), LARGE).ok()).collect();
+    assert!(unread.len() > 1);
+    assert!(budget.admit(company(1)).unwrap().grow(SHARE / 2 - LARGE).is_ok());
 }
 
 #[tokio::test]

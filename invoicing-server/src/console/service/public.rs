@@ -1,15 +1,12 @@
 //! Requests without a session: for assets, and for what stands behind a signing link.
 
-use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use http::header;
 use http::request::Parts;
-use http::{Method, header};
 use invoicing_core::QuoteId;
 use matchit::Params;
-use tokio::time::timeout;
 
 use super::{Arrived, ConsoleContext};
 use crate::Error;
@@ -18,16 +15,15 @@ use crate::api::byte_budget::{ByteReservation, ConnectionHandle, Holder, Owner};
 use crate::api::download::Download;
 use crate::api::error::ApiError;
 use crate::console::Language;
+use crate::console::client_address::client_address;
 use crate::console::error::PageError;
 use crate::console::layout::Frame;
 use crate::console::request::{FormOutcome, PageResult, page, see_other};
 use crate::console::routes::Endpoint;
 use crate::console::sign::{self, Visit};
 use crate::operations::{CompanyHandle, SigningLinks};
+use crate::secret::sha256;
 use crate::telemetry::spans;
-
-/// How long a look-up of a token may wait for others.
-const LOOKUP_WAIT: Duration = Duration::from_secs(2);
 
 impl ConsoleContext {
     pub(super) async fn public(
@@ -44,30 +40,29 @@ impl ConsoleContext {
         }
         let token = params.get("token").ok_or(PageError::NOT_FOUND)?;
         let links = SigningLinks::new(Arc::clone(&self.api.services)).for_request(request_id);
-        let (company, quote) = self.resolve(&links, token).await?;
+        let (company, quote) = links.resolve(token).await?;
         spans::of_company(span, company.id());
+        let capacity = &*self.api.capacity;
+        let _link = capacity.links.try_acquire(sha256(token)).ok_or(ApiError::Overloaded)?;
         if endpoint == Endpoint::SigningDocument {
             return self.download(connection, &company, quote, head, reservation).await;
         }
         // From here on the request counts for the company, whose token it holds.
-        let capacity = &self.api.capacity;
-        let owner = Owner { connection: connection.cloned(), holder: Holder::Company(company.id()) };
+        let owner = Owner { connection: connection.cloned(), holder: Holder::Link(company.id()) };
         let reservation = &*reservation.insert(capacity.bytes.admit(owner)?);
         let form = self.form(head, body, reservation).await?;
-        // A signature waits for the document store.
-        let slots = if head.method == Method::POST { &capacity.documents } else { &capacity.requests };
-        let _slot = slots.try_acquire(company.id()).ok_or(ApiError::Overloaded)?;
         let user_agent = head.headers.get(header::USER_AGENT);
         let visit = Visit {
             links,
             token,
             company,
             quote,
+            capacity,
             language: Language::preferred(&head.headers),
             prefix: &self.place.path,
             reservation,
             form,
-            ip: head.extensions.get::<IpAddr>().copied(),
+            ip: client_address(head, self.proxies.as_ref()),
             user_agent: user_agent.map(|agent| String::from_utf8_lossy(agent.as_bytes()).into_owned()),
         };
         self.visited(endpoint, &visit).await
@@ -93,17 +88,6 @@ impl ConsoleContext {
         })
     }
 
-    /// The company and the quote of a token. Few are looked up at once, so that unknown ones take few connections.
-    async fn resolve(
-        &self,
-        links: &SigningLinks,
-        token: &str,
-    ) -> Result<(CompanyHandle, QuoteId), PageError> {
-        let permit = timeout(LOOKUP_WAIT, self.lookups.acquire()).await;
-        let _permit = permit.map_err(|_| ApiError::Overloaded)?.map_err(Error::internal)?;
-        Ok(links.resolve(token).await?)
-    }
-
     /// The last document that was frozen of a quote, as behind a signed URL of the API.
     async fn download(
         &self,
@@ -114,7 +98,8 @@ impl ConsoleContext {
         reservation: &mut Option<ByteReservation>,
     ) -> PageResult {
         // First, so that the holder of one link asks no more of the database at once than the company may.
-        let _slot = self.api.capacity.documents.try_acquire(company.id()).ok_or(ApiError::Overloaded)?;
+        let _slot =
+            self.api.capacity.keyless_documents.try_acquire(company.id()).ok_or(ApiError::Overloaded)?;
         let (document, size) = company.quotes().stored_document(quote).await?;
         let download = Download::new(&head.method, &head.headers, document.sha256);
         if download.is_not_modified() {

@@ -1,17 +1,21 @@
 //! What a signer enters.
 
-use invoicing_core::Quote;
+use invoicing_core::{Invalid, Quote, has_dotted_domain, signer_email, signer_name};
 use maud::{Markup, html};
 
 use super::visit::Visit;
 use crate::console::form::Form;
+use crate::documents::ContentHash;
 
 /// The fields as they were entered, and the hash of the document that was shown.
 #[derive(Default)]
 pub(super) struct Fields {
     pub(super) name: String,
     pub(super) email: String,
+    /// Empty where the form has no hash.
     pub(super) document: String,
+    /// Whether it is the second form, which shows what is signed.
+    pub(super) is_confirmed: bool,
 }
 
 impl Fields {
@@ -21,7 +25,21 @@ impl Fields {
 
     pub(super) fn read(form: &Form) -> Self {
         let text = |name| form.text(name).to_owned();
-        Self { name: text("name"), email: text("email"), document: text("document") }
+        Self {
+            name: text("name"),
+            email: text("email"),
+            document: document(form),
+            is_confirmed: form.given("confirmed").is_some(),
+        }
+    }
+
+    /// The fields as they would be signed. Asks nothing of the store: what is not usable is refused before.
+    pub(super) fn checked(&self) -> Result<Self, Invalid> {
+        let (name, email) = (signer_name(&self.name)?, signer_email(&self.email)?);
+        if !has_dotted_domain(&email) {
+            return Err(Invalid::new("signedByEmail", "must have a domain with a dot"));
+        }
+        Ok(Self { name, email, document: self.document.clone(), is_confirmed: self.is_confirmed })
     }
 
     /// Whether it is a field of the form that an operation calls by this name.
@@ -29,12 +47,10 @@ impl Fields {
         matches!(field, "signedByName" | "signedByEmail")
     }
 
-    /// Whether the signature of a quote is what these fields ask for.
+    /// Whether the signature of a quote is what these fields ask for, once they are [checked](Self::checked).
     pub(super) fn are_signed(&self, quote: &Quote) -> bool {
         quote.detail.signature.as_ref().is_some_and(|signature| {
-            !self.name.is_empty()
-                && signature.signed_by_name == self.name
-                && signature.signed_by_email == self.email
+            signature.signed_by_name == self.name && signature.signed_by_email == self.email
         })
     }
 
@@ -69,4 +85,9 @@ impl Fields {
             ),
         }
     }
+}
+
+/// The hash in a form; empty where it is none.
+pub(super) fn document(form: &Form) -> String {
+    form.text("document").parse::<ContentHash>().map_or_else(|_| String::new(), |hash| hash.to_string())
 }

@@ -4,40 +4,21 @@ use maud::{Markup, html};
 
 use super::State;
 use super::fields::Fields;
-use super::paper::Paper;
+use super::paper::{Sheet, grand_total};
 use super::visit::Visit;
-use crate::Error;
-use crate::console::error::PageError;
 use crate::console::layout::{Content, notice};
 use crate::console::time::Clock;
 use crate::documents::content::mentions::accepted_text;
 use crate::documents::content::visible;
 use crate::operations::{REASON_LIMIT, ShownQuote};
 
-/// The document and the form below it. `wrong`: the field that was refused.
-pub(super) fn open(
-    visit: &Visit<'_>,
-    shown: &ShownQuote,
-    fields: &Fields,
-    wrong: Option<&str>,
-) -> Result<Content, PageError> {
-    let paper = Paper::of(shown.input());
-    let last = paper.parts() - 1;
-    // What was wrong in the form stands where the form is.
-    let part = if wrong.is_some() { last } else { chosen_part(visit, last) };
-    let document = paper.part(part).map_err(Error::from)?;
+/// The document and the form below it.
+pub(super) fn open(visit: &Visit<'_>, shown: &ShownQuote, sheet: &Sheet) -> Content {
+    let is_last = sheet.part == sheet.last;
     let clock = Clock::of(&shown.particulars.company, visit.language);
     let until = shown.quote.summary.valid_until.map(|until| clock.date(until));
     let body = html! {
         h1 { (title(visit, shown)) }
-        @if let Some(field) = wrong {
-            (notice("error", &html! {
-                p #wrong {
-                    (Fields::problem(visit, field)) " "
-                    a href={ "#" (Fields::input(field)) } { (visit.pick("Correct it", "Corriger")) }
-                }
-            }))
-        }
         p {
             (visit.pick("From", "De la part de")) " " bdi { (visible(&shown.particulars.company.name)) } ". "
             (visit.pick("Read the quote, then sign it below it.", "Lisez le devis, puis signez-le plus bas."))
@@ -45,35 +26,31 @@ pub(super) fn open(
                 " " (visit.pick("It can be signed until", "Il peut être signé jusqu’au")) " " (until) "."
             }
         }
-        (document)
-        (parts(visit, part, last))
-        @if part == last { (signature_form(visit, shown, fields, wrong)) }
+        (sheet.html)
+        (parts(visit, sheet))
+        @if is_last { (signature_form(visit, shown)) }
         (download(visit, shown, visit.pick("Download the quote as a PDF", "Télécharger le devis en PDF")))
         div.sign-bar {
-            @if let Some((label, total)) = paper.grand_total() { p lang="fr" { (label) " " strong { (total) } } }
-            @if part == last {
+            @if let Some((label, total)) = grand_total(&shown.input()) { p lang="fr" { (label) " " strong { (total) } } }
+            @if is_last {
                 button form="signature" { (visit.pick("Sign", "Signer")) }
             } @else {
-                a.button href=(visit.link(format!("?part={}", part + 2))) { (visit.pick("Continue reading", "Lire la suite")) }
+                a.button href=(visit.link(format!("?part={}", sheet.part + 2))) {
+                    (visit.pick("Continue reading", "Lire la suite"))
+                }
             }
             a.button.plain href=(visit.link("/decline")) { (visit.pick("Decline", "Refuser")) }
         }
     };
-    Ok(Content::alone(title(visit, shown), body))
-}
-
-/// The part that the query names, counted from 0.
-fn chosen_part(visit: &Visit<'_>, last: usize) -> usize {
-    let part = visit.form.text("part").parse::<usize>().unwrap_or(1);
-    part.saturating_sub(1).min(last)
+    Content::alone(title(visit, shown), body)
 }
 
 /// Where the other parts of a long document are.
-fn parts(visit: &Visit<'_>, part: usize, last: usize) -> Markup {
+fn parts(visit: &Visit<'_>, Sheet { part, last, .. }: &Sheet) -> Markup {
     html! {
-        @if last > 0 {
+        @if *last > 0 {
             nav.actions aria-label=(visit.pick("Parts of the quote", "Parties du devis")) {
-                @if part > 0 {
+                @if *part > 0 {
                     a rel="prev" href=(visit.link(format!("?part={part}"))) { (visit.pick("Previous part", "Partie précédente")) }
                 }
                 span { (visit.pick("Part", "Partie")) " " (part + 1) " / " (last + 1) }
@@ -85,14 +62,14 @@ fn parts(visit: &Visit<'_>, part: usize, last: usize) -> Markup {
     }
 }
 
-fn signature_form(visit: &Visit<'_>, shown: &ShownQuote, fields: &Fields, wrong: Option<&str>) -> Markup {
+fn signature_form(visit: &Visit<'_>, shown: &ShownQuote) -> Markup {
     html! {
         h2 { (visit.pick("Sign the quote", "Signer le devis")) }
         form #signature method="post" action=(visit.link("")) {
             input type="hidden" name="document" value=(shown.document.sha256);
-            (fields.inputs(visit, wrong))
+            (Fields::empty().inputs(visit, None))
             p #accepted { (visit.pick("By signing, you agree to this text:", "En signant, vous acceptez ce texte :")) }
-            blockquote.accepted lang="fr" { (visible(&accepted_text(&shown.input()))) }
+            (accepted(&accepted_text(&shown.input())))
             p.hint { (visit.pick(
                 "It becomes a part of the signed document, with your name, your e-mail and the time. Your browser and your \
                  network address may be kept as evidence.",
@@ -103,35 +80,104 @@ fn signature_form(visit: &Visit<'_>, shown: &ShownQuote, fields: &Fields, wrong:
     }
 }
 
-/// The question before a refusal. `too_long`: the reason was refused.
-pub(super) fn confirm_refusal(
+fn accepted(text: &str) -> Markup {
+    html! { blockquote.accepted lang="fr" { (visible(text)) } }
+}
+
+/// The fields again, without the quote. `wrong`: the one that was refused.
+pub(super) fn correct(visit: &Visit<'_>, fields: &Fields, wrong: &str) -> Content {
+    let title = visit.pick("Sign the quote", "Signer le devis");
+    let body = html! {
+        h1 { (title) }
+        (notice("error", &html! {
+            p #wrong {
+                (Fields::problem(visit, wrong)) " "
+                a href={ "#" (Fields::input(wrong)) } { (visit.pick("Correct it", "Corriger")) }
+            }
+        }))
+        form #signature method="post" action=(visit.link("")) {
+            input type="hidden" name="document" value=(fields.document);
+            (fields.inputs(visit, Some(wrong)))
+            p.actions {
+                button { (visit.pick("Continue", "Continuer")) }
+                (back_to_quote(visit))
+            }
+        }
+    };
+    Content::alone(title, body)
+}
+
+/// The second look: what is signed, and by whom. Nothing is signed before this form is sent.
+pub(super) fn confirm_signature(
     visit: &Visit<'_>,
     shown: &ShownQuote,
-    reason: &str,
-    too_long: bool,
+    fields: &Fields,
+    accepted_text: &str,
 ) -> Content {
+    let total = grand_total(&shown.input()).map(|(_, total)| total).unwrap_or_default();
+    let title = format!("{} {total}", visit.pick("You sign", "Vous signez pour"));
+    let body = html! {
+        h1 { (title) }
+        p { (self::title(visit, shown)) ", " bdi { (visible(&shown.particulars.company.name)) } }
+        dl.facts {
+            div { dt { (visit.pick("Your name", "Votre nom")) } dd { bdi { (visible(&fields.name)) } } }
+            div { dt { (visit.pick("Your e-mail", "Votre e-mail")) } dd { bdi { (visible(&fields.email)) } } }
+        }
+        p { (visit.pick("You agree to this text:", "Vous acceptez ce texte :")) }
+        (accepted(accepted_text))
+        form method="post" action=(visit.link("")) {
+            input type="hidden" name="document" value=(fields.document);
+            input type="hidden" name="name" value=(fields.name);
+            input type="hidden" name="email" value=(fields.email);
+            input type="hidden" name="confirmed" value="yes";
+            p.actions {
+                button { (visit.pick("Sign now", "Signer maintenant")) }
+                (back_to_quote(visit))
+            }
+        }
+    };
+    Content::alone(title, body)
+}
+
+fn back_to_quote(visit: &Visit<'_>) -> Markup {
+    html! { a href=(visit.link("")) { (visit.pick("Back to the quote", "Revenir au devis")) } }
+}
+
+/// The question before a refusal.
+pub(super) fn confirm_refusal(visit: &Visit<'_>, shown: &ShownQuote) -> Content {
+    let about = html! { p { (title(visit, shown)) ", " bdi { (visible(&shown.particulars.company.name)) } } };
+    refusal(visit, &about, &shown.document.sha256.to_string(), "", false)
+}
+
+/// The same after the reason was refused, without the quote.
+pub(super) fn correct_reason(visit: &Visit<'_>, document: &str, reason: &str) -> Content {
+    let wrong = notice(
+        "error",
+        &html! { p #wrong { (visit.pick(
+            "The reason is too long or has a character that is not accepted.",
+            "Le motif est trop long ou contient un caractère refusé.",
+        )) } },
+    );
+    refusal(visit, &wrong, document, reason, true)
+}
+
+fn refusal(visit: &Visit<'_>, above: &Markup, document: &str, reason: &str, is_wrong: bool) -> Content {
     let title = visit.pick("Decline the quote?", "Refuser le devis ?");
     let body = html! {
         h1 { (title) }
-        @if too_long {
-            (notice("error", &html! { p #wrong { (visit.pick(
-                "The reason is too long or has a character that is not accepted.",
-                "Le motif est trop long ou contient un caractère refusé.",
-            )) } }))
-        }
-        p { (self::title(visit, shown)) ", " bdi { (visible(&shown.particulars.company.name)) } }
+        (above)
         form method="post" action=(visit.link("/decline")) {
-            input type="hidden" name="document" value=(shown.document.sha256);
+            input type="hidden" name="document" value=(document);
             label for="reason" { (visit.pick("Reason (optional)", "Motif (facultatif)")) }
             textarea #reason name="reason" rows="4" maxlength=(REASON_LIMIT) aria-describedby="reason-hint"
-                aria-invalid=[too_long.then_some("true")] { (reason) }
+                aria-invalid=[is_wrong.then_some("true")] { (reason) }
             p.hint #reason-hint {
                 (visit.pick("The company reads it.", "L’entreprise le lira.")) " "
                 (visit.pick("At most 500 characters.", "500 caractères au plus."))
             }
             p.actions {
                 button.grave { (visit.pick("Decline the quote", "Refuser le devis")) }
-                a href=(visit.link("")) { (visit.pick("Back to the quote", "Revenir au devis")) }
+                (back_to_quote(visit))
             }
         }
     };
@@ -155,21 +201,24 @@ pub(super) fn sent_again(visit: &Visit<'_>, shown: &ShownQuote) -> Content {
     Content::alone(title, body)
 }
 
-/// The page of a quote that can be neither signed nor declined. `late`: in answer to a form.
-pub(super) fn ended(
-    visit: &Visit<'_>,
-    shown: &ShownQuote,
-    state: State,
-    late: bool,
-) -> Result<Content, PageError> {
+/// The page of a quote that can be neither signed nor declined, and has no signature. `late`: in answer to a form.
+pub(super) fn ended(visit: &Visit<'_>, shown: &ShownQuote, state: State, late: bool) -> Content {
     let title = match state {
-        State::Open => title(visit, shown),
         State::Expired => visit.pick("The quote has expired", "Le devis a expiré").to_owned(),
-        State::Signed => visit.pick("The quote is signed", "Le devis est signé").to_owned(),
         State::Accepted => visit.pick("The quote is accepted", "Le devis est accepté").to_owned(),
         State::Declined => visit.pick("The quote was declined", "Le devis a été refusé").to_owned(),
+        State::Open | State::Signed => title(visit, shown),
     };
-    let rest = if state == State::Signed { signed(visit, shown)? } else { unsigned(visit, shown, state) };
+    decided(visit, title, late, &unsigned(visit, shown, state))
+}
+
+/// The page of a quote that is signed: its document, the signed copy and the fingerprint of its proof.
+pub(super) fn signed(visit: &Visit<'_>, shown: &ShownQuote, sheet: &Sheet, late: bool) -> Content {
+    let title = visit.pick("The quote is signed", "Le devis est signé").to_owned();
+    decided(visit, title, late, &signature(visit, shown, sheet))
+}
+
+fn decided(visit: &Visit<'_>, title: String, late: bool, rest: &Markup) -> Content {
     let body = html! {
         h1 { (title) }
         @if late {
@@ -180,17 +229,13 @@ pub(super) fn ended(
         }
         (rest)
     };
-    Ok(Content::alone(title, body))
+    Content::alone(title, body)
 }
 
 /// The signed copy and the fingerprint of its proof, and below them the document.
-fn signed(visit: &Visit<'_>, shown: &ShownQuote) -> Result<Markup, PageError> {
-    let paper = Paper::of(shown.input());
-    let last = paper.parts() - 1;
-    let part = chosen_part(visit, last);
-    let document = paper.part(part).map_err(Error::from)?;
+fn signature(visit: &Visit<'_>, shown: &ShownQuote, sheet: &Sheet) -> Markup {
     let clock = Clock::of(&shown.particulars.company, visit.language);
-    Ok(html! {
+    html! {
         p { (title(visit, shown)) ", " bdi { (visible(&shown.particulars.company.name)) } }
         @if let Some(signature) = &shown.quote.detail.signature {
             dl.facts {
@@ -203,9 +248,9 @@ fn signed(visit: &Visit<'_>, shown: &ShownQuote) -> Result<Markup, PageError> {
             }
         }
         (download(visit, shown, visit.pick("Download the signed copy as a PDF", "Télécharger l’exemplaire signé en PDF")))
-        (document)
-        (parts(visit, part, last))
-    })
+        (sheet.html)
+        (parts(visit, sheet))
+    }
 }
 
 fn unsigned(visit: &Visit<'_>, shown: &ShownQuote, state: State) -> Markup {

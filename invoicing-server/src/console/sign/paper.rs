@@ -1,10 +1,14 @@
 //! The frozen document as HTML: every text of it, in its own words and language.
 //!
 //! A long table comes in parts, each on a page of its own. The first one has the head of the document, the last one the
-//! totals and everything below them.
+//! totals and everything below them. Only the part that is shown is written: where the parts begin is computed from the
+//! lengths of the texts.
+
+use std::ops::Range;
 
 use maud::{Markup, html};
 
+use crate::company_slots::Slot;
 use crate::documents::content::line_groups::by_lot_and_section;
 use crate::documents::content::line_table::{LABELS, Row, cells, rows};
 use crate::documents::content::totals::{TotalKind, totals};
@@ -14,34 +18,49 @@ use crate::documents::{DocumentInput, RenderError};
 /// Most lines in a part, and most bytes of its rows.
 const PART_LINES: usize = 50;
 const PART_BYTES: usize = 60_000;
+/// The tags and figures of a row take no more bytes.
+const ROW_BYTES: usize = 700;
 
 /// The columns of texts. The others are figures.
 const TEXTS: [usize; 2] = [0, 2];
 
-/// A document and the parts of its table.
+/// A part of a document as HTML.
+pub(super) struct Sheet {
+    pub(super) html: Markup,
+    /// Which one, counted from 0, and the last one that there is.
+    pub(super) part: usize,
+    pub(super) last: usize,
+    /// Free again once the page is written.
+    _place: Slot,
+}
+
+/// A document whose table is divided into parts.
 pub(super) struct Paper<'q> {
     input: DocumentInput<'q>,
-    parts: Vec<Markup>,
+    rows: Vec<Row<'q>>,
+    parts: Vec<Range<usize>>,
 }
 
 impl<'q> Paper<'q> {
     pub(super) fn of(input: DocumentInput<'q>) -> Self {
-        let currency = input.quote.summary.currency.as_str();
-        let lots = by_lot_and_section(&input.quote.lines);
-        let mut parts = Parts::default();
-        for row in rows(&lots, currency) {
-            parts.push(&row, currency);
-        }
-        Self { input, parts: parts.finish() }
+        let rows = rows(&by_lot_and_section(&input.quote.lines), currency(&input));
+        let parts = parts(&rows);
+        Self { input, rows, parts }
     }
 
     /// How many parts there are, at least one.
-    pub(super) fn parts(&self) -> usize {
+    fn parts(&self) -> usize {
         self.parts.len()
     }
 
-    /// A part, counted from 0.
-    pub(super) fn part(&self, part: usize) -> Result<Markup, RenderError> {
+    /// A part, counted from 0; the last one where there are not as many.
+    pub(super) fn sheet(&self, part: usize, place: Slot) -> Result<Sheet, RenderError> {
+        let last = self.parts() - 1;
+        let part = part.min(last);
+        Ok(Sheet { html: self.part(part)?, part, last, _place: place })
+    }
+
+    fn part(&self, part: usize) -> Result<Markup, RenderError> {
         let input = &self.input;
         let is_last = part + 1 >= self.parts.len();
         let end = if is_last { self.end()? } else { Markup::default() };
@@ -54,7 +73,7 @@ impl<'q> Paper<'q> {
                     thead { tr { @for (place, label) in LABELS.iter().enumerate() {
                         th.figure[!TEXTS.contains(&place)] scope="col" { (label) }
                     } } }
-                    tbody { @if let Some(rows) = self.parts.get(part) { (rows) } }
+                    tbody { @for row in self.rows_of(part) { (row_html(row, currency(input))) } }
                 }
                 (end)
                 p.soft { (visible(&footer(input))) }
@@ -62,10 +81,8 @@ impl<'q> Paper<'q> {
         })
     }
 
-    /// The total with VAT, and its label.
-    pub(super) fn grand_total(&self) -> Option<(String, String)> {
-        let grand = totals(&self.input).into_iter().find(|total| total.kind == TotalKind::Grand)?;
-        Some((grand.label, grand.amount))
+    fn rows_of(&self, part: usize) -> &[Row<'q>] {
+        self.parts.get(part).map_or(&[], |rows| &self.rows[rows.clone()])
     }
 
     /// Company, client, dates and work site.
@@ -139,42 +156,65 @@ impl<'q> Paper<'q> {
     }
 }
 
-/// The table while it is divided.
-#[derive(Default)]
-struct Parts {
-    finished: Vec<Markup>,
-    rows: String,
-    lines: usize,
-    /// Names of lots and sections that wait for their first line, so that no part ends with them.
-    names: String,
+/// The total with VAT, and its label.
+pub(super) fn grand_total(input: &DocumentInput<'_>) -> Option<(String, String)> {
+    let grand = totals(input).into_iter().find(|total| total.kind == TotalKind::Grand)?;
+    Some((grand.label, grand.amount))
 }
 
-impl Parts {
-    fn push(&mut self, row: &Row<'_>, currency: &str) {
-        let is_line = matches!(row, Row::Line(_));
-        let html = row_html(row, currency).into_string();
+fn currency<'q>(input: &DocumentInput<'q>) -> &'q str {
+    &input.quote.summary.currency
+}
+
+/// The rows of each part. None ends with the name of a lot or section, which waits for its first line.
+fn parts(rows: &[Row<'_>]) -> Vec<Range<usize>> {
+    let (mut parts, mut begin, mut lines, mut bytes) = (Vec::new(), 0, 0, 0);
+    // Where the names before the next line begin, and their size.
+    let (mut names, mut name_bytes) = (None, 0);
+    for (index, row) in rows.iter().enumerate() {
+        let size = most_bytes(row);
         if matches!(row, Row::Lot(_) | Row::Section(_)) {
-            self.names += &html;
-            return;
+            names.get_or_insert(index);
+            name_bytes += size;
+            continue;
         }
-        let bytes = self.rows.len() + self.names.len() + html.len();
-        if is_line && self.lines > 0 && (self.lines == PART_LINES || bytes > PART_BYTES) {
-            self.end_part();
+        let is_line = matches!(row, Row::Line(_));
+        let is_full = lines == PART_LINES || bytes + name_bytes + size > PART_BYTES;
+        if is_line && lines > 0 && is_full {
+            let end = names.unwrap_or(index);
+            parts.push(begin..end);
+            (begin, lines, bytes) = (end, 0, 0);
         }
-        self.rows += &std::mem::take(&mut self.names);
-        self.rows += &html;
-        self.lines += usize::from(is_line);
+        (names, bytes, name_bytes) = (None, bytes + name_bytes + size, 0);
+        lines += usize::from(is_line);
     }
+    parts.push(begin..rows.len());
+    parts
+}
 
-    fn end_part(&mut self) {
-        self.finished.push(maud::PreEscaped(std::mem::take(&mut self.rows)));
-        self.lines = 0;
-    }
+/// No fewer bytes than the row takes as HTML.
+fn most_bytes(row: &Row<'_>) -> usize {
+    ROW_BYTES
+        + match row {
+            Row::Lot(text) | Row::Section(text) => most_escaped(&text.text),
+            Row::Subtotal(subtotal) => most_escaped(&subtotal.label),
+            Row::Line((_, line)) => {
+                most_escaped(&line.description) + most_escaped(line.unit.as_deref().unwrap_or_default())
+            }
+        }
+}
 
-    fn finish(mut self) -> Vec<Markup> {
-        self.end_part();
-        self.finished
-    }
+/// No fewer bytes than the text takes in HTML.
+fn most_escaped(text: &str) -> usize {
+    let size = |byte| match byte {
+        b'"' => "&quot;".len(),
+        b'&' => "&amp;".len(),
+        b'<' | b'>' => "&lt;".len(),
+        // The composed form of a character can be three times as long.
+        0x80.. => 3,
+        _ => 1,
+    };
+    text.bytes().map(size).sum()
 }
 
 fn row_html(row: &Row<'_>, currency: &str) -> Markup {
@@ -271,10 +311,27 @@ mod tests {
         let (company, quote) = (company(), quote_of(lines));
         let paper = Paper::of(input(&company, &quote));
         assert!(paper.parts() > 2);
-        for rows in &paper.parts {
-            assert!(rows.0.len() < PART_BYTES + 1_000, "{}", rows.0.len());
-            let last = rows.0.rsplit("<tr").next().unwrap();
+        for part in 0..paper.parts() {
+            let rows = paper.rows_of(part).iter().map(|row| row_html(row, "EUR").into_string());
+            let rows = rows.collect::<String>();
+            assert!(rows.len() < PART_BYTES + 1_000, "{}", rows.len());
+            let last = rows.rsplit("<tr").next().unwrap();
             assert!(last.starts_with(" class=\"subtotal"), "{last}");
+        }
+    }
+
+    /// Rules: SIGN-1
+    #[test]
+    fn a_row_takes_no_more_bytes_than_its_part_was_given_for_it() {
+        let texts = ["\"".repeat(2_000), "\u{1d160}".repeat(2_000), "\u{958}<é".repeat(600)];
+        let wide = |text: &String| line(text, (Some(text), Some(text)), "5.5");
+        let mut quote = quote_of(texts.iter().map(wide).collect());
+        quote.lines[0].unit = Some("&".repeat(255));
+        let company = company();
+        let paper = Paper::of(input(&company, &quote));
+        for row in &paper.rows {
+            let html = row_html(row, "EUR").into_string();
+            assert!(html.len() <= most_bytes(row), "{} of {}: {html}", html.len(), most_bytes(row));
         }
     }
 

@@ -1,18 +1,30 @@
 //! A request behind a signing link.
 
 use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
 
 use invoicing_core::QuoteId;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
+use super::paper::{Paper, Sheet};
 use crate::Error;
 use crate::api::byte_budget::ByteReservation;
+use crate::api::capacity::Capacity;
+use crate::api::error::ApiError;
+use crate::company_slots::Slot;
 use crate::console::Language;
 use crate::console::error::PageError;
 use crate::console::form::Form;
-use crate::operations::{CompanyHandle, ShownQuote, SigningLinks};
+use crate::operations::{CompanyHandle, ShownQuote, Signature, SigningLinks};
 
 /// How often the bytes of a quote are in memory at most.
 const COPIES: usize = 4;
+/// How long a page may wait for those before it.
+const PAGE_WAIT: Duration = Duration::from_secs(4);
+/// How long a signature may wait for another one of its quote.
+const SIGNATURE_WAIT: Duration = Duration::from_secs(15);
 
 /// A request whose token is known.
 pub(in crate::console) struct Visit<'r> {
@@ -21,6 +33,7 @@ pub(in crate::console) struct Visit<'r> {
     /// The company and the quote of the token.
     pub(in crate::console) company: CompanyHandle,
     pub(in crate::console) quote: QuoteId,
+    pub(in crate::console) capacity: &'r Capacity,
     pub(in crate::console) language: Language,
     /// Where the console is: links begin with it.
     pub(in crate::console) prefix: &'r str,
@@ -43,11 +56,40 @@ impl Visit<'_> {
         self.language.pick(english, french)
     }
 
-    pub(super) async fn shown(&self) -> Result<ShownQuote, PageError> {
-        // The record, its lines, and these as HTML.
+    /// A place among the pages that are made. Waits for those before it, in order, so that none is shut out.
+    pub(super) async fn place(&self) -> Result<Slot, PageError> {
+        let place = timeout(PAGE_WAIT, self.capacity.pages.acquire(self.company.id())).await;
+        Ok(place.map_err(|_| ApiError::Overloaded)??)
+    }
+
+    /// What the page shows, but for the lines. To be called with a [place](Self::place).
+    pub(super) async fn shown(&self) -> Result<Arc<ShownQuote>, PageError> {
+        Ok(Arc::new(self.company.shown_quote(self.quote).await?))
+    }
+
+    /// The part of the document that the query names, the first one where it names none.
+    pub(super) async fn sheet(&self, place: Slot, shown: &Arc<ShownQuote>) -> Result<Sheet, PageError> {
         let reserve = |bytes: usize| {
             self.reservation.cover(bytes.saturating_mul(COPIES)).map_err(|_| Error::Overloaded)
         };
-        Ok(self.company.shown_quote(self.quote, &reserve).await?)
+        let unread = self.company.unread_quote(self.quote, &reserve).await?;
+        let wanted = self.form.text("part").parse::<usize>().unwrap_or(1).saturating_sub(1);
+        let (id, shown) = (self.quote, Arc::clone(shown));
+        // Long where there are many lines.
+        let made = spawn_blocking(move || {
+            let quote = unread.read(id)?;
+            // With the place, which is held to the end of the work also when the caller has gone.
+            Ok::<_, Error>(Paper::of(shown.input_of(&quote)).sheet(wanted, place)?)
+        });
+        Ok(made.await.map_err(Error::internal)??)
+    }
+
+    /// Signs, after the signatures of the same quote that are under way.
+    pub(super) async fn sign(&self, signature: &Signature) -> Result<(), Error> {
+        let turn = timeout(SIGNATURE_WAIT, self.capacity.signatures.acquire(self.quote)).await;
+        let _turn = turn.map_err(|_| Error::Overloaded)??;
+        let slot = self.capacity.keyless_documents.try_acquire(self.company.id());
+        let _slot = slot.ok_or(Error::Overloaded)?;
+        self.links.sign(self.token, signature).await.map(drop)
     }
 }

@@ -126,6 +126,9 @@ impl Quotes<'_> {
         self.0
             .write_prefetched(records, async move |mut tx| {
                 let quote = &before.quote;
+                if let Some(proof) = &proof {
+                    links::check_unrevoked(&mut tx, id, &proof.token_hash).await?;
+                }
                 if tx.quotes().find_summary(id).await?.updated_at != quote.summary.updated_at {
                     return Ok(None);
                 }

@@ -93,7 +93,7 @@ impl Quotes<'_> {
         }
         let (id, incoming) = (QuoteId(self.0.env().uuid()), Incoming::new(new, import)?);
         // Another import that renders again comes first: this one would take its number.
-        if !self.0.services.numbering.imports.is_used(self.0.id)
+        if !self.0.services.numbering.imports.is_used(&self.0.id)
             && let Some(quote) = Box::pin(self.try_import(id, &incoming)).await?
         {
             return Ok(quote);

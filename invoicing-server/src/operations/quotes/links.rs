@@ -60,8 +60,8 @@ impl Quotes<'_> {
             .await
     }
 
-    /// Revokes a signing link for good, by [`SigningLinkRecord::token_hash`]. A signature that was submitted before still
-    /// counts. Revoking it again changes nothing.
+    /// Revokes a signing link for good, by [`SigningLinkRecord::token_hash`]. A signature or refusal that is not stored by
+    /// then is refused, also where it is under way. Revoking it again changes nothing.
     pub async fn revoke_signing_link(&self, id: QuoteId, token_hash: &[u8]) -> Result<(), Error> {
         let token_hash = <[u8; 32]>::try_from(token_hash).map_err(|_| Error::NotFound)?;
         self.0
@@ -76,6 +76,16 @@ impl Quotes<'_> {
             })
             .await
     }
+}
+
+/// Refuses what is done through a link that was revoked meanwhile, like what is done through an unknown one.
+pub(super) async fn check_unrevoked(
+    tx: &mut CompanyTx<'_>,
+    id: QuoteId,
+    token_hash: &[u8],
+) -> Result<(), Error> {
+    let token_hash = <[u8; 32]>::try_from(token_hash).map_err(|_| Error::NotFound)?;
+    if tx.signatures().is_unrevoked(id, &token_hash).await? { Ok(()) } else { Err(Error::NotFound) }
 }
 
 /// Moves the end of the links of a quote to where its state has it. Links that have ended stay so.

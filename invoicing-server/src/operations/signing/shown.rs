@@ -8,10 +8,12 @@ use crate::documents::{ContentHash, DocumentInput, Particulars, RenderDeadline, 
 use crate::operations::CompanyHandle;
 use crate::operations::documents::stored;
 use crate::store::page::Reserve;
+use crate::store::rows::from_json;
 use crate::store::{CompanyChange, CompanyReader, Tables};
 
 /// A quote and the last document that was frozen of it, read in one snapshot: the document says what this says.
 pub(crate) struct ShownQuote {
+    /// Without its lines: few pages show them, and they may be large. They have not changed since it was sent.
     pub(crate) quote: Quote,
     pub(crate) document: StoredDocument,
     pub(crate) particulars: Particulars,
@@ -21,31 +23,41 @@ pub(crate) struct ShownQuote {
     pub(crate) today: NaiveDate,
 }
 
+/// A quote with its lines as it is stored. Reading it takes long where the lines are large.
+pub(crate) struct UnreadQuote(Vec<u8>);
+
+impl UnreadQuote {
+    pub(crate) fn read(&self, id: QuoteId) -> Result<Quote, Error> {
+        from_json(&self.0, "quote", id)
+    }
+}
+
 impl ShownQuote {
-    /// What the document was rendered from, but for the bytes of the copy that was signed.
+    /// What the document was rendered from, but for the lines and the bytes of the copy that was signed.
     pub(crate) fn input(&self) -> DocumentInput<'_> {
+        self.input_of(&self.quote)
+    }
+
+    /// The same of the quote with its lines.
+    pub(crate) fn input_of<'q>(&'q self, quote: &'q Quote) -> DocumentInput<'q> {
         // The copy that was sent has the name that the signed one has.
         let file_name = &self.document.file_name;
         let sent_copy = self.signed.map(|sha256| SentCopy { file_name, sha256, bytes: &[] });
-        self.particulars.input(&self.quote, sent_copy, RenderDeadline::NONE)
+        self.particulars.input(quote, sent_copy, RenderDeadline::NONE)
     }
 }
 
 impl CompanyHandle {
-    /// What the page behind a link to this quote shows, if the memory for large lines can be reserved.
+    /// What the page behind a link to this quote shows, but for the lines.
     ///
     /// # Errors
     /// [`Error::DocumentUnavailable`] for a quote without a document.
-    pub(crate) async fn shown_quote(&self, id: QuoteId, reserve: Reserve<'_>) -> Result<ShownQuote, Error> {
+    pub(crate) async fn shown_quote(&self, id: QuoteId) -> Result<ShownQuote, Error> {
         let now = self.env().now();
         let operation = self.operation("signing_links.show");
         let shown = operation.read(async move |mut tx| {
             let (company, last_stamp) = tx.company_row().find().await?;
             let change = CompanyChange::new(company, last_stamp, now)?;
-            match tx.quotes().large_bytes(id).await? {
-                0 => {}
-                bytes => reserve(bytes)?,
-            }
             tx.begin_snapshot().await?;
             let read = read(&mut tx, id, &change).await;
             tx.end_snapshot().await?;
@@ -53,10 +65,23 @@ impl CompanyHandle {
         });
         shown.await
     }
+
+    /// The quote with its lines, if the memory for large ones can be reserved.
+    pub(crate) async fn unread_quote(&self, id: QuoteId, reserve: Reserve<'_>) -> Result<UnreadQuote, Error> {
+        let operation = self.operation("signing_links.lines");
+        let read = operation.read(async move |mut tx| {
+            match tx.quotes().large_bytes(id).await? {
+                0 => {}
+                bytes => reserve(bytes)?,
+            }
+            tx.quotes().detail(id).await
+        });
+        read.await.map(UnreadQuote)
+    }
 }
 
 async fn read(tx: &mut CompanyReader<'_>, id: QuoteId, change: &CompanyChange) -> Result<ShownQuote, Error> {
-    let quote = tx.quotes().find(id).await?;
+    let quote = tx.quotes().find_without_lines(id).await?;
     let (status, latest) = tx.documents().latest(id).await?;
     let latest = latest.filter(|_| status != QuoteStatus::Draft).ok_or(Error::DocumentUnavailable)?;
     let (document, _) = stored(change.company.id, id, latest)?;
