@@ -103,6 +103,48 @@ export async function staysInView(page, element, state) {
   }
 }
 
+/** Whether no bar covers a field that has the focus, on phones. */
+export async function fieldsStayClear(page, state) {
+  for (const width of [360, 390, 412]) {
+    await page.setViewportSize({ width, height: 740 });
+    for (const field of await page.locator("form :is(input:not([type=hidden]), textarea)").all()) {
+      await page.evaluate(() => window.scrollTo(0, 0));
+      await field.focus();
+      const covered = await field.evaluate((element) => {
+        const bar = document.querySelector(".sign-bar")?.getBoundingClientRect();
+        const own = element.getBoundingClientRect();
+        return bar !== undefined && own.bottom > bar.top && own.top < bar.bottom;
+      });
+      check(!covered, `${state} at ${width} px: the bar covers ${await field.getAttribute("name")}`);
+    }
+  }
+}
+
+/** Whether no word is broken, but for addresses and what has no words. */
+export async function wordsStayWhole(page, state) {
+  for (const size of SIZES) {
+    await page.setViewportSize(size);
+    const broken = await page.evaluate(() => {
+      const found = [];
+      const range = document.createRange();
+      const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+      while (texts.nextNode()) {
+        const text = texts.currentNode;
+        if (text.parentElement.closest("code, pre, textarea, select, .address")) continue;
+        for (const { index, 0: word } of text.data.matchAll(/[\p{L}\p{N}]+/gu)) {
+          if (word.length > 30) continue;
+          range.setStart(text, index);
+          range.setEnd(text, index + word.length);
+          const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)));
+          if (lines.size > 1) found.push(word);
+        }
+      }
+      return found.slice(0, 3);
+    });
+    check(broken.length === 0, `${state} at ${size.width} px: broken words: ${broken.join(", ")}`);
+  }
+}
+
 /** Pictures of the page, for looking at. */
 export async function picture(page, name) {
   mkdirSync(given.pictures, { recursive: true });

@@ -185,26 +185,6 @@ const CONFLICTS: &[Sentence] = &[
         "Le devis a été renvoyé entre-temps. Rouvrez-le.",
     ),
     (
-        "an overlap is under way already; end it first",
-        "The secret was just rotated, and the one before it still signs. End that one first.",
-        "Le secret vient d’être renouvelé et le précédent signe encore. Révoquez d’abord celui-ci.",
-    ),
-    (
-        "a webhook gets at most {} tests a minute; try again soon",
-        "{} tests were sent within a minute, which is the most. Try again soon.",
-        "{} tests ont été envoyés en une minute, ce qui est le maximum. Réessayez bientôt.",
-    ),
-    (
-        "a company has at most {} active keys; revoke one first",
-        "There are {} active keys already, which is the most. Revoke one first.",
-        "Il y a déjà {} clés actives, ce qui est le maximum. Révoquez-en une d’abord.",
-    ),
-    (
-        "a quote has at most {} good signing links; revoke one first",
-        "The quote has {} open links already, which is the most. Revoke one first.",
-        "Le devis a déjà {} liens ouverts, ce qui est le maximum. Révoquez-en un d’abord.",
-    ),
-    (
         "the webhook was changed meanwhile",
         "The webhook was changed meanwhile. Open it again.",
         "Le webhook a été modifié entre-temps. Rouvrez-le.",
