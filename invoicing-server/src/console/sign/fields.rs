@@ -1,6 +1,8 @@
 //! What a signer enters.
 
-use invoicing_core::{Invalid, Quote, has_dotted_domain, signer_email, signer_name};
+use invoicing_core::{
+    Invalid, Quote, RefusedCharacter, has_dotted_domain, signer_email, signer_name, trim_invisible,
+};
 use maud::{Markup, html};
 
 use super::visit::Visit;
@@ -73,17 +75,33 @@ impl Fields {
     }
 
     /// What is wrong with a field.
-    pub(super) fn problem(visit: &Visit<'_>, field: &str) -> &'static str {
-        match field {
-            "signedByEmail" => visit.language.pick(
-                "The e-mail is missing or is not an address.",
-                "L’adresse e-mail manque ou n’en est pas une.",
-            ),
-            _ => visit.language.pick(
-                "The name is missing, too long, or has a character that cannot be printed.",
-                "Le nom manque, est trop long ou contient un caractère qui ne s’imprime pas.",
-            ),
+    pub(super) fn problem(&self, visit: &Visit<'_>, field: &str) -> String {
+        let (text, is_email) = match field {
+            "signedByEmail" => (&self.email, true),
+            _ => (&self.name, false),
+        };
+        if let Some(RefusedCharacter { character, position }) = RefusedCharacter::in_signer(text) {
+            let code = format!("U+{:04X}", u32::from(character));
+            let problem = visit.pick(
+                "This character cannot be part of the field:",
+                "Ce caractère ne peut pas faire partie du champ :",
+            );
+            let number = visit.pick("number", "numéro");
+            return format!("{problem} {code} ({number} {position}).");
         }
+        let problem = match (is_email, trim_invisible(text).is_empty()) {
+            (true, true) => visit.pick("The e-mail is missing.", "L’adresse e-mail manque."),
+            (true, false) => visit.pick(
+                "The e-mail is not an address such as marie@example.com.",
+                "L’adresse e-mail n’en est pas une, comme marie@exemple.fr.",
+            ),
+            (false, true) => visit.pick("The name is missing.", "Le nom manque."),
+            (false, false) => visit.pick(
+                "The name is too long, or has a character that cannot be printed.",
+                "Le nom est trop long ou contient un caractère qui ne s’imprime pas.",
+            ),
+        };
+        problem.to_owned()
     }
 }
 

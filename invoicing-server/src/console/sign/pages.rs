@@ -91,7 +91,7 @@ pub(super) fn correct(visit: &Visit<'_>, fields: &Fields, wrong: &str) -> Conten
         h1 { (title) }
         (notice("error", &html! {
             p #wrong {
-                (Fields::problem(visit, wrong)) " "
+                (fields.problem(visit, wrong)) " "
                 a href={ "#" (Fields::input(wrong)) } { (visit.pick("Correct it", "Corriger")) }
             }
         }))
