@@ -50,13 +50,9 @@ pub(crate) const fn is_other_line_break(c: char) -> bool {
     matches!(c, '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether a search reads a character as the end of a word: white space, a hyphen or an apostrophe.
+/// Whether a search reads a character as the end of a word: white space or a hyphen.
 pub(crate) fn separates_words(c: char) -> bool {
-    let is_apostrophe = matches!(
-        c,
-        '\'' | '`' | '\u{b4}' | '\u{2b9}' | '\u{2bb}'..='\u{2bd}' | '\u{2018}'..='\u{201b}' | '\u{2032}' | '\u{ff07}'
-    );
-    is_apostrophe || c == '-' || c.is_whitespace() || !c.is_ascii() && Dash::for_char(c)
+    c == '-' || c.is_whitespace() || !c.is_ascii() && Dash::for_char(c)
 }
 
 /// The text without white space and without characters that render as nothing at both ends. Variation selectors and tags

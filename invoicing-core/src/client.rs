@@ -8,8 +8,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::address::postal_address;
+use crate::characters::trim_invisible;
 use crate::setters::text_setters;
-use crate::text::{LONG_TEXT, SHORT_TEXT, fold_for_search, optional_email, optional_text, required_text};
+use crate::text::{
+    LONG_TEXT, SHORT_TEXT, as_sent, fold_for_search, optional_email, optional_text, required_text,
+    unless_stored,
+};
 use crate::{ChangeTime, ClientId, Invalid, Timestamp};
 
 /// The kind of a client.
@@ -132,19 +136,75 @@ impl NewClient {
 
     /// Trims, normalises and checks every field.
     pub fn check(&self) -> Result<ClientFields, Invalid> {
-        let short = |field, value: &Option<String>| optional_text(field, value.as_deref(), SHORT_TEXT);
-        let long = |field, value: &Option<String>| optional_text(field, value.as_deref(), LONG_TEXT);
+        self.check_change(None)
+    }
+
+    /// As [`check`](Self::check) for a change of this client. Texts that it has already stay as they are stored, also if only
+    /// an earlier version accepted them.
+    pub fn check_change(&self, client: Option<&Client>) -> Result<ClientFields, Invalid> {
+        type Stored = fn(&Client) -> Option<&str>;
+        let field = |name, entered: &Option<String>, stored: Stored, max| {
+            let entered = entered.as_deref();
+            unless_stored(entered, client.and_then(stored), || optional_text(name, entered, max))
+        };
+        let (email, external_id) = (self.email.as_deref(), self.external_id.as_deref());
+        let name = unless_stored(Some(&self.name), client.map(|client| &*client.name), || {
+            required_text("name", &self.name, SHORT_TEXT).map(Some)
+        })?;
         Ok(ClientFields(Self {
-            name: required_text("name", &self.name, SHORT_TEXT)?,
-            email: optional_email("email", self.email.as_deref())?,
-            phone: short("phone", &self.phone)?,
-            address: long("address", &self.address)?,
-            city: short("city", &self.city)?,
-            zip_code: short("zipCode", &self.zip_code)?,
+            name: name.unwrap_or_default(),
+            email: unless_stored(email, client.and_then(|client| client.email.as_deref()), || {
+                optional_email("email", email)
+            })?,
+            phone: field("phone", &self.phone, |client| client.phone.as_deref(), SHORT_TEXT)?,
+            address: field("address", &self.address, |client| client.address.as_deref(), LONG_TEXT)?,
+            city: field("city", &self.city, |client| client.city.as_deref(), SHORT_TEXT)?,
+            zip_code: field("zipCode", &self.zip_code, |client| client.zip_code.as_deref(), SHORT_TEXT)?,
             r#type: self.r#type,
-            notes: long("notes", &self.notes)?,
-            external_id: check_external_id(self.external_id.as_deref())?,
+            notes: field("notes", &self.notes, |client| client.notes.as_deref(), LONG_TEXT)?,
+            // Last, so that with an error about it every other field is accepted.
+            external_id: unless_stored(
+                external_id,
+                client.and_then(|client| client.external_id.as_deref()),
+                || check_external_id(external_id),
+            )?,
         }))
+    }
+}
+
+/// An identifier of the caller's, such as an `externalId`, that records are looked for by. Its forms are looked for one after
+/// the other, as earlier versions also stored what renders as nothing at its ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SoughtId {
+    as_sent: String,
+    stripped: String,
+}
+
+impl SoughtId {
+    /// The forms of a text.
+    pub fn new(text: &str) -> Self {
+        Self { as_sent: as_sent(text), stripped: as_sent(trim_invisible(text)) }
+    }
+
+    /// First: trimmed, and in NFC.
+    pub fn as_sent(&self) -> &str {
+        &self.as_sent
+    }
+
+    /// Second: without what renders as nothing at its ends. Empty if nothing is left, which no record has.
+    pub fn stripped(&self) -> &str {
+        &self.stripped
+    }
+
+    /// How well a stored identifier answers the look-up: 0 is best. `None` if it is another one.
+    pub fn rank(&self, stored: &str) -> Option<u8> {
+        if stored == self.as_sent {
+            Some(0)
+        } else if self.stripped.is_empty() || trim_invisible(stored) != self.stripped {
+            None
+        } else {
+            Some(if stored == self.stripped { 1 } else { 2 })
+        }
     }
 }
 

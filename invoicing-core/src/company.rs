@@ -7,7 +7,7 @@ use strum::{Display, IntoStaticStr, VariantArray};
 use crate::address::postal_address;
 use crate::currency::has_two_decimals;
 use crate::setters::text_setters;
-use crate::text::{LONG_TEXT, SHORT_TEXT, optional_email, optional_text, required_text};
+use crate::text::{LONG_TEXT, SHORT_TEXT, optional_email, optional_text, required_text, unless_stored};
 use crate::{CompanyId, Conflict, DomainError, Invalid, Timestamp};
 
 /// The subscription of a company. Only [`Plan::Team`] may use the API.
@@ -191,18 +191,28 @@ impl CompanyIdentity {
 
     /// Trims, normalises and checks every field.
     pub fn check(&self) -> Result<Self, Invalid> {
-        let short = |field, value: &Option<String>| optional_text(field, value.as_deref(), SHORT_TEXT);
-        let long = |field, value: &Option<String>| optional_text(field, value.as_deref(), LONG_TEXT);
+        self.check_change(&Self::default())
+    }
+
+    /// As [`check`](Self::check) for a change of this identity. Texts that it has already stay as they are stored, also if
+    /// only an earlier version accepted them.
+    pub fn check_change(&self, stored: &Self) -> Result<Self, Invalid> {
+        let field = |name, entered: &Option<String>, stored: &Option<String>, max| {
+            let entered = entered.as_deref();
+            unless_stored(entered, stored.as_deref(), || optional_text(name, entered, max))
+        };
+        let email = self.email.as_deref();
         let identity = Self {
-            address: long("address", &self.address)?,
-            zip_code: short("zipCode", &self.zip_code)?,
-            city: short("city", &self.city)?,
-            email: optional_email("email", self.email.as_deref())?,
-            phone: short("phone", &self.phone)?,
-            siret: short("siret", &self.siret)?.map(|siret| siret.replace(char::is_whitespace, "")),
-            vat_number: short("vatNumber", &self.vat_number)?,
-            insurance: long("insurance", &self.insurance)?,
-            terms: long("terms", &self.terms)?,
+            address: field("address", &self.address, &stored.address, LONG_TEXT)?,
+            zip_code: field("zipCode", &self.zip_code, &stored.zip_code, SHORT_TEXT)?,
+            city: field("city", &self.city, &stored.city, SHORT_TEXT)?,
+            email: unless_stored(email, stored.email.as_deref(), || optional_email("email", email))?,
+            phone: field("phone", &self.phone, &stored.phone, SHORT_TEXT)?,
+            siret: optional_text("siret", self.siret.as_deref(), SHORT_TEXT)?
+                .map(|siret| siret.replace(char::is_whitespace, "")),
+            vat_number: field("vatNumber", &self.vat_number, &stored.vat_number, SHORT_TEXT)?,
+            insurance: field("insurance", &self.insurance, &stored.insurance, LONG_TEXT)?,
+            terms: field("terms", &self.terms, &stored.terms, LONG_TEXT)?,
         };
         match &identity.siret {
             Some(siret) if siret.len() != 14 || !siret.bytes().all(|byte| byte.is_ascii_digit()) => {

@@ -89,7 +89,7 @@ mod wire_enum;
 
 pub use advice::Advice;
 pub use characters::{is_assigned, is_bidi_control, renders_as_nothing, trim_invisible};
-pub use client::{Client, ClientChange, ClientFields, ClientType, NewClient};
+pub use client::{Client, ClientChange, ClientFields, ClientType, NewClient, SoughtId};
 pub use company::{Company, CompanyIdentity, NewCompany, Plan};
 pub use delivery::{AttemptOutcome, DeliveryOutcome, DeliveryStatus, FailureClass};
 pub use document::{DocumentLink, sha256_hex};
@@ -107,7 +107,10 @@ pub use ids::{
 };
 pub use invoice::{Invoice, InvoiceDetail, InvoiceItem, InvoiceStatus, InvoiceSummary};
 pub use invoice_states::{DEFAULT_PAYMENT_DAYS, InvoiceIssue};
-pub use line::{Costing, Line, MAX_LINES, MAX_LINES_BYTES, NewLine, PricedLines, price_lines};
+pub use line::{
+    Costing, Line, MAX_LINES, MAX_LINES_BYTES, NewLine, PricedLines, have_older_texts, price_changed_lines,
+    price_lines,
+};
 pub use list::{DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT, Page, Pagination};
 pub use open_enum::OpenEnum;
 pub use project::{Project, ProjectStatus};
@@ -121,6 +124,7 @@ pub use retry_policy::{NextStep, RetryPolicy};
 pub use text::{
     LONG_TEXT, RefusedCharacter, SHORT_TEXT, check_email, fold_for_search, has_dotted_domain, optional_email,
     optional_text, required_email, required_text, search_words, signer_email, signer_name,
+    without_bidi_controls,
 };
 pub use timestamp::{ParseTimestampError, Timestamp};
 pub use totals::{Totals, VatShare, retention_amount};

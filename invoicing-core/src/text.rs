@@ -85,6 +85,30 @@ pub fn optional_text(field: &str, text: Option<&str>, max: usize) -> Result<Opti
     }
 }
 
+/// A text in a change of a record: one that the record has already stays as it is stored, also if only an earlier version
+/// accepted it. Any other is checked.
+pub(crate) fn unless_stored(
+    entered: Option<&str>,
+    stored: Option<&str>,
+    check: impl FnOnce() -> Result<Option<String>, Invalid>,
+) -> Result<Option<String>, Invalid> {
+    match (entered, stored) {
+        (Some(entered), Some(stored)) if as_sent(entered) == stored => Ok(Some(stored.to_owned())),
+        _ => check(),
+    }
+}
+
+/// A text as every version has normalised it: trimmed, and in NFC.
+pub(crate) fn as_sent(text: &str) -> String {
+    text.trim().nfc().collect()
+}
+
+/// The text without controls of direction. For what a reader can still read without them, and who wrote it could not find
+/// them in order to remove them.
+pub fn without_bidi_controls(text: &str) -> String {
+    text.chars().filter(|c| !is_bidi_control(*c)).collect()
+}
+
 /// The text in NFC, if it is not too long.
 fn normalized(field: &str, text: &str, max: usize) -> Result<String, Invalid> {
     let too_long = || Invalid::new(field.to_owned(), format!("must have at most {max} characters"));
@@ -155,15 +179,15 @@ pub fn has_dotted_domain(email: &str) -> bool {
 }
 
 /// The text as a search compares it: without accents, case, ligatures, control characters and what renders as nothing.
-/// Words are separated by spaces, instead of hyphens, apostrophes and white space of any kind.
+/// Hyphens and white space of any kind are spaces, and apostrophes are those of a typewriter.
 pub fn fold_for_search(text: &str) -> String {
     let is_kept = |c: &char| !c.is_control();
     if text.is_ascii() {
-        return text.chars().map(word_space).filter(is_kept).map(|c| c.to_ascii_lowercase()).collect();
+        return text.chars().map(sign).filter(is_kept).map(|c| c.to_ascii_lowercase()).collect();
     }
     let mut folded = String::with_capacity(text.len());
     let bare = |c: &char| is_kept(c) && !is_combining_mark(*c) && !renders_as_nothing(*c);
-    for c in text.chars().map(word_space).nfkd().map(word_space).filter(bare) {
+    for c in text.chars().map(sign).nfkd().map(sign).filter(bare) {
         // Through the capital, because some capitals have two small letters (σ and ς, i and ı).
         for c in c.to_uppercase().flat_map(char::to_lowercase).nfkd().filter(bare) {
             match c {
@@ -173,15 +197,20 @@ pub fn fold_for_search(text: &str) -> String {
                 'ø' => folded.push('o'),
                 'ł' => folded.push('l'),
                 'đ' => folded.push('d'),
-                c => folded.push(word_space(c)),
+                c => folded.push(sign(c)),
             }
         }
     }
     folded
 }
 
-fn word_space(c: char) -> char {
-    if separates_words(c) { ' ' } else { c }
+/// The sign that a search reads a character as.
+fn sign(c: char) -> char {
+    match c {
+        '\u{2bc}' | '\u{2018}' | '\u{2019}' => '\'',
+        c if separates_words(c) => ' ',
+        c => c,
+    }
 }
 
 /// The words of a search, folded. A record is found when each of them is a part of one of its folded texts.
@@ -204,11 +233,9 @@ mod tests {
 
     /// Rules: LIST-20
     #[test]
-    fn search_reads_apostrophes_hyphens_and_spaces_alike() {
-        for text in
-            ["l'atelier", "L’Atelier", "L‘ATELIER", "lʼatelier", "l＇atelier", "l atelier", "l\u{a0}atelier"]
-        {
-            assert_eq!(fold_for_search(text), "l atelier", "{text}");
+    fn search_knows_one_apostrophe_and_no_hyphen() {
+        for text in ["l'atelier", "L’Atelier", "L‘ATELIER", "lʼatelier", "l＇atelier"] {
+            assert_eq!(search_words(text), ["l'atelier"], "{text}");
         }
         for text in
             ["Saint-Étienne", "Saint‑Étienne", "saint – etienne", "SAINT\u{202f}ETIENNE", "Saint\tÉtienne"]
@@ -216,7 +243,7 @@ mod tests {
             assert_eq!(search_words(text), ["saint", "etienne"], "{text}");
         }
         assert_eq!(fold_for_search("Cl\u{200b}ai\u{ad}re\u{feff}"), "claire");
-        for text in ["", " ", "-", "’", "\u{3164}\u{200b}", "\u{301}", "\0"] {
+        for text in ["", " ", "-", "\u{3164}\u{200b}", "\u{301}", "\0"] {
             assert!(search_words(text).is_empty(), "{text:?}");
         }
     }

@@ -65,7 +65,7 @@ impl FromStr for Timestamp {
     type Err = ParseTimestampError;
 
     /// Reads ISO 8601 with date, time and zone: `Z`, `+02:00`, `+0200` or `+02`, with or without seconds, a fraction
-    /// behind `.` or `,`. Digits beyond the millisecond round up, so that `since` never shows a record that is older
+    /// behind `.` or `,`, a space instead of the `T`, and one before the offset. Digits beyond the millisecond round up, so that `since` never shows a record that is older
     /// than it says.
     fn from_str(text: &str) -> Result<Self, ParseTimestampError> {
         let instant = read(&to_rfc_3339(text).ok_or(ParseTimestampError)?)?;
@@ -83,8 +83,14 @@ fn is_finer(text: &str) -> bool {
 fn to_rfc_3339(text: &str) -> Option<String> {
     /// Length of `2026-09-14T09:41`.
     const MINUTES: usize = 16;
+    /// Length of `2026-09-14`.
+    const DATE: usize = 10;
     let (minutes, rest) = text.split_at_checked(MINUTES)?;
+    let (date, time) = minutes.split_at_checked(DATE)?;
+    // As databases and languages print it, such as `str` in Python and `to_s` in Ruby.
+    let minutes = time.strip_prefix(' ').map_or_else(|| minutes.to_owned(), |time| format!("{date}T{time}"));
     let (seconds, zone) = rest.split_at(rest.find(['Z', 'z', '+', '-', '\u{2212}'])?);
+    let seconds = seconds.strip_suffix(' ').unwrap_or(seconds);
     let seconds = if seconds.is_empty() { ":00".to_owned() } else { seconds.replacen(',', ".", 1) };
     let (hours, zone_minutes) = zone.split_at_checked(3).unwrap_or((zone, ""));
     let separator = if zone.len() == 5 { ":" } else { "" };
@@ -179,6 +185,14 @@ mod tests {
             // Hours alone as the offset
             ("2026-09-14T09:41:07+02", "2026-09-14T07:41:07.000Z"),
             ("2026-09-14T09:41-02", "2026-09-14T11:41:00.000Z"),
+            // Python, `str` of an instant; PHP, `Y-m-d H:i:sP`
+            ("2026-01-01 00:00:00+00:00", "2026-01-01T00:00:00.000Z"),
+            ("2026-01-01 00:00:00.123456+00:00", "2026-01-01T00:00:00.124Z"),
+            // PostgreSQL
+            ("2026-09-14 09:41:07.5+02", "2026-09-14T07:41:07.500Z"),
+            // Ruby, `to_s`
+            ("2026-09-14 09:41:07 +0200", "2026-09-14T07:41:07.000Z"),
+            ("2026-09-14 09:41Z", "2026-09-14T09:41:00.000Z"),
             // The minus sign that ISO 8601 names
             ("2026-09-14T09:41:07\u{2212}02:00", "2026-09-14T11:41:07.000Z"),
         ] {
@@ -194,6 +208,10 @@ mod tests {
             "2026-09-14T09:41:07+é0",
             "2026-09-14T09:41:07Z+02",
             "20260914T094107Z",
+            "2026-09-14  09:41:07Z",
+            "2026-09-14 09:41:07  +0200",
+            "2026-09-14 09:41:07",
+            "2026-09-14_09:41:07Z",
         ] {
             assert!(bad.parse::<Timestamp>().is_err(), "{bad}");
         }
@@ -216,7 +234,7 @@ mod tests {
     #[test]
     fn a_date_alone_or_a_missing_zone_is_refused() {
         for bad in
-            ["2026-09-14", "2026-09-14T10:00:00", "2026-09-14 10:00:00Z", "now", "", "2026-13-01T00:00:00Z"]
+            ["2026-09-14", "2026-09-14T10:00:00", "2026-09-14 10:00:00", "now", "", "2026-13-01T00:00:00Z"]
         {
             assert!(bad.parse::<Timestamp>().is_err(), "{bad}");
         }
