@@ -195,7 +195,7 @@ impl List<Invoices> {
 }
 
 impl List<Clients> {
-    /// Only clients whose name, e-mail or city contains this text, ignoring case and accents.
+    /// Only clients of whom each word of this text is a part of the name, the e-mail or the city, ignoring case and accents.
     pub fn q(self, text: &str) -> Self {
         self.filter("q", text)
     }

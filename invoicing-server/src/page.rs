@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use invoicing_core::{
-    DeliveryStatus, Event, EventId, EventKind, Invalid, QuoteId, QuoteStatus, Timestamp, fold_for_search,
+    DeliveryStatus, Event, EventId, EventKind, Invalid, QuoteId, QuoteStatus, Timestamp, search_words,
 };
 use uuid::Uuid;
 
@@ -96,9 +96,9 @@ impl<S> PageQuery<S> {
 #[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClientQuery {
-    /// Looked for in name, e-mail and city, blind to case and accents.
+    /// Each of its words is looked for in name, e-mail and city, blind to case and accents.
     pub q: Option<String>,
-    /// Exact lookup by the caller's identifier.
+    /// Exact lookup by the caller's identifier: see [`SoughtId`](invoicing_core::SoughtId).
     pub external_id: Option<String>,
     /// The part that is asked for.
     pub window: PageWindow,
@@ -123,14 +123,16 @@ impl ClientQuery {
         self
     }
 
-    /// `q` as the search column holds texts; empty where there is no `q`.
-    pub(crate) fn folded(&self) -> String {
-        match self.q.as_deref().map(fold_for_search) {
-            // Nothing but accents: must find nothing, not everything. No searched text has a control character, and
-            // PostgreSQL takes no argument with a NUL.
-            Some(folded) if folded.is_empty() || folded.contains('\0') => NOWHERE.to_owned(),
-            folded => folded.unwrap_or_default(),
-        }
+    /// The words of `q` as the search column holds texts: the longest, which the fewest records have, and the others. The first is
+    /// empty if there is no `q`.
+    pub(crate) fn words(&self) -> (String, Vec<String>) {
+        let Some(q) = &self.q else { return Default::default() };
+        let mut words = search_words(q);
+        words.sort_unstable_by_key(|word| std::cmp::Reverse(word.len()));
+        words.dedup();
+        // Nothing but accents: must find nothing, not everything. No searched text has a control character.
+        let others = words.split_off(words.len().min(1));
+        (words.pop().unwrap_or_else(|| NOWHERE.to_owned()), others)
     }
 }
 
@@ -283,7 +285,7 @@ impl HistoryQuery {
 #[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct QuoteSearch {
-    /// Looked for in number, name and e-mail of the client, and external id; blind to case and accents.
+    /// Each of its words is looked for in number, name and e-mail of the client, and external id; blind to case and accents.
     pub q: Option<String>,
     /// Only quotes in this status.
     pub status: Option<QuoteStatus>,
@@ -310,11 +312,11 @@ impl QuoteSearch {
         self
     }
 
-    /// `q` as folded texts are searched for it; `None` where it is empty.
-    pub(crate) fn folded(&self) -> Option<String> {
+    /// The words of `q` as folded texts are searched for them; `None` where it is empty. Without a word, of nothing but
+    /// accents, it finds nothing.
+    pub(crate) fn words(&self) -> Option<Vec<String>> {
         let text = self.q.as_deref().map(str::trim).filter(|text| !text.is_empty())?;
-        // Nothing but accents: must find nothing, not everything.
-        Some(fold_for_search(text)).map(|folded| if folded.is_empty() { NOWHERE.to_owned() } else { folded })
+        Some(search_words(text))
     }
 }
 

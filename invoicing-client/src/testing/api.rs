@@ -5,7 +5,8 @@ use http::header::{ALLOW, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderValue, Method, Response, StatusCode};
 use invoicing_core::{
     ApiErrorBody, ApiErrorDetail, ChangeTime, Client, ClientFields, DocumentLink, ErrorCode, ExternalLink,
-    InvoiceStatus, NewClient, QuoteStatus, Timestamp, TooManyRequestsBody, fold_for_search, sha256_hex,
+    InvoiceStatus, NewClient, QuoteStatus, SoughtId, Timestamp, TooManyRequestsBody, search_words,
+    sha256_hex,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -106,10 +107,12 @@ fn invoices(request: &ReceivedRequest, store: &Store, order: Option<&mut ListOrd
 
 fn clients(request: &ReceivedRequest, store: &Store, order: Option<&mut ListOrder>) -> ApiResult {
     let query = Query::read(&request.uri, &["q", "externalId"], &[]).map_err(|text| invalid(&text))?;
-    let text = query.text.as_deref().map(fold_for_search);
+    let words = query.text.as_deref().map(search_words).unwrap_or_default();
+    let sought = query.external_id.as_deref().map(SoughtId::new);
+    let sought = sought.map(|sought| known(store, &sought).map(|client| client.id));
     let matching = store.clients.iter().filter(|client| {
-        text.as_ref().is_none_or(|text| client.search_text().contains(text))
-            && (query.external_id.is_none() || query.external_id == client.external_id)
+        let text = client.search_text();
+        words.iter().all(|word| text.contains(word)) && sought.is_none_or(|found| found == Some(client.id))
     });
     let items = matching.map(|client| {
         let at = SortKey { id: client.id.0, created_at: client.created_at, updated_at: client.updated_at };
@@ -169,15 +172,19 @@ fn create(request: &ReceivedRequest, store: &mut Store) -> ApiResult {
     let body = Value::Object(body(request)?);
     let new: NewClient = serde_json::from_value(body).map_err(|error| invalid(&error.to_string()))?;
     let fields = new.check().map_err(|error| invalid(&error.to_string()))?;
-    let known = fields
-        .external_id()
-        .and_then(|id| store.clients.iter().find(|client| client.external_id.as_deref() == Some(id)));
-    if let Some(known) = known {
+    let sought = fields.external_id().map(SoughtId::new);
+    if let Some(known) = sought.and_then(|sought| known(store, &sought)) {
         return Ok(json(StatusCode::OK, known));
     }
     let id = store.add_client(normalised(fields));
     let client = store.client(id).ok_or_else(not_found)?;
     Ok(json(StatusCode::CREATED, client))
+}
+
+/// The client that has an `externalId`.
+fn known<'s>(store: &'s Store, sought: &SoughtId) -> Option<&'s crate::Client> {
+    let rank = |client: &crate::Client| sought.rank(client.external_id.as_deref()?);
+    store.clients.iter().filter(|client| rank(client).is_some()).min_by_key(|client| rank(client))
 }
 
 /// The checked fields as a record holds them: trimmed and normalised.

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use invoicing_core::{
-    DEFAULT_PAGE_LIMIT, Invalid, MAX_PAGE_LIMIT, SHORT_TEXT, Timestamp, fold_for_search, required_text,
+    DEFAULT_PAGE_LIMIT, Invalid, MAX_PAGE_LIMIT, SHORT_TEXT, Timestamp, required_text, search_words,
 };
 use percent_encoding::percent_decode_str;
 
@@ -52,7 +52,7 @@ pub(super) fn clients(query: &str) -> Result<ClientQuery, Invalid> {
     let [q, external_id, limit, offset, since] = parameters(query, CLIENTS)?;
     Ok(ClientQuery {
         q: q.as_deref().map(parse_search).transpose()?,
-        external_id: external_id.map(|id| required_text("externalId", &id, SHORT_TEXT)).transpose()?,
+        external_id: external_id.map(parse_external_id).transpose()?,
         window: window(limit.as_deref(), offset.as_deref(), since.as_deref())?,
     })
 }
@@ -80,8 +80,12 @@ where
 }
 
 fn parse_since(text: &str) -> Result<Timestamp, Invalid> {
-    // An unencoded `+` in a query string means a space, so `+02:00` arrives as ` 02:00`.
-    text.replace(' ', "+").parse().map_err(|error| Invalid::new("since", format!("{error}")))
+    /// Length of `2026-09-14 `: a space at its end stands for the `T`.
+    const DATE: usize = 11;
+    let (date, time) = text.split_at_checked(DATE).unwrap_or((text, ""));
+    // An unencoded `+` in a query string means a space, so `+02:00` arrives as ` 02:00`, and ` +02:00` with two spaces.
+    let time = time.replace("  ", "+").replace(" +", "+").replace(" -", "-").replace(' ', "+");
+    format!("{date}{time}").parse().map_err(|error| Invalid::new("since", format!("{error}")))
 }
 
 /// Whether a parameter with only one possible value is given.
@@ -93,13 +97,27 @@ fn fixed_value(name: &'static str, value: &str, given: Option<&str>) -> Result<b
     }
 }
 
-/// The search text. It must keep a character after folding, as an empty text would match every record.
+/// An `externalId` to look for. One that could not be stored today may be that of an older client, but for a control
+/// character, which no version has accepted.
+fn parse_external_id(id: String) -> Result<String, Invalid> {
+    let text = id.trim();
+    let count = text.chars().count();
+    if count == 0 || count > SHORT_TEXT {
+        return Err(Invalid::new("externalId", format!("must have 1 to {SHORT_TEXT} characters")));
+    }
+    if text.contains(char::is_control) {
+        required_text("externalId", &id, SHORT_TEXT)?;
+    }
+    Ok(id)
+}
+
+/// The search text. It must keep a word after folding, as an empty text would match every record.
 fn parse_search(q: &str) -> Result<String, Invalid> {
     let text = q.trim();
     if text.is_empty() || text.chars().count() > SHORT_TEXT {
         return Err(Invalid::new("q", format!("must have 1 to {SHORT_TEXT} characters")));
     }
-    if fold_for_search(text).is_empty() {
+    if search_words(text).is_empty() {
         return Err(Invalid::new("q", "must have a character that can be searched for"));
     }
     Ok(text.to_owned())
@@ -189,6 +207,12 @@ mod tests {
             "2026-09-14T09:00:00%2B02:00",
             "2026-09-14T09:00:00%2b02%3A00",
             "2026-09-14T09:00:00%2002:00",
+            "2026-09-14 09:00:00+02:00",
+            "2026-09-14+09:00:00+02:00",
+            "2026-09-14%2009:00:00%2B02:00",
+            "2026-09-14+09:00:00+%2B0200",
+            "2026-09-14+09:00:00++0200",
+            "2026-09-14%2003:00:00+-04:00",
         ] {
             assert_eq!(quotes(&format!("since={since}")).unwrap().window.since, Some(expected), "{since}");
         }
@@ -196,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_bad_since_is_named_with_a_correct_example() {
-        for since in ["", "2026-09-14", "2026-09-14T09:00:00", "2026-09-14+09:00:00Z", "now", "1789378867"] {
+        for since in ["", "2026-09-14", "2026-09-14T09:00:00", "2026-09-14+09:00:00", "now", "1789378867"] {
             let message = refused(quotes, &format!("since={since}")).to_string();
             assert!(
                 message.starts_with("since") && message.contains("2026-09-14T09:41:07.123Z"),
@@ -240,14 +264,20 @@ mod tests {
 
     #[test]
     fn a_search_text_needs_a_character_to_search_for() {
-        for q in ["", "+", "%20", "%00", "%CC%80", &"x".repeat(256), "%FF"] {
+        let invisible = "%E2%80%8B%E3%85%A4";
+        for q in ["", "+", "%20", "%00", "%CC%80", "-", invisible, &"x".repeat(256), "%FF"] {
             assert_eq!(refused(clients, &format!("q={q}")).field, "q");
         }
         let found = clients("q=+Lef%C3%A8vre+%25_+&externalId=%20crm-1").unwrap();
         assert_eq!(found.q.as_deref(), Some("Lefèvre %_"));
-        assert_eq!(found.external_id.as_deref(), Some("crm-1"));
+        assert_eq!(found.external_id.as_deref().map(str::trim), Some("crm-1"));
         assert_eq!(clients("q=100%").unwrap().q.as_deref(), Some("100%"));
-        assert_eq!(refused(clients, "externalId=").field, "externalId");
+        for id in ["", "+", "a%00", &"x".repeat(256)] {
+            assert_eq!(refused(clients, &format!("externalId={id}")).field, "externalId", "{id}");
+        }
+        let rule = refused(clients, "externalId=crm%E2%80%AE%0B42").rule;
+        assert_eq!(rule, "must not contain U+202E (character 4)");
+        assert!(clients("externalId=crm%E2%80%AE42").is_ok(), "an older client may have it");
     }
 
     #[test]
@@ -283,7 +313,7 @@ mod tests {
         #[test]
         fn an_encoded_text_is_decoded(text in "\\PC{1,40}") {
             let text = text.trim();
-            prop_assume!(!fold_for_search(text).is_empty());
+            prop_assume!(!search_words(text).is_empty());
             let encoded: String = form_urlencoded::byte_serialize(text.as_bytes()).collect();
             let query = clients(&format!("q={encoded}")).unwrap();
             prop_assert_eq!(query.q.as_deref(), Some(text));

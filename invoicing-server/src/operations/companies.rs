@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chrono_tz::Tz;
 use invoicing_core::{
     Company, CompanyId, CompanyIdentity, Conflict, Invalid, NewCompany, Plan, SHORT_TEXT, required_text,
+    without_bidi_controls,
 };
 
 use super::Services;
@@ -103,12 +104,12 @@ impl CompanyHandle {
     }
 
     /// A handle whose changes note in the [history](Self::history) who made them: `name`, for instance the name of the
-    /// user who is signed in at the host, 1 to 255 characters. A handle without a name notes nothing.
+    /// user who is signed in at the host, 1 to 255 characters, of which controls of direction are left out. A handle without a name notes nothing.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a name that is not usable.
     pub fn acting_as(&self, name: &str) -> Result<Self, Error> {
-        let actor = required_text("actor", name, SHORT_TEXT)?;
+        let actor = required_text("actor", &without_bidi_controls(name), SHORT_TEXT)?;
         Ok(Self { actor: Some(actor.into()), ..self.clone() })
     }
 
@@ -141,15 +142,20 @@ impl CompanyHandle {
     /// [`Error::Conflict`] when the new plan lacks the automatic conversion that the company has switched on.
     pub async fn set_plan(&self, plan: Plan) -> Result<Company, Error> {
         let (action, detail) = (HistoryAction::CompanyPlanSet, plan.as_str());
-        let set = self.change(action, detail, move |company| company.plan = plan);
+        let set = self.change(action, detail, move |company| {
+            company.plan = plan;
+            Ok(())
+        });
         self.operation("company.set_plan").run(set).await
     }
 
     /// Changes what documents say about the company. Frozen documents stay as they are.
     pub async fn set_identity(&self, identity: &CompanyIdentity) -> Result<Company, Error> {
-        let identity = identity.check()?;
-        let set =
-            self.change(HistoryAction::CompanyIdentitySet, "", move |company| company.identity = identity);
+        let identity = identity.clone();
+        let set = self.change(HistoryAction::CompanyIdentitySet, "", move |company| {
+            company.identity = identity.check_change(&company.identity)?;
+            Ok(())
+        });
         self.operation("company.set_identity").run(set).await
     }
 
@@ -159,7 +165,10 @@ impl CompanyHandle {
     /// [`Error::Conflict`] when the plan does not include it.
     pub async fn set_automatic_invoicing(&self, on: bool) -> Result<Company, Error> {
         let (action, detail) = (HistoryAction::CompanyAutomaticInvoicingSet, if on { "on" } else { "off" });
-        let set = self.change(action, detail, move |company| company.automatic_invoicing = on);
+        let set = self.change(action, detail, move |company| {
+            company.automatic_invoicing = on;
+            Ok(())
+        });
         self.operation("company.set_automatic_invoicing").run(set).await
     }
 
@@ -167,11 +176,11 @@ impl CompanyHandle {
         &self,
         action: HistoryAction,
         detail: &'static str,
-        change: impl FnOnce(&mut Company) + Clone + Send + 'static,
+        change: impl FnOnce(&mut Company) -> Result<(), Invalid> + Clone + Send + 'static,
     ) -> Result<Company, Error> {
         self.write(async move |mut tx| {
             let mut company = Company::clone(&tx.change.company);
-            change(&mut company);
+            change(&mut company)?;
             let plan = company.plan;
             if company.automatic_invoicing && !plan.has_automatic_invoicing() {
                 let reason = format!("automatic conversion is not part of the plan {plan}");

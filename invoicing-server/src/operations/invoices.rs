@@ -5,7 +5,7 @@ mod held_dates;
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{
     Changed, Conflict, IntoExact, Invoice, InvoiceId, InvoiceIssue, InvoiceItem, InvoiceStatus, Money, Page,
-    PaymentId, Quote, QuoteId, SHORT_TEXT, exact_number, optional_text,
+    PaymentId, Quote, QuoteId, SHORT_TEXT, SoughtId, exact_number, optional_text,
 };
 use serde::Deserialize;
 
@@ -165,19 +165,23 @@ impl Invoices<'_> {
     /// # Errors
     /// [`Error::Conflict`] when the invoice has a payment of another amount with this reference, or takes no payment.
     pub async fn pay(&self, id: InvoiceId, payment: &NewPayment) -> Result<Recorded, Error> {
-        let reference = optional_text("reference", payment.reference.as_deref(), SHORT_TEXT)?;
-        let new = NewPayment { reference, ..*payment };
+        let sought =
+            payment.reference.as_deref().map(SoughtId::new).filter(|sought| !sought.as_sent().is_empty());
+        let reference = optional_text("reference", payment.reference.as_deref(), SHORT_TEXT);
+        let payment = NewPayment { reference: None, ..*payment };
         let operation = self.0.operation("invoices.pay");
         let known = operation.first(self.known(id)).await?;
         operation
             .write_prefetched(vec![Prefetch::Invoice(id)], async move |mut tx| {
                 let invoice = tx.invoices().refresh(id, known).await?;
-                if let Some(reference) = &new.reference
-                    && let Some(payment) = tx.invoices().find_payment_by_reference(id, reference).await?
+                if let Some(sought) = &sought
+                    && let Some(known) = tx.invoices().find_payment_by_reference(id, sought).await?
                 {
-                    same_amount(&payment, new.amount, reference)?;
-                    return Ok(Recorded { payment, invoice, created: false });
+                    same_amount(&known, payment.amount, sought.stripped())?;
+                    return Ok(Recorded { payment: known, invoice, created: false });
                 }
+                // Only now: an earlier version may have recorded the payment with a reference that is refused today.
+                let new = NewPayment { reference: reference?, ..payment };
                 let paid = invoice.record_payment(new.amount, tx.change.at())?;
                 let payment = insert_payment(&mut tx, id, new).await?;
                 tx.note(HistoryAction::InvoicePaymentEntered, id.0, &payment.amount).await?;

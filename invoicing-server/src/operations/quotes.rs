@@ -7,7 +7,7 @@ pub(super) mod links;
 use chrono::NaiveDate;
 use invoicing_core::{
     Changed, Conflict, Costing, EventKind, ExternalLink, Invalid, Line, NewQuote, Page, PricedLines, Quote,
-    QuoteId, QuoteImport, QuoteItem, QuoteStatus, QuoteSummary, price_lines,
+    QuoteId, QuoteImport, QuoteItem, QuoteStatus, QuoteSummary, have_older_texts, price_changed_lines,
 };
 
 use super::{CompanyHandle, missing_client};
@@ -83,13 +83,17 @@ impl Quotes<'_> {
 
     /// Gives a draft new content.
     pub async fn edit(&self, id: QuoteId, content: &NewQuote) -> Result<Quote, Error> {
-        let (lines, internal) = check(content)?;
         let NewQuote { client_id, retention_rate, valid_until, .. } = *content;
+        let (checked, content) = (check(content), content.clone());
         let operation = self.0.operation("quotes.edit");
         let known = operation.first(self.known(id)).await?;
         operation
             .write_prefetched(vec![Prefetch::Quote(id), Prefetch::Client(client_id)], async move |mut tx| {
                 let quote = tx.quotes().refresh(id, known).await?;
+                let (lines, internal) = match checked {
+                    Ok(checked) if !have_older_texts(&quote.lines) => checked,
+                    _ => check_edit(&mut tx, &content, &quote).await?,
+                };
                 let client = tx.clients().find(client_id).await.map_err(missing_client)?;
                 let changed = quote.edit(&client, lines, retention_rate, valid_until, tx.change.stamp)?;
                 if tx.has_actor()
@@ -355,7 +359,25 @@ impl Quotes<'_> {
 
 /// Checks and prices the content, and separates what the API shows from internal details.
 fn check(content: &NewQuote) -> Result<(Vec<Line>, InternalDetails), Invalid> {
-    let PricedLines { lines, costings } = price_lines(&content.lines)?;
+    check_change(content, &[], &[])
+}
+
+/// As [`check`] for the new content of a quote, whose own texts are not refused if only an earlier version accepted them.
+async fn check_edit(
+    tx: &mut CompanyTx<'_>,
+    content: &NewQuote,
+    quote: &Quote,
+) -> Result<(Vec<Line>, InternalDetails), Error> {
+    let stored = tx.quotes().find_internal_details(quote.summary.id).await?;
+    Ok(check_change(content, &quote.lines, &stored.costings)?)
+}
+
+fn check_change(
+    content: &NewQuote,
+    lines: &[Line],
+    costings: &[Costing],
+) -> Result<(Vec<Line>, InternalDetails), Invalid> {
+    let PricedLines { lines, costings } = price_changed_lines(&content.lines, lines, costings)?;
     Ok((lines, InternalDetails { costings, work_site: content.check_work_site()? }))
 }
 

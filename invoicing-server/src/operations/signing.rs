@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use invoicing_core::{
     Invalid, ProofParts, Quote, QuoteId, SignatureBlock, SignatureEvidence, Timestamp, optional_text,
-    proof_fingerprint,
+    proof_fingerprint, without_bidi_controls,
 };
 
 use super::companies::request_id;
@@ -124,7 +124,7 @@ impl std::fmt::Debug for Signature {
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// Why: at most 500 characters. Line breaks are read as spaces.
+    /// Why: at most 500 characters. Line breaks are read as spaces, and controls of direction are left out.
     pub reason: Option<String>,
     /// The copy that was shown to the client, as in [`Signature::document_sha256`].
     pub document_sha256: Option<String>,
@@ -145,7 +145,8 @@ impl Refusal {
 
     /// The reason as it is noted.
     pub(crate) fn checked_reason(&self) -> Result<Option<String>, Invalid> {
-        let reason = self.reason.as_ref().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+        let reason = self.reason.as_deref().map(without_bidi_controls);
+        let reason = reason.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
         optional_text("reason", reason.as_deref(), REASON_LIMIT)
     }
 }

@@ -1,8 +1,10 @@
 //! Clients.
 
-use invoicing_core::{Client, ClientId};
+use invoicing_core::{Client, ClientId, Invalid, SHORT_TEXT, SoughtId};
+use sqlx::FromRow;
+use uuid::Uuid;
 
-use super::arguments::Cell;
+use super::arguments::{Argument, Cell};
 use super::deferred::{Reads, Write};
 use super::page::PageAnswer;
 use super::prefetch;
@@ -13,61 +15,165 @@ use super::versions::{RecordRow, StoredRecord};
 use crate::Error;
 use crate::page::{ClientQuery, NOWHERE};
 
-const PAGE_BY_CREATION: Sql = Sql {
-    sqlite: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
-            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
-        FROM (
-            SELECT CASE WHEN version = $5 THEN record ELSE CAST(version AS TEXT) || record END AS item FROM client
-            WHERE company_id = $1 AND instr(search, $6) > 0
-            ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
-        ) items",
-    postgres: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
-            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
-        FROM (
-            SELECT CASE WHEN version = $5 THEN record ELSE CAST(version AS TEXT) || record END AS item FROM client
-            WHERE company_id = $1 AND strpos(search, $6) > 0
-            ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
-        ) items",
+/// A page of clients: `$6` the longest word of the search, `$7` a JSON array of the others, `$8` whether one has an
+/// apostrophe, `$9` the sought `externalId` as it was sent, `$10` the same without what renders as nothing at its ends.
+macro_rules! page {
+    ($filter:expr) => {
+        concat!(
+            "SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+                (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
+            FROM (
+                SELECT CASE WHEN version = $5 THEN record ELSE CAST(version AS TEXT) || record END AS item FROM client
+                WHERE company_id = $1 AND ",
+            $filter,
+            "   LIMIT $2 + 1 OFFSET $3
+            ) items"
+        )
+    };
+}
+/// The searched text, with the apostrophe of today if a word has one. Earlier versions stored each as it was entered.
+macro_rules! sqlite_searched {
+    () => {
+        "CASE WHEN $8 THEN replace(replace(replace(search, '’', ''''), '‘', ''''), 'ʼ', '''') ELSE search END"
+    };
+}
+macro_rules! postgres_searched {
+    () => {
+        "CASE WHEN $8 THEN translate(search, '’‘ʼ', '''''''') ELSE search END"
+    };
+}
+macro_rules! sqlite_page {
+    ($filter:expr) => {
+        page!(concat!(
+            "instr(",
+            sqlite_searched!(),
+            ", $6) > 0 AND ($7 IS NULL OR NOT EXISTS (SELECT 1 FROM json_each($7) AS word WHERE instr(",
+            sqlite_searched!(),
+            ", word.value) = 0))",
+            $filter
+        ))
+    };
+}
+macro_rules! postgres_page {
+    ($filter:expr) => {
+        page!(concat!(
+            "strpos(",
+            postgres_searched!(),
+            ", $6) > 0 AND ($7::text IS NULL
+                OR NOT EXISTS (SELECT 1 FROM json_array_elements_text($7::json) AS word WHERE strpos(",
+            postgres_searched!(),
+            ", word) = 0))",
+            $filter
+        ))
+    };
+}
+macro_rules! by_creation {
+    () => {
+        " ORDER BY created_at DESC, id DESC"
+    };
+}
+macro_rules! by_modification {
+    () => {
+        " AND updated_at >= $4 ORDER BY updated_at DESC, id DESC"
+    };
+}
+/// At most one client, so any order will do.
+macro_rules! by_external_id {
+    () => {
+        " AND updated_at >= $4 AND external_id = CASE
+            WHEN EXISTS (SELECT 1 FROM client AS exact WHERE exact.company_id = $1 AND exact.external_id = $9)
+            THEN $9 ELSE $10 END"
+    };
+}
+
+const PAGE_BY_CREATION: Sql =
+    Sql { sqlite: sqlite_page!(by_creation!()), postgres: postgres_page!(by_creation!()) };
+const PAGE_BY_MODIFICATION: Sql =
+    Sql { sqlite: sqlite_page!(by_modification!()), postgres: postgres_page!(by_modification!()) };
+const PAGE_BY_EXTERNAL_ID: Sql =
+    Sql { sqlite: sqlite_page!(by_external_id!()), postgres: postgres_page!(by_external_id!()) };
+
+/// Whether a code point renders as nothing, as [`renders_as_nothing`](invoicing_core::renders_as_nothing). The index
+/// `client_external_id_older` has the same text.
+macro_rules! renders_as_nothing {
+    ($code:expr) => {
+        concat!(
+            $code,
+            " IN (173, 847, 1564, 4447, 4448, 6068, 6069, 10240, 12644, 65279, 65440, 119129)",
+            " OR ",
+            $code,
+            " BETWEEN 6155 AND 6159 OR ",
+            $code,
+            " BETWEEN 8203 AND 8207 OR ",
+            $code,
+            " BETWEEN 8234 AND 8238 OR ",
+            $code,
+            " BETWEEN 8288 AND 8303 OR ",
+            $code,
+            " BETWEEN 65024 AND 65039 OR ",
+            $code,
+            " BETWEEN 65520 AND 65532 OR ",
+            $code,
+            " BETWEEN 113824 AND 113827 OR ",
+            $code,
+            " BETWEEN 119155 AND 119162 OR ",
+            $code,
+            " BETWEEN 917504 AND 921599"
+        )
+    };
+}
+/// Whether an end of an `externalId` renders as nothing. Only earlier versions stored such an end, but for the last character of
+/// an emoji.
+macro_rules! sqlite_invisible_end {
+    () => {
+        concat!(
+            renders_as_nothing!("unicode(external_id)"),
+            " OR ",
+            renders_as_nothing!("unicode(substr(external_id, -1))")
+        )
+    };
+}
+macro_rules! postgres_invisible_end {
+    () => {
+        concat!(
+            renders_as_nothing!("ascii(external_id)"),
+            " OR ",
+            renders_as_nothing!("ascii(\"right\"(external_id, 1))")
+        )
+    };
+}
+/// Clients by the forms of an `externalId`: `$2` as it was sent, `$3` without what renders as nothing at its ends, and those of
+/// earlier versions that may be the same as the second. The last part finds none of nearly all companies, by an index.
+const BY_EXTERNAL_ID: Sql = Sql {
+    sqlite: concat!(
+        "SELECT id, created_at, external_id, record, version FROM client
+        WHERE company_id = $1 AND external_id IN ($2, $3)
+        UNION ALL
+        SELECT id, created_at, external_id, record, version FROM client
+        WHERE company_id = $1 AND (",
+        sqlite_invisible_end!(),
+        ") AND instr(external_id, $3) > 0"
+    ),
+    postgres: concat!(
+        "SELECT id, created_at, external_id, record, version FROM client
+        WHERE company_id = $1 AND external_id IN ($2, $3)
+        UNION ALL
+        SELECT id, created_at, external_id, record, version FROM client
+        WHERE company_id = $1 AND (",
+        postgres_invisible_end!(),
+        ") AND strpos(external_id, $3) > 0"
+    ),
 };
-const PAGE_BY_MODIFICATION: Sql = Sql {
-    sqlite: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
-            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
-        FROM (
-            SELECT CASE WHEN version = $5 THEN record ELSE CAST(version AS TEXT) || record END AS item FROM client
-            WHERE company_id = $1 AND updated_at >= $4 AND instr(search, $6) > 0
-            ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
-        ) items",
-    postgres: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
-            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
-        FROM (
-            SELECT CASE WHEN version = $5 THEN record ELSE CAST(version AS TEXT) || record END AS item FROM client
-            WHERE company_id = $1 AND updated_at >= $4 AND strpos(search, $6) > 0
-            ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
-        ) items",
-};
-/// At most one client, which the unique index finds; so any order will do.
-const PAGE_BY_EXTERNAL_ID: Sql = Sql {
-    sqlite: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
-            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
-        FROM (
-            SELECT CASE WHEN version = $5 THEN record ELSE CAST(version AS TEXT) || record END AS item FROM client
-            WHERE company_id = $1 AND external_id = $7 AND updated_at >= $4 AND instr(search, $6) > 0
-            LIMIT $2 + 1 OFFSET $3
-        ) items",
-    postgres: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
-            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
-        FROM (
-            SELECT CASE WHEN version = $5 THEN record ELSE CAST(version AS TEXT) || record END AS item FROM client
-            WHERE company_id = $1 AND external_id = $7 AND updated_at >= $4 AND strpos(search, $6) > 0
-            LIMIT $2 + 1 OFFSET $3
-        ) items",
-};
+
+/// A client that a look-up by its `externalId` may find.
+#[derive(FromRow)]
+struct FoundRow {
+    id: Uuid,
+    created_at: i64,
+    external_id: String,
+    #[sqlx(flatten)]
+    record: RecordRow,
+}
 
 /// The clients of a company.
 pub(crate) struct ClientTable<'c>(pub(super) Scope<'c>);
@@ -78,24 +184,58 @@ impl ClientTable<'_> {
         row.ok_or(Error::NotFound)?.read(id)
     }
 
-    pub(crate) async fn find_by_external_id(&mut self, external_id: &str) -> Result<Option<Client>, Error> {
-        const FIND: &str = "
-            SELECT record, version FROM client WHERE company_id = $1 AND external_id = $2";
-        let find = self.0.query_of(Reads::Table("client"), FIND, &[&external_id]);
-        let row: Option<RecordRow> = find.fetch_optional().await?;
-        row.map(|row| row.read(external_id)).transpose()
+    /// The client that has an `externalId`: as it was sent, or else stripped, or else the oldest one of an earlier version.
+    pub(crate) async fn find_by_external_id(&mut self, sought: &SoughtId) -> Result<Option<Client>, Error> {
+        let best = self.best_by_external_id(sought).await?;
+        best.map(|row| row.record.read(row.id)).transpose()
+    }
+
+    async fn best_by_external_id(&mut self, sought: &SoughtId) -> Result<Option<FoundRow>, Error> {
+        let (as_sent, stripped) = (searchable(sought.as_sent()), searchable(sought.stripped()));
+        let find = self.0.query_of(Reads::Table("client"), BY_EXTERNAL_ID, &[&as_sent, &stripped]);
+        let rows: Vec<FoundRow> = find.fetch_all().await?;
+        let ranked = rows.into_iter().filter_map(|row| {
+            let rank = sought.rank(&row.external_id)?;
+            Some(((rank, row.created_at, row.id), row))
+        });
+        Ok(ranked.min_by_key(|(order, _)| *order).map(|(_, row)| row))
     }
 
     pub(crate) async fn page(&mut self, query: &ClientQuery) -> Result<PageAnswer, Error> {
-        let window = query.window;
-        let statement = match (&query.external_id, window.since) {
-            (Some(_), _) => PAGE_BY_EXTERNAL_ID,
-            (None, Some(_)) => PAGE_BY_MODIFICATION,
-            (None, None) => PAGE_BY_CREATION,
+        let Some(external_id) = &query.external_id else {
+            let by_time = if query.window.since.is_some() { PAGE_BY_MODIFICATION } else { PAGE_BY_CREATION };
+            return self.page_of(query, by_time, None, None).await;
         };
-        // PostgreSQL refuses an argument with a NUL.
-        let external_id = query.external_id.as_deref().map(|id| if id.contains('\0') { NOWHERE } else { id });
-        self.0.page::<Client>(window, statement, &[&query.folded(), &external_id]).await
+        let sought = SoughtId::new(external_id);
+        let (as_sent, stripped) = (searchable(sought.as_sent()), searchable(sought.stripped()));
+        let page = self.page_of(query, PAGE_BY_EXTERNAL_ID, Some(as_sent), Some(stripped)).await?;
+        if !page.is_empty() {
+            return Ok(page);
+        }
+        // Nearly always there is none.
+        match self.best_by_external_id(&sought).await? {
+            Some(FoundRow { external_id, .. }) if sought.rank(&external_id) == Some(2) => {
+                self.page_of(query, PAGE_BY_EXTERNAL_ID, Some(&external_id), Some(&external_id)).await
+            }
+            None if sought.stripped().is_empty() => {
+                Err(Invalid::new("externalId", format!("must have 1 to {SHORT_TEXT} characters")).into())
+            }
+            _ => Ok(page),
+        }
+    }
+
+    async fn page_of(
+        &mut self,
+        query: &ClientQuery,
+        statement: Sql,
+        as_sent: Option<&str>,
+        stripped: Option<&str>,
+    ) -> Result<PageAnswer, Error> {
+        let (word, others) = query.words();
+        let has_apostrophe = word.contains('\'') || others.iter().any(|word| word.contains('\''));
+        let others = (!others.is_empty()).then(|| to_json(&others)).transpose()?;
+        let filters: [&dyn Argument; 5] = [&word, &others, &has_apostrophe, &as_sent, &stripped];
+        self.0.page::<Client>(query.window, statement, &filters).await
     }
 
     pub(crate) async fn insert(&mut self, client: &Client) -> Result<(), Error> {
@@ -132,5 +272,56 @@ impl ClientTable<'_> {
     pub(super) async fn rewrite(&mut self, id: ClientId) -> Result<(), Error> {
         let client = self.find(id).await?;
         self.update(&client).await
+    }
+}
+
+/// A text as the databases can compare it: PostgreSQL refuses an argument with a NUL, and no client has an empty `externalId`.
+fn searchable(external_id: &str) -> &str {
+    if external_id.is_empty() || external_id.contains('\0') { NOWHERE } else { external_id }
+}
+
+#[cfg(test)]
+mod tests {
+    use invoicing_core::renders_as_nothing;
+
+    /// The ranges of a condition on a code point.
+    fn ranges(condition: &str) -> Vec<(u32, u32)> {
+        let number = |text: &str| text.trim().parse::<u32>().unwrap();
+        let mut ranges = Vec::new();
+        for part in condition.split(" OR ") {
+            match part.split_once(" IN ") {
+                Some((_, list)) => ranges.extend(
+                    list.trim_matches(['(', ')']).split(',').map(|code| (number(code), number(code))),
+                ),
+                None => {
+                    let (from, to) = part.split_once(" BETWEEN ").unwrap().1.split_once(" AND ").unwrap();
+                    ranges.push((number(from), number(to)));
+                }
+            }
+        }
+        ranges
+    }
+
+    #[test]
+    fn the_statements_know_what_renders_as_nothing() {
+        let ranges = ranges(renders_as_nothing!("code"));
+        let differing: Vec<char> = ('\0'..=char::MAX)
+            .filter(|c| {
+                let code = u32::from(*c);
+                renders_as_nothing(*c) != ranges.iter().any(|(from, to)| (*from..=*to).contains(&code))
+            })
+            .collect();
+        assert!(differing.is_empty(), "{differing:?}");
+    }
+
+    #[test]
+    fn the_index_of_older_ids_has_the_text_of_the_statements() {
+        let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for (migration, condition) in [
+            (include_str!("../../migrations/sqlite/0015_texts.sql"), sqlite_invisible_end!()),
+            (include_str!("../../migrations/postgres/0015_texts.sql"), postgres_invisible_end!()),
+        ] {
+            assert!(spaced(migration).contains(condition), "{condition}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use chrono::NaiveDate;
 use invoicing_core::{
-    Invoice, InvoiceId, InvoiceStatus, InvoiceSummary, Money, PaymentId, QuoteId, Timestamp,
+    Invoice, InvoiceId, InvoiceStatus, InvoiceSummary, Money, PaymentId, QuoteId, SoughtId, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -338,19 +338,39 @@ impl InvoiceTable<'_> {
         Ok(payment)
     }
 
-    /// The payment with a reference that was not reversed.
+    /// The payment with a reference that was not reversed. An earlier version may have stored its ends as they were entered.
     pub(crate) async fn find_payment_by_reference(
         &mut self,
         invoice: InvoiceId,
-        reference: &str,
+        sought: &SoughtId,
     ) -> Result<Option<Payment>, Error> {
-        const FIND: &str = "
-            SELECT record, version FROM payment
-            WHERE company_id = $1 AND invoice_id = $2 AND reference = $3 AND reversed_at IS NULL";
-        let find = self.0.query_of(Reads::Table("payment"), FIND, &[&invoice, &reference]);
-        let row: Option<RecordRow> = find.fetch_optional().await?;
-        let stored: Option<StoredPayment> = row.map(|row| row.read(invoice)).transpose()?;
-        Ok(stored.map(|StoredPayment(payment)| payment))
+        const FIND: Sql = Sql {
+            sqlite: "
+                SELECT record, version FROM payment
+                WHERE company_id = $1 AND invoice_id = $2 AND reference IS NOT NULL AND instr(reference, $3) > 0
+                    AND reversed_at IS NULL
+                ORDER BY id",
+            postgres: "
+                SELECT record, version FROM payment
+                WHERE company_id = $1 AND invoice_id = $2 AND reference IS NOT NULL AND strpos(reference, $3) > 0
+                    AND reversed_at IS NULL
+                ORDER BY id",
+        };
+        let part = if sought.stripped().is_empty() { sought.as_sent() } else { sought.stripped() };
+        // PostgreSQL refuses an argument with a NUL, which no reference has.
+        if part.contains('\0') {
+            return Ok(None);
+        }
+        let find = self.0.query_of(Reads::Table("payment"), FIND, &[&invoice, &part]);
+        let rows: Vec<RecordRow> = find.fetch_all().await?;
+        let mut found = Vec::with_capacity(rows.len());
+        for row in rows {
+            let StoredPayment(payment) = row.read(invoice)?;
+            found.extend(
+                payment.reference.as_deref().and_then(|text| sought.rank(text)).map(|rank| (rank, payment)),
+            );
+        }
+        Ok(found.into_iter().min_by_key(|(rank, _)| *rank).map(|(_, payment)| payment))
     }
 
     /// The payments on an invoice, oldest first.

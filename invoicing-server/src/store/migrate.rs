@@ -18,6 +18,7 @@ pub(super) const SQLITE: &[&str] = &[
     include_str!("../../migrations/sqlite/0012_webhook_failures.sql"),
     include_str!("../../migrations/sqlite/0013_canceled.sql"),
     include_str!("../../migrations/sqlite/0014_begun_deliveries.sql"),
+    include_str!("../../migrations/sqlite/0015_texts.sql"),
 ];
 #[cfg(feature = "postgres")]
 pub(super) const POSTGRES: &[&str] = &[
@@ -35,6 +36,7 @@ pub(super) const POSTGRES: &[&str] = &[
     include_str!("../../migrations/postgres/0012_webhook_failures.sql"),
     include_str!("../../migrations/postgres/0013_canceled.sql"),
     include_str!("../../migrations/postgres/0014_begun_deliveries.sql"),
+    include_str!("../../migrations/postgres/0015_texts.sql"),
 ];
 
 /// Version of the first migration. The states of development before the first release had versions below it, and

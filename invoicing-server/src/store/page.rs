@@ -25,6 +25,13 @@ pub(crate) struct PageAnswer {
     pub(super) token: Option<ConsistencyToken>,
 }
 
+impl PageAnswer {
+    /// Whether it has no item.
+    pub(super) fn is_empty(&self) -> bool {
+        self.json.get(START.len()) == Some(&b']')
+    }
+}
+
 /// Reserves memory for an answer before it is built, given its bytes. An error refuses the read. May be called again,
 /// where a read is repeated.
 pub(crate) type Reserve<'r> = &'r (dyn Fn(usize) -> Result<(), Error> + Sync);

@@ -59,13 +59,15 @@ impl SummaryRow {
         versions::read(self.record.as_bytes(), self.version, self.id)
     }
 
-    /// Whether one of its texts contains the text, which is folded.
-    fn contains(&self, text: &str) -> Result<bool, Error> {
+    /// Whether each of the words, which are folded, is a part of one of its texts.
+    fn contains(&self, words: &[String]) -> Result<bool, Error> {
         let searched: Searched = serde_json::from_str(&self.record)
             .map_err(|cause| Error::bad_row("quote", "summary", self.id, cause))?;
         let Searched { number, client_name, client_email, external_id } = searched;
         let texts = [Some(number), Some(client_name), client_email, external_id];
-        Ok(texts.iter().flatten().any(|searched| fold_for_search(searched).contains(text)))
+        let texts: Vec<String> = texts.iter().flatten().map(|searched| fold_for_search(searched)).collect();
+        let is_found = |word: &String| texts.iter().any(|text| text.contains(word));
+        Ok(!words.is_empty() && words.iter().all(is_found))
     }
 }
 
@@ -80,14 +82,14 @@ impl QuoteTable<'_> {
     /// A page of the quotes that a search finds.
     pub(crate) async fn search(&mut self, search: &QuoteSearch, limit: u32) -> Result<QuotePage, Error> {
         check_limit(limit, MOST)?;
-        let text = search.folded();
+        let words = search.words();
         let mut place = self.place(search.after).await?;
         let (mut items, mut looked_at) = (Vec::new(), 0);
-        let batch = if text.is_some() { BATCH } else { limit + 1 };
+        let batch = if words.is_some() { BATCH } else { limit + 1 };
         loop {
             let rows = self.summaries(search, place, batch).await?;
             for row in &rows {
-                if !text.as_deref().map_or(Ok(true), |text| row.contains(text))? {
+                if !words.as_deref().map_or(Ok(true), |words| row.contains(words))? {
                     continue;
                 }
                 if items.len() == limit as usize {

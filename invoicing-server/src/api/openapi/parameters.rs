@@ -114,13 +114,16 @@ const OFFSET: &str = "How many records to skip. Behind the end, the page is empt
 const SINCE: &str = "Only records whose `updatedAt` is at or after this instant: it includes the instant itself, and compares the last \
                      modification, not the creation. With it the list is ordered by `updatedAt`, newest first; without it by \
                      `createdAt`, newest first. Needs a date, a time and a zone: `2026-09-14T09:41:07.123Z`, or with an offset such \
-                     as `+02:00`. Seconds may be left out, and a fraction may stand behind `.` or `,`; digits finer than a millisecond \
-                     round up. A date alone is refused. In a URL, `+` may be sent as it is.";
+                     as `+02:00`. Seconds may be left out, a fraction may stand behind `.` or `,`, and a space instead of the `T`; \
+                     digits finer than a millisecond round up. A date alone is refused. In a URL, `+` may be sent as it is.";
 
-const Q: &str = "Only clients whose name, e-mail address or city contains this text. Case and accents do not count: `lefevre` finds \
-                 `Lefèvre`. `%` and `_` have no special meaning. At least one character must be more than an accent.";
+const Q: &str = "Only clients of whom each word of this text, in any order, is a part of the name, the e-mail address or the city. Case \
+                 and accents do not count, apostrophes of every kind are one, and hyphens separate words: `lefevre` finds \
+                 `Lefèvre`, `l'atelier` finds `L’Atelier`, `etienne saint` finds `Saint-Étienne`. `%` and `_` have no special \
+                 meaning. At least one character must be more than an accent, a hyphen or a space.";
 
-const EXTERNAL_ID: &str = "Only the client with exactly this identifier of yours: one record or none.";
+const EXTERNAL_ID: &str = "Only the client with exactly this identifier of yours: one record or none. White space and characters that \
+                           render as nothing do not count at its ends.";
 
 fn of_signed_url(name: &str) -> (&'static str, Value) {
     match name {
