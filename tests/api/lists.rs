@@ -453,11 +453,11 @@ async fn q_looks_in_name_e_mail_and_city_and_nowhere_else() {
         ..NewClient::named("Nom")
     };
     tenant.client(&all).await;
-    for q in ["nom", "MAIL@EXEMPLE", "evreux"] {
+    for q in ["nom", "MAIL@EXEMPLE", "evreux", "nom mail", "evreux\nnom"] {
         assert_eq!(found(&tenant, q).await, ["Nom"], "{q}");
     }
     // The last ones would have to run over from one field into the next.
-    for q in ["telephone", "rue", "zip", "remarque", "crm", "nommail", "nom mail", "nom\nmail", "frevreux"] {
+    for q in ["telephone", "rue", "zip", "remarque", "crm", "nom rue", "nommail", "frevreux"] {
         assert_eq!(found(&tenant, q).await, [""; 0], "{q}");
     }
 }
@@ -498,7 +498,7 @@ async fn percent_underscore_quotes_and_emoji_are_literal_in_q() {
     ] {
         assert_eq!(found(&tenant, q).await, [name], "{q}");
     }
-    for q in ["' OR 1=1 --", "%%", "__", "😁", "'; DROP TABLE client; --", "1 1"] {
+    for q in ["' OR 1=1 --", "%%", "__", "😁", "'; DROP TABLE client; --", "1 3"] {
         assert_eq!(found(&tenant, q).await, [""; 0], "{q}");
     }
     // A lone percent sign, and a plus that stands for a space, as browsers and careless callers send them.

@@ -358,6 +358,29 @@ async fn opening_the_page_changes_nothing() {
     assert_eq!(world.dump().await, before);
 }
 
+/// Rules: SIGN-4, EVIDENCE-5
+#[on_each_database]
+async fn the_same_form_twice_is_one_signature_in_any_spelling() {
+    let world = World::new().await;
+    let browser = client(&world);
+    for (name, kept) in [
+        ("Zoe\u{301} Lefe\u{300}vre", "Zoé Lefèvre"),
+        ("Claire\u{fffc}", "Claire"),
+        ("\u{200e}\u{5dc}\u{5d0}\u{5d4}\u{200f}", "\u{5dc}\u{5d0}\u{5d4}"),
+    ] {
+        let (id, page) = sent(&world).await;
+        let hash = hash_on(&browser.get(&page).await);
+        let email = "zoe@exemple.fr\u{200b}";
+        for _ in 0..2 {
+            let posted = browser.post(&page, &[("name", name), ("email", email), ("document", &hash)]).await;
+            assert_eq!(posted.status, StatusCode::SEE_OTHER, "{name:?}: {}", posted.html);
+        }
+        let signature = world.company.quotes().get(id).await.unwrap().detail.signature.unwrap();
+        assert_eq!((&*signature.signed_by_name, &*signature.signed_by_email), (kept, "zoe@exemple.fr"));
+    }
+}
+
+/// Rules: SIGN-11
 #[on_each_database]
 async fn what_is_wrong_stands_above_the_form_with_what_was_entered() {
     let world = World::new().await;

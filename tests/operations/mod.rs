@@ -16,3 +16,4 @@ mod reminders;
 mod schema;
 mod signing_links;
 mod sweep;
+mod texts;

@@ -8,7 +8,7 @@ use crate::model::steps::ClientSpec;
 /// Names as they are entered, kept, and found.
 const NAMES: [(&str, &str, &str); 6] = [
     ("Lefèvre", "Lefèvre", "lefevre"),
-    ("  ÉTÉ Bâtiment ", "ÉTÉ Bâtiment", "ete batiment"),
+    ("  \u{feff}ÉTÉ Bâtiment\u{200b} ", "ÉTÉ Bâtiment", "ete batiment"),
     ("100% Bois_Massif", "100% Bois_Massif", "100% bois_massif"),
     ("O'Neil \"Zoé\" \\", "O'Neil \"Zoé\" \\", "o'neil \"zoe\" \\"),
     ("Ne\u{301}e 😀", "Née 😀", "nee 😀"),
@@ -22,10 +22,15 @@ const CITIES: [Option<(&str, &str)>; 4] = [
     Some(("Lefévre-sur-Mer", "lefevre-sur-mer")),
 ];
 const KINDS: [Option<&str>; 3] = [None, Some("PARTICULIER"), Some("PROFESSIONNEL")];
-const EXTERNAL: [Option<(&str, &str)>; 5] =
-    [Some(("crm-1", "crm-1")), Some((" crm-2 ", "crm-2")), Some(("CRM-1", "CRM-1")), Some(("%", "%")), None];
+const EXTERNAL: [Option<(&str, &str)>; 5] = [
+    Some(("crm-1", "crm-1")),
+    Some((" crm-2\u{3164} ", "crm-2")),
+    Some(("CRM-1", "CRM-1")),
+    Some(("%", "%")),
+    None,
+];
 /// What is searched for, and its folded form.
-const SEARCHES: [(&str, &str); 12] = [
+const SEARCHES: [(&str, &str); 14] = [
     ("lefevre", "lefevre"),
     ("LEFÈVRE", "lefevre"),
     ("bât", "bat"),
@@ -38,6 +43,8 @@ const SEARCHES: [(&str, &str); 12] = [
     ("\\", "\\"),
     ("😀", "😀"),
     ("frorl", "frorl"),
+    ("Mer Lefevre", "mer lefevre"),
+    ("exemple\u{2011}O\u{2019}NEIL", "exemple o'neil"),
 ];
 
 /// A client as the company sees it.
@@ -108,9 +115,9 @@ impl Client {
         })
     }
 
-    /// Whether a folded text is in name, e-mail or city.
+    /// Whether each word of a folded text is in name, e-mail or city.
     pub(crate) fn is_found_by(&self, folded: &str) -> bool {
-        self.found_by.iter().any(|text| text.contains(folded))
+        folded.split(' ').all(|word| self.found_by.iter().any(|text| text.contains(word)))
     }
 
     pub(crate) fn json(&self) -> Value {

@@ -1,0 +1,565 @@
+//! Texts as they enter: every field that a person or a program fills in.
+
+use invoicing_core::{
+    CompanyIdentity, Costing, Invalid, NewClient, NewCompany, NewLine, NewQuote, Plan, SignatureEvidence,
+    trim_invisible,
+};
+use invoicing_server::{
+    ClientQuery, Error, NewPayment, NewProject, PaymentSource, QuoteSearch, Refusal, Signature,
+};
+use invoicing_tests::{Place, Release, World, new_quote, on_each_database};
+use serde_json::json;
+
+use crate::support::conflict;
+
+/// What a field accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A name, a label, a phone number, an identifier.
+    Short,
+    /// Several lines.
+    Long,
+    Email,
+    /// Controls of direction and line breaks are left out: nobody who entered them could find them.
+    Freed,
+}
+use Kind::{Email, Freed, Long, Short};
+
+/// Every text field of every input, but for words and numbers such as the time zone, the SIRET and URLs.
+const FIELDS: [(&str, Kind); 33] = [
+    ("client.name", Short),
+    ("client.email", Email),
+    ("client.phone", Short),
+    ("client.address", Long),
+    ("client.city", Short),
+    ("client.zipCode", Short),
+    ("client.notes", Long),
+    ("client.externalId", Short),
+    ("company.name", Short),
+    ("identity.address", Long),
+    ("identity.zipCode", Short),
+    ("identity.city", Short),
+    ("identity.email", Email),
+    ("identity.phone", Short),
+    ("identity.vatNumber", Short),
+    ("identity.insurance", Long),
+    ("identity.terms", Long),
+    ("line.description", Long),
+    ("line.unit", Short),
+    ("line.lot", Short),
+    ("line.section", Short),
+    ("costing.privateNote", Long),
+    ("costing.subcontractor", Short),
+    ("quote.workSite", Long),
+    ("quote.externalId", Short),
+    ("signature.name", Short),
+    ("signature.email", Email),
+    ("signature.text", Long),
+    ("refusal.reason", Freed),
+    ("payment.reference", Short),
+    ("project.name", Short),
+    ("key.label", Short),
+    ("actor", Freed),
+];
+
+/// Fails to compile when an input gets a field: a text one needs a row in [`FIELDS`], and a way in in [`enter`].
+#[expect(dead_code, reason = "its patterns are what counts")]
+fn inputs(
+    client: &NewClient,
+    company: &NewCompany,
+    line: &NewLine,
+    quote: &NewQuote,
+    signature: &Signature,
+    payment: &NewPayment,
+    project: &NewProject,
+) {
+    let NewClient {
+        name: _,
+        email: _,
+        phone: _,
+        address: _,
+        city: _,
+        zip_code: _,
+        r#type: _,
+        notes: _,
+        external_id: _,
+    } = client;
+    let NewCompany { name: _, plan: _, time_zone: _, currency: _, automatic_invoicing: _, identity } =
+        company;
+    let CompanyIdentity {
+        address: _,
+        zip_code: _,
+        city: _,
+        email: _,
+        phone: _,
+        siret: _,
+        vat_number: _,
+        insurance: _,
+        terms: _,
+    } = identity;
+    let NewLine {
+        description: _,
+        quantity: _,
+        unit: _,
+        unit_price: _,
+        tva_rate: _,
+        lot: _,
+        section: _,
+        costing,
+    } = line;
+    let Costing { labour_cost: _, material_cost: _, private_note: _, subcontractor: _ } = costing;
+    let NewQuote { client_id: _, lines: _, retention_rate: _, valid_until: _, work_site: _ } = quote;
+    let Signature { evidence, ip: _, user_agent: _, document_sha256: _ } = signature;
+    let SignatureEvidence { signed_by_name: _, signed_by_email: _, accepted_text: _ } = evidence;
+    let NewPayment { amount: _, source: _, method: _, reference: _ } = payment;
+    let NewProject { name: _, client_id: _, quote_ids: _ } = project;
+}
+
+fn line() -> NewLine {
+    NewLine::new("Peinture", 1, 10, 20)
+}
+
+async fn of_client(world: &World, new: NewClient) -> Result<NewClient, Error> {
+    let client = world.company.clients().create(&new).await?;
+    Ok(NewClient {
+        name: client.name,
+        email: client.email,
+        phone: client.phone,
+        address: client.address,
+        city: client.city,
+        zip_code: client.zip_code,
+        notes: client.notes,
+        external_id: client.external_id,
+        r#type: client.r#type,
+    })
+}
+
+async fn of_identity(world: &World, identity: CompanyIdentity) -> Result<CompanyIdentity, Error> {
+    Ok(world.company.set_identity(&identity).await?.identity)
+}
+
+/// The line, and its internal part, as they are stored.
+async fn of_line(world: &World, line: NewLine) -> Result<(invoicing_core::Line, Costing), Error> {
+    let quotes = world.company.quotes();
+    let client = world.client("Durand").await;
+    let mut quote = quotes.create(&NewQuote::empty(client).line(line)).await?;
+    let mut costings = quotes.costings(quote.summary.id).await?;
+    Ok((quote.lines.remove(0), costings.remove(0)))
+}
+
+async fn of_signature(world: &World, evidence: SignatureEvidence) -> Result<SignatureEvidence, Error> {
+    let quote = world.sent().await.summary.id;
+    let link = world.company.quotes().signing_link(quote).await?;
+    let signed = world.invoicing.signing_links().sign(link.reveal(), &Signature::new(evidence)).await?;
+    let block = signed.detail.signature.expect("signed");
+    Ok(SignatureEvidence::new(block.signed_by_name, block.signed_by_email, block.accepted_text))
+}
+
+/// What the history says about the last change.
+async fn last_change(world: &World) -> invoicing_server::HistoryRecord {
+    world.company.history().list(None, 1).await.unwrap().remove(0)
+}
+
+/// Enters a text in a field: what is stored.
+async fn enter(world: &World, field: &str, text: &str) -> Result<Option<String>, Error> {
+    let (company, quotes) = (&world.company, world.company.quotes());
+    let named = || NewClient::named("Durand");
+    let (identity, costing) = (CompanyIdentity::default(), Costing::default());
+    Ok(match field {
+        "client.name" => Some(of_client(world, NewClient::named(text)).await?.name),
+        "client.email" => of_client(world, named().email(text)).await?.email,
+        "client.phone" => of_client(world, named().phone(text)).await?.phone,
+        "client.address" => of_client(world, named().address(text)).await?.address,
+        "client.city" => of_client(world, named().city(text)).await?.city,
+        "client.zipCode" => of_client(world, named().zip_code(text)).await?.zip_code,
+        "client.notes" => of_client(world, named().notes(text)).await?.notes,
+        "client.externalId" => of_client(world, named().external_id(text)).await?.external_id,
+        "company.name" => {
+            Some(world.invoicing.companies().create(&NewCompany::named(text, Plan::Pro)).await?.name)
+        }
+        "identity.address" => of_identity(world, identity.address(text)).await?.address,
+        "identity.zipCode" => of_identity(world, identity.zip_code(text)).await?.zip_code,
+        "identity.city" => of_identity(world, identity.city(text)).await?.city,
+        "identity.email" => of_identity(world, identity.email(text)).await?.email,
+        "identity.phone" => of_identity(world, identity.phone(text)).await?.phone,
+        "identity.vatNumber" => of_identity(world, identity.vat_number(text)).await?.vat_number,
+        "identity.insurance" => of_identity(world, identity.insurance(text)).await?.insurance,
+        "identity.terms" => of_identity(world, identity.terms(text)).await?.terms,
+        "line.description" => Some(of_line(world, NewLine::new(text, 1, 10, 20)).await?.0.description),
+        "line.unit" => of_line(world, line().unit(text)).await?.0.unit,
+        "line.lot" => of_line(world, line().lot(text)).await?.0.lot,
+        "line.section" => of_line(world, line().section(text)).await?.0.section,
+        "costing.privateNote" => {
+            of_line(world, line().cost(costing.private_note(text))).await?.1.private_note
+        }
+        "costing.subcontractor" => {
+            of_line(world, line().cost(costing.subcontractor(text))).await?.1.subcontractor
+        }
+        "quote.workSite" => {
+            let new =
+                NewQuote { work_site: Some(text.to_owned()), ..new_quote(world.client("Durand").await) };
+            quotes.work_site(quotes.create(&new).await?.summary.id).await?
+        }
+        "quote.externalId" => quotes.link(world.draft().await.summary.id, Some(text)).await?.external_id,
+        "signature.name" => {
+            let evidence = SignatureEvidence::new(text, "lea@exemple.fr", "Bon pour accord");
+            Some(of_signature(world, evidence).await?.signed_by_name)
+        }
+        "signature.email" => Some(
+            of_signature(world, SignatureEvidence::new("Léa", text, "Bon pour accord"))
+                .await?
+                .signed_by_email,
+        ),
+        "signature.text" => Some(
+            of_signature(world, SignatureEvidence::new("Léa", "lea@exemple.fr", text)).await?.accepted_text,
+        ),
+        "refusal.reason" => {
+            let quote = world.sent().await.summary;
+            let link = quotes.signing_link(quote.id).await?;
+            let refusal = Refusal::default().reason(text);
+            world.invoicing.signing_links().decline(link.reveal(), &refusal).await?;
+            let detail = last_change(world).await.detail;
+            detail.strip_prefix(&format!("{}: ", quote.number)).map(str::to_owned)
+        }
+        "payment.reference" => {
+            let invoices = company.invoices();
+            let invoice = invoices.convert(world.accepted().await.summary.id).await?.summary.id;
+            invoices.issue(invoice, None).await?;
+            let payment = NewPayment::new(1, PaymentSource::Entered).reference(text);
+            invoices.pay(invoice, &payment).await?.payment.reference
+        }
+        "project.name" => Some(company.projects().create(&NewProject::named(text)).await?.name),
+        "key.label" => {
+            let key = company.keys().issue(text).await?.record.id;
+            company
+                .keys()
+                .list()
+                .await?
+                .into_iter()
+                .find(|record| record.id == key)
+                .map(|record| record.label)
+        }
+        "actor" => {
+            let acting = company.acting_as(text)?;
+            acting.clients().create(&named()).await?;
+            Some(last_change(world).await.actor)
+        }
+        field => panic!("no way in for {field}"),
+    })
+}
+
+fn invalid(entered: Result<Option<String>, Error>, field: &str) -> Invalid {
+    match entered {
+        Err(Error::Invalid(invalid)) => invalid,
+        other => panic!("{field}: {other:?}"),
+    }
+}
+
+/// A text that the field accepts, with a part in its middle.
+fn around(kind: Kind, part: &str) -> String {
+    if kind == Email { format!("zoe{part}x@exemple.fr") } else { format!("Zoé{part}x") }
+}
+
+/// Rules: WIRE-27
+#[on_each_database]
+async fn both_ends_of_every_text_lose_what_renders_as_nothing() {
+    let world = World::new().await;
+    for (field, kind) in FIELDS {
+        let text = around(kind, "");
+        let entered = format!("\u{feff} \u{200b}\u{202e}{text}\u{3164}\u{202c} \u{fffc}\u{2800}");
+        assert_eq!(enter(&world, field, &entered).await.unwrap(), Some(text), "{field}");
+        for nothing in ["\u{200b}", "\u{3164}\u{feff} \u{2800}", "\u{202e}\u{202c}"] {
+            match enter(&world, field, nothing).await {
+                Ok(stored) => assert_eq!(stored, None, "{field}"),
+                Err(Error::Invalid(invalid)) => {
+                    assert!(invalid.rule.starts_with("must have 1 to"), "{invalid}")
+                }
+                Err(other) => panic!("{field}: {other}"),
+            }
+        }
+    }
+}
+
+/// Rules: WIRE-27
+#[on_each_database]
+async fn what_shapes_a_word_or_a_sign_stays_in_every_text() {
+    let world = World::new().await;
+    for (field, kind) in FIELDS.into_iter().filter(|(_, kind)| *kind != Email) {
+        // Persian, Devanagari, a profession, a heart in colour, the flag of Scotland.
+        for part in [
+            "می\u{200c}خواهم",
+            "क्\u{200d}ष",
+            "👩\u{200d}🔧",
+            "❤\u{fe0f}",
+            "🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
+        ] {
+            // Documents are not about this: fonts lack some of these.
+            if !field.starts_with("signature") {
+                let text = around(kind, part);
+                assert_eq!(enter(&world, field, &text).await.unwrap(), Some(text), "{field}");
+            }
+        }
+    }
+}
+
+/// Rules: WIRE-28, WIRE-29
+#[on_each_database]
+async fn controls_of_direction_are_in_long_texts_only() {
+    let world = World::new().await;
+    for (field, kind) in FIELDS {
+        let text = around(kind, "\u{202e}");
+        let entered = enter(&world, field, &text).await;
+        match kind {
+            Short | Email => {
+                assert_eq!(invalid(entered, field).rule, "must not contain U+202E (character 4)", "{field}");
+            }
+            Long => assert_eq!(entered.unwrap(), Some(text), "{field}"),
+            Freed => assert_eq!(entered.unwrap(), Some(around(kind, "")), "{field}"),
+        }
+    }
+}
+
+/// Rules: WIRE-17, WIRE-29
+#[on_each_database]
+async fn line_breaks_of_every_kind_are_in_long_texts_only() {
+    let world = World::new().await;
+    for (field, kind) in FIELDS {
+        for line_break in ["\u{b}", "\u{c}", "\u{85}", "\u{2028}", "\u{2029}"] {
+            let entered = enter(&world, field, &format!(" {}", around(kind, line_break))).await;
+            match kind {
+                Long => assert_eq!(entered.unwrap(), Some(around(kind, "\n")), "{field}"),
+                Freed if field == "refusal.reason" => {
+                    assert_eq!(entered.unwrap(), Some(around(kind, " ")), "{field}");
+                }
+                _ => {
+                    let code = u32::from(line_break.chars().next().unwrap());
+                    let rule = format!("must not contain U+{code:04X} (character 5)");
+                    assert_eq!(invalid(entered, field).rule, rule, "{field}");
+                }
+            }
+        }
+        let refused = invalid(enter(&world, field, &around(kind, "\0")).await, field);
+        assert_eq!(refused.rule, "must not contain U+0000 (character 4)", "{field}");
+    }
+}
+
+/// Gives a client the identifier that an earlier version stored.
+async fn make_older(world: &World, client: invoicing_core::ClientId, now: &str, older: &str) {
+    let statement = "
+        UPDATE client SET external_id = $2, record = replace(record, $3, $4) WHERE id = $1";
+    let json = |id: &str| format!("\"externalId\":{}", json!(id));
+    let changed = world
+        .run(statement, &[client.0.into(), older.into(), (&*json(now)).into(), (&*json(older)).into()])
+        .await;
+    assert_eq!(changed, 1);
+}
+
+/// Rules: LIST-23, CLIENT-2
+#[on_each_database]
+async fn an_older_external_id_is_found_and_never_rewritten() {
+    let world = World::new().await;
+    let clients = world.company.clients();
+    let named = |id: &str| NewClient::named("Durand").external_id(id);
+    let create = async |id: &str| clients.find_or_create(&named(id)).await.unwrap();
+    // As earlier versions have stored them: a pair, and three that have no plain partner.
+    let marked = create("mark").await.client.id;
+    make_older(&world, marked, "mark", "\u{feff}crm-42").await;
+    let plain = create("crm-42").await.client.id;
+    assert_eq!(plain, marked, "the only one that there is");
+    let plain = create("plain").await.client.id;
+    make_older(&world, plain, "plain", "crm-42").await;
+    let oldest = create("oldest").await.client.id;
+    world.advance(std::time::Duration::from_secs(1));
+    let newer = create("newer").await.client.id;
+    let hidden = create("hidden").await.client.id;
+    let turned = create("turned").await.client.id;
+    make_older(&world, newer, "newer", "crm-7\u{200b}").await;
+    make_older(&world, oldest, "oldest", "crm-7\u{3164}").await;
+    make_older(&world, hidden, "hidden", "\u{2800}").await;
+    make_older(&world, turned, "turned", "crm\u{202e}9").await;
+    for (sought, found) in [
+        ("\u{feff}crm-42", marked),
+        (" \u{feff}crm-42 ", marked),
+        ("crm-42", plain),
+        ("crm-42\u{200b}", plain),
+        ("crm-7", oldest),
+        ("crm-7\u{200b}", newer),
+        ("\u{200b}crm-7\u{feff}", oldest),
+        ("\u{2800}", hidden),
+        ("crm\u{202e}9", turned),
+    ] {
+        let page = clients.list(&ClientQuery::default().external_id(sought)).await.unwrap();
+        let ids: Vec<_> = page.data.iter().map(|client| client.id).collect();
+        assert_eq!(ids, [found], "{sought:?}");
+        let again = create(sought).await;
+        assert_eq!((again.client.id, again.created), (found, false), "{sought:?}");
+        let path = format!("/api/v1/clients?externalId={}", percent(sought));
+        let answer = world.get(&path).await;
+        assert_eq!(answer.json["data"][0]["id"], json!(found), "{sought:?}");
+    }
+    for absent in ["crm-4", "crm", "crm-7\u{301}", "crm9", "rm-42"] {
+        let page = clients.list(&ClientQuery::default().external_id(absent)).await.unwrap();
+        assert!(page.data.is_empty(), "{absent:?}");
+    }
+    let answer = world.get(&format!("/api/v1/clients?externalId={}", percent("\u{200b}"))).await;
+    assert_eq!((answer.status.as_u16(), answer.code()), (400, "validation_error"));
+    // Another field is changed, and the identifier stays as it is stored.
+    for (id, stored) in [(marked, "\u{feff}crm-42"), (hidden, "\u{2800}"), (turned, "crm\u{202e}9")] {
+        let changed = clients.change(id, &named(stored).phone("01 02 03 04 05")).await.unwrap();
+        assert_eq!(changed.external_id.as_deref(), Some(stored));
+        assert_eq!(changed.phone.as_deref(), Some("01 02 03 04 05"));
+    }
+    conflict(&world, "taken", clients.change(newer, &named("crm-42"))).await;
+}
+
+fn percent(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+/// Rules: WIRE-30
+#[on_each_database]
+async fn a_record_with_an_older_text_can_be_changed() {
+    let world = World::new().await;
+    // What an earlier version accepted, and this one refuses or would change.
+    let older = ["Zoé\u{202e}x", "\u{200b}Zoé\u{200b}", "\u{3164}", "Zoé\u{2028}x"];
+    for text in older {
+        let client = world.company.clients().create(&NewClient::named("NAME").city("CITY")).await.unwrap();
+        let statement = "
+            UPDATE client SET record = replace(replace(record, 'NAME', $2), 'CITY', $2) WHERE id = $1";
+        assert_eq!(world.run(statement, &[client.id.0.into(), text.into()]).await, 1);
+        let change = NewClient::named(text).city(text).phone("1");
+        let changed = world.company.clients().change(client.id, &change).await.unwrap();
+        assert_eq!(
+            (&*changed.name, changed.city.as_deref(), changed.phone.as_deref()),
+            (text, Some(text), Some("1"))
+        );
+        let moved = NewClient::named("Zoé\u{202e}").city(text);
+        let moved = world.company.clients().change(client.id, &moved).await.unwrap();
+        assert_eq!((&*moved.name, moved.city.as_deref()), ("Zoé", Some(text)));
+
+        let quotes = world.company.quotes();
+        let of = |unit: &str, price: i32| {
+            let costing = Costing::default().subcontractor(unit);
+            NewQuote::empty(client.id).line(NewLine::new("Peinture", 1, price, 20).unit(unit).cost(costing))
+        };
+        let quote = quotes.create(&of("UNIT", 10)).await.unwrap().summary.id;
+        for statement in [
+            "UPDATE quote SET lines = replace(lines, 'UNIT', $2) WHERE id = $1",
+            "UPDATE quote_costing SET costings = replace(costings, 'UNIT', $2) WHERE quote_id = $1",
+        ] {
+            assert_eq!(world.run(statement, &[quote.0.into(), text.into()]).await, 1);
+        }
+        let edited = quotes.edit(quote, &of(text, 11)).await.unwrap();
+        assert_eq!(edited.lines[0].unit.as_deref(), Some(text));
+        assert_eq!(edited.lines[0].total_ht, invoicing_core::Money::from(11));
+        let costings = quotes.costings(quote).await.unwrap();
+        assert_eq!(costings[0].subcontractor.as_deref(), Some(text));
+        let refused = quotes.edit(quote, &of("Zoé\u{202d}", 11)).await;
+        assert!(refused.is_ok_and(|edited| edited.lines[0].unit.as_deref() == Some("Zoé")));
+        let refused = quotes.edit(quote, &of("Zoé\u{202d}x", 11)).await.unwrap_err();
+        assert!(matches!(refused, Error::Invalid(_)), "{refused}");
+    }
+    let identity = CompanyIdentity::default().phone("PHONE").city("Lyon");
+    world.company.set_identity(&identity).await.unwrap();
+    let older = older[0];
+    world.run("UPDATE company SET record = replace(record, 'PHONE', $1)", &[older.into()]).await;
+    let world = world.reopen().await;
+    let changed = world.company.set_identity(&identity.phone(older).city("Nîmes")).await.unwrap().identity;
+    assert_eq!((changed.phone.as_deref(), changed.city.as_deref()), (Some(older), Some("Nîmes")));
+    let refused = world.company.set_identity(&changed.email("a\u{202e}b@c")).await.unwrap_err();
+    assert!(matches!(refused, Error::Invalid(_)), "{refused}");
+}
+
+/// Rules: INVOICE-12
+#[on_each_database]
+async fn a_payment_with_an_older_reference_is_not_recorded_again() {
+    let world = World::new().await;
+    let invoices = world.company.invoices();
+    let invoice = invoices.convert(world.accepted().await.summary.id).await.unwrap().summary.id;
+    invoices.issue(invoice, None).await.unwrap();
+    let pay = async |reference: &str| {
+        let payment = NewPayment::new(1, PaymentSource::Entered).reference(reference);
+        invoices.pay(invoice, &payment).await.unwrap()
+    };
+    for (n, older) in ["CHQ 1\u{200b}", "CHQ\u{202e}2", "\u{2800}"].into_iter().enumerate() {
+        let now = format!("NOW {n}");
+        assert!(pay(&now).await.created);
+        let statement = "
+            UPDATE payment SET reference = $2, record = replace(record, $1, $2) WHERE reference = $1";
+        assert_eq!(world.run(statement, &[(&*now).into(), older.into()]).await, 1);
+        assert!(!pay(older).await.created, "{older:?}");
+        let plain = trim_invisible(older);
+        if !plain.is_empty() && !plain.contains('\u{202e}') {
+            assert!(!pay(plain).await.created, "{older:?}");
+        }
+    }
+    assert_eq!(invoices.payments(invoice).await.unwrap().len(), 3);
+}
+
+async fn found(world: &World, q: &str) -> Vec<String> {
+    let page = world.company.clients().list(&ClientQuery::default().q(q)).await.unwrap();
+    let mut names: Vec<String> = page.data.into_iter().map(|client| client.name).collect();
+    names.sort();
+    names
+}
+
+/// Rules: LIST-19, LIST-20
+#[on_each_database]
+async fn words_are_found_in_any_order_and_by_any_apostrophe_or_hyphen() {
+    let world = World::new().await;
+    let clients = world.company.clients();
+    for (name, city) in [
+        ("L’Atelier", "Saint‑Étienne"),
+        ("L'Atelier du Bois", "Lyon"),
+        ("Latelier", "Saint Etienne"),
+        ("Jean-Luc Martin", "Aix\u{a0}en\u{2013}Provence"),
+    ] {
+        clients.create(&NewClient::named(name).city(city).email("contact@exemple.fr")).await.unwrap();
+    }
+    let (atelier, bois, jean) = ("L’Atelier", "L'Atelier du Bois", "Jean-Luc Martin");
+    for q in ["l'atelier", "L’ATELIER", "l‘atelier", "lʼatelier", "l＇atelier"] {
+        assert_eq!(found(&world, q).await, [bois, atelier], "{q}");
+    }
+    for q in ["saint etienne", "Saint-Étienne", "etienne saint", "SAINT\u{202f}ÉTIENNE", "tienn ain"] {
+        assert_eq!(found(&world, q).await, ["Latelier", atelier], "{q}");
+    }
+    for q in ["martin jean", "luc jean martin", "jean-luc", "aix-en-provence martin", "martin exemple.fr aix"]
+    {
+        assert_eq!(found(&world, q).await, [jean], "{q}");
+    }
+    for q in ["martin lyon", "jeanluc", "atelier etienne lyon"] {
+        assert_eq!(found(&world, q).await, [""; 0], "{q}");
+    }
+    for q in ["-", "\u{200b}", "\u{3164}", "\u{2013} \u{a0}"] {
+        let answer = world.get(&format!("/api/v1/clients?q={}", percent(q))).await;
+        assert_eq!((answer.status.as_u16(), answer.code()), (400, "validation_error"), "{q:?}");
+        assert_eq!(found(&world, q).await, [""; 0], "{q:?}");
+    }
+    let quotes = world.company.quotes();
+    let quote = world.draft().await.summary;
+    quotes.link(quote.id, Some("deal’s end")).await.unwrap();
+    for (q, is_found) in [("end deal's", true), ("deal's begin", false), ("end deal‘s", true)] {
+        let page = quotes.search(&QuoteSearch::default().q(q), 10).await.unwrap();
+        assert_eq!(page.items.len(), usize::from(is_found), "{q}");
+    }
+}
+
+/// Rules: LIST-20
+#[on_each_database]
+async fn a_search_finds_clients_of_an_earlier_version_at_once() {
+    for release in Release::all() {
+        let place = Place::of_release(&release).await;
+        // Folded as versions before did it.
+        let statement = "
+            UPDATE client SET search = $1, record = replace(record, '\"name\":\"', '\"name\":\"Cl\u{200b}aire L’Atelier ')
+            WHERE external_id = 'crm-1'";
+        let folded = "cl\u{200b}ai\u{ad}re l’atelier\n\u{feff}saint\u{2010}etienne";
+        assert_eq!(place.behind().await.run(statement, &[folded.into()]).await, 1);
+        let world = World::of_release_at(&release, place).await;
+        for q in
+            ["claire", "l'atelier", "L’Atelier claire", "saint-etienne claire", "etienne saint l'atelier"]
+        {
+            assert_eq!(found(&world, q).await.len(), 1, "{q}");
+        }
+    }
+}
