@@ -92,6 +92,7 @@ fn the_service_says_the_same_on_postgresql_and_goes_on_from_there() {
             life.company.quotes().list(&PageQuery::default()).await.unwrap().data[0].summary.number.clone();
         invoicing.close().await;
         note_bulk_changes(&host).await;
+        spend_forms(&host).await;
 
         let report = host.copy().await.unwrap();
         assert_eq!((report.copied, report.was_complete), (report.rows(), false));
@@ -146,6 +147,12 @@ async fn note_bulk_changes(host: &Host) {
     for statement in [NOTE, NOTICE] {
         assert!(host.source.behind().await.run(statement, &[]).await > 0);
     }
+}
+
+/// Notes forms of the console that were carried out.
+async fn spend_forms(host: &Host) {
+    let spend = "INSERT INTO spent_form (company_id, token, noted) SELECT company_id, id, NULL FROM webhook";
+    assert!(host.source.behind().await.run(spend, &[]).await > 0);
 }
 
 /// Numbers, stamps, links and deliveries.

@@ -317,6 +317,7 @@ pub(super) const TABLES: [Table; 21] = [
             text("detail"),
         ],
     },
+    Table { name: "spent_form", key: 2, columns: &[id("company_id"), id("token"), number("noted")] },
 ];
 
 impl Table {

@@ -17,6 +17,8 @@ use crate::store::consistency::ConsistencyToken;
 use crate::store::history::HistoryAction;
 use crate::store::notification::Notification;
 use crate::store::page::PageAnswer;
+#[cfg(feature = "console")]
+use crate::store::spent_forms::OpenForm;
 use crate::store::{CompanyReader, CompanyTx, Operation, Origin, Prefetch, ServiceTables, Tables};
 
 /// The companies of the service.
@@ -91,11 +93,22 @@ pub struct CompanyHandle {
     pub(super) request_id: Option<Arc<str>>,
     /// What the primary has said of the company in the course of the request, where the handle is for one.
     token: Option<ConsistencyToken>,
+    /// The form that they answer.
+    #[cfg(feature = "console")]
+    pub(super) form: Option<Arc<OpenForm>>,
 }
 
 impl CompanyHandle {
     pub(crate) fn new(services: Arc<Services>, id: CompanyId) -> Self {
-        Self { services, id, actor: None, request_id: None, token: None }
+        Self {
+            services,
+            id,
+            actor: None,
+            request_id: None,
+            token: None,
+            #[cfg(feature = "console")]
+            form: None,
+        }
     }
 
     /// For a request in the course of which the primary has said what it shows of the company.
@@ -242,7 +255,12 @@ impl CompanyHandle {
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
         let cause = Cause::now(self.request_id.clone(), self.services.traces.as_deref());
-        let origin = Origin { actor: self.actor.clone(), cause };
+        let origin = Origin {
+            actor: self.actor.clone(),
+            cause,
+            #[cfg(feature = "console")]
+            form: self.form.clone(),
+        };
         let written = self.services.store.write_company_as(self.id, origin, records, operation).await;
         self.services.remind().await;
         written

@@ -8,6 +8,8 @@ mod closing;
 mod companies;
 mod documents;
 mod events;
+#[cfg(feature = "console")]
+mod forms;
 mod history;
 mod invoices;
 mod keys;
@@ -48,6 +50,8 @@ use crate::sealing::Sealer;
 use crate::store::Store;
 use crate::store::signatures::GoodLinkRow;
 use crate::target::TargetPolicy;
+#[cfg(feature = "console")]
+pub(crate) use forms::CarriedOut;
 pub(crate) use invoices::HeldDates;
 pub(crate) use quotes::Numbering;
 pub(crate) use reminder::Reminder;

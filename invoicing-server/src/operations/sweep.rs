@@ -26,6 +26,8 @@ use super::quotes::links;
 const BATCH: u32 = 100;
 /// How long attempts are kept: 30 days in milliseconds.
 const ATTEMPTS_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
+/// How long spent forms are kept. A form is accepted for a day, by the clock of any node.
+const FORMS_KEPT_MS: i64 = 2 * 24 * 60 * 60 * 1_000;
 
 /// How long notices of disabled webhooks wait for a host that asks for them: 30 days in milliseconds.
 const NOTICES_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
@@ -304,6 +306,10 @@ async fn wipe_secrets(mut tx: CompanyTx<'_>) -> Result<u64, Error> {
 }
 
 async fn prune_batch(mut tx: CompanyTx<'_>) -> Result<u64, Error> {
+    let forms_before = tx.change.now.plus_millis(-FORMS_KEPT_MS).as_millis();
+    let forms_before = u64::try_from(forms_before).unwrap_or_default();
+    let forms_before = uuid::Builder::from_unix_timestamp_millis(forms_before, &[0; 10]).into_uuid();
+    tx.spent_forms().prune(forms_before).await?;
     let before = tx.change.now.plus_millis(-ATTEMPTS_KEPT_MS);
     tx.deliveries().prune_attempts(before, BATCH).await
 }

@@ -3,6 +3,8 @@
 
 use std::fmt::Display;
 
+#[cfg(feature = "console")]
+use invoicing_core::Conflict;
 use invoicing_core::{CompanyId, Event, EventId, KeyId, Timestamp, WebhookId};
 use uuid::Uuid;
 
@@ -23,6 +25,7 @@ use super::quotes::QuoteTable;
 use super::scope::Scope;
 use super::series::Series;
 use super::signatures::SignatureTable;
+use super::spent_forms::SpentFormTable;
 use super::tx::Tx;
 use super::webhooks::WebhookTable;
 use crate::Error;
@@ -93,6 +96,10 @@ pub(crate) trait Tables {
         SignatureTable(self.scope())
     }
 
+    fn spent_forms(&mut self) -> SpentFormTable<'_> {
+        SpentFormTable(self.scope())
+    }
+
     fn uploads(&mut self) -> UploadTable<'_> {
         UploadTable(self.scope())
     }
@@ -135,7 +142,8 @@ impl CompanyTx<'_> {
         self.origin.actor.is_some()
     }
 
-    /// Notes in the history that the actor has made a change; without an actor, nothing.
+    /// Notes in the history that the actor has made a change; without an actor, nothing. Spends the token of the form that the
+    /// change answers.
     pub(crate) async fn note(
         &mut self,
         action: HistoryAction,
@@ -144,7 +152,21 @@ impl CompanyTx<'_> {
     ) -> Result<(), Error> {
         let Some(actor) = self.origin.actor.clone() else { return Ok(()) };
         let (at, detail) = (self.change.now, detail.to_string());
-        self.history().insert(NewEntry { at, actor: &actor, action, subject, detail }).await
+        self.history().insert(NewEntry { at, actor: &actor, action, subject, detail }).await?;
+        #[cfg(feature = "console")]
+        self.spend_form().await?;
+        Ok(())
+    }
+
+    #[cfg(feature = "console")]
+    async fn spend_form(&mut self) -> Result<(), Error> {
+        // A second note of this transaction belongs to the same form.
+        let Some(form) = self.origin.form.take() else { return Ok(()) };
+        if !self.spent_forms().insert_noted(form.token).await? {
+            return Err(Conflict::new("the form was already carried out").into());
+        }
+        form.set_spent();
+        Ok(())
     }
 
     pub(crate) fn env(&self) -> &Env {

@@ -19,6 +19,7 @@ pub(super) const SQLITE: &[&str] = &[
     include_str!("../../migrations/sqlite/0013_canceled.sql"),
     include_str!("../../migrations/sqlite/0014_begun_deliveries.sql"),
     include_str!("../../migrations/sqlite/0015_texts.sql"),
+    include_str!("../../migrations/sqlite/0016_forms.sql"),
 ];
 #[cfg(feature = "postgres")]
 pub(super) const POSTGRES: &[&str] = &[
@@ -37,6 +38,7 @@ pub(super) const POSTGRES: &[&str] = &[
     include_str!("../../migrations/postgres/0013_canceled.sql"),
     include_str!("../../migrations/postgres/0014_begun_deliveries.sql"),
     include_str!("../../migrations/postgres/0015_texts.sql"),
+    include_str!("../../migrations/postgres/0016_forms.sql"),
 ];
 
 /// Version of the first migration. The states of development before the first release had versions below it, and

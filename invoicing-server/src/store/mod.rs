@@ -57,6 +57,7 @@ mod session;
 pub(crate) mod settings;
 pub(crate) mod signatures;
 pub(crate) mod skipping;
+pub(crate) mod spent_forms;
 mod sql;
 pub(crate) mod sqlite;
 mod subscriber;
@@ -91,6 +92,8 @@ use postgres::Postgres;
 pub(crate) use prefetch::Prefetch;
 use rows::Detail;
 pub(crate) use service::{ServiceReader, ServiceTables, ServiceTx};
+#[cfg(feature = "console")]
+use spent_forms::OpenForm;
 use sqlite::{Mark, Sqlite};
 pub(crate) use tx::Tx;
 use versions::StoredRecord;
@@ -110,6 +113,9 @@ pub(crate) struct Origin {
     pub(crate) actor: Option<Arc<str>>,
     /// What its events are noted to be caused by.
     pub(crate) cause: Option<Arc<Cause>>,
+    /// The form that it answers.
+    #[cfg(feature = "console")]
+    pub(crate) form: Option<Arc<OpenForm>>,
 }
 
 /// The exclusive right to sweep. Dropping it releases it a little later.

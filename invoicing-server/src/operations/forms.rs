@@ -1,0 +1,49 @@
+//! A form of the console, which is carried out once.
+//!
+//! The transaction that notes the change in the history spends the form's token. If another click has spent it meanwhile, the
+//! transaction is refused.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::CompanyHandle;
+use crate::Error;
+use crate::store::Tables;
+use crate::store::history::HistoryRecord;
+use crate::store::spent_forms::OpenForm;
+
+/// A form that was carried out.
+pub(crate) struct CarriedOut {
+    /// The change; `None` if there was nothing to change.
+    pub(crate) change: Option<HistoryRecord>,
+}
+
+impl CompanyHandle {
+    /// A handle whose next noted change spends the token of a form.
+    pub(crate) fn for_form(&self, token: Uuid) -> Self {
+        let mut handle = self.clone();
+        handle.form = Some(Arc::new(OpenForm::new(token)));
+        handle
+    }
+
+    /// How the form was carried out, if it was.
+    pub(crate) async fn carried_out(&self) -> Result<Option<CarriedOut>, Error> {
+        let Some(form) = &self.form else { return Ok(None) };
+        let token = form.token;
+        self.read(async move |mut tx| {
+            let Some(noted) = tx.spent_forms().find(token).await? else { return Ok(None) };
+            let change = if noted > 0 { tx.history().list(noted + 1, 1).await?.pop() } else { None };
+            Ok(Some(CarriedOut { change }))
+        })
+        .await
+    }
+
+    /// Spends the token of a form that has changed nothing.
+    pub(crate) async fn end_form(&self) -> Result<(), Error> {
+        let Some(form) = self.form.as_ref().filter(|form| !form.is_spent()) else { return Ok(()) };
+        let token = form.token;
+        // Another click may have spent it.
+        self.write(async move |mut tx| tx.spent_forms().insert(token).await.map(drop)).await
+    }
+}
