@@ -134,6 +134,19 @@ fn by_keyboard_alone() {
 }
 
 #[test]
+fn a_form_is_carried_out_once_however_often_the_browser_sends_it() {
+    Database::Sqlite.run(Some(2), || async {
+        for script in [true, false] {
+            let site = Site::start(World::new().await, "").await;
+            site.run("twice.mjs", json!({"script": script})).await;
+            let keys = site.world.company.keys().list().await.unwrap();
+            let labels: Vec<_> = keys.iter().skip(1).map(|key| &*key.label).collect();
+            assert!(labels == ["CRM", "Second"] || tools::browser().is_none(), "{labels:?}");
+        }
+    });
+}
+
+#[test]
 fn a_form_on_another_site_is_refused() {
     Database::Sqlite.run(Some(2), || async {
         let world = World::new().await;
