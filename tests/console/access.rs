@@ -146,8 +146,10 @@ async fn without_a_session_there_is_nothing_to_see_or_to_change() {
     let world = World::new().await;
     let records = Records::of(&world).await;
     let before = state(&world).await;
-    let signed_out = Browser::with(&world.invoicing, |_| SignInDecision::Redirect("/login".to_owned()));
-    let stranger = Browser::with(&world.invoicing, |_| SignInDecision::Forbidden);
+    let signed_out = Browser::with(&world.invoicing, world.company.id(), |_| {
+        SignInDecision::Redirect("/login".to_owned())
+    });
+    let stranger = Browser::with(&world.invoicing, world.company.id(), |_| SignInDecision::Forbidden);
     for path in all(&records) {
         let shown = signed_out.get(&path).await;
         assert_eq!(
@@ -307,7 +309,8 @@ async fn assets_are_kept_for_good_under_their_hash() {
     let session = Session::new(world.company.id(), "Anna", Role::Full);
     let settings = ConsoleSettings::at(ORIGIN).theme(theme);
     let sign_in = move |_: &http::request::Parts| SignInDecision::Granted(session.clone());
-    let browser = Browser { console: world.invoicing.console(settings, sign_in).unwrap() };
+    let browser =
+        Browser { console: world.invoicing.console(settings, sign_in).unwrap(), company: world.company.id() };
     let page = browser.get("/").await;
     assert!(page.html.contains("Chantier &lt;&amp;&gt;"));
     let style = browser.get(page.between("<link rel=\"stylesheet\" href=\"", "\"")).await.html;
@@ -320,8 +323,9 @@ async fn the_language_is_the_host_s_choice_or_the_browser_s() {
     let company = world.company.id();
     let session = Session::new(company, "Anna", Role::Full);
     let french = session.clone().language(Language::French);
-    let by_browser = Browser::with(&world.invoicing, move |_| SignInDecision::Granted(session.clone()));
-    let by_host = Browser::with(&world.invoicing, move |_| SignInDecision::Granted(french.clone()));
+    let by_browser =
+        Browser::with(&world.invoicing, company, move |_| SignInDecision::Granted(session.clone()));
+    let by_host = Browser::with(&world.invoicing, company, move |_| SignInDecision::Granted(french.clone()));
     let request = |languages: &str| {
         Request::get("/webhooks").header(header::ACCEPT_LANGUAGE, languages).body(String::new()).unwrap()
     };

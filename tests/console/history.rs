@@ -33,7 +33,9 @@ async fn what_was_done_is_read_with_its_name_and_its_record() {
     }
     assert!(shown.contains(&format!("/webhooks/{id}\">http://127.0.0.1:8/..</a>")), "{shown}");
     let session = Session::new(world.company.id(), "Anna", Role::ReadOnly).language(Language::French);
-    let french = Browser::with(&world.invoicing, move |_| SignInDecision::Granted(session.clone()));
+    let french = Browser::with(&world.invoicing, world.company.id(), move |_| {
+        SignInDecision::Granted(session.clone())
+    });
     assert!(french.get("/history").await.html.contains("A renouvelé le secret d’un webhook"));
 
     let of_webhook = browser.get(&format!("/history?record={id}")).await.html;

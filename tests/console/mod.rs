@@ -7,6 +7,7 @@ mod events;
 mod failures;
 mod history;
 mod keys;
+mod once;
 mod quotes;
 mod sign;
 mod texts;
@@ -22,12 +23,16 @@ use http_body_util::{BodyExt, Full};
 use invoicing_server::{CompanyId, Console, ConsoleSettings, Invoicing, Role, Session, SignInDecision};
 
 const ORIGIN: &str = "https://app.example";
+/// The headers of a form that a page of the console sends.
+const OWN: [(&str, &str); 2] = [("sec-fetch-site", "same-origin"), ("origin", ORIGIN)];
 /// Where the host has mounted it.
 const PREFIX: &str = "/x/y";
 
 /// A browser on the console, as someone whom the host has signed in.
 struct Browser {
     console: Console,
+    /// Whose pages it has open.
+    company: CompanyId,
 }
 
 /// What the console answered.
@@ -60,6 +65,18 @@ impl Shown {
         ids.map(|rest| rest.split('"').next().unwrap().parse().unwrap()).collect()
     }
 
+    /// The hidden fields of the form that goes to a path.
+    fn hidden(&self, path: &str) -> Vec<(String, String)> {
+        let form = self.between(&format!("<form method=\"post\" action=\"{PREFIX}{path}\">"), "</form>");
+        let inputs = form.split("<input type=\"hidden\" name=\"").skip(1);
+        inputs
+            .map(|input| {
+                let (name, rest) = input.split_once("\" value=\"").unwrap();
+                (name.to_owned(), rest.split('"').next().unwrap().to_owned())
+            })
+            .collect()
+    }
+
     /// The text between two others.
     fn between(&self, start: &str, end: &str) -> &str {
         let (_, rest) =
@@ -72,15 +89,16 @@ impl Browser {
     /// Someone of a company.
     fn of(invoicing: &Invoicing, company: CompanyId, role: Role) -> Self {
         let session = Session::new(company, "Anna", role);
-        Self::with(invoicing, move |_: &Parts| SignInDecision::Granted(session.clone()))
+        Self::with(invoicing, company, move |_: &Parts| SignInDecision::Granted(session.clone()))
     }
 
     fn with(
         invoicing: &Invoicing,
+        company: CompanyId,
         sign_in: impl Fn(&Parts) -> SignInDecision + Send + Sync + 'static,
     ) -> Self {
         let settings = ConsoleSettings::at(format!("{ORIGIN}{PREFIX}"));
-        Self { console: invoicing.console(settings, sign_in).unwrap() }
+        Self { console: invoicing.console(settings, sign_in).unwrap(), company }
     }
 
     /// A list with all its pages.
@@ -96,12 +114,34 @@ impl Browser {
         self.ask(Request::get(path).body(String::new()).unwrap()).await
     }
 
-    /// Sends a form as a page of the console does.
+    /// Sends a form as a page of the console does that was just opened.
     async fn post(&self, path: &str, form: &[(&str, &str)]) -> Shown {
-        self.post_from(path, form, &[("sec-fetch-site", "same-origin"), ("origin", ORIGIN)]).await
+        self.post_from(path, form, &OWN).await
+    }
+
+    /// Opens a page, fills in the form on it that goes to a path, and sends it.
+    async fn fill(&self, page: &str, path: &str, fields: &[(&str, &str)]) -> Shown {
+        let hidden = self.get(page).await.hidden(path);
+        let hidden = hidden.iter().map(|(name, value)| (&**name, &**value));
+        self.post_bare(path, &hidden.chain(fields.iter().copied()).collect::<Vec<_>>()).await
+    }
+
+    /// Sends a form that holds these fields and no other.
+    async fn post_bare<K: AsRef<str>, V: AsRef<str>>(&self, path: &str, form: &[(K, V)]) -> Shown {
+        self.send(path, form, &OWN).await
     }
 
     async fn post_from(&self, path: &str, form: &[(&str, &str)], headers: &[(&str, &str)]) -> Shown {
+        let token = self.console.form_token(self.company, path);
+        self.send(path, &[form, &[("form", &*token)]].concat(), headers).await
+    }
+
+    async fn send<K: AsRef<str>, V: AsRef<str>>(
+        &self,
+        path: &str,
+        form: &[(K, V)],
+        headers: &[(&str, &str)],
+    ) -> Shown {
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
         let mut request =
             Request::post(path).header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");

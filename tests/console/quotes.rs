@@ -119,7 +119,9 @@ async fn a_quote_shows_what_the_api_says_of_it() {
     assert!(html.contains("m²</bdi></td>") && html.contains(">12.5</td>"), "{html}");
 
     let session = Session::new(world.company.id(), "Anna", Role::Full).language(Language::French);
-    let french = Browser::with(&world.invoicing, move |_| SignInDecision::Granted(session.clone()));
+    let french = Browser::with(&world.invoicing, world.company.id(), move |_| {
+        SignInDecision::Granted(session.clone())
+    });
     let list = french.get("/quotes").await.html;
     assert!(list.contains(&format!(">823,75{currency}<")) && list.contains("Envoyé"), "{list}");
     let html = french.get(&format!("/quotes/{id}")).await.html;
@@ -179,21 +181,21 @@ async fn a_quote_is_sent_after_a_question_and_its_documents_hash_to_what_is_show
     let world = World::new().await;
     let browser = browser(&world);
     let id = world.draft().await.summary.id;
-    let page = format!("/quotes/{id}");
+    let (page, send) = (format!("/quotes/{id}"), format!("/quotes/{id}/send"));
     let draft = browser.get(&page).await.html;
     assert!(
         draft.contains(&format!("href=\"{PREFIX}{page}/send\"")) && draft.contains("There is none yet"),
         "{draft}"
     );
-    assert!(browser.get(&format!("{page}/send")).await.html.contains("type=\"date\""));
-    let wrong = browser.post(&format!("{page}/send"), &[("validUntil", "\"><script>")]).await;
+    assert!(browser.get(&send).await.html.contains("type=\"date\""));
+    let wrong = browser.fill(&send, &send, &[("validUntil", "\"><script>")]).await;
     assert_eq!(wrong.status, StatusCode::BAD_REQUEST);
     assert!(
         wrong.html.contains("role=\"alert\"") && wrong.html.contains("&quot;&gt;&lt;script&gt;"),
         "{}",
         wrong.html
     );
-    let sent = browser.post(&format!("{page}/send"), &[("validUntil", "2026-10-01")]).await;
+    let sent = browser.fill(&send, &send, &[("validUntil", "2026-10-01")]).await;
     assert_eq!(sent.location(), format!("{page}?done=sent"));
     let api = world.get(&format!("/api/v1/quotes/{id}")).await.json;
     assert_eq!(
@@ -202,7 +204,7 @@ async fn a_quote_is_sent_after_a_question_and_its_documents_hash_to_what_is_show
     );
     let shown = browser.get(sent.location()).await.html;
     assert!(shown.contains("state wait\">Sent") && shown.contains("1 Oct 2026"), "{shown}");
-    let again = browser.post(&format!("{page}/send"), &[]).await;
+    let again = browser.fill(&send, &send, &[]).await;
     assert_eq!(again.status, StatusCode::CONFLICT);
     assert!(again.html.contains("role=\"alert\""), "{}", again.html);
 
@@ -210,7 +212,7 @@ async fn a_quote_is_sent_after_a_question_and_its_documents_hash_to_what_is_show
     world.company.quotes().reject(id).await.unwrap();
     let declined = browser.get(&page).await.html;
     assert!(declined.contains("Declined") && declined.contains("Send the quote again"), "{declined}");
-    browser.post(&format!("{page}/send"), &[]).await;
+    browser.fill(&send, &send, &[]).await;
     let shown = browser.get(&page).await;
     let hashes: Vec<String> = shown.linked(&format!("{page}/documents/"));
     assert_eq!(hashes.len(), 2);
@@ -233,7 +235,8 @@ async fn a_quote_is_sent_after_a_question_and_its_documents_hash_to_what_is_show
     let client = world.client("Lefèvre").await;
     let empty = world.company.quotes().create(&NewQuote::empty(client)).await.unwrap().summary.id;
     assert!(browser.get(&format!("/quotes/{empty}")).await.html.contains("no line yet"));
-    let refused = browser.post(&format!("/quotes/{empty}/send"), &[]).await;
+    let send = format!("/quotes/{empty}/send");
+    let refused = browser.fill(&send, &send, &[]).await;
     assert!(refused.status.is_client_error() && refused.html.contains("role=\"alert\""), "{}", refused.html);
 }
 
@@ -283,7 +286,8 @@ async fn a_signing_link_is_shown_once_opens_the_quote_and_ends_when_it_is_revoke
     let settings = ConsoleSettings::at(format!("{ORIGIN}{PREFIX}")).signing_base("https://sign.example/q/");
     let session = Session::new(world.company.id(), "Anna", Role::Full);
     let sign_in = move |_: &http::request::Parts| SignInDecision::Granted(session.clone());
-    let elsewhere = Browser { console: world.invoicing.console(settings, sign_in).unwrap() };
+    let elsewhere =
+        Browser { console: world.invoicing.console(settings, sign_in).unwrap(), company: world.company.id() };
     let made = link(&elsewhere.post(&format!("{page}/links"), &[]).await);
     let token = made.strip_prefix("https://sign.example/q/sign/").unwrap();
     links.sign(token, &Signature::new(evidence())).await.unwrap();

@@ -14,18 +14,17 @@ use invoicing_tests::{World, new_quote, on_each_database};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::{Browser, ORIGIN, PREFIX, Shown, assert_protected};
+use super::{Browser, ORIGIN, OWN, PREFIX, Shown, assert_protected};
 use crate::support::hooked_store::HookedStore;
 use crate::support::{DAY, date, events};
 
 const NAME: &str = "Léa Lefèvre";
 const EMAIL: &str = "lea@exemple.fr";
-const OWN: [(&str, &str); 2] = [("sec-fetch-site", "same-origin"), ("origin", ORIGIN)];
 
 /// The signing page without the rest of the console.
 fn client(world: &World) -> Browser {
     let settings = ConsoleSettings::at(format!("{ORIGIN}{PREFIX}"));
-    Browser { console: world.invoicing.signing_page(settings).unwrap() }
+    Browser { console: world.invoicing.signing_page(settings).unwrap(), company: world.company.id() }
 }
 
 /// A quote that was sent, and the address of its page.
@@ -530,7 +529,9 @@ async fn the_page_needs_no_session_and_comes_with_or_without_the_console() {
     let shown = alone.get(&page).await;
     let style = shown.between("<link rel=\"stylesheet\" href=\"", "\"").strip_prefix(PREFIX).unwrap();
     assert_eq!(alone.get(style).await.status, StatusCode::OK);
-    let console = Browser::with(&world.invoicing, |_| panic!("the signing page asks for no session"));
+    let console = Browser::with(&world.invoicing, world.company.id(), |_| {
+        panic!("the signing page asks for no session")
+    });
     assert_eq!(console.get(&page).await.html, shown.html);
     // Another company's session changes nothing about it.
     let (other, _) = world.another("Other", invoicing_core::Plan::Starter).await;

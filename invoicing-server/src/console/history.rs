@@ -156,6 +156,24 @@ fn row(request: &PageRequest<'_>, record: &HistoryRecord, webhooks: &[Webhook]) 
     }
 }
 
+/// When a change was made, by whom, and what.
+pub(super) fn facts(request: &PageRequest<'_>, record: &HistoryRecord) -> Markup {
+    let entry = Entry::of(request.language, record);
+    html! {
+        dl.facts {
+            div { dt { (request.pick("When", "Quand")) } dd { (request.clock().show(record.at)) } }
+            div { dt { (request.pick("Who", "Qui")) } dd { (entered(&record.actor)) } }
+            div {
+                dt { (request.pick("What", "Quoi")) }
+                dd {
+                    (entry.what)
+                    @for part in [&entry.name, &entry.more].into_iter().flatten() { br; span.soft { (entered(part)) } }
+                }
+            }
+        }
+    }
+}
+
 /// The name of the record, with a link where it has a page.
 fn subject(request: &PageRequest<'_>, record: &HistoryRecord, entry: &Entry, webhooks: &[Webhook]) -> Markup {
     let action = record.action.to_string();

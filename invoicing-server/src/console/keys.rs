@@ -117,7 +117,7 @@ fn quota(request: &PageRequest<'_>, key: &KeyUsage) -> Markup {
 
 /// `GET /keys/new`.
 pub(super) fn new(request: &PageRequest<'_>) -> Content {
-    issuing(request, "", None)
+    issuing(request, request.entered().map_or("", |form| form.text("label")), None)
 }
 
 /// `POST /keys`.
@@ -134,7 +134,7 @@ fn issuing(request: &PageRequest<'_>, label: &str, error: Option<&Error>) -> Con
     let body = html! {
         h1 { (title) }
         (problem(request.language, error, &[("label", "label")]))
-        form method="post" action=(request.link("/keys")) {
+        (request.form("/keys", &html! {
             label for="label" { (request.pick("Name", "Nom")) }
             input #label name="label" type="text" required maxlength=(SHORT_TEXT) value=(label) autocomplete="off"
                 aria-invalid=[is_about(error, "label").then_some("true")] aria-describedby=(described_by(error, "label", "label"));
@@ -147,7 +147,7 @@ fn issuing(request: &PageRequest<'_>, label: &str, error: Option<&Error>) -> Con
                 button { (request.pick("Issue the key", "Émettre la clé")) }
                 a href=(request.link("/keys")) { (request.pick("Cancel", "Annuler")) }
             }
-        }
+        }))
     };
     Content::new(title, Chapter::Keys, body)
 }
@@ -190,12 +190,12 @@ pub(super) async fn confirm_revocation(request: &PageRequest<'_>) -> Result<Cont
             "Requests with it are refused from now on. This cannot be undone.",
             "Les requêtes qui l’utilisent seront refusées dès maintenant. C’est définitif.",
         )) }
-        form method="post" action=(request.link(format!("/keys/{id}/revoke"))) {
+        (request.form(format!("/keys/{id}/revoke"), &html! {
             p.actions {
                 button.grave { (request.pick("Revoke", "Révoquer")) }
                 a href=(request.link("/keys")) { (request.pick("Keep it", "La garder")) }
             }
-        }
+        }))
     };
     Ok(Content::new(title, Chapter::Keys, body))
 }

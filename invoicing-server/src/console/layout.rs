@@ -32,6 +32,8 @@ pub(super) struct Frame<'f> {
     pub(super) has_home: bool,
     /// Who is there; `None` on pages without a session.
     pub(super) signed_in: Option<SignedIn<'f>>,
+    /// Stands above the content.
+    pub(super) notice: Option<Markup>,
 }
 
 /// Who sees a page behind the sign-in.
@@ -90,7 +92,10 @@ impl Frame<'_> {
                         }
                     }
                     @if self.signed_in.is_some() { (self.chapters(content.chapter)) }
-                    main #content tabindex="-1" data-refresh=[content.refresh] { (content.body) }
+                    main #content tabindex="-1" data-refresh=[content.refresh] {
+                        @if let Some(notice) = &self.notice { (notice) }
+                        (content.body)
+                    }
                 }
             }
         }

@@ -3,16 +3,19 @@
 //! [`service`] drives a request: [`routes`] finds the page, [`sign_in`] asks the host who is there, [`origin`] refuses forms
 //! of other sites, and the subject's file holds the handler, which calls operations. [`layout`] is what all pages share,
 //! [`assets`] their style and script. [`sign`] is the page behind a signing link, which needs no session. A GET changes
-//! nothing; a form is answered with a redirect to a page that shows its effect, or with a secret that is shown this once. This
-//! module knows neither SQL nor sockets, and sets no cookie.
+//! nothing; a form is answered with a redirect to a page that shows its effect, or with a secret that is shown this once. It is
+//! carried out once, by its [`form_token`]; the second time [`carried_out`] leads to what was made. This module knows neither SQL
+//! nor sockets, and sets no cookie.
 
 mod assets;
+mod carried_out;
 mod client_address;
 mod error;
 mod events;
 mod figures;
 mod fixed_pages;
 mod form;
+mod form_token;
 mod history;
 mod keys;
 mod language;

@@ -1,4 +1,5 @@
-//! Refuses forms of other sites (cross-site request forgery). There is no token, as there is no cookie of the console's own.
+//! Refuses forms of other sites (cross-site request forgery). That needs no secret token, as the
+//! console has no cookie of its own.
 
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, header};

@@ -6,16 +6,17 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use invoicing_core::{Company, Timestamp};
 use matchit::Params;
-use maud::{DOCTYPE, Markup};
+use maud::{DOCTYPE, Markup, html};
 
 use super::error::PageError;
 use super::form::Form;
 use super::layout::Content;
 use super::time::Clock;
-use super::{Action, Language, Session};
+use super::{Action, Language, Session, form_token};
 use crate::Error;
 use crate::api::byte_budget::ByteReservation;
 use crate::api::response::with_headers;
+use crate::env::Env;
 use crate::operations::CompanyHandle;
 
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
@@ -70,6 +71,13 @@ pub(super) struct PageRequest<'r> {
     pub(super) params: Params<'static, 'r>,
     /// The fields of the form, or of the query.
     pub(super) form: Form,
+    /// The path, below that of the console.
+    pub(super) path: &'r str,
+    /// Whether it is a form.
+    pub(super) is_form: bool,
+    /// Whether it is a form that is too old, or of another company, so that its page comes again.
+    pub(super) is_stale: bool,
+    pub(super) env: &'r Env,
 }
 
 impl PageRequest<'_> {
@@ -98,6 +106,24 @@ impl PageRequest<'_> {
     /// The address of a page.
     pub(super) fn link(&self, path: impl AsRef<str>) -> String {
         format!("{}{}", self.prefix, path.as_ref())
+    }
+
+    /// What was entered, where the page comes again after a form.
+    pub(super) fn entered(&self) -> Option<&Form> {
+        self.is_form.then_some(&self.form)
+    }
+
+    /// A form that is carried out once. `path`: where it goes.
+    pub(super) fn form(&self, path: impl AsRef<str>, fields: &Markup) -> Markup {
+        let path = path.as_ref();
+        let token = form_token::new(self.env, self.record.id, path);
+        html! {
+            form method="post" action=(self.link(path)) {
+                // Browsers that restore fields must not restore a spent token.
+                input type="hidden" name=(form_token::FIELD) value=(token) autocomplete="off";
+                (fields)
+            }
+        }
     }
 
     /// Reserves memory before it is taken.

@@ -59,6 +59,28 @@ impl Endpoint {
     pub(super) const fn waits_for_documents(self) -> bool {
         matches!(self, Self::QuoteDocument | Self::SendQuote)
     }
+
+    /// The page with a form that is carried out once; `None` for what is no such form.
+    pub(super) const fn page_of_form(self) -> Option<Self> {
+        Some(match self {
+            Self::RegisterWebhook => Self::NewWebhook,
+            Self::ChangeWebhook
+            | Self::TestWebhook
+            | Self::DisableWebhook
+            | Self::EnableWebhook
+            | Self::EndOverlap => Self::Webhook,
+            Self::RotateWebhook => Self::ConfirmRotation,
+            Self::RemoveWebhook => Self::ConfirmRemoval,
+            Self::ReplayDelivery => Self::Delivery,
+            Self::Replay => Self::ConfirmReplay,
+            Self::IssueKey => Self::NewKey,
+            Self::RevokeKey => Self::ConfirmRevocation,
+            Self::SendQuote => Self::ConfirmSending,
+            Self::MakeSigningLink => Self::Quote,
+            Self::RevokeSigningLink => Self::ConfirmLinkRevocation,
+            _ => return None,
+        })
+    }
 }
 
 /// Who may ask for it.
@@ -78,6 +100,13 @@ pub(super) struct Route {
     pub(super) path: &'static str,
     pub(super) endpoint: Endpoint,
     pub(super) needs: Needs,
+}
+
+impl Route {
+    /// Whether it is a form that is carried out once. Those of a signing link change the state that decides about them.
+    pub(super) fn is_once(&self) -> bool {
+        self.method == Method::POST && matches!(self.needs, Needs::To(_))
+    }
 }
 
 const fn page(path: &'static str, endpoint: Endpoint) -> Route {
@@ -147,6 +176,12 @@ pub(super) const ROUTES: &[Route] = &[
     form("/quotes/{id}/links/{link}/revoke", Endpoint::RevokeSigningLink, Action::ManageSigningLinks),
 ];
 
+/// The paths of the forms that are carried out once.
+#[cfg(any(test, feature = "testing"))]
+pub(super) fn forms() -> impl Iterator<Item = &'static str> {
+    ROUTES.iter().filter(|route| route.is_once()).map(|route| route.path)
+}
+
 /// Begins the paths of signing links, whose next segment is a secret.
 pub(super) const SIGN: &str = "/sign/";
 
@@ -200,6 +235,7 @@ mod tests {
             let is_form = route.method == Method::POST && is_permitted;
             assert!(route.method == Method::GET || is_form, "{}", route.path);
             assert_eq!(route.needs == Needs::Nothing, is_public(route.path), "{}", route.path);
+            assert_eq!(route.endpoint.page_of_form().is_some(), route.is_once(), "{}", route.path);
         }
     }
 

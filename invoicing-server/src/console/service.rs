@@ -14,6 +14,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
+#[cfg(any(test, feature = "testing"))]
+use invoicing_core::CompanyId;
 use matchit::Params;
 use tracing::Span;
 
@@ -27,7 +29,7 @@ use super::request::{Elsewhere, FormOutcome, PageRequest, PageResult, page, page
 use super::routes::{self, Endpoint, Needs};
 use super::settings::{ConsoleSettings, Place};
 use super::sign_in::{Session, SignIn, SignInDecision};
-use super::{Language, events, history, keys, origin, quotes, way_back, webhooks};
+use super::{Language, carried_out, events, form_token, history, keys, origin, quotes, way_back, webhooks};
 use crate::api::ApiContext;
 use crate::api::body::{self, BoxError, ReadableBody, RequestBody};
 use crate::api::byte_budget::{ByteReservation, ConnectionHandle, Holder, Owner};
@@ -38,7 +40,7 @@ use crate::api::response::ResponseContext;
 use crate::api::response_body::Body;
 use crate::api::service::{Answer, ResponseFuture, head_size};
 use crate::config::{DispatchSettings, SettingError};
-use crate::operations::CompanyHandle;
+use crate::operations::{CarriedOut, CompanyHandle};
 use crate::telemetry::spans;
 
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
@@ -118,6 +120,18 @@ impl Console {
             "" => Some("/"),
             below => below.starts_with('/').then_some(below),
         }
+    }
+
+    /// The paths of all forms that are carried out once, with the names of their parameters in braces.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn forms() -> impl Iterator<Item = &'static str> {
+        routes::forms()
+    }
+
+    /// A token that a page would hold now for a form of a company. `path`: where the form goes, below the base URL.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn form_token(&self, company: CompanyId, path: &str) -> String {
+        form_token::new(&self.0.api.services.env, company, path)
     }
 
     /// Answers one request. Needs a tokio runtime with time enabled.
@@ -249,7 +263,51 @@ impl ConsoleContext {
         let _slot = slots.try_acquire(session.company).ok_or(ApiError::Overloaded)?;
         let request = self.request(session, arrived, params, form, reservation).await?;
         reader.company = Some(request.record.name.clone());
-        self.handle(route.endpoint, &request).await
+        if route.is_once() {
+            self.once(route.endpoint, request).await
+        } else {
+            self.handle(route.endpoint, &request).await
+        }
+    }
+
+    /// Carries out a form, unless it was carried out before.
+    async fn once(&self, endpoint: Endpoint, mut request: PageRequest<'_>) -> PageResult {
+        let token = request.form.text(form_token::FIELD);
+        let Some(token) = form_token::read(token, request.now, request.record.id, request.path) else {
+            return self.again(endpoint, request).await;
+        };
+        request.company = request.company.for_form(token);
+        if let Some(before) = request.company.carried_out().await? {
+            return Ok(self.before(endpoint, &request, &before));
+        }
+        let answer = self.handle(endpoint, &request).await;
+        let status = answer.as_ref().map_or_else(PageError::status, Response::status);
+        if status.is_client_error() {
+            // A click at the same time may have carried it out.
+            if let Some(before) = request.company.carried_out().await? {
+                return Ok(self.before(endpoint, &request, &before));
+            }
+        } else if answer.is_ok() {
+            request.company.end_form().await?;
+        }
+        answer
+    }
+
+    /// The page of a form that is too old, or of another company, with what was entered. Nothing is changed.
+    async fn again(&self, endpoint: Endpoint, request: PageRequest<'_>) -> PageResult {
+        let page = endpoint.page_of_form().ok_or(PageError::NOT_FOUND)?;
+        let request = PageRequest { is_stale: true, ..request };
+        let mut response = self.handle(page, &request).await?;
+        if response.status() == StatusCode::OK {
+            *response.status_mut() = StatusCode::CONFLICT;
+        }
+        Ok(response)
+    }
+
+    /// The answer to a form that was carried out before.
+    fn before(&self, endpoint: Endpoint, request: &PageRequest<'_>, before: &CarriedOut) -> Response<Bytes> {
+        let content = carried_out::page(request, endpoint, before);
+        page(StatusCode::OK, &self.frame(request).around(&content))
     }
 
     /// Who asks for a page that there is not.
@@ -280,7 +338,7 @@ impl ConsoleContext {
     async fn request<'r>(
         &'r self,
         session: &'r Session,
-        arrived: Arrived<'_>,
+        arrived: Arrived<'r>,
         params: Params<'static, 'r>,
         form: Form,
         reservation: &'r ByteReservation,
@@ -302,6 +360,10 @@ impl ConsoleContext {
             reservation,
             params,
             form,
+            path: arrived.head.uri.path(),
+            is_form: arrived.head.method == Method::POST,
+            is_stale: false,
+            env: &services.env,
         })
     }
 
@@ -368,6 +430,7 @@ impl ConsoleContext {
     fn frame<'f>(&'f self, request: &'f PageRequest<'_>) -> Frame<'f> {
         Frame {
             signed_in: Some(SignedIn { company: Some(&request.record.name), person: &request.session.name }),
+            notice: request.is_stale.then(|| carried_out::stale(request)),
             ..self.bare_frame(request.language)
         }
     }
@@ -381,6 +444,7 @@ impl ConsoleContext {
             assets: &self.assets,
             has_home: true,
             signed_in: None,
+            notice: None,
         }
     }
 

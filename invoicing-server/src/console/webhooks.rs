@@ -31,7 +31,8 @@ use fields::Fields;
 
 /// `GET /webhooks/new`.
 pub(super) fn new(request: &PageRequest<'_>) -> Content {
-    registration(request, &Fields::empty(), None)
+    let fields = request.entered().map(Fields::read).unwrap_or_default();
+    registration(request, &fields, None)
 }
 
 /// `POST /webhooks`.
@@ -56,7 +57,7 @@ pub(super) async fn change(request: &PageRequest<'_>) -> Result<FormOutcome, Pag
     let changed = match fields.events() {
         Ok(events) => {
             let change = WebhookChange::default().url(&fields.url).events(events);
-            request.company.webhooks().change(id, &change).await
+            request.company.webhooks().change_shown(id, &change, &fields.version).await
         }
         Err(invalid) => Err(invalid.into()),
     };
@@ -64,7 +65,11 @@ pub(super) async fn change(request: &PageRequest<'_>) -> Result<FormOutcome, Pag
         Ok(_) => Ok(FormOutcome::See(format!("/webhooks/{id}?done=changed"))),
         Err(error) => {
             let webhook = request.company.webhooks().get(id).await?;
-            FormOutcome::refused(error, |error| pages::page(request, &webhook, &fields, Some(error)))
+            let is_outdated = fields.version != webhook.version();
+            FormOutcome::refused(error, |error| match error {
+                Error::Conflict(_) if is_outdated => pages::changed_meanwhile(request, &webhook, fields),
+                error => pages::page(request, &webhook, &fields, Some(error)),
+            })
         }
     }
 }
@@ -145,13 +150,13 @@ fn registration(request: &PageRequest<'_>, fields: &Fields, error: Option<&Error
     let body = html! {
         h1 { (title) }
         (problem(request.language, error, Fields::INPUTS))
-        form method="post" action=(request.link("/webhooks")) {
+        (request.form("/webhooks", &html! {
             (fields.inputs(request, 0, error))
             p.actions {
                 button { (request.pick("Register", "Enregistrer")) }
                 a href=(request.link("/webhooks")) { (request.pick("Cancel", "Annuler")) }
             }
-        }
+        }))
     };
     Content::new(title, Chapter::Webhooks, body)
 }

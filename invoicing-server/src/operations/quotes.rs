@@ -7,7 +7,8 @@ pub(super) mod links;
 use chrono::NaiveDate;
 use invoicing_core::{
     Changed, Conflict, Costing, EventKind, ExternalLink, Invalid, Line, NewQuote, Page, PricedLines, Quote,
-    QuoteId, QuoteImport, QuoteItem, QuoteStatus, QuoteSummary, have_older_texts, price_changed_lines,
+    QuoteId, QuoteImport, QuoteItem, QuoteStatus, QuoteSummary, Timestamp, have_older_texts,
+    price_changed_lines,
 };
 
 use super::{CompanyHandle, missing_client};
@@ -136,7 +137,34 @@ impl Quotes<'_> {
     /// # Errors
     /// [`Error::Invalid`] about a text that the document cannot show: see [`Self::readiness`].
     pub async fn send(&self, id: QuoteId, valid_until: Option<NaiveDate>) -> Result<Quote, Error> {
+        self.send_if(id, valid_until, None).await
+    }
+
+    /// As [`send`](Self::send), for a page that has shown the quote as it was changed last at this instant.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if it was changed meanwhile.
+    #[cfg(feature = "console")]
+    pub(crate) async fn send_shown(
+        &self,
+        id: QuoteId,
+        valid_until: Option<NaiveDate>,
+        updated_at: Timestamp,
+    ) -> Result<Quote, Error> {
+        self.send_if(id, valid_until, Some(updated_at)).await
+    }
+
+    async fn send_if(
+        &self,
+        id: QuoteId,
+        valid_until: Option<NaiveDate>,
+        updated_at: Option<Timestamp>,
+    ) -> Result<Quote, Error> {
         let sent = self.change_frozen(id, |before| async move {
+            // The commit checks that the quote is still this one.
+            if updated_at.is_some_and(|at| at != before.quote.summary.updated_at) {
+                return Err(Conflict::new("the quote was changed meanwhile").into());
+            }
             let sent_at = self.0.env().now();
             let change = &before.change;
             let preview = before.quote.send(valid_until, sent_at, change.stamp, change.today())?.record;

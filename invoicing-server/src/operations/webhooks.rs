@@ -204,6 +204,29 @@ impl Webhooks<'_> {
     /// # Errors
     /// [`Error::Invalid`] for a URL that webhooks may not reach, and if no event would be left.
     pub async fn change(&self, id: WebhookId, change: &WebhookChange) -> Result<Webhook, Error> {
+        self.change_if(id, change, None).await
+    }
+
+    /// As [`change`](Self::change), for a page that has shown the webhook in this [version](Webhook::version).
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if it was changed meanwhile.
+    #[cfg(feature = "console")]
+    pub(crate) async fn change_shown(
+        &self,
+        id: WebhookId,
+        change: &WebhookChange,
+        version: &str,
+    ) -> Result<Webhook, Error> {
+        self.change_if(id, change, Some(version.to_owned())).await
+    }
+
+    async fn change_if(
+        &self,
+        id: WebhookId,
+        change: &WebhookChange,
+        version: Option<String>,
+    ) -> Result<Webhook, Error> {
         let url = change.url.as_deref().map(|url| self.check_url(url)).transpose()?;
         let events = change.events.as_deref().map(in_order);
         self.0
@@ -214,6 +237,9 @@ impl Webhooks<'_> {
                     && let Some(events) = &events
                 {
                     check_events(events)?;
+                }
+                if version.is_some_and(|version| version != before.version()) {
+                    return Err(Conflict::new("the webhook was changed meanwhile").into());
                 }
                 let mut webhook = before.clone();
                 webhook.url = url.unwrap_or(webhook.url);

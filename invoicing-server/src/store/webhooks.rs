@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use invoicing_core::{DeliveryOutcome, EventKind, FailureCount, Timestamp, WebhookId};
+use sha2::{Digest, Sha256};
 use sqlx::FromRow;
 use uuid::Uuid;
 use zeroize::Zeroizing;
@@ -81,6 +82,17 @@ impl Webhook {
     /// the receiver.
     pub fn shown_url(&self) -> String {
         shown_url(&self.url)
+    }
+
+    /// Another one for each state of the URL and the events. Shows nothing of the URL.
+    pub(crate) fn version(&self) -> String {
+        let mut hash = Sha256::new_with_prefix(&self.url);
+        for kind in &self.events {
+            hash.update("\n");
+            hash.update(kind.as_str());
+        }
+        hash.update(self.unknown_events.to_be_bytes());
+        hex::encode(&hash.finalize()[..8])
     }
 }
 

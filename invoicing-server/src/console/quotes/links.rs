@@ -50,9 +50,9 @@ pub(super) async fn section(request: &PageRequest<'_>, quote: &QuoteSummary) -> 
         @if quote.sent_at.is_none() && quote.status != QuoteStatus::Accepted {
             p { (request.pick("A link can be made once the quote is sent.", "Un lien peut être créé une fois le devis envoyé.")) }
         } @else if request.allows(Action::ManageSigningLinks) {
-            form method="post" action=(request.link(format!("/quotes/{}/links", quote.id))) {
+            (request.form(format!("/quotes/{}/links", quote.id), &html! {
                 button.plain { (request.pick("Make a signing link", "Créer un lien de signature")) }
-            }
+            }))
         }
     })
 }
@@ -121,7 +121,7 @@ pub(in crate::console) async fn confirm_link_revocation(
     let is_asked_for = |link: &&SigningLinkRecord| link.token_hash == token_hash && is_open(request, link);
     let link = links.iter().find(is_asked_for).ok_or(PageError::NOT_FOUND)?;
     let title = request.pick("Revoke the link?", "Révoquer le lien ?");
-    let page = request.link(format!("/quotes/{id}"));
+    let page = format!("/quotes/{id}");
     let body = html! {
         h1 { (title) }
         p { (request.pick("Made", "Créé le")) " " (request.clock().show(link.created_at)) }
@@ -129,12 +129,12 @@ pub(in crate::console) async fn confirm_link_revocation(
             "Its holder can no longer see or sign the quote with it. This cannot be undone; another link can be made.",
             "Son détenteur ne pourra plus consulter ni signer le devis. C’est définitif ; un autre lien peut être créé.",
         )) }
-        form method="post" action={ (page) "/links/" (hex::encode(&token_hash)) "/revoke" } {
+        (request.form(format!("{page}/links/{}/revoke", hex::encode(&token_hash)), &html! {
             p.actions {
                 button.grave { (request.pick("Revoke", "Révoquer")) }
-                a href=(page) { (request.pick("Keep it", "Le garder")) }
+                a href=(request.link(&page)) { (request.pick("Keep it", "Le garder")) }
             }
-        }
+        }))
     };
     Ok(Content::new(title, Chapter::Quotes, body))
 }

@@ -1,14 +1,14 @@
 //! Sending a quote.
 
 use chrono::NaiveDate;
-use invoicing_core::{Invalid, QuoteId, QuoteStatus, QuoteSummary};
+use invoicing_core::{Invalid, QuoteId, QuoteStatus, QuoteSummary, Timestamp};
 use maud::html;
 
 use super::words;
 use crate::Error;
 use crate::console::error::PageError;
 use crate::console::figures::Figures;
-use crate::console::layout::{Chapter, Content, described_by, entered, is_about, problem, wrong};
+use crate::console::layout::{Chapter, Content, described_by, entered, is_about, notice, problem, wrong};
 use crate::console::request::{FormOutcome, PageRequest};
 
 /// Whether a quote in this status can be sent.
@@ -29,23 +29,37 @@ pub(super) fn title(request: &PageRequest<'_>, quote: &QuoteSummary) -> &'static
 pub(in crate::console) async fn confirm_sending(request: &PageRequest<'_>) -> Result<Content, PageError> {
     let quote = super::read(request, request.id()?).await?;
     let valid_until = quote.summary.valid_until.filter(|_| quote.summary.status == QuoteStatus::Draft);
-    let entered = valid_until.map(|day| day.to_string()).unwrap_or_default();
-    Ok(question(request, &quote.summary, &entered, None))
+    let shown = valid_until.map(|day| day.to_string()).unwrap_or_default();
+    let entered = request.entered().map_or(shown, |form| form.text("validUntil").to_owned());
+    let version = request
+        .entered()
+        .map_or(quote.summary.updated_at.to_string(), |form| form.text("version").to_owned());
+    Ok(question(request, &quote.summary, &entered, &version, None))
 }
 
 /// `POST /quotes/{id}/send`. `validUntil`: the last day on which it can be signed; the service chooses it where it is empty.
 pub(in crate::console) async fn send(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
     let id: QuoteId = request.id()?;
     let sent = match valid_until(request) {
-        Ok(valid_until) => request.company.quotes().send(id, valid_until).await,
+        Ok(valid_until) => {
+            // A quote that no page has shown was changed at another instant.
+            let shown = request.form.text("version").parse().unwrap_or(Timestamp::EARLIEST);
+            request.company.quotes().send_shown(id, valid_until, shown).await
+        }
         Err(invalid) => Err(invalid.into()),
     };
     match sent {
         Ok(_) => Ok(FormOutcome::See(format!("/quotes/{id}?done=sent"))),
         Err(error) => {
             let quote = super::read(request, id).await?;
-            let entered = request.form.text("validUntil");
-            FormOutcome::refused(error, |error| question(request, &quote.summary, entered, Some(error)))
+            let (entered, shown) = (request.form.text("validUntil"), request.form.text("version"));
+            let stored = quote.summary.updated_at.to_string();
+            FormOutcome::refused(error, |error| match error {
+                Error::Conflict(_) if stored != shown => {
+                    changed_meanwhile(request, question(request, &quote.summary, entered, &stored, None))
+                }
+                error => question(request, &quote.summary, entered, shown, Some(error)),
+            })
         }
     }
 }
@@ -56,15 +70,30 @@ fn valid_until(request: &PageRequest<'_>) -> Result<Option<NaiveDate>, Invalid> 
     day.map(Some).map_err(|_| Invalid::new("validUntil", "must be a date such as 2026-09-14"))
 }
 
+/// The question about a quote that is no longer the one that was shown.
+fn changed_meanwhile(request: &PageRequest<'_>, question: Content) -> Content {
+    let notice = notice(
+        "error",
+        &html! { p { (request.pick(
+            "The quote was changed after you opened this page, so it was not sent. This is how it is stored now; the date is the one \
+             that you entered.",
+            "Le devis a été modifié après l’ouverture de cette page : il n’a pas été envoyé. Voici son état actuel ; la date est celle \
+             que vous avez saisie.",
+        )) } },
+    );
+    Content { body: html! { (notice) (question.body) }, ..question }
+}
+
 fn question(
     request: &PageRequest<'_>,
     quote: &QuoteSummary,
     valid_until: &str,
+    version: &str,
     error: Option<&Error>,
 ) -> Content {
     let title = title(request, quote);
     let total = Figures::new(request.language, &quote.currency).amount(quote.total_ttc.get());
-    let page = request.link(format!("/quotes/{}", quote.id));
+    let page = format!("/quotes/{}", quote.id);
     let body = html! {
         h1 { (title) }
         (problem(request.language, error, &[("validUntil", "valid-until")]))
@@ -80,7 +109,8 @@ fn question(
             "Le document est figé et le contenu ne peut plus être modifié. Le client peut ensuite le consulter et le signer par un \
              lien de signature. Le service n’envoie pas d’e-mail.",
         )) }
-        form method="post" action={ (page) "/send" } {
+        (request.form(format!("{page}/send"), &html! {
+            input type="hidden" name="version" value=(version) autocomplete="off";
             label for="valid-until" { (request.pick("Valid until", "Valable jusqu’au")) }
             input #valid-until name="validUntil" type="date" value=(valid_until)
                 aria-invalid=[is_about(error, "validUntil").then_some("true")]
@@ -92,9 +122,9 @@ fn question(
             )) }
             p.actions {
                 button { (title) }
-                a href=(page) { (request.pick("Cancel", "Annuler")) }
+                a href=(request.link(&page)) { (request.pick("Cancel", "Annuler")) }
             }
-        }
+        }))
     };
     Content::new(title, Chapter::Quotes, body)
 }

@@ -45,9 +45,9 @@ pub(in crate::console) async fn delivery(request: &PageRequest<'_>) -> Result<Co
         }
         @if can_be_sent_again {
             div.actions {
-                form method="post" action=(request.link(format!("/webhooks/{id}/deliveries/{event}/replay"))) {
+                (request.form(format!("/webhooks/{id}/deliveries/{event}/replay"), &html! {
                     button { (request.pick("Send it again", "Renvoyer")) }
-                }
+                }))
             }
         }
         h2 { (request.pick("Attempts", "Tentatives")) }

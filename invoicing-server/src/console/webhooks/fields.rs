@@ -14,21 +14,19 @@ use crate::store::webhooks::Webhook;
 pub(super) struct Fields {
     pub(super) url: String,
     events: Vec<String>,
+    /// That of the webhook that the page has shown.
+    pub(super) version: String,
 }
 
 impl Fields {
-    pub(super) fn empty() -> Self {
-        Self::default()
-    }
-
     pub(super) fn of(webhook: &Webhook) -> Self {
         let events = webhook.events.iter().map(|kind| kind.as_str().to_owned()).collect();
-        Self { url: webhook.url.clone(), events }
+        Self { url: webhook.url.clone(), events, version: webhook.version() }
     }
 
     pub(super) fn read(form: &Form) -> Self {
         let events = form.values("events").map(str::to_owned).collect();
-        Self { url: form.text("url").to_owned(), events }
+        Self { url: form.text("url").to_owned(), events, version: form.text("version").to_owned() }
     }
 
     /// The kinds that are checked.
@@ -46,6 +44,7 @@ impl Fields {
     pub(super) fn inputs(&self, request: &PageRequest<'_>, unknown: u32, error: Option<&Error>) -> Markup {
         let language = request.language;
         html! {
+            @if !self.version.is_empty() { input type="hidden" name="version" value=(self.version) autocomplete="off"; }
             label for="url" { (request.pick("Address of the receiver", "Adresse du récepteur")) }
             input #url name="url" type="url" required value=(self.url) placeholder="https://example.com/hook"
                 aria-invalid=[is_about(error, "url").then_some("true")] aria-describedby=(described_by(error, "url", "url"));

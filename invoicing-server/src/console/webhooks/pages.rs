@@ -10,7 +10,7 @@ use super::list::state;
 use crate::Error;
 use crate::console::Action;
 use crate::console::error::PageError;
-use crate::console::layout::{Chapter, Content, notice, problem};
+use crate::console::layout::{Chapter, Content, notice};
 use crate::console::request::PageRequest;
 use crate::store::delivery_pages::DeliveryDetail;
 use crate::store::webhooks::Webhook;
@@ -58,7 +58,9 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<Conten
     let id: WebhookId = request.id()?;
     let webhook = request.company.webhooks().get(id).await?;
     let test = tested(request, id).await?;
-    let mut content = page(request, &webhook, &Fields::of(&webhook), None);
+    let entered = request.entered().filter(|form| form.given("url").is_some());
+    let fields = entered.map_or_else(|| Fields::of(&webhook), Fields::read);
+    let mut content = page(request, &webhook, &fields, None);
     if let Some(test) = test {
         let is_new = request.now < test.item.timestamp.plus_millis(TEST_REFRESH_ENDS_MS);
         let is_under_way = test.item.delivery.status == DeliveryStatus::Pending;
@@ -92,9 +94,9 @@ pub(super) fn page(
         }
         div.actions {
             @if request.allows(Action::TestWebhooks) {
-                form method="post" action=(request.link(format!("/webhooks/{id}/test"))) {
+                (request.form(format!("/webhooks/{id}/test"), &html! {
                     button { (request.pick("Send a test", "Envoyer un test")) }
-                }
+                }))
             }
             a.button.plain href=(request.link(format!("/webhooks/{id}/deliveries"))) {
                 (request.pick("Deliveries", "Envois"))
@@ -106,24 +108,52 @@ pub(super) fn page(
         }
         @if may_manage {
             h2 { (request.pick("Change", "Modifier")) }
-            form method="post" action=(request.link(format!("/webhooks/{id}"))) {
+            (request.form(format!("/webhooks/{id}"), &html! {
                 (fields.inputs(request, webhook.unknown_events, error))
                 button { (request.pick("Save", "Enregistrer")) }
-            }
+            }))
         }
     };
     Content::new(webhook.shown_url(), Chapter::Webhooks, body)
 }
 
+/// The page of a webhook that was changed after the page was shown: what is stored now, and the form as it was entered.
+pub(super) fn changed_meanwhile(request: &PageRequest<'_>, webhook: &Webhook, mut fields: Fields) -> Content {
+    fields.version = webhook.version();
+    let events = webhook.events.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
+    let stored = notice(
+        "error",
+        &html! {
+            p { (request.pick(
+                "The webhook was changed after you opened this page, so nothing was saved. Stored now:",
+                "Le webhook a été modifié après l’ouverture de cette page : rien n’a été enregistré. Actuellement :",
+            )) }
+            dl.facts {
+                div { dt { (request.pick("Address of the receiver", "Adresse du récepteur")) } dd { code { (webhook.url) } } }
+                div { dt { (request.pick("Events", "Événements")) } dd { (events) } }
+            }
+            p { (request.pick(
+                "The form below holds what you entered. Saving it replaces what is stored.",
+                "Le formulaire ci-dessous contient votre saisie. L’enregistrer remplacera l’état actuel.",
+            )) }
+        },
+    );
+    let mut content = page(request, webhook, &fields, None);
+    content.body = html! { (stored) (content.body) };
+    content
+}
+
 /// Enables or disables, rotates, removes.
 fn switches(request: &PageRequest<'_>, webhook: &Webhook) -> Markup {
-    let action = |verb: &str| request.link(format!("/webhooks/{}/{verb}", webhook.id));
+    let action = |verb: &str| format!("/webhooks/{}/{verb}", webhook.id);
+    // As it was left, where the form comes again.
+    let replays = !request.path.ends_with("/enable") || request.form.given("replay").is_some();
     html! {
         @if webhook.disabled.is_some() {
-            form method="post" action=(action("enable")) {
+            (request.form(action("enable"), &html! {
                 @if request.allows(Action::ReplayDeliveries) {
                     label.choice {
-                        input type="checkbox" name="replay" value="1" checked;
+                        input type="checkbox" name="replay" value="1" checked[replays];
                         span {
                             (request.pick("and send what it has missed", "et envoyer ce qu’il a manqué"))
                             @if let Some(since) = webhook.missed_since() {
@@ -133,17 +163,17 @@ fn switches(request: &PageRequest<'_>, webhook: &Webhook) -> Markup {
                     }
                 }
                 button { (request.pick("Enable", "Activer")) }
-            }
+            }))
         } @else {
-            form method="post" action=(action("disable")) { button.plain { (request.pick("Disable", "Désactiver")) } }
+            (request.form(action("disable"), &html! { button.plain { (request.pick("Disable", "Désactiver")) } }))
         }
         @if webhook.previous_secret_until.is_some() {
-            form method="post" action=(action("end-overlap")) {
+            (request.form(action("end-overlap"), &html! {
                 button.plain { (request.pick("End the old secret now", "Révoquer l’ancien secret")) }
-            }
+            }))
         }
-        a.button.plain href=(action("rotate")) { (request.pick("Rotate the secret", "Renouveler le secret")) }
-        a.button.plain href=(action("remove")) { (request.pick("Remove", "Supprimer")) }
+        a.button.plain href=(request.link(action("rotate"))) { (request.pick("Rotate the secret", "Renouveler le secret")) }
+        a.button.plain href=(request.link(action("remove"))) { (request.pick("Remove", "Supprimer")) }
     }
 }
 
@@ -187,6 +217,7 @@ fn outcome(request: &PageRequest<'_>, test: &DeliveryDetail) -> Markup {
 pub(in crate::console) async fn confirm_rotation(request: &PageRequest<'_>) -> Result<Content, PageError> {
     let webhook = request.company.webhooks().get(request.id()?).await?;
     let title = request.pick("Rotate the secret", "Renouveler le secret");
+    let is_entered = |hours: &str| request.entered().is_some_and(|form| form.text("overlap") == hours);
     let body = html! {
         h1 { (title) }
         p { code { (webhook.shown_url()) } }
@@ -194,12 +225,12 @@ pub(in crate::console) async fn confirm_rotation(request: &PageRequest<'_>) -> R
             "Without an overlap the old secret ends at once, and each delivery has one signature.",
             "Sans chevauchement, l’ancien secret cesse aussitôt et chaque envoi porte une seule signature.",
         )) }
-        form method="post" action=(request.link(format!("/webhooks/{}/rotate", webhook.id))) {
+        (request.form(format!("/webhooks/{}/rotate", webhook.id), &html! {
             label for="overlap" { (request.pick("Overlap", "Chevauchement")) }
             select #overlap name="overlap" aria-describedby="overlap-hint" {
-                option value="0" selected { (request.pick("none", "aucun")) }
-                option value="24" { (request.pick("24 hours", "24 heures")) }
-                option value="168" { (request.pick("7 days", "7 jours")) }
+                option value="0" selected[!is_entered("24") && !is_entered("168")] { (request.pick("none", "aucun")) }
+                option value="24" selected[is_entered("24")] { (request.pick("24 hours", "24 heures")) }
+                option value="168" selected[is_entered("168")] { (request.pick("7 days", "7 jours")) }
             }
             p.hint #overlap-hint { (request.pick(
                 "During an overlap each delivery has two v1 signatures, by the new secret and by the old one, and a receiver \
@@ -211,7 +242,7 @@ pub(in crate::console) async fn confirm_rotation(request: &PageRequest<'_>) -> R
                 button { (title) }
                 a href=(request.link(format!("/webhooks/{}", webhook.id))) { (request.pick("Cancel", "Annuler")) }
             }
-        }
+        }))
     };
     Ok(Content::new(title, Chapter::Webhooks, body))
 }
@@ -227,12 +258,12 @@ pub(in crate::console) async fn confirm_removal(request: &PageRequest<'_>) -> Re
             "It gets no further event, and what waits for it is not sent. This cannot be undone.",
             "Il ne recevra plus d’événement, et ce qui l’attend ne sera pas envoyé. C’est définitif.",
         )) }
-        form method="post" action=(request.link(format!("/webhooks/{}/remove", webhook.id))) {
+        (request.form(format!("/webhooks/{}/remove", webhook.id), &html! {
             p.actions {
                 button.grave { (request.pick("Remove", "Supprimer")) }
                 a href=(request.link(format!("/webhooks/{}", webhook.id))) { (request.pick("Keep it", "Le garder")) }
             }
-        }
+        }))
     };
     Ok(Content::new(title, Chapter::Webhooks, body))
 }

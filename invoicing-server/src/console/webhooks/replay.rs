@@ -1,10 +1,11 @@
 //! Sends again what has failed since an instant: chosen, counted and confirmed, then done.
 
-use invoicing_core::{Invalid, Timestamp, WebhookId};
+use invoicing_core::{Invalid, ParseTimestampError, Timestamp, WebhookId};
 use maud::{Markup, html};
 
 use super::deliveries::instant;
 use crate::console::error::PageError;
+use crate::console::form::Form;
 use crate::console::layout::{Chapter, Content, notice};
 use crate::console::refusals;
 use crate::console::request::{PageRequest, PageResult};
@@ -43,14 +44,21 @@ pub(in crate::console) async fn confirm_replay(request: &PageRequest<'_>) -> Res
 /// `POST /webhooks/{id}/replay`. `since`: the instant that was confirmed.
 pub(in crate::console) async fn replay(request: &PageRequest<'_>) -> PageResult {
     let id: WebhookId = request.id()?;
-    let since = request.form.text("since").parse::<Timestamp>();
-    let since = since.map_err(|wrong| Invalid::new("since", wrong.to_string()))?;
+    let since = confirmed(&request.form)?;
     let queued = request.company.webhooks().replay_since(id, since).await?;
     request.see(format!("/webhooks/{id}/deliveries?done=queued&count={queued}"))
 }
 
+/// The instant that was confirmed.
+fn confirmed(form: &Form) -> Result<Timestamp, Invalid> {
+    form.text("since").parse().map_err(|wrong: ParseTimestampError| Invalid::new("since", wrong.to_string()))
+}
+
 /// Since when; `None` before it was chosen.
 fn since(request: &PageRequest<'_>) -> Result<Option<Timestamp>, Invalid> {
+    if let Some(form) = request.entered() {
+        return confirmed(form).map(Some);
+    }
     if let Some(since) = instant(request, "since")? {
         return Ok(Some(since));
     }
@@ -94,7 +102,7 @@ fn choice(request: &PageRequest<'_>, webhook: &Webhook, wrong: Option<&Invalid>)
 
 /// How many it would be, and the button.
 fn confirmation(request: &PageRequest<'_>, webhook: &Webhook, since: Timestamp, count: u64) -> Markup {
-    let address = request.link(format!("/webhooks/{}/replay", webhook.id));
+    let path = format!("/webhooks/{}/replay", webhook.id);
     html! {
         p { strong { (counted(request, count)) " " (request.clock().show(since)) "." } }
         @if webhook.disabled.is_some() {
@@ -107,15 +115,15 @@ fn confirmation(request: &PageRequest<'_>, webhook: &Webhook, since: Timestamp, 
                 "Each is sent with the same bytes and the same id, signed anew.",
                 "Chacun est renvoyé à l’identique, sous le même identifiant, avec une nouvelle signature.",
             )) }
-            form method="post" action=(address) {
+            (request.form(&path, &html! {
                 input type="hidden" name="since" value=(since);
                 p.actions {
                     button { (request.pick("Send again:", "Renvoyer :")) " " (count) }
                     (cancel(request, webhook))
                 }
-            }
+            }))
         }
-        p { a href=(address) { (request.pick("Choose another time", "Choisir une autre date")) } }
+        p { a href=(request.link(&path)) { (request.pick("Choose another time", "Choisir une autre date")) } }
     }
 }
 

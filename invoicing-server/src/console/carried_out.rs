@@ -1,0 +1,120 @@
+//! The second answer to a form: it was carried out before, and leads to what was made. A secret is not shown again.
+
+use maud::{Markup, html};
+
+use super::history;
+use super::layout::{Chapter, Content, notice};
+use super::request::PageRequest;
+use super::routes::Endpoint;
+use crate::operations::CarriedOut;
+
+/// The second answer to a form.
+pub(super) fn page(request: &PageRequest<'_>, form: Endpoint, before: &CarriedOut) -> Content {
+    let title = request.pick("Already done", "Déjà fait");
+    let body = html! {
+        h1 { (title) }
+        p { (request.pick(
+            "This form was sent before, and was carried out once. Sent again, it has changed nothing.",
+            "Ce formulaire a déjà été envoyé et traité une fois. Ce nouvel envoi n’a rien changé.",
+        )) }
+        @if let Some(change) = &before.change { (history::facts(request, change)) }
+        @if let Some((text, path, name)) = lost_secret(request, form, before) {
+            p { (text) " " a href=(request.link(path)) { (name) } }
+        }
+        p.actions {
+            a.button href=(request.link(outcome(request, form, before))) {
+                (request.pick("See what it has done", "Voir le résultat"))
+            }
+            @if let Some(path) = another(form) {
+                a href=(request.link(path)) { (request.pick("Open a new form", "Ouvrir un nouveau formulaire")) }
+            }
+        }
+    };
+    Content::new(title, chapter(form), body)
+}
+
+/// Stands above a form that comes again because it was too old, or was opened for another company.
+pub(super) fn stale(request: &PageRequest<'_>) -> Markup {
+    notice(
+        "error",
+        &html! { p { (request.pick(
+            "Nothing was changed: the page was opened more than a day ago, or for another company. Check the form, and send it again.",
+            "Rien n’a été modifié : la page a été ouverte il y a plus d’un jour, ou pour une autre entreprise. Vérifiez le formulaire, \
+             puis renvoyez-le.",
+        )) } },
+    )
+}
+
+const fn chapter(form: Endpoint) -> Chapter {
+    match form {
+        Endpoint::IssueKey | Endpoint::RevokeKey => Chapter::Keys,
+        Endpoint::SendQuote | Endpoint::MakeSigningLink | Endpoint::RevokeSigningLink => Chapter::Quotes,
+        _ => Chapter::Webhooks,
+    }
+}
+
+/// The page that shows what the form has done.
+fn outcome(request: &PageRequest<'_>, form: Endpoint, before: &CarriedOut) -> String {
+    let id = || request.params.get("id").unwrap_or_default();
+    match form {
+        Endpoint::RegisterWebhook => match &before.change {
+            Some(change) => format!("/webhooks/{}", change.subject),
+            None => "/webhooks".to_owned(),
+        },
+        Endpoint::RemoveWebhook => "/webhooks".to_owned(),
+        Endpoint::TestWebhook | Endpoint::Replay => format!("/webhooks/{}/deliveries", id()),
+        Endpoint::ReplayDelivery => {
+            format!("/webhooks/{}/deliveries/{}", id(), request.params.get("event").unwrap_or_default())
+        }
+        Endpoint::IssueKey | Endpoint::RevokeKey => "/keys".to_owned(),
+        Endpoint::SendQuote => format!("/quotes/{}", id()),
+        Endpoint::MakeSigningLink | Endpoint::RevokeSigningLink => format!("/quotes/{}#links", id()),
+        _ => format!("/webhooks/{}", id()),
+    }
+}
+
+/// A page where the same can be done once more.
+const fn another(form: Endpoint) -> Option<&'static str> {
+    match form {
+        Endpoint::RegisterWebhook => Some("/webhooks/new"),
+        Endpoint::IssueKey => Some("/keys/new"),
+        _ => None,
+    }
+}
+
+/// How to replace a secret that the first answer has shown, if nobody has kept it: a text, and a link.
+fn lost_secret<'t>(
+    request: &'t PageRequest<'_>,
+    form: Endpoint,
+    before: &CarriedOut,
+) -> Option<(&'t str, String, &'t str)> {
+    let subject = before.change.as_ref()?.subject;
+    let rotate = || request.pick("Rotate the secret", "Renouveler le secret");
+    Some(match form {
+        Endpoint::RegisterWebhook | Endpoint::RotateWebhook => (
+            request.pick(
+                "The first answer has shown the secret, which is not shown again. If it was not kept:",
+                "Le secret a été affiché la première fois et ne l’est plus. S’il n’a pas été conservé :",
+            ),
+            format!("/webhooks/{subject}/rotate"),
+            rotate(),
+        ),
+        Endpoint::IssueKey => (
+            request.pick(
+                "The first answer has shown the key, which is not shown again. If it was not kept, issue another one, and:",
+                "La clé a été affichée la première fois et ne l’est plus. Si elle n’a pas été conservée, émettez-en une autre et :",
+            ),
+            format!("/keys/{subject}/revoke"),
+            request.pick("Revoke this key", "Révoquer cette clé"),
+        ),
+        Endpoint::MakeSigningLink => (
+            request.pick(
+                "The first answer has shown the link, which is not shown again. If it was not kept, revoke it and make another one:",
+                "Le lien a été affiché la première fois et ne l’est plus. S’il n’a pas été conservé, révoquez-le et créez-en un autre :",
+            ),
+            format!("/quotes/{subject}#links"),
+            request.pick("Signing links", "Liens de signature"),
+        ),
+        _ => return None,
+    })
+}

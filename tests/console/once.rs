@@ -1,0 +1,452 @@
+//! Every form that changes something is carried out once, and is not carried out on what it has not shown.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use http::StatusCode;
+use invoicing_core::{EventId, Plan, QuoteId};
+use invoicing_server::{Console, ContentHash, HistoryRecord, Language, Role, Session, SignInDecision};
+use invoicing_tests::{Database, World, on_each_database};
+
+use super::{Browser, Shown};
+use crate::support::{DAY, emit, hook};
+
+/// How the second answer begins.
+const DONE: &str = "<h1>Already done</h1>";
+/// How secrets begin.
+const SECRETS: [&str; 3] = ["isk_", "whsec_", "/sign/sgn_"];
+
+/// A form that changes something.
+struct Row {
+    /// Its path, as the console's table of routes has it.
+    route: &'static str,
+    fields: &'static [(&'static str, &'static str)],
+    /// Notes that it leaves in the history.
+    notes: usize,
+    /// A part of the page that comes again, by which what was entered is seen.
+    kept: &'static str,
+}
+
+const fn row(
+    route: &'static str,
+    fields: &'static [(&'static str, &'static str)],
+    kept: &'static str,
+) -> Row {
+    Row { route, fields, notes: 1, kept }
+}
+
+const TARGET: &[(&str, &str)] = &[("url", "http://127.0.0.1:8/other"), ("events", "invoice.paid")];
+const TARGET_KEPT: &str = "value=\"http://127.0.0.1:8/other\"";
+
+/// Every form of the console but those of the signing page, whose state decides about them.
+const ROWS: [Row; 15] = [
+    row("/webhooks", TARGET, TARGET_KEPT),
+    row("/webhooks/{id}", TARGET, TARGET_KEPT),
+    row("/webhooks/{id}/test", &[], ""),
+    row("/webhooks/{id}/disable", &[], ""),
+    // It is enabled, and what it has missed is sent.
+    Row {
+        notes: 2,
+        ..row("/webhooks/{id}/enable", &[("replay", "1")], "name=\"replay\" value=\"1\" checked")
+    },
+    row("/webhooks/{id}/rotate", &[("overlap", "168")], "value=\"168\" selected"),
+    row("/webhooks/{id}/end-overlap", &[], ""),
+    row("/webhooks/{id}/remove", &[], ""),
+    row("/webhooks/{id}/deliveries/{event}/replay", &[], ""),
+    row("/webhooks/{id}/replay", &[], "Send again: 1"),
+    row("/keys", &[("label", "CRM of <b>")], "value=\"CRM of &lt;b&gt;\""),
+    row("/keys/{id}/revoke", &[], ""),
+    row("/quotes/{id}/send", &[("validUntil", "2027-03-04")], "value=\"2027-03-04\""),
+    row("/quotes/{id}/links", &[], ""),
+    row("/quotes/{id}/links/{link}/revoke", &[], ""),
+];
+
+/// A form on a page that is open in the browser.
+struct Open {
+    path: String,
+    fields: Vec<(String, String)>,
+}
+
+impl Row {
+    /// Makes what the form is about. The page with the form, and where the form goes.
+    async fn arrange(&self, world: &World) -> (String, String) {
+        match self.route {
+            "/webhooks" => ("/webhooks/new".to_owned(), self.route.to_owned()),
+            "/keys" => ("/keys/new".to_owned(), self.route.to_owned()),
+            route if route.starts_with("/keys") => {
+                let key = world.company.keys().issue("old").await.unwrap().record.id;
+                let path = format!("/keys/{key}/revoke");
+                (path.clone(), path)
+            }
+            route if route.starts_with("/quotes") => self.arrange_quote(world).await,
+            _ => self.arrange_webhook(world).await,
+        }
+    }
+
+    async fn arrange_quote(&self, world: &World) -> (String, String) {
+        let quote = if self.route == "/quotes/{id}/send" { world.draft().await } else { world.sent().await };
+        let id = quote.summary.id;
+        let path = self.route.replace("{id}", &id.to_string());
+        match self.route {
+            "/quotes/{id}/links" => (format!("/quotes/{id}"), path),
+            "/quotes/{id}/send" => (path.clone(), path),
+            _ => {
+                let link = world.company.quotes().signing_link(id).await.unwrap();
+                let link = ContentHash::of(link.reveal().as_bytes()).to_string();
+                let path = path.replace("{link}", &link);
+                (path.clone(), path)
+            }
+        }
+    }
+
+    async fn arrange_webhook(&self, world: &World) -> (String, String) {
+        let webhooks = world.company.webhooks();
+        let id = hook(world, "http://127.0.0.1:8/hook").await.webhook.id;
+        webhooks.disable(id).await.unwrap();
+        // Skipped, so that it can be sent again.
+        let EventId(event) = emit(world, 1).await[0];
+        if self.route != "/webhooks/{id}/enable" {
+            webhooks.enable(id).await.unwrap();
+        }
+        webhooks.rotate_with_overlap(id, 7 * DAY).await.unwrap();
+        let path = self.route.replace("{id}", &id.to_string()).replace("{event}", &event.to_string());
+        let page = match self.route {
+            "/webhooks/{id}/replay" => format!("{path}?last=24"),
+            "/webhooks/{id}/rotate" | "/webhooks/{id}/remove" => path.clone(),
+            "/webhooks/{id}/deliveries/{event}/replay" => path.trim_end_matches("/replay").to_owned(),
+            _ => format!("/webhooks/{id}"),
+        };
+        (page, path)
+    }
+
+    /// Opens the page and fills in the form.
+    async fn open(&self, world: &World, browser: &Browser) -> Open {
+        let (page, path) = self.arrange(world).await;
+        let shown = browser.get(&page).await;
+        assert_eq!(shown.status, StatusCode::OK, "{page}");
+        self.filled(&shown, path)
+    }
+
+    fn filled(&self, shown: &Shown, path: String) -> Open {
+        let mut fields = shown.hidden(&path);
+        fields.extend(self.fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        Open { path, fields }
+    }
+}
+
+impl Open {
+    async fn send(&self, browser: &Browser) -> Shown {
+        browser.post_bare(&self.path, &self.fields).await
+    }
+
+    /// With another token; without one for `None`.
+    fn with_token(&self, token: Option<&str>) -> Self {
+        let mut fields = self.fields.clone();
+        fields.retain(|(name, _)| name != "form");
+        fields.extend(token.map(|token| ("form".to_owned(), token.to_owned())));
+        Self { path: self.path.clone(), fields }
+    }
+}
+
+fn full(world: &World) -> Browser {
+    Browser::of(&world.invoicing, world.company.id(), Role::Full)
+}
+
+/// What people have done, latest first.
+async fn history(world: &World) -> Vec<HistoryRecord> {
+    world.company.history().list(None, 1_000).await.unwrap()
+}
+
+/// Every row, without the keys' use, which requests to the pages do not count.
+async fn everything(world: &World) -> (Vec<String>, String) {
+    (world.dump().await, format!("{:?}", world.company.keys().list().await.unwrap()))
+}
+
+/// The first answer to a form that was carried out.
+fn is_carried_out(shown: &Shown) -> bool {
+    let is_page = shown.status == StatusCode::OK && !shown.html.contains(DONE);
+    is_page || shown.status == StatusCode::SEE_OTHER
+}
+
+#[test]
+fn every_form_of_the_console_has_a_row() {
+    let rows: BTreeSet<_> = ROWS.iter().map(|row| row.route).collect();
+    assert_eq!(rows, Console::forms().collect());
+}
+
+/// Rules: FORM-1, FORM-2
+#[on_each_database]
+async fn a_form_that_is_sent_again_changes_nothing_and_leads_to_its_outcome() {
+    let world = World::new().await;
+    let browser = full(&world);
+    let mut sent = Vec::new();
+    for row in &ROWS {
+        let form = row.open(&world, &browser).await;
+        let before = history(&world).await.len();
+        let first = form.send(&browser).await;
+        assert!(is_carried_out(&first), "{}: {} {}", row.route, first.status, first.html);
+        assert_eq!(history(&world).await.len(), before + row.notes, "{}", row.route);
+
+        let after = everything(&world).await;
+        for _ in 0..2 {
+            assert_second(&form.send(&browser).await, row.route);
+        }
+        assert_eq!(everything(&world).await, after, "{}", row.route);
+        let second = form.send(&browser).await;
+        let link =
+            second.between("<a class=\"button\" href=\"/x/y", "\"").split('#').next().unwrap().to_owned();
+        assert_eq!(browser.get(&link).await.status, StatusCode::OK, "{}: {link}", row.route);
+        sent.push((row.route, form));
+    }
+    // After a restart too.
+    drop(browser);
+    let world = world.reopen().await;
+    let browser = full(&world);
+    let after = everything(&world).await;
+    for (route, form) in &sent {
+        assert_second(&form.send(&browser).await, route);
+    }
+    assert_eq!(everything(&world).await, after);
+}
+
+fn assert_second(shown: &Shown, route: &str) {
+    assert_eq!(shown.status, StatusCode::OK, "{route}: {}", shown.html);
+    assert!(shown.html.contains(DONE) && shown.html.contains("Anna"), "{route}: {}", shown.html);
+    for secret in SECRETS {
+        assert!(!shown.html.contains(secret), "{route}: {}", shown.html);
+    }
+}
+
+#[on_each_database]
+async fn a_secret_that_is_lost_has_a_way_to_a_new_one() {
+    let world = World::new().await;
+    let browser = full(&world);
+    for (route, part) in [
+        ("/webhooks", "/rotate\">Rotate the secret</a>"),
+        ("/webhooks/{id}/rotate", "/rotate\">Rotate the secret</a>"),
+        ("/keys", "/revoke\">Revoke this key</a>"),
+        ("/quotes/{id}/links", "#links\">Signing links</a>"),
+    ] {
+        let row = ROWS.iter().find(|row| row.route == route).unwrap();
+        let form = row.open(&world, &browser).await;
+        let first = form.send(&browser).await;
+        assert!(SECRETS.iter().any(|secret| first.html.contains(secret)), "{route}: {}", first.html);
+        let second = form.send(&browser).await.html;
+        assert!(second.contains("not shown again") && second.contains(part), "{route}: {second}");
+    }
+}
+
+/// Rules: FORM-1
+#[on_each_database]
+async fn of_clicks_at_the_same_time_one_is_carried_out() {
+    let world = World::new().await;
+    let mut browsers = vec![full(&world)];
+    if world.database() == Database::Postgres {
+        let node = world.node(world.invoicing.env().clone()).await;
+        browsers.push(Browser::of(&node, world.company.id(), Role::Full));
+    }
+    for row in &ROWS {
+        let form = row.open(&world, &browsers[0]).await;
+        let before = history(&world).await.len();
+        let clicks = (0..6).map(|click| form.send(&browsers[click % browsers.len()]));
+        let answers = join_all(clicks).await;
+        let done = answers.iter().filter(|shown| is_carried_out(shown)).count();
+        // Few documents are rendered at once.
+        let later =
+            |shown: &&Shown| shown.html.contains(DONE) || shown.status == StatusCode::SERVICE_UNAVAILABLE;
+        let later = answers.iter().filter(later).count();
+        let statuses: Vec<_> = answers.iter().map(|shown| shown.status).collect();
+        assert_eq!((done, later), (1, 5), "{}: {statuses:?}", row.route);
+        assert_eq!(history(&world).await.len(), before + row.notes, "{}", row.route);
+    }
+}
+
+/// Rules: FORM-1
+#[on_each_database]
+async fn a_form_whose_answer_was_lost_is_carried_out_once_all_the_same() {
+    let world = World::new().await;
+    let browser = full(&world);
+    let row = ROWS.iter().find(|row| row.route == "/keys").unwrap();
+    for polls in 1..20 {
+        let form = row.open(&world, &browser).await;
+        let before = world.company.keys().list().await.unwrap().len();
+        let mut lost = Box::pin(form.send(&browser));
+        for _ in 0..polls {
+            if futures_util::poll!(&mut lost).is_ready() {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        drop(lost);
+        let again = form.send(&browser).await;
+        assert_eq!(again.status, StatusCode::OK, "{}", again.html);
+        assert_eq!(world.company.keys().list().await.unwrap().len(), before + 1, "after {polls} polls");
+    }
+}
+
+/// Rules: FORM-3
+#[on_each_database]
+async fn a_form_that_is_too_old_or_foreign_comes_again_as_it_was_filled_in() {
+    let world = World::new().await;
+    let browser = full(&world);
+    let (other, _) = world.another("Other", Plan::Team).await;
+    for row in &ROWS {
+        let form = row.open(&world, &browser).await;
+        let token = |company, path: &str| browser.console.form_token(company, path);
+        let foreign = token(other.id(), &form.path);
+        let of_other_form = token(world.company.id(), "/webhooks/x");
+        let before = everything(&world).await;
+        for token in [None, Some(""), Some("x"), Some(&*foreign), Some(&*of_other_form)] {
+            assert_again(&form.with_token(token).send(&browser).await, row);
+        }
+        world.advance(DAY + Duration::from_secs(1));
+        let again = form.send(&browser).await;
+        assert_again(&again, row);
+        assert_eq!(everything(&world).await, before, "{}", row.route);
+        // The form that has come again is good.
+        let carried_out = row.filled(&again, form.path.clone()).send(&browser).await;
+        assert!(is_carried_out(&carried_out), "{}: {}", row.route, carried_out.html);
+    }
+}
+
+fn assert_again(shown: &Shown, row: &Row) {
+    assert_eq!(shown.status, StatusCode::CONFLICT, "{}: {}", row.route, shown.html);
+    assert!(shown.html.contains("Nothing was changed: "), "{}: {}", row.route, shown.html);
+    assert!(shown.html.contains(row.kept), "{}: {} {}", row.route, row.kept, shown.html);
+}
+
+/// Rules: FORM-2
+#[on_each_database]
+async fn a_refused_form_can_be_corrected_and_sent_again() {
+    let world = World::new().await;
+    let browser = full(&world);
+    let form = ROWS.iter().find(|row| row.route == "/keys").unwrap().open(&world, &browser).await;
+    let mut empty = form.with_token(None);
+    empty.fields = form.fields.iter().filter(|(name, _)| name == "form").cloned().collect();
+    assert_eq!(empty.send(&browser).await.status, StatusCode::BAD_REQUEST);
+    assert!(is_carried_out(&form.send(&browser).await));
+}
+
+/// Rules: FORM-1
+#[on_each_database]
+async fn a_form_with_nothing_to_change_is_over_too() {
+    let world = World::new().await;
+    let browser = full(&world);
+    let row = ROWS.iter().find(|row| row.route == "/webhooks/{id}/disable").unwrap();
+    let form = row.open(&world, &browser).await;
+    let id = world.company.webhooks().list().await.unwrap()[0].id;
+    world.company.webhooks().disable(id).await.unwrap();
+    assert!(is_carried_out(&form.send(&browser).await));
+    world.company.webhooks().enable(id).await.unwrap();
+    assert!(form.send(&browser).await.html.contains(DONE));
+    assert_eq!(world.company.webhooks().get(id).await.unwrap().disabled, None);
+}
+
+/// Rules: FORM-4
+#[on_each_database]
+async fn spent_tokens_are_deleted_after_two_days() {
+    let world = World::new().await;
+    let browser = full(&world);
+    let form = ROWS.iter().find(|row| row.route == "/keys").unwrap().open(&world, &browser).await;
+    form.send(&browser).await;
+    let count = "SELECT count(*) FROM spent_form";
+    for (hours, left) in [(24, 1), (23, 1), (2, 0)] {
+        world.advance(Duration::from_hours(hours));
+        world.invoicing.sweep().await.unwrap();
+        assert_eq!(world.behind().await.one::<i64>(count, &[]).await, left);
+    }
+    assert_eq!(form.send(&browser).await.status, StatusCode::CONFLICT);
+    assert_eq!(world.company.keys().list().await.unwrap().len(), 2);
+}
+
+/// Rules: FORM-5
+#[on_each_database]
+async fn a_webhook_that_was_changed_meanwhile_is_not_overwritten() {
+    let world = World::new().await;
+    let browser = full(&world);
+    let row = ROWS.iter().find(|row| row.route == "/webhooks/{id}").unwrap();
+    let (page, path) = row.arrange(&world).await;
+    let id = world.company.webhooks().list().await.unwrap()[0].id;
+    let older = row.filled(&browser.get(&page).await, path.clone());
+    let kinds = [("url", "http://127.0.0.1:8/hook"), ("events", "quote.created"), ("events", "invoice.paid")];
+    assert_eq!(browser.fill(&page, &path, &kinds).await.status, StatusCode::SEE_OTHER);
+    let stored = world.company.webhooks().get(id).await.unwrap();
+
+    let refused = older.send(&browser).await;
+    assert_eq!(refused.status, StatusCode::CONFLICT);
+    for part in [TARGET_KEPT, "<code>http://127.0.0.1:8/hook</code>", "quote.created, invoice.paid"] {
+        assert!(refused.html.contains(part), "{part}: {}", refused.html);
+    }
+    assert_eq!(world.company.webhooks().get(id).await.unwrap(), stored);
+    // A form that has seen no state is refused likewise; a change of the secret, or of the state, is none of the fields.
+    let blind = browser.post(&path, TARGET).await;
+    assert_eq!(blind.status, StatusCode::CONFLICT);
+    world.company.webhooks().rotate(id).await.unwrap();
+    world.company.webhooks().disable(id).await.unwrap();
+    // Who has seen both decides.
+    assert_eq!(row.filled(&refused, path).send(&browser).await.status, StatusCode::SEE_OTHER);
+    assert_eq!(world.company.webhooks().get(id).await.unwrap().url, "http://127.0.0.1:8/other");
+}
+
+/// Rules: FORM-5
+#[on_each_database]
+async fn of_edits_at_the_same_time_one_is_stored() {
+    let world = World::new().await;
+    let browser = full(&world);
+    let row = ROWS.iter().find(|row| row.route == "/webhooks/{id}").unwrap();
+    for _ in 0..5 {
+        let (page, path) = row.arrange(&world).await;
+        let mut forms = Vec::new();
+        for url in ["http://127.0.0.1:8/1", "http://127.0.0.1:8/2", "http://127.0.0.1:8/3"] {
+            let mut form = row.filled(&browser.get(&page).await, path.clone());
+            form.fields.retain(|(name, _)| name != "url");
+            form.fields.push(("url".to_owned(), url.to_owned()));
+            forms.push(form);
+        }
+        let answers = join_all(forms.iter().map(|form| form.send(&browser))).await;
+        let mut statuses: Vec<_> = answers.iter().map(|shown| shown.status.as_u16()).collect();
+        statuses.sort_unstable();
+        assert_eq!(statuses, [303, 409, 409]);
+    }
+}
+
+/// Rules: FORM-5
+#[on_each_database]
+async fn a_quote_that_was_changed_meanwhile_is_not_sent() {
+    let world = World::new().await;
+    let browser = full(&world);
+    let row = ROWS.iter().find(|row| row.route == "/quotes/{id}/send").unwrap();
+    let (page, path) = row.arrange(&world).await;
+    let id: QuoteId = page.split('/').nth(2).unwrap().parse().unwrap();
+    let older = row.filled(&browser.get(&page).await, path.clone());
+    world.advance(Duration::from_secs(1));
+    world.company.quotes().link(id, Some("crm-1")).await.unwrap();
+    let refused = older.send(&browser).await;
+    assert_eq!(refused.status, StatusCode::CONFLICT);
+    assert!(refused.html.contains("was changed after you opened this page"), "{}", refused.html);
+    assert!(refused.html.contains("value=\"2027-03-04\""), "{}", refused.html);
+    assert_eq!(world.company.quotes().get(id).await.unwrap().summary.sent_at, None);
+    assert_eq!(row.filled(&refused, path).send(&browser).await.status, StatusCode::SEE_OTHER);
+}
+
+#[on_each_database]
+async fn second_answers_and_refusals_are_in_the_language_of_the_session() {
+    let world = World::new().await;
+    let session = Session::new(world.company.id(), "Anna", Role::Full).language(Language::French);
+    let browser = Browser::with(&world.invoicing, world.company.id(), move |_| {
+        SignInDecision::Granted(session.clone())
+    });
+    let row = ROWS.iter().find(|row| row.route == "/webhooks/{id}").unwrap();
+    let form = row.open(&world, &browser).await;
+    let older = row.filled(&browser.get(&form.path).await, form.path.clone());
+    assert!(is_carried_out(&form.send(&browser).await));
+    for (form, status, part) in [
+        (&form, StatusCode::OK, "<h1>Déjà fait</h1>"),
+        (&form.with_token(None), StatusCode::CONFLICT, "Rien n’a été modifié"),
+        (&older, StatusCode::CONFLICT, "a été modifié après l’ouverture de cette page"),
+    ] {
+        let shown = form.send(&browser).await;
+        assert!(shown.status == status && shown.html.contains(part), "{part}: {}", shown.html);
+    }
+}
