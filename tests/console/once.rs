@@ -109,7 +109,9 @@ impl Row {
         if self.route != "/webhooks/{id}/enable" {
             webhooks.enable(id).await.unwrap();
         }
-        webhooks.rotate_with_overlap(id, 7 * DAY).await.unwrap();
+        if self.route == "/webhooks/{id}/end-overlap" {
+            webhooks.rotate_with_overlap(id, 7 * DAY).await.unwrap();
+        }
         let path = self.route.replace("{id}", &id.to_string()).replace("{event}", &event.to_string());
         let page = match self.route {
             "/webhooks/{id}/replay" => format!("{path}?last=24"),

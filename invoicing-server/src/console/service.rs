@@ -282,13 +282,10 @@ impl ConsoleContext {
         }
         let answer = self.handle(endpoint, &request).await;
         let status = answer.as_ref().map_or_else(PageError::status, Response::status);
-        if status.is_client_error() {
-            // A click at the same time may have carried it out.
-            if let Some(before) = request.company.carried_out().await? {
-                return Ok(self.before(endpoint, &request, &before));
-            }
-        } else if answer.is_ok() {
-            request.company.end_form().await?;
+        let is_refused = status.is_client_error() || answer.is_ok() && !request.company.end_form().await?;
+        // By a click at the same time, if any.
+        if is_refused && let Some(before) = request.company.carried_out_meanwhile().await? {
+            return Ok(self.before(endpoint, &request, &before));
         }
         answer
     }

@@ -31,19 +31,26 @@ impl CompanyHandle {
     pub(crate) async fn carried_out(&self) -> Result<Option<CarriedOut>, Error> {
         let Some(form) = &self.form else { return Ok(None) };
         let token = form.token;
-        self.read(async move |mut tx| {
-            let Some(noted) = tx.spent_forms().find(token).await? else { return Ok(None) };
-            let change = if noted > 0 { tx.history().list(noted + 1, 1).await?.pop() } else { None };
-            Ok(Some(CarriedOut { change }))
-        })
-        .await
+        self.read(async move |mut tx| find(&mut tx, token).await).await
     }
 
-    /// Spends the token of a form that has changed nothing.
-    pub(crate) async fn end_form(&self) -> Result<(), Error> {
-        let Some(form) = self.form.as_ref().filter(|form| !form.is_spent()) else { return Ok(()) };
+    /// As [`Self::carried_out`], after the changes of the company that are under way.
+    pub(crate) async fn carried_out_meanwhile(&self) -> Result<Option<CarriedOut>, Error> {
+        let Some(form) = &self.form else { return Ok(None) };
         let token = form.token;
-        // Another click may have spent it.
-        self.write(async move |mut tx| tx.spent_forms().insert(token).await.map(drop)).await
+        self.write(async move |mut tx| find(&mut tx, token).await).await
     }
+
+    /// Spends the token of a form that has changed nothing. `false` if another click has spent it.
+    pub(crate) async fn end_form(&self) -> Result<bool, Error> {
+        let Some(form) = self.form.as_ref().filter(|form| !form.is_spent()) else { return Ok(true) };
+        let token = form.token;
+        self.write(async move |mut tx| tx.spent_forms().insert(token).await).await
+    }
+}
+
+async fn find(tx: &mut impl Tables, token: Uuid) -> Result<Option<CarriedOut>, Error> {
+    let Some(noted) = tx.spent_forms().find(token).await? else { return Ok(None) };
+    let change = if noted > 0 { tx.history().list(noted + 1, 1).await?.pop() } else { None };
+    Ok(Some(CarriedOut { change }))
 }
