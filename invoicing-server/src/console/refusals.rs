@@ -125,6 +125,21 @@ const RULES: &[Sentence] = &[
 /// Why a record is not in a state for it.
 const CONFLICTS: &[Sentence] = &[
     (
+        "the form was already carried out",
+        "The form was sent before, and was carried out.",
+        "Le formulaire a déjà été envoyé et traité.",
+    ),
+    (
+        "the webhook was changed meanwhile",
+        "The webhook was changed meanwhile.",
+        "Le webhook a été modifié entre-temps.",
+    ),
+    (
+        "the quote was changed meanwhile",
+        "The quote was changed meanwhile.",
+        "Le devis a été modifié entre-temps.",
+    ),
+    (
         "a company has at most {} webhooks",
         "There are {} webhooks already, which is the most. Remove one first.",
         "Il y a déjà {} webhooks, ce qui est le maximum. Supprimez-en un d’abord.",
