@@ -11,7 +11,7 @@ use crate::support::hook;
 /// Someone who reads French, whatever the browser prefers.
 fn lecteur(world: &World, role: Role) -> Browser {
     let session = Session::new(world.company.id(), "Anna", role).language(Language::French);
-    Browser::with(&world.invoicing, move |_| SignInDecision::Granted(session.clone()))
+    Browser::with(&world.invoicing, world.company.id(), move |_| SignInDecision::Granted(session.clone()))
 }
 
 /// Where the page leads back to, without the prefix.
@@ -124,7 +124,11 @@ async fn a_refused_form_says_why_at_its_field_in_each_language() {
             "Valable jusqu’au : ne doit pas être passé.",
         ),
     ] {
-        let shown = lecteur.post(path, &form).await;
+        let shown = if path == send {
+            lecteur.fill(path, path, &form).await
+        } else {
+            lecteur.post(path, &form).await
+        };
         assert_eq!(shown.status, StatusCode::BAD_REQUEST, "{path} {form:?}");
         let at_field = shown.between(&format!("id=\"{input}-wrong\">"), "</p>");
         assert!(at_field.starts_with(text), "{at_field}");
@@ -210,7 +214,7 @@ async fn a_form_that_cannot_be_read_has_a_page_in_each_language() {
 async fn an_error_page_tells_a_stranger_nothing_of_a_company() {
     let world = World::new().await;
     let (other, _) = world.another("Autre entreprise", Plan::Team).await;
-    let stranger = Browser::with(&world.invoicing, |_| SignInDecision::Forbidden);
+    let stranger = Browser::with(&world.invoicing, world.company.id(), |_| SignInDecision::Forbidden);
     let elsewhere = Browser::of(&world.invoicing, other.id(), Role::Full);
     let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
     for path in ["/nothing".to_owned(), format!("/webhooks/{id}")] {

@@ -14,7 +14,7 @@ const STATUSES: [u16; 19] =
 fn readers(world: &World) -> [(Browser, fn(Advice) -> &'static str); 2] {
     let reader = |language| {
         let session = Session::new(world.company.id(), "Anna", Role::ReadOnly).language(language);
-        Browser::with(&world.invoicing, move |_| SignInDecision::Granted(session.clone()))
+        Browser::with(&world.invoicing, world.company.id(), move |_| SignInDecision::Granted(session.clone()))
     };
     [(reader(Language::English), |advice| advice.english), (reader(Language::French), |advice| advice.french)]
 }

@@ -325,7 +325,9 @@ async fn a_quote_shows_who_signed_why_it_was_declined_and_its_history() {
     let world = World::new().await;
     let browser = browser(&world);
     let session = Session::new(world.company.id(), "Anna", Role::ReadOnly).language(Language::French);
-    let french = Browser::with(&world.invoicing, move |_| SignInDecision::Granted(session.clone()));
+    let french = Browser::with(&world.invoicing, world.company.id(), move |_| {
+        SignInDecision::Granted(session.clone())
+    });
     let named = world.company.acting_as("Léa Martin").unwrap();
     let links = world.invoicing.signing_links();
 

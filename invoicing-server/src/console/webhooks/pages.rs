@@ -10,7 +10,7 @@ use super::list::state;
 use crate::Error;
 use crate::console::Action;
 use crate::console::error::PageError;
-use crate::console::layout::{Chapter, Content, notice};
+use crate::console::layout::{Chapter, Content, notice, problem};
 use crate::console::request::PageRequest;
 use crate::store::delivery_pages::DeliveryDetail;
 use crate::store::webhooks::Webhook;
