@@ -151,7 +151,7 @@ async fn the_form_of_a_webhook_keeps_kinds_that_it_does_not_know() {
     for events in [&["quote.signed"][..], &[]] {
         let mut form = vec![("url", "http://127.0.0.1:9/hook")];
         form.extend(events.iter().map(|kind| ("events", *kind)));
-        assert_eq!(browser.post(&page, &form).await.status, StatusCode::SEE_OTHER);
+        assert_eq!(browser.fill(&page, &page, &form).await.status, StatusCode::SEE_OTHER);
         let webhook = world.company.webhooks().get(id).await.unwrap();
         assert_eq!(webhook.unknown_events, 1);
         assert!(webhook.events.iter().map(|kind| kind.as_str()).eq(events.iter().copied()));
