@@ -151,7 +151,7 @@ pub(super) fn page(status: StatusCode, html: &Markup) -> Response<Bytes> {
 
 /// The bytes of a page of HTML.
 pub(super) fn page_bytes(html: &Markup) -> Bytes {
-    maud::html! { (DOCTYPE) (html) }.into_string().into()
+    html! { (DOCTYPE) (html) }.into_string().into()
 }
 
 /// A page of HTML whose bytes are there.
