@@ -134,7 +134,10 @@ impl Header {
                 "A browser does not tell other sites where their links stood.",
                 json!({"type": "string", "const": "no-referrer"}),
             ),
-            Vary => ("What the bytes depend on.", json!({"type": "string", "const": "accept-encoding"})),
+            Vary => (
+                "The request header that the bytes depend on.",
+                json!({"type": "string", "const": "accept-encoding"}),
+            ),
             ContentEncoding => (
                 "Sent where the bytes are compressed, to a caller that takes this.",
                 json!({"type": "string", "const": "gzip"}),

@@ -67,7 +67,12 @@ const QUESTIONS: [Question; 16] = [
     question(
         "What is in each field, such as `tvaRate` of a document with two rates, or `number` of a draft?",
         "record-InvoiceItem",
-        &["it is the blended rate", "null while the invoice is a DRAFT", "read it as a decimal", "Example: "],
+        &[
+            "it is the blended rate",
+            "null in DRAFT, and for good if the invoice was cancelled as a DRAFT",
+            "read it as a decimal",
+            "Example: ",
+        ],
     ),
     question(
         "Does my own PATCH move `updatedAt`?",
