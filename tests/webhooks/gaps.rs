@@ -49,6 +49,9 @@ struct Scene {
     answers: VecDeque<Arc<Semaphore>>,
     held: BTreeMap<EventId, Arc<Semaphore>>,
     seen: usize,
+    /// Events that have happened, and those of them that have been attempted.
+    emitted: usize,
+    attempted: usize,
     woken: usize,
     ended: usize,
     began: Timestamp,
@@ -85,6 +88,8 @@ impl Scene {
             answers,
             held: BTreeMap::new(),
             seen: 0,
+            emitted: waiting,
+            attempted: 0,
             woken: 0,
             ended: 0,
             began: now,
@@ -104,6 +109,7 @@ impl Scene {
             }
             if self.next_event <= now {
                 emit(&self.world, 1).await;
+                self.emitted += 1;
                 self.next_event = self.next_event.plus_millis(every_ms);
             }
             if self.settle().await {
@@ -139,7 +145,7 @@ impl Scene {
         let retries = self.begun.values().filter(due).count();
         assert!(self.slow.wait_for(self.seen + retries, PATIENCE).await, "a retry waits: {:?}", self.begun);
         // And as many first attempts as may begin.
-        let may_begin = UNDER_WAY.saturating_sub(self.begun.len());
+        let may_begin = UNDER_WAY.saturating_sub(self.begun.len()).min(self.emitted - self.attempted);
         self.slow.wait_for(self.seen + retries + may_begin, BRIEFLY).await;
         self.arrived(now);
         let is_late =
@@ -184,6 +190,7 @@ impl Scene {
             self.held.insert(event, self.answers.pop_front().unwrap());
             let (attempts, before) =
                 self.begun.get(&event).map_or((0, None), |(n, begun)| (*n, Some(*begun)));
+            self.attempted += usize::from(before.is_none());
             if let Some(Begun::Waiting { ended, .. }) = before {
                 let longest = &mut self.longest_gaps[attempts - 1];
                 *longest = (*longest).max(now.as_millis() - ended.as_millis());

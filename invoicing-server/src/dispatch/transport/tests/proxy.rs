@@ -136,7 +136,7 @@ async fn plain_http_uses_a_tunnel_too_and_sends_its_host_header() {
     assert_eq!(post(&client, "http://hooks.example/a", AMPLE).await, answered(200));
     assert_eq!(proxy.asked(), ["93.184.216.34:80"]);
     let received = String::from_utf8(server.received().await).unwrap();
-    assert!(received.starts_with("POST /a HTTP/1.1\r\nhost: hooks.example\r\n"), "{received}");
+    assert!(received.starts_with("POST /a HTTP/1.1\r\nHost: hooks.example\r\n"), "{received}");
 }
 
 #[tokio::test]
