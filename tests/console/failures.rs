@@ -1,11 +1,13 @@
 //! Failed attempts in words: why there was no delivery, and what to do about it.
 
+use std::time::Duration;
+
 use invoicing_core::{Advice, FailureClass, WebhookId};
 use invoicing_server::{Language, Role, Session, SignInDecision};
 use invoicing_tests::{Receiver, Reply, World, on_each_database};
 
 use super::Browser;
-use crate::support::hook;
+use crate::support::{dispatch_to_the_end, hook};
 
 const STATUSES: [u16; 19] =
     [301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 408, 410, 413, 415, 429, 500, 502, 503, 504];
@@ -19,10 +21,12 @@ fn readers(world: &World) -> [(Browser, fn(Advice) -> &'static str); 2] {
     [(reader(Language::English), |advice| advice.english), (reader(Language::French), |advice| advice.french)]
 }
 
-/// Sends a test, and makes one attempt of it: the page that shows it.
+/// Sends a test, which ends: the page that shows it.
 async fn attempted(world: &World, id: WebhookId) -> String {
+    // Of tests there are few in a minute.
+    world.advance(Duration::from_mins(1));
     let test = world.company.webhooks().ping(id).await.unwrap();
-    world.dispatch().await;
+    dispatch_to_the_end(world).await;
     format!("/webhooks/{id}/deliveries/{test}")
 }
 
@@ -48,9 +52,6 @@ async fn each_status_says_what_to_do_in_the_log_and_on_the_page() {
             assert!(html.contains(&format!("HTTP {status}")), "{html}");
             assert!(html.contains(text(advice.unwrap())), "{status}: {html}");
         }
-        // Retries are not waited for, so that the next attempt is the next test's.
-        world.company.webhooks().disable(id).await.unwrap();
-        world.company.webhooks().enable(id).await.unwrap();
     }
     receiver.reply_always(Reply::status(204));
     let page = attempted(&world, id).await;
