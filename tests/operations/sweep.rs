@@ -277,7 +277,7 @@ async fn what_an_earlier_version_cancelled_owes_nothing_after_the_sweep() {
             |invoice: &Value| [invoice["amountDue"].to_string(), invoice["retentionDue"].to_string()];
         (list["data"].as_array().unwrap().iter().map(amounts).collect::<Vec<_>>(), owed)
     };
-    let cents = |amount: Money| (amount.to_string().replace('.', "")).parse::<i64>().unwrap();
+    let cents = |amount: Money| amount.to_string().replace('.', "").parse::<i64>().unwrap();
     assert_eq!(shown().await, (vec![[due.to_string(), held.to_string()]; 3], 3 * (cents(due) + cents(held))));
     world.advance(DAY);
     let before = world.now();

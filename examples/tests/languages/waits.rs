@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::deliveries::pass_through;
+use super::deliveries::{Delivery, pass_through};
 use super::snippets::programs;
 use super::tools::succeed;
 use crate::sandbox::Sandbox;
@@ -69,6 +69,11 @@ fn busy(retry_after: &str) -> String {
     format!("503 Service Unavailable\r\nRetry-After: {retry_after}")
 }
 
+fn in_seconds(seconds: u64) -> String {
+    let at = Delivery::now().unsigned_abs() + seconds;
+    httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(at))
+}
+
 fn answer_with(mut stream: TcpStream, head: &str) {
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
     while lines.next().transpose().ok().flatten().is_some_and(|line| !line.is_empty()) {}
@@ -103,7 +108,7 @@ fn each_language_waits_by_retry_after_and_then_goes_on() {
     in_each_language(|mut program| {
         let answer = |n| match n {
             0 => Some(busy("0")),
-            1 => Some(busy(&httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(4)))),
+            1 => Some(busy(&in_seconds(4))),
             2 => Some(busy("soon")),
             _ => None,
         };
