@@ -346,7 +346,7 @@ async fn where_there_is_no_room_a_page_says_so_and_files_are_served() {
     let world = World::with(|settings| settings.requests.buffered_bytes = 327_680).await;
     // The host's own page, for someone who is not signed in.
     let sign_in = Bytes::from(vec![b'x'; 16 * 1024]);
-    let browser = Browser::with(&world.invoicing, move |_| {
+    let browser = Browser::with(&world.invoicing, world.company.id(), move |_| {
         SignInDecision::Answer(Box::new(Response::new(sign_in.clone())))
     });
     let ask = || {
