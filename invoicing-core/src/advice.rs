@@ -51,7 +51,7 @@ impl Advice {
             502 => BAD_GATEWAY,
             503 => UNAVAILABLE,
             504 => GATEWAY_TIMEOUT,
-            500..=599 => ANY_FAILURE,
+            501..=599 => ANY_FAILURE,
             _ => ANY_REFUSAL,
         })
     }
