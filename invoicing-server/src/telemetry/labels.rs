@@ -101,6 +101,7 @@ pub(super) static OPERATION: Label = Label {
         "quotes.open_document",
         "quotes.page",
         "quotes.proof",
+        "quotes.readiness",
         "quotes.reject",
         "quotes.revoke_signing_link",
         "quotes.search",

@@ -27,7 +27,7 @@ pub(in crate::documents) type Rule = Cow<'static, str>;
 
 /// Why a text cannot be printed.
 #[cfg_attr(not(feature = "pdf"), expect(dead_code, reason = "only the renderer refuses a text"))]
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(in crate::documents) enum Unfit {
     /// No font has this character.
     Character(char),

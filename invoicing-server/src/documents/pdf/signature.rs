@@ -14,9 +14,11 @@ use crate::documents::content::{self, Field, signature};
 
 const LABEL: Look = Look::new(7.5).ink(Ink::Muted);
 const VALUE: Look = Look { leading: 1.5, ..Look::new(8.0) };
+/// The same with one row more in the same room.
+const CLOSE_VALUE: Look = Look { leading: 1.3, ..VALUE };
 
 /// Height of the two boxes of an unsigned quote, and the gap between them.
-const BOX_HEIGHT: f32 = 92.0;
+const BOX_HEIGHT: f32 = 80.0;
 const BOX_GUTTER: f32 = 14.0;
 /// Thickness of their sides.
 const SIDE: f32 = 0.6;
@@ -51,7 +53,7 @@ fn title(
     let mut subject = Column::new(LEFT + indent + TITLE, WIDTH - indent - TITLE);
     let node = to.tags.add(None, Tag::P);
     let text = signature::subject(input);
-    to.put_figure(&mut subject, (Field::Named("number"), &text), HEADING.figures(), node)?;
+    to.put_figure(&mut subject, (Field::Named("number"), &text), HEADING, node)?;
     Ok([heading, subject])
 }
 
@@ -81,12 +83,14 @@ fn signed(to: &mut Composer<'_>, input: &DocumentInput<'_>, signature: &Signatur
     to.pages.push(beside_bar(heading_block(title, 1.0)))?;
 
     let mut rows = signature::signed(input, signature)?;
+    let mut look = VALUE;
     if has_box(to, &rows)? {
+        look = CLOSE_VALUE;
         signature::explain_boxes(&mut rows);
     }
     let last = rows.len() - 1;
     for (index, (label, text)) in rows.iter().enumerate() {
-        row(to, label, text.entry(), index == last)?;
+        row(to, (label, look), text.entry(), index == last)?;
     }
     Ok(())
 }
@@ -105,17 +109,22 @@ fn has_box(to: &mut Composer<'_>, rows: &[(&str, content::Text<'_>)]) -> Result<
 /// A label and its value. Each row but the last one stays with the next.
 ///
 /// A value of many lines may break, but neither after its first line nor before its last.
-fn row(to: &mut Composer<'_>, label: &str, (field, value): (Field, &str), is_last: bool) -> Result<()> {
+fn row(
+    to: &mut Composer<'_>,
+    (label, look): (&str, Look),
+    (field, value): (Field, &str),
+    is_last: bool,
+) -> Result<()> {
     let parent = to.tags.add(None, Tag::P);
     let mut left = Column::new(LEFT + INDENT, LABELS);
     let label_node = to.tags.add(Some(parent), Tag::Span);
-    to.put(&mut left, (Field::Own, label), VALUE.ink(Ink::Muted), label_node)?;
+    to.put(&mut left, (Field::Own, label), look.ink(Ink::Muted), label_node)?;
     let value_node = to.tags.add(Some(parent), Tag::Span);
-    let lines = to.lines(field, value, VALUE.style, Some(VALUES.1))?;
+    let lines = to.lines(field, value, look.style, Some(VALUES.1))?;
     let mut label = Some(left);
     for (index, line) in lines.iter().enumerate() {
         let mut right = Column::new(VALUES.0, VALUES.1);
-        right.add(std::slice::from_ref(line), VALUE, Side::Left, value_node);
+        right.add(std::slice::from_ref(line), look, Side::Left, value_node);
         let keeps_with_next = match lines.len() - index {
             1 => !is_last,
             lines_left => index == 0 || lines_left == 2,

@@ -182,6 +182,8 @@ fn a_signature_of_short_texts_adds_no_page() {
     for lines in 1..30 {
         let sent = composed(&company(), &quote_of(postes(lines)));
         assert_eq!(sent.len(), signed(lines, signature()).len(), "{lines}");
+        let boxed = SignatureBlock { signed_by_name: "Անահիտ".into(), ..signature() };
+        assert_eq!(sent.len(), signed(lines, boxed).len(), "{lines}");
         assert!(empty_before("Bon pour accord", &sent) < 1.0 / 3.0, "{lines}");
     }
 }
