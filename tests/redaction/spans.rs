@@ -29,14 +29,14 @@ const LABEL: &str = "Kanarienvogel-Etikett";
 const ORIGIN: &str = "https://app.example";
 
 /// Asks the console, or its signing page.
-async fn ask(console: &Console, method: &str, path: &str, form: &'static str) -> (StatusCode, String) {
+async fn ask(console: &Console, method: &str, path: &str, form: &str) -> (StatusCode, String) {
     let request = Request::builder()
         .method(method)
         .uri(path)
         .header("origin", ORIGIN)
         .header("x-request-id", "req-4713")
         .header("content-type", "application/x-www-form-urlencoded")
-        .body(Full::<Bytes>::from(form))
+        .body(Full::<Bytes>::from(form.to_owned()))
         .unwrap();
     let response = console.clone().answer(request).await;
     let status = response.status();
@@ -49,11 +49,14 @@ async fn look(world: &World, company: CompanyId, hook: WebhookId, token: &str) -
     let session = Session::new(company, PERSON, Role::Full);
     let sign_in = move |_: &Parts| SignInDecision::Granted(session.clone());
     let console = world.invoicing.console(ConsoleSettings::at(format!("{ORIGIN}/x")), sign_in).unwrap();
-    let (status, shown) = ask(&console, "POST", "/keys", "label=Kanarienvogel-Etikett").await;
+    let token_for = |path: &str| console.form_token(company, path);
+    let form = format!("label=Kanarienvogel-Etikett&form={}", token_for("/keys"));
+    let (status, shown) = ask(&console, "POST", "/keys", &form).await;
     assert_eq!(status, 200, "{shown}");
     let (_, key) = shown.split_once("isk_").unwrap();
     let key = key[..43].to_owned();
-    assert_eq!(ask(&console, "POST", &format!("/webhooks/{hook}/test"), "").await.0, 303);
+    let test = format!("/webhooks/{hook}/test");
+    assert_eq!(ask(&console, "POST", &test, &format!("form={}", token_for(&test))).await.0, 303);
     assert_eq!(ask(&console, "GET", "/quotes?q=Kanarienvogel", "").await.0, 200);
     let page = world.invoicing.signing_page(ConsoleSettings::at(format!("{ORIGIN}/x"))).unwrap();
     for path in ["", "/decline", "/document.pdf"] {

@@ -115,7 +115,6 @@ pub(super) static OPERATION: Label = Label {
         "signing_links.lines",
         "signing_links.open",
         "signing_links.show",
-        "signing_links.lines",
         "signing_links.sign",
         "sweep",
         "webhooks.change",
