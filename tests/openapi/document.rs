@@ -4,6 +4,8 @@ use std::io::Read as _;
 
 use bytes::Bytes;
 use flate2::read::GzDecoder;
+use http::Request;
+use http_body_util::Full;
 use invoicing_core::{ErrorCode, EventKind};
 use invoicing_server::ROUTES;
 use invoicing_tests::{Answer, World, on_each_database};
@@ -136,7 +138,15 @@ async fn the_document_has_an_etag_and_is_sent_again_only_where_it_has_changed() 
 async fn the_description_is_compressed_for_those_that_take_it_and_open_to_any_site() {
     let world = World::new().await;
     for path in [PATH, "/api/v1/docs"] {
-        let ask = async |headers: &[(&str, &str)]| world.call("GET", path, None, headers, Bytes::new()).await;
+        // Not by `World::call`, which reads each body as JSON.
+        let ask = async |headers: &[(&str, &str)]| {
+            let mut request = Request::get(path);
+            for (name, value) in headers {
+                request = request.header(*name, *value);
+            }
+            let request = request.body(Full::new(Bytes::new())).unwrap();
+            Answer::of(world.invoicing.service().answer(request).await).await
+        };
         let plain = ask(&[]).await;
         let gzip = ask(&[("accept-encoding", "br, gzip"), ("origin", "https://example.com")]).await;
         let mut text = Vec::new();
