@@ -1,6 +1,7 @@
 //! Errors: which code for which condition, and in which order conditions are looked at.
 
 use bytes::Bytes;
+use futures_util::future::join_all;
 use http::StatusCode;
 use invoicing_core::Plan;
 use invoicing_server::ROUTES;
@@ -419,7 +420,7 @@ async fn while_the_document_store_hangs_everything_else_is_answered() {
     let world = World::with(|settings| {
         settings.quota = 0;
         settings.requests.in_flight = 2;
-        // One company may have two of them.
+        // One company may have two of them with its keys, and two behind document URLs.
         settings.requests.documents_in_flight = 3;
     })
     .await;
@@ -437,9 +438,12 @@ async fn while_the_document_store_hangs_everything_else_is_answered() {
         refused(&download().await, 503, "overloaded");
         refused(&world.get(&link).await, 503, "overloaded");
     };
-    let (downloaded, linked, ()) = tokio::join!(download(), world.get(&link), beside);
-    refused(&downloaded, 503, "storage_unavailable");
-    refused(&linked, 503, "storage_unavailable");
+    let (downloads, links) =
+        (join_all([download(), download()]), join_all([world.get(&link), world.get(&link)]));
+    let (downloaded, linked, ()) = tokio::join!(downloads, links, beside);
+    for waited in downloaded.iter().chain(&linked) {
+        refused(waited, 503, "storage_unavailable");
+    }
 }
 
 /// Rules: ERROR-14
