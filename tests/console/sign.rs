@@ -371,7 +371,8 @@ async fn the_same_form_twice_is_one_signature_in_any_spelling() {
         let hash = hash_on(&browser.get(&page).await);
         let email = "zoe@exemple.fr\u{200b}";
         for _ in 0..2 {
-            let posted = browser.post(&page, &[("name", name), ("email", email), ("document", &hash)]).await;
+            let form = [("name", name), ("email", email), ("document", &*hash), ("confirmed", "yes")];
+            let posted = browser.post(&page, &form).await;
             assert_eq!(posted.status, StatusCode::SEE_OTHER, "{name:?}: {}", posted.html);
         }
         let signature = world.company.quotes().get(id).await.unwrap().detail.signature.unwrap();

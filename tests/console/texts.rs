@@ -42,5 +42,5 @@ async fn no_text_turns_what_stands_beside_it() {
         assert!(shown.contains(&format!("<bdi>{text}</bdi>")), "{text}");
     }
     // In a payload it is what JSON calls it.
-    assert!(shown.contains(&format!("\\u202e{client}")));
+    assert!(shown.contains("clientName&quot;:&quot;\\u202e"));
 }
