@@ -366,7 +366,7 @@ mod tests {
         assert!(check_email("email", "").is_err() && check_email("email", "\u{200b}@b").is_err());
     }
 
-    /// Rules: SIGN-11
+    /// Rules: SIGN-14
     #[test]
     fn a_domain_that_receives_mail_has_a_dot_inside() {
         for good in ["marie@exemple.fr", "marie@例え。jp"] {

@@ -380,7 +380,7 @@ async fn the_same_form_twice_is_one_signature_in_any_spelling() {
     }
 }
 
-/// Rules: SIGN-11
+/// Rules: SIGN-14
 #[on_each_database]
 async fn what_is_wrong_stands_above_the_form_with_what_was_entered() {
     let world = World::new().await;
