@@ -130,16 +130,6 @@ const CONFLICTS: &[Sentence] = &[
         "Le formulaire a déjà été envoyé et traité.",
     ),
     (
-        "the webhook was changed meanwhile",
-        "The webhook was changed meanwhile.",
-        "Le webhook a été modifié entre-temps.",
-    ),
-    (
-        "the quote was changed meanwhile",
-        "The quote was changed meanwhile.",
-        "Le devis a été modifié entre-temps.",
-    ),
-    (
         "a company has at most {} webhooks",
         "There are {} webhooks already, which is the most. Remove one first.",
         "Il y a déjà {} webhooks, ce qui est le maximum. Supprimez-en un d’abord.",
