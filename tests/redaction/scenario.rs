@@ -409,6 +409,8 @@ async fn pages(owner: &CompanyHandle, printed: &mut Printed) {
     let (webhooks, events) = (owner.webhooks(), owner.events());
     let hook = webhooks.list().await.unwrap()[0].id;
     webhooks.ping(hook).await.unwrap();
+    // Noted in any case: a test while one is under way is that one.
+    owner.projects().create(&NewProject::named("Kitchen")).await.unwrap();
     printed.value("History", &owner.history());
     printed.value("HistoryRecord", &owner.history().list(None, 10).await.unwrap()[0]);
     let query = HistoryQuery::default().subject(hook.0);
