@@ -49,7 +49,8 @@ pub(super) struct Found {
 impl Access {
     /// Takes over what the process before could not note.
     pub(crate) async fn take_over_unnoted(&self) {
-        let Some(since) = self.store.mark().and_then(|mark| mark.found()) else { return };
+        let Some(mark) = self.store.mark() else { return };
+        let Some(since) = mark.found() else { return };
         let found = Found { since, started: self.env.now() };
         {
             let mut unnoted = self.unnoted.state.lock();

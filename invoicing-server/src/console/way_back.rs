@@ -21,19 +21,19 @@ pub(super) fn path<'p>(error: &PageError, head: &'p Parts) -> Option<&'p str> {
     let is_lasting =
         matches!(status, StatusCode::FORBIDDEN | StatusCode::CONFLICT | StatusCode::METHOD_NOT_ALLOWED);
     let own = Some(path).filter(|path| !is_lasting && is_page(path));
-    own.or_else(|| above(path))
+    own.or_else(|| Some(above(path)))
 }
 
 /// The next page above a path.
-fn above(path: &str) -> Option<&str> {
+fn above(path: &str) -> &str {
     let mut path = path;
     while let Some((above, _)) = path.rsplit_once('/') {
         path = above;
         if is_page(path) {
-            return Some(path);
+            return path;
         }
     }
-    Some("/")
+    "/"
 }
 
 fn is_page(path: &str) -> bool {

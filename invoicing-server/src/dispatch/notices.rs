@@ -14,6 +14,7 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join_all};
 use invoicing_core::{CompanyId, Timestamp, WebhookId};
 use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
 
 use super::DispatchContext;
 use crate::Error;
@@ -80,16 +81,17 @@ impl Notices {
     async fn call(&self, disabled: DisabledWebhook) -> bool {
         let DisabledWebhook { company, webhook, .. } = disabled;
         let callback = Arc::clone(&self.callback);
-        let mut task = tokio::spawn(async move { callback(disabled).await });
-        let _abort = scopeguard::guard(task.abort_handle(), |task| task.abort());
-        match tokio::time::timeout(CALL_LIMIT, &mut task).await {
-            Ok(Ok(Ok(()))) => return true,
-            Ok(Ok(Err(error))) => {
+        // It ends with this call.
+        let mut task = JoinSet::new();
+        task.spawn(async move { callback(disabled).await });
+        match tokio::time::timeout(CALL_LIMIT, task.join_next()).await {
+            Ok(Some(Ok(Ok(())))) => return true,
+            Ok(Some(Ok(Err(error)))) => {
                 let error: &(dyn StdError + 'static) = &*error;
                 tracing::warn!(%company, %webhook, error, "the callback for disabled webhooks has failed");
             }
-            Ok(Err(_)) => {
-                tracing::error!(%company, %webhook, "the callback for disabled webhooks has panicked or was cancelled")
+            Ok(_) => {
+                tracing::error!(%company, %webhook, "the callback for disabled webhooks has panicked");
             }
             Err(_) => {
                 tracing::warn!(%company, %webhook, "the callback for disabled webhooks took over {CALL_LIMIT:?}");

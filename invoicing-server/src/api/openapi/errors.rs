@@ -39,7 +39,7 @@ pub(super) fn codes(endpoint: Endpoint) -> Vec<ErrorCode> {
         Endpoint::GetQuote | Endpoint::LinkQuote | Endpoint::GetInvoice => &[NotFound],
         Endpoint::QuoteDocument => &[NotFound, DocumentUnavailable],
         Endpoint::FrozenDocument => &[NotFound, StorageUnavailable, Overloaded],
-        Endpoint::OpenApi | Endpoint::Docs => &[ValidationError, NotFound, Overloaded],
+        Endpoint::OpenApi | Endpoint::Docs => &[ValidationError, NotFound],
     };
     [FRAMING, key, body, own].concat()
 }

@@ -191,7 +191,7 @@ fn row(request: &PageRequest<'_>, quote: &Quote, row: &Row<'_>, names: [&str; 7]
                     td data-name=(no) { (number) }
                     td.text data-name=(description) { (entered(&line.description)) }
                     td.figure data-name=(quantity) { (figures.quantity(line.quantity)) }
-                    td data-name=(unit) { (entered(&french::unit(line.unit.as_deref().unwrap_or_default()))) }
+                    td data-name=(unit) { (entered(french::unit(line.unit.as_deref().unwrap_or_default()))) }
                     td.figure data-name=(price) { (figures.amount(line.unit_price.get())) }
                     td.figure data-name=(rate) { (figures.percent(line.tva_rate)) }
                     td.figure data-name=(total) { (figures.amount(line.total_ht.get())) }

@@ -129,22 +129,20 @@ impl<'q> Table<'_, '_, 'q> {
             Row::Lot(name) => {
                 self.to.pages.run_on(None);
                 self.lot = Some(name.clone());
-                let runs_on = self.continuation(name)?;
-                let cell = self.group(name.entry(), LOT, 14.0, runs_on)?;
+                let cell = self.group(name.entry(), LOT, 14.0, &name.text)?;
                 self.to.tags.outline(cell, name.text.clone().into_owned());
             }
             Row::Section(name) => {
-                let mut full = name.clone();
+                let mut full = name.text.clone();
                 // The section before it does not run on, but the lot does.
                 if let Some(lot) = self.lot.clone() {
-                    let runs_on = self.continuation(&lot)?;
+                    let runs_on = self.continuation(&lot.text)?;
                     self.to.pages.run_on(Some(runs_on));
-                    full.text = format!("{} — {}", named(&lot.text), name.text).into();
+                    full = format!("{} — {}", named(&lot.text), name.text).into();
                 } else {
                     self.to.pages.run_on(None);
                 }
-                let runs_on = self.continuation(&full)?;
-                self.group(name.entry(), SECTION, 8.0, runs_on)?;
+                self.group(name.entry(), SECTION, 8.0, &full)?;
             }
             Row::Line(line) => self.line(line, keeps_with_next)?,
             Row::Subtotal(subtotal) => self.subtotal(subtotal, keeps_with_next)?,
@@ -152,22 +150,23 @@ impl<'q> Table<'_, '_, 'q> {
         Ok(())
     }
 
-    /// The name of a lot or section across the table.
-    fn group(&mut self, text: (Field, &str), look: Look, gap: f32, runs_on: Block) -> Result<NodeId> {
+    /// The name of a lot or section across the table. `full`: the name on pages on which its lines go on.
+    fn group(&mut self, text: (Field, &str), look: Look, gap: f32, full: &str) -> Result<NodeId> {
         let row = self.to.tags.add(Some(self.body), Tag::TR);
         let scope = Tag::TH(TableHeaderScope::Row).with_col_span(Some(COLUMNS));
         let cell = self.to.tags.add(Some(row), scope);
         let mut column = Column::new(LEFT, WIDTH);
         self.to.put(&mut column, text, look, cell)?;
-        let runs_on = Some(Box::new(runs_on));
+        let runs_on = Some(Box::new(self.continuation(full)?));
         self.to.pages.push(Block { gap, keeps_with_next: true, runs_on, ..block([column], 3.0) })?;
         Ok(cell)
     }
 
-    /// The name of a lot or section as it stands at the top of a page on which its lines go on. It is cut to one line.
-    fn continuation(&mut self, name: &Text<'_>) -> Result<Block> {
+    /// The name of a lot or section as it stands at the top of a page on which its lines go on. It is cut to one line. Its
+    /// parts were set before, so a character without a glyph is refused there.
+    fn continuation(&mut self, name: &str) -> Result<Block> {
         let mut column = Column::new(LEFT, WIDTH);
-        let lines = self.to.lines(name.field, &continued(&name.text), SECTION.style, Some(WIDTH))?;
+        let lines = self.to.lines(Field::Own, &continued(name), SECTION.style, Some(WIDTH))?;
         column.add(&lines[..lines.len().min(1)], SECTION.ink(Ink::Accent), Side::Left, self.body);
         Ok(Block { gap: ABOVE_CONTINUATION, ..block([column], 3.0) })
     }
