@@ -12,8 +12,11 @@ use crate::support::{dispatch_to_the_end, hook};
 const STATUSES: [u16; 19] =
     [301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 408, 410, 413, 415, 429, 500, 502, 503, 504];
 
+/// The text of an advice in one language.
+type Words = fn(Advice) -> &'static str;
+
 /// A reader of each language.
-fn readers(world: &World) -> [(Browser, fn(Advice) -> &'static str); 2] {
+fn readers(world: &World) -> [(Browser, Words); 2] {
     let reader = |language| {
         let session = Session::new(world.company.id(), "Anna", Role::ReadOnly).language(language);
         Browser::with(&world.invoicing, world.company.id(), move |_| SignInDecision::Granted(session.clone()))

@@ -74,7 +74,7 @@ async fn readiness_names_every_text_that_the_document_cannot_show() {
     let client = world.company.clients().create(&NewClient::named("電気 SARL")).await.unwrap().id;
     let mut new = new_quote(client);
     new.lines[0].lot = Some("Lot \u{13000}".to_owned());
-    new.lines[1].description = "Gaine 電 et 気".to_owned();
+    new.lines[1].description = String::from("Gaine 電 et 気");
     let quotes = world.company.quotes();
     let draft = quotes.create(&new).await.unwrap().summary.id;
     let named = quotes.readiness(draft).await.unwrap();
@@ -102,12 +102,12 @@ async fn readiness_names_every_text_that_the_document_cannot_show() {
 async fn a_line_that_no_font_has_is_refused_by_place_and_character() {
     let world = World::new().await;
     let mut new = new_quote(world.client("x").await);
-    new.lines[1].description = "Gaine 電 ⌀ 20 ㎜".to_owned();
+    new.lines[1].description = String::from("Gaine 電 ⌀ 20 ㎜");
     let quotes = world.company.quotes();
     let draft = quotes.create(&new).await.unwrap().summary.id;
     let refusal = refused(&world, "send", quotes.send(draft, None)).await.to_string();
     assert!(refusal.starts_with("lines[1].description: has “電” U+96FB (character 7),"), "{refusal}");
-    new.lines[1].description = "Gaine ⌀ 20 ㎜, 12 ㎡".to_owned();
+    new.lines[1].description = String::from("Gaine ⌀ 20 ㎜, 12 ㎡");
     quotes.edit(draft, &new).await.unwrap();
     let sent = quotes.send(draft, None).await.unwrap();
     assert_eq!(sent.lines[1].description, "Gaine ⌀ 20 ㎜, 12 ㎡");

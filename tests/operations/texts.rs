@@ -10,6 +10,7 @@ use invoicing_server::{
 use invoicing_tests::{Place, Release, World, new_quote, on_each_database};
 use serde_json::json;
 
+use crate::support::api::encode;
 use crate::support::conflict;
 
 /// What a field accepts.
@@ -272,7 +273,7 @@ async fn both_ends_of_every_text_lose_what_renders_as_nothing() {
             match enter(&world, field, nothing).await {
                 Ok(stored) => assert_eq!(stored, None, "{field}"),
                 Err(Error::Invalid(invalid)) => {
-                    assert!(invalid.rule.starts_with("must have 1 to"), "{invalid}")
+                    assert!(invalid.rule.starts_with("must have 1 to"), "{invalid}");
                 }
                 Err(other) => panic!("{field}: {other}"),
             }
@@ -393,7 +394,7 @@ async fn an_older_external_id_is_found_and_never_rewritten() {
         assert_eq!(ids, [found], "{sought:?}");
         let again = create(sought).await;
         assert_eq!((again.client.id, again.created), (found, false), "{sought:?}");
-        let path = format!("/api/v1/clients?externalId={}", percent(sought));
+        let path = format!("/api/v1/clients?externalId={}", encode(sought));
         let answer = world.get(&path).await;
         assert_eq!(answer.json["data"][0]["id"], json!(found), "{sought:?}");
     }
@@ -401,7 +402,7 @@ async fn an_older_external_id_is_found_and_never_rewritten() {
         let page = clients.list(&ClientQuery::default().external_id(absent)).await.unwrap();
         assert!(page.data.is_empty(), "{absent:?}");
     }
-    let answer = world.get(&format!("/api/v1/clients?externalId={}", percent("\u{200b}"))).await;
+    let answer = world.get(&format!("/api/v1/clients?externalId={}", encode("\u{200b}"))).await;
     assert_eq!((answer.status.as_u16(), answer.code()), (400, "validation_error"));
     // Another field is changed, and the identifier stays as it is stored.
     for (id, stored) in [(marked, "\u{feff}crm-42"), (hidden, "\u{2800}"), (turned, "crm\u{202e}9")] {
@@ -410,10 +411,6 @@ async fn an_older_external_id_is_found_and_never_rewritten() {
         assert_eq!(changed.phone.as_deref(), Some("01 02 03 04 05"));
     }
     conflict(&world, "taken", clients.change(newer, &named("crm-42"))).await;
-}
-
-fn percent(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
 /// Rules: WIRE-30
@@ -531,7 +528,7 @@ async fn words_are_found_in_any_order_and_by_any_apostrophe_or_hyphen() {
         assert_eq!(found(&world, q).await, [""; 0], "{q}");
     }
     for q in ["-", "\u{200b}", "\u{3164}", "\u{2013} \u{a0}"] {
-        let answer = world.get(&format!("/api/v1/clients?q={}", percent(q))).await;
+        let answer = world.get(&format!("/api/v1/clients?q={}", encode(q))).await;
         assert_eq!((answer.status.as_u16(), answer.code()), (400, "validation_error"), "{q:?}");
         assert_eq!(found(&world, q).await, [""; 0], "{q:?}");
     }

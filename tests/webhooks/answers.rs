@@ -30,7 +30,7 @@ async fn answer(listener: TcpListener, status: u16, behind: Behind, requests: mp
             stream.write_all(head.as_bytes()).await.unwrap();
             match behind {
                 Behind::Closes => {}
-                Behind::Hangs => tokio::time::sleep(Duration::from_secs(60)).await,
+                Behind::Hangs => tokio::time::sleep(Duration::from_mins(1)).await,
                 Behind::Trickles => {
                     while stream.write_all(b".").await.is_ok() {
                         tokio::time::sleep(Duration::from_millis(20)).await;

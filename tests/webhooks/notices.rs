@@ -120,6 +120,7 @@ async fn a_crash_during_the_call_has_another_one_made_a_minute_later() {
     let (_receiver, id) = refused(&world).await;
     emit(&world, 10).await;
     let dispatcher = world.invoicing.dispatcher();
+    #[expect(clippy::disallowed_methods, reason = "the test ends it")]
     let running = tokio::spawn(async move { dispatcher.run(std::future::pending()).await });
     let call = calls.recv().await.unwrap();
     assert_eq!(call.webhook, id);
@@ -185,6 +186,7 @@ async fn a_callback_that_takes_its_time_delays_no_delivery() {
     let (_receiver, id) = refused(&world).await;
     let (stop, stopped) = oneshot::channel::<()>();
     let dispatcher = world.invoicing.dispatcher();
+    #[expect(clippy::disallowed_methods, reason = "the test waits for its end")]
     let running = tokio::spawn(async move { dispatcher.run(async { _ = stopped.await }).await });
     emit(&world, 10).await;
     assert_eq!(calls.recv().await.unwrap().webhook, id);
@@ -234,7 +236,7 @@ async fn of_several_nodes_one_tells_its_host() {
     assert_eq!(world.count(NOTICES).await, 20);
     let (first, second) = (nodes[0].dispatcher(), nodes[1].dispatcher());
     let (first, second) = tokio::join!(first.run_once(), second.run_once());
-    (first.unwrap(), second.unwrap());
+    first.and(second).unwrap();
     let mut called: Vec<_> = told.iter().flat_map(Told::take).map(|call| call.webhook).collect();
     called.sort_unstable();
     let mut expected: Vec<_> = hooks.iter().map(|(_, id)| *id).collect();
@@ -248,7 +250,9 @@ async fn of_several_nodes_one_tells_its_host() {
     let runs = nodes.clone().map(|node| {
         let (stop, stopped) = oneshot::channel::<()>();
         let dispatcher = node.dispatcher();
-        (stop, tokio::spawn(async move { dispatcher.run(async { _ = stopped.await }).await }))
+        #[expect(clippy::disallowed_methods, reason = "the test waits for its end")]
+        let running = tokio::spawn(async move { dispatcher.run(async { _ = stopped.await }).await });
+        (stop, running)
     });
     emit(&world, 10).await;
     let told_of = async || {

@@ -115,7 +115,7 @@ async fn of_simultaneous_rotations_with_an_overlap_one_is_made() {
     let [Ok(second)] = &made[..] else { panic!("{} rotations", made.len()) };
     let secrets = [&first.secret, &second.secret];
     assert_eq!(signers(&world, &next_signature(&world, &receiver).await, &secrets), [1, 0]);
-    world.advance(HOUR - Duration::from_millis(1));
+    world.advance(HOUR.saturating_sub(Duration::from_millis(1)));
     conflict(&world, "another overlap", webhooks.rotate_with_overlap(id, HOUR)).await;
     // No sweep has wiped the old secret yet.
     world.advance(Duration::from_millis(1));

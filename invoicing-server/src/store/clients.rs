@@ -289,14 +289,12 @@ mod tests {
         let number = |text: &str| text.trim().parse::<u32>().unwrap();
         let mut ranges = Vec::new();
         for part in condition.split(" OR ") {
-            match part.split_once(" IN ") {
-                Some((_, list)) => ranges.extend(
-                    list.trim_matches(['(', ')']).split(',').map(|code| (number(code), number(code))),
-                ),
-                None => {
-                    let (from, to) = part.split_once(" BETWEEN ").unwrap().1.split_once(" AND ").unwrap();
-                    ranges.push((number(from), number(to)));
-                }
+            if let Some((_, list)) = part.split_once(" IN ") {
+                let codes = list.trim_matches(['(', ')']).split(',');
+                ranges.extend(codes.map(|code| (number(code), number(code))));
+            } else {
+                let (from, to) = part.split_once(" BETWEEN ").unwrap().1.split_once(" AND ").unwrap();
+                ranges.push((number(from), number(to)));
             }
         }
         ranges
