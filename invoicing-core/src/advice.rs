@@ -265,7 +265,9 @@ mod tests {
     fn every_failure_class_has_an_advice_of_its_own() {
         let all: BTreeSet<_> = FailureClass::ALL.iter().map(|class| class.advice().english).collect();
         assert_eq!(all.len(), FailureClass::ALL.len());
-        FailureClass::ALL.iter().for_each(|class| is_complete(class.advice()));
+        for class in FailureClass::ALL {
+            is_complete(class.advice());
+        }
     }
 
     /// Rules: LOG-4

@@ -192,7 +192,8 @@ fn waits_for_a_busy_api(programs: Programs<'_>, settings: &Settings<'_>, sender:
     let redirects = Stub::redirecting_to(elsewhere.address);
     for (api, requests, name) in [(&busy, 5, "waits"), (&redirects, 1, "is-sent-away")] {
         let base_url = format!("http://{}", api.address);
-        let receiver = Receiver::start(programs, &Settings { base_url: &base_url, name, ..settings.clone() });
+        let mut receiver =
+            Receiver::start(programs, &Settings { base_url: &base_url, name, ..settings.clone() });
         let event = sender.new_event(7);
         assert_eq!(event.send(receiver.address), 204);
         receiver.wait_for_problem(&event.key()[0]);

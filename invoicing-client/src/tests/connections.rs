@@ -56,6 +56,7 @@ async fn tls_port() -> String {
     let config = config.with_single_cert(vec![generated.cert.into()], key).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
+    #[expect(clippy::disallowed_methods, reason = "it ends with the runtime of its test")]
     tokio::spawn(async move {
         let acceptor = TlsAcceptor::from(Arc::new(config));
         while let Ok((stream, _)) = listener.accept().await {
