@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -132,7 +133,6 @@ fn check(programs: Programs<'_>) {
     posted.insert(kept.key());
     receiver.wait_for(&posted);
 
-    use std::os::unix::fs::PermissionsExt as _;
     let mode = std::fs::metadata(&settings.inbox).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "an inbox is for its owner");
     shares_its_inbox(programs, &settings, &sender);
