@@ -87,7 +87,8 @@ check(/accepted/i.test(await page.locator("main").innerText()), "the quote is ac
 step("the console shows that it is accepted");
 // Mended, once all attempts to tell of the signature have failed.
 await page.goto(new URL("/webhooks", given.base).href);
-await page.getByRole("link", { name: url }).click();
+// Lists show no more of an address than its host.
+await page.getByRole("link", { name: new URL(url).host }).first().click();
 const webhook = page.url();
 await page.goto(`${webhook}/deliveries?status=failed&kind=quote.signed`);
 await shows(page, "quote.signed", "table");

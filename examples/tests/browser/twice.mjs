@@ -10,12 +10,17 @@ await page.route("**/keys", async (route) => {
   await route.continue();
 });
 const button = page.getByRole("button", { name: "Issue the key" });
-await button.click({ noWaitAfter: true });
 if (given.script) {
-  await page.waitForTimeout(100);
-  check(await button.isDisabled(), "the button is on while the form is under way");
+  await button.evaluate((button) => button.form.addEventListener("submit", () => {
+    setTimeout(() => sessionStorage.setItem("off", String(button.disabled)), 100);
+  }));
 }
+await button.click({ noWaitAfter: true });
 await page.waitForSelector("#key", { state: "attached" });
+if (given.script) {
+  const off = await page.evaluate(() => sessionStorage.getItem("off"));
+  check(off === "true", "the button is on while the form is under way");
+}
 const key = await page.locator("#key").textContent();
 step("a key is issued");
 
