@@ -1,24 +1,18 @@
 //! Traces: the spans of the service over OTLP, and links from attempts to what caused their events.
 
-use std::time::Duration;
-
 use invoicing_examples::Failure;
 use invoicing_server::TraceContext;
 use opentelemetry::trace::{
     SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState, TracerProvider,
 };
-use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SdkTracerProvider;
-use reqwest::Certificate;
-use reqwest::blocking::Client;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
-
-const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What sends the spans, if they go anywhere.
 pub(crate) struct Traces(Option<SdkTracerProvider>);
@@ -28,8 +22,8 @@ impl Traces {
     pub(crate) fn install() -> Result<Self, Failure> {
         let provider = match std::env::var_os("OTEL_EXPORTER_OTLP_ENDPOINT") {
             Some(_) => {
-                let exporter = SpanExporter::builder().with_http().with_protocol(Protocol::HttpJson);
-                let exporter = exporter.with_http_client(http_client()?).build()?;
+                let exporter =
+                    SpanExporter::builder().with_http().with_protocol(Protocol::HttpJson).build()?;
                 let resource = Resource::builder().with_service_name("invoicing").build();
                 let builder = SdkTracerProvider::builder().with_batch_exporter(exporter);
                 Some(builder.with_resource(resource).build())
@@ -53,14 +47,6 @@ impl Traces {
     pub(crate) fn flush(self) -> Result<(), Failure> {
         Ok(self.0.map_or(Ok(()), |provider| provider.shutdown())?)
     }
-}
-
-/// With bundled CAs, as slim images have none. A blocking client must be built outside of the runtime.
-fn http_client() -> Result<Client, Failure> {
-    let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().map(|root| Certificate::from_der(root));
-    let roots = roots.collect::<Result<Vec<_>, _>>()?;
-    let build = move || Client::builder().tls_certs_only(roots).timeout(EXPORT_TIMEOUT).build();
-    Ok(std::thread::spawn(build).join().map_err(|_| "the thread that builds the HTTP client panicked")??)
 }
 
 /// Takes the ids of a trace from where an operation is called to the attempts. They are stored with the event, as 25 bytes.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
-use crate::{example, without_ca_store};
+use crate::example;
 
 const OPERATIONS: &str = include_str!("../../invoicing-server/OPERATIONS.md");
 const DASHBOARD: &str = include_str!("../observe/dashboard.json");
@@ -92,7 +92,7 @@ fn request(reader: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
 /// What the example has printed, and exported.
 fn observed() -> (String, Vec<Value>) {
     let (url, exports) = collector();
-    let output = without_ca_store(Command::new(example("observe")))
+    let output = Command::new(example("observe"))
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", url)
         .env_remove("RUST_LOG")
         .output()

@@ -11,6 +11,8 @@ set -euo pipefail
 curl() { command curl -sS --fail-with-body --retry 4 --retry-max-time 180 --max-redirs 0 "$@"; }
 
 : "${INVOICING_URL:?such as https://quotes.example.com}" "${INVOICING_API_KEY:?isk_…}"
+# From a file it may end with a line break, which would end the headers.
+INVOICING_API_KEY=$(printf %s "$INVOICING_API_KEY")
 # endregion
 
 list_quotes() {
