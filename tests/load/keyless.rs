@@ -20,6 +20,16 @@ use tokio::time::{sleep, timeout};
 use crate::http2::UnreadGets;
 use crate::process::{Server, answer};
 
+/// They measure times, each on a machine of its own:
+/// `KEYLESS=1 cargo test -p invoicing-tests --test load keyless -- --nocapture --test-threads 1`.
+fn is_asked_for() -> bool {
+    let asked = std::env::var_os("KEYLESS").is_some();
+    if !asked {
+        tell("work without a key", &format_args!("not measured beside other tests: KEYLESS=1 asks for it"));
+    }
+    asked
+}
+
 /// Connections that send forms.
 const FORMS: usize = 48;
 /// Connections that ask for long pages, or for files that they do not read, and streams on each of the latter.
@@ -299,6 +309,9 @@ async fn served_beside(what: &str, server: &Arc<Server>, load: impl Fn() -> Load
 /// Rules: SIGN-10, SIGN-12
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn refused_forms_delay_no_other_company() {
+    if !is_asked_for() {
+        return;
+    }
     let server = server(1);
     let long = &server.long_page;
     let old = "0".repeat(64);
@@ -317,6 +330,9 @@ async fn refused_forms_delay_no_other_company() {
 /// Rules: SIGN-10
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn signatures_with_a_name_that_the_fonts_lack_delay_no_other_company() {
+    if !is_asked_for() {
+        return;
+    }
     let server = server(QUOTES);
     let long = std::iter::once(&server.long_page);
     let sign = |page: &crate::process::Page| signature(&page.path, "王小明", "a@b.fr", &page.document);
@@ -327,6 +343,9 @@ async fn signatures_with_a_name_that_the_fonts_lack_delay_no_other_company() {
 /// Rules: SIGN-10
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_of_5000_lines_delay_no_other_company() {
+    if !is_asked_for() {
+        return;
+    }
     let server = server(1);
     let path = &server.long_page.path;
     let requests = Arc::new((1..=100).map(|part| get(&format!("{path}?part={part}"))).collect::<Vec<_>>());
@@ -337,6 +356,9 @@ async fn pages_of_5000_lines_delay_no_other_company() {
 /// Rules: FAIR-9
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_and_error_pages_that_nobody_reads_leave_those_of_others() {
+    if !is_asked_for() {
+        return;
+    }
     let server = server(1);
     let page = answer(&mut server.connect().await, &get(&server.pages[0].path)).await;
     let asset = |extension: &str| {
@@ -372,6 +394,9 @@ async fn files_and_error_pages_that_nobody_reads_leave_those_of_others() {
 /// Rules: SIGN-13
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn good_links_are_served_beside_unknown_tokens_on_2400_streams() {
+    if !is_asked_for() {
+        return;
+    }
     let server = server(1);
     let what = "unknown tokens";
     let mut measured = Measured::new(what, &server).await;
