@@ -129,11 +129,7 @@ impl Access {
             if let Err(error) = self.store_use(key, block, now).await {
                 return self.count_unnoted(key, error);
             }
-            {
-                let mut state = key.state.lock();
-                state.reservations.reserved += block;
-                state.set_noted(now);
-            }
+            key.state.lock().reservations.reserved += block;
             drop(storing);
             // A failure is that of the other keys.
             let _ = self.note_unnoted().await;
@@ -161,13 +157,15 @@ impl Access {
         logs.into_iter().map(used).collect()
     }
 
-    /// Stores what the key has used, and `block` requests more that it may use.
+    /// Stores what the key has used, and `block` requests more that it may use. `Key::storing` is locked.
     pub(super) async fn store_use(&self, key: &Key, block: u32, used_at: Timestamp) -> Result<(), Error> {
         self.note_found().await?;
         let (id, log) = (key.id, key.state.lock().reservations.to_log(block));
         self.store
             .write_company(key.company, async move |mut tx| tx.keys().set_use(id, used_at, &log).await)
-            .await
+            .await?;
+        key.state.lock().set_noted(used_at);
+        Ok(())
     }
 
     /// Stores the use of a key if it is in memory only and the key would look idle since that instant without it. A
@@ -178,7 +176,6 @@ impl Access {
             let _storing = key.storing.lock().await;
             let used_at = key.state.lock().last_used;
             self.store_use(&key, 0, used_at).await?;
-            key.state.lock().set_noted(used_at);
         }
         Ok(())
     }
@@ -198,7 +195,6 @@ impl Access {
             };
             if let Some(used_at) = used_at {
                 self.store_use(&key, 0, used_at).await?;
-                key.state.lock().set_noted(used_at);
             }
         }
         self.note_unnoted().await

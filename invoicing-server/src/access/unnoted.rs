@@ -140,7 +140,6 @@ impl Access {
             };
             if let Some(used_at) = used_at {
                 self.store_use(&key, 0, used_at).await?;
-                key.state.lock().set_noted(used_at);
             }
         }
         Ok(())

@@ -39,13 +39,7 @@ pub(super) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError
             (list.nothing(request, page.next.is_some()))
         } @else {
             table.cards {
-                caption { (request.pick("Latest first", "Du plus récent au plus ancien")) }
-                thead { tr {
-                    th scope="col" { (request.pick("When", "Quand")) }
-                    th scope="col" { (request.pick("Who", "Qui")) }
-                    th scope="col" { (request.pick("What", "Quoi")) }
-                    th scope="col" { (request.pick("Record", "Enregistrement")) }
-                } }
+                (head(request, Some(request.pick("Record", "Enregistrement"))))
                 tbody { @for record in &page.items { (row(request, record, &webhooks)) } }
             }
         }
@@ -65,12 +59,7 @@ pub(super) async fn section(request: &PageRequest<'_>, record: Uuid) -> Result<M
         h2 #history { (request.pick("History", "Historique")) }
         @if !page.items.is_empty() {
             table.cards {
-                caption { (request.pick("Latest first", "Du plus récent au plus ancien")) }
-                thead { tr {
-                    th scope="col" { (request.pick("When", "Quand")) }
-                    th scope="col" { (request.pick("Who", "Qui")) }
-                    th scope="col" { (request.pick("What", "Quoi")) }
-                } }
+                (head(request, None))
                 tbody { @for record in &page.items { tr { (done(request, record)) } } }
             }
         } @else if page.next.is_none() {
@@ -116,6 +105,19 @@ fn who<'t>(request: &PageRequest<'_>, actor: &'t str) -> &'t str {
         request.language.pick("through a signing link", "par un lien de signature")
     } else {
         actor
+    }
+}
+
+/// Caption and columns of a table of changes. `record`: the name of a last column.
+fn head(request: &PageRequest<'_>, record: Option<&str>) -> Markup {
+    html! {
+        caption { (request.pick("Latest first", "Du plus récent au plus ancien")) }
+        thead { tr {
+            th scope="col" { (request.pick("When", "Quand")) }
+            th scope="col" { (request.pick("Who", "Qui")) }
+            th scope="col" { (request.pick("What", "Quoi")) }
+            @if let Some(record) = record { th scope="col" { (record) } }
+        } }
     }
 }
 
