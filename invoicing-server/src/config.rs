@@ -94,7 +94,7 @@ pub struct ReferenceSettings {
 /// | the same behind document URLs and signing links together | 64 | the same |
 /// | pages behind signing links that are made at once; of one company half | one for each processor, at least 2 | they wait for 4 s, then 503 |
 /// | requests with one signing link, served and waiting | 32 | 503 with `Retry-After: 1`, at once |
-/// | signatures of one quote under way | 1 | they wait for 15 s, then 503 |
+/// | signatures under way, as [`documents_in_flight`](Self::documents_in_flight); of one company half, of one quote 1 | 64 | they wait for 15 s, then 503 |
 /// | unknown signing tokens that are looked up | 4,096 | 503 with `Retry-After: 1`, at once |
 /// | [`buffered_bytes`](Self::buffered_bytes) | 64 MiB | an answer that its peer does not read is ended; else 503 `overloaded` with `Retry-After: 1` |
 /// | of these for one company | a quarter, at least 320 KiB; a single answer may be larger | the same |

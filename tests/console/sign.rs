@@ -3,6 +3,7 @@
 use std::future::pending;
 use std::net::{IpAddr, Ipv4Addr};
 use std::pin::pin;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::{Either, select};
@@ -13,6 +14,7 @@ use invoicing_server::{ConsoleSettings, HistoryAction, Refusal, Role, Secret, Se
 use invoicing_tests::{World, new_quote, on_each_database};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 
 use super::{Browser, ORIGIN, OWN, PREFIX, Shown, assert_protected};
 use crate::support::hooked_store::HookedStore;
@@ -689,6 +691,25 @@ async fn work_behind_links_takes_no_place_from_the_keys_of_the_company() {
     world.documents.hang(false);
     assert_eq!(world.get(&format!("/api/v1/quotes/{id}/document")).await.status, 200);
     drop(hanging);
+}
+
+/// Rules: SIGN-10
+#[on_each_database]
+async fn a_signature_under_way_takes_no_place_from_downloads() {
+    let (world, store) = HookedStore::with(|settings| settings.requests.documents_in_flight = 1).await;
+    let (_, page) = sent(&world).await;
+    let browser = client(&world);
+    let hash = hash_on(&browser.get(&page).await);
+    let stored = Arc::new(Notify::new());
+    let is_stored = Arc::clone(&stored);
+    store.happens(move || {
+        is_stored.notify_one();
+        Box::pin(pending())
+    });
+    let form = fields(&hash, NAME);
+    let (signing, stored) = (pin!(browser.post(&page, &form)), pin!(stored.notified()));
+    let Either::Right(((), _signing)) = select(signing, stored).await else { panic!("it does not wait") };
+    assert_eq!(pdf(&browser, &page).await.0, StatusCode::OK);
 }
 
 /// Signs over a connection to the service's own server; the address that is kept as evidence.

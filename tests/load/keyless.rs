@@ -14,6 +14,7 @@ use invoicing_tests::tell;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -80,15 +81,18 @@ fn signature(path: &str, name: &str, email: &str, document: &str) -> Vec<u8> {
     form(path, &[("name", name), ("email", email), ("document", document), ("confirmed", "yes")])
 }
 
-/// Callers that go on until they are told to stop.
+/// Callers that go on until they are told to stop. They have a thread of their own, so that what is measured beside them does
+/// not wait for their turns.
 struct Load {
     stop: Arc<AtomicBool>,
     callers: JoinSet<BTreeMap<u16, usize>>,
+    runtime: Runtime,
 }
 
 impl Load {
     fn new() -> Self {
-        Self { stop: Arc::default(), callers: JoinSet::new() }
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        Self { stop: Arc::default(), callers: JoinSet::new(), runtime }
     }
 
     /// Connections that send these requests in turn, each from another one on.
@@ -97,7 +101,7 @@ impl Load {
         for connection in 0..connections {
             let (server, requests) = (Arc::clone(server), Arc::clone(requests));
             let stop = Arc::clone(&load.stop);
-            load.callers.spawn(async move {
+            let calls = async move {
                 let (mut stream, mut statuses) = (server.connect().await, BTreeMap::new());
                 for request in requests.iter().cycle().skip(connection) {
                     if stop.load(Ordering::Relaxed) {
@@ -107,7 +111,8 @@ impl Load {
                     *statuses.entry(answer[9..12].parse().unwrap()).or_default() += 1;
                 }
                 statuses
-            });
+            };
+            load.callers.spawn_on(calls, load.runtime.handle());
         }
         load
     }
@@ -117,7 +122,7 @@ impl Load {
         let mut load = Self::new();
         for connection in 0..UNKNOWN / STREAMS {
             let (server, stop) = (Arc::clone(server), Arc::clone(&load.stop));
-            load.callers.spawn(async move {
+            let calls = async move {
                 let io = TokioIo::new(server.connect().await);
                 let (sender, connecting) =
                     hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.unwrap();
@@ -148,7 +153,8 @@ impl Load {
                 // Until here, as a connection without one ends.
                 drop(sender);
                 statuses
-            });
+            };
+            load.callers.spawn_on(calls, load.runtime.handle());
         }
         load
     }
@@ -156,7 +162,9 @@ impl Load {
     /// How many answers of each status there were.
     async fn end(self) -> BTreeMap<u16, usize> {
         self.stop.store(true, Ordering::Relaxed);
-        sum(self.callers.join_all().await)
+        let statuses = sum(self.callers.join_all().await);
+        self.runtime.shutdown_background();
+        statuses
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use invoicing_server::{DocumentFile, DocumentKey, DocumentStore, MemoryStore, StoreError};
+use invoicing_server::{DocumentFile, DocumentKey, DocumentStore, MemoryStore, Settings, StoreError};
 use invoicing_tests::World;
 
 type Hook = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
@@ -19,9 +19,14 @@ pub(crate) struct HookedStore {
 impl HookedStore {
     /// A service whose documents go to such a store. At first nothing happens.
     pub(crate) async fn world() -> (World, Arc<Self>) {
+        Self::with(|_| {}).await
+    }
+
+    /// The same with changed settings.
+    pub(crate) async fn with(change: impl FnOnce(&mut Settings)) -> (World, Arc<Self>) {
         let mut made = None;
         let wrap = |memory| Arc::clone(made.insert(Arc::new(Self { memory, hook: Mutex::new(None) })));
-        let world = World::with_store(|_| {}, wrap).await;
+        let world = World::with_store(change, wrap).await;
         (world, made.unwrap())
     }
 

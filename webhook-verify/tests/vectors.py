@@ -60,10 +60,11 @@ def bodies_and_secrets():
     for length in (1, 63, 64, 65, 200):
         canonical(f"secret of {length} bytes", secret=b"k" * length)
     canonical("secret that is not UTF-8", secret=bytes(range(255, 223, -1)))
-    canonical("secret with a trailing line break is another key", secret=SECRET + b"\n")
     header = f"t={T},v1={mac(T)}"
     add("secret without its prefix", "no_match", header, secrets=(SECRET[6:],))
-    add("secret with a line break", "no_match", header, secrets=(SECRET + b"\n",))
+    add("secret between white space, as it is read from a file", "valid", header, secrets=(b" " + SECRET + b"\r\n",))
+    add("secret of another form, whose line break counts", "no_match", f"t={T},v1={mac(T, secret=b'key')}", secrets=(b"key\n",))
+    canonical("secret of another form that ends with a line break", secret=b"key\n")
     add("empty secret", "empty_secret", f"t={T},v1={mac(T, secret=b'')}", secrets=(b"",))
     add("empty secret beside a good one", "empty_secret", header, secrets=(SECRET, b""))
     add("no secret", "empty_secret", header, secrets=())

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
+use tokio::task::yield_now;
 
 use crate::Error;
 use crate::store::keys::ActiveKeyRow;
@@ -17,6 +18,9 @@ use crate::store::{ServiceTables, Store};
 
 /// Most callers that wait for the next read with the same proof.
 const OF_ONE: usize = 256;
+
+/// Callers that are woken before other tasks have their turn: thousands at once would delay what others ask for.
+const WOKEN_AT_ONCE: usize = 64;
 
 /// A row that is found by the hash of a proof.
 pub(crate) trait Proven: Clone + Send + Sync + 'static {
@@ -166,10 +170,13 @@ async fn answer<R: Proven>(store: &Store, callers: Callers<R>) {
     match R::read(store, callers.keys().copied().collect()).await {
         Ok(rows) => {
             let found: HashMap<_, _> = rows.iter().map(|row| (row.hash(), row)).collect();
-            for (hash, replies) in callers {
+            for (answered, (hash, replies)) in callers.into_iter().enumerate() {
                 let row = found.get(&hash[..]).copied();
                 for reply in replies {
                     let _ = reply.send(Ok(row.cloned()));
+                }
+                if answered % WOKEN_AT_ONCE == WOKEN_AT_ONCE - 1 {
+                    yield_now().await;
                 }
             }
         }

@@ -36,9 +36,12 @@ pub(crate) struct Capacity {
     /// By the hash of its token: see [`OF_ONE_LINK`].
     #[cfg(feature = "console")]
     pub(crate) links: KeyedSemaphore<[u8; 32]>,
-    /// Signatures under way, one for each quote: of several one can count.
+    /// Signatures under way. Each renders a document, so that they would keep the places of downloads for seconds.
     #[cfg(feature = "console")]
-    pub(crate) signatures: KeyedSemaphore<QuoteId>,
+    pub(crate) signatures: CompanySlots,
+    /// Of several signatures of a quote one can count, so one at a time is under way.
+    #[cfg(feature = "console")]
+    pub(crate) signed_quotes: KeyedSemaphore<QuoteId>,
     /// Bytes of requests that arrive and of answers that are not read.
     pub(crate) bytes: Arc<ByteBudget>,
 }
@@ -54,7 +57,9 @@ impl Capacity {
             #[cfg(feature = "console")]
             links: KeyedSemaphore::new(OF_ONE_LINK),
             #[cfg(feature = "console")]
-            signatures: KeyedSemaphore::new(1),
+            signatures: CompanySlots::new(limits.documents_in_flight),
+            #[cfg(feature = "console")]
+            signed_quotes: KeyedSemaphore::new(1),
             bytes: Arc::new(ByteBudget::new(limits.buffered_bytes)),
         }
     }

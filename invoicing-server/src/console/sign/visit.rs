@@ -23,7 +23,7 @@ use crate::operations::{CompanyHandle, ShownQuote, Signature, SigningLinks};
 const COPIES: usize = 4;
 /// How long a page may wait for those before it.
 const PAGE_WAIT: Duration = Duration::from_secs(4);
-/// How long a signature may wait for another one of its quote.
+/// How long a signature may wait for others of its quote or its company.
 const SIGNATURE_WAIT: Duration = Duration::from_secs(15);
 
 /// A request whose token is known.
@@ -84,12 +84,15 @@ impl Visit<'_> {
         Ok(made.await.map_err(Error::internal)??)
     }
 
-    /// Signs, after the signatures of the same quote that are under way.
+    /// Signs, after the signatures of the same quote that are under way, and where the company has its share of signatures
+    /// after one of these.
     pub(super) async fn sign(&self, signature: &Signature) -> Result<(), Error> {
-        let turn = timeout(SIGNATURE_WAIT, self.capacity.signatures.acquire(self.quote)).await;
-        let _turn = turn.map_err(|_| Error::Overloaded)??;
-        let slot = self.capacity.keyless_documents.try_acquire(self.company.id());
-        let _slot = slot.ok_or(Error::Overloaded)?;
+        let capacity = self.capacity;
+        let turn = async {
+            let of_quote = capacity.signed_quotes.acquire(self.quote).await?;
+            Ok::<_, Error>((of_quote, capacity.signatures.acquire(self.company.id()).await?))
+        };
+        let _turn = timeout(SIGNATURE_WAIT, turn).await.map_err(|_| Error::Overloaded)??;
         self.links.sign(self.token, signature).await.map(drop)
     }
 }
