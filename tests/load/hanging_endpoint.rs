@@ -11,6 +11,8 @@ use invoicing_server::{AttemptRecord, CompanyHandle, NewWebhook};
 use invoicing_tests::{Receiver, Reply, RunningDispatcher, World, on_each_database, tell};
 use tokio::time::{interval, sleep};
 
+use crate::process::beside_others;
+
 /// Companies beside it, and the webhooks of each.
 const COMPANIES: usize = 15;
 const WEBHOOKS: usize = 20;
@@ -35,6 +37,7 @@ fn limit_ms(rate: f64) -> i64 {
 /// Rules: ATTEMPT-3, ATTEMPT-10, ISOLATION-1
 #[on_each_database]
 async fn a_hanging_endpoint_is_attempted_in_time_and_disabled_within_a_minute() {
+    let _beside = beside_others().await;
     let world = World::on_system_clock(|_| {}).await;
     let (hanging, prompt) = (Receiver::start().await, Receiver::start().await);
     hanging.reply_always(Reply::Hang);

@@ -22,7 +22,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use self::process::{PATIENCE, Server, ask};
+use self::process::{PATIENCE, Server, ask, beside_others};
 
 const IDLE: usize = 5_000;
 const SLOW: usize = 500;
@@ -124,6 +124,7 @@ async fn well_served(server: &Server) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_is_served_beside_5000_idle_and_500_slow_connections() {
+    let _beside = beside_others().await;
     let idle_count = allowed(IDLE + SLOW) - SLOW;
     let server = Server::start(&json!({ "serve": patient(), "requests": { "bodyTimeMs": NEVER_MS } }));
     let server = Arc::new(server);
@@ -152,6 +153,7 @@ async fn a_client_is_served_beside_5000_idle_and_500_slow_connections() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_is_served_when_more_connect_than_may() {
+    let _beside = beside_others().await;
     let count = allowed(2_000);
     let server = Server::start(&json!({ "serve": { "connections": 500, "headerReadMs": NEVER_MS } }));
     let server = Arc::new(server);
@@ -169,6 +171,7 @@ async fn a_client_is_served_when_more_connect_than_may() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_without_file_descriptors_lets_idle_connections_go() {
+    let _beside = beside_others().await;
     let count = allowed(1_000);
     let server = Server::start(&json!({ "files": 300, "serve": patient() }));
     let server = Arc::new(server);
@@ -203,6 +206,7 @@ async fn ask_and_do_not_read(server: &Server, connections: usize, requests: usiz
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unread_answers_have_a_limit_in_bytes() {
+    let _beside = beside_others().await;
     const HELD_KIB: usize = 8 * 1024;
     const IN_FLIGHT: usize = 32;
     /// A page of 100 clients with 8,000 bytes of notes each.
@@ -231,6 +235,7 @@ async fn unread_answers_have_a_limit_in_bytes() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_that_take_no_answers_are_dropped() {
+    let _beside = beside_others().await;
     const CONNECTIONS: usize = 4;
     let server = Server::start(&json!({ "serve": { "responseReadMs": 1_000, "headerReadMs": NEVER_MS } }));
     let mut client = server.connect().await;
@@ -253,6 +258,7 @@ async fn connections_that_take_no_answers_are_dropped() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unread_answers_without_a_body_have_a_limit_too() {
+    let _beside = beside_others().await;
     /// What is sent, as far as it is taken, in pieces; and what that may cost.
     const PIECES: usize = 3_000;
     const MOST_KIB: usize = 4 * 1024;
@@ -281,6 +287,7 @@ async fn unread_answers_without_a_body_have_a_limit_too() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn heads_of_many_small_fields_are_not_kept_for_their_bodies() {
+    let _beside = beside_others().await;
     const CONNECTIONS: usize = 20;
     const STREAMS: usize = 64;
     /// As many as pass for less than 32 KiB; in memory they are twice that.

@@ -11,10 +11,25 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{sleep, timeout};
 
 /// Longest time for one answer, under any load.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Tests that run at the same time: those of which each leaves the machine to others.
+static MACHINE: Semaphore = Semaphore::const_new(ALL as usize);
+const ALL: u32 = 64;
+
+/// The place of a test beside others, until it is dropped.
+pub(crate) async fn beside_others() -> SemaphorePermit<'static> {
+    MACHINE.acquire().await.expect("it is never closed")
+}
+
+/// The machine for one test, until it is dropped.
+pub(crate) async fn alone() -> SemaphorePermit<'static> {
+    MACHINE.acquire_many(ALL).await.expect("it is never closed")
+}
 
 /// A running server. Killed when it is dropped.
 pub(crate) struct Server {

@@ -6,6 +6,8 @@ use invoicing_core::{EventKind, NewClient, NewQuote, Plan};
 use invoicing_server::{CompanyHandle, NewWebhook};
 use invoicing_tests::{Database, Receiver, Reply, RunningDispatcher, World, on_each_database, tell};
 
+use crate::process::beside_others;
+
 /// Companies of the crowd, and webhooks of each: more than there are attempts at once for slow ones.
 const COMPANIES: usize = 9;
 const WEBHOOKS: usize = 20;
@@ -24,6 +26,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Rules: ISOLATION-1, ISOLATION-3
 #[on_each_database]
 async fn a_prompt_endpoint_is_served_beside_180_slow_endpoints_with_a_backlog() {
+    let _beside = beside_others().await;
     assert_served_beside("slow", Reply::Slow(LATE, 200)).await;
 }
 
@@ -32,6 +35,7 @@ async fn a_prompt_endpoint_is_served_beside_180_slow_endpoints_with_a_backlog() 
 /// Rules: ISOLATION-1, ISOLATION-3, ATTEMPT-10
 #[on_each_database]
 async fn a_prompt_endpoint_is_served_beside_180_that_hang_with_a_backlog() {
+    let _beside = beside_others().await;
     assert_served_beside("hanging", Reply::Hang).await;
 }
 

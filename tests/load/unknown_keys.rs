@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::interval;
 
-use crate::process::{Server, answer};
+use crate::process::{Server, answer, beside_others};
 
 /// Connections that ask with unknown keys, all at the same moment and 5 times a second: 2,000 requests a second.
 const CONNECTIONS: usize = 400;
@@ -77,11 +77,13 @@ async fn valid_keys_are_answered(server: Server) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_that_the_server_has_not_seen_are_answered_beside_2000_unknown_ones_a_second() {
+    let _beside = beside_others().await;
     valid_keys_are_answered(Server::start(&json!({ "keys": KEYS }))).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_that_are_read_again_on_postgresql_are_answered_beside_2000_unknown_ones_a_second() {
+    let _beside = beside_others().await;
     if !postgres::is_installed() {
         return;
     }

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 use crate::http2::UnreadGets;
-use crate::process::{Server, answer, ask};
+use crate::process::{Server, answer, ask, beside_others};
 
 /// HTTP/2 connections, and streams on each.
 const CONNECTIONS: usize = 30;
@@ -105,6 +105,7 @@ async fn served_beside(what: &str, server: &Server, memory: Option<usize>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unread_answers_of_a_key_over_http_1_delay_no_other_company() {
+    let _beside = beside_others().await;
     let server = server().await;
     let memory = server.memory();
     let streams = unread_over_http_1(&server).await;
@@ -114,6 +115,7 @@ async fn unread_answers_of_a_key_over_http_1_delay_no_other_company() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unread_answers_of_a_key_over_http_2_delay_no_other_company() {
+    let _beside = beside_others().await;
     let server = server().await;
     let memory = server.memory();
     let gets = UnreadGets { key: Some(&server.key), ..UnreadGets::default() };
@@ -124,6 +126,7 @@ async fn unread_answers_of_a_key_over_http_2_delay_no_other_company() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unread_downloads_of_a_document_delay_no_other_company() {
+    let _beside = beside_others().await;
     let server = server().await;
     let memory = server.memory();
     let gets = UnreadGets::default();
@@ -135,6 +138,7 @@ async fn unread_downloads_of_a_document_delay_no_other_company() {
 /// The first bytes of documents of four companies: what HTTP/2 has taken of an answer cannot be dropped.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unread_parts_of_many_documents_delay_no_other_company() {
+    let _beside = beside_others().await;
     let server = server().await;
     for (range, window) in [(Some("bytes=0-16383"), 0), (None, 1)] {
         let what = format!("unread parts of many documents, range {range:?}, window {window}");

@@ -20,7 +20,7 @@ use crate::store::{ServiceTables, Store};
 const OF_ONE: usize = 256;
 
 /// Callers that are woken before other tasks have their turn: thousands at once would delay what others ask for.
-const WOKEN_AT_ONCE: usize = 64;
+const WOKEN_AT_ONCE: usize = 16;
 
 /// A row that is found by the hash of a proof.
 pub(crate) trait Proven: Clone + Send + Sync + 'static {
