@@ -81,6 +81,8 @@ pub(super) struct Engine<'a> {
     resuming: Fuse<BoxFuture<'a, ResumeResult>>,
     bulk_work: BulkWork<'a>,
     polling: Fuse<BoxFuture<'a, Result<Polled, Error>>>,
+    /// Webhooks that an operation has changed since the poll under way began.
+    changed: HashSet<WebhookId>,
     /// Paces on record, read once.
     recalling: Fuse<BoxFuture<'a, Vec<(WebhookId, Pace)>>>,
     next_poll: Timestamp,
@@ -115,6 +117,7 @@ impl<'a> Engine<'a> {
             resuming: Fuse::terminated(),
             bulk_work: BulkWork::new(),
             polling: Fuse::terminated(),
+            changed: HashSet::new(),
             recalling: Fuse::terminated(),
             next_poll: context.env.now(),
             has_polled: false,
@@ -180,6 +183,7 @@ impl<'a> Engine<'a> {
         let is_time = until_poll.is_zero() || until_poll > self.poll_pause;
         if self.polling.is_terminated() && (self.context.queue.take_poll_request() || is_time) {
             self.backlog.poll_begins();
+            self.changed.clear();
             self.polling = poll(self.context).boxed().fuse();
         }
     }
@@ -198,8 +202,8 @@ impl<'a> Engine<'a> {
             Ok(Polled { at, waiting, begun, noted, .. }) => {
                 self.bulk_work.set_noted(noted);
                 for (at, begun) in begun {
-                    // Else it was claimed meanwhile.
-                    if !self.held.contains_key(&begun.1) {
+                    // Else it was claimed meanwhile, or may have been skipped.
+                    if !self.held.contains_key(&begun.1) && !self.changed.contains(&begun.0) {
                         self.lanes.wait(begun);
                         self.retries.found(at, begun);
                     }
@@ -243,12 +247,13 @@ impl<'a> Engine<'a> {
 
     fn take_new(&mut self) {
         for webhook in self.context.queue.take_changed() {
-            // What was under way may have been skipped. A poll tells.
+            // What was under way may have been skipped. A poll that begins now tells.
+            self.changed.insert(webhook);
             if let Some(lane) = self.lanes.get_mut(webhook).filter(|lane| !lane.waiting.is_empty()) {
                 lane.waiting.clear();
-                self.context.queue.request_poll();
                 self.join_round(webhook);
             }
+            self.context.queue.request_poll();
         }
         for delivery in self.context.queue.take() {
             match delivery {
