@@ -206,11 +206,11 @@ async fn ask_and_do_not_read(server: &Server, connections: usize, requests: usiz
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unread_answers_have_a_limit_in_bytes() {
-    let _beside = beside_others().await;
     const HELD_KIB: usize = 8 * 1024;
     const IN_FLIGHT: usize = 32;
     /// A page of 100 clients with 8,000 bytes of notes each.
     const ANSWER_KIB: usize = 900;
+    let _beside = beside_others().await;
     let limits = json!({ "bufferedBytes": HELD_KIB * 1024, "inFlight": IN_FLIGHT });
     let server = Server::start(&json!({ "serve": patient(), "requests": limits }));
     let mut client = server.connect().await;
@@ -235,8 +235,8 @@ async fn unread_answers_have_a_limit_in_bytes() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_that_take_no_answers_are_dropped() {
-    let _beside = beside_others().await;
     const CONNECTIONS: usize = 4;
+    let _beside = beside_others().await;
     let server = Server::start(&json!({ "serve": { "responseReadMs": 1_000, "headerReadMs": NEVER_MS } }));
     let mut client = server.connect().await;
     let body = json!({ "name": "Client", "notes": "😀".repeat(2_000) }).to_string();
@@ -258,10 +258,10 @@ async fn connections_that_take_no_answers_are_dropped() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unread_answers_without_a_body_have_a_limit_too() {
-    let _beside = beside_others().await;
     /// What is sent, as far as it is taken, in pieces; and what that may cost.
     const PIECES: usize = 3_000;
     const MOST_KIB: usize = 4 * 1024;
+    let _beside = beside_others().await;
     let server = Server::start(&json!({ "serve": patient() }));
     well_served(&server).await;
     let before = server.memory();
@@ -287,13 +287,13 @@ async fn unread_answers_without_a_body_have_a_limit_too() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn heads_of_many_small_fields_are_not_kept_for_their_bodies() {
-    let _beside = beside_others().await;
     const CONNECTIONS: usize = 20;
     const STREAMS: usize = 64;
     /// As many as pass for less than 32 KiB; in memory they are twice that.
     const FIELDS: usize = 950;
     /// What a stream may cost in KiB, with what an allocator keeps.
     const PER_STREAM: usize = 24;
+    let _beside = beside_others().await;
     let server = Server::start(&json!({ "serve": patient(), "requests": { "bodyTimeMs": NEVER_MS } }));
     well_served(&server).await;
     let before = server.memory();
