@@ -91,10 +91,10 @@ pub struct ReferenceSettings {
 /// |---|---|---|
 /// | [`in_flight`](Self::in_flight); of one company half | 256 | 503 `overloaded` with `Retry-After: 1`, at once |
 /// | [`documents_in_flight`](Self::documents_in_flight); of one company half | 64 | 503 `overloaded` with `Retry-After: 1`, at once |
-/// | the same behind document URLs and signing links together | 64 | the same |
+/// | downloads behind document URLs and signing links, likewise | 64 | the same |
 /// | pages behind signing links that are made at once; of one company half | one for each processor, at least 2 | they wait for 4 s, then 503 |
 /// | requests with one signing link, served and waiting | 32 | 503 with `Retry-After: 1`, at once |
-/// | signatures under way, as [`documents_in_flight`](Self::documents_in_flight); of one company half, of one quote 1 | 64 | they wait for 15 s, then 503 |
+/// | signatures under way, likewise; of one quote 1 | 64 | they wait for 15 s, then 503 |
 /// | unknown signing tokens that are looked up | 4,096 | 503 with `Retry-After: 1`, at once |
 /// | [`buffered_bytes`](Self::buffered_bytes) | 64 MiB | an answer that its peer does not read is ended; else 503 `overloaded` with `Retry-After: 1` |
 /// | of these for one company | a quarter, at least 320 KiB; a single answer may be larger | the same |
@@ -117,9 +117,9 @@ pub struct RequestLimits {
     /// Requests that are processed at once. A request counts neither while its key is looked up (at most 1,024 wait for
     /// that), nor while its body arrives, nor while its answer is sent.
     pub in_flight: usize,
-    /// Requests at once that may wait for the document store: links to documents of keys and people, and as many downloads
-    /// and signatures of callers without a key. They are counted apart, so that a document store which hangs does not block
-    /// other requests.
+    /// Requests at once that may wait for the document store: links to documents of keys and people, as many downloads of
+    /// callers without a key, and as many signatures. They are counted apart, so that a document store which hangs does not
+    /// block other requests.
     pub documents_in_flight: usize,
     /// Bytes buffered for all peers together: requests whose body arrives, with their heads, and unsent answers. A head
     /// counts 128 bytes more for each field, and over HTTP/2 at least 16 KiB. The last eighth is for requests and answers

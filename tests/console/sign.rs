@@ -6,6 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
@@ -710,6 +711,40 @@ async fn a_signature_under_way_takes_no_place_from_downloads() {
     let (signing, stored) = (pin!(browser.post(&page, &form)), pin!(stored.notified()));
     let Either::Right(((), _signing)) = select(signing, stored).await else { panic!("it does not wait") };
     assert_eq!(pdf(&browser, &page).await.0, StatusCode::OK);
+}
+
+/// Rules: SIGN-10
+#[on_each_database]
+async fn signatures_of_one_company_wait_and_those_of_others_do_not() {
+    let (world, store) = HookedStore::with(|settings| settings.requests.documents_in_flight = 2).await;
+    let (other, _) = world.another("Other", invoicing_core::Plan::Starter).await;
+    let new = new_quote(crate::support::client_of(&other).await);
+    let id = other.quotes().create(&new).await.unwrap().summary.id;
+    other.quotes().send(id, None).await.unwrap();
+    let others = page_of(&other.quotes().signing_link(id).await.unwrap());
+    let pages = [sent(&world).await.1, sent(&world).await.1, others];
+    let browser = client(&world);
+    let mut hashes = Vec::new();
+    for page in &pages {
+        hashes.push(hash_on(&browser.get(page).await));
+    }
+    let stored = Arc::new(Notify::new());
+    let is_stored = Arc::clone(&stored);
+    store.happens_next(1, move || {
+        is_stored.notify_one();
+        Box::pin(pending())
+    });
+    let sign = async |n: usize| browser.post(&pages[n], &fields(&hashes[n], NAME)).await.status;
+    let mut first = Box::pin(sign(0));
+    let Either::Right(_) = select(&mut first, pin!(stored.notified())).await else { panic!("it has ended") };
+    let mut second = Box::pin(sign(1));
+    let Either::Right((signed, _)) = select(&mut second, pin!(sign(2))).await else {
+        panic!("it does not wait")
+    };
+    assert_eq!(signed, StatusCode::SEE_OTHER);
+    assert!((&mut second).now_or_never().is_none());
+    drop(first);
+    assert_eq!(second.await, StatusCode::SEE_OTHER);
 }
 
 /// Signs over a connection to the service's own server; the address that is kept as evidence.

@@ -1,7 +1,8 @@
 //! Work without a key: forms that are refused, signatures, long pages, files that nobody reads, and unknown tokens. Beside
 //! each, another company's API is as fast as alone, and the API and the pages of the same company are served.
 //!
-//! Each asks 200 times as the other company; `KEYLESS_REQUESTS` sets another number.
+//! Each asks 200 times as the other company, and permits twice the times that are promised, as the machine may have other work.
+//! `KEYLESS_REQUESTS=1000` sets another number, and compares with the promises themselves.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::http2::UnreadGets;
-use crate::process::{Server, alone, answer};
+use crate::process::{Server, alone, answer, answer_within};
 
 /// Connections that send forms.
 const FORMS: usize = 48;
@@ -32,20 +33,21 @@ const STREAMS: usize = 60;
 const UNKNOWN: usize = 2_400;
 /// Without load and beside it in turn.
 const ROUNDS: usize = 4;
-/// The other company's p99 may be this in any case; beyond that twice its time alone. A machine that others use has more time.
+/// The other company's p99 may be this in any case; beyond that twice its time alone.
 const P99: Duration = Duration::from_millis(50);
-const SHARED: u32 = 3;
 /// More memory while it lasts and afterwards, in KiB; and how long until then.
 const MOST_KIB: usize = 256 * 1024;
 const LEFT_KIB: usize = 64 * 1024;
 const UNTIL_FREED: Duration = Duration::from_secs(30);
-/// Slowest page behind a good link beside unknown tokens; on a machine that others use more.
-const SLOWEST: Duration = Duration::from_secs(SHARED as u64);
+/// Slowest page behind a good link beside unknown tokens.
+const SLOWEST: Duration = Duration::from_secs(1);
 
 /// Lines of the long quote: as many as one may have.
 const LINES: usize = 5_000;
-/// Quotes that are signed under load.
-const QUOTES: usize = 96;
+/// Quotes that are signed under load in each round.
+const QUOTES: usize = 48;
+/// How long a caller waits for one answer.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn server(quotes: usize) -> Arc<Server> {
     let pages = json!({ "quotes": quotes, "lines": LINES });
@@ -53,10 +55,18 @@ fn server(quotes: usize) -> Arc<Server> {
     Arc::new(Server::start(&json!({ "documentLines": 20, "pages": pages, "serve": serve })))
 }
 
+fn asked_requests() -> Option<usize> {
+    Some(std::env::var("KEYLESS_REQUESTS").ok()?.parse().expect("a number"))
+}
+
 /// Requests of the other company in one round.
 fn requests() -> usize {
-    let asked = std::env::var("KEYLESS_REQUESTS").ok().and_then(|text| text.parse().ok());
-    asked.unwrap_or(200) / ROUNDS
+    asked_requests().unwrap_or(200).div_ceil(ROUNDS)
+}
+
+/// How much more time than promised an answer may take.
+fn slack() -> u32 {
+    if asked_requests().is_some() { 1 } else { 2 }
 }
 
 fn get(path: &str) -> Vec<u8> {
@@ -104,7 +114,7 @@ impl Load {
                     if stop.load(Ordering::Relaxed) {
                         break;
                     }
-                    let answer = answer(&mut stream, request).await;
+                    let answer = answer_within(PATIENCE, &mut stream, request).await;
                     *statuses.entry(answer[9..12].parse().unwrap()).or_default() += 1;
                 }
                 statuses
@@ -132,6 +142,9 @@ impl Load {
                             if stop.load(Ordering::Relaxed) {
                                 break;
                             }
+                            // Every other stream presents one that others present, too.
+                            let (connection, stream) =
+                                if stream % 2 == 0 { (connection, stream) } else { (0, 1) };
                             let token = format!("{connection:05}{stream:05}{n:033}");
                             let request = Request::get(format!("http://x/sign/sgn_{token}"));
                             let request = request.body(Empty::<Bytes>::new()).unwrap();
@@ -183,6 +196,8 @@ struct Measured<'s> {
     loaded: Vec<Duration>,
     /// Answers to the same company, and how long they took.
     own: Vec<Duration>,
+    /// Answers to the callers of each round.
+    answers: Vec<BTreeMap<u16, usize>>,
 }
 
 impl<'s> Measured<'s> {
@@ -195,6 +210,7 @@ impl<'s> Measured<'s> {
             quiet: Vec::new(),
             loaded: Vec::new(),
             own: Vec::new(),
+            answers: Vec::new(),
         };
         // So that what is allocated once is there.
         measured.ask_as_both(50).await;
@@ -251,11 +267,15 @@ impl<'s> Measured<'s> {
         assert!(answer.starts_with("HTTP/1.1 206"), "{}: the same company's {answer}", self.what);
     }
 
-    /// Prints the figures, and compares them with what is promised.
-    async fn end(mut self, answers: &BTreeMap<u16, usize>) {
+    /// Prints the figures, and compares them with the promises.
+    async fn end(mut self, statuses: &[u16]) {
+        for answers in &self.answers {
+            let are_expected = answers.keys().all(|status| statuses.contains(status));
+            assert!(are_expected && answers.contains_key(&statuses[0]), "{}: {answers:?}", self.what);
+        }
         let (quiet, loaded, own) = (p99(&mut self.quiet), p99(&mut self.loaded), p99(&mut self.own));
         let count = self.loaded.len();
-        tell(self.what, &format_args!("answers by status {answers:?}"));
+        tell(self.what, &format_args!("answers by status {:?}", sum(std::mem::take(&mut self.answers))));
         tell(
             self.what,
             &format_args!(
@@ -281,7 +301,7 @@ impl<'s> Measured<'s> {
                 "memory {before} KiB before, {most} KiB at most, {left} KiB {took:?} after the end"
             ),
         );
-        assert!(loaded <= SHARED * P99.max(2 * quiet), "{}: p99 {loaded:?}, alone {quiet:?}", self.what);
+        assert!(loaded <= slack() * P99.max(2 * quiet), "{}: p99 {loaded:?}, alone {quiet:?}", self.what);
         assert!(most <= before + MOST_KIB, "{}: {} KiB more", self.what, most - before);
         assert!(left <= before + LEFT_KIB, "{}: {} KiB stay", self.what, left - before);
     }
@@ -292,19 +312,18 @@ fn p99(times: &mut [Duration]) -> Duration {
     times[times.len() * 99 / 100]
 }
 
-/// Quiet and loaded in turn.
-async fn served_beside(what: &str, server: &Arc<Server>, load: impl Fn() -> Load) {
+/// Quiet and loaded in turn. The callers get answers of these statuses, of the first one for certain.
+async fn served_beside(what: &str, server: &Arc<Server>, statuses: &[u16], load: impl Fn(usize) -> Load) {
     let mut measured = Measured::new(what, server).await;
-    let mut answers = Vec::new();
-    for _ in 0..ROUNDS {
+    for round in 0..ROUNDS {
         measured.ask_quietly().await;
-        let load = load();
+        let load = load(round);
         // Until it is under way.
         sleep(Duration::from_millis(50)).await;
         measured.ask_as_both(requests()).await;
-        answers.push(load.end().await);
+        measured.answers.push(load.end().await);
     }
-    measured.end(&sum(answers)).await;
+    measured.end(statuses).await;
 }
 
 /// Rules: SIGN-10, SIGN-12
@@ -314,15 +333,15 @@ async fn refused_forms_delay_no_other_company() {
     let server = server(1);
     let long = &server.long_page;
     let old = "0".repeat(64);
-    for (what, request) in [
-        ("forms with a private-use name", signature(&long.path, "\u{e000}", "a@b.fr", &long.document)),
-        ("forms without a name", signature(&long.path, "", "a@b.fr", &long.document)),
-        ("forms with a bad e-mail", signature(&long.path, "Léa", "a@b", &long.document)),
-        ("forms about an older document", signature(&long.path, "Léa", "a@b.fr", &old)),
-        ("forms of an ended link", signature(&server.ended_page, "Léa", "a@b.fr", &old)),
+    for (what, request, statuses) in [
+        ("a private-use name", signature(&long.path, "\u{e000}", "a@b.fr", &long.document), &[400][..]),
+        ("no name", signature(&long.path, "", "a@b.fr", &long.document), &[400]),
+        ("a bad e-mail", signature(&long.path, "Léa", "a@b", &long.document), &[400]),
+        ("the hash of an older document", signature(&long.path, "Léa", "a@b.fr", &old), &[409, 503]),
+        ("a link that has ended", signature(&server.ended_page, "Léa", "a@b.fr", &old), &[404]),
     ] {
-        let requests = Arc::new(vec![request]);
-        served_beside(what, &server, || Load::connections(&server, FORMS, &requests)).await;
+        let (what, requests) = (format!("forms with {what}"), Arc::new(vec![request]));
+        served_beside(&what, &server, statuses, |_| Load::connections(&server, FORMS, &requests)).await;
     }
 }
 
@@ -330,11 +349,16 @@ async fn refused_forms_delay_no_other_company() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn signatures_with_a_name_that_the_fonts_lack_delay_no_other_company() {
     let _alone = alone().await;
-    let server = server(QUOTES);
-    let long = std::iter::once(&server.long_page);
+    // The first page is the one that is measured.
+    let server = server(1 + ROUNDS * QUOTES);
     let sign = |page: &crate::process::Page| signature(&page.path, "王小明", "a@b.fr", &page.document);
-    let requests = Arc::new(server.pages[1..].iter().chain(long).map(sign).collect::<Vec<_>>());
-    served_beside("signatures", &server, || Load::connections(&server, FORMS, &requests)).await;
+    let rounds: Vec<_> = server.pages[1..]
+        .chunks(QUOTES)
+        .map(|pages| Arc::new(pages.iter().chain([&server.long_page]).map(sign).collect::<Vec<_>>()))
+        .collect();
+    // The same form again is answered as the first time.
+    served_beside("signatures", &server, &[303], |round| Load::connections(&server, FORMS, &rounds[round]))
+        .await;
 }
 
 /// Rules: SIGN-10
@@ -344,8 +368,8 @@ async fn pages_of_5000_lines_delay_no_other_company() {
     let server = server(1);
     let path = &server.long_page.path;
     let requests = Arc::new((1..=100).map(|part| get(&format!("{path}?part={part}"))).collect::<Vec<_>>());
-    served_beside("pages of 5,000 lines", &server, || Load::connections(&server, CONNECTIONS, &requests))
-        .await;
+    let load = |_| Load::connections(&server, CONNECTIONS, &requests);
+    served_beside("pages of 5,000 lines", &server, &[200], load).await;
 }
 
 /// Rules: FAIR-9
@@ -360,7 +384,6 @@ async fn files_and_error_pages_that_nobody_reads_leave_those_of_others() {
     };
     let paths = [asset(".css"), asset(".js"), "/nothing".to_owned(), format!("/sign/sgn_{:043}", 1)];
     let mut measured = Measured::new("files that nobody reads", &server).await;
-    let mut answers = BTreeMap::new();
     for _ in 0..ROUNDS {
         measured.ask_quietly().await;
         let mut unread = Vec::new();
@@ -374,14 +397,15 @@ async fn files_and_error_pages_that_nobody_reads_leave_those_of_others() {
             unread.push(stream);
         }
         measured.ask_as_both(requests()).await;
-        let mut stranger = server.connect().await;
+        let (mut stranger, mut answers) = (server.connect().await, BTreeMap::new());
         for path in &paths {
             let answer = answer(&mut stranger, &get(path)).await;
             *answers.entry(answer[9..12].parse().unwrap()).or_default() += 1;
         }
+        assert_eq!(answers, BTreeMap::from([(200, 2), (404, 2)]));
+        measured.answers.push(answers);
     }
-    assert_eq!(answers, BTreeMap::from([(200, 2 * ROUNDS), (404, 2 * ROUNDS)]));
-    measured.end(&answers).await;
+    measured.end(&[200, 404]).await;
 }
 
 /// Rules: SIGN-13
@@ -391,7 +415,6 @@ async fn good_links_are_served_beside_unknown_tokens_on_2400_streams() {
     let server = server(1);
     let what = "unknown tokens";
     let mut measured = Measured::new(what, &server).await;
-    let mut answers = Vec::new();
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
         measured.ask_quietly().await;
@@ -404,13 +427,11 @@ async fn good_links_are_served_beside_unknown_tokens_on_2400_streams() {
             assert!(answer.starts_with("HTTP/1.1 200"), "a good link: {answer}");
             times.push(begun.elapsed());
         }
-        answers.push(load.end().await);
+        measured.answers.push(load.end().await);
     }
-    let answers = sum(answers);
     times.sort_unstable();
     let (median, slowest) = (times[times.len() / 2], times[times.len() - 1]);
     tell(what, &format_args!("good links: median {median:?}, slowest {slowest:?}"));
-    assert!(slowest < SLOWEST, "{slowest:?}");
-    assert_eq!(answers.keys().collect::<Vec<_>>(), [&404]);
-    measured.end(&answers).await;
+    assert!(slowest < slack() * SLOWEST, "{slowest:?}");
+    measured.end(&[404, 503]).await;
 }

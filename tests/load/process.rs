@@ -172,6 +172,11 @@ pub(crate) async fn ask(stream: &mut TcpStream, request: &[u8], status: u16) {
 
 /// One request and its answer on a connection.
 pub(crate) async fn answer(stream: &mut TcpStream, request: &[u8]) -> String {
+    answer_within(PATIENCE, stream, request).await
+}
+
+/// As [`answer`], for a caller that waits so long.
+pub(crate) async fn answer_within(patience: Duration, stream: &mut TcpStream, request: &[u8]) -> String {
     let answer = async {
         stream.write_all(request).await.expect("the request is taken");
         let mut answer = Vec::new();
@@ -181,7 +186,7 @@ pub(crate) async fn answer(stream: &mut TcpStream, request: &[u8]) -> String {
         }
         answer
     };
-    let answer = timeout(PATIENCE, answer).await.expect("no answer");
+    let answer = timeout(patience, answer).await.expect("no answer");
     String::from_utf8_lossy(&answer).into_owned()
 }
 
