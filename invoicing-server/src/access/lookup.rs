@@ -1,8 +1,8 @@
 //! Look-ups of what callers present as proof: keys that are not in memory or were read too long ago, and signing links.
 //!
 //! One task at a time reads, with one statement, all that were asked for while its previous statement ran. So any
-//! number of unknown ones occupies one connection, and a valid one waits for two reads at most. It ends when no caller
-//! waits, and the next caller starts another, so what ends a task ends no later look-up.
+//! number of unknown ones occupies one connection, and a valid one waits for two reads at most, with their answers. It ends
+//! when no caller waits, and the next caller starts another, so what ends a task ends no later look-up.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,8 +19,10 @@ use crate::store::{ServiceTables, Store};
 /// Most callers that wait for the next read with the same proof.
 const OF_ONE: usize = 256;
 
-/// Callers that are woken before other tasks have their turn: thousands at once would delay what others ask for.
+/// Callers that are woken before other tasks have their turn: thousands at once would delay what others ask for. In turn these
+/// take time, so they come at most so often in one batch.
 const WOKEN_AT_ONCE: usize = 16;
+const MOST_PAUSES: usize = 128;
 
 /// A row that is found by the hash of a proof.
 pub(crate) trait Proven: Clone + Send + Sync + 'static {
@@ -167,28 +169,21 @@ async fn answer<R: Proven>(store: &Store, callers: Callers<R>) {
     if callers.is_empty() {
         return;
     }
-    match R::read(store, callers.keys().copied().collect()).await {
-        Ok(rows) => {
-            let found: HashMap<_, _> = rows.iter().map(|row| (row.hash(), row)).collect();
-            for (answered, (hash, replies)) in callers.into_iter().enumerate() {
-                let row = found.get(&hash[..]).copied();
-                for reply in replies {
-                    let _ = reply.send(Ok(row.cloned()));
-                }
-                if answered % WOKEN_AT_ONCE == WOKEN_AT_ONCE - 1 {
-                    yield_now().await;
-                }
-            }
+    let read = R::read(store, callers.keys().copied().collect()).await;
+    if let Err(error) = &read {
+        tracing::warn!(error = error as &dyn std::error::Error, "look-up of keys or signing links failed");
+    }
+    let found = read.as_ref().map(|rows| rows.iter().map(|row| (row.hash(), row)).collect::<HashMap<_, _>>());
+    let count = callers.values().map(Vec::len).sum::<usize>();
+    let at_once = WOKEN_AT_ONCE.max(count / MOST_PAUSES);
+    let replies =
+        callers.into_iter().flat_map(|(hash, replies)| replies.into_iter().map(move |reply| (hash, reply)));
+    for (answered, (hash, reply)) in replies.enumerate() {
+        if answered % at_once == at_once - 1 {
+            yield_now().await;
         }
-        Err(error) => {
-            tracing::warn!(
-                error = &error as &dyn std::error::Error,
-                "look-up of keys or signing links failed"
-            );
-            for reply in callers.into_values().flatten() {
-                let _ = reply.send(Err(failure(&error)));
-            }
-        }
+        let row = found.as_ref().map(|found| found.get(&hash[..]).map(|row| R::clone(row)));
+        let _ = reply.send(row.map_err(|error| failure(error)));
     }
 }
 
