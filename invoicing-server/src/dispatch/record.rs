@@ -44,7 +44,9 @@ impl BatchOutcome {
 struct Batch<'b> {
     attempts: Vec<AttemptRow>,
     delivered: Vec<i64>,
-    failed: Vec<&'b Job>,
+    /// Each with the success of its webhook that is before it in the batch, if there is one.
+    failed: Vec<(&'b Job, Option<i64>)>,
+    last_delivered: HashMap<WebhookId, i64>,
     retries: Vec<(&'b Job, Timestamp)>,
     /// Deliveries whose webhook was disabled when they were to be attempted.
     disabled: Vec<&'b Job>,
@@ -71,8 +73,15 @@ impl<'b> Batch<'b> {
         self.attempts.push(row);
         match attempt.next {
             NextStep::RetryAt(at) => self.retries.push((job, at)),
-            NextStep::End(DeliveryOutcome::Delivered) => self.delivered.push(job.delivery),
-            NextStep::End(DeliveryOutcome::Failed) => self.failed.push(job),
+            NextStep::End(DeliveryOutcome::Delivered) => {
+                self.delivered.push(job.delivery);
+                if !job.is_ping {
+                    self.last_delivered.insert(job.webhook, job.delivery);
+                }
+            }
+            NextStep::End(DeliveryOutcome::Failed) => {
+                self.failed.push((job, self.last_delivered.get(&job.webhook).copied()));
+            }
         }
     }
 
@@ -148,9 +157,13 @@ impl Recording<'_> {
             all_late.extend(late);
         }
         let mut failed = BTreeMap::<Timestamp, Vec<i64>>::new();
-        for job in &batch.failed {
+        for (job, after) in &batch.failed {
             let disabled_at = self.skipping(job).map(|skipping| skipping.since);
-            let failing_since = self.states.get(&job.webhook).and_then(|state| state.failures.since);
+            let follows_success = after.is_some_and(|success| !all_late.contains(&success));
+            // As long as it is enabled, a success ends the failures before.
+            let is_over = |state: &&WebhookState| follows_success && state.skipping.is_none();
+            let state = self.states.get(&job.webhook).filter(|state| !is_over(state));
+            let failing_since = state.and_then(|state| state.failures.since);
             let at = disabled_at.max(failing_since).max(Some(self.now)).unwrap_or(self.now);
             failed.entry(at).or_default().push(job.delivery);
         }
