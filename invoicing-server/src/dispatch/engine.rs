@@ -202,10 +202,16 @@ impl<'a> Engine<'a> {
             Ok(Polled { at, waiting, begun, noted, .. }) => {
                 self.bulk_work.set_noted(noted);
                 for (at, begun) in begun {
-                    // Else it was claimed meanwhile, or may have been skipped.
-                    if !self.held.contains_key(&begun.1) && !self.changed.contains(&begun.0) {
+                    // Claimed meanwhile.
+                    if self.held.contains_key(&begun.1) {
+                        continue;
+                    }
+                    self.retries.found(at, begun);
+                    if self.changed.contains(&begun.0) {
+                        // It may have been skipped, so it holds nothing back.
+                        self.context.queue.request_poll();
+                    } else {
                         self.lanes.wait(begun);
-                        self.retries.found(at, begun);
                     }
                 }
                 self.backlog.polled(at, &waiting);
@@ -247,13 +253,13 @@ impl<'a> Engine<'a> {
 
     fn take_new(&mut self) {
         for webhook in self.context.queue.take_changed() {
-            // What was under way may have been skipped. A poll that begins now tells.
             self.changed.insert(webhook);
+            // Deliveries under way may have been skipped. A poll that begins now finds the others.
             if let Some(lane) = self.lanes.get_mut(webhook).filter(|lane| !lane.waiting.is_empty()) {
                 lane.waiting.clear();
+                self.context.queue.request_poll();
                 self.join_round(webhook);
             }
-            self.context.queue.request_poll();
         }
         for delivery in self.context.queue.take() {
             match delivery {
