@@ -402,6 +402,9 @@ async fn retries_that_were_skipped_hold_nothing_back_once_it_is_enabled() {
     assert!(comes_true(async || world.count(waiting).await == 8).await, "they are not put back");
     assert!(!receiver.wait_for(9, SOON / 4).await, "more are under way than may be");
     webhooks.disable(id).await.unwrap();
+    // The ninth is in memory.
+    let pending = "SELECT count(*) FROM delivery WHERE status = 'pending'";
+    assert!(comes_true(async || world.count(pending).await == 0).await, "they are not skipped");
     webhooks.enable(id).await.unwrap();
     receiver.reply_always(Reply::status(200));
     emit(&world, 1).await;
@@ -409,7 +412,6 @@ async fn retries_that_were_skipped_hold_nothing_back_once_it_is_enabled() {
     // The second time they fail they wait a second, and not until what they waited for before.
     receiver.reply_next((0..8).map(|_| Reply::status(500)));
     assert_eq!(webhooks.replay(id, None).await.unwrap(), 9);
-    let pending = "SELECT count(*) FROM delivery WHERE status = 'pending'";
     assert!(comes_true(async || world.count(pending).await == 0).await, "{}", receiver.received().len());
     running.stop().await;
     world.assert_all_ended().await;
