@@ -36,6 +36,15 @@ async fn sent(world: &World) -> (invoicing_core::QuoteId, String) {
     (id, page_of(&world.company.quotes().signing_link(id).await.unwrap()))
 }
 
+/// The address of the page of a quote that another company has sent.
+async fn sent_by_another(world: &World) -> String {
+    let (other, _) = world.another("Other", invoicing_core::Plan::Starter).await;
+    let new = new_quote(crate::support::client_of(&other).await);
+    let id = other.quotes().create(&new).await.unwrap().summary.id;
+    other.quotes().send(id, None).await.unwrap();
+    page_of(&other.quotes().signing_link(id).await.unwrap())
+}
+
 fn page_of(link: &Secret) -> String {
     format!("/sign/{}", link.reveal())
 }
@@ -548,11 +557,7 @@ async fn the_page_needs_no_session_and_comes_with_or_without_the_console() {
 async fn one_company_s_clients_leave_room_for_those_of_others() {
     let world = World::with(|settings| settings.requests.documents_in_flight = 2).await;
     let (_, page) = sent(&world).await;
-    let (other, _) = world.another("Other", invoicing_core::Plan::Starter).await;
-    let client_id = crate::support::client_of(&other).await;
-    let id = other.quotes().create(&new_quote(client_id)).await.unwrap().summary.id;
-    other.quotes().send(id, None).await.unwrap();
-    let others = page_of(&other.quotes().signing_link(id).await.unwrap());
+    let others = sent_by_another(&world).await;
     let browser = client(&world);
     world.documents.hang(true);
     let (first, second) = (Box::pin(pdf(&browser, &page)), Box::pin(pdf(&browser, &page)));
@@ -717,12 +722,7 @@ async fn a_signature_under_way_takes_no_place_from_downloads() {
 #[on_each_database]
 async fn signatures_of_one_company_wait_and_those_of_others_do_not() {
     let (world, store) = HookedStore::with(|settings| settings.requests.documents_in_flight = 2).await;
-    let (other, _) = world.another("Other", invoicing_core::Plan::Starter).await;
-    let new = new_quote(crate::support::client_of(&other).await);
-    let id = other.quotes().create(&new).await.unwrap().summary.id;
-    other.quotes().send(id, None).await.unwrap();
-    let others = page_of(&other.quotes().signing_link(id).await.unwrap());
-    let pages = [sent(&world).await.1, sent(&world).await.1, others];
+    let pages = [sent(&world).await.1, sent(&world).await.1, sent_by_another(&world).await];
     let browser = client(&world);
     let mut hashes = Vec::new();
     for page in &pages {
