@@ -142,9 +142,8 @@ impl Load {
                             if stop.load(Ordering::Relaxed) {
                                 break;
                             }
-                            // Every other stream presents one that others present, too.
-                            let (connection, stream) =
-                                if stream % 2 == 0 { (connection, stream) } else { (0, 1) };
+                            // Every other stream presents one that others of its connection present, too.
+                            let stream = if stream % 2 == 0 { stream } else { 1 };
                             let token = format!("{connection:05}{stream:05}{n:033}");
                             let request = Request::get(format!("http://x/sign/sgn_{token}"));
                             let request = request.body(Empty::<Bytes>::new()).unwrap();
@@ -432,6 +431,6 @@ async fn good_links_are_served_beside_unknown_tokens_on_2400_streams() {
     times.sort_unstable();
     let (median, slowest) = (times[times.len() / 2], times[times.len() - 1]);
     tell(what, &format_args!("good links: median {median:?}, slowest {slowest:?}"));
-    assert!(slowest < slack() * SLOWEST, "{slowest:?}");
-    measured.end(&[404, 503]).await;
+    assert!(slowest < slack().min(3) * SLOWEST, "{slowest:?}");
+    measured.end(&[404]).await;
 }
