@@ -71,7 +71,11 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         if self.is_mounted {
-            let _ = Command::new("umount").arg(self.site.folder()).status();
+            let unmounted = Command::new("umount").arg(self.site.folder()).status();
+            assert!(
+                unmounted.is_ok_and(|status| status.success()) || std::thread::panicking(),
+                "a mount is left"
+            );
         }
     }
 }

@@ -11,7 +11,7 @@ use invoicing_server::{Builder, Invoicing, ObjectStorage, PostgresSettings};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions, PgConnection, SqliteConnection};
+use sqlx::{ConnectOptions, Connection as _, PgConnection, SqliteConnection};
 use tempfile::TempDir;
 
 pub(crate) const NODE: &str = env!("CARGO_BIN_EXE_node");
@@ -117,7 +117,10 @@ impl Site {
         }
         let options = SqliteConnectOptions::new().filename(self.file()).read_only(true);
         let mut connection: SqliteConnection = options.connect().await.expect("the database");
-        sqlx::query_scalar(sql).fetch_one(&mut connection).await.expect("a count")
+        let count = sqlx::query_scalar(sql).fetch_one(&mut connection).await.expect("a count");
+        // A thread of its own holds the file: without an end that is waited for, it may outlive the folder's file system.
+        connection.close().await.expect("it closes");
+        count
     }
 
     /// Waits until no delivery is pending. Those that are not by then are found one by one.
