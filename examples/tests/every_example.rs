@@ -24,11 +24,7 @@ fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
     let folder = test.parent().and_then(Path::parent).expect("target/<profile>/deps").join("examples");
     let example = folder.join(name).with_extension(std::env::consts::EXE_EXTENSION);
-    assert!(
-        example.exists(),
-        "{} is missing: cargo build -p invoicing-examples --examples",
-        example.display()
-    );
+    assert!(example.exists(), "{} is missing: cargo build --workspace --examples", example.display());
     example
 }
 
@@ -218,7 +214,7 @@ fn sandbox_keeps_its_promises_to_another_language() {
 
 /// Runs the check with further arguments.
 fn check_sandbox(args: &[&str]) {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/interop/check_sandbox.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/interop/check_sandbox.py");
     let check = Command::new("python3").arg(script).arg(example("sandbox")).args(args).output();
     let output = match check {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

@@ -57,7 +57,7 @@ impl Site {
 /// What a script says, if all holds.
 fn run(script: &str, given: &Value) -> Result<String, String> {
     let Some((node, chromium)) = tools::browser() else { return Ok(String::new()) };
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser").join(script);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("browser").join(script);
     let packages = node.packages().join("package.json");
     succeed_with(node.script(script).arg(packages).arg(chromium), given.to_string().as_bytes())
 }

@@ -12,7 +12,7 @@ use super::tools::{self, succeed};
 
 /// The document as it is checked in. Another test compares it with the one that is served.
 pub(crate) fn path() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../openapi.json")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../openapi.json")
 }
 
 pub(crate) fn read() -> Value {

@@ -89,7 +89,7 @@ fn php_server(port: u16) -> Command {
 }
 
 fn source(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("receivers").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../receivers").join(name)
 }
 
 fn check(programs: Programs<'_>) {

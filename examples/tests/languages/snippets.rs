@@ -24,7 +24,7 @@ pub(crate) fn programs(name: &str) -> Vec<Command> {
 }
 
 pub(crate) fn source(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../invoicing-server/reference").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../invoicing-server/reference").join(name)
 }
 
 /// Behind a proxy that answers with HTML at first.

@@ -30,7 +30,7 @@ pub(crate) struct Node {
 
 /// A file of these tests.
 pub(crate) fn file(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/languages").join(path)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("languages").join(path)
 }
 
 /// `None` where it is missing.

@@ -29,7 +29,7 @@ pub(crate) fn compiled(name: &str) -> Option<Command> {
 fn compile(node: &Node, name: &str, document: &Path) -> Result<PathBuf, String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&folder).unwrap();
-    let receiver = Path::new(env!("CARGO_MANIFEST_DIR")).join("receivers/receiver.ts");
+    let receiver = Path::new(env!("CARGO_MANIFEST_DIR")).join("../receivers/receiver.ts");
     for source in
         [receiver, snippets::source("requests.ts"), snippets::source("verify.ts"), file("node/events.ts")]
     {
