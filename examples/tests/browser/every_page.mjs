@@ -35,24 +35,36 @@ async function look(page, address, name, pictured) {
 
 /** All pages of the console that links lead to, each address once; of each kind no more than a few. */
 async function crawl(options, each, pictured) {
-  const page = await open(options);
-  const [waiting, seen, kinds] = [[given.base], new Set(), new Map()];
-  while (waiting.length > 0) {
-    const address = waiting.shift();
-    const of = kind(address);
-    const count = kinds.get(of) ?? 0;
-    if (seen.has(address) || count >= each) continue;
-    seen.add(address);
-    kinds.set(of, count + 1);
-    await look(page, address, `${of}${count ? `-${count + 1}` : ""}`, pictured);
-    waiting.push(...(await links(page)));
+  const [seen, kinds] = [new Set(), new Map()];
+  const tabs = await Promise.all([open(options), open(options)]);
+  let addresses = [given.base];
+  while (addresses.length > 0) {
+    const chosen = addresses.flatMap((address) => {
+      const of = kind(address);
+      const count = kinds.get(of) ?? 0;
+      if (seen.has(address) || count >= each) return [];
+      seen.add(address);
+      kinds.set(of, count + 1);
+      return [{ address, name: `${of}${count ? `-${count + 1}` : ""}` }];
+    });
+    // The tabs share the pages of one distance from the first; which of a kind are chosen does not depend on their speed.
+    const [found, numbered] = [[], [...chosen.entries()]];
+    const work = async (page) => {
+      for (let next; (next = numbered.shift()); ) {
+        const [place, { address, name }] = next;
+        await look(page, address, name, pictured);
+        found[place] = await links(page);
+      }
+    };
+    await Promise.all(tabs.map(work));
+    addresses = found.flat();
   }
   for (const [name, path] of Object.entries(given.signing ?? {})) {
     // An error of the protocol is logged by the browser itself.
     await look(await open(options), new URL(path, given.base).href, name, pictured);
   }
   step(`${JSON.stringify(options)}: ${seen.size} pages of ${kinds.size} kinds: ${[...kinds.keys()].join(", ")}`);
-  await page.context().close();
+  await Promise.all(tabs.map((page) => page.context().close()));
   return kinds;
 }
 
