@@ -13,6 +13,10 @@ const COMPANIES: usize = 9;
 const WEBHOOKS: usize = 20;
 /// Deliveries that wait for each of them: all together more than the places in memory.
 const BACKLOG: i64 = 200;
+/// Companies of the crowd of which nothing is known.
+const NEW_COMPANIES: usize = 20;
+/// Longest time until the first delivery beside these: three rounds of their first attempts.
+const FIRST: Duration = Duration::from_secs(14);
 const LATE: Duration = Duration::from_millis(4_300);
 /// Deliveries that are measured, one after the other.
 const DELIVERIES: usize = 100;
@@ -51,7 +55,7 @@ async fn assert_served_beside(how: &str, reply: Reply) {
 
     let crowd = Receiver::start().await;
     crowd.reply_always(reply);
-    pile_up(&world, &crowd).await;
+    pile_up(&world, &crowd, COMPANIES, BACKLOG).await;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
     // All that may be in flight at first, and once more, when all are known to be slow.
     assert!(crowd.wait_for(250, PATIENCE).await, "{} came", crowd.received().len());
@@ -71,6 +75,44 @@ async fn assert_served_beside(how: &str, reply: Reply) {
     running.kill().await;
 }
 
+/// Its first delivery waits for its turn among the first ones of all others, and no other delivery waits for them.
+///
+/// Rules: ISOLATION-1, ISOLATION-3
+#[on_each_database]
+async fn an_endpoint_that_is_new_is_served_beside_400_that_are_new_and_slow() {
+    let _beside = beside_others().await;
+    for backlog in [2, 20] {
+        assert_served_beside_new_ones(backlog).await;
+    }
+}
+
+async fn assert_served_beside_new_ones(backlog: i64) {
+    let world = World::on_system_clock(|_| {}).await;
+    let (receiver, crowd) = (Receiver::start().await, Receiver::start().await);
+    let (bystander, _) = world.another("Bystander", Plan::Pro).await;
+    register(&bystander, &receiver.url).await;
+    crowd.reply_always(Reply::Slow(LATE, 200));
+    pile_up(&world, &crowd, NEW_COMPANIES, backlog).await;
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    // Nearly all that may be in flight at first: the others wait before it.
+    assert!(crowd.wait_for(128, PATIENCE).await, "{} came", crowd.received().len());
+    let mut times = Vec::new();
+    for n in 1..=DELIVERIES {
+        let begun = Instant::now();
+        emit(&bystander).await;
+        assert!(receiver.wait_for(n, PATIENCE).await, "delivery {n} after {times:?}");
+        times.push(begun.elapsed());
+    }
+    let first = times.remove(0);
+    times.sort_unstable();
+    let (median, slowest) = (times[times.len() / 2], times[times.len() - 1]);
+    let what =
+        format!("a new endpoint beside 400 new, slow ones with {backlog} each, {:?}", world.database());
+    tell(&what, &format_args!("first {first:?}, then median {median:?}, slowest {slowest:?}"));
+    assert!(first <= FIRST && median <= MEDIAN && slowest < SLOWEST, "{first:?}, {times:?}");
+    running.kill().await;
+}
+
 async fn register(company: &CompanyHandle, url: &str) {
     let new = NewWebhook { url: url.to_owned(), events: vec![EventKind::QuoteCreated] };
     company.webhooks().register(&new).await.unwrap();
@@ -83,12 +125,12 @@ async fn emit(company: &CompanyHandle) {
 }
 
 /// Webhooks of other companies, each with a backlog.
-async fn pile_up(world: &World, crowd: &Receiver) {
+async fn pile_up(world: &World, crowd: &Receiver, companies: usize, backlog: i64) {
     let (id, row) = match world.database() {
         Database::Sqlite => ("randomblob(16)", "row_number() OVER () + (1 << 50)"),
         Database::Postgres => ("gen_random_uuid()", "row_number() OVER () + (1::bigint << 50)"),
     };
-    for _ in 0..COMPANIES {
+    for _ in 0..companies {
         let (company, _) = world.another("Crowd", Plan::Team).await;
         // Before there is a webhook, so that the event has the deliveries from below alone.
         emit(&company).await;
@@ -101,7 +143,7 @@ async fn pile_up(world: &World, crowd: &Receiver) {
                  WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < $1) SELECT i FROM n
              ) numbers WHERE company_id = $2"
         );
-        world.run(&events, &[BACKLOG.into(), company.id().0.into()]).await;
+        world.run(&events, &[backlog.into(), company.id().0.into()]).await;
     }
     let deliveries = format!(
         "INSERT INTO delivery (id, company_id, event_id, webhook_id, status, due_at, claim, claims, attempts,
@@ -110,5 +152,5 @@ async fn pile_up(world: &World, crowd: &Receiver) {
          FROM event e JOIN webhook w ON w.company_id = e.company_id AND w.url = $1"
     );
     let piled = world.run(&deliveries, &[crowd.url.as_str().into()]).await;
-    assert_eq!(piled, (COMPANIES * WEBHOOKS) as u64 * u64::try_from(BACKLOG).unwrap());
+    assert_eq!(piled, (companies * WEBHOOKS) as u64 * u64::try_from(backlog).unwrap());
 }
