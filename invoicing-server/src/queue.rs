@@ -3,7 +3,8 @@
 //! Bounded: an operation reserves room before it inserts a delivery as leased. Without room, or without a dispatcher,
 //! the delivery is inserted as pending and waits in the table. Nothing here has to survive: the table is complete.
 
-mod room;
+mod places;
+mod pools;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,8 +17,8 @@ use tokio::sync::Notify;
 use crate::cause::Cause;
 use crate::config::DispatchSettings;
 use crate::env::Env;
-use room::Room;
-pub(crate) use room::{LANE_ROOM, LaneRoom, MIN_REST_MS, SLOW_MS, places_for, share};
+use places::Places;
+pub(crate) use pools::{Pool, Pools};
 
 /// A claimed delivery.
 #[derive(Debug, Clone)]
@@ -58,7 +59,7 @@ struct QueueState {
     token: i64,
     /// Whether a run takes deliveries.
     open: bool,
-    room: Room,
+    places: Places,
     inbox: Vec<NewDelivery>,
     /// Webhooks that have changed since the dispatcher last looked.
     changed: HashSet<WebhookId>,
@@ -69,41 +70,43 @@ struct QueueState {
 }
 
 impl QueueState {
+    fn new(token: i64, open: bool, settings: &DispatchSettings) -> Self {
+        Self {
+            token,
+            open,
+            places: Places::new(settings),
+            inbox: Vec::new(),
+            changed: HashSet::new(),
+            unreleased: Vec::new(),
+            poll: false,
+        }
+    }
+
     /// Whether the run with this token takes deliveries.
     fn takes(&self, token: i64) -> bool {
         self.open && self.token == token
     }
 }
 
-/// See the module's text.
+/// The queue. Operations and the dispatcher share it.
 #[derive(Debug)]
 pub(crate) struct Queue {
     state: Mutex<QueueState>,
     wake: Notify,
-    /// Length of a lease, in milliseconds.
-    lease_ms: i64,
+    settings: DispatchSettings,
 }
 
 impl Queue {
     pub(crate) fn new(env: &Env, settings: &DispatchSettings) -> Self {
         // Never 0, which is "not claimed".
         let token = i64::from_le_bytes(env.bytes()) | 1;
-        let lease_ms = i64::try_from(settings.lease_ms).unwrap_or(i64::MAX);
-        let state = QueueState {
-            token,
-            open: false,
-            room: Room::new(settings),
-            inbox: Vec::new(),
-            changed: HashSet::new(),
-            unreleased: Vec::new(),
-            poll: false,
-        };
-        Self { state: Mutex::new(state), wake: Notify::new(), lease_ms }
+        let state = QueueState::new(token, false, settings);
+        Self { state: Mutex::new(state), wake: Notify::new(), settings: settings.clone() }
     }
 
     /// End of the lease of a claim that is made now.
     pub(crate) fn lease_from(&self, now: Timestamp) -> Timestamp {
-        now.plus_millis(self.lease_ms)
+        now.plus_millis(i64::try_from(self.settings.lease_ms).unwrap_or(i64::MAX))
     }
 
     /// Token of the claims of the current run. Each run has its own, so that no run takes a claim of an earlier one for
@@ -120,30 +123,30 @@ impl Queue {
     /// Reserves room for a delivery that is claimed with this token, if its run is still the current one.
     pub(crate) fn reserve(&self, webhook: WebhookId, token: i64) -> bool {
         let mut state = self.state.lock();
-        state.takes(token) && state.room.take_one(webhook)
+        state.takes(token) && state.places.take_one(webhook)
     }
 
-    /// Reserves room for a claim of up to `wanted` deliveries; for how many. 0 where the webhook holds enough, `None` where
-    /// no room is left for any webhook of its kind.
+    /// Reserves room for a claim of up to `wanted` deliveries; for how many. 0 if the webhook holds enough, `None` if no room
+    /// is left for any webhook of its pool.
     pub(crate) fn reserve_many(&self, webhook: WebhookId, wanted: usize) -> Option<usize> {
         let mut state = self.state.lock();
-        if state.open { state.room.take_for_claim(webhook, wanted) } else { None }
+        if state.open { state.places.take_for_claim(webhook, wanted) } else { None }
     }
 
-    /// Sets how much room a webhook has from now on. Where that is a change, how many deliveries it may hold now.
-    pub(crate) fn set_room(&self, webhook: WebhookId, room: LaneRoom) -> Option<usize> {
-        self.state.lock().room.set(webhook, room)
+    /// Moves a webhook to a pool, with the room that it holds. One of which nothing is known is in the slow pool.
+    pub(crate) fn set_pool(&self, webhook: WebhookId, pool: Pool) {
+        self.state.lock().places.set_pool(webhook, pool);
     }
 
-    /// Of how many webhooks it knows a room.
+    /// How many webhooks are in the prompt pool.
     #[cfg(test)]
-    pub(crate) fn remembered_rooms(&self) -> usize {
-        self.state.lock().room.remembered()
+    pub(crate) fn prompt_webhooks(&self) -> usize {
+        self.state.lock().places.prompt_webhooks()
     }
 
     /// Frees the room of so many deliveries.
     pub(crate) fn free(&self, webhook: WebhookId, deliveries: usize) {
-        self.state.lock().room.free(webhook, deliveries);
+        self.state.lock().places.free(webhook, deliveries);
     }
 
     /// Frees the room of deliveries that were rolled back.
@@ -179,13 +182,7 @@ impl Queue {
     pub(crate) fn open(&self) {
         let mut state = self.state.lock();
         // Stays odd, and so never 0.
-        state.token = state.token.wrapping_add(2);
-        state.open = true;
-        state.room.clear();
-        state.inbox.clear();
-        state.changed.clear();
-        state.unreleased.clear();
-        state.poll = false;
+        *state = QueueState::new(state.token.wrapping_add(2), true, &self.settings);
     }
 
     /// Takes no more deliveries. Those that the run holds, and those that were handed over and not taken, are left to be

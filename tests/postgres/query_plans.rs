@@ -26,14 +26,12 @@ const MOST_ROWS: u64 = 3_000;
 /// Enough that a prepared statement gets the plan that is kept for all arguments.
 const ROUNDS: usize = 8;
 
-/// Parts of the statements that have to be seen: claiming, also what has begun; when the next one falls due, what waits, what
-/// has begun, how much of it; attempts and the ends of deliveries; retries; what is given back; the batches of a replay;
+/// Parts of the statements that have to be seen: claiming, also what has begun; what waits, what has begun, how much of it; attempts and the ends of deliveries; retries; what is given back; the batches of a replay;
 /// the pages in each of their orders; and the last attempts.
-const SEEN: [&str; 22] = [
+const SEEN: [&str; 21] = [
     "FOR UPDATE SKIP LOCKED",
     "AND attempts > 0 AND due_at <= $4 AND held_until <= $4",
     "AND attempts > 0 AND held_until <= $1 ORDER BY due_at",
-    "AND due_at > $2 ORDER BY due_at LIMIT 1",
     "WITH RECURSIVE waiting",
     BACKLOG,
     "INSERT INTO attempt",

@@ -6,22 +6,24 @@ use http::HeaderValue;
 use invoicing_core::{AttemptOutcome, DeliveryOutcome, FailureClass, NextStep, RetryPolicy, Timestamp};
 
 use super::DispatchContext;
-use super::slots::Class;
 use super::transport::Post;
-use crate::queue::{Job, MIN_REST_MS};
+use crate::queue::{Job, Pool};
 use crate::telemetry::spans;
 
 /// A delivery is given up after this many claims beyond the limit of attempts: its processes kept dying before they
 /// recorded one.
 const SPARE_CLAIMS: u32 = 20;
+/// Shortest rest of a lease, beyond the limit of an attempt, with which an attempt is begun. In milliseconds; 1 s less than
+/// any lease has at first, so that a fresh one always suffices.
+const MIN_REST_MS: u64 = 5_000;
 
 /// A job, and what came of it.
 #[derive(Debug, Clone)]
 pub(super) struct Finished {
     pub(super) job: Job,
     pub(super) result: AttemptResult,
-    /// Class of the webhook when it was given a slot for the attempt.
-    pub(super) class: Class,
+    /// Pool whose slot the attempt had.
+    pub(super) pool: Pool,
     /// Attempts of the webhook that were in flight then, this one included.
     pub(super) in_flight: usize,
 }
@@ -45,7 +47,7 @@ pub(super) struct SentAttempt {
 }
 
 /// Makes an attempt, if one can be made now.
-pub(super) async fn attempt(context: &DispatchContext, job: Job, class: Class, in_flight: usize) -> Finished {
+pub(super) async fn attempt(context: &DispatchContext, job: Job, pool: Pool, in_flight: usize) -> Finished {
     let result = match prepare(context, &job).await {
         Ok((at, post)) => {
             let request_id = job.cause.as_ref().and_then(|cause| cause.request_id.as_deref());
@@ -59,7 +61,7 @@ pub(super) async fn attempt(context: &DispatchContext, job: Job, class: Class, i
         }
         Err(result) => result,
     };
-    Finished { job, result, class, in_flight }
+    Finished { job, result, pool, in_flight }
 }
 
 /// What is to be sent, and when; or why the attempt fails before that.

@@ -1,20 +1,24 @@
 //! Webhooks with deliveries in the table, in the order in which they are claimed for: in turn, from the moment on at which
-//! a delivery is due. Slow webhooks and untried ones have turns of their own, since they wait for each other's places.
+//! a delivery is due. Each pool has turns of its own, since its webhooks wait for each other's places.
 //!
 //! A claim begins where the deliveries are that still wait, as far as that is known. While a session keeps the server from
 //! removing old entries of the index, as a backup does, each claim would otherwise pass all that have ended since. Each poll
 //! reads anew where the first one waits, so what a claim has left out waits for it.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use invoicing_core::{Timestamp, WebhookId};
 
-use super::pace::Health;
+use super::latency::Standing;
+use super::turns::{Line, Turn, Turns};
 use crate::store::claims::Waiting;
 
 /// How long before what is known a claim begins: other transactions may commit late what fell due then, and the clocks of
 /// other nodes may be behind.
 const OVERLAP_MS: i64 = 3_000;
+/// How long after a claim that found no more the last one is made: first attempts are due at once, by the
+/// clock of the node that has queued them, and clocks differ by a little less.
+const LAST_CLAIM_MS: i64 = 25;
 const EARLIEST: Timestamp = Timestamp::from_millis(0);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +26,7 @@ enum State {
     /// The next delivery falls due.
     DueAt(Timestamp),
     /// In turn.
-    Ready,
+    Ready(Turn),
     /// It holds enough, until one of its deliveries is recorded.
     Full,
     /// It is being claimed for, from an instant on, unless something was put back since. What has fallen due since is not
@@ -30,18 +34,23 @@ enum State {
     Claiming { from: Option<Timestamp>, due: Option<Timestamp> },
 }
 
-/// See the module's text.
+/// Where a webhook waits to be claimed for. One of which nothing is known is in front of slow ones.
+const fn line(standing: Standing) -> Line {
+    Line { pool: standing.pool(), is_in_front: matches!(standing, Standing::New) }
+}
+
+/// The webhooks that wait to be claimed for, and where the claims begin.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     states: HashMap<WebhookId, State>,
     due: BTreeSet<(Timestamp, WebhookId)>,
-    untried: VecDeque<WebhookId>,
-    prompt: VecDeque<WebhookId>,
-    slow: VecDeque<WebhookId>,
+    ready: Turns,
     /// Where claims begin for the webhooks whose deliveries the last poll has found or that have changed since.
     starts: HashMap<WebhookId, Timestamp>,
     /// Where they begin for all others, after a poll.
     start: Option<Timestamp>,
+    /// The webhooks for which a last claim is to be made.
+    last_claims: HashSet<WebhookId>,
     /// What was put back since a poll began, and from when on it waits. The poll may not have seen it.
     put_back: HashMap<WebhookId, Timestamp>,
 }
@@ -89,6 +98,7 @@ impl Backlog {
 
     /// A delivery of the webhook falls due. While it is in turn, the claim will tell.
     pub(super) fn due_at(&mut self, webhook: WebhookId, at: Timestamp) {
+        self.last_claims.remove(&webhook);
         match self.states.get_mut(&webhook) {
             None => self.set_due(webhook, at),
             Some(State::DueAt(due)) if at < *due => {
@@ -96,7 +106,7 @@ impl Backlog {
                 self.set_due(webhook, at);
             }
             Some(State::Claiming { due, .. }) => *due = Some(due.map_or(at, |due| due.min(at))),
-            Some(State::DueAt(_) | State::Ready | State::Full) => {}
+            Some(State::DueAt(_) | State::Ready(_) | State::Full) => {}
         }
     }
 
@@ -105,51 +115,60 @@ impl Backlog {
         self.due.insert((at, webhook));
     }
 
-    /// Puts the webhooks whose deliveries are due by now behind those that are in turn.
-    pub(super) fn make_due_ready(&mut self, now: Timestamp, health: impl Fn(WebhookId) -> Health) {
+    /// Gives the webhooks whose deliveries are due by now their turns.
+    pub(super) fn make_due_ready(&mut self, now: Timestamp, standing: impl Fn(WebhookId) -> Standing) {
         while self.due.first().is_some_and(|(at, _)| *at <= now)
             && let Some((_, webhook)) = self.due.pop_first()
         {
-            self.make_ready(webhook, health(webhook));
+            self.make_ready(webhook, None, standing(webhook));
         }
     }
 
-    /// Puts a webhook behind those that are in turn.
-    pub(super) fn make_ready(&mut self, webhook: WebhookId, health: Health) {
-        self.states.insert(webhook, State::Ready);
-        self.ready(health).push_back(webhook);
+    fn make_ready(&mut self, webhook: WebhookId, turn: Option<Turn>, standing: Standing) {
+        let turn = self.ready.join(line(standing), webhook, turn);
+        self.states.insert(webhook, State::Ready(turn));
     }
 
-    /// The next webhook in turn. The caller tells what becomes of it.
-    pub(super) fn pop(&mut self, health: Health) -> Option<WebhookId> {
-        self.ready(health).pop_front()
-    }
-
-    /// Puts a webhook back at the front.
-    pub(super) fn put_back(&mut self, webhook: WebhookId, health: Health) {
-        self.ready(health).push_front(webhook);
+    /// The next webhook in turn. It stays that until the caller has decided about it.
+    pub(super) fn next(&self, standing: Standing) -> Option<WebhookId> {
+        self.ready.next(line(standing)).map(|(_, webhook)| webhook)
     }
 
     /// The webhook holds enough.
     pub(super) fn set_full(&mut self, webhook: WebhookId) {
-        self.states.insert(webhook, State::Full);
+        self.end_turn(webhook, State::Full);
     }
 
-    /// The webhook may hold more than before.
-    pub(super) fn has_room(&mut self, webhook: WebhookId, health: Health) {
-        if self.states.get(&webhook) == Some(&State::Full) {
-            self.make_ready(webhook, health);
+    /// The webhook may hold more than before, or has another standing.
+    pub(super) fn has_room(&mut self, webhook: WebhookId, standing: Standing) {
+        match self.states.get(&webhook) {
+            Some(State::Full) => self.make_ready(webhook, None, standing),
+            Some(State::Ready(turn)) => self.make_ready(webhook, Some(*turn), standing),
+            _ => {}
         }
     }
 
     /// The webhook is claimed for.
     pub(super) fn set_claiming(&mut self, webhook: WebhookId) {
         let from = Some(self.known_start(webhook));
-        self.states.insert(webhook, State::Claiming { from, due: None });
+        self.end_turn(webhook, State::Claiming { from, due: None });
     }
 
-    /// The claim has ended; the next delivery falls due then, and the last one that was claimed did.
-    pub(super) fn claimed(&mut self, webhook: WebhookId, next: Option<Timestamp>, last: Option<Timestamp>) {
+    fn end_turn(&mut self, webhook: WebhookId, state: State) {
+        if let Some(State::Ready(turn)) = self.states.insert(webhook, state) {
+            self.ready.leave(turn);
+        }
+    }
+
+    /// The claim has ended. The webhook is claimed for again then, and the last delivery that was
+    /// claimed fell due at `last`.
+    pub(super) fn claimed(
+        &mut self,
+        webhook: WebhookId,
+        again: Option<Timestamp>,
+        last: Option<Timestamp>,
+        now: Timestamp,
+    ) {
         let meanwhile = match self.states.remove(&webhook) {
             Some(State::Claiming { from, due }) => {
                 // If something was put back or found meanwhile, the claim may not have seen it.
@@ -162,32 +181,19 @@ impl Backlog {
             }
             _ => None,
         };
-        if let Some(at) = next.into_iter().chain(meanwhile).min() {
+        if let Some(at) = again.into_iter().chain(meanwhile).min() {
+            self.last_claims.remove(&webhook);
             self.set_due(webhook, at);
+        } else if self.last_claims.insert(webhook) {
+            self.set_due(webhook, now.plus_millis(LAST_CLAIM_MS));
+        } else {
+            self.last_claims.remove(&webhook);
         }
     }
 
     /// When the next delivery falls due that is not due yet.
     pub(super) fn next_due(&self) -> Option<Timestamp> {
         self.due.first().map(|(at, _)| *at)
-    }
-
-    /// Whether the webhook has deliveries in the table, due or not.
-    pub(super) fn contains(&self, webhook: WebhookId) -> bool {
-        self.states.contains_key(&webhook)
-    }
-
-    /// Whether deliveries of the webhook are due that are not in memory.
-    pub(super) fn is_waiting(&self, webhook: WebhookId) -> bool {
-        !matches!(self.states.get(&webhook), None | Some(State::DueAt(_)))
-    }
-
-    fn ready(&mut self, health: Health) -> &mut VecDeque<WebhookId> {
-        match health {
-            Health::Untried => &mut self.untried,
-            Health::Prompt => &mut self.prompt,
-            Health::Slow => &mut self.slow,
-        }
     }
 }
 
@@ -197,7 +203,7 @@ mod tests {
 
     use super::*;
 
-    const PROMPT: Health = Health::Prompt;
+    const PROMPT: Standing = Standing::Prompt;
 
     fn at(millis: i64) -> Timestamp {
         Timestamp::from_millis(millis)
@@ -207,8 +213,14 @@ mod tests {
         WebhookId(Uuid::from_u128(number))
     }
 
-    fn popped(backlog: &mut Backlog) -> Vec<u128> {
-        std::iter::from_fn(|| backlog.pop(PROMPT)).map(|webhook| webhook.0.as_u128()).collect()
+    /// The webhooks in turn, each of which is claimed for.
+    fn taken(backlog: &mut Backlog, standing: Standing) -> Vec<u128> {
+        let mut taken = Vec::new();
+        while let Some(webhook) = backlog.next(standing) {
+            backlog.set_claiming(webhook);
+            taken.push(webhook.0.as_u128());
+        }
+        taken
     }
 
     #[test]
@@ -219,7 +231,7 @@ mod tests {
         let start = |backlog: &Backlog| backlog.start(one, at(90_000)).as_millis();
         let claim = |backlog: &mut Backlog, last| {
             backlog.set_claiming(one);
-            backlog.claimed(one, None, Some(at(last)));
+            backlog.claimed(one, None, Some(at(last)), at(90_000));
             start(backlog)
         };
         assert_eq!(start(&backlog), 0, "nothing is known");
@@ -239,7 +251,7 @@ mod tests {
         backlog.forget_start(one);
         backlog.set_claiming(one);
         backlog.forget_start(one);
-        backlog.claimed(one, None, Some(at(40_000)));
+        backlog.claimed(one, None, Some(at(40_000)), at(90_000));
         assert_eq!(start(&backlog), 0, "the claim may not have seen what was put back meanwhile");
         backlog.poll_begins();
         backlog.polled(at(60_000), &[]);
@@ -278,12 +290,31 @@ mod tests {
             backlog.due_at(webhook(number), at(i64::try_from(10 - number).unwrap()));
         }
         backlog.make_due_ready(at(20), |_| PROMPT);
-        assert_eq!(backlog.pop(PROMPT), Some(webhook(3)), "due first");
+        assert_eq!(backlog.next(PROMPT), Some(webhook(3)), "due first");
         backlog.set_claiming(webhook(3));
         // It has more, and is behind the others although its id or its instant is smaller.
-        backlog.claimed(webhook(3), Some(at(0)), None);
+        backlog.claimed(webhook(3), Some(at(0)), None, at(20));
         backlog.make_due_ready(at(20), |_| PROMPT);
-        assert_eq!(popped(&mut backlog), [2, 1, 3]);
+        assert_eq!(taken(&mut backlog, PROMPT), [2, 1, 3]);
+    }
+
+    /// Rules: ISOLATION-3
+    #[test]
+    fn a_webhook_waits_among_those_of_its_standing_also_when_that_changes() {
+        let mut backlog = Backlog::default();
+        for number in 1..=4 {
+            backlog.due_at(webhook(number), at(0));
+        }
+        let standing = |webhook: WebhookId| {
+            [Standing::New, Standing::Slow, Standing::Slow, PROMPT]
+                [usize::try_from(webhook.0.as_u128()).unwrap() - 1]
+        };
+        backlog.make_due_ready(at(0), standing);
+        backlog.has_room(webhook(2), PROMPT);
+        backlog.has_room(webhook(3), Standing::Slow);
+        assert_eq!(taken(&mut backlog, PROMPT), [4, 2]);
+        assert_eq!(taken(&mut backlog, Standing::New), [1]);
+        assert_eq!(taken(&mut backlog, Standing::Slow), [3]);
     }
 
     #[test]
@@ -292,18 +323,17 @@ mod tests {
         let one = webhook(1);
         backlog.due_at(one, at(5));
         backlog.make_due_ready(at(5), |_| PROMPT);
-        assert_eq!(backlog.pop(PROMPT), Some(one));
-        backlog.set_claiming(one);
+        assert_eq!(taken(&mut backlog, PROMPT), [1]);
         backlog.due_at(one, at(9));
         backlog.due_at(one, at(7));
-        backlog.claimed(one, Some(at(8)), None);
+        backlog.claimed(one, Some(at(8)), None, at(5));
         assert_eq!(backlog.next_due(), Some(at(7)));
         backlog.due_at(one, at(6));
         assert_eq!(backlog.next_due(), Some(at(6)));
-        assert!(!backlog.is_waiting(one));
+        backlog.make_due_ready(at(5), |_| PROMPT);
+        assert_eq!(taken(&mut backlog, PROMPT), []);
         backlog.make_due_ready(at(7), |_| PROMPT);
-        assert!(backlog.is_waiting(one));
-        assert_eq!(popped(&mut backlog), [1]);
+        assert_eq!(taken(&mut backlog, PROMPT), [1]);
     }
 
     #[test]
@@ -312,15 +342,18 @@ mod tests {
         let one = webhook(1);
         backlog.due_at(one, at(0));
         backlog.make_due_ready(at(0), |_| PROMPT);
-        backlog.pop(PROMPT);
         backlog.set_full(one);
         backlog.due_at(one, at(0));
         backlog.make_due_ready(at(0), |_| PROMPT);
-        assert_eq!(popped(&mut backlog), []);
+        assert_eq!(taken(&mut backlog, PROMPT), []);
         backlog.has_room(one, PROMPT);
         backlog.has_room(one, PROMPT);
-        assert_eq!(popped(&mut backlog), [1]);
-        backlog.claimed(one, None, None);
-        assert!(!backlog.contains(one));
+        assert_eq!(taken(&mut backlog, PROMPT), [1]);
+        backlog.claimed(one, None, None, at(0));
+        assert_eq!(backlog.next_due(), Some(at(LAST_CLAIM_MS)), "another node's clock may be ahead");
+        backlog.make_due_ready(at(LAST_CLAIM_MS), |_| PROMPT);
+        assert_eq!(taken(&mut backlog, PROMPT), [1]);
+        backlog.claimed(one, None, None, at(30));
+        assert_eq!((backlog.next_due(), backlog.states.len(), backlog.last_claims.len()), (None, 0, 0));
     }
 }

@@ -10,12 +10,11 @@ use invoicing_core::{Timestamp, WebhookId};
 use super::DispatchContext;
 use super::PAUSE_MS;
 use super::attempt::Finished;
-use super::lane::MAX_REMEMBERED;
-use super::pace::{LATE, Pace};
+use super::lane::{Begun, MAX_REMEMBERED};
+use super::latency::LATE;
 use super::record::{BatchOutcome, record_batch};
-use super::retries::Begun;
 use crate::Error;
-use crate::queue::Job;
+use crate::queue::{Job, Pool};
 use crate::store::bulk_changes::NotedWebhook;
 use crate::store::claims::{Claimant, Claimed, Waiting, Wanted};
 use crate::store::settings::HostTask;
@@ -38,22 +37,16 @@ pub(super) async fn recover(context: &DispatchContext) -> Result<u64, Error> {
         .await
 }
 
-/// The paces of webhooks that were prompt by the attempts on record. What made others slow may be over: they are tried anew.
-/// So are all where they cannot be read.
-pub(super) async fn recall(context: &DispatchContext) -> Vec<(WebhookId, Pace)> {
-    let recorded =
+/// The webhooks that were prompt by the attempts on record. Others may have been slow for a cause that is over, so they count
+/// as new. So do all if the attempts cannot be read.
+pub(super) async fn recall(context: &DispatchContext) -> Vec<WebhookId> {
+    let prompt =
         context.store.read_service(async |tx| tx.deliveries().prompt_webhooks(LATE, MAX_REMEMBERED).await);
-    let now = Instant::now();
-    match recorded.await {
-        Ok(prompt) => {
-            prompt.into_iter().map(|(webhook, average)| (webhook, Pace::recalled(average, now))).collect()
-        }
-        Err(error) => {
-            let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, "how soon receivers answered before the start cannot be read");
-            Vec::new()
-        }
-    }
+    prompt.await.unwrap_or_else(|error| {
+        let error = &error as &dyn std::error::Error;
+        tracing::warn!(error, "how soon receivers answered before the start cannot be read");
+        Vec::new()
+    })
 }
 
 /// How often it is noted that a dispatcher runs, in milliseconds.
@@ -115,20 +108,25 @@ pub(super) type ClaimResult = (WebhookId, usize, Result<Claimed, Error>);
 /// Claims for several webhooks at once.
 pub(super) async fn claim(context: &DispatchContext, wanted: Vec<Wanted>) -> Vec<ClaimResult> {
     let claimed = context.store.claim(claimant(context), &wanted).await;
-    wanted
-        .into_iter()
-        .zip(claimed)
-        .map(|(wanted, (_, claimed))| (wanted.webhook, wanted.room, claimed))
-        .collect()
+    let rooms = wanted.into_iter().map(|wanted| wanted.room);
+    claimed.into_iter().zip(rooms).map(|((webhook, claimed), room)| (webhook, room, claimed)).collect()
 }
 
-/// Retries that are to be claimed, and whether the webhook of each is slow; those that were.
-pub(super) type ResumeResult = (Vec<(Begun, bool)>, Result<Vec<Job>, Error>);
+/// A retry that is given a slot of a pool, and is to be claimed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Grant {
+    pub(super) webhook: WebhookId,
+    pub(super) delivery: i64,
+    pub(super) pool: Pool,
+}
 
-pub(super) async fn resume(context: &DispatchContext, wanted: Vec<(Begun, bool)>) -> ResumeResult {
-    let begun = wanted.iter().map(|(begun, _)| *begun).collect();
-    let claimed = context.store.resume(claimant(context), begun).await;
-    (wanted, claimed)
+/// Retries that are to be claimed; those that were.
+pub(super) type Resumption = (Vec<Grant>, Result<Vec<Job>, Error>);
+
+pub(super) async fn resume(context: &DispatchContext, granted: Vec<Grant>) -> Resumption {
+    let begun = granted.iter().map(|grant| (grant.webhook, grant.delivery)).collect();
+    let jobs = context.store.resume(claimant(context), begun).await;
+    (granted, jobs)
 }
 
 fn claimant(context: &DispatchContext) -> Claimant {

@@ -14,24 +14,23 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Fuse, FusedFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use invoicing_core::{DISABLE_AFTER_FAILURES, DeliveryOutcome, NextStep, Timestamp, WebhookId};
+use invoicing_core::{DeliveryOutcome, NextStep, Timestamp, WebhookId};
 
 use super::attempt::{AttemptResult, Finished, attempt};
 use super::backlog::Backlog;
 use super::bulk::{BulkWork, EndedBatch};
 use super::delivery_queue::{
-    ClaimResult, LONGEST_PAUSE, POLL, Polled, ResumeResult, claim, poll, recall, record, recover, release,
-    resume,
+    ClaimResult, Grant, LONGEST_PAUSE, POLL, Polled, Resumption, claim, poll, recall, record, recover,
+    release, resume,
 };
-use super::lane::{Lanes, MAX_REMEMBERED};
-use super::pace::{Health, Pace};
+use super::lane::{Lanes, MAX_REMEMBERED, Next};
+use super::latency::{LatencyTracker, Standing};
 use super::record::BatchOutcome;
-use super::retries::Retries;
-use super::rounds::Rounds;
-use super::slots::{Class, Slots};
+use super::slots::Slots;
+use super::turns::Line;
 use super::{DispatchContext, DispatchReport, PAUSE_MS};
 use crate::Error;
-use crate::queue::{Job, LANE_ROOM, NewDelivery};
+use crate::queue::{Job, NewDelivery, Pool};
 use crate::store::bulk_changes::NotedWebhook;
 use crate::store::claims::{Claimed, Waiting, Wanted};
 
@@ -41,50 +40,37 @@ const BATCH: usize = 512;
 /// since a transaction costs as much as dozens of results.
 const GATHERED: usize = 128;
 const SPACING: Duration = Duration::from_millis(20);
-/// Most webhooks that one claim is for: other writers share the same queue.
-const CLAIM_LANES: usize = 64;
-/// Those of them that may be slow, and those that may be slow or untried.
-const SLOW_CLAIM_LANES: usize = CLAIM_LANES / 4;
-const UNPROVEN_CLAIM_LANES: usize = CLAIM_LANES / 2;
+/// Most webhooks that one claim is for: other writers share the same queue. And those of them in the slow pool.
+const CLAIM_WEBHOOKS: usize = 64;
+const SLOW_CLAIM_WEBHOOKS: usize = CLAIM_WEBHOOKS / 2;
 /// Most deliveries that one claim takes for a webhook.
-const CLAIM: usize = LANE_ROOM / 2;
+const CLAIM: usize = 128;
 
 type RecordedBatch = (Arc<Vec<Finished>>, BatchOutcome);
 
-/// What a delivery takes in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// One of the places of its webhook.
-    OfWebhook,
-    /// One of those for retries, of which slow webhooks have their own.
-    Retry { is_slow: bool },
-}
-
-/// See the module's text.
+/// The state of a run.
 pub(super) struct Engine<'a> {
     context: &'a DispatchContext,
     lanes: Lanes,
     backlog: Backlog,
-    retries: Retries,
-    rounds: Rounds,
-    /// Deliveries in memory, so that none is there twice.
-    held: HashMap<i64, Place>,
-    /// Retries in memory: those of slow webhooks, and all others.
-    held_retries: [usize; 2],
-    attempts: FuturesUnordered<BoxFuture<'a, Finished>>,
     slots: Slots,
+    /// Deliveries in memory, so that none is there twice.
+    held: HashSet<i64>,
+    attempts: FuturesUnordered<BoxFuture<'a, Finished>>,
     results: Vec<Finished>,
     /// When the results are recorded, however few they are.
     next_recording: Instant,
     recording: Fuse<BoxFuture<'a, RecordedBatch>>,
     claiming: Fuse<BoxFuture<'a, Vec<ClaimResult>>>,
-    resuming: Fuse<BoxFuture<'a, ResumeResult>>,
+    /// Retries that have a slot and are to be claimed.
+    granted: Vec<Grant>,
+    resuming: Fuse<BoxFuture<'a, Resumption>>,
     bulk_work: BulkWork<'a>,
     polling: Fuse<BoxFuture<'a, Result<Polled, Error>>>,
     /// Webhooks that an operation has changed since the poll under way began.
     changed: HashSet<WebhookId>,
-    /// Paces on record, read once.
-    recalling: Fuse<BoxFuture<'a, Vec<(WebhookId, Pace)>>>,
+    /// Webhooks that were prompt before the start, read once.
+    recalling: Fuse<BoxFuture<'a, Vec<WebhookId>>>,
     next_poll: Timestamp,
     /// Whether the table was polled, which tells what an earlier run has begun.
     has_polled: bool,
@@ -98,22 +84,16 @@ impl<'a> Engine<'a> {
     pub(super) fn new(context: &'a DispatchContext) -> Self {
         Self {
             context,
-            lanes: Lanes::new(
-                Arc::clone(&context.queue),
-                context.settings.in_flight_per_webhook,
-                MAX_REMEMBERED,
-            ),
+            lanes: Lanes::new(Arc::clone(&context.queue), MAX_REMEMBERED),
             backlog: Backlog::default(),
-            retries: Retries::default(),
-            rounds: Rounds::default(),
-            held: HashMap::new(),
-            held_retries: [0; 2],
-            attempts: FuturesUnordered::new(),
             slots: Slots::new(&context.settings),
+            held: HashSet::new(),
+            attempts: FuturesUnordered::new(),
             results: Vec::new(),
             next_recording: Instant::now(),
             recording: Fuse::terminated(),
             claiming: Fuse::terminated(),
+            granted: Vec::new(),
             resuming: Fuse::terminated(),
             bulk_work: BulkWork::new(),
             polling: Fuse::terminated(),
@@ -146,11 +126,11 @@ impl<'a> Engine<'a> {
             self.take_new();
             if !self.is_stopping() {
                 self.start_poll();
-                self.start_resuming();
                 self.start_claim();
                 self.bulk_work.start(self.context);
                 if self.has_polled {
                     self.start_attempts();
+                    self.start_resuming();
                 }
             }
             self.start_recording();
@@ -164,15 +144,15 @@ impl<'a> Engine<'a> {
                 Some(finished) = self.attempts.next() => self.finished(finished),
                 (batch, recorded) = &mut self.recording => self.recorded(&batch, recorded),
                 polled = &mut self.polling => self.polled(polled),
-                paces = &mut self.recalling => self.recalled(paces),
+                prompt = &mut self.recalling => self.recalled(prompt),
                 ended = &mut self.bulk_work.batch => self.bulk_work_ended(ended),
-                resumed = &mut self.resuming => self.resumed(resumed),
+                (granted, jobs) = &mut self.resuming => self.resumed(granted, jobs),
                 claimed = &mut self.claiming => claimed.into_iter().for_each(|claimed| self.claimed(claimed)),
                 () = self.context.queue.wait() => {}
                 () = tokio::time::sleep(nap), if !self.is_stopping() => {}
             }
         }
-        self.context.queue.close(self.held.drain().map(|(delivery, _)| delivery));
+        self.context.queue.close(self.held.drain());
         release(self.context).await;
         Ok(self.report)
     }
@@ -202,22 +182,17 @@ impl<'a> Engine<'a> {
             Ok(Polled { at, waiting, begun, noted, .. }) => {
                 self.bulk_work.set_noted(noted);
                 for (at, begun) in begun {
-                    // Claimed meanwhile.
-                    if self.held.contains_key(&begun.1) {
-                        continue;
-                    }
-                    self.retries.found(at, begun);
                     if self.changed.contains(&begun.0) {
-                        // It may have been skipped, so it holds nothing back.
+                        // It may have been skipped: the next poll decides.
                         self.context.queue.request_poll();
-                    } else {
-                        self.lanes.wait(begun);
+                    } else if !self.held.contains(&begun.1) {
+                        self.lanes.found(begun, at);
                     }
                 }
                 self.backlog.polled(at, &waiting);
                 for Waiting { webhook, at, .. } in waiting {
                     // Its place may have been freed by an operation that was rolled back.
-                    self.backlog.has_room(webhook, self.lanes.health(webhook));
+                    self.backlog.has_room(webhook, self.lanes.standing(webhook));
                     self.backlog.due_at(webhook, at);
                 }
             }
@@ -240,15 +215,17 @@ impl<'a> Engine<'a> {
         self.bulk_work.ended(ended);
     }
 
-    /// Webhooks that were attempted meanwhile have newer paces.
-    fn recalled(&mut self, paces: Vec<(WebhookId, Pace)>) {
-        for (webhook, pace) in paces {
-            if self.lanes.remember(webhook, pace) {
-                self.backlog.has_room(webhook, pace.health());
-                self.join_round(webhook);
+    /// An attempt that has ended meanwhile shows more than what is on record.
+    fn recalled(&mut self, prompt: Vec<WebhookId>) {
+        let now = Instant::now();
+        for webhook in prompt {
+            if self.lanes.standing(webhook) == Standing::New {
+                self.lanes.update(webhook, |latency| *latency = LatencyTracker::prompt(now));
+                self.backlog.has_room(webhook, Standing::Prompt);
+                self.slots.join(webhook, &mut self.lanes);
             }
         }
-        self.lanes.forget(Instant::now());
+        self.lanes.forget(now);
     }
 
     fn take_new(&mut self) {
@@ -256,90 +233,27 @@ impl<'a> Engine<'a> {
             self.changed.insert(webhook);
             // Deliveries under way may have been skipped. A poll that begins now finds the others.
             if let Some(lane) = self.lanes.get_mut(webhook).filter(|lane| !lane.waiting.is_empty()) {
-                lane.waiting.clear();
+                lane.forget_waiting();
                 self.context.queue.request_poll();
-                self.join_round(webhook);
+                self.slots.join(webhook, &mut self.lanes);
             }
         }
         for delivery in self.context.queue.take() {
             match delivery {
-                NewDelivery::Leased(job) => self.enqueue(job, Place::OfWebhook),
+                NewDelivery::Leased(job) => self.enqueue(job),
                 NewDelivery::Pending(webhook) => self.backlog.due_at(webhook, self.now()),
             }
         }
     }
 
-    fn enqueue(&mut self, job: Job, place: Place) {
+    fn enqueue(&mut self, job: Job) {
         let webhook = job.webhook;
-        if self.held.contains_key(&job.delivery) {
+        if self.held.insert(job.delivery) {
+            self.lanes.push(job);
+            self.slots.join(webhook, &mut self.lanes);
+        } else {
             // Still in memory from an earlier claim, whose result will be recorded.
-            self.free(webhook, place);
-            return;
-        }
-        self.held.insert(job.delivery, place);
-        let surplus = self.lanes.push(job);
-        self.release(surplus);
-        self.join_round(webhook);
-    }
-
-    fn free(&mut self, webhook: WebhookId, place: Place) {
-        match place {
-            Place::OfWebhook => self.context.queue.free(webhook, 1),
-            Place::Retry { is_slow } => self.held_retries[usize::from(is_slow)] -= 1,
-        }
-    }
-
-    /// Puts a lane with deliveries into the round of its class.
-    fn join_round(&mut self, webhook: WebhookId) {
-        let Some(lane) = self.lanes.get_mut(webhook).filter(|lane| lane.has_jobs()) else { return };
-        let class = lane.class(self.slots.per_webhook, self.backlog.is_waiting(webhook));
-        lane.turn = Some(self.rounds.join(class, webhook, lane.turn));
-    }
-
-    /// Claims retries that are due, at most as many of each kind as there are slots in all.
-    fn start_resuming(&mut self) {
-        if !self.resuming.is_terminated() {
-            return;
-        }
-        let [others, of_slow] =
-            self.held_retries.map(|held| self.context.settings.in_flight.saturating_sub(held));
-        let lanes = &self.lanes;
-        let is_slow = |webhook| lanes.health(webhook) == Health::Slow;
-        let mut due = self.retries.take_due(self.now(), is_slow, of_slow, others);
-        // Else it was queued again and claimed since.
-        due.retain(|((_, delivery), _)| !self.held.contains_key(delivery));
-        if due.is_empty() {
-            return;
-        }
-        for (_, is_slow) in &due {
-            self.held_retries[usize::from(*is_slow)] += 1;
-        }
-        self.resuming = resume(self.context, due).boxed().fuse();
-    }
-
-    fn resumed(&mut self, (wanted, jobs): ResumeResult) {
-        let (mut jobs, again) = match jobs {
-            Ok(jobs) => (jobs.into_iter().map(|job| (job.delivery, job)).collect(), None),
-            Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "retries cannot be claimed");
-                (HashMap::new(), Some(self.now().plus_millis(PAUSE_MS)))
-            }
-        };
-        for ((webhook, delivery), is_slow) in wanted {
-            let place = Place::Retry { is_slow };
-            if let Some(job) = jobs.remove(&delivery) {
-                self.enqueue(job, place);
-                continue;
-            }
-            self.free(webhook, place);
-            if let Some(at) = again {
-                self.retries.wait_until(at, (webhook, delivery));
-            } else if let Some(lane) = self.lanes.get_mut(webhook) {
-                // Skipped, or another node's.
-                lane.waiting.remove(&delivery);
-                self.join_round(webhook);
-                self.remove_if_untried(webhook);
-            }
+            self.context.queue.free(webhook, 1);
         }
     }
 
@@ -347,34 +261,32 @@ impl<'a> Engine<'a> {
     fn start_claim(&mut self) {
         let now = self.now();
         let lanes = &self.lanes;
-        self.backlog.make_due_ready(now, |webhook| lanes.health(webhook));
+        self.backlog.make_due_ready(now, |webhook| lanes.standing(webhook));
         if !self.claiming.is_terminated() {
             return;
         }
         let mut wanted = Vec::new();
-        self.choose(Health::Slow, SLOW_CLAIM_LANES, &mut wanted);
-        self.choose(Health::Untried, UNPROVEN_CLAIM_LANES, &mut wanted);
-        self.choose(Health::Prompt, CLAIM_LANES, &mut wanted);
+        self.choose(Standing::New, SLOW_CLAIM_WEBHOOKS, &mut wanted);
+        self.choose(Standing::Slow, SLOW_CLAIM_WEBHOOKS, &mut wanted);
+        self.choose(Standing::Prompt, CLAIM_WEBHOOKS, &mut wanted);
         if !wanted.is_empty() {
             self.claiming = claim(self.context, wanted).boxed().fuse();
         }
     }
 
-    /// Chooses webhooks to claim for, in turn, until so many are chosen in all or no room is left.
-    fn choose(&mut self, chosen: Health, most: usize, wanted: &mut Vec<Wanted>) {
+    /// Chooses webhooks to claim for, in turn, until `most` are chosen in all or no room is left.
+    fn choose(&mut self, standing: Standing, most: usize, wanted: &mut Vec<Wanted>) {
         let now = self.now();
         while wanted.len() < most
-            && let Some(webhook) = self.backlog.pop(chosen)
+            && let Some(webhook) = self.backlog.next(standing)
         {
-            let health = self.lanes.health(webhook);
-            if health != chosen {
-                self.backlog.make_ready(webhook, health);
-                continue;
-            }
             // No more than can be attempted soon.
-            let count = if health == Health::Prompt { CLAIM } else { self.slots.share(Class::Slow).max(1) };
+            let count = match standing.pool() {
+                Pool::Prompt => CLAIM,
+                Pool::Slow => self.slots.share(Line { pool: Pool::Slow, is_in_front: false }).max(1),
+            };
             match self.context.queue.reserve_many(webhook, count) {
-                None => return self.backlog.put_back(webhook, health),
+                None => return,
                 Some(0) => self.backlog.set_full(webhook),
                 Some(room) => {
                     self.backlog.set_claiming(webhook);
@@ -385,52 +297,64 @@ impl<'a> Engine<'a> {
     }
 
     fn claimed(&mut self, (webhook, room, result): ClaimResult) {
-        let Claimed { jobs, next_due, last_due } = result.unwrap_or_else(|error| {
+        let Claimed { jobs, again, last_due } = result.unwrap_or_else(|error| {
             tracing::warn!(error = &error as &dyn std::error::Error, %webhook, "deliveries cannot be claimed");
-            let next_due = Some(self.now().plus_millis(PAUSE_MS));
-            Claimed { next_due, ..Claimed::default() }
+            Claimed { again: Some(self.now().plus_millis(PAUSE_MS)), ..Claimed::default() }
         });
         self.context.queue.free(webhook, room - jobs.len().min(room));
         for job in jobs {
-            self.enqueue(job, Place::OfWebhook);
+            self.enqueue(job);
         }
-        self.backlog.claimed(webhook, next_due, last_due);
-        self.join_round(webhook);
-        self.remove_if_untried(webhook);
+        self.release_surplus(webhook);
+        self.backlog.claimed(webhook, again, last_due, self.now());
     }
 
     fn start_attempts(&mut self) {
-        for class in self.rounds.order() {
-            self.start_attempts_of(class);
+        let now = self.now();
+        while let Some(webhook) = self.lanes.next_due_by(now) {
+            self.slots.join(webhook, &mut self.lanes);
+        }
+        for (webhook, next, pool) in self.slots.give(&mut self.lanes) {
+            match next {
+                Next::First(job) => self.attempt(job, pool),
+                Next::Retry(delivery) => self.granted.push(Grant { webhook, delivery, pool }),
+            }
         }
     }
 
-    fn start_attempts_of(&mut self, round: Class) {
-        let mut passed_over = Vec::new();
-        while self.slots.share(round) > 0
-            && let Some(webhook) = self.rounds.pop(round)
-        {
-            let Some(lane) = self.lanes.get_mut(webhook) else { continue };
-            lane.turn = None;
-            let per_webhook = self.slots.per_webhook;
-            if !lane.may_start(per_webhook) || lane.failed >= DISABLE_AFTER_FAILURES {
-                // Joins again when one of its deliveries ends, or when its failures are recorded.
+    fn attempt(&mut self, job: Job, pool: Pool) {
+        let in_flight = self.lanes.get_mut(job.webhook).map_or(1, |lane| lane.in_flight);
+        self.attempts.push(attempt(self.context, job, pool, in_flight).boxed());
+    }
+
+    /// Claims the retries that have a slot.
+    fn start_resuming(&mut self) {
+        if self.resuming.is_terminated() && !self.granted.is_empty() {
+            self.resuming = resume(self.context, std::mem::take(&mut self.granted)).boxed().fuse();
+        }
+    }
+
+    fn resumed(&mut self, granted: Vec<Grant>, jobs: Result<Vec<Job>, Error>) {
+        let (jobs, again) = match jobs {
+            Ok(jobs) => (jobs, None),
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "retries cannot be claimed");
+                (Vec::new(), Some(self.now().plus_millis(PAUSE_MS)))
+            }
+        };
+        let mut jobs: HashMap<i64, Job> = jobs.into_iter().map(|job| (job.delivery, job)).collect();
+        self.held.extend(jobs.keys());
+        for Grant { webhook, delivery, pool } in granted {
+            // Else it was skipped, or is another node's, or is released as this run ends.
+            if let Some(job) = jobs.remove(&delivery).filter(|_| !self.is_stopping()) {
+                self.attempt(job, pool);
                 continue;
             }
-            let class = lane.class(per_webhook, self.backlog.is_waiting(webhook));
-            let Some(job) = lane.next(self.slots.share(class)) else {
-                // Until other lanes free slots.
-                passed_over.push(webhook);
-                continue;
-            };
-            lane.in_flight += 1;
-            self.slots.take(class);
-            let in_flight = lane.in_flight;
-            self.attempts.push(attempt(self.context, job, class, in_flight).boxed());
-            self.join_round(webhook);
-        }
-        for webhook in passed_over {
-            self.join_round(webhook);
+            self.slots.free(webhook, pool, &mut self.lanes);
+            if let Some(at) = again {
+                self.lanes.wait((webhook, delivery), at);
+            }
+            self.slots.join(webhook, &mut self.lanes);
         }
     }
 
@@ -444,35 +368,31 @@ impl<'a> Engine<'a> {
 
     fn finish(&mut self, finished: Finished) {
         let webhook = finished.job.webhook;
-        self.slots.free(finished.class);
         if let Some(lane) = self.lanes.get_mut(webhook) {
             // Others may have begun, or ended, since it was begun.
             let in_flight = lane.in_flight.max(finished.in_flight);
-            lane.in_flight -= 1;
+            lane.failed += u32::from(ended_failed(&finished.result));
             if let AttemptResult::Sent(attempt) = &finished.result {
-                lane.pace.add(attempt.outcome, attempt.duration, in_flight, Instant::now());
-                if let NextStep::RetryAt(_) = attempt.next {
-                    lane.waiting.insert(finished.job.delivery);
+                if let NextStep::RetryAt(at) = attempt.next {
+                    lane.waiting.insert(finished.job.delivery, at);
                 }
+                self.lanes.update(webhook, |latency| {
+                    latency.add(attempt.outcome, attempt.duration, in_flight, Instant::now());
+                });
             }
-            lane.failed += u32::from(ended_failed(&finished));
         }
+        self.slots.free(webhook, finished.pool, &mut self.lanes);
         self.results.push(finished);
-        self.update_room(webhook);
-        self.join_round(webhook);
+        self.release_surplus(webhook);
+        self.slots.join(webhook, &mut self.lanes);
     }
 
-    /// Lets the room of a lane follow its pace.
-    fn update_room(&mut self, webhook: WebhookId) {
-        let Some(surplus) = self.lanes.update_room(webhook) else { return };
-        self.release(surplus);
-        self.backlog.has_room(webhook, self.lanes.health(webhook));
-    }
-
-    /// Gives deliveries back without an attempt.
-    fn release(&mut self, surplus: Vec<Job>) {
+    /// Gives back, without an attempt, what a webhook holds that is slow by now.
+    fn release_surplus(&mut self, webhook: WebhookId) {
+        let most = self.context.settings.in_flight_per_webhook;
+        let surplus = self.lanes.get_mut(webhook).map_or_else(Vec::new, |lane| lane.surplus(most));
         let released =
-            |job| Finished { job, result: AttemptResult::Released, class: Class::Slow, in_flight: 0 };
+            |job| Finished { job, result: AttemptResult::Released, pool: Pool::Slow, in_flight: 0 };
         self.results.extend(surplus.into_iter().map(released));
     }
 
@@ -491,41 +411,31 @@ impl<'a> Engine<'a> {
 
     fn recorded(&mut self, batch: &[Finished], recorded: BatchOutcome) {
         let retried: HashSet<i64> = recorded.retried.iter().map(|(_, (_, delivery))| *delivery).collect();
-        for finished in batch {
-            let (webhook, delivery) = (finished.job.webhook, finished.job.delivery);
-            if let Some(place) = self.held.remove(&delivery) {
-                self.free(webhook, place);
+        for Finished { job, result, .. } in batch {
+            let (webhook, delivery) = (job.webhook, job.delivery);
+            if self.held.remove(&delivery) && job.attempts == 0 {
+                self.context.queue.free(webhook, 1);
             }
             if let Some(lane) = self.lanes.get_mut(webhook) {
-                lane.failed = lane.failed.saturating_sub(u32::from(ended_failed(finished)));
+                lane.failed = lane.failed.saturating_sub(u32::from(ended_failed(result)));
                 if !retried.contains(&delivery) {
                     lane.waiting.remove(&delivery);
                 }
             }
-            if matches!(finished.result, AttemptResult::Released) && finished.job.attempts > 0 {
-                self.lanes.wait((webhook, delivery));
-                self.retries.wait_until(self.now().plus_millis(PAUSE_MS), (webhook, delivery));
+            if matches!(result, AttemptResult::Released) && job.attempts > 0 {
+                self.lanes.wait((webhook, delivery), self.now().plus_millis(PAUSE_MS));
             }
-            self.backlog.has_room(webhook, self.lanes.health(webhook));
-            self.join_round(webhook);
+            self.backlog.has_room(webhook, self.lanes.standing(webhook));
+            self.slots.join(webhook, &mut self.lanes);
         }
         for (at, begun) in recorded.retried {
-            self.retries.wait_until(at, begun);
+            self.lanes.wait(begun, at);
         }
         for (webhook, at) in recorded.released {
             self.backlog.forget_start(webhook);
             self.backlog.due_at(webhook, at);
         }
         self.report.add(recorded.report);
-        for finished in batch {
-            self.remove_if_untried(finished.job.webhook);
-        }
-    }
-
-    fn remove_if_untried(&mut self, webhook: WebhookId) {
-        if !self.backlog.contains(webhook) {
-            self.lanes.remove_if_untried(webhook);
-        }
     }
 
     /// Whether no future is pending.
@@ -543,15 +453,14 @@ impl<'a> Engine<'a> {
         let now = self.now();
         self.results.is_empty()
             && self.bulk_work.is_done()
-            && self.rounds.is_empty()
-            && !self.retries.has_due()
-            && [self.backlog.next_due(), self.retries.next_due()].into_iter().flatten().all(|at| at > now)
+            && self.slots.is_idle()
+            && [self.backlog.next_due(), self.lanes.next_due()].into_iter().flatten().all(|at| at > now)
     }
 
     /// How long until the loop has something to do by itself.
     fn nap(&self) -> Duration {
         let due = self.backlog.next_due().filter(|_| self.claiming.is_terminated());
-        let retry = self.retries.next_due().filter(|_| self.resuming.is_terminated());
+        let retry = self.lanes.next_due();
         let poll = self.polling.is_terminated().then_some(self.next_poll);
         let is_gathering = !self.results.is_empty() && self.recording.is_terminated();
         let recording = is_gathering.then(|| self.next_recording.saturating_duration_since(Instant::now()));
@@ -577,12 +486,12 @@ impl<'a> Engine<'a> {
 /// Leaves the deliveries in memory to the next start, also where the dispatcher's future is dropped.
 impl Drop for Engine<'_> {
     fn drop(&mut self) {
-        self.context.queue.close(self.held.drain().map(|(delivery, _)| delivery));
+        self.context.queue.close(self.held.drain());
     }
 }
 
 /// Whether a delivery ended failed with this attempt.
-fn ended_failed(finished: &Finished) -> bool {
+fn ended_failed(result: &AttemptResult) -> bool {
     let failed = NextStep::End(DeliveryOutcome::Failed);
-    matches!(&finished.result, AttemptResult::Sent(attempt) if attempt.next == failed)
+    matches!(result, AttemptResult::Sent(attempt) if attempt.next == failed)
 }

@@ -1,172 +1,213 @@
-//! The deliveries of each webhook that are in memory, and what is known of its receiver.
+//! The deliveries of each webhook that the dispatcher holds or waits for, and how late its receiver
+//! was.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
-use invoicing_core::WebhookId;
+use invoicing_core::{DISABLE_AFTER_FAILURES, Timestamp, WebhookId};
 
-use super::pace::{Health, Pace};
-use super::retries::Begun;
-use super::rounds::Turn;
-use super::slots::Class;
-use crate::queue::{Job, LaneRoom, Queue};
+use super::latency::{LatencyTracker, Standing};
+use super::turns::{Line, Turn};
+use crate::queue::{Job, Pool, Queue};
 
-/// Most webhooks without deliveries of which the pace is remembered.
+/// Most webhooks without deliveries whose standing is kept.
 pub(super) const MAX_REMEMBERED: usize = 16_384;
 
+/// A delivery that has begun.
+pub(super) type Begun = (WebhookId, i64);
+
+/// The next attempt of a lane.
+#[derive(Debug)]
+pub(super) enum Next {
+    First(Job),
+    /// The delivery is claimed once it has a slot, so it has its whole lease, and takes no place
+    /// before.
+    Retry(i64),
+}
+
 /// The lane of one webhook.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Lane {
     /// Deliveries without an attempt.
     pub(super) queue: VecDeque<Job>,
-    /// Deliveries that have begun and are to be attempted again now.
-    pub(super) retries: VecDeque<Job>,
-    /// Deliveries that have begun and wait in the table, or are being put back there.
-    pub(super) waiting: HashSet<i64>,
+    /// Deliveries that have begun and wait in the table, or are being put back there, and when they
+    /// are due.
+    pub(super) waiting: HashMap<i64, Timestamp>,
+    /// Those of them that are due.
+    due: VecDeque<i64>,
     pub(super) in_flight: usize,
-    /// Deliveries that ended failed and are not recorded yet. Enough of them may disable the webhook, so they are recorded
-    /// before more attempts are begun.
+    /// Deliveries that ended failed and are not recorded yet. Enough of them may disable the
+    /// webhook, so they are recorded before more attempts are begun.
     pub(super) failed: u32,
-    pub(super) pace: Pace,
+    pub(super) latency: LatencyTracker,
     pub(super) turn: Option<Turn>,
 }
 
 impl Lane {
-    /// What it is as it competes for slots, where a webhook may have so many. `is_waiting`: deliveries of it wait in the
-    /// table.
-    pub(super) fn class(&self, per_webhook: usize, is_waiting: bool) -> Class {
-        let has_backlog = is_waiting || self.in_flight > 0 || self.queue.len() > per_webhook;
-        match (self.pace.health(), has_backlog) {
-            (Health::Prompt, false) => Class::Sparse,
-            (Health::Prompt, true) => Class::Busy,
-            (Health::Untried, false) => Class::Untried,
-            // With a backlog it can wait for its first attempt.
-            (Health::Untried, true) | (Health::Slow, _) => Class::Slow,
-        }
+    pub(super) fn pool(&self) -> Pool {
+        self.latency.standing().pool()
     }
 
-    /// Deliveries that have begun and not ended. Those alone count against the bound of a webhook, so that a retry never
-    /// waits for a first attempt.
-    pub(super) fn under_way(&self) -> usize {
-        self.in_flight + self.retries.len() + self.waiting.len()
+    /// Where it waits for slots. A prompt webhook that has one delivery and no slot is in front of
+    /// those with many; a webhook of which nothing is known, with its first attempt, in front of
+    /// slow ones.
+    pub(super) fn line(&self) -> Line {
+        let has_little = match self.latency.standing() {
+            Standing::Prompt => self.queue.len() + self.due.len() <= 1,
+            Standing::New => true,
+            Standing::Slow => false,
+        };
+        Line { pool: self.pool(), is_in_front: has_little && self.in_flight == 0 }
     }
 
-    /// Whether it has deliveries in memory that wait for an attempt.
-    pub(super) fn has_jobs(&self) -> bool {
-        !(self.queue.is_empty() && self.retries.is_empty())
+    /// Deliveries that have begun and not ended. Those alone count against the bound of a webhook,
+    /// so that a retry never waits for a first attempt.
+    fn under_way(&self) -> usize {
+        self.in_flight + self.waiting.len()
     }
 
-    /// Whether its own bound permits an attempt, where a webhook may have so many deliveries under way.
-    pub(super) fn may_start(&self, per_webhook: usize) -> bool {
-        !self.retries.is_empty() || self.under_way() < per_webhook
+    /// Whether it could start an attempt, if it had a slot and may have `most` deliveries under
+    /// way.
+    pub(super) fn can_start(&self, most: usize) -> bool {
+        let can_begin = !self.queue.is_empty() && self.under_way() < most;
+        self.failed < DISABLE_AFTER_FAILURES && (can_begin || !self.due.is_empty())
     }
 
-    /// The next delivery to attempt, where its webhook may have so many slots now. A retry takes any that is left.
-    pub(super) fn next(&mut self, share: usize) -> Option<Job> {
-        if share == 0 {
+    /// Takes the next delivery to attempt, if the webhook may have `share` slots now. A retry takes
+    /// any that is left.
+    pub(super) fn start(&mut self, share: usize, most: usize) -> Option<Next> {
+        if share == 0 || !self.can_start(most) {
             return None;
         }
-        let first = |lane: &mut Self| if lane.in_flight < share { lane.queue.pop_front() } else { None };
-        self.retries.pop_front().or_else(|| first(self))
+        let next = if let Some(delivery) = self.due.pop_front() {
+            self.waiting.remove(&delivery);
+            Next::Retry(delivery)
+        } else if self.in_flight < share {
+            Next::First(self.queue.pop_front()?)
+        } else {
+            return None;
+        };
+        self.in_flight += 1;
+        Some(next)
+    }
+
+    /// Takes the deliveries that a slow webhook holds beyond `most`, newest first: their leases
+    /// would end before they are attempted.
+    pub(super) fn surplus(&mut self, most: usize) -> Vec<Job> {
+        let kept = if self.latency.standing() == Standing::Slow { most } else { usize::MAX };
+        self.queue.split_off(kept.min(self.queue.len())).into()
+    }
+
+    /// Forgets the deliveries that have begun and wait.
+    pub(super) fn forget_waiting(&mut self) {
+        self.waiting.clear();
+        self.due.clear();
     }
 
     /// Whether it has nothing to do.
     fn is_idle(&self) -> bool {
-        !self.has_jobs() && self.under_way() == 0 && self.failed == 0 && self.turn.is_none()
+        self.queue.is_empty() && self.under_way() == 0 && self.failed == 0 && self.turn.is_none()
     }
 
-    /// Takes the deliveries that a slow webhook holds beyond so many, newest first: their leases would end before they are
-    /// attempted.
-    fn surplus(&mut self, most: usize) -> Vec<Job> {
-        let kept = most.saturating_sub(self.in_flight).min(self.queue.len());
-        self.queue.split_off(kept).into()
+    /// Whether it may be forgotten: it is idle, and does not show how soon its receiver answers.
+    fn is_void(&self, now: Instant) -> bool {
+        self.is_idle() && (self.latency.standing() == Standing::New || self.latency.is_outdated(now))
     }
 }
 
-/// The lanes, and their room in the queue.
+/// All lanes.
 pub(super) struct Lanes {
     all: HashMap<WebhookId, Lane>,
+    /// When deliveries that have begun are due. Those that wait no longer, or for another instant,
+    /// are passed over.
+    due: BTreeSet<(Timestamp, i64, WebhookId)>,
+    /// Is given the pools of the webhooks.
     queue: Arc<Queue>,
-    per_webhook: usize,
     /// Most lanes that are kept though they are idle.
     most: usize,
 }
 
 impl Lanes {
-    pub(super) fn new(queue: Arc<Queue>, per_webhook: usize, most: usize) -> Self {
-        Self { all: HashMap::new(), queue, per_webhook, most }
+    pub(super) fn new(queue: Arc<Queue>, most: usize) -> Self {
+        Self { all: HashMap::new(), due: BTreeSet::new(), queue, most }
     }
 
     pub(super) fn get_mut(&mut self, webhook: WebhookId) -> Option<&mut Lane> {
         self.all.get_mut(&webhook)
     }
 
-    /// Adds a delivery. Those that its lane may not hold: room was reserved for them before the webhook was slow.
-    pub(super) fn push(&mut self, job: Job) -> Vec<Job> {
+    /// Adds a delivery without an attempt.
+    pub(super) fn push(&mut self, job: Job) {
         let lane = self.all.entry(job.webhook).or_default();
         lane.waiting.remove(&job.delivery);
-        if job.attempts > 0 {
-            lane.retries.push_back(job);
-            return Vec::new();
-        }
         lane.queue.push_back(job);
-        match lane.pace.room(self.per_webhook) {
-            LaneRoom::Slow(most) => lane.surplus(most),
-            LaneRoom::Untried | LaneRoom::Prompt(_) => Vec::new(),
+    }
+
+    /// Notes a delivery that has begun and waits in the table until it is due. A later call
+    /// replaces the instant: the delivery may have been skipped and queued again.
+    pub(super) fn wait(&mut self, (webhook, delivery): Begun, until: Timestamp) {
+        self.all.entry(webhook).or_default().waiting.insert(delivery, until);
+        self.due.insert((until, delivery, webhook));
+    }
+
+    /// Notes a delivery that a poll has found, unless it is known.
+    pub(super) fn found(&mut self, (webhook, delivery): Begun, due: Timestamp) {
+        if !self.all.get(&webhook).is_some_and(|lane| lane.waiting.contains_key(&delivery)) {
+            self.wait((webhook, delivery), due);
         }
     }
 
-    /// Notes a delivery that has begun and waits in the table.
-    pub(super) fn wait(&mut self, (webhook, delivery): Begun) {
-        self.all.entry(webhook).or_default().waiting.insert(delivery);
-    }
-
-    pub(super) fn health(&self, webhook: WebhookId) -> Health {
-        self.all.get(&webhook).map_or(Health::Untried, |lane| lane.pace.health())
-    }
-
-    /// Begins with what is on record of an earlier run; not where an attempt has told more.
-    pub(super) fn remember(&mut self, webhook: WebhookId, pace: Pace) -> bool {
-        let lane = self.all.entry(webhook).or_default();
-        let is_untried = lane.pace.health() == Health::Untried;
-        if is_untried {
-            lane.pace = pace;
-            self.queue.set_room(webhook, pace.room(self.per_webhook));
-        }
-        is_untried
-    }
-
-    /// Lets the room of a lane follow its pace. Where it has changed, the deliveries that it may no longer hold.
-    pub(super) fn update_room(&mut self, webhook: WebhookId) -> Option<Vec<Job>> {
-        let lane = self.all.get_mut(&webhook)?;
-        let room = lane.pace.room(self.per_webhook);
-        let most = self.queue.set_room(webhook, room)?;
-        Some(if lane.pace.health() == Health::Slow { lane.surplus(most) } else { Vec::new() })
-    }
-
-    /// Removes an idle lane that tells nothing of its receiver.
-    pub(super) fn remove_if_untried(&mut self, webhook: WebhookId) {
-        if self.all.get(&webhook).is_some_and(|lane| lane.pace.health() == Health::Untried && lane.is_idle())
+    /// The webhook of the next delivery that has begun and is due by now; its lane is to attempt it
+    /// again.
+    pub(super) fn next_due_by(&mut self, now: Timestamp) -> Option<WebhookId> {
+        while let Some(&(at, delivery, webhook)) = self.due.first()
+            && at <= now
         {
-            self.all.remove(&webhook);
+            self.due.pop_first();
+            if let Some(lane) = self.all.get_mut(&webhook)
+                && lane.waiting.get(&delivery) == Some(&at)
+            {
+                lane.due.push_back(delivery);
+                return Some(webhook);
+            }
+        }
+        None
+    }
+
+    /// When the next delivery that has begun is due.
+    pub(super) fn next_due(&self) -> Option<Timestamp> {
+        self.due.first().map(|(at, ..)| *at)
+    }
+
+    pub(super) fn standing(&self, webhook: WebhookId) -> Standing {
+        self.all.get(&webhook).map_or(Standing::New, |lane| lane.latency.standing())
+    }
+
+    /// Changes what is known of a receiver.
+    pub(super) fn update(&mut self, webhook: WebhookId, change: impl FnOnce(&mut LatencyTracker)) {
+        let lane = self.all.entry(webhook).or_default();
+        let before = lane.pool();
+        change(&mut lane.latency);
+        if lane.pool() != before {
+            self.queue.set_pool(webhook, lane.pool());
         }
     }
 
-    /// Forgets idle lanes: those that are slow by attempts long ago, and of the others those whose last attempt is longest
-    /// ago, where there are too many.
+    /// Forgets idle lanes: those that do not show how soon the receiver answers, and of the others,
+    /// if they are too many, those whose last attempt is longest ago.
     pub(super) fn forget(&mut self, now: Instant) {
-        let idle = self.all.iter().filter(|(_, lane)| lane.is_idle());
-        let (outdated, mut others): (Vec<_>, Vec<_>) = idle
-            .map(|(webhook, lane)| (lane.pace.is_outdated(now), lane.pace.last_attempt(), *webhook))
-            .partition(|(is_outdated, ..)| *is_outdated);
-        let surplus = (self.all.len() - outdated.len()).saturating_sub(self.most);
-        if surplus > 0 {
-            others.sort_unstable();
+        self.all.retain(|_, lane| !lane.is_void(now));
+        let surplus = self.all.len().saturating_sub(self.most);
+        if surplus == 0 {
+            return;
         }
-        for (.., webhook) in outdated.into_iter().chain(others.into_iter().take(surplus)) {
+        let idle = self.all.iter().filter(|(_, lane)| lane.is_idle());
+        let mut idle: Vec<_> = idle.map(|(id, lane)| (lane.latency.last_attempt(), *id)).collect();
+        idle.sort_unstable();
+        for (_, webhook) in idle.into_iter().take(surplus) {
             self.all.remove(&webhook);
-            self.queue.set_room(webhook, LaneRoom::Untried);
+            self.queue.set_pool(webhook, Pool::Slow);
         }
     }
 }
@@ -175,46 +216,22 @@ impl Lanes {
 mod tests {
     use std::time::Duration;
 
-    use bytes::Bytes;
-    use invoicing_core::{AttemptOutcome, CompanyId, EventId, Timestamp};
-    use uuid::Uuid;
+    use invoicing_core::AttemptOutcome;
 
     use super::*;
     use crate::config::DispatchSettings;
+    use crate::dispatch::tests::{job, webhook};
     use crate::env::Env;
 
     const ANSWERED: AttemptOutcome = AttemptOutcome::Answered { status: 200, retry_after: None };
 
-    fn webhook(number: u64) -> WebhookId {
-        WebhookId(Uuid::from_u128(number.into()))
-    }
-
     fn lanes(most: usize) -> Lanes {
         let queue = Arc::new(Queue::new(&Env::system(), &DispatchSettings::default()));
-        Lanes::new(queue, 8, most)
+        Lanes::new(queue, most)
     }
 
     fn attempted(lanes: &mut Lanes, webhook: WebhookId, millis: u64, at: Instant) {
-        let lane = lanes.all.entry(webhook).or_default();
-        lane.pace.add(ANSWERED, Duration::from_millis(millis), 1, at);
-        lanes.update_room(webhook);
-    }
-
-    fn job(number: u64) -> Job {
-        Job {
-            cause: None,
-            delivery: i64::try_from(number).unwrap(),
-            company: CompanyId(Uuid::nil()),
-            webhook: webhook(1),
-            event: EventId(Uuid::nil()),
-            body: Bytes::new(),
-            is_ping: false,
-            attempts: 0,
-            claims: 1,
-            number: 1,
-            lease_until: Timestamp::from_millis(60_000),
-            token: 1,
-        }
+        lanes.update(webhook, |latency| latency.add(ANSWERED, Duration::from_millis(millis), 1, at));
     }
 
     fn remembered(lanes: &Lanes) -> Vec<u64> {
@@ -224,31 +241,82 @@ mod tests {
         remembered
     }
 
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
     /// Rules: ATTEMPT-10, ISOLATION-2
     #[test]
     fn retries_come_first_and_first_attempts_only_below_the_bound() {
-        let mut lane = Lane::default();
-        let next = |lane: &mut Lane, share| {
-            let job = if lane.may_start(2) { lane.next(share) } else { None };
-            lane.in_flight += usize::from(job.is_some());
-            job.map(|job| job.delivery)
+        let mut lanes = lanes(10);
+        let one = webhook(1);
+        (1..=4).for_each(|delivery| lanes.push(job(one, delivery)));
+        let start = |lanes: &mut Lanes, share| match lanes.get_mut(one)?.start(share, 2)? {
+            Next::First(job) => Some(job.delivery),
+            Next::Retry(delivery) => Some(-delivery),
         };
-        lane.queue.extend((1..=4).map(job));
-        assert_eq!([8, 1, 8, 8].map(|share| next(&mut lane, share)), [Some(1), None, Some(2), None]);
-        (lane.in_flight, lane.waiting) = (0, HashSet::from([1, 2]));
-        assert_eq!(next(&mut lane, 8), None, "as many wait as may be under way");
-        lane.waiting.clear();
-        lane.retries.extend([1, 2].map(|number| Job { attempts: 1, ..job(number) }));
-        lane.in_flight = 5;
-        assert_eq!([0, 1, 1].map(|share| next(&mut lane, share)), [None, Some(1), Some(2)], "of any slot");
-        assert_eq!(next(&mut lane, 8), None);
-        lane.in_flight = 1;
-        assert_eq!([8, 8].map(|share| next(&mut lane, share)), [Some(3), None]);
+        assert_eq!([8, 1, 8, 8].map(|share| start(&mut lanes, share)), [Some(1), None, Some(2), None]);
+        lanes.get_mut(one).unwrap().in_flight = 0;
+        lanes.wait((one, 1), at(10));
+        lanes.wait((one, 2), at(20));
+        assert_eq!(lanes.next_due_by(at(9)), None);
+        assert_eq!(start(&mut lanes, 8), None, "as many wait as may be under way");
+        assert_eq!([(); 3].map(|()| lanes.next_due_by(at(20))), [Some(one), Some(one), None]);
+        lanes.get_mut(one).unwrap().in_flight = 5;
+        assert_eq!(
+            [0, 1, 1].map(|share| start(&mut lanes, share)),
+            [None, Some(-1), Some(-2)],
+            "of any slot"
+        );
+        assert_eq!(start(&mut lanes, 8), None);
+        lanes.get_mut(one).unwrap().in_flight = 1;
+        assert_eq!([8, 8].map(|share| start(&mut lanes, share)), [Some(3), None]);
+    }
+
+    /// Rules: ATTEMPT-10
+    #[test]
+    fn a_delivery_that_is_put_back_again_is_due_once_at_its_new_instant() {
+        let one = webhook(1);
+        for (first, then) in [(30, 20), (20, 30)] {
+            let mut lanes = lanes(10);
+            lanes.wait((one, 1), at(first));
+            lanes.wait((one, 1), at(then));
+            lanes.found((one, 1), at(10));
+            assert_eq!(lanes.next_due_by(at(then - 1)), None);
+            assert_eq!([then, 90].map(|now| lanes.next_due_by(at(now))), [Some(one), None]);
+            lanes.found((one, 1), at(10));
+            assert_eq!(lanes.next_due_by(at(90)), None, "it is due already");
+            lanes.get_mut(one).unwrap().forget_waiting();
+            lanes.found((one, 1), at(95));
+            assert_eq!((lanes.next_due(), lanes.next_due_by(at(99))), (Some(at(95)), Some(one)));
+        }
+    }
+
+    /// Rules: ISOLATION-3
+    #[test]
+    fn webhooks_with_little_are_in_front_of_those_with_much_and_new_ones_of_slow_ones() {
+        let (mut lanes, one, now) = (lanes(10), webhook(1), Instant::now());
+        let line = |lanes: &mut Lanes| {
+            let Line { pool, is_in_front } = lanes.get_mut(one).unwrap().line();
+            (pool, is_in_front)
+        };
+        (1..=3).for_each(|delivery| lanes.push(job(one, delivery)));
+        assert_eq!(line(&mut lanes), (Pool::Slow, true));
+        lanes.get_mut(one).unwrap().start(8, 8);
+        assert_eq!(line(&mut lanes), (Pool::Slow, false), "its first attempt shows more");
+        attempted(&mut lanes, one, 5, now);
+        assert_eq!(line(&mut lanes), (Pool::Prompt, false));
+        lanes.get_mut(one).unwrap().in_flight = 0;
+        assert_eq!(line(&mut lanes), (Pool::Prompt, false), "two wait");
+        lanes.get_mut(one).unwrap().queue.pop_front();
+        assert_eq!(line(&mut lanes), (Pool::Prompt, true));
+        (0..2).for_each(|_| attempted(&mut lanes, one, 4_300, now));
+        assert_eq!(line(&mut lanes), (Pool::Slow, false));
     }
 
     /// Rules: ISOLATION-5
     #[test]
-    fn the_lanes_that_were_idle_for_the_longest_time_are_forgotten_with_their_room() {
+    fn the_lanes_that_were_idle_for_the_longest_time_are_forgotten_with_their_pool() {
         let begun = Instant::now();
         let mut lanes = lanes(3);
         for number in 0..6 {
@@ -257,13 +325,17 @@ mod tests {
         lanes.get_mut(webhook(5)).unwrap().in_flight = 1;
         lanes.forget(begun);
         assert_eq!(remembered(&lanes), [0, 1, 5], "one that is busy is kept");
-        assert_eq!(lanes.queue.remembered_rooms(), 3);
+        assert_eq!(lanes.queue.prompt_webhooks(), 3);
         for number in 6..100 {
             attempted(&mut lanes, webhook(number), 5, begun + Duration::from_secs(number));
             lanes.forget(begun);
         }
         assert_eq!(remembered(&lanes), [5, 98, 99]);
-        assert_eq!(lanes.queue.remembered_rooms(), 3);
+        assert_eq!(lanes.queue.prompt_webhooks(), 3);
+        lanes.push(job(webhook(1), 1));
+        lanes.get_mut(webhook(1)).unwrap().queue.clear();
+        lanes.forget(begun);
+        assert_eq!(remembered(&lanes), [5, 98, 99], "of one without attempts nothing is known");
     }
 
     /// Rules: ISOLATION-3
@@ -276,46 +348,29 @@ mod tests {
         attempted(&mut lanes, one, 4_300, begun);
         attempted(&mut lanes, one, 5, after(30_000));
         lanes.forget(after(59_999));
-        assert_eq!(lanes.health(one), Health::Slow);
+        assert_eq!(lanes.standing(one), Standing::Slow);
         lanes.get_mut(one).unwrap().in_flight = 1;
         lanes.forget(after(60_000));
-        assert_eq!(lanes.health(one), Health::Slow, "it is busy");
+        assert_eq!(lanes.standing(one), Standing::Slow, "it is busy");
         lanes.get_mut(one).unwrap().in_flight = 0;
         lanes.forget(after(60_000));
-        assert_eq!((lanes.health(one), lanes.queue.remembered_rooms()), (Health::Untried, 0));
+        assert_eq!((lanes.standing(one), lanes.queue.prompt_webhooks()), (Standing::New, 0));
         attempted(&mut lanes, one, 5, after(70_000));
         lanes.forget(after(86_400_000));
-        assert_eq!(lanes.health(one), Health::Prompt, "what is prompt is remembered");
+        assert_eq!(lanes.standing(one), Standing::Prompt, "what is prompt is remembered");
     }
 
     /// Rules: ISOLATION-3
     #[test]
-    fn a_webhook_that_turns_slow_keeps_no_more_than_slow_ones_may_hold_whatever_was_claimed_before() {
+    fn a_webhook_that_turns_slow_keeps_no_more_than_slow_ones_may_hold() {
         let (mut lanes, one, now) = (lanes(10), webhook(1), Instant::now());
         attempted(&mut lanes, one, 5, now);
-        let first: Vec<Job> = (0..100).flat_map(|number| lanes.push(job(number))).collect();
-        assert_eq!(first.len(), 0, "it is prompt");
-        for _ in 0..2 {
-            lanes.get_mut(one).unwrap().pace.add(ANSWERED, Duration::from_millis(4_300), 1, now);
-        }
-        lanes.get_mut(one).unwrap().in_flight = 4;
-        assert_eq!(lanes.update_room(one).map(|surplus| surplus.len()), Some(92));
-        let late: Vec<i64> =
-            (200..228).flat_map(|number| lanes.push(job(number))).map(|job| job.delivery).collect();
-        assert_eq!(late, (200..228).collect::<Vec<i64>>(), "the newest");
-        assert_eq!(lanes.get_mut(one).unwrap().queue.len(), 8);
-    }
-
-    /// Rules: ISOLATION-5
-    #[test]
-    fn what_is_on_record_of_an_earlier_run_replaces_no_attempt_of_this_one() {
-        let (mut lanes, now) = (lanes(10), Instant::now());
-        let recalled = Pace::recalled(Duration::from_millis(5), now);
-        attempted(&mut lanes, webhook(2), 4_300, now);
-        lanes.push(job(1));
-        assert_eq!([1, 2, 3].map(|number| lanes.remember(webhook(number), recalled)), [true, false, true]);
-        let health = [1, 2, 3].map(|number| lanes.health(webhook(number)));
-        assert_eq!(health, [Health::Prompt, Health::Slow, Health::Prompt]);
-        assert_eq!(lanes.queue.remembered_rooms(), 3);
+        (0..100).for_each(|delivery| lanes.push(job(one, delivery)));
+        assert_eq!(lanes.get_mut(one).unwrap().surplus(8).len(), 0, "it is prompt");
+        (0..2).for_each(|_| attempted(&mut lanes, one, 4_300, now));
+        let surplus = lanes.get_mut(one).unwrap().surplus(8);
+        let surplus: Vec<i64> = surplus.into_iter().map(|job| job.delivery).collect();
+        assert_eq!(surplus, (8..100).collect::<Vec<i64>>(), "the newest");
+        assert_eq!(lanes.queue.prompt_webhooks(), 0);
     }
 }

@@ -7,11 +7,12 @@
 //! A delivery is *claimed* while it is in memory: `held_until` is the end of a lease and `claim` holds this run's
 //! token. New deliveries are inserted as claimed and come through the [`Queue`]; all others (retries, those without
 //! room, those of a dead process) are claimed from the table when they fall due. A claim without a record falls due
-//! again, so a crash delays and may repeat an attempt but never forgets one. [Retries] are claimed by their ids, before
-//! anything else of their webhook.
+//! again, so a crash delays and may repeat an attempt but never forgets one. Deliveries that have begun are claimed by
+//! their ids, before anything else of their webhook.
 //!
-//! Each webhook has a [lane] of its own with bounded memory and bounded deliveries under way: a dead receiver
-//! fills its own lane only. The number of free [slots] decides how many of them a lane may begin.
+//! Each webhook has a [lane] of its own with bounded memory and bounded deliveries under way: a dead receiver fills its own
+//! lane only. By its [latency] a webhook shares attempts and memory with prompt webhooks or with slow ones, in
+//! [pools](crate::queue::Pools), and has its [turns] among them: for [slots] and for claims.
 
 mod attempt;
 mod backlog;
@@ -20,15 +21,16 @@ mod delivery_queue;
 mod engine;
 mod heartbeat;
 mod lane;
+mod latency;
 mod measure;
 mod notices;
-mod pace;
 mod receivers;
 mod record;
-mod retries;
-mod rounds;
 mod slots;
+#[cfg(test)]
+mod tests;
 pub(crate) mod transport;
+mod turns;
 
 use std::fmt;
 use std::future::Future;

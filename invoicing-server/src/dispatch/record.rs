@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use invoicing_core::{CompanyId, DeliveryOutcome, DeliveryStatus, NextStep, Timestamp, WebhookId};
 
 use super::attempt::{AttemptResult, Finished, SentAttempt};
-use super::retries::Begun;
+use super::lane::Begun;
 use super::{DispatchReport, PAUSE_MS, Receivers};
 use crate::Error;
 use crate::queue::Job;

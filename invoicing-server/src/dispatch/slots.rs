@@ -1,181 +1,286 @@
-//! The slots for attempts, and how many of them a webhook may have.
-//!
-//! A slot may stay busy for the whole timeout of an attempt, so no number of webhooks may take them all:
-//! - The fewer slots are free, the fewer a webhook may have. The last quarter is for prompt webhooks that have neither a
-//!   slot nor a backlog. These leave an eighth to all others.
-//! - Slow webhooks get at most half of the slots together, and share them by the same rule.
-//! - Untried webhooks may turn out to be slow. Together with those that are, they get at most five eighths: an eighth is
-//!   theirs alone.
+//! Attempts at once, and which webhook gets the next one.
 
+use invoicing_core::WebhookId;
+
+use super::lane::{Lanes, Next};
+use super::turns::{Line, Turns};
 use crate::config::DispatchSettings;
-use crate::queue::share;
+use crate::queue::{Pool, Pools};
 
-/// What a webhook is as it competes for slots.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
-    /// A prompt webhook without a slot, with few deliveries in memory and none that wait in the table.
-    Sparse,
-    /// The same where no attempt has ended yet.
-    Untried,
-    /// A prompt webhook with more.
-    Busy,
-    /// A slow webhook, or an untried one with a backlog.
-    Slow,
-}
+/// A webhook that gets a slot of a pool, and what it attempts.
+type Given = (WebhookId, Next, Pool);
 
-/// See the module's text.
+/// The slots for attempts, and the lanes that wait for one.
+#[derive(Debug)]
 pub(super) struct Slots {
-    all: usize,
-    pub(super) per_webhook: usize,
-    taken: usize,
-    taken_by_sparse: usize,
-    taken_by_untried: usize,
-    taken_by_slow: usize,
+    pools: Pools,
+    turns: Turns,
+    /// The pool that was given a slot last. The other one is served first.
+    served: Pool,
+    per_webhook: usize,
+    /// Slots of the slow pool that slow webhooks leave to those of which nothing is known.
+    for_new: usize,
 }
 
 impl Slots {
     pub(super) fn new(settings: &DispatchSettings) -> Self {
-        let (all, per_webhook) = (settings.in_flight, settings.in_flight_per_webhook);
-        Self { all, per_webhook, taken: 0, taken_by_sparse: 0, taken_by_untried: 0, taken_by_slow: 0 }
-    }
-
-    /// How many slots a webhook may have now.
-    pub(super) fn share(&self, class: Class) -> usize {
-        let free = self.all - self.taken;
-        let of_all = share(self.all, self.taken, self.per_webhook);
-        let is_unproven_full = self.taken_by_untried + self.taken_by_slow >= self.unproven();
-        let eighth = (self.all / 8).max(1);
-        let is_last_for_sparse = free <= self.all / 4 && self.taken - self.taken_by_sparse >= eighth;
-        match class {
-            _ if free == 0 => 0,
-            Class::Sparse => usize::from(self.taken_by_sparse < (self.all - eighth).max(1)),
-            _ if is_last_for_sparse => 0,
-            Class::Busy => of_all,
-            Class::Untried | Class::Slow if is_unproven_full => 0,
-            Class::Untried => 1,
-            Class::Slow => share(self.slow(), self.taken_by_slow, self.per_webhook).min(of_all),
+        let all = settings.in_flight;
+        let (slow, for_new) = ((all / 2).max(1), (all / 8).max(1));
+        Self {
+            pools: Pools::new(all, slow.saturating_add(for_new)),
+            turns: Turns::default(),
+            served: Pool::Slow,
+            per_webhook: settings.in_flight_per_webhook,
+            for_new,
         }
     }
 
-    /// Most slots of all slow webhooks.
-    fn slow(&self) -> usize {
-        (self.all / 2).max(1)
+    /// How many slots a webhook of a line may have now.
+    pub(super) fn share(&self, line: Line) -> usize {
+        let kept = if line.is_in_front { 0 } else { self.for_new };
+        self.pools.share(line.pool, self.per_webhook, kept)
     }
 
-    /// Most slots of all slow and untried webhooks.
-    fn unproven(&self) -> usize {
-        self.slow() + (self.all / 8).max(1)
+    /// Puts a lane into its line, if it could start an attempt.
+    pub(super) fn join(&mut self, webhook: WebhookId, lanes: &mut Lanes) {
+        if let Some(lane) = lanes.get_mut(webhook).filter(|lane| lane.can_start(self.per_webhook)) {
+            lane.turn = Some(self.turns.join(lane.line(), webhook, lane.turn));
+        }
     }
 
-    pub(super) fn take(&mut self, class: Class) {
-        self.taken += 1;
-        self.taken_by_sparse += usize::from(class == Class::Sparse);
-        self.taken_by_untried += usize::from(class == Class::Untried);
-        self.taken_by_slow += usize::from(class == Class::Slow);
+    /// Whether no lane waits.
+    pub(super) fn is_idle(&self) -> bool {
+        self.turns.is_empty()
     }
 
-    pub(super) fn free(&mut self, class: Class) {
-        self.taken -= 1;
-        self.taken_by_sparse -= usize::from(class == Class::Sparse);
-        self.taken_by_untried -= usize::from(class == Class::Untried);
-        self.taken_by_slow -= usize::from(class == Class::Slow);
+    /// Gives the free slots to lanes, in turn.
+    pub(super) fn give(&mut self, lanes: &mut Lanes) -> Vec<Given> {
+        let mut given = Vec::new();
+        for pool in [self.served.other(), self.served] {
+            for is_in_front in [true, false] {
+                self.give_in(Line { pool, is_in_front }, lanes, &mut given);
+            }
+        }
+        given
+    }
+
+    fn give_in(&mut self, from: Line, lanes: &mut Lanes, given: &mut Vec<Given>) {
+        let (pool, mut passed_over) = (from.pool, Vec::new());
+        while self.share(from) > 0
+            && let Some((turn, webhook)) = self.turns.next(from)
+        {
+            self.turns.leave(turn);
+            let Some(lane) = lanes.get_mut(webhook) else { continue };
+            lane.turn = None;
+            if let Some(next) = lane.start(self.share(from), self.per_webhook) {
+                self.pools.take(pool, 1);
+                self.served = pool;
+                given.push((webhook, next, pool));
+                self.join(webhook, lanes);
+            } else {
+                passed_over.push(webhook);
+            }
+        }
+        // Until other lanes free slots.
+        for webhook in passed_over {
+            self.join(webhook, lanes);
+        }
+    }
+
+    /// An attempt of a webhook has ended, or could not be made.
+    pub(super) fn free(&mut self, webhook: WebhookId, pool: Pool, lanes: &mut Lanes) {
+        self.pools.free(pool, 1);
+        if let Some(lane) = lanes.get_mut(webhook) {
+            lane.in_flight -= 1;
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{HashMap, HashSet};
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    use invoicing_core::{AttemptOutcome, FailureClass, Timestamp};
     use proptest::prelude::*;
 
     use super::*;
+    use crate::dispatch::tests::{job, webhook};
+    use crate::env::Env;
+    use crate::queue::Queue;
 
-    fn slots(in_flight: usize, in_flight_per_webhook: usize) -> Slots {
-        Slots::new(&DispatchSettings { in_flight, in_flight_per_webhook, ..DispatchSettings::default() })
+    const ANSWERED: AttemptOutcome = AttemptOutcome::Answered { status: 200, retry_after: None };
+    const TIMED_OUT: AttemptOutcome = AttemptOutcome::Failed(FailureClass::Timeout);
+
+    /// Attempts without a network, of deliveries that are numbered, and what has to hold of them.
+    struct Scene {
+        lanes: Lanes,
+        slots: Slots,
+        all: usize,
+        per_webhook: usize,
+        webhooks: u64,
+        now: Timestamp,
+        pushed: i64,
+        first_attempts: i64,
+        in_flight: Vec<(WebhookId, i64, Pool)>,
+        /// When retries are due.
+        waiting: HashMap<(WebhookId, i64), Timestamp>,
     }
 
-    /// Webhooks take slots in turn until none may take more, each at most so many; how many each has.
-    fn fill(slots: &mut Slots, class: Class, webhooks: usize, most: usize) -> Vec<usize> {
-        let mut held = vec![0; webhooks];
-        loop {
-            let before = slots.taken;
-            for held in &mut held {
-                if *held < slots.share(class).min(most) {
-                    slots.take(class);
-                    *held += 1;
-                }
+    impl Scene {
+        fn new(all: usize, per_webhook: usize, webhooks: u64) -> Self {
+            let settings = DispatchSettings {
+                in_flight: all,
+                in_flight_per_webhook: per_webhook,
+                ..DispatchSettings::default()
+            };
+            let queue = Arc::new(Queue::new(&Env::system(), &settings));
+            Self {
+                lanes: Lanes::new(queue, 100),
+                slots: Slots::new(&settings),
+                all,
+                per_webhook,
+                webhooks,
+                now: Timestamp::from_millis(0),
+                pushed: 0,
+                first_attempts: 0,
+                in_flight: Vec::new(),
+                waiting: HashMap::new(),
             }
-            if slots.taken == before {
-                return held;
+        }
+
+        fn push(&mut self, webhook: WebhookId) {
+            self.pushed += 1;
+            self.lanes.push(job(webhook, self.pushed));
+            self.slots.join(webhook, &mut self.lanes);
+        }
+
+        /// The webhook's attempt in flight that began first ends, if there is one.
+        fn end(&mut self, webhook: WebhookId, outcome: AttemptOutcome) {
+            let Some(at) = self.in_flight.iter().position(|(of, ..)| *of == webhook) else { return };
+            let (_, delivery, pool) = self.in_flight.remove(at);
+            let took = Duration::from_millis(5);
+            self.lanes.update(webhook, |latency| latency.add(outcome, took, 1, Instant::now()));
+            self.slots.free(webhook, pool, &mut self.lanes);
+            if outcome == TIMED_OUT {
+                let due = self.now.plus_millis(1_000);
+                self.waiting.insert((webhook, delivery), due);
+                self.lanes.wait((webhook, delivery), due);
+            }
+            self.slots.join(webhook, &mut self.lanes);
+        }
+
+        fn pass(&mut self, millis: i64) {
+            self.now = self.now.plus_millis(millis);
+            while let Some(webhook) = self.lanes.next_due_by(self.now) {
+                self.slots.join(webhook, &mut self.lanes);
             }
         }
-    }
 
-    #[test]
-    fn the_webhooks_of_one_company_do_not_limit_each_other() {
-        assert_eq!(fill(&mut slots(256, 8), Class::Busy, 20, 8), [8; 20]);
-    }
-
-    #[test]
-    fn a_few_slow_webhooks_are_not_limited() {
-        assert_eq!(fill(&mut slots(256, 8), Class::Slow, 8, 8), [8; 8]);
-    }
-
-    #[test]
-    fn slow_webhooks_with_one_delivery_each_get_up_to_half_of_all() {
-        let mut slots = slots(256, 8);
-        let held = fill(&mut slots, Class::Slow, 200, 1);
-        assert_eq!(held.iter().sum::<usize>(), 128);
-        assert!(held.iter().all(|held| *held <= 1));
-        assert_eq!(fill(&mut slots, Class::Busy, 4, 8), [8; 4]);
-    }
-
-    /// Rules: ISOLATION-3
-    #[test]
-    fn slow_webhooks_leave_slots_to_untried_ones_and_both_leave_slots_to_prompt_ones_with_a_backlog() {
-        let taken = |slots: &mut Slots, class, most| fill(slots, class, 500, most).iter().sum::<usize>();
-        for order in [[Class::Slow, Class::Untried], [Class::Untried, Class::Slow]] {
-            let mut slots = slots(256, 8);
-            let [first, second] = order.map(|class| taken(&mut slots, class, 1));
-            assert_eq!(first + second, 160);
-            assert!(second == 32 || order[1] == Class::Slow, "{second} for untried ones");
-            assert_eq!(taken(&mut slots, Class::Busy, 8), 32);
+        fn give(&mut self) {
+            let due = |(_, due): &(&(WebhookId, i64), &Timestamp)| **due <= self.now;
+            let mut due: HashSet<(WebhookId, i64)> =
+                self.waiting.iter().filter(due).map(|(begun, _)| *begun).collect();
+            for (webhook, next, pool) in self.slots.give(&mut self.lanes) {
+                let delivery = match next {
+                    Next::Retry(delivery) => {
+                        assert!(due.remove(&(webhook, delivery)), "a retry is early, or is there twice");
+                        self.waiting.remove(&(webhook, delivery));
+                        delivery
+                    }
+                    Next::First(job) => {
+                        assert!(!due.iter().any(|(of, _)| *of == webhook), "a retry is due");
+                        self.first_attempts += 1;
+                        let under_way =
+                            self.of(webhook) + self.waiting.keys().filter(|(of, _)| *of == webhook).count();
+                        assert!(under_way < self.per_webhook, "{under_way} are under way");
+                        job.delivery
+                    }
+                };
+                self.in_flight.push((webhook, delivery, pool));
+            }
+            self.assert_shared();
         }
-    }
 
-    /// Rules: ISOLATION-3
-    #[test]
-    fn prompt_webhooks_without_a_backlog_leave_slots_to_each_other_class() {
-        for class in [Class::Untried, Class::Busy, Class::Slow] {
-            let mut slots = slots(256, 8);
-            let sparse = fill(&mut slots, Class::Sparse, 400, 1).iter().sum::<usize>();
-            let others = fill(&mut slots, class, 400, 8).iter().sum::<usize>();
-            assert_eq!((sparse, others), (224, 32), "{class:?}");
+        /// How many attempts of the webhook are in flight.
+        fn of(&self, webhook: WebhookId) -> usize {
+            self.in_flight.iter().filter(|(of, ..)| *of == webhook).count()
         }
-        for class in [Class::Sparse, Class::Busy] {
-            assert_eq!(fill(&mut slots(1, 8), class, 10, 8).iter().sum::<usize>(), 1);
+
+        /// No pool has more than it may, and no webhook without an attempt in flight waits while
+        /// its pool has one to give.
+        fn assert_shared(&mut self) {
+            let slow = self.in_flight.iter().filter(|(.., pool)| *pool == Pool::Slow).count();
+            let (half, for_new) = ((self.all / 2).max(1), (self.all / 8).max(1));
+            assert!(self.in_flight.len() <= self.all && slow <= half + for_new, "{:?}", self.in_flight);
+            let is_free = self.in_flight.len() < self.all;
+            for webhook in (0..self.webhooks).map(webhook) {
+                let (per_webhook, in_flight) = (self.per_webhook, self.of(webhook));
+                let Some(lane) = self.lanes.get_mut(webhook) else { continue };
+                let Line { pool, is_in_front } = lane.line();
+                let most = if is_in_front { half + for_new } else { half };
+                let could = is_free && (slow < most || pool == Pool::Prompt);
+                assert!(!(could && in_flight == 0 && lane.can_start(per_webhook)), "{lane:?} waits");
+            }
         }
     }
 
     proptest! {
-        /// However many slots all other webhooks take and keep, in turn or one after the other.
-        ///
-        /// Rules: ISOLATION-3
+        /// Rules: ATTEMPT-10, ISOLATION-2, ISOLATION-3
         #[test]
-        fn the_last_quarter_is_left_to_prompt_webhooks_without_a_backlog(
-            (all, per_webhook) in (1..400_usize, 1..20_usize),
-            groups in proptest::collection::vec(
-                (0..200_usize, prop_oneof![Just(Class::Busy), Just(Class::Slow), Just(Class::Untried)]),
-                1..8,
-            ),
+        fn slots_are_shared_whatever_happens_and_each_delivery_has_its_turn(
+            (all, per_webhook) in (1..30_usize, 1..9_usize),
+            steps in proptest::collection::vec((0..6_u8, 0..12_u64), 1..200),
         ) {
-            let mut slots = slots(all, per_webhook);
-            for (group, class) in groups {
-                fill(&mut slots, class, group, per_webhook);
-                prop_assert!(slots.taken <= all && slots.taken_by_slow <= slots.slow());
-                prop_assert!(slots.taken_by_slow + slots.taken_by_untried <= slots.unproven());
-                let left = all - slots.taken;
-                prop_assert!(left >= all / 4, "{left} left");
-                prop_assert_eq!(slots.share(Class::Sparse), left.min(1));
+            let mut scene = Scene::new(all, per_webhook, 12);
+            for (step, number) in steps {
+                match step {
+                    0 | 1 => scene.push(webhook(number)),
+                    2 => (0..9).for_each(|_| scene.push(webhook(number))),
+                    3 => scene.end(webhook(number), ANSWERED),
+                    4 => scene.end(webhook(number), TIMED_OUT),
+                    _ => scene.pass(400),
+                }
+                scene.give();
             }
+            while !scene.in_flight.is_empty() || !scene.waiting.is_empty() {
+                (0..12).for_each(|number| scene.end(webhook(number), ANSWERED));
+                scene.pass(1_000);
+                scene.give();
+            }
+            prop_assert!(scene.slots.is_idle());
+            prop_assert_eq!(scene.first_attempts, scene.pushed);
+        }
+    }
+
+    /// Rules: ISOLATION-1, ISOLATION-3
+    #[test]
+    fn neither_a_prompt_webhook_nor_a_new_one_waits_for_slow_ones() {
+        let mut scene = Scene::new(256, 8, 1_000);
+        let (prompt, new) = (webhook(900), webhook(901));
+        scene.push(prompt);
+        scene.give();
+        scene.end(prompt, ANSWERED);
+        for number in 0..300 {
+            (0..16).for_each(|_| scene.push(webhook(number)));
+        }
+        scene.give();
+        for round in 0..20 {
+            if round == 10 {
+                scene.push(new);
+            }
+            scene.push(prompt);
+            scene.give();
+            assert_eq!(scene.of(prompt), 1, "round {round}");
+            assert_eq!(scene.of(new), usize::from(round == 10), "round {round}");
+            scene.end(prompt, ANSWERED);
+            scene.end(new, ANSWERED);
+            let hanging = scene.in_flight.clone();
+            for (webhook, ..) in hanging {
+                scene.end(webhook, TIMED_OUT);
+            }
+            scene.give();
         }
     }
 }

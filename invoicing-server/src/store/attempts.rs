@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use invoicing_core::{AttemptOutcome, CompanyId, DeliveryStatus, EventId, Timestamp, WebhookId};
 use serde::Serialize;
-use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::arguments::Argument;
@@ -53,24 +52,18 @@ impl AttemptRow {
 const COMPANIES: u32 = 2_048;
 const LAST_ATTEMPTS: u32 = 32;
 
-#[derive(FromRow)]
-struct PromptRow {
-    webhook_id: Uuid,
-    average_ms: i64,
-}
-
 impl AllDeliveries<'_> {
-    /// The webhooks that took less than `late` on average for the last attempts of their companies, and how long they took.
-    /// Those attempted last, and of the companies that were.
+    /// The webhooks that took less than `late` on average for the last attempts of their companies: those attempted last, and
+    /// of the companies that were.
     pub(crate) async fn prompt_webhooks(
         &mut self,
         late: Duration,
         most: usize,
-    ) -> Result<Vec<(WebhookId, Duration)>, Error> {
+    ) -> Result<Vec<WebhookId>, Error> {
         // From the end of each company's part of the key.
         const PROMPT: Sql = Sql {
             sqlite: "
-                SELECT a.webhook_id, CAST(avg(a.duration_ms) AS INTEGER) AS average_ms
+                SELECT a.webhook_id
                 FROM (
                     SELECT company_id,
                         (
@@ -91,7 +84,7 @@ impl AllDeliveries<'_> {
                 GROUP BY a.webhook_id HAVING avg(a.duration_ms) < $3
                 ORDER BY max(a.at) DESC LIMIT $4",
             postgres: "
-                SELECT a.webhook_id, CAST(avg(a.duration_ms) AS bigint) AS average_ms
+                SELECT a.webhook_id
                 FROM (
                     SELECT company_id,
                         (
@@ -110,10 +103,9 @@ impl AllDeliveries<'_> {
         };
         let late = i64::try_from(late.as_millis()).unwrap_or(i64::MAX);
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let rows: Vec<PromptRow> =
-            self.0.query(PROMPT, &[&COMPANIES, &LAST_ATTEMPTS, &late, &most]).fetch_all().await?;
-        let average = |millis: i64| Duration::from_millis(u64::try_from(millis).unwrap_or(0));
-        Ok(rows.into_iter().map(|row| (WebhookId(row.webhook_id), average(row.average_ms))).collect())
+        let webhooks: Vec<Uuid> =
+            self.0.query(PROMPT, &[&COMPANIES, &LAST_ATTEMPTS, &late, &most]).all_scalars().await?;
+        Ok(webhooks.into_iter().map(WebhookId).collect())
     }
 
     /// Adds a row per attempt; false where all of them are on record, because the answer to an earlier commit was lost.

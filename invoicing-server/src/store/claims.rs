@@ -8,14 +8,12 @@
 #[cfg(feature = "postgres")]
 mod postgres;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use invoicing_core::{CompanyId, Event, EventId, Timestamp, WebhookId};
 use serde::Deserialize;
-use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::deliveries::AllDeliveries;
@@ -49,8 +47,8 @@ pub(crate) struct Wanted {
 pub(crate) struct Claimed {
     /// Oldest first.
     pub(crate) jobs: Vec<Job>,
-    /// When its next delivery falls due.
-    pub(crate) next_due: Option<Timestamp>,
+    /// When it is to be claimed for again, if there may be more.
+    pub(crate) again: Option<Timestamp>,
     /// When the last of these fell due. SQLite does not say.
     pub(crate) last_due: Option<Timestamp>,
 }
@@ -65,16 +63,9 @@ pub(crate) struct Waiting {
     pub(crate) from: Option<Timestamp>,
 }
 
-#[derive(FromRow)]
-struct BegunRow {
-    webhook_id: Uuid,
-    id: i64,
-    due_at: i64,
-}
-
-/// A claimed delivery: row id, company, event, attempts, claims, number.
+/// A claimed delivery: row id, company, webhook, event, attempts, claims, number.
 #[derive(Deserialize)]
-struct ClaimedRow(i64, Uuid, Uuid, u32, u32, u32, ClaimedEvent);
+struct ClaimedRow(i64, Uuid, Uuid, Uuid, u32, u32, u32, ClaimedEvent);
 
 /// An event as its deliveries need it.
 #[derive(Clone, Deserialize)]
@@ -97,13 +88,13 @@ impl From<EventColumns> for ClaimedEvent {
 }
 
 impl Claimant {
-    fn job(self, webhook: WebhookId, row: ClaimedRow) -> Job {
-        let ClaimedRow(delivery, company, event, attempts, claims, number, claimed) = row;
+    fn job(self, row: ClaimedRow) -> Job {
+        let ClaimedRow(delivery, company, webhook, event, attempts, claims, number, claimed) = row;
         let ClaimedEvent { is_ping, body, cause } = claimed;
         Job {
             delivery,
             company: CompanyId(company),
-            webhook,
+            webhook: WebhookId(webhook),
             event: EventId(event),
             cause,
             body,
@@ -117,20 +108,6 @@ impl Claimant {
     }
 }
 
-#[derive(FromRow)]
-struct ClaimRow {
-    /// [`ClaimedRow`]s as JSON.
-    claimed: String,
-    next_due: Option<i64>,
-}
-
-#[cfg(feature = "postgres")]
-#[derive(FromRow)]
-struct DueRow {
-    webhook_id: Uuid,
-    at: i64,
-}
-
 /// How many deliveries wait.
 #[cfg(feature = "metrics")]
 #[derive(Debug, Clone, Copy)]
@@ -139,20 +116,6 @@ pub(crate) struct BacklogSize {
     pub(crate) pending: u32,
     /// When the oldest was queued, without the time of its attempts.
     pub(crate) oldest: Option<Timestamp>,
-}
-
-#[cfg(feature = "metrics")]
-#[derive(FromRow)]
-struct BacklogRow {
-    pending: i64,
-    oldest: Option<i64>,
-}
-
-#[derive(FromRow)]
-struct WaitingRow {
-    webhook_id: Option<Uuid>,
-    at: i64,
-    from_at: Option<i64>,
 }
 
 impl AllDeliveries<'_> {
@@ -200,11 +163,11 @@ impl AllDeliveries<'_> {
                 UNION ALL
                 SELECT NULL, CAST(extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000 AS bigint), NULL",
         };
-        let rows: Vec<WaitingRow> = self.0.query(NEXT_DUE, &[&now]).fetch_all().await?;
+        let rows: Vec<(Option<Uuid>, i64, Option<i64>)> = self.0.query(NEXT_DUE, &[&now]).fetch_all().await?;
         let (mut waiting, mut took) = (Vec::new(), Duration::ZERO);
-        for WaitingRow { webhook_id, at, from_at } in rows {
-            let from = from_at.map(Timestamp::from_millis);
-            match webhook_id.map(WebhookId) {
+        for (webhook, at, from) in rows {
+            let from = from.map(Timestamp::from_millis);
+            match webhook.map(WebhookId) {
                 Some(webhook) => waiting.push(Waiting { webhook, at: Timestamp::from_millis(at), from }),
                 None => took = Duration::from_millis(u64::try_from(at).unwrap_or(0)),
             }
@@ -252,9 +215,9 @@ impl AllDeliveries<'_> {
                 ) AS oldest
                 FROM (SELECT * FROM some_of_all UNION ALL SELECT due_at, attempts FROM first) waiting",
         };
-        let row: BacklogRow = self.0.query(SIZE, &[]).fetch_one().await?;
-        let pending = u32::try_from(row.pending).unwrap_or(u32::MAX);
-        Ok(BacklogSize { pending, oldest: row.oldest.map(Timestamp::from_millis) })
+        let (pending, oldest): (i64, Option<i64>) = self.0.query(SIZE, &[]).fetch_one().await?;
+        let pending = u32::try_from(pending).unwrap_or(u32::MAX);
+        Ok(BacklogSize { pending, oldest: oldest.map(Timestamp::from_millis) })
     }
 
     /// Deliveries that have begun and that nobody holds, with the instants at which they are due: those that are due first.
@@ -266,8 +229,8 @@ impl AllDeliveries<'_> {
             "SELECT webhook_id, id, due_at FROM delivery
              WHERE status = 'pending' AND attempts > 0 AND held_until <= $1 ORDER BY due_at LIMIT 1000",
         );
-        let rows: Vec<BegunRow> = self.0.query(BEGUN, &[&now]).fetch_all().await?;
-        let begun = |row: BegunRow| (Timestamp::from_millis(row.due_at), (WebhookId(row.webhook_id), row.id));
+        let rows: Vec<(Uuid, i64, i64)> = self.0.query(BEGUN, &[&now]).fetch_all().await?;
+        let begun = |(webhook, id, due_at)| (Timestamp::from_millis(due_at), (WebhookId(webhook), id));
         Ok(rows.into_iter().map(begun).collect())
     }
 
@@ -277,29 +240,13 @@ impl AllDeliveries<'_> {
         claimant: Claimant,
         begun: &[(WebhookId, i64)],
     ) -> Result<Vec<Job>, Error> {
-        // As a claim for a webhook.
-        const RESUME: &str = "
-            SELECT json_group_array(
-                json_array(
-                    d.id, hex(d.company_id), hex(d.event_id), d.attempts, d.claims + 1, d.claims_in_all + 1,
-                    json_array(e.kind, e.body, e.request_id, e.trace_context)
-                )
-                ORDER BY d.due_at, d.id
-            ) AS claimed, NULL AS next_due
-            FROM delivery d JOIN event e ON e.company_id = d.company_id AND e.id = d.event_id
-            WHERE d.id IN (SELECT value FROM json_each($3)) AND d.status || '' = 'pending' AND d.attempts > 0
-                AND d.due_at <= $4 AND d.held_until <= $4;
-            UPDATE delivery SET claim = $1, held_until = $2, claims = claims + 1, claims_in_all = claims_in_all + 1
-            WHERE id IN (SELECT value FROM json_each($3)) AND status || '' = 'pending' AND attempts > 0
-                AND due_at <= $4 AND held_until <= $4";
-        let Claimant { token, now, lease_until } = claimant;
+        const BEGUN: &str = "
+            SELECT json_group_array(id) FROM delivery
+            WHERE id IN (SELECT value FROM json_each($1)) AND status || '' = 'pending' AND attempts > 0
+                AND due_at <= $2 AND held_until <= $2";
         let ids: Vec<i64> = begun.iter().map(|(_, id)| *id).collect();
-        let webhooks: HashMap<i64, WebhookId> = begun.iter().map(|(webhook, id)| (*id, *webhook)).collect();
-        let row: ClaimRow = self.0.query(RESUME, &[&token, &lease_until, &&*ids, &now]).fetch_one().await?;
-        let claimed: Vec<ClaimedRow> =
-            from_json(row.claimed, "delivery", ids.first().copied().unwrap_or_default())?;
-        let job = |row: ClaimedRow| Some(claimant.job(*webhooks.get(&row.0)?, row));
-        Ok(claimed.into_iter().filter_map(job).collect())
+        let due: String = self.0.query(BEGUN, &[&&*ids, &claimant.now]).scalar().await?;
+        self.claim_ids(claimant, due).await
     }
 
     /// Claims due deliveries of one webhook that have not begun, in SQLite.
@@ -308,41 +255,37 @@ impl AllDeliveries<'_> {
         claimant: Claimant,
         Wanted { webhook, room, .. }: Wanted,
     ) -> Result<Claimed, Error> {
-        // Two statements in one call: the deliveries as one row, since every row is a hop between threads, with the
-        // instant at which the next one falls due; and the claim.
+        const WAITING: &str = "
+            SELECT json_group_array(id) FROM (
+                SELECT id FROM delivery
+                WHERE webhook_id = $1 AND status = 'pending' AND attempts = 0 AND due_at <= $2 AND held_until <= $2
+                ORDER BY due_at, id LIMIT $3
+            )";
+        let limit = i64::try_from(room).unwrap_or(i64::MAX);
+        let waiting: String = self.0.query(WAITING, &[&webhook, &claimant.now, &limit]).scalar().await?;
+        let jobs = self.claim_ids(claimant, waiting).await?;
+        Ok(Claimed { again: (jobs.len() >= room).then_some(claimant.now), jobs, last_due: None })
+    }
+
+    /// Claims these deliveries, in SQLite. The ids are a JSON array.
+    async fn claim_ids(&mut self, claimant: Claimant, ids: String) -> Result<Vec<Job>, Error> {
+        // Two statements in one call: the deliveries as one row, since every row is a hop between threads; and the claim.
         const CLAIM: &str = "
             SELECT json_group_array(
                 json_array(
-                    d.id, hex(d.company_id), hex(d.event_id), d.attempts, d.claims + 1, d.claims_in_all + 1,
-                    json_array(e.kind, e.body, e.request_id, e.trace_context)
+                    d.id, hex(d.company_id), hex(d.webhook_id), hex(d.event_id), d.attempts, d.claims + 1,
+                    d.claims_in_all + 1, json_array(e.kind, e.body, e.request_id, e.trace_context)
                 )
                 ORDER BY d.due_at, d.id
-            ) AS claimed,
-            (
-                SELECT due_at FROM delivery WHERE webhook_id = $3 AND status = 'pending' AND due_at > $4
-                ORDER BY due_at LIMIT 1
-            ) AS next_due
+            )
             FROM delivery d JOIN event e ON e.company_id = d.company_id AND e.id = d.event_id
-            WHERE d.id IN (
-                SELECT id FROM delivery
-                WHERE webhook_id = $3 AND status = 'pending' AND attempts = 0 AND due_at <= $4 AND held_until <= $4
-                ORDER BY due_at, id LIMIT $5
-            );
+            WHERE d.id IN (SELECT value FROM json_each($3));
             UPDATE delivery SET claim = $1, held_until = $2, claims = claims + 1, claims_in_all = claims_in_all + 1
-            WHERE id IN (
-                SELECT id FROM delivery
-                WHERE webhook_id = $3 AND status = 'pending' AND attempts = 0 AND due_at <= $4 AND held_until <= $4
-                ORDER BY due_at, id LIMIT $5
-            )";
-        let Claimant { token, now, lease_until } = claimant;
-        let limit = i64::try_from(room).unwrap_or(i64::MAX);
-        let row: ClaimRow =
-            self.0.query(CLAIM, &[&token, &lease_until, &webhook, &now, &limit]).fetch_one().await?;
-        let claimed: Vec<ClaimedRow> = from_json(row.claimed, "delivery", webhook)?;
-        let next_due =
-            if claimed.len() >= room { Some(now) } else { row.next_due.map(Timestamp::from_millis) };
-        let jobs = claimed.into_iter().map(|row| claimant.job(webhook, row)).collect();
-        Ok(Claimed { jobs, next_due, last_due: None })
+            WHERE id IN (SELECT value FROM json_each($3))";
+        let Claimant { token, lease_until, .. } = claimant;
+        let rows: String = self.0.query(CLAIM, &[&token, &lease_until, &ids]).scalar().await?;
+        let claimed: Vec<ClaimedRow> = from_json(rows, "delivery", ids)?;
+        Ok(claimed.into_iter().map(|row| claimant.job(row)).collect())
     }
 
     /// Releases claimed deliveries that were not attempted; how many. The number of the claim is not used again.

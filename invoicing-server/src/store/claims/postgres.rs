@@ -7,12 +7,9 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::super::deliveries::{AllDeliveries, small};
-use super::{Claimant, Claimed, ClaimedEvent, ClaimedRow, DueRow, EventColumns, Wanted};
+use super::{Claimant, Claimed, ClaimedEvent, ClaimedRow, EventColumns, Wanted};
 use crate::Error;
 use crate::queue::Job;
-
-/// When a webhook is claimed for again whose next due time is not known, in milliseconds.
-const AGAIN_MS: i64 = 250;
 
 #[derive(FromRow)]
 struct ClaimedDelivery {
@@ -37,8 +34,8 @@ impl ClaimedDelivery {
             return None;
         };
         let (attempts, claims, number) = (small(attempts), small(claims), small(claims_in_all));
-        let row = ClaimedRow(id, company_id, event_id, attempts, claims, number, event.clone());
-        Some(claimant.job(WebhookId(webhook_id), row))
+        let row = ClaimedRow(id, company_id, webhook_id, event_id, attempts, claims, number, event.clone());
+        Some(claimant.job(row))
     }
 }
 
@@ -61,25 +58,15 @@ impl AllDeliveries<'_> {
     ) -> Result<HashMap<WebhookId, Claimed>, Error> {
         let rows = self.claim_rows(claimant, wanted).await?;
         let events = self.events_of(claimant, &rows).await?;
-        let mut claimed: HashMap<WebhookId, Claimed> =
-            wanted.iter().map(|wanted| (wanted.webhook, Claimed::default())).collect();
+        let mut claimed = HashMap::<WebhookId, Claimed>::new();
         for row in rows {
             let of_webhook = claimed.entry(WebhookId(row.webhook_id)).or_default();
             of_webhook.last_due = Some(Timestamp::from_millis(row.due_at));
             of_webhook.jobs.extend(row.job(claimant, &events));
         }
-        // Where the room is full, more may be due.
-        let mut exhausted = Vec::new();
         for &Wanted { webhook, room, .. } in wanted {
             let of_webhook = claimed.entry(webhook).or_default();
-            if of_webhook.jobs.len() >= room {
-                of_webhook.next_due = Some(claimant.now);
-            } else {
-                exhausted.push(webhook);
-            }
-        }
-        for (webhook, at) in self.due_after(claimant.now, &exhausted).await {
-            claimed.entry(webhook).or_default().next_due = Some(at);
+            of_webhook.again = (of_webhook.jobs.len() >= room).then_some(claimant.now);
         }
         Ok(claimed)
     }
@@ -182,30 +169,5 @@ impl AllDeliveries<'_> {
             ((company_id, event_id), EventColumns(kind, body, request_id, trace_context).into())
         };
         Ok(rows.into_iter().map(event).collect())
-    }
-
-    /// When the next delivery of each webhook falls due.
-    async fn due_after(&mut self, now: Timestamp, webhooks: &[WebhookId]) -> Vec<(WebhookId, Timestamp)> {
-        const NEXT: &str = "
-            SELECT w.webhook AS webhook_id, d.due_at AS at FROM unnest($1::uuid[]) AS w(webhook)
-            CROSS JOIN LATERAL (
-                SELECT due_at FROM delivery
-                WHERE webhook_id = w.webhook AND status = 'pending' AND due_at > $2 ORDER BY due_at LIMIT 1
-            ) d";
-        if webhooks.is_empty() {
-            return Vec::new();
-        }
-        let ids: Vec<Uuid> = webhooks.iter().map(|webhook| webhook.0).collect();
-        let rows: Result<Vec<DueRow>, sqlx::Error> = self.0.query(NEXT, &[&ids, &now]).fetch_all().await;
-        match rows {
-            Ok(rows) => {
-                let due = |row: DueRow| (WebhookId(row.webhook_id), Timestamp::from_millis(row.at));
-                rows.into_iter().map(due).collect()
-            }
-            Err(error) => {
-                tracing::warn!(%error, "next due times not read; webhooks are claimed for again");
-                webhooks.iter().map(|webhook| (*webhook, now.plus_millis(AGAIN_MS))).collect()
-            }
-        }
     }
 }

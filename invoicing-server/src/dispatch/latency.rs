@@ -1,0 +1,178 @@
+//! How soon a receiver answered lately, and the standing of its webhook that follows.
+
+use std::time::{Duration, Instant};
+
+use invoicing_core::{AttemptOutcome, FailureClass};
+
+use crate::queue::Pool;
+
+/// An attempt is late that takes so long for a delivery.
+pub(super) const LATE: Duration = Duration::from_millis(250);
+/// So is one that takes this long, however many others share it.
+const LATE_ALONE: Duration = Duration::from_secs(2);
+/// A webhook is slow once its attempts were late for longer than this and a tenth of the time. So
+/// one late answer makes no webhook slow, nor do short ones once in a while, as when this process
+/// stalls.
+const TOLERATED: Duration = Duration::from_secs(6);
+const TOLERATED_PART: u32 = 10;
+/// Most late time that counts. So a webhook is no longer slow a minute after it was last late.
+const MOST_COUNTED: Duration = Duration::from_secs(12);
+
+/// Decides in which pool a webhook is, and before which others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// No attempt has ended.
+    New,
+    Prompt,
+    Slow,
+}
+
+impl Standing {
+    pub(super) const fn pool(self) -> Pool {
+        match self {
+            Self::Prompt => Pool::Prompt,
+            Self::New | Self::Slow => Pool::Slow,
+        }
+    }
+}
+
+/// Tracks how late the attempts of a webhook are.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct LatencyTracker {
+    /// When the last attempt ended, or earlier ones were read. None before that.
+    last_attempt: Option<Instant>,
+    /// Time of late attempts, less what was tolerated until the last attempt ended.
+    late: Duration,
+}
+
+impl LatencyTracker {
+    /// Of a receiver that was prompt before the dispatcher was started.
+    pub(super) fn prompt(now: Instant) -> Self {
+        Self { last_attempt: Some(now), late: Duration::ZERO }
+    }
+
+    /// Adds an attempt that ended while `in_flight` of the webhook were in flight, itself included.
+    ///
+    /// They share its duration: a receiver that serves one request after the other is as slow as it
+    /// is alone.
+    pub(super) fn add(
+        &mut self,
+        outcome: AttemptOutcome,
+        duration: Duration,
+        in_flight: usize,
+        now: Instant,
+    ) {
+        let time = duration / u32::try_from(in_flight.max(1)).unwrap_or(u32::MAX);
+        let is_late = time >= LATE || duration >= LATE_ALONE;
+        let timed_out = outcome == AttemptOutcome::Failed(FailureClass::Timeout);
+        self.late = if timed_out || (is_late && self.last_attempt.is_none()) {
+            MOST_COUNTED
+        } else {
+            let more = if is_late { duration } else { Duration::ZERO };
+            self.late_at(now).saturating_add(more).min(MOST_COUNTED)
+        };
+        self.last_attempt = Some(now);
+    }
+
+    /// Late time that is not tolerated by now.
+    fn late_at(&self, now: Instant) -> Duration {
+        let passed = self.last_attempt.map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
+        self.late.saturating_sub(passed / TOLERATED_PART)
+    }
+
+    pub(super) fn last_attempt(self) -> Option<Instant> {
+        self.last_attempt
+    }
+
+    pub(super) fn standing(self) -> Standing {
+        match self.last_attempt {
+            None => Standing::New,
+            Some(_) if self.late > TOLERATED => Standing::Slow,
+            Some(_) => Standing::Prompt,
+        }
+    }
+
+    /// Whether it is slow by attempts that are too long ago: the cause, such as a start of the
+    /// receiver, may be over.
+    pub(super) fn is_outdated(self, now: Instant) -> bool {
+        self.standing() == Standing::Slow && self.late_at(now) <= TOLERATED
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANSWERED: AttemptOutcome = AttemptOutcome::Answered { status: 200, retry_after: None };
+    const TIMED_OUT: AttemptOutcome = AttemptOutcome::Failed(FailureClass::Timeout);
+
+    /// One attempt after the other.
+    fn after(attempts: &[(AttemptOutcome, u64)]) -> LatencyTracker {
+        let (mut tracker, mut now) = (LatencyTracker::default(), Instant::now());
+        for (outcome, ms) in attempts {
+            let duration = Duration::from_millis(*ms);
+            now += duration;
+            tracker.add(*outcome, duration, 1, now);
+        }
+        tracker
+    }
+
+    /// Rules: ISOLATION-3
+    #[test]
+    fn a_webhook_is_slow_that_was_late_at_first_or_again() {
+        let network = AttemptOutcome::Failed(FailureClass::Network);
+        for (attempts, standing) in [
+            (vec![], Standing::New),
+            (vec![(ANSWERED, 5)], Standing::Prompt),
+            (vec![(ANSWERED, 300)], Standing::Slow),
+            (vec![(ANSWERED, 5), (ANSWERED, 4_300)], Standing::Prompt),
+            (vec![(ANSWERED, 5), (ANSWERED, 4_300), (ANSWERED, 4_300)], Standing::Slow),
+            (vec![(network, 4_300)], Standing::Slow),
+            (vec![(network, 1)], Standing::Prompt),
+            (vec![(ANSWERED, 5), (TIMED_OUT, 100)], Standing::Slow),
+            ([(ANSWERED, 4_300), (ANSWERED, 5)].repeat(20), Standing::Slow),
+            ([vec![(ANSWERED, 4_300)], vec![(ANSWERED, 5); 20]].concat(), Standing::Slow),
+            ([vec![(ANSWERED, 4_300)], vec![(ANSWERED, 5); 12_000]].concat(), Standing::Prompt),
+        ] {
+            let shown = &attempts[..attempts.len().min(40)];
+            assert_eq!(after(&attempts).standing(), standing, "{shown:?}");
+        }
+    }
+
+    /// Its attempts are prompt on average, while it has a slot nearly all the time.
+    ///
+    /// Rules: ISOLATION-1, ISOLATION-3
+    #[test]
+    fn a_webhook_that_is_late_once_in_16_attempts_is_slow() {
+        let first = [(ANSWERED, 5)];
+        for late in [4_900, 1_900, 400] {
+            let round = [vec![(ANSWERED, late)], vec![(ANSWERED, 5); 15]].concat();
+            assert_eq!(
+                after(&[&first[..], &round.repeat(20)].concat()).standing(),
+                Standing::Slow,
+                "{late} ms"
+            );
+        }
+        // As seldom as for a tenth of the time.
+        let seldom = [vec![(ANSWERED, 5); 800], vec![(ANSWERED, 400)]].concat();
+        assert_eq!(after(&seldom.repeat(50)).standing(), Standing::Prompt);
+    }
+
+    /// Each of the attempts at once takes as long as all of them together.
+    ///
+    /// Rules: ISOLATION-3
+    #[test]
+    fn a_receiver_that_serves_one_request_at_a_time_is_not_slow_because_it_gets_several() {
+        for (each, standing) in [(31, Standing::Prompt), (100, Standing::Prompt), (300, Standing::Slow)] {
+            let (mut tracker, mut now) = (LatencyTracker::default(), Instant::now());
+            for served in (1..=8).chain([8; 100]) {
+                now += Duration::from_millis(each);
+                tracker.add(ANSWERED, Duration::from_millis(each * served), 8, now);
+            }
+            assert_eq!(tracker.standing(), standing, "{each} ms");
+        }
+        let mut tracker = LatencyTracker::default();
+        tracker.add(ANSWERED, Duration::from_millis(4_300), 100, Instant::now());
+        assert_eq!(tracker.standing(), Standing::Slow, "however many at once, such answers are late");
+    }
+}

@@ -1,0 +1,127 @@
+//! Places in memory for deliveries, and how many of them each webhook may hold.
+//!
+//! A delivery is claimed when it gets its place, so each pool has no more of them than its attempts
+//! serve within a lease, by the default settings. A delivery whose lease is nearly over is released
+//! instead of attempted.
+
+use std::collections::{HashMap, HashSet};
+
+use invoicing_core::WebhookId;
+
+use super::pools::{Pool, Pools};
+use crate::config::DispatchSettings;
+
+/// Most places of one webhook: enough that a claim and a recording are shared by many deliveries.
+const PER_WEBHOOK: usize = 256;
+/// Places for each attempt in flight, and for each that slow webhooks may have: what is served
+/// within a part of a lease.
+const PER_ATTEMPT: usize = 16;
+const PER_SLOW_ATTEMPT: usize = 4;
+
+/// The places, and who holds them.
+#[derive(Debug)]
+pub(super) struct Places {
+    pools: Pools,
+    per_prompt: usize,
+    per_slow: usize,
+    held: HashMap<WebhookId, usize>,
+    /// The webhooks in the prompt pool.
+    prompt: HashSet<WebhookId>,
+}
+
+impl Places {
+    pub(super) fn new(settings: &DispatchSettings) -> Self {
+        let in_flight = settings.in_flight;
+        let (all, slow) =
+            (in_flight.saturating_mul(PER_ATTEMPT), in_flight.saturating_mul(PER_SLOW_ATTEMPT / 2));
+        // With more, a single webhook could take what is left to those that hold none.
+        let most = |places: usize, most: usize| most.min(places / 8).max(1);
+        Self {
+            pools: Pools::new(all, slow),
+            per_prompt: most(all, PER_WEBHOOK),
+            per_slow: most(slow, settings.in_flight_per_webhook.saturating_mul(2)),
+            held: HashMap::new(),
+            prompt: HashSet::new(),
+        }
+    }
+
+    /// Moves a webhook to a pool, with what it holds.
+    pub(super) fn set_pool(&mut self, webhook: WebhookId, pool: Pool) {
+        let (held, before) = (self.held_by(webhook), self.pool_of(webhook));
+        match pool {
+            Pool::Prompt => self.prompt.insert(webhook),
+            Pool::Slow => self.prompt.remove(&webhook),
+        };
+        self.pools.free(before, held);
+        self.pools.take(pool, held);
+    }
+
+    /// Takes a place for a new delivery. A quarter of the webhook's places is kept for claims, so
+    /// that new deliveries cannot keep out those that wait in the table.
+    pub(super) fn take_one(&mut self, webhook: WebhookId) -> bool {
+        let limit = self.limit(webhook);
+        let is_free = self.held_by(webhook) < limit - limit / 4;
+        if is_free {
+            self.take(webhook, 1);
+        }
+        is_free
+    }
+
+    /// Takes places for a claim; for how many deliveries. 0 if the webhook holds enough, `None` if
+    /// no place is left for any webhook of its pool. A claim is made only while a quarter of the
+    /// webhook's places is free, so that few claims read past rows that are held.
+    pub(super) fn take_for_claim(&mut self, webhook: WebhookId, wanted: usize) -> Option<usize> {
+        let limit = self.limit(webhook);
+        if limit == 0 {
+            return None;
+        }
+        let held = self.held_by(webhook);
+        if held + limit.div_ceil(4) > limit {
+            return Some(0);
+        }
+        let taken = wanted.min(limit - held);
+        self.take(webhook, taken);
+        Some(taken)
+    }
+
+    /// Frees places.
+    pub(super) fn free(&mut self, webhook: WebhookId, deliveries: usize) {
+        let Some(held) = self.held.get_mut(&webhook) else { return };
+        let freed = deliveries.min(*held);
+        *held -= freed;
+        if *held == 0 {
+            self.held.remove(&webhook);
+        }
+        self.pools.free(self.pool_of(webhook), freed);
+    }
+
+    fn take(&mut self, webhook: WebhookId, deliveries: usize) {
+        *self.held.entry(webhook).or_default() += deliveries;
+        self.pools.take(self.pool_of(webhook), deliveries);
+    }
+
+    /// Most places that the webhook may hold now.
+    fn limit(&self, webhook: WebhookId) -> usize {
+        match self.pool_of(webhook) {
+            Pool::Prompt => self.pools.share(Pool::Prompt, self.per_prompt, 0),
+            Pool::Slow => self.pools.share(Pool::Slow, self.per_slow, 0),
+        }
+    }
+
+    fn held_by(&self, webhook: WebhookId) -> usize {
+        self.held.get(&webhook).copied().unwrap_or(0)
+    }
+
+    fn pool_of(&self, webhook: WebhookId) -> Pool {
+        if self.prompt.contains(&webhook) { Pool::Prompt } else { Pool::Slow }
+    }
+
+    /// How many webhooks are in the prompt pool.
+    #[cfg(test)]
+    pub(super) fn prompt_webhooks(&self) -> usize {
+        self.prompt.len()
+    }
+}
+
+#[cfg(test)]
+mod tests;

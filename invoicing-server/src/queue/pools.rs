@@ -1,0 +1,152 @@
+//! Two pools for each of the resources that all webhooks share: attempts at once, and places in
+//! memory.
+//!
+//! An attempt may stay in flight for its whole time limit, so no number of webhooks may take all
+//! there is:
+//! - Slow webhooks, and those of which nothing is known, have a bounded part together. Prompt ones
+//!   have all that these leave.
+//! - The fewer are free, the fewer a webhook may have. The last quarter is for webhooks that have
+//!   none.
+
+/// Which webhooks share with each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Pool {
+    /// Those whose receivers answered soon.
+    Prompt,
+    /// All others.
+    Slow,
+}
+
+impl Pool {
+    pub(crate) const fn other(self) -> Self {
+        if matches!(self, Self::Prompt) { Self::Slow } else { Self::Prompt }
+    }
+}
+
+/// How many of a limited number are taken, by pool.
+#[derive(Debug)]
+pub(crate) struct Pools {
+    all: usize,
+    /// Most of the slow pool.
+    slow: usize,
+    taken: usize,
+    taken_by_slow: usize,
+}
+
+impl Pools {
+    pub(crate) const fn new(all: usize, slow: usize) -> Self {
+        Self { all, slow, taken: 0, taken_by_slow: 0 }
+    }
+
+    /// How many a webhook may have now, and `most` at most. Of the slow pool, `kept` are for
+    /// others.
+    pub(crate) fn share(&self, pool: Pool, most: usize, kept: usize) -> usize {
+        let of_all = share(self.all, self.taken, most);
+        match pool {
+            Pool::Prompt => of_all,
+            Pool::Slow => share(self.slow.saturating_sub(kept), self.taken_by_slow, most).min(of_all),
+        }
+    }
+
+    pub(crate) fn take(&mut self, pool: Pool, count: usize) {
+        self.taken += count;
+        if pool == Pool::Slow {
+            self.taken_by_slow += count;
+        }
+    }
+
+    pub(crate) fn free(&mut self, pool: Pool, count: usize) {
+        self.taken -= count;
+        if pool == Pool::Slow {
+            self.taken_by_slow -= count;
+        }
+    }
+}
+
+/// The share of one webhook while `taken` of `all` are in use: none if none is free, one while no
+/// more than a quarter is, and `most` from three eighths on.
+fn share(all: usize, taken: usize, most: usize) -> usize {
+    let Some(free) = all.checked_sub(taken).filter(|free| *free > 0) else { return 0 };
+    let beyond = free.saturating_sub(all / 4).saturating_mul(most.saturating_sub(1));
+    (1 + beyond / (all / 8).max(1)).min(most)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Webhooks take in turn until none may take more, each at most `most`; how many each has.
+    fn fill(pools: &mut Pools, pool: Pool, webhooks: usize, most: usize) -> Vec<usize> {
+        let mut held = vec![0; webhooks];
+        loop {
+            let before = pools.taken;
+            for held in &mut held {
+                if *held < pools.share(pool, most, 0) {
+                    pools.take(pool, 1);
+                    *held += 1;
+                }
+            }
+            if pools.taken == before {
+                return held;
+            }
+        }
+    }
+
+    #[test]
+    fn a_few_webhooks_do_not_limit_each_other() {
+        assert_eq!(fill(&mut Pools::new(256, 128), Pool::Prompt, 20, 8), [8; 20]);
+        assert_eq!(fill(&mut Pools::new(256, 128), Pool::Slow, 8, 8), [8; 8]);
+    }
+
+    /// Rules: ISOLATION-3
+    #[test]
+    fn slow_webhooks_get_their_part_and_leave_the_rest_to_prompt_ones() {
+        for slow in [128, 180, 1_000] {
+            let mut pools = Pools::new(256, 128);
+            assert_eq!(fill(&mut pools, Pool::Slow, slow, 8).iter().sum::<usize>(), 128, "{slow}");
+            assert_eq!(fill(&mut pools, Pool::Prompt, 4, 8), [8; 4], "{slow}");
+            assert_eq!(fill(&mut pools, Pool::Prompt, 400, 8).iter().sum::<usize>(), 96, "{slow}");
+        }
+    }
+
+    /// As when prompt webhooks begin to hang, beside slow ones that have all their part.
+    ///
+    /// Rules: ISOLATION-1, ISOLATION-3
+    #[test]
+    fn ninety_webhooks_with_as_many_as_they_may_have_leave_some_to_others() {
+        for slow in [0, 200] {
+            let mut pools = Pools::new(256, 128);
+            fill(&mut pools, Pool::Slow, slow, 8);
+            fill(&mut pools, Pool::Prompt, 90, 8);
+            assert_eq!(fill(&mut pools, Pool::Prompt, 30, 1), [1; 30], "{slow}");
+        }
+    }
+
+    proptest! {
+        /// However many all other webhooks take and keep, in turn or one group after the other.
+        ///
+        /// Rules: ISOLATION-3
+        #[test]
+        fn the_last_quarter_is_left_to_webhooks_that_have_none(
+            (all, most) in (1..400_usize, 1..20_usize),
+            groups in proptest::collection::vec((0..200_usize, prop_oneof![Just(Pool::Prompt), Just(Pool::Slow)]), 1..8),
+        ) {
+            let slow = (all / 2).max(1);
+            let mut pools = Pools::new(all, slow);
+            let (mut webhooks, most) = (0, most.min((all / 8).max(1)));
+            for (group, pool) in groups {
+                fill(&mut pools, pool, group, most);
+                webhooks += group;
+                prop_assert!(pools.taken <= all && pools.taken_by_slow <= slow);
+                let left = all - pools.taken;
+                prop_assert!(left >= (all / 4).saturating_sub(webhooks), "{left} left");
+                prop_assert_eq!(pools.share(Pool::Prompt, most, 0) > 0, left > 0);
+            }
+            pools.free(Pool::Slow, pools.taken_by_slow);
+            pools.free(Pool::Prompt, pools.taken);
+            prop_assert_eq!(pools.share(Pool::Slow, most, 0), most.min(share(slow, 0, most)));
+        }
+    }
+}
