@@ -161,13 +161,8 @@ impl Store {
         id: QuoteId,
         reserve: Reserve<'_>,
     ) -> Result<Vec<u8>, Error> {
-        let found = match self {
-            Self::Sqlite(database) => database.quote_details.load(company, id.0).await?,
-            #[cfg(feature = "postgres")]
-            Self::Postgres(_) => {
-                self.read(company, async move |mut tx| tx.quotes().detail_unless_large(id).await).await?
-            }
-        };
+        let found =
+            self.read(company, async move |mut tx| tx.quotes().detail_unless_large(id).await).await?;
         let with_large_lines = self.read(company, async move |mut tx| tx.quotes().detail(id).await);
         detail_json::<QuoteSummary>(found, id, reserve, with_large_lines).await
     }
@@ -179,13 +174,8 @@ impl Store {
         id: InvoiceId,
         reserve: Reserve<'_>,
     ) -> Result<Vec<u8>, Error> {
-        let found = match self {
-            Self::Sqlite(database) => database.invoice_details.load(company, id.0).await?,
-            #[cfg(feature = "postgres")]
-            Self::Postgres(_) => {
-                self.read(company, async move |mut tx| tx.invoices().detail_unless_large(id).await).await?
-            }
-        };
+        let found =
+            self.read(company, async move |mut tx| tx.invoices().detail_unless_large(id).await).await?;
         let with_large_lines = self.read(company, async move |mut tx| tx.invoices().detail(id).await);
         detail_json::<InvoiceSummary>(found, id, reserve, with_large_lines).await
     }

@@ -9,9 +9,7 @@ use super::due::DueRecord;
 use super::page::{PageAnswer, PageStatements, Reserve};
 use super::prefetch;
 use super::query::Sql;
-#[cfg(feature = "postgres")]
-use super::rows::Detail;
-use super::rows::{JsonParts, detail_to_json, from_json, summary_to_json, to_json};
+use super::rows::{Detail, JsonParts, detail_to_json, from_json, summary_to_json, to_json};
 use super::scope::Scope;
 use super::versions::{self, RecordRow, StoredRecord, in_todays_shape};
 use crate::Error;
@@ -93,12 +91,14 @@ impl QuoteTable<'_> {
     }
 
     /// As [`Self::detail`], but only where the lines are not large.
-    #[cfg(feature = "postgres")]
     pub(crate) async fn detail_unless_large(&mut self, id: QuoteId) -> Result<Detail, Error> {
-        const FIND: &str = "
-            SELECT summary, detail, version,
-                CASE WHEN octet_length(lines) <= 8192 THEN lines ELSE octet_length(lines)::text END AS lines
-            FROM quote WHERE company_id = $1 AND id = $2";
+        const FIND: Sql = Sql {
+            sqlite: "SELECT summary, detail, version, lines FROM quote WHERE company_id = $1 AND id = $2",
+            postgres: "
+                SELECT summary, detail, version,
+                    CASE WHEN octet_length(lines) <= 8192 THEN lines ELSE octet_length(lines)::text END AS lines
+                FROM quote WHERE company_id = $1 AND id = $2",
+        };
         let parts: Option<JsonParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
         Ok(parts.ok_or(Error::NotFound)?.detail_unless_large())
     }

@@ -56,7 +56,6 @@ impl JsonParts {
     }
 
     /// The whole detail, unless the lines are left out.
-    #[cfg(feature = "postgres")]
     pub(super) fn detail_unless_large(&self) -> Detail {
         let whole = |_| Detail::Whole { json: self.detail(), version: self.version };
         self.lines.parse().map_or_else(whole, |bytes| Detail::Large { bytes })

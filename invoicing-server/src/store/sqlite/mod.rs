@@ -1,6 +1,5 @@
 //! A SQLite file: one process, one task that writes, a few connections that read.
 
-mod batch_loader;
 mod location;
 mod mark;
 mod worker;
@@ -14,9 +13,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use invoicing_core::WebhookId;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection as _, SqliteConnection, SqlitePool};
+use sqlx::{Connection as _, SqliteConnection, SqlitePool};
 
-use batch_loader::BatchLoader;
 pub(crate) use mark::Mark;
 use writer::Writer;
 
@@ -52,8 +50,6 @@ const LOCK_WAIT: Duration = Duration::from_millis(50);
 pub(crate) struct Sqlite {
     pub(super) writer: Writer,
     readers: SqlitePool,
-    pub(super) quote_details: BatchLoader,
-    pub(super) invoice_details: BatchLoader,
     /// The process may not write to the file.
     is_read_only: bool,
     /// Of requests that could not be noted.
@@ -87,13 +83,13 @@ impl Sqlite {
         if is_read_only {
             tracing::warn!(path = %path.display(), "the database is read-only: every change will fail");
         }
-        let reading = options.clone().pragma("query_only", "ON");
+        let reading = options.pragma("query_only", "ON");
         let readers = SqlitePoolOptions::new()
             .min_connections(1)
             .max_connections(READERS)
             .acquire_timeout(Duration::from_secs(5))
             .test_before_acquire(false)
-            .connect_with(reading.clone())
+            .connect_with(reading)
             .await?;
         let delivery_ids = next_delivery_id(&mut connection).await?..i64::MAX;
         let context = StoreContext::new(env, queue);
@@ -101,8 +97,6 @@ impl Sqlite {
         let tx = Tx::new(connection, Arc::clone(&context), delivery_ids);
         Ok(Self {
             writer: writer::start(tx, lock),
-            quote_details: batch_loader::start(reading.connect().await?, batch_loader::QUOTES),
-            invoice_details: batch_loader::start(reading.connect().await?, batch_loader::INVOICES),
             readers,
             is_read_only,
             mark: Mark::open(path),
@@ -165,8 +159,6 @@ impl Sqlite {
     pub(super) async fn close(&self) {
         self.mark.close();
         self.writer.close().await;
-        self.quote_details.close().await;
-        self.invoice_details.close().await;
         self.readers.close().await;
     }
 }
@@ -221,6 +213,8 @@ async fn next_delivery_id(connection: &mut SqliteConnection) -> Result<i64, sqlx
 
 #[cfg(test)]
 mod tests {
+    use sqlx::ConnectOptions as _;
+
     use super::*;
 
     #[tokio::test]
