@@ -8,6 +8,7 @@ mod arguments;
 pub(crate) mod attempts;
 mod bulk_batches;
 pub(crate) mod bulk_changes;
+mod call;
 mod change;
 mod check;
 pub(crate) mod claims;
@@ -28,6 +29,7 @@ mod enqueue;
 pub(crate) mod event_pages;
 pub(crate) mod event_subjects;
 pub(crate) mod events;
+mod group_commit;
 pub(crate) mod history;
 pub(crate) mod invoices;
 pub(crate) mod keys;
@@ -161,8 +163,7 @@ impl Store {
         id: QuoteId,
         reserve: Reserve<'_>,
     ) -> Result<Vec<u8>, Error> {
-        let found =
-            self.read(company, async move |mut tx| tx.quotes().detail_unless_large(id).await).await?;
+        let found = self.read(company, async move |mut tx| tx.quotes().detail_unless_large(id).await).await?;
         let with_large_lines = self.read(company, async move |mut tx| tx.quotes().detail(id).await);
         detail_json::<QuoteSummary>(found, id, reserve, with_large_lines).await
     }
@@ -316,10 +317,6 @@ impl Store {
         spans::transaction("write", company, self.run_write(company, records, operation))
     }
 
-    #[cfg_attr(
-        not(feature = "postgres"),
-        expect(unused_variables, reason = "one task writes to a SQLite file")
-    )]
     async fn run_write<T, F>(
         &self,
         company: Option<CompanyId>,
@@ -331,7 +328,7 @@ impl Store {
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
         match self {
-            Self::Sqlite(database) => database.writer.run(operation).await,
+            Self::Sqlite(database) => database.writer.run(company, records, operation).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(database) => database.write(company, records, operation).await,
         }

@@ -17,12 +17,12 @@ use super::super::subscriber::Subscriber;
 use super::super::tx::{BLOCK, Tx};
 use super::super::webhooks::SubscriberRow;
 use super::super::write_cache::{LastNumber, WriteCache};
-use super::calls::Group;
 use super::prepared::Prepared;
 use super::retry::Failure;
 use super::{BEGIN, Shared};
 use crate::Error;
 use crate::env::Env;
+use crate::store::call::Group;
 
 /// How long a transaction of several companies waits for a row that another one has locked.
 const SHORT_WAIT: &str = "; SET LOCAL lock_timeout = '100ms'";

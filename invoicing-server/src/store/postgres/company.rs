@@ -10,11 +10,12 @@ use futures_util::future::BoxFuture;
 use invoicing_core::CompanyId;
 
 use super::Shared;
-use super::calls::{Call, Group, answer_all, in_time};
+use super::calls::in_time;
 use super::retry::Pauses;
 use super::transaction::{Ended, attempt};
 use super::turns::{GROUP, Turn};
 use crate::Error;
+use crate::store::call::{Call, Group, answer_all};
 
 /// Runs the calls of a company until none waits.
 pub(super) async fn work(shared: Arc<Shared>, mut turn: Turn<CompanyId>) {

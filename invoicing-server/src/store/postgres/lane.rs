@@ -14,12 +14,13 @@ use invoicing_core::CompanyId;
 use tokio::time::timeout;
 
 use super::begin::{Locks, Needs, begin};
-use super::calls::{Call, Group, answer_all, in_time};
+use super::calls::in_time;
 use super::retry::Failure;
 use super::transaction::{Ran, Stopped, commit_and_answer, run};
 use super::turns::{GROUP, Turn};
 use super::{Shared, company, spawn};
 use crate::Error;
+use crate::store::call::{Call, Group, answer_all};
 use crate::store::session::Session;
 
 /// Transactions at once. With more, fewer calls share one.

@@ -14,10 +14,10 @@ use super::super::connection::Connection;
 use super::super::session::Session;
 use super::Shared;
 use super::begin::{Begun, Locks, Needs, begin};
-use super::calls::Group;
 use super::commit::commit_in_time;
 use super::retry::{self, Failure};
 use crate::Error;
+use crate::store::call::Group;
 
 /// How long a transaction takes up calls: much shorter than other nodes wait for the company's row.
 const GROUP_TIME: Duration = Duration::from_millis(100);

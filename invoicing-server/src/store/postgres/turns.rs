@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use super::calls::{Call, Group};
+use crate::store::call::{Call, Group};
 
 /// Most calls in one transaction. Bounds how long the first one waits for the last.
 pub(super) const GROUP: usize = 64;

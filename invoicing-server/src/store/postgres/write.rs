@@ -8,11 +8,11 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use invoicing_core::CompanyId;
 
-use super::calls::call;
 use super::company::run_alone;
 use super::{Postgres, spawn};
 use crate::Error;
 use crate::store::Prefetch;
+use crate::store::call::call;
 use crate::store::tx::Tx;
 
 impl Postgres {

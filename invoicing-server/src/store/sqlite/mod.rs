@@ -2,7 +2,6 @@
 
 mod location;
 mod mark;
-mod worker;
 mod writer;
 
 use std::fs::{File, OpenOptions, TryLockError};
@@ -23,6 +22,7 @@ use super::check::StoreHealth;
 use super::claims::{Claimant, Claimed, Wanted};
 use super::connection::Connection;
 use super::deliveries::AllDeliveries;
+use super::group_commit::GroupCommit;
 use super::migrate;
 use super::notification::OnIncoming;
 use super::reader::Reader;
@@ -48,7 +48,7 @@ const LOCK_WAIT: Duration = Duration::from_millis(50);
 
 /// An open file.
 pub(crate) struct Sqlite {
-    pub(super) writer: Writer,
+    pub(super) writer: GroupCommit,
     readers: SqlitePool,
     /// The process may not write to the file.
     is_read_only: bool,
@@ -96,7 +96,7 @@ impl Sqlite {
         let connection = Connection::SqliteWriter(connection, WriteCache::default());
         let tx = Tx::new(connection, Arc::clone(&context), delivery_ids);
         Ok(Self {
-            writer: writer::start(tx, lock),
+            writer: GroupCommit::start([Writer::new(tx, lock)]),
             readers,
             is_read_only,
             mark: Mark::open(path),
@@ -128,7 +128,7 @@ impl Sqlite {
         wanted: &[Wanted],
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
         let claims = wanted.iter().map(|&wanted| async move {
-            let claimed = self.writer.run(move |tx| {
+            let claimed = self.writer.run(None, Vec::new(), move |tx| {
                 Box::pin(async move { AllDeliveries(tx.connection()).claim_one(claimant, wanted).await })
             });
             (wanted.webhook, claimed.await)
@@ -141,7 +141,7 @@ impl Sqlite {
         claimant: Claimant,
         begun: Vec<(WebhookId, i64)>,
     ) -> Result<Vec<Job>, Error> {
-        let resumed = self.writer.run(move |tx| {
+        let resumed = self.writer.run(None, Vec::new(), move |tx| {
             Box::pin(async move { AllDeliveries(tx.connection()).resume(claimant, &begun).await })
         });
         resumed.await

@@ -1,175 +1,204 @@
-//! The one task that writes.
-//!
-//! Operations queue up as closures. The writer runs each in a savepoint of one transaction, commits when nothing is
-//! waiting (or the group is large), and answers all callers at once: 16 writers cost one fsync. A refused operation
-//! rolls back to its savepoint and leaves no trace; a failed commit fails the whole group.
+//! The connection that writes: one, as a SQLite file has one writer at a time.
 
 use std::fs::File;
-use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use sqlx::Connection as _;
-use tokio::sync::{mpsc, oneshot};
 
-use super::super::Tx;
-use super::super::connection::Connection;
-use super::worker::Worker;
 use crate::Error;
+use crate::store::call::{Group, answer_all, shared_error};
+use crate::store::connection::Connection;
+use crate::store::group_commit::{Failure, Ran, Transactions, attempt};
+use crate::store::tx::Tx;
 
-/// Most operations in one commit. Bounds how long the first one waits for the last.
-const GROUP: usize = 64;
-/// Each operation begins at the savepoint. Undoing it rolls back to there; COMMIT releases it.
+/// Each call begins at the savepoint. Undoing it rolls back to there; COMMIT releases it.
 const BEGIN: &str = "BEGIN IMMEDIATE; SAVEPOINT operation";
 const NEXT: &str = "RELEASE operation; SAVEPOINT operation";
 const UNDO: &str = "ROLLBACK TO operation";
 
-/// Answers the caller of an operation with the result of the commit.
-type Reply = Box<dyn FnOnce(Result<(), Error>) + Send>;
-/// Runs an operation. `None` where it is to be rolled back; then it is already answered.
-pub(in crate::store) type QueuedOperation =
-    Box<dyn for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Option<Reply>> + Send>;
+/// Transactions in a row that fail before the calls that are left are answered with the last error: on a full disk, each
+/// of them would fail after a sync of its own.
+const FAILURES: usize = 2;
 
-/// Hands operations to the task.
-pub(in crate::store) type Writer = Worker<QueuedOperation>;
-
-/// Starts the task.
-pub(super) fn start(tx: Tx, lock: File) -> Writer {
-    Worker::start("writer", |queued| work(tx, queued, lock))
+/// Holds the lock of the database for as long as it writes.
+pub(super) struct Writer {
+    tx: Tx,
+    is_at_savepoint: bool,
+    lock: File,
 }
 
-impl Worker<QueuedOperation> {
-    pub(in crate::store) async fn run<T, F>(&self, operation: F) -> Result<T, Error>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Send + 'static,
-    {
-        let (reply, answer) = oneshot::channel();
-        self.send(Box::new(move |tx| Box::pin(attempt(tx, operation, reply)))).await?;
-        answer.await.map_err(|_| Error::unavailable("the database did not take the operation"))?
+impl Writer {
+    pub(super) fn new(tx: Tx, lock: File) -> Self {
+        Self { tx, is_at_savepoint: false, lock }
+    }
+
+    /// Runs a statement that begins or ends something.
+    async fn control(&mut self, statement: &'static str) -> Result<(), Error> {
+        self.tx.connection().query(statement, &[]).execute().await?;
+        Ok(())
     }
 }
 
-/// Runs one operation; see [`QueuedOperation`].
-async fn attempt<T, F>(tx: &mut Tx, operation: F, reply: oneshot::Sender<Result<T, Error>>) -> Option<Reply>
-where
-    T: Send + 'static,
-    F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Send,
-{
-    if reply.is_closed() {
-        return None;
+impl Transactions for Writer {
+    async fn begin(&mut self) -> Result<(), Failure> {
+        self.is_at_savepoint = true;
+        self.control(BEGIN).await.map_err(|error| {
+            tracing::error!(error = &error as &dyn std::error::Error, "no transaction can be begun");
+            Failure::Final(error)
+        })
     }
-    let result = AssertUnwindSafe(operation(tx)).catch_unwind().await;
-    let error = match result {
-        // The caller has gone away meanwhile: as if it had never asked.
-        Ok(Ok(_)) if reply.is_closed() => return None,
-        Ok(Ok(value)) => {
-            return Some(Box::new(move |committed| {
-                // A caller that has gone away needs no answer.
-                let _ = reply.send(committed.map(|()| value));
-            }));
+
+    fn tx(&mut self) -> &mut Tx {
+        &mut self.tx
+    }
+
+    async fn mark(&mut self) -> Result<(), Error> {
+        if !std::mem::take(&mut self.is_at_savepoint) {
+            self.control(NEXT).await?;
         }
-        Ok(Err(error)) => error,
-        Err(_panic) => Error::internal("an operation panicked"),
-    };
-    let _ = reply.send(Err(error));
-    None
-}
+        Ok(())
+    }
 
-/// Holds the database's lock for as long as it writes.
-async fn work(mut tx: Tx, mut queued: mpsc::Receiver<QueuedOperation>, lock: File) {
-    let mut group = Vec::with_capacity(GROUP);
-    while queued.recv_many(&mut group, GROUP).await > 0 {
-        run_group(&mut tx, &mut group, &mut queued).await;
+    async fn undo(&mut self) -> Result<(), Error> {
+        self.is_at_savepoint = true;
+        self.control(UNDO).await
     }
-    if let Connection::SqliteWriter(connection, _) = tx.into_connection()
-        && let Err(error) = connection.close().await
-    {
-        tracing::warn!(%error, "the database did not close cleanly");
-    }
-    drop(lock);
-}
 
-async fn run_group(
-    tx: &mut Tx,
-    group: &mut Vec<QueuedOperation>,
-    queued: &mut mpsc::Receiver<QueuedOperation>,
-) {
-    if let Err(error) = control(tx, BEGIN).await {
-        // The operations are dropped unanswered, which their callers see as unavailability.
-        tracing::error!(%error, "no transaction can be begun");
-        // Should one have been left open, the next begins afresh.
-        let _ = control(tx, "ROLLBACK").await;
-        group.clear();
-        return;
-    }
-    let mut kept = Vec::with_capacity(group.len());
-    let outcome = match run_operations(tx, group, queued, &mut kept).await {
-        Err(error) => Err(error),
-        Ok(()) if kept.is_empty() => control(tx, "ROLLBACK").await,
-        Ok(()) => {
-            let timer = tx.env().metrics().start();
-            let committed = control(tx, "COMMIT").await;
-            tx.env().metrics().committed(timer);
-            committed
+    async fn commit(&mut self, ran: Ran) -> Result<(), (Group, Failure)> {
+        let timer = self.tx.env().metrics().start();
+        let committed = self.control("COMMIT").await;
+        self.tx.env().metrics().committed(timer);
+        if let Err(error) = committed {
+            self.roll_back().await;
+            return Err((ran.into_calls(), Failure::Permanent(error)));
         }
-    };
-    match outcome {
-        Ok(()) => {
-            // SQLite has no other node to notify, and the start of a dispatcher releases what an earlier one held.
-            drop(tx.committed());
-            for reply in kept {
-                reply(Ok(()));
+        // There is no other node to notify, and the start of a dispatcher releases what an earlier one held.
+        drop(self.tx.committed());
+        ran.answer();
+        Ok(())
+    }
+
+    async fn end_unchanged(&mut self) -> Result<(), Error> {
+        self.control("ROLLBACK").await
+    }
+
+    async fn roll_back(&mut self) {
+        // Fails if SQLite has rolled back by itself, which is as good.
+        let _ = self.control("ROLLBACK").await;
+        self.tx.rolled_back();
+    }
+
+    async fn run_apart(&mut self, calls: Group, error: Error) {
+        let operations = calls.len();
+        tracing::error!(error = &error as &dyn std::error::Error, operations, "a transaction has failed");
+        if operations == 1 {
+            return answer_all(calls, error);
+        }
+        let (mut failures, mut last) = (0, Arc::new(error));
+        for call in calls {
+            if failures == FAILURES {
+                call.answer(Err(shared_error(&last)));
+                continue;
             }
-        }
-        Err(error) => {
-            tracing::error!(%error, operations = kept.len(), "a group of operations could not be committed");
-            group.clear();
-            // Fails where SQLite has rolled back by itself, which is as good.
-            let _ = control(tx, "ROLLBACK").await;
-            tx.rolled_back();
-            for reply in kept {
-                reply(Err(Error::unavailable("the transaction failed")));
+            failures += 1;
+            match attempt(self, vec![call], None).await {
+                Ok(_answered) => failures = 0,
+                Err((calls, Failure::Permanent(error) | Failure::Final(error))) => {
+                    last = Arc::new(error);
+                    answer_all(calls, shared_error(&last));
+                }
             }
         }
     }
-}
 
-/// Runs a statement that begins or ends something.
-async fn control(tx: &mut Tx, statement: &'static str) -> Result<(), sqlx::Error> {
-    tx.connection().query(statement, &[]).execute().await.map(drop)
-}
-
-/// Runs the group, and the operations that arrive meanwhile, which can share the commit. Fails where the transaction is
-/// of no use any more; what is left of the group has not run then.
-async fn run_operations(
-    tx: &mut Tx,
-    group: &mut Vec<QueuedOperation>,
-    queued: &mut mpsc::Receiver<QueuedOperation>,
-    kept: &mut Vec<Reply>,
-) -> Result<(), sqlx::Error> {
-    let mut taken = group.len();
-    let mut at_savepoint = true;
-    while !group.is_empty() {
-        for operation in group.drain(..) {
-            if !at_savepoint {
-                control(tx, NEXT).await?;
-            }
-            let savepoint = tx.savepoint();
-            let reply = operation(tx).await;
-            at_savepoint = reply.is_none();
-            if at_savepoint {
-                tx.undo_to(savepoint);
-                control(tx, UNDO).await?;
-            }
-            kept.extend(reply);
-        }
-        while taken < GROUP
-            && let Ok(operation) = queued.try_recv()
+    async fn close(self) {
+        if let Connection::SqliteWriter(connection, _) = self.tx.into_connection()
+            && let Err(error) = connection.close().await
         {
-            group.push(operation);
-            taken += 1;
+            tracing::warn!(%error, "the database did not close cleanly");
         }
+        drop(self.lock);
     }
-    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::future::join_all;
+    use sqlx::SqliteConnection;
+
+    use super::*;
+    use crate::config::DispatchSettings;
+    use crate::env::Env;
+    use crate::queue::Queue;
+    use crate::store::group_commit::{GROUP, GroupCommit};
+    use crate::store::tx::StoreContext;
+    use crate::store::write_cache::WriteCache;
+
+    /// A child without its parent is refused by the commit only.
+    const SCHEMA: &str = "
+        CREATE TABLE parent (id INTEGER PRIMARY KEY);
+        CREATE TABLE child (id INTEGER PRIMARY KEY REFERENCES parent DEFERRABLE INITIALLY DEFERRED)";
+    const PARENT: &str = "INSERT INTO parent DEFAULT VALUES";
+    const ORPHAN: &str = "INSERT INTO child VALUES (1000)";
+
+    async fn writer() -> GroupCommit {
+        let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+        sqlx::raw_sql(SCHEMA).execute(&mut connection).await.unwrap();
+        let env = Env::system();
+        let queue = Arc::new(Queue::new(&env, &DispatchSettings::default()));
+        let connection = Connection::SqliteWriter(connection, WriteCache::default());
+        let tx = Tx::new(connection, StoreContext::new(env, queue), 1..i64::MAX);
+        GroupCommit::start([Writer::new(tx, tempfile::tempfile().unwrap())])
+    }
+
+    async fn insert(
+        writer: &GroupCommit,
+        statement: &'static str,
+        runs: &Arc<AtomicUsize>,
+    ) -> Result<(), Error> {
+        let runs = Arc::clone(runs);
+        let insert = writer.run(None, Vec::new(), move |tx| {
+            Box::pin(async move {
+                runs.fetch_add(1, Ordering::Relaxed);
+                tx.connection().query(statement, &[]).execute().await?;
+                Ok(())
+            })
+        });
+        insert.await
+    }
+
+    #[tokio::test]
+    async fn a_group_that_fails_commits_its_good_calls() {
+        let (writer, runs) = (&writer().await, &Arc::default());
+        let statements = [PARENT, ORPHAN, PARENT, ORPHAN, PARENT];
+        let inserted = join_all(statements.map(|statement| insert(writer, statement, runs))).await;
+        let is_ok: Vec<bool> = inserted.iter().map(Result::is_ok).collect();
+        assert_eq!(is_ok, statements.map(|statement| statement == PARENT));
+        assert_eq!(runs.load(Ordering::Relaxed), 2 * statements.len(), "together, then each by itself");
+        let count = writer.run(None, Vec::new(), |tx| {
+            Box::pin(async move {
+                let count: i64 = tx.connection().query("SELECT count(*) FROM parent", &[]).scalar().await?;
+                Ok(count)
+            })
+        });
+        assert_eq!(count.await.unwrap(), 3);
+    }
+
+    #[tokio::test]
+    async fn when_every_commit_fails_few_are_tried() {
+        let (writer, runs) = (&writer().await, &Arc::default());
+        let inserted = join_all((0..GROUP).map(|_| insert(writer, ORPHAN, runs))).await;
+        assert!(inserted.iter().all(Result::is_err));
+        assert_eq!(runs.load(Ordering::Relaxed), GROUP + FAILURES);
+    }
+
+    #[tokio::test]
+    async fn a_closed_writer_refuses_operations() {
+        let writer = writer().await;
+        writer.close().await;
+        let refused = insert(&writer, PARENT, &Arc::default()).await;
+        assert!(matches!(refused, Err(Error::StorageUnavailable(_))) && !writer.is_running());
+    }
 }

@@ -1,0 +1,276 @@
+//! Group commit: operations that wait at the same time share a transaction, and so its commit.
+//!
+//! A *worker* is a task with one connection. It takes the calls that wait, at most 64, of each company in turn. It begins a
+//! transaction, runs them one after the other for at most 100 ms, commits, and answers all of them. A call that is refused
+//! leaves no trace, and the others stand. If the transaction fails, nothing of it is committed, and its calls run again, each
+//! by itself: so each caller gets its own error, and one that fails the others fails alone. After a commit whose outcome is
+//! not known, no call runs again.
+//!
+//! What the databases do differently is in [`Transactions`].
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+use invoicing_core::CompanyId;
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::Prefetch;
+use super::call::{Call, Group, answer_all, call};
+use super::tx::Tx;
+use crate::Error;
+
+/// Most calls in one transaction. Bounds how long the first one waits for the last.
+pub(super) const GROUP: usize = 64;
+/// How long a transaction takes up calls: much shorter than other nodes wait for the row of a company.
+const GROUP_TIME: Duration = Duration::from_millis(100);
+/// Most calls that wait for a worker; further callers wait for room.
+const QUEUE: usize = 1_024;
+
+/// Why a transaction failed.
+pub(super) enum Failure {
+    /// Nothing is committed, and a call that fails alone is not tried again.
+    Permanent(Error),
+    /// It may have been committed, or no transaction can be begun: no call runs again.
+    Final(Error),
+}
+
+/// The connection of a worker, which runs one transaction after the other.
+pub(super) trait Transactions: Send + 'static {
+    /// Begins a transaction.
+    fn begin(&mut self) -> impl Future<Output = Result<(), Failure>> + Send;
+
+    /// The transaction that was begun.
+    fn tx(&mut self) -> &mut Tx;
+
+    /// Marks the begin of a call.
+    fn mark(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Undoes a call from the mark on.
+    fn undo(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Commits, and answers the calls. They are returned if nothing is committed.
+    fn commit(&mut self, ran: Ran) -> impl Future<Output = Result<(), (Group, Failure)>> + Send;
+
+    /// Ends a transaction that has changed nothing.
+    fn end_unchanged(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Ends a transaction that has failed.
+    fn roll_back(&mut self) -> impl Future<Output = ()> + Send;
+
+    /// Runs calls again after their transaction has failed.
+    fn run_apart(&mut self, calls: Group, error: Error) -> impl Future<Output = ()> + Send;
+
+    /// Closes the connection.
+    fn close(self) -> impl Future<Output = ()> + Send;
+}
+
+/// Calls that were run in a transaction.
+pub(super) struct Ran {
+    calls: Group,
+    /// An entry for each call: its error if it is refused and has left nothing.
+    refusals: Vec<Option<Error>>,
+}
+
+impl Ran {
+    /// Answers the callers once the transaction is committed: a refusal may be due to what it commits.
+    pub(super) fn answer(self) {
+        for (call, refusal) in self.calls.into_iter().zip(self.refusals) {
+            call.answer(refusal.map_or(Ok(()), Err));
+        }
+    }
+
+    pub(super) fn into_calls(self) -> Group {
+        self.calls
+    }
+
+    fn has_changed_nothing(&self) -> bool {
+        self.refusals.iter().all(Option::is_some)
+    }
+}
+
+/// The workers.
+pub(super) struct GroupCommit {
+    /// Empty once closed.
+    queues: Mutex<Vec<mpsc::Sender<Box<dyn Call>>>>,
+    tasks: tokio::sync::Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl GroupCommit {
+    /// Starts a worker for each connection.
+    #[expect(clippy::disallowed_methods, reason = "a worker ends with its queue, and `close` waits for it")]
+    pub(super) fn start<D: Transactions>(connections: impl IntoIterator<Item = D>) -> Self {
+        let start = |connection| {
+            let (sender, queue) = mpsc::channel(QUEUE);
+            (sender, tokio::spawn(work(connection, queue)))
+        };
+        let (queues, tasks): (_, Vec<_>) = connections.into_iter().map(start).unzip();
+        Self { queues: Mutex::new(queues), tasks: tokio::sync::Mutex::new(tasks) }
+    }
+
+    /// Runs an operation. `company`: the one whose row it locks. `records`: those of the company that it reads first.
+    pub(super) async fn run<T, F>(
+        &self,
+        company: Option<CompanyId>,
+        records: Vec<Prefetch>,
+        operation: F,
+    ) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
+    {
+        let (call, answer) = call(company, records, operation);
+        let queue = self.queue_of(company).ok_or_else(closed)?;
+        queue.send(call).await.map_err(|_| closed())?;
+        answer.await.map_err(|_| Error::unavailable("the operation was given up, and may have happened"))?
+    }
+
+    /// A company always has the same worker.
+    fn queue_of(&self, company: Option<CompanyId>) -> Option<mpsc::Sender<Box<dyn Call>>> {
+        let queues = self.queues.lock();
+        let number = company.map_or(0, |company| company.0.as_u128()).checked_rem(queues.len() as u128)?;
+        queues.get(usize::try_from(number).ok()?).cloned()
+    }
+
+    /// Whether it takes operations.
+    pub(super) fn is_running(&self) -> bool {
+        let queues = self.queues.lock();
+        !queues.is_empty() && queues.iter().all(|queue| !queue.is_closed())
+    }
+
+    /// Takes no more operations, and waits until those that were taken are done.
+    pub(super) async fn close(&self) {
+        self.queues.lock().clear();
+        for task in self.tasks.lock().await.drain(..) {
+            if let Err(error) = task.await {
+                tracing::error!(%error, "a task that writes has failed");
+            }
+        }
+    }
+}
+
+fn closed() -> Error {
+    Error::unavailable("the database is closed")
+}
+
+async fn work<D: Transactions>(mut database: D, mut queue: mpsc::Receiver<Box<dyn Call>>) {
+    let mut waiting = Group::new();
+    while take(&mut queue, &mut waiting).await {
+        let group = next_group(&mut waiting);
+        let rest = run_group(&mut database, group, &mut queue).await;
+        waiting.splice(..0, rest);
+    }
+    database.close().await;
+}
+
+/// Takes the calls that wait, and waits for one if there is none. `false` at the end.
+async fn take(queue: &mut mpsc::Receiver<Box<dyn Call>>, waiting: &mut Group) -> bool {
+    if waiting.is_empty() {
+        return queue.recv_many(waiting, QUEUE).await > 0;
+    }
+    while waiting.len() < QUEUE
+        && let Ok(call) = queue.try_recv()
+    {
+        waiting.push(call);
+    }
+    true
+}
+
+/// The calls of the next transaction: one of each company in turn, so that no company waits for all calls of another.
+fn next_group(waiting: &mut Group) -> Group {
+    let mut counts = HashMap::new();
+    waiting.sort_by_cached_key(|call| {
+        let count = counts.entry(call.company()).or_insert(0_usize);
+        *count += 1;
+        *count
+    });
+    let rest = waiting.split_off(waiting.len().min(GROUP));
+    std::mem::replace(waiting, rest)
+}
+
+/// Runs calls, together or else each by itself. Those for which there was no time are left.
+async fn run_group<D: Transactions>(
+    database: &mut D,
+    calls: Group,
+    queue: &mut mpsc::Receiver<Box<dyn Call>>,
+) -> Group {
+    match attempt(database, calls, Some(queue)).await {
+        Ok(rest) => return rest,
+        Err((calls, Failure::Final(error))) => answer_all(calls, error),
+        Err((calls, Failure::Permanent(error))) => database.run_apart(calls, error).await,
+    }
+    Group::new()
+}
+
+/// Runs calls in one transaction, and those that come meanwhile, and answers them. Those for which there was no time are
+/// left. If nothing is committed, all of them are returned.
+pub(super) async fn attempt<D: Transactions>(
+    database: &mut D,
+    mut calls: Group,
+    queue: Option<&mut mpsc::Receiver<Box<dyn Call>>>,
+) -> Result<Group, (Group, Failure)> {
+    let mut refusals = Vec::with_capacity(calls.len());
+    let ran = match database.begin().await {
+        Ok(()) => run_calls(database, &mut calls, &mut refusals, queue).await.map_err(Failure::Permanent),
+        Err(failure) => Err(failure),
+    };
+    if let Err(failure) = ran {
+        database.roll_back().await;
+        return Err((calls, failure));
+    }
+    let rest = calls.split_off(refusals.len());
+    if let Err((mut calls, failure)) = end(database, Ran { calls, refusals }).await {
+        calls.extend(rest);
+        return Err((calls, failure));
+    }
+    Ok(rest)
+}
+
+async fn end<D: Transactions>(database: &mut D, ran: Ran) -> Result<(), (Group, Failure)> {
+    if !ran.has_changed_nothing() {
+        return database.commit(ran).await;
+    }
+    match database.end_unchanged().await {
+        Ok(()) => Ok(ran.answer()),
+        Err(error) => Err((ran.into_calls(), Failure::Permanent(error))),
+    }
+}
+
+/// Runs calls one after the other, for as long as there is time.
+///
+/// # Errors
+/// If the transaction cannot be committed.
+async fn run_calls<D: Transactions>(
+    database: &mut D,
+    calls: &mut Group,
+    refusals: &mut Vec<Option<Error>>,
+    mut queue: Option<&mut mpsc::Receiver<Box<dyn Call>>>,
+) -> Result<(), Error> {
+    let since = Instant::now();
+    while let Some(call) = calls.get_mut(refusals.len())
+        && since.elapsed() < GROUP_TIME
+    {
+        refusals.push(run_call(database, &mut **call).await?);
+        if calls.len() == refusals.len()
+            && calls.len() < GROUP
+            && let Some(queue) = &mut queue
+        {
+            calls.extend(queue.try_recv());
+        }
+    }
+    Ok(())
+}
+
+/// Runs a call. Its error if it is refused and has left nothing.
+async fn run_call<D: Transactions>(database: &mut D, call: &mut dyn Call) -> Result<Option<Error>, Error> {
+    if !call.is_wanted() {
+        return Ok(Some(Error::unavailable("the caller has gone away")));
+    }
+    database.mark().await?;
+    let savepoint = database.tx().savepoint();
+    let Err(error) = call.run(database.tx()).await else { return Ok(None) };
+    let has_left_nothing = database.tx().undo_to(savepoint);
+    if has_left_nothing || database.undo().await.is_ok() { Ok(Some(error)) } else { Err(error) }
+}
