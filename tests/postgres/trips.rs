@@ -14,7 +14,7 @@ use invoicing_tests::{World, ask, new_quote, on_postgres, tell};
 use crate::support::{accepted_of, client_of, draft_of, hook_for, issued_over, payment};
 
 /// Most trips of a change whose statements are prepared.
-const MOST: usize = 3;
+const MOST: usize = 5;
 /// Each change is made so often, and the fewest trips count: the first ones prepare their statements.
 const TIMES: usize = 8;
 /// Changes one after the other.
@@ -23,7 +23,7 @@ const IN_A_ROW: usize = 32;
 const BESIDE: [&str; 2] = ["clock_timestamp()", "pg_notify("];
 
 #[on_postgres]
-async fn a_change_takes_at_most_three_trips() {
+async fn a_change_takes_at_most_five_trips() {
     let world = World::new().await;
     let proxy = TripProxy::start(world.place().url(), Duration::ZERO).await;
     let node = async |transaction_pooling| {
@@ -40,6 +40,11 @@ async fn a_change_takes_at_most_three_trips() {
     count(&mut counter, &company).await;
     counter.on = "as behind a pooler, a webhook";
     count(&mut counter, &pooled.company(world.company.id())).await;
+    counter.on = "direct, noted in the history";
+    count(&mut counter, &company.acting_as("Léa").unwrap()).await;
+    company.set_automatic_invoicing(true).await.unwrap();
+    counter.on = "direct, with the invoice";
+    count_acceptance(&mut counter, &company).await;
     direct.close().await;
     pooled.close().await;
     tell("trips per change", &counter.counted);
@@ -94,7 +99,11 @@ async fn count(counter: &mut Counter<'_>, company: &CompanyHandle) {
     counter.at_most("an invoice is cancelled", prepare, async |invoice| invoices.cancel(invoice).await).await;
     let (prepare, paid) = (async || issued_over(company, "100").await.summary.id, payment("100", None));
     counter.at_most("an invoice is paid", prepare, async |invoice| invoices.pay(invoice, &paid).await).await;
-    let prepare = async || sent_of(company).await;
+    count_acceptance(counter, company).await;
+}
+
+async fn count_acceptance(counter: &mut Counter<'_>, company: &CompanyHandle) {
+    let (prepare, quotes) = (async || sent_of(company).await, company.quotes());
     counter.at_most("a sent quote is accepted", prepare, async |quote| quotes.accept(quote).await).await;
 }
 

@@ -329,11 +329,16 @@ impl Invoices<'_> {
     }
 }
 
-/// Converts a quote within a transaction that may have accepted it just now.
-pub(super) async fn convert(tx: &mut CompanyTx<'_>, quote: &Quote) -> Result<Invoice, Error> {
+/// Converts a quote, unless it has an invoice that is not cancelled.
+async fn convert(tx: &mut CompanyTx<'_>, quote: &Quote) -> Result<Invoice, Error> {
     if let Some(live) = tx.invoices().find_live(quote.summary.id).await? {
         return Err(Conflict::new(format!("the quote has been converted to invoice {live}")).into());
     }
+    convert_accepted(tx, quote).await
+}
+
+/// As [`convert`], for a quote that is being accepted: it has no invoice yet, and is accepted once.
+pub(super) async fn convert_accepted(tx: &mut CompanyTx<'_>, quote: &Quote) -> Result<Invoice, Error> {
     let converted = Invoice::from_quote(InvoiceId(tx.env().uuid()), quote, tx.change.at())?;
     tx.invoices().insert(&converted.record).await?;
     tx.finish(&converted.events).await?;

@@ -434,7 +434,7 @@ async fn update(tx: &mut CompanyTx<'_>, changed: Changed<Quote>) -> Result<Quote
     tx.finish(&events).await?;
     let accepted = events.iter().any(|event| event.kind == Some(EventKind::QuoteAccepted));
     if accepted && tx.change.company.automatic_invoicing {
-        super::invoices::convert(tx, &record).await?;
+        super::invoices::convert_accepted(tx, &record).await?;
     }
     Ok(record)
 }

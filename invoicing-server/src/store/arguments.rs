@@ -29,12 +29,19 @@ pub(super) trait Cell: Argument {
     fn push_to(&self, column: &mut Column);
 }
 
-/// The cells of a column, a row each. The first one decides about the type.
+/// The type of a column.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Type {
+    Int,
+    Text,
+    Date,
+    Uuid,
+}
+
+/// The cells of a column, a row each.
 #[cfg(feature = "postgres")]
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) enum Column {
-    #[default]
-    Empty,
     Integers(Vec<Option<i64>>),
     Texts(Vec<Option<String>>),
     Dates(Vec<Option<NaiveDate>>),
@@ -79,9 +86,6 @@ macro_rules! impl_cell {
             #[cfg(feature = "postgres")]
             fn push_to(&self, column: &mut Column) {
                 let $value = self;
-                if let Column::Empty = column {
-                    *column = Column::$kind(Vec::new());
-                }
                 let Column::$kind(cells) = column else { unreachable!("a column has one type") };
                 cells.push(Option::from($cell));
             }
@@ -125,10 +129,27 @@ argument!(Vec<Option<String>> => |texts| Json(texts), texts);
 
 #[cfg(feature = "postgres")]
 impl Column {
+    pub(super) fn new(of: Type) -> Self {
+        match of {
+            Type::Int => Self::Integers(Vec::new()),
+            Type::Text => Self::Texts(Vec::new()),
+            Type::Date => Self::Dates(Vec::new()),
+            Type::Uuid => Self::Uuids(Vec::new()),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Integers(cells) => cells.len(),
+            Self::Texts(cells) => cells.len(),
+            Self::Dates(cells) => cells.len(),
+            Self::Uuids(cells) => cells.len(),
+        }
+    }
+
     /// Drops the cells after the first ones.
     pub(super) fn truncate(&mut self, rows: usize) {
         match self {
-            Self::Empty => {}
             Self::Integers(cells) => cells.truncate(rows),
             Self::Texts(cells) => cells.truncate(rows),
             Self::Dates(cells) => cells.truncate(rows),
@@ -136,27 +157,13 @@ impl Column {
         }
     }
 
-    /// Binds it as one argument: its only cell, or an array.
-    pub(super) fn bind(&self, query: PostgresQuery, only_one: bool) -> PostgresQuery {
-        match (self, only_one) {
-            (Self::Empty, _) => query,
-            (Self::Integers(cells), true) => query.bind(cells[0]),
-            (Self::Integers(cells), false) => query.bind(cells),
-            (Self::Texts(cells), true) => query.bind(&cells[0]),
-            (Self::Texts(cells), false) => query.bind(cells),
-            (Self::Dates(cells), true) => query.bind(cells[0]),
-            (Self::Dates(cells), false) => query.bind(cells),
-            (Self::Uuids(cells), true) => query.bind(cells[0]),
-            (Self::Uuids(cells), false) => query.bind(cells),
-        }
-    }
-
-    pub(super) fn type_name(&self) -> &'static str {
+    /// Binds it as one argument.
+    pub(super) fn bind(&self, query: PostgresQuery) -> PostgresQuery {
         match self {
-            Self::Empty | Self::Texts(_) => "text",
-            Self::Integers(_) => "bigint",
-            Self::Dates(_) => "date",
-            Self::Uuids(_) => "uuid",
+            Self::Integers(cells) => query.bind(cells),
+            Self::Texts(cells) => query.bind(cells),
+            Self::Dates(cells) => query.bind(cells),
+            Self::Uuids(cells) => query.bind(cells),
         }
     }
 
@@ -170,6 +177,14 @@ impl Column {
 
     pub(super) fn contains(&self, id: Uuid) -> bool {
         matches!(self, Self::Uuids(cells) if cells.contains(&Some(id)))
+    }
+
+    /// The last cell, if that is an id.
+    pub(super) fn last_id(&self) -> Option<Uuid> {
+        match self {
+            Self::Uuids(cells) => cells.last().copied().flatten(),
+            _ => None,
+        }
     }
 }
 

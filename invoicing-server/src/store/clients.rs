@@ -4,14 +4,14 @@ use invoicing_core::{Client, ClientId, Invalid, SHORT_TEXT, SoughtId};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::arguments::{Argument, Cell};
-use super::deferred::{Reads, Write};
+use super::arguments::{Argument, Cell, Type};
 use super::page::PageAnswer;
 use super::prefetch;
 use super::query::Sql;
 use super::rows::to_json;
 use super::scope::Scope;
 use super::versions::{RecordRow, StoredRecord};
+use super::write::{Many, Reads, Write};
 use crate::Error;
 use crate::page::{ClientQuery, NOWHERE};
 
@@ -241,10 +241,29 @@ impl ClientTable<'_> {
     pub(crate) async fn insert(&mut self, client: &Client) -> Result<(), Error> {
         static INSERT: Write = Write {
             table: "client",
-            statement: "
+            sqlite: "
                 INSERT INTO client (company_id, id, external_id, created_at, updated_at, search, record, version)
-                SELECT $1, $2, $3, $4, $5, $6, $7, $8 /* FROM rows */",
-            postgres: &[],
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            postgres: &Many {
+                text: "
+                    INSERT INTO client
+                        (company_id, id, external_id, created_at, updated_at, search, record, version)
+                    SELECT * FROM unnest(
+                        $1::uuid[], $2::uuid[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[],
+                        $8::bigint[]
+                    )",
+                columns: &[
+                    Type::Uuid,
+                    Type::Uuid,
+                    Type::Text,
+                    Type::Int,
+                    Type::Int,
+                    Type::Text,
+                    Type::Text,
+                    Type::Int,
+                ],
+            },
+            first: 0,
             replaces: false,
         };
         let Client { id, external_id, created_at, updated_at, .. } = client;
@@ -257,10 +276,29 @@ impl ClientTable<'_> {
     pub(crate) async fn update(&mut self, client: &Client) -> Result<(), Error> {
         static UPDATE: Write = Write {
             table: "client",
-            statement: "
-                UPDATE client SET external_id = $3, updated_at = $4, search = $5, record = $6, version = $7 /* FROM rows */
+            sqlite: "
+                UPDATE client SET external_id = $3, updated_at = $4, search = $5, record = $6, version = $7
                 WHERE company_id = $1 AND id = $2 AND version <= $7",
-            postgres: &[],
+            postgres: &Many {
+                text: "
+                    UPDATE client SET
+                        external_id = new.external_id, updated_at = new.updated_at, search = new.search,
+                        record = new.record, version = new.version
+                    FROM unnest(
+                        $1::uuid[], $2::uuid[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::bigint[]
+                    ) AS new (company_id, id, external_id, updated_at, search, record, version)
+                    WHERE client.company_id = new.company_id AND client.id = new.id AND client.version <= new.version",
+                columns: &[
+                    Type::Uuid,
+                    Type::Uuid,
+                    Type::Text,
+                    Type::Int,
+                    Type::Text,
+                    Type::Text,
+                    Type::Int,
+                ],
+            },
+            first: 0,
             replaces: true,
         };
         let Client { id, external_id, updated_at, .. } = client;

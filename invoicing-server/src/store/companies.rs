@@ -6,11 +6,12 @@ use sqlx::FromRow;
 use super::connection::Connection;
 #[cfg(feature = "postgres")]
 use super::consistency::ConsistencyToken;
-use super::deferred::Write;
+use super::enqueue::{AFTER_RECORDS, BEFORE_STAMPS};
 use super::query::Sql;
 use super::rows::to_json;
 use super::scope::Scope;
 use super::versions::{self, RecordRow, StoredRecord};
+use super::write::Write;
 use crate::Error;
 
 /// The row of one company.
@@ -77,10 +78,9 @@ impl CompanyRow<'_> {
     pub(super) async fn set_stamp(&mut self, stamp: Timestamp) -> Result<(), Error> {
         static SET_STAMP: Write = Write {
             table: "company",
-            statement: "UPDATE company SET last_stamp = $2 WHERE id = $1",
-            postgres: &["
-                UPDATE company SET last_stamp = last.stamp
-                FROM (SELECT $1 AS id, max($2) AS stamp /* FROM rows */ GROUP BY 1) AS last WHERE company.id = last.id"],
+            sqlite: "UPDATE company SET last_stamp = $2 WHERE id = $1",
+            postgres: &AFTER_RECORDS,
+            first: BEFORE_STAMPS,
             replaces: false,
         };
         self.0.write(&SET_STAMP, &[&stamp]).await

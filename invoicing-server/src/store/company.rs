@@ -151,11 +151,10 @@ impl CompanyTx<'_> {
         detail: &(impl Display + Sync),
     ) -> Result<(), Error> {
         let Some(actor) = self.origin.actor.clone() else { return Ok(()) };
-        let (at, detail) = (self.change.now, detail.to_string());
-        self.history().insert(NewEntry { at, actor: &actor, action, subject, detail }).await?;
         #[cfg(feature = "console")]
         self.spend_form().await?;
-        Ok(())
+        let (at, detail) = (self.change.now, detail.to_string());
+        self.history().insert(NewEntry { at, actor: &actor, action, subject, detail }).await
     }
 
     #[cfg(feature = "console")]

@@ -5,12 +5,12 @@ use sqlx::SqliteConnection;
 use super::arguments::{Argument, Cell};
 #[cfg(feature = "postgres")]
 use super::consistency::with_timeline;
-use super::deferred::{Reads, Write};
 use super::query::{Query, Sql};
 use super::reader::Reader;
 #[cfg(feature = "postgres")]
 use super::session::Session;
 use super::versions::newer;
+use super::write::{Reads, Write};
 use super::write_cache::WriteCache;
 use crate::Error;
 
@@ -68,7 +68,7 @@ impl Connection {
             return Ok(session.defer(write, arguments).await?);
         }
         let arguments = arguments.iter().map(|cell| *cell as &dyn Argument);
-        let written = self.bind(write.statement.into(), arguments, Reads::Anything).execute().await?;
+        let written = self.bind(write.sqlite.into(), arguments, Reads::Anything).execute().await?;
         if written == 0 && write.replaces { Err(newer(write.table)) } else { Ok(()) }
     }
 

@@ -6,9 +6,10 @@ use bytes::Bytes;
 use invoicing_core::{CompanyId, EventId, Timestamp, WebhookId};
 use uuid::Uuid;
 
-use super::deferred::Write;
+use super::arguments::Type;
 use super::subscriber::Subscriber;
 use super::tx::Tx;
+use super::write::{Many, Write};
 use crate::Error;
 use crate::cause::Cause;
 use crate::queue::{Job, NewDelivery};
@@ -62,8 +63,8 @@ pub(super) async fn plan(
 /// `$6` now, `$7` token and `$8` end of the leases, `$9` reason of the skipped ones; `$10` kind, `$11` timestamp and
 /// `$12` body of the event, `$13` stamp, `$14` when the skipped ones end, `$15` and `$16` [cause](Cause) of the event.
 pub(super) static INSERT_EVENT: Write = Write {
-    table: "company",
-    statement: "
+    table: "event",
+    sqlite: "
         UPDATE company SET last_stamp = $13 WHERE id = $1;
         INSERT INTO event (company_id, id, kind, timestamp, body, request_id, trace_context)
         VALUES ($1, $2, $10, $11, $12, $15, $16);
@@ -74,24 +75,81 @@ pub(super) static INSERT_EVENT: Write = Write {
             CASE state WHEN 2 THEN $9 END, $6, CASE state WHEN 1 THEN $7 ELSE 0 END, state = 1, state = 1, 0, 0,
             CASE state WHEN 2 THEN $14 END, CASE state WHEN 1 THEN $8 ELSE 0 END
         FROM (SELECT key, value, $5 ->> key AS state FROM json_each($4))",
-    postgres: &[
-        "
-        UPDATE company SET last_stamp = last.stamp
-        FROM (SELECT $1 AS id, max($13) AS stamp /* FROM rows */ GROUP BY 1) AS last WHERE company.id = last.id",
-        "
-        INSERT INTO event (company_id, id, kind, timestamp, body, request_id, trace_context)
-        SELECT $1, $2, $10, $11, $12, $15, $16 /* FROM rows */",
-        "
+    postgres: &AFTER_RECORDS,
+    first: 0,
+    replaces: false,
+};
+
+/// What follows the records of changes on PostgreSQL: `$1` to `$16` events as above, with lists of webhooks and states as
+/// texts; from `$17` on the last numbers of [series](super::series), from `$22` on notes of the [history](super::history), from
+/// `$28` on the ends of [signing links](super::signatures), from `$32` on stamps of changes without an event.
+pub(super) static AFTER_RECORDS: Many = Many {
+    text: "
+        WITH new AS (
+            SELECT * FROM unnest(
+                $1::uuid[], $2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[],
+                $9::text[], $10::text[], $11::bigint[], $12::text[], $13::bigint[], $14::bigint[], $15::text[],
+                $16::text[]
+            ) AS new (
+                company_id, id, first, webhooks, states, due_at, token, lease_until, reason, kind, timestamp, body, stamp,
+                skipped_at, request_id, trace_context
+            )
+        ), stamps AS (
+            UPDATE company SET last_stamp = greatest(company.last_stamp, last.stamp)
+            FROM (
+                SELECT company_id, max(stamp) AS stamp
+                FROM (
+                    SELECT company_id, stamp FROM new
+                    UNION ALL SELECT company_id, stamp FROM unnest($32::uuid[], $33::bigint[]) AS alone (company_id, stamp)
+                ) AS stamp
+                GROUP BY company_id
+            ) AS last
+            WHERE company.id = last.company_id
+        ), events AS (
+            INSERT INTO event (company_id, id, kind, timestamp, body, request_id, trace_context)
+            SELECT company_id, id, kind, timestamp, body, request_id, trace_context FROM new
+        ), numbers AS (
+            INSERT INTO series (company_id, kind, year, last, last_date)
+            SELECT company_id, kind, year, max(last), max(last_date)
+            FROM unnest($17::uuid[], $18::text[], $19::bigint[], $20::bigint[], $21::date[])
+                AS number (company_id, kind, year, last, last_date)
+            GROUP BY company_id, kind, year
+            ON CONFLICT (company_id, kind, year) DO UPDATE SET last = excluded.last, last_date = excluded.last_date
+        ), notes AS (
+            INSERT INTO history (company_id, number, at, actor, action, subject, detail)
+            SELECT company_id,
+                coalesce((SELECT max(number) FROM history WHERE history.company_id = note.company_id), 0)
+                    + row_number() OVER (PARTITION BY company_id ORDER BY place),
+                at, actor, action, subject, detail
+            FROM unnest($22::uuid[], $23::bigint[], $24::text[], $25::text[], $26::uuid[], $27::text[])
+                WITH ORDINALITY AS note (company_id, at, actor, action, subject, detail, place)
+        ), links AS (
+            UPDATE signing_link SET ends_at = link.ends_at
+            FROM unnest($28::uuid[], $29::uuid[], $30::bigint[], $31::bigint[]) AS link (company_id, quote_id, ends_at, now)
+            WHERE signing_link.company_id = link.company_id AND signing_link.quote_id = link.quote_id
+                AND (signing_link.ends_at IS NULL OR signing_link.ends_at > link.now)
+        )
         INSERT INTO delivery
             (company_id, event_id, id, webhook_id, status, reason, due_at, claim, claims, claims_in_all, attempts,
             attempts_in_all, ended_at, held_until)
-        SELECT $1, $2, $3 + place - 1, webhook, CASE state WHEN 2 THEN 'skipped' ELSE 'pending' END,
-            CASE state WHEN 2 THEN $9 END, $6, CASE state WHEN 1 THEN $7 ELSE 0 END, (state = 1)::int, (state = 1)::int,
-            0, 0, CASE state WHEN 2 THEN $14 END, CASE state WHEN 1 THEN $8 ELSE 0 END
-        FROM /* rows, */ unnest($4::uuid[], $5::bigint[]) WITH ORDINALITY AS w(webhook, state, place)",
+        SELECT company_id, id, first + place - 1, webhook, CASE state WHEN 2 THEN 'skipped' ELSE 'pending' END,
+            CASE state WHEN 2 THEN reason END, due_at, CASE state WHEN 1 THEN token ELSE 0 END, (state = 1)::int,
+            (state = 1)::int, 0, 0, CASE state WHEN 2 THEN skipped_at END,
+            CASE state WHEN 1 THEN lease_until ELSE 0 END
+        FROM new, unnest(new.webhooks::uuid[], new.states::bigint[]) WITH ORDINALITY AS target (webhook, state, place)",
+    columns: &[
+        Type::Uuid, Type::Uuid, Type::Int, Type::Text, Type::Text, Type::Int, Type::Int, Type::Int, Type::Text,
+        Type::Text, Type::Int, Type::Text, Type::Int, Type::Int, Type::Text, Type::Text, Type::Uuid, Type::Text,
+        Type::Int, Type::Int, Type::Date, Type::Uuid, Type::Int, Type::Text, Type::Text, Type::Uuid, Type::Text,
+        Type::Uuid, Type::Uuid, Type::Int, Type::Int, Type::Uuid, Type::Int,
     ],
-    replaces: false,
 };
+
+/// How many arguments come before those of the series, of the history, of the links, and of the stamps.
+pub(super) const BEFORE_NUMBERS: usize = 16;
+pub(super) const BEFORE_NOTES: usize = 21;
+pub(super) const BEFORE_LINKS: usize = 27;
+pub(super) const BEFORE_STAMPS: usize = 31;
 
 impl InitialDeliveries {
     /// `$4` and `$5` of [`INSERT_EVENT`].

@@ -7,7 +7,9 @@ use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 use uuid::Uuid;
 
 use super::arguments::Argument;
+use super::enqueue::{AFTER_RECORDS, BEFORE_NOTES};
 use super::scope::Scope;
+use super::write::Write;
 use crate::Error;
 use crate::page::{HistoryQuery, check_limit};
 
@@ -206,12 +208,17 @@ pub(crate) struct HistoryTable<'c>(pub(super) Scope<'c>);
 impl HistoryTable<'_> {
     /// Notes a change. The transaction locks the company, so no other takes the same number.
     pub(super) async fn insert(&mut self, entry: NewEntry<'_>) -> Result<(), Error> {
-        const INSERT: &str = "
-            INSERT INTO history (company_id, number, at, actor, action, subject, detail)
-            SELECT $1, coalesce(max(number), 0) + 1, $2, $3, $4, $5, $6 FROM history WHERE company_id = $1";
+        static INSERT: Write = Write {
+            table: "history",
+            sqlite: "
+                INSERT INTO history (company_id, number, at, actor, action, subject, detail)
+                SELECT $1, coalesce(max(number), 0) + 1, $2, $3, $4, $5, $6 FROM history WHERE company_id = $1",
+            postgres: &AFTER_RECORDS,
+            first: BEFORE_NOTES,
+            replaces: false,
+        };
         let NewEntry { at, actor, action, subject, detail } = entry;
-        let arguments: [&dyn Argument; 5] = [&at, &actor, &action.as_str(), &subject, &detail];
-        self.0.query(INSERT, &arguments).change_one("history").await
+        self.0.write(&INSERT, &[&at, &actor, &action.as_str(), &subject, &detail]).await
     }
 
     /// The changes before a number, latest first.

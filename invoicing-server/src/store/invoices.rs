@@ -7,8 +7,7 @@ use invoicing_core::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::arguments::Cell;
-use super::deferred::{Reads, Write};
+use super::arguments::{Cell, Type};
 use super::due::DueRecord;
 use super::page::{PageAnswer, PageStatements, Reserve};
 use super::prefetch::{self, Find};
@@ -16,6 +15,7 @@ use super::query::Sql;
 use super::rows::{Detail, JsonParts, detail_to_json, summary_to_json, to_json};
 use super::scope::Scope;
 use super::versions::{self, RecordRow, StoredRecord, in_todays_shape};
+use super::write::{Many, Reads, Write};
 use crate::Error;
 use crate::page::PageQuery;
 
@@ -235,7 +235,7 @@ impl InvoiceTable<'_> {
     pub(crate) async fn insert(&mut self, invoice: &Invoice) -> Result<(), Error> {
         static INSERT: Write = Write {
             table: "invoice",
-            statement: "
+            sqlite: "
                 INSERT INTO invoice
                     (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail,
                     version)
@@ -243,11 +243,30 @@ impl InvoiceTable<'_> {
                     CASE WHEN octet_length($9) <= 8192 THEN $9 ELSE octet_length($9) END, $10, $11);
                 INSERT INTO large_lines (company_id, document_id, lines)
                 SELECT $1, $2, $9 WHERE octet_length($9) > 8192",
-            postgres: &["
-                INSERT INTO invoice
-                    (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail,
-                    version)
-                SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 /* FROM rows */"],
+            postgres: &Many {
+                text: "
+                    INSERT INTO invoice
+                        (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail,
+                        version)
+                    SELECT * FROM unnest(
+                        $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::date[], $6::bigint[], $7::bigint[],
+                        $8::text[], $9::text[], $10::text[], $11::bigint[]
+                    )",
+                columns: &[
+                    Type::Uuid,
+                    Type::Uuid,
+                    Type::Uuid,
+                    Type::Text,
+                    Type::Date,
+                    Type::Int,
+                    Type::Int,
+                    Type::Text,
+                    Type::Text,
+                    Type::Text,
+                    Type::Int,
+                ],
+            },
+            first: 0,
             replaces: false,
         };
         let (summary, detail) = (summary_to_json(&invoice.summary)?, detail_to_json(&invoice.detail)?);
@@ -264,10 +283,22 @@ impl InvoiceTable<'_> {
     pub(crate) async fn update(&mut self, summary: &InvoiceSummary) -> Result<(), Error> {
         static UPDATE: Write = Write {
             table: "invoice",
-            statement: "
-                UPDATE invoice SET status = $3, due_date = $4, updated_at = $5, summary = $6, version = $7 /* FROM rows */
+            sqlite: "
+                UPDATE invoice SET status = $3, due_date = $4, updated_at = $5, summary = $6, version = $7
                 WHERE company_id = $1 AND id = $2 AND version <= $7",
-            postgres: &[],
+            postgres: &Many {
+                text: "
+                    UPDATE invoice SET
+                        status = new.status, due_date = new.due_date, updated_at = new.updated_at,
+                        summary = new.summary, version = new.version
+                    FROM unnest(
+                        $1::uuid[], $2::uuid[], $3::text[], $4::date[], $5::bigint[], $6::text[], $7::bigint[]
+                    ) AS new (company_id, id, status, due_date, updated_at, summary, version)
+                    WHERE invoice.company_id = new.company_id AND invoice.id = new.id
+                        AND invoice.version <= new.version",
+                columns: &[Type::Uuid, Type::Uuid, Type::Text, Type::Date, Type::Int, Type::Text, Type::Int],
+            },
+            first: 0,
             replaces: true,
         };
         let json = summary_to_json(summary)?;
@@ -319,10 +350,18 @@ impl InvoiceTable<'_> {
     pub(crate) async fn insert_payment(&mut self, payment: &Payment) -> Result<(), Error> {
         static INSERT: Write = Write {
             table: "payment",
-            statement: "
+            sqlite: "
                 INSERT INTO payment (company_id, id, invoice_id, reference, record, version)
-                SELECT $1, $2, $3, $4, $5, $6 /* FROM rows */",
-            postgres: &[],
+                VALUES ($1, $2, $3, $4, $5, $6)",
+            postgres: &Many {
+                text: "
+                    INSERT INTO payment (company_id, id, invoice_id, reference, record, version)
+                    SELECT * FROM unnest(
+                        $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bigint[]
+                    )",
+                columns: &[Type::Uuid, Type::Uuid, Type::Uuid, Type::Text, Type::Text, Type::Int],
+            },
+            first: 0,
             replaces: false,
         };
         let Payment { invoice_id, id, reference, .. } = payment;

@@ -19,7 +19,6 @@ mod connection;
 pub(crate) mod consistency;
 mod database_error;
 pub(crate) mod day_counts;
-mod deferred;
 pub(crate) mod deliveries;
 pub(crate) mod delivery_pages;
 pub(crate) mod disabled_notices;
@@ -67,6 +66,7 @@ mod tx;
 mod versions;
 mod webhook_secrets;
 pub(crate) mod webhooks;
+mod write;
 mod write_cache;
 
 use std::fmt::Display;

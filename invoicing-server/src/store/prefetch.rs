@@ -14,7 +14,7 @@ pub(super) struct Find {
     /// Of the statement that brings a record along.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "nothing comes along on SQLite"))]
     pub(super) name: &'static str,
-    /// As [`Write`](super::deferred::Write) names it.
+    /// As [`Write`](super::write::Write) names it.
     pub(super) table: &'static str,
     pub(super) sql: Sql,
     /// A further condition of what comes along.

@@ -7,11 +7,11 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use super::arguments::PostgresQuery;
 use super::arguments::SqliteQuery;
 #[cfg(feature = "postgres")]
-use super::deferred::Reads;
-#[cfg(feature = "postgres")]
 use super::session::Session;
 pub(super) use super::sql::Sql;
 use super::versions::{StoredRecord, newer};
+#[cfg(feature = "postgres")]
+use super::write::Reads;
 use crate::Error;
 
 /// A row of either database, by the names of its columns.

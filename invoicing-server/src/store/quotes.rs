@@ -3,8 +3,7 @@
 use chrono::NaiveDate;
 use invoicing_core::{Costing, Quote, QuoteId, QuoteStatus, QuoteSummary};
 
-use super::arguments::Cell;
-use super::deferred::{Reads, Write};
+use super::arguments::{Cell, Type};
 use super::due::DueRecord;
 use super::page::{PageAnswer, PageStatements, Reserve};
 use super::prefetch;
@@ -12,6 +11,7 @@ use super::query::Sql;
 use super::rows::{Detail, JsonParts, detail_to_json, from_json, summary_to_json, to_json};
 use super::scope::Scope;
 use super::versions::{self, RecordRow, StoredRecord, in_todays_shape};
+use super::write::{Many, Reads, Write};
 use crate::Error;
 use crate::page::PageQuery;
 
@@ -175,7 +175,7 @@ impl QuoteTable<'_> {
     pub(crate) async fn insert(&mut self, quote: &Quote, internal: &InternalDetails) -> Result<(), Error> {
         static INSERT: Write = Write {
             table: "quote",
-            statement: "
+            sqlite: "
                 INSERT INTO quote
                     (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail, work_site,
                     version)
@@ -184,14 +184,42 @@ impl QuoteTable<'_> {
                 INSERT INTO large_lines (company_id, document_id, lines)
                 SELECT $1, $2, $8 WHERE octet_length($8) > 8192;
                 INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $10)",
-            postgres: &[
-                "
-                INSERT INTO quote
-                    (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail, work_site,
-                    version)
-                SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $11, $12 /* FROM rows */",
-                "INSERT INTO quote_costing (company_id, quote_id, costings) SELECT $1, $2, $10 /* FROM rows */",
-            ],
+            postgres: &Many {
+                text: "
+                    WITH new AS (
+                        SELECT * FROM unnest(
+                            $1::uuid[], $2::uuid[], $3::text[], $4::date[], $5::bigint[], $6::bigint[], $7::text[],
+                            $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[]
+                        ) AS new (
+                            company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail,
+                            costings, work_site, version
+                        )
+                    ), costing AS (
+                        INSERT INTO quote_costing (company_id, quote_id, costings)
+                        SELECT company_id, id, costings FROM new
+                    )
+                    INSERT INTO quote
+                        (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail,
+                        work_site, version)
+                    SELECT company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail,
+                        work_site, version
+                    FROM new",
+                columns: &[
+                    Type::Uuid,
+                    Type::Uuid,
+                    Type::Text,
+                    Type::Date,
+                    Type::Int,
+                    Type::Int,
+                    Type::Text,
+                    Type::Text,
+                    Type::Text,
+                    Type::Text,
+                    Type::Text,
+                    Type::Int,
+                ],
+            },
+            first: 0,
             replaces: false,
         };
         let (summary, detail) = (summary_to_json(&quote.summary)?, detail_to_json(&quote.detail)?);
@@ -219,10 +247,31 @@ impl QuoteTable<'_> {
     pub(crate) async fn update(&mut self, quote: &Quote) -> Result<(), Error> {
         static UPDATE: Write = Write {
             table: "quote",
-            statement: "
+            sqlite: "
                 UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, summary = $6, detail = $7, version = $8
-                /* FROM rows */ WHERE company_id = $1 AND id = $2 AND version <= $8",
-            postgres: &[],
+                WHERE company_id = $1 AND id = $2 AND version <= $8",
+            postgres: &Many {
+                text: "
+                    UPDATE quote SET
+                        status = new.status, valid_until = new.valid_until, updated_at = new.updated_at,
+                        summary = new.summary, detail = new.detail, version = new.version
+                    FROM unnest(
+                        $1::uuid[], $2::uuid[], $3::text[], $4::date[], $5::bigint[], $6::text[], $7::text[],
+                        $8::bigint[]
+                    ) AS new (company_id, id, status, valid_until, updated_at, summary, detail, version)
+                    WHERE quote.company_id = new.company_id AND quote.id = new.id AND quote.version <= new.version",
+                columns: &[
+                    Type::Uuid,
+                    Type::Uuid,
+                    Type::Text,
+                    Type::Date,
+                    Type::Int,
+                    Type::Text,
+                    Type::Text,
+                    Type::Int,
+                ],
+            },
+            first: 0,
             replaces: true,
         };
         let (summary, detail) = (summary_to_json(&quote.summary)?, detail_to_json(&quote.detail)?);
@@ -235,10 +284,29 @@ impl QuoteTable<'_> {
     pub(crate) async fn update_summary(&mut self, summary: &QuoteSummary) -> Result<(), Error> {
         static UPDATE: Write = Write {
             table: "quote",
-            statement: "
-                UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, summary = $6, version = $7 /* FROM rows */
+            sqlite: "
+                UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, summary = $6, version = $7
                 WHERE company_id = $1 AND id = $2 AND version <= $7",
-            postgres: &[],
+            postgres: &Many {
+                text: "
+                    UPDATE quote SET
+                        status = new.status, valid_until = new.valid_until, updated_at = new.updated_at,
+                        summary = new.summary, version = new.version
+                    FROM unnest(
+                        $1::uuid[], $2::uuid[], $3::text[], $4::date[], $5::bigint[], $6::text[], $7::bigint[]
+                    ) AS new (company_id, id, status, valid_until, updated_at, summary, version)
+                    WHERE quote.company_id = new.company_id AND quote.id = new.id AND quote.version <= new.version",
+                columns: &[
+                    Type::Uuid,
+                    Type::Uuid,
+                    Type::Text,
+                    Type::Date,
+                    Type::Int,
+                    Type::Text,
+                    Type::Int,
+                ],
+            },
+            first: 0,
             replaces: true,
         };
         let json = summary_to_json(summary)?;

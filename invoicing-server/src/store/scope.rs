@@ -5,9 +5,9 @@ use uuid::Uuid;
 
 use super::arguments::{Argument, Cell};
 use super::connection::Connection;
-use super::deferred::{Reads, Write};
 use super::prefetch::Find;
 use super::query::{Query, Row, Sql};
+use super::write::{Reads, Write};
 use crate::Error;
 
 /// A connection, and the company whose records may be reached with it.

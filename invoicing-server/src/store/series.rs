@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use chrono::NaiveDate;
 
-use super::deferred::Write;
+use super::enqueue::{AFTER_RECORDS, BEFORE_NUMBERS};
 use super::scope::Scope;
+use super::write::Write;
 use super::write_cache::LastNumber;
 use crate::Error;
 
@@ -69,13 +70,11 @@ impl Series<'_> {
     async fn set_last(&mut self, last: i64, last_date: Option<NaiveDate>) -> Result<String, Error> {
         static SET_LAST: Write = Write {
             table: "series",
-            statement: "
+            sqlite: "
                 INSERT INTO series (company_id, kind, year, last, last_date) VALUES ($1, $2, $3, $4, $5)
                 ON CONFLICT (company_id, kind, year) DO UPDATE SET last = excluded.last, last_date = excluded.last_date",
-            postgres: &["
-                INSERT INTO series (company_id, kind, year, last, last_date)
-                SELECT $1, $2, $3, max($4), max($5) /* FROM rows */ GROUP BY 1, 2, 3
-                ON CONFLICT (company_id, kind, year) DO UPDATE SET last = excluded.last, last_date = excluded.last_date"],
+            postgres: &AFTER_RECORDS,
+            first: BEFORE_NUMBERS,
             replaces: false,
         };
         self.scope.write(&SET_LAST, &[&self.kind, &self.year, &last, &last_date]).await?;

@@ -4,6 +4,8 @@
 //! of one, or in the middle of a statement, closes its connection, which the server answers with a rollback: no other
 //! caller ever gets a connection with something left open on it, or waits for an answer that does not come.
 
+mod rows;
+
 use std::io;
 use std::time::Duration;
 
@@ -16,10 +18,11 @@ use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::arguments::Cell;
-use super::deferred::{Deferred, Reads, Statement, Write};
 use super::prefetch::{Find, Prefetch};
 use super::versions::newer;
+use super::write::{Reads, Write};
 use crate::Error;
+use rows::Rows;
 
 /// See the module's text.
 pub(crate) struct Session {
@@ -47,7 +50,7 @@ enum Server {
 #[derive(Default)]
 struct Writes {
     /// Not sent yet.
-    deferred: Deferred,
+    waiting: Rows,
     /// A table in which a record was not replaced: one of a newer version.
     outdated: Option<&'static str>,
     /// The present operation has changed something that only a rollback undoes.
@@ -106,7 +109,7 @@ impl Session {
 
     /// To be called before a statement. Sends the writes that wait if it may read what they change.
     pub(super) async fn before(&mut self, reads: Reads, leaves_trace: bool) -> Result<(), sqlx::Error> {
-        if self.writes.deferred.concerns(reads) {
+        if self.writes.waiting.concern(reads) {
             self.send_deferred().await?;
         }
         self.leaves_trace(leaves_trace);
@@ -124,13 +127,13 @@ impl Session {
         write: &'static Write,
         cells: &[&dyn Cell],
     ) -> Result<(), sqlx::Error> {
-        if !self.writes.deferred.has_room_for(write, cells) {
+        if !self.writes.waiting.have_room_for(write, cells) {
             self.send_deferred().await?;
         }
-        self.writes.deferred.push(write, cells);
+        self.writes.waiting.push(write, cells);
         self.prefetched.retain(|(_, record, _)| {
             let (find, id) = record.find();
-            find.table != write.table || !self.writes.deferred.concerns(Reads::Record(find.table, id))
+            find.table != write.table || !self.writes.waiting.concern(Reads::Record(find.table, id))
         });
         Ok(())
     }
@@ -157,16 +160,11 @@ impl Session {
 
     /// Sends the writes that wait.
     pub(super) async fn send_deferred(&mut self) -> Result<(), sqlx::Error> {
-        if self.writes.deferred.is_empty() {
-            return Ok(());
-        }
-        self.writes.leaves_trace |= self.writes.deferred.has_own();
-        let Statement { query, replaced } = self.writes.deferred.take();
-        let counts = self.ask(async move |connection| query.fetch_one(connection).await).await?;
-        for (place, (table, expected)) in replaced.into_iter().enumerate() {
-            if usize::try_from(counts.try_get::<i64, _>(place)?) != Ok(expected) {
-                self.writes.outdated = Some(table);
-            }
+        self.writes.leaves_trace |= self.writes.waiting.has_own();
+        for batch in self.writes.waiting.take() {
+            let query = batch.query();
+            let done = self.ask(async move |connection| query.execute(connection).await).await?;
+            self.writes.outdated = self.writes.outdated.or(batch.outdated(done.rows_affected()));
         }
         Ok(())
     }
@@ -185,13 +183,13 @@ impl Session {
     }
 
     pub(super) fn begin_operation(&mut self) {
-        self.writes.deferred.begin_operation();
+        self.writes.waiting.begin_operation();
         self.writes.leaves_trace = false;
     }
 
     /// Undoes the present operation, where that takes no statement. Whether it is undone.
     pub(super) fn roll_back_operation(&mut self) -> bool {
-        self.writes.deferred.roll_back_operation();
+        self.writes.waiting.roll_back_operation();
         !self.writes.leaves_trace && !self.failed && !self.is_waiting
     }
 

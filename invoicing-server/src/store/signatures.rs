@@ -5,9 +5,10 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::connection::Connection;
-use super::deferred::Write;
+use super::enqueue::{AFTER_RECORDS, BEFORE_LINKS};
 use super::scope::Scope;
 use super::sql::Sql;
+use super::write::Write;
 use crate::Error;
 
 /// The evidence of a signature. Internal: no API shows it.
@@ -157,10 +158,11 @@ impl SignatureTable<'_> {
     ) -> Result<(), Error> {
         static SET_END: Write = Write {
             table: "signing_link",
-            statement: "
-                UPDATE signing_link SET ends_at = $3 /* FROM rows */
+            sqlite: "
+                UPDATE signing_link SET ends_at = $3
                 WHERE company_id = $1 AND quote_id = $2 AND (ends_at IS NULL OR ends_at > $4)",
-            postgres: &[],
+            postgres: &AFTER_RECORDS,
+            first: BEFORE_LINKS,
             replaces: false,
         };
         self.0.write(&SET_END, &[&quote, &ends_at, &now]).await

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use uuid::Uuid;
 
 use super::scope::Scope;
+#[cfg(feature = "console")]
+use super::write::Reads;
 use crate::Error;
 
 /// A form whose change is being made.
@@ -44,13 +46,13 @@ impl SpentFormTable<'_> {
         Ok(self.0.query(INSERT, &[&token]).execute().await? > 0)
     }
 
-    /// As [`Self::insert`], for the change that was noted last. The transaction locks the company, so the note is its own.
+    /// As [`Self::insert`], for the change that is noted next. The transaction locks the company, so the note is its own.
     #[cfg(feature = "console")]
     pub(super) async fn insert_noted(&mut self, token: Uuid) -> Result<bool, Error> {
         const INSERT: &str = "
             INSERT INTO spent_form (company_id, token, noted)
-            VALUES ($1, $2, (SELECT max(number) FROM history WHERE company_id = $1)) ON CONFLICT DO NOTHING";
-        Ok(self.0.query(INSERT, &[&token]).execute().await? > 0)
+            SELECT $1, $2, coalesce(max(number), 0) + 1 FROM history WHERE company_id = $1 ON CONFLICT DO NOTHING";
+        Ok(self.0.query_of(Reads::Table("history"), INSERT, &[&token]).execute().await? > 0)
     }
 
     /// The number of the note of what a spent token has changed, 0 if nothing.

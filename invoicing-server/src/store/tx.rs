@@ -7,9 +7,9 @@ use invoicing_core::{EventId, Timestamp};
 
 use super::change::CompanyChange;
 use super::connection::Connection;
-#[cfg(feature = "postgres")]
-use super::deferred::Reads;
 use super::notification::{Incoming, Notification, OnIncoming};
+#[cfg(feature = "postgres")]
+use super::write::Reads;
 use crate::Error;
 use crate::env::Env;
 use crate::queue::{Job, NewDelivery, Queue};

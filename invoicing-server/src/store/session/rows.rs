@@ -1,0 +1,250 @@
+//! The rows that a transaction has still to write.
+//!
+//! They are sent together, a statement for each [`Many`]. So an operation that is refused before its rows were sent leaves no
+//! trace, and the operations of a group share the round trips.
+
+use uuid::Uuid;
+
+use crate::store::arguments::{Cell, Column, PostgresQuery};
+use crate::store::write::{Many, Reads, Write};
+
+/// Size of the texts from which on rows wait no longer.
+const MOST_BYTES: usize = 1024 * 1024;
+
+/// Rows that wait.
+#[derive(Debug, Default)]
+pub(in crate::store) struct Rows {
+    batches: Vec<Batch>,
+    bytes: usize,
+    /// The lengths of all columns, and the bytes, as the present operation began.
+    before: Vec<Vec<usize>>,
+    bytes_before: usize,
+}
+
+/// The rows of a statement.
+#[derive(Debug)]
+pub(in crate::store) struct Batch {
+    statement: &'static Many,
+    writes: Vec<&'static Write>,
+    columns: Vec<Column>,
+}
+
+impl Rows {
+    pub(in crate::store) fn is_empty(&self) -> bool {
+        self.batches.iter().all(Batch::is_empty)
+    }
+
+    /// Whether a statement may read what waits.
+    pub(in crate::store) fn concern(&self, reads: Reads) -> bool {
+        match reads {
+            Reads::Anything => !self.is_empty(),
+            Reads::Nothing => false,
+            Reads::Table(table) => self.batches.iter().any(|batch| batch.has_table(table)),
+            Reads::Record(table, id) => self.batches.iter().any(|batch| batch.has(table, id)),
+        }
+    }
+
+    /// Whether a row can wait beside the others: a statement changes no record twice, and the order of two is not kept.
+    pub(in crate::store) fn have_room_for(&self, write: &'static Write, cells: &[&dyn Cell]) -> bool {
+        let waits = |id| self.batches.iter().any(|batch| batch.has(write.table, id));
+        let mut id = Column::new(write.postgres.columns[write.first + 1]);
+        cells[1].push_to(&mut id);
+        self.bytes < MOST_BYTES && !id.last_id().is_some_and(waits)
+    }
+
+    pub(in crate::store) fn push(&mut self, write: &'static Write, cells: &[&dyn Cell]) {
+        let place = self.batches.iter().position(|batch| std::ptr::eq(batch.statement, write.postgres));
+        let place = place.unwrap_or_else(|| {
+            self.batches.push(Batch::new(write.postgres));
+            self.batches.len() - 1
+        });
+        self.bytes += self.batches[place].push(write, cells);
+    }
+
+    /// Marks the begin of an operation.
+    pub(in crate::store) fn begin_operation(&mut self) {
+        self.before = self.batches.iter().map(Batch::lengths).collect();
+        self.bytes_before = self.bytes;
+    }
+
+    /// Whether the present operation has left any.
+    pub(in crate::store) fn has_own(&self) -> bool {
+        let now = self.batches.iter().map(Batch::lengths);
+        !now.eq(self.before.iter().cloned())
+    }
+
+    /// Drops what the present operation has left.
+    pub(in crate::store) fn roll_back_operation(&mut self) {
+        self.bytes = self.bytes_before;
+        self.batches.truncate(self.before.len());
+        for (batch, before) in self.batches.iter_mut().zip(&self.before) {
+            batch.truncate(before);
+        }
+    }
+
+    /// Takes all, by their statements.
+    pub(in crate::store) fn take(&mut self) -> Vec<Batch> {
+        let mut batches = std::mem::take(self).batches;
+        batches.retain(|batch| !batch.is_empty());
+        batches
+    }
+}
+
+impl Batch {
+    fn new(statement: &'static Many) -> Self {
+        let columns = statement.columns.iter().map(|of| Column::new(*of)).collect();
+        Self { statement, writes: Vec::new(), columns }
+    }
+
+    /// The statement, which writes all rows.
+    pub(in crate::store) fn query(&self) -> PostgresQuery {
+        self.columns.iter().fold(sqlx::query(self.statement.text), |query, column| column.bind(query))
+    }
+
+    /// The table in which not every record was replaced, if the statement has changed that many rows.
+    pub(in crate::store) fn outdated(&self, changed: u64) -> Option<&'static str> {
+        let write = self.writes.iter().find(|write| write.replaces)?;
+        (usize::try_from(changed) != Ok(self.rows_of(write))).then_some(write.table)
+    }
+
+    /// How many bytes its texts have.
+    fn push(&mut self, write: &'static Write, cells: &[&dyn Cell]) -> usize {
+        if !self.writes.iter().any(|other| std::ptr::eq(*other, write)) {
+            self.writes.push(write);
+        }
+        let columns = &mut self.columns[write.first..];
+        debug_assert!(cells.len() <= columns.len(), "{}: an argument without a column", write.table);
+        let mut bytes = 0;
+        for (cell, column) in cells.iter().zip(columns) {
+            cell.push_to(column);
+            bytes += column.last_text_bytes();
+        }
+        bytes
+    }
+
+    fn rows_of(&self, write: &Write) -> usize {
+        self.columns[write.first].len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.columns.iter().all(|column| column.len() == 0)
+    }
+
+    fn has_table(&self, table: &str) -> bool {
+        self.writes.iter().any(|write| write.table == table && self.rows_of(write) > 0)
+    }
+
+    fn has(&self, table: &str, id: Uuid) -> bool {
+        let has = |write: &&Write| write.table == table && self.columns[write.first + 1].contains(id);
+        self.writes.iter().any(has)
+    }
+
+    fn lengths(&self) -> Vec<usize> {
+        self.columns.iter().map(Column::len).collect()
+    }
+
+    fn truncate(&mut self, lengths: &[usize]) {
+        for (column, length) in self.columns.iter_mut().zip(lengths) {
+            column.truncate(*length);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::arguments::Type;
+
+    static MANY: Many =
+        Many { text: "INSERT", columns: &[Type::Uuid, Type::Uuid, Type::Text, Type::Uuid, Type::Uuid] };
+    static LETTER: Write = Write { table: "letter", sqlite: "", postgres: &MANY, first: 0, replaces: false };
+    static STAMP: Write = Write { table: "stamp", sqlite: "", postgres: &MANY, first: 3, replaces: false };
+    static UPDATE: Write = Write {
+        table: "envelope",
+        sqlite: "",
+        postgres: &Many { text: "UPDATE", columns: &[Type::Uuid, Type::Uuid, Type::Text] },
+        first: 0,
+        replaces: true,
+    };
+    static CLEAR: Write = Write {
+        table: "envelope",
+        sqlite: "",
+        postgres: &Many { text: "CLEAR", columns: &[Type::Uuid, Type::Uuid] },
+        first: 0,
+        replaces: false,
+    };
+
+    fn id(number: u128) -> Uuid {
+        Uuid::from_u128(number)
+    }
+
+    fn push(rows: &mut Rows, write: &'static Write, number: u128) {
+        let cells: [&dyn Cell; 3] = [&id(0), &id(number), &"text"];
+        let columns = write.postgres.columns.len() - write.first;
+        rows.push(write, &cells[..columns.min(3)]);
+    }
+
+    fn with(all: &[(&'static Write, u128)]) -> Rows {
+        let mut rows = Rows::default();
+        for (write, number) in all {
+            push(&mut rows, write, *number);
+        }
+        rows
+    }
+
+    #[test]
+    fn the_rows_of_a_statement_are_sent_together_and_counted() {
+        let mut rows = with(&[(&LETTER, 1), (&UPDATE, 2), (&LETTER, 3), (&UPDATE, 4), (&STAMP, 5)]);
+        let batches = rows.take();
+        assert!(rows.is_empty());
+        let lengths: Vec<_> = batches.iter().map(Batch::lengths).collect();
+        assert_eq!(lengths, [vec![2, 2, 2, 1, 1], vec![2, 2, 2]]);
+        let outdated: Vec<_> = batches.iter().map(|batch| batch.outdated(1)).collect();
+        assert_eq!(outdated, [None, Some("envelope")]);
+        assert_eq!(batches[1].outdated(2), None);
+    }
+
+    #[test]
+    fn a_record_does_not_wait_twice() {
+        let rows = with(&[(&LETTER, 1), (&UPDATE, 2)]);
+        let have_room_for = |write, number| rows.have_room_for(write, &[&id(0), &id(number)]);
+        assert!(have_room_for(&UPDATE, 3) && have_room_for(&LETTER, 2) && have_room_for(&CLEAR, 1));
+        assert!(!have_room_for(&UPDATE, 2) && !have_room_for(&CLEAR, 2));
+    }
+
+    #[test]
+    fn large_texts_do_not_wait_for_more() {
+        let mut rows = Rows::default();
+        rows.begin_operation();
+        rows.push(&LETTER, &[&id(0), &id(1), &"x".repeat(MOST_BYTES)]);
+        assert!(!rows.have_room_for(&LETTER, &[&id(0), &id(2)]));
+        rows.roll_back_operation();
+        assert!(rows.have_room_for(&LETTER, &[&id(0), &id(2)]));
+    }
+
+    #[test]
+    fn a_read_waits_for_what_it_may_see() {
+        let rows = with(&[(&LETTER, 1), (&UPDATE, 2)]);
+        assert!(rows.concern(Reads::Anything) && !rows.concern(Reads::Nothing));
+        assert!(rows.concern(Reads::Table("letter")) && !rows.concern(Reads::Table("stamp")));
+        assert!(rows.concern(Reads::Record("letter", id(1))));
+        assert!(!rows.concern(Reads::Record("letter", id(2))));
+        assert!(!Rows::default().concern(Reads::Anything));
+    }
+
+    #[test]
+    fn what_an_operation_leaves_is_dropped_with_it() {
+        let mut rows = with(&[(&LETTER, 1)]);
+        rows.begin_operation();
+        assert!(!rows.has_own());
+        for write in [&LETTER, &STAMP, &UPDATE] {
+            push(&mut rows, write, 2);
+        }
+        assert!(rows.has_own());
+        rows.roll_back_operation();
+        assert!(!rows.has_own());
+        assert!(rows.concern(Reads::Record("letter", id(1))));
+        assert!(!rows.concern(Reads::Record("letter", id(2))));
+        assert!(!rows.concern(Reads::Table("stamp")) && !rows.concern(Reads::Table("envelope")));
+    }
+}
