@@ -26,10 +26,12 @@ const MOST_ROWS: u64 = 3_000;
 /// Enough that a prepared statement gets the plan that is kept for all arguments.
 const ROUNDS: usize = 8;
 
-/// Parts of the statements that have to be seen: claiming, also what has begun; what waits, what has begun, how much of it; attempts and the ends of deliveries; retries; what is given back; the batches of a replay;
-/// the pages in each of their orders; and the last attempts.
-const SEEN: [&str; 21] = [
+/// Parts of the statements that have to be seen: the records that come along with the begin of a change; claiming, also what
+/// has begun; what waits, what has begun, how much of it; attempts and the ends of deliveries; retries; what is given back;
+/// the batches of a replay; the pages in each of their orders; and the last attempts.
+const SEEN: [&str; 22] = [
     "FOR UPDATE SKIP LOCKED",
+    "JOIN client d ON d.company_id = w.owner AND d.id = w.id",
     "AND attempts > 0 AND due_at <= $4 AND held_until <= $4",
     "AND attempts > 0 AND held_until <= $1 ORDER BY due_at",
     "WITH RECURSIVE waiting",
@@ -97,6 +99,7 @@ fn settings() -> Vec<String> {
         "auto_explain.log_min_duration = 0",
         "auto_explain.log_analyze = on",
         "auto_explain.log_timing = off",
+        "auto_explain.log_nested_statements = on",
         "autovacuum = off",
         "maintenance_work_mem = '256MB'",
         "max_wal_size = '4GB'",

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::arguments::{Cell, Type};
 use super::due::DueRecord;
 use super::page::{PageAnswer, PageStatements, Reserve};
-use super::prefetch::{self, Find};
+use super::prefetch;
 use super::query::Sql;
 use super::rows::{Detail, JsonParts, detail_to_json, summary_to_json, to_json};
 use super::scope::Scope;
@@ -18,13 +18,6 @@ use super::versions::{self, RecordRow, StoredRecord, in_todays_shape};
 use super::write::{Many, Reads, Write};
 use crate::Error;
 use crate::page::PageQuery;
-
-static FIND_SUMMARY: Find = Find {
-    name: "find_invoice_summary",
-    table: "invoice",
-    sql: Sql::both("SELECT summary || '}' AS record, version FROM invoice WHERE company_id = $1 AND id = $2"),
-    comes_along: "",
-};
 
 /// The lines of a record, where they are large.
 const LARGE_LINES: Sql = Sql {
@@ -202,7 +195,7 @@ impl InvoiceTable<'_> {
 
     /// The invoice without lines and detail.
     pub(crate) async fn find_summary(&mut self, id: InvoiceId) -> Result<InvoiceSummary, Error> {
-        let row: Option<RecordRow> = self.0.find(&FIND_SUMMARY, id.0).await?;
+        let row: Option<RecordRow> = self.0.find(&prefetch::INVOICE_SUMMARY, id.0).await?;
         row.ok_or(Error::NotFound)?.read(id)
     }
 

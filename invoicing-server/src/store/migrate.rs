@@ -20,6 +20,7 @@ pub(super) const SQLITE: &[&str] = &[
     include_str!("../../migrations/sqlite/0014_begun_deliveries.sql"),
     include_str!("../../migrations/sqlite/0015_texts.sql"),
     include_str!("../../migrations/sqlite/0016_forms.sql"),
+    include_str!("../../migrations/sqlite/0017_begin_change.sql"),
 ];
 #[cfg(feature = "postgres")]
 pub(super) const POSTGRES: &[&str] = &[
@@ -39,6 +40,7 @@ pub(super) const POSTGRES: &[&str] = &[
     include_str!("../../migrations/postgres/0014_begun_deliveries.sql"),
     include_str!("../../migrations/postgres/0015_texts.sql"),
     include_str!("../../migrations/postgres/0016_forms.sql"),
+    include_str!("../../migrations/postgres/0017_begin_change.sql"),
 ];
 
 /// Version of the first migration. The states of development before the first release had versions below it, and

@@ -1,9 +1,11 @@
 //! Records that an operation reads first.
 //!
 //! On PostgreSQL they come along with the answer that begins the transaction, so that reading them takes no call. They are
-//! read after the lock of their company, and the transaction drops what it changes. Lines that are large do not come along.
+//! read after the lock of their company, and the transaction drops those that it writes. Lines that are large do not come
+//! along.
 
 use invoicing_core::{ClientId, InvoiceId, QuoteId};
+#[cfg(feature = "postgres")]
 use uuid::Uuid;
 
 use super::sql::Sql;
@@ -11,23 +13,14 @@ use super::sql::Sql;
 /// A statement that finds a record by `$1`, the company, and `$2`, its id.
 #[derive(Debug)]
 pub(super) struct Find {
-    /// Of the statement that brings a record along.
+    /// The rows of `begin_change_1` that are the same, if there are any.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "nothing comes along on SQLite"))]
-    pub(super) name: &'static str,
-    /// As [`Write`](super::write::Write) names it.
+    pub(super) part: &'static str,
     pub(super) table: &'static str,
     pub(super) sql: Sql,
-    /// A further condition of what comes along.
-    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "nothing comes along on SQLite"))]
-    pub(super) comes_along: &'static str,
 }
 
-impl Find {
-    #[cfg(feature = "postgres")]
-    pub(super) const ALL: [&Self; 4] = [&CLIENT, &INVOICE, &QUOTE, &QUOTE_SUMMARY];
-}
-
-/// See the module's text.
+/// A record that an operation reads first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Prefetch {
     Client(ClientId),
@@ -37,28 +30,27 @@ pub(crate) enum Prefetch {
     QuoteSummary(QuoteId),
 }
 
+#[cfg(feature = "postgres")]
 impl Prefetch {
-    /// How it is found, and its id.
-    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "nothing comes along on SQLite"))]
-    pub(super) fn find(self) -> (&'static Find, Uuid) {
+    /// Its part of what `begin_change_1` returns, and its id.
+    pub(super) fn part(self) -> (&'static str, Uuid) {
         match self {
-            Self::Client(id) => (&CLIENT, id.0),
-            Self::Invoice(id) => (&INVOICE, id.0),
-            Self::Quote(id) => (&QUOTE, id.0),
-            Self::QuoteSummary(id) => (&QUOTE_SUMMARY, id.0),
+            Self::Client(id) => (CLIENT.part, id.0),
+            Self::Invoice(id) => (INVOICE.part, id.0),
+            Self::Quote(id) => (QUOTE.part, id.0),
+            Self::QuoteSummary(id) => (QUOTE_SUMMARY.part, id.0),
         }
     }
 }
 
 pub(super) static CLIENT: Find = Find {
-    name: "find_client",
+    part: "client",
     table: "client",
     sql: Sql::both("SELECT record, version FROM client WHERE company_id = $1 AND id = $2"),
-    comes_along: "",
 };
 
 pub(super) static INVOICE: Find = Find {
-    name: "find_invoice",
+    part: "invoice",
     table: "invoice",
     sql: Sql {
         sqlite: "
@@ -67,11 +59,16 @@ pub(super) static INVOICE: Find = Find {
             WHERE d.company_id = $1 AND d.id = $2",
         postgres: "SELECT summary, lines, detail, version FROM invoice WHERE company_id = $1 AND id = $2",
     },
-    comes_along: " AND octet_length(lines) <= 8192",
+};
+
+pub(super) static INVOICE_SUMMARY: Find = Find {
+    part: "invoice_summary",
+    table: "invoice",
+    sql: Sql::both("SELECT summary || '}' AS record, version FROM invoice WHERE company_id = $1 AND id = $2"),
 };
 
 pub(super) static QUOTE: Find = Find {
-    name: "find_quote",
+    part: "quote",
     table: "quote",
     sql: Sql {
         sqlite: "
@@ -80,12 +77,10 @@ pub(super) static QUOTE: Find = Find {
             WHERE d.company_id = $1 AND d.id = $2",
         postgres: "SELECT summary, lines, detail, version FROM quote WHERE company_id = $1 AND id = $2",
     },
-    comes_along: " AND octet_length(lines) <= 8192",
 };
 
 pub(super) static QUOTE_SUMMARY: Find = Find {
-    name: "find_quote_summary",
+    part: "quote_summary",
     table: "quote",
     sql: Sql::both("SELECT summary || '}' AS record, version FROM quote WHERE company_id = $1 AND id = $2"),
-    comes_along: "",
 };

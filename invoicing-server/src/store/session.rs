@@ -6,23 +6,23 @@
 
 mod rows;
 
+use std::collections::HashMap;
 use std::io;
 use std::time::Duration;
 
-use futures_util::TryStreamExt as _;
 use invoicing_core::CompanyId;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgRow;
-use sqlx::{AssertSqlSafe, Decode, Either, PgConnection, Postgres, Row as _, Type};
+use sqlx::{AssertSqlSafe, Decode, PgConnection, Postgres, Row as _, Type};
 use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::arguments::Cell;
-use super::prefetch::{Find, Prefetch};
+use super::prefetch::Find;
 use super::versions::newer;
 use super::write::{Reads, Write};
 use crate::Error;
-use rows::Rows;
+use rows::{Rows, id_of};
 
 /// See the module's text.
 pub(crate) struct Session {
@@ -37,8 +37,11 @@ pub(crate) struct Session {
     pub(super) failed: bool,
     writes: Writes,
     /// What came along as the transaction began, and has not been changed by it.
-    prefetched: Vec<(CompanyId, Prefetch, PgRow)>,
+    prefetched: Prefetched,
 }
+
+/// Rows by what they are part of, their company and their id.
+pub(super) type Prefetched = HashMap<(String, CompanyId, Uuid), PgRow>;
 
 #[derive(PartialEq, Eq)]
 enum Server {
@@ -67,7 +70,7 @@ impl Session {
             is_waiting: false,
             failed: false,
             writes: Writes::default(),
-            prefetched: Vec::new(),
+            prefetched: Prefetched::new(),
         }
     }
 
@@ -131,15 +134,13 @@ impl Session {
             self.send_deferred().await?;
         }
         self.writes.waiting.push(write, cells);
-        self.prefetched.retain(|(_, record, _)| {
-            let (find, id) = record.find();
-            find.table != write.table || !self.writes.waiting.concern(Reads::Record(find.table, id))
-        });
+        let written = id_of(write, cells);
+        self.prefetched.retain(|(_, _, id), _| Some(*id) != written);
         Ok(())
     }
 
     /// Keeps rows that came along.
-    pub(super) fn keep_prefetched(&mut self, rows: Vec<(CompanyId, Prefetch, PgRow)>) {
+    pub(super) fn keep_prefetched(&mut self, rows: Prefetched) {
         self.prefetched = rows;
     }
 
@@ -150,12 +151,7 @@ impl Session {
 
     /// The row of a record, where it came along.
     pub(super) fn prefetched(&self, find: &'static Find, company: CompanyId, id: Uuid) -> Option<&PgRow> {
-        let is_it = |record: Prefetch| {
-            let (found_by, its_id) = record.find();
-            std::ptr::eq(found_by, find) && its_id == id
-        };
-        let row = self.prefetched.iter().find(|(of, record, _)| *of == company && is_it(*record));
-        row.map(|(_, _, row)| row)
+        self.prefetched.get(&(find.part.to_owned(), company, id))
     }
 
     /// Sends the writes that wait.
@@ -193,20 +189,20 @@ impl Session {
         !self.writes.leaves_trace && !self.failed && !self.is_waiting
     }
 
-    /// Begins a transaction with statements of our own making; the rows of each of them.
-    pub(super) async fn begin(&mut self, statements: String) -> Result<Vec<Vec<PgRow>>, sqlx::Error> {
+    /// Begins a transaction with statements of our own making; their rows.
+    pub(super) async fn begin(&mut self, statements: String) -> Result<Vec<PgRow>, sqlx::Error> {
         (self.in_transaction, self.failed) = (true, false);
-        (self.writes, self.prefetched) = (Writes::default(), Vec::new());
+        (self.writes, self.prefetched) = (Writes::default(), Prefetched::new());
         self.run(statements).await
     }
 
-    /// As [`Self::begin`]; the value that the last statement returns.
+    /// As [`Self::begin`]; the value of their only row.
     pub(super) async fn begin_with<T>(&mut self, statements: String) -> Result<T, sqlx::Error>
     where
         T: for<'r> Decode<'r, Postgres> + Type<Postgres>,
     {
-        let answers = self.begin(statements).await?;
-        answers.last().and_then(|rows| rows.first()).ok_or(sqlx::Error::RowNotFound)?.try_get(0)
+        let rows = self.begin(statements).await?;
+        rows.first().ok_or(sqlx::Error::RowNotFound)?.try_get(0)
     }
 
     /// Begins a transaction that reads what was committed before its first statement.
@@ -229,20 +225,9 @@ impl Session {
         Ok(())
     }
 
-    async fn run(&mut self, statements: String) -> Result<Vec<Vec<PgRow>>, sqlx::Error> {
-        let answers = async move |connection: &mut PgConnection| {
-            let mut answers = vec![Vec::new()];
-            let mut stream = sqlx::raw_sql(AssertSqlSafe(statements)).fetch_many(connection);
-            while let Some(item) = stream.try_next().await? {
-                match item {
-                    Either::Left(_) => answers.push(Vec::new()),
-                    Either::Right(row) => answers.last_mut().expect("one is begun").push(row),
-                }
-            }
-            answers.pop();
-            Ok(answers)
-        };
-        self.ask(answers).await
+    async fn run(&mut self, statements: String) -> Result<Vec<PgRow>, sqlx::Error> {
+        let statements = sqlx::raw_sql(AssertSqlSafe(statements));
+        self.ask(async move |connection| statements.fetch_all(connection).await).await
     }
 }
 

@@ -75,7 +75,7 @@ async fn a_transaction_that_stands_still_delays_no_other_company_for_long() {
     let scene = Scene::set_up().await;
     let mut created = Vec::new();
     // As it begins, after its locks, and as it commits.
-    for part in ["lock_free", "INSERT INTO quote", "COMMIT"] {
+    for part in ["begin_change_1", "INSERT INTO quote", "COMMIT"] {
         created.push(scene.create_beside(part).await.unwrap().summary.number);
     }
     assert_eq!(scene.numbers().await, created, "what is committed, and nothing twice");

@@ -1,6 +1,7 @@
 //! The begin of a transaction: one call, which also locks the companies and reads what each change of them needs.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt::Display;
 use std::sync::Arc;
 
 use invoicing_core::CompanyId;
@@ -12,12 +13,11 @@ use super::super::change::CompanyChange;
 use super::super::companies::StoredCompany;
 use super::super::connection::Connection;
 use super::super::prefetch::Prefetch;
-use super::super::session::Session;
+use super::super::session::{Prefetched, Session};
 use super::super::subscriber::Subscriber;
 use super::super::tx::{BLOCK, Tx};
 use super::super::webhooks::SubscriberRow;
 use super::super::write_cache::{LastNumber, WriteCache};
-use super::prepared::Prepared;
 use super::retry::Failure;
 use super::{BEGIN, Shared};
 use crate::Error;
@@ -26,9 +26,6 @@ use crate::store::call::Group;
 
 /// How long a transaction of several companies waits for a row that another one has locked.
 const SHORT_WAIT: &str = "; SET LOCAL lock_timeout = '100ms'";
-
-/// Statements for the companies: lock, webhooks, numbers.
-const OF_COMPANIES: usize = 3;
 
 /// Whether a transaction waits for a company that another one has locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,26 +82,23 @@ impl Needs {
         Self { companies, records: records.collect() }
     }
 
-    /// Statements that lock the companies and read their webhooks and numbers, and the records.
-    fn statements(&self, locks: Locks, by_name: bool) -> Vec<String> {
-        let mut statements = Vec::with_capacity(OF_COMPANIES + self.records.len());
-        if !self.companies.is_empty() {
-            let ids: Vec<_> = self.companies.iter().map(CompanyId::to_string).collect();
-            let ids = format!("{{{}}}", ids.join(","));
-            let lock = if locks == Locks::Free { Prepared::LockFree } else { Prepared::Lock };
-            let of_companies: [_; OF_COMPANIES] = [lock, Prepared::Subscribers, Prepared::LastNumbers];
-            statements.extend(of_companies.map(|statement| statement.with(&[&ids], by_name)));
-        }
-        statements.extend(self.records.iter().map(|(company, record)| {
-            let (find, id) = record.find();
-            Prepared::Find(find).with(&[&company.to_string(), &id.to_string()], by_name)
-        }));
-        statements
+    /// The arguments of `begin_change_1` from the companies on. Ids and names of ours need no escaping.
+    fn arguments(&self, locks: Locks) -> String {
+        let (companies, owners) =
+            (array(&self.companies), array(self.records.iter().map(|(owner, _)| owner)));
+        let (parts, ids): (Vec<_>, Vec<_>) = self.records.iter().map(|(_, record)| record.part()).unzip();
+        let (skip_locked, parts, ids) = (locks == Locks::Free, array(parts), array(ids));
+        format!("'{companies}', {skip_locked}, '{parts}', '{owners}', '{ids}'")
     }
 }
 
-/// Begins a transaction. A statement for each thing, so that the reads see all that was committed before the locks were
-/// taken. It also takes a block of the row ids of deliveries.
+/// An array as a text.
+fn array<T: Display>(items: impl IntoIterator<Item = T>) -> String {
+    let items: Vec<_> = items.into_iter().map(|item| item.to_string()).collect();
+    format!("{{{}}}", items.join(","))
+}
+
+/// Begins a transaction.
 pub(super) async fn begin(
     shared: &Shared,
     mut session: Session,
@@ -113,79 +107,83 @@ pub(super) async fn begin(
 ) -> Result<Begun, Failure> {
     let env = &shared.context.env;
     let (id, now) = (env.uuid(), env.now().as_millis());
-    let by_name = !shared.settings.transaction_pooling;
     let limits = shared.limits_behind_pooler();
     let lock_timeout = if locks == Locks::Free { SHORT_WAIT } else { "" };
-    let mut statements = vec![
-        format!("{BEGIN}{limits}{lock_timeout}"),
-        Prepared::Note.with(&[&id.to_string(), &now.to_string()], by_name),
-    ];
-    statements.extend(needs.statements(locks, by_name));
-    let answers = match session.begin(statements.join("; ")).await {
-        Ok(answers) => answers,
+    let arguments = needs.arguments(locks);
+    let begin =
+        format!("{BEGIN}{limits}{lock_timeout}; SELECT * FROM begin_change_1('{id}', {now}, {arguments})");
+    let rows = match session.begin(begin).await {
+        Ok(rows) => rows,
         Err(error) => {
             // Keeps the connection, where the server has answered.
             let _ = session.roll_back().await;
             return Err(error.into());
         }
     };
-    let Answers { block, of_companies, of_records } = Answers::of(answers, &needs)?;
+    let Parts { block, companies, webhooks, numbers, records } = Parts::of(rows)?;
+    session.keep_prefetched(records);
     let mut cache = WriteCache::default();
-    // What cannot be read, each operation finds by itself.
-    let _ = remember(&mut cache, &of_companies, env);
-    let of_records = needs.records.into_iter().zip(of_records);
-    session.keep_prefetched(
-        of_records
-            .flat_map(|((company, record), rows)| rows.into_iter().map(move |row| (company, record, row)))
-            .collect(),
-    );
+    for (company, row) in companies {
+        let (webhooks, numbers) = (of_company(&webhooks, company), of_company(&numbers, company));
+        // What cannot be read, each operation finds by itself.
+        let _ = remember(&mut cache, company, &row, webhooks, numbers, env);
+    }
     let connection = Connection::Postgres(session, cache);
     Ok(Begun { tx: Tx::new(connection, Arc::clone(&shared.context), block..block + BLOCK), id })
 }
 
-/// What the statements of a begin have returned.
-struct Answers {
+type OfCompanies = HashMap<CompanyId, Vec<PgRow>>;
+
+fn of_company(rows: &OfCompanies, company: CompanyId) -> &[PgRow] {
+    rows.get(&company).map_or(&[], Vec::as_slice)
+}
+
+/// What `begin_change_1` has returned.
+#[derive(Default)]
+struct Parts {
+    /// The first of a block of row ids for deliveries.
     block: i64,
-    /// Companies, webhooks, numbers.
-    of_companies: Vec<Vec<PgRow>>,
-    of_records: Vec<Vec<PgRow>>,
+    /// Those that are locked.
+    companies: HashMap<CompanyId, PgRow>,
+    webhooks: OfCompanies,
+    numbers: OfCompanies,
+    records: Prefetched,
 }
 
-impl Answers {
-    fn of(mut answers: Vec<Vec<PgRow>>, needs: &Needs) -> Result<Self, sqlx::Error> {
-        let mut split_off = |count: usize| answers.split_off(answers.len().saturating_sub(count));
-        let of_records = split_off(needs.records.len());
-        let of_companies = split_off(if needs.companies.is_empty() { 0 } else { OF_COMPANIES });
-        let block = answers.last().and_then(|rows| rows.first()).ok_or(sqlx::Error::RowNotFound)?;
-        Ok(Self { block: block.try_get(0)?, of_companies, of_records })
+impl Parts {
+    fn of(rows: Vec<PgRow>) -> Result<Self, sqlx::Error> {
+        let mut parts = Self::default();
+        for row in rows {
+            let part: String = row.try_get("part")?;
+            if part == "block" {
+                parts.block = row.try_get("last")?;
+                continue;
+            }
+            let company = CompanyId(row.try_get("company_id")?);
+            match &*part {
+                "company" => drop(parts.companies.insert(company, row)),
+                "webhook" => parts.webhooks.entry(company).or_default().push(row),
+                "series" => parts.numbers.entry(company).or_default().push(row),
+                _ => drop(parts.records.insert((part, company, row.try_get("id")?), row)),
+            }
+        }
+        Ok(parts)
     }
 }
 
-/// Remembers the companies that are locked, their webhooks and their numbers.
-fn remember(cache: &mut WriteCache, answers: &[Vec<PgRow>], env: &Env) -> Result<(), Error> {
-    let [companies, webhooks, numbers] = answers else { return Ok(()) };
-    let (webhooks, numbers) = (by_company(webhooks)?, by_company(numbers)?);
-    for row in companies {
-        let company = row.try_get("id")?;
-        let webhooks = webhooks.get(&company).into_iter().flatten().copied();
-        let numbers = numbers.get(&company).into_iter().flatten().copied();
-        // One that cannot be read fails the operations on it only.
-        let company = CompanyId(company);
-        let Ok((record, last_stamp)) = StoredCompany::from_row(row)?.read(company) else { continue };
-        let Ok(change) = CompanyChange::new(record, last_stamp, env.now()) else { continue };
-        cache.remember(&change, last_stamp);
-        let webhooks = webhooks.map(|row| SubscriberRow::from_row(row).map(Subscriber::from));
-        cache.remember_subscribers(company, &webhooks.collect::<Result<Arc<_>, _>>()?);
-        cache.remember_numbers(company, numbers.map(LastNumber::from_row).collect::<Result<Arc<_>, _>>()?);
-    }
+/// Remembers a company that is locked, its webhooks and its numbers.
+fn remember(
+    cache: &mut WriteCache,
+    company: CompanyId,
+    row: &PgRow,
+    webhooks: &[PgRow],
+    numbers: &[PgRow],
+    env: &Env,
+) -> Result<(), Error> {
+    let (record, last_stamp) = StoredCompany::from_row(row)?.read(company)?;
+    cache.remember(&CompanyChange::new(record, last_stamp, env.now())?, last_stamp);
+    let webhooks = webhooks.iter().map(|row| SubscriberRow::from_row(row).map(Subscriber::from));
+    cache.remember_subscribers(company, &webhooks.collect::<Result<Arc<_>, _>>()?);
+    cache.remember_numbers(company, numbers.iter().map(LastNumber::from_row).collect::<Result<Arc<_>, _>>()?);
     Ok(())
-}
-
-/// The rows of each company.
-fn by_company(rows: &[PgRow]) -> Result<HashMap<Uuid, Vec<&PgRow>>, sqlx::Error> {
-    let mut companies: HashMap<_, Vec<_>> = HashMap::new();
-    for row in rows {
-        companies.entry(row.try_get("company_id")?).or_default().push(row);
-    }
-    Ok(companies)
 }

@@ -14,7 +14,6 @@ mod company;
 pub(crate) mod connect;
 mod lane;
 mod notify;
-mod prepared;
 mod replica;
 mod retry;
 mod transaction;
@@ -28,7 +27,7 @@ use futures_util::TryFutureExt as _;
 use invoicing_core::{CompanyId, WebhookId};
 use sqlx::pool::PoolConnectionMetadata;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{AssertSqlSafe, PgConnection, PgPool};
+use sqlx::{PgConnection, PgPool};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
@@ -47,7 +46,6 @@ use crate::env::Env;
 use crate::queue::{Job, Queue};
 use lane::Lane;
 use notify::Notifier;
-use prepared::Prepared;
 use replica::Replica;
 use retry::Failure;
 use turns::Turns;
@@ -107,21 +105,12 @@ impl Postgres {
         let answer_limit = Duration::from_millis(settings.statement_timeout_ms)
             + Duration::from_millis(settings.lock_timeout_ms)
             + ANSWER_MARGIN;
-        let by_name = !settings.transaction_pooling;
         let pool = PgPoolOptions::new()
             .acquire_timeout(Duration::from_millis(settings.acquire_timeout_ms))
             .test_before_acquire(false);
         prepare(&options, &settings).await?;
         let pool = pool
             .max_connections(settings.max_connections)
-            .after_connect(move |connection, _| {
-                Box::pin(async move {
-                    if by_name {
-                        sqlx::raw_sql(AssertSqlSafe(Prepared::prepare())).execute(connection).await?;
-                    }
-                    Ok(())
-                })
-            })
             .before_acquire(|connection, metadata| {
                 Box::pin(async move { Ok(is_alive(connection, &metadata).await) })
             })

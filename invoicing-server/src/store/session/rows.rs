@@ -47,9 +47,7 @@ impl Rows {
     /// Whether a row can wait beside the others: a statement changes no record twice, and the order of two is not kept.
     pub(in crate::store) fn have_room_for(&self, write: &'static Write, cells: &[&dyn Cell]) -> bool {
         let waits = |id| self.batches.iter().any(|batch| batch.has(write.table, id));
-        let mut id = Column::new(write.postgres.columns[write.first + 1]);
-        cells[1].push_to(&mut id);
-        self.bytes < MOST_BYTES && !id.last_id().is_some_and(waits)
+        self.bytes < MOST_BYTES && !id_of(write, cells).is_some_and(waits)
     }
 
     pub(in crate::store) fn push(&mut self, write: &'static Write, cells: &[&dyn Cell]) {
@@ -148,6 +146,13 @@ impl Batch {
             column.truncate(*length);
         }
     }
+}
+
+/// The id of the record that a row is of, if it has one.
+pub(in crate::store) fn id_of(write: &Write, cells: &[&dyn Cell]) -> Option<Uuid> {
+    let mut id = Column::new(write.postgres.columns[write.first + 1]);
+    cells[1].push_to(&mut id);
+    id.last_id()
 }
 
 #[cfg(test)]
