@@ -3,11 +3,11 @@
 
 mod access;
 mod deliveries;
-mod lanes;
 mod lock_waits;
 mod lost_connections;
 mod records;
 mod registrations;
+mod shared_transactions;
 mod startup;
 
 use std::sync::Arc;

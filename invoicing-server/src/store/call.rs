@@ -102,6 +102,11 @@ where
     }
 }
 
+/// Waits for the answer to a call.
+pub(super) async fn answered<T>(answer: oneshot::Receiver<Result<T, Error>>) -> Result<T, Error> {
+    answer.await.map_err(|_| Error::unavailable("the operation was given up, and may have happened"))?
+}
+
 /// Answers all with one error.
 pub(super) fn answer_all(mut calls: Group, error: Error) {
     if calls.len() == 1 {

@@ -4,7 +4,7 @@
 //! transaction, runs them one after the other for at most 100 ms, commits, and answers all of them. A call that is refused
 //! leaves no trace, and the others stand. If the transaction fails, nothing of it is committed, and its calls run again, each
 //! by itself: so each caller gets its own error, and one that fails the others fails alone. After a commit whose outcome is
-//! not known, no call runs again.
+//! not known, no call runs again. A call whose caller has gone away before it began does not run.
 //!
 //! What the databases do differently is in [`Transactions`].
 
@@ -16,9 +16,10 @@ use invoicing_core::CompanyId;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use super::Prefetch;
-use super::call::{Call, Group, answer_all, call};
+use super::call::{Call, Group, answer_all, answered, call};
 use super::tx::Tx;
 use crate::Error;
 
@@ -28,28 +29,52 @@ pub(super) const GROUP: usize = 64;
 const GROUP_TIME: Duration = Duration::from_millis(100);
 /// Most calls that wait for a worker; further callers wait for room.
 const QUEUE: usize = 1_024;
+/// How long a worker without calls keeps its connection.
+const IDLE: Duration = Duration::from_millis(100);
 
 /// Why a transaction failed.
 pub(super) enum Failure {
     /// Nothing is committed, and a call that fails alone is not tried again.
     Permanent(Error),
+    /// Nothing is committed, and another try may succeed.
+    Transient(Error),
     /// It may have been committed, or no transaction can be begun: no call runs again.
     Final(Error),
 }
 
+impl Failure {
+    pub(super) fn into_error(self) -> Error {
+        let (Self::Permanent(error) | Self::Transient(error) | Self::Final(error)) = self;
+        error
+    }
+}
+
 /// The connection of a worker, which runs one transaction after the other.
 pub(super) trait Transactions: Send + 'static {
-    /// Begins a transaction.
-    fn begin(&mut self) -> impl Future<Output = Result<(), Failure>> + Send;
+    /// Connects, and answers calls that have waited for too long.
+    fn connect(&mut self, _calls: &mut Group) -> impl Future<Output = Result<(), Failure>> + Send {
+        async { Ok(()) }
+    }
+
+    /// How long a transaction may take from its begin to the end of its last call.
+    fn limit(&self) -> Duration {
+        Duration::MAX
+    }
+
+    /// Begins a transaction for calls. It leaves out those that are for another one.
+    fn begin(&mut self, calls: &mut Group) -> impl Future<Output = Result<(), Failure>> + Send;
 
     /// The transaction that was begun.
     fn tx(&mut self) -> &mut Tx;
 
+    /// Whether calls that come while a transaction runs can be part of it.
+    fn takes_more(&self) -> bool;
+
     /// Marks the begin of a call.
     fn mark(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Undoes a call from the mark on.
-    fn undo(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
+    /// Undoes a call from the mark on. Whether that is possible.
+    fn undo(&mut self) -> impl Future<Output = bool> + Send;
 
     /// Commits, and answers the calls. They are returned if nothing is committed.
     fn commit(&mut self, ran: Ran) -> impl Future<Output = Result<(), (Group, Failure)>> + Send;
@@ -60,12 +85,21 @@ pub(super) trait Transactions: Send + 'static {
     /// Ends a transaction that has failed.
     fn roll_back(&mut self) -> impl Future<Output = ()> + Send;
 
+    /// What an error of a call or a statement means for the transaction.
+    fn classify(&self, error: Error) -> Failure;
+
     /// Runs calls again after their transaction has failed.
     fn run_apart(&mut self, calls: Group, error: Error) -> impl Future<Output = ()> + Send;
+
+    /// Leaves the connection to others until the next call.
+    fn rest(&mut self) {}
 
     /// Closes the connection.
     fn close(self) -> impl Future<Output = ()> + Send;
 }
+
+/// The calls that wait for a worker.
+pub(super) type Queue = mpsc::Receiver<Box<dyn Call>>;
 
 /// Calls that were run in a transaction.
 pub(super) struct Ran {
@@ -122,9 +156,14 @@ impl GroupCommit {
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
         let (call, answer) = call(company, records, operation);
-        let queue = self.queue_of(company).ok_or_else(closed)?;
-        queue.send(call).await.map_err(|_| closed())?;
-        answer.await.map_err(|_| Error::unavailable("the operation was given up, and may have happened"))?
+        self.send(call).await?;
+        answered(answer).await
+    }
+
+    /// Lets a call wait for the worker of its company.
+    pub(super) async fn send(&self, call: Box<dyn Call>) -> Result<(), Error> {
+        let queue = self.queue_of(call.company()).ok_or_else(closed)?;
+        queue.send(call).await.map_err(|_| closed())
     }
 
     /// A company always has the same worker.
@@ -155,19 +194,23 @@ fn closed() -> Error {
     Error::unavailable("the database is closed")
 }
 
-async fn work<D: Transactions>(mut database: D, mut queue: mpsc::Receiver<Box<dyn Call>>) {
+async fn work<D: Transactions>(mut database: D, mut queue: Queue) {
     let mut waiting = Group::new();
-    while take(&mut queue, &mut waiting).await {
+    while take(&mut database, &mut queue, &mut waiting).await {
         let group = next_group(&mut waiting);
-        let rest = run_group(&mut database, group, &mut queue).await;
+        let rest = run_group(&mut database, group, Some(&mut queue)).await;
         waiting.splice(..0, rest);
     }
     database.close().await;
 }
 
 /// Takes the calls that wait, and waits for one if there is none. `false` at the end.
-async fn take(queue: &mut mpsc::Receiver<Box<dyn Call>>, waiting: &mut Group) -> bool {
+async fn take<D: Transactions>(database: &mut D, queue: &mut Queue, waiting: &mut Group) -> bool {
     if waiting.is_empty() {
+        if let Ok(count) = timeout(IDLE, queue.recv_many(waiting, QUEUE)).await {
+            return count > 0;
+        }
+        database.rest();
         return queue.recv_many(waiting, QUEUE).await > 0;
     }
     while waiting.len() < QUEUE
@@ -191,15 +234,18 @@ fn next_group(waiting: &mut Group) -> Group {
 }
 
 /// Runs calls, together or else each by itself. Those for which there was no time are left.
-async fn run_group<D: Transactions>(
+pub(super) async fn run_group<D: Transactions>(
     database: &mut D,
     calls: Group,
-    queue: &mut mpsc::Receiver<Box<dyn Call>>,
+    queue: Option<&mut Queue>,
 ) -> Group {
-    match attempt(database, calls, Some(queue)).await {
+    match attempt(database, calls, queue).await {
         Ok(rest) => return rest,
         Err((calls, Failure::Final(error))) => answer_all(calls, error),
-        Err((calls, Failure::Permanent(error))) => database.run_apart(calls, error).await,
+        Err((calls, Failure::Permanent(error))) if calls.len() == 1 => answer_all(calls, error),
+        Err((calls, Failure::Permanent(error) | Failure::Transient(error))) => {
+            database.run_apart(calls, error).await;
+        }
     }
     Group::new()
 }
@@ -209,14 +255,18 @@ async fn run_group<D: Transactions>(
 pub(super) async fn attempt<D: Transactions>(
     database: &mut D,
     mut calls: Group,
-    queue: Option<&mut mpsc::Receiver<Box<dyn Call>>>,
+    queue: Option<&mut Queue>,
 ) -> Result<Group, (Group, Failure)> {
+    if let Err(failure) = database.connect(&mut calls).await {
+        return Err((calls, failure));
+    }
+    if calls.is_empty() {
+        return Ok(calls);
+    }
     let mut refusals = Vec::with_capacity(calls.len());
-    let ran = match database.begin().await {
-        Ok(()) => run_calls(database, &mut calls, &mut refusals, queue).await.map_err(Failure::Permanent),
-        Err(failure) => Err(failure),
-    };
-    if let Err(failure) = ran {
+    let (limit, ran) = (database.limit(), begin_and_run(database, &mut calls, &mut refusals, queue));
+    let too_slow = |_elapsed| Err(Failure::Transient(Error::unavailable("the database is slow")));
+    if let Err(failure) = timeout(limit, ran).await.unwrap_or_else(too_slow) {
         database.roll_back().await;
         return Err((calls, failure));
     }
@@ -232,9 +282,24 @@ async fn end<D: Transactions>(database: &mut D, ran: Ran) -> Result<(), (Group, 
     if !ran.has_changed_nothing() {
         return database.commit(ran).await;
     }
-    match database.end_unchanged().await {
-        Ok(()) => Ok(ran.answer()),
-        Err(error) => Err((ran.into_calls(), Failure::Permanent(error))),
+    if let Err(error) = database.end_unchanged().await {
+        return Err((ran.into_calls(), database.classify(error)));
+    }
+    ran.answer();
+    Ok(())
+}
+
+/// Begins a transaction and runs calls in it.
+async fn begin_and_run<D: Transactions>(
+    database: &mut D,
+    calls: &mut Group,
+    refusals: &mut Vec<Option<Error>>,
+    queue: Option<&mut Queue>,
+) -> Result<(), Failure> {
+    database.begin(calls).await?;
+    match run_calls(database, calls, refusals, queue).await {
+        Ok(()) => Ok(()),
+        Err(error) => Err(database.classify(error)),
     }
 }
 
@@ -246,9 +311,9 @@ async fn run_calls<D: Transactions>(
     database: &mut D,
     calls: &mut Group,
     refusals: &mut Vec<Option<Error>>,
-    mut queue: Option<&mut mpsc::Receiver<Box<dyn Call>>>,
+    queue: Option<&mut Queue>,
 ) -> Result<(), Error> {
-    let since = Instant::now();
+    let (since, mut queue) = (Instant::now(), queue.filter(|_| database.takes_more()));
     while let Some(call) = calls.get_mut(refusals.len())
         && since.elapsed() < GROUP_TIME
     {
@@ -272,5 +337,5 @@ async fn run_call<D: Transactions>(database: &mut D, call: &mut dyn Call) -> Res
     let savepoint = database.tx().savepoint();
     let Err(error) = call.run(database.tx()).await else { return Ok(None) };
     let has_left_nothing = database.tx().undo_to(savepoint);
-    if has_left_nothing || database.undo().await.is_ok() { Ok(Some(error)) } else { Err(error) }
+    if has_left_nothing || database.undo().await { Ok(Some(error)) } else { Err(error) }
 }

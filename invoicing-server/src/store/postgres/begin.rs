@@ -18,11 +18,11 @@ use super::super::subscriber::Subscriber;
 use super::super::tx::{BLOCK, Tx};
 use super::super::webhooks::SubscriberRow;
 use super::super::write_cache::{LastNumber, WriteCache};
-use super::retry::Failure;
 use super::{BEGIN, Shared};
 use crate::Error;
 use crate::env::Env;
 use crate::store::call::Group;
+use crate::store::group_commit::Failure;
 
 /// How long a transaction of several companies waits for a row that another one has locked.
 const SHORT_WAIT: &str = "; SET LOCAL lock_timeout = '100ms'";
@@ -36,14 +36,14 @@ pub(super) enum Locks {
     Free,
 }
 
-/// A transaction that has begun.
-pub(super) struct Begun {
+/// A transaction that is open.
+pub(super) struct Open {
     pub(super) tx: Tx,
     /// Its row in `commit_status`.
     pub(super) id: Uuid,
 }
 
-impl Begun {
+impl Open {
     /// Whether it has locked a company.
     pub(super) fn has_locked(&mut self, company: Option<CompanyId>) -> bool {
         let now = self.tx.env().now();
@@ -103,8 +103,8 @@ pub(super) async fn begin(
     shared: &Shared,
     mut session: Session,
     locks: Locks,
-    needs: Needs,
-) -> Result<Begun, Failure> {
+    needs: &Needs,
+) -> Result<Open, Failure> {
     let env = &shared.context.env;
     let (id, now) = (env.uuid(), env.now().as_millis());
     let limits = shared.limits_behind_pooler();
@@ -129,7 +129,7 @@ pub(super) async fn begin(
         let _ = remember(&mut cache, company, &row, webhooks, numbers, env);
     }
     let connection = Connection::Postgres(session, cache);
-    Ok(Begun { tx: Tx::new(connection, Arc::clone(&shared.context), block..block + BLOCK), id })
+    Ok(Open { tx: Tx::new(connection, Arc::clone(&shared.context), block..block + BLOCK), id })
 }
 
 type OfCompanies = HashMap<CompanyId, Vec<PgRow>>;

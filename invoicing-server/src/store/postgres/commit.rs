@@ -13,30 +13,30 @@ use super::super::connection::Connection;
 use super::super::deliveries::AllDeliveries;
 use super::super::notification::Notification;
 use super::super::session::Session;
-use super::begin::Begun;
+use super::begin::Open;
 use super::commit_status::{self, IN_DOUBT};
-use super::retry::Failure;
 use super::{Shared, spawn};
 use crate::Error;
 use crate::queue::{Job, NewDelivery};
+use crate::store::group_commit::Failure;
 
 /// How long a caller waits for a commit. After that the commit is still resolved, and committed deliveries are handed over.
 const COMMIT_LIMIT: Duration = Duration::from_secs(20);
 
 /// Commits. The session, where it can be used again.
-pub(super) async fn commit_in_time(shared: &Arc<Shared>, begun: Begun) -> Result<Option<Session>, Failure> {
+pub(super) async fn commit_in_time(shared: &Arc<Shared>, open: Open) -> Result<Option<Session>, Failure> {
     let shared = Arc::clone(shared);
-    let committing = async move { commit(&shared, begun).await };
+    let committing = async move { commit(&shared, open).await };
     let mut committing = Box::pin(AssertUnwindSafe(committing).catch_unwind());
     let Ok(committed) = tokio::time::timeout(COMMIT_LIMIT, &mut committing).await else {
         spawn(committing);
-        return Err(Failure::Permanent(Error::unavailable(IN_DOUBT)));
+        return Err(Failure::Final(Error::unavailable(IN_DOUBT)));
     };
-    committed.map_err(|_panic| Failure::Permanent(Error::internal("what follows a commit panicked")))?
+    committed.map_err(|_panic| Failure::Final(Error::internal("what follows a commit panicked")))?
 }
 
-async fn commit(shared: &Shared, mut begun: Begun) -> Result<Option<Session>, Failure> {
-    let committed = match begun.tx.connection() {
+async fn commit(shared: &Shared, mut open: Open) -> Result<Option<Session>, Failure> {
+    let committed = match open.tx.connection() {
         Connection::Postgres(session, _) => {
             let timer = shared.context.env.metrics().start();
             let committed = session.commit().await;
@@ -47,12 +47,12 @@ async fn commit(shared: &Shared, mut begun: Begun) -> Result<Option<Session>, Fa
     };
     if let Err(error) = committed
         && (is_rolled_back(&error)
-            || !commit_status::was_committed(shared, begun.id).await.map_err(Failure::Permanent)?)
+            || !commit_status::was_committed(shared, open.id).await.map_err(Failure::Final)?)
     {
         return Err(Failure::Transient(Error::unavailable(error)));
     }
-    let (mut notifications, untaken) = begun.tx.committed();
-    let mut session = begun.into_session();
+    let (mut notifications, untaken) = open.tx.committed();
+    let mut session = open.into_session();
     if !untaken.is_empty() {
         session = release(shared, session, &untaken).await;
         notifications.extend(untaken.iter().map(|job| Notification::Due(job.webhook)));

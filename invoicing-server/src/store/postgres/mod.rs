@@ -5,26 +5,21 @@
 //! ([`commit_status`]).
 
 mod begin;
-mod calls;
 mod check;
 mod clock;
 mod commit;
 mod commit_status;
-mod company;
 pub(crate) mod connect;
-mod lane;
 mod notify;
 mod replica;
 mod retry;
-mod transaction;
-mod turns;
-mod write;
+mod transactions;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::TryFutureExt as _;
-use invoicing_core::{CompanyId, WebhookId};
+use invoicing_core::WebhookId;
 use sqlx::pool::PoolConnectionMetadata;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{PgConnection, PgPool};
@@ -36,6 +31,7 @@ use super::DatabaseError;
 use super::claims::{Claimant, Claimed, Wanted};
 use super::connection::Connection;
 use super::deliveries::AllDeliveries;
+use super::group_commit::{Failure, GroupCommit};
 use super::locks::{COPY, SWEEP_LOCK, TABLE_EXISTS};
 use super::notification::OnIncoming;
 use super::session::Session;
@@ -44,11 +40,9 @@ use crate::Error;
 use crate::config::{PostgresSettings, SettingError};
 use crate::env::Env;
 use crate::queue::{Job, Queue};
-use lane::Lane;
 use notify::Notifier;
 use replica::Replica;
-use retry::Failure;
-use turns::Turns;
+use transactions::{Contended, Transactor};
 
 /// A transaction that has waited for a lock sees what was committed meanwhile. The database may have another default level.
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
@@ -58,6 +52,8 @@ pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 const BEGIN_SWEEP: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10min'; \
      SET LOCAL tcp_keepalives_idle = 30; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 3";
 
+/// Transactions of several companies at once. With more, fewer operations share one.
+const WRITERS: usize = 4;
 /// Statements that each connection keeps prepared; those that are common fit.
 const PREPARED: usize = 256;
 /// A connection that has been idle for longer is asked whether it still lives before it is used.
@@ -70,6 +66,7 @@ const ANSWER_MARGIN: Duration = Duration::from_secs(2);
 /// An open database.
 pub(crate) struct Postgres {
     shared: Arc<Shared>,
+    writers: GroupCommit,
     /// The task that listens, sends, and corrects the clock. Ends when it is dropped.
     listener: tokio::sync::Mutex<JoinSet<()>>,
     /// Asks whether the database can be used; none before it was asked.
@@ -86,11 +83,9 @@ struct Shared {
     answer_limit: Duration,
     context: Arc<StoreContext>,
     notifier: Notifier,
-    /// Operations on one company, which wait for its row, take turns: a busy company has one connection.
-    companies: Turns<CompanyId>,
-    /// Those that wait for a company's row occupy half of the connections at most.
+    contended: Contended,
+    /// Tasks of contended companies occupy half of the connections at most.
     waiting: Semaphore,
-    lanes: Turns<Lane>,
     replica: Option<Arc<Replica>>,
 }
 
@@ -126,14 +121,16 @@ impl Postgres {
             answer_limit,
             context: StoreContext::new(env, queue),
             notifier: Notifier::default(),
-            companies: Turns::default(),
+            contended: Contended::default(),
             waiting: Semaphore::new(connections.div_ceil(2).min(Semaphore::MAX_PERMITS)),
-            lanes: Turns::default(),
             replica,
         };
         shared.correct_clock().await?;
+        let shared = Arc::new(shared);
+        let writers = (0..WRITERS).map(|_| Transactor::of_worker(&shared));
         Ok(Self {
-            shared: Arc::new(shared),
+            writers: GroupCommit::start(writers),
+            shared,
             listener: tokio::sync::Mutex::default(),
             check_connection: tokio::sync::Mutex::default(),
         })
@@ -212,6 +209,7 @@ impl Postgres {
                 tracing::error!(%error, "the task for notifications panicked");
             }
         }
+        self.writers.close().await;
         // Notifications of the last commits are still sent.
         notify::send_waiting(&self.shared).await;
         self.shared.pool.close().await;

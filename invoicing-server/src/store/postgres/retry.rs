@@ -3,11 +3,14 @@
 //! The one place that decides what is retried: serialization failures, deadlocks, lock timeouts, broken connections, a
 //! server that starts or stops.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::Error;
 use crate::env::Env;
 use crate::error::StatementError;
+use crate::store::call::{Group, shared_error};
+use crate::store::group_commit::Failure;
 
 /// How long a call is retried: longer than a node that stands still may hold a lock, with the default limits.
 const RETRY_FOR: Duration = Duration::from_secs(8);
@@ -16,21 +19,6 @@ const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 /// The first pause between two tries; each next one is twice as long, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
-
-/// Why an attempt failed.
-pub(super) enum Failure {
-    /// A retry would fail as well, or could do the same twice.
-    Permanent(Error),
-    /// A retry may succeed. Nothing was committed.
-    Transient(Error),
-}
-
-impl Failure {
-    pub(super) fn into_error(self) -> Error {
-        let (Self::Permanent(error) | Self::Transient(error)) = self;
-        error
-    }
-}
 
 /// Classifies an error. A timeout of the pool is permanent: the call has waited long enough.
 impl From<Error> for Failure {
@@ -54,13 +42,26 @@ impl From<sqlx::Error> for Failure {
     }
 }
 
+/// The calls whose callers still wait. Those that have waited too long are answered. `cause`: why they are not committed yet.
+pub(super) fn in_time(calls: Group, cause: Option<&Arc<Error>>) -> Group {
+    let wanted = calls.into_iter().filter(|call| call.is_wanted());
+    let (in_time, late): (Group, Group) = wanted.partition(|call| has_time(call.begun()));
+    for call in late {
+        call.answer(Err(match cause {
+            Some(cause) => shared_error(cause),
+            None => Error::unavailable("the queue for the database is too long"),
+        }));
+    }
+    in_time
+}
+
 /// How long a call that began then may wait for a connection.
 pub(super) fn time_left(begun: Instant) -> Duration {
     RETRY_FOR.saturating_sub(begun.elapsed()).max(SHORTEST_WAIT)
 }
 
 /// Whether a call that began then may be tried again.
-pub(super) fn has_time(begun: Instant) -> bool {
+fn has_time(begun: Instant) -> bool {
     begun.elapsed() <= RETRY_FOR
 }
 
@@ -73,11 +74,6 @@ pub(super) struct Pauses<'e> {
 impl<'e> Pauses<'e> {
     pub(super) fn new(env: &'e Env) -> Self {
         Self { env, next: FIRST_PAUSE }
-    }
-
-    /// The next failure is the first.
-    pub(super) fn restart(&mut self) {
-        self.next = FIRST_PAUSE;
     }
 
     /// With jitter of up to one half, so that transactions that collided do not collide again.
@@ -99,7 +95,7 @@ where
         let error = match attempt(time_left(begun)).await {
             Ok(value) => return Ok(value),
             Err(Failure::Transient(error)) if has_time(begun) => error,
-            Err(Failure::Transient(error) | Failure::Permanent(error)) => return Err(error),
+            Err(failure) => return Err(failure.into_error()),
         };
         tracing::debug!(error = &error as &dyn std::error::Error, "retry after a transient failure");
         pauses.wait().await;

@@ -40,7 +40,7 @@ impl Writer {
 }
 
 impl Transactions for Writer {
-    async fn begin(&mut self) -> Result<(), Failure> {
+    async fn begin(&mut self, _calls: &mut Group) -> Result<(), Failure> {
         self.is_at_savepoint = true;
         self.control(BEGIN).await.map_err(|error| {
             tracing::error!(error = &error as &dyn std::error::Error, "no transaction can be begun");
@@ -52,6 +52,10 @@ impl Transactions for Writer {
         &mut self.tx
     }
 
+    fn takes_more(&self) -> bool {
+        true
+    }
+
     async fn mark(&mut self) -> Result<(), Error> {
         if !std::mem::take(&mut self.is_at_savepoint) {
             self.control(NEXT).await?;
@@ -59,9 +63,9 @@ impl Transactions for Writer {
         Ok(())
     }
 
-    async fn undo(&mut self) -> Result<(), Error> {
+    async fn undo(&mut self) -> bool {
         self.is_at_savepoint = true;
-        self.control(UNDO).await
+        self.control(UNDO).await.is_ok()
     }
 
     async fn commit(&mut self, ran: Ran) -> Result<(), (Group, Failure)> {
@@ -69,6 +73,7 @@ impl Transactions for Writer {
         let committed = self.control("COMMIT").await;
         self.tx.env().metrics().committed(timer);
         if let Err(error) = committed {
+            tracing::error!(error = &error as &dyn std::error::Error, "a transaction could not be committed");
             self.roll_back().await;
             return Err((ran.into_calls(), Failure::Permanent(error)));
         }
@@ -88,12 +93,18 @@ impl Transactions for Writer {
         self.tx.rolled_back();
     }
 
+    /// Nothing is transient: no other process has the file.
+    fn classify(&self, error: Error) -> Failure {
+        Failure::Permanent(error)
+    }
+
     async fn run_apart(&mut self, calls: Group, error: Error) {
         let operations = calls.len();
-        tracing::error!(error = &error as &dyn std::error::Error, operations, "a transaction has failed");
-        if operations == 1 {
-            return answer_all(calls, error);
-        }
+        tracing::error!(
+            error = &error as &dyn std::error::Error,
+            operations,
+            "operations run again, one by one"
+        );
         let (mut failures, mut last) = (0, Arc::new(error));
         for call in calls {
             if failures == FAILURES {
@@ -103,8 +114,8 @@ impl Transactions for Writer {
             failures += 1;
             match attempt(self, vec![call], None).await {
                 Ok(_answered) => failures = 0,
-                Err((calls, Failure::Permanent(error) | Failure::Final(error))) => {
-                    last = Arc::new(error);
+                Err((calls, failure)) => {
+                    last = Arc::new(failure.into_error());
                     answer_all(calls, shared_error(&last));
                 }
             }

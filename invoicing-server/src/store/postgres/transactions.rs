@@ -1,0 +1,297 @@
+//! How group commit runs on PostgreSQL: [`Transactions`] of several companies, or of one that is contended.
+//!
+//! A worker locks the companies that are free, and waits for none. A company is *contended* if another node, or a transaction
+//! that takes long, has it locked, or if a transaction with its calls has failed. A task of its own runs its calls then, those
+//! that come meanwhile too, until none is left. It waits for the lock, and tries again after transient failures. So no
+//! company waits for another one.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use invoicing_core::CompanyId;
+use parking_lot::Mutex;
+use tokio::time::timeout;
+
+use super::begin::{Locks, Needs, Open, begin};
+use super::commit::commit_in_time;
+use super::retry::{Pauses, in_time, time_left};
+use super::{Postgres, Shared, spawn};
+use crate::Error;
+use crate::store::Prefetch;
+use crate::store::call::{Call, Group, answer_all, answered, call};
+use crate::store::connection::Connection;
+use crate::store::group_commit::{Failure, GROUP, Ran, Transactions, attempt, run_group};
+use crate::store::session::Session;
+use crate::store::tx::Tx;
+
+/// How long a worker stays with a transaction, and with its commit. One that is late is committed all the same.
+const WORKER_TIME: Duration = Duration::from_millis(500);
+
+/// The calls that wait for the task of each contended company.
+pub(super) type Contended = Mutex<HashMap<CompanyId, Group>>;
+
+impl Postgres {
+    /// Runs an operation in a transaction. `company`: the one whose row it locks. `records`: those of the company that it reads
+    /// first.
+    pub(in crate::store) async fn write<T, F>(
+        &self,
+        company: Option<CompanyId>,
+        records: Vec<Prefetch>,
+        operation: F,
+    ) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
+    {
+        let (call, answer) = call(company, records, operation);
+        match company {
+            Some(company) if self.shared.contended.lock().contains_key(&company) => {
+                self.shared.hand_over(vec![call]);
+            }
+            Some(_) => self.writers.send(call).await?,
+            // In a task: if its caller is cancelled, what is committed is still handed over.
+            None => drop(spawn(run_alone(Arc::clone(&self.shared), call))),
+        }
+        answered(answer).await
+    }
+}
+
+impl Shared {
+    /// Gives calls to the tasks of their companies.
+    fn hand_over(self: &Arc<Self>, calls: Group) {
+        let mut contended = self.contended.lock();
+        for call in calls {
+            let Some(company) = call.company() else { continue };
+            match contended.entry(company) {
+                Entry::Occupied(mut waiting) => waiting.get_mut().push(call),
+                Entry::Vacant(none) => {
+                    none.insert(vec![call]);
+                    drop(spawn(work(Arc::clone(self), company)));
+                }
+            }
+        }
+    }
+
+    /// The next calls of a contended company. It is no longer contended if there are none.
+    fn take_of(&self, company: CompanyId) -> Group {
+        let mut contended = self.contended.lock();
+        let Some(waiting) = contended.get_mut(&company) else { return Group::new() };
+        let next = waiting.drain(..waiting.len().min(GROUP)).collect::<Group>();
+        if next.is_empty() {
+            contended.remove(&company);
+        }
+        next
+    }
+
+    /// A connection, waited for as long as a call that began then may wait.
+    async fn session_since(&self, begun: Instant) -> Result<Session, Failure> {
+        self.session_within(time_left(begun)).await.map_err(|error| match Failure::from(error) {
+            // The calls have waited for it long enough.
+            Failure::Permanent(error) => Failure::Final(error),
+            failure => failure,
+        })
+    }
+
+    /// Whether the pool has a connection for others at once.
+    fn has_other_connections(&self) -> bool {
+        self.pool.num_idle() > 0 || self.pool.size() < self.settings.max_connections
+    }
+}
+
+/// Runs the calls of a contended company until none waits. Boxed, as a worker begins such tasks, and they are workers too.
+fn work(shared: Arc<Shared>, company: CompanyId) -> BoxFuture<'static, ()> {
+    Box::pin(async move {
+        let mut calls = shared.take_of(company);
+        while !calls.is_empty() {
+            // Tasks that wait for locks leave connections to all others.
+            let _permit = shared.waiting.acquire().await;
+            let mut database = Transactor::new(Arc::clone(&shared), Locks::Waited);
+            let run = AssertUnwindSafe(run_group(&mut database, calls, None)).catch_unwind();
+            calls = run.await.unwrap_or_default();
+            if calls.is_empty() {
+                calls = shared.take_of(company);
+            }
+        }
+    })
+}
+
+/// Runs a call that is of no company.
+fn run_alone(shared: Arc<Shared>, call: Box<dyn Call>) -> BoxFuture<'static, ()> {
+    Box::pin(async move {
+        let mut database = Transactor::new(shared, Locks::Waited);
+        drop(run_group(&mut database, vec![call], None).await);
+    })
+}
+
+/// Runs one transaction after the other.
+pub(super) struct Transactor {
+    shared: Arc<Shared>,
+    locks: Locks,
+    /// One that is kept: to give it back and take one costs a round trip.
+    session: Option<Session>,
+    open: Option<Open>,
+}
+
+impl Transactor {
+    fn new(shared: Arc<Shared>, locks: Locks) -> Self {
+        Self { shared, locks, session: None, open: None }
+    }
+
+    /// One of a worker, which waits for no company.
+    pub(super) fn of_worker(shared: &Arc<Shared>) -> Self {
+        Self::new(Arc::clone(shared), Locks::Free)
+    }
+
+    fn keep(&mut self, session: Option<Session>) {
+        self.session = session.filter(|_| self.shared.has_other_connections());
+    }
+
+    /// Runs a call by itself, and again after a transient failure.
+    async fn run_by_itself(&mut self, call: Box<dyn Call>, mut cause: Arc<Error>) {
+        let shared = Arc::clone(&self.shared);
+        let mut pauses = Pauses::new(&shared.context.env);
+        let mut calls = in_time(vec![call], Some(&cause));
+        while !calls.is_empty() {
+            match attempt(self, calls, None).await {
+                Ok(_answered) => return,
+                Err((left, Failure::Transient(error))) => {
+                    tracing::debug!(
+                        error = &error as &dyn std::error::Error,
+                        "retry after a transient failure"
+                    );
+                    pauses.wait().await;
+                    cause = Arc::new(error);
+                    calls = in_time(left, Some(&cause));
+                }
+                Err((left, failure)) => return answer_all(left, failure.into_error()),
+            }
+        }
+    }
+}
+
+impl Transactions for Transactor {
+    /// Waits for a connection for as long as the youngest call may.
+    async fn connect(&mut self, calls: &mut Group) -> Result<(), Failure> {
+        *calls = in_time(std::mem::take(calls), None);
+        let Some(youngest) = calls.iter().map(|call| call.begun()).max() else { return Ok(()) };
+        if self.session.is_none() {
+            self.session = Some(self.shared.session_since(youngest).await?);
+        }
+        Ok(())
+    }
+
+    fn limit(&self) -> Duration {
+        match self.locks {
+            Locks::Free => WORKER_TIME,
+            Locks::Waited => Duration::MAX,
+        }
+    }
+
+    async fn begin(&mut self, calls: &mut Group) -> Result<(), Failure> {
+        let session = self.session.take().ok_or_else(|| Failure::Final(Error::internal("no connection")))?;
+        let open = self.open.insert(begin(&self.shared, session, self.locks, &Needs::of(calls)).await?);
+        if self.locks == Locks::Free {
+            let locked_elsewhere = calls.extract_if(.., |call| !open.has_locked(call.company()));
+            self.shared.hand_over(locked_elsewhere.collect());
+        }
+        Ok(())
+    }
+
+    fn tx(&mut self) -> &mut Tx {
+        &mut self.open.as_mut().expect("calls run in an open transaction").tx
+    }
+
+    /// Their companies are not locked.
+    fn takes_more(&self) -> bool {
+        false
+    }
+
+    /// A call leaves rows that wait, which are dropped without a statement.
+    async fn mark(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// A statement that has changed something is undone with its transaction only.
+    async fn undo(&mut self) -> bool {
+        false
+    }
+
+    async fn commit(&mut self, ran: Ran) -> Result<(), (Group, Failure)> {
+        let open = self.open.take().expect("calls run in an open transaction");
+        let mut ending = Box::pin(end(Arc::clone(&self.shared), open, ran));
+        let Ok(ended) = timeout(self.limit(), &mut ending).await else {
+            let shared = Arc::clone(&self.shared);
+            drop(spawn(async move { ended_late(&shared, ending.await) }));
+            return Ok(());
+        };
+        self.keep(ended?);
+        Ok(())
+    }
+
+    async fn end_unchanged(&mut self) -> Result<(), Error> {
+        self.roll_back().await;
+        Ok(())
+    }
+
+    /// Explicitly, so that the connection can be used again.
+    async fn roll_back(&mut self) {
+        if let Some(mut open) = self.open.take() {
+            open.roll_back().await;
+            self.keep(open.into_session());
+        }
+    }
+
+    fn classify(&self, error: Error) -> Failure {
+        error.into()
+    }
+
+    async fn run_apart(&mut self, calls: Group, error: Error) {
+        tracing::debug!(error = &error as &dyn std::error::Error, "operations no longer share a transaction");
+        let cause = Arc::new(error);
+        if self.locks == Locks::Free {
+            return self.shared.hand_over(in_time(calls, Some(&cause)));
+        }
+        for call in calls {
+            self.run_by_itself(call, Arc::clone(&cause)).await;
+        }
+    }
+
+    fn rest(&mut self) {
+        self.session = None;
+    }
+
+    async fn close(self) {}
+}
+
+/// Sends what waits, commits, and answers. The session if it can be used again.
+async fn end(shared: Arc<Shared>, mut open: Open, ran: Ran) -> Result<Option<Session>, (Group, Failure)> {
+    if let Connection::Postgres(session, _) = open.tx.connection()
+        && let Err(error) = session.finish().await
+    {
+        open.roll_back().await;
+        return Err((ran.into_calls(), error.into()));
+    }
+    match commit_in_time(&shared, open).await {
+        Ok(session) => {
+            ran.answer();
+            Ok(session)
+        }
+        Err(failure) => Err((ran.into_calls(), failure)),
+    }
+}
+
+/// What is left to do after a commit that its worker has not waited for.
+fn ended_late(shared: &Arc<Shared>, ended: Result<Option<Session>, (Group, Failure)>) {
+    match ended {
+        Ok(_session) => {}
+        Err((calls, Failure::Final(error))) => answer_all(calls, error),
+        Err((calls, failure)) => {
+            shared.hand_over(in_time(calls, Some(&Arc::new(failure.into_error()))));
+        }
+    }
+}
