@@ -23,7 +23,6 @@ use crate::Error;
 use crate::env::Env;
 use crate::secret::{is_api_key, sha256};
 use crate::store::Store;
-use crate::store::consistency::ConsistencyToken;
 use crate::store::keys::{ActiveKey, ActiveKeyRow};
 use local::Reservations;
 pub(crate) use lookup::Lookup;
@@ -45,16 +44,8 @@ pub(crate) enum Verdict {
     /// The company's plan does not include the API. Nothing was counted.
     PlanRequired,
     /// The request was counted against the key's quota, or refused because the quota is used up.
-    Decided {
-        company: CompanyId,
-        decision: QuotaDecision,
-        /// What the database shows of the company, where that came along.
-        token: Option<ConsistencyToken>,
-    },
+    Decided { company: CompanyId, decision: QuotaDecision },
 }
-
-/// What became of a request that was counted, and what the database shows of the company, where that came along.
-type Count = (QuotaDecision, Option<ConsistencyToken>);
 
 /// What counts in the quota of a key now.
 #[derive(Debug, Clone, Copy, Default)]
@@ -131,8 +122,8 @@ impl Access {
             if !plan.has_api() {
                 return Ok(Verdict::PlanRequired);
             }
-            if let Some((decision, token)) = self.count(&key, plan).await? {
-                return Ok(Verdict::Decided { company: key.company, decision, token });
+            if let Some(decision) = self.count(&key, plan).await? {
+                return Ok(Verdict::Decided { company: key.company, decision });
             }
             // Another node has just changed the key or the plan.
             let Some(changed) = self.find(hash).await? else { return Ok(Verdict::Unauthorized) };
@@ -204,9 +195,9 @@ impl Access {
         not(feature = "postgres"),
         expect(unused_variables, reason = "only the shared count needs it")
     )]
-    async fn count(&self, key: &Key, plan: Plan) -> Result<Option<Count>, Error> {
+    async fn count(&self, key: &Key, plan: Plan) -> Result<Option<QuotaDecision>, Error> {
         match self.counting {
-            Counting::Local => self.count_in_memory(key).await.map(|decision| Some((decision, None))),
+            Counting::Local => self.count_in_memory(key).await.map(Some),
             #[cfg(feature = "postgres")]
             Counting::Shared => self.count_in_database(key, plan).await,
         }

@@ -4,36 +4,39 @@ use std::collections::HashMap;
 
 use invoicing_core::{CompanyId, KeyId, Plan, QuotaDecision, QuotaWindow, Timestamp};
 
-use super::{Access, Count, IDLE_LIMIT_MS, Key, KeyState, Used};
+use super::{Access, IDLE_LIMIT_MS, Key, KeyState, Used};
 use crate::Error;
 use crate::store::Tables;
 use crate::store::keys::quota::{Caller, Counted};
 
 impl Access {
     /// Counts a request, or refuses it. `None` where the key was revoked or the company has another plan by now.
-    pub(super) async fn count_in_database(&self, key: &Key, plan: Plan) -> Result<Option<Count>, Error> {
+    pub(super) async fn count_in_database(
+        &self,
+        key: &Key,
+        plan: Plan,
+    ) -> Result<Option<QuotaDecision>, Error> {
         let quota = self.quota;
         if quota == 0 {
             self.store_last_use(key).await?;
-            return Ok(Some((QuotaDecision::Accepted { remaining: u32::MAX, reset_ms: 0 }, None)));
+            return Ok(Some(QuotaDecision::Accepted { remaining: u32::MAX, reset_ms: 0 }));
         }
         let now = self.env.now();
         if let Some(refused) = key.state.lock().remembered_refusal(now) {
-            return Ok(Some((refused, None)));
+            return Ok(Some(refused));
         }
         let idle_since = now.plus_millis(-IDLE_LIMIT_MS);
-        let with_token = self.store.has_replica();
-        let caller = Caller { key: key.id, plan, idle_since, with_token };
+        let caller = Caller { key: key.id, plan, idle_since };
         // One statement needs no transaction. Where its answer is lost it is run again, so the request may be counted twice,
         // as if it had been sent twice.
         let counting = self
             .store
             .read(key.company, async move |mut tx| tx.keys().count_request(caller, quota, now).await);
         match counting.await? {
-            Counted::Accepted { mut instants, token } => {
+            Counted::Accepted(mut instants) => {
                 key.state.lock().last_used = now;
                 let this = instants.pop().map_or(now, Timestamp::from_millis);
-                Ok(Some((window(&instants).try_acquire(quota, this), token)))
+                Ok(Some(window(&instants).try_acquire(quota, this)))
             }
             Counted::Refused(instants) => {
                 // Never before the last instant that was counted, as another node's clock may be ahead of this one's.
@@ -46,7 +49,7 @@ impl Access {
                     QuotaDecision::Accepted { .. } => 1,
                 };
                 key.state.lock().refused_until = Some(now.plus_millis(wait_ms));
-                Ok(Some((QuotaDecision::Refused { wait_ms }, None)))
+                Ok(Some(QuotaDecision::Refused { wait_ms }))
             }
             Counted::Changed => {
                 self.keys.outdate();

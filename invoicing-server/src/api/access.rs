@@ -27,19 +27,17 @@ pub(super) async fn admit(
     rate_limit: &mut Option<RateLimit>,
 ) -> Result<CompanyHandle, ApiError> {
     let quota = context.access.quota;
-    let (company, decision, token) = match context.access.admit(key).await? {
+    let (company, decision) = match context.access.admit(key).await? {
         Verdict::Unauthorized => return Err(ApiError::Unauthorized),
         Verdict::PlanRequired => {
             *rate_limit = (quota > 0).then(|| RateLimit::unused(quota));
             return Err(ApiError::PlanRequired);
         }
-        Verdict::Decided { company, decision, token } => (company, decision, token),
+        Verdict::Decided { company, decision } => (company, decision),
     };
     *rate_limit = (quota > 0).then(|| RateLimit::after(decision, quota));
     match decision {
-        QuotaDecision::Accepted { .. } => {
-            Ok(CompanyHandle::new(Arc::clone(&context.services), company).with_token(token))
-        }
+        QuotaDecision::Accepted { .. } => Ok(CompanyHandle::new(Arc::clone(&context.services), company)),
         QuotaDecision::Refused { wait_ms } => {
             Err(ApiError::QuotaUsedUp { retry_seconds: RateLimit::retry_seconds(wait_ms) })
         }

@@ -13,7 +13,6 @@ use super::Services;
 use crate::Error;
 use crate::cause::{Cause, is_request_id};
 use crate::env::Env;
-use crate::store::consistency::ConsistencyToken;
 use crate::store::history::HistoryAction;
 use crate::store::notification::Notification;
 use crate::store::page::PageAnswer;
@@ -91,8 +90,6 @@ pub struct CompanyHandle {
     actor: Option<Arc<str>>,
     /// The request that they are made for.
     pub(super) request_id: Option<Arc<str>>,
-    /// What the primary has said of the company in the course of the request, where the handle is for one.
-    token: Option<ConsistencyToken>,
     /// The form that they answer.
     #[cfg(feature = "console")]
     pub(super) form: Option<Arc<OpenForm>>,
@@ -105,15 +102,9 @@ impl CompanyHandle {
             id,
             actor: None,
             request_id: None,
-            token: None,
             #[cfg(feature = "console")]
             form: None,
         }
-    }
-
-    /// For a request in the course of which the primary has said what it shows of the company.
-    pub(crate) fn with_token(self, token: Option<ConsistencyToken>) -> Self {
-        Self { token, ..self }
     }
 
     /// A handle whose changes note in the [history](Self::history) who made them: `name`, for instance the name of the
@@ -228,7 +219,7 @@ impl CompanyHandle {
         F: for<'c> AsyncFnOnce(CompanyReader<'c>) -> Result<PageAnswer, Error>,
         F: for<'c> Operation<CompanyReader<'c>, PageAnswer> + Clone,
     {
-        let read = self.services.store.read_page(self.id, self.token, operation).await;
+        let read = self.services.store.read_page(self.id, operation).await;
         self.services.remind().await;
         read
     }

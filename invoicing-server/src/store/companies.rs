@@ -4,8 +4,6 @@ use invoicing_core::{Company, CompanyId, Timestamp};
 use sqlx::FromRow;
 
 use super::connection::Connection;
-#[cfg(feature = "postgres")]
-use super::consistency::ConsistencyToken;
 use super::enqueue::{AFTER_RECORDS, BEFORE_STAMPS};
 use super::query::Sql;
 use super::rows::to_json;
@@ -43,18 +41,6 @@ impl CompanyRow<'_> {
     pub(crate) async fn find(&mut self) -> Result<(Company, Timestamp), Error> {
         const FIND: &str = "SELECT record, version, last_stamp FROM company WHERE id = $1";
         self.read(FIND.into()).await
-    }
-
-    /// What the primary shows of the company; `None` where it is in recovery.
-    #[cfg(feature = "postgres")]
-    pub(super) async fn token(&mut self) -> Result<Option<ConsistencyToken>, Error> {
-        const FIND: &str = "
-            SELECT last_stamp,
-                CASE WHEN NOT pg_is_in_recovery() THEN pg_walfile_name(pg_current_wal_lsn()) END AS wal_file
-            FROM company WHERE id = $1";
-        let row: Option<(i64, Option<String>)> = self.0.query(FIND, &[]).fetch_optional().await?;
-        let (stamp, wal_file) = row.ok_or(Error::NotFound)?;
-        Ok(ConsistencyToken::of_primary(Timestamp::from_millis(stamp), wal_file.as_deref()))
     }
 
     /// As [`Self::find`], with the [lock](LOCK).

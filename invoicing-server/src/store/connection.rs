@@ -3,8 +3,6 @@
 use sqlx::SqliteConnection;
 
 use super::arguments::{Argument, Cell};
-#[cfg(feature = "postgres")]
-use super::consistency::with_timeline;
 use super::query::{Query, Sql};
 use super::reader::Reader;
 #[cfg(feature = "postgres")]
@@ -95,28 +93,6 @@ impl Connection {
         };
         let query = arguments.fold(sqlx::query(sql.sqlite), |query, value| value.bind_sqlite(query));
         Query::Sqlite(connection, query)
-    }
-
-    /// As [`Self::bind`], for the statement of a page. A replica also answers with the state that it shows.
-    pub(super) fn bind_page<'a>(
-        &mut self,
-        sql: Sql,
-        arguments: impl Iterator<Item = &'a dyn Argument>,
-    ) -> Query<'_> {
-        #[cfg(feature = "postgres")]
-        if self.is_of_replica()
-            && let Self::Postgres(session, _) = self
-        {
-            let query = sqlx::query(sqlx::AssertSqlSafe(with_timeline(sql.postgres)));
-            let query = arguments.fold(query, |query, value| value.bind_postgres(query));
-            return Query::Postgres { session, query, reads: Reads::Anything, leaves_trace: false };
-        }
-        self.bind(sql, arguments, Reads::Anything)
-    }
-
-    #[cfg(feature = "postgres")]
-    fn is_of_replica(&self) -> bool {
-        matches!(self, Self::Postgres(session, _) if session.is_of_replica())
     }
 
     /// What this connection remembers of the companies that it writes for.

@@ -16,7 +16,6 @@ pub(crate) mod clients;
 pub(crate) mod companies;
 mod company;
 mod connection;
-pub(crate) mod consistency;
 mod database_error;
 pub(crate) mod day_counts;
 pub(crate) mod deliveries;
@@ -84,7 +83,6 @@ pub use check::StoreHealth;
 use claims::{Claimant, Claimed, Wanted};
 pub(crate) use company::{CompanyReader, CompanyTx, Tables};
 pub(crate) use connection::Connection;
-use consistency::ConsistencyToken;
 pub use database_error::DatabaseError;
 use notification::OnIncoming;
 pub(crate) use operation::Operation;
@@ -195,21 +193,8 @@ impl Store {
         spans::transaction("read", Some(company), read)
     }
 
-    /// Whether pages may come from a read replica.
-    #[cfg(feature = "postgres")]
-    pub(crate) fn has_replica(&self) -> bool {
-        matches!(self, Self::Postgres(database) if database.has_replica())
-    }
-
-    /// Reads a page of a list: from the read replica where it shows the company as the primary does. `token`: what the
-    /// primary has said in the course of the request.
-    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "only PostgreSQL has replicas"))]
-    pub(crate) async fn read_page<F>(
-        &self,
-        company: CompanyId,
-        token: Option<ConsistencyToken>,
-        operation: F,
-    ) -> Result<Vec<u8>, Error>
+    /// Reads a page of a list: from the read replica if it shows the company as the primary does.
+    pub(crate) async fn read_page<F>(&self, company: CompanyId, operation: F) -> Result<Vec<u8>, Error>
     where
         F: for<'c> Operation<CompanyReader<'c>, PageAnswer> + Clone,
     {
@@ -217,7 +202,7 @@ impl Store {
         if let Self::Postgres(database) = self
             && database.has_replica()
         {
-            let page = Box::pin(database.page_of_replica(company, token, operation.clone()));
+            let page = Box::pin(database.page_of_replica(company, operation.clone()));
             if let Some(page) = spans::transaction("replica", Some(company), page).await {
                 return Ok(page.json);
             }

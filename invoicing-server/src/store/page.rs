@@ -8,8 +8,6 @@ use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 use uuid::Uuid;
 
 use super::arguments::Argument;
-#[cfg(feature = "postgres")]
-use super::consistency::ConsistencyToken;
 use super::query::Sql;
 use super::rows::from_json;
 use super::scope::Scope;
@@ -20,9 +18,6 @@ use crate::page::{PageQuery, PageWindow, check_limit};
 /// A page as the JSON envelope of the API.
 pub(crate) struct PageAnswer {
     pub(super) json: Vec<u8>,
-    /// What it shows, where a read replica gave it that may give pages.
-    #[cfg(feature = "postgres")]
-    pub(super) token: Option<ConsistencyToken>,
 }
 
 impl PageAnswer {
@@ -120,7 +115,7 @@ impl Scope<'_> {
         let since = window.since.unwrap_or(Timestamp::EARLIEST);
         let part: [&dyn Argument; 4] = [&window.limit, &offset, &since, &T::VERSION];
         let arguments = [&part, filters].concat();
-        let row: PageRow = self.query_page(statement, &arguments).fetch_one().await?;
+        let row: PageRow = self.query(statement, &arguments).fetch_one().await?;
         row.page(window.limit)?.in_todays_shape::<T>()
     }
 
@@ -194,8 +189,6 @@ struct PageRow {
     json: Vec<u8>,
     count: i64,
     last_stamp: Option<i64>,
-    #[cfg(feature = "postgres")]
-    timeline: Option<i64>,
 }
 
 impl<'r, R: Row> FromRow<'r, R> for PageRow
@@ -211,34 +204,21 @@ where
         let mut json = Vec::with_capacity(items.len() + AROUND);
         json.extend_from_slice(START);
         json.extend_from_slice(items);
-        Ok(Self {
-            json,
-            count: row.try_get("count")?,
-            last_stamp: row.try_get("last_stamp")?,
-            // Only a replica is asked for it.
-            #[cfg(feature = "postgres")]
-            timeline: if row.len() > 3 { row.try_get("timeline")? } else { None },
-        })
+        Ok(Self { json, count: row.try_get("count")?, last_stamp: row.try_get("last_stamp")? })
     }
 }
 
 impl PageRow {
     /// Leaves the one more out.
     fn page(self, limit: u32) -> Result<Page, Error> {
-        let Self { mut json, count, last_stamp, .. } = self;
+        let Self { mut json, count, last_stamp } = self;
         let as_of = Timestamp::from_millis(last_stamp.ok_or(Error::NotFound)?);
         let has_more = count > i64::from(limit);
         if has_more {
             let last = memchr::memrchr(BETWEEN[1], &json).unwrap_or(0);
             json.truncate(last.saturating_sub(1));
         }
-        Ok(Page {
-            json,
-            has_more,
-            as_of,
-            #[cfg(feature = "postgres")]
-            token: ConsistencyToken::of_replica(as_of, self.timeline),
-        })
+        Ok(Page { json, has_more, as_of })
     }
 }
 
@@ -248,8 +228,6 @@ struct Page {
     json: Vec<u8>,
     has_more: bool,
     as_of: Timestamp,
-    #[cfg(feature = "postgres")]
-    token: Option<ConsistencyToken>,
 }
 
 impl Page {
@@ -283,16 +261,12 @@ impl Page {
     }
 
     fn answer(self, PageWindow { limit, offset, .. }: PageWindow) -> PageAnswer {
-        let Self { mut json, has_more, as_of, .. } = self;
+        let Self { mut json, has_more, as_of } = self;
         let tail = format!(
             r#"],"pagination":{{"limit":{limit},"offset":{offset},"hasMore":{has_more}}},"asOf":"{as_of}"}}"#
         );
         json.extend_from_slice(tail.as_bytes());
-        PageAnswer {
-            json,
-            #[cfg(feature = "postgres")]
-            token: self.token,
-        }
+        PageAnswer { json }
     }
 }
 

@@ -34,13 +34,6 @@ impl Scope<'_> {
         self.connection.bind(statement.into(), arguments, reads)
     }
 
-    /// The statement of a page, which a replica also answers with what it shows.
-    pub(super) fn query_page(&mut self, statement: impl Into<Sql>, arguments: &[&dyn Argument]) -> Query<'_> {
-        let company: &dyn Argument = &self.company;
-        let arguments = [company].into_iter().chain(arguments.iter().copied());
-        self.connection.bind_page(statement.into(), arguments)
-    }
-
     /// The row of a record, which may have come along as the transaction began.
     pub(super) async fn find<R: Row>(
         &mut self,

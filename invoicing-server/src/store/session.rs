@@ -28,7 +28,6 @@ use rows::{Rows, id_of};
 pub(crate) struct Session {
     connection: PoolConnection<Postgres>,
     answer_limit: Duration,
-    server: Server,
     in_transaction: bool,
     /// A statement was sent, and its answer has not come. After the limit this stays set, and the session sends nothing
     /// more.
@@ -42,12 +41,6 @@ pub(crate) struct Session {
 
 /// Rows by what they are part of, their company and their id.
 pub(super) type Prefetched = HashMap<(String, CompanyId, Uuid), PgRow>;
-
-#[derive(PartialEq, Eq)]
-enum Server {
-    Primary,
-    Replica,
-}
 
 /// What a transaction has written.
 #[derive(Default)]
@@ -65,24 +58,12 @@ impl Session {
         Self {
             connection,
             answer_limit,
-            server: Server::Primary,
             in_transaction: false,
             is_waiting: false,
             failed: false,
             writes: Writes::default(),
             prefetched: Prefetched::new(),
         }
-    }
-
-    /// One that reads pages from a read replica.
-    pub(super) fn of_replica(connection: PoolConnection<Postgres>, answer_limit: Duration) -> Self {
-        let mut session = Self::new(connection, answer_limit);
-        session.server = Server::Replica;
-        session
-    }
-
-    pub(super) fn is_of_replica(&self) -> bool {
-        self.server == Server::Replica
     }
 
     /// Whether another transaction can begin on it.
@@ -205,8 +186,11 @@ impl Session {
         rows.first().ok_or(sqlx::Error::RowNotFound)?.try_get(0)
     }
 
-    /// Begins a transaction that reads what was committed before its first statement.
+    /// Begins a transaction that reads what was committed before its first statement, unless there is one.
     pub(super) async fn begin_snapshot(&mut self) -> Result<(), sqlx::Error> {
+        if self.in_transaction {
+            return Ok(());
+        }
         let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SELECT true";
         self.begin(begin.to_owned()).await.map(drop)
     }
@@ -215,7 +199,11 @@ impl Session {
         self.end("COMMIT").await
     }
 
+    /// Ends the transaction, if one is open: a page with large lines has ended it.
     pub(super) async fn roll_back(&mut self) -> Result<(), sqlx::Error> {
+        if !self.in_transaction {
+            return Ok(());
+        }
         self.end("ROLLBACK").await
     }
 

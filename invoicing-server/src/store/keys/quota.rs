@@ -5,7 +5,6 @@ use invoicing_core::{KeyId, Plan, QUOTA_WINDOW_MS, Timestamp};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::super::consistency::ConsistencyToken;
 use super::super::deliveries::small;
 use super::super::rows::from_json;
 use super::KeyTable;
@@ -18,15 +17,6 @@ pub(crate) struct Caller {
     pub(crate) plan: Plan,
     /// A key that was not used since is idle.
     pub(crate) idle_since: Timestamp,
-    /// Whether to say what the database shows of the company.
-    pub(crate) with_token: bool,
-}
-
-#[derive(FromRow)]
-struct AcceptedRow {
-    accepted: String,
-    last_stamp: i64,
-    wal_file: Option<String>,
 }
 
 #[derive(FromRow)]
@@ -39,7 +29,7 @@ struct UsedRow {
 /// The requests of a key that count in the present window, oldest first.
 pub(crate) enum Counted {
     /// This request is the last of them.
-    Accepted { instants: Vec<i64>, token: Option<ConsistencyToken> },
+    Accepted(Vec<i64>),
     /// This request is none of them.
     Refused(Vec<i64>),
     /// The key was revoked or its company has another plan by now.
@@ -54,8 +44,8 @@ impl KeyTable<'_> {
         limit: u32,
         now: Timestamp,
     ) -> Result<Counted, Error> {
-        // $3 now, $4 limit, $5 since when an unused key is idle, $6 plan, $7 length of the window, $8 whether there is a
-        // read replica. No instant is before the last one, whichever node's clock it comes from.
+        // $3 now, $4 limit, $5 since when an unused key is idle, $6 plan, $7 length of the window. No instant is before the
+        // last one, whichever node's clock it comes from.
         const COUNT: &str = "
             UPDATE api_key k SET
                 last_used_at = greatest(k.last_used_at, $3),
@@ -70,19 +60,17 @@ impl KeyTable<'_> {
                     SELECT count(*) FROM unnest(k.accepted) a
                     WHERE a >= greatest($3, k.accepted[cardinality(k.accepted)]) - $7
                 ) < $4
-            RETURNING array_to_json(k.accepted)::text AS accepted, c.last_stamp,
-                CASE WHEN $8 THEN pg_walfile_name(pg_current_wal_lsn()) END AS wal_file";
+            RETURNING array_to_json(k.accepted)::text";
         const FIND: &str = "
             SELECT array_to_json(k.accepted)::text FROM api_key k JOIN company c ON c.id = k.company_id
             WHERE k.company_id = $1 AND k.id = $2 AND k.revoked_at IS NULL
                 AND coalesce(k.last_used_at, k.created_at) >= $3 AND c.record::json ->> 'plan' = $4";
-        let Caller { key, plan, idle_since, with_token } = caller;
+        let Caller { key, plan, idle_since } = caller;
         let plan = plan.as_str();
-        let count =
-            self.0.query(COUNT, &[&key, &now, &limit, &idle_since, &plan, &QUOTA_WINDOW_MS, &with_token]);
-        if let Some(AcceptedRow { accepted, last_stamp, wal_file }) = count.fetch_optional().await? {
-            let token = ConsistencyToken::of_primary(Timestamp::from_millis(last_stamp), wal_file.as_deref());
-            return Ok(Counted::Accepted { instants: from_json(accepted, "api_key", key)?, token });
+        let count = self.0.query(COUNT, &[&key, &now, &limit, &idle_since, &plan, &QUOTA_WINDOW_MS]);
+        let accepted: Option<String> = count.optional_scalar().await?;
+        if let Some(accepted) = accepted {
+            return Ok(Counted::Accepted(from_json(accepted, "api_key", key)?));
         }
         let find = self.0.query(FIND, &[&key, &idle_since, &plan]);
         let accepted: Option<String> = find.optional_scalar().await?;
