@@ -9,20 +9,20 @@ use sqlx::postgres::PgRow;
 use sqlx::{FromRow as _, Row as _};
 use uuid::Uuid;
 
-use super::super::change::CompanyChange;
-use super::super::companies::StoredCompany;
-use super::super::connection::Connection;
-use super::super::prefetch::Prefetch;
-use super::super::session::{Prefetched, Session};
-use super::super::subscriber::Subscriber;
-use super::super::tx::{BLOCK, Tx};
-use super::super::webhooks::SubscriberRow;
-use super::super::write_cache::{LastNumber, WriteCache};
 use super::{BEGIN, Shared};
 use crate::Error;
 use crate::env::Env;
 use crate::store::call::Group;
+use crate::store::change::CompanyChange;
+use crate::store::companies::StoredCompany;
+use crate::store::connection::Connection;
 use crate::store::group_commit::Failure;
+use crate::store::prefetch::Prefetch;
+use crate::store::session::{Prefetched, Session};
+use crate::store::subscriber::Subscriber;
+use crate::store::tx::{BLOCK, Tx};
+use crate::store::webhooks::SubscriberRow;
+use crate::store::write_cache::{LastNumber, WriteCache};
 
 /// How long a transaction of several companies waits for a row that another one has locked.
 const SHORT_WAIT: &str = "; SET LOCAL lock_timeout = '100ms'";

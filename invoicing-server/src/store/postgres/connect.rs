@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use sqlx::{Connection as _, PgConnection};
 
-use super::super::DatabaseError;
 use super::{CONNECT_PAUSE, limits};
 use crate::config::{PostgresSettings, SettingError};
+use crate::store::DatabaseError;
 
 const HAS_TLS: bool = cfg!(feature = "postgres-tls");
 /// SQLSTATE of a server that is starting or stopping.

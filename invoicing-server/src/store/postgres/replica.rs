@@ -27,16 +27,16 @@ use sqlx::postgres::PgPoolOptions;
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use super::super::company::CompanyReader;
-use super::super::connection::Connection;
-use super::super::locks::COPY;
-use super::super::migrate::KNOWN_POSTGRES;
-use super::super::operation::Operation;
-use super::super::page::PageAnswer;
-use super::super::session::Session;
 use super::{Postgres, is_alive, options, spawn};
 use crate::Error;
 use crate::config::{PostgresSettings, SettingError};
+use crate::store::company::CompanyReader;
+use crate::store::connection::Connection;
+use crate::store::locks::COPY;
+use crate::store::migrate::KNOWN_POSTGRES;
+use crate::store::operation::Operation;
+use crate::store::page::PageAnswer;
+use crate::store::session::Session;
 use crate::telemetry::PageSource;
 
 /// Longest time for a page, with the wait for a connection.

@@ -13,7 +13,7 @@ const MOST_BYTES: usize = 1024 * 1024;
 
 /// Rows that wait.
 #[derive(Debug, Default)]
-pub(in crate::store) struct Rows {
+pub(super) struct Rows {
     batches: Vec<Batch>,
     bytes: usize,
     /// The lengths of all columns, and the bytes, as the present operation began.
@@ -23,19 +23,19 @@ pub(in crate::store) struct Rows {
 
 /// The rows of a statement.
 #[derive(Debug)]
-pub(in crate::store) struct Batch {
+pub(super) struct Batch {
     statement: &'static Many,
     writes: Vec<&'static Write>,
     columns: Vec<Column>,
 }
 
 impl Rows {
-    pub(in crate::store) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.batches.iter().all(Batch::is_empty)
     }
 
     /// Whether a statement may read what waits.
-    pub(in crate::store) fn concern(&self, reads: Reads) -> bool {
+    pub(super) fn concern(&self, reads: Reads) -> bool {
         match reads {
             Reads::Anything => !self.is_empty(),
             Reads::Nothing => false,
@@ -45,12 +45,12 @@ impl Rows {
     }
 
     /// Whether a row can wait beside the others: a statement changes no record twice, and the order of two is not kept.
-    pub(in crate::store) fn have_room_for(&self, write: &'static Write, cells: &[&dyn Cell]) -> bool {
+    pub(super) fn have_room_for(&self, write: &'static Write, cells: &[&dyn Cell]) -> bool {
         let waits = |id| self.batches.iter().any(|batch| batch.has(write.table, id));
         self.bytes < MOST_BYTES && !id_of(write, cells).is_some_and(waits)
     }
 
-    pub(in crate::store) fn push(&mut self, write: &'static Write, cells: &[&dyn Cell]) {
+    pub(super) fn push(&mut self, write: &'static Write, cells: &[&dyn Cell]) {
         let place = self.batches.iter().position(|batch| std::ptr::eq(batch.statement, write.postgres));
         let place = place.unwrap_or_else(|| {
             self.batches.push(Batch::new(write.postgres));
@@ -60,19 +60,19 @@ impl Rows {
     }
 
     /// Marks the begin of an operation.
-    pub(in crate::store) fn begin_operation(&mut self) {
+    pub(super) fn begin_operation(&mut self) {
         self.before = self.batches.iter().map(Batch::lengths).collect();
         self.bytes_before = self.bytes;
     }
 
     /// Whether the present operation has left any.
-    pub(in crate::store) fn has_own(&self) -> bool {
+    pub(super) fn has_own(&self) -> bool {
         let now = self.batches.iter().map(Batch::lengths);
         !now.eq(self.before.iter().cloned())
     }
 
     /// Drops what the present operation has left.
-    pub(in crate::store) fn roll_back_operation(&mut self) {
+    pub(super) fn roll_back_operation(&mut self) {
         self.bytes = self.bytes_before;
         self.batches.truncate(self.before.len());
         for (batch, before) in self.batches.iter_mut().zip(&self.before) {
@@ -81,7 +81,7 @@ impl Rows {
     }
 
     /// Takes all, by their statements.
-    pub(in crate::store) fn take(&mut self) -> Vec<Batch> {
+    pub(super) fn take(&mut self) -> Vec<Batch> {
         let mut batches = std::mem::take(self).batches;
         batches.retain(|batch| !batch.is_empty());
         batches
@@ -95,12 +95,12 @@ impl Batch {
     }
 
     /// The statement, which writes all rows.
-    pub(in crate::store) fn query(&self) -> PostgresQuery {
+    pub(super) fn query(&self) -> PostgresQuery {
         self.columns.iter().fold(sqlx::query(self.statement.text), |query, column| column.bind(query))
     }
 
     /// The table in which not every record was replaced, if the statement has changed that many rows.
-    pub(in crate::store) fn outdated(&self, changed: u64) -> Option<&'static str> {
+    pub(super) fn outdated(&self, changed: u64) -> Option<&'static str> {
         let write = self.writes.iter().find(|write| write.replaces)?;
         (usize::try_from(changed) != Ok(self.rows_of(write))).then_some(write.table)
     }
@@ -149,7 +149,7 @@ impl Batch {
 }
 
 /// The id of the record that a row is of, if it has one.
-pub(in crate::store) fn id_of(write: &Write, cells: &[&dyn Cell]) -> Option<Uuid> {
+pub(super) fn id_of(write: &Write, cells: &[&dyn Cell]) -> Option<Uuid> {
     let mut id = Column::new(write.postgres.columns[write.first + 1]);
     cells[1].push_to(&mut id);
     id.last_id()

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::DatabaseError;
+use crate::store::DatabaseError;
 
 /// File systems of a network. SQLite's locks and the shared index of its log do not hold there.
 const NETWORK: &[&str] =

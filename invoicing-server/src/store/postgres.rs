@@ -5,12 +5,9 @@
 //! ([`commit_status`]).
 
 mod begin;
-mod check;
-mod clock;
 mod commit;
-mod commit_status;
 pub(crate) mod connect;
-mod notify;
+mod listener;
 mod replica;
 mod retry;
 mod transactions;
@@ -22,17 +19,19 @@ use futures_util::TryFutureExt as _;
 use invoicing_core::WebhookId;
 use sqlx::pool::PoolConnectionMetadata;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{PgConnection, PgPool};
+use sqlx::{ConnectOptions as _, Connection as _, PgConnection, PgPool};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
 
 use super::DatabaseError;
+use super::check::StoreHealth;
 use super::claims::{Claimant, Claimed, Wanted};
 use super::connection::Connection;
 use super::deliveries::AllDeliveries;
 use super::group_commit::{Failure, GroupCommit};
 use super::locks::{COPY, SWEEP_LOCK, TABLE_EXISTS};
+use super::migrate::{self, POSTGRES};
 use super::notification::OnIncoming;
 use super::session::Session;
 use super::tx::StoreContext;
@@ -40,9 +39,14 @@ use crate::Error;
 use crate::config::{PostgresSettings, SettingError};
 use crate::env::Env;
 use crate::queue::{Job, Queue};
-use notify::Notifier;
+use listener::Notifier;
 use replica::Replica;
 use transactions::{Contended, Transactor};
+
+/// Also answered by a standby, to which a connection may lead during a failover.
+const CHECK: &str = "SELECT max(version), NOT pg_is_in_recovery() FROM invoicing_migration";
+
+type Answer = (Option<i64>, bool);
 
 /// A transaction that has waited for a lock sees what was committed meanwhile. The database may have another default level.
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
@@ -195,7 +199,7 @@ impl Postgres {
     /// Receives the notifications of this node, and exchanges them with other nodes until the database is closed.
     pub(super) async fn listen(&self, on_incoming: OnIncoming) {
         if self.shared.context.on_incoming.set(on_incoming).is_ok() {
-            self.listener.lock().await.spawn(notify::work(Arc::clone(&self.shared)));
+            self.listener.lock().await.spawn(listener::work(Arc::clone(&self.shared)));
         }
     }
 
@@ -211,13 +215,60 @@ impl Postgres {
         }
         self.writers.close().await;
         // Notifications of the last commits are still sent.
-        notify::send_waiting(&self.shared).await;
+        listener::send_waiting(&self.shared).await;
         self.shared.pool.close().await;
         if let Some(replica) = &self.shared.replica {
             replica.close().await;
         }
         self.close_check().await;
     }
+
+    /// On a connection of its own, so that a node whose pool is busy is not taken for one without a database. It is kept
+    /// for the next check; one that is dropped in the middle is not.
+    pub(super) async fn check(&self) -> Result<StoreHealth, Error> {
+        let mut kept = self.check_connection.lock().await;
+        if self.shared.pool.is_closed() {
+            return Err(sqlx::Error::PoolClosed.into());
+        }
+        let answer = match kept.take() {
+            Some(mut connection) => ask_health(&mut connection).await.ok().map(|answer| (answer, connection)),
+            None => None,
+        };
+        // One that leads to a standby is made anew, as the address may lead elsewhere by then.
+        let keep = |answer: &Answer, connection| answer.1.then_some(connection);
+        let (found, takes_changes) = if let Some((answer, connection)) = answer {
+            *kept = keep(&answer, connection);
+            answer
+        } else {
+            match self.shared.options.connect().await {
+                Ok(mut connection) => {
+                    let answer = ask_health(&mut connection).await?;
+                    *kept = keep(&answer, connection);
+                    answer
+                }
+                // It may accept no more connections.
+                Err(sqlx::Error::Database(_)) => self.ask_in_pool().await?,
+                Err(error) => return Err(error.into()),
+            }
+        };
+        Ok(StoreHealth::of(migrate::is_complete(found, POSTGRES), takes_changes))
+    }
+
+    async fn ask_in_pool(&self) -> Result<Answer, sqlx::Error> {
+        Connection::of(self.shared.session().await?).query(CHECK, &[]).fetch_one().await
+    }
+
+    /// Ends the connection of the checks.
+    async fn close_check(&self) {
+        if let Some(connection) = self.check_connection.lock().await.take() {
+            // The server learns of it in any case.
+            let _ = connection.close().await;
+        }
+    }
+}
+
+async fn ask_health(connection: &mut PgConnection) -> Result<Answer, sqlx::Error> {
+    sqlx::query_as(CHECK).fetch_one(connection).await
 }
 
 impl Shared {
@@ -298,7 +349,7 @@ async fn prepare(options: &PgConnectOptions, settings: &PostgresSettings) -> Res
     if sqlx::query_scalar(TABLE_EXISTS).bind(COPY).fetch_one(&mut connection).await? {
         return Err(DatabaseError::Copying);
     }
-    super::migrate::postgres(&mut connection).await?;
+    migrate::postgres(&mut connection).await?;
     sqlx::Connection::close(connection).await?;
     Ok(())
 }

@@ -1,8 +1,13 @@
-//! Notifications between nodes: `NOTIFY` for what this node has committed, `LISTEN` for what others have.
+//! What a node exchanges with the database beside its operations: notifications, and the time.
 //!
+//! Notifications: `NOTIFY` for what this node has committed, `LISTEN` for what others have.
 //! Notifications are sent after the commit and in batches, as a transaction that notifies takes a lock that all others of
 //! the server wait for. So they may be lost, and nothing may depend on them: the dispatcher polls every few seconds, and
 //! caches of keys and webhooks expire as often.
+//!
+//! The time: leases, quotas and due times are instants that one node writes and another one reads. A node whose clock
+//! is minutes ahead would take claims of other nodes for expired. So a node asks the database for the time and corrects
+//! its own clock by the difference. A clock that does not follow the database (one that a test moves) is left alone.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -16,10 +21,9 @@ use sqlx::postgres::{PgListener, PgPoolOptions};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-use super::super::connection::Connection;
-use super::super::notification::{Incoming, Notification};
-use super::clock;
 use super::{Shared, options};
+use crate::store::connection::Connection;
+use crate::store::notification::{Incoming, Notification};
 
 const CHANNEL: &str = "invoicing";
 const NOTIFY: &str = "SELECT pg_notify('invoicing', $1)";
@@ -31,6 +35,13 @@ const MOST_WAITING: usize = 10_000;
 const PAUSE: Duration = Duration::from_secs(1);
 /// After so long without a message the connection is opened anew: a dead peer sends nothing either.
 const SILENCE: Duration = Duration::from_secs(30);
+
+/// The time of the database in milliseconds.
+const NOW: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
+/// How often the database is asked.
+const CLOCK_INTERVAL: Duration = Duration::from_secs(1);
+/// Smaller differences are the round trip to the server, in milliseconds.
+const GRAIN_MS: i64 = 20;
 
 /// Notifications that wait to be sent.
 #[derive(Debug, Default)]
@@ -149,9 +160,28 @@ pub(super) async fn send_waiting(shared: &Shared) {
 
 async fn correct_clock(shared: &Shared) {
     loop {
-        tokio::time::sleep(clock::INTERVAL).await;
+        tokio::time::sleep(CLOCK_INTERVAL).await;
         if let Err(error) = shared.correct_clock().await {
             tracing::warn!(%error, "clock synchronisation failed");
         }
+    }
+}
+
+impl Shared {
+    /// Asks the database for the time.
+    pub(super) async fn correct_clock(&self) -> Result<(), sqlx::Error> {
+        let mut connection = Connection::of(self.session().await?);
+        let env = &self.context.env;
+        let before = env.now().as_millis();
+        let there: i64 = connection.query(NOW, &[]).scalar().await?;
+        let after = env.now().as_millis();
+        // The server answered between the two instants; a time between them needs no correction.
+        let off = if there < before { there - before } else { (there - after).max(0) };
+        // That of the machine, and not what is left of it after earlier corrections.
+        env.metrics().clock_was_off(env.correction() + off);
+        if off.abs() >= GRAIN_MS && env.correct(off) {
+            tracing::info!(milliseconds = off, "clock corrected by the database's");
+        }
+        Ok(())
     }
 }
