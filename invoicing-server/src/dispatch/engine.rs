@@ -379,6 +379,8 @@ impl<'a> Engine<'a> {
                 self.lanes.update(webhook, |latency| {
                     latency.add(attempt.outcome, attempt.duration, in_flight, Instant::now());
                 });
+                // Its turn may be in the other pool now: no webhook waits behind one that has no room.
+                self.backlog.has_room(webhook, self.lanes.standing(webhook));
             }
         }
         self.slots.free(webhook, finished.pool, &mut self.lanes);
