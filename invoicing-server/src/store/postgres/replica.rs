@@ -244,11 +244,13 @@ impl Replica {
             self.fail(&NO_STANDBY);
             return Ok(None);
         }
-        self.answers();
         if stamp != Some(primary.stamp) {
+            self.answers();
             return Ok(None);
         }
-        operation(CompanyReader { connection, company }).await.map(Some)
+        let page = operation(CompanyReader { connection, company }).await?;
+        self.answers();
+        Ok(Some(page))
     }
 
     fn answers(&self) {
