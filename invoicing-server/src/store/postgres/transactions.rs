@@ -240,8 +240,10 @@ impl Transactions for Transactor {
 
     /// Explicitly, so that the connection can be used again.
     async fn roll_back(&mut self) {
-        if let Some(mut open) = self.open.take() {
-            open.roll_back().await;
+        // A connection that does not answer is closed instead, which the server answers with a rollback.
+        if let Some(mut open) = self.open.take()
+            && timeout(self.limit(), open.roll_back()).await.is_ok()
+        {
             self.keep(open.into_session());
         }
     }
