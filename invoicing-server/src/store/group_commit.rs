@@ -9,8 +9,10 @@
 //! What the databases do differently is in [`Transactions`].
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use invoicing_core::CompanyId;
 use parking_lot::Mutex;
@@ -198,8 +200,9 @@ async fn work<D: Transactions>(mut database: D, mut queue: Queue) {
     let mut waiting = Group::new();
     while take(&mut database, &mut queue, &mut waiting).await {
         let group = next_group(&mut waiting);
-        let rest = run_group(&mut database, group, Some(&mut queue)).await;
-        waiting.splice(..0, rest);
+        // A panic, such as one of the host's clock, fails the group and not the companies of this worker for ever.
+        let run = AssertUnwindSafe(run_group(&mut database, group, Some(&mut queue))).catch_unwind();
+        waiting.splice(..0, run.await.unwrap_or_default());
     }
     database.close().await;
 }
