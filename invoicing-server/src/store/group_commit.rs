@@ -318,7 +318,7 @@ async fn run_calls<D: Transactions>(
 ) -> Result<(), Error> {
     let (since, mut queue) = (Instant::now(), queue.filter(|_| database.takes_more()));
     while let Some(call) = calls.get_mut(refusals.len())
-        && since.elapsed() < GROUP_TIME
+        && (refusals.is_empty() || since.elapsed() < GROUP_TIME)
     {
         refusals.push(run_call(database, &mut **call).await?);
         if calls.len() == refusals.len()
