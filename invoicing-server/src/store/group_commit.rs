@@ -224,13 +224,16 @@ async fn take<D: Transactions>(database: &mut D, queue: &mut Queue, waiting: &mu
     true
 }
 
-/// The calls of the next transaction: one of each company in turn, so that no company waits for all calls of another.
+/// The calls of the next transaction: one of each company in turn, so that no company waits for all calls of another. One of
+/// no company, such as a claim or a recording, has its turn like the first of a company.
 fn next_group(waiting: &mut Group) -> Group {
     let mut counts = HashMap::new();
     waiting.sort_by_cached_key(|call| {
-        let count = counts.entry(call.company()).or_insert(0_usize);
-        *count += 1;
-        *count
+        call.company().map_or(1, |company| {
+            let count = counts.entry(company).or_insert(0_usize);
+            *count += 1;
+            *count
+        })
     });
     let rest = waiting.split_off(waiting.len().min(GROUP));
     std::mem::replace(waiting, rest)
@@ -341,4 +344,31 @@ async fn run_call<D: Transactions>(database: &mut D, call: &mut dyn Call) -> Res
     let Err(error) = call.run(database.tx()).await else { return Ok(None) };
     let has_left_nothing = database.tx().undo_to(savepoint);
     if has_left_nothing || database.undo().await { Ok(Some(error)) } else { Err(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(company: Option<u128>) -> Box<dyn Call> {
+        let company = company.map(|number| CompanyId(uuid::Uuid::from_u128(number)));
+        call(company, Vec::new(), |_tx: &mut Tx| Box::pin(async { Ok(()) })).0
+    }
+
+    #[test]
+    fn companies_have_their_turns_and_work_of_none_is_not_held_back() {
+        let order = [Some(1), Some(1), Some(1), None, None, Some(2), Some(2), None];
+        let mut calls: Group = order.into_iter().map(waiting).collect();
+        let group = next_group(&mut calls);
+        let companies: Vec<_> =
+            group.iter().map(|call| call.company().map(|company| company.0.as_u128())).collect();
+        let expected = [Some(1), None, None, Some(2), None, Some(1), Some(2), Some(1)];
+        assert_eq!((companies, calls.len()), (expected.to_vec(), 0));
+    }
+
+    #[test]
+    fn a_group_has_a_bound_and_the_rest_keeps_its_order() {
+        let mut calls: Group = (0..GROUP + 3).map(|_| waiting(None)).collect();
+        assert_eq!((next_group(&mut calls).len(), calls.len()), (GROUP, 3));
+    }
 }
