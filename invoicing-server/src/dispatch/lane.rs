@@ -34,7 +34,7 @@ pub(super) struct Lane {
     /// Deliveries that have begun and wait in the table, or are being put back there, and when they
     /// are due.
     pub(super) waiting: HashMap<i64, Timestamp>,
-    /// Those of them that are due.
+    /// The waiting deliveries that are due.
     due: VecDeque<i64>,
     pub(super) in_flight: usize,
     /// Deliveries that ended failed and are not recorded yet. Enough of them may disable the
@@ -61,13 +61,13 @@ impl Lane {
         Line { pool: self.pool(), is_in_front: has_little && self.in_flight == 0 }
     }
 
-    /// Deliveries that have begun and not ended. Those alone count against the bound of a webhook,
+    /// Deliveries that have begun and not ended. Only they count against the bound of a webhook,
     /// so that a retry never waits for a first attempt.
     fn under_way(&self) -> usize {
         self.in_flight + self.waiting.len()
     }
 
-    /// Whether it could start an attempt, if it had a slot and may have `most` deliveries under
+    /// True if it could start an attempt, if it had a slot and may have `most` deliveries under
     /// way.
     pub(super) fn can_start(&self, most: usize) -> bool {
         let can_begin = !self.queue.is_empty() && self.under_way() < most;
@@ -110,7 +110,7 @@ impl Lane {
         self.queue.is_empty() && self.under_way() == 0 && self.failed == 0 && self.turn.is_none()
     }
 
-    /// Whether it may be forgotten: it is idle, and does not show how soon its receiver answers.
+    /// True if it may be forgotten: it is idle, and does not show how soon its receiver answers.
     fn is_void(&self, now: Instant) -> bool {
         self.is_idle() && (self.latency.standing() == Standing::New || self.latency.is_outdated(now))
     }
@@ -119,8 +119,8 @@ impl Lane {
 /// All lanes.
 pub(super) struct Lanes {
     all: HashMap<WebhookId, Lane>,
-    /// When deliveries that have begun are due. Those that wait no longer, or for another instant,
-    /// are passed over.
+    /// When deliveries that have begun are due. Entries that are out of date are skipped: the
+    /// delivery waits no longer, or for another instant.
     due: BTreeSet<(Timestamp, i64, WebhookId)>,
     /// Is given the pools of the webhooks.
     queue: Arc<Queue>,

@@ -92,7 +92,7 @@ impl LatencyTracker {
         }
     }
 
-    /// Whether it is slow by attempts that are too long ago: the cause, such as a start of the
+    /// True if it is slow by attempts that are too long ago: the cause, such as a start of the
     /// receiver, may be over.
     pub(super) fn is_outdated(self, now: Instant) -> bool {
         self.standing() == Standing::Slow && self.late_at(now) <= TOLERATED
