@@ -26,7 +26,7 @@ use crate::documents::DocumentKey;
 
 /// Most bytes that leave at once: the largest HTTP/2 frame that every peer accepts.
 pub(super) const PIECE: usize = 16 * 1024;
-/// The same over HTTP/1 with a key while there is room, so that an ordinary page leaves in one write.
+/// The same over HTTP/1 with a key, so that an ordinary page leaves in one write.
 const ANSWER_AT_ONCE: usize = 128 * 1024;
 
 /// A connection of [`serve`](crate::serve()), which can be asked to close.
@@ -86,19 +86,16 @@ impl ByteBudget {
     /// # Errors
     /// `overloaded` where a share of the owner or the budget is used up.
     pub(crate) fn admit(self: &Arc<Self>, owner: Owner) -> Result<ByteReservation, ApiError> {
+        // Freed outside of the lock, as that takes time.
+        let mut ended = Vec::new();
         let mut ledger = self.ledger.lock();
-        let mut ended = match owner.holder {
-            // The size of a document decides, and is reserved next.
-            Holder::Document(_) => Vec::new(),
-            Holder::Unknown | Holder::Company(_) | Holder::Link(_) => {
-                make_room(&mut ledger, &self.limits, &owner, Demand { bytes: 1, reserved: 0 })?
-            }
-        };
-        let counted = ledger.begin_download(&owner, &mut ended);
+        // The size of a document decides, and is reserved next.
+        if !matches!(owner.holder, Holder::Document(_)) {
+            let demand = Demand { bytes: 1, reserved: 0 };
+            make_room(&mut ledger, &self.limits, &owner, demand, &mut ended)?;
+        }
+        let download = ledger.begin_download(&owner, &mut ended)?;
         drop(ledger);
-        // Outside of the lock, as freeing large answers takes time.
-        drop(ended);
-        let download = counted?;
         Ok(ByteReservation { budget: Arc::clone(self), owner, bytes: AtomicUsize::new(0), download })
     }
 
@@ -126,11 +123,12 @@ impl ByteReservation {
     /// `overloaded` where a share of the owner or the budget is used up.
     pub(crate) fn grow(&self, bytes: usize) -> Result<(), ApiError> {
         let demand = Demand { bytes, reserved: self.bytes.load(Ordering::Relaxed) };
+        // Freed outside of the lock, as that takes time.
+        let mut ended = Vec::new();
         let mut ledger = self.budget.ledger.lock();
-        let ended = make_room(&mut ledger, &self.budget.limits, &self.owner, demand)?;
+        make_room(&mut ledger, &self.budget.limits, &self.owner, demand, &mut ended)?;
         ledger.add(&self.owner, bytes);
         drop(ledger);
-        drop(ended);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         Ok(())
     }
@@ -161,12 +159,9 @@ impl ByteReservation {
         *self.bytes.get_mut() = bytes;
     }
 
-    /// The largest answer that may leave at once over HTTP/1. What hyper holds can be freed only by closing connections, so
-    /// all of it together stays a small part of the budget.
+    /// The largest answer that may leave at once over HTTP/1.
     pub(super) fn most_at_once(&self) -> usize {
-        let has_room = || self.budget.ledger.lock().sending() + ANSWER_AT_ONCE <= self.budget.limits.at_once;
-        let has_key = matches!(self.owner.holder, Holder::Company(_));
-        if has_key && has_room() { ANSWER_AT_ONCE } else { PIECE }
+        if matches!(self.owner.holder, Holder::Company(_)) { ANSWER_AT_ONCE } else { PIECE }
     }
 
     /// Puts an answer into the budget, which may end it. The reservation has the size of the answer.

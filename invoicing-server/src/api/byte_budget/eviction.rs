@@ -1,13 +1,13 @@
-//! The choice of answers that give way. All are chosen before any is ended: where they do not suffice, none is.
+//! The choice of answers that give way to others.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use bytes::Bytes;
 
 use super::ledger::{Answer, AnswerId, Ledger};
 use super::shares::{Limits, Share};
-use super::{ConnectionHandle, Holder, Owner};
+use super::{Holder, Owner};
 use crate::api::error::ApiError;
 
 /// What is asked of the budget.
@@ -18,155 +18,95 @@ pub(super) struct Demand {
     pub(super) reserved: usize,
 }
 
-/// What is to be ended.
-#[derive(Debug, Default)]
-struct Plan {
-    /// Answers whose rest is to be dropped.
-    rests: HashSet<AnswerId>,
-    /// Connections to be closed for what the server has taken of their answers: it cannot be dropped in any other way.
-    connections: HashMap<u64, ConnectionHandle>,
-    freed: HashMap<Share, usize>,
-}
-
-/// Ends unread answers until the demand fits; they are returned.
+/// Ends unread answers until the demand fits; they are added to `ended`.
 ///
 /// # Errors
-/// `overloaded` where that does not suffice. Then nothing is ended.
+/// `overloaded` where that does not suffice.
 pub(super) fn make_room(
     ledger: &mut Ledger,
     limits: &Limits,
     owner: &Owner,
     demand: Demand,
-) -> Result<Vec<Bytes>, ApiError> {
-    let plan = plan(ledger, limits, owner, demand)?;
-    let mut ended: Vec<_> = plan.rests.into_iter().filter_map(|id| ledger.drop_rest(id)).collect();
-    for connection in plan.connections.into_values() {
-        ended.extend(ledger.close(&connection));
-    }
-    Ok(ended)
-}
-
-/// Chooses what to end, so that the demand fits.
-///
-/// # Errors
-/// `overloaded` where nothing suffices.
-fn plan(ledger: &Ledger, limits: &Limits, owner: &Owner, demand: Demand) -> Result<Plan, ApiError> {
-    let mut planner = Planner { ledger, owner, demand, plan: Plan::default() };
-    if ledger.bytes(Share::Total).saturating_add(demand.bytes) <= limits.smallest {
-        return Ok(planner.plan);
-    }
+    ended: &mut Vec<Bytes>,
+) -> Result<(), ApiError> {
     for share in owner.shares().chain([Share::Total]) {
         let held = ledger.bytes(share);
         if held == demand.reserved && Limits::admits_one_of_any_size(share) {
             continue;
         }
         let most = limits.of(share, demand.reserved.saturating_add(demand.bytes));
-        let fits = |plan: &Plan| held.saturating_add(demand.bytes) <= most.saturating_add(plan.freed(share));
-        if !fits(&planner.plan) {
-            planner.choose(share, &fits);
+        let fits = |ledger: &Ledger| ledger.bytes(share).saturating_add(demand.bytes) <= most;
+        if !fits(ledger) {
+            let needy = Needy { owner, share, bytes: demand.bytes };
+            needy.end_answers(ledger, fits, ended);
         }
-        if !fits(&planner.plan) {
+        if !fits(ledger) {
             return Err(ApiError::Overloaded);
         }
     }
-    Ok(planner.plan)
+    Ok(())
 }
 
-struct Planner<'l> {
-    ledger: &'l Ledger,
-    owner: &'l Owner,
-    demand: Demand,
-    plan: Plan,
+/// Who needs room in a share.
+struct Needy<'o> {
+    owner: &'o Owner,
+    share: Share,
+    bytes: usize,
 }
 
-impl Planner<'_> {
-    /// Adds to the plan until it fits or nothing is left to choose.
-    fn choose(&mut self, share: Share, fits: &impl Fn(&Plan) -> bool) {
-        let own = self.owner.holder.share();
-        let own_bytes = self.ledger.bytes(own).saturating_add(self.demand.bytes);
-        let ledger = self.ledger;
-        if share == Share::Total {
-            let larger = holders_of_more_than(ledger, own_bytes);
-            for &holder in &larger {
-                let is_over = |plan: &Plan| {
-                    fits(plan) || ledger.bytes(holder) <= own_bytes.saturating_add(plan.freed(holder))
-                };
-                // Even if its peers read: a peer that reads a byte now and then could otherwise keep all.
-                self.drop_rests(ledger.answers(holder), &is_over);
+impl Needy<'_> {
+    fn end_answers(&self, ledger: &mut Ledger, fits: impl Fn(&Ledger) -> bool, ended: &mut Vec<Bytes>) {
+        let candidates = self.candidates(ledger);
+        for id in &candidates {
+            if !fits(ledger) && ledger.answer(*id).is_some_and(|answer| self.gives_way(ledger, answer)) {
+                ended.extend(ledger.drop_rest(*id));
             }
-            self.drop_rests(ledger.stalled(own), fits);
-            for holder in larger {
-                self.close_connections(holder, &|_| true, fits);
-            }
-            self.close_connections(own, &|connection| serves_only(ledger, connection, own), fits);
-        } else {
-            let is_larger = |holder| holder == own || ledger.bytes(holder) > own_bytes;
-            let stalled = ledger.stalled(share);
-            self.drop_rests(stalled.filter(|(_, answer)| is_larger(answer.owner.holder.share())), fits);
-            self.close_connections(share, &|connection| serves_only(ledger, connection, own), fits);
         }
-    }
-
-    fn drop_rests<'a>(
-        &mut self,
-        answers: impl Iterator<Item = (AnswerId, &'a Answer)>,
-        is_done: &impl Fn(&Plan) -> bool,
-    ) {
-        for (id, answer) in answers {
-            if is_done(&self.plan) {
-                return;
-            }
-            self.plan.drop_rest(id, answer);
-        }
-    }
-
-    /// Closes connections of a share on which an answer stands still, where they may be closed.
-    fn close_connections(
-        &mut self,
-        share: Share,
-        may_close: &impl Fn(u64) -> bool,
-        is_done: &impl Fn(&Plan) -> bool,
-    ) {
-        // Not that of the demand itself, which would not see its answer.
-        let mut seen: HashSet<u64> = self.owner.connection.iter().map(|connection| connection.id).collect();
-        for (_, answer) in self.ledger.stalled(share).filter(|(_, answer)| answer.sending > 0) {
-            if is_done(&self.plan) {
-                return;
-            }
-            if let Some(connection) = &answer.owner.connection
-                && seen.insert(connection.id)
-                && may_close(connection.id)
+        // Nor that of the demand itself, which would not see its answer.
+        let mut spared: HashSet<u64> = self.owner.connection.iter().map(|connection| connection.id).collect();
+        for id in &candidates {
+            if !fits(ledger)
+                && let Some(answer) = ledger.answer(*id)
+                && let Some(connection) = answer.owner.connection.clone()
+                && self.gives_way(ledger, answer)
+                && answer.stands_still()
+                && spared.insert(connection.id)
+                && self.may_close(ledger, answer, connection.id)
             {
-                self.close_connection(connection);
+                ended.extend(ledger.close(&connection));
             }
         }
     }
 
-    fn close_connection(&mut self, connection: &ConnectionHandle) {
-        if self.plan.connections.insert(connection.id, connection.clone()).is_none() {
-            for (id, answer) in self.ledger.answers(Share::Connection(connection.id)) {
-                self.plan.drop_rest(id, answer);
-                self.plan.free(&answer.owner, answer.sending);
-            }
-        }
-    }
-}
-
-impl Plan {
-    fn freed(&self, share: Share) -> usize {
-        self.freed.get(&share).copied().unwrap_or_default()
+    /// The answers in the share: first those of the largest holder, and of these the one that has not moved for longest.
+    fn candidates(&self, ledger: &Ledger) -> Vec<AnswerId> {
+        let mut candidates: Vec<_> = ledger
+            .answers(self.share)
+            .map(|(id, answer)| {
+                let holder = ledger.bytes(answer.owner.holder.share());
+                (Reverse(holder), answer.last_progress, id)
+            })
+            .collect();
+        candidates.sort_unstable();
+        candidates.into_iter().map(|(.., id)| id).collect()
     }
 
-    fn drop_rest(&mut self, id: AnswerId, answer: &Answer) {
-        if answer.held > 0 && self.rests.insert(id) {
-            self.free(&answer.owner, answer.held);
-        }
+    /// Whether an answer may be ended: its peer does not read it, and its holder is that of the demand or has more. Where
+    /// all memory is used up, a larger holder does not keep it by reading a byte now and then.
+    fn gives_way(&self, ledger: &Ledger, answer: &Answer) -> bool {
+        let (own, holder) = (self.owner.holder.share(), answer.owner.holder.share());
+        let is_larger = ledger.bytes(holder) > ledger.bytes(own).saturating_add(self.bytes);
+        let must_stand_still = holder == own || self.share != Share::Total;
+        (holder == own || is_larger) && (answer.stands_still() || !must_stand_still)
     }
 
-    fn free(&mut self, owner: &Owner, bytes: usize) {
-        for share in owner.shares().chain([Share::Total]) {
-            *self.freed.entry(share).or_default() += bytes;
-        }
+    /// Whether a connection may be closed for an answer, as what the server has taken can be dropped in no other way. It
+    /// stays where it serves others, but for that of a larger holder where all memory is used up.
+    fn may_close(&self, ledger: &Ledger, answer: &Answer, connection: u64) -> bool {
+        let own = self.owner.holder.share();
+        let is_of_larger = answer.owner.holder.share() != own;
+        answer.sending > 0
+            && (self.share == Share::Total && is_of_larger || serves_only(ledger, connection, own))
     }
 }
 
@@ -174,18 +114,9 @@ impl Plan {
 /// of other documents that stand still do not count, as any caller can add some.
 fn serves_only(ledger: &Ledger, connection: u64, holder: Share) -> bool {
     let share = Share::Connection(connection);
-    let is_own = |answer: &Answer| answer.owner.holder.share() == holder;
-    let own = ledger.answers(share).filter(|(_, answer)| is_own(answer));
-    let idle = ledger.stalled(share).filter(|(_, answer)| {
-        matches!(answer.owner.holder, Holder::Document(_) | Holder::Link(_)) && !is_own(answer)
+    let answers = ledger.answers(share).map(|(_, answer)| answer).filter(|answer| {
+        let is_download = matches!(answer.owner.holder, Holder::Document(_) | Holder::Link(_));
+        answer.owner.holder.share() == holder || is_download && answer.stands_still()
     });
-    own.chain(idle).map(|(_, answer)| answer.held + answer.sending).sum::<usize>() == ledger.bytes(share)
-}
-
-/// The holders beyond so many bytes, the largest first.
-fn holders_of_more_than(ledger: &Ledger, bytes: usize) -> Vec<Share> {
-    let larger = ledger.usage().filter(|(share, held)| share.is_of_holder() && *held > bytes);
-    let mut larger: Vec<_> = larger.map(|(share, held)| (Reverse(held), share)).collect();
-    larger.sort_unstable();
-    larger.into_iter().map(|(_, share)| share).collect()
+    answers.map(|answer| answer.held + answer.sending).sum::<usize>() == ledger.bytes(share)
 }

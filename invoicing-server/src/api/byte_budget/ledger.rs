@@ -1,6 +1,6 @@
 //! What is held, for what, and since when.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
 use std::mem;
 use std::time::Duration;
 
@@ -25,8 +25,6 @@ pub(super) type AnswerId = u64;
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     total: usize,
-    /// What the server has taken and not sent, of all answers.
-    sending: usize,
     usage: HashMap<Share, Usage>,
     answers: HashMap<AnswerId, Answer>,
     next_id: AnswerId,
@@ -46,8 +44,7 @@ pub(super) enum Content {
 #[derive(Debug, Default)]
 struct Usage {
     bytes: usize,
-    /// First the one that has not moved for longest.
-    answers: BTreeSet<(Instant, AnswerId)>,
+    answers: HashSet<AnswerId>,
 }
 
 /// An answer of which not all was sent.
@@ -60,15 +57,16 @@ pub(super) struct Answer {
     pub(super) held: usize,
     /// Size of the pieces that the server has taken and not sent.
     pub(super) sending: usize,
-    last_progress: Instant,
+    pub(super) last_progress: Instant,
     deadline: Option<Instant>,
     download: Option<DocumentKey>,
 }
 
 impl Answer {
-    /// How long the slowest reader needs for what the server has taken.
-    fn longest_pause(&self) -> Duration {
-        Duration::from_secs((self.sending / LOWEST_SPEED) as u64)
+    /// Whether its peer reads too slowly, or not at all.
+    pub(super) fn stands_still(&self) -> bool {
+        let slowest = Duration::from_secs((self.sending / LOWEST_SPEED) as u64);
+        self.last_progress.elapsed() >= STALLED.max(slowest)
     }
 }
 
@@ -99,26 +97,20 @@ impl Ledger {
         self.usage.get(&share).map_or(0, |usage| usage.bytes)
     }
 
-    pub(super) fn usage(&self) -> impl Iterator<Item = (Share, usize)> {
-        self.usage.iter().map(|(share, usage)| (*share, usage.bytes))
+    #[cfg(test)]
+    pub(super) fn shares_in_use(&self) -> usize {
+        self.usage.len()
     }
 
-    /// The answers in a share, first the one that has not moved for longest.
+    pub(super) fn answer(&self, id: AnswerId) -> Option<&Answer> {
+        self.answers.get(&id)
+    }
+
+    /// The answers in a share.
     pub(super) fn answers(&self, share: Share) -> impl Iterator<Item = (AnswerId, &Answer)> {
+        let all = (share == Share::Total).then_some(&self.answers).into_iter().flat_map(HashMap::keys);
         let ids = self.usage.get(&share).into_iter().flat_map(|usage| &usage.answers);
-        ids.filter_map(|(_, id)| self.answers.get(id).map(|answer| (*id, answer)))
-    }
-
-    /// Those of them that stand still.
-    pub(super) fn stalled(&self, share: Share) -> impl Iterator<Item = (AnswerId, &Answer)> {
-        let now = Instant::now();
-        self.answers(share)
-            .take_while(move |(_, answer)| answer.last_progress + STALLED <= now)
-            .filter(move |(_, answer)| answer.last_progress + answer.longest_pause() <= now)
-    }
-
-    pub(super) fn sending(&self) -> usize {
-        self.sending
+        all.chain(ids).filter_map(|id| self.answers.get(id).map(|answer| (*id, answer)))
     }
 
     /// Counts a download of the owner's document.
@@ -132,8 +124,10 @@ impl Ledger {
     ) -> Result<Option<DocumentKey>, ApiError> {
         let Holder::Document(key) = owner.holder else { return Ok(None) };
         if self.downloads.get(&key).is_some_and(|downloads| *downloads >= DOWNLOADS_PER_DOCUMENT) {
-            let stalled = self.stalled(Share::Document(key)).find(|(_, answer)| answer.download.is_some());
-            let (id, _) = stalled.ok_or(ApiError::Overloaded)?;
+            let downloads =
+                self.answers(Share::Document(key)).filter(|(_, answer)| answer.download.is_some());
+            let slowest = downloads.min_by_key(|(_, answer)| answer.last_progress);
+            let (id, _) = slowest.filter(|(_, answer)| answer.stands_still()).ok_or(ApiError::Overloaded)?;
             ended.extend(self.drop_rest(id));
         }
         *self.downloads.entry(key).or_default() += 1;
@@ -164,11 +158,10 @@ impl Ledger {
             }
             Content::Sending(bytes) => (Bytes::new(), 0, bytes),
         };
-        self.sending += sending;
         let (id, last_progress) = (self.next_id, Instant::now());
         self.next_id += 1;
         for share in owner.shares() {
-            self.usage.entry(share).or_default().answers.insert((last_progress, id));
+            self.usage.entry(share).or_default().answers.insert(id);
         }
         let answer = Answer { owner, rest, held, sending, last_progress, deadline: None, download };
         self.answers.insert(id, answer);
@@ -186,12 +179,11 @@ impl Ledger {
         let answer = self.answers.get_mut(&id).filter(|answer| answer.held > 0)?;
         let piece = answer.rest.split_to(most.min(answer.rest.len()));
         answer.sending += piece.len();
-        self.sending += piece.len();
+        answer.last_progress = Instant::now();
         let held = if answer.rest.is_empty() { mem::take(&mut answer.held) } else { 0 };
         let owner = answer.owner.clone();
         self.add(&owner, piece.len());
         self.subtract(&owner, held);
-        self.has_moved(id);
         Some(piece)
     }
 
@@ -204,10 +196,9 @@ impl Ledger {
             return;
         }
         answer.sending -= bytes;
-        self.sending -= bytes;
+        answer.last_progress = Instant::now();
         let owner = answer.owner.clone();
         self.subtract(&owner, bytes);
-        self.has_moved(id);
     }
 
     /// Drops what the server has not taken. The answer is no download any more.
@@ -239,27 +230,13 @@ impl Ledger {
         overdue.into_iter().filter_map(|id| self.drop_rest(id)).collect()
     }
 
-    /// Puts an answer behind all others in the order of its shares.
-    fn has_moved(&mut self, id: AnswerId) {
-        let Some(answer) = self.answers.get_mut(&id) else { return };
-        let (before, now) = (answer.last_progress, Instant::now());
-        answer.last_progress = now;
-        for share in answer.owner.shares() {
-            if let Some(usage) = self.usage.get_mut(&share) {
-                usage.answers.remove(&(before, id));
-                usage.answers.insert((now, id));
-            }
-        }
-    }
-
     fn remove(&mut self, id: AnswerId) -> Option<Bytes> {
         let answer = self.answers.remove(&id)?;
         for share in answer.owner.shares() {
             if let Some(usage) = self.usage.get_mut(&share) {
-                usage.answers.remove(&(answer.last_progress, id));
+                usage.answers.remove(&id);
             }
         }
-        self.sending -= answer.sending;
         self.subtract(&answer.owner, answer.held + answer.sending);
         self.end_download(answer.download);
         Some(answer.rest)

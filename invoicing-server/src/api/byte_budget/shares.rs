@@ -28,13 +28,6 @@ pub(super) enum Share {
     Total,
 }
 
-impl Share {
-    /// Whether its size decides which of two holders gives way.
-    pub(super) fn is_of_holder(self) -> bool {
-        matches!(self, Self::Company(_) | Self::Unknown)
-    }
-}
-
 impl Holder {
     pub(super) fn share(self) -> Share {
         match self {
@@ -47,8 +40,7 @@ impl Holder {
 }
 
 impl Owner {
-    /// The shares in which its answers are ordered: from the narrowest to the widest, so that an owner's own answers
-    /// are ended first.
+    /// The shares in which its answers count: from the narrowest to the widest, so that its own answers are ended first.
     pub(super) fn shares(&self) -> impl Iterator<Item = Share> + use<> {
         let (document, documents) = match self.holder {
             Holder::Document(key) => (Some(Share::Document(key)), Some(Share::Documents(key.company))),
@@ -68,16 +60,13 @@ impl Owner {
 /// The budget and its shares, in bytes.
 #[derive(Debug)]
 pub(super) struct Limits {
-    /// The smallest of all. While the whole service holds less, no share can be used up.
-    pub(super) smallest: usize,
-    /// While all that was taken and not sent is less, an answer may leave at once.
-    pub(super) at_once: usize,
     total: usize,
     company: usize,
     keyless: usize,
     documents: usize,
     document: usize,
     unknown: usize,
+    unknown_on_connection: usize,
 }
 
 impl Limits {
@@ -85,8 +74,7 @@ impl Limits {
         // Each share is enough for one request.
         let share = |divisor: usize| (total / divisor).max(MIN_BUFFERED_BYTES).min(total);
         Self {
-            smallest: total / 512,
-            at_once: total / 8,
+            unknown_on_connection: total / 512,
             total,
             company: share(4),
             keyless: share(4),
@@ -112,7 +100,7 @@ impl Limits {
             Share::Company(_) => self.company + reserve(self.company),
             Share::Unknown => self.unknown,
             // So that a few connections do not take the share of all.
-            Share::UnknownOn(_) => self.smallest,
+            Share::UnknownOn(_) => self.unknown_on_connection,
             Share::Keyless(_) => self.keyless + reserve(self.keyless),
             Share::Connection(_) => usize::MAX,
             Share::Total => {
