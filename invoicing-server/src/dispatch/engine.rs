@@ -317,7 +317,11 @@ impl<'a> Engine<'a> {
         for (webhook, next, pool) in self.slots.give(&mut self.lanes) {
             match next {
                 Next::First(job) => self.attempt(job, pool),
-                Next::Retry(delivery) => self.granted.push(Grant { webhook, delivery, pool }),
+                Next::Retry(delivery) => {
+                    // A poll under way that finds it must not let it wait a second time.
+                    self.held.insert(delivery);
+                    self.granted.push(Grant { webhook, delivery, pool });
+                }
             }
         }
     }
@@ -343,12 +347,16 @@ impl<'a> Engine<'a> {
             }
         };
         let mut jobs: HashMap<i64, Job> = jobs.into_iter().map(|job| (job.delivery, job)).collect();
-        self.held.extend(jobs.keys());
         for Grant { webhook, delivery, pool } in granted {
-            // Else it was skipped, or is another node's, or is released as this run ends.
-            if let Some(job) = jobs.remove(&delivery).filter(|_| !self.is_stopping()) {
-                self.attempt(job, pool);
-                continue;
+            match jobs.remove(&delivery) {
+                Some(job) if !self.is_stopping() => {
+                    self.attempt(job, pool);
+                    continue;
+                }
+                // It is released as this run ends.
+                Some(_) => {}
+                // It was skipped, or is another node's.
+                None => _ = self.held.remove(&delivery),
             }
             self.slots.free(webhook, pool, &mut self.lanes);
             if let Some(at) = again {
