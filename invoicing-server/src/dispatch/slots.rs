@@ -15,8 +15,8 @@ type Given = (WebhookId, Next, Pool);
 pub(super) struct Slots {
     pools: Pools,
     turns: Turns,
-    /// The pool that was given a slot last. The other one is served first.
-    served: Pool,
+    /// The line that was given a slot last. The other pool is served first.
+    served: Line,
     per_webhook: usize,
     /// Slots of the slow pool that slow webhooks leave to those of which nothing is known.
     for_new: usize,
@@ -29,7 +29,7 @@ impl Slots {
         Self {
             pools: Pools::new(all, slow.saturating_add(for_new)),
             turns: Turns::default(),
-            served: Pool::Slow,
+            served: Line { pool: Pool::Slow, is_in_front: false },
             per_webhook: settings.in_flight_per_webhook,
             for_new,
         }
@@ -55,26 +55,32 @@ impl Slots {
 
     /// Gives the free slots to lanes, in turn.
     pub(super) fn give(&mut self, lanes: &mut Lanes) -> Vec<Given> {
-        let mut given = Vec::new();
-        for pool in [self.served.other(), self.served] {
-            for is_in_front in [true, false] {
-                self.give_in(Line { pool, is_in_front }, lanes, &mut given);
+        let (served, mut given) = (self.served, Vec::new());
+        for pool in [served.pool.other(), served.pool] {
+            let [front, back] = [true, false].map(|is_in_front| Line { pool, is_in_front });
+            // While slots become free one by one, the lines have them in turn.
+            if served.is_in_front {
+                self.give_in(back, 1, lanes, &mut given);
             }
+            self.give_in(front, usize::MAX, lanes, &mut given);
+            self.give_in(back, usize::MAX, lanes, &mut given);
         }
         given
     }
 
-    fn give_in(&mut self, from: Line, lanes: &mut Lanes, given: &mut Vec<Given>) {
-        let (pool, mut passed_over) = (from.pool, Vec::new());
-        while self.share(from) > 0
-            && let Some((turn, webhook)) = self.turns.next(from)
+    /// Gives slots to the lanes of a line, so many at most.
+    fn give_in(&mut self, line: Line, most: usize, lanes: &mut Lanes, given: &mut Vec<Given>) {
+        let (pool, mut passed_over, most) = (line.pool, Vec::new(), given.len().saturating_add(most));
+        while given.len() < most
+            && self.share(line) > 0
+            && let Some((turn, webhook)) = self.turns.next(line)
         {
             self.turns.leave(turn);
             let Some(lane) = lanes.get_mut(webhook) else { continue };
             lane.turn = None;
-            if let Some(next) = lane.start(self.share(from), self.per_webhook) {
+            if let Some(next) = lane.start(self.share(line), self.per_webhook) {
                 self.pools.take(pool, 1);
-                self.served = pool;
+                self.served = line;
                 given.push((webhook, next, pool));
                 self.join(webhook, lanes);
             } else {
@@ -252,6 +258,36 @@ mod tests {
             prop_assert!(scene.slots.is_idle());
             prop_assert_eq!(scene.first_attempts, scene.pushed);
         }
+    }
+
+    /// Rules: ISOLATION-3
+    #[test]
+    fn webhooks_with_much_have_their_turns_beside_a_crowd_with_little() {
+        let mut scene = Scene::new(16, 8, 100);
+        for number in 0..100 {
+            scene.push(webhook(number));
+            scene.give();
+            scene.end(webhook(number), ANSWERED);
+        }
+        let (busy, mut attempts_of_busy) = (webhook(0), 0);
+        for round in 0..60 {
+            if round == 20 {
+                (0..20).for_each(|_| scene.push(busy));
+            }
+            // Those that have nothing any more get their next delivery at once.
+            for number in 1..100 {
+                let lane = scene.lanes.get_mut(webhook(number));
+                if lane.is_some_and(|lane| lane.queue.is_empty() && lane.in_flight == 0) {
+                    scene.push(webhook(number));
+                }
+            }
+            scene.give();
+            // The attempt that began first ends.
+            let (ended, ..) = scene.in_flight[0];
+            attempts_of_busy += usize::from(ended == busy);
+            scene.end(ended, ANSWERED);
+        }
+        assert!(attempts_of_busy >= 2, "{attempts_of_busy}");
     }
 
     /// Rules: ISOLATION-1, ISOLATION-3
