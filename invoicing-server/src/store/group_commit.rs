@@ -277,9 +277,14 @@ pub(super) async fn attempt<D: Transactions>(
         return Err((calls, failure));
     }
     let rest = calls.split_off(refusals.len());
-    if let Err((mut calls, failure)) = end(database, Ran { calls, refusals }).await {
-        calls.extend(rest);
-        return Err((calls, failure));
+    match end(database, Ran { calls, refusals }).await {
+        Ok(()) => {}
+        // Those that are left were no part of it.
+        Err((calls, Failure::Final(error))) => answer_all(calls, error),
+        Err((mut calls, failure)) => {
+            calls.extend(rest);
+            return Err((calls, failure));
+        }
     }
     Ok(rest)
 }
@@ -364,6 +369,63 @@ mod tests {
             group.iter().map(|call| call.company().map(|company| company.0.as_u128())).collect();
         let expected = [Some(1), None, None, Some(2), None, Some(1), Some(2), Some(1)];
         assert_eq!((companies, calls.len()), (expected.to_vec(), 0));
+    }
+
+    /// Panics as the first transaction begins, and has no other.
+    struct Panicking(bool);
+
+    impl Transactions for Panicking {
+        async fn begin(&mut self, _calls: &mut Group) -> Result<(), Failure> {
+            assert!(std::mem::replace(&mut self.0, true), "the first transaction");
+            Err(Failure::Final(Error::internal("the second transaction")))
+        }
+
+        fn tx(&mut self) -> &mut Tx {
+            unreachable!("no transaction begins")
+        }
+
+        fn takes_more(&self) -> bool {
+            false
+        }
+
+        async fn mark(&mut self) -> Result<(), Error> {
+            Ok(())
+        }
+
+        async fn undo(&mut self) -> bool {
+            false
+        }
+
+        async fn commit(&mut self, ran: Ran) -> Result<(), (Group, Failure)> {
+            ran.answer();
+            Ok(())
+        }
+
+        async fn end_unchanged(&mut self) -> Result<(), Error> {
+            Ok(())
+        }
+
+        async fn roll_back(&mut self) {}
+
+        fn classify(&self, error: Error) -> Failure {
+            Failure::Permanent(error)
+        }
+
+        async fn run_apart(&mut self, calls: Group, error: Error) {
+            answer_all(calls, error);
+        }
+
+        async fn close(self) {}
+    }
+
+    #[tokio::test]
+    async fn a_panic_fails_the_calls_of_its_group_and_no_later_one() {
+        let workers = GroupCommit::start([Panicking(false)]);
+        let run = || workers.run(None, Vec::new(), |_tx: &mut Tx| Box::pin(async { Ok(()) }));
+        assert!(matches!(run().await, Err(Error::StorageUnavailable(_))), "it may have happened");
+        assert!(matches!(run().await, Err(Error::Internal(_))), "the worker goes on");
+        assert!(workers.is_running());
+        workers.close().await;
     }
 
     #[test]
