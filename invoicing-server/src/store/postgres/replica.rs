@@ -117,7 +117,7 @@ impl Postgres {
             if !replica.is_up() {
                 return None;
             }
-            let shown = self.shows(company).await.ok().flatten()?;
+            let shown = timeout(LIMIT, self.shows(company)).await.ok()?.ok().flatten()?;
             replica.page(company, shown, operation).await
         }
         .await;
