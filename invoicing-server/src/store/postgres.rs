@@ -89,7 +89,7 @@ struct Shared {
     notifier: Notifier,
     contended: Contended,
     /// Tasks of contended companies occupy half of the connections at most.
-    waiting: Semaphore,
+    waiting: Arc<Semaphore>,
     replica: Option<Arc<Replica>>,
 }
 
@@ -126,7 +126,7 @@ impl Postgres {
             context: StoreContext::new(env, queue),
             notifier: Notifier::default(),
             contended: Contended::default(),
-            waiting: Semaphore::new(connections.div_ceil(2).min(Semaphore::MAX_PERMITS)),
+            waiting: Arc::new(Semaphore::new(connections.div_ceil(2).min(Semaphore::MAX_PERMITS))),
             replica,
         };
         shared.correct_clock().await?;
@@ -251,6 +251,7 @@ impl Postgres {
                 Err(error) => return Err(error.into()),
             }
         };
+        let takes_changes = takes_changes && self.writers.is_running();
         Ok(StoreHealth::of(migrate::is_complete(found, POSTGRES), takes_changes))
     }
 

@@ -15,6 +15,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use invoicing_core::CompanyId;
 use parking_lot::Mutex;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 use super::begin::{Locks, Needs, Open, begin};
@@ -108,9 +109,8 @@ fn work(shared: Arc<Shared>, company: CompanyId) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         let mut calls = shared.take_of(company);
         while !calls.is_empty() {
-            // Tasks that wait for locks leave connections to all others.
-            let _permit = shared.waiting.acquire().await;
             let mut database = Transactor::new(Arc::clone(&shared), Locks::Waited);
+            database.is_of_contended = true;
             let run = AssertUnwindSafe(run_group(&mut database, calls, None)).catch_unwind();
             calls = run.await.unwrap_or_default();
             if calls.is_empty() {
@@ -132,6 +132,9 @@ fn run_alone(shared: Arc<Shared>, call: Box<dyn Call>) -> BoxFuture<'static, ()>
 pub(super) struct Transactor {
     shared: Arc<Shared>,
     locks: Locks,
+    is_of_contended: bool,
+    /// Tasks that wait for locks leave connections to all others.
+    permit: Option<OwnedSemaphorePermit>,
     /// One that is kept: to give it back and take one costs a round trip.
     session: Option<Session>,
     open: Option<Open>,
@@ -139,7 +142,7 @@ pub(super) struct Transactor {
 
 impl Transactor {
     fn new(shared: Arc<Shared>, locks: Locks) -> Self {
-        Self { shared, locks, session: None, open: None }
+        Self { shared, locks, is_of_contended: false, permit: None, session: None, open: None }
     }
 
     /// One of a worker, which waits for no company.
@@ -164,6 +167,7 @@ impl Transactor {
                         error = &error as &dyn std::error::Error,
                         "retry after a transient failure"
                     );
+                    self.rest();
                     pauses.wait().await;
                     cause = Arc::new(error);
                     calls = in_time(left, Some(&cause));
@@ -179,6 +183,9 @@ impl Transactions for Transactor {
     async fn connect(&mut self, calls: &mut Group) -> Result<(), Failure> {
         *calls = in_time(std::mem::take(calls), None);
         let Some(youngest) = calls.iter().map(|call| call.begun()).max() else { return Ok(()) };
+        if self.is_of_contended && self.permit.is_none() {
+            self.permit = Arc::clone(&self.shared.waiting).acquire_owned().await.ok();
+        }
         if self.session.is_none() {
             self.session = Some(self.shared.session_since(youngest).await?);
         }
@@ -265,6 +272,7 @@ impl Transactions for Transactor {
 
     fn rest(&mut self) {
         self.session = None;
+        self.permit = None;
     }
 
     async fn close(self) {}
