@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use invoicing_core::Plan;
 use invoicing_server::{ContentHash, Error, KeyUsage};
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{Database, World, on_each_database};
 use uuid::Uuid;
 
 use crate::support::{conflict, invalid, not_found};
@@ -16,8 +16,8 @@ async fn status(world: &World, key: &str) -> u16 {
 
 /// Rules: KEY-1, KEY-2
 #[on_each_database]
-async fn a_key_has_32_random_bytes_and_only_its_hash_and_last_4_characters_are_stored() {
-    let world = World::new().await;
+async fn a_key_has_32_random_bytes_and_only_its_hash_and_last_4_characters_are_stored(db: Database) {
+    let world = World::new(db).await;
     let issued = world.company.keys().issue("CRM").await.unwrap();
     let key = issued.key.reveal();
     let random = key.strip_prefix("isk_").unwrap();
@@ -36,8 +36,8 @@ async fn a_key_has_32_random_bytes_and_only_its_hash_and_last_4_characters_are_s
 
 /// Rules: KEY-7
 #[on_each_database]
-async fn a_revoked_key_is_refused_at_once_and_for_good() {
-    let world = World::new().await;
+async fn a_revoked_key_is_refused_at_once_and_for_good(db: Database) {
+    let world = World::new(db).await;
     let keys = world.company.keys();
     assert_eq!(status(&world, &world.key).await, 200);
     let id = keys.list().await.unwrap()[0].id;
@@ -56,8 +56,8 @@ async fn a_revoked_key_is_refused_at_once_and_for_good() {
 
 /// Rules: PLAN-1
 #[on_each_database]
-async fn only_the_team_plan_may_use_the_api_from_the_moment_of_the_change() {
-    let world = World::new().await;
+async fn only_the_team_plan_may_use_the_api_from_the_moment_of_the_change(db: Database) {
+    let world = World::new(db).await;
     for plan in Plan::ALL {
         let (company, key) = world.another("x", *plan).await;
         let expected = if *plan == Plan::Team { 200 } else { 403 };
@@ -73,8 +73,8 @@ async fn only_the_team_plan_may_use_the_api_from_the_moment_of_the_change() {
 
 /// Rules: KEY-10
 #[on_each_database]
-async fn a_company_has_at_most_100_active_keys_also_if_many_are_issued_at_once() {
-    let world = World::new().await;
+async fn a_company_has_at_most_100_active_keys_also_if_many_are_issued_at_once(db: Database) {
+    let world = World::new(db).await;
     let keys = world.company.keys();
     let issued = join_all((0..110).map(|_| keys.issue("one of many"))).await;
     assert_eq!(issued.iter().filter(|issued| issued.is_ok()).count(), 99, "there was one before");
@@ -88,8 +88,8 @@ async fn a_company_has_at_most_100_active_keys_also_if_many_are_issued_at_once()
 }
 
 #[on_each_database]
-async fn a_label_is_a_name() {
-    let world = World::new().await;
+async fn a_label_is_a_name(db: Database) {
+    let world = World::new(db).await;
     for label in ["", "  ", "a\nb", &"x".repeat(256)] {
         invalid(&world, "label", world.company.keys().issue(label)).await;
     }
@@ -100,9 +100,9 @@ async fn a_label_is_a_name() {
 
 /// Rules: QUOTA-6
 #[on_each_database]
-async fn a_host_may_set_another_quota() {
+async fn a_host_may_set_another_quota(db: Database) {
     for quota in [1_u32, 3, 31] {
-        let world = World::with(|settings| settings.quota = quota).await;
+        let world = World::with(db, |settings| settings.quota = quota).await;
         for _ in 0..quota {
             assert_eq!(status(&world, &world.key).await, 200);
         }
@@ -116,8 +116,8 @@ async fn a_host_may_set_another_quota() {
 
 /// Rules: KEY-9
 #[on_each_database]
-async fn the_usage_of_keys_shows_what_their_quota_counts_and_counts_nothing_itself() {
-    let world = World::with(|settings| settings.quota = 5).await;
+async fn the_usage_of_keys_shows_what_their_quota_counts_and_counts_nothing_itself(db: Database) {
+    let world = World::with(db, |settings| settings.quota = 5).await;
     let keys = world.company.keys();
     let idle = keys.issue("idle").await.unwrap().record.id;
     let used = async || {
@@ -142,7 +142,7 @@ async fn the_usage_of_keys_shows_what_their_quota_counts_and_counts_nothing_itse
     world.advance(Duration::from_millis(1));
     assert_eq!(used().await, 0);
     assert_eq!(world.get("/api/v1/quotes").await.headers["ratelimit-remaining"], "4");
-    let unlimited = World::with(|settings| settings.quota = 0).await;
+    let unlimited = World::with(db, |settings| settings.quota = 0).await;
     unlimited.get("/api/v1/quotes").await;
     let usage = &unlimited.company.keys().usage().await.unwrap()[0];
     assert_eq!((usage.used, usage.limit, usage.oldest_until), (0, None, None));
@@ -150,8 +150,8 @@ async fn the_usage_of_keys_shows_what_their_quota_counts_and_counts_nothing_itse
 
 /// Rules: KEY-9
 #[on_each_database]
-async fn the_usage_of_keys_outlives_a_restart() {
-    let world = World::new().await;
+async fn the_usage_of_keys_outlives_a_restart(db: Database) {
+    let world = World::new(db).await;
     for _ in 0..3 {
         world.get("/api/v1/quotes").await;
     }
@@ -162,8 +162,8 @@ async fn the_usage_of_keys_outlives_a_restart() {
 
 /// Rules: KEY-9
 #[on_each_database]
-async fn what_a_dead_process_had_reserved_is_no_use_of_a_key() {
-    let world = World::new().await;
+async fn what_a_dead_process_had_reserved_is_no_use_of_a_key(db: Database) {
+    let world = World::new(db).await;
     assert_eq!(world.get("/api/v1/quotes").await.status, 200);
     // Without an orderly end.
     let world = world.reopen().await;
@@ -190,8 +190,8 @@ async fn what_a_dead_process_had_reserved_is_no_use_of_a_key() {
 
 /// Rules: KEY-9
 #[on_each_database]
-async fn a_revoked_key_has_no_quota() {
-    let world = World::new().await;
+async fn a_revoked_key_has_no_quota(db: Database) {
+    let world = World::new(db).await;
     assert_eq!(world.get("/api/v1/quotes").await.status, 200);
     let keys = world.company.keys();
     keys.revoke(keys.list().await.unwrap()[0].id).await.unwrap();

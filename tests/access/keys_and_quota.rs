@@ -20,8 +20,8 @@ const WINDOW_MS: i64 = 60_000;
 const PATH: &str = "/api/v1/quotes?limit=1";
 
 /// Requests that deaths of the process may cost: a block of reserved ones each. A server is told of every request.
-fn lost(deaths: usize) -> usize {
-    deaths * Database::chosen().either(3, 0)
+fn lost(db: Database, deaths: usize) -> usize {
+    deaths * db.either(3, 0)
 }
 
 async fn with_key(world: &World, key: &str) -> Answer {
@@ -51,8 +51,8 @@ fn seconds(seconds: i64) -> Duration {
 
 /// Rules: QUOTA-1, ERROR-12, WIRE-22
 #[on_each_database]
-async fn thirty_requests_pass_and_the_thirty_first_does_not() {
-    let world = World::new().await;
+async fn thirty_requests_pass_and_the_thirty_first_does_not(db: Database) {
+    let world = World::new(db).await;
     for n in 1..=30 {
         let answer = world.get(PATH).await;
         assert_eq!(answer.status, 200, "request {n}");
@@ -69,8 +69,8 @@ async fn thirty_requests_pass_and_the_thirty_first_does_not() {
 
 /// Rules: QUOTA-3, WIRE-22
 #[on_each_database]
-async fn errors_that_come_after_the_quota_count_and_carry_its_headers() {
-    let world = World::with(|settings| settings.quota = 5).await;
+async fn errors_that_come_after_the_quota_count_and_carry_its_headers(db: Database) {
+    let world = World::with(db, |settings| settings.quota = 5).await;
     for (method, path, status) in [
         ("GET", "/api/v1/nothing", 404),
         ("DELETE", "/api/v1/quotes", 405),
@@ -87,8 +87,8 @@ async fn errors_that_come_after_the_quota_count_and_carry_its_headers() {
 
 /// Rules: QUOTA-2, QUOTA-4
 #[on_each_database]
-async fn refused_requests_do_not_count_and_after_retry_after_the_next_one_passes() {
-    let world = World::new().await;
+async fn refused_requests_do_not_count_and_after_retry_after_the_next_one_passes(db: Database) {
+    let world = World::new(db).await;
     for _ in 0..LIMIT {
         assert_eq!(world.get(PATH).await.status, 200);
         world.advance(Duration::from_millis(700));
@@ -111,8 +111,8 @@ async fn refused_requests_do_not_count_and_after_retry_after_the_next_one_passes
 
 /// Rules: QUOTA-7
 #[on_each_database]
-async fn a_clock_that_is_set_back_does_not_open_the_window_again() {
-    let world = World::new().await;
+async fn a_clock_that_is_set_back_does_not_open_the_window_again(db: Database) {
+    let world = World::new(db).await;
     assert_eq!(use_up(&world).await, LIMIT);
     let now = world.now();
     for back in [1, 60_001, 3_600_000] {
@@ -130,11 +130,11 @@ async fn a_clock_that_is_set_back_does_not_open_the_window_again() {
 
 /// Rules: QUOTA-1, QUOTA-4
 #[on_each_database]
-fn the_quota_is_a_sliding_window() {
+fn the_quota_is_a_sliding_window(db: Database) {
     let step = prop_oneof![3 => Just(0_u64), 2 => 0..50_u64, 2 => 0..5_000_u64, 1 => 59_000..61_500_u64];
     let runtime = runtime();
-    let world = runtime.block_on(World::new());
-    for_all(12, &proptest::collection::vec(step, 1..150), |steps| {
+    let world = runtime.block_on(World::new(db));
+    for_all(db, 12, &proptest::collection::vec(step, 1..150), |steps| {
         runtime.block_on(async {
             let key = world.company.keys().issue("one case").await.unwrap().key;
             // A reference that forgets nothing.
@@ -173,8 +173,8 @@ fn never_more_than_the_quota(accepted: &[i64]) -> Result<(), TestCaseError> {
 
 /// Rules: QUOTA-5
 #[on_each_database]
-async fn the_quota_is_per_key_and_not_per_company() {
-    let world = World::new().await;
+async fn the_quota_is_per_key_and_not_per_company(db: Database) {
+    let world = World::new(db).await;
     let second = world.company.keys().issue("second").await.unwrap();
     assert_eq!(use_up(&world).await, LIMIT);
     for _ in 0..LIMIT {
@@ -202,8 +202,8 @@ async fn at_once(world: &World, calls: usize) -> usize {
 
 /// Rules: QUOTA-1
 #[on_each_database(worker_threads = 4)]
-async fn of_a_hundred_requests_at_once_exactly_thirty_pass() {
-    let world = World::new().await;
+async fn of_a_hundred_requests_at_once_exactly_thirty_pass(db: Database) {
+    let world = World::new(db).await;
     for _ in 0..5 {
         assert_eq!(at_once(&world, 100).await, LIMIT);
         world.advance(Duration::from_millis(60_001));
@@ -212,8 +212,8 @@ async fn of_a_hundred_requests_at_once_exactly_thirty_pass() {
 
 /// Rules: QUOTA-2, DOCUMENT-4
 #[on_each_database]
-async fn document_urls_and_requests_without_a_valid_key_are_not_counted() {
-    let world = World::new().await;
+async fn document_urls_and_requests_without_a_valid_key_are_not_counted(db: Database) {
+    let world = World::new(db).await;
     let sent = world.sent().await;
     let link = world.get(&format!("/api/v1/quotes/{}/document", sent.summary.id)).await;
     assert_eq!(header(&link, "ratelimit-remaining"), 29);
@@ -233,8 +233,8 @@ async fn document_urls_and_requests_without_a_valid_key_are_not_counted() {
 
 /// Rules: QUOTA-2
 #[on_each_database]
-async fn a_refusal_for_the_plan_is_not_counted() {
-    let world = World::new().await;
+async fn a_refusal_for_the_plan_is_not_counted(db: Database) {
+    let world = World::new(db).await;
     world.company.set_plan(Plan::Pro).await.unwrap();
     for _ in 0..40 {
         let answer = world.get(PATH).await;
@@ -249,12 +249,12 @@ async fn a_refusal_for_the_plan_is_not_counted() {
 
 /// Rules: QUOTA-6
 #[on_each_database]
-async fn the_host_may_set_another_quota_or_none() {
-    let world = World::with(|settings| settings.quota = 2).await;
+async fn the_host_may_set_another_quota_or_none(db: Database) {
+    let world = World::with(db, |settings| settings.quota = 2).await;
     assert_eq!(header(&world.get(PATH).await, "ratelimit-limit"), 2);
     assert_eq!(world.get(PATH).await.status, 200);
     assert_eq!(world.get(PATH).await.status, 429);
-    let world = World::with(|settings| settings.quota = 0).await;
+    let world = World::with(db, |settings| settings.quota = 0).await;
     for _ in 0..100 {
         let answer = world.get(PATH).await;
         assert_eq!(answer.status, 200);
@@ -266,9 +266,9 @@ async fn the_host_may_set_another_quota_or_none() {
 
 /// Rules: QUOTA-7
 #[on_each_database]
-async fn the_quota_survives_a_clean_restart_exactly() {
+async fn the_quota_survives_a_clean_restart_exactly(db: Database) {
     for before in [0, 1, 2, 3, 14, 29, 30] {
-        let world = World::new().await;
+        let world = World::new(db).await;
         for _ in 0..before {
             assert_eq!(world.get(PATH).await.status, 200);
             world.advance(Duration::from_millis(333));
@@ -285,9 +285,9 @@ async fn the_quota_survives_a_clean_restart_exactly() {
 
 /// Rules: QUOTA-7
 #[on_each_database]
-async fn the_quota_survives_the_death_of_the_process() {
+async fn the_quota_survives_the_death_of_the_process(db: Database) {
     for before in [0, 1, 2, 3, 14, 29, 30] {
-        let world = World::new().await;
+        let world = World::new(db).await;
         for _ in 0..before {
             assert_eq!(world.get(PATH).await.status, 200);
             world.advance(Duration::from_millis(333));
@@ -295,7 +295,7 @@ async fn the_quota_survives_the_death_of_the_process() {
         let world = world.reopen().await;
         let total = before + use_up(&world).await;
         assert!(total <= LIMIT, "{before} before the restart, {total} in all");
-        assert!(total + lost(1) >= LIMIT, "{before} before the restart, only {total} in all");
+        assert!(total + lost(db, 1) >= LIMIT, "{before} before the restart, only {total} in all");
         world.advance(Duration::from_millis(60_001));
         assert_eq!(use_up(&world).await, LIMIT, "a minute later all is forgotten");
     }
@@ -303,14 +303,14 @@ async fn the_quota_survives_the_death_of_the_process() {
 
 /// Rules: QUOTA-7
 #[on_each_database(worker_threads = 4)]
-async fn a_crowd_before_and_after_a_death_gets_no_more_than_thirty() {
-    let mut world = World::new().await;
+async fn a_crowd_before_and_after_a_death_gets_no_more_than_thirty(db: Database) {
+    let mut world = World::new(db).await;
     for _ in 0..4 {
         let first = at_once(&world, 17).await;
         assert_eq!(first, 17);
         world = world.reopen().await;
         let total = first + at_once(&world, 60).await;
-        assert!((LIMIT - lost(1)..=LIMIT).contains(&total), "{total}");
+        assert!((LIMIT - lost(db, 1)..=LIMIT).contains(&total), "{total}");
         world.advance(Duration::from_millis(60_001));
     }
 }
@@ -324,18 +324,18 @@ enum Step {
 
 /// Rules: QUOTA-1, QUOTA-7
 #[on_each_database]
-fn no_sequence_of_calls_restarts_and_deaths_gets_more_than_thirty_in_a_minute() {
+fn no_sequence_of_calls_restarts_and_deaths_gets_more_than_thirty_in_a_minute(db: Database) {
     let step = prop_oneof![
         30 => prop_oneof![Just(0), 0..2_000_u64, 10_000..40_000_u64].prop_map(Step::Call),
         1 => Just(Step::Close),
         1 => Just(Step::Die),
     ];
     let runtime = runtime();
-    for_all(12, &proptest::collection::vec(step, 30..120), |steps| runtime.block_on(restarts(steps)));
+    for_all(db, 12, &proptest::collection::vec(step, 30..120), |steps| runtime.block_on(restarts(db, steps)));
 }
 
-async fn restarts(steps: Vec<Step>) -> Result<(), TestCaseError> {
-    let mut world = World::new().await;
+async fn restarts(db: Database, steps: Vec<Step>) -> Result<(), TestCaseError> {
+    let mut world = World::new(db).await;
     let mut accepted: Vec<i64> = Vec::new();
     let mut deaths = 0;
     for step in steps {
@@ -356,7 +356,7 @@ async fn restarts(steps: Vec<Step>) -> Result<(), TestCaseError> {
             prop_assert_eq!(answer.status.as_u16(), 429);
             // What is stored is rounded up to 100 ms; the blocks that were lost count from the first call after it.
             let inside = accepted.iter().filter(|at| now - **at <= WINDOW_MS + 100).count();
-            prop_assert!(inside + lost(deaths) >= LIMIT, "refused with {} in the window", inside);
+            prop_assert!(inside + lost(db, deaths) >= LIMIT, "refused with {} in the window", inside);
             let wait = header(&answer, "retry-after");
             prop_assert!((1..=61).contains(&wait));
         }
@@ -366,8 +366,8 @@ async fn restarts(steps: Vec<Step>) -> Result<(), TestCaseError> {
 
 /// Rules: KEY-4
 #[on_each_database]
-async fn a_key_idle_for_more_than_90_days_is_revoked_for_good() {
-    let world = World::with(|settings| settings.quota = 0).await;
+async fn a_key_idle_for_more_than_90_days_is_revoked_for_good(db: Database) {
+    let world = World::with(db, |settings| settings.quota = 0).await;
     assert_eq!(world.get(PATH).await.status, 200);
     let used = world.now();
     world.advance(90 * DAY);
@@ -384,8 +384,8 @@ async fn a_key_idle_for_more_than_90_days_is_revoked_for_good() {
 
 /// Rules: KEY-4
 #[on_each_database]
-async fn a_key_that_was_never_used_is_idle_since_it_was_issued() {
-    let world = World::with(|settings| settings.quota = 0).await;
+async fn a_key_that_was_never_used_is_idle_since_it_was_issued(db: Database) {
+    let world = World::with(db, |settings| settings.quota = 0).await;
     let second = world.company.keys().issue("second").await.unwrap();
     world.advance(90 * DAY);
     assert_eq!(with_key(&world, second.key.reveal()).await.status, 200);
@@ -396,8 +396,8 @@ async fn a_key_that_was_never_used_is_idle_since_it_was_issued() {
 
 /// Rules: KEY-4
 #[on_each_database]
-async fn idleness_is_found_after_a_restart_too() {
-    let world = World::new().await;
+async fn idleness_is_found_after_a_restart_too(db: Database) {
+    let world = World::new(db).await;
     assert_eq!(world.get(PATH).await.status, 200);
     world.invoicing.close().await;
     let world = world.reopen().await;
@@ -411,8 +411,8 @@ async fn idleness_is_found_after_a_restart_too() {
 
 /// Rules: KEY-4
 #[on_each_database]
-async fn the_sweep_revokes_idle_keys_and_no_others() {
-    let world = World::new().await;
+async fn the_sweep_revokes_idle_keys_and_no_others(db: Database) {
+    let world = World::new(db).await;
     let used = world.company.keys().issue("used").await.unwrap();
     world.advance(89 * DAY);
     assert_eq!(with_key(&world, used.key.reveal()).await.status, 200);
@@ -429,8 +429,8 @@ async fn the_sweep_revokes_idle_keys_and_no_others() {
 
 /// Rules: KEY-4
 #[on_each_database]
-async fn the_sweep_spares_a_key_whose_last_use_is_not_stored_yet() {
-    let world = World::new().await;
+async fn the_sweep_spares_a_key_whose_last_use_is_not_stored_yet(db: Database) {
+    let world = World::new(db).await;
     assert_eq!(world.get(PATH).await.status, 200);
     world.advance(Duration::from_secs(29));
     assert_eq!(world.get(PATH).await.status, 200);
@@ -442,8 +442,8 @@ async fn the_sweep_spares_a_key_whose_last_use_is_not_stored_yet() {
 
 /// Rules: KEY-5
 #[on_each_database]
-async fn a_refused_request_is_no_use_of_the_key() {
-    let world = World::with(|settings| settings.quota = 0).await;
+async fn a_refused_request_is_no_use_of_the_key(db: Database) {
+    let world = World::with(db, |settings| settings.quota = 0).await;
     world.company.set_plan(Plan::Pro).await.unwrap();
     world.advance(80 * DAY);
     assert_eq!(world.get(PATH).await.status, 403);
@@ -454,8 +454,8 @@ async fn a_refused_request_is_no_use_of_the_key() {
 
 /// Rules: KEY-7
 #[on_each_database]
-async fn a_revoked_key_is_401_at_once_and_its_neighbour_is_not() {
-    let world = World::new().await;
+async fn a_revoked_key_is_401_at_once_and_its_neighbour_is_not(db: Database) {
+    let world = World::new(db).await;
     let second = world.company.keys().issue("second").await.unwrap();
     for key in [&world.key, second.key.reveal()] {
         assert_eq!(with_key(&world, key).await.status, 200);
@@ -470,8 +470,8 @@ async fn a_revoked_key_is_401_at_once_and_its_neighbour_is_not() {
 
 /// Rules: KEY-7
 #[on_each_database(worker_threads = 4)]
-async fn a_key_that_is_being_revoked_works_no_longer_once_revoke_has_returned() {
-    let world = World::with(|settings| settings.quota = 0).await;
+async fn a_key_that_is_being_revoked_works_no_longer_once_revoke_has_returned(db: Database) {
+    let world = World::with(db, |settings| settings.quota = 0).await;
     for _ in 0..10 {
         let issued = world.company.keys().issue("racing").await.unwrap();
         let mut tasks = JoinSet::new();
@@ -493,11 +493,11 @@ async fn a_key_that_is_being_revoked_works_no_longer_once_revoke_has_returned() 
 
 /// Rules: KEY-6
 #[on_each_database]
-fn last_used_at_lags_by_a_minute_at_most() {
+fn last_used_at_lags_by_a_minute_at_most(db: Database) {
     let runtime = runtime();
-    let world = runtime.block_on(World::with(|settings| settings.quota = 0));
+    let world = runtime.block_on(World::with(db, |settings| settings.quota = 0));
     let gap = prop_oneof![0..1_000_u64, 20_000..70_000_u64, Just(59_999), Just(60_000), Just(86_400_000)];
-    for_all(12, &proptest::collection::vec(gap, 1..30), |gaps| {
+    for_all(db, 12, &proptest::collection::vec(gap, 1..30), |gaps| {
         runtime.block_on(async {
             for gap in gaps {
                 world.advance(Duration::from_millis(gap));
@@ -513,8 +513,8 @@ fn last_used_at_lags_by_a_minute_at_most() {
 
 /// Rules: KEY-1, KEY-2
 #[on_each_database]
-async fn a_key_is_isk_and_43_characters_and_only_its_hash_is_stored() {
-    let world = World::new().await;
+async fn a_key_is_isk_and_43_characters_and_only_its_hash_is_stored(db: Database) {
+    let world = World::new(db).await;
     world.advance(Duration::from_millis(1));
     let issued = world.company.keys().issue("CRM").await.unwrap();
     let key = issued.key.reveal();
@@ -537,8 +537,8 @@ async fn a_key_is_isk_and_43_characters_and_only_its_hash_is_stored() {
 
 /// Rules: KEY-2
 #[on_each_database]
-async fn no_answer_repeats_the_key() {
-    let world = World::with(|settings| settings.quota = 0).await;
+async fn no_answer_repeats_the_key(db: Database) {
+    let world = World::with(db, |settings| settings.quota = 0).await;
     for path in ["/api/v1/quotes", "/api/v1/nothing", "/api/v1/quotes?limit=x"] {
         let answer = world.get(path).await;
         let headers = format!("{:?}", answer.headers);

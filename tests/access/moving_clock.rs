@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
 use invoicing_core::{NewClient, QUOTA_WINDOW_MS};
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{Database, World, on_each_database};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use tokio::task::JoinSet;
@@ -33,16 +33,16 @@ type Step = (usize, Vec<i64>);
 
 /// Rules: QUOTA-1, QUOTA-7
 #[on_each_database]
-fn no_60_s_have_more_than_the_quota_while_the_clock_moves() {
+fn no_60_s_have_more_than_the_quota_while_the_clock_moves(db: Database) {
     let ahead = prop_oneof![3 => 1_000..20_000_i64, 1 => 59_000..61_500_i64];
     let moves = proptest::collection::vec(prop_oneof![4 => ahead, 1 => -30_000..0_i64], 1..4);
     let steps = proptest::collection::vec((5..30_usize, moves), 3..8);
     let runtime = runtime();
-    for_all(9, &steps, |steps| runtime.block_on(run(steps)));
+    for_all(db, 9, &steps, |steps| runtime.block_on(run(db, steps)));
 }
 
-async fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
-    let world = World::new().await;
+async fn run(db: Database, steps: Vec<Step>) -> Result<(), TestCaseError> {
+    let world = World::new(db).await;
     let (passed, mut accepted) = (Passed::default(), Vec::new());
     for (calls, moves) in steps {
         let mut requests = JoinSet::new();

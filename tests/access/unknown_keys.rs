@@ -7,7 +7,7 @@ use http::Request;
 use http_body_util::Full;
 use invoicing_core::sha256_hex;
 use invoicing_server::Invoicing;
-use invoicing_tests::{World, ask, on_each_database, on_postgres};
+use invoicing_tests::{Database, World, ask, on_each_database, on_postgres};
 use tokio::task::JoinSet;
 
 /// More than there are places for requests; for callers with unknown keys there are more.
@@ -32,8 +32,8 @@ async fn status(world: &World, key: &str) -> u16 {
 
 /// Rules: KEY-8
 #[on_each_database(worker_threads = 2)]
-async fn a_valid_key_is_answered_beside_a_thousand_unknown_ones_at_once() {
-    let world = World::new().await;
+async fn a_valid_key_is_answered_beside_a_thousand_unknown_ones_at_once(db: Database) {
+    let world = World::new(db).await;
     let mut others = JoinSet::new();
     for n in 0..AT_ONCE {
         others.spawn(list(world.invoicing.clone(), unknown(n)));
@@ -55,8 +55,8 @@ async fn plant(world: &World, text: &str) {
 
 /// Rules: KEY-8
 #[on_each_database]
-async fn a_text_that_cannot_be_a_key_is_not_looked_up() {
-    let world = World::new().await;
+async fn a_text_that_cannot_be_a_key_is_not_looked_up(db: Database) {
+    let world = World::new(db).await;
     let (short, long) = (unknown(1)[..46].to_owned(), unknown(1) + "0");
     for text in ["x", "isk_", &short, &long, "sgn_0000000000000000000000000000000000000000000"] {
         plant(&world, text).await;
@@ -69,9 +69,9 @@ async fn a_text_that_cannot_be_a_key_is_not_looked_up() {
 
 /// Rules: KEY-8
 #[on_each_database]
-async fn an_unknown_key_that_was_just_refused_is_not_looked_up_again() {
+async fn an_unknown_key_that_was_just_refused_is_not_looked_up_again(db: Database) {
     const ASKED: usize = 20;
-    let world = World::new().await;
+    let world = World::new(db).await;
     let mut remembered = 0;
     for n in 0..ASKED {
         let text = unknown(n);
@@ -85,10 +85,12 @@ async fn an_unknown_key_that_was_just_refused_is_not_looked_up_again() {
 
 /// Rules: KEY-8
 #[on_postgres(worker_threads = 2)]
-async fn a_key_that_is_read_again_is_not_refused_where_unknown_ones_have_taken_all_their_places() {
+async fn a_key_that_is_read_again_is_not_refused_where_unknown_ones_have_taken_all_their_places(
+    db: Database,
+) {
     /// Callers that one read has taken already, and those that wait for the next one.
     const PLACES: usize = 2 * 1_024;
-    let world = World::new().await;
+    let world = World::new(db).await;
     assert_eq!(status(&world, &world.key).await, 200);
     // What was read is outdated by then, also as a node that begins to listen to others may have missed a change.
     tokio::time::sleep(Duration::from_millis(5_100)).await;
@@ -113,8 +115,8 @@ async fn a_key_that_is_read_again_is_not_refused_where_unknown_ones_have_taken_a
 
 /// Rules: KEY-8
 #[on_each_database]
-async fn a_key_works_as_soon_as_one_is_issued_although_it_was_just_refused() {
-    let world = World::new().await;
+async fn a_key_works_as_soon_as_one_is_issued_although_it_was_just_refused(db: Database) {
+    let world = World::new(db).await;
     let text = unknown(1);
     assert_eq!(status(&world, &text).await, 401);
     // As if this text were issued, which cannot be guessed before.

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
 use http_body_util::Full;
 use invoicing_core::ErrorCode;
-use invoicing_tests::{CANARY, ask, on_each_database};
+use invoicing_tests::{CANARY, Database, ask, on_each_database};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use serde_json::Value;
@@ -188,15 +188,15 @@ fn any_request() -> impl Strategy<Value = AnyRequest> {
 
 /// Rules: ERROR-16
 #[on_each_database]
-fn no_request_gives_a_500() {
+fn no_request_gives_a_500(db: Database) {
     let runtime = runtime();
     let (world, id) = runtime.block_on(async {
-        let world = crate::support::api::world().await;
+        let world = crate::support::api::world(db).await;
         let quote = world.accepted().await;
         world.company.invoices().convert(quote.summary.id).await.unwrap();
         (world, quote.summary.id.to_string())
     });
-    for_all(512, &any_request(), |any| {
+    for_all(db, 512, &any_request(), |any| {
         let (Ok(method), Ok(uri)) =
             (Method::from_bytes(any.method.as_bytes()), Uri::try_from(any.target.replace("ID", &id)))
         else {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{Database, World, on_each_database};
 use proptest::prelude::*;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -81,9 +81,9 @@ fn passes() -> impl Strategy<Value = Vec<(usize, Vec<Acts>, Acts)>> {
 
 /// Rules: LIST-8, LIST-9
 #[on_each_database]
-fn a_reader_misses_nothing_while_records_change_between_its_pages() {
+fn a_reader_misses_nothing_while_records_change_between_its_pages(db: Database) {
     let strategy = (0..LISTS.len(), acts(0..12), any::<bool>(), passes());
-    for_all_on_service(24, &strategy, async |world, (list, before, from_the_epoch, passes)| {
+    for_all_on_service(db, 24, &strategy, async |world, (list, before, from_the_epoch, passes)| {
         let tenant = Tenant::open(world).await;
         let mut workload = Workload::open(world, &tenant.company).await;
         // Enough for several pages.
@@ -123,9 +123,9 @@ const CHANGES: u16 = 100;
 
 /// Rules: LIST-9
 #[on_each_database]
-fn a_reader_beside_writers_misses_nothing() {
+fn a_reader_beside_writers_misses_nothing(db: Database) {
     runtime().block_on(async {
-        let world = Arc::new(World::on_system_clock(|settings| settings.quota = 0).await);
+        let world = Arc::new(World::on_system_clock(db, |settings| settings.quota = 0).await);
         let (writers, seen) = write_beside(&world, WRITERS, CHANGES);
         let mut readers = JoinSet::new();
         for (list, path) in LISTS.into_iter().enumerate() {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use invoicing_core::{CompanyIdentity, QuoteId, QuoteStatus, sha256_hex};
-use invoicing_tests::{Answer, World, on_each_database};
+use invoicing_tests::{Answer, Database, World, on_each_database};
 use serde_json::{Value, json};
 
 use crate::support::api::{DAY, QUOTES, Tenant, at, gallery, keys, read, sign, text, world};
@@ -33,8 +33,8 @@ fn not_found(answer: &Answer, what: &str) {
 
 /// Rules: DOCUMENT-1
 #[on_each_database]
-async fn a_link_has_exactly_the_fields_of_the_contract() {
-    let world = world().await;
+async fn a_link_has_exactly_the_fields_of_the_contract(db: Database) {
+    let world = world(db).await;
     let quote = world.sent().await;
     let link = link(&world, quote.summary.id).await;
     let expected = ["contentType", "expiresAt", "fileName", "sha256", "sizeBytes", "type", "url"];
@@ -50,8 +50,8 @@ async fn a_link_has_exactly_the_fields_of_the_contract() {
 
 /// Rules: DOCUMENT-2
 #[on_each_database]
-async fn the_type_may_be_left_out_and_is_pdf() {
-    let world = world().await;
+async fn the_type_may_be_left_out_and_is_pdf(db: Database) {
+    let world = world(db).await;
     let quote = world.sent().await;
     let plain = link(&world, quote.summary.id).await;
     assert_eq!(read(&world, &format!("{QUOTES}/{}/document?type=pdf", quote.summary.id)).await, plain);
@@ -59,8 +59,8 @@ async fn the_type_may_be_left_out_and_is_pdf() {
 
 /// Rules: DOCUMENT-3
 #[on_each_database]
-async fn a_draft_has_no_document() {
-    let world = world().await;
+async fn a_draft_has_no_document(db: Database) {
+    let world = world(db).await;
     let quote = world.draft().await;
     for store_fails in [false, true] {
         world.documents.fail(store_fails);
@@ -74,8 +74,8 @@ async fn a_draft_has_no_document() {
 
 /// Rules: DOCUMENT-10
 #[on_each_database]
-async fn every_other_state_has_a_document() {
-    let world = world().await;
+async fn every_other_state_has_a_document(db: Database) {
+    let world = world(db).await;
     for quote in gallery(&world).await.quotes {
         if quote.summary.status == QuoteStatus::Draft {
             continue;
@@ -96,8 +96,8 @@ async fn every_other_state_has_a_document() {
 
 /// Rules: DOCUMENT-7
 #[on_each_database]
-async fn the_file_comes_with_its_name_and_length() {
-    let world = world().await;
+async fn the_file_comes_with_its_name_and_length(db: Database) {
+    let world = world(db).await;
     let quote = world.sent().await;
     let link = link(&world, quote.summary.id).await;
     let file = open(&world, &path(&link)).await;
@@ -110,8 +110,8 @@ async fn the_file_comes_with_its_name_and_length() {
 }
 
 #[on_each_database]
-async fn head_tells_about_the_file_without_sending_it() {
-    let world = world().await;
+async fn head_tells_about_the_file_without_sending_it(db: Database) {
+    let world = world(db).await;
     let path = path(&link(&world, world.sent().await.summary.id).await);
     let file = open(&world, &path).await;
     let head = world.call("HEAD", &path, None, &[], Bytes::new()).await;
@@ -123,8 +123,8 @@ async fn head_tells_about_the_file_without_sending_it() {
 
 /// Rules: DOCUMENT-4
 #[on_each_database]
-async fn the_url_needs_no_bearer_and_counts_in_no_quota() {
-    let world = World::new().await;
+async fn the_url_needs_no_bearer_and_counts_in_no_quota(db: Database) {
+    let world = World::new(db).await;
     let path = path(&link(&world, world.sent().await.summary.id).await);
     for _ in 0..60 {
         let file = open(&world, &path).await;
@@ -147,8 +147,8 @@ async fn the_url_needs_no_bearer_and_counts_in_no_quota() {
 
 /// Rules: DOCUMENT-5
 #[on_each_database]
-async fn the_url_is_good_for_five_minutes_and_then_not_found() {
-    let world = world().await;
+async fn the_url_is_good_for_five_minutes_and_then_not_found(db: Database) {
+    let world = world(db).await;
     let path = path(&link(&world, world.sent().await.summary.id).await);
     let made = world.now();
     let millis = i64::try_from(FIVE_MINUTES.as_millis()).unwrap();
@@ -166,8 +166,8 @@ async fn the_url_is_good_for_five_minutes_and_then_not_found() {
 
 /// Rules: DOCUMENT-6
 #[on_each_database]
-async fn a_url_tampered_with_at_any_character_is_not_found() {
-    let world = world().await;
+async fn a_url_tampered_with_at_any_character_is_not_found(db: Database) {
+    let world = world(db).await;
     let good = path(&link(&world, world.sent().await.summary.id).await);
     let prefix = "/api/v1/documents/".len();
     let query = good.find('?').unwrap();
@@ -207,8 +207,8 @@ async fn a_url_tampered_with_at_any_character_is_not_found() {
 
 /// Rules: DOCUMENT-6
 #[on_each_database]
-async fn the_parts_of_two_urls_cannot_be_mixed() {
-    let world = world().await;
+async fn the_parts_of_two_urls_cannot_be_mixed(db: Database) {
+    let world = world(db).await;
     let first = path(&link(&world, world.sent().await.summary.id).await);
     world.advance(Duration::from_secs(1));
     let second = path(&link(&world, world.sent().await.summary.id).await);
@@ -235,8 +235,8 @@ async fn the_parts_of_two_urls_cannot_be_mixed() {
 
 /// Rules: DOCUMENT-6, TENANT-1
 #[on_each_database]
-async fn a_url_is_for_the_document_of_its_own_company() {
-    let world = world().await;
+async fn a_url_is_for_the_document_of_its_own_company(db: Database) {
+    let world = world(db).await;
     let own = path(&link(&world, world.sent().await.summary.id).await);
     let other = Tenant::open(&world).await;
     let moved = own.replace(&world.company.id().to_string(), &other.company.id().to_string());
@@ -249,8 +249,8 @@ async fn a_url_is_for_the_document_of_its_own_company() {
 
 /// Rules: DOCUMENT-7, DOCUMENT-10
 #[on_each_database]
-async fn the_file_is_the_frozen_one_and_not_a_fresh_rendering() {
-    let world = world().await;
+async fn the_file_is_the_frozen_one_and_not_a_fresh_rendering(db: Database) {
+    let world = world(db).await;
     let quote = world.sent().await;
     let before = open(&world, &path(&link(&world, quote.summary.id).await)).await;
     let identity = CompanyIdentity { address: Some("9 rue Neuve".into()), ..CompanyIdentity::default() };
@@ -269,8 +269,8 @@ async fn the_file_is_the_frozen_one_and_not_a_fresh_rendering() {
 
 /// Rules: DOCUMENT-10, DOCUMENT-14
 #[on_each_database]
-async fn after_the_signature_the_link_leads_to_the_signed_document() {
-    let world = world().await;
+async fn after_the_signature_the_link_leads_to_the_signed_document(db: Database) {
+    let world = world(db).await;
     let quote = world.sent().await;
     let sent = link(&world, quote.summary.id).await;
     let before = open(&world, &path(&sent)).await;
@@ -285,8 +285,8 @@ async fn after_the_signature_the_link_leads_to_the_signed_document() {
 
 /// Rules: DOCUMENT-14
 #[on_each_database]
-async fn sent_again_the_link_leads_to_the_new_copy_and_the_old_one_is_kept() {
-    let world = world().await;
+async fn sent_again_the_link_leads_to_the_new_copy_and_the_old_one_is_kept(db: Database) {
+    let world = world(db).await;
     let quote = world.sent().await;
     let first = link(&world, quote.summary.id).await;
     let before = open(&world, &path(&first)).await;
@@ -300,8 +300,8 @@ async fn sent_again_the_link_leads_to_the_new_copy_and_the_old_one_is_kept() {
 
 /// Rules: ERROR-14
 #[on_each_database]
-async fn while_the_store_fails_link_and_file_are_503_with_retry_after() {
-    let world = world().await;
+async fn while_the_store_fails_link_and_file_are_503_with_retry_after(db: Database) {
+    let world = world(db).await;
     let quote = world.sent().await;
     let document = format!("{QUOTES}/{}/document", quote.summary.id);
     let file = path(&link(&world, quote.summary.id).await);
@@ -320,8 +320,8 @@ async fn while_the_store_fails_link_and_file_are_503_with_retry_after() {
 
 /// Rules: DOCUMENT-8, ERROR-14
 #[on_each_database]
-async fn a_damaged_copy_is_503_and_never_served() {
-    let world = world().await;
+async fn a_damaged_copy_is_503_and_never_served(db: Database) {
+    let world = world(db).await;
     let quote = world.sent().await;
     let link = link(&world, quote.summary.id).await;
     world.documents.damage(text(&link, "sha256").parse().unwrap());

@@ -1,7 +1,7 @@
 //! The document behind a signed URL as a download: parts, conditions, and what a browser makes of it.
 
 use bytes::Bytes;
-use invoicing_tests::{Answer, World, on_each_database};
+use invoicing_tests::{Answer, Database, World, on_each_database};
 
 use crate::support::api::{QUOTES, read, text, world};
 
@@ -22,8 +22,8 @@ fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
 
 /// Rules: DOCUMENT-9, WIRE-21
 #[on_each_database]
-async fn the_file_says_what_it_is_and_that_it_is_nothing_else() {
-    let world = world().await;
+async fn the_file_says_what_it_is_and_that_it_is_nothing_else(db: Database) {
+    let world = world(db).await;
     let (path, etag) = link(&world).await;
     for method in ["GET", "HEAD"] {
         let file = open(&world, method, &path, &[]).await;
@@ -38,8 +38,8 @@ async fn the_file_says_what_it_is_and_that_it_is_nothing_else() {
 
 /// Rules: DOCUMENT-9
 #[on_each_database]
-async fn one_range_is_answered_with_that_part() {
-    let world = world().await;
+async fn one_range_is_answered_with_that_part(db: Database) {
+    let world = world(db).await;
     let (path, etag) = link(&world).await;
     let whole = open(&world, "GET", &path, &[]).await.bytes;
     let n = whole.len();
@@ -64,8 +64,8 @@ async fn one_range_is_answered_with_that_part() {
 
 /// Rules: DOCUMENT-9
 #[on_each_database]
-async fn a_range_beyond_the_end_is_416_and_says_how_long_the_file_is() {
-    let world = world().await;
+async fn a_range_beyond_the_end_is_416_and_says_how_long_the_file_is(db: Database) {
+    let world = world(db).await;
     let (path, _) = link(&world).await;
     let n = open(&world, "GET", &path, &[]).await.bytes.len();
     for range in [format!("bytes={n}-"), format!("bytes={n}-{}", n + 5), "bytes=-0".to_owned()] {
@@ -77,8 +77,8 @@ async fn a_range_beyond_the_end_is_416_and_says_how_long_the_file_is() {
 
 /// Rules: DOCUMENT-9
 #[on_each_database]
-async fn anything_else_in_a_range_is_answered_with_the_whole() {
-    let world = world().await;
+async fn anything_else_in_a_range_is_answered_with_the_whole(db: Database) {
+    let world = world(db).await;
     let (path, _) = link(&world).await;
     let whole = open(&world, "GET", &path, &[]).await;
     for range in ["bytes=0-1,5-6", "bytes=5-1", "bytes=x", "lines=0-1", "", "bytes=0-1, -5"] {
@@ -96,8 +96,8 @@ async fn anything_else_in_a_range_is_answered_with_the_whole() {
 
 /// Rules: DOCUMENT-9
 #[on_each_database]
-async fn a_download_goes_on_only_where_it_is_the_same_file() {
-    let world = world().await;
+async fn a_download_goes_on_only_where_it_is_the_same_file(db: Database) {
+    let world = world(db).await;
     let (path, etag) = link(&world).await;
     for (given, status) in [
         (&*etag, 206),
@@ -112,8 +112,8 @@ async fn a_download_goes_on_only_where_it_is_the_same_file() {
 
 /// Rules: DOCUMENT-9
 #[on_each_database]
-async fn what_the_client_has_is_not_sent_again() {
-    let world = world().await;
+async fn what_the_client_has_is_not_sent_again(db: Database) {
+    let world = world(db).await;
     let (path, etag) = link(&world).await;
     for method in ["GET", "HEAD"] {
         for given in [&*etag, &format!("W/{etag}"), "*", &format!("\"a\", {etag}")] {
@@ -129,8 +129,8 @@ async fn what_the_client_has_is_not_sent_again() {
 
 /// Rules: DOCUMENT-5, DOCUMENT-6
 #[on_each_database]
-async fn a_url_that_is_not_good_is_not_found_also_for_a_conditional_request() {
-    let world = world().await;
+async fn a_url_that_is_not_good_is_not_found_also_for_a_conditional_request(db: Database) {
+    let world = world(db).await;
     let (path, etag) = link(&world).await;
     let tampered = path.replace("expires=", "expires=1");
     world.advance(std::time::Duration::from_millis(300_001));
@@ -144,8 +144,8 @@ async fn a_url_that_is_not_good_is_not_found_also_for_a_conditional_request() {
 
 /// Rules: DOCUMENT-8
 #[on_each_database]
-async fn no_byte_of_a_damaged_copy_leaves() {
-    let world = world().await;
+async fn no_byte_of_a_damaged_copy_leaves(db: Database) {
+    let world = world(db).await;
     let (path, etag) = link(&world).await;
     world.documents.damage(etag.trim_matches('"').parse().unwrap());
     for headers in [&[][..], &[("range", "bytes=0-0")], &[("range", "bytes=9999999-")]] {

@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use http::StatusCode;
 use invoicing_core::Plan;
 use invoicing_server::ROUTES;
-use invoicing_tests::{Answer, World, on_each_database};
+use invoicing_tests::{Answer, Database, World, on_each_database};
 use serde_json::json;
 
 const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
@@ -18,8 +18,8 @@ pub(crate) fn path_of(path: &str, id: &str) -> String {
     path.split('/').map(segment).collect::<Vec<_>>().join("/")
 }
 
-async fn without_quota() -> World {
-    World::with(|settings| settings.quota = 0).await
+async fn without_quota(db: Database) -> World {
+    World::with(db, |settings| settings.quota = 0).await
 }
 
 fn refused(answer: &Answer, status: u16, code: &str) {
@@ -34,8 +34,8 @@ fn refused(answer: &Answer, status: u16, code: &str) {
 
 /// Rules: ENDPOINT-2
 #[on_each_database]
-async fn checks_are_made_in_the_order_key_plan_quota_route_method_input() {
-    let world = World::new().await;
+async fn checks_are_made_in_the_order_key_plan_quota_route_method_input(db: Database) {
+    let world = World::new(db).await;
     let fresh = world.key.clone();
     let used_up = world.company.keys().issue("used up").await.unwrap().key.reveal().to_owned();
     let (starter, starter_key) = world.another("Starter", Plan::Team).await;
@@ -81,8 +81,8 @@ async fn checks_are_made_in_the_order_key_plan_quota_route_method_input() {
 
 /// Rules: ENDPOINT-2
 #[on_each_database]
-async fn input_is_checked_before_the_record_is_looked_for() {
-    let world = without_quota().await;
+async fn input_is_checked_before_the_record_is_looked_for(db: Database) {
+    let world = without_quota(db).await;
     let draft = world.draft().await;
     for (method, path, body) in [
         ("GET", format!("/api/v1/quotes/{ABSENT}?lines=1"), ""),
@@ -99,8 +99,8 @@ async fn input_is_checked_before_the_record_is_looked_for() {
 
 /// Rules: ERROR-5, KEY-3, WIRE-23
 #[on_each_database]
-async fn every_route_without_a_valid_key_is_401_with_one_body_for_all_causes() {
-    let world = without_quota().await;
+async fn every_route_without_a_valid_key_is_401_with_one_body_for_all_causes(db: Database) {
+    let world = without_quota(db).await;
     let key = world.key.clone();
     let revoked = world.company.keys().issue("revoked").await.unwrap();
     world.company.keys().revoke(revoked.record.id).await.unwrap();
@@ -150,8 +150,8 @@ async fn every_route_without_a_valid_key_is_401_with_one_body_for_all_causes() {
 
 /// Rules: KEY-3
 #[on_each_database]
-async fn the_scheme_is_blind_to_case() {
-    let world = without_quota().await;
+async fn the_scheme_is_blind_to_case(db: Database) {
+    let world = without_quota(db).await;
     for scheme in ["bearer", "BEARER", "bEaReR"] {
         let value = format!("{scheme} {}", world.key);
         let headers = [("authorization", &*value)];
@@ -162,8 +162,8 @@ async fn the_scheme_is_blind_to_case() {
 
 /// Rules: ERROR-6, PLAN-1
 #[on_each_database]
-async fn only_the_team_plan_may_use_the_api_and_a_change_of_plan_works_at_once() {
-    let world = without_quota().await;
+async fn only_the_team_plan_may_use_the_api_and_a_change_of_plan_works_at_once(db: Database) {
+    let world = without_quota(db).await;
     for plan in [Plan::Starter, Plan::Pro] {
         for route in ROUTES.iter().filter(|route| route.endpoint.needs_key()) {
             assert_eq!(world.get("/api/v1/quotes").await.status, 200);
@@ -183,8 +183,8 @@ async fn only_the_team_plan_may_use_the_api_and_a_change_of_plan_works_at_once()
 
 /// Rules: ENDPOINT-1, ERROR-7
 #[on_each_database]
-async fn unknown_routes_and_trailing_slashes_are_404() {
-    let world = without_quota().await;
+async fn unknown_routes_and_trailing_slashes_are_404(db: Database) {
+    let world = without_quota(db).await;
     let id = world.sent().await.summary.id;
     for path in [
         "/",
@@ -220,8 +220,8 @@ async fn unknown_routes_and_trailing_slashes_are_404() {
 
 /// Rules: ENDPOINT-3, ENDPOINT-7, ENDPOINT-8
 #[on_each_database]
-async fn a_known_path_with_a_wrong_method_is_405_with_allow() {
-    let world = without_quota().await;
+async fn a_known_path_with_a_wrong_method_is_405_with_allow(db: Database) {
+    let world = without_quota(db).await;
     let id = world.sent().await.summary.id.to_string();
     let before = world.dump().await;
     for route in ROUTES {
@@ -257,8 +257,8 @@ async fn a_known_path_with_a_wrong_method_is_405_with_allow() {
 
 /// Rules: ENDPOINT-4
 #[on_each_database]
-async fn head_is_get_without_the_body() {
-    let world = without_quota().await;
+async fn head_is_get_without_the_body(db: Database) {
+    let world = without_quota(db).await;
     let quote = world.accepted().await;
     let invoice = world.company.invoices().convert(quote.summary.id).await.unwrap();
     let draft = world.draft().await.summary.id;
@@ -285,8 +285,8 @@ async fn head_is_get_without_the_body() {
 
 /// Rules: ERROR-7
 #[on_each_database]
-async fn malformed_and_unknown_ids_are_404() {
-    let world = without_quota().await;
+async fn malformed_and_unknown_ids_are_404(db: Database) {
+    let world = without_quota(db).await;
     let id = world.accepted().await.summary.id.to_string();
     let before = world.dump().await;
     let bare = id.replace('-', "");
@@ -329,10 +329,10 @@ async fn malformed_and_unknown_ids_are_404() {
 }
 
 #[on_each_database]
-async fn an_id_is_the_same_percent_encoded_or_in_upper_case() {
+async fn an_id_is_the_same_percent_encoded_or_in_upper_case(db: Database) {
     // RFC 3986, section 2.3: an escape of an unreserved character means the character. RFC 9562, section 4: hexadecimal
     // digits are read in either case.
-    let world = without_quota().await;
+    let world = without_quota(db).await;
     let id = world.sent().await.summary.id.to_string();
     let encoded = id.bytes().fold(String::new(), |encoded, byte| format!("{encoded}%{byte:02X}"));
     let expected = world.get(&format!("/api/v1/quotes/{id}")).await;
@@ -345,8 +345,8 @@ async fn an_id_is_the_same_percent_encoded_or_in_upper_case() {
 
 /// Rules: ERROR-7
 #[on_each_database]
-async fn one_resource_s_id_is_no_other_resource_s_id() {
-    let world = without_quota().await;
+async fn one_resource_s_id_is_no_other_resource_s_id(db: Database) {
+    let world = without_quota(db).await;
     let quote = world.accepted().await;
     let invoice = world.company.invoices().convert(quote.summary.id).await.unwrap();
     let client = quote.summary.client_id;
@@ -362,8 +362,8 @@ async fn one_resource_s_id_is_no_other_resource_s_id() {
 
 /// Rules: DOCUMENT-3
 #[on_each_database]
-async fn the_document_of_a_draft_is_409_document_unavailable() {
-    let world = without_quota().await;
+async fn the_document_of_a_draft_is_409_document_unavailable(db: Database) {
+    let world = without_quota(db).await;
     let draft = world.draft().await;
     let path = format!("/api/v1/quotes/{}/document", draft.summary.id);
     for query in ["", "?type=pdf"] {
@@ -375,8 +375,8 @@ async fn the_document_of_a_draft_is_409_document_unavailable() {
 
 /// Rules: ERROR-14
 #[on_each_database]
-async fn a_document_store_that_is_down_or_has_a_bad_copy_is_503_with_retry_after() {
-    let world = without_quota().await;
+async fn a_document_store_that_is_down_or_has_a_bad_copy_is_503_with_retry_after(db: Database) {
+    let world = without_quota(db).await;
     let sent = world.sent().await;
     let path = format!("/api/v1/quotes/{}/document", sent.summary.id);
     let link = world.get(&path).await;
@@ -403,8 +403,8 @@ async fn a_document_store_that_is_down_or_has_a_bad_copy_is_503_with_retry_after
 
 /// Rules: ERROR-17
 #[on_each_database]
-async fn a_document_store_that_hangs_is_503_and_not_a_request_that_hangs() {
-    let world = without_quota().await;
+async fn a_document_store_that_hangs_is_503_and_not_a_request_that_hangs(db: Database) {
+    let world = without_quota(db).await;
     let sent = world.sent().await;
     world.documents.hang(true);
     let path = format!("/api/v1/quotes/{}/document", sent.summary.id);
@@ -416,8 +416,8 @@ async fn a_document_store_that_hangs_is_503_and_not_a_request_that_hangs() {
 
 /// Rules: ERROR-15, ERROR-17
 #[on_each_database]
-async fn while_the_document_store_hangs_everything_else_is_answered() {
-    let world = World::with(|settings| {
+async fn while_the_document_store_hangs_everything_else_is_answered(db: Database) {
+    let world = World::with(db, |settings| {
         settings.quota = 0;
         settings.requests.in_flight = 2;
         // One company may have two of them with its keys, and two behind document URLs.
@@ -448,8 +448,8 @@ async fn while_the_document_store_hangs_everything_else_is_answered() {
 
 /// Rules: ERROR-14
 #[on_each_database]
-async fn a_closed_database_is_503_with_retry_after() {
-    let world = World::new().await;
+async fn a_closed_database_is_503_with_retry_after(db: Database) {
+    let world = World::new(db).await;
     assert_eq!(world.get("/api/v1/quotes").await.status, 200);
     world.invoicing.close().await;
     for (method, path) in
@@ -463,8 +463,8 @@ async fn a_closed_database_is_503_with_retry_after() {
 
 /// Rules: ERROR-13
 #[on_each_database]
-async fn a_server_error_says_nothing_of_the_inside_and_leaves_the_rest_alone() {
-    let world = without_quota().await;
+async fn a_server_error_says_nothing_of_the_inside_and_leaves_the_rest_alone(db: Database) {
+    let world = without_quota(db).await;
     let sent = world.sent().await;
     let (bad, key) = world.another("bad", Plan::Team).await;
     let damage = world.database().either(
@@ -485,8 +485,8 @@ async fn a_server_error_says_nothing_of_the_inside_and_leaves_the_rest_alone() {
 
 /// Rules: ERROR-1, ERROR-4
 #[on_each_database]
-async fn a_validation_error_names_the_field_or_parameter() {
-    let world = without_quota().await;
+async fn a_validation_error_names_the_field_or_parameter(db: Database) {
+    let world = without_quota(db).await;
     for (path, name) in [
         ("/api/v1/quotes?limit=0", "limit"),
         ("/api/v1/quotes?limit=101", "limit"),
@@ -521,8 +521,8 @@ async fn a_validation_error_names_the_field_or_parameter() {
 
 /// Rules: ERROR-2, ERROR-12
 #[on_each_database]
-async fn a_429_is_flat() {
-    let world = World::with(|settings| settings.quota = 1).await;
+async fn a_429_is_flat(db: Database) {
+    let world = World::with(db, |settings| settings.quota = 1).await;
     assert_eq!(world.get("/api/v1/quotes").await.status, 200);
     for method in ["GET", "POST", "DELETE"] {
         let answer = world.call(method, "/api/v1/quotes", Some(&world.key), &[], Bytes::new()).await;

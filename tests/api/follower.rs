@@ -10,7 +10,7 @@ use futures_util::stream;
 use invoicing_client::{CatchUp, ChangeEvent, InvoicingClient, MemoryCheckpoint, RecordVersion, Resource};
 use invoicing_core::EventKind;
 use invoicing_server::{NewWebhook, ServeLimits, serve};
-use invoicing_tests::{Receiver, World, on_each_database};
+use invoicing_tests::{Database, Receiver, World, on_each_database};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -33,8 +33,8 @@ struct Served {
 }
 
 impl Served {
-    async fn start() -> Self {
-        let world = Arc::new(World::on_system_clock(|settings| settings.quota = 0).await);
+    async fn start(db: Database) -> Self {
+        let world = Arc::new(World::on_system_clock(db, |settings| settings.quota = 0).await);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let mut served = JoinSet::new();
@@ -100,9 +100,9 @@ async fn keep_copy<R: Resource>(
 
 /// Rules: LIST-9, CATCHUP-1
 #[on_each_database]
-fn a_catch_up_over_http_beside_writers_misses_nothing() {
+fn a_catch_up_over_http_beside_writers_misses_nothing(db: Database) {
     runtime().block_on(async {
-        let served = Served::start().await;
+        let served = Served::start(db).await;
         let mut workload = Workload::open(&served.world, &served.world.company).await;
         // More than a page of each.
         for list in 0..3 {
@@ -180,9 +180,9 @@ async fn follow_until(
 }
 
 #[on_each_database]
-fn a_follower_brings_at_once_what_webhooks_tell() {
+fn a_follower_brings_at_once_what_webhooks_tell(db: Database) {
     runtime().block_on(async {
-        let served = Served::start().await;
+        let served = Served::start(db).await;
         let (done, is_done) = watch::channel(None);
         let work = async {
             let mut workload = Workload::open(&served.world, &served.world.company).await;
@@ -200,9 +200,9 @@ fn a_follower_brings_at_once_what_webhooks_tell() {
 }
 
 #[on_each_database]
-fn a_follower_beside_writers_misses_nothing_although_notices_are_lost() {
+fn a_follower_beside_writers_misses_nothing_although_notices_are_lost(db: Database) {
     runtime().block_on(async {
-        let served = Served::start().await;
+        let served = Served::start(db).await;
         let (done, is_done) = watch::channel(None);
         let work = async {
             let (writers, _) = write_beside(&served.world, WRITERS, CHANGES);

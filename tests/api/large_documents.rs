@@ -63,8 +63,8 @@ async fn limit_that_works(world: &World, path: &str) -> Option<u32> {
 
 /// Rules: RECORD-12
 #[on_each_database]
-async fn lines_of_more_than_2_mib_are_refused_and_leave_no_trace() {
-    let world = world().await;
+async fn lines_of_more_than_2_mib_are_refused_and_leave_no_trace(db: Database) {
+    let world = world(db).await;
     let quote = draft(&world.company, longest()).await;
     let client = quote.summary.client_id;
     let too_many = NewQuote { lines: lines(MAX_LINES_BYTES / 8_000, 8_000), ..NewQuote::empty(client) };
@@ -79,8 +79,8 @@ async fn lines_of_more_than_2_mib_are_refused_and_leave_no_trace() {
 
 /// Rules: LIST-25
 #[on_each_database]
-async fn a_page_of_more_than_16_mib_is_refused_with_the_limit_that_works() {
-    let world = world().await;
+async fn a_page_of_more_than_16_mib_is_refused_with_the_limit_that_works(db: Database) {
+    let world = world(db).await;
     for _ in 0..8 {
         draft(&world.company, longest()).await;
     }
@@ -119,8 +119,8 @@ async fn enlarge(world: &World, table: &str, id: Uuid, line: &Line, bytes: usize
 
 /// Rules: LIST-25
 #[on_each_database]
-async fn a_page_of_one_record_is_never_refused() {
-    let world = world().await;
+async fn a_page_of_one_record_is_never_refused(db: Database) {
+    let world = world(db).await;
     let old = draft(&world.company, lines(2, 8_000)).await;
     // As an earlier version took it.
     enlarge(&world, "quote", old.summary.id.0, &old.lines[0], 18 * MIB).await;
@@ -137,8 +137,8 @@ async fn a_page_of_one_record_is_never_refused() {
 
 /// Rules: FAIR-1, LIST-25
 #[on_each_database]
-async fn a_record_larger_than_the_budget_is_served_beside_others() {
-    let world = World::with(|settings| {
+async fn a_record_larger_than_the_budget_is_served_beside_others(db: Database) {
+    let world = World::with(db, |settings| {
         settings.quota = 0;
         settings.requests.buffered_bytes = 16 * MIB;
     })
@@ -157,10 +157,10 @@ async fn a_record_larger_than_the_budget_is_served_beside_others() {
 
 /// Rules: LIST-8, LIST-25
 #[on_each_database]
-async fn a_page_with_large_lines_shows_one_moment() {
+async fn a_page_with_large_lines_shows_one_moment(db: Database) {
     const QUOTES_ON_PAGE: usize = 40;
     const PAGES: usize = 10;
-    let world = world().await;
+    let world = world(db).await;
     let mut drafts = Vec::new();
     for _ in 0..QUOTES_ON_PAGE {
         drafts.push(draft(&world.company, lines(2, 8_000)).await);
@@ -220,8 +220,8 @@ async fn check_shown(world: &World, list: &str, expected: &[(Uuid, &[Line])]) {
 
 /// Rules: LIST-18, RECORD-2, RECORD-8
 #[on_each_database]
-async fn large_lines_are_shown_like_small_ones_through_every_change() {
-    let world = world().await;
+async fn large_lines_are_shown_like_small_ones_through_every_change(db: Database) {
+    let world = world(db).await;
     let (company, quotes) = (&world.company, world.company.quotes());
     let small = draft(company, text_of("s", 2)).await;
     let large = draft(company, text_of("l", 9)).await;
@@ -262,9 +262,9 @@ async fn large_lines_are_shown_like_small_ones_through_every_change() {
 
 /// Rules: FAIR-7
 #[on_each_database]
-async fn an_answer_is_counted_before_it_is_built() {
+async fn an_answer_is_counted_before_it_is_built(db: Database) {
     // The share of a company is a quarter: three details.
-    let world = World::with(|settings| {
+    let world = World::with(db, |settings| {
         settings.quota = 0;
         settings.requests.buffered_bytes = 4 * 2 * MIB;
     })
@@ -295,9 +295,9 @@ async fn an_answer_is_counted_before_it_is_built() {
 
 /// Rules: FAIR-7
 #[on_each_database]
-async fn large_details_of_one_company_do_not_delay_those_of_another() {
+async fn large_details_of_one_company_do_not_delay_those_of_another(db: Database) {
     const COUNT: usize = 30;
-    let world = world().await;
+    let world = world(db).await;
     let large = format!("{QUOTES}/{}", draft(&world.company, longest()).await.summary.id);
     let (other, key) = world.another("Other", Plan::Team).await;
     let small = format!("{QUOTES}/{}", draft(&other, lines(1, 100)).await.summary.id);
@@ -349,8 +349,8 @@ async fn linking(world: &World, ids: [QuoteId; 2]) -> [Duration; 2] {
 
 /// Rules: FAIR-8
 #[on_each_database]
-async fn linking_a_quote_of_2_mib_takes_at_most_3_times_as_long_as_one_of_one_line() {
-    let world = world().await;
+async fn linking_a_quote_of_2_mib_takes_at_most_3_times_as_long_as_one_of_one_line(db: Database) {
+    let world = world(db).await;
     let small = draft(&world.company, lines(1, 100)).await.summary.id;
     let large = draft(&world.company, longest()).await.summary.id;
     let [small, large] = linking(&world, [small, large]).await;
@@ -368,9 +368,9 @@ async fn issued(company: &CompanyHandle, lines: Vec<NewLine>) -> Invoice {
 
 /// Rules: FAIR-8
 #[on_each_database]
-async fn changes_of_large_documents_do_not_hold_those_of_another_company() {
+async fn changes_of_large_documents_do_not_hold_those_of_another_company(db: Database) {
     const CHANGES: usize = 15;
-    let world = world().await;
+    let world = world(db).await;
     let (company, (other, _)) = (&world.company, world.another("Other", Plan::Team).await);
     let mut waits = Vec::new();
     for is_large in [false, true] {

@@ -2,7 +2,7 @@
 //! own files.
 
 use invoicing_core::{ClientChange, NewClient};
-use invoicing_tests::on_each_database;
+use invoicing_tests::{Database, on_each_database};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
@@ -17,8 +17,8 @@ const LONG_AGO: &str = "2000-01-01T00:00:00Z";
 
 /// Rules: LIST-1, LIST-2, WIRE-1
 #[on_each_database]
-async fn the_envelope_is_the_same_for_the_three_resources() {
-    let world = world().await;
+async fn the_envelope_is_the_same_for_the_three_resources(db: Database) {
+    let world = world(db).await;
     for filled in [false, true] {
         for list in LISTS {
             let page = read(&world, list).await;
@@ -36,8 +36,8 @@ async fn the_envelope_is_the_same_for_the_three_resources() {
 
 /// Rules: LIST-2, LIST-4
 #[on_each_database]
-async fn a_page_has_50_items_unless_limit_says_otherwise_and_100_at_most() {
-    let world = world().await;
+async fn a_page_has_50_items_unless_limit_says_otherwise_and_100_at_most(db: Database) {
+    let world = world(db).await;
     for n in 0..101 {
         world.client(&format!("Client {n}")).await;
     }
@@ -62,8 +62,8 @@ async fn a_page_has_50_items_unless_limit_says_otherwise_and_100_at_most() {
 
 /// Rules: LIST-3
 #[on_each_database]
-async fn an_offset_behind_the_end_is_an_empty_page() {
-    let world = world().await;
+async fn an_offset_behind_the_end_is_an_empty_page(db: Database) {
+    let world = world(db).await;
     world.draft().await;
     for list in LISTS {
         let page = read(&world, &format!("{list}?offset={}", i64::MAX)).await;
@@ -82,11 +82,11 @@ fn assert_order(items: &[Value], moment: &str) {
 
 /// Rules: LIST-4, LIST-5, LIST-6, LIST-7
 #[on_each_database]
-fn pages_show_every_record_exactly_once_on_a_quiet_set() {
+fn pages_show_every_record_exactly_once_on_a_quiet_set(db: Database) {
     let limits = prop::collection::vec(1_usize..5, 1..8);
     let touched = prop::collection::vec(any::<Index>(), 0..5);
     let strategy = (0..3_usize, 0..9_usize, limits, touched, any::<bool>());
-    for_all_on_service(32, &strategy, async |world, (list, count, limits, touched, with_since)| {
+    for_all_on_service(db, 32, &strategy, async |world, (list, count, limits, touched, with_since)| {
         let tenant = Tenant::open(world).await;
         let list = LISTS[list];
         tenant.fill(list, count).await;
@@ -136,8 +136,8 @@ async fn touch(tenant: &Tenant<'_>, list: &str, picks: &[Index]) {
 
 /// Rules: LIST-6, STAMP-3
 #[on_each_database]
-async fn records_of_one_stamp_are_ordered_by_id_descending() {
-    let world = world().await;
+async fn records_of_one_stamp_are_ordered_by_id_descending(db: Database) {
+    let world = world(db).await;
     for _ in 0..5 {
         world.sent().await;
     }
@@ -157,8 +157,8 @@ async fn records_of_one_stamp_are_ordered_by_id_descending() {
 
 /// Rules: LIST-8, STAMP-4
 #[on_each_database]
-async fn as_of_is_the_companys_last_stamp() {
-    let world = world().await;
+async fn as_of_is_the_companys_last_stamp(db: Database) {
+    let world = world(db).await;
     let other = Tenant::open(&world).await;
     let other_as_of = other.read(CLIENTS).await["asOf"].clone();
     let quote = world.draft().await;
@@ -173,8 +173,8 @@ async fn as_of_is_the_companys_last_stamp() {
 
 /// Rules: LIST-8
 #[on_each_database]
-async fn the_as_of_of_a_new_company_can_be_its_first_since() {
-    let world = world().await;
+async fn the_as_of_of_a_new_company_can_be_its_first_since(db: Database) {
+    let world = world(db).await;
     for list in LISTS {
         let as_of = text(&read(&world, list).await, "asOf").to_owned();
         assert!(items(&read(&world, &format!("{list}?since={as_of}")).await).is_empty());
@@ -187,8 +187,8 @@ async fn the_as_of_of_a_new_company_can_be_its_first_since() {
 
 /// Rules: LIST-10
 #[on_each_database]
-async fn since_is_inclusive() {
-    let world = world().await;
+async fn since_is_inclusive(db: Database) {
+    let world = world(db).await;
     crate::support::api::draft_invoice(&world).await;
     for list in LISTS {
         let last = text(&items(&read(&world, list).await)[0], "updatedAt").to_owned();
@@ -201,8 +201,8 @@ async fn since_is_inclusive() {
 
 /// Rules: LIST-10
 #[on_each_database]
-async fn since_looks_at_the_modification_and_not_at_the_creation() {
-    let world = world().await;
+async fn since_looks_at_the_modification_and_not_at_the_creation(db: Database) {
+    let world = world(db).await;
     let (old, _other) = (world.draft().await, world.draft().await);
     world.advance(DAY);
     let since = world.now();
@@ -215,10 +215,10 @@ async fn since_looks_at_the_modification_and_not_at_the_creation() {
 
 /// Rules: LIST-11, LIST-13
 #[on_each_database]
-fn since_is_read_in_any_zone_and_with_its_plus_encoded_or_not() {
+fn since_is_read_in_any_zone_and_with_its_plus_encoded_or_not(db: Database) {
     let gaps = prop::collection::vec(0_u64..4, 1..8);
     let strategy = (gaps, -3_i64..30, -14 * 60..=14 * 60, 0..3_usize);
-    for_all_on_service(32, &strategy, async |world, (gaps, probe, minutes, spelling)| {
+    for_all_on_service(db, 32, &strategy, async |world, (gaps, probe, minutes, spelling)| {
         let tenant = Tenant::open(world).await;
         let start = world.now();
         let mut stamps = Vec::new();
@@ -243,8 +243,8 @@ fn since_is_read_in_any_zone_and_with_its_plus_encoded_or_not() {
 
 /// Rules: LIST-11
 #[on_each_database]
-async fn a_since_between_two_milliseconds_does_not_show_the_earlier_one() {
-    let world = world().await;
+async fn a_since_between_two_milliseconds_does_not_show_the_earlier_one(db: Database) {
+    let world = world(db).await;
     world.client("A").await;
     let last = text(&read(&world, CLIENTS).await, "asOf").trim_end_matches('Z').to_owned();
     for (digits, count) in [("", 1), ("0", 1), ("000000", 1), ("0001", 0), ("999999", 0)] {
@@ -255,8 +255,8 @@ async fn a_since_between_two_milliseconds_does_not_show_the_earlier_one() {
 
 /// Rules: LIST-12
 #[on_each_database]
-async fn a_since_without_time_or_zone_or_sense_is_refused_with_a_correct_example() {
-    let world = world().await;
+async fn a_since_without_time_or_zone_or_sense_is_refused_with_a_correct_example(db: Database) {
+    let world = world(db).await;
     for list in LISTS {
         for since in [
             "2026-09-14",
@@ -294,8 +294,8 @@ async fn a_since_without_time_or_zone_or_sense_is_refused_with_a_correct_example
 
 /// Rules: LIST-2, LIST-3, LIST-14, DOCUMENT-2
 #[on_each_database]
-async fn a_bad_value_is_refused_by_the_name_of_its_parameter() {
-    let world = world().await;
+async fn a_bad_value_is_refused_by_the_name_of_its_parameter(db: Database) {
+    let world = world(db).await;
     let integers = ["-1", "x", "1.5", "1e1", "0x10", "", "+", "%205", "%D9%A3", "99999999999999999999", "5;"];
     for list in LISTS {
         for value in integers.into_iter().chain(["0", "101", "1000"]) {
@@ -327,8 +327,8 @@ async fn a_bad_value_is_refused_by_the_name_of_its_parameter() {
 
 /// Rules: LIST-15
 #[on_each_database]
-async fn an_unknown_parameter_is_refused_by_name() {
-    let world = world().await;
+async fn an_unknown_parameter_is_refused_by_name(db: Database) {
+    let world = world(db).await;
     let quote = world.sent().await.summary.id;
     let invoice = crate::support::api::draft_invoice(&world).await;
     let mut paths = LISTS.map(str::to_owned).to_vec();
@@ -368,8 +368,8 @@ async fn an_unknown_parameter_is_refused_by_name() {
 
 /// Rules: LIST-16
 #[on_each_database]
-async fn a_parameter_given_twice_is_refused_by_name() {
-    let world = world().await;
+async fn a_parameter_given_twice_is_refused_by_name(db: Database) {
+    let world = world(db).await;
     let document = format!("{QUOTES}/{}/document", world.sent().await.summary.id);
     for (path, name, values) in [
         (QUOTES, "limit", ["5", "5"]),
@@ -395,8 +395,8 @@ async fn a_parameter_given_twice_is_refused_by_name() {
 
 /// Rules: LIST-17
 #[on_each_database]
-async fn status_shows_exactly_the_records_in_it() {
-    let world = world().await;
+async fn status_shows_exactly_the_records_in_it(db: Database) {
+    let world = world(db).await;
     let gallery = gallery(&world).await;
     for status in ["DRAFT", "SENT", "ACCEPTED", "REJECTED", "EXPIRED"] {
         let page = read(&world, &format!("{QUOTES}?status={status}")).await;
@@ -421,8 +421,8 @@ async fn found(tenant: &Tenant<'_>, q: &str) -> Vec<String> {
 
 /// Rules: LIST-20
 #[on_each_database]
-async fn q_is_blind_to_case_and_accents() {
-    let world = world().await;
+async fn q_is_blind_to_case_and_accents(db: Database) {
+    let world = world(db).await;
     let tenant = Tenant::open(&world).await;
     for name in ["Lefèvre", "LEFÈVRE Peinture", "Muñoz", "Œuvre & Cie", "Straße"] {
         tenant.client(&NewClient::named(name)).await;
@@ -439,8 +439,8 @@ async fn q_is_blind_to_case_and_accents() {
 
 /// Rules: LIST-19
 #[on_each_database]
-async fn q_looks_in_name_e_mail_and_city_and_nowhere_else() {
-    let world = world().await;
+async fn q_looks_in_name_e_mail_and_city_and_nowhere_else(db: Database) {
+    let world = world(db).await;
     let tenant = Tenant::open(&world).await;
     let all = NewClient {
         email: Some("mail@exemple.fr".into()),
@@ -464,8 +464,8 @@ async fn q_looks_in_name_e_mail_and_city_and_nowhere_else() {
 
 /// Rules: LIST-21
 #[on_each_database]
-async fn percent_underscore_quotes_and_emoji_are_literal_in_q() {
-    let world = world().await;
+async fn percent_underscore_quotes_and_emoji_are_literal_in_q(db: Database) {
+    let world = world(db).await;
     let tenant = Tenant::open(&world).await;
     let names = [
         "100 % Peinture",
@@ -517,9 +517,9 @@ fn has_iota_below(text: &str) -> bool {
 
 /// Rules: LIST-19, LIST-20
 #[on_each_database]
-fn any_part_of_a_name_finds_its_client() {
+fn any_part_of_a_name_finds_its_client(db: Database) {
     let strategy = ("\\PC{1,30}", any::<Index>(), any::<Index>(), 0..3_u8);
-    for_all_on_service(64, &strategy, async |world, (name, from, to, case)| {
+    for_all_on_service(db, 64, &strategy, async |world, (name, from, to, case)| {
         let tenant = Tenant::open(world).await;
         tenant.client(&NewClient::named("Ordinaire")).await;
         let answer = tenant.send("POST", CLIENTS, &json!({"name": name})).await;
@@ -547,8 +547,8 @@ fn any_part_of_a_name_finds_its_client() {
 
 /// Rules: LIST-23
 #[on_each_database]
-async fn external_id_finds_exactly_that_client_or_none() {
-    let world = world().await;
+async fn external_id_finds_exactly_that_client_or_none(db: Database) {
+    let world = world(db).await;
     let tenant = Tenant::open(&world).await;
     let known = ["crm-1", "CRM-1", "crm-10", "crm%", "é", "a b", "a+b", "'"];
     for external_id in known {
@@ -579,7 +579,7 @@ async fn external_id_finds_exactly_that_client_or_none() {
 
 /// Rules: LIST-24
 #[on_each_database]
-fn filters_of_clients_combine_with_and() {
+fn filters_of_clients_combine_with_and(db: Database) {
     let client = (0..3_usize, 0..3_usize, any::<bool>());
     let strategy = (
         prop::collection::vec(client, 1..10),
@@ -587,7 +587,7 @@ fn filters_of_clients_combine_with_and() {
         prop::option::of(0..10_usize),
         prop::option::of(any::<Index>()),
     );
-    for_all_on_service(32, &strategy, async |world, (clients, q, external_id, since)| {
+    for_all_on_service(db, 32, &strategy, async |world, (clients, q, external_id, since)| {
         let tenant = Tenant::open(world).await;
         let mut made = Vec::new();
         for (n, (name, city, has_id)) in clients.into_iter().enumerate() {
@@ -628,8 +628,8 @@ fn filters_of_clients_combine_with_and() {
 
 /// Rules: LIST-18, LIST-24
 #[on_each_database]
-fn status_since_and_lines_combine_with_and() {
-    for_all_on_service(12, &acts(10..25), async |world, acts| {
+fn status_since_and_lines_combine_with_and(db: Database) {
+    for_all_on_service(db, 12, &acts(10..25), async |world, acts| {
         let tenant = Tenant::open(world).await;
         let mut workload = Workload::open(world, &tenant.company).await;
         workload.run(&acts).await;

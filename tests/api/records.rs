@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use invoicing_core::{ProofParts, proof_fingerprint, sha256_hex};
-use invoicing_tests::{World, new_quote, on_each_database};
+use invoicing_tests::{Database, World, new_quote, on_each_database};
 use serde_json::{Value, json};
 
 use crate::support::api::{
@@ -172,8 +172,8 @@ fn assert_holds(value: &Value, parts: &[&[Member]]) {
 
 /// Rules: RECORD-1, RECORD-10
 #[on_each_database]
-async fn a_quote_in_a_list_has_the_fields_of_the_contract_in_every_state() {
-    let world = world().await;
+async fn a_quote_in_a_list_has_the_fields_of_the_contract_in_every_state(db: Database) {
+    let world = world(db).await;
     gallery(&world).await;
     for item in items(&read(&world, QUOTES).await) {
         assert_holds(item, &[QUOTE]);
@@ -185,8 +185,8 @@ async fn a_quote_in_a_list_has_the_fields_of_the_contract_in_every_state() {
 
 /// Rules: RECORD-2, RECORD-3, RECORD-4
 #[on_each_database]
-async fn the_detail_of_a_quote_adds_lines_retention_vat_and_signature() {
-    let world = world().await;
+async fn the_detail_of_a_quote_adds_lines_retention_vat_and_signature(db: Database) {
+    let world = world(db).await;
     for quote in gallery(&world).await.quotes {
         assert_holds(&read(&world, &format!("{QUOTES}/{}", quote.summary.id)).await, &[QUOTE, QUOTE_DETAIL]);
     }
@@ -194,8 +194,8 @@ async fn the_detail_of_a_quote_adds_lines_retention_vat_and_signature() {
 
 /// Rules: RECORD-7, RECORD-10
 #[on_each_database]
-async fn an_invoice_in_a_list_has_the_fields_of_the_contract_in_every_state() {
-    let world = world().await;
+async fn an_invoice_in_a_list_has_the_fields_of_the_contract_in_every_state(db: Database) {
+    let world = world(db).await;
     gallery(&world).await;
     for item in items(&read(&world, INVOICES).await) {
         assert_holds(item, &[INVOICE]);
@@ -207,8 +207,8 @@ async fn an_invoice_in_a_list_has_the_fields_of_the_contract_in_every_state() {
 
 /// Rules: RECORD-8, RECORD-3
 #[on_each_database]
-async fn the_detail_of_an_invoice_adds_lines_and_vat() {
-    let world = world().await;
+async fn the_detail_of_an_invoice_adds_lines_and_vat(db: Database) {
+    let world = world(db).await;
     for invoice in gallery(&world).await.invoices {
         assert_holds(
             &read(&world, &format!("{INVOICES}/{}", invoice.summary.id)).await,
@@ -219,8 +219,8 @@ async fn the_detail_of_an_invoice_adds_lines_and_vat() {
 
 /// Rules: RECORD-9
 #[on_each_database]
-async fn a_client_has_the_fields_of_the_contract_wherever_it_is_shown() {
-    let world = world().await;
+async fn a_client_has_the_fields_of_the_contract_wherever_it_is_shown(db: Database) {
+    let world = world(db).await;
     let bare = world.send("POST", CLIENTS, &json!({"name": "Nu"})).await;
     let full = json!({
         "name": "Léa", "email": "lea@exemple.fr", "phone": "+33 1 23 45 67 89", "address": "1 rue Haute",
@@ -243,8 +243,8 @@ async fn a_client_has_the_fields_of_the_contract_wherever_it_is_shown() {
 
 /// Rules: RECORD-5, DOCUMENT-19
 #[on_each_database]
-async fn a_line_has_exactly_its_eight_fields() {
-    let world = world().await;
+async fn a_line_has_exactly_its_eight_fields(db: Database) {
+    let world = world(db).await;
     let quote = world.draft().await;
     let detail = read(&world, &format!("{QUOTES}/{}", quote.summary.id)).await;
     let expected = json!([
@@ -263,8 +263,8 @@ async fn a_line_has_exactly_its_eight_fields() {
 
 /// Rules: LIST-18
 #[on_each_database]
-async fn include_lines_shows_the_lines_of_the_detail() {
-    let world = world().await;
+async fn include_lines_shows_the_lines_of_the_detail(db: Database) {
+    let world = world(db).await;
     gallery(&world).await;
     for list in [QUOTES, INVOICES] {
         let plain = read(&world, list).await;
@@ -282,8 +282,8 @@ async fn include_lines_shows_the_lines_of_the_detail() {
 
 /// Rules: RECORD-2
 #[on_each_database]
-async fn a_draft_without_lines_has_an_empty_array() {
-    let world = world().await;
+async fn a_draft_without_lines_has_an_empty_array(db: Database) {
+    let world = world(db).await;
     let client = world.client("A").await;
     let new = invoicing_core::NewQuote { lines: vec![], ..invoicing_tests::new_quote(client) };
     let quote = world.company.quotes().create(&new).await.unwrap();
@@ -298,8 +298,8 @@ async fn a_draft_without_lines_has_an_empty_array() {
 
 /// Rules: RECORD-3, MONEY-3, MONEY-10
 #[on_each_database]
-async fn totals_vat_and_retention_are_those_of_the_lines() {
-    let world = world().await;
+async fn totals_vat_and_retention_are_those_of_the_lines(db: Database) {
+    let world = world(db).await;
     let quote = world.draft().await;
     let detail = read(&world, &format!("{QUOTES}/{}", quote.summary.id)).await;
     let expected = json!({"totalHT": 732.5, "totalTTC": 823.75, "tvaRate": 12.46, "retentionRate": 5, "retentionAmount": 41.19});
@@ -326,8 +326,8 @@ async fn totals_vat_and_retention_are_those_of_the_lines() {
 
 /// Rules: RECORD-4
 #[on_each_database]
-async fn the_signature_is_null_until_the_client_signs() {
-    let world = world().await;
+async fn the_signature_is_null_until_the_client_signs(db: Database) {
+    let world = world(db).await;
     for quote in gallery(&world).await.quotes {
         let detail = read(&world, &format!("{QUOTES}/{}", quote.summary.id)).await;
         let is_signed = quote.summary.signed_at.is_some();
@@ -348,8 +348,8 @@ async fn the_signature_is_null_until_the_client_signs() {
 
 /// Rules: RECORD-4, EVIDENCE-1, EVIDENCE-3
 #[on_each_database]
-async fn a_signature_says_who_signed_what_and_its_fingerprint_can_be_computed_again() {
-    let world = world().await;
+async fn a_signature_says_who_signed_what_and_its_fingerprint_can_be_computed_again(db: Database) {
+    let world = world(db).await;
     let sent = world.sent().await;
     let document = format!("{QUOTES}/{}/document", sent.summary.id);
     let sent_pdf = download(&world, &document).await;
@@ -385,8 +385,8 @@ async fn download(world: &World, document: &str) -> bytes::Bytes {
 
 /// Rules: RECORD-4
 #[on_each_database]
-async fn a_quote_accepted_by_hand_has_no_signature() {
-    let world = world().await;
+async fn a_quote_accepted_by_hand_has_no_signature(db: Database) {
+    let world = world(db).await;
     let quote = world.accepted().await;
     let detail = read(&world, &format!("{QUOTES}/{}", quote.summary.id)).await;
     for name in ["signature", "signedAt", "signedByName", "signedByEmail"] {
@@ -397,8 +397,8 @@ async fn a_quote_accepted_by_hand_has_no_signature() {
 
 /// Rules: INVOICE-1, INVOICE-7
 #[on_each_database]
-async fn an_invoice_has_no_number_and_no_dates_while_it_is_a_draft() {
-    let world = world().await;
+async fn an_invoice_has_no_number_and_no_dates_while_it_is_a_draft(db: Database) {
+    let world = world(db).await;
     let id = draft_invoice(&world).await;
     let path = format!("{INVOICES}/{id}");
     let draft = read(&world, &path).await;
@@ -419,8 +419,8 @@ async fn an_invoice_has_no_number_and_no_dates_while_it_is_a_draft() {
 ///
 /// Rules: RECORD-1, RECORD-7, INVOICE-17
 #[on_each_database]
-async fn what_is_null_and_what_is_owed_is_so_in_each_state() {
-    let world = World::new().await;
+async fn what_is_null_and_what_is_owed_is_so_in_each_state(db: Database) {
+    let world = World::new(db).await;
     let (quotes, invoices) = (world.company.quotes(), world.company.invoices());
     let day = "2026-12-24".parse().unwrap();
     let client = world.client("Durand").await;
@@ -455,8 +455,8 @@ async fn what_is_null_and_what_is_owed_is_so_in_each_state() {
 
 /// Rules: MONEY-11, INVOICE-10, INVOICE-11
 #[on_each_database]
-async fn the_amounts_of_an_invoice_follow_its_payments() {
-    let world = world().await;
+async fn the_amounts_of_an_invoice_follow_its_payments(db: Database) {
+    let world = world(db).await;
     let invoices = world.company.invoices();
     let id = draft_invoice(&world).await;
     invoices.issue(id, None).await.unwrap();
@@ -483,8 +483,8 @@ async fn the_amounts_of_an_invoice_follow_its_payments() {
 }
 
 #[on_each_database]
-async fn a_record_names_its_quote_and_its_client() {
-    let world = world().await;
+async fn a_record_names_its_quote_and_its_client(db: Database) {
+    let world = world(db).await;
     let quote = world.accepted().await;
     let invoice = world.company.invoices().convert(quote.summary.id).await.unwrap();
     let client = read(&world, &format!("{CLIENTS}?q=lefevre")).await;
@@ -501,8 +501,8 @@ async fn a_record_names_its_quote_and_its_client() {
 
 /// Rules: RECORD-6
 #[on_each_database]
-async fn the_private_side_of_a_line_is_in_no_answer_even_when_asked_for() {
-    let world = world().await;
+async fn the_private_side_of_a_line_is_in_no_answer_even_when_asked_for(db: Database) {
+    let world = world(db).await;
     // `World::call` looks for the canaries and for the names of private fields in every answer.
     let known = [
         "id",
@@ -551,8 +551,8 @@ async fn the_private_side_of_a_line_is_in_no_answer_even_when_asked_for() {
 
 /// Rules: NUMBER-1
 #[on_each_database]
-async fn numbers_of_documents_follow_each_other() {
-    let world = world().await;
+async fn numbers_of_documents_follow_each_other(db: Database) {
+    let world = world(db).await;
     for n in 1..=3 {
         let quote = world.draft().await;
         let detail = read(&world, &format!("{QUOTES}/{}", quote.summary.id)).await;

@@ -1,7 +1,7 @@
 //! How the reference page is served.
 
 use bytes::Bytes;
-use invoicing_tests::{Answer, World, on_each_database};
+use invoicing_tests::{Answer, Database, World, on_each_database};
 
 const PATH: &str = "/api/v1/docs";
 
@@ -11,8 +11,8 @@ async fn call(world: &World, method: &str, headers: &[(&str, &str)]) -> Answer {
 
 /// Rules: REFERENCE-1
 #[on_each_database]
-async fn the_page_needs_no_key_and_counts_in_no_quota() {
-    let world = World::with(|settings| settings.quota = 1).await;
+async fn the_page_needs_no_key_and_counts_in_no_quota(db: Database) {
+    let world = World::with(db, |settings| settings.quota = 1).await;
     for key in [None, Some("isk_unknown"), Some(&*world.key)] {
         for _ in 0..2 {
             let answer = world.call("GET", PATH, key, &[], Bytes::new()).await;
@@ -27,8 +27,8 @@ async fn the_page_needs_no_key_and_counts_in_no_quota() {
 
 /// Rules: REFERENCE-1
 #[on_each_database]
-async fn the_page_has_an_etag_and_is_sent_again_only_where_it_has_changed() {
-    let world = World::new().await;
+async fn the_page_has_an_etag_and_is_sent_again_only_where_it_has_changed(db: Database) {
+    let world = World::new(db).await;
     let whole = call(&world, "GET", &[]).await;
     let etag = whole.headers["etag"].to_str().unwrap();
     let head = call(&world, "HEAD", &[]).await;
@@ -46,8 +46,8 @@ async fn the_page_has_an_etag_and_is_sent_again_only_where_it_has_changed() {
 }
 
 #[on_each_database]
-async fn the_page_s_policy_allows_its_own_style_and_nothing_else() {
-    let answer = call(&World::new().await, "GET", &[]).await;
+async fn the_page_s_policy_allows_its_own_style_and_nothing_else(db: Database) {
+    let answer = call(&World::new(db).await, "GET", &[]).await;
     let policy = answer.headers["content-security-policy"].to_str().unwrap();
     assert!(
         policy.contains("default-src 'none'; style-src 'sha256-") && !policy.contains("unsafe-"),
@@ -58,8 +58,8 @@ async fn the_page_s_policy_allows_its_own_style_and_nothing_else() {
 
 /// Rules: REFERENCE-2
 #[on_each_database]
-async fn a_page_that_is_switched_off_is_404() {
-    let world = World::with(|settings| settings.reference.page = false).await;
+async fn a_page_that_is_switched_off_is_404(db: Database) {
+    let world = World::with(db, |settings| settings.reference.page = false).await;
     let answer = call(&world, "GET", &[]).await;
     assert_eq!((answer.status.as_u16(), answer.code()), (404, "not_found"));
     let document = world.call("GET", "/api/v1/openapi.json", None, &[], Bytes::new()).await;

@@ -7,7 +7,7 @@ use invoicing_core::{
     ClientChange, NewClient, NewQuote, Percent, ProjectStatus, QuoteImport, QuoteStatus, Timestamp,
 };
 use invoicing_server::NewProject;
-use invoicing_tests::{new_quote, on_each_database};
+use invoicing_tests::{Database, new_quote, on_each_database};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -20,8 +20,8 @@ use crate::support::api::{
 
 /// Rules: STAMP-2
 #[on_each_database]
-fn every_change_has_a_later_stamp_also_where_the_clock_is_set_back() {
-    for_all_on_service(24, &acts(10..40), async |world, acts| {
+fn every_change_has_a_later_stamp_also_where_the_clock_is_set_back(db: Database) {
+    for_all_on_service(db, 24, &acts(10..40), async |world, acts| {
         let tenant = Tenant::open(world).await;
         let mut workload = Workload::open(world, &tenant.company).await;
         workload.run(&acts).await;
@@ -32,8 +32,8 @@ fn every_change_has_a_later_stamp_also_where_the_clock_is_set_back() {
 
 /// Rules: STAMP-1
 #[on_each_database]
-async fn changes_within_one_millisecond_of_the_clock_are_one_millisecond_apart() {
-    let world = world().await;
+async fn changes_within_one_millisecond_of_the_clock_are_one_millisecond_apart(db: Database) {
+    let world = world(db).await;
     let tenant = Tenant::open(&world).await;
     let mut last = tenant.client(&NewClient::named("0")).await.updated_at;
     for n in 1..50 {
@@ -48,8 +48,8 @@ async fn changes_within_one_millisecond_of_the_clock_are_one_millisecond_apart()
 
 /// Rules: STAMP-1, STAMP-2
 #[on_each_database]
-async fn stamps_go_on_when_the_clock_is_set_back() {
-    let world = world().await;
+async fn stamps_go_on_when_the_clock_is_set_back(db: Database) {
+    let world = world(db).await;
     let tenant = Tenant::open(&world).await;
     let quote = tenant.draft().await;
     let before = tenant.client(&NewClient::named("before")).await.updated_at;
@@ -76,8 +76,8 @@ fn dated(record: &impl Serialize, at: Timestamp) {
 
 /// Rules: STAMP-7
 #[on_each_database]
-async fn a_clock_that_once_ran_a_year_ahead_dates_no_later_record() {
-    let world = world().await;
+async fn a_clock_that_once_ran_a_year_ahead_dates_no_later_record(db: Database) {
+    let world = world(db).await;
     let right = world.now();
     world.advance(365 * DAY);
     let ahead = world.client("ahead").await;
@@ -124,8 +124,8 @@ async fn a_clock_that_once_ran_a_year_ahead_dates_no_later_record() {
 
 /// Rules: STAMP-2
 #[on_each_database]
-async fn simultaneous_changes_have_stamps_of_their_own() {
-    let world = Arc::new(world().await);
+async fn simultaneous_changes_have_stamps_of_their_own(db: Database) {
+    let world = Arc::new(world(db).await);
     let mut tasks = JoinSet::new();
     for n in 0..60 {
         let world = Arc::clone(&world);
@@ -144,8 +144,8 @@ async fn simultaneous_changes_have_stamps_of_their_own() {
 
 /// Rules: STAMP-4
 #[on_each_database]
-async fn companies_have_stamps_of_their_own() {
-    let world = world().await;
+async fn companies_have_stamps_of_their_own(db: Database) {
+    let world = world(db).await;
     let (one, other) = (Tenant::open(&world).await, Tenant::open(&world).await);
     for n in 0..20 {
         one.client(&NewClient::named(n.to_string())).await;
@@ -157,8 +157,8 @@ async fn companies_have_stamps_of_their_own() {
 
 /// Rules: STAMP-3
 #[on_each_database]
-async fn what_one_transaction_changes_shares_its_stamp() {
-    let world = world().await;
+async fn what_one_transaction_changes_shares_its_stamp(db: Database) {
+    let world = world(db).await;
     world.company.set_automatic_invoicing(true).await.unwrap();
     let quote = world.sent().await;
     let quote = sign(&world, quote.summary.id).await;
@@ -174,8 +174,8 @@ async fn updated_at(world: &invoicing_tests::World, path: &str) -> Value {
 
 /// Rules: STAMP-5
 #[on_each_database]
-async fn every_visible_change_of_a_quote_moves_updated_at() {
-    let world = world().await;
+async fn every_visible_change_of_a_quote_moves_updated_at(db: Database) {
+    let world = world(db).await;
     let quotes = world.company.quotes();
     let draft = world.draft().await;
     let path = format!("{QUOTES}/{}", draft.summary.id);
@@ -211,8 +211,8 @@ async fn every_visible_change_of_a_quote_moves_updated_at() {
 
 /// Rules: STAMP-5
 #[on_each_database]
-async fn every_visible_change_of_an_invoice_moves_updated_at() {
-    let world = world().await;
+async fn every_visible_change_of_an_invoice_moves_updated_at(db: Database) {
+    let world = world(db).await;
     let invoices = world.company.invoices();
     let id = draft_invoice(&world).await;
     let path = format!("{INVOICES}/{id}");
@@ -244,8 +244,8 @@ async fn every_visible_change_of_an_invoice_moves_updated_at() {
 
 /// Rules: STAMP-5, STAMP-6
 #[on_each_database]
-async fn every_change_of_a_client_moves_updated_at() {
-    let world = world().await;
+async fn every_change_of_a_client_moves_updated_at(db: Database) {
+    let world = world(db).await;
     let id = world.client("A").await;
     let full: ClientChange = serde_json::from_value(json!({
         "name": "B", "email": "b@exemple.fr", "phone": "1", "address": "1 rue Haute", "city": "Lyon",
@@ -276,8 +276,8 @@ async fn every_change_of_a_client_moves_updated_at() {
 
 /// Rules: STAMP-6
 #[on_each_database]
-async fn a_no_op_does_not_move_updated_at() {
-    let world = world().await;
+async fn a_no_op_does_not_move_updated_at(db: Database) {
+    let world = world(db).await;
     let draft = world.draft().await;
     let path = format!("{QUOTES}/{}", draft.summary.id);
     world.send("PATCH", &path, &json!({"externalId": "crm-é"})).await;

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use chrono::NaiveDate;
 use invoicing_core::{Money, NewClient, NewCompany, NewLine, NewQuote, Percent, Plan, Quantity, UnitPrice};
 use invoicing_server::Error;
-use invoicing_tests::{Answer, World, new_quote, on_each_database};
+use invoicing_tests::{Answer, Database, World, new_quote, on_each_database};
 use proptest::prelude::*;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde_json::{Value, json};
@@ -20,10 +20,10 @@ const LONG: [&str; 2] = ["address", "notes"];
 
 /// Rules: WIRE-2
 #[on_each_database]
-async fn instants_have_three_decimals_and_z() {
+async fn instants_have_three_decimals_and_z(db: Database) {
     let mut seen = 0;
     for start in ["2026-09-15T00:00:00.000Z", "2026-09-15T10:00:00.100Z", "2026-09-30T21:59:59.999Z"] {
-        let world = world().await;
+        let world = world(db).await;
         world.clock.set(at(start));
         for answer in Box::pin(everything(&world)).await {
             each_member(&answer, &mut |name, value| {
@@ -39,8 +39,8 @@ async fn instants_have_three_decimals_and_z() {
 
 /// Rules: WIRE-3
 #[on_each_database]
-fn an_instant_that_was_read_can_be_sent_back_as_since_without_loss() {
-    for_all_on_service(24, &(0_u64..3_000), async |world, millis| {
+fn an_instant_that_was_read_can_be_sent_back_as_since_without_loss(db: Database) {
+    for_all_on_service(db, 24, &(0_u64..3_000), async |world, millis| {
         world.advance(std::time::Duration::from_millis(millis));
         let tenant = Tenant::open(world).await;
         let client = tenant.client(&NewClient::named("A")).await;
@@ -57,8 +57,8 @@ fn an_instant_that_was_read_can_be_sent_back_as_since_without_loss() {
 
 /// Rules: WIRE-5, QUOTE-12, INVOICE-2
 #[on_each_database]
-async fn calendar_dates_are_days_in_the_companys_time_zone() {
-    let world = world().await;
+async fn calendar_dates_are_days_in_the_companys_time_zone(db: Database) {
+    let world = world(db).await;
     // Already the 15th in Paris, still the 14th in New York, the 15th at noon in Auckland.
     world.clock.set(at("2026-09-14T23:30:00.000Z"));
     let zones = [
@@ -89,8 +89,8 @@ async fn calendar_dates_are_days_in_the_companys_time_zone() {
 
 /// Rules: WIRE-4
 #[on_each_database]
-async fn calendar_dates_are_written_as_days() {
-    let world = world().await;
+async fn calendar_dates_are_written_as_days(db: Database) {
+    let world = world(db).await;
     for answer in Box::pin(everything(&world)).await {
         each_member(&answer, &mut |name, value| {
             if let Some(text) = value.as_str() {
@@ -122,12 +122,12 @@ fn line(quantity: Decimal, price: Decimal, rate: Decimal) -> NewLine {
 
 /// Rules: WIRE-6, MONEY-1, MONEY-3, MONEY-4, MONEY-8, MONEY-10
 #[on_each_database]
-fn numbers_are_exact_and_in_their_shortest_form() {
+fn numbers_are_exact_and_in_their_shortest_form(db: Database) {
     let quantity = prop_oneof![1_i64..100_000, 1_i64..9_999_999_999];
     let price = prop_oneof![Just(0_i64), 0_i64..100_000, 0_i64..99_999_999];
     let rate = prop::sample::select(vec![0_i64, 210, 550, 850, 1_000, 2_000]);
     let lines = prop::collection::vec((quantity, price, rate), 1..6);
-    for_all_on_service(32, &(lines, 0_i64..=500), async |world, (lines, retention)| {
+    for_all_on_service(db, 32, &(lines, 0_i64..=500), async |world, (lines, retention)| {
         let lines: Vec<[Decimal; 3]> = lines
             .into_iter()
             .map(|(q, p, r)| [Decimal::new(q, 4), Decimal::new(p, 4), Decimal::new(r, 2)])
@@ -187,8 +187,8 @@ fn numbers_are_exact_and_in_their_shortest_form() {
 
 /// Rules: WIRE-6
 #[on_each_database]
-async fn whole_amounts_have_no_point_and_zero_has_no_sign() {
-    let world = world().await;
+async fn whole_amounts_have_no_point_and_zero_has_no_sign(db: Database) {
+    let world = world(db).await;
     let client = world.client("A").await;
     let tiny = Decimal::new(-4, 3);
     let lines = vec![
@@ -205,7 +205,7 @@ async fn whole_amounts_have_no_point_and_zero_has_no_sign() {
 }
 
 /// Rules: WIRE-7, WIRE-8
-#[on_each_database]
+#[test]
 fn more_decimals_than_a_value_keeps_are_refused() {
     for (text, good) in [("1.25", true), ("1.250", true), ("1.255", false), ("0.001", false), ("1e-3", false)]
     {
@@ -220,8 +220,8 @@ fn more_decimals_than_a_value_keeps_are_refused() {
 
 /// Rules: WIRE-9
 #[on_each_database]
-async fn ids_are_uuids_of_version_7() {
-    let world = world().await;
+async fn ids_are_uuids_of_version_7(db: Database) {
+    let world = world(db).await;
     let mut seen = 0;
     for answer in Box::pin(everything(&world)).await {
         each_member(&answer, &mut |name, value| {
@@ -239,8 +239,8 @@ async fn ids_are_uuids_of_version_7() {
 
 /// Rules: WIRE-10
 #[on_each_database]
-async fn names_are_camel_case_with_the_documents_french_acronyms() {
-    let world = world().await;
+async fn names_are_camel_case_with_the_documents_french_acronyms(db: Database) {
+    let world = world(db).await;
     for answer in Box::pin(everything(&world)).await {
         each_member(&answer, &mut |name, _| {
             let bare =
@@ -258,8 +258,8 @@ async fn names_are_camel_case_with_the_documents_french_acronyms() {
 
 /// Rules: WIRE-11
 #[on_each_database]
-async fn every_optional_field_is_present_as_null() {
-    let world = world().await;
+async fn every_optional_field_is_present_as_null(db: Database) {
+    let world = world(db).await;
     let client = world.send("POST", CLIENTS, &json!({"name": "Nu"})).await.json;
     for name in ["email", "phone", "address", "city", "zipCode", "type", "notes", "externalId"] {
         assert_eq!(client.get(name), Some(&Value::Null), "{name}");
@@ -323,8 +323,8 @@ fn of_length(field: &str, count: usize) -> String {
 
 /// Rules: WIRE-13
 #[on_each_database]
-async fn strings_are_trimmed() {
-    let world = world().await;
+async fn strings_are_trimmed(db: Database) {
+    let world = world(db).await;
     for field in SHORT.into_iter().chain(LONG) {
         let inner = of_length(field, 20);
         for around in [" ", "\t", "\n", "\u{a0}", "\u{3000}", " \u{2003} "] {
@@ -343,8 +343,8 @@ async fn strings_are_trimmed() {
 
 /// Rules: WIRE-13
 #[on_each_database]
-async fn strings_are_normalised_to_nfc() {
-    let world = world().await;
+async fn strings_are_normalised_to_nfc(db: Database) {
+    let world = world(db).await;
     for field in ["name", "phone", "city", "zipCode", "externalId", "address", "notes"] {
         // A letter and its accent, two accents in the wrong order, a compatibility sign, and Hangul in pieces.
         let decomposed = "Lefe\u{300}vre a\u{323}\u{302} \u{212b} \u{1112}\u{1161}\u{11ab}";
@@ -358,8 +358,8 @@ async fn strings_are_normalised_to_nfc() {
 
 /// Rules: WIRE-14
 #[on_each_database]
-async fn short_strings_have_at_most_255_characters() {
-    let world = world().await;
+async fn short_strings_have_at_most_255_characters(db: Database) {
+    let world = world(db).await;
     for field in SHORT {
         let longest = of_length(field, 255);
         assert_eq!(stored(&world, field, &format!("  {longest}  ")).await, longest, "{field}");
@@ -369,8 +369,8 @@ async fn short_strings_have_at_most_255_characters() {
 
 /// Rules: WIRE-14, WIRE-17
 #[on_each_database]
-async fn long_strings_have_at_most_2000_characters() {
-    let world = world().await;
+async fn long_strings_have_at_most_2000_characters(db: Database) {
+    let world = world(db).await;
     for field in LONG {
         let longest = of_length(field, 2_000);
         assert_eq!(stored(&world, field, &longest).await, longest, "{field}");
@@ -381,8 +381,8 @@ async fn long_strings_have_at_most_2000_characters() {
 
 /// Rules: WIRE-14
 #[on_each_database]
-async fn characters_are_counted_after_normalising_and_not_in_bytes() {
-    let world = world().await;
+async fn characters_are_counted_after_normalising_and_not_in_bytes(db: Database) {
+    let world = world(db).await;
     for text in ["😀", "e\u{301}", "\u{1112}\u{1161}\u{11ab}"] {
         let stored = stored(&world, "name", &text.repeat(255)).await;
         assert_eq!(stored.as_str().unwrap().chars().count(), 255);
@@ -393,8 +393,8 @@ async fn characters_are_counted_after_normalising_and_not_in_bytes() {
 
 /// Rules: WIRE-14, CLIENT-4
 #[on_each_database]
-async fn a_name_has_at_least_one_character() {
-    let world = world().await;
+async fn a_name_has_at_least_one_character(db: Database) {
+    let world = world(db).await;
     for name in ["", " ", "\u{a0}\t\n"] {
         refused(&post(&world, "name", name).await, "name", name);
     }
@@ -403,8 +403,8 @@ async fn a_name_has_at_least_one_character() {
 
 /// Rules: WIRE-15
 #[on_each_database]
-async fn an_empty_optional_string_is_read_as_null() {
-    let world = world().await;
+async fn an_empty_optional_string_is_read_as_null(db: Database) {
+    let world = world(db).await;
     for field in ["email", "phone", "address", "city", "zipCode", "type", "notes"] {
         for empty in ["", "  ", "\u{a0}\n"] {
             assert_eq!(stored(&world, field, empty).await, Value::Null, "{field} {empty:?}");
@@ -416,8 +416,8 @@ async fn an_empty_optional_string_is_read_as_null() {
 
 /// Rules: WIRE-16
 #[on_each_database]
-async fn an_empty_external_id_is_refused() {
-    let world = world().await;
+async fn an_empty_external_id_is_refused(db: Database) {
+    let world = world(db).await;
     let quote = format!("{QUOTES}/{}", world.draft().await.summary.id);
     for empty in ["", "  ", "\u{a0}\n"] {
         refused(&post(&world, "externalId", empty).await, "externalId", empty);
@@ -429,8 +429,8 @@ async fn an_empty_external_id_is_refused() {
 
 /// Rules: WIRE-13, WIRE-14, WIRE-15
 #[on_each_database]
-async fn the_texts_of_lines_keep_the_same_rules() {
-    let world = world().await;
+async fn the_texts_of_lines_keep_the_same_rules(db: Database) {
+    let world = world(db).await;
     let client = world.client("A").await;
     let with = |field: &str, value: String| {
         let mut line = json!({"description": "x", "quantity": 1, "unitPrice": 1, "tvaRate": 0});
@@ -452,9 +452,9 @@ async fn the_texts_of_lines_keep_the_same_rules() {
 
 /// Rules: WIRE-13, WIRE-14
 #[on_each_database]
-fn any_text_is_stored_in_its_one_form_or_refused_by_name() {
+fn any_text_is_stored_in_its_one_form_or_refused_by_name(db: Database) {
     let texts = prop_oneof!["\\PC{1,40}", "[ -~é€😀\u{300}-\u{340}]{200,300}", any::<String>()];
-    for_all_on_service(64, &texts, async |world, name| {
+    for_all_on_service(db, 64, &texts, async |world, name| {
         let tenant = Tenant::open(world).await;
         let answer = tenant.send("POST", CLIENTS, &json!({"name": name})).await;
         if answer.status == 400 {
@@ -477,8 +477,8 @@ fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
 
 /// Rules: WIRE-19, WIRE-20, WIRE-21
 #[on_each_database]
-async fn every_answer_has_its_content_type_and_request_id_and_is_not_stored() {
-    let world = world().await;
+async fn every_answer_has_its_content_type_and_request_id_and_is_not_stored(db: Database) {
+    let world = world(db).await;
     let draft = format!("{QUOTES}/{}/document", world.draft().await.summary.id);
     for (method, path, key, status) in [
         ("GET", QUOTES, Some(&*world.key), 200),
@@ -498,8 +498,8 @@ async fn every_answer_has_its_content_type_and_request_id_and_is_not_stored() {
 
 /// Rules: WIRE-20
 #[on_each_database]
-async fn a_valid_request_id_is_echoed() {
-    let world = world().await;
+async fn a_valid_request_id_is_echoed(db: Database) {
+    let world = world(db).await;
     for id in ["a", "01J7-abc_DEF.9", "4f2c8a1e-0d3b-4b1a-9f00-000000000001"] {
         for path in [QUOTES, "/api/v1/nothing"] {
             let answer =
@@ -511,8 +511,8 @@ async fn a_valid_request_id_is_echoed() {
 
 /// Rules: WIRE-20
 #[on_each_database]
-async fn a_missing_or_invalid_request_id_is_replaced_by_a_new_uuid_of_version_7() {
-    let world = world().await;
+async fn a_missing_or_invalid_request_id_is_replaced_by_a_new_uuid_of_version_7(db: Database) {
+    let world = world(db).await;
     let long = "x".repeat(10_000);
     let mut seen = std::collections::BTreeSet::new();
     for id in [None, Some(""), Some("a b"), Some("a\tb"), Some("<script>"), Some(&*long)] {
@@ -526,8 +526,8 @@ async fn a_missing_or_invalid_request_id_is_replaced_by_a_new_uuid_of_version_7(
 
 /// Rules: WIRE-22
 #[on_each_database]
-async fn authenticated_answers_show_the_quota() {
-    let world = World::new().await;
+async fn authenticated_answers_show_the_quota(db: Database) {
+    let world = World::new(db).await;
     for (n, path) in LISTS.into_iter().chain(["/api/v1/nothing", "/api/v1/quotes?limit=0"]).enumerate() {
         let answer = world.get(path).await;
         assert_eq!(header(&answer, "ratelimit-limit"), Some("30"), "{path}");
@@ -539,8 +539,8 @@ async fn authenticated_answers_show_the_quota() {
 
 /// Rules: WIRE-23
 #[on_each_database]
-async fn a_401_asks_for_a_bearer_and_shows_no_quota() {
-    let world = World::new().await;
+async fn a_401_asks_for_a_bearer_and_shows_no_quota(db: Database) {
+    let world = World::new(db).await;
     for key in [None, Some("isk_unknown")] {
         let answer = world.call("GET", QUOTES, key, &[], Bytes::new()).await;
         assert_eq!(answer.status, 401);
@@ -555,8 +555,8 @@ async fn a_401_asks_for_a_bearer_and_shows_no_quota() {
 
 /// Rules: WIRE-25
 #[on_each_database]
-async fn a_body_has_at_most_256_kib() {
-    let world = world().await;
+async fn a_body_has_at_most_256_kib(db: Database) {
+    let world = world(db).await;
     let of_size = |size: usize| Bytes::from(format!("{{\"name\": \"A\"{}}}", " ".repeat(size - 13)));
     for (size, expected) in [(256 * 1_024, 201), (256 * 1_024 + 1, 413)] {
         let headers = [("content-type", "application/json")];

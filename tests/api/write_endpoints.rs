@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use invoicing_core::QuoteId;
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{Database, World, on_each_database};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -21,8 +21,8 @@ async fn patch(world: &World, id: QuoteId, body: &Value) -> invoicing_tests::Ans
 
 /// Rules: LINK-1
 #[on_each_database]
-async fn linking_answers_with_the_id_and_the_link_and_nothing_else() {
-    let world = world().await;
+async fn linking_answers_with_the_id_and_the_link_and_nothing_else(db: Database) {
+    let world = world(db).await;
     let quote = world.draft().await;
     for (sent, stored) in
         [(json!("crm-1"), json!("crm-1")), (json!(" crm 2 "), json!("crm 2")), (Value::Null, Value::Null)]
@@ -40,8 +40,8 @@ async fn linking_answers_with_the_id_and_the_link_and_nothing_else() {
 
 /// Rules: LINK-4, STAMP-5
 #[on_each_database]
-async fn linking_works_in_every_state_and_changes_nothing_else() {
-    let world = world().await;
+async fn linking_works_in_every_state_and_changes_nothing_else(db: Database) {
+    let world = world(db).await;
     for quote in gallery(&world).await.quotes {
         let path = format!("{QUOTES}/{}", quote.summary.id);
         let mut before = read(&world, &path).await;
@@ -64,8 +64,8 @@ async fn linking_works_in_every_state_and_changes_nothing_else() {
 
 /// Rules: LINK-3
 #[on_each_database]
-async fn several_quotes_may_have_the_same_external_id() {
-    let world = world().await;
+async fn several_quotes_may_have_the_same_external_id(db: Database) {
+    let world = world(db).await;
     let [one, other] = [world.draft().await, world.sent().await];
     for quote in [&one, &other] {
         let answer = patch(&world, quote.summary.id, &json!({"externalId": "deal-1"})).await;
@@ -79,8 +79,8 @@ async fn several_quotes_may_have_the_same_external_id() {
 
 /// Rules: LINK-2, WIRE-16
 #[on_each_database]
-async fn linking_accepts_only_external_id_and_only_a_text_or_null() {
-    let world = world().await;
+async fn linking_accepts_only_external_id_and_only_a_text_or_null(db: Database) {
+    let world = world(db).await;
     let quote = world.draft().await;
     patch(&world, quote.summary.id, &json!({"externalId": "crm-1"})).await;
     let before = read(&world, &format!("{QUOTES}/{}", quote.summary.id)).await;
@@ -114,8 +114,8 @@ async fn linking_accepts_only_external_id_and_only_a_text_or_null() {
 
 /// Rules: STAMP-6
 #[on_each_database]
-async fn linking_the_same_again_or_unlinking_the_unlinked_is_no_change() {
-    let world = world().await;
+async fn linking_the_same_again_or_unlinking_the_unlinked_is_no_change(db: Database) {
+    let world = world(db).await;
     let quote = world.draft().await;
     for (body, moves) in [
         (json!({"externalId": null}), false),
@@ -136,8 +136,8 @@ async fn linking_the_same_again_or_unlinking_the_unlinked_is_no_change() {
 
 /// Rules: CLIENT-1
 #[on_each_database]
-async fn a_real_creation_is_201_with_the_record() {
-    let world = world().await;
+async fn a_real_creation_is_201_with_the_record(db: Database) {
+    let world = world(db).await;
     let answer = world.send("POST", CLIENTS, &json!({"name": "A"})).await;
     assert_eq!(answer.status, 201);
     assert_eq!(answer.json["createdAt"], world.now().to_string());
@@ -146,8 +146,8 @@ async fn a_real_creation_is_201_with_the_record() {
 
 /// Rules: CLIENT-1
 #[on_each_database]
-async fn without_an_external_id_each_post_creates_a_client() {
-    let world = world().await;
+async fn without_an_external_id_each_post_creates_a_client(db: Database) {
+    let world = world(db).await;
     for body in [json!({"name": "A"}), json!({"name": "A"}), json!({"name": "A", "externalId": null})] {
         assert_eq!(world.send("POST", CLIENTS, &body).await.status, 201);
     }
@@ -156,8 +156,8 @@ async fn without_an_external_id_each_post_creates_a_client() {
 
 /// Rules: CLIENT-2
 #[on_each_database]
-async fn posting_a_known_external_id_returns_the_stored_client() {
-    let world = world().await;
+async fn posting_a_known_external_id_returns_the_stored_client(db: Database) {
+    let world = world(db).await;
     let body = json!({"name": "A", "city": "Lyon", "externalId": "crm-é"});
     let created = world.send("POST", CLIENTS, &body).await;
     assert_eq!(created.status, 201);
@@ -184,8 +184,8 @@ async fn posting_a_known_external_id_returns_the_stored_client() {
 
 /// Rules: CLIENT-7
 #[on_each_database]
-async fn a_replay_with_a_bad_body_is_refused_and_not_answered_with_the_stored_client() {
-    let world = world().await;
+async fn a_replay_with_a_bad_body_is_refused_and_not_answered_with_the_stored_client(db: Database) {
+    let world = world(db).await;
     world.send("POST", CLIENTS, &json!({"name": "A", "externalId": "crm-1"})).await;
     refused(&world.send("POST", CLIENTS, &json!({"externalId": "crm-1"})).await, "name", "no name");
     let body = json!({"name": "A", "externalId": "crm-1", "email": "no address"});
@@ -194,8 +194,8 @@ async fn a_replay_with_a_bad_body_is_refused_and_not_answered_with_the_stored_cl
 
 /// Rules: TENANT-4
 #[on_each_database]
-async fn companies_have_external_ids_of_their_own() {
-    let world = world().await;
+async fn companies_have_external_ids_of_their_own(db: Database) {
+    let world = world(db).await;
     let body = json!({"name": "A", "externalId": "crm-1"});
     let own = world.send("POST", CLIENTS, &body).await;
     let other = Tenant::open(&world).await.send("POST", CLIENTS, &body).await;
@@ -205,8 +205,8 @@ async fn companies_have_external_ids_of_their_own() {
 
 /// Rules: CLIENT-3
 #[on_each_database]
-async fn of_40_simultaneous_posts_one_is_201_and_the_others_are_200_with_the_same_client() {
-    let world = Arc::new(world().await);
+async fn of_40_simultaneous_posts_one_is_201_and_the_others_are_200_with_the_same_client(db: Database) {
+    let world = Arc::new(world(db).await);
     for round in 0..5 {
         let mut posts = JoinSet::new();
         for n in 0..40 {
@@ -227,9 +227,9 @@ async fn of_40_simultaneous_posts_one_is_201_and_the_others_are_200_with_the_sam
 
 /// Rules: CLIENT-2
 #[on_each_database]
-fn any_sequence_of_posts_creates_each_external_id_once() {
+fn any_sequence_of_posts_creates_each_external_id_once(db: Database) {
     let posts = prop::collection::vec((prop::option::of(0..4_u8), 0..3_u8), 1..25);
-    for_all_on_service(24, &posts, async |world, posts| {
+    for_all_on_service(db, 24, &posts, async |world, posts| {
         let tenant = Tenant::open(world).await;
         let (mut known, mut count) = (BTreeMap::<String, Value>::new(), 0);
         for (external_id, name) in posts {
@@ -254,8 +254,8 @@ fn any_sequence_of_posts_creates_each_external_id_once() {
 
 /// Rules: CLIENT-2
 #[on_each_database]
-async fn a_client_that_the_host_links_later_is_the_known_one() {
-    let world = world().await;
+async fn a_client_that_the_host_links_later_is_the_known_one(db: Database) {
+    let world = world(db).await;
     let id = world.client("A").await;
     let change = invoicing_core::ClientChange {
         external_id: Some("crm-1".into()),
@@ -272,8 +272,8 @@ async fn a_client_that_the_host_links_later_is_the_known_one() {
 
 /// Rules: CLIENT-4
 #[on_each_database]
-async fn a_client_needs_a_name() {
-    let world = world().await;
+async fn a_client_needs_a_name(db: Database) {
+    let world = world(db).await;
     for body in [
         json!({}),
         json!({"email": "a@exemple.fr"}),
@@ -290,8 +290,8 @@ async fn a_client_needs_a_name() {
 
 /// Rules: CLIENT-5
 #[on_each_database]
-async fn an_unknown_property_of_a_client_is_refused_by_name_and_creates_nothing() {
-    let world = world().await;
+async fn an_unknown_property_of_a_client_is_refused_by_name_and_creates_nothing(db: Database) {
+    let world = world(db).await;
     let as_of = read(&world, CLIENTS).await["asOf"].clone();
     for name in
         ["externalID", "external_id", "zipcode", "Name", "id", "createdAt", "country", "société", "type "]
@@ -306,8 +306,8 @@ async fn an_unknown_property_of_a_client_is_refused_by_name_and_creates_nothing(
 
 /// Rules: CLIENT-8
 #[on_each_database]
-async fn a_property_of_the_wrong_type_is_refused_by_name() {
-    let world = world().await;
+async fn a_property_of_the_wrong_type_is_refused_by_name(db: Database) {
+    let world = world(db).await;
     for name in ["email", "phone", "address", "city", "zipCode", "type", "notes", "externalId"] {
         for value in [json!(5), json!(69_001.5), json!(true), json!(["x"]), json!({"x": "y"})] {
             let mut body = json!({"name": "A"});
@@ -320,8 +320,8 @@ async fn a_property_of_the_wrong_type_is_refused_by_name() {
 
 /// Rules: CLIENT-6
 #[on_each_database]
-async fn the_type_of_a_client_is_particulier_or_professionnel() {
-    let world = world().await;
+async fn the_type_of_a_client_is_particulier_or_professionnel(db: Database) {
+    let world = world(db).await;
     for good in ["PARTICULIER", "PROFESSIONNEL"] {
         let answer = world.send("POST", CLIENTS, &json!({"name": "A", "type": good})).await;
         assert_eq!((answer.status.as_u16(), text(&answer.json, "type")), (201, good));
@@ -333,8 +333,8 @@ async fn the_type_of_a_client_is_particulier_or_professionnel() {
 
 /// Rules: WIRE-18
 #[on_each_database]
-async fn the_e_mail_of_a_client_is_an_address() {
-    let world = world().await;
+async fn the_e_mail_of_a_client_is_an_address(db: Database) {
+    let world = world(db).await;
     for bad in ["x", "@exemple.fr", "a@", "a@b@c", "a b@exemple.fr"] {
         refused(&world.send("POST", CLIENTS, &json!({"name": "A", "email": bad})).await, "email", bad);
     }

@@ -10,7 +10,7 @@ use invoicing_server::{
     Action, ConsoleSettings, ContentHash, DeliveryRecord, Language, QuoteSearch, Role, Session,
     SignInDecision, Theme, Webhook,
 };
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{Database, World, on_each_database};
 
 use super::{Browser, ORIGIN, PREFIX};
 use crate::support::{emit, events, hook};
@@ -115,8 +115,8 @@ async fn state(world: &World) -> (Vec<Webhook>, Vec<DeliveryRecord>, String) {
 }
 
 #[on_each_database]
-async fn a_form_of_another_site_is_refused_and_changes_nothing() {
-    let world = World::new().await;
+async fn a_form_of_another_site_is_refused_and_changes_nothing(db: Database) {
+    let world = World::new(db).await;
     let records = Records::of(&world).await;
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
     let before = state(&world).await;
@@ -142,8 +142,8 @@ async fn a_form_of_another_site_is_refused_and_changes_nothing() {
 }
 
 #[on_each_database]
-async fn without_a_session_there_is_nothing_to_see_or_to_change() {
-    let world = World::new().await;
+async fn without_a_session_there_is_nothing_to_see_or_to_change(db: Database) {
+    let world = World::new(db).await;
     let records = Records::of(&world).await;
     let before = state(&world).await;
     let signed_out = Browser::with(&world.invoicing, world.company.id(), |_| {
@@ -170,8 +170,8 @@ async fn without_a_session_there_is_nothing_to_see_or_to_change() {
 }
 
 #[on_each_database]
-async fn a_role_sees_everything_and_does_what_it_includes() {
-    let world = World::new().await;
+async fn a_role_sees_everything_and_does_what_it_includes(db: Database) {
+    let world = World::new(db).await;
     let records = Records::of(&world).await;
     let before = state(&world).await;
     let reader = Browser::of(&world.invoicing, world.company.id(), Role::ReadOnly);
@@ -202,8 +202,8 @@ async fn a_role_sees_everything_and_does_what_it_includes() {
 ///
 /// Rules: PAGE-1
 #[on_each_database]
-async fn only_the_form_of_a_webhook_shows_its_whole_address() {
-    let world = World::new().await;
+async fn only_the_form_of_a_webhook_shows_its_whole_address(db: Database) {
+    let world = World::new(db).await;
     let records = Records::of(&world).await;
     let form = format!("/webhooks/{}", records.webhook);
     for role in [Role::ReadOnly, Role::Actions(BTreeSet::from([Action::TestWebhooks])), Role::Full] {
@@ -222,8 +222,8 @@ async fn only_the_form_of_a_webhook_shows_its_whole_address() {
 }
 
 #[on_each_database]
-async fn another_company_s_records_are_not_found() {
-    let world = World::new().await;
+async fn another_company_s_records_are_not_found(db: Database) {
+    let world = World::new(db).await;
     let records = Records::of(&world).await;
     let (other, _) = world.another("Other", Plan::Team).await;
     let browser = Browser::of(&world.invoicing, other.id(), Role::Full);
@@ -243,8 +243,8 @@ async fn another_company_s_records_are_not_found() {
 }
 
 #[on_each_database]
-async fn a_page_changes_nothing() {
-    let world = World::new().await;
+async fn a_page_changes_nothing(db: Database) {
+    let world = World::new(db).await;
     let records = Records::of(&world).await;
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
     let before = state(&world).await;
@@ -262,8 +262,8 @@ async fn a_page_changes_nothing() {
 }
 
 #[on_each_database]
-async fn links_and_forms_stay_below_the_prefix() {
-    let world = World::new().await;
+async fn links_and_forms_stay_below_the_prefix(db: Database) {
+    let world = World::new(db).await;
     let records = Records::of(&world).await;
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
     for path in pages(&records) {
@@ -286,8 +286,8 @@ async fn links_and_forms_stay_below_the_prefix() {
 }
 
 #[on_each_database]
-async fn assets_are_kept_for_good_under_their_hash() {
-    let world = World::new().await;
+async fn assets_are_kept_for_good_under_their_hash(db: Database) {
+    let world = World::new(db).await;
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
     let page = browser.get("/webhooks").await;
     let mut size = 0;
@@ -318,8 +318,8 @@ async fn assets_are_kept_for_good_under_their_hash() {
 }
 
 #[on_each_database]
-async fn the_language_is_the_host_s_choice_or_the_browser_s() {
-    let world = World::new().await;
+async fn the_language_is_the_host_s_choice_or_the_browser_s(db: Database) {
+    let world = World::new(db).await;
     let company = world.company.id();
     let session = Session::new(company, "Anna", Role::Full);
     let french = session.clone().language(Language::French);
@@ -342,8 +342,8 @@ async fn the_language_is_the_host_s_choice_or_the_browser_s() {
 
 /// Rules: FAIR-9
 #[on_each_database]
-async fn where_there_is_no_room_a_page_says_so_and_files_are_served() {
-    let world = World::with(|settings| settings.requests.buffered_bytes = 327_680).await;
+async fn where_there_is_no_room_a_page_says_so_and_files_are_served(db: Database) {
+    let world = World::with(db, |settings| settings.requests.buffered_bytes = 327_680).await;
     // The host's own page, for someone who is not signed in.
     let sign_in = Bytes::from(vec![b'x'; 16 * 1024]);
     let browser = Browser::with(&world.invoicing, world.company.id(), move |_| {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use http::StatusCode;
 use invoicing_core::{EventId, NewClient, WebhookId};
 use invoicing_server::{Action, Role};
-use invoicing_tests::{Receiver, Reply, World, new_quote, on_each_database};
+use invoicing_tests::{Database, Receiver, Reply, World, new_quote, on_each_database};
 
 use super::Browser;
 use crate::support::{dispatch_to_the_end, emit, hook};
@@ -18,8 +18,8 @@ async fn found(browser: &Browser, webhook: WebhookId, query: &str) -> Vec<EventI
 }
 
 #[on_each_database]
-async fn what_failed_is_seen_with_its_reason_sent_again_and_arrives() {
-    let world = World::new().await;
+async fn what_failed_is_seen_with_its_reason_sent_again_and_arrives(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(404));
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -75,8 +75,8 @@ async fn what_failed_is_seen_with_its_reason_sent_again_and_arrives() {
 }
 
 #[on_each_database]
-async fn an_attempt_that_failed_says_when_the_next_one_is_due() {
-    let world = World::new().await;
+async fn an_attempt_that_failed_says_when_the_next_one_is_due(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(503));
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -96,8 +96,8 @@ async fn an_attempt_that_failed_says_when_the_next_one_is_due() {
 }
 
 #[on_each_database]
-async fn pages_hold_each_delivery_once_and_filters_stay_from_page_to_page() {
-    let world = World::new().await;
+async fn pages_hold_each_delivery_once_and_filters_stay_from_page_to_page(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(400));
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -140,8 +140,8 @@ async fn pages_hold_each_delivery_once_and_filters_stay_from_page_to_page() {
 }
 
 #[on_each_database]
-async fn what_a_payload_says_is_text_and_its_beginning_alone_is_shown() {
-    let world = World::new().await;
+async fn what_a_payload_says_is_text_and_its_beginning_alone_is_shown(db: Database) {
+    let world = World::new(db).await;
     let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
     let name = format!("</code></pre><script>alert('é')</script>{}", "é\u{2192}\"&".repeat(50));
     let client = world.company.clients().create(&NewClient::named(&name)).await.unwrap().id;
@@ -169,8 +169,8 @@ async fn what_a_payload_says_is_text_and_its_beginning_alone_is_shown() {
 }
 
 #[on_each_database]
-async fn who_may_send_again_is_offered_it_while_the_webhook_is_enabled() {
-    let world = World::new().await;
+async fn who_may_send_again_is_offered_it_while_the_webhook_is_enabled(db: Database) {
+    let world = World::new(db).await;
     let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
     let event = emit(&world, 1).await[0];
     dispatch_to_the_end(&world).await;

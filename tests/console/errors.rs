@@ -3,7 +3,7 @@
 use http::{Request, StatusCode, header};
 use invoicing_core::{EventKind, Plan};
 use invoicing_server::{Language, NewWebhook, Role, Session, SignInDecision};
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{Database, World, on_each_database};
 
 use super::{Browser, ORIGIN, PREFIX, Shown};
 use crate::support::hook;
@@ -31,8 +31,8 @@ fn is_for_people(shown: &Shown) {
 
 /// Rules: PAGE-2
 #[on_each_database]
-async fn an_error_page_has_the_frame_and_leads_back_in_each_language() {
-    let world = World::new().await;
+async fn an_error_page_has_the_frame_and_leads_back_in_each_language(db: Database) {
+    let world = World::new(db).await;
     let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
     let (webhook, filter) = (format!("/webhooks/{id}"), format!("/webhooks/{id}/deliveries"));
     let reader = Browser::of(&world.invoicing, world.company.id(), Role::Full);
@@ -86,8 +86,8 @@ async fn an_error_page_has_the_frame_and_leads_back_in_each_language() {
 
 /// Rules: PAGE-2
 #[on_each_database]
-async fn a_refused_form_says_why_at_its_field_in_each_language() {
-    let world = World::new().await;
+async fn a_refused_form_says_why_at_its_field_in_each_language(db: Database) {
+    let world = World::new(db).await;
     let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
     let quote = world.draft().await.summary.id;
     let (webhook, send) = (format!("/webhooks/{id}"), format!("/quotes/{quote}/send"));
@@ -141,8 +141,8 @@ async fn a_refused_form_says_why_at_its_field_in_each_language() {
 
 /// Rules: PAGE-2
 #[on_each_database]
-async fn what_a_state_does_not_allow_is_told_in_each_language() {
-    let world = World::new().await;
+async fn what_a_state_does_not_allow_is_told_in_each_language(db: Database) {
+    let world = World::new(db).await;
     let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
     let quote = world.draft().await.summary.id;
     let reader = Browser::of(&world.invoicing, world.company.id(), Role::Full);
@@ -179,8 +179,8 @@ async fn what_a_state_does_not_allow_is_told_in_each_language() {
 
 /// Rules: PAGE-2
 #[on_each_database]
-async fn a_form_that_cannot_be_read_has_a_page_in_each_language() {
-    let world = World::new().await;
+async fn a_form_that_cannot_be_read_has_a_page_in_each_language(db: Database) {
+    let world = World::new(db).await;
     let lecteur = lecteur(&world, Role::Full);
     let post = |content_type: &str, body: String| {
         Request::post("/keys")
@@ -211,8 +211,8 @@ async fn a_form_that_cannot_be_read_has_a_page_in_each_language() {
 }
 
 #[on_each_database]
-async fn an_error_page_tells_a_stranger_nothing_of_a_company() {
-    let world = World::new().await;
+async fn an_error_page_tells_a_stranger_nothing_of_a_company(db: Database) {
+    let world = World::new(db).await;
     let (other, _) = world.another("Autre entreprise", Plan::Team).await;
     let stranger = Browser::with(&world.invoicing, world.company.id(), |_| SignInDecision::Forbidden);
     let elsewhere = Browser::of(&world.invoicing, other.id(), Role::Full);

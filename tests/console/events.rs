@@ -3,14 +3,14 @@
 use http::StatusCode;
 use invoicing_core::{EventId, EventKind};
 use invoicing_server::Role;
-use invoicing_tests::{Receiver, Reply, World, on_each_database};
+use invoicing_tests::{Database, Receiver, Reply, World, on_each_database};
 
 use super::Browser;
 use crate::support::{dispatch_to_the_end, emit, events, hook, hook_for};
 
 #[on_each_database]
-async fn an_event_shows_its_record_and_to_whom_it_went() {
-    let world = World::new().await;
+async fn an_event_shows_its_record_and_to_whom_it_went(db: Database) {
+    let world = World::new(db).await;
     let (good, bad) = (Receiver::start().await, Receiver::start().await);
     bad.reply_always(Reply::status(410));
     let kept = hook(&world, &good.url).await.webhook.id;
@@ -41,8 +41,8 @@ async fn an_event_shows_its_record_and_to_whom_it_went() {
 }
 
 #[on_each_database]
-async fn pages_hold_each_event_once_also_of_one_kind() {
-    let world = World::new().await;
+async fn pages_hold_each_event_once_also_of_one_kind(db: Database) {
+    let world = World::new(db).await;
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::ReadOnly);
     assert!(browser.get("/events").await.html.contains("Nothing yet."));
     let id = hook_for(&world.company, "http://127.0.0.1:8/hook", &[EventKind::InvoicePaid]).await.webhook.id;

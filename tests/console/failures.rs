@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use invoicing_core::{Advice, FailureClass, WebhookId};
 use invoicing_server::{Language, Role, Session, SignInDecision};
-use invoicing_tests::{Receiver, Reply, World, on_each_database};
+use invoicing_tests::{Database, Receiver, Reply, World, on_each_database};
 
 use super::Browser;
 use crate::support::{dispatch_to_the_end, hook};
@@ -40,8 +40,8 @@ async fn last_advice(world: &World, id: WebhookId) -> Option<Advice> {
 
 /// Rules: LOG-4
 #[on_each_database]
-async fn each_status_says_what_to_do_in_the_log_and_on_the_page() {
-    let world = World::new().await;
+async fn each_status_says_what_to_do_in_the_log_and_on_the_page(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = hook(&world, &receiver.url).await.webhook.id;
     let readers = readers(&world);
@@ -64,8 +64,8 @@ async fn each_status_says_what_to_do_in_the_log_and_on_the_page() {
 
 /// Rules: LOG-4
 #[on_each_database]
-async fn each_failure_class_says_what_to_do_in_the_log_and_on_the_page() {
-    let world = World::with(|settings| settings.dispatch.attempt_timeout_ms = 1_500).await;
+async fn each_failure_class_says_what_to_do_in_the_log_and_on_the_page(db: Database) {
+    let world = World::with(db, |settings| settings.dispatch.attempt_timeout_ms = 1_500).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(404));
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -85,13 +85,13 @@ async fn each_failure_class_says_what_to_do_in_the_log_and_on_the_page() {
 
 /// Not the default of 5 s where the host has set another.
 #[on_each_database]
-async fn a_timeout_names_the_time_limit_that_is_set() {
+async fn a_timeout_names_the_time_limit_that_is_set(db: Database) {
     for (ms, english, french) in [
         (5_000, "within 5 s", "en 5 s"),
         (1_500, "within 1.5 s", "en 1,5 s"),
         (30_000, "within 30 s", "en 30 s"),
     ] {
-        let world = World::with(|settings| settings.dispatch.attempt_timeout_ms = ms).await;
+        let world = World::with(db, |settings| settings.dispatch.attempt_timeout_ms = ms).await;
         let receiver = Receiver::start().await;
         receiver.reply_always(Reply::status(404));
         let id = hook(&world, &receiver.url).await.webhook.id;

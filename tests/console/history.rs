@@ -3,14 +3,14 @@
 use http::StatusCode;
 use invoicing_core::{NewClient, Plan};
 use invoicing_server::{Language, Role, Session, SignInDecision};
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{Database, World, on_each_database};
 
 use super::Browser;
 use crate::support::hook;
 
 #[on_each_database]
-async fn what_was_done_is_read_with_its_name_and_its_record() {
-    let world = World::new().await;
+async fn what_was_done_is_read_with_its_name_and_its_record(db: Database) {
+    let world = World::new(db).await;
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
     assert!(browser.get("/history").await.html.contains("Nothing yet."));
     let form = [("url", "http://127.0.0.1:8/hook"), ("events", "quote.created")];
@@ -47,8 +47,8 @@ async fn what_was_done_is_read_with_its_name_and_its_record() {
 }
 
 #[on_each_database]
-async fn pages_hold_each_change_once() {
-    let world = World::new().await;
+async fn pages_hold_each_change_once(db: Database) {
+    let world = World::new(db).await;
     let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
     let named = world.company.acting_as("Anna").unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::StatusCode;
 use invoicing_core::Plan;
 use invoicing_server::{Action, HistoryAction, Role};
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{Database, World, on_each_database};
 
 use super::Browser;
 
@@ -15,8 +15,8 @@ async fn asked_with(world: &World, key: &str) -> StatusCode {
 }
 
 #[on_each_database]
-async fn a_key_is_shown_once_used_and_revoked() {
-    let world = World::new().await;
+async fn a_key_is_shown_once_used_and_revoked(db: Database) {
+    let world = World::new(db).await;
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
     assert!(browser.get("/keys/new").await.html.contains("name=\"label\""));
     let shown = browser.post("/keys", &[("label", "CRM <&> \"")]).await;
@@ -63,8 +63,8 @@ async fn a_key_is_shown_once_used_and_revoked() {
 }
 
 #[on_each_database]
-async fn a_key_without_a_usable_name_is_not_issued() {
-    let world = World::new().await;
+async fn a_key_without_a_usable_name_is_not_issued(db: Database) {
+    let world = World::new(db).await;
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
     for label in ["", "  ", &"x".repeat(256), "a\u{0}\"><script>"] {
         let refused = browser.post("/keys", &[("label", label)]).await;
@@ -76,8 +76,8 @@ async fn a_key_without_a_usable_name_is_not_issued() {
 }
 
 #[on_each_database]
-async fn the_list_says_what_keys_may_do_and_offers_what_the_role_includes() {
-    let world = World::with(|settings| settings.quota = 0).await;
+async fn the_list_says_what_keys_may_do_and_offers_what_the_role_includes(db: Database) {
+    let world = World::with(db, |settings| settings.quota = 0).await;
     let browser = |role| Browser::of(&world.invoicing, world.company.id(), role);
     let reader = browser(Role::ReadOnly).get("/keys").await.html;
     assert!(reader.contains("unlimited") && !reader.contains("/keys/new") && !reader.contains("/revoke"));

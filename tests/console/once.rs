@@ -179,8 +179,8 @@ fn every_form_of_the_console_has_a_row() {
 
 /// Rules: FORM-1, FORM-2
 #[on_each_database]
-async fn a_form_that_is_sent_again_changes_nothing_and_leads_to_its_outcome() {
-    let world = World::new().await;
+async fn a_form_that_is_sent_again_changes_nothing_and_leads_to_its_outcome(db: Database) {
+    let world = World::new(db).await;
     let browser = full(&world);
     let mut sent = Vec::new();
     for row in &ROWS {
@@ -221,8 +221,8 @@ fn assert_second(shown: &Shown, route: &str) {
 }
 
 #[on_each_database]
-async fn a_secret_that_is_lost_has_a_way_to_a_new_one() {
-    let world = World::new().await;
+async fn a_secret_that_is_lost_has_a_way_to_a_new_one(db: Database) {
+    let world = World::new(db).await;
     let browser = full(&world);
     for (route, part) in [
         ("/webhooks", "/rotate\">Rotate the secret</a>"),
@@ -241,8 +241,8 @@ async fn a_secret_that_is_lost_has_a_way_to_a_new_one() {
 
 /// Rules: FORM-1
 #[on_each_database]
-async fn of_clicks_at_the_same_time_one_is_carried_out() {
-    let world = World::new().await;
+async fn of_clicks_at_the_same_time_one_is_carried_out(db: Database) {
+    let world = World::new(db).await;
     let mut browsers = vec![full(&world)];
     if world.database() == Database::Postgres {
         let node = world.node(world.invoicing.env().clone()).await;
@@ -266,8 +266,8 @@ async fn of_clicks_at_the_same_time_one_is_carried_out() {
 
 /// Rules: FORM-1
 #[on_each_database]
-async fn a_form_whose_answer_was_lost_is_carried_out_once_all_the_same() {
-    let world = World::new().await;
+async fn a_form_whose_answer_was_lost_is_carried_out_once_all_the_same(db: Database) {
+    let world = World::new(db).await;
     let browser = full(&world);
     let row = ROWS.iter().find(|row| row.route == "/keys").unwrap();
     for polls in 1..20 {
@@ -289,8 +289,8 @@ async fn a_form_whose_answer_was_lost_is_carried_out_once_all_the_same() {
 
 /// Rules: FORM-3
 #[on_each_database]
-async fn a_form_that_is_too_old_or_foreign_comes_again_as_it_was_filled_in() {
-    let world = World::new().await;
+async fn a_form_that_is_too_old_or_foreign_comes_again_as_it_was_filled_in(db: Database) {
+    let world = World::new(db).await;
     let browser = full(&world);
     let (other, _) = world.another("Other", Plan::Team).await;
     for row in &ROWS {
@@ -320,8 +320,8 @@ fn assert_again(shown: &Shown, row: &Row) {
 
 /// Rules: FORM-2
 #[on_each_database]
-async fn a_refused_form_can_be_corrected_and_sent_again() {
-    let world = World::new().await;
+async fn a_refused_form_can_be_corrected_and_sent_again(db: Database) {
+    let world = World::new(db).await;
     let browser = full(&world);
     let form = ROWS.iter().find(|row| row.route == "/keys").unwrap().open(&world, &browser).await;
     let mut empty = form.with_token(None);
@@ -332,8 +332,8 @@ async fn a_refused_form_can_be_corrected_and_sent_again() {
 
 /// Rules: FORM-1
 #[on_each_database]
-async fn a_form_with_nothing_to_change_is_over_too() {
-    let world = World::new().await;
+async fn a_form_with_nothing_to_change_is_over_too(db: Database) {
+    let world = World::new(db).await;
     let browser = full(&world);
     let row = ROWS.iter().find(|row| row.route == "/webhooks/{id}/disable").unwrap();
     let form = row.open(&world, &browser).await;
@@ -347,8 +347,8 @@ async fn a_form_with_nothing_to_change_is_over_too() {
 
 /// Rules: FORM-4
 #[on_each_database]
-async fn spent_tokens_are_deleted_after_two_days() {
-    let world = World::new().await;
+async fn spent_tokens_are_deleted_after_two_days(db: Database) {
+    let world = World::new(db).await;
     let browser = full(&world);
     let form = ROWS.iter().find(|row| row.route == "/keys").unwrap().open(&world, &browser).await;
     form.send(&browser).await;
@@ -364,8 +364,8 @@ async fn spent_tokens_are_deleted_after_two_days() {
 
 /// Rules: FORM-5
 #[on_each_database]
-async fn a_webhook_that_was_changed_meanwhile_is_not_overwritten() {
-    let world = World::new().await;
+async fn a_webhook_that_was_changed_meanwhile_is_not_overwritten(db: Database) {
+    let world = World::new(db).await;
     let browser = full(&world);
     let row = ROWS.iter().find(|row| row.route == "/webhooks/{id}").unwrap();
     let (page, path) = row.arrange(&world).await;
@@ -393,8 +393,8 @@ async fn a_webhook_that_was_changed_meanwhile_is_not_overwritten() {
 
 /// Rules: FORM-5
 #[on_each_database]
-async fn of_edits_at_the_same_time_one_is_stored() {
-    let world = World::new().await;
+async fn of_edits_at_the_same_time_one_is_stored(db: Database) {
+    let world = World::new(db).await;
     let browser = full(&world);
     let row = ROWS.iter().find(|row| row.route == "/webhooks/{id}").unwrap();
     for _ in 0..5 {
@@ -415,8 +415,8 @@ async fn of_edits_at_the_same_time_one_is_stored() {
 
 /// Rules: FORM-5
 #[on_each_database]
-async fn a_quote_that_was_changed_meanwhile_is_not_sent() {
-    let world = World::new().await;
+async fn a_quote_that_was_changed_meanwhile_is_not_sent(db: Database) {
+    let world = World::new(db).await;
     let browser = full(&world);
     let row = ROWS.iter().find(|row| row.route == "/quotes/{id}/send").unwrap();
     let (page, path) = row.arrange(&world).await;
@@ -433,8 +433,8 @@ async fn a_quote_that_was_changed_meanwhile_is_not_sent() {
 }
 
 #[on_each_database]
-async fn second_answers_and_refusals_are_in_the_language_of_the_session() {
-    let world = World::new().await;
+async fn second_answers_and_refusals_are_in_the_language_of_the_session(db: Database) {
+    let world = World::new(db).await;
     let session = Session::new(world.company.id(), "Anna", Role::Full).language(Language::French);
     let browser = Browser::with(&world.invoicing, world.company.id(), move |_| {
         SignInDecision::Granted(session.clone())

@@ -7,7 +7,7 @@ use invoicing_core::{NewClient, NewLine, NewQuote, QuoteId, QuoteStatus, Signatu
 use invoicing_server::{
     Action, ConsoleSettings, ContentHash, Error, Language, Refusal, Role, Session, SignInDecision, Signature,
 };
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{Database, World, on_each_database};
 use serde_json::Value;
 
 use super::{Browser, ORIGIN, PREFIX, Shown};
@@ -24,8 +24,8 @@ async fn found(browser: &Browser, query: &str) -> Vec<QuoteId> {
 }
 
 #[on_each_database]
-async fn quotes_are_found_by_search_and_status_and_each_stands_on_one_page() {
-    let world = World::new().await;
+async fn quotes_are_found_by_search_and_status_and_each_stands_on_one_page(db: Database) {
+    let world = World::new(db).await;
     let (quotes, clients) = (world.company.quotes(), world.company.clients());
     // The longest name, of what takes most bytes.
     let long = clients.create(&NewClient::named("\"".repeat(255))).await.unwrap().id;
@@ -80,8 +80,8 @@ fn euros(amount: &Value) -> String {
 }
 
 #[on_each_database]
-async fn a_quote_shows_what_the_api_says_of_it() {
-    let world = World::new().await;
+async fn a_quote_shows_what_the_api_says_of_it(db: Database) {
+    let world = World::new(db).await;
     let quote = world.sent().await;
     let (id, currency) = (quote.summary.id, "\u{a0}€");
     let api = world.get(&format!("/api/v1/quotes/{id}")).await.json;
@@ -129,8 +129,8 @@ async fn a_quote_shows_what_the_api_says_of_it() {
 }
 
 #[on_each_database]
-async fn what_records_say_is_text() {
-    let world = World::new().await;
+async fn what_records_say_is_text(db: Database) {
+    let world = World::new(db).await;
     let hostile = "</td><script>alert('é')</script>\"&\u{202e}";
     let new = NewClient::named(hostile).email("a@b");
     let client = world.company.clients().create(&new).await.unwrap().id;
@@ -146,8 +146,8 @@ async fn what_records_say_is_text() {
 }
 
 #[on_each_database]
-async fn long_quotes_are_shown_in_parts_that_stay_small() {
-    let world = World::new().await;
+async fn long_quotes_are_shown_in_parts_that_stay_small(db: Database) {
+    let world = World::new(db).await;
     let client = world.client("Lefèvre").await;
     let mut new = NewQuote::empty(client);
     for n in 0..230_u32 {
@@ -177,8 +177,8 @@ async fn long_quotes_are_shown_in_parts_that_stay_small() {
 }
 
 #[on_each_database]
-async fn a_quote_is_sent_after_a_question_and_its_documents_hash_to_what_is_shown() {
-    let world = World::new().await;
+async fn a_quote_is_sent_after_a_question_and_its_documents_hash_to_what_is_shown(db: Database) {
+    let world = World::new(db).await;
     let browser = browser(&world);
     let id = world.draft().await.summary.id;
     let (page, send) = (format!("/quotes/{id}"), format!("/quotes/{id}/send"));
@@ -247,8 +247,8 @@ fn link(shown: &Shown) -> String {
 }
 
 #[on_each_database]
-async fn a_signing_link_is_shown_once_opens_the_quote_and_ends_when_it_is_revoked() {
-    let world = World::new().await;
+async fn a_signing_link_is_shown_once_opens_the_quote_and_ends_when_it_is_revoked(db: Database) {
+    let world = World::new(db).await;
     let browser = browser(&world);
     let draft = world.draft().await.summary.id;
     let early = browser.get(&format!("/quotes/{draft}")).await.html;
@@ -300,8 +300,8 @@ async fn a_signing_link_is_shown_once_opens_the_quote_and_ends_when_it_is_revoke
 }
 
 #[on_each_database]
-async fn of_the_forms_those_are_offered_that_the_role_includes() {
-    let world = World::new().await;
+async fn of_the_forms_those_are_offered_that_the_role_includes(db: Database) {
+    let world = World::new(db).await;
     let (draft, sent) = (world.draft().await.summary.id, world.sent().await.summary.id);
     world.company.quotes().signing_link(sent).await.unwrap();
     for (actions, sends, links) in [
@@ -321,8 +321,8 @@ async fn of_the_forms_those_are_offered_that_the_role_includes() {
 
 /// Rules: PAGE-4
 #[on_each_database]
-async fn a_quote_shows_who_signed_why_it_was_declined_and_its_history() {
-    let world = World::new().await;
+async fn a_quote_shows_who_signed_why_it_was_declined_and_its_history(db: Database) {
+    let world = World::new(db).await;
     let browser = browser(&world);
     let session = Session::new(world.company.id(), "Anna", Role::ReadOnly).language(Language::French);
     let french = Browser::with(&world.invoicing, world.company.id(), move |_| {

@@ -12,7 +12,7 @@ use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use invoicing_core::{NewClient, NewLine, NewQuote, QuoteStatus, sha256_hex};
 use invoicing_server::{ConsoleSettings, HistoryAction, Refusal, Role, Secret, ServeLimits, serve};
-use invoicing_tests::{World, new_quote, on_each_database};
+use invoicing_tests::{Database, World, new_quote, on_each_database};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
@@ -94,8 +94,8 @@ async fn pdf(browser: &Browser, page: &str) -> (StatusCode, HeaderMap, Bytes) {
 
 /// Rules: SIGN-1, SIGN-3, SIGN-8
 #[on_each_database]
-async fn a_client_reads_signs_and_keeps_the_signed_copy() {
-    let world = World::new().await;
+async fn a_client_reads_signs_and_keeps_the_signed_copy(db: Database) {
+    let world = World::new(db).await;
     let (id, page) = sent(&world).await;
     let browser = client(&world);
     let shown = browser.get(&page).await;
@@ -161,8 +161,8 @@ async fn a_client_reads_signs_and_keeps_the_signed_copy() {
 
 /// Rules: SIGN-4
 #[on_each_database]
-async fn of_two_who_sign_at_once_one_wins_and_the_other_sees_it() {
-    let world = World::new().await;
+async fn of_two_who_sign_at_once_one_wins_and_the_other_sees_it(db: Database) {
+    let world = World::new(db).await;
     let (id, page) = sent(&world).await;
     let browser = client(&world);
     let hash = hash_on(&browser.get(&page).await);
@@ -186,8 +186,8 @@ async fn of_two_who_sign_at_once_one_wins_and_the_other_sees_it() {
 
 /// Rules: SIGN-2
 #[on_each_database]
-async fn a_version_that_was_sent_again_is_neither_signed_nor_declined() {
-    let world = World::new().await;
+async fn a_version_that_was_sent_again_is_neither_signed_nor_declined(db: Database) {
+    let world = World::new(db).await;
     let (id, page) = sent(&world).await;
     let browser = client(&world);
     let stale = hash_on(&browser.get(&page).await);
@@ -213,8 +213,8 @@ async fn a_version_that_was_sent_again_is_neither_signed_nor_declined() {
 
 /// Rules: SIGN-2
 #[on_each_database]
-async fn what_is_sent_again_while_the_form_is_on_its_way_is_not_signed() {
-    let (world, store) = HookedStore::world().await;
+async fn what_is_sent_again_while_the_form_is_on_its_way_is_not_signed(db: Database) {
+    let (world, store) = HookedStore::world(db).await;
     let (id, page) = sent(&world).await;
     let browser = client(&world);
     let stale = hash_on(&browser.get(&page).await);
@@ -235,8 +235,8 @@ async fn what_is_sent_again_while_the_form_is_on_its_way_is_not_signed() {
 
 /// Rules: SIGN-4, SIGN-7
 #[on_each_database]
-async fn a_client_declines_with_a_reason_that_the_history_keeps() {
-    let world = World::new().await;
+async fn a_client_declines_with_a_reason_that_the_history_keeps(db: Database) {
+    let world = World::new(db).await;
     let (id, page) = sent(&world).await;
     let browser = client(&world);
     let question = browser.get(&format!("{page}/decline")).await;
@@ -267,8 +267,8 @@ async fn a_client_declines_with_a_reason_that_the_history_keeps() {
 
 /// Rules: SIGN-4
 #[on_each_database]
-async fn each_state_has_a_page_of_its_own_without_a_form() {
-    let world = World::new().await;
+async fn each_state_has_a_page_of_its_own_without_a_form(db: Database) {
+    let world = World::new(db).await;
     let browser = client(&world);
     let quotes = world.company.quotes();
     let (by_hand, accepted) = sent(&world).await;
@@ -314,8 +314,8 @@ async fn each_state_has_a_page_of_its_own_without_a_form() {
 
 /// Rules: SIGN-5
 #[on_each_database]
-async fn unknown_ended_and_revoked_links_are_one_404() {
-    let world = World::new().await;
+async fn unknown_ended_and_revoked_links_are_one_404(db: Database) {
+    let world = World::new(db).await;
     let browser = client(&world);
     let quotes = world.company.quotes();
     let (id, revoked) = sent(&world).await;
@@ -345,8 +345,8 @@ async fn unknown_ended_and_revoked_links_are_one_404() {
 
 /// Rules: SIGN-6
 #[on_each_database]
-async fn opening_the_page_changes_nothing() {
-    let world = World::new().await;
+async fn opening_the_page_changes_nothing(db: Database) {
+    let world = World::new(db).await;
     let (_, page) = sent(&world).await;
     let browser = client(&world);
     let before = world.dump().await;
@@ -371,8 +371,8 @@ async fn opening_the_page_changes_nothing() {
 
 /// Rules: SIGN-4, EVIDENCE-5
 #[on_each_database]
-async fn the_same_form_twice_is_one_signature_in_any_spelling() {
-    let world = World::new().await;
+async fn the_same_form_twice_is_one_signature_in_any_spelling(db: Database) {
+    let world = World::new(db).await;
     let browser = client(&world);
     for (name, kept) in [
         ("Zoe\u{301} Lefe\u{300}vre", "Zoé Lefèvre"),
@@ -394,8 +394,8 @@ async fn the_same_form_twice_is_one_signature_in_any_spelling() {
 
 /// Rules: SIGN-14
 #[on_each_database]
-async fn what_is_wrong_stands_above_the_form_with_what_was_entered() {
-    let world = World::new().await;
+async fn what_is_wrong_stands_above_the_form_with_what_was_entered(db: Database) {
+    let world = World::new(db).await;
     let (_, page) = sent(&world).await;
     let browser = client(&world);
     let hash = hash_on(&browser.get(&page).await);
@@ -426,9 +426,9 @@ async fn what_is_wrong_stands_above_the_form_with_what_was_entered() {
 }
 
 #[on_each_database]
-async fn hostile_texts_are_shown_and_do_nothing() {
+async fn hostile_texts_are_shown_and_do_nothing(db: Database) {
     const HOSTILE: &str = "<script>alert(1)</script>\"'&amp;<img src=x>";
-    let world = World::new().await;
+    let world = World::new(db).await;
     let browser = client(&world);
     let client = NewClient::named(format!("{HOSTILE}nhoJ"));
     let client = world.company.clients().create(&client).await.unwrap().id;
@@ -454,8 +454,8 @@ async fn hostile_texts_are_shown_and_do_nothing() {
 
 /// Rules: SIGN-1
 #[on_each_database]
-async fn a_long_quote_comes_in_parts_and_the_form_with_the_last() {
-    let world = World::new().await;
+async fn a_long_quote_comes_in_parts_and_the_form_with_the_last(db: Database) {
+    let world = World::new(db).await;
     let browser = client(&world);
     let line = |i: usize| {
         NewLine::new(format!("Ligne {i:03} : lessivage, rebouchage et ponçage soigné"), 1, 10, 10)
@@ -505,8 +505,8 @@ async fn a_long_quote_comes_in_parts_and_the_form_with_the_last() {
 
 /// Rules: SIGN-9
 #[on_each_database]
-async fn nothing_is_loaded_from_elsewhere_and_nothing_is_kept() {
-    let world = World::new().await;
+async fn nothing_is_loaded_from_elsewhere_and_nothing_is_kept(db: Database) {
+    let world = World::new(db).await;
     let (_, page) = sent(&world).await;
     let browser = client(&world);
     for path in [page.clone(), format!("{page}/decline")] {
@@ -527,8 +527,8 @@ async fn nothing_is_loaded_from_elsewhere_and_nothing_is_kept() {
 }
 
 #[on_each_database]
-async fn the_page_needs_no_session_and_comes_with_or_without_the_console() {
-    let world = World::new().await;
+async fn the_page_needs_no_session_and_comes_with_or_without_the_console(db: Database) {
+    let world = World::new(db).await;
     let (_, page) = sent(&world).await;
     let alone = client(&world);
     for path in ["/", "/webhooks", "/webhooks/new", "/nothing", "/signs", "/sign", "/assets/x"] {
@@ -554,8 +554,8 @@ async fn the_page_needs_no_session_and_comes_with_or_without_the_console() {
 
 /// Rules: SIGN-10
 #[on_each_database]
-async fn one_company_s_clients_leave_room_for_those_of_others() {
-    let world = World::with(|settings| settings.requests.documents_in_flight = 2).await;
+async fn one_company_s_clients_leave_room_for_those_of_others(db: Database) {
+    let world = World::with(db, |settings| settings.requests.documents_in_flight = 2).await;
     let (_, page) = sent(&world).await;
     let others = sent_by_another(&world).await;
     let browser = client(&world);
@@ -570,8 +570,8 @@ async fn one_company_s_clients_leave_room_for_those_of_others() {
 
 /// Rules: SIGN-11
 #[on_each_database]
-async fn nothing_is_signed_before_the_second_look() {
-    let world = World::new().await;
+async fn nothing_is_signed_before_the_second_look(db: Database) {
+    let world = World::new(db).await;
     let (id, page) = sent(&world).await;
     let browser = client(&world);
     let shown = browser.get(&page).await;
@@ -610,8 +610,8 @@ async fn nothing_is_signed_before_the_second_look() {
 
 /// Rules: SIGN-12
 #[on_each_database]
-async fn what_cannot_be_accepted_is_refused_before_the_quote_is_read() {
-    let world = World::new().await;
+async fn what_cannot_be_accepted_is_refused_before_the_quote_is_read(db: Database) {
+    let world = World::new(db).await;
     let (_, page) = sent(&world).await;
     let browser = client(&world);
     let hash = hash_on(&browser.get(&page).await);
@@ -635,9 +635,9 @@ async fn what_cannot_be_accepted_is_refused_before_the_quote_is_read() {
 
 /// Rules: QUOTE-17, CLOSE-1
 #[on_each_database]
-async fn a_signature_under_way_signs_nothing_once_its_link_is_revoked_or_its_company_closed() {
+async fn a_signature_under_way_signs_nothing_once_its_link_is_revoked_or_its_company_closed(db: Database) {
     for is_closed in [false, true] {
-        let (world, store) = HookedStore::world().await;
+        let (world, store) = HookedStore::world(db).await;
         let (id, page) = sent(&world).await;
         let browser = client(&world);
         let hash = hash_on(&browser.get(&page).await);
@@ -664,8 +664,8 @@ async fn a_signature_under_way_signs_nothing_once_its_link_is_revoked_or_its_com
 
 /// Rules: QUOTE-17
 #[on_each_database]
-async fn a_refusal_through_a_revoked_link_declines_nothing() {
-    let world = World::new().await;
+async fn a_refusal_through_a_revoked_link_declines_nothing(db: Database) {
+    let world = World::new(db).await;
     let company = world.company.acting_as("Anne").unwrap();
     for _ in 0..10 {
         let id = world.sent().await.summary.id;
@@ -686,8 +686,8 @@ async fn a_refusal_through_a_revoked_link_declines_nothing() {
 
 /// Rules: SIGN-10
 #[on_each_database]
-async fn work_behind_links_takes_no_place_from_the_keys_of_the_company() {
-    let world = World::with(|settings| settings.requests.documents_in_flight = 1).await;
+async fn work_behind_links_takes_no_place_from_the_keys_of_the_company(db: Database) {
+    let world = World::with(db, |settings| settings.requests.documents_in_flight = 1).await;
     let (id, page) = sent(&world).await;
     let browser = client(&world);
     world.documents.hang(true);
@@ -701,8 +701,8 @@ async fn work_behind_links_takes_no_place_from_the_keys_of_the_company() {
 
 /// Rules: SIGN-10
 #[on_each_database]
-async fn a_signature_under_way_takes_no_place_from_downloads() {
-    let (world, store) = HookedStore::with(|settings| settings.requests.documents_in_flight = 1).await;
+async fn a_signature_under_way_takes_no_place_from_downloads(db: Database) {
+    let (world, store) = HookedStore::with(db, |settings| settings.requests.documents_in_flight = 1).await;
     let (_, page) = sent(&world).await;
     let browser = client(&world);
     let hash = hash_on(&browser.get(&page).await);
@@ -720,8 +720,8 @@ async fn a_signature_under_way_takes_no_place_from_downloads() {
 
 /// Rules: SIGN-10
 #[on_each_database]
-async fn signatures_of_one_company_wait_and_those_of_others_do_not() {
-    let (world, store) = HookedStore::with(|settings| settings.requests.documents_in_flight = 2).await;
+async fn signatures_of_one_company_wait_and_those_of_others_do_not(db: Database) {
+    let (world, store) = HookedStore::with(db, |settings| settings.requests.documents_in_flight = 2).await;
     let pages = [sent(&world).await.1, sent(&world).await.1, sent_by_another(&world).await];
     let browser = client(&world);
     let mut hashes = Vec::new();
@@ -748,8 +748,8 @@ async fn signatures_of_one_company_wait_and_those_of_others_do_not() {
 }
 
 /// Signs over a connection to the service's own server; the address that is kept as evidence.
-async fn address_of_signer(settings: ConsoleSettings, header: &str) -> Option<String> {
-    let world = World::new().await;
+async fn address_of_signer(db: Database, settings: ConsoleSettings, header: &str) -> Option<String> {
+    let world = World::new(db).await;
     let (id, page) = sent(&world).await;
     let hash = hash_on(&client(&world).get(&page).await);
     let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields(&hash, NAME)).finish();
@@ -775,14 +775,18 @@ async fn address_of_signer(settings: ConsoleSettings, header: &str) -> Option<St
 
 /// Rules: EVIDENCE-4
 #[on_each_database]
-async fn the_address_of_the_signer_is_that_of_the_peer_or_what_a_trusted_proxy_says() {
+async fn the_address_of_the_signer_is_that_of_the_peer_or_what_a_trusted_proxy_says(db: Database) {
     const HOPS: &str = "x-forwarded-for: 203.0.113.9, 192.0.2.7\r\n";
     let settings = || ConsoleSettings::at(format!("{ORIGIN}{PREFIX}"));
-    assert_eq!(address_of_signer(settings(), "").await.as_deref(), Some("127.0.0.1"));
-    assert_eq!(address_of_signer(settings(), HOPS).await.as_deref(), Some("127.0.0.1"), "believed unasked");
+    assert_eq!(address_of_signer(db, settings(), "").await.as_deref(), Some("127.0.0.1"));
+    assert_eq!(
+        address_of_signer(db, settings(), HOPS).await.as_deref(),
+        Some("127.0.0.1"),
+        "believed unasked"
+    );
     let trusting = |proxy: &str| settings().client_address("X-Forwarded-For", [proxy]);
-    assert_eq!(address_of_signer(trusting("127.0.0.0/8"), HOPS).await.as_deref(), Some("192.0.2.7"));
-    assert_eq!(address_of_signer(trusting("10.0.0.0/8"), HOPS).await.as_deref(), Some("127.0.0.1"));
-    let refused = World::new().await.invoicing.signing_page(trusting("proxy.example")).unwrap_err();
+    assert_eq!(address_of_signer(db, trusting("127.0.0.0/8"), HOPS).await.as_deref(), Some("192.0.2.7"));
+    assert_eq!(address_of_signer(db, trusting("10.0.0.0/8"), HOPS).await.as_deref(), Some("127.0.0.1"));
+    let refused = World::new(db).await.invoicing.signing_page(trusting("proxy.example")).unwrap_err();
     assert!(refused.to_string().contains("console.trustedProxies"), "{refused}");
 }

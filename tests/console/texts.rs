@@ -1,7 +1,7 @@
 //! Texts that people have entered, with characters that change the direction of what stands beside them.
 
 use invoicing_server::Role;
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{Database, World, on_each_database};
 
 use super::Browser;
 use super::access::{Records, pages};
@@ -20,8 +20,8 @@ const STORED: [&str; 5] = [
 
 /// Rules: PAGE-3
 #[on_each_database]
-async fn no_text_turns_what_stands_beside_it() {
-    let world = World::new().await;
+async fn no_text_turns_what_stands_beside_it(db: Database) {
+    let world = World::new(db).await;
     let records = Records::of(&world).await;
     let named = world.company.acting_as("Léa").unwrap();
     let label = "Un logiciel";

@@ -5,15 +5,15 @@ use std::time::Duration;
 use http::{Request, StatusCode, header};
 use invoicing_core::EventKind;
 use invoicing_server::Role;
-use invoicing_tests::{Receiver, Reply, World, on_each_database};
+use invoicing_tests::{Database, Receiver, Reply, World, on_each_database};
 use webhook_verify::Verifier;
 
 use super::{Browser, ORIGIN};
 use crate::support::{dispatch_to_the_end, hook};
 
 #[on_each_database]
-async fn a_webhook_is_registered_tested_mended_rotated_and_removed() {
-    let world = World::new().await;
+async fn a_webhook_is_registered_tested_mended_rotated_and_removed(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(404));
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
@@ -93,8 +93,8 @@ async fn a_webhook_is_registered_tested_mended_rotated_and_removed() {
 
 /// Rules: WEBHOOK-22, WEBHOOK-27, KEY-10, QUOTE-19
 #[on_each_database]
-async fn what_is_beyond_a_bound_is_refused_in_words_of_both_languages() {
-    let world = World::new().await;
+async fn what_is_beyond_a_bound_is_refused_in_words_of_both_languages(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = hook(&world, &receiver.url).await.webhook.id;
     let quote = world.sent().await.summary.id;
@@ -133,8 +133,8 @@ async fn what_is_beyond_a_bound_is_refused_in_words_of_both_languages() {
 ///
 /// Rules: WEBHOOK-28
 #[on_each_database]
-async fn the_form_of_a_webhook_keeps_kinds_that_it_does_not_know() {
-    let world = World::new().await;
+async fn the_form_of_a_webhook_keeps_kinds_that_it_does_not_know(db: Database) {
+    let world = World::new(db).await;
     let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
     world.run("UPDATE webhook SET kinds = kinds | $1", &[(1_i64 << 40).into()]).await;
     let page = format!("/webhooks/{id}");
@@ -158,8 +158,8 @@ async fn the_form_of_a_webhook_keeps_kinds_that_it_does_not_know() {
 
 /// A receiver that takes one signature would refuse what has two: nobody is led there unasked.
 #[on_each_database]
-async fn a_rotation_has_no_overlap_unless_one_is_chosen() {
-    let world = World::new().await;
+async fn a_rotation_has_no_overlap_unless_one_is_chosen(db: Database) {
+    let world = World::new(db).await;
     let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
     let shown = browser.get(&format!("/webhooks/{id}/rotate")).await.html;
@@ -170,8 +170,8 @@ async fn a_rotation_has_no_overlap_unless_one_is_chosen() {
 }
 
 #[on_each_database]
-async fn what_is_wrong_in_a_form_stands_above_it_with_what_was_entered() {
-    let world = World::new().await;
+async fn what_is_wrong_in_a_form_stands_above_it_with_what_was_entered(db: Database) {
+    let world = World::new(db).await;
     let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
     for path in ["/webhooks".to_owned(), format!("/webhooks/{id}")] {

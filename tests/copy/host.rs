@@ -34,23 +34,21 @@ pub(super) struct Host {
 
 impl Host {
     /// With an empty PostgreSQL database, on a clock that is moved by hand.
-    pub(super) async fn new() -> Self {
+    pub(super) async fn new(db: Database) -> Self {
         let clock = ManualClock::at("2026-09-14T09:41:07.123Z".parse().unwrap());
-        Self::with(Env::system().with_clock(clock.clone()), clock).await
+        Self::with(db, Env::system().with_clock(clock.clone()), clock).await
     }
 
     /// On the system's clock, which is the one that a copy goes by.
-    pub(super) async fn on_system_clock() -> Self {
+    pub(super) async fn on_system_clock(db: Database) -> Self {
         let env = Env::system();
         let clock = ManualClock::at(env.now());
-        Self::with(env, clock).await
+        Self::with(db, env, clock).await
     }
 
-    async fn with(env: Env, clock: Arc<ManualClock>) -> Self {
-        Database::Postgres.choose();
-        let target = Place::empty().await;
-        Database::Sqlite.choose();
-        Self { env, clock, source: Place::new().await, target, documents: Arc::new(MemoryStore::new()) }
+    async fn with(db: Database, env: Env, clock: Arc<ManualClock>) -> Self {
+        let (source, target) = (Place::new(Database::Sqlite).await, Place::empty(db).await);
+        Self { env, clock, source, target, documents: Arc::new(MemoryStore::new()) }
     }
 
     pub(super) fn file(&self) -> PathBuf {

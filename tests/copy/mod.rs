@@ -11,7 +11,7 @@ use invoicing_server::{
     ClientQuery, CopyError, CopyReport, DatabaseError, Invoicing, OpenError, PageQuery, PostgresSettings,
     copy_to_postgres,
 };
-use invoicing_tests::{Database, Place, Receiver, Reply, RunningDispatcher, World};
+use invoicing_tests::{Database, Place, Receiver, Reply, RunningDispatcher, World, on_postgres};
 use sqlx::{Connection, PgConnection};
 use webhook_verify::Verifier;
 
@@ -80,59 +80,54 @@ fn rows_of(report: &CopyReport, table: &str) -> u64 {
     report.tables.iter().find(|(name, _)| *name == table).unwrap().1
 }
 
-#[test]
-fn the_service_says_the_same_on_postgresql_and_goes_on_from_there() {
-    Database::Postgres.run(None, || async {
-        let host = Host::new().await;
-        let receiver = Receiver::start().await;
-        let invoicing = host.on_sqlite().await;
-        let life = live(&host, &invoicing, &receiver).await;
-        let before = told(&invoicing, &life).await;
-        let last_quote =
-            life.company.quotes().list(&PageQuery::default()).await.unwrap().data[0].summary.number.clone();
-        invoicing.close().await;
-        note_bulk_changes(&host).await;
-        spend_forms(&host).await;
+#[on_postgres]
+async fn the_service_says_the_same_on_postgresql_and_goes_on_from_there(db: Database) {
+    let host = Host::new(db).await;
+    let receiver = Receiver::start().await;
+    let invoicing = host.on_sqlite().await;
+    let life = live(&host, &invoicing, &receiver).await;
+    let before = told(&invoicing, &life).await;
+    let last_quote =
+        life.company.quotes().list(&PageQuery::default()).await.unwrap().data[0].summary.number.clone();
+    invoicing.close().await;
+    note_bulk_changes(&host).await;
+    spend_forms(&host).await;
 
-        let report = host.copy().await.unwrap();
-        assert_eq!((report.copied, report.was_complete), (report.rows(), false));
-        assert!(report.tables.iter().all(|(table, rows)| *rows > 0 || *table == "upload"), "{report:?}");
+    let report = host.copy().await.unwrap();
+    assert_eq!((report.copied, report.was_complete), (report.rows(), false));
+    assert!(report.tables.iter().all(|(table, rows)| *rows > 0 || *table == "upload"), "{report:?}");
 
-        let moved = host.on_postgres().await;
-        let after = told(&moved, &life).await;
-        assert_eq!(after.len(), before.len());
-        for (after, before) in after.iter().zip(&before) {
-            assert_eq!(after, before);
-        }
-        goes_on(&host, &moved, &life, &receiver, &last_quote).await;
-        let noted: i64 = host.behind().await.one("SELECT count(*) FROM bulk_change", &[]).await;
-        assert_eq!(noted, 0, "what is left was carried out");
-    });
+    let moved = host.on_postgres().await;
+    let after = told(&moved, &life).await;
+    assert_eq!(after.len(), before.len());
+    for (after, before) in after.iter().zip(&before) {
+        assert_eq!(after, before);
+    }
+    goes_on(&host, &moved, &life, &receiver, &last_quote).await;
+    let noted: i64 = host.behind().await.one("SELECT count(*) FROM bulk_change", &[]).await;
+    assert_eq!(noted, 0, "what is left was carried out");
 }
 
-#[test]
-fn a_file_that_the_first_release_wrote_says_the_same_on_postgresql() {
-    Database::Postgres.run(None, || async {
-        let target = Place::empty().await;
-        Database::Sqlite.choose();
-        let (enlarged, source) = Enlarged::new().await;
-        let release = &enlarged.release;
-        let before = World::of_release_at(release, source).await;
-        let mut answers = Vec::new();
-        for path in release.answers().keys() {
-            answers.push((path.clone(), before.get(path).await.bytes));
-        }
-        before.invoicing.close().await;
-        copy_to_postgres(&before.place().file(), &PostgresSettings::new(target.url())).await.unwrap();
+#[on_postgres]
+async fn a_file_that_the_first_release_wrote_says_the_same_on_postgresql(db: Database) {
+    let target = Place::empty(db).await;
+    let (enlarged, source) = Enlarged::new(Database::Sqlite).await;
+    let release = &enlarged.release;
+    let before = World::of_release_at(release, source).await;
+    let mut answers = Vec::new();
+    for path in release.answers().keys() {
+        answers.push((path.clone(), before.get(path).await.bytes));
+    }
+    before.invoicing.close().await;
+    copy_to_postgres(&before.place().file(), &PostgresSettings::new(target.url())).await.unwrap();
 
-        let moved = World::of_release_at(release, target).await;
-        for (path, before) in answers {
-            assert!(moved.get(&path).await.bytes == before, "{path}");
-        }
-        enlarged.check(async |path| moved.get(path).await.bytes).await;
-        assert!(moved.invoicing.sweep().await.unwrap().rewritten_records > 0);
-        enlarged.check(async |path| moved.get(path).await.bytes).await;
-    });
+    let moved = World::of_release_at(release, target).await;
+    for (path, before) in answers {
+        assert!(moved.get(&path).await.bytes == before, "{path}");
+    }
+    enlarged.check(async |path| moved.get(path).await.bytes).await;
+    assert!(moved.invoicing.sweep().await.unwrap().rewritten_records > 0);
+    enlarged.check(async |path| moved.get(path).await.bytes).await;
 }
 
 /// Notes for each webhook in the file that its deliveries have a change still to follow, and that the host is still to be told
@@ -189,164 +184,148 @@ async fn goes_on(host: &Host, moved: &Invoicing, life: &host::Life, receiver: &R
     }
 }
 
-#[test]
-fn a_copy_that_was_broken_off_goes_on_and_a_finished_one_changes_nothing() {
-    Database::Postgres.run(None, || async {
-        let host = Host::new().await;
+#[on_postgres]
+async fn a_copy_that_was_broken_off_goes_on_and_a_finished_one_changes_nothing(db: Database) {
+    let host = Host::new(db).await;
+    host.clients(CLIENTS).await;
+    break_off(&host).await;
+    let there = clients_of_a_broken_off_copy(&host).await;
+    assert!((1..IN_THE_WAY).contains(&there), "{there} clients were committed");
+
+    let report = host.copy().await.unwrap();
+    assert!(!report.was_complete);
+    assert_eq!(rows_of(&report, "client"), CLIENTS.cast_unsigned());
+    assert_eq!(copied_clients(&host).await, CLIENTS);
+    let committed = report.rows() - report.copied;
+    assert!(committed >= there.cast_unsigned(), "{committed} rows were not copied again");
+
+    let again = host.copy().await.unwrap();
+    assert!(again.was_complete);
+    assert_eq!((again.copied, &again.tables, &again.sha256), (0, &report.tables, &report.sha256));
+    host.on_postgres().await.close().await;
+    // Also once the service has gone on there.
+    assert!(host.copy().await.unwrap().was_complete);
+}
+
+#[on_postgres]
+async fn a_source_that_was_changed_meanwhile_is_another_one(db: Database) {
+    let host = Host::new(db).await;
+    host.clients(CLIENTS).await;
+    break_off(&host).await;
+    let there = clients_of_a_broken_off_copy(&host).await;
+    let invoicing = host.on_sqlite().await;
+    company(&invoicing).await;
+    invoicing.close().await;
+    assert!(matches!(refused(&host).await, CopyError::OtherSource));
+    assert_eq!(clients_of_a_broken_off_copy(&host).await, there);
+}
+
+#[on_postgres]
+async fn a_finished_copy_is_not_taken_for_one_of_another_source(db: Database) {
+    let host = Host::new(db).await;
+    let invoicing = host.on_sqlite().await;
+    company(&invoicing).await;
+    invoicing.close().await;
+    host.copy().await.unwrap();
+    let invoicing = host.on_sqlite().await;
+    company(&invoicing).await;
+    invoicing.close().await;
+    assert!(matches!(refused(&host).await, CopyError::OtherSource));
+    assert_eq!(host.behind().await.one::<i64>("SELECT count(*) FROM company", &[]).await, 1);
+}
+
+#[on_postgres]
+async fn a_row_that_is_not_what_it_was_is_found_and_the_table_named(db: Database) {
+    for change in [
+        "UPDATE client SET search = search || 'x' WHERE id = (SELECT min(id::text) FROM client)::uuid",
+        "DELETE FROM client WHERE id = (SELECT max(id::text) FROM client)::uuid",
+    ] {
+        let host = Host::new(db).await;
         host.clients(CLIENTS).await;
         break_off(&host).await;
-        let there = clients_of_a_broken_off_copy(&host).await;
-        assert!((1..IN_THE_WAY).contains(&there), "{there} clients were committed");
-
-        let report = host.copy().await.unwrap();
-        assert!(!report.was_complete);
-        assert_eq!(rows_of(&report, "client"), CLIENTS.cast_unsigned());
-        assert_eq!(copied_clients(&host).await, CLIENTS);
-        let committed = report.rows() - report.copied;
-        assert!(committed >= there.cast_unsigned(), "{committed} rows were not copied again");
-
-        let again = host.copy().await.unwrap();
-        assert!(again.was_complete);
-        assert_eq!((again.copied, &again.tables, &again.sha256), (0, &report.tables, &report.sha256));
-        host.on_postgres().await.close().await;
-        // Also once the service has gone on there.
-        assert!(host.copy().await.unwrap().was_complete);
-    });
-}
-
-#[test]
-fn a_source_that_was_changed_meanwhile_is_another_one() {
-    Database::Postgres.run(None, || async {
-        let host = Host::new().await;
-        host.clients(CLIENTS).await;
-        break_off(&host).await;
-        let there = clients_of_a_broken_off_copy(&host).await;
-        let invoicing = host.on_sqlite().await;
-        company(&invoicing).await;
-        invoicing.close().await;
-        assert!(matches!(refused(&host).await, CopyError::OtherSource));
-        assert_eq!(clients_of_a_broken_off_copy(&host).await, there);
-    });
-}
-
-#[test]
-fn a_finished_copy_is_not_taken_for_one_of_another_source() {
-    Database::Postgres.run(None, || async {
-        let host = Host::new().await;
-        let invoicing = host.on_sqlite().await;
-        company(&invoicing).await;
-        invoicing.close().await;
-        host.copy().await.unwrap();
-        let invoicing = host.on_sqlite().await;
-        company(&invoicing).await;
-        invoicing.close().await;
-        assert!(matches!(refused(&host).await, CopyError::OtherSource));
-        assert_eq!(host.behind().await.one::<i64>("SELECT count(*) FROM company", &[]).await, 1);
-    });
-}
-
-#[test]
-fn a_row_that_is_not_what_it_was_is_found_and_the_table_named() {
-    Database::Postgres.run(None, || async {
-        for change in [
-            "UPDATE client SET search = search || 'x' WHERE id = (SELECT min(id::text) FROM client)::uuid",
-            "DELETE FROM client WHERE id = (SELECT max(id::text) FROM client)::uuid",
-        ] {
-            let host = Host::new().await;
-            host.clients(CLIENTS).await;
-            break_off(&host).await;
-            assert_eq!(host.behind().await.run(change, &[]).await, 1);
-            let error = refused(&host).await;
-            let CopyError::Differs { table: "client", found, expected } = error else { panic!("{error:?}") };
-            assert_eq!(expected, CLIENTS.cast_unsigned());
-            assert_eq!(found == expected, change.starts_with("UPDATE"));
-            clients_of_a_broken_off_copy(&host).await;
-        }
-    });
-}
-
-#[test]
-fn a_database_with_something_in_it_is_refused_and_left_alone() {
-    Database::Postgres.run(None, || async {
-        let host = Host::new().await;
-        let there = host.on_postgres().await;
-        company(&there).await;
-        there.close().await;
-        let invoicing = host.on_sqlite().await;
-        company(&invoicing).await;
-        invoicing.close().await;
-        assert!(matches!(refused(&host).await, CopyError::NotEmpty("setting")));
-        host.behind().await.run("DELETE FROM setting", &[]).await;
-        assert!(matches!(refused(&host).await, CopyError::NotEmpty("company")));
-        assert_eq!(host.behind().await.one::<i64>("SELECT count(*) FROM company", &[]).await, 1);
-        host.on_postgres().await.close().await;
-    });
-}
-
-#[test]
-fn a_text_that_postgresql_cannot_hold_is_named_before_anything_is_copied() {
-    Database::Postgres.run(None, || async {
-        let host = Host::new().await;
-        host.clients(3).await;
-        let nul = "UPDATE client SET search = 'a' || char(0) WHERE id = unhex(printf('%032x', 2))";
-        assert_eq!(host.source.behind().await.run(nul, &[]).await, 1);
+        assert_eq!(host.behind().await.run(change, &[]).await, 1);
         let error = refused(&host).await;
-        let text = error.to_string();
-        assert!(text.starts_with("table client, column search, row ["), "{text}");
-        assert!(text.contains("00000000-0000-0000-0000-000000000002") && text.contains("U+0000"), "{text}");
-        let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()";
-        assert_eq!(host.behind().await.one::<i64>(tables, &[]).await, 0, "nothing was made");
-    });
+        let CopyError::Differs { table: "client", found, expected } = error else { panic!("{error:?}") };
+        assert_eq!(expected, CLIENTS.cast_unsigned());
+        assert_eq!(found == expected, change.starts_with("UPDATE"));
+        clients_of_a_broken_off_copy(&host).await;
+    }
 }
 
-#[test]
-fn a_source_that_is_in_use_missing_or_of_another_version_is_refused() {
-    Database::Postgres.run(None, || async {
-        let host = Host::new().await;
-        assert!(matches!(refused(&host).await, CopyError::NoSource(_)));
-        assert!(!host.file().exists());
-        let invoicing = host.on_sqlite().await;
-        assert!(matches!(refused(&host).await, CopyError::Locked(DatabaseError::InUse(_))));
-        invoicing.close().await;
-        let older = "UPDATE invoicing_migration SET version = version - 1";
-        host.source.behind().await.run(older, &[]).await;
-        let error = refused(&host).await;
-        assert!(matches!(error, CopyError::Schema { found, known } if found + 1 == known), "{error:?}");
-        host.source.behind().await.run("DROP TABLE invoicing_migration", &[]).await;
-        assert!(matches!(refused(&host).await, CopyError::Schema { found: 0, .. }));
-    });
+#[on_postgres]
+async fn a_database_with_something_in_it_is_refused_and_left_alone(db: Database) {
+    let host = Host::new(db).await;
+    let there = host.on_postgres().await;
+    company(&there).await;
+    there.close().await;
+    let invoicing = host.on_sqlite().await;
+    company(&invoicing).await;
+    invoicing.close().await;
+    assert!(matches!(refused(&host).await, CopyError::NotEmpty("setting")));
+    host.behind().await.run("DELETE FROM setting", &[]).await;
+    assert!(matches!(refused(&host).await, CopyError::NotEmpty("company")));
+    assert_eq!(host.behind().await.one::<i64>("SELECT count(*) FROM company", &[]).await, 1);
+    host.on_postgres().await.close().await;
 }
 
-#[test]
-fn what_a_process_that_died_had_claimed_is_due() {
-    Database::Postgres.run(None, || async {
-        let host = Host::on_system_clock().await;
-        let receiver = Receiver::start().await;
-        let invoicing = host.on_sqlite().await;
-        let (owner, _) = company(&invoicing).await;
-        hook_for(&owner, &receiver.url, EventKind::ALL).await;
-        let running = RunningDispatcher::start(invoicing.dispatcher());
-        let claimed = "SELECT count(*) FROM delivery WHERE claim <> 0";
-        let claims = async || host.source.behind().await.one::<i64>(claimed, &[]).await;
-        // A webhook is attempted several times at once after it has answered.
-        emit_for(&owner, 1).await;
-        assert!(receiver.wait_for(1, Duration::from_secs(10)).await);
-        while claims().await > 0 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        receiver.reply_always(Reply::Hang);
-        emit_for(&owner, 5).await;
-        assert!(receiver.wait_for(6, Duration::from_secs(10)).await);
-        running.kill().await;
-        assert_eq!(claims().await, 5);
-        drop((owner, invoicing));
+#[on_postgres]
+async fn a_text_that_postgresql_cannot_hold_is_named_before_anything_is_copied(db: Database) {
+    let host = Host::new(db).await;
+    host.clients(3).await;
+    let nul = "UPDATE client SET search = 'a' || char(0) WHERE id = unhex(printf('%032x', 2))";
+    assert_eq!(host.source.behind().await.run(nul, &[]).await, 1);
+    let error = refused(&host).await;
+    let text = error.to_string();
+    assert!(text.starts_with("table client, column search, row ["), "{text}");
+    assert!(text.contains("00000000-0000-0000-0000-000000000002") && text.contains("U+0000"), "{text}");
+    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()";
+    assert_eq!(host.behind().await.one::<i64>(tables, &[]).await, 0, "nothing was made");
+}
 
-        host.copy().await.unwrap();
-        assert_eq!(host.behind().await.one::<i64>(claimed, &[]).await, 0);
-        receiver.reply_always(Reply::status(204));
-        let moved = host.on_postgres().await;
-        assert_eq!(moved.dispatcher().run_once().await.unwrap().delivered, 5);
-    });
+#[on_postgres]
+async fn a_source_that_is_in_use_missing_or_of_another_version_is_refused(db: Database) {
+    let host = Host::new(db).await;
+    assert!(matches!(refused(&host).await, CopyError::NoSource(_)));
+    assert!(!host.file().exists());
+    let invoicing = host.on_sqlite().await;
+    assert!(matches!(refused(&host).await, CopyError::Locked(DatabaseError::InUse(_))));
+    invoicing.close().await;
+    let older = "UPDATE invoicing_migration SET version = version - 1";
+    host.source.behind().await.run(older, &[]).await;
+    let error = refused(&host).await;
+    assert!(matches!(error, CopyError::Schema { found, known } if found + 1 == known), "{error:?}");
+    host.source.behind().await.run("DROP TABLE invoicing_migration", &[]).await;
+    assert!(matches!(refused(&host).await, CopyError::Schema { found: 0, .. }));
+}
+
+#[on_postgres]
+async fn what_a_process_that_died_had_claimed_is_due(db: Database) {
+    let host = Host::on_system_clock(db).await;
+    let receiver = Receiver::start().await;
+    let invoicing = host.on_sqlite().await;
+    let (owner, _) = company(&invoicing).await;
+    hook_for(&owner, &receiver.url, EventKind::ALL).await;
+    let running = RunningDispatcher::start(invoicing.dispatcher());
+    let claimed = "SELECT count(*) FROM delivery WHERE claim <> 0";
+    let claims = async || host.source.behind().await.one::<i64>(claimed, &[]).await;
+    // A webhook is attempted several times at once after it has answered.
+    emit_for(&owner, 1).await;
+    assert!(receiver.wait_for(1, Duration::from_secs(10)).await);
+    while claims().await > 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    receiver.reply_always(Reply::Hang);
+    emit_for(&owner, 5).await;
+    assert!(receiver.wait_for(6, Duration::from_secs(10)).await);
+    running.kill().await;
+    assert_eq!(claims().await, 5);
+    drop((owner, invoicing));
+
+    host.copy().await.unwrap();
+    assert_eq!(host.behind().await.one::<i64>(claimed, &[]).await, 0);
+    receiver.reply_always(Reply::status(204));
+    let moved = host.on_postgres().await;
+    assert_eq!(moved.dispatcher().run_once().await.unwrap().delivered, 5);
 }
 
 /// How many requests are accepted until one is refused.
@@ -361,46 +340,42 @@ async fn accepted(invoicing: &Invoicing, key: &str) -> u32 {
     panic!("more than the quota was accepted");
 }
 
-#[test]
-fn what_a_key_has_used_stays_used() {
-    Database::Postgres.run(None, || async {
-        // Requests that are reserved at once are a tenth of the quota.
-        for (closed, left) in [(true, 18..=18), (false, 15..=18)] {
-            let host = Host::on_system_clock().await;
-            let invoicing = host.on_sqlite_with_quota().await;
-            let (owner, key) = company(&invoicing).await;
-            let began = host.env.now();
-            for _ in 0..12 {
-                assert_eq!(get(&invoicing, "/api/v1/clients", &key).await.0, 200);
-            }
-            if closed {
-                invoicing.close().await;
-            }
-            drop((owner, invoicing));
-            host.copy().await.unwrap();
-            let moved = host.on_postgres_with_quota().await;
-            let accepted = accepted(&moved, &key).await;
-            assert!(within_a_window(began, host.env.now()), "too slow a machine for this test");
-            assert!(left.contains(&accepted), "{accepted}, closed: {closed}");
+#[on_postgres]
+async fn what_a_key_has_used_stays_used(db: Database) {
+    // Requests that are reserved at once are a tenth of the quota.
+    for (closed, left) in [(true, 18..=18), (false, 15..=18)] {
+        let host = Host::on_system_clock(db).await;
+        let invoicing = host.on_sqlite_with_quota().await;
+        let (owner, key) = company(&invoicing).await;
+        let began = host.env.now();
+        for _ in 0..12 {
+            assert_eq!(get(&invoicing, "/api/v1/clients", &key).await.0, 200);
         }
-    });
+        if closed {
+            invoicing.close().await;
+        }
+        drop((owner, invoicing));
+        host.copy().await.unwrap();
+        let moved = host.on_postgres_with_quota().await;
+        let accepted = accepted(&moved, &key).await;
+        assert!(within_a_window(began, host.env.now()), "too slow a machine for this test");
+        assert!(left.contains(&accepted), "{accepted}, closed: {closed}");
+    }
 }
 
 fn within_a_window(from: Timestamp, to: Timestamp) -> bool {
     to.as_millis() - from.as_millis() < 60_000
 }
 
-#[test]
-fn a_copy_can_run_on_a_task_of_its_own() {
-    Database::Postgres.run(None, || async {
-        let host = Host::new().await;
-        let invoicing = host.on_sqlite().await;
-        company(&invoicing).await;
-        invoicing.close().await;
-        let (file, to) = (host.file(), host.postgres());
-        let mut tasks = tokio::task::JoinSet::new();
-        tasks.spawn(async move { copy_to_postgres(&file, &to).await });
-        let report = tasks.join_next().await.unwrap().unwrap().unwrap();
-        assert_eq!(rows_of(&report, "company"), 1);
-    });
+#[on_postgres]
+async fn a_copy_can_run_on_a_task_of_its_own(db: Database) {
+    let host = Host::new(db).await;
+    let invoicing = host.on_sqlite().await;
+    company(&invoicing).await;
+    invoicing.close().await;
+    let (file, to) = (host.file(), host.postgres());
+    let mut tasks = tokio::task::JoinSet::new();
+    tasks.spawn(async move { copy_to_postgres(&file, &to).await });
+    let report = tasks.join_next().await.unwrap().unwrap().unwrap();
+    assert_eq!(rows_of(&report, "company"), 1);
 }

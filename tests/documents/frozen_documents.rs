@@ -9,7 +9,7 @@ use invoicing_core::{
 use invoicing_server::{
     ContentHash, DocumentInput, DocumentRenderer, Error, PdfRenderer, RenderDeadline, Signature,
 };
-use invoicing_tests::{CANARY, World, new_quote, on_each_database};
+use invoicing_tests::{CANARY, Database, World, new_quote, on_each_database};
 use serde_json::Value;
 
 use crate::support::{
@@ -23,8 +23,8 @@ async fn sign(world: &World, id: QuoteId) -> Value {
 }
 
 #[on_each_database]
-async fn the_hash_of_what_was_shown_is_a_hash() {
-    let world = World::new().await;
+async fn the_hash_of_what_was_shown_is_a_hash(db: Database) {
+    let world = World::new(db).await;
     let quote = world.sent().await;
     let token = world.company.quotes().signing_link(quote.summary.id).await.unwrap();
     let links = world.invoicing.signing_links();
@@ -49,8 +49,8 @@ fn fingerprint_by_hand(detail: &Value, document_sha256: &str) -> String {
 
 /// Rules: DOCUMENT-21, EVIDENCE-1
 #[on_each_database]
-async fn a_signer_whose_name_no_font_has_signs_and_keeps_it() {
-    let world = World::new().await;
+async fn a_signer_whose_name_no_font_has_signs_and_keeps_it(db: Database) {
+    let world = World::new(db).await;
     for name in
         ["Անահիտ Հակոբյան", "ნინო ბერიძე", "สมชาย ใจดี", "आरव शर्मा", "தமிழ்ச்செல்வி", "電気 太郎", "\u{13000}"]
     {
@@ -69,8 +69,8 @@ async fn a_signer_whose_name_no_font_has_signs_and_keeps_it() {
 
 /// Rules: DOCUMENT-15
 #[on_each_database]
-async fn readiness_names_every_text_that_the_document_cannot_show() {
-    let world = World::new().await;
+async fn readiness_names_every_text_that_the_document_cannot_show(db: Database) {
+    let world = World::new(db).await;
     let client = world.company.clients().create(&NewClient::named("電気 SARL")).await.unwrap().id;
     let mut new = new_quote(client);
     new.lines[0].lot = Some("Lot \u{13000}".to_owned());
@@ -99,8 +99,8 @@ async fn readiness_names_every_text_that_the_document_cannot_show() {
 
 /// Rules: DOCUMENT-15
 #[on_each_database]
-async fn a_line_that_no_font_has_is_refused_by_place_and_character() {
-    let world = World::new().await;
+async fn a_line_that_no_font_has_is_refused_by_place_and_character(db: Database) {
+    let world = World::new(db).await;
     let mut new = new_quote(world.client("x").await);
     new.lines[1].description = String::from("Gaine 電 ⌀ 20 ㎜");
     let quotes = world.company.quotes();
@@ -115,8 +115,8 @@ async fn a_line_that_no_font_has_is_refused_by_place_and_character() {
 
 /// Rules: EVIDENCE-1, EVIDENCE-3
 #[on_each_database]
-async fn the_fingerprint_can_be_recomputed_from_the_detail_and_the_document_that_was_sent() {
-    let world = World::new().await;
+async fn the_fingerprint_can_be_recomputed_from_the_detail_and_the_document_that_was_sent(db: Database) {
+    let world = World::new(db).await;
     let sent = world.sent().await;
     let sent_document = world.company.quotes().open_document(sent.summary.id).await.unwrap();
     world.advance(DAY);
@@ -143,8 +143,8 @@ async fn the_fingerprint_can_be_recomputed_from_the_detail_and_the_document_that
 
 /// Rules: EVIDENCE-4, QUOTE-4
 #[on_each_database]
-async fn the_evidence_is_kept_and_what_is_private_of_it_is_never_shown() {
-    let world = World::new().await;
+async fn the_evidence_is_kept_and_what_is_private_of_it_is_never_shown(db: Database) {
+    let world = World::new(db).await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();
     let token = quotes.signing_link(sent.summary.id).await.unwrap();
@@ -167,8 +167,8 @@ async fn the_evidence_is_kept_and_what_is_private_of_it_is_never_shown() {
 
 /// Rules: EVIDENCE-1
 #[on_each_database]
-async fn odd_texts_in_the_evidence_still_give_a_fingerprint_that_can_be_recomputed() {
-    let world = World::new().await;
+async fn odd_texts_in_the_evidence_still_give_a_fingerprint_that_can_be_recomputed(db: Database) {
+    let world = World::new(db).await;
     for text in ["\"\\/\n\tz", "e\u{301}\u{202e} 😀", "</script><!--", "a\u{2028}\u{2029}b"] {
         let sent = world.sent().await;
         let sha256 = world.company.quotes().open_document(sent.summary.id).await.unwrap().sha256;
@@ -187,8 +187,8 @@ async fn odd_texts_in_the_evidence_still_give_a_fingerprint_that_can_be_recomput
 
 /// Rules: EVIDENCE-2
 #[on_each_database]
-async fn after_sending_again_the_signature_binds_the_second_document() {
-    let world = World::new().await;
+async fn after_sending_again_the_signature_binds_the_second_document(db: Database) {
+    let world = World::new(db).await;
     let rejected = quote_in(&world, QuoteStatus::Rejected).await;
     world.advance(DAY);
     let quotes = world.company.quotes();
@@ -206,8 +206,8 @@ async fn after_sending_again_the_signature_binds_the_second_document() {
 
 /// Rules: QUOTE-4, DOCUMENT-10, DOCUMENT-14
 #[on_each_database]
-async fn signing_freezes_anew_with_the_signature_and_keeps_what_was_sent() {
-    let world = World::new().await;
+async fn signing_freezes_anew_with_the_signature_and_keeps_what_was_sent(db: Database) {
+    let world = World::new(db).await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();
     let before = quotes.open_document(sent.summary.id).await.unwrap();
@@ -233,8 +233,8 @@ async fn signing_freezes_anew_with_the_signature_and_keeps_what_was_sent() {
 
 /// Rules: DOCUMENT-10
 #[on_each_database]
-async fn what_was_frozen_stays_frozen_when_records_change_afterwards() {
-    let world = World::new().await;
+async fn what_was_frozen_stays_frozen_when_records_change_afterwards(db: Database) {
+    let world = World::new(db).await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();
     let frozen = quotes.open_document(sent.summary.id).await.unwrap();
@@ -261,8 +261,8 @@ async fn what_was_frozen_stays_frozen_when_records_change_afterwards() {
 
 /// Rules: DOCUMENT-13, RECORD-6
 #[on_each_database]
-async fn the_same_input_renders_to_the_frozen_bytes() {
-    let world = World::new().await;
+async fn the_same_input_renders_to_the_frozen_bytes(db: Database) {
+    let world = World::new(db).await;
     let sent = world.sent().await;
     let company = world.company.details().await.unwrap();
     let input = DocumentInput {
@@ -284,8 +284,8 @@ async fn the_same_input_renders_to_the_frozen_bytes() {
 
 /// Rules: DOCUMENT-11
 #[on_each_database]
-async fn a_store_that_fails_refuses_every_freezing_operation_without_a_trace() {
-    let world = World::new().await;
+async fn a_store_that_fails_refuses_every_freezing_operation_without_a_trace(db: Database) {
+    let world = World::new(db).await;
     let quotes = world.company.quotes();
     let (draft, other, sent) = (world.draft().await, world.draft().await, world.sent().await);
     let token = quotes.signing_link(sent.summary.id).await.unwrap();
@@ -317,8 +317,8 @@ async fn a_store_that_fails_refuses_every_freezing_operation_without_a_trace() {
 
 /// Rules: ERROR-17, DOCUMENT-11
 #[on_each_database]
-async fn a_store_that_hangs_is_unavailable_within_five_seconds_and_delays_no_other() {
-    let world = World::new().await;
+async fn a_store_that_hangs_is_unavailable_within_five_seconds_and_delays_no_other(db: Database) {
+    let world = World::new(db).await;
     let quotes = world.company.quotes();
     let (draft, other, sent) = (world.draft().await, world.draft().await, world.sent().await);
     let token = quotes.signing_link(sent.summary.id).await.unwrap();
@@ -355,8 +355,8 @@ async fn a_store_that_hangs_is_unavailable_within_five_seconds_and_delays_no_oth
 
 /// Rules: DOCUMENT-8, DOCUMENT-10
 #[on_each_database]
-async fn a_damaged_or_missing_document_is_unavailable_and_never_rendered_again() {
-    let world = World::new().await;
+async fn a_damaged_or_missing_document_is_unavailable_and_never_rendered_again(db: Database) {
+    let world = World::new(db).await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();
     let hash: ContentHash = quotes.documents(sent.summary.id).await.unwrap()[0].sha256.parse().unwrap();
@@ -374,10 +374,10 @@ async fn a_damaged_or_missing_document_is_unavailable_and_never_rendered_again()
 
 /// Rules: DOCUMENT-16
 #[on_each_database]
-async fn an_edit_during_the_rendering_is_what_is_sent() {
+async fn an_edit_during_the_rendering_is_what_is_sent(db: Database) {
     // The document is rendered before the transaction: an edit in between must not leave the old content frozen.
     for _ in 0..5 {
-        let world = World::new().await;
+        let world = World::new(db).await;
         let draft = world.draft().await;
         let quotes = world.company.quotes();
         let other = crate::support::quote_at(draft.summary.client_id, "4242");
@@ -404,8 +404,8 @@ async fn an_edit_during_the_rendering_is_what_is_sent() {
 
 /// Rules: DOCUMENT-15
 #[on_each_database]
-async fn a_text_that_no_font_can_show_is_refused_by_name_when_the_quote_is_sent() {
-    let world = World::new().await;
+async fn a_text_that_no_font_can_show_is_refused_by_name_when_the_quote_is_sent(db: Database) {
+    let world = World::new(db).await;
     let quotes = world.company.quotes();
     let mut new = new_quote(world.client("Lefèvre").await);
     "\u{13000}".clone_into(&mut new.lines[1].description);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use invoicing_core::{MAX_LINES, NewLine, NewQuote, Plan, QuoteId};
 use invoicing_server::{CompanyHandle, Error};
-use invoicing_tests::{World, on_each_database, tell};
+use invoicing_tests::{Database, World, on_each_database, tell};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -29,8 +29,8 @@ fn lines(description: impl Fn(usize) -> String) -> Vec<NewLine> {
 
 /// Rules: RECORD-11
 #[on_each_database]
-async fn the_most_lines_that_a_quote_may_have_are_sent() {
-    let world = World::new().await;
+async fn the_most_lines_that_a_quote_may_have_are_sent(db: Database) {
+    let world = World::new(db).await;
     let quotes = world.company.quotes();
     let client = world.client("Lefèvre").await;
     let new = NewQuote { lines: lines(|index| format!("Poste {index}.")), ..NewQuote::empty(client) };
@@ -56,8 +56,8 @@ async fn the_most_lines_that_a_quote_may_have_are_sent() {
 }
 
 #[on_each_database]
-async fn a_quote_that_no_document_can_hold_stays_a_draft() {
-    let world = World::new().await;
+async fn a_quote_that_no_document_can_hold_stays_a_draft(db: Database) {
+    let world = World::new(db).await;
     let quotes = world.company.quotes();
     let client = world.client("Lefèvre").await;
     // 2,000 characters each, together within the bytes that lines may have.
@@ -86,9 +86,9 @@ async fn draft_of_pages(company: &CompanyHandle, pages: usize) -> QuoteId {
 
 /// Rules: FAIR-6
 #[on_each_database]
-async fn large_documents_of_one_company_do_not_delay_those_of_another() {
+async fn large_documents_of_one_company_do_not_delay_those_of_another(db: Database) {
     const PAGES: usize = 250;
-    let world = World::new().await;
+    let world = World::new(db).await;
     let count = 3 * available_parallelism().unwrap().get().max(2);
     let drafts = join_all((0..count).map(|_| draft_of_pages(&world.company, PAGES))).await;
     let (other, _) = world.another("Other", Plan::Team).await;

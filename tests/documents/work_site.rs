@@ -7,7 +7,7 @@ use invoicing_server::{
     CompanyHandle, ContentHash, DocumentInput, DocumentRenderer, Error, Invoicing, MemoryStore, Refusal,
     RenderError, Signature,
 };
-use invoicing_tests::{Place, World, new_quote, on_each_database};
+use invoicing_tests::{Database, Place, World, new_quote, on_each_database};
 
 use crate::support::hooked_store::HookedStore;
 use crate::support::{date, refused, signature};
@@ -64,8 +64,8 @@ fn identity(address: &str) -> CompanyIdentity {
     CompanyIdentity { address: Some(address.into()), ..CompanyIdentity::default() }
 }
 
-async fn shop() -> Shop {
-    let place = Place::new().await;
+async fn shop(db: Database) -> Shop {
+    let place = Place::new(db).await;
     let renderer = Arc::new(Recording::default());
     let invoicing = place
         .builder()
@@ -85,8 +85,8 @@ async fn shop() -> Shop {
 
 /// Rules: EVIDENCE-6, DOCUMENT-18
 #[on_each_database]
-async fn the_signed_copy_says_what_the_sent_one_said_and_is_given_it() {
-    let Shop { invoicing, company, renderer, _place } = shop().await;
+async fn the_signed_copy_says_what_the_sent_one_said_and_is_given_it(db: Database) {
+    let Shop { invoicing, company, renderer, _place } = shop(db).await;
     let client = NewClient {
         address: Some("2 rue Haute".into()),
         zip_code: Some("44000".into()),
@@ -128,8 +128,8 @@ async fn the_signed_copy_says_what_the_sent_one_said_and_is_given_it() {
 
 /// Rules: QUOTE-8
 #[on_each_database]
-async fn sending_again_says_what_holds_by_then() {
-    let Shop { company, renderer, _place, .. } = shop().await;
+async fn sending_again_says_what_holds_by_then(db: Database) {
+    let Shop { company, renderer, _place, .. } = shop(db).await;
     let client = company.clients().create(&NewClient::named("Lefèvre")).await.unwrap();
     let quote = company.quotes().create(&new_quote(client.id)).await.unwrap();
     company.quotes().send(quote.summary.id, None).await.unwrap();
@@ -141,8 +141,8 @@ async fn sending_again_says_what_holds_by_then() {
 }
 
 #[on_each_database]
-async fn a_work_site_is_entered_edited_and_never_shown_by_the_api() {
-    let world = World::new().await;
+async fn a_work_site_is_entered_edited_and_never_shown_by_the_api(db: Database) {
+    let world = World::new(db).await;
     let quotes = world.company.quotes();
     let client = world.client("Lefèvre").await;
     let with = |site: &str| NewQuote { work_site: Some(site.into()), ..new_quote(client) };
@@ -171,8 +171,8 @@ async fn a_work_site_is_entered_edited_and_never_shown_by_the_api() {
 }
 
 #[on_each_database]
-async fn what_cannot_be_shown_any_more_cannot_be_signed() {
-    let world = World::new().await;
+async fn what_cannot_be_shown_any_more_cannot_be_signed(db: Database) {
+    let world = World::new(db).await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();
     let token = quotes.signing_link(sent.summary.id).await.unwrap();
@@ -186,8 +186,8 @@ async fn what_cannot_be_shown_any_more_cannot_be_signed() {
 
 /// Rules: QUOTE-15
 #[on_each_database]
-async fn only_the_document_that_was_shown_is_signed() {
-    let world = World::new().await;
+async fn only_the_document_that_was_shown_is_signed(db: Database) {
+    let world = World::new(db).await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();
     let token = quotes.signing_link(sent.summary.id).await.unwrap();
@@ -209,8 +209,8 @@ async fn only_the_document_that_was_shown_is_signed() {
 
 /// Rules: QUOTE-15
 #[on_each_database]
-async fn what_is_sent_again_while_a_signature_is_made_is_not_signed_instead() {
-    let (world, store) = HookedStore::world().await;
+async fn what_is_sent_again_while_a_signature_is_made_is_not_signed_instead(db: Database) {
+    let (world, store) = HookedStore::world(db).await;
     let sent = world.sent().await;
     let id = sent.summary.id;
     let token = world.company.quotes().signing_link(id).await.unwrap();

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use http::{Request, StatusCode};
 use http_body_util::Full;
 use invoicing_server::{DispatcherHealth, DocumentsHealth, Health, Invoicing, MemoryStore, StoreHealth};
-use invoicing_tests::{Answer, RunningDispatcher, World, on_each_database};
+use invoicing_tests::{Answer, Database, RunningDispatcher, World, on_each_database};
 use serde_json::{Value, json};
 
 /// By then a change of the database shows.
@@ -41,8 +41,8 @@ async fn becomes(invoicing: &Invoicing, limit: Duration, is_so: impl Fn(Health) 
 }
 
 #[on_each_database]
-async fn a_service_without_a_dispatcher_is_ready_and_says_so() {
-    let world = World::new().await;
+async fn a_service_without_a_dispatcher_is_ready_and_says_so(db: Database) {
+    let world = World::new(db).await;
     let expected = json!({ "ready": true, "store": "reachable", "documents": "reachable", "dispatcher": "not_run", "reasons": [] });
     assert_eq!(readiness(&world.invoicing).await, (200, expected));
     let live = probe(&world.invoicing, "GET", "/livez?verbose").await;
@@ -63,8 +63,8 @@ async fn a_service_without_a_dispatcher_is_ready_and_says_so() {
 }
 
 #[on_each_database]
-async fn it_is_a_hyper_and_a_tower_service() {
-    let world = World::new().await;
+async fn it_is_a_hyper_and_a_tower_service(db: Database) {
+    let world = World::new(db).await;
     let request = || Request::get("/readyz").body(Full::new(Bytes::new())).unwrap();
     let mut service = world.invoicing.health_service();
     let Ok(response) = hyper::service::Service::call(&service, request()).await;
@@ -74,8 +74,8 @@ async fn it_is_a_hyper_and_a_tower_service() {
 }
 
 #[on_each_database]
-async fn a_dispatcher_that_has_ended_is_not_ready_until_it_runs_again() {
-    let world = World::on_system_clock(|_| {}).await;
+async fn a_dispatcher_that_has_ended_is_not_ready_until_it_runs_again(db: Database) {
+    let world = World::on_system_clock(db, |_| {}).await;
     let ended = json!({ "ready": false, "store": "reachable", "documents": "reachable", "dispatcher": "ended", "reasons": ["the dispatcher has ended"] });
     for is_killed in [false, true] {
         let running = RunningDispatcher::start(world.invoicing.dispatcher());
@@ -95,8 +95,8 @@ async fn a_dispatcher_that_has_ended_is_not_ready_until_it_runs_again() {
 }
 
 #[on_each_database]
-async fn a_dispatcher_that_is_not_polled_stands_still_and_is_said_to() {
-    let world = World::on_system_clock(|_| {}).await;
+async fn a_dispatcher_that_is_not_polled_stands_still_and_is_said_to(db: Database) {
+    let world = World::on_system_clock(db, |_| {}).await;
     let dispatcher = world.invoicing.dispatcher();
     let mut run = pin!(dispatcher.run(std::future::pending()));
     let begun = Instant::now();
@@ -112,8 +112,8 @@ async fn a_dispatcher_that_is_not_polled_stands_still_and_is_said_to() {
 }
 
 #[on_each_database]
-async fn a_schema_that_lacks_a_migration_is_not_ready_and_a_newer_one_is() {
-    let world = World::new().await;
+async fn a_schema_that_lacks_a_migration_is_not_ready_and_a_newer_one_is(db: Database) {
+    let world = World::new(db).await;
     let newest: i64 = world.behind().await.one("SELECT max(version) FROM invoicing_migration", &[]).await;
     world.run("INSERT INTO invoicing_migration (version) VALUES ($1)", &[(newest + 1).into()]).await;
     assert!(world.invoicing.health().await.is_ready());
@@ -126,8 +126,8 @@ async fn a_schema_that_lacks_a_migration_is_not_ready_and_a_newer_one_is() {
 }
 
 #[on_each_database]
-async fn a_closed_service_is_not_ready_and_lives() {
-    let world = World::new().await;
+async fn a_closed_service_is_not_ready_and_lives(db: Database) {
+    let world = World::new(db).await;
     assert!(world.invoicing.health().await.is_ready());
     world.invoicing.close().await;
     let is_gone = |health: Health| health.store == StoreHealth::Unreachable;
@@ -138,8 +138,8 @@ async fn a_closed_service_is_not_ready_and_lives() {
 }
 
 #[on_each_database]
-async fn a_thousand_probes_at_once_are_answered_at_once() {
-    let world = World::new().await;
+async fn a_thousand_probes_at_once_are_answered_at_once(db: Database) {
+    let world = World::new(db).await;
     let begun = Instant::now();
     let all = join_all((0..1_000).map(|_| world.invoicing.health())).await;
     assert!(all.iter().all(Health::is_ready));
@@ -147,8 +147,8 @@ async fn a_thousand_probes_at_once_are_answered_at_once() {
 }
 
 #[on_each_database]
-async fn a_document_store_that_fails_or_hangs_is_a_reason() {
-    let world = World::new().await;
+async fn a_document_store_that_fails_or_hangs_is_a_reason(db: Database) {
+    let world = World::new(db).await;
     let is_gone = |health: Health| health.documents == DocumentsHealth::Unreachable;
     let reason = "the document store does not answer, or its folder is gone";
     for set in [MemoryStore::fail, MemoryStore::hang] {

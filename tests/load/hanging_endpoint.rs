@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use invoicing_core::{ClientId, EventId, EventKind, NewClient, NewQuote, Plan, Timestamp, WebhookId};
 use invoicing_server::{AttemptRecord, CompanyHandle, NewWebhook};
-use invoicing_tests::{Receiver, Reply, RunningDispatcher, World, on_each_database, tell};
+use invoicing_tests::{Database, Receiver, Reply, RunningDispatcher, World, on_each_database, tell};
 use tokio::time::{interval, sleep};
 
 use crate::process::beside_others;
@@ -36,9 +36,9 @@ fn limit_ms(rate: f64) -> i64 {
 
 /// Rules: ATTEMPT-3, ATTEMPT-10, ISOLATION-1
 #[on_each_database]
-async fn a_hanging_endpoint_is_attempted_in_time_and_disabled_within_a_minute() {
+async fn a_hanging_endpoint_is_attempted_in_time_and_disabled_within_a_minute(db: Database) {
     let _beside = beside_others().await;
-    let world = World::on_system_clock(|_| {}).await;
+    let world = World::on_system_clock(db, |_| {}).await;
     let (hanging, prompt) = (Receiver::start().await, Receiver::start().await);
     hanging.reply_always(Reply::Hang);
     let hung = register(&world.company, &hanging.url).await;

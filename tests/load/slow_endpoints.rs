@@ -29,22 +29,22 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Rules: ISOLATION-1, ISOLATION-3
 #[on_each_database]
-async fn a_prompt_endpoint_is_served_beside_180_slow_endpoints_with_a_backlog() {
+async fn a_prompt_endpoint_is_served_beside_180_slow_endpoints_with_a_backlog(db: Database) {
     let _beside = beside_others().await;
-    assert_served_beside("slow", Reply::Slow(LATE, 200)).await;
+    assert_served_beside(db, "slow", Reply::Slow(LATE, 200)).await;
 }
 
 /// What they get is attempted three times, and a retry takes any slot that slow webhooks may have.
 ///
 /// Rules: ISOLATION-1, ISOLATION-3, ATTEMPT-10
 #[on_each_database]
-async fn a_prompt_endpoint_is_served_beside_180_that_hang_with_a_backlog() {
+async fn a_prompt_endpoint_is_served_beside_180_that_hang_with_a_backlog(db: Database) {
     let _beside = beside_others().await;
-    assert_served_beside("hanging", Reply::Hang).await;
+    assert_served_beside(db, "hanging", Reply::Hang).await;
 }
 
-async fn assert_served_beside(how: &str, reply: Reply) {
-    let world = World::on_system_clock(|_| {}).await;
+async fn assert_served_beside(db: Database, how: &str, reply: Reply) {
+    let world = World::on_system_clock(db, |_| {}).await;
     let receiver = Receiver::start().await;
     let (bystander, _) = world.another("Bystander", Plan::Pro).await;
     register(&bystander, &receiver.url).await;
@@ -79,15 +79,15 @@ async fn assert_served_beside(how: &str, reply: Reply) {
 ///
 /// Rules: ISOLATION-1, ISOLATION-3
 #[on_each_database]
-async fn an_endpoint_that_is_new_is_served_beside_400_that_are_new_and_slow() {
+async fn an_endpoint_that_is_new_is_served_beside_400_that_are_new_and_slow(db: Database) {
     let _beside = beside_others().await;
     for backlog in [2, 20] {
-        assert_served_beside_new_ones(backlog).await;
+        assert_served_beside_new_ones(db, backlog).await;
     }
 }
 
-async fn assert_served_beside_new_ones(backlog: i64) {
-    let world = World::on_system_clock(|_| {}).await;
+async fn assert_served_beside_new_ones(db: Database, backlog: i64) {
+    let world = World::on_system_clock(db, |_| {}).await;
     let (receiver, crowd) = (Receiver::start().await, Receiver::start().await);
     let (bystander, _) = world.another("Bystander", Plan::Pro).await;
     register(&bystander, &receiver.url).await;

@@ -20,10 +20,9 @@ fn from_env(name: &str, otherwise: u32) -> u32 {
 
 /// Rules: STATE-1, STATE-2, STATE-3, DELIVERY-1
 #[on_each_database]
-fn any_sequence_of_operations_does_what_the_contract_says() {
-    let database = Database::chosen();
+fn any_sequence_of_operations_does_what_the_contract_says(db: Database) {
     let config = Config {
-        cases: from_env("PROPTEST_CASES", database.either(32, 16)),
+        cases: from_env("PROPTEST_CASES", db.either(32, 16)),
         max_shrink_iters: 600,
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct("model/regressions.txt"))),
         ..Config::default()
@@ -34,17 +33,15 @@ fn any_sequence_of_operations_does_what_the_contract_says() {
         .enable_all()
         .build()
         .expect("a runtime");
-    let case = move |script| runtime.block_on(runner::run(&script)).map_err(TestCaseError::fail);
-    let all = move || {
-        database.choose();
-        TestRunner::new(config).run(&steps::scripts(steps), case).map_err(|error| error.to_string())
-    };
+    let case = move |script| runtime.block_on(runner::run(db, &script)).map_err(TestCaseError::fail);
+    let all =
+        move || TestRunner::new(config).run(&steps::scripts(steps), case).map_err(|error| error.to_string());
     // Unoptimised futures are large.
     let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(all).expect("a thread");
     if let Err(error) = thread.join().expect("no panic") {
         panic!("{error}");
     }
-    println!("{}", runner::tally::text());
+    println!("{}", runner::tally::text(db));
     for end in [
         "delivery delivered",
         "delivery failed",
@@ -52,6 +49,6 @@ fn any_sequence_of_operations_does_what_the_contract_says() {
         "event invoice.paid",
         "refused: Conflict",
     ] {
-        assert!(runner::tally::of(end) > 0, "no case ever came to: {end}");
+        assert!(runner::tally::of(db, end) > 0, "no case ever came to: {end}");
     }
 }

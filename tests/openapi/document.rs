@@ -8,7 +8,7 @@ use http::Request;
 use http_body_util::Full;
 use invoicing_core::{ErrorCode, EventKind};
 use invoicing_server::ROUTES;
-use invoicing_tests::{Answer, World, on_each_database};
+use invoicing_tests::{Answer, Database, World, on_each_database};
 use serde_json::{Map, Value};
 
 use super::{compare, workspace};
@@ -22,7 +22,7 @@ async fn call(world: &World, method: &str, headers: &[(&str, &str)]) -> Answer {
 
 #[tokio::test]
 async fn the_document_that_is_served_is_the_one_that_is_checked_in() {
-    let served = call(&World::new().await, "GET", &[]).await;
+    let served = call(&World::new(Database::Sqlite).await, "GET", &[]).await;
     assert_eq!(served.status, 200);
     compare("openapi.json", std::str::from_utf8(&served.bytes).unwrap());
 }
@@ -99,8 +99,8 @@ fn only_answers_to_a_key_tell_of_its_quota() {
 
 /// Rules: REFERENCE-1
 #[on_each_database]
-async fn the_document_needs_no_key_and_counts_in_no_quota() {
-    let world = World::with(|settings| settings.quota = 1).await;
+async fn the_document_needs_no_key_and_counts_in_no_quota(db: Database) {
+    let world = World::with(db, |settings| settings.quota = 1).await;
     for key in [None, Some("isk_unknown"), Some(&*world.key)] {
         for _ in 0..3 {
             let answer = world.call("GET", PATH, key, &[], Bytes::new()).await;
@@ -114,8 +114,8 @@ async fn the_document_needs_no_key_and_counts_in_no_quota() {
 
 /// Rules: REFERENCE-1
 #[on_each_database]
-async fn the_document_has_an_etag_and_is_sent_again_only_where_it_has_changed() {
-    let world = World::new().await;
+async fn the_document_has_an_etag_and_is_sent_again_only_where_it_has_changed(db: Database) {
+    let world = World::new(db).await;
     let whole = call(&world, "GET", &[]).await;
     let etag = whole.headers["etag"].to_str().unwrap();
     assert!(etag.starts_with('"') && etag.ends_with('"'), "{etag}");
@@ -135,8 +135,8 @@ async fn the_document_has_an_etag_and_is_sent_again_only_where_it_has_changed() 
 ///
 /// Rules: REFERENCE-1
 #[on_each_database]
-async fn the_description_is_compressed_for_those_that_take_it_and_open_to_any_site() {
-    let world = World::new().await;
+async fn the_description_is_compressed_for_those_that_take_it_and_open_to_any_site(db: Database) {
+    let world = World::new(db).await;
     for path in [PATH, "/api/v1/docs"] {
         // Not by `World::call`, which reads each body as JSON.
         let ask = async |headers: &[(&str, &str)]| {
@@ -173,16 +173,16 @@ async fn the_description_is_compressed_for_those_that_take_it_and_open_to_any_si
 
 /// Rules: REFERENCE-2
 #[on_each_database]
-async fn a_document_that_is_switched_off_is_404() {
-    let world = World::with(|settings| settings.reference.openapi = false).await;
+async fn a_document_that_is_switched_off_is_404(db: Database) {
+    let world = World::with(db, |settings| settings.reference.openapi = false).await;
     let answer = call(&world, "GET", &[]).await;
     assert_eq!((answer.status.as_u16(), answer.code()), (404, "not_found"));
 }
 
 /// Rules: REFERENCE-3
 #[on_each_database]
-async fn the_document_names_the_brand_the_address_and_the_quota_of_its_service() {
-    let world = World::with(|settings| {
+async fn the_document_names_the_brand_the_address_and_the_quota_of_its_service(db: Database) {
+    let world = World::with(db, |settings| {
         "Toiture".clone_into(&mut settings.brand);
         "https://api.toiture.example/".clone_into(&mut settings.base_url);
         settings.quota = 77;
@@ -194,14 +194,14 @@ async fn the_document_names_the_brand_the_address_and_the_quota_of_its_service()
     assert!(text.contains("X-Toiture-Signature") && !text.contains("X-Service-"));
     assert!(text.contains("more than 77 requests"));
     assert!(!text.contains("{{"), "a name was not filled in");
-    let unlimited = call(&World::with(|settings| settings.quota = 0).await, "GET", &[]).await;
+    let unlimited = call(&World::with(db, |settings| settings.quota = 0).await, "GET", &[]).await;
     assert!(String::from_utf8_lossy(&unlimited.bytes).contains("| Requests of one key | any number |"));
 }
 
 /// Rules: ENDPOINT-7
 #[on_each_database]
-async fn options_of_a_known_path_is_204_with_allow_and_needs_no_key() {
-    let world = World::with(|settings| settings.quota = 1).await;
+async fn options_of_a_known_path_is_204_with_allow_and_needs_no_key(db: Database) {
+    let world = World::with(db, |settings| settings.quota = 1).await;
     for route in ROUTES {
         let path = path_of(route.path, ABSENT);
         for key in [None, Some("isk_unknown"), Some(&*world.key)] {

@@ -7,7 +7,7 @@ use invoicing_core::{
     unit_price,
 };
 use invoicing_server::{NewProject, NewWebhook, Signature};
-use invoicing_tests::{Receiver, World};
+use invoicing_tests::{Database, Receiver, World};
 use serde_json::{Map, Value, json};
 
 use super::{compare, provoked};
@@ -161,8 +161,8 @@ async fn ping(world: &World, receiver: &Receiver, recorder: &mut Recorder) {
     recorder.deliver(world, receiver).await;
 }
 
-async fn record() -> Value {
-    let (world, receiver) = (World::reproducible().await, Receiver::start().await);
+async fn record(db: Database) -> Value {
+    let (world, receiver) = (World::reproducible(db).await, Receiver::start().await);
     let mut recorder = Recorder::default();
     register(&world, &receiver).await;
     Box::pin(story(&world, &receiver, &mut recorder)).await;
@@ -171,13 +171,14 @@ async fn record() -> Value {
     let missing: Vec<_> = kinds.filter(|kind| !recorder.events.contains_key(*kind)).collect();
     assert!(missing.is_empty(), "no example of {missing:?}");
     let Recorder { requests, responses, events } = recorder;
-    json!({"requests": requests, "responses": responses, "errors": provoked::bodies().await, "events": events})
+    json!({"requests": requests, "responses": responses, "errors": provoked::bodies(db).await, "events": events})
 }
 
 #[tokio::test]
 async fn the_examples_are_what_the_service_answers_and_sends() {
-    let first = record().await;
-    assert_eq!(record().await, first, "recorded twice, the examples differ");
+    let db = Database::Sqlite;
+    let first = record(db).await;
+    assert_eq!(record(db).await, first, "recorded twice, the examples differ");
     let text = serde_json::to_string_pretty(&first).unwrap() + "\n";
     compare("invoicing-server/src/api/openapi/examples.json", &text);
 }

@@ -10,7 +10,7 @@ use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::Frame;
 use invoicing_core::{Conflict, ErrorCode, Plan};
 use invoicing_server::{Body, Endpoint, Error, ROUTES, Route, ServeLimits, Settings, serve};
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{Database, World, on_each_database};
 use serde_json::{Map, Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -31,8 +31,8 @@ struct Scene {
 }
 
 impl Scene {
-    async fn open(adjust: impl FnOnce(&mut Settings)) -> Self {
-        let world = World::with(|settings| {
+    async fn open(db: Database, adjust: impl FnOnce(&mut Settings)) -> Self {
+        let world = World::with(db, |settings| {
             settings.quota = 0;
             adjust(settings);
         })
@@ -129,58 +129,58 @@ fn body(endpoint: Endpoint) -> &'static str {
 }
 
 /// Answers of which some have this code.
-async fn provoke(code: &ErrorCode) -> Vec<Answered> {
+async fn provoke(db: Database, code: &ErrorCode) -> Vec<Answered> {
     match code {
-        ErrorCode::Unauthorized => Scene::open(|_| {}).await.call(None, |_, path| path).await,
-        ErrorCode::PlanRequired => plan_required().await,
-        ErrorCode::TooManyRequests => too_many_requests().await,
-        ErrorCode::ValidationError => validation_error().await,
-        ErrorCode::BadRequest => bad_request().await,
-        ErrorCode::NotFound => not_found().await,
-        ErrorCode::MethodNotAllowed => method_not_allowed().await,
-        ErrorCode::RequestTimeout => request_timeout().await,
+        ErrorCode::Unauthorized => Scene::open(db, |_| {}).await.call(None, |_, path| path).await,
+        ErrorCode::PlanRequired => plan_required(db).await,
+        ErrorCode::TooManyRequests => too_many_requests(db).await,
+        ErrorCode::ValidationError => validation_error(db).await,
+        ErrorCode::BadRequest => bad_request(db).await,
+        ErrorCode::NotFound => not_found(db).await,
+        ErrorCode::MethodNotAllowed => method_not_allowed(db).await,
+        ErrorCode::RequestTimeout => request_timeout(db).await,
         ErrorCode::Conflict => conflict(),
-        ErrorCode::DocumentUnavailable => document_unavailable().await,
-        ErrorCode::PayloadTooLarge => payload_too_large().await,
-        ErrorCode::ExpectationFailed => Scene::open(|_| {}).await.over_a_connection("expect: tea").await,
-        ErrorCode::ServerError => server_error().await,
-        ErrorCode::StorageUnavailable => storage_unavailable().await,
-        ErrorCode::Overloaded => overloaded().await,
+        ErrorCode::DocumentUnavailable => document_unavailable(db).await,
+        ErrorCode::PayloadTooLarge => payload_too_large(db).await,
+        ErrorCode::ExpectationFailed => Scene::open(db, |_| {}).await.over_a_connection("expect: tea").await,
+        ErrorCode::ServerError => server_error(db).await,
+        ErrorCode::StorageUnavailable => storage_unavailable(db).await,
+        ErrorCode::Overloaded => overloaded(db).await,
         code => panic!("{code} is new: provoke it"),
     }
 }
 
-async fn plan_required() -> Vec<Answered> {
-    let scene = Scene::open(|_| {}).await;
+async fn plan_required(db: Database) -> Vec<Answered> {
+    let scene = Scene::open(db, |_| {}).await;
     scene.world.company.set_plan(Plan::Starter).await.unwrap();
     scene.call_all().await
 }
 
-async fn too_many_requests() -> Vec<Answered> {
-    let scene = Scene::open(|settings| settings.quota = 1).await;
+async fn too_many_requests(db: Database) -> Vec<Answered> {
+    let scene = Scene::open(db, |settings| settings.quota = 1).await;
     assert_eq!(scene.world.get("/api/v1/clients").await.status, 200);
     scene.call_all().await
 }
 
-async fn validation_error() -> Vec<Answered> {
-    let scene = Scene::open(|_| {}).await;
+async fn validation_error(db: Database) -> Vec<Answered> {
+    let scene = Scene::open(db, |_| {}).await;
     scene.call(Some(&scene.world.key), |_, path| format!("{path}?limit=0")).await
 }
 
-async fn bad_request() -> Vec<Answered> {
-    let scene = Scene::open(|_| {}).await;
+async fn bad_request(db: Database) -> Vec<Answered> {
+    let scene = Scene::open(db, |_| {}).await;
     let malformed = scene.send(|| Full::new(Bytes::from_static(b"{"))).await;
     [malformed, scene.over_a_connection("host: y").await].concat()
 }
 
-async fn not_found() -> Vec<Answered> {
-    let scene = Scene::open(|_| {}).await;
+async fn not_found(db: Database) -> Vec<Answered> {
+    let scene = Scene::open(db, |_| {}).await;
     let absent = |route: &Route, path: String| match route.endpoint {
         Endpoint::FrozenDocument => path + "0",
         _ => path_of(route.path, ABSENT),
     };
     let absent = scene.call(Some(&scene.world.key), absent).await;
-    let off = Scene::open(|settings| {
+    let off = Scene::open(db, |settings| {
         settings.reference.openapi = false;
         settings.reference.page = false;
     });
@@ -188,15 +188,15 @@ async fn not_found() -> Vec<Answered> {
 }
 
 /// No endpoint can answer so: the method is not its own.
-async fn method_not_allowed() -> Vec<Answered> {
-    let scene = Scene::open(|_| {}).await;
+async fn method_not_allowed(db: Database) -> Vec<Answered> {
+    let scene = Scene::open(db, |_| {}).await;
     let answer =
         scene.world.call("DELETE", "/api/v1/quotes", Some(&scene.world.key), &[], Bytes::new()).await;
     vec![(Endpoint::ListQuotes, answer.status.as_u16(), answer.json)]
 }
 
-async fn request_timeout() -> Vec<Answered> {
-    let scene = Scene::open(|settings| settings.requests.body_time_ms = 1).await;
+async fn request_timeout(db: Database) -> Vec<Answered> {
+    let scene = Scene::open(db, |settings| settings.requests.body_time_ms = 1).await;
     let endless = || {
         StreamBody::new(stream::iter([Ok(Frame::data(Bytes::from_static(b"{")))]).chain(stream::pending()))
     };
@@ -209,20 +209,20 @@ fn conflict() -> Vec<Answered> {
     vec![(Endpoint::GetInvoice, error.status().as_u16(), serde_json::to_value(error.body()).unwrap())]
 }
 
-async fn document_unavailable() -> Vec<Answered> {
-    let scene = Scene::open(|_| {}).await;
+async fn document_unavailable(db: Database) -> Vec<Answered> {
+    let scene = Scene::open(db, |_| {}).await;
     let draft = scene.world.draft().await.summary.id.to_string();
     scene.call(Some(&scene.world.key), |route, _| path_of(route.path, &draft)).await
 }
 
-async fn payload_too_large() -> Vec<Answered> {
-    let scene = Scene::open(|_| {}).await;
+async fn payload_too_large(db: Database) -> Vec<Answered> {
+    let scene = Scene::open(db, |_| {}).await;
     scene.send(|| Full::new(Bytes::from(vec![b' '; 256 * 1024 + 1]))).await
 }
 
 /// A row of the company cannot be read.
-async fn server_error() -> Vec<Answered> {
-    let scene = Scene::open(|_| {}).await;
+async fn server_error(db: Database) -> Vec<Answered> {
+    let scene = Scene::open(db, |_| {}).await;
     let (damaged, key) = scene.world.another("damaged", Plan::Team).await;
     let damage = scene.world.database().either(
         "UPDATE api_key SET quota_log = '[[' WHERE company_id = $1",
@@ -232,8 +232,8 @@ async fn server_error() -> Vec<Answered> {
     scene.call(Some(&key), |_, path| path).await
 }
 
-async fn storage_unavailable() -> Vec<Answered> {
-    let scene = Scene::open(|_| {}).await;
+async fn storage_unavailable(db: Database) -> Vec<Answered> {
+    let scene = Scene::open(db, |_| {}).await;
     scene.world.documents.fail(true);
     let mut answered = scene.call_all().await;
     scene.world.invoicing.close().await;
@@ -242,8 +242,8 @@ async fn storage_unavailable() -> Vec<Answered> {
 }
 
 /// An answer that its reader holds uses up all memory.
-async fn overloaded() -> Vec<Answered> {
-    let scene = Scene::open(|settings| settings.requests.buffered_bytes = 320 * 1024).await;
+async fn overloaded(db: Database) -> Vec<Answered> {
+    let scene = Scene::open(db, |settings| settings.requests.buffered_bytes = 320 * 1024).await;
     for n in 0..100 {
         let client = json!({"name": format!("Client {n}"), "notes": "é".repeat(2_000)});
         scene.world.company.clients().create(&serde_json::from_value(client).unwrap()).await.unwrap();
@@ -265,10 +265,10 @@ fn code_of(body: &Value) -> Option<&str> {
 }
 
 /// The body of each code, for the examples.
-pub(super) async fn bodies() -> Map<String, Value> {
+pub(super) async fn bodies(db: Database) -> Map<String, Value> {
     let mut bodies = Map::new();
     for code in ErrorCode::KNOWN {
-        let answered = Box::pin(provoke(code)).await;
+        let answered = Box::pin(provoke(db, code)).await;
         let answer = answered.into_iter().find(|(_, _, body)| code_of(body) == Some(code.as_str()));
         let (_, status, body) = answer.unwrap_or_else(|| panic!("{code} was not provoked"));
         assert_eq!(code.status(), Some(status));
@@ -298,13 +298,13 @@ fn documented() -> BTreeSet<(String, u16, String)> {
 
 /// Rules: REFERENCE-4
 #[on_each_database]
-async fn each_documented_error_of_each_endpoint_can_be_provoked_and_no_other() {
+async fn each_documented_error_of_each_endpoint_can_be_provoked_and_no_other(db: Database) {
     let mut provoked = BTreeSet::new();
     let refusals = ErrorCode::KNOWN
         .iter()
         .filter(|code| **code != ErrorCode::Conflict && **code != ErrorCode::MethodNotAllowed);
     for code in refusals {
-        for (endpoint, status, body) in Box::pin(provoke(code)).await {
+        for (endpoint, status, body) in Box::pin(provoke(db, code)).await {
             if let Some(code) = code_of(&body) {
                 provoked.insert((format!("{endpoint:?}"), status, code.to_owned()));
             }

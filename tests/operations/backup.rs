@@ -32,8 +32,8 @@ struct Script {
 
 impl Script {
     /// `None` where a program is missing: says so, unless `REQUIRE_SQLITE3=1` says that it must be there.
-    fn find() -> Option<Self> {
-        let needs_sqlite3 = Database::chosen() == Database::Sqlite;
+    fn find(db: Database) -> Option<Self> {
+        let needs_sqlite3 = db == Database::Sqlite;
         let found = std::process::Command::new("sqlite3").arg("--version").output();
         if needs_sqlite3 && let Err(error) = found {
             assert!(std::env::var_os("REQUIRE_SQLITE3").is_none(), "sqlite3 cannot be run: {error}");
@@ -124,10 +124,10 @@ struct Host {
 }
 
 impl Host {
-    async fn with_backup() -> Option<Self> {
-        let script = Script::find()?;
+    async fn with_backup(db: Database) -> Option<Self> {
+        let script = Script::find(db)?;
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::new().await;
+        let place = Place::new(db).await;
         let invoicing = open(&place, &folder.path().join("documents"), keys(1)).await.unwrap();
         let new = NewCompany::named("Martin Peinture", Plan::Team);
         let company = invoicing.company(invoicing.companies().create(&new).await.unwrap().id);
@@ -179,8 +179,8 @@ impl Host {
     }
 
     /// The service on what was restored.
-    async fn restore(&self) -> (Invoicing, Place) {
-        let (place, documents) = (Place::empty().await, self.path("restored"));
+    async fn restore(&self, db: Database) -> (Invoicing, Place) {
+        let (place, documents) = (Place::empty(db).await, self.path("restored"));
         self.script.run(&["restore", &self.backup, &database(&place), &documents]).await.unwrap();
         let refused = open(&place, Path::new(&documents), keys(2)).await;
         assert!(refused.is_err(), "the backup opens without its sealing key");
@@ -189,12 +189,14 @@ impl Host {
 }
 
 #[on_each_database]
-async fn a_backup_that_is_made_while_the_service_goes_on_is_one_moment_with_all_of_its_documents() {
-    let Some(host) = Host::with_backup().await else { return };
+async fn a_backup_that_is_made_while_the_service_goes_on_is_one_moment_with_all_of_its_documents(
+    db: Database,
+) {
+    let Some(host) = Host::with_backup(db).await else { return };
     let backup = std::fs::metadata(&host.backup).unwrap().permissions().mode();
     assert_eq!(backup & 0o777, 0o600, "others could read the backup");
     let lost = sent(&host.company).await;
-    let (restored, _place) = host.restore().await;
+    let (restored, _place) = host.restore(db).await;
     let company = restored.company(host.company.id());
     for quote in &host.before {
         assert!(exists(&company, quote.summary.id).await, "{} was there before", quote.summary.number);
@@ -218,11 +220,11 @@ async fn a_backup_that_is_made_while_the_service_goes_on_is_one_moment_with_all_
 }
 
 #[on_each_database]
-async fn after_a_restore_numbers_are_given_again_and_cursors_go_on() {
-    let Some(host) = Host::with_backup().await else { return };
+async fn after_a_restore_numbers_are_given_again_and_cursors_go_on(db: Database) {
+    let Some(host) = Host::with_backup(db).await else { return };
     let lost = sent(&host.company).await.summary;
     let cursor = host.company.quotes().list(&PageQuery::default()).await.unwrap().as_of;
-    let (restored, _place) = host.restore().await;
+    let (restored, _place) = host.restore(db).await;
     let company = restored.company(host.company.id());
     let since = |cursor: Timestamp| format!("/api/v1/quotes?since={cursor}&limit=100");
     let page = get(&restored, &since(cursor), &host.key).await.json;
@@ -248,8 +250,8 @@ async fn after_a_restore_numbers_are_given_again_and_cursors_go_on() {
 }
 
 #[on_each_database]
-async fn after_a_restore_deliveries_are_repeated_and_keys_are_those_of_the_backup() {
-    let Some(host) = Host::with_backup().await else { return };
+async fn after_a_restore_deliveries_are_repeated_and_keys_are_those_of_the_backup(db: Database) {
+    let Some(host) = Host::with_backup(db).await else { return };
     let old = host.company.keys().list().await.unwrap()[0].id;
     let new = host.company.keys().issue("later").await.unwrap().key.reveal().to_owned();
     host.company.keys().revoke(old).await.unwrap();
@@ -257,7 +259,7 @@ async fn after_a_restore_deliveries_are_repeated_and_keys_are_those_of_the_backu
     let delivered = received(&host.receiver);
     assert!(delivered.len() >= host.before.len() + host.meanwhile.len());
 
-    let (restored, _place) = host.restore().await;
+    let (restored, _place) = host.restore(db).await;
     assert_eq!(get(&restored, "/api/v1/quotes", &new).await.status, 401, "issued after the backup");
     assert_eq!(get(&restored, "/api/v1/quotes", &host.key).await.status, 200, "revoked after the backup");
     restored.dispatcher().run_once().await.unwrap();
@@ -268,8 +270,8 @@ async fn after_a_restore_deliveries_are_repeated_and_keys_are_those_of_the_backu
 }
 
 #[on_each_database]
-async fn a_backup_with_a_damaged_document_is_refused_and_nothing_is_overwritten() {
-    let Some(host) = Host::with_backup().await else { return };
+async fn a_backup_with_a_damaged_document_is_refused_and_nothing_is_overwritten(db: Database) {
+    let Some(host) = Host::with_backup(db).await else { return };
     let (database, documents) = (database(&host.place), host.path("documents"));
     let overwrites = host.script.run(&["restore", &host.backup, &database, &documents]).await;
     assert!(overwrites.unwrap_err().contains("exists"), "a database in use was overwritten");
@@ -279,7 +281,7 @@ async fn a_backup_with_a_damaged_document_is_refused_and_nothing_is_overwritten(
     }
     let refused = host.script.run(&["check", &host.backup]).await.unwrap_err();
     assert!(refused.contains("missing or damaged"), "{refused}");
-    let place = Place::empty().await;
+    let place = Place::empty(db).await;
     let refused =
         host.script.run(&["restore", &host.backup, &self::database(&place), &host.path("new")]).await;
     assert!(refused.unwrap_err().contains("missing or damaged"));

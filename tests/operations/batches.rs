@@ -2,12 +2,12 @@
 
 use futures_util::future::join_all;
 use invoicing_core::Plan;
-use invoicing_tests::{Batch, World, on_each_database, tell};
+use invoicing_tests::{Batch, Database, World, on_each_database, tell};
 
 /// Rules: NUMBER-3, STAMP-2
 #[on_each_database(worker_threads = 4)]
-async fn what_is_refused_beside_others_leaves_no_trace_and_the_others_are_all_there() {
-    let world = World::new().await;
+async fn what_is_refused_beside_others_leaves_no_trace_and_the_others_are_all_there(db: Database) {
+    let world = World::new(db).await;
     for name in ["first", "second"] {
         let batch = Batch::prepare(&world.company, name).await;
         let told = batch.run(&world.company).await;
@@ -23,8 +23,8 @@ const COMPANIES: usize = 5;
 
 /// Rules: NUMBER-3, STAMP-2, TENANT-1
 #[on_each_database(worker_threads = 4)]
-async fn companies_whose_changes_are_committed_together_get_their_own_outcomes() {
-    let world = World::new().await;
+async fn companies_whose_changes_are_committed_together_get_their_own_outcomes(db: Database) {
+    let world = World::new(db).await;
     let mut companies = Vec::new();
     for number in 0..COMPANIES {
         let (company, _) = world.another(&format!("Company {number}"), Plan::Starter).await;

@@ -2,7 +2,7 @@
 
 use invoicing_core::{EventKind, Plan};
 use invoicing_server::{HistoryAction, PageQuery, SigningLinkRecord};
-use invoicing_tests::{Argument, Receiver, World, on_each_database};
+use invoicing_tests::{Argument, Database, Receiver, World, on_each_database};
 
 use crate::support::{
     accepted_of, draft_of, emit_for, events, hook_for, not_found, nothing_happens, numbered, signature,
@@ -10,8 +10,8 @@ use crate::support::{
 
 /// Rules: CLOSE-1
 #[on_each_database]
-async fn closing_a_company_ends_its_keys_its_webhooks_and_its_links_and_those_of_no_other() {
-    let world = World::with(|settings| settings.quota = 0).await;
+async fn closing_a_company_ends_its_keys_its_webhooks_and_its_links_and_those_of_no_other(db: Database) {
+    let world = World::with(db, |settings| settings.quota = 0).await;
     let (other, other_key) = world.another("Other", Plan::Team).await;
     let receiver = Receiver::start().await;
     let mut links = Vec::new();
@@ -44,8 +44,8 @@ async fn closing_a_company_ends_its_keys_its_webhooks_and_its_links_and_those_of
 
 /// Rules: CLOSE-2
 #[on_each_database]
-async fn records_of_a_closed_company_stay_and_the_host_can_read_them() {
-    let world = World::new().await;
+async fn records_of_a_closed_company_stay_and_the_host_can_read_them(db: Database) {
+    let world = World::new(db).await;
     let signed = world.sent().await.summary.id;
     let link = world.company.quotes().signing_link(signed).await.unwrap();
     world.invoicing.signing_links().sign(link.reveal(), &signature()).await.unwrap();
@@ -73,8 +73,8 @@ async fn records_of_a_closed_company_stay_and_the_host_can_read_them() {
 
 /// Rules: CLOSE-1, HISTORY-1
 #[on_each_database]
-async fn a_close_with_a_name_notes_each_key_webhook_and_link() {
-    let world = World::new().await;
+async fn a_close_with_a_name_notes_each_key_webhook_and_link(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let webhook = hook_for(&world.company, &receiver.url, &[EventKind::QuoteCreated]).await.webhook.id;
     let quote = world.sent().await.summary;
@@ -93,8 +93,8 @@ async fn a_close_with_a_name_notes_each_key_webhook_and_link() {
 
 /// Rules: CLOSE-1
 #[on_each_database]
-async fn any_number_of_links_is_revoked_and_those_that_ended_or_were_revoked_stay_as_they_are() {
-    let world = World::new().await;
+async fn any_number_of_links_is_revoked_and_those_that_ended_or_were_revoked_stay_as_they_are(db: Database) {
+    let world = World::new(db).await;
     let quote = draft_of(&world.company).await.summary.id;
     let now = world.now().as_millis();
     let (numbers, _) = numbered(&world);

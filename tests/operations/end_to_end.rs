@@ -2,12 +2,12 @@
 
 use invoicing_core::{EventKind, ProjectStatus, SignatureEvidence};
 use invoicing_server::{NewPayment, NewProject, NewWebhook, PaymentMethod, PaymentSource, Signature};
-use invoicing_tests::{Receiver, World, on_each_database};
+use invoicing_tests::{Database, Receiver, World, on_each_database};
 
 /// Rules: EVENT-3
 #[on_each_database]
-async fn a_quote_goes_all_the_way_from_draft_to_paid() {
-    let world = World::new().await;
+async fn a_quote_goes_all_the_way_from_draft_to_paid(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let events = EventKind::ALL.to_vec();
     let hook = NewWebhook { url: receiver.url.clone(), events };

@@ -11,7 +11,7 @@ use invoicing_server::{
     CompanyHandle, Error, HistoryAction, HistoryQuery, HistoryRecord, NewProject, NewWebhook, Refusal,
     WebhookChange,
 };
-use invoicing_tests::{CANARY, World, new_quote, on_each_database};
+use invoicing_tests::{CANARY, Database, World, new_quote, on_each_database};
 use uuid::Uuid;
 
 use crate::support::{conflict, emit, invalid, issued_over, not_found, nothing_happens, numbered, payment};
@@ -93,8 +93,8 @@ async fn client_declines(world: &World) {
 
 /// Rules: HISTORY-1, HISTORY-4
 #[on_each_database]
-async fn each_change_through_a_handle_with_a_name_is_noted_with_it() {
-    let world = World::new().await;
+async fn each_change_through_a_handle_with_a_name_is_noted_with_it(db: Database) {
+    let world = World::new(db).await;
     let before = world.company.acting_as("someone else").unwrap();
     before.keys().issue("before").await.unwrap();
     let company = world.company.acting_as(&format!("  {NAME}  ")).unwrap();
@@ -130,8 +130,8 @@ async fn each_change_through_a_handle_with_a_name_is_noted_with_it() {
 
 /// Rules: HISTORY-2
 #[on_each_database]
-async fn what_is_refused_or_changes_nothing_or_has_no_actor_leaves_no_note() {
-    let world = World::new().await;
+async fn what_is_refused_or_changes_nothing_or_has_no_actor_leaves_no_note(db: Database) {
+    let world = World::new(db).await;
     let company = world.company.acting_as(NAME).unwrap();
     let webhooks = company.webhooks();
     let id = world.company.webhooks().register(&NewWebhook::for_all_events(URL)).await.unwrap().webhook.id;
@@ -171,8 +171,8 @@ async fn what_is_refused_or_changes_nothing_or_has_no_actor_leaves_no_note() {
 
 /// Rules: HISTORY-3
 #[on_each_database]
-async fn changes_are_numbered_as_they_were_committed_and_read_in_pages() {
-    let world = World::new().await;
+async fn changes_are_numbered_as_they_were_committed_and_read_in_pages(db: Database) {
+    let world = World::new(db).await;
     let (other, _) = world.another("Autre", Plan::Team).await;
     let issue = async |company: &CompanyHandle, label: String| company.keys().issue(&label).await.unwrap();
     let (mine, theirs) = (world.company.acting_as(NAME).unwrap(), other.acting_as("B").unwrap());
@@ -201,8 +201,8 @@ async fn changes_are_numbered_as_they_were_committed_and_read_in_pages() {
 
 /// Rules: HISTORY-1
 #[on_each_database]
-async fn a_name_is_a_text_like_any_other() {
-    let world = World::new().await;
+async fn a_name_is_a_text_like_any_other(db: Database) {
+    let world = World::new(db).await;
     for bad in ["", "  ", "a\0b", "a\nb", &"x".repeat(256)] {
         let refused = world.company.acting_as(bad).unwrap_err();
         assert!(matches!(refused, Error::Invalid(invalid) if invalid.field == "actor"), "{bad:?}");
@@ -214,8 +214,8 @@ async fn a_name_is_a_text_like_any_other() {
 
 /// Rules: HISTORY-1
 #[on_each_database]
-async fn what_a_later_version_has_noted_is_read_as_it_is() {
-    let world = World::new().await;
+async fn what_a_later_version_has_noted_is_read_as_it_is(db: Database) {
+    let world = World::new(db).await;
     let company = world.company.acting_as(NAME).unwrap();
     company.keys().issue("CRM").await.unwrap();
     world.run("UPDATE history SET action = 'key.painted'", &[]).await;
@@ -225,8 +225,8 @@ async fn what_a_later_version_has_noted_is_read_as_it_is() {
 
 /// Rules: HISTORY-3
 #[on_each_database]
-async fn pages_hold_each_change_once_also_of_one_record_among_many() {
-    let world = World::new().await;
+async fn pages_hold_each_change_once_also_of_one_record_among_many(db: Database) {
+    let world = World::new(db).await;
     let company = world.company.acting_as(NAME).unwrap();
     let first = company.keys().issue("first").await.unwrap().record.id.0;
     let (numbers, id) = numbered(&world);

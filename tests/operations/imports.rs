@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::future;
 use invoicing_core::{ClientChange, ClientId, CompanyIdentity, NewQuote, Quote, QuoteImport, QuoteStatus};
 use invoicing_server::{CompanyHandle, Error, MemoryStore};
-use invoicing_tests::{World, new_quote, on_each_database};
+use invoicing_tests::{Database, World, new_quote, on_each_database};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
@@ -97,8 +97,8 @@ pub(crate) fn assert_no_gaps(mut numbers: Vec<String>) {
 
 /// Rules: NUMBER-5
 #[on_each_database]
-async fn an_import_gets_its_number_however_many_quotes_are_created_meanwhile() {
-    let (world, store) = HookedStore::world().await;
+async fn an_import_gets_its_number_however_many_quotes_are_created_meanwhile(db: Database) {
+    let (world, store) = HookedStore::world(db).await;
     let client = world.client("x").await;
     let rival = Rival::new(&world.company, client);
     let hook = rival.clone();
@@ -118,8 +118,8 @@ async fn an_import_gets_its_number_however_many_quotes_are_created_meanwhile() {
 }
 
 #[on_each_database(worker_threads = 4)]
-async fn an_import_gets_its_number_beside_sixteen_writers() {
-    let (world, _store) = HookedStore::world().await;
+async fn an_import_gets_its_number_beside_sixteen_writers(db: Database) {
+    let (world, _store) = HookedStore::world(db).await;
     let (quotes, new) = (world.company.quotes(), new_quote(world.client("x").await));
     let writers = Writers::start(std::slice::from_ref(&world.company), &new);
     let mut numbers = Vec::new();
@@ -132,8 +132,8 @@ async fn an_import_gets_its_number_beside_sixteen_writers() {
 
 /// Rules: NUMBER-5
 #[on_each_database]
-async fn while_imports_take_turns_other_creations_get_numbers_in_between() {
-    let (world, store) = HookedStore::world().await;
+async fn while_imports_take_turns_other_creations_get_numbers_in_between(db: Database) {
+    let (world, store) = HookedStore::world(db).await;
     store.happens(|| Box::pin(tokio::time::sleep(A_WHILE)));
     let (quotes, new) = (world.company.quotes(), new_quote(world.client("x").await));
     let imports = future::join_all((0..10).map(|_| quotes.import(&new, &IMPORT)));
@@ -156,8 +156,8 @@ async fn while_imports_take_turns_other_creations_get_numbers_in_between() {
 
 /// Rules: DOCUMENT-16, NUMBER-3
 #[on_each_database]
-async fn what_changes_while_an_import_is_stored_is_shown_as_it_is() {
-    let (world, store) = HookedStore::world().await;
+async fn what_changes_while_an_import_is_stored_is_shown_as_it_is(db: Database) {
+    let (world, store) = HookedStore::world(db).await;
     let client = world.client("x").await;
     let (company, stored) = (world.company.clone(), Arc::new(AtomicUsize::new(0)));
     let counted = Arc::clone(&stored);
@@ -187,8 +187,8 @@ async fn what_changes_while_an_import_is_stored_is_shown_as_it_is() {
 }
 
 #[on_each_database]
-async fn creations_go_on_after_an_import_that_fails() {
-    let (world, store) = HookedStore::world().await;
+async fn creations_go_on_after_an_import_that_fails(db: Database) {
+    let (world, store) = HookedStore::world(db).await;
     let client = world.client("x").await;
     let rival = Rival::new(&world.company, client);
     let (hook, memory) = (rival.clone(), Arc::clone(&store.memory));
@@ -229,8 +229,8 @@ async fn drop_import(world: &World, store: &HookedStore, rival: &Rival) {
 }
 
 #[on_each_database]
-async fn creations_go_on_after_an_import_that_is_dropped() {
-    let (world, store) = HookedStore::world().await;
+async fn creations_go_on_after_an_import_that_is_dropped(db: Database) {
+    let (world, store) = HookedStore::world(db).await;
     let rival = Rival::new(&world.company, world.client("x").await);
     drop_import(&world, &store, &rival).await;
     rival.creates().await;
@@ -240,8 +240,8 @@ async fn creations_go_on_after_an_import_that_is_dropped() {
 }
 
 #[on_each_database]
-async fn creations_wait_for_an_import_for_five_seconds_at_most() {
-    let (world, store) = HookedStore::world().await;
+async fn creations_wait_for_an_import_for_five_seconds_at_most(db: Database) {
+    let (world, store) = HookedStore::world(db).await;
     let client = world.client("x").await;
     let (company, new) = (world.company.clone(), new_quote(client));
     let (stored, begun) = (Arc::new(AtomicUsize::new(0)), Instant::now());

@@ -6,7 +6,7 @@ use invoicing_core::{
     InvoiceId, InvoiceStatus, Money, NewCompany, PaymentId, Plan, QuoteImport, QuoteStatus,
 };
 use invoicing_server::{Error, NewPayment, PaymentMethod, PaymentSource};
-use invoicing_tests::{CANARY, World, new_quote, on_each_database};
+use invoicing_tests::{CANARY, Database, World, new_quote, on_each_database};
 use proptest::prelude::*;
 use uuid::Uuid;
 
@@ -22,8 +22,8 @@ fn money(text: &str) -> Money {
 
 /// Rules: INVOICE-15, INVOICE-3
 #[on_each_database]
-async fn an_invoice_with_nothing_due_is_paid_when_it_is_issued() {
-    let world = World::new().await;
+async fn an_invoice_with_nothing_due_is_paid_when_it_is_issued(db: Database) {
+    let world = World::new(db).await;
     let (quotes, invoices) = (world.company.quotes(), world.company.invoices());
     let free = quote_at(client_of(&world.company).await, "0");
     for marked in [false, true] {
@@ -43,8 +43,8 @@ async fn an_invoice_with_nothing_due_is_paid_when_it_is_issued() {
 
 /// Rules: INVOICE-1, EVENT-5
 #[on_each_database]
-async fn converting_makes_a_draft_without_a_number_and_emits_invoice_created() {
-    let world = World::new().await;
+async fn converting_makes_a_draft_without_a_number_and_emits_invoice_created(db: Database) {
+    let world = World::new(db).await;
     let quote = world.accepted().await;
     let seen = events(&world.company).await.len();
     let invoice = world.company.invoices().convert(quote.summary.id).await.unwrap();
@@ -92,8 +92,8 @@ async fn converting_makes_a_draft_without_a_number_and_emits_invoice_created() {
 
 /// Rules: INVOICE-8, STATE-2
 #[on_each_database]
-async fn twenty_simultaneous_conversions_make_one_invoice() {
-    let world = World::new().await;
+async fn twenty_simultaneous_conversions_make_one_invoice(db: Database) {
+    let world = World::new(db).await;
     let quote = world.accepted().await;
     let seen = events(&world.company).await.len();
     let invoices = world.company.invoices();
@@ -106,8 +106,8 @@ async fn twenty_simultaneous_conversions_make_one_invoice() {
 
 /// Rules: INVOICE-8
 #[on_each_database]
-async fn a_second_conversion_is_a_conflict_until_the_first_invoice_is_cancelled() {
-    let world = World::new().await;
+async fn a_second_conversion_is_a_conflict_until_the_first_invoice_is_cancelled(db: Database) {
+    let world = World::new(db).await;
     let quote = world.accepted().await;
     let invoices = world.company.invoices();
     let first = invoices.convert(quote.summary.id).await.unwrap();
@@ -128,8 +128,8 @@ async fn a_second_conversion_is_a_conflict_until_the_first_invoice_is_cancelled(
 
 /// Rules: INVOICE-9, STAMP-3
 #[on_each_database]
-async fn acceptance_converts_by_itself_where_the_company_wants_it() {
-    let world = World::new().await;
+async fn acceptance_converts_by_itself_where_the_company_wants_it(db: Database) {
+    let world = World::new(db).await;
     world.company.set_automatic_invoicing(true).await.unwrap();
     let sent = world.sent().await;
     let token = world.company.quotes().signing_link(sent.summary.id).await.unwrap();
@@ -154,8 +154,8 @@ async fn acceptance_converts_by_itself_where_the_company_wants_it() {
 
 /// Rules: INVOICE-9
 #[on_each_database]
-async fn automatic_conversion_belongs_to_the_higher_plans() {
-    let world = World::new().await;
+async fn automatic_conversion_belongs_to_the_higher_plans(db: Database) {
+    let world = World::new(db).await;
     let (starter, _) = world.another("Petit", Plan::Starter).await;
     conflict(&world, "on Starter", starter.set_automatic_invoicing(true)).await;
     let (pro, _) = world.another("Moyen", Plan::Pro).await;
@@ -172,8 +172,8 @@ async fn automatic_conversion_belongs_to_the_higher_plans() {
 }
 
 #[on_each_database]
-async fn an_imported_accepted_quote_can_be_converted() {
-    let world = World::new().await;
+async fn an_imported_accepted_quote_can_be_converted(db: Database) {
+    let world = World::new(db).await;
     let new = new_quote(world.client("x").await);
     let import = QuoteImport { status: QuoteStatus::Accepted, sent_at: None, accepted_at: None };
     let quote = world.company.quotes().import(&new, &import).await.unwrap();
@@ -182,8 +182,8 @@ async fn an_imported_accepted_quote_can_be_converted() {
 
 /// Rules: INVOICE-2
 #[on_each_database]
-async fn issuing_allocates_the_number_and_the_dates_in_the_company_s_zone() {
-    let world = World::new().await;
+async fn issuing_allocates_the_number_and_the_dates_in_the_company_s_zone(db: Database) {
+    let world = World::new(db).await;
     let cases = [
         ("Europe/Paris", "2026-09-14T21:59:59.000Z", "2026-09-14", "2026-10-14"),
         ("Europe/Paris", "2026-09-14T22:00:00.000Z", "2026-09-15", "2026-10-15"),
@@ -213,8 +213,8 @@ async fn issuing_allocates_the_number_and_the_dates_in_the_company_s_zone() {
 
 /// Rules: INVOICE-14, NUMBER-3
 #[on_each_database]
-async fn a_due_date_before_the_issue_is_refused_and_gives_the_number_back() {
-    let world = World::new().await;
+async fn a_due_date_before_the_issue_is_refused_and_gives_the_number_back(db: Database) {
+    let world = World::new(db).await;
     let invoice = invoice_in(&world, InvoiceStatus::Draft).await;
     let invoices = world.company.invoices();
     invalid(&world, "dueDate", invoices.issue(invoice.summary.id, Some(date("2026-09-13")))).await;
@@ -224,10 +224,10 @@ async fn a_due_date_before_the_issue_is_refused_and_gives_the_number_back() {
 
 /// Rules: ERROR-9
 #[on_each_database]
-async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace() {
+async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace(db: Database) {
     use InvoiceStatus::{Canceled, Draft, Overdue, Paid, Sent};
     for status in InvoiceStatus::ALL {
-        let world = World::new().await;
+        let world = World::new(db).await;
         let invoice = invoice_in(&world, *status).await;
         let (id, invoices) = (invoice.summary.id, world.company.invoices());
         if *status != Draft {
@@ -252,8 +252,8 @@ async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace
 
 /// Rules: INVOICE-3, EVENT-6
 #[on_each_database]
-async fn marking_paid_from_draft_issues_first_in_the_same_transaction() {
-    let world = World::new().await;
+async fn marking_paid_from_draft_issues_first_in_the_same_transaction(db: Database) {
+    let world = World::new(db).await;
     let draft = invoice_in(&world, InvoiceStatus::Draft).await;
     let seen = events(&world.company).await.len();
     let paid = world.company.invoices().mark_paid(draft.summary.id).await.unwrap();
@@ -281,9 +281,9 @@ async fn marking_paid_from_draft_issues_first_in_the_same_transaction() {
 
 /// Rules: INVOICE-4
 #[on_each_database]
-async fn marking_paid_works_from_sent_overdue_and_half_paid() {
+async fn marking_paid_works_from_sent_overdue_and_half_paid(db: Database) {
     for status in [InvoiceStatus::Sent, InvoiceStatus::Overdue] {
-        let world = World::new().await;
+        let world = World::new(db).await;
         let invoice = invoice_in(&world, status).await;
         let invoices = world.company.invoices();
         invoices.pay(invoice.summary.id, &payment("100", None)).await.unwrap();
@@ -308,9 +308,9 @@ async fn marking_paid_works_from_sent_overdue_and_half_paid() {
 
 /// Rules: INVOICE-10
 #[on_each_database]
-async fn a_partial_payment_changes_amounts_and_stamp_and_is_silent() {
+async fn a_partial_payment_changes_amounts_and_stamp_and_is_silent(db: Database) {
     for status in [InvoiceStatus::Sent, InvoiceStatus::Overdue] {
-        let world = World::new().await;
+        let world = World::new(db).await;
         let invoice = invoice_in(&world, status).await;
         let seen = events(&world.company).await.len();
         let recorded =
@@ -327,10 +327,10 @@ async fn a_partial_payment_changes_amounts_and_stamp_and_is_silent() {
 
 /// Rules: INVOICE-4
 #[on_each_database]
-async fn the_payment_that_covers_the_rest_emits_invoice_paid_once() {
+async fn the_payment_that_covers_the_rest_emits_invoice_paid_once(db: Database) {
     for source in [PaymentSource::Manual, PaymentSource::Entered, PaymentSource::Online, PaymentSource::Bank]
     {
-        let world = World::new().await;
+        let world = World::new(db).await;
         let invoice = issued_over(&world.company, "100").await;
         let invoices = world.company.invoices();
         let seen = events(&world.company).await.len();
@@ -352,8 +352,8 @@ async fn the_payment_that_covers_the_rest_emits_invoice_paid_once() {
 
 /// Rules: INVOICE-16
 #[on_each_database]
-async fn a_payment_keeps_where_its_entry_comes_from_and_how_the_client_paid() {
-    let world = World::new().await;
+async fn a_payment_keeps_where_its_entry_comes_from_and_how_the_client_paid(db: Database) {
+    let world = World::new(db).await;
     let invoice = issued_over(&world.company, "100").await.summary.id;
     let invoices = world.company.invoices();
     let methods = [
@@ -382,8 +382,8 @@ async fn a_payment_keeps_where_its_entry_comes_from_and_how_the_client_paid() {
 
 /// Rules: INVOICE-12
 #[on_each_database]
-async fn a_reference_with_another_amount_is_a_conflict_that_names_both() {
-    let world = World::new().await;
+async fn a_reference_with_another_amount_is_a_conflict_that_names_both(db: Database) {
+    let world = World::new(db).await;
     let invoices = world.company.invoices();
     let id = issued_over(&world.company, "100").await.summary.id;
     let first = invoices.pay(id, &payment("0.01", Some("VIR 7781"))).await.unwrap();
@@ -415,8 +415,8 @@ async fn a_reference_with_another_amount_is_a_conflict_that_names_both() {
 
 /// Rules: INVOICE-11
 #[on_each_database]
-async fn an_overpayment_is_recorded_as_such() {
-    let world = World::new().await;
+async fn an_overpayment_is_recorded_as_such(db: Database) {
+    let world = World::new(db).await;
     let invoice = issued_over(&world.company, "100").await;
     let seen = events(&world.company).await.len();
     let paid =
@@ -431,8 +431,8 @@ async fn an_overpayment_is_recorded_as_such() {
 
 /// Rules: MONEY-11
 #[on_each_database]
-async fn what_is_retained_is_not_due() {
-    let world = World::new().await;
+async fn what_is_retained_is_not_due(db: Database) {
+    let world = World::new(db).await;
     let invoice = invoice_in(&world, InvoiceStatus::Sent).await;
     assert_eq!(invoice.summary.retention_rate, 5.into());
     let payable = invoice.summary.total_ttc.minus(invoice.summary.retention_amount).unwrap();
@@ -452,8 +452,8 @@ async fn what_is_retained_is_not_due() {
 
 /// Rules: INVOICE-13, MONEY-7
 #[on_each_database]
-async fn amounts_that_are_no_payment_are_refused() {
-    let world = World::new().await;
+async fn amounts_that_are_no_payment_are_refused(db: Database) {
+    let world = World::new(db).await;
     let invoice = issued_over(&world.company, "100").await;
     let invoices = world.company.invoices();
     for amount in ["0", "-1", "-0.01"] {
@@ -469,8 +469,8 @@ async fn amounts_that_are_no_payment_are_refused() {
 
 /// Rules: INVOICE-12, STATE-2
 #[on_each_database]
-async fn simultaneous_payments_with_one_reference_are_one_payment() {
-    let world = World::new().await;
+async fn simultaneous_payments_with_one_reference_are_one_payment(db: Database) {
+    let world = World::new(db).await;
     let invoice = issued_over(&world.company, "100").await;
     let invoices = world.company.invoices();
     let seen = events(&world.company).await.len();
@@ -490,8 +490,8 @@ async fn simultaneous_payments_with_one_reference_are_one_payment() {
 
 /// Rules: INVOICE-12
 #[on_each_database]
-async fn a_reference_is_known_per_invoice_and_free_again_after_a_reversal() {
-    let world = World::new().await;
+async fn a_reference_is_known_per_invoice_and_free_again_after_a_reversal(db: Database) {
+    let world = World::new(db).await;
     let invoices = world.company.invoices();
     let (a, b) = (issued_over(&world.company, "10").await, issued_over(&world.company, "10").await);
     let pay = payment("10", Some("R"));
@@ -513,8 +513,8 @@ async fn a_reference_is_known_per_invoice_and_free_again_after_a_reversal() {
 
 /// Rules: STATE-2
 #[on_each_database]
-async fn simultaneous_partial_payments_add_up_and_announce_once() {
-    let world = World::new().await;
+async fn simultaneous_partial_payments_add_up_and_announce_once(db: Database) {
+    let world = World::new(db).await;
     let invoice = issued_over(&world.company, "100").await;
     let invoices = world.company.invoices();
     let seen = events(&world.company).await.len();
@@ -528,9 +528,9 @@ async fn simultaneous_partial_payments_add_up_and_announce_once() {
 
 /// Rules: INVOICE-6, INVOICE-13
 #[on_each_database]
-async fn a_reversal_takes_paid_back_to_sent_or_overdue_and_a_later_payment_is_announced_again() {
+async fn a_reversal_takes_paid_back_to_sent_or_overdue_and_a_later_payment_is_announced_again(db: Database) {
     for (later, status) in [(DAY, InvoiceStatus::Sent), (40 * DAY, InvoiceStatus::Overdue)] {
-        let world = World::new().await;
+        let world = World::new(db).await;
         let invoice = issued_over(&world.company, "100").await;
         let invoices = world.company.invoices();
         let seen = events(&world.company).await.len();
@@ -559,8 +559,8 @@ async fn a_reversal_takes_paid_back_to_sent_or_overdue_and_a_later_payment_is_an
 
 /// Rules: INVOICE-6
 #[on_each_database]
-async fn a_reversal_on_the_last_day_is_not_overdue_and_one_covered_by_an_excess_stays_paid() {
-    let world = World::new().await;
+async fn a_reversal_on_the_last_day_is_not_overdue_and_one_covered_by_an_excess_stays_paid(db: Database) {
+    let world = World::new(db).await;
     let invoices = world.company.invoices();
     let invoice = issued_over(&world.company, "100").await;
     let recorded = invoices.pay(invoice.summary.id, &payment("100", None)).await.unwrap();
@@ -580,8 +580,8 @@ async fn a_reversal_on_the_last_day_is_not_overdue_and_one_covered_by_an_excess_
 
 /// Rules: INVOICE-13, STATE-2
 #[on_each_database]
-async fn ten_simultaneous_reversals_take_the_money_back_once() {
-    let world = World::new().await;
+async fn ten_simultaneous_reversals_take_the_money_back_once(db: Database) {
+    let world = World::new(db).await;
     let invoice = issued_over(&world.company, "100").await;
     let invoices = world.company.invoices();
     invoices.pay(invoice.summary.id, &payment("100", None)).await.unwrap();
@@ -593,9 +593,9 @@ async fn ten_simultaneous_reversals_take_the_money_back_once() {
 
 /// Rules: INVOICE-7
 #[on_each_database]
-async fn an_invoice_is_cancelled_only_while_nothing_is_paid_and_keeps_its_number() {
+async fn an_invoice_is_cancelled_only_while_nothing_is_paid_and_keeps_its_number(db: Database) {
     for status in [InvoiceStatus::Draft, InvoiceStatus::Sent, InvoiceStatus::Overdue] {
-        let world = World::new().await;
+        let world = World::new(db).await;
         let invoice = invoice_in(&world, status).await;
         let invoices = world.company.invoices();
         let seen = events(&world.company).await.len();
@@ -619,9 +619,9 @@ async fn an_invoice_is_cancelled_only_while_nothing_is_paid_and_keeps_its_number
 
 /// Rules: INVOICE-7, STATE-2
 #[on_each_database]
-async fn payment_and_cancellation_at_once_never_both_happen() {
+async fn payment_and_cancellation_at_once_never_both_happen(db: Database) {
     for _ in 0..10 {
-        let world = World::new().await;
+        let world = World::new(db).await;
         let invoice = issued_over(&world.company, "100").await;
         let invoices = world.company.invoices();
         let pay = payment("50", None);
@@ -635,8 +635,8 @@ async fn payment_and_cancellation_at_once_never_both_happen() {
 
 /// Rules: TENANT-1
 #[on_each_database]
-async fn another_company_s_invoice_is_not_found_by_any_operation() {
-    let world = World::new().await;
+async fn another_company_s_invoice_is_not_found_by_any_operation(db: Database) {
+    let world = World::new(db).await;
     let (other, _) = world.another("Autre", Plan::Team).await;
     let invoice = issued_over(&world.company, "100").await;
     let recorded = world.company.invoices().pay(invoice.summary.id, &payment("1", Some("R"))).await.unwrap();
@@ -663,11 +663,11 @@ async fn another_company_s_invoice_is_not_found_by_any_operation() {
 ///
 /// Rules: INVOICE-4, INVOICE-6, INVOICE-11, MONEY-11
 #[on_each_database]
-fn the_amounts_of_an_invoice_follow_from_the_payments_that_stand() {
+fn the_amounts_of_an_invoice_follow_from_the_payments_that_stand(db: Database) {
     let runtime = runtime();
-    let world = runtime.block_on(World::new());
+    let world = runtime.block_on(World::new(db));
     let steps = proptest::collection::vec((any::<bool>(), 1_i64..8_000, any::<prop::sample::Index>()), 1..12);
-    for_all(12, &steps, |steps| {
+    for_all(db, 12, &steps, |steps| {
         runtime.block_on(async {
             let invoice = issued_over(&world.company, "100").await;
             let invoices = world.company.invoices();

@@ -4,7 +4,7 @@ use invoicing_core::{EventKind, Invalid};
 use invoicing_server::{
     ClientQuery, DeliveryQuery, Error, EventQuery, HistoryQuery, PageQuery, PageWindow, QuoteSearch,
 };
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{Database, World, on_each_database};
 
 use crate::support::hook_for;
 
@@ -18,8 +18,8 @@ fn rule<T>(answer: Result<T, Error>) -> Option<String> {
 
 /// Rules: LIST-2
 #[on_each_database]
-async fn a_page_beyond_its_bounds_is_refused_as_by_the_api() {
-    let world = World::new().await;
+async fn a_page_beyond_its_bounds_is_refused_as_by_the_api(db: Database) {
+    let world = World::new(db).await;
     world.draft().await;
     let company = &world.company;
     let hook = hook_for(company, "http://127.0.0.1:8/hook", &[EventKind::QuoteCreated]).await.webhook.id;

@@ -4,7 +4,7 @@ use chrono::NaiveDate;
 use futures_util::future::join_all;
 use invoicing_core::{Invoice, Money, NewQuote, Percent, Plan, QuoteImport, QuoteStatus};
 use invoicing_server::{CompanyHandle, PageQuery, PageWindow};
-use invoicing_tests::{World, new_quote, on_each_database};
+use invoicing_tests::{Database, World, new_quote, on_each_database};
 use serde_json::json;
 
 use crate::support::{
@@ -32,8 +32,8 @@ fn expected(prefix: &str, count: usize) -> Vec<String> {
 
 /// Rules: NUMBER-1, NUMBER-2
 #[on_each_database]
-async fn numbers_have_one_series_per_company_kind_and_year_of_the_company_s_zone() {
-    let world = World::new().await;
+async fn numbers_have_one_series_per_company_kind_and_year_of_the_company_s_zone(db: Database) {
+    let world = World::new(db).await;
     let (paris, auckland) =
         (company_in(&world, "Europe/Paris").await, company_in(&world, "Pacific/Auckland").await);
     // In Auckland (UTC+13 in summer) the new year begins at 11:00 UTC, in Paris at 23:00.
@@ -68,8 +68,8 @@ fn issued(number: &str, on: &str, due: &str) -> (String, NaiveDate, NaiveDate) {
 
 /// Rules: NUMBER-4, NUMBER-6, INVOICE-2, INVOICE-14
 #[on_each_database]
-async fn an_issue_date_is_never_before_the_last_one_of_its_series() {
-    let world = World::new().await;
+async fn an_issue_date_is_never_before_the_last_one_of_its_series(db: Database) {
+    let world = World::new(db).await;
     let (company, right) = (&world.company, world.now());
     assert_eq!(next_issued(company).await, issued("FAC-2026-0001", "2026-09-14", "2026-10-14"));
     world.advance(3 * DAY);
@@ -97,8 +97,8 @@ async fn an_issue_date_is_never_before_the_last_one_of_its_series() {
 
 /// Rules: NUMBER-2, NUMBER-6
 #[on_each_database]
-async fn a_clock_that_goes_back_over_new_year_goes_on_with_the_series_of_its_year() {
-    let world = World::new().await;
+async fn a_clock_that_goes_back_over_new_year_goes_on_with_the_series_of_its_year(db: Database) {
+    let world = World::new(db).await;
     world.clock.set("2026-12-31T12:00:00Z".parse().unwrap());
     assert_eq!(next_issued(&world.company).await, issued("FAC-2026-0001", "2026-12-31", "2027-01-30"));
     world.advance(DAY);
@@ -109,8 +109,10 @@ async fn a_clock_that_goes_back_over_new_year_goes_on_with_the_series_of_its_yea
 
 /// Rules: NUMBER-3, NUMBER-4
 #[on_each_database]
-async fn quote_numbers_are_gapless_and_chronological_under_concurrency_with_refusals_in_between() {
-    let world = World::new().await;
+async fn quote_numbers_are_gapless_and_chronological_under_concurrency_with_refusals_in_between(
+    db: Database,
+) {
+    let world = World::new(db).await;
     let quotes = world.company.quotes();
     let good = new_quote(world.client("x").await);
     let too_much_retention = NewQuote { retention_rate: Percent::from(6), ..good.clone() };
@@ -134,8 +136,8 @@ async fn quote_numbers_are_gapless_and_chronological_under_concurrency_with_refu
 
 /// Rules: NUMBER-3
 #[on_each_database]
-async fn a_document_store_that_fails_now_and_then_leaves_no_gap() {
-    let world = World::new().await;
+async fn a_document_store_that_fails_now_and_then_leaves_no_gap(db: Database) {
+    let world = World::new(db).await;
     let quotes = world.company.quotes();
     let good = new_quote(world.client("x").await);
     let import = QuoteImport { status: QuoteStatus::Rejected, sent_at: None, accepted_at: None };
@@ -153,8 +155,8 @@ async fn a_document_store_that_fails_now_and_then_leaves_no_gap() {
 
 /// Rules: NUMBER-5
 #[on_each_database]
-async fn simultaneous_imports_all_get_a_number_and_a_document_that_shows_it() {
-    let world = World::new().await;
+async fn simultaneous_imports_all_get_a_number_and_a_document_that_shows_it(db: Database) {
+    let world = World::new(db).await;
     let quotes = world.company.quotes();
     let good = new_quote(world.client("x").await);
     let import = QuoteImport { status: QuoteStatus::Sent, sent_at: None, accepted_at: None };
@@ -170,8 +172,10 @@ async fn simultaneous_imports_all_get_a_number_and_a_document_that_shows_it() {
 
 /// Rules: NUMBER-3
 #[on_each_database]
-async fn invoice_numbers_are_gapless_and_chronological_under_concurrency_with_refusals_in_between() {
-    let world = World::new().await;
+async fn invoice_numbers_are_gapless_and_chronological_under_concurrency_with_refusals_in_between(
+    db: Database,
+) {
+    let world = World::new(db).await;
     let invoices = world.company.invoices();
     let client = client_of(&world.company).await;
     let mut drafts = Vec::new();
@@ -214,8 +218,8 @@ async fn invoice_numbers_are_gapless_and_chronological_under_concurrency_with_re
 
 /// Rules: NUMBER-4, INVOICE-7
 #[on_each_database]
-async fn invoice_numbers_follow_the_order_of_issue() {
-    let world = World::new().await;
+async fn invoice_numbers_follow_the_order_of_issue(db: Database) {
+    let world = World::new(db).await;
     let invoices = world.company.invoices();
     let mut drafts = Vec::new();
     for _ in 0..4 {
@@ -239,8 +243,8 @@ async fn invoice_numbers_follow_the_order_of_issue() {
 
 /// Rules: NUMBER-2
 #[on_each_database]
-async fn numbers_of_companies_are_independent() {
-    let world = World::new().await;
+async fn numbers_of_companies_are_independent(db: Database) {
+    let world = World::new(db).await;
     let (other, _) = world.another("Autre", Plan::Pro).await;
     for n in 1..=3 {
         assert_eq!(draft_of(&world.company).await.summary.number, format!("DEV-2026-000{n}"));
@@ -250,8 +254,8 @@ async fn numbers_of_companies_are_independent() {
 
 /// Rules: MONEY-1, MONEY-3, MONEY-10, MONEY-11
 #[on_each_database]
-async fn totals_are_rounded_per_line_and_per_rate() {
-    let world = World::new().await;
+async fn totals_are_rounded_per_line_and_per_rate(db: Database) {
+    let world = World::new(db).await;
     let quote = world.accepted().await;
     let detail = world.get(&format!("/api/v1/quotes/{}", quote.summary.id)).await.json;
     // 12.5 × 48.2 − 50 at 10 %, and 180 at 20 %.
@@ -275,8 +279,8 @@ fn with_lines(world_client: invoicing_core::ClientId, lines: serde_json::Value) 
 
 /// Rules: MONEY-2, MONEY-3, MONEY-8
 #[on_each_database]
-async fn halves_round_away_from_zero_and_the_rate_of_a_document_is_uniform_or_blended() {
-    let world = World::new().await;
+async fn halves_round_away_from_zero_and_the_rate_of_a_document_is_uniform_or_blended(db: Database) {
+    let world = World::new(db).await;
     let client = world.client("x").await;
     let quotes = world.company.quotes();
     let line = |quantity: f64, price: f64, rate: f64| json!({"description": "x", "quantity": quantity, "unitPrice": price, "tvaRate": rate});
@@ -304,8 +308,8 @@ async fn halves_round_away_from_zero_and_the_rate_of_a_document_is_uniform_or_bl
 
 /// Rules: MONEY-5, MONEY-6, MONEY-7, MONEY-9, NUMBER-3
 #[on_each_database]
-async fn what_money_cannot_be_is_refused_and_gives_the_number_back() {
-    let world = World::new().await;
+async fn what_money_cannot_be_is_refused_and_gives_the_number_back(db: Database) {
+    let world = World::new(db).await;
     let client = world.client("x").await;
     let quotes = world.company.quotes();
     let line = |quantity: f64, price: f64| json!({"description": "x", "quantity": quantity, "unitPrice": price, "tvaRate": 20});

@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use invoicing_core::{ClientId, Plan, ProjectId, ProjectStatus, QuoteId};
 use invoicing_server::{CompanyHandle, NewProject};
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{Database, World, on_each_database};
 use uuid::Uuid;
 
 use crate::support::{DAY, body, conflict, events, invalid, keys, kinds_after, not_found, nothing_happens};
@@ -17,11 +17,11 @@ async fn project_in(company: &CompanyHandle, status: ProjectStatus) -> ProjectId
 
 /// Rules: PROJECT-2, PROJECT-3, PROJECT-4, ERROR-9
 #[on_each_database]
-async fn every_pair_of_statuses_does_what_the_table_says() {
+async fn every_pair_of_statuses_does_what_the_table_says(db: Database) {
     use ProjectStatus::{Canceled, Completed, Open};
     for from in ProjectStatus::ALL {
         for to in ProjectStatus::ALL {
-            let world = World::new().await;
+            let world = World::new(db).await;
             let projects = world.company.projects();
             let id = project_in(&world.company, *from).await;
             let seen = events(&world.company).await.len();
@@ -50,8 +50,8 @@ async fn every_pair_of_statuses_does_what_the_table_says() {
 
 /// Rules: PROJECT-2, EVENT-7
 #[on_each_database]
-async fn a_project_that_is_completed_again_is_announced_again() {
-    let world = World::new().await;
+async fn a_project_that_is_completed_again_is_announced_again(db: Database) {
+    let world = World::new(db).await;
     let quote = world.accepted().await;
     let new = NewProject {
         name: " Façade ".into(),
@@ -88,8 +88,8 @@ async fn a_project_that_is_completed_again_is_announced_again() {
 
 /// Rules: STATE-2
 #[on_each_database]
-async fn simultaneous_completions_are_announced_once() {
-    let world = World::new().await;
+async fn simultaneous_completions_are_announced_once(db: Database) {
+    let world = World::new(db).await;
     let id = project_in(&world.company, ProjectStatus::Open).await;
     let projects = world.company.projects();
     let results = join_all((0..20).map(|_| projects.set_status(id, ProjectStatus::Completed))).await;
@@ -99,8 +99,8 @@ async fn simultaneous_completions_are_announced_once() {
 
 /// Rules: PROJECT-1
 #[on_each_database]
-async fn a_project_is_made_of_the_company_s_own_clients_and_quotes() {
-    let world = World::new().await;
+async fn a_project_is_made_of_the_company_s_own_clients_and_quotes(db: Database) {
+    let world = World::new(db).await;
     let (other, _) = world.another("Autre", Plan::Pro).await;
     let foreign = world.draft().await;
     let new = NewProject { name: "x".into(), client_id: None, quote_ids: Vec::new() };

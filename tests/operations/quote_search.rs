@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use invoicing_core::{NewClient, QuoteId, QuoteStatus, QuoteSummary};
 use invoicing_server::{Error, QuoteSearch};
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{Database, World, on_each_database};
 use uuid::Uuid;
 
 use crate::support::quote_at;
@@ -34,8 +34,8 @@ async fn quote_of(world: &World, name: &str, email: &str) -> QuoteSummary {
 
 /// Rules: SEARCH-1, SEARCH-2
 #[on_each_database]
-async fn a_search_looks_in_number_name_email_and_external_id_blind_to_case_and_accents() {
-    let world = World::new().await;
+async fn a_search_looks_in_number_name_email_and_external_id_blind_to_case_and_accents(db: Database) {
+    let world = World::new(db).await;
     let lefevre = quote_of(&world, "Claire Lefèvre", "claire@exemple.fr").await;
     let percent = quote_of(&world, "100 % Peinture", "a_b@exemple.fr").await;
     let coeur = quote_of(&world, "Cœur \"Straße\" \\ 12", "x@y").await;
@@ -67,8 +67,8 @@ async fn a_search_looks_in_number_name_email_and_external_id_blind_to_case_and_a
 
 /// Rules: SEARCH-1
 #[on_each_database]
-async fn a_search_combines_with_a_status_and_shows_each_quote_once_over_its_pages() {
-    let world = World::new().await;
+async fn a_search_combines_with_a_status_and_shows_each_quote_once_over_its_pages(db: Database) {
+    let world = World::new(db).await;
     let mut drafts = Vec::new();
     for n in 0..7 {
         let quote = quote_of(&world, &format!("Client {n}"), "a@b").await;
@@ -96,8 +96,8 @@ async fn a_search_combines_with_a_status_and_shows_each_quote_once_over_its_page
 
 /// Rules: SEARCH-2
 #[on_each_database]
-async fn the_api_still_refuses_a_search_of_quotes() {
-    let world = World::new().await;
+async fn the_api_still_refuses_a_search_of_quotes(db: Database) {
+    let world = World::new(db).await;
     let refused = world.get("/api/v1/quotes?q=x").await;
     assert_eq!((refused.status.as_u16(), refused.code()), (400, "validation_error"));
 }

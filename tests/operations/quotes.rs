@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use invoicing_core::{NewQuote, Plan, QuoteId, QuoteImport, QuoteStatus, SignatureEvidence};
 use invoicing_server::{Error, PageQuery, PageWindow, Refusal, Signature};
-use invoicing_tests::{CANARY, World, new_quote, on_each_database};
+use invoicing_tests::{CANARY, Database, World, new_quote, on_each_database};
 use uuid::Uuid;
 
 use crate::support::hooked_store::HookedStore;
@@ -20,8 +20,8 @@ const HEAD: [&str; 8] =
 
 /// Rules: QUOTE-1, EVENT-1, EVENT-4
 #[on_each_database]
-async fn a_new_quote_is_a_draft_with_a_number_and_emits_quote_created() {
-    let world = World::new().await;
+async fn a_new_quote_is_a_draft_with_a_number_and_emits_quote_created(db: Database) {
+    let world = World::new(db).await;
     let quote = world.draft().await;
     assert_eq!((quote.summary.status, quote.summary.number.as_str()), (QuoteStatus::Draft, "DEV-2026-0001"));
     assert_eq!(
@@ -42,8 +42,8 @@ async fn a_new_quote_is_a_draft_with_a_number_and_emits_quote_created() {
 
 /// Rules: QUOTE-2, DOCUMENT-10
 #[on_each_database]
-async fn an_import_may_start_in_any_state_and_emits_only_quote_created() {
-    let world = World::new().await;
+async fn an_import_may_start_in_any_state_and_emits_only_quote_created(db: Database) {
+    let world = World::new(db).await;
     world.company.set_automatic_invoicing(true).await.unwrap();
     for (seen, status) in QuoteStatus::ALL.iter().enumerate() {
         let client = world.client("Importé").await;
@@ -66,8 +66,8 @@ async fn an_import_may_start_in_any_state_and_emits_only_quote_created() {
 
 /// Rules: QUOTE-2
 #[on_each_database]
-async fn an_import_whose_dates_do_not_go_with_its_state_is_refused() {
-    let world = World::new().await;
+async fn an_import_whose_dates_do_not_go_with_its_state_is_refused(db: Database) {
+    let world = World::new(db).await;
     let new = new_quote(world.client("x").await);
     let quotes = world.company.quotes();
     let at = Some(world.now());
@@ -85,8 +85,8 @@ async fn an_import_whose_dates_do_not_go_with_its_state_is_refused() {
 
 /// Rules: QUOTE-2
 #[on_each_database]
-async fn an_import_is_refused_what_sending_and_accepting_refuse() {
-    let world = World::new().await;
+async fn an_import_is_refused_what_sending_and_accepting_refuse(db: Database) {
+    let world = World::new(db).await;
     let new = new_quote(world.client("x").await);
     let quotes = world.company.quotes();
     let empty = NewQuote::empty(new.client_id);
@@ -115,8 +115,8 @@ async fn an_import_is_refused_what_sending_and_accepting_refuse() {
 
 /// Rules: QUOTE-3, QUOTE-12, DOCUMENT-10
 #[on_each_database]
-async fn sending_freezes_the_document_and_sets_sent_at_and_the_validity() {
-    let world = World::new().await;
+async fn sending_freezes_the_document_and_sets_sent_at_and_the_validity(db: Database) {
+    let world = World::new(db).await;
     let draft = world.draft().await;
     let sent = world.company.quotes().send(draft.summary.id, None).await.unwrap();
     assert_eq!(sent.summary.status, QuoteStatus::Sent);
@@ -130,8 +130,8 @@ async fn sending_freezes_the_document_and_sets_sent_at_and_the_validity() {
 
 /// Rules: QUOTE-10
 #[on_each_database]
-async fn a_quote_without_lines_cannot_be_sent() {
-    let world = World::new().await;
+async fn a_quote_without_lines_cannot_be_sent(db: Database) {
+    let world = World::new(db).await;
     let empty = NewQuote { lines: Vec::new(), ..new_quote(world.client("x").await) };
     let quote = world.company.quotes().create(&empty).await.unwrap();
     conflict(&world, "send without lines", world.company.quotes().send(quote.summary.id, None)).await;
@@ -140,8 +140,8 @@ async fn a_quote_without_lines_cannot_be_sent() {
 
 /// Rules: QUOTE-12, WIRE-5
 #[on_each_database]
-async fn validity_defaults_to_30_days_from_today_in_the_company_s_zone() {
-    let world = World::new().await;
+async fn validity_defaults_to_30_days_from_today_in_the_company_s_zone(db: Database) {
+    let world = World::new(db).await;
     let cases = [
         ("Europe/Paris", "2026-09-14T21:59:59.000Z", "2026-10-14"),
         ("Europe/Paris", "2026-09-14T22:00:00.000Z", "2026-10-15"),
@@ -167,8 +167,8 @@ async fn validity_defaults_to_30_days_from_today_in_the_company_s_zone() {
 
 /// Rules: QUOTE-12
 #[on_each_database]
-async fn a_validity_that_is_given_counts_unless_it_is_over() {
-    let world = World::new().await;
+async fn a_validity_that_is_given_counts_unless_it_is_over(db: Database) {
+    let world = World::new(db).await;
     let quotes = world.company.quotes();
     let draft = world.draft().await;
     invalid(&world, "validUntil", quotes.send(draft.summary.id, Some(date("2026-09-13")))).await;
@@ -187,9 +187,9 @@ async fn a_validity_that_is_given_counts_unless_it_is_over() {
 
 /// Rules: QUOTE-11
 #[on_each_database]
-async fn content_is_locked_in_every_state_but_draft() {
+async fn content_is_locked_in_every_state_but_draft(db: Database) {
     for status in QuoteStatus::ALL {
-        let world = World::new().await;
+        let world = World::new(db).await;
         let quote = quote_in(&world, *status).await;
         let other = quote_at(quote.summary.client_id, "99");
         let quotes = world.company.quotes();
@@ -213,8 +213,8 @@ async fn content_is_locked_in_every_state_but_draft() {
 
 /// Rules: STAMP-6
 #[on_each_database]
-async fn an_edit_that_changes_nothing_moves_no_stamp_of_the_record() {
-    let world = World::new().await;
+async fn an_edit_that_changes_nothing_moves_no_stamp_of_the_record(db: Database) {
+    let world = World::new(db).await;
     let new = new_quote(world.client("x").await);
     let quote = world.company.quotes().create(&new).await.unwrap();
     world.advance(DAY);
@@ -227,10 +227,10 @@ async fn an_edit_that_changes_nothing_moves_no_stamp_of_the_record() {
 ///
 /// Rules: ERROR-9, QUOTE-9
 #[on_each_database]
-async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace() {
+async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace(db: Database) {
     use QuoteStatus::{Accepted, Draft, Expired, Rejected, Sent};
     for status in QuoteStatus::ALL {
-        let world = World::new().await;
+        let world = World::new(db).await;
         let quotes = world.company.quotes();
         let quote = quote_in(&world, *status).await;
         let id = quote.summary.id;
@@ -273,9 +273,9 @@ async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace
 
 /// Rules: QUOTE-5, WIRE-12
 #[on_each_database]
-async fn marking_accepted_works_from_every_state_but_accepted_and_freezes_where_nothing_is() {
+async fn marking_accepted_works_from_every_state_but_accepted_and_freezes_where_nothing_is(db: Database) {
     for status in QuoteStatus::ALL.iter().filter(|status| **status != QuoteStatus::Accepted) {
-        let world = World::new().await;
+        let world = World::new(db).await;
         let quote = quote_in(&world, *status).await;
         let quotes = world.company.quotes();
         let before = quotes.documents(quote.summary.id).await.unwrap();
@@ -299,8 +299,8 @@ async fn marking_accepted_works_from_every_state_but_accepted_and_freezes_where_
 
 /// Rules: QUOTE-6
 #[on_each_database]
-async fn rejecting_by_hand_and_by_the_client_is_silent() {
-    let world = World::new().await;
+async fn rejecting_by_hand_and_by_the_client_is_silent(db: Database) {
+    let world = World::new(db).await;
     let by_hand = world.sent().await;
     let by_client = world.sent().await;
     let token = world.company.quotes().signing_link(by_client.summary.id).await.unwrap();
@@ -317,9 +317,11 @@ async fn rejecting_by_hand_and_by_the_client_is_silent() {
 
 /// Rules: QUOTE-8, DOCUMENT-14
 #[on_each_database]
-async fn an_expired_or_rejected_quote_is_sent_again_with_a_new_validity_and_copy_the_old_one_kept() {
+async fn an_expired_or_rejected_quote_is_sent_again_with_a_new_validity_and_copy_the_old_one_kept(
+    db: Database,
+) {
     for status in [QuoteStatus::Expired, QuoteStatus::Rejected] {
-        let world = World::new().await;
+        let world = World::new(db).await;
         let quotes = world.company.quotes();
         let quote = quote_in(&world, status).await;
         let before = quotes.documents(quote.summary.id).await.unwrap();
@@ -347,9 +349,9 @@ async fn an_expired_or_rejected_quote_is_sent_again_with_a_new_validity_and_copy
 
 /// Rules: LINK-4, STAMP-6
 #[on_each_database]
-async fn linking_works_in_every_state_and_a_no_op_changes_nothing() {
+async fn linking_works_in_every_state_and_a_no_op_changes_nothing(db: Database) {
     for status in QuoteStatus::ALL {
-        let world = World::new().await;
+        let world = World::new(db).await;
         let quotes = world.company.quotes();
         let quote = quote_in(&world, *status).await;
         let seen = events(&world.company).await.len();
@@ -368,8 +370,8 @@ async fn linking_works_in_every_state_and_a_no_op_changes_nothing() {
 
 /// Rules: LINK-3
 #[on_each_database]
-async fn an_external_id_may_belong_to_several_quotes() {
-    let world = World::new().await;
+async fn an_external_id_may_belong_to_several_quotes(db: Database) {
+    let world = World::new(db).await;
     let (a, b) = (world.draft().await, world.draft().await);
     for id in [a.summary.id, b.summary.id] {
         world.company.quotes().link(id, Some("deal-7")).await.unwrap();
@@ -384,8 +386,8 @@ async fn an_external_id_may_belong_to_several_quotes() {
 
 /// Rules: QUOTE-4, EVENT-4, WIRE-12
 #[on_each_database]
-async fn signing_emits_signed_and_accepted_with_one_timestamp() {
-    let world = World::new().await;
+async fn signing_emits_signed_and_accepted_with_one_timestamp(db: Database) {
+    let world = World::new(db).await;
     let sent = world.sent().await;
     let token = world.company.quotes().signing_link(sent.summary.id).await.unwrap();
     world.advance(DAY);
@@ -410,8 +412,8 @@ async fn signing_emits_signed_and_accepted_with_one_timestamp() {
 
 /// Rules: STATE-2
 #[on_each_database]
-async fn ten_simultaneous_signatures_make_one_pair_of_events() {
-    let world = World::new().await;
+async fn ten_simultaneous_signatures_make_one_pair_of_events(db: Database) {
+    let world = World::new(db).await;
     let sent = world.sent().await;
     let links = world.invoicing.signing_links();
     let mut tokens = Vec::new();
@@ -432,9 +434,9 @@ async fn ten_simultaneous_signatures_make_one_pair_of_events() {
 
 /// Rules: STATE-2
 #[on_each_database]
-async fn of_simultaneous_decisions_exactly_one_wins() {
+async fn of_simultaneous_decisions_exactly_one_wins(db: Database) {
     for _ in 0..5 {
-        let world = World::new().await;
+        let world = World::new(db).await;
         let sent = world.sent().await;
         let (links, quotes) = (world.invoicing.signing_links(), world.company.quotes());
         let token = quotes.signing_link(sent.summary.id).await.unwrap();
@@ -456,8 +458,8 @@ async fn of_simultaneous_decisions_exactly_one_wins() {
 
 /// Rules: STATE-2
 #[on_each_database]
-async fn twenty_simultaneous_acceptances_emit_one_event() {
-    let world = World::new().await;
+async fn twenty_simultaneous_acceptances_emit_one_event(db: Database) {
+    let world = World::new(db).await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();
     let results = join_all((0..20).map(|_| quotes.accept(sent.summary.id))).await;
@@ -468,8 +470,8 @@ async fn twenty_simultaneous_acceptances_emit_one_event() {
 
 /// Rules: QUOTE-14
 #[on_each_database]
-async fn an_unknown_signing_token_finds_nothing() {
-    let world = World::new().await;
+async fn an_unknown_signing_token_finds_nothing(db: Database) {
+    let world = World::new(db).await;
     let sent = world.sent().await;
     let token = world.company.quotes().signing_link(sent.summary.id).await.unwrap();
     let links = world.invoicing.signing_links();
@@ -502,8 +504,8 @@ async fn an_unknown_signing_token_finds_nothing() {
 
 /// Rules: QUOTE-13
 #[on_each_database]
-async fn a_signature_is_good_up_to_the_last_day_of_validity_in_the_company_s_zone() {
-    let world = World::new().await;
+async fn a_signature_is_good_up_to_the_last_day_of_validity_in_the_company_s_zone(db: Database) {
+    let world = World::new(db).await;
     // Midnight at the end of 2026-09-20 in Auckland is noon of that day UTC.
     for (now, good) in [("2026-09-20T11:59:59.000Z", true), ("2026-09-20T12:00:01.000Z", false)] {
         world.clock.set("2026-09-14T00:00:00.000Z".parse().unwrap());
@@ -528,8 +530,10 @@ async fn a_signature_is_good_up_to_the_last_day_of_validity_in_the_company_s_zon
 
 /// Rules: QUOTE-13
 #[on_each_database]
-async fn a_signature_that_is_submitted_in_time_is_good_though_its_document_takes_until_after_midnight() {
-    let (world, store) = HookedStore::world().await;
+async fn a_signature_that_is_submitted_in_time_is_good_though_its_document_takes_until_after_midnight(
+    db: Database,
+) {
+    let (world, store) = HookedStore::world(db).await;
     let draft = world.draft().await;
     world.company.quotes().send(draft.summary.id, Some(date("2026-09-14"))).await.unwrap();
     let token = world.company.quotes().signing_link(draft.summary.id).await.unwrap();
@@ -550,8 +554,8 @@ async fn a_signature_that_is_submitted_in_time_is_good_though_its_document_takes
 
 /// Rules: QUOTE-18, DOCUMENT-3, DOCUMENT-10
 #[on_each_database]
-async fn a_discarded_draft_keeps_its_number_and_has_a_document_once_it_is_sent_or_accepted() {
-    let world = World::new().await;
+async fn a_discarded_draft_keeps_its_number_and_has_a_document_once_it_is_sent_or_accepted(db: Database) {
+    let world = World::new(db).await;
     let quotes = world.company.quotes();
     for accepted in [true, false] {
         let draft = world.draft().await.summary;
@@ -574,8 +578,8 @@ async fn a_discarded_draft_keeps_its_number_and_has_a_document_once_it_is_sent_o
 
 /// Rules: QUOTE-10
 #[on_each_database]
-async fn a_draft_without_lines_is_not_marked_accepted() {
-    let world = World::new().await;
+async fn a_draft_without_lines_is_not_marked_accepted(db: Database) {
+    let world = World::new(db).await;
     let empty = NewQuote::empty(client_of(&world.company).await);
     let quote = world.company.quotes().create(&empty).await.unwrap();
     conflict(&world, "accept", world.company.quotes().accept(quote.summary.id)).await;
@@ -583,8 +587,8 @@ async fn a_draft_without_lines_is_not_marked_accepted() {
 
 /// Rules: EVIDENCE-5
 #[on_each_database]
-async fn a_signature_with_bad_evidence_is_refused_without_a_trace() {
-    let world = World::new().await;
+async fn a_signature_with_bad_evidence_is_refused_without_a_trace(db: Database) {
+    let world = World::new(db).await;
     let sent = world.sent().await;
     let token = world.company.quotes().signing_link(sent.summary.id).await.unwrap();
     let links = world.invoicing.signing_links();
@@ -606,8 +610,8 @@ async fn a_signature_with_bad_evidence_is_refused_without_a_trace() {
 
 /// Rules: TENANT-1
 #[on_each_database]
-async fn another_company_s_quote_is_not_found_by_any_operation() {
-    let world = World::new().await;
+async fn another_company_s_quote_is_not_found_by_any_operation(db: Database) {
+    let world = World::new(db).await;
     let (other, other_key) = world.another("Autre", Plan::Team).await;
     let quote = world.sent().await;
     let (id, quotes) = (quote.summary.id, other.quotes());
@@ -646,9 +650,9 @@ async fn another_company_s_quote_is_not_found_by_any_operation() {
 
 /// Rules: RECORD-6, EVENT-2
 #[on_each_database]
-async fn internal_costs_stay_with_the_host_in_every_state() {
+async fn internal_costs_stay_with_the_host_in_every_state(db: Database) {
     for status in QuoteStatus::ALL {
-        let world = World::new().await;
+        let world = World::new(db).await;
         let quote = quote_in(&world, *status).await;
         let costings = world.company.quotes().costings(quote.summary.id).await.unwrap();
         assert_eq!(costings.len(), 3);
@@ -664,8 +668,8 @@ async fn internal_costs_stay_with_the_host_in_every_state() {
 
 /// Rules: STAMP-2
 #[on_each_database]
-async fn every_change_is_seen_by_since_and_moves_the_stamp_forward() {
-    let world = World::new().await;
+async fn every_change_is_seen_by_since_and_moves_the_stamp_forward(db: Database) {
+    let world = World::new(db).await;
     let quotes = world.company.quotes();
     let draft = world.draft().await;
     let mut stamps = vec![draft.summary.updated_at];

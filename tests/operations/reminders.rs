@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use invoicing_server::{Env, Invoicing};
-use invoicing_tests::{Receiver, World, on_each_database, on_postgres};
+use invoicing_tests::{Database, Receiver, World, on_each_database, on_postgres};
 
 use crate::support::warnings::Warnings;
 use crate::support::{draft_of, hook};
@@ -22,8 +22,8 @@ async fn warned_after(world: &World, warnings: &Warnings, wait: Duration, text: 
 
 /// Rules: DELIVERY-7
 #[on_each_database]
-async fn deliveries_that_wait_where_no_dispatcher_ever_ran_are_warned_of_after_a_minute() {
-    let world = World::new().await;
+async fn deliveries_that_wait_where_no_dispatcher_ever_ran_are_warned_of_after_a_minute(db: Database) {
+    let world = World::new(db).await;
     let warnings = Warnings::listen();
     let after = async |wait| warned_after(&world, &warnings, wait, DISPATCHER).await;
     let receiver = Receiver::start().await;
@@ -38,8 +38,8 @@ async fn deliveries_that_wait_where_no_dispatcher_ever_ran_are_warned_of_after_a
 
 /// Rules: DELIVERY-7
 #[on_each_database]
-async fn deliveries_that_wait_an_hour_after_the_last_dispatcher_are_warned_of_once_an_hour() {
-    let world = World::new().await;
+async fn deliveries_that_wait_an_hour_after_the_last_dispatcher_are_warned_of_once_an_hour(db: Database) {
+    let world = World::new(db).await;
     let warnings = Warnings::listen();
     let after = async |wait| warned_after(&world, &warnings, wait, DISPATCHER).await;
     let receiver = Receiver::start().await;
@@ -56,8 +56,8 @@ async fn deliveries_that_wait_an_hour_after_the_last_dispatcher_are_warned_of_on
 
 /// Rules: STATE-6
 #[on_each_database]
-async fn two_hours_without_a_sweep_are_warned_of_once_an_hour() {
-    let world = World::new().await;
+async fn two_hours_without_a_sweep_are_warned_of_once_an_hour(db: Database) {
+    let world = World::new(db).await;
     let warnings = Warnings::listen();
     let after = async |wait| warned_after(&world, &warnings, wait, SWEEP).await;
     assert_eq!(after(119 * MINUTE).await, 0);
@@ -73,8 +73,8 @@ async fn two_hours_without_a_sweep_are_warned_of_once_an_hour() {
 
 /// Each time the service is opened, it has two hours.
 #[on_each_database]
-async fn what_did_not_run_while_the_service_was_closed_is_not_warned_of() {
-    let world = World::new().await;
+async fn what_did_not_run_while_the_service_was_closed_is_not_warned_of(db: Database) {
+    let world = World::new(db).await;
     draft_of(&world.company).await;
     world.invoicing.sweep().await.unwrap();
     world.advance(24 * HOUR);
@@ -88,8 +88,8 @@ async fn what_did_not_run_while_the_service_was_closed_is_not_warned_of() {
 ///
 /// Rules: DELIVERY-7, STATE-6
 #[on_postgres]
-async fn a_node_does_not_warn_of_what_another_node_runs() {
-    let world = World::new().await;
+async fn a_node_does_not_warn_of_what_another_node_runs(db: Database) {
+    let world = World::new(db).await;
     let other: Invoicing = world.node(Env::system().with_clock(world.clock.clone())).await;
     let warnings = Warnings::listen();
     let receiver = Receiver::start().await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use invoicing_server::{DatabaseError, Invoicing, MemoryStore, OpenError};
-use invoicing_tests::{Behind, Place, World, on_each_database};
+use invoicing_tests::{Behind, Database, Place, World, on_each_database};
 
 use crate::support::{DAY, date, issued_over};
 
@@ -16,8 +16,8 @@ async fn newest_version(behind: &mut Behind) -> i64 {
 }
 
 #[on_each_database]
-async fn a_database_of_a_development_state_is_refused_in_words_that_say_so() {
-    let place = Place::empty().await;
+async fn a_database_of_a_development_state_is_refused_in_words_that_say_so(db: Database) {
+    let place = Place::empty(db).await;
     let mut behind = place.behind().await;
     behind.run("CREATE TABLE invoicing_migration (version BIGINT PRIMARY KEY)", &[]).await;
     let newest = place.database().either(6, 2);
@@ -46,8 +46,8 @@ async fn migrate_books(world: &World, behind: &mut Behind, table: &str) {
 
 /// Rules: QUOTE-16
 #[on_each_database]
-async fn the_signing_links_of_an_older_version_end_too() {
-    let world = World::new().await;
+async fn the_signing_links_of_an_older_version_end_too(db: Database) {
+    let world = World::new(db).await;
     let sent = world.sent().await.summary;
     assert_eq!(sent.valid_until, Some(date("2026-10-14")));
     world.company.quotes().signing_link(sent.id).await.unwrap();
@@ -65,8 +65,8 @@ async fn the_signing_links_of_an_older_version_end_too() {
 
 /// Rules: NUMBER-6
 #[on_each_database]
-async fn the_dates_of_series_are_taken_from_the_invoices_of_an_older_version() {
-    let world = World::new().await;
+async fn the_dates_of_series_are_taken_from_the_invoices_of_an_older_version(db: Database) {
+    let world = World::new(db).await;
     let right = world.now();
     issued_over(&world.company, "100").await;
     world.advance(3 * DAY);
@@ -81,8 +81,8 @@ async fn the_dates_of_series_are_taken_from_the_invoices_of_an_older_version() {
 
 /// Rules: STORED-4
 #[on_each_database]
-async fn a_database_of_a_newer_version_is_refused_and_one_of_this_version_opened() {
-    let place = Place::empty().await;
+async fn a_database_of_a_newer_version_is_refused_and_one_of_this_version_opened(db: Database) {
+    let place = Place::empty(db).await;
     open(&place).await.unwrap().close().await;
     let mut behind = place.behind().await;
     let known = newest_version(&mut behind).await;

@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use invoicing_core::{Quote, QuoteImport, QuoteStatus};
 use invoicing_server::{Error, Refusal, Secret, SigningLinkRecord};
-use invoicing_tests::{World, new_quote, on_each_database};
+use invoicing_tests::{Database, World, new_quote, on_each_database};
 use sha2::{Digest, Sha256};
 
 use crate::support::{
@@ -47,8 +47,8 @@ async fn ends(world: &World, link: &Secret, at: &str) {
 
 /// Rules: QUOTE-16
 #[on_each_database]
-async fn a_link_ends_30_days_after_the_validity_of_its_quote_in_the_company_s_zone() {
-    let world = World::new().await;
+async fn a_link_ends_30_days_after_the_validity_of_its_quote_in_the_company_s_zone(db: Database) {
+    let world = World::new(db).await;
     let (quote, link) = sent_until(&world, "2026-09-20").await;
     ends(&world, &link, "2026-10-20T22:00:00Z").await;
     let quotes = world.company.quotes();
@@ -62,8 +62,8 @@ async fn a_link_ends_30_days_after_the_validity_of_its_quote_in_the_company_s_zo
 
 /// Rules: QUOTE-16
 #[on_each_database]
-async fn a_link_ends_30_days_after_the_decision_if_that_is_later() {
-    let world = World::new().await;
+async fn a_link_ends_30_days_after_the_decision_if_that_is_later(db: Database) {
+    let world = World::new(db).await;
     let right = world.now();
     for accepted in [true, false] {
         world.clock.set(right);
@@ -81,8 +81,8 @@ async fn a_link_ends_30_days_after_the_decision_if_that_is_later() {
 
 /// Rules: QUOTE-16
 #[on_each_database]
-async fn a_link_that_is_still_good_goes_on_with_a_new_validity() {
-    let world = World::new().await;
+async fn a_link_that_is_still_good_goes_on_with_a_new_validity(db: Database) {
+    let world = World::new(db).await;
     let (quote, link) = sent_until(&world, "2026-09-20").await;
     world.clock.set("2026-10-01T10:00:00Z".parse().unwrap());
     world.invoicing.sweep().await.unwrap();
@@ -92,8 +92,8 @@ async fn a_link_that_is_still_good_goes_on_with_a_new_validity() {
 
 /// Rules: QUOTE-16
 #[on_each_database]
-async fn an_imported_quote_without_a_validity_has_links_for_30_days() {
-    let world = World::new().await;
+async fn an_imported_quote_without_a_validity_has_links_for_30_days(db: Database) {
+    let world = World::new(db).await;
     let new = new_quote(client_of(&world.company).await);
     let import = QuoteImport { status: QuoteStatus::Expired, sent_at: None, accepted_at: None };
     let imported = world.company.quotes().import(&new, &import).await.unwrap();
@@ -104,8 +104,8 @@ async fn an_imported_quote_without_a_validity_has_links_for_30_days() {
 
 /// Rules: QUOTE-16
 #[on_each_database]
-async fn the_sweep_ends_the_links_that_an_older_version_made() {
-    let world = World::new().await;
+async fn the_sweep_ends_the_links_that_an_older_version_made(db: Database) {
+    let world = World::new(db).await;
     let (quote, _) = sent_until(&world, "2026-09-20").await;
     let (decided, link) = sent_until(&world, "2026-09-20").await;
     let quotes = world.company.quotes();
@@ -123,8 +123,8 @@ async fn the_sweep_ends_the_links_that_an_older_version_made() {
 
 /// Rules: QUOTE-17
 #[on_each_database]
-async fn the_host_lists_and_revokes_the_links_of_a_quote() {
-    let world = World::new().await;
+async fn the_host_lists_and_revokes_the_links_of_a_quote(db: Database) {
+    let world = World::new(db).await;
     let (quote, first) = sent_until(&world, "2026-09-20").await;
     let (id, quotes) = (quote.summary.id, world.company.quotes());
     world.advance(DAY);
@@ -161,8 +161,8 @@ async fn the_host_lists_and_revokes_the_links_of_a_quote() {
 
 /// Rules: QUOTE-19
 #[on_each_database]
-async fn a_quote_has_at_most_50_good_links_also_if_many_are_made_at_once() {
-    let world = World::new().await;
+async fn a_quote_has_at_most_50_good_links_also_if_many_are_made_at_once(db: Database) {
+    let world = World::new(db).await;
     let (quote, first) = sent_until(&world, "2026-09-20").await;
     let (id, quotes) = (quote.summary.id, world.company.quotes());
     let made = join_all((0..60).map(|_| quotes.signing_link(id))).await;

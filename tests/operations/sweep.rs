@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use invoicing_core::{InvoiceStatus, InvoiceSummary, Money, Plan, QuoteStatus, Timestamp};
 use invoicing_server::{CompanyHandle, PageQuery, PageWindow, SweepReport, UnreadableRecord};
-use invoicing_tests::{Receiver, World, on_each_database, on_postgres};
+use invoicing_tests::{Database, Receiver, World, on_each_database, on_postgres};
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
@@ -23,8 +23,8 @@ async fn sweep(world: &World) -> SweepReport {
 
 /// `Invoicing::run` does both what is due by itself and what is asked of it, and ends when it is told to.
 #[on_each_database]
-async fn run_sweeps_at_its_start_and_delivers_until_it_is_stopped() {
-    let world = World::new().await;
+async fn run_sweeps_at_its_start_and_delivers_until_it_is_stopped(db: Database) {
+    let world = World::new(db).await;
     let quotes = world.company.quotes();
     let due = draft_of(&world.company).await;
     quotes.send(due.summary.id, Some(date("2026-09-14"))).await.unwrap();
@@ -65,8 +65,8 @@ async fn quotes_since(company: &CompanyHandle, stamp: Timestamp) -> Vec<(QuoteSt
 
 /// Rules: QUOTE-7
 #[on_each_database]
-async fn a_quote_expires_when_its_last_day_is_over_in_the_company_s_zone() {
-    let world = World::new().await;
+async fn a_quote_expires_when_its_last_day_is_over_in_the_company_s_zone(db: Database) {
+    let world = World::new(db).await;
     let mut quotes = Vec::new();
     for zone in ["Pacific/Auckland", "Europe/Paris", "America/Los_Angeles"] {
         let company = company_in(&world, zone).await;
@@ -98,8 +98,8 @@ async fn a_quote_expires_when_its_last_day_is_over_in_the_company_s_zone() {
 
 /// Rules: INVOICE-5
 #[on_each_database]
-async fn an_invoice_falls_overdue_when_its_last_day_is_over_in_the_company_s_zone() {
-    let world = World::new().await;
+async fn an_invoice_falls_overdue_when_its_last_day_is_over_in_the_company_s_zone(db: Database) {
+    let world = World::new(db).await;
     let mut invoices = Vec::new();
     for zone in ["Pacific/Auckland", "Europe/Paris"] {
         let company = company_in(&world, zone).await;
@@ -122,8 +122,8 @@ async fn an_invoice_falls_overdue_when_its_last_day_is_over_in_the_company_s_zon
 
 /// Rules: STATE-4
 #[on_each_database]
-async fn a_sweep_is_a_stored_change_that_since_shows_and_a_second_one_changes_nothing() {
-    let world = World::new().await;
+async fn a_sweep_is_a_stored_change_that_since_shows_and_a_second_one_changes_nothing(db: Database) {
+    let world = World::new(db).await;
     let quote = world.sent().await;
     let invoice = issued_over(&world.company, "10").await;
     let seen = events(&world.company).await.len();
@@ -149,8 +149,8 @@ async fn a_sweep_is_a_stored_change_that_since_shows_and_a_second_one_changes_no
 
 /// Rules: QUOTE-7, INVOICE-5
 #[on_each_database]
-async fn only_what_is_sent_expires_or_falls_overdue() {
-    let world = World::new().await;
+async fn only_what_is_sent_expires_or_falls_overdue(db: Database) {
+    let world = World::new(db).await;
     for status in [QuoteStatus::Draft, QuoteStatus::Accepted, QuoteStatus::Rejected] {
         crate::support::quote_in(&world, status).await;
     }
@@ -163,8 +163,8 @@ async fn only_what_is_sent_expires_or_falls_overdue() {
 
 /// Rules: INVOICE-5
 #[on_each_database]
-async fn an_invoice_is_overdue_only_while_something_is_due() {
-    let world = World::new().await;
+async fn an_invoice_is_overdue_only_while_something_is_due(db: Database) {
+    let world = World::new(db).await;
     let invoices = world.company.invoices();
     let nothing = issued_over(&world.company, "0").await;
     let half = issued_over(&world.company, "10").await;
@@ -189,8 +189,8 @@ async fn each_of<T>(count: usize, call: impl AsyncFn() -> T) -> Vec<T> {
 
 /// Rules: QUOTE-7, INVOICE-5
 #[on_each_database]
-async fn more_records_than_one_transaction_takes_are_all_swept() {
-    let world = World::new().await;
+async fn more_records_than_one_transaction_takes_are_all_swept(db: Database) {
+    let world = World::new(db).await;
     let client = client_of(&world.company).await;
     let (quotes, invoices) = (world.company.quotes(), world.company.invoices());
     let sent = each_of(230, async || {
@@ -222,8 +222,8 @@ async fn more_records_than_one_transaction_takes_are_all_swept() {
 
 /// Rules: STATE-2
 #[on_each_database]
-async fn sweeps_at_the_same_time_and_beside_operations_do_each_thing_once() {
-    let world = World::new().await;
+async fn sweeps_at_the_same_time_and_beside_operations_do_each_thing_once(db: Database) {
+    let world = World::new(db).await;
     let quotes = world.company.quotes();
     let mut sent = Vec::new();
     for _ in 0..20 {
@@ -246,8 +246,8 @@ async fn sweeps_at_the_same_time_and_beside_operations_do_each_thing_once() {
 ///
 /// Rules: INVOICE-17, STATE-4, REPORT-2
 #[on_each_database]
-async fn what_an_earlier_version_cancelled_owes_nothing_after_the_sweep() {
-    let world = World::new().await;
+async fn what_an_earlier_version_cancelled_owes_nothing_after_the_sweep(db: Database) {
+    let world = World::new(db).await;
     let invoices = world.company.invoices();
     let mut canceled = Vec::new();
     for is_issued in [false, true, true] {
@@ -297,8 +297,8 @@ async fn what_an_earlier_version_cancelled_owes_nothing_after_the_sweep() {
 
 /// Rules: KEY-4
 #[on_each_database]
-async fn a_key_that_was_idle_for_more_than_90_days_is_revoked_for_good() {
-    let world = World::new().await;
+async fn a_key_that_was_idle_for_more_than_90_days_is_revoked_for_good(db: Database) {
+    let world = World::new(db).await;
     let unused = world.company.keys().issue("unused").await.unwrap();
     world.advance(DAY);
     assert_eq!(world.get("/api/v1/quotes").await.status, 200);
@@ -327,8 +327,8 @@ async fn a_key_that_was_idle_for_more_than_90_days_is_revoked_for_good() {
 
 /// Rules: KEY-4
 #[on_each_database]
-async fn an_idle_key_is_refused_also_before_a_sweep_has_run() {
-    let world = World::new().await;
+async fn an_idle_key_is_refused_also_before_a_sweep_has_run(db: Database) {
+    let world = World::new(db).await;
     world.advance(90 * DAY + Duration::from_millis(1));
     assert_eq!(world.get("/api/v1/quotes").await.status, 401);
     let keys = world.company.keys().list().await.unwrap();
@@ -339,8 +339,8 @@ async fn an_idle_key_is_refused_also_before_a_sweep_has_run() {
 ///
 /// Rules: STATE-5
 #[on_each_database]
-async fn unreadable_rows_keep_nothing_else_from_being_swept_and_are_named() {
-    let world = World::new().await;
+async fn unreadable_rows_keep_nothing_else_from_being_swept_and_are_named(db: Database) {
+    let world = World::new(db).await;
     let (bad_quote, quote) = (world.sent().await.summary.id, world.sent().await.summary.id);
     let bad_invoice = issued_over(&world.company, "10").await.summary.id;
     let invoice = issued_over(&world.company, "10").await.summary.id;
@@ -381,8 +381,8 @@ async fn unreadable_rows_keep_nothing_else_from_being_swept_and_are_named() {
 
 /// Rules: STATE-5
 #[on_each_database]
-async fn more_unreadable_rows_than_one_transaction_takes_keep_no_later_one_from_being_swept() {
-    let world = World::new().await;
+async fn more_unreadable_rows_than_one_transaction_takes_keep_no_later_one_from_being_swept(db: Database) {
+    let world = World::new(db).await;
     let client = client_of(&world.company).await;
     let quotes = world.company.quotes();
     let sent = async |day: &str| {
@@ -404,10 +404,10 @@ async fn more_unreadable_rows_than_one_transaction_takes_keep_no_later_one_from_
 ///
 /// Rules: STATE-5
 #[on_each_database]
-async fn links_without_an_end_get_one_beside_more_unreadable_quotes_than_one_page_has() {
+async fn links_without_an_end_get_one_beside_more_unreadable_quotes_than_one_page_has(db: Database) {
     const ENDS: &str =
         "SELECT coalesce(ends_at, 0) FROM signing_link WHERE quote_id = $1 ORDER BY created_at";
-    let world = World::new().await;
+    let world = World::new(db).await;
     let client = client_of(&world.company).await;
     let quotes = world.company.quotes();
     let mut ids =
@@ -434,7 +434,7 @@ async fn links_without_an_end_get_one_beside_more_unreadable_quotes_than_one_pag
 /// Rules: STATE-5
 #[tokio::test]
 async fn rewriting_holds_back_no_expiry() {
-    let world = World::new().await;
+    let world = World::new(Database::Sqlite).await;
     world.client("Lefèvre").await;
     let (other, _) = world.another("Autre", Plan::Starter).await;
     let draft = draft_of(&other).await;
@@ -453,8 +453,8 @@ async fn rewriting_holds_back_no_expiry() {
 
 /// The commit status of a transaction is asked for within minutes, and kept for an hour.
 #[on_postgres]
-async fn the_commit_status_of_old_transactions_is_deleted() {
-    let world = World::new().await;
+async fn the_commit_status_of_old_transactions_is_deleted(db: Database) {
+    let world = World::new(db).await;
     let rows = async || -> HashSet<String> {
         world.behind().await.all("SELECT id::text FROM commit_status", &[]).await.into_iter().collect()
     };
@@ -473,8 +473,8 @@ async fn the_commit_status_of_old_transactions_is_deleted() {
 
 /// Rules: LOG-3
 #[on_each_database]
-async fn attempts_are_kept_for_30_days_and_then_deleted_in_batches() {
-    let world = World::new().await;
+async fn attempts_are_kept_for_30_days_and_then_deleted_in_batches(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = hook(&world, &receiver.url).await.webhook.id;
     emit(&world, 230).await;

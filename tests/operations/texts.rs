@@ -7,7 +7,7 @@ use invoicing_core::{
 use invoicing_server::{
     ClientQuery, Error, NewPayment, NewProject, PaymentSource, QuoteSearch, Refusal, Signature,
 };
-use invoicing_tests::{Place, Release, World, new_quote, on_each_database};
+use invoicing_tests::{Database, Place, Release, World, new_quote, on_each_database};
 use serde_json::json;
 
 use crate::support::api::encode;
@@ -263,8 +263,8 @@ fn around(kind: Kind, part: &str) -> String {
 
 /// Rules: WIRE-27
 #[on_each_database]
-async fn both_ends_of_every_text_lose_what_renders_as_nothing() {
-    let world = World::new().await;
+async fn both_ends_of_every_text_lose_what_renders_as_nothing(db: Database) {
+    let world = World::new(db).await;
     for (field, kind) in FIELDS {
         let text = around(kind, "");
         let entered = format!("\u{feff} \u{200b}\u{202e}{text}\u{3164}\u{202c} \u{fffc}\u{2800}");
@@ -283,8 +283,8 @@ async fn both_ends_of_every_text_lose_what_renders_as_nothing() {
 
 /// Rules: WIRE-27
 #[on_each_database]
-async fn what_shapes_a_word_or_a_sign_stays_in_every_text() {
-    let world = World::new().await;
+async fn what_shapes_a_word_or_a_sign_stays_in_every_text(db: Database) {
+    let world = World::new(db).await;
     for (field, kind) in FIELDS.into_iter().filter(|(_, kind)| *kind != Email) {
         // Persian, Devanagari, a profession, a heart in colour, the flag of Scotland.
         for part in [
@@ -305,8 +305,8 @@ async fn what_shapes_a_word_or_a_sign_stays_in_every_text() {
 
 /// Rules: WIRE-28, WIRE-29
 #[on_each_database]
-async fn controls_of_direction_are_in_long_texts_only() {
-    let world = World::new().await;
+async fn controls_of_direction_are_in_long_texts_only(db: Database) {
+    let world = World::new(db).await;
     for (field, kind) in FIELDS {
         let text = around(kind, "\u{202e}");
         let entered = enter(&world, field, &text).await;
@@ -322,8 +322,8 @@ async fn controls_of_direction_are_in_long_texts_only() {
 
 /// Rules: WIRE-17, WIRE-29
 #[on_each_database]
-async fn line_breaks_of_every_kind_are_in_long_texts_only() {
-    let world = World::new().await;
+async fn line_breaks_of_every_kind_are_in_long_texts_only(db: Database) {
+    let world = World::new(db).await;
     for (field, kind) in FIELDS {
         for line_break in ["\u{b}", "\u{c}", "\u{85}", "\u{2028}", "\u{2029}"] {
             let entered = enter(&world, field, &format!(" {}", around(kind, line_break))).await;
@@ -357,8 +357,8 @@ async fn make_older(world: &World, client: invoicing_core::ClientId, now: &str, 
 
 /// Rules: LIST-23, CLIENT-2
 #[on_each_database]
-async fn an_older_external_id_is_found_and_never_rewritten() {
-    let world = World::new().await;
+async fn an_older_external_id_is_found_and_never_rewritten(db: Database) {
+    let world = World::new(db).await;
     let clients = world.company.clients();
     let named = |id: &str| NewClient::named("Durand").external_id(id);
     let create = async |id: &str| clients.find_or_create(&named(id)).await.unwrap();
@@ -415,8 +415,8 @@ async fn an_older_external_id_is_found_and_never_rewritten() {
 
 /// Rules: WIRE-30
 #[on_each_database]
-async fn a_record_with_an_older_text_can_be_changed() {
-    let world = World::new().await;
+async fn a_record_with_an_older_text_can_be_changed(db: Database) {
+    let world = World::new(db).await;
     // What an earlier version accepted, and this one refuses or would change.
     let older = ["Zoé\u{202e}x", "\u{200b}Zoé\u{200b}", "\u{3164}", "Zoé\u{2028}x"];
     for text in older {
@@ -469,8 +469,8 @@ async fn a_record_with_an_older_text_can_be_changed() {
 
 /// Rules: INVOICE-12
 #[on_each_database]
-async fn a_payment_with_an_older_reference_is_not_recorded_again() {
-    let world = World::new().await;
+async fn a_payment_with_an_older_reference_is_not_recorded_again(db: Database) {
+    let world = World::new(db).await;
     let invoices = world.company.invoices();
     let invoice = invoices.convert(world.accepted().await.summary.id).await.unwrap().summary.id;
     invoices.issue(invoice, None).await.unwrap();
@@ -502,8 +502,8 @@ async fn found(world: &World, q: &str) -> Vec<String> {
 
 /// Rules: LIST-19, LIST-20
 #[on_each_database]
-async fn words_are_found_in_any_order_and_by_any_apostrophe_or_hyphen() {
-    let world = World::new().await;
+async fn words_are_found_in_any_order_and_by_any_apostrophe_or_hyphen(db: Database) {
+    let world = World::new(db).await;
     let clients = world.company.clients();
     for (name, city) in [
         ("L’Atelier", "Saint‑Étienne"),
@@ -543,8 +543,8 @@ async fn words_are_found_in_any_order_and_by_any_apostrophe_or_hyphen() {
 
 /// Rules: LIST-20
 #[on_each_database]
-async fn a_search_finds_clients_of_an_earlier_version_at_once() {
-    for release in Release::all() {
+async fn a_search_finds_clients_of_an_earlier_version_at_once(db: Database) {
+    for release in Release::all(db) {
         let place = Place::of_release(&release).await;
         // Folded as versions before did it.
         let statement = "

@@ -3,7 +3,7 @@
 use invoicing_core::{EventKind, Plan, QuoteStatus};
 use invoicing_server::{PageQuery, PostgresSettings};
 use invoicing_tests::postgres::Pooler;
-use invoicing_tests::{Batch, Receiver, World, on_postgres};
+use invoicing_tests::{Batch, Database, Receiver, World, on_postgres};
 
 use crate::support::{draft_of, hook_for, issued_over, payment};
 
@@ -11,8 +11,8 @@ use crate::support::{draft_of, hook_for, issued_over, payment};
 const TO_SERVER: u32 = 3;
 
 #[on_postgres(worker_threads = 4)]
-async fn behind_pgbouncer_in_transaction_mode_changes_batches_and_deliveries_work() {
-    let world = World::new().await;
+async fn behind_pgbouncer_in_transaction_mode_changes_batches_and_deliveries_work(db: Database) {
+    let world = World::new(db).await;
     let direct = world.place().url();
     let Some(pooler) = Pooler::start(direct, TO_SERVER) else { return };
     let settings = PostgresSettings {

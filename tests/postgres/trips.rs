@@ -9,7 +9,7 @@ use http_body_util::Full;
 use invoicing_core::{EventKind, NewClient, QuoteId};
 use invoicing_server::{CompanyHandle, Error, PostgresSettings};
 use invoicing_tests::postgres::TripProxy;
-use invoicing_tests::{World, ask, new_quote, on_postgres, tell};
+use invoicing_tests::{Database, World, ask, new_quote, on_postgres, tell};
 
 use crate::support::{accepted_of, client_of, draft_of, hook_for, issued_over, payment};
 
@@ -23,8 +23,8 @@ const IN_A_ROW: usize = 32;
 const BESIDE: [&str; 2] = ["clock_timestamp()", "pg_notify("];
 
 #[on_postgres]
-async fn a_change_takes_at_most_five_trips() {
-    let world = World::new().await;
+async fn a_change_takes_at_most_five_trips(db: Database) {
+    let world = World::new(db).await;
     let proxy = TripProxy::start(world.place().url(), Duration::ZERO).await;
     let node = async |transaction_pooling| {
         let settings = PostgresSettings { transaction_pooling, ..PostgresSettings::new(proxy.url()) };
@@ -53,8 +53,8 @@ async fn a_change_takes_at_most_five_trips() {
 
 /// The statement that counts the request, and the page.
 #[on_postgres]
-async fn a_page_takes_two_trips() {
-    let world = World::new().await;
+async fn a_page_takes_two_trips(db: Database) {
+    let world = World::new(db).await;
     let proxy = TripProxy::start(world.place().url(), Duration::ZERO).await;
     let node = world.node_at(PostgresSettings::new(proxy.url()), world.invoicing.env().clone()).await;
     let mut fewest = usize::MAX;
@@ -70,8 +70,8 @@ async fn a_page_takes_two_trips() {
 }
 
 #[on_postgres]
-async fn changes_that_follow_each_other_keep_their_connection() {
-    let world = World::new().await;
+async fn changes_that_follow_each_other_keep_their_connection(db: Database) {
+    let world = World::new(db).await;
     let proxy = TripProxy::start(world.place().url(), Duration::ZERO).await;
     let node = world.node_at(PostgresSettings::new(proxy.url()), world.invoicing.env().clone()).await;
     let company = node.company(world.company.id());

@@ -23,16 +23,16 @@ use secrets::Secrets;
 static TURN: Mutex<()> = Mutex::new(());
 
 #[on_each_database]
-fn nothing_that_is_printed_holds_a_secret() {
+fn nothing_that_is_printed_holds_a_secret(db: Database) {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    runtime.block_on(listen(&LogCapture::anew()));
+    runtime.block_on(listen(db, &LogCapture::anew()));
 }
 
-async fn listen(capture: &LogCapture) {
+async fn listen(db: Database, capture: &LogCapture) {
     let mut secrets = Secrets::default();
-    let printed = scenario::play(capture, &mut secrets).await;
-    public_types::every_public_type_is_listed(&printed.types);
+    let printed = scenario::play(db, capture, &mut secrets).await;
+    public_types::every_public_type_is_listed(db, &printed.types);
 
     let log = capture.log();
     // Silence would pass as well, so each source must have logged.
@@ -49,7 +49,7 @@ async fn listen(capture: &LogCapture) {
     assert!(printed.errors.len() > 20, "{}", printed.errors.len());
     println!(
         "{:?}: {} secrets in {} pieces, {} MB of log, {} errors, {} types",
-        Database::chosen(),
+        db,
         secrets.len(),
         secrets.pieces(),
         log.len() / 1_000_000,

@@ -13,7 +13,7 @@ const PASSWORD: &str = "database-password-5Kd8Wz3Tq";
 /// A place whose server is asked for with a password, after everything has failed that can before it is opened.
 pub(crate) async fn place(secrets: &mut Secrets, printed: &mut Printed) -> Place {
     secrets.text("the password of the database", PASSWORD);
-    let place = Place::new().await.with_password(PASSWORD);
+    let place = Place::new(Database::Postgres).await.with_password(PASSWORD);
     let (scheme, rest) = place.url().split_once("://").unwrap();
     let (credentials, _) = rest.rsplit_once('@').unwrap();
     for url in [
@@ -46,13 +46,11 @@ async fn open(settings: PostgresSettings) -> Result<Invoicing, OpenError> {
 
 /// A file that is copied to a server.
 async fn copied(printed: &mut Printed) {
-    Database::Sqlite.choose();
-    let file = Place::new().await;
-    Database::Postgres.choose();
+    let file = Place::new(Database::Sqlite).await;
     // A key, as the scenario counts the warnings about missing ones.
     let key = SealingKey::new("copied", [7; 32]).unwrap();
     file.builder().sealing_keys(SealingKeys::new(key)).open().await.unwrap().close().await;
-    let server = Place::empty().await.with_password(PASSWORD);
+    let server = Place::empty(Database::Postgres).await.with_password(PASSWORD);
     let report = copy_to_postgres(&file.file(), &PostgresSettings::new(server.url())).await;
     printed.value("CopyReport", &report.unwrap());
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
 use invoicing_server::ConsoleSettings;
-use invoicing_tests::World;
+use invoicing_tests::{Database, World};
 use serde_json::json;
 
 use crate::TURN;
@@ -17,11 +17,11 @@ use crate::log_capture::LogCapture;
 const HOSTILE: &str = "a\u{1b}[2J\nforged\r\u{9b}31m\u{202e}txt";
 
 /// Runs with a world on SQLite; what was logged.
-fn logged<F: Future<Output = ()>>(requests: impl FnOnce(World) -> F) -> String {
+fn logged<F: Future<Output = ()>>(db: Database, requests: impl FnOnce(World) -> F) -> String {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let capture = LogCapture::anew();
-    runtime.block_on(async { requests(World::new().await).await });
+    runtime.block_on(async { requests(World::new(db).await).await });
     capture.log()
 }
 
@@ -31,7 +31,7 @@ fn percent_encoded(text: &str) -> String {
 
 #[test]
 fn text_of_a_caller_does_not_reach_the_log() {
-    let log = logged(async |world| {
+    let log = logged(Database::Sqlite, async |world| {
         let encoded = percent_encoded(HOSTILE);
         for path in ["/quotes?limit=", "/quotes?since=", "/quotes?status=", "/quotes?", "/quotes/", "/"] {
             let answer = world.get(&format!("/api/v1{path}{encoded}")).await;
@@ -69,7 +69,7 @@ fn text_of_a_caller_does_not_reach_the_log() {
 #[test]
 fn the_token_of_a_signing_link_is_not_logged() {
     let mut tokens = Vec::new();
-    let log = logged(async |world| {
+    let log = logged(Database::Sqlite, async |world| {
         let id = world.sent().await.summary.id;
         let link = world.company.quotes().signing_link(id).await.unwrap();
         let secret = link.reveal().strip_prefix("sgn_").unwrap().to_owned();
@@ -101,7 +101,7 @@ fn the_token_of_a_signing_link_is_not_logged() {
 
 #[test]
 fn the_request_id_of_a_500_leads_to_its_cause_in_the_log() {
-    let log = logged(async |world| {
+    let log = logged(Database::Sqlite, async |world| {
         let id = world.draft().await.summary.id;
         world.run("UPDATE company SET record = ''", &[]).await;
         let world = world.reopen().await;
@@ -120,7 +120,7 @@ fn the_request_id_of_a_500_leads_to_its_cause_in_the_log() {
 #[test]
 fn an_issue_date_that_is_held_back_is_warned_of_once_per_company_and_day() {
     const DAY: Duration = Duration::from_hours(24);
-    let log = logged(async |world| {
+    let log = logged(Database::Sqlite, async |world| {
         let issue = async || {
             let quote = world.accepted().await.summary.id;
             let draft = world.company.invoices().convert(quote).await.unwrap().summary.id;

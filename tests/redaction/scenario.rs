@@ -109,15 +109,15 @@ fn builder(place: &Place, documents: &Arc<MemoryStore>) -> Builder {
 }
 
 /// Lives it.
-pub(crate) async fn play(capture: &LogCapture, secrets: &mut Secrets) -> Printed {
+pub(crate) async fn play(db: Database, capture: &LogCapture, secrets: &mut Secrets) -> Printed {
     let mut printed = Printed::default();
     secrets.text("the token in a webhook's path", IN_PATH);
     secrets.text("the token in a webhook's query", IN_QUERY);
     secrets.text("a password", PASSWORD);
     secrets.bytes("a sealing key", &SEALING);
     secrets.bytes("a sealing key", &NEXT_SEALING);
-    let place = match Database::chosen() {
-        Database::Sqlite => Place::new().await,
+    let place = match db {
+        Database::Sqlite => Place::new(db).await,
         Database::Postgres => postgres::place(secrets, &mut printed).await,
     };
     let memory = Arc::<MemoryStore>::default();
@@ -508,7 +508,7 @@ async fn keys(invoicing: &Invoicing, place: &Place, documents: &Arc<MemoryStore>
     invoicing.use_sealing_keys(both).await.unwrap();
     let report = invoicing.reseal().await.unwrap();
     assert!(report.resealed > 0 && report.unreadable > 0, "{report:?}");
-    let elsewhere = Place::new().await;
+    let elsewhere = Place::new(place.database()).await;
     let elsewhere = builder(&elsewhere, documents).sealing_keys(wrong.clone());
     let elsewhere = elsewhere.webhook_transport(|transport| transport.root_certificate(PASSWORD.into()));
     let OpenError::Transport(no_root) = elsewhere.open().await.unwrap_err() else { panic!("opened") };

@@ -69,8 +69,8 @@ async fn look(world: &World, company: CompanyId, hook: WebhookId, token: &str) -
 
 /// A company, its quote from the draft to the signature, an attempt of each kind, and requests. What the spans must hold, and
 /// what they must not.
-async fn live() -> (Vec<String>, Vec<String>) {
-    let world = World::new().await;
+async fn live(db: Database) -> (Vec<String>, Vec<String>) {
+    let world = World::new(db).await;
     let company =
         world.invoicing.companies().create(&NewCompany::named(COMPANY, Plan::Team)).await.unwrap().id;
     let company = world.invoicing.company(company);
@@ -117,14 +117,14 @@ async fn live() -> (Vec<String>, Vec<String>) {
 }
 
 #[on_each_database]
-fn spans_have_ids_and_codes_and_nothing_private() {
+fn spans_have_ids_and_codes_and_nothing_private(db: Database) {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let capture = LogCapture::anew();
-    let (expected, secrets) = runtime.block_on(live());
+    let (expected, secrets) = runtime.block_on(live(db));
     let log = capture.log();
     for text in expected {
-        assert!(log.contains(&text), "{:?}: no span has {text}", Database::chosen());
+        assert!(log.contains(&text), "{db:?}: no span has {text}");
     }
     let known = [COMPANY, CLIENT, MAIL, TEXT, SIGNER, PATH, PERSON, LABEL];
     for private in known.into_iter().chain(secrets.iter().map(String::as_str)) {

@@ -2,7 +2,7 @@
 
 use invoicing_core::{InvoiceStatus, QuoteStatus, sha256_hex};
 use invoicing_server::{Endpoint, ROUTES};
-use invoicing_tests::{Answer, Release, World, on_each_database};
+use invoicing_tests::{Answer, Database, Release, World, on_each_database};
 use serde_json::{Value, json};
 
 async fn ok(world: &World, path: &str) -> Value {
@@ -16,8 +16,8 @@ fn length(page: &Value) -> usize {
 }
 
 #[on_each_database]
-async fn every_endpoint_works_on_a_database_of_an_earlier_version() {
-    for release in Release::all() {
+async fn every_endpoint_works_on_a_database_of_an_earlier_version(db: Database) {
+    for release in Release::all(db) {
         let world = World::of_release(&release).await;
         for route in ROUTES {
             call(&world, &release, route.endpoint).await;

@@ -1,7 +1,7 @@
 //! Large lines, which the first release kept in their rows.
 
 use bytes::Bytes;
-use invoicing_tests::{Place, Release, World, on_each_database};
+use invoicing_tests::{Database, Place, Release, World, on_each_database};
 use uuid::Uuid;
 
 /// A database of the first release in which some documents have large lines.
@@ -13,8 +13,8 @@ pub(crate) struct Enlarged {
 
 impl Enlarged {
     /// Not opened yet.
-    pub(crate) async fn new() -> (Self, Place) {
-        let release = Release::all().remove(0);
+    pub(crate) async fn new(db: Database) -> (Self, Place) {
+        let release = Release::all(db).remove(0);
         let place = Place::of_release(&release).await;
         let mut behind = place.behind().await;
         let mut documents = Vec::new();
@@ -56,8 +56,8 @@ fn lines(bytes: usize) -> String {
 
 /// Rules: STORED-1, STORED-2
 #[on_each_database]
-async fn large_lines_of_the_first_release_stay_as_they_are() {
-    let (enlarged, place) = Enlarged::new().await;
+async fn large_lines_of_the_first_release_stay_as_they_are(db: Database) {
+    let (enlarged, place) = Enlarged::new(db).await;
     let world = World::of_release_at(&enlarged.release, place).await;
     let get = async |path: &str| world.get(path).await.bytes;
     enlarged.check(get).await;

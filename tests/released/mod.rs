@@ -9,7 +9,7 @@ mod versions;
 use std::collections::BTreeSet;
 
 use invoicing_core::Money;
-use invoicing_tests::{Release, World, on_each_database};
+use invoicing_tests::{Database, Release, World, on_each_database};
 use rust_decimal::Decimal;
 use serde_json::Value;
 
@@ -58,8 +58,8 @@ async fn answers(world: &World, release: &Release) -> Vec<(String, bytes::Bytes)
 
 /// Rules: STORED-1, STORED-2
 #[on_each_database]
-async fn answers_about_older_rows_are_right_and_the_sweep_settles_one_of_them() {
-    for release in Release::all() {
+async fn answers_about_older_rows_are_right_and_the_sweep_settles_one_of_them(db: Database) {
+    for release in Release::all(db) {
         let world = World::of_release(&release).await;
         let before = answers(&world, &release).await;
         let report = world.invoicing.sweep().await.unwrap();

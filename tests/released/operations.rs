@@ -11,15 +11,15 @@ use invoicing_server::{
     ClientQuery, DeliveryQuery, EventQuery, HistoryQuery, NewProject, NewWebhook, PageQuery, PaymentSource,
     QuoteSearch, Refusal, SealingKey, SealingKeys, WebhookChange,
 };
-use invoicing_tests::{Received, Receiver, Release, World, new_quote, on_each_database};
+use invoicing_tests::{Database, Received, Receiver, Release, World, new_quote, on_each_database};
 use serde_json::Value;
 use webhook_verify::Verifier;
 
 use crate::support::{payment, signature};
 
 #[on_each_database]
-async fn every_operation_works_on_a_database_of_an_earlier_version() {
-    for release in Release::all() {
+async fn every_operation_works_on_a_database_of_an_earlier_version(db: Database) {
+    for release in Release::all(db) {
         let world = World::of_release(&release).await;
         // First, as the others emit events.
         deliveries_go_on(&world, &release).await;

@@ -28,12 +28,11 @@ const MONTH: Duration = Duration::from_hours(31 * 24);
 
 fn main() {
     let folder = PathBuf::from(std::env::args_os().nth(1).expect("a folder"));
-    for (database, name) in [(Database::Sqlite, "sqlite"), (Database::Postgres, "postgres")] {
+    for (db, name) in [(Database::Sqlite, "sqlite"), (Database::Postgres, "postgres")] {
         let folder = folder.join(name);
         std::fs::create_dir_all(&folder).expect("a folder");
-        database.choose();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(record(&folder));
+        runtime.block_on(record(db, &folder));
     }
 }
 
@@ -57,8 +56,8 @@ impl DocumentRenderer for ShortDocuments {
     }
 }
 
-async fn record(folder: &Path) {
-    let recorded = open().await;
+async fn record(db: Database, folder: &Path) {
+    let recorded = open(db).await;
     let idle_key = recorded.company.keys().issue("Idle").await.expect("a key").record.id;
     let client = clients(&recorded.company).await;
     let timed_out = timed_out(&recorded, &client).await;
@@ -96,8 +95,8 @@ async fn record(folder: &Path) {
     }
 }
 
-async fn open() -> Recorded {
-    let place = Place::new().await;
+async fn open(db: Database) -> Recorded {
+    let place = Place::new(db).await;
     let clock = ManualClock::at("2026-03-02T08:15:30.250Z".parse().expect("an instant"));
     let documents = Arc::new(MemoryStore::new());
     let target = TargetPolicy { allow_http: true, allow_private: true };

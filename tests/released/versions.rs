@@ -7,7 +7,7 @@ use invoicing_core::{
     QuoteId,
 };
 use invoicing_server::{Error, NewProject};
-use invoicing_tests::{Argument, World, new_quote, on_each_database, on_postgres};
+use invoicing_tests::{Argument, Database, World, new_quote, on_each_database, on_postgres};
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 
@@ -90,8 +90,8 @@ async fn older_rows(world: &World, table: &str) -> i64 {
 
 /// Rules: STORED-1, STORED-2
 #[on_each_database]
-async fn a_row_of_an_older_version_is_answered_in_todays_shape_and_rewritten_by_the_sweep() {
-    let world = World::new().await;
+async fn a_row_of_an_older_version_is_answered_in_todays_shape_and_rewritten_by_the_sweep(db: Database) {
+    let world = World::new(db).await;
     let records = Records::create(&world).await;
     // More than a batch.
     for n in 0..MANY {
@@ -108,8 +108,8 @@ async fn a_row_of_an_older_version_is_answered_in_todays_shape_and_rewritten_by_
 
 /// Rules: STORED-1
 #[on_each_database]
-async fn a_change_of_an_older_row_stores_all_of_it_in_todays_shape() {
-    let world = World::new().await;
+async fn a_change_of_an_older_row_stores_all_of_it_in_todays_shape(db: Database) {
+    let world = World::new(db).await;
     let records = Records::create(&world).await;
     make_older(&world).await;
     world.company.quotes().link(records.quote, Some("deal-1")).await.unwrap();
@@ -125,8 +125,8 @@ async fn a_change_of_an_older_row_stores_all_of_it_in_todays_shape() {
 
 /// Rules: STORED-2
 #[on_each_database]
-async fn sweeps_at_the_same_time_and_beside_changes_rewrite_what_is_left() {
-    let world = World::new().await;
+async fn sweeps_at_the_same_time_and_beside_changes_rewrite_what_is_left(db: Database) {
+    let world = World::new(db).await;
     let records = Records::create(&world).await;
     for n in 0..MANY {
         world.client(&format!("Client {n}")).await;
@@ -151,8 +151,8 @@ async fn sweeps_at_the_same_time_and_beside_changes_rewrite_what_is_left() {
 ///
 /// Rules: STORED-2, FAIR-8
 #[on_each_database]
-async fn the_lines_of_an_older_row_are_neither_read_nor_written_when_it_changes() {
-    let world = World::new().await;
+async fn the_lines_of_an_older_row_are_neither_read_nor_written_when_it_changes(db: Database) {
+    let world = World::new(db).await;
     world.has_foreign_rows();
     let records = Records::create(&world).await;
     world.company.invoices().issue(records.invoice, None).await.unwrap();
@@ -178,8 +178,8 @@ async fn the_lines_of_an_older_row_are_neither_read_nor_written_when_it_changes(
 
 /// Rules: STORED-2
 #[on_each_database]
-async fn an_older_row_that_cannot_be_read_keeps_no_other_from_being_rewritten() {
-    let world = World::new().await;
+async fn an_older_row_that_cannot_be_read_keeps_no_other_from_being_rewritten(db: Database) {
+    let world = World::new(db).await;
     let records = Records::create(&world).await;
     make_older(&world).await;
     let broken: Argument = records.quote.0.into();
@@ -191,8 +191,8 @@ async fn an_older_row_that_cannot_be_read_keeps_no_other_from_being_rewritten() 
 
 /// Rules: STORED-3
 #[on_each_database]
-async fn a_row_of_a_newer_version_is_answered_as_it_is_and_a_change_of_it_refused_for_now() {
-    let world = World::new().await;
+async fn a_row_of_a_newer_version_is_answered_as_it_is_and_a_change_of_it_refused_for_now(db: Database) {
+    let world = World::new(db).await;
     world.has_foreign_rows();
     let records = Records::create(&world).await;
     make_newer(&world, &["quote", "invoice", "client"]).await;
@@ -213,8 +213,8 @@ async fn a_row_of_a_newer_version_is_answered_as_it_is_and_a_change_of_it_refuse
 
 /// Rules: STORED-3
 #[on_each_database]
-async fn no_operation_changes_a_row_of_a_newer_version() {
-    let world = World::new().await;
+async fn no_operation_changes_a_row_of_a_newer_version(db: Database) {
+    let world = World::new(db).await;
     let records = Records::create(&world).await;
     let company = &world.company;
     let paid = {
@@ -245,8 +245,8 @@ async fn no_operation_changes_a_row_of_a_newer_version() {
 
 /// Rules: STORED-1, STORED-3
 #[on_each_database]
-async fn a_page_with_rows_of_three_versions_completes_the_older_and_copies_the_newer() {
-    let world = World::new().await;
+async fn a_page_with_rows_of_three_versions_completes_the_older_and_copies_the_newer(db: Database) {
+    let world = World::new(db).await;
     world.has_foreign_rows();
     let mut ids = Vec::new();
     for name in ["Older", "Today's", "Newer"] {
@@ -270,8 +270,8 @@ async fn a_page_with_rows_of_three_versions_completes_the_older_and_copies_the_n
 
 /// Rules: STORED-3
 #[on_postgres]
-async fn a_node_that_knows_no_versions_cannot_put_an_older_shape_into_a_row_of_todays() {
-    let world = World::new().await;
+async fn a_node_that_knows_no_versions_cannot_put_an_older_shape_into_a_row_of_todays(db: Database) {
+    let world = World::new(db).await;
     Records::create(&world).await;
     let mut connection = PgConnection::connect(world.place().url()).await.unwrap();
     // As schema 101 writes an invoice: it names no version.

@@ -55,8 +55,8 @@ fn sorted(view: &View, mut rows: Vec<Value>) -> Vec<Value> {
 }
 
 /// Records in every state, amounts at the ends of their ranges, and deliveries in every state.
-async fn filled() -> World {
-    let world = world().await;
+async fn filled(db: Database) -> World {
+    let world = world(db).await;
     gallery(&world).await;
     amounts(&world).await;
     Box::pin(payments(&world)).await;
@@ -132,8 +132,8 @@ async fn deliveries(world: &World) {
 
 /// Rules: REPORT-1, REPORT-3, REPORT-4
 #[on_each_database]
-async fn the_views_have_the_documented_columns_and_types() {
-    let world = filled().await;
+async fn the_views_have_the_documented_columns_and_types(db: Database) {
+    let world = filled(db).await;
     let database = world.database();
     let mut behind = world.behind().await;
     let names = database.either(
@@ -182,8 +182,8 @@ async fn columns(place: &Place) -> Vec<String> {
 
 /// Rules: REPORT-1
 #[on_each_database]
-async fn every_column_that_a_release_had_is_still_there() {
-    for release in Release::all() {
+async fn every_column_that_a_release_had_is_still_there(db: Database) {
+    for release in Release::all(db) {
         let place = Place::of_release(&release).await;
         let before = columns(&place).await;
         let world = World::of_release_at(&release, place).await;
@@ -197,8 +197,8 @@ async fn every_column_that_a_release_had_is_still_there() {
 
 /// Rules: REPORT-2, REPORT-3
 #[on_each_database]
-async fn the_views_show_what_the_api_shows() {
-    let world = filled().await;
+async fn the_views_show_what_the_api_shows(db: Database) {
+    let world = filled(db).await;
     let (other, _) = world.another("Other", Plan::Team).await;
     other.clients().create(&NewClient::named("Of another")).await.unwrap();
     for (view, count) in check(&world).await {
@@ -213,22 +213,22 @@ async fn the_views_show_what_the_api_shows() {
 
 /// Rules: REPORT-2
 #[on_each_database]
-async fn the_views_show_records_of_older_versions_as_the_api_does() {
-    for release in Release::all() {
+async fn the_views_show_records_of_older_versions_as_the_api_does(db: Database) {
+    for release in Release::all(db) {
         let world = World::of_release(&release).await;
         check(&world).await;
         assert!(world.invoicing.sweep().await.unwrap().rewritten_records > 0);
         check(&world).await;
     }
-    let (enlarged, place) = Enlarged::new().await;
+    let (enlarged, place) = Enlarged::new(db).await;
     let world = World::of_release_at(&enlarged.release, place).await;
     check(&world).await;
 }
 
 /// Rules: REPORT-4
 #[on_each_database]
-async fn internal_costs_are_in_a_view_of_their_own_and_secrets_in_none() {
-    let world = filled().await;
+async fn internal_costs_are_in_a_view_of_their_own_and_secrets_in_none(db: Database) {
+    let world = filled(db).await;
     let mut behind = world.behind().await;
     for view in View::all() {
         let rows = Value::from(view.rows(&mut behind).await).to_string();
@@ -241,8 +241,8 @@ async fn internal_costs_are_in_a_view_of_their_own_and_secrets_in_none() {
 
 /// Rules: REPORT-4
 #[on_postgres]
-async fn nothing_can_be_written_through_a_view() {
-    let world = world().await;
+async fn nothing_can_be_written_through_a_view(db: Database) {
+    let world = world(db).await;
     let writable = "SELECT table_name::text FROM information_schema.views
         WHERE table_schema = current_schema() AND (is_updatable = 'YES' OR is_insertable_into = 'YES')";
     let writable: Vec<String> = world.behind().await.all(writable, &[]).await;
@@ -251,8 +251,8 @@ async fn nothing_can_be_written_through_a_view() {
 
 /// Rules: REPORT-1
 #[on_each_database]
-async fn the_documented_queries_run_on_either_database() {
-    let world = filled().await;
+async fn the_documented_queries_run_on_either_database(db: Database) {
+    let world = filled(db).await;
     let mut behind = world.behind().await;
     let queries = queries(world.company.id());
     for query in &queries {

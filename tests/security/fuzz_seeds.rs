@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use invoicing_tests::{
+    Database,
     hostile::{ENTRIES, Entry},
     on_each_database,
 };
@@ -126,50 +127,50 @@ fn input(name: &str) -> impl Strategy<Value = Vec<u8>> + use<> {
     prop_oneof![8 => changed, 1 => prop::collection::vec(any::<u8>(), 0..300), 1 => "\\PC{0,200}".prop_map(Into::into)]
 }
 
-fn smoke(name: &str, cases: u32) {
+fn smoke(db: Database, name: &str, cases: u32) {
     let (_, entry): (_, Entry) = *ENTRIES.iter().find(|(known, _)| *known == name).unwrap();
     for seed in seeds(name) {
-        entry(&seed);
+        entry(db, &seed);
     }
-    for_all(cases, &input(name), |bytes| {
-        entry(&bytes);
+    for_all(db, cases, &input(name), |bytes| {
+        entry(db, &bytes);
         Ok(())
     });
 }
 
 #[test]
 fn signature_headers() {
-    smoke("signature_header", 2_000);
+    smoke(Database::Sqlite, "signature_header", 2_000);
 }
 
 #[test]
 fn since_values() {
-    smoke("since", 5_000);
+    smoke(Database::Sqlite, "since", 5_000);
 }
 
 #[test]
 fn target_urls() {
-    smoke("target_url", 5_000);
+    smoke(Database::Sqlite, "target_url", 5_000);
 }
 
 #[on_each_database]
-fn requests_for_anything() {
-    smoke("router", 1_000);
+fn requests_for_anything(db: Database) {
+    smoke(db, "router", 1_000);
 }
 
 #[on_each_database]
-fn queries() {
-    smoke("query", 1_000);
+fn queries(db: Database) {
+    smoke(db, "query", 1_000);
 }
 
 #[on_each_database]
-fn bodies() {
-    smoke("body", 1_000);
+fn bodies(db: Database) {
+    smoke(db, "body", 1_000);
 }
 
 #[on_each_database]
-fn documents() {
-    smoke("document", 60);
+fn documents(db: Database) {
+    smoke(db, "document", 60);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use futures_util::stream;
 use http::{Request, StatusCode};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
-use invoicing_tests::{Answer, World, ask, on_each_database};
+use invoicing_tests::{Answer, Database, World, ask, on_each_database};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -18,8 +18,8 @@ use crate::support::proptest_runner::{for_all, runtime};
 const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
 const LIMIT: usize = 256 * 1024;
 
-async fn without_quota() -> World {
-    World::with(|settings| settings.quota = 0).await
+async fn without_quota(db: Database) -> World {
+    World::with(db, |settings| settings.quota = 0).await
 }
 
 async fn post(world: &World, body: impl Into<Bytes>) -> Answer {
@@ -70,8 +70,8 @@ const ODD: &[&str] = &[
 
 /// Rules: ERROR-3
 #[on_each_database]
-async fn a_body_that_is_no_json_object_is_bad_request() {
-    let world = without_quota().await;
+async fn a_body_that_is_no_json_object_is_bad_request(db: Database) {
+    let world = without_quota(db).await;
     let quote = world.draft().await.summary.id;
     let before = world.dump().await;
     let bodies: &[&[u8]] = &[
@@ -120,8 +120,8 @@ async fn a_body_that_is_no_json_object_is_bad_request() {
 
 /// Rules: ERROR-3
 #[on_each_database]
-async fn deep_nesting_is_refused_and_breaks_no_stack() {
-    let world = without_quota().await;
+async fn deep_nesting_is_refused_and_breaks_no_stack(db: Database) {
+    let world = without_quota(db).await;
     for depth in [200, 10_000, 100_000] {
         for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
             let value = format!("{}1{}", open.repeat(depth), close.repeat(depth));
@@ -144,8 +144,8 @@ async fn deep_nesting_is_refused_and_breaks_no_stack() {
 
 /// Rules: ERROR-4, WIRE-17, CLIENT-8
 #[on_each_database]
-async fn json_that_is_well_formed_but_not_acceptable_names_the_field() {
-    let world = without_quota().await;
+async fn json_that_is_well_formed_but_not_acceptable_names_the_field(db: Database) {
+    let world = without_quota(db).await;
     let before = world.dump().await;
     let number = "1234567890".repeat(4);
     for (body, field) in [
@@ -187,8 +187,8 @@ async fn json_that_is_well_formed_but_not_acceptable_names_the_field() {
 
 /// Rules: LINK-2, CLIENT-8
 #[on_each_database]
-async fn a_number_is_never_taken_for_a_text() {
-    let world = without_quota().await;
+async fn a_number_is_never_taken_for_a_text(db: Database) {
+    let world = without_quota(db).await;
     let quote = world.draft().await.summary.id;
     for value in ["1", "1.0", "1e400", "-0", "true", "[]", "{}", "[\"x\"]"] {
         let body = Bytes::from(format!("{{\"externalId\":{value}}}"));
@@ -201,8 +201,8 @@ async fn a_number_is_never_taken_for_a_text() {
 
 /// Rules: ERROR-3
 #[on_each_database]
-async fn a_content_type_other_than_json_in_utf_8_is_bad_request() {
-    let world = without_quota().await;
+async fn a_content_type_other_than_json_in_utf_8_is_bad_request(db: Database) {
+    let world = without_quota(db).await;
     let quote = world.draft().await.summary.id;
     let patch = format!("/api/v1/quotes/{quote}");
     for (content_type, accepted) in [
@@ -251,8 +251,8 @@ async fn chunked(world: &World, body: &Bytes, piece: usize) -> StatusCode {
 
 /// Rules: WIRE-25, ERROR-10
 #[on_each_database]
-async fn a_body_has_at_most_256_kib() {
-    let world = without_quota().await;
+async fn a_body_has_at_most_256_kib(db: Database) {
+    let world = without_quota(db).await;
     for (length, status) in [(LIMIT - 1, 201), (LIMIT, 201), (LIMIT + 1, 413), (4 * LIMIT, 413)] {
         let body = padded(length);
         assert_eq!(body.len(), length);
@@ -274,8 +274,8 @@ async fn a_body_has_at_most_256_kib() {
 
 /// Rules: ENDPOINT-5
 #[on_each_database]
-async fn a_body_where_none_belongs_is_ignored() {
-    let world = without_quota().await;
+async fn a_body_where_none_belongs_is_ignored(db: Database) {
+    let world = without_quota(db).await;
     for body in [Bytes::from_static(b"{"), Bytes::from_static(b"\xff"), padded(LIMIT + 1)] {
         let answer = world.call("GET", "/api/v1/quotes", Some(&world.key), JSON, body).await;
         assert_eq!(answer.status, 200);
@@ -284,8 +284,8 @@ async fn a_body_where_none_belongs_is_ignored() {
 
 /// Rules: WIRE-20
 #[on_each_database]
-async fn a_valid_request_id_is_echoed_and_any_other_replaced() {
-    let world = without_quota().await;
+async fn a_valid_request_id_is_echoed_and_any_other_replaced(db: Database) {
+    let world = without_quota(db).await;
     let uuid = |text: &str| {
         let id = uuid::Uuid::try_parse(text).ok();
         id.is_some_and(|id| id.get_version_num() == 7)
@@ -315,8 +315,8 @@ async fn a_valid_request_id_is_echoed_and_any_other_replaced() {
 
 /// Rules: LIST-21, LIST-23
 #[on_each_database]
-async fn odd_texts_are_stored_as_they_are_and_found_as_themselves_only() {
-    let world = without_quota().await;
+async fn odd_texts_are_stored_as_they_are_and_found_as_themselves_only(db: Database) {
+    let world = without_quota(db).await;
     let mut made: Vec<Value> = Vec::new();
     for (index, text) in ODD.iter().enumerate() {
         let body = json!({"name": text, "city": format!("ville {index}"), "notes": text, "externalId": text});
@@ -344,8 +344,8 @@ async fn odd_texts_are_stored_as_they_are_and_found_as_themselves_only() {
 
 /// Rules: LIST-22
 #[on_each_database]
-async fn a_search_that_cannot_be_made_is_a_validation_error() {
-    let world = without_quota().await;
+async fn a_search_that_cannot_be_made_is_a_validation_error(db: Database) {
+    let world = without_quota(db).await;
     for q in [
         "",
         "%20",
@@ -373,8 +373,8 @@ async fn a_search_that_cannot_be_made_is_a_validation_error() {
 
 /// Rules: LINK-1, LINK-2
 #[on_each_database]
-async fn odd_external_ids_of_quotes_come_back_as_they_went() {
-    let world = without_quota().await;
+async fn odd_external_ids_of_quotes_come_back_as_they_went(db: Database) {
+    let world = without_quota(db).await;
     let path = format!("/api/v1/quotes/{}", world.draft().await.summary.id);
     for text in ODD {
         let answer = world.send("PATCH", &path, &json!({"externalId": text})).await;
@@ -392,16 +392,16 @@ async fn odd_external_ids_of_quotes_come_back_as_they_went() {
 
 /// Rules: WIRE-13, ERROR-16
 #[on_each_database]
-fn any_name_is_stored_in_nfc_or_refused_and_never_a_500() {
+fn any_name_is_stored_in_nfc_or_refused_and_never_a_500(db: Database) {
     let runtime = runtime();
-    let world = runtime.block_on(without_quota());
+    let world = runtime.block_on(without_quota(db));
     let name = prop_oneof![
         any::<String>(),
         "\\PC{1,300}",
         "[%_'\"\\\\\u{202e}\u{0}😀é\u{301} ]{0,20}",
         proptest::collection::vec(prop::sample::select(ODD), 1..4).prop_map(|parts| parts.concat()),
     ];
-    for_all(32, &name, |name| {
+    for_all(db, 32, &name, |name| {
         runtime.block_on(async {
             let answer = world.send("POST", CLIENTS, &json!({"name": name})).await;
             if answer.status == 201 {

@@ -25,8 +25,8 @@ struct House {
 }
 
 impl House {
-    async fn new() -> Self {
-        Self { place: Place::new().await, documents: Arc::default() }
+    async fn new(db: Database) -> Self {
+        Self { place: Place::new(db).await, documents: Arc::default() }
     }
 
     async fn try_open(&self, keys: impl Into<Option<SealingKeys>>) -> Result<Invoicing, OpenError> {
@@ -123,8 +123,8 @@ async fn assert_signs(invoicing: &Invoicing, company: &CompanyHandle, id: Webhoo
 }
 
 #[on_each_database]
-async fn with_a_key_no_file_of_the_database_ever_holds_a_secret() {
-    let house = House::new().await;
+async fn with_a_key_no_file_of_the_database_ever_holds_a_secret(db: Database) {
+    let house = House::new(db).await;
     let invoicing = house.open(keys("k1", 1)).await;
     let company = company(&invoicing).await;
     let first = hook(&company, "https://example.com/a").await;
@@ -153,8 +153,8 @@ async fn with_a_key_no_file_of_the_database_ever_holds_a_secret() {
 }
 
 #[on_each_database]
-async fn what_was_stored_in_clear_stays_readable_and_resealing_wipes_it_from_the_files() {
-    let house = House::new().await;
+async fn what_was_stored_in_clear_stays_readable_and_resealing_wipes_it_from_the_files(db: Database) {
+    let house = House::new(db).await;
     let invoicing = house.open(None).await;
     let owner = company(&invoicing).await;
     let registered = hook(&owner, "https://example.com/a").await;
@@ -181,8 +181,8 @@ async fn what_was_stored_in_clear_stays_readable_and_resealing_wipes_it_from_the
 }
 
 #[on_each_database]
-async fn a_document_url_outlives_a_restart_and_a_new_sealing_key() {
-    let house = House::new().await;
+async fn a_document_url_outlives_a_restart_and_a_new_sealing_key(db: Database) {
+    let house = House::new(db).await;
     let invoicing = house.open(None).await;
     let owner = company(&invoicing).await;
     let client = owner.clients().create(&NewClient::named("A")).await.unwrap().id;
@@ -201,8 +201,8 @@ async fn a_document_url_outlives_a_restart_and_a_new_sealing_key() {
 }
 
 #[on_each_database]
-async fn a_service_whose_keys_are_missing_or_wrong_does_not_open_and_names_them() {
-    let house = House::new().await;
+async fn a_service_whose_keys_are_missing_or_wrong_does_not_open_and_names_them(db: Database) {
+    let house = House::new(db).await;
     let invoicing = house.open(keys("k1", 1)).await;
     let company = company(&invoicing).await;
     let old = hook(&company, "https://example.com/a").await;
@@ -252,8 +252,8 @@ async fn a_service_whose_keys_are_missing_or_wrong_does_not_open_and_names_them(
 }
 
 #[on_each_database]
-async fn a_lost_key_costs_the_secrets_sealed_with_it_and_nothing_else() {
-    let house = House::new().await;
+async fn a_lost_key_costs_the_secrets_sealed_with_it_and_nothing_else(db: Database) {
+    let house = House::new(db).await;
     let invoicing = house.open(keys("k1", 1)).await;
     let owner = company(&invoicing).await;
     let hook = hook(&owner, "https://example.com/a").await.webhook.id;
@@ -272,8 +272,8 @@ async fn a_lost_key_costs_the_secrets_sealed_with_it_and_nothing_else() {
 }
 
 #[on_each_database]
-async fn a_damaged_secret_fails_its_own_webhook_until_it_is_rotated() {
-    let house = House::new().await;
+async fn a_damaged_secret_fails_its_own_webhook_until_it_is_rotated(db: Database) {
+    let house = House::new(db).await;
     let invoicing = house.open(keys("k1", 1)).await;
     let owner = company(&invoicing).await;
     let receiver = Receiver::start().await;
@@ -323,8 +323,8 @@ async fn a_damaged_secret_fails_its_own_webhook_until_it_is_rotated() {
 }
 
 #[on_each_database]
-async fn a_webhook_that_is_removed_leaves_no_secret() {
-    let house = House::new().await;
+async fn a_webhook_that_is_removed_leaves_no_secret(db: Database) {
+    let house = House::new(db).await;
     let invoicing = house.open(None).await;
     let company = company(&invoicing).await;
     let hook = hook(&company, "https://example.com/a").await;
@@ -334,9 +334,9 @@ async fn a_webhook_that_is_removed_leaves_no_secret() {
 }
 
 #[on_each_database]
-async fn resealing_that_is_broken_off_goes_on_where_it_was() {
+async fn resealing_that_is_broken_off_goes_on_where_it_was(db: Database) {
     const ROWS: u64 = 3_000;
-    let house = House::new().await;
+    let house = House::new(db).await;
     let invoicing = house.open(keys("k1", 1)).await;
     let owner = company(&invoicing).await.id();
     let statement = house.place.database().either(
@@ -371,8 +371,8 @@ async fn resealing_that_is_broken_off_goes_on_where_it_was() {
 }
 
 #[on_each_database]
-async fn rotating_and_changing_keys_under_load_never_breaks_a_signature() {
-    let house = House::new().await;
+async fn rotating_and_changing_keys_under_load_never_breaks_a_signature(db: Database) {
+    let house = House::new(db).await;
     let invoicing = house.open(None).await;
     let owner = company(&invoicing).await;
     let receiver = Receiver::start().await;
@@ -466,8 +466,8 @@ struct Model {
 }
 
 impl Model {
-    async fn new() -> Self {
-        let house = House::new().await;
+    async fn new(db: Database) -> Self {
+        let house = House::new(db).await;
         let invoicing = house.open(None).await;
         let company = company(&invoicing).await.id();
         Self { house, invoicing: Some(invoicing), company, keys: vec![], url_key: None, hooks: vec![] }
@@ -575,7 +575,7 @@ impl Model {
 }
 
 #[on_each_database]
-fn any_sequence_of_changes_of_keys_and_webhooks_leaves_counts_and_signatures_right() {
+fn any_sequence_of_changes_of_keys_and_webhooks_leaves_counts_and_signatures_right(db: Database) {
     let index = any::<prop::sample::Index>;
     let step = prop_oneof![
         4 => Just(Step::Register),
@@ -588,9 +588,9 @@ fn any_sequence_of_changes_of_keys_and_webhooks_leaves_counts_and_signatures_rig
         2 => Just(Step::Reopen),
     ];
     let runtime = runtime();
-    for_all(12, &proptest::collection::vec(step, 1..25), |steps| {
+    for_all(db, 12, &proptest::collection::vec(step, 1..25), |steps| {
         runtime.block_on(async {
-            let mut model = Model::new().await;
+            let mut model = Model::new(db).await;
             for step in steps {
                 model.step(step).await;
                 model.check().await;

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use invoicing_core::{EventKind, NewClient, Plan};
 use invoicing_server::{CompanyHandle, Endpoint, NewProject, NewWebhook, ROUTES};
-use invoicing_tests::{Answer, World, new_quote, on_each_database};
+use invoicing_tests::{Answer, Database, World, new_quote, on_each_database};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -103,10 +103,10 @@ fn set(ids: &[String]) -> BTreeSet<String> {
 
 /// Rules: TENANT-1
 #[on_each_database]
-fn another_company_s_id_is_answered_like_one_that_does_not_exist() {
+fn another_company_s_id_is_answered_like_one_that_does_not_exist(db: Database) {
     let runtime = runtime();
     let (world, existing, attacker) = runtime.block_on(async {
-        let world = World::with(|settings| settings.quota = 0).await;
+        let world = World::with(db, |settings| settings.quota = 0).await;
         let mut victim = Tenant::new(&world, "Victim").await;
         for kind in 0..8 {
             victim.make(kind).await;
@@ -137,7 +137,7 @@ fn another_company_s_id_is_answered_like_one_that_does_not_exist() {
     let methods = prop::sample::select(vec!["GET", "HEAD", "PATCH", "POST", "PUT", "DELETE"]);
     let record = any::<prop::sample::Index>();
     let route = (0..routes.len(), prop::option::weighted(0.3, methods), any::<bool>());
-    for_all(64, &(route, record, query, body), |((route, method, upper), record, query, body)| {
+    for_all(db, 64, &(route, record, query, body), |((route, method, upper), record, query, body)| {
         runtime.block_on(async {
             let (own_method, path) = routes[route];
             let method = method.unwrap_or(own_method.as_str());
@@ -160,9 +160,9 @@ fn another_company_s_id_is_answered_like_one_that_does_not_exist() {
 
 /// Rules: TENANT-1
 #[on_each_database]
-async fn the_owner_gets_what_the_other_does_not() {
+async fn the_owner_gets_what_the_other_does_not(db: Database) {
     // The property above would hold of a service that refuses every caller.
-    let world = World::with(|settings| settings.quota = 0).await;
+    let world = World::with(db, |settings| settings.quota = 0).await;
     let mut owner = Tenant::new(&world, "Owner").await;
     owner.make(3).await;
     let other = Tenant::new(&world, "Other").await;
@@ -179,11 +179,11 @@ async fn the_owner_gets_what_the_other_does_not() {
 
 /// Rules: TENANT-3
 #[on_each_database]
-fn lists_show_a_company_s_own_records_all_of_them_and_no_others() {
+fn lists_show_a_company_s_own_records_all_of_them_and_no_others(db: Database) {
     let runtime = runtime();
-    for_all(12, &proptest::collection::vec((0..3_usize, 0..8_u8), 1..30), |steps| {
+    for_all(db, 12, &proptest::collection::vec((0..3_usize, 0..8_u8), 1..30), |steps| {
         runtime.block_on(async {
-            let world = World::with(|settings| settings.quota = 0).await;
+            let world = World::with(db, |settings| settings.quota = 0).await;
             let start = world.now().to_string();
             let mut tenants = Vec::new();
             for name in ["A", "B", "C"] {
@@ -216,8 +216,8 @@ fn lists_show_a_company_s_own_records_all_of_them_and_no_others() {
 
 /// Rules: STAMP-4
 #[on_each_database]
-async fn what_one_company_does_moves_no_other_company_s_stamp() {
-    let world = World::with(|settings| settings.quota = 0).await;
+async fn what_one_company_does_moves_no_other_company_s_stamp(db: Database) {
+    let world = World::with(db, |settings| settings.quota = 0).await;
     let quiet = Tenant::new(&world, "Quiet").await;
     let mut busy = Tenant::new(&world, "Busy").await;
     let page = || world.call("GET", "/api/v1/clients", Some(&quiet.key), &[], Bytes::new());
@@ -231,8 +231,8 @@ async fn what_one_company_does_moves_no_other_company_s_stamp() {
 
 /// Rules: TENANT-4
 #[on_each_database]
-async fn one_external_id_in_two_companies_is_two_clients() {
-    let world = World::with(|settings| settings.quota = 0).await;
+async fn one_external_id_in_two_companies_is_two_clients(db: Database) {
+    let world = World::with(db, |settings| settings.quota = 0).await;
     let tenants = [Tenant::new(&world, "A").await, Tenant::new(&world, "B").await];
     let mut made: Vec<Value> = Vec::new();
     for (status, round) in [(201, "first"), (200, "second")] {
@@ -254,8 +254,8 @@ async fn one_external_id_in_two_companies_is_two_clients() {
 
 /// Rules: DOCUMENT-6
 #[on_each_database]
-async fn a_document_url_of_one_company_opens_nothing_of_another() {
-    let world = World::with(|settings| settings.quota = 0).await;
+async fn a_document_url_of_one_company_opens_nothing_of_another(db: Database) {
+    let world = World::with(db, |settings| settings.quota = 0).await;
     let mut tenants = [Tenant::new(&world, "A").await, Tenant::new(&world, "B").await];
     let mut urls = Vec::new();
     for tenant in &mut tenants {

@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderName, Request, StatusCode};
 use http_body_util::Full;
 use invoicing_server::{ClientQuery, RequestLimits, ServeLimits, serve};
 use invoicing_tests::description::check_error;
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{Database, World, on_each_database};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -36,20 +36,21 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) async fn start() -> Self {
-        Self::with(|_| {}).await
+    pub(crate) async fn start(db: Database) -> Self {
+        Self::with(db, |_| {}).await
     }
 
-    pub(crate) async fn with(adjust: impl FnOnce(&mut ServeLimits)) -> Self {
-        Self::adjusted(adjust, |_| {}).await
+    pub(crate) async fn with(db: Database, adjust: impl FnOnce(&mut ServeLimits)) -> Self {
+        Self::adjusted(db, adjust, |_| {}).await
     }
 
     /// With adjusted limits on connections, and on requests.
     pub(crate) async fn adjusted(
+        db: Database,
         adjust: impl FnOnce(&mut ServeLimits),
         requests: impl FnOnce(&mut RequestLimits),
     ) -> Self {
-        let world = World::with(|settings| {
+        let world = World::with(db, |settings| {
             settings.quota = 0;
             requests(&mut settings.requests);
         })
@@ -184,8 +185,8 @@ impl Peer {
 }
 
 #[on_each_database]
-async fn pipelined_requests_are_answered_in_order() {
-    let server = Server::start().await;
+async fn pipelined_requests_are_answered_in_order(db: Database) {
+    let server = Server::start(db).await;
     let quote = server.world.sent().await.summary.id;
     let mut all = Vec::new();
     let mut expected = Vec::new();
@@ -213,8 +214,8 @@ async fn pipelined_requests_are_answered_in_order() {
 }
 
 #[on_each_database]
-async fn a_head_request_on_a_connection_leaves_it_usable() {
-    let server = Server::start().await;
+async fn a_head_request_on_a_connection_leaves_it_usable(db: Database) {
+    let server = Server::start(db).await;
     let mut peer = server.connect().await;
     peer.send(&server.request("HEAD", "/api/v1/quotes", &[], "")).await;
     let mut head = Vec::new();
@@ -227,8 +228,8 @@ async fn a_head_request_on_a_connection_leaves_it_usable() {
 }
 
 #[on_each_database]
-async fn a_slow_sender_of_headers_is_cut_and_delays_no_other() {
-    let server = Server::with(|limits| limits.header_read = Duration::from_secs(1)).await;
+async fn a_slow_sender_of_headers_is_cut_and_delays_no_other(db: Database) {
+    let server = Server::with(db, |limits| limits.header_read = Duration::from_secs(1)).await;
     let mut slow = server.connect().await;
     let request = server.request("GET", "/api/v1/clients", &[&format!("x-slow: {}", "x".repeat(5_000))], "");
     let begun = Instant::now();
@@ -251,8 +252,8 @@ async fn a_slow_sender_of_headers_is_cut_and_delays_no_other() {
 }
 
 #[on_each_database]
-async fn hundreds_of_idle_connections_delay_no_other_and_are_closed() {
-    let server = Server::with(|limits| limits.header_read = Duration::from_millis(500)).await;
+async fn hundreds_of_idle_connections_delay_no_other_and_are_closed(db: Database) {
+    let server = Server::with(db, |limits| limits.header_read = Duration::from_millis(500)).await;
     let mut idle = Vec::new();
     for n in 0..400 {
         let mut peer = server.connect().await;
@@ -268,8 +269,8 @@ async fn hundreds_of_idle_connections_delay_no_other_and_are_closed() {
 
 /// Rules: ERROR-8
 #[on_each_database]
-async fn a_slow_sender_of_a_body_is_answered_408() {
-    let server = Server::adjusted(|_| {}, |requests| requests.body_time_ms = BODY_TIME_MS).await;
+async fn a_slow_sender_of_a_body_is_answered_408(db: Database) {
+    let server = Server::adjusted(db, |_| {}, |requests| requests.body_time_ms = BODY_TIME_MS).await;
     let mut peer = server.connect().await;
     let body = format!("{{\"name\":\"{}\"}}", "x".repeat(200));
     let request = server.post(&body);
@@ -305,8 +306,8 @@ async fn a_slow_sender_of_a_body_is_answered_408() {
 }
 
 #[on_each_database]
-async fn a_body_shorter_than_its_content_length_does_not_hang() {
-    let server = Server::start().await;
+async fn a_body_shorter_than_its_content_length_does_not_hang(db: Database) {
+    let server = Server::start(db).await;
     let request = server.request(
         "POST",
         "/api/v1/clients",
@@ -328,8 +329,8 @@ async fn a_body_shorter_than_its_content_length_does_not_hang() {
 }
 
 #[on_each_database]
-async fn what_follows_a_body_is_no_part_of_it() {
-    let server = Server::start().await;
+async fn what_follows_a_body_is_no_part_of_it(db: Database) {
+    let server = Server::start(db).await;
     let mut peer = server.connect().await;
     let mut request = server.post("{\"name\":\"First\"}");
     request.extend(b"{\"name\":\"Second\"}\r\n\r\n");
@@ -342,8 +343,8 @@ async fn what_follows_a_body_is_no_part_of_it() {
 
 /// Rules: WIRE-25
 #[on_each_database]
-async fn a_body_in_chunks_is_read_within_the_limit() {
-    let server = Server::start().await;
+async fn a_body_in_chunks_is_read_within_the_limit(db: Database) {
+    let server = Server::start(db).await;
     let headers = ["content-type: application/json", "transfer-encoding: chunked"];
     let chunks = |body: &str| {
         let mut text = String::new();
@@ -363,8 +364,8 @@ async fn a_body_in_chunks_is_read_within_the_limit() {
 }
 
 #[on_each_database]
-async fn an_endless_body_is_answered_and_not_read_for_ever() {
-    let server = Server::start().await;
+async fn an_endless_body_is_answered_and_not_read_for_ever(db: Database) {
+    let server = Server::start(db).await;
     for key in [&*server.world.key, "unknown"] {
         let mut peer = server.connect().await;
         let head = format!(
@@ -386,8 +387,8 @@ async fn an_endless_body_is_answered_and_not_read_for_ever() {
 }
 
 #[on_each_database]
-async fn a_head_that_is_too_large_is_431_or_414() {
-    let server = Server::start().await;
+async fn a_head_that_is_too_large_is_431_or_414(db: Database) {
+    let server = Server::start(db).await;
     let many: Vec<String> = (0..2_000).map(|n| format!("x-{n}: y")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let long = format!("x-long: {}", "x".repeat(100_000));
@@ -417,8 +418,8 @@ async fn a_head_that_is_too_large_is_431_or_414() {
 }
 
 #[on_each_database]
-async fn bytes_that_are_no_http_are_refused_and_the_connection_closed() {
-    let server = Server::start().await;
+async fn bytes_that_are_no_http_are_refused_and_the_connection_closed(db: Database) {
+    let server = Server::start(db).await;
     let twice = server.request(
         "POST",
         "/api/v1/clients",
@@ -458,8 +459,8 @@ async fn bytes_that_are_no_http_are_refused_and_the_connection_closed() {
 }
 
 #[on_each_database]
-async fn a_stop_finishes_what_is_in_flight_and_refuses_new_connections() {
-    let mut server = Server::start().await;
+async fn a_stop_finishes_what_is_in_flight_and_refuses_new_connections(db: Database) {
+    let mut server = Server::start(db).await;
     let body = "{\"name\":\"In flight\"}";
     let length = format!("content-length: {}", body.len());
     let headers = ["content-type: application/json", &length, "expect: 100-continue"];
@@ -487,8 +488,8 @@ async fn a_stop_finishes_what_is_in_flight_and_refuses_new_connections() {
 
 /// Rules: ENDPOINT-6
 #[on_each_database]
-async fn a_client_that_goes_away_leaves_nothing_half_done() {
-    let server = Server::start().await;
+async fn a_client_that_goes_away_leaves_nothing_half_done(db: Database) {
+    let server = Server::start(db).await;
     for n in 0..40 {
         let external_id = format!("crm-{n}");
         let body = json!({"name": format!("Client {n}"), "externalId": external_id}).to_string();
@@ -518,8 +519,8 @@ async fn a_client_that_goes_away_leaves_nothing_half_done() {
 
 /// Rules: ENDPOINT-6
 #[on_each_database]
-async fn an_answer_that_is_dropped_halfway_is_done_as_a_whole_or_not_at_all() {
-    let world = World::new().await;
+async fn an_answer_that_is_dropped_halfway_is_done_as_a_whole_or_not_at_all(db: Database) {
+    let world = World::new(db).await;
     let mut unfinished = 0;
     for polls in 0..25 {
         let (key, bearer) = {
@@ -564,8 +565,8 @@ async fn an_answer_that_is_dropped_halfway_is_done_as_a_whole_or_not_at_all() {
 }
 
 #[on_each_database(worker_threads = 4)]
-async fn many_connections_at_once_are_all_served() {
-    let server = Server::start().await;
+async fn many_connections_at_once_are_all_served(db: Database) {
+    let server = Server::start(db).await;
     let mut tasks = JoinSet::new();
     for n in 0..64 {
         let (mut peer, request) =

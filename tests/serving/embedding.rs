@@ -9,7 +9,7 @@ use http::{Request, Response};
 use http_body_util::Full;
 use hyper_util::rt::TokioIo;
 use invoicing_server::Body;
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{Database, World, on_each_database};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -45,8 +45,8 @@ where
 }
 
 #[on_each_database]
-async fn the_service_goes_below_tower_layers() {
-    let world = World::new().await;
+async fn the_service_goes_below_tower_layers(db: Database) {
+    let world = World::new(db).await;
     let mut service = Labelled(Labelled(world.invoicing.service()));
     std::future::poll_fn(|context| Service::<Request<Full<Bytes>>>::poll_ready(&mut service, context))
         .await
@@ -60,8 +60,8 @@ async fn the_service_goes_below_tower_layers() {
 }
 
 #[on_each_database]
-async fn the_service_goes_into_an_axum_router_below_a_prefix_and_layers() {
-    let world = crate::support::api::world().await;
+async fn the_service_goes_into_an_axum_router_below_a_prefix_and_layers(db: Database) {
+    let world = crate::support::api::world(db).await;
     let layer = from_fn(|request: axum::extract::Request, next: Next| async move {
         let mut response = next.run(request).await;
         response.headers_mut().insert("x-layer", http::HeaderValue::from_static("passed"));
@@ -109,8 +109,8 @@ async fn the_service_goes_into_an_axum_router_below_a_prefix_and_layers() {
 }
 
 #[on_each_database]
-async fn the_service_goes_straight_onto_a_hyper_connection() {
-    let world = World::new().await;
+async fn the_service_goes_straight_onto_a_hyper_connection(db: Database) {
+    let world = World::new(db).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let (accepted, _) = listener.accept().await.unwrap();

@@ -13,7 +13,7 @@ use invoicing_server::{
     Body, CompanyHandle, DocumentFile, DocumentInput, DocumentKey, DocumentRenderer, DocumentStore,
     MemoryStore, RenderError, Settings, StoreError,
 };
-use invoicing_tests::{Place, World, new_quote, on_each_database};
+use invoicing_tests::{Database, Place, World, new_quote, on_each_database};
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
@@ -24,8 +24,8 @@ const STALLED: Duration = Duration::from_millis(3_100);
 /// Downloads of one document at once.
 const DOWNLOADS: usize = 8;
 
-async fn world() -> World {
-    World::with(|settings| {
+async fn world(db: Database) -> World {
+    World::with(db, |settings| {
         settings.quota = 0;
         settings.requests.buffered_bytes = BUDGET;
     })
@@ -68,8 +68,8 @@ fn is_complete(answer: Response<Body>) -> bool {
 
 /// Rules: FAIR-1, FAIR-2
 #[on_each_database]
-async fn unread_answers_of_a_company_give_way_to_its_next_one_and_to_no_other() {
-    let world = world().await;
+async fn unread_answers_of_a_company_give_way_to_its_next_one_and_to_no_other(db: Database) {
+    let world = world(db).await;
     let (other, other_key) = world.another("Other", Plan::Team).await;
     fill(&world.company).await;
     fill(&other).await;
@@ -89,8 +89,8 @@ async fn unread_answers_of_a_company_give_way_to_its_next_one_and_to_no_other() 
 
 /// Rules: FAIR-1
 #[on_each_database]
-async fn a_company_that_uses_up_its_share_is_refused_and_no_other() {
-    let world = world().await;
+async fn a_company_that_uses_up_its_share_is_refused_and_no_other(db: Database) {
+    let world = world(db).await;
     let (_, other_key) = world.another("Other", Plan::Team).await;
     fill(&world.company).await;
     let mut held: Vec<Vec<Bytes>> = Vec::new();
@@ -107,8 +107,8 @@ async fn a_company_that_uses_up_its_share_is_refused_and_no_other() {
 
 /// Rules: FAIR-9
 #[on_each_database]
-async fn unread_descriptions_take_no_memory_and_nobody_is_refused_for_them() {
-    let world = world().await;
+async fn unread_descriptions_take_no_memory_and_nobody_is_refused_for_them(db: Database) {
+    let world = world(db).await;
     fill(&world.company).await;
     let before = page(&world, &world.key).await;
     let mut unread = Vec::new();
@@ -127,9 +127,9 @@ async fn unread_descriptions_take_no_memory_and_nobody_is_refused_for_them() {
 
 /// Rules: FAIR-1
 #[on_each_database]
-async fn a_company_takes_half_of_the_slots_and_what_is_beyond_counts_in_no_quota() {
+async fn a_company_takes_half_of_the_slots_and_what_is_beyond_counts_in_no_quota(db: Database) {
     const QUOTA: u32 = 1_000;
-    let world = World::alone(|settings| {
+    let world = World::alone(db, |settings| {
         settings.requests.in_flight = 4;
         settings.quota = QUOTA;
     })
@@ -162,8 +162,8 @@ async fn a_company_takes_half_of_the_slots_and_what_is_beyond_counts_in_no_quota
 
 /// Rules: FAIR-4
 #[on_each_database]
-async fn downloads_of_one_document_are_limited_and_those_of_another_are_served() {
-    let world = World::with(|settings| settings.quota = 0).await;
+async fn downloads_of_one_document_are_limited_and_those_of_another_are_served(db: Database) {
+    let world = World::with(db, |settings| settings.quota = 0).await;
     let (url, other) = (document(&world).await, document(&world).await);
     let mut unread = Vec::new();
     for _ in 0..DOWNLOADS {
@@ -215,10 +215,10 @@ impl DocumentStore for SlowStore {
 
 /// Rules: FAIR-4
 #[on_each_database]
-async fn a_document_counts_before_it_is_read() {
+async fn a_document_counts_before_it_is_read(db: Database) {
     let mut slow = None;
     let new = |memory| SlowStore { memory, let_go: Semaphore::new(0), size: OnceLock::new() };
-    let world = World::with_store(|_| {}, |memory| Arc::clone(slow.insert(Arc::new(new(memory))))).await;
+    let world = World::with_store(db, |_| {}, |memory| Arc::clone(slow.insert(Arc::new(new(memory))))).await;
     let (slow, url) = (slow.unwrap(), document(&world).await);
     // A document may have 4 MiB, and at least two copies.
     slow.size.set(3 * 1024 * 1024).unwrap();
@@ -243,8 +243,8 @@ impl DocumentRenderer for Large {
 
 /// Rules: FAIR-1
 #[on_each_database]
-async fn a_document_larger_than_the_budget_is_served_beside_others() {
-    let place = Place::new().await;
+async fn a_document_larger_than_the_budget_is_served_beside_others(db: Database) {
+    let place = Place::new(db).await;
     let mut settings = Settings { quota: 0, ..Settings::default() };
     settings.requests.buffered_bytes = 320 * 1024;
     let builder = place.builder().renderer(Arc::new(Large)).document_store(Arc::new(MemoryStore::new()));
@@ -272,8 +272,8 @@ async fn a_document_larger_than_the_budget_is_served_beside_others() {
 
 /// Rules: FAIR-5
 #[on_each_database]
-async fn an_answer_leaves_in_pieces() {
-    let world = world().await;
+async fn an_answer_leaves_in_pieces(db: Database) {
+    let world = world(db).await;
     fill(&world.company).await;
     for version in [Version::HTTP_11, Version::HTTP_2] {
         let answer = page_over(version, &world, &world.key).await;

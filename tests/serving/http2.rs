@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use invoicing_core::{NewClient, Plan};
-use invoicing_tests::on_each_database;
+use invoicing_tests::{Database, on_each_database};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -169,8 +169,8 @@ impl Peer {
 }
 
 #[on_each_database]
-async fn streams_that_are_opened_and_reset_end_the_connection() {
-    let server = Server::start().await;
+async fn streams_that_are_opened_and_reset_end_the_connection(db: Database) {
+    let server = Server::start(db).await;
     let mut peer = Peer::connect(&server, &[]).await;
     let cancel = 8_u32.to_be_bytes();
     let mut all = Vec::new();
@@ -186,8 +186,8 @@ async fn streams_that_are_opened_and_reset_end_the_connection() {
 }
 
 #[on_each_database]
-async fn a_head_without_an_end_ends_the_connection() {
-    let server = Server::start().await;
+async fn a_head_without_an_end_ends_the_connection(db: Database) {
+    let server = Server::start(db).await;
     for filler in [field("x-more", &"y".repeat(1_000)), Vec::new()] {
         let mut peer = Peer::connect(&server, &[]).await;
         peer.pour(&frame(HEADERS, END_STREAM, 1, &head(&server, 2)), 1).await;
@@ -199,8 +199,8 @@ async fn a_head_without_an_end_ends_the_connection() {
 }
 
 #[on_each_database]
-async fn questions_with_unread_answers_are_not_answered_for_ever() {
-    let server = Server::with(|limits| limits.header_read = Duration::from_millis(500)).await;
+async fn questions_with_unread_answers_are_not_answered_for_ever(db: Database) {
+    let server = Server::with(db, |limits| limits.header_read = Duration::from_millis(500)).await;
     for question in [frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 9]), frame(PING, 0, 0, &[7; 8])] {
         let mut peer = Peer::connect(&server, &[]).await;
         let taken = peer.pour(&question.repeat(1_000), 10_000).await;
@@ -211,8 +211,8 @@ async fn questions_with_unread_answers_are_not_answered_for_ever() {
 }
 
 #[on_each_database]
-async fn streams_beyond_the_limit_are_refused_and_the_others_served() {
-    let server = Server::with(|limits| limits.concurrent_streams = 4).await;
+async fn streams_beyond_the_limit_are_refused_and_the_others_served(db: Database) {
+    let server = Server::with(db, |limits| limits.concurrent_streams = 4).await;
     let mut peer = Peer::connect(&server, &[]).await;
     let first = peer.next(&[SETTINGS]).await.unwrap();
     assert!(first.payload.chunks(6).any(|setting| setting == [0, 3, 0, 0, 0, 4]), "the limit is announced");
@@ -229,8 +229,8 @@ async fn streams_beyond_the_limit_are_refused_and_the_others_served() {
 }
 
 #[on_each_database]
-async fn a_head_that_is_too_large_is_refused_and_the_connection_goes_on() {
-    let server = Server::start().await;
+async fn a_head_that_is_too_large_is_refused_and_the_connection_goes_on(db: Database) {
+    let server = Server::start(db).await;
     let mut peer = Peer::connect(&server, &[]).await;
     let large = field("x-large", &"y".repeat(14_000));
     peer.pour(&frame(HEADERS, END_STREAM, 1, &[head(&server, 2), large.clone()].concat()), 1).await;
@@ -245,8 +245,8 @@ async fn a_head_that_is_too_large_is_refused_and_the_connection_goes_on() {
 }
 
 #[on_each_database]
-async fn a_head_of_too_many_fields_is_431_at_once_and_the_connection_goes_on() {
-    let server = Server::with(|limits| limits.headers = 10).await;
+async fn a_head_of_too_many_fields_is_431_at_once_and_the_connection_goes_on(db: Database) {
+    let server = Server::with(db, |limits| limits.headers = 10).await;
     let mut peer = Peer::connect(&server, &[]).await;
     // A field of one letter, put into the table and then named by one byte; `head` has two fields besides.
     let fields = |count: usize| [vec![0x40], text("a"), text(""), vec![0xbe; count - 1]].concat();
@@ -262,10 +262,10 @@ async fn a_head_of_too_many_fields_is_431_at_once_and_the_connection_goes_on() {
 }
 
 #[on_each_database]
-async fn heads_that_wait_for_their_bodies_count_among_the_bytes_that_are_held() {
+async fn heads_that_wait_for_their_bodies_count_among_the_bytes_that_are_held(db: Database) {
     /// How many heads fit into the share of a connection and an eighth more: over HTTP/2 each counts as a frame of 16 KiB.
     const FIT: u32 = 22;
-    let server = Server::adjusted(|_| {}, |requests| requests.buffered_bytes = 512 * 1024).await;
+    let server = Server::adjusted(db, |_| {}, |requests| requests.buffered_bytes = 512 * 1024).await;
     let mut peer = Peer::connect(&server, &[]).await;
     // A client that waits to be asked for its body is answered at once.
     let head = [head(&server, 3), field("expect", "100-continue")].concat();
@@ -286,8 +286,8 @@ async fn heads_that_wait_for_their_bodies_count_among_the_bytes_that_are_held() 
 }
 
 #[on_each_database]
-async fn a_frame_that_is_too_large_ends_the_connection() {
-    let server = Server::start().await;
+async fn a_frame_that_is_too_large_ends_the_connection(db: Database) {
+    let server = Server::start(db).await;
     let mut peer = Peer::connect(&server, &[]).await;
     peer.pour(&frame(HEADERS, END_HEADERS, 1, &head(&server, 3)), 1).await;
     peer.pour(&frame(DATA, 0, 1, &vec![b' '; 16 * 1024 + 1]), 1).await;
@@ -298,11 +298,11 @@ async fn a_frame_that_is_too_large_ends_the_connection() {
 
 /// Rules: FAIR-5
 #[on_each_database]
-async fn a_stalled_stream_leaves_its_connection_alone_and_ends_when_its_window_opens() {
+async fn a_stalled_stream_leaves_its_connection_alone_and_ends_when_its_window_opens(db: Database) {
     const LIMIT: Duration = Duration::from_secs(1);
     /// More than an answer.
     const OPEN: u32 = 8 * 1024 * 1024;
-    let server = Server::with(|limits| limits.response_read = LIMIT).await;
+    let server = Server::with(db, |limits| limits.response_read = LIMIT).await;
     for n in 0..8 {
         let client = json!({ "name": format!("Client {n}"), "notes": "é".repeat(2_000) });
         assert_eq!(server.world.send("POST", "/api/v1/clients", &client).await.status, 201);
@@ -333,12 +333,12 @@ async fn a_stalled_stream_leaves_its_connection_alone_and_ends_when_its_window_o
 
 /// Rules: FAIR-1, FAIR-5
 #[on_each_database]
-async fn a_company_that_reads_nothing_leaves_the_connection_of_a_proxy_to_others() {
+async fn a_company_that_reads_nothing_leaves_the_connection_of_a_proxy_to_others(db: Database) {
     /// A company may have a quarter of it: four of its pages, which are 200 KiB each.
     const BUDGET: usize = 4 * 1024 * 1024;
     const PAGES: usize = 4;
     const OPEN: u32 = 8 * 1024 * 1024;
-    let server = Server::adjusted(|_| {}, |requests| requests.buffered_bytes = BUDGET).await;
+    let server = Server::adjusted(db, |_| {}, |requests| requests.buffered_bytes = BUDGET).await;
     let (other, other_key) = server.world.another("Other", Plan::Team).await;
     let client = NewClient { notes: Some("é".repeat(2_000)), ..NewClient::named("Lefèvre") };
     for company in [&server.world.company, &other] {

@@ -10,7 +10,7 @@ use http::{Request, Version};
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::Frame;
 use invoicing_server::{Settings, TargetPolicy};
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{Database, World, on_each_database};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -34,8 +34,8 @@ fn post(key: &str) -> Builder {
 
 /// Rules: ERROR-15
 #[on_each_database]
-async fn work_beyond_the_limit_is_503_overloaded_and_counts_in_no_quota() {
-    let world = World::alone(|settings| settings.requests.in_flight = 1).await;
+async fn work_beyond_the_limit_is_503_overloaded_and_counts_in_no_quota(db: Database) {
+    let world = World::alone(db, |settings| settings.requests.in_flight = 1).await;
     // A known key is found without the database.
     assert_eq!(world.get("/api/v1/clients").await.headers["ratelimit-remaining"], "29");
     let create = post(&world.key).body(Full::new(Bytes::from_static(br#"{"name": "First"}"#))).unwrap();
@@ -68,8 +68,8 @@ async fn work_beyond_the_limit_is_503_overloaded_and_counts_in_no_quota() {
 
 /// Rules: ERROR-15
 #[on_each_database]
-async fn an_answer_that_is_held_counts_until_it_is_gone() {
-    let world = World::with(|settings| settings.requests.buffered_bytes = SMALLEST).await;
+async fn an_answer_that_is_held_counts_until_it_is_gone(db: Database) {
+    let world = World::with(db, |settings| settings.requests.buffered_bytes = SMALLEST).await;
     for n in 0..100 {
         let client = serde_json::json!({ "name": format!("Client {n}"), "notes": "é".repeat(2_000) });
         world.company.clients().create(&serde_json::from_value(client).unwrap()).await.unwrap();
@@ -89,8 +89,8 @@ async fn an_answer_that_is_held_counts_until_it_is_gone() {
 
 /// Rules: ERROR-15
 #[on_each_database]
-async fn bodies_beyond_the_limit_are_503_and_the_one_that_was_first_is_served() {
-    let world = World::with(|settings| settings.requests.buffered_bytes = SMALLEST).await;
+async fn bodies_beyond_the_limit_are_503_and_the_one_that_was_first_is_served(db: Database) {
+    let world = World::with(db, |settings| settings.requests.buffered_bytes = SMALLEST).await;
     let (was_read, read) = oneshot::channel();
     let (send_rest, rest) = oneshot::channel();
     let begin = stream::once(async { Bytes::from(" ".repeat(200_000)) });
@@ -115,8 +115,8 @@ async fn bodies_beyond_the_limit_are_503_and_the_one_that_was_first_is_served() 
 }
 
 #[on_each_database]
-async fn header_fields_and_targets_have_limits() {
-    let server = Server::with(|limits| {
+async fn header_fields_and_targets_have_limits(db: Database) {
+    let server = Server::with(db, |limits| {
         limits.headers = 10;
         limits.header_bytes = 128 * 1024;
     })
@@ -140,8 +140,8 @@ async fn header_fields_and_targets_have_limits() {
 
 /// Rules: ERROR-8
 #[on_each_database]
-async fn bodies_that_drip_in_chunks_are_408_with_any_content() {
-    let server = Server::adjusted(|_| {}, |requests| requests.body_time_ms = 300).await;
+async fn bodies_that_drip_in_chunks_are_408_with_any_content(db: Database) {
+    let server = Server::adjusted(db, |_| {}, |requests| requests.body_time_ms = 300).await;
     let headers = ["content-type: application/json", "transfer-encoding: chunked"];
     let head = server.request("POST", "/api/v1/clients", &headers, "");
     for drip in [&["1\r\n \r\n"] as &[&str], &["1;", "x"], &["0\r\n", "x"], &["0", "0"], &[]] {
@@ -164,9 +164,9 @@ async fn bodies_that_drip_in_chunks_are_408_with_any_content() {
 }
 
 #[on_each_database]
-async fn a_thousand_pipelined_requests_are_answered_in_order_once_the_peer_reads() {
+async fn a_thousand_pipelined_requests_are_answered_in_order_once_the_peer_reads(db: Database) {
     const COUNT: usize = 1_000;
-    let server = Server::start().await;
+    let server = Server::start(db).await;
     let mut all = Vec::new();
     for n in 0..COUNT {
         all.extend(server.request("GET", "/api/v1/clients", &[&format!("x-request-id: r{n}")], ""));
@@ -181,10 +181,10 @@ async fn a_thousand_pipelined_requests_are_answered_in_order_once_the_peer_reads
 }
 
 #[on_each_database]
-async fn answers_without_a_body_are_not_kept_for_a_peer_that_reads_none() {
+async fn answers_without_a_body_are_not_kept_for_a_peer_that_reads_none(db: Database) {
     /// More than the buffers of the system take.
     const MANY: usize = 8 * 1024 * 1024;
-    let server = Server::start().await;
+    let server = Server::start(db).await;
     let request = "HEAD / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 1\r\n\r\nx";
     let piece = request.repeat(50);
     let mut peer = server.connect().await;
@@ -200,8 +200,8 @@ async fn answers_without_a_body_are_not_kept_for_a_peer_that_reads_none() {
 }
 
 #[on_each_database]
-async fn an_answer_that_comes_before_its_body_closes_the_connection_of_http_1() {
-    let world = World::new().await;
+async fn an_answer_that_comes_before_its_body_closes_the_connection_of_http_1(db: Database) {
+    let world = World::new(db).await;
     for (version, expects, closes) in [
         (Version::HTTP_11, true, true),
         (Version::HTTP_10, true, true),
@@ -219,8 +219,8 @@ async fn an_answer_that_comes_before_its_body_closes_the_connection_of_http_1() 
 }
 
 #[on_each_database]
-async fn an_answer_to_a_body_that_breaks_off_closes_the_connection_of_http_1() {
-    let world = World::new().await;
+async fn an_answer_to_a_body_that_breaks_off_closes_the_connection_of_http_1(db: Database) {
+    let world = World::new(db).await;
     for (key, status) in [(&*world.key, 400), ("unknown", 401)] {
         for (version, closes) in [(Version::HTTP_11, true), (Version::HTTP_2, false)] {
             let pieces = [Ok(Frame::data(Bytes::from_static(b"{"))), Err(std::io::Error::other("reset"))];
@@ -233,8 +233,8 @@ async fn an_answer_to_a_body_that_breaks_off_closes_the_connection_of_http_1() {
 }
 
 #[on_each_database]
-async fn a_caller_that_sends_no_body_is_answered_once() {
-    let world = World::with(|settings| settings.requests.body_time_ms = 300).await;
+async fn a_caller_that_sends_no_body_is_answered_once(db: Database) {
+    let world = World::with(db, |settings| settings.requests.body_time_ms = 300).await;
     let begun = Instant::now();
     let never = StreamBody::new(stream::pending::<Result<Frame<Bytes>, Infallible>>());
     let request = post(&world.key).body(never).unwrap();
@@ -243,8 +243,8 @@ async fn a_caller_that_sends_no_body_is_answered_once() {
 }
 
 #[on_each_database]
-async fn the_smallest_limit_on_bytes_is_enough_for_the_largest_request() {
-    let world = World::with(|settings| settings.requests.buffered_bytes = SMALLEST).await;
+async fn the_smallest_limit_on_bytes_is_enough_for_the_largest_request(db: Database) {
+    let world = World::with(db, |settings| settings.requests.buffered_bytes = SMALLEST).await;
     let request = post(&world.key).header("x", "x".repeat(30_000));
     let body = format!("{{\"name\":\"A\"}}{}", " ".repeat(256 * 1024 - 12));
     let answer = world.invoicing.service().answer(request.body(Full::new(Bytes::from(body))).unwrap()).await;

@@ -1,7 +1,7 @@
 //! Requests of which a proxy in front may see another end than the server: each gets one answer of the right status,
 //! and what is hidden in it is never served.
 
-use invoicing_tests::on_each_database;
+use invoicing_tests::{Database, on_each_database};
 
 use crate::serving::connections::{PATIENCE, Peer, Server};
 
@@ -149,8 +149,8 @@ async fn statuses(peer: &mut Peer) -> Vec<u16> {
 }
 
 #[on_each_database]
-async fn a_doubtful_request_has_one_answer_and_nothing_after_it_is_served() {
-    let server = Server::start().await;
+async fn a_doubtful_request_has_one_answer_and_nothing_after_it_is_served(db: Database) {
+    let server = Server::start(db).await;
     let mut created = 0;
     for Shape { name, headers, body, status } in SHAPES {
         let mut request = server.request("POST", "/api/v1/clients", headers, body);
@@ -166,8 +166,8 @@ async fn a_doubtful_request_has_one_answer_and_nothing_after_it_is_served() {
 }
 
 #[on_each_database]
-async fn a_length_and_chunks_that_hide_a_request_do_not_serve_it() {
-    let server = Server::start().await;
+async fn a_length_and_chunks_that_hide_a_request_do_not_serve_it(db: Database) {
+    let server = Server::start(db).await;
     let hidden = String::from_utf8(hidden(&server)).unwrap();
     let length = format!("content-length: {}", 5 + hidden.len());
     // A proxy that believes the length sends all of it as one request; one that believes the chunks sends two.
@@ -182,8 +182,8 @@ async fn a_length_and_chunks_that_hide_a_request_do_not_serve_it() {
 }
 
 #[on_each_database]
-async fn one_length_twice_is_one_length() {
-    let server = Server::start().await;
+async fn one_length_twice_is_one_length(db: Database) {
+    let server = Server::start(db).await;
     let headers = [JSON, "content-length: 12", "content-length: 12"];
     let mut request = server.request("POST", "/api/v1/clients", &headers, BODY);
     request.extend(server.request("GET", "/api/v1/clients", &["connection: close"], ""));
@@ -193,8 +193,8 @@ async fn one_length_twice_is_one_length() {
 }
 
 #[on_each_database]
-async fn chunks_with_extensions_and_trailers_end_where_they_end() {
-    let server = Server::start().await;
+async fn chunks_with_extensions_and_trailers_end_where_they_end(db: Database) {
+    let server = Server::start(db).await;
     let chunked = [JSON, "transfer-encoding: chunked"];
     let trailers = "x: y\r\n".repeat(200);
     for (body, status) in [
@@ -241,8 +241,8 @@ const LINES: &[(&str, &[u16])] = &[
 ];
 
 #[on_each_database]
-async fn what_is_no_request_line_is_refused_and_nothing_after_it_is_served() {
-    let server = Server::start().await;
+async fn what_is_no_request_line_is_refused_and_nothing_after_it_is_served(db: Database) {
+    let server = Server::start(db).await;
     for (text, expected) in LINES {
         let mut peer = server.connect().await;
         let mut bytes = text.as_bytes().to_vec();
@@ -255,8 +255,8 @@ async fn what_is_no_request_line_is_refused_and_nothing_after_it_is_served() {
 }
 
 #[on_each_database]
-async fn unusual_requests_that_are_in_order_are_answered_as_such() {
-    let server = Server::start().await;
+async fn unusual_requests_that_are_in_order_are_answered_as_such(db: Database) {
+    let server = Server::start(db).await;
     let key = format!("authorization: Bearer {}\r\n", server.key());
     let close = "connection: close\r\n\r\n";
     for (head, status) in [
@@ -287,8 +287,8 @@ async fn unusual_requests_that_are_in_order_are_answered_as_such() {
 
 /// Rules: ERROR-11
 #[on_each_database]
-async fn an_expectation_that_is_not_known_is_417_with_the_body_of_the_contract() {
-    let server = Server::start().await;
+async fn an_expectation_that_is_not_known_is_417_with_the_body_of_the_contract(db: Database) {
+    let server = Server::start(db).await;
     let mut peer = server.connect().await;
     peer.send(&server.request("GET", "/api/v1/clients", &["expect: something"], "")).await;
     let heard = peer.answer().await.unwrap();
@@ -299,8 +299,8 @@ async fn an_expectation_that_is_not_known_is_417_with_the_body_of_the_contract()
 }
 
 #[on_each_database]
-async fn a_caller_that_waits_for_100_continue_is_not_asked_for_an_unwanted_body() {
-    let server = Server::start().await;
+async fn a_caller_that_waits_for_100_continue_is_not_asked_for_an_unwanted_body(db: Database) {
+    let server = Server::start(db).await;
     let headers = [JSON, "content-length: 1000000", "expect: 100-continue"];
     let mut peer = server.connect().await;
     peer.send(&server.request("POST", "/api/v1/clients", &headers, "")).await;
@@ -310,8 +310,8 @@ async fn a_caller_that_waits_for_100_continue_is_not_asked_for_an_unwanted_body(
 }
 
 #[on_each_database]
-async fn nothing_is_served_after_a_body_that_was_not_waited_for() {
-    let server = Server::start().await;
+async fn nothing_is_served_after_a_body_that_was_not_waited_for(db: Database) {
+    let server = Server::start(db).await;
     let mut request =
         server.request("GET", "/api/v1/clients", &["content-length: 1", "expect: 100-continue"], "x");
     request.extend(hidden(&server));

@@ -1,6 +1,5 @@
 //! On which database a test runs, and a place of its own there for a service.
 
-use std::cell::Cell;
 use std::path::PathBuf;
 
 use futures_util::future::LocalBoxFuture;
@@ -14,10 +13,6 @@ use uuid::Uuid;
 use crate::postgres;
 use crate::release::Release;
 
-thread_local! {
-    static CHOSEN: Cell<Database> = const { Cell::new(Database::Sqlite) };
-}
-
 /// A kind of database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Database {
@@ -28,20 +23,10 @@ pub enum Database {
 }
 
 impl Database {
-    /// What this thread makes its places on: SQLite unless another was chosen.
-    pub fn chosen() -> Self {
-        CHOSEN.get()
-    }
-
-    /// From now on, this thread makes its places here.
-    pub fn choose(self) {
-        CHOSEN.set(self);
-    }
-
     /// Runs a test on this database, with a runtime of its own; says so where there is no such database.
-    pub fn run<F: Future<Output = ()>>(self, worker_threads: Option<usize>, test: fn() -> F) {
+    pub fn run<F: Future<Output = ()>>(self, worker_threads: Option<usize>, test: fn(Self) -> F) {
         // Boxed, so that the runtime's code is compiled once, and not for each test.
-        self.run_boxed(worker_threads, Box::pin(async move { test().await }));
+        self.run_boxed(worker_threads, Box::pin(async move { test(self).await }));
     }
 
     fn run_boxed(self, worker_threads: Option<usize>, test: LocalBoxFuture<'_, ()>) {
@@ -53,15 +38,13 @@ impl Database {
             runtime.worker_threads(count);
         }
         let runtime = runtime.enable_all().build().expect("a runtime");
-        self.choose();
         runtime.block_on(test);
     }
 
     /// Runs a test on this database that brings its own runtime; says so where there is no such database.
-    pub fn run_sync(self, test: fn()) {
+    pub fn run_sync(self, test: fn(Self)) {
         if self.is_available() {
-            self.choose();
-            test();
+            test(self);
         }
     }
 
@@ -89,25 +72,25 @@ enum Kind {
 }
 
 impl Place {
-    /// A new one, on the database that this thread has chosen.
-    pub async fn new() -> Self {
-        Self(match Database::chosen() {
+    /// A new one.
+    pub async fn new(db: Database) -> Self {
+        Self(match db {
             Database::Sqlite => Kind::Sqlite(tempfile::tempdir().expect("a temporary folder")),
             Database::Postgres => Kind::Postgres(postgres::fresh(false).await),
         })
     }
 
     /// A new one that has not even tables.
-    pub async fn empty() -> Self {
-        match Database::chosen() {
-            Database::Sqlite => Self::new().await,
+    pub async fn empty(db: Database) -> Self {
+        match db {
+            Database::Sqlite => Self::new(db).await,
             Database::Postgres => Self(Kind::Postgres(postgres::fresh(true).await)),
         }
     }
 
     /// A copy of the database that a release recorded.
     pub async fn of_release(release: &Release) -> Self {
-        let (place, folder) = (Self::empty().await, release.folder());
+        let (place, folder) = (Self::empty(release.database()).await, release.folder());
         match &place.0 {
             Kind::Sqlite(_) => {
                 std::fs::copy(folder.join("sqlite/invoicing.db"), place.file()).expect("a database file");

@@ -18,13 +18,13 @@ use webhook_verify::{Signer, VerifyError, explain, verify};
 use crate::{Database, World, ask};
 
 /// An entry.
-pub type Entry = fn(&[u8]);
+pub type Entry = fn(Database, &[u8]);
 
 /// Every surface by its name, which is also the name of the fuzz target and of the folder of its seeds.
 pub const ENTRIES: [(&str, Entry); 7] = [
-    ("signature_header", signature_header),
-    ("since", since),
-    ("target_url", target_url),
+    ("signature_header", |_, bytes| signature_header(bytes)),
+    ("since", |_, bytes| since(bytes)),
+    ("target_url", |_, bytes| target_url(bytes)),
     ("router", router),
     ("query", query),
     ("body", body),
@@ -74,55 +74,55 @@ pub fn target_url(bytes: &[u8]) {
 }
 
 /// A method in the first line, a request target behind it.
-pub fn router(bytes: &[u8]) {
+pub fn router(db: Database, bytes: &[u8]) {
     let (method, target) = halves(bytes);
     let Ok(target) = Uri::try_from(target) else { return };
     let Ok(method) = http::Method::from_bytes(method) else { return };
-    answer(Request::builder().method(method).uri(target), Bytes::new());
+    answer(db, Request::builder().method(method).uri(target), Bytes::new());
 }
 
 /// A query: the first byte says of which list.
-pub fn query(bytes: &[u8]) {
+pub fn query(db: Database, bytes: &[u8]) {
     let Some((list, query)) = bytes.split_first() else { return };
     let list = ["quotes", "invoices", "clients"][usize::from(*list) % 3];
     let uri = [format!("/api/v1/{list}?").as_bytes(), query].concat();
     let Ok(uri) = Uri::try_from(uri) else { return };
-    answer(Request::get(uri), Bytes::new());
+    answer(db, Request::get(uri), Bytes::new());
 }
 
 /// A body: the first byte says whether of a new client or of a link.
-pub fn body(bytes: &[u8]) {
+pub fn body(db: Database, bytes: &[u8]) {
     let Some((first, body)) = bytes.split_first() else { return };
     let request = if first.is_multiple_of(2) {
         Request::post("/api/v1/clients")
     } else {
         Request::patch("/api/v1/quotes/0192abcd-0000-7000-8000-000000000001")
     };
-    answer(request.header("content-type", "application/json"), Bytes::copy_from_slice(body));
+    answer(db, request.header("content-type", "application/json"), Bytes::copy_from_slice(body));
 }
 
-/// A service without a quota, on a database that lives as long as the process: one on each kind that is chosen.
+/// A service without a quota, on a database that lives as long as the process: one on each kind.
 struct Surface {
     runtime: Runtime,
     world: World,
 }
 
-fn surface() -> &'static Surface {
+fn surface(db: Database) -> &'static Surface {
     static SURFACES: [OnceLock<Surface>; 2] = [const { OnceLock::new() }; 2];
-    SURFACES[Database::chosen().either(0, 1)].get_or_init(|| {
+    SURFACES[db.either(0, 1)].get_or_init(|| {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()
             .expect("a runtime");
-        let world = runtime.block_on(World::with(|settings| settings.quota = 0));
+        let world = runtime.block_on(World::with(db, |settings| settings.quota = 0));
         Surface { runtime, world }
     })
 }
 
 /// Asks the API with a good key, and checks what holds of every answer.
-fn answer(request: http::request::Builder, body: Bytes) {
-    let Surface { runtime, world } = surface();
+fn answer(db: Database, request: http::request::Builder, body: Bytes) {
+    let Surface { runtime, world } = surface(db);
     let request = request.header("authorization", format!("Bearer {}", world.key));
     let Ok(request) = request.body(Full::new(body)) else { return };
     let head = request.method() == http::Method::HEAD;
@@ -151,8 +151,8 @@ fn halves(bytes: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// The lines of a quote, as JSON or as texts: it is sent, with a document, or refused with a reason and unchanged.
-pub fn document(bytes: &[u8]) {
-    let Surface { runtime, world } = surface();
+pub fn document(db: Database, bytes: &[u8]) {
+    let Surface { runtime, world } = surface(db);
     let Some(lines) = lines(bytes) else { return };
     runtime.block_on(async {
         let quotes = world.company.quotes();

@@ -13,26 +13,31 @@ use crate::database::Database;
 /// Databases that an earlier version recorded.
 #[derive(Debug)]
 pub struct Release {
+    database: Database,
     folder: PathBuf,
     facts: Value,
 }
 
 impl Release {
-    /// Every release, oldest first, with the facts of the database that this thread has chosen.
-    pub fn all() -> Vec<Self> {
+    /// Every release, oldest first, with its database of this kind.
+    pub fn all(database: Database) -> Vec<Self> {
         let releases = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/releases");
         let entries =
             std::fs::read_dir(releases).expect("a folder").map(|entry| entry.expect("an entry").path());
         let mut folders: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
         folders.sort();
         assert!(!folders.is_empty(), "no release is recorded");
-        folders.into_iter().map(Self::read).collect()
+        folders.into_iter().map(|folder| Self::read(database, folder)).collect()
     }
 
-    fn read(folder: PathBuf) -> Self {
-        let database = Database::chosen().either("sqlite", "postgres");
-        let facts = std::fs::read_to_string(folder.join(database).join("facts.json")).expect("facts");
-        Self { facts: serde_json::from_str(&facts).expect("JSON"), folder }
+    fn read(database: Database, folder: PathBuf) -> Self {
+        let facts = folder.join(database.either("sqlite", "postgres")).join("facts.json");
+        let facts = std::fs::read_to_string(facts).expect("facts");
+        Self { database, folder, facts: serde_json::from_str(&facts).expect("JSON") }
+    }
+
+    pub(crate) fn database(&self) -> Database {
+        self.database
     }
 
     pub(crate) fn folder(&self) -> &Path {

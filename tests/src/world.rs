@@ -83,43 +83,45 @@ impl Answer {
 
 impl World {
     /// A service with the contract's settings; private targets and `http` are allowed, as receivers are on loopback.
-    pub async fn new() -> Self {
-        Self::with(|_| {}).await
+    pub async fn new(db: Database) -> Self {
+        Self::with(db, |_| {}).await
     }
 
     /// A service with adjusted settings.
-    pub async fn with(adjust: impl FnOnce(&mut Settings)) -> Self {
-        Self::with_store(adjust, |memory| memory).await
+    pub async fn with(db: Database, adjust: impl FnOnce(&mut Settings)) -> Self {
+        Self::with_store(db, adjust, |memory| memory).await
     }
 
     /// A service with adjusted settings whose documents go to a store made around the one in memory, or instead of it.
     pub async fn with_store<S: DocumentStore + 'static>(
+        db: Database,
         adjust: impl FnOnce(&mut Settings),
         store: impl FnOnce(Arc<MemoryStore>) -> Arc<S>,
     ) -> Self {
-        Self::on_manual_clock(Place::builder, adjust, store).await
+        Self::on_manual_clock(db, Place::builder, adjust, store).await
     }
 
     /// A service with adjusted settings that does not listen for other nodes. So it reads no key again soon after its start,
     /// as one that listens does.
-    pub async fn alone(adjust: impl FnOnce(&mut Settings)) -> Self {
-        let builder = match Database::chosen() {
+    pub async fn alone(db: Database, adjust: impl FnOnce(&mut Settings)) -> Self {
+        let builder = match db {
             Database::Sqlite => Place::builder,
             Database::Postgres => Place::deaf,
         };
-        Self::on_manual_clock(builder, adjust, |memory| memory).await
+        Self::on_manual_clock(db, builder, adjust, |memory| memory).await
     }
 
     /// A service whose clock and randomness are fixed, with a company of this name: what it answers is the same each time.
-    pub async fn reproducible() -> Self {
+    pub async fn reproducible(db: Database) -> Self {
         let clock = ManualClock::at("2026-09-14T09:41:07.123Z".parse().expect("an instant"));
         let documents = Arc::new(MemoryStore::new());
         let store = Arc::clone(&documents);
         let env = Env::new(clock.clone(), Arc::new(SeededRandom::default()));
-        Self::start(Place::builder, env, clock, |_| {}, documents, store).await
+        Self::start(db, Place::builder, env, clock, |_| {}, documents, store).await
     }
 
     async fn on_manual_clock<S: DocumentStore + 'static>(
+        db: Database,
         builder: fn(&Place) -> Builder,
         adjust: impl FnOnce(&mut Settings),
         store: impl FnOnce(Arc<MemoryStore>) -> Arc<S>,
@@ -128,16 +130,16 @@ impl World {
         let documents = Arc::new(MemoryStore::new());
         let store = store(Arc::clone(&documents));
         let env = Env::system().with_clock(clock.clone());
-        Self::start(builder, env, clock, adjust, documents, store).await
+        Self::start(db, builder, env, clock, adjust, documents, store).await
     }
 
     /// A service with adjusted settings on the system's clock: `clock` and `advance` do not move it.
-    pub async fn on_system_clock(adjust: impl FnOnce(&mut Settings)) -> Self {
+    pub async fn on_system_clock(db: Database, adjust: impl FnOnce(&mut Settings)) -> Self {
         let env = Env::system();
         let clock = ManualClock::at(env.now());
         let documents = Arc::new(MemoryStore::new());
         let store = Arc::clone(&documents);
-        Self::start(Place::builder, env, clock, adjust, documents, store).await
+        Self::start(db, Place::builder, env, clock, adjust, documents, store).await
     }
 
     /// A service on a copy of a release's database, with the clock as it stood.
@@ -163,6 +165,7 @@ impl World {
     }
 
     async fn start(
+        db: Database,
         builder: fn(&Place) -> Builder,
         env: Env,
         clock: Arc<ManualClock>,
@@ -170,7 +173,7 @@ impl World {
         documents: Arc<MemoryStore>,
         store: Arc<dyn DocumentStore>,
     ) -> Self {
-        let place = Place::new().await;
+        let place = Place::new(db).await;
         let mut settings = Settings { target: ANY_TARGET, ..Settings::default() };
         adjust(&mut settings);
         let metrics = Recorder::default();

@@ -8,7 +8,7 @@ use invoicing_core::{
     Client, Invoice, InvoiceId, Money, NewClient, Plan, Quote, QuoteId, SignatureEvidence, Timestamp,
 };
 use invoicing_server::{CompanyHandle, NewPayment, PaymentSource, Signature};
-use invoicing_tests::{Answer, World, new_quote};
+use invoicing_tests::{Answer, Database, World, new_quote};
 use proptest::strategy::Strategy;
 use serde_json::Value;
 
@@ -21,8 +21,8 @@ pub(crate) const CLIENTS: &str = "/api/v1/clients";
 pub(crate) const LISTS: [&str; 3] = [QUOTES, INVOICES, CLIENTS];
 
 /// A service without a quota.
-pub(crate) async fn world() -> World {
-    World::with(|settings| settings.quota = 0).await
+pub(crate) async fn world(db: Database) -> World {
+    World::with(db, |settings| settings.quota = 0).await
 }
 
 /// A company of a test's own in a service that several share.
@@ -257,14 +257,15 @@ pub(crate) async fn everything(world: &World) -> Vec<Value> {
 
 /// A property over random input, tried on one service: few cases, as each makes many requests.
 pub(crate) fn for_all_on_service<S: Strategy>(
+    db: Database,
     cases: u32,
     strategy: &S,
     test: impl AsyncFn(&World, S::Value),
 ) {
     let runtime = runtime();
     let _inside = runtime.enter();
-    let (runtime, world) = (&runtime, &runtime.block_on(world()));
-    for_all(cases, strategy, move |value| {
+    let (runtime, world) = (&runtime, &runtime.block_on(world(db)));
+    for_all(db, cases, strategy, move |value| {
         runtime.block_on(test(world, value));
         Ok(())
     });

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use invoicing_server::{DocumentFile, DocumentKey, DocumentStore, MemoryStore, Settings, StoreError};
-use invoicing_tests::World;
+use invoicing_tests::{Database, World};
 
 type Hook = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
@@ -18,15 +18,15 @@ pub(crate) struct HookedStore {
 
 impl HookedStore {
     /// A service whose documents go to such a store. At first nothing happens.
-    pub(crate) async fn world() -> (World, Arc<Self>) {
-        Self::with(|_| {}).await
+    pub(crate) async fn world(db: Database) -> (World, Arc<Self>) {
+        Self::with(db, |_| {}).await
     }
 
     /// The same with changed settings.
-    pub(crate) async fn with(change: impl FnOnce(&mut Settings)) -> (World, Arc<Self>) {
+    pub(crate) async fn with(db: Database, change: impl FnOnce(&mut Settings)) -> (World, Arc<Self>) {
         let mut made = None;
         let wrap = |memory| Arc::clone(made.insert(Arc::new(Self { memory, hook: Mutex::new(None) })));
-        let world = World::with_store(change, wrap).await;
+        let world = World::with_store(db, change, wrap).await;
         (world, made.unwrap())
     }
 

@@ -8,12 +8,13 @@ use tokio::runtime::Runtime;
 /// Tries a property on so many cases, a third of them on PostgreSQL, where each takes longer. `PROPTEST_CASES` raises
 /// their number on both databases.
 pub(crate) fn for_all<S: Strategy>(
+    db: Database,
     cases: u32,
     strategy: &S,
     test: impl Fn(S::Value) -> Result<(), TestCaseError>,
 ) {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    let cases = Database::chosen().either(cases, cases.div_ceil(3));
+    let cases = db.either(cases, cases.div_ceil(3));
     let cases = asked.map_or(cases, |asked: u32| asked.max(cases));
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 200, ..Config::default() };
     if let Err(error) = TestRunner::new(config).run(strategy, test) {

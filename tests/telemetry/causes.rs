@@ -51,8 +51,8 @@ async fn create(company: &CompanyHandle) {
 }
 
 #[on_each_database]
-async fn a_context_comes_back_at_each_attempt_also_after_a_restart_or_on_another_node() {
-    let (place, documents) = (Place::new().await, Arc::new(MemoryStore::new()));
+async fn a_context_comes_back_at_each_attempt_also_after_a_restart_or_on_another_node(db: Database) {
+    let (place, documents) = (Place::new(db).await, Arc::new(MemoryStore::new()));
     let (first, second) = (Host::default(), Host::default());
     let receiver = Receiver::start().await;
     receiver.reply_next([Reply::status(500)]);
@@ -72,7 +72,7 @@ async fn a_context_comes_back_at_each_attempt_also_after_a_restart_or_on_another
     let requests: Vec<_> = events.iter().map(|event| event.request_id.as_deref()).collect();
     assert_eq!(requests, [Some("req_1.2-A"), None]);
     assert_eq!(handle.events().get(events[0].id).await.unwrap(), events[0]);
-    let invoicing = match Database::chosen() {
+    let invoicing = match db {
         Database::Sqlite => {
             drop((invoicing, handle));
             open(&place, &second, &documents).await
@@ -91,8 +91,8 @@ async fn a_context_comes_back_at_each_attempt_also_after_a_restart_or_on_another
 }
 
 #[on_each_database]
-async fn what_a_running_dispatcher_is_handed_has_its_context_too() {
-    let (place, documents, host) = (Place::new().await, Arc::new(MemoryStore::new()), Host::default());
+async fn what_a_running_dispatcher_is_handed_has_its_context_too(db: Database) {
+    let (place, documents, host) = (Place::new(db).await, Arc::new(MemoryStore::new()), Host::default());
     let receiver = Receiver::start().await;
     let invoicing = open(&place, &host, &documents).await;
     let company = invoicing.companies().create(&NewCompany::named("Company", Plan::Team)).await.unwrap().id;
@@ -114,8 +114,8 @@ async fn what_a_running_dispatcher_is_handed_has_its_context_too() {
 }
 
 #[on_each_database]
-async fn an_id_that_no_request_can_have_is_left_out() {
-    let (place, documents, host) = (Place::new().await, Arc::new(MemoryStore::new()), Host::default());
+async fn an_id_that_no_request_can_have_is_left_out(db: Database) {
+    let (place, documents, host) = (Place::new(db).await, Arc::new(MemoryStore::new()), Host::default());
     let invoicing = open(&place, &host, &documents).await;
     let company = invoicing.companies().create(&NewCompany::named("Company", Plan::Team)).await.unwrap().id;
     let company = invoicing.company(company);

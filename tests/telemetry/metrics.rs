@@ -56,8 +56,8 @@ async fn live(world: &World) {
 }
 
 #[on_each_database]
-async fn every_metric_that_is_listed_is_recorded_and_no_other() {
-    let world = World::new().await;
+async fn every_metric_that_is_listed_is_recorded_and_no_other(db: Database) {
+    let world = World::new(db).await;
     live(&world).await;
     let listed: BTreeMap<String, (&str, String)> = documented()
         .into_iter()
@@ -79,8 +79,8 @@ async fn every_metric_that_is_listed_is_recorded_and_no_other() {
 }
 
 #[on_each_database]
-async fn labels_are_those_that_are_listed_and_name_no_company_and_no_receiver() {
-    let world = World::new().await;
+async fn labels_are_those_that_are_listed_and_name_no_company_and_no_receiver(db: Database) {
+    let world = World::new(db).await;
     live(&world).await;
     let labels: BTreeMap<&str, &str> =
         documented().into_iter().map(|[name, _, labels, _]| (name, labels)).collect();
@@ -98,8 +98,8 @@ async fn labels_are_those_that_are_listed_and_name_no_company_and_no_receiver() 
 }
 
 #[on_each_database]
-async fn requests_and_attempts_are_counted_by_what_became_of_them() {
-    let world = World::new().await;
+async fn requests_and_attempts_are_counted_by_what_became_of_them(db: Database) {
+    let world = World::new(db).await;
     live(&world).await;
     let requests = |route: &str, method: &str, status: u16| {
         let labels = format!("route=\"{route}\",method=\"{method}\",status=\"{status}\"");
@@ -125,8 +125,8 @@ async fn requests_and_attempts_are_counted_by_what_became_of_them() {
 }
 
 #[on_each_database]
-async fn a_refused_operation_counts_no_event() {
-    let world = World::new().await;
+async fn a_refused_operation_counts_no_event(db: Database) {
+    let world = World::new(db).await;
     let quote = world.accepted().await.summary.id;
     let count = |kind: &str| world.metrics.count(&format!("invoicing_events_total{{kind=\"{kind}\"}}"));
     assert_eq!([count("quote.created"), count("quote.accepted")], [1, 1]);
@@ -137,8 +137,8 @@ async fn a_refused_operation_counts_no_event() {
 }
 
 #[on_each_database]
-async fn the_age_of_the_oldest_delivery_grows_while_its_receiver_is_down_and_returns_to_zero() {
-    let world = World::with(|settings| settings.dispatch.max_attempts = 10).await;
+async fn the_age_of_the_oldest_delivery_grows_while_its_receiver_is_down_and_returns_to_zero(db: Database) {
+    let world = World::with(db, |settings| settings.dispatch.max_attempts = 10).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(500));
     hook(&world, &receiver.url).await;
@@ -160,8 +160,8 @@ async fn the_age_of_the_oldest_delivery_grows_while_its_receiver_is_down_and_ret
 }
 
 #[on_each_database]
-async fn a_replay_of_old_events_begins_to_wait_anew() {
-    let world = World::new().await;
+async fn a_replay_of_old_events_begins_to_wait_anew(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = hook(&world, &receiver.url).await.webhook.id;
     world.company.webhooks().disable(id).await.unwrap();
@@ -174,8 +174,8 @@ async fn a_replay_of_old_events_begins_to_wait_anew() {
 }
 
 #[on_each_database]
-async fn webhooks_that_are_disabled_after_failures_are_counted() {
-    let world = World::new().await;
+async fn webhooks_that_are_disabled_after_failures_are_counted(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(410));
     hook(&world, &receiver.url).await;
@@ -186,8 +186,8 @@ async fn webhooks_that_are_disabled_after_failures_are_counted() {
 }
 
 #[on_each_database]
-async fn operations_are_measured_by_what_became_of_them_each_once() {
-    let world = World::new().await;
+async fn operations_are_measured_by_what_became_of_them_each_once(db: Database) {
+    let world = World::new(db).await;
     let count = |operation: &str, result: &str| {
         let labels = format!("operation=\"{operation}\",result=\"{result}\"");
         world.metrics.count(&format!("invoicing_operation_duration_seconds{{{labels}}}"))
@@ -211,9 +211,9 @@ async fn operations_are_measured_by_what_became_of_them_each_once() {
 }
 
 #[on_each_database]
-async fn attempts_that_outlive_their_claim_are_counted_whether_they_deliver_or_not() {
+async fn attempts_that_outlive_their_claim_are_counted_whether_they_deliver_or_not(db: Database) {
     for status in [200, 500] {
-        let world = World::new().await;
+        let world = World::new(db).await;
         let receiver = Receiver::start().await;
         hook(&world, &receiver.url).await;
         let release = Arc::new(Semaphore::new(0));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use invoicing_core::DeliveryStatus;
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{Database, World, on_each_database};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -52,7 +52,7 @@ async fn request(stream: &mut TcpStream) -> String {
 
 /// Rules: ATTEMPT-6, ATTEMPT-8, ATTEMPT-9
 #[on_each_database]
-async fn a_head_decides_though_its_body_breaks_off_hangs_or_trickles() {
+async fn a_head_decides_though_its_body_breaks_off_hangs_or_trickles(db: Database) {
     for behind in [Behind::Closes, Behind::Hangs, Behind::Trickles] {
         for (status, outcome) in [
             (200, DeliveryStatus::Delivered),
@@ -60,7 +60,7 @@ async fn a_head_decides_though_its_body_breaks_off_hangs_or_trickles() {
             (404, DeliveryStatus::Failed),
             (500, DeliveryStatus::Pending),
         ] {
-            let world = World::new().await;
+            let world = World::new(db).await;
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let url = format!("http://{}/hook", listener.local_addr().unwrap());
             let (sender, mut requests) = mpsc::unbounded_channel();
@@ -83,8 +83,8 @@ async fn a_head_decides_though_its_body_breaks_off_hangs_or_trickles() {
 ///
 /// Rules: WEBHOOK-8
 #[on_each_database]
-async fn names_of_headers_begin_with_capitals_on_the_wire() {
-    let world = World::new().await;
+async fn names_of_headers_begin_with_capitals_on_the_wire(db: Database) {
+    let world = World::new(db).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
     let (sender, mut requests) = mpsc::unbounded_channel();

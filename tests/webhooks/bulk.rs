@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use invoicing_core::{DeliveryStatus, EventId, WebhookId};
 use invoicing_server::{Env, Error};
-use invoicing_tests::{Receiver, Reply, RunningDispatcher, World, on_each_database, on_postgres};
+use invoicing_tests::{Database, Receiver, Reply, RunningDispatcher, World, on_each_database, on_postgres};
 use proptest::prelude::*;
 use uuid::Uuid;
 
@@ -81,9 +81,9 @@ const PENDING_ROWS: &str = "SELECT count(*) FROM delivery WHERE status = 'pendin
 ///
 /// Rules: WEBHOOK-7, WEBHOOK-16, WEBHOOK-18
 #[on_each_database]
-async fn what_waits_is_skipped_at_once_and_its_rows_follow_in_batches_after_a_restart_too() {
+async fn what_waits_is_skipped_at_once_and_its_rows_follow_in_batches_after_a_restart_too(db: Database) {
     for (remove, expected) in [(false, DISABLED), (true, REMOVED)] {
-        let mut world = World::new().await;
+        let mut world = World::new(db).await;
         let receiver = Receiver::start().await;
         let (id, events) = waiting(&world, &receiver.url, 2 * BATCH + 1).await;
         if remove {
@@ -105,8 +105,8 @@ async fn what_waits_is_skipped_at_once_and_its_rows_follow_in_batches_after_a_re
 
 /// Rules: WEBHOOK-18
 #[on_postgres]
-async fn what_one_node_has_left_another_one_takes_up() {
-    let world = World::new().await;
+async fn what_one_node_has_left_another_one_takes_up(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let (id, events) = waiting(&world, &receiver.url, 2 * BATCH + 1).await;
     world.company.webhooks().disable(id).await.unwrap();
@@ -118,8 +118,10 @@ async fn what_one_node_has_left_another_one_takes_up() {
 
 /// Rules: WEBHOOK-17, WEBHOOK-18
 #[on_each_database]
-async fn a_replay_answers_how_many_it_queues_and_its_rows_follow_in_batches_after_a_restart_too() {
-    let mut world = World::new().await;
+async fn a_replay_answers_how_many_it_queues_and_its_rows_follow_in_batches_after_a_restart_too(
+    db: Database,
+) {
+    let mut world = World::new(db).await;
     let receiver = Receiver::start().await;
     let (id, events) = waiting(&world, &receiver.url, BATCH + 300).await;
     world.company.webhooks().disable(id).await.unwrap();
@@ -138,8 +140,8 @@ async fn a_replay_answers_how_many_it_queues_and_its_rows_follow_in_batches_afte
 
 /// Rules: WEBHOOK-11, WEBHOOK-16, WEBHOOK-18
 #[on_each_database]
-async fn failures_that_disable_a_webhook_skip_what_waits_in_batches() {
-    let world = World::new().await;
+async fn failures_that_disable_a_webhook_skip_what_waits_in_batches(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(400));
     let (id, events) = waiting(&world, &receiver.url, 2 * BATCH).await;
@@ -152,8 +154,8 @@ async fn failures_that_disable_a_webhook_skip_what_waits_in_batches() {
 
 /// Rules: WEBHOOK-16
 #[on_each_database]
-async fn claims_of_a_dropped_dispatcher_are_skipped_with_the_rest() {
-    let world = World::new().await;
+async fn claims_of_a_dropped_dispatcher_are_skipped_with_the_rest(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::Hang);
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -172,8 +174,8 @@ async fn claims_of_a_dropped_dispatcher_are_skipped_with_the_rest() {
 
 /// Rules: WEBHOOK-16, WEBHOOK-20
 #[on_each_database]
-async fn a_ping_to_a_disabled_webhook_is_sent_as_soon_as_the_rest_is_skipped() {
-    let world = World::new().await;
+async fn a_ping_to_a_disabled_webhook_is_sent_as_soon_as_the_rest_is_skipped(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let (id, _) = waiting(&world, &receiver.url, BATCH + 201).await;
     let webhooks = world.company.webhooks();
@@ -278,16 +280,16 @@ impl Expected {
 
 /// Rules: WEBHOOK-14, WEBHOOK-15, WEBHOOK-16, WEBHOOK-17, WEBHOOK-18, WEBHOOK-20, WEBHOOK-21
 #[on_each_database]
-fn changes_that_meet_the_batches_of_others_hold_in_any_order() {
+fn changes_that_meet_the_batches_of_others_hold_in_any_order(db: Database) {
     let step = prop_oneof![
         3 => Just(Step::Disable), 3 => Just(Step::Enable), 3 => Just(Step::Replay), 2 => Just(Step::EnableAndReplay),
         2 => Just(Step::Emit),
         1 => Just(Step::Ping), 1 => Just(Step::Dispatch),
     ];
     let runtime = runtime();
-    for_all(6, &prop::collection::vec(step, 4..14), |steps| {
+    for_all(db, 6, &prop::collection::vec(step, 4..14), |steps| {
         runtime.block_on(async {
-            let world = World::new().await;
+            let world = World::new(db).await;
             let receiver = Receiver::start().await;
             let (id, [.., last]) = waiting(&world, &receiver.url, BATCH + 201).await;
             let deliveries = [filled(1), last].map(|event| (event, DeliveryStatus::Pending)).to_vec();
@@ -331,9 +333,9 @@ async fn limit(world: &World, status: &str, count: i64) {
 
 /// Rules: WEBHOOK-18
 #[on_each_database]
-async fn no_transaction_changes_more_than_a_batch() {
+async fn no_transaction_changes_more_than_a_batch(db: Database) {
     const SKIPPED_ROWS: &str = "SELECT count(*) FROM delivery WHERE status = 'skipped'";
-    let world = World::new().await;
+    let world = World::new(db).await;
     let (id, _) = waiting(&world, "https://example.com/hook", 2 * BATCH + 1).await;
     let webhooks = world.company.webhooks();
     limit(&world, "skipped", BATCH).await;
@@ -357,8 +359,8 @@ async fn no_transaction_changes_more_than_a_batch() {
 
 /// Rules: WEBHOOK-17, WEBHOOK-18
 #[on_each_database]
-async fn a_replay_queues_what_had_ended_when_it_was_asked_for_and_each_delivery_once() {
-    let world = World::new().await;
+async fn a_replay_queues_what_had_ended_when_it_was_asked_for_and_each_delivery_once(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = skipped(&world, &receiver.url, BATCH + 300).await;
     let webhooks = world.company.webhooks();
@@ -378,8 +380,8 @@ async fn a_replay_queues_what_had_ended_when_it_was_asked_for_and_each_delivery_
 
 /// Rules: WEBHOOK-18
 #[on_each_database]
-async fn batches_of_a_replay_are_due_at_once_by_a_clock_that_was_set_back() {
-    let world = World::new().await;
+async fn batches_of_a_replay_are_due_at_once_by_a_clock_that_was_set_back(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = skipped(&world, &receiver.url, BATCH + 300).await;
     let webhooks = world.company.webhooks();
@@ -392,8 +394,8 @@ async fn batches_of_a_replay_are_due_at_once_by_a_clock_that_was_set_back() {
 
 /// Rules: WEBHOOK-15, WEBHOOK-17
 #[on_postgres]
-async fn a_replay_that_meets_failures_that_disable_the_webhook_is_a_conflict() {
-    let world = World::new().await;
+async fn a_replay_that_meets_failures_that_disable_the_webhook_is_a_conflict(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = hook(&world, &receiver.url).await.webhook.id;
     for event in [None, Some(emit(&world, 1).await[0])] {
@@ -430,8 +432,8 @@ async fn is_waiting_for_a_lock(world: &World) {
 
 /// Rules: WEBHOOK-12
 #[on_postgres]
-async fn a_recording_locks_webhooks_before_deliveries() {
-    let world = World::new().await;
+async fn a_recording_locks_webhooks_before_deliveries(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = hook(&world, &receiver.url).await.webhook.id;
     let event = emit(&world, 1).await[0];
@@ -456,11 +458,11 @@ async fn a_recording_locks_webhooks_before_deliveries() {
 ///
 /// Rules: WEBHOOK-21
 #[on_postgres]
-async fn enabling_locks_the_webhook_before_it_notes_what_is_left() {
+async fn enabling_locks_the_webhook_before_it_notes_what_is_left(db: Database) {
     const NOTE: &str = "
         INSERT INTO bulk_change (company_id, webhook_id, at, after_event, until_event, since, ended_until)
         SELECT company_id, id, 1, $1, $1, 1, 1 FROM webhook";
-    let world = World::new().await;
+    let world = World::new(db).await;
     let id = hook(&world, "https://example.com/hook").await.webhook.id;
     let webhooks = world.company.webhooks();
     webhooks.disable(id).await.unwrap();
@@ -480,8 +482,8 @@ async fn enabling_locks_the_webhook_before_it_notes_what_is_left() {
 
 /// Rules: WEBHOOK-16, WEBHOOK-18, WEBHOOK-21
 #[on_each_database]
-async fn enabling_beside_a_running_dispatcher_replays_each_skipped_delivery_once() {
-    let world = World::new().await;
+async fn enabling_beside_a_running_dispatcher_replays_each_skipped_delivery_once(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let (id, _) = waiting(&world, &receiver.url, BATCH + 201).await;
     let dispatcher = RunningDispatcher::start(world.invoicing.dispatcher());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use invoicing_core::{DeliveryStatus, EventKind, FailureClass, Plan, WebhookId};
 use invoicing_server::{DisabledReason, Webhook};
-use invoicing_tests::{Received, Receiver, Reply, World, on_each_database};
+use invoicing_tests::{Database, Received, Receiver, Reply, World, on_each_database};
 use proptest::prelude::*;
 use webhook_verify::Verifier;
 
@@ -29,8 +29,8 @@ fn text<'r>(received: &'r Received, header: &str) -> &'r str {
 
 /// Rules: WIRE-24, WEBHOOK-8, WEBHOOK-9, WEBHOOK-10
 #[on_each_database]
-async fn a_delivery_is_a_post_of_the_recorded_bytes_with_exactly_the_documented_headers() {
-    let world = World::new().await;
+async fn a_delivery_is_a_post_of_the_recorded_bytes_with_exactly_the_documented_headers(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let registered = hook(&world, &format!("{}?token=a%20b", receiver.url)).await;
     world.draft().await;
@@ -70,8 +70,8 @@ async fn a_delivery_is_a_post_of_the_recorded_bytes_with_exactly_the_documented_
 
 /// Rules: WEBHOOK-19
 #[on_each_database]
-async fn an_event_has_one_id_for_every_attempt_webhook_and_replay() {
-    let world = World::new().await;
+async fn an_event_has_one_id_for_every_attempt_webhook_and_replay(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(500));
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -95,8 +95,8 @@ async fn an_event_has_one_id_for_every_attempt_webhook_and_replay() {
 
 /// Rules: WIRE-24
 #[on_each_database]
-async fn the_brand_replaces_the_product_name_in_headers_and_user_agent() {
-    let world = World::with(|settings| settings.brand = "Devis-Pro".into()).await;
+async fn the_brand_replaces_the_product_name_in_headers_and_user_agent(db: Database) {
+    let world = World::with(db, |settings| settings.brand = "Devis-Pro".into()).await;
     let receiver = Receiver::start().await;
     let registered = hook(&world, &receiver.url).await;
     world.draft().await;
@@ -113,8 +113,8 @@ async fn the_brand_replaces_the_product_name_in_headers_and_user_agent() {
 
 /// Rules: WEBHOOK-10
 #[on_each_database]
-async fn every_attempt_sends_the_same_bytes_and_signs_them_anew() {
-    let world = World::new().await;
+async fn every_attempt_sends_the_same_bytes_and_signs_them_anew(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_next([Reply::status(500), Reply::status(500)]);
     let registered = hook(&world, &receiver.url).await;
@@ -138,8 +138,10 @@ async fn every_attempt_sends_the_same_bytes_and_signs_them_anew() {
 
 /// Rules: ATTEMPT-1, ATTEMPT-2, ATTEMPT-3
 #[on_each_database]
-async fn gaps_are_1_and_5_seconds_never_shortened_and_at_most_a_tenth_longer_and_there_are_3_attempts() {
-    let world = World::new().await;
+async fn gaps_are_1_and_5_seconds_never_shortened_and_at_most_a_tenth_longer_and_there_are_3_attempts(
+    db: Database,
+) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(500));
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -169,8 +171,8 @@ async fn gaps_are_1_and_5_seconds_never_shortened_and_at_most_a_tenth_longer_and
 
 /// Rules: ATTEMPT-1, ATTEMPT-2
 #[on_each_database]
-async fn the_next_gap_of_30_seconds_is_reached_where_a_host_allows_more_attempts() {
-    let world = World::with(|settings| settings.dispatch.max_attempts = 5).await;
+async fn the_next_gap_of_30_seconds_is_reached_where_a_host_allows_more_attempts(db: Database) {
+    let world = World::with(db, |settings| settings.dispatch.max_attempts = 5).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(503));
     hook(&world, &receiver.url).await;
@@ -187,8 +189,8 @@ async fn the_next_gap_of_30_seconds_is_reached_where_a_host_allows_more_attempts
 
 /// Rules: ATTEMPT-1
 #[on_each_database]
-async fn one_attempt_is_one_attempt_where_a_host_allows_no_more() {
-    let world = World::with(|settings| settings.dispatch.max_attempts = 1).await;
+async fn one_attempt_is_one_attempt_where_a_host_allows_no_more(db: Database) {
+    let world = World::with(db, |settings| settings.dispatch.max_attempts = 1).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(503));
     hook(&world, &receiver.url).await;
@@ -199,7 +201,7 @@ async fn one_attempt_is_one_attempt_where_a_host_allows_no_more() {
 
 /// Rules: ATTEMPT-4
 #[on_each_database]
-async fn retry_after_on_429_and_503_lengthens_the_gap_up_to_30_seconds() {
+async fn retry_after_on_429_and_503_lengthens_the_gap_up_to_30_seconds(db: Database) {
     let date = "Mon, 14 Sep 2026 09:41:20 GMT";
     // Status, header, and the shortest and longest gap in milliseconds. The clock stands at 09:41:07.123.
     let cases = [
@@ -217,7 +219,7 @@ async fn retry_after_on_429_and_503_lengthens_the_gap_up_to_30_seconds() {
         (502, "7", 1_000, 1_100),
     ];
     for (status, header, shortest, longest) in cases {
-        let world = World::new().await;
+        let world = World::new(db).await;
         let receiver = Receiver::start().await;
         receiver.reply_next([Reply::Status(status, vec![("retry-after", header.into())])]);
         hook(&world, &receiver.url).await;
@@ -235,8 +237,8 @@ async fn retry_after_on_429_and_503_lengthens_the_gap_up_to_30_seconds() {
 ///
 /// Rules: ATTEMPT-6, ATTEMPT-7, ATTEMPT-8
 #[on_each_database]
-async fn every_status_leads_to_what_the_contract_says() {
-    let world = World::new().await;
+async fn every_status_leads_to_what_the_contract_says(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let webhooks = world.company.webhooks();
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -287,7 +289,7 @@ async fn raw(answer: &'static [u8]) -> (String, tokio::task::JoinSet<()>) {
 
 /// Rules: ATTEMPT-7, ATTEMPT-8
 #[on_each_database]
-async fn odd_answers_lead_to_what_the_contract_says() {
+async fn odd_answers_lead_to_what_the_contract_says(db: Database) {
     use DeliveryStatus::{Delivered, Failed, Pending};
     let cases: [(&[u8], DeliveryStatus, &str); 9] = [
         (
@@ -305,7 +307,7 @@ async fn odd_answers_lead_to_what_the_contract_says() {
         (b"HTTP/1.1 304 Not Modified\r\n\r\n", Failed, "304"),
     ];
     for (answer, expected, what) in cases {
-        let world = World::with(|settings| settings.dispatch.attempt_timeout_ms = 1_000).await;
+        let world = World::with(db, |settings| settings.dispatch.attempt_timeout_ms = 1_000).await;
         let (url, _tasks) = raw(answer).await;
         let id = hook(&world, &url).await.webhook.id;
         let event = emit(&world, 1).await[0];
@@ -318,8 +320,8 @@ async fn odd_answers_lead_to_what_the_contract_says() {
 
 /// Rules: TARGET-4, ATTEMPT-8
 #[on_each_database]
-async fn redirects_are_not_followed_and_fail_at_once() {
-    let world = World::new().await;
+async fn redirects_are_not_followed_and_fail_at_once(db: Database) {
+    let world = World::new(db).await;
     let (receiver, elsewhere) = (Receiver::start().await, Receiver::start().await);
     let id = hook(&world, &receiver.url).await.webhook.id;
     for status in [301, 302, 303, 307, 308] {
@@ -336,8 +338,8 @@ async fn redirects_are_not_followed_and_fail_at_once() {
 
 /// Rules: ATTEMPT-7
 #[on_each_database]
-async fn timeouts_and_network_and_tls_errors_are_attempted_again() {
-    let world = World::with(|settings| settings.dispatch.attempt_timeout_ms = 1_000).await;
+async fn timeouts_and_network_and_tls_errors_are_attempted_again(db: Database) {
+    let world = World::with(db, |settings| settings.dispatch.attempt_timeout_ms = 1_000).await;
     let hanging = Receiver::start().await;
     hanging.reply_always(Reply::Hang);
     let closed = {
@@ -373,8 +375,8 @@ async fn timeouts_and_network_and_tls_errors_are_attempted_again() {
 
 /// Rules: WEBHOOK-11, WEBHOOK-15
 #[on_each_database]
-async fn exactly_10_failed_deliveries_in_a_row_disable_a_webhook() {
-    let world = World::new().await;
+async fn exactly_10_failed_deliveries_in_a_row_disable_a_webhook(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(400));
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -398,8 +400,8 @@ async fn exactly_10_failed_deliveries_in_a_row_disable_a_webhook() {
 /// The row of the claim is set back, and the clock stands still: the attempt that follows has the number and the instant
 /// of the one on record, as if it were recorded again after the answer to a commit was lost.
 #[on_each_database]
-async fn an_attempt_that_is_recorded_twice_counts_once() {
-    let world = World::new().await;
+async fn an_attempt_that_is_recorded_twice_counts_once(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(400));
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -428,8 +430,10 @@ async fn an_attempt_that_is_recorded_twice_counts_once() {
 
 /// 3 attempts and 20 claims to spare. What a claim gives back does not count.
 #[on_each_database]
-async fn a_delivery_that_is_claimed_too_often_without_an_outcome_is_given_up_until_it_is_replayed() {
-    let world = World::new().await;
+async fn a_delivery_that_is_claimed_too_often_without_an_outcome_is_given_up_until_it_is_replayed(
+    db: Database,
+) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = hook(&world, &receiver.url).await.webhook.id;
     for (claims, given_up) in [(22, false), (23, true)] {
@@ -453,8 +457,8 @@ async fn a_delivery_that_is_claimed_too_often_without_an_outcome_is_given_up_unt
 
 /// Rules: WEBHOOK-12
 #[on_each_database]
-async fn a_success_sets_the_count_to_0() {
-    let world = World::new().await;
+async fn a_success_sets_the_count_to_0(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = hook(&world, &receiver.url).await.webhook.id;
     for _ in 0..3 {
@@ -473,8 +477,8 @@ async fn a_success_sets_the_count_to_0() {
 
 /// Rules: WEBHOOK-12
 #[on_each_database]
-async fn an_attempt_that_fails_and_is_repeated_with_success_is_no_failure() {
-    let world = World::new().await;
+async fn an_attempt_that_fails_and_is_repeated_with_success_is_no_failure(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = hook(&world, &receiver.url).await.webhook.id;
     receiver.reply_next((0..16).map(|_| Reply::status(500)));
@@ -486,8 +490,8 @@ async fn an_attempt_that_fails_and_is_repeated_with_success_is_no_failure() {
 
 /// Rules: WEBHOOK-14
 #[on_each_database]
-async fn enabling_again_sets_the_count_to_0_so_that_9_more_failures_do_not_disable() {
-    let world = World::new().await;
+async fn enabling_again_sets_the_count_to_0_so_that_9_more_failures_do_not_disable(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(400));
     let webhooks = world.company.webhooks();
@@ -515,8 +519,8 @@ async fn enabling_again_sets_the_count_to_0_so_that_9_more_failures_do_not_disab
 
 /// Rules: WEBHOOK-16, ISOLATION-2
 #[on_each_database]
-async fn a_burst_disables_once_and_what_still_waits_is_skipped() {
-    let world = World::new().await;
+async fn a_burst_disables_once_and_what_still_waits_is_skipped(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(400));
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -539,8 +543,10 @@ async fn skipped_by_rows(world: &World, reported: u64) -> u64 {
 
 /// Rules: WEBHOOK-16
 #[on_each_database]
-async fn deliveries_that_wait_for_another_attempt_are_skipped_when_failures_disable_the_webhook() {
-    let world = World::new().await;
+async fn deliveries_that_wait_for_another_attempt_are_skipped_when_failures_disable_the_webhook(
+    db: Database,
+) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(500));
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -565,8 +571,8 @@ async fn deliveries_that_wait_for_another_attempt_are_skipped_when_failures_disa
 
 /// Rules: WEBHOOK-11
 #[on_each_database]
-async fn counts_are_kept_per_webhook_and_per_company() {
-    let world = World::new().await;
+async fn counts_are_kept_per_webhook_and_per_company(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let good = Receiver::start().await;
     receiver.reply_always(Reply::status(400));
@@ -596,8 +602,8 @@ async fn counts_are_kept_per_webhook_and_per_company() {
 }
 
 #[on_each_database]
-async fn a_large_backlog_is_delivered_each_event_once() {
-    let world = World::new().await;
+async fn a_large_backlog_is_delivered_each_event_once(db: Database) {
+    let world = World::new(db).await;
     let (a, b) = (Receiver::start().await, Receiver::start().await);
     hook(&world, &a.url).await;
     hook(&world, &b.url).await;
@@ -613,8 +619,8 @@ async fn a_large_backlog_is_delivered_each_event_once() {
 }
 
 #[on_each_database]
-async fn a_delivery_whose_url_or_secret_cannot_be_used_fails_and_panics_nothing() {
-    let world = World::new().await;
+async fn a_delivery_whose_url_or_secret_cannot_be_used_fails_and_panics_nothing(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let bad_url = hook(&world, &receiver.url).await.webhook.id;
     let no_secret = hook(&world, &receiver.url).await.webhook.id;
@@ -641,15 +647,15 @@ async fn a_delivery_whose_url_or_secret_cannot_be_used_fails_and_panics_nothing(
 ///
 /// Rules: DELIVERY-1, ATTEMPT-1
 #[on_each_database]
-fn every_event_ends_as_its_attempts_say() {
+fn every_event_ends_as_its_attempts_say(db: Database) {
     let status =
         prop_oneof![4 => Just(200_u16), 4 => Just(500), 1 => Just(429), 1 => Just(404), 1 => Just(302)];
     let steps =
         proptest::collection::vec((1_usize..6, proptest::collection::vec(status, 0..12), 0_u64..7_000), 1..5);
     let runtime = runtime();
-    for_all(8, &steps, |steps| {
+    for_all(db, 8, &steps, |steps| {
         runtime.block_on(async {
-            let world = World::new().await;
+            let world = World::new(db).await;
             let receiver = Receiver::start().await;
             let id = hook(&world, &receiver.url).await.webhook.id;
             for (count, replies, gap) in steps {

@@ -17,8 +17,8 @@ const LONG: Duration = Duration::from_secs(20);
 
 /// Rules: DELIVERY-5
 #[on_each_database]
-async fn a_commit_wakes_the_dispatcher() {
-    let world = World::on_system_clock(|_| {}).await;
+async fn a_commit_wakes_the_dispatcher(db: Database) {
+    let world = World::on_system_clock(db, |_| {}).await;
     let receiver = Receiver::start().await;
     hook(&world, &receiver.url).await;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
@@ -34,8 +34,8 @@ async fn a_commit_wakes_the_dispatcher() {
 
 /// Rules: DELIVERY-5
 #[on_each_database]
-async fn pings_replays_and_enabling_wake_the_dispatcher_too() {
-    let world = World::on_system_clock(|_| {}).await;
+async fn pings_replays_and_enabling_wake_the_dispatcher_too(db: Database) {
+    let world = World::on_system_clock(db, |_| {}).await;
     let receiver = Receiver::start().await;
     let webhooks = world.company.webhooks();
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -53,8 +53,8 @@ async fn pings_replays_and_enabling_wake_the_dispatcher_too() {
 
 /// Rules: ATTEMPT-3
 #[on_each_database]
-async fn a_failed_attempt_is_repeated_in_its_time_without_another_wake_up() {
-    let world = World::on_system_clock(|_| {}).await;
+async fn a_failed_attempt_is_repeated_in_its_time_without_another_wake_up(db: Database) {
+    let world = World::on_system_clock(db, |_| {}).await;
     let receiver = Receiver::start().await;
     receiver.reply_next([Reply::status(500)]);
     hook(&world, &receiver.url).await;
@@ -71,8 +71,8 @@ async fn a_failed_attempt_is_repeated_in_its_time_without_another_wake_up() {
 
 /// Rules: DELIVERY-2
 #[on_each_database]
-async fn what_was_committed_while_no_dispatcher_ran_is_delivered_at_the_start() {
-    let world = World::on_system_clock(|_| {}).await;
+async fn what_was_committed_while_no_dispatcher_ran_is_delivered_at_the_start(db: Database) {
+    let world = World::on_system_clock(db, |_| {}).await;
     let receiver = Receiver::start().await;
     hook(&world, &receiver.url).await;
     emit(&world, 30).await;
@@ -84,8 +84,8 @@ async fn what_was_committed_while_no_dispatcher_ran_is_delivered_at_the_start() 
 
 /// Rules: DELIVERY-6
 #[on_each_database]
-async fn stopping_lets_attempts_in_flight_end_and_records_them() {
-    let world = World::on_system_clock(|_| {}).await;
+async fn stopping_lets_attempts_in_flight_end_and_records_them(db: Database) {
+    let world = World::on_system_clock(db, |_| {}).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::Slow(Duration::from_millis(400), 200));
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -99,8 +99,8 @@ async fn stopping_lets_attempts_in_flight_end_and_records_them() {
 
 /// Rules: DELIVERY-6
 #[on_each_database]
-async fn what_was_not_begun_when_it_stopped_stays_pending_and_the_next_run_delivers_it_once() {
-    let world = World::on_system_clock(|settings| settings.dispatch.in_flight_per_webhook = 1).await;
+async fn what_was_not_begun_when_it_stopped_stays_pending_and_the_next_run_delivers_it_once(db: Database) {
+    let world = World::on_system_clock(db, |settings| settings.dispatch.in_flight_per_webhook = 1).await;
     let receiver = Receiver::start().await;
     // Until everything is committed.
     receiver.reply_next([Reply::Slow(Duration::from_secs(4), 200)]);
@@ -128,8 +128,8 @@ async fn what_was_not_begun_when_it_stopped_stays_pending_and_the_next_run_deliv
 }
 
 #[on_each_database]
-async fn a_second_dispatcher_is_refused_and_does_not_disturb_the_first() {
-    let world = World::on_system_clock(|_| {}).await;
+async fn a_second_dispatcher_is_refused_and_does_not_disturb_the_first(db: Database) {
+    let world = World::on_system_clock(db, |_| {}).await;
     let receiver = Receiver::start().await;
     hook(&world, &receiver.url).await;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
@@ -150,9 +150,9 @@ async fn a_second_dispatcher_is_refused_and_does_not_disturb_the_first() {
 
 /// A dispatcher that is ending must not take its successor's hand-off with it.
 #[on_each_database]
-async fn a_dispatcher_that_starts_while_another_one_ends_is_woken_by_commits() {
+async fn a_dispatcher_that_starts_while_another_one_ends_is_woken_by_commits(db: Database) {
     for _ in 0..10 {
-        let world = World::on_system_clock(|settings| settings.dispatch.in_flight_per_webhook = 1).await;
+        let world = World::on_system_clock(db, |settings| settings.dispatch.in_flight_per_webhook = 1).await;
         let receiver = Receiver::start().await;
         receiver.reply_next([Reply::Slow(Duration::from_millis(50), 200)]);
         hook(&world, &receiver.url).await;
@@ -190,8 +190,8 @@ async fn a_dispatcher_that_starts_while_another_one_ends_is_woken_by_commits() {
 
 /// Rules: DELIVERY-2, DELIVERY-3
 #[on_each_database]
-async fn a_dispatcher_dropped_in_the_middle_forgets_nothing() {
-    let world = World::on_system_clock(|_| {}).await;
+async fn a_dispatcher_dropped_in_the_middle_forgets_nothing(db: Database) {
+    let world = World::on_system_clock(db, |_| {}).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::Hang);
     hook(&world, &receiver.url).await;
@@ -217,8 +217,8 @@ async fn a_dispatcher_dropped_in_the_middle_forgets_nothing() {
 
 /// Rules: DELIVERY-2
 #[on_each_database]
-async fn killed_again_and_again_at_any_moment_it_delivers_every_event() {
-    let world = World::new().await;
+async fn killed_again_and_again_at_any_moment_it_delivers_every_event(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     hook(&world, &receiver.url).await;
     let mut made = 0;
@@ -243,8 +243,8 @@ async fn killed_again_and_again_at_any_moment_it_delivers_every_event() {
 ///
 /// Rules: DELIVERY-1
 #[on_each_database]
-async fn runs_that_begin_and_end_while_operations_commit_record_every_attempt() {
-    let world = World::new().await;
+async fn runs_that_begin_and_end_while_operations_commit_record_every_attempt(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     hook(&world, &receiver.url).await;
     let done = std::sync::atomic::AtomicBool::new(false);
@@ -290,8 +290,8 @@ fn outlive_claims(world: &World) {
 
 /// Rules: DELIVERY-4
 #[on_each_database]
-async fn claims_of_a_process_that_died_are_taken_over() {
-    let world = World::new().await;
+async fn claims_of_a_process_that_died_are_taken_over(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::Hang);
     hook(&world, &receiver.url).await;
@@ -319,8 +319,8 @@ async fn claims_of_a_process_that_died_are_taken_over() {
 ///
 /// Rules: DELIVERY-4
 #[on_each_database]
-async fn a_delivery_whose_lease_is_nearly_spent_is_released_and_attempted_with_the_next_claim() {
-    let world = World::with(|settings| settings.dispatch.in_flight_per_webhook = 1).await;
+async fn a_delivery_whose_lease_is_nearly_spent_is_released_and_attempted_with_the_next_claim(db: Database) {
+    let world = World::with(db, |settings| settings.dispatch.in_flight_per_webhook = 1).await;
     let receiver = Receiver::start().await;
     hook(&world, &receiver.url).await;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
@@ -364,8 +364,8 @@ async fn comes_true(mut condition: impl AsyncFnMut() -> bool) -> bool {
 
 /// Rules: DELIVERY-2, ATTEMPT-3
 #[on_each_database]
-async fn retries_and_counts_survive_a_restart() {
-    let world = World::new().await;
+async fn retries_and_counts_survive_a_restart(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(500));
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -389,8 +389,8 @@ async fn retries_and_counts_survive_a_restart() {
 ///
 /// Rules: ATTEMPT-10, WEBHOOK-14
 #[on_each_database]
-async fn retries_that_were_skipped_hold_nothing_back_once_it_is_enabled() {
-    let world = World::on_system_clock(|_| {}).await;
+async fn retries_that_were_skipped_hold_nothing_back_once_it_is_enabled(db: Database) {
+    let world = World::on_system_clock(db, |_| {}).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::Status(503, vec![("retry-after", "30".to_owned())]));
     let webhooks = world.company.webhooks();
@@ -419,8 +419,8 @@ async fn retries_that_were_skipped_hold_nothing_back_once_it_is_enabled() {
 
 /// Rules: ISOLATION-1
 #[on_each_database]
-async fn a_hanging_endpoint_does_not_delay_the_others() {
-    let world = World::on_system_clock(|settings| settings.dispatch.attempt_timeout_ms = 1_000).await;
+async fn a_hanging_endpoint_does_not_delay_the_others(db: Database) {
+    let world = World::on_system_clock(db, |settings| settings.dispatch.attempt_timeout_ms = 1_000).await;
     let hanging = Receiver::start().await;
     hanging.reply_always(Reply::Hang);
     hook(&world, &hanging.url).await;
@@ -465,8 +465,8 @@ impl Bystander {
 
 /// Rules: ISOLATION-1
 #[on_each_database]
-async fn dead_endpoints_with_a_backlog_of_500_do_not_delay_another_company() {
-    let world = World::on_system_clock(|settings| {
+async fn dead_endpoints_with_a_backlog_of_500_do_not_delay_another_company(db: Database) {
+    let world = World::on_system_clock(db, |settings| {
         settings.dispatch.attempt_timeout_ms = 1_000;
         // Few places, so that the dead could fill them all.
         settings.dispatch.in_flight = 16;
@@ -494,8 +494,8 @@ const LATE: Reply = Reply::Slow(LATE_AFTER, 200);
 
 /// As many webhooks as two companies may have, with a backlog, all to this receiver; once it has been given so much that
 /// the places are scarce, what another company's webhook gets.
-async fn assert_forty_webhooks_delay_no_other(crowd: &Receiver, scarce: usize) {
-    let world = World::on_system_clock(|_| {}).await;
+async fn assert_forty_webhooks_delay_no_other(db: Database, crowd: &Receiver, scarce: usize) {
+    let world = World::on_system_clock(db, |_| {}).await;
     let (second, _) = world.another("Deuxième", Plan::Team).await;
     for company in [&world.company, &second] {
         for _ in 0..20 {
@@ -512,26 +512,26 @@ async fn assert_forty_webhooks_delay_no_other(crowd: &Receiver, scarce: usize) {
 
 /// Rules: ISOLATION-1
 #[on_each_database]
-async fn endpoints_that_answer_late_do_not_delay_another_company() {
+async fn endpoints_that_answer_late_do_not_delay_another_company(db: Database) {
     let crowd = Receiver::start().await;
     crowd.reply_always(LATE);
-    assert_forty_webhooks_delay_no_other(&crowd, 160).await;
+    assert_forty_webhooks_delay_no_other(db, &crowd, 160).await;
 }
 
 /// Rules: ISOLATION-1
 #[on_each_database]
-async fn endpoints_that_answer_late_every_other_time_do_not_delay_another_company() {
+async fn endpoints_that_answer_late_every_other_time_do_not_delay_another_company(db: Database) {
     let crowd = Receiver::start().await;
     crowd.reply_next((0..640).map(|n| if n % 2 == 0 { LATE } else { Reply::status(200) }));
-    assert_forty_webhooks_delay_no_other(&crowd, 320).await;
+    assert_forty_webhooks_delay_no_other(db, &crowd, 320).await;
 }
 
 /// More than there are places. Once they have been late they get half of the places.
 ///
 /// Rules: ISOLATION-1
 #[on_each_database]
-async fn endpoints_that_were_late_leave_places_to_others() {
-    let world = World::on_system_clock(|settings| settings.dispatch.in_flight = 8).await;
+async fn endpoints_that_were_late_leave_places_to_others(db: Database) {
+    let world = World::on_system_clock(db, |settings| settings.dispatch.in_flight = 8).await;
     let late = Receiver::start().await;
     late.reply_always(Reply::Slow(Duration::from_millis(2_500), 200));
     for _ in 0..12 {
@@ -551,8 +551,10 @@ async fn endpoints_that_were_late_leave_places_to_others() {
 ///
 /// Rules: ISOLATION-1, ISOLATION-3
 #[on_each_database]
-async fn slow_endpoints_that_were_never_attempted_leave_slots_to_a_prompt_one_also_after_a_start() {
-    let world = World::on_system_clock(|settings| settings.dispatch.in_flight = 64).await;
+async fn slow_endpoints_that_were_never_attempted_leave_slots_to_a_prompt_one_also_after_a_start(
+    db: Database,
+) {
+    let world = World::on_system_clock(db, |settings| settings.dispatch.in_flight = 64).await;
     let crowd = Receiver::start().await;
     crowd.reply_always(LATE);
     let mut companies = Vec::new();
@@ -586,8 +588,8 @@ async fn slow_endpoints_that_were_never_attempted_leave_slots_to_a_prompt_one_al
 
 /// What is on record of earlier attempts helps the first deliveries of a run, and is not needed.
 #[on_each_database]
-async fn a_dispatcher_starts_where_earlier_attempts_cannot_be_read() {
-    let world = World::new().await;
+async fn a_dispatcher_starts_where_earlier_attempts_cannot_be_read(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     hook(&world, &receiver.url).await;
     world.run("ALTER TABLE attempt RENAME TO attempt_elsewhere", &[]).await;
@@ -599,8 +601,8 @@ async fn a_dispatcher_starts_where_earlier_attempts_cannot_be_read() {
 }
 
 #[on_each_database]
-async fn stopping_waits_no_longer_than_an_attempt_may_take() {
-    let world = World::on_system_clock(|settings| settings.dispatch.attempt_timeout_ms = 500).await;
+async fn stopping_waits_no_longer_than_an_attempt_may_take(db: Database) {
+    let world = World::on_system_clock(db, |settings| settings.dispatch.attempt_timeout_ms = 500).await;
     let hanging = Receiver::start().await;
     hanging.reply_always(Reply::Hang);
     hook(&world, &hanging.url).await;
@@ -617,8 +619,8 @@ async fn stopping_waits_no_longer_than_an_attempt_may_take() {
 
 /// Rules: DELIVERY-2
 #[on_each_database]
-async fn operations_go_on_while_the_dispatcher_works_and_everything_arrives() {
-    let world = World::on_system_clock(|_| {}).await;
+async fn operations_go_on_while_the_dispatcher_works_and_everything_arrives(db: Database) {
+    let world = World::on_system_clock(db, |_| {}).await;
     let mut receivers = Vec::new();
     for _ in 0..4 {
         let receiver = Receiver::start().await;
@@ -640,8 +642,8 @@ async fn operations_go_on_while_the_dispatcher_works_and_everything_arrives() {
 }
 
 #[on_each_database]
-async fn after_closing_operations_and_dispatcher_say_that_storage_is_unavailable() {
-    let world = World::new().await;
+async fn after_closing_operations_and_dispatcher_say_that_storage_is_unavailable(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     hook(&world, &receiver.url).await;
     emit(&world, 1).await;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use invoicing_core::{DeliveryStatus, EventId, EventKind, Plan, Timestamp, WebhookId};
 use invoicing_server::{CompanyHandle, Settings};
-use invoicing_tests::{Receiver, Reply, RunningDispatcher, World, on_each_database};
+use invoicing_tests::{Database, Receiver, Reply, RunningDispatcher, World, on_each_database};
 use tokio::sync::Semaphore;
 
 use crate::support::{delivery, emit, emit_for, hook_for};
@@ -67,8 +67,8 @@ fn settings(settings: &mut Settings) {
 
 impl Scene {
     /// With so many deliveries that wait.
-    async fn new(waiting: usize) -> Self {
-        let world = World::with(settings).await;
+    async fn new(db: Database, waiting: usize) -> Self {
+        let world = World::with(db, settings).await;
         let slow = Receiver::start().await;
         let answers: VecDeque<_> = (0..MANY).map(|_| Arc::new(Semaphore::new(0))).collect();
         slow.reply_next(answers.iter().map(|held| Reply::Held(Arc::clone(held), 500)));
@@ -224,9 +224,9 @@ impl Scene {
 
 /// Rules: ATTEMPT-3, ATTEMPT-10, ISOLATION-2
 #[on_each_database]
-async fn a_receiver_that_fails_late_is_attempted_in_time_and_soon_disabled() {
+async fn a_receiver_that_fails_late_is_attempted_in_time_and_soon_disabled(db: Database) {
     for (every_ms, limit_ms) in [(333, 60_000), (10_000, 130_000)] {
-        let mut scene = Scene::new(0).await;
+        let mut scene = Scene::new(db, 0).await;
         let took = scene.go_on(every_ms, limit_ms).await;
         println!("an event every {every_ms} ms: disabled after {took:?} ms, gaps {:?}", scene.longest_gaps);
         assert!(took.is_some(), "{} ended, {:?}", scene.ended, scene.begun);
@@ -236,8 +236,8 @@ async fn a_receiver_that_fails_late_is_attempted_in_time_and_soon_disabled() {
 
 /// Rules: ATTEMPT-3, ATTEMPT-10
 #[on_each_database]
-async fn retries_come_first_where_hundreds_waited_when_it_started() {
-    let mut scene = Scene::new(300).await;
+async fn retries_come_first_where_hundreds_waited_when_it_started(db: Database) {
+    let mut scene = Scene::new(db, 300).await;
     assert!(scene.go_on(333, 60_000).await.is_some(), "{} ended, {:?}", scene.ended, scene.begun);
     scene.end().await;
 }
@@ -246,8 +246,8 @@ async fn retries_come_first_where_hundreds_waited_when_it_started() {
 ///
 /// Rules: ATTEMPT-3, ATTEMPT-10
 #[on_each_database]
-async fn retries_come_first_also_after_a_restart() {
-    let mut scene = Scene::new(100).await;
+async fn retries_come_first_also_after_a_restart(db: Database) {
+    let mut scene = Scene::new(db, 100).await;
     for restart_at in [7_500, 13_000, 20_000] {
         assert_eq!(scene.go_on(500, restart_at).await, None);
         scene.restart().await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use invoicing_core::{DeliveryStatus, EventKind, FailureClass, NewClient, Plan, ProjectStatus, WebhookId};
 use invoicing_server::{DisabledReason, Error, NewProject, NewWebhook, WebhookChange};
-use invoicing_tests::{Receiver, Reply, World, on_each_database};
+use invoicing_tests::{Database, Receiver, Reply, World, on_each_database};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 use webhook_verify::Verifier;
@@ -20,8 +20,8 @@ const URL: &str = "http://127.0.0.1:8/hook";
 
 /// Rules: WEBHOOK-3
 #[on_each_database]
-async fn the_secret_is_shown_once_and_has_32_random_bytes() {
-    let world = World::new().await;
+async fn the_secret_is_shown_once_and_has_32_random_bytes(db: Database) {
+    let world = World::new(db).await;
     let (a, b) = (hook(&world, URL).await, hook(&world, URL).await);
     for secret in [a.secret.reveal(), b.secret.reveal()] {
         let random = secret.strip_prefix("whsec_").unwrap();
@@ -41,8 +41,8 @@ async fn the_secret_is_shown_once_and_has_32_random_bytes() {
 
 /// Rules: WEBHOOK-1
 #[on_each_database]
-async fn a_webhook_subscribes_to_one_or_more_kinds() {
-    let world = World::new().await;
+async fn a_webhook_subscribes_to_one_or_more_kinds(db: Database) {
+    let world = World::new(db).await;
     let webhooks = world.company.webhooks();
     let none = NewWebhook { url: URL.into(), events: Vec::new() };
     invalid(&world, "events", webhooks.register(&none)).await;
@@ -56,8 +56,8 @@ async fn a_webhook_subscribes_to_one_or_more_kinds() {
 
 /// Rules: WEBHOOK-2
 #[on_each_database]
-async fn a_company_has_at_most_20_webhooks_however_many_are_registered_at_once() {
-    let world = World::new().await;
+async fn a_company_has_at_most_20_webhooks_however_many_are_registered_at_once(db: Database) {
+    let world = World::new(db).await;
     let webhooks = world.company.webhooks();
     let new = NewWebhook { url: URL.into(), events: vec![EventKind::QuoteCreated] };
     let results = join_all((0..30).map(|_| webhooks.register(&new))).await;
@@ -77,8 +77,8 @@ async fn a_company_has_at_most_20_webhooks_however_many_are_registered_at_once()
 
 /// Rules: TENANT-1
 #[on_each_database]
-async fn another_company_s_webhook_is_not_found_by_any_operation() {
-    let world = World::new().await;
+async fn another_company_s_webhook_is_not_found_by_any_operation(db: Database) {
+    let world = World::new(db).await;
     let (other, _) = world.another("Autre", Plan::Team).await;
     let mine = hook(&world, URL).await.webhook.id;
     let webhooks = other.webhooks();
@@ -104,8 +104,8 @@ async fn another_company_s_webhook_is_not_found_by_any_operation() {
 
 /// Rules: WEBHOOK-5
 #[on_each_database]
-async fn a_webhook_gets_the_kinds_that_it_subscribes_to_and_no_others() {
-    let world = World::new().await;
+async fn a_webhook_gets_the_kinds_that_it_subscribes_to_and_no_others(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let mut hooks = Vec::new();
     for kind in EventKind::ALL {
@@ -138,8 +138,8 @@ async fn a_webhook_gets_the_kinds_that_it_subscribes_to_and_no_others() {
 
 /// Rules: WEBHOOK-5
 #[on_each_database]
-async fn what_happened_before_the_registration_is_not_delivered() {
-    let world = World::new().await;
+async fn what_happened_before_the_registration_is_not_delivered(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     emit(&world, 3).await;
     hook(&world, &receiver.url).await;
@@ -149,8 +149,8 @@ async fn what_happened_before_the_registration_is_not_delivered() {
 
 /// Rules: TARGET-1
 #[on_each_database]
-async fn a_change_leaves_what_it_does_not_name_and_a_bad_url_changes_nothing() {
-    let world = World::new().await;
+async fn a_change_leaves_what_it_does_not_name_and_a_bad_url_changes_nothing(db: Database) {
+    let world = World::new(db).await;
     let webhooks = world.company.webhooks();
     let before = hook(&world, URL).await.webhook;
     assert_eq!(nothing_happens(&world, webhooks.change(before.id, &WebhookChange::default())).await, before);
@@ -169,8 +169,8 @@ async fn a_change_leaves_what_it_does_not_name_and_a_bad_url_changes_nothing() {
 
 /// Rules: WEBHOOK-6
 #[on_each_database]
-async fn deliveries_that_wait_follow_a_change_of_the_url_but_not_of_the_events() {
-    let world = World::new().await;
+async fn deliveries_that_wait_follow_a_change_of_the_url_but_not_of_the_events(db: Database) {
+    let world = World::new(db).await;
     let (old, new) = (Receiver::start().await, Receiver::start().await);
     old.reply_always(Reply::status(500));
     let id = hook(&world, &old.url).await.webhook.id;
@@ -188,8 +188,8 @@ async fn deliveries_that_wait_follow_a_change_of_the_url_but_not_of_the_events()
 
 /// Rules: WEBHOOK-4
 #[on_each_database]
-async fn from_a_rotation_on_every_attempt_is_signed_with_the_new_secret() {
-    let world = World::new().await;
+async fn from_a_rotation_on_every_attempt_is_signed_with_the_new_secret(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_next([Reply::status(500)]);
     let first = hook(&world, &receiver.url).await;
@@ -212,8 +212,8 @@ async fn from_a_rotation_on_every_attempt_is_signed_with_the_new_secret() {
 
 /// Rules: WEBHOOK-15, WEBHOOK-16
 #[on_each_database]
-async fn disabling_keeps_reason_and_time_and_skips_what_waits_and_what_comes() {
-    let world = World::new().await;
+async fn disabling_keeps_reason_and_time_and_skips_what_waits_and_what_comes(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(503));
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -241,8 +241,8 @@ async fn disabling_keeps_reason_and_time_and_skips_what_waits_and_what_comes() {
 
 /// Rules: WEBHOOK-14
 #[on_each_database]
-async fn enabling_delivers_what_comes_and_leaves_what_was_skipped() {
-    let world = World::new().await;
+async fn enabling_delivers_what_comes_and_leaves_what_was_skipped(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = hook(&world, &receiver.url).await.webhook.id;
     world.company.webhooks().disable(id).await.unwrap();
@@ -258,9 +258,9 @@ async fn enabling_delivers_what_comes_and_leaves_what_was_skipped() {
 
 /// Rules: WEBHOOK-14, WEBHOOK-21
 #[on_each_database]
-async fn enabling_can_replay_what_was_missed_or_what_ended_since_an_instant() {
+async fn enabling_can_replay_what_was_missed_or_what_ended_since_an_instant(db: Database) {
     for (since, queued) in [(None, 4), (Some(1), 3), (Some(0), 4), (Some(3), 0)] {
-        let world = World::new().await;
+        let world = World::new(db).await;
         let receiver = Receiver::start().await;
         receiver.reply_always(Reply::status(400));
         let webhooks = world.company.webhooks();
@@ -293,8 +293,8 @@ async fn enabling_can_replay_what_was_missed_or_what_ended_since_an_instant() {
 
 /// Rules: WEBHOOK-28
 #[on_each_database]
-async fn kinds_that_only_a_newer_version_knows_stay_through_every_change() {
-    let world = World::new().await;
+async fn kinds_that_only_a_newer_version_knows_stay_through_every_change(db: Database) {
+    let world = World::new(db).await;
     let webhooks = world.company.webhooks();
     let id = hook_for(&world.company, URL, &[EventKind::QuoteCreated]).await.webhook.id;
     // Two further kinds, one of them the last that a column has room for.
@@ -336,8 +336,8 @@ async fn kinds_that_only_a_newer_version_knows_stay_through_every_change() {
 
 /// Rules: WEBHOOK-27
 #[on_each_database]
-async fn a_test_while_one_is_under_way_is_that_one_and_new_ones_are_bounded() {
-    let world = World::new().await;
+async fn a_test_while_one_is_under_way_is_that_one_and_new_ones_are_bounded(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let webhooks = world.company.webhooks();
     let (id, other) =
@@ -378,8 +378,8 @@ async fn a_test_while_one_is_under_way_is_that_one_and_new_ones_are_bounded() {
 ///
 /// Rules: WEBHOOK-21
 #[on_each_database]
-async fn a_clock_that_was_set_back_hides_nothing_from_the_replay_since_then() {
-    let world = World::new().await;
+async fn a_clock_that_was_set_back_hides_nothing_from_the_replay_since_then(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let webhooks = world.company.webhooks();
     let ids =
@@ -411,8 +411,8 @@ async fn a_clock_that_was_set_back_hides_nothing_from_the_replay_since_then() {
 
 /// Rules: WEBHOOK-7
 #[on_each_database]
-async fn a_removed_webhook_is_gone_and_what_waits_for_it_is_kept_as_skipped() {
-    let world = World::new().await;
+async fn a_removed_webhook_is_gone_and_what_waits_for_it_is_kept_as_skipped(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(500));
     let webhooks = world.company.webhooks();
@@ -443,9 +443,9 @@ async fn a_removed_webhook_is_gone_and_what_waits_for_it_is_kept_as_skipped() {
 
 /// Rules: WEBHOOK-7, WEBHOOK-16
 #[on_each_database]
-async fn a_webhook_that_is_removed_or_disabled_during_an_attempt_gets_no_other_one() {
+async fn a_webhook_that_is_removed_or_disabled_during_an_attempt_gets_no_other_one(db: Database) {
     for remove in [false, true] {
-        let world = World::new().await;
+        let world = World::new(db).await;
         let receiver = Receiver::start().await;
         receiver.reply_always(Reply::Slow(Duration::from_millis(300), 500));
         let id = hook(&world, &receiver.url).await.webhook.id;
@@ -470,8 +470,8 @@ async fn a_webhook_that_is_removed_or_disabled_during_an_attempt_gets_no_other_o
 }
 
 #[on_each_database]
-async fn an_attempt_in_flight_that_succeeds_counts_although_the_webhook_was_disabled_meanwhile() {
-    let world = World::new().await;
+async fn an_attempt_in_flight_that_succeeds_counts_although_the_webhook_was_disabled_meanwhile(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::Slow(Duration::from_millis(300), 200));
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -488,8 +488,8 @@ async fn an_attempt_in_flight_that_succeeds_counts_although_the_webhook_was_disa
 
 /// Rules: EVENT-8
 #[on_each_database]
-async fn a_ping_goes_to_one_webhook_signed_and_in_its_own_shape() {
-    let world = World::new().await;
+async fn a_ping_goes_to_one_webhook_signed_and_in_its_own_shape(db: Database) {
+    let world = World::new(db).await;
     let (receiver, other) = (Receiver::start().await, Receiver::start().await);
     let registered = hook_for(&world.company, &receiver.url, &[EventKind::InvoicePaid]).await;
     hook(&world, &other.url).await;
@@ -511,8 +511,8 @@ async fn a_ping_goes_to_one_webhook_signed_and_in_its_own_shape() {
 
 /// Rules: WEBHOOK-13, WEBHOOK-16, WEBHOOK-20
 #[on_each_database]
-async fn a_ping_is_sent_to_a_disabled_webhook_too_and_retried_but_not_to_a_removed_one() {
-    let world = World::new().await;
+async fn a_ping_is_sent_to_a_disabled_webhook_too_and_retried_but_not_to_a_removed_one(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let webhooks = world.company.webhooks();
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -544,8 +544,8 @@ async fn a_ping_is_sent_to_a_disabled_webhook_too_and_retried_but_not_to_a_remov
 
 /// Rules: WEBHOOK-13
 #[on_each_database]
-async fn a_ping_never_counts_neither_as_failure_nor_as_success() {
-    let world = World::new().await;
+async fn a_ping_never_counts_neither_as_failure_nor_as_success(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(400));
     let webhooks = world.company.webhooks();
@@ -571,8 +571,8 @@ async fn a_ping_never_counts_neither_as_failure_nor_as_success() {
 
 /// Rules: WEBHOOK-17
 #[on_each_database]
-async fn replay_queues_skipped_and_failed_deliveries_again_with_the_same_bytes() {
-    let world = World::new().await;
+async fn replay_queues_skipped_and_failed_deliveries_again_with_the_same_bytes(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(400));
     let webhooks = world.company.webhooks();
@@ -609,8 +609,8 @@ async fn replay_queues_skipped_and_failed_deliveries_again_with_the_same_bytes()
 
 /// Rules: WEBHOOK-17
 #[on_each_database]
-async fn replay_of_one_event_leaves_the_others() {
-    let world = World::new().await;
+async fn replay_of_one_event_leaves_the_others(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(404));
     let webhooks = world.company.webhooks();
@@ -635,8 +635,8 @@ async fn replay_of_one_event_leaves_the_others() {
 
 /// Rules: WEBHOOK-17
 #[on_each_database]
-async fn a_replayed_delivery_has_all_its_attempts_again_and_can_be_replayed_again_and_again() {
-    let world = World::new().await;
+async fn a_replayed_delivery_has_all_its_attempts_again_and_can_be_replayed_again_and_again(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(500));
     let webhooks = world.company.webhooks();
@@ -668,8 +668,8 @@ async fn a_replayed_delivery_has_all_its_attempts_again_and_can_be_replayed_agai
 
 /// Rules: WEBHOOK-17
 #[on_each_database]
-async fn simultaneous_replays_queue_each_delivery_once() {
-    let world = World::new().await;
+async fn simultaneous_replays_queue_each_delivery_once(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(410));
     let webhooks = world.company.webhooks();
@@ -684,8 +684,8 @@ async fn simultaneous_replays_queue_each_delivery_once() {
 
 /// Rules: LOG-1, DELIVERY-1
 #[on_each_database]
-async fn every_attempt_has_a_row_with_time_duration_and_status_or_class() {
-    let world = World::with(|settings| settings.dispatch.attempt_timeout_ms = 250).await;
+async fn every_attempt_has_a_row_with_time_duration_and_status_or_class(db: Database) {
+    let world = World::with(db, |settings| settings.dispatch.attempt_timeout_ms = 250).await;
     let receiver = Receiver::start().await;
     receiver.reply_next([Reply::status(502), Reply::Hang, Reply::Slow(Duration::from_millis(60), 201)]);
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -710,8 +710,8 @@ async fn every_attempt_has_a_row_with_time_duration_and_status_or_class() {
 
 /// Rules: LOG-2
 #[on_each_database]
-async fn the_payload_in_the_log_is_cut_to_500_characters_not_bytes() {
-    let world = World::new().await;
+async fn the_payload_in_the_log_is_cut_to_500_characters_not_bytes(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = hook(&world, &receiver.url).await.webhook.id;
     for name in
@@ -748,8 +748,8 @@ async fn the_payload_in_the_log_is_cut_to_500_characters_not_bytes() {
 
 /// Rules: STATE-1
 #[on_each_database]
-async fn a_state_change_its_event_and_its_deliveries_are_written_together() {
-    let world = World::new().await;
+async fn a_state_change_its_event_and_its_deliveries_are_written_together(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     for _ in 0..3 {
         hook(&world, &receiver.url).await;

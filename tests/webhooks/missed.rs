@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use invoicing_server::DisabledReason;
-use invoicing_tests::{Receiver, Reply, World, on_each_database};
+use invoicing_tests::{Database, Receiver, Reply, World, on_each_database};
 
 use crate::support::{DAY, dispatch_to_the_end, emit, hook};
 
@@ -11,9 +11,9 @@ use crate::support::{DAY, dispatch_to_the_end, emit, hook};
 ///
 /// Rules: WEBHOOK-21
 #[on_each_database]
-async fn enabling_replays_by_default_what_failed_since_the_last_success() {
+async fn enabling_replays_by_default_what_failed_since_the_last_success(db: Database) {
     for by_hand in [false, true] {
-        let world = World::new().await;
+        let world = World::new(db).await;
         let receiver = Receiver::start().await;
         let webhooks = world.company.webhooks();
         let id = hook(&world, &receiver.url).await.webhook.id;
@@ -70,8 +70,8 @@ async fn enabling_replays_by_default_what_failed_since_the_last_success() {
 ///
 /// Rules: WEBHOOK-21
 #[on_each_database]
-async fn failures_that_a_slower_clock_dates_are_part_of_the_default_replay() {
-    let world = World::new().await;
+async fn failures_that_a_slower_clock_dates_are_part_of_the_default_replay(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(400));
     let webhooks = world.company.webhooks();
@@ -90,8 +90,8 @@ async fn failures_that_a_slower_clock_dates_are_part_of_the_default_replay() {
 ///
 /// Rules: WEBHOOK-21
 #[on_each_database]
-async fn a_success_after_the_disabling_hides_nothing_from_the_replay() {
-    let world = World::new().await;
+async fn a_success_after_the_disabling_hides_nothing_from_the_replay(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let webhooks = world.company.webhooks();
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -114,8 +114,8 @@ async fn a_success_after_the_disabling_hides_nothing_from_the_replay() {
 ///
 /// Rules: WEBHOOK-21
 #[on_each_database]
-async fn failures_without_a_beginning_are_replayed_since_the_registration() {
-    let world = World::new().await;
+async fn failures_without_a_beginning_are_replayed_since_the_registration(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(400));
     let webhooks = world.company.webhooks();

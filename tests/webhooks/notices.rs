@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use invoicing_core::WebhookId;
 use invoicing_server::{Builder, DisabledReason, DisabledWebhook, Env};
-use invoicing_tests::{Receiver, Reply, World, on_each_database, on_postgres};
+use invoicing_tests::{Database, Receiver, Reply, World, on_each_database, on_postgres};
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::support::{dispatch_to_the_end, emit, hook};
@@ -52,9 +52,9 @@ const NOTICES: &str = "SELECT count(*) FROM disabled_notice";
 
 /// Rules: WEBHOOK-29
 #[on_each_database]
-async fn the_host_is_told_once_of_each_webhook_that_failures_disable() {
+async fn the_host_is_told_once_of_each_webhook_that_failures_disable(db: Database) {
     let told = Told::default();
-    let world = World::new().await.reopen_with(|builder| told.by(builder)).await;
+    let world = World::new(db).await.reopen_with(|builder| told.by(builder)).await;
     let (_receiver, id) = refused(&world).await;
     let webhooks = world.company.webhooks();
     webhooks.disable(id).await.unwrap();
@@ -85,8 +85,8 @@ async fn the_host_is_told_once_of_each_webhook_that_failures_disable() {
 ///
 /// Rules: WEBHOOK-29
 #[on_each_database]
-async fn a_crash_between_the_commit_and_the_call_loses_no_notice() {
-    let world = World::new().await;
+async fn a_crash_between_the_commit_and_the_call_loses_no_notice(db: Database) {
+    let world = World::new(db).await;
     let (_receiver, id) = refused(&world).await;
     fail(&world).await;
     let (_older, _) = refused(&world).await;
@@ -106,9 +106,9 @@ async fn a_crash_between_the_commit_and_the_call_loses_no_notice() {
 
 /// Rules: WEBHOOK-29
 #[on_each_database]
-async fn a_crash_during_the_call_has_another_one_made_a_minute_later() {
+async fn a_crash_during_the_call_has_another_one_made_a_minute_later(db: Database) {
     let (begun, mut calls) = tokio::sync::mpsc::unbounded_channel();
-    let world = World::new().await;
+    let world = World::new(db).await;
     let world = world
         .reopen_with(|builder| {
             builder.on_webhook_disabled(move |disabled| {
@@ -138,7 +138,7 @@ async fn a_crash_during_the_call_has_another_one_made_a_minute_later() {
 
 /// Rules: WEBHOOK-29
 #[on_each_database]
-async fn a_callback_that_fails_or_panics_is_called_again_a_minute_later() {
+async fn a_callback_that_fails_or_panics_is_called_again_a_minute_later(db: Database) {
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&calls);
     let callback = move |_: DisabledWebhook| -> BoxFuture<'static, Taken> {
@@ -149,7 +149,7 @@ async fn a_callback_that_fails_or_panics_is_called_again_a_minute_later() {
             _ => Box::pin(async { Ok(()) }),
         }
     };
-    let world = World::new().await.reopen_with(|builder| builder.on_webhook_disabled(callback)).await;
+    let world = World::new(db).await.reopen_with(|builder| builder.on_webhook_disabled(callback)).await;
     let (receiver, _) = refused(&world).await;
     fail(&world).await;
     for expected in 1..5 {
@@ -166,11 +166,11 @@ async fn a_callback_that_fails_or_panics_is_called_again_a_minute_later() {
 
 /// Rules: WEBHOOK-29
 #[on_each_database]
-async fn a_callback_that_takes_its_time_delays_no_delivery() {
+async fn a_callback_that_takes_its_time_delays_no_delivery(db: Database) {
     let (begun, mut calls) = tokio::sync::mpsc::unbounded_channel();
     let gate = Arc::new(Semaphore::new(0));
     let closed = Arc::clone(&gate);
-    let world = World::new().await;
+    let world = World::new(db).await;
     let world = world
         .reopen_with(|builder| {
             builder.on_webhook_disabled(move |disabled| {
@@ -203,8 +203,8 @@ async fn a_callback_that_takes_its_time_delays_no_delivery() {
 
 /// Rules: WEBHOOK-29
 #[on_each_database]
-async fn notices_that_no_host_asks_for_are_swept_after_30_days() {
-    let world = World::new().await;
+async fn notices_that_no_host_asks_for_are_swept_after_30_days(db: Database) {
+    let world = World::new(db).await;
     let (_receiver, _) = refused(&world).await;
     fail(&world).await;
     world.advance(Duration::from_hours(30 * 24));
@@ -219,8 +219,8 @@ async fn notices_that_no_host_asks_for_are_swept_after_30_days() {
 ///
 /// Rules: WEBHOOK-29
 #[on_postgres]
-async fn of_several_nodes_one_tells_its_host() {
-    let world = World::new().await;
+async fn of_several_nodes_one_tells_its_host(db: Database) {
+    let world = World::new(db).await;
     let told = [Told::default(), Told::default()];
     let env = || Env::system().with_clock(world.clock.clone());
     let nodes = [

@@ -7,7 +7,7 @@ use invoicing_core::{DeliveryStatus, EventId, EventKind, FailureClass, QuoteId, 
 use invoicing_server::{
     DeliveryItem, DeliveryQuery, Error, EventItem, EventQuery, NextAttempt, RecordedKind,
 };
-use invoicing_tests::{Receiver, Reply, World, on_each_database};
+use invoicing_tests::{Database, Receiver, Reply, World, on_each_database};
 
 use crate::support::{DAY, conflict, dispatch_to_the_end, emit, hook, hook_for, not_found, numbered};
 
@@ -63,8 +63,8 @@ async fn check_pages(world: &World, webhook: WebhookId) {
 
 /// Rules: WEBHOOK-23
 #[on_each_database]
-async fn a_page_of_deliveries_shows_each_state_as_it_is_also_while_many_are_being_changed() {
-    let world = World::new().await;
+async fn a_page_of_deliveries_shows_each_state_as_it_is_also_while_many_are_being_changed(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = hook(&world, &receiver.url).await.webhook.id;
     let webhooks = world.company.webhooks();
@@ -100,8 +100,10 @@ async fn a_page_of_deliveries_shows_each_state_as_it_is_also_while_many_are_bein
 
 /// Rules: WEBHOOK-23
 #[on_each_database]
-async fn a_pending_delivery_says_when_its_next_attempt_is_due_and_a_delivery_shows_its_attempts() {
-    let world = World::new().await;
+async fn a_pending_delivery_says_when_its_next_attempt_is_due_and_a_delivery_shows_its_attempts(
+    db: Database,
+) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = hook(&world, &receiver.url).await.webhook.id;
     let webhooks = world.company.webhooks();
@@ -154,8 +156,8 @@ async fn a_pending_delivery_says_when_its_next_attempt_is_due_and_a_delivery_sho
 
 /// Rules: WEBHOOK-23
 #[on_each_database]
-async fn deliveries_are_found_by_kind_and_by_the_time_of_their_event() {
-    let world = World::new().await;
+async fn deliveries_are_found_by_kind_and_by_the_time_of_their_event(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = hook(&world, &receiver.url).await.webhook.id;
     let mut instants = Vec::new();
@@ -204,8 +206,8 @@ async fn fill(world: &World, count: i64) {
 ///
 /// Rules: WEBHOOK-23
 #[on_each_database]
-async fn a_page_looks_at_a_bounded_number_of_events_and_says_where_to_go_on() {
-    let world = World::new().await;
+async fn a_page_looks_at_a_bounded_number_of_events_and_says_where_to_go_on(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(400));
     let rare = hook_for(&world.company, &receiver.url, &[EventKind::QuoteCreated]).await.webhook.id;
@@ -239,8 +241,8 @@ async fn a_page_looks_at_a_bounded_number_of_events_and_says_where_to_go_on() {
 
 /// Rules: WEBHOOK-24
 #[on_each_database]
-async fn events_are_shown_newest_first_with_what_became_of_their_deliveries() {
-    let world = World::new().await;
+async fn events_are_shown_newest_first_with_what_became_of_their_deliveries(db: Database) {
+    let world = World::new(db).await;
     let good = Receiver::start().await;
     let bad = Receiver::start().await;
     bad.reply_always(Reply::status(400));
@@ -271,8 +273,8 @@ async fn events_are_shown_newest_first_with_what_became_of_their_deliveries() {
 
 /// Rules: WEBHOOK-25
 #[on_each_database]
-async fn successes_and_failures_of_a_day_are_counted_for_each_webhook() {
-    let world = World::new().await;
+async fn successes_and_failures_of_a_day_are_counted_for_each_webhook(db: Database) {
+    let world = World::new(db).await;
     let (good, bad) = (Receiver::start().await, Receiver::start().await);
     bad.reply_always(Reply::status(500));
     let works = hook(&world, &good.url).await.webhook.id;
@@ -298,8 +300,8 @@ async fn successes_and_failures_of_a_day_are_counted_for_each_webhook() {
 ///
 /// Rules: WEBHOOK-25
 #[on_each_database]
-async fn failures_are_counted_in_full_also_of_a_disabled_webhook() {
-    let world = World::new().await;
+async fn failures_are_counted_in_full_also_of_a_disabled_webhook(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(400));
     let webhooks = world.company.webhooks();
@@ -323,8 +325,8 @@ async fn failures_are_counted_in_full_also_of_a_disabled_webhook() {
 
 /// Rules: WEBHOOK-25
 #[on_each_database]
-async fn a_count_of_failures_that_is_not_complete_says_so() {
-    let world = World::new().await;
+async fn a_count_of_failures_that_is_not_complete_says_so(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(400));
     let webhooks = world.company.webhooks();
@@ -350,8 +352,8 @@ async fn a_count_of_failures_that_is_not_complete_says_so() {
 
 /// Rules: WEBHOOK-26
 #[on_each_database]
-async fn a_replay_since_an_instant_takes_what_ended_from_then_on_as_it_was_counted() {
-    let world = World::new().await;
+async fn a_replay_since_an_instant_takes_what_ended_from_then_on_as_it_was_counted(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(400));
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -381,8 +383,8 @@ async fn a_replay_since_an_instant_takes_what_ended_from_then_on_as_it_was_count
 ///
 /// Rules: WEBHOOK-26
 #[on_each_database]
-async fn a_replay_since_an_instant_keeps_what_an_earlier_one_has_left() {
-    let world = World::new().await;
+async fn a_replay_since_an_instant_keeps_what_an_earlier_one_has_left(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = hook(&world, &receiver.url).await.webhook.id;
     let webhooks = world.company.webhooks();
@@ -402,8 +404,8 @@ async fn a_replay_since_an_instant_keeps_what_an_earlier_one_has_left() {
 
 /// Rules: WEBHOOK-26
 #[on_each_database]
-async fn replays_at_once_queue_each_delivery_once() {
-    let world = World::new().await;
+async fn replays_at_once_queue_each_delivery_once(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(400));
     let id = hook(&world, &receiver.url).await.webhook.id;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use invoicing_server::{Env, Error, RegisteredWebhook, Secret};
-use invoicing_tests::{Received, Receiver, Reply, World, on_each_database, on_postgres};
+use invoicing_tests::{Database, Received, Receiver, Reply, World, on_each_database, on_postgres};
 use webhook_verify::Verifier;
 
 use crate::support::{conflict, dispatch_to_the_end, emit, hook, invalid};
@@ -45,8 +45,8 @@ const KEPT: &str =
 
 /// Rules: WEBHOOK-4, WEBHOOK-9, WEBHOOK-22
 #[on_each_database]
-async fn during_an_overlap_both_secrets_sign_the_new_one_first_and_after_it_the_new_one_alone() {
-    let world = World::new().await;
+async fn during_an_overlap_both_secrets_sign_the_new_one_first_and_after_it_the_new_one_alone(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let old = hook(&world, &receiver.url).await;
     let new = rotate(&world, &old, HOUR).await;
@@ -74,8 +74,8 @@ async fn during_an_overlap_both_secrets_sign_the_new_one_first_and_after_it_the_
 
 /// Rules: WEBHOOK-4, WEBHOOK-22
 #[on_each_database]
-async fn an_overlap_ends_early_by_hand_by_a_rotation_and_by_removal() {
-    let world = World::new().await;
+async fn an_overlap_ends_early_by_hand_by_a_rotation_and_by_removal(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let webhooks = world.company.webhooks();
     let first = hook(&world, &receiver.url).await;
@@ -104,8 +104,8 @@ async fn an_overlap_ends_early_by_hand_by_a_rotation_and_by_removal() {
 ///
 /// Rules: WEBHOOK-22
 #[on_each_database]
-async fn of_simultaneous_rotations_with_an_overlap_one_is_made() {
-    let world = World::new().await;
+async fn of_simultaneous_rotations_with_an_overlap_one_is_made(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let first = hook(&world, &receiver.url).await;
     let (id, webhooks) = (first.webhook.id, world.company.webhooks());
@@ -130,8 +130,8 @@ async fn of_simultaneous_rotations_with_an_overlap_one_is_made() {
 ///
 /// Rules: WEBHOOK-22
 #[on_each_database]
-async fn the_sweep_has_the_old_secret_dropped_from_memory_too() {
-    let world = World::new().await;
+async fn the_sweep_has_the_old_secret_dropped_from_memory_too(db: Database) {
+    let world = World::new(db).await;
     let (first, second) = (Receiver::start().await, Receiver::start().await);
     let old = hook(&world, &first.url).await;
     rotate(&world, &old, HOUR).await;
@@ -145,8 +145,10 @@ async fn the_sweep_has_the_old_secret_dropped_from_memory_too() {
 
 /// Rules: WEBHOOK-22
 #[on_postgres]
-async fn another_node_that_knows_both_secrets_signs_with_the_new_one_alone_once_the_overlap_ends() {
-    let world = World::new().await;
+async fn another_node_that_knows_both_secrets_signs_with_the_new_one_alone_once_the_overlap_ends(
+    db: Database,
+) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let old = hook(&world, &receiver.url).await;
     let new = rotate(&world, &old, HOUR).await;
@@ -170,8 +172,8 @@ async fn another_node_that_knows_both_secrets_signs_with_the_new_one_alone_once_
 
 /// Rules: WEBHOOK-22
 #[on_each_database]
-async fn an_overlap_lasts_at_most_7_days() {
-    let world = World::new().await;
+async fn an_overlap_lasts_at_most_7_days(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = hook(&world, &receiver.url).await.webhook.id;
     let webhooks = world.company.webhooks();
@@ -188,7 +190,7 @@ async fn an_overlap_lasts_at_most_7_days() {
 ///
 /// Rules: WEBHOOK-22
 #[on_each_database]
-async fn receivers_see_what_the_documentation_says_of_them() {
+async fn receivers_see_what_the_documentation_says_of_them(db: Database) {
     type Reader = fn(&str) -> Option<String>;
     let (any, first, last, one): (Reader, Reader, Reader, Reader) = (
         |header| Some(header.to_owned()),
@@ -199,7 +201,7 @@ async fn receivers_see_what_the_documentation_says_of_them() {
         },
         |header| (header.split(',').count() == 2).then(|| header.to_owned()),
     );
-    let world = World::new().await;
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let old = hook(&world, &receiver.url).await;
     let new = rotate(&world, &old, HOUR).await;

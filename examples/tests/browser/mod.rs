@@ -70,8 +70,8 @@ fn pictures() -> PathBuf {
 }
 
 /// The way of a webhook from its first failure, and of a quote from its draft to a signature.
-async fn journey(script: bool) {
-    let world = World::on_system_clock(|_| {}).await;
+async fn journey(db: Database, script: bool) {
+    let world = World::on_system_clock(db, |_| {}).await;
     let draft = world.draft().await.summary.id;
     let site = Site::start(world, "").await;
     let _dispatcher = RunningDispatcher::start(site.world.invoicing.dispatcher());
@@ -81,18 +81,18 @@ async fn journey(script: bool) {
 
 #[test]
 fn the_whole_journey() {
-    Database::Sqlite.run(Some(2), || journey(true));
+    Database::Sqlite.run(Some(2), |db| journey(db, true));
 }
 
 #[test]
 fn the_whole_journey_without_a_script() {
-    Database::Sqlite.run(Some(2), || journey(false));
+    Database::Sqlite.run(Some(2), |db| journey(db, false));
 }
 
 #[test]
 fn every_page_fits_is_accessible_and_changes_nothing() {
-    Database::Sqlite.run(Some(2), || async {
-        let world = World::new().await;
+    Database::Sqlite.run(Some(2), |db| async move {
+        let world = World::new(db).await;
         let records = Records::create(&world).await;
         let site = Site::start(world, "").await;
         let before = site.world.dump().await;
@@ -112,9 +112,9 @@ fn every_page_fits_is_accessible_and_changes_nothing() {
 
 #[test]
 fn any_prefix_will_do() {
-    Database::Sqlite.run(Some(2), || async {
+    Database::Sqlite.run(Some(2), |db| async move {
         for prefix in ["/", "/x", "/x/y/"] {
-            let world = World::new().await;
+            let world = World::new(db).await;
             let records = Records::create(&world).await;
             let site = Site::start(world, prefix).await;
             let signing = json!({"open": format!("{}{}", prefix.trim_end_matches('/'), records.signing["open"].as_str().unwrap())});
@@ -125,8 +125,8 @@ fn any_prefix_will_do() {
 
 #[test]
 fn by_keyboard_alone() {
-    Database::Sqlite.run(Some(2), || async {
-        let world = World::new().await;
+    Database::Sqlite.run(Some(2), |db| async move {
+        let world = World::new(db).await;
         let records = Records::create(&world).await;
         let site = Site::start(world, "").await;
         site.run("keyboard.mjs", json!({"signing": records.signing})).await;
@@ -135,9 +135,9 @@ fn by_keyboard_alone() {
 
 #[test]
 fn a_form_is_carried_out_once_however_often_the_browser_sends_it() {
-    Database::Sqlite.run(Some(2), || async {
+    Database::Sqlite.run(Some(2), |db| async move {
         for script in [true, false] {
-            let site = Site::start(World::new().await, "").await;
+            let site = Site::start(World::new(db).await, "").await;
             site.run("twice.mjs", json!({"script": script})).await;
             let keys = site.world.company.keys().list().await.unwrap();
             let labels: Vec<_> = keys.iter().skip(1).map(|key| &*key.label).collect();
@@ -148,8 +148,8 @@ fn a_form_is_carried_out_once_however_often_the_browser_sends_it() {
 
 #[test]
 fn a_form_on_another_site_is_refused() {
-    Database::Sqlite.run(Some(2), || async {
-        let world = World::new().await;
+    Database::Sqlite.run(Some(2), |db| async move {
+        let world = World::new(db).await;
         let records = Records::create(&world).await;
         let site = Site::start(world, "").await;
         let before = site.world.dump().await;

@@ -22,9 +22,8 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    pub(crate) async fn make(database: Database) -> Self {
-        database.choose();
-        let world = World::new().await;
+    pub(crate) async fn make(db: Database) -> Self {
+        let world = World::new(db).await;
         let receiver = Receiver::start().await;
         receiver.reply_always(Reply::status(204));
         let many = register(&world, &receiver.url).await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::{self, FutureExt};
 use invoicing_core::{Plan, QuoteId, QuoteStatus};
 use invoicing_server::{CompanyHandle, SweepReport};
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{Database, World, on_each_database};
 use tokio::sync::Notify;
 
 use crate::support::draft_of;
@@ -35,8 +35,10 @@ async fn swept(world: &World) -> u64 {
 
 /// Rules: DOCUMENT-17
 #[on_each_database]
-async fn what_a_crash_between_storing_and_committing_leaves_is_swept_after_an_hour_and_nothing_else() {
-    let (world, store) = HookedStore::world().await;
+async fn what_a_crash_between_storing_and_committing_leaves_is_swept_after_an_hour_and_nothing_else(
+    db: Database,
+) {
+    let (world, store) = HookedStore::world(db).await;
     let sent = world.sent().await;
     let draft = world.draft().await;
     let quotes = world.company.quotes();
@@ -66,9 +68,9 @@ async fn what_a_crash_between_storing_and_committing_leaves_is_swept_after_an_ho
 
 /// Rules: DOCUMENT-17
 #[on_each_database]
-async fn what_was_stored_for_a_quote_that_had_changed_meanwhile_is_swept() {
+async fn what_was_stored_for_a_quote_that_had_changed_meanwhile_is_swept(db: Database) {
     for _ in 0..5 {
-        let world = World::new().await;
+        let world = World::new(db).await;
         let draft = world.draft().await;
         let quotes = world.company.quotes();
         let other = crate::support::quote_at(draft.summary.client_id, "4242");
@@ -83,8 +85,10 @@ async fn what_was_stored_for_a_quote_that_had_changed_meanwhile_is_swept() {
 }
 
 #[on_each_database]
-async fn a_store_that_does_not_work_keeps_neither_the_rest_of_the_sweep_nor_its_orphans_for_ever() {
-    let (world, store) = HookedStore::world().await;
+async fn a_store_that_does_not_work_keeps_neither_the_rest_of_the_sweep_nor_its_orphans_for_ever(
+    db: Database,
+) {
+    let (world, store) = HookedStore::world(db).await;
     let sent = world.sent().await;
     let (other, _) = world.another("Autre", Plan::Team).await;
     for company in [&world.company, &other] {
@@ -110,9 +114,9 @@ async fn a_store_that_does_not_work_keeps_neither_the_rest_of_the_sweep_nor_its_
 
 /// Rules: DOCUMENT-17
 #[on_each_database]
-async fn freezing_beside_sweeps_never_loses_a_document() {
+async fn freezing_beside_sweeps_never_loses_a_document(db: Database) {
     // The clock runs away under the freezing, so that its uploads grow old at any moment.
-    let (world, store) = HookedStore::world().await;
+    let (world, store) = HookedStore::world(db).await;
     let quotes = world.company.quotes();
     let mut drafts = Vec::new();
     for _ in 0..12 {

@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use invoicing_core::{Quote, QuoteImport, QuoteStatus};
 use invoicing_server::{Error, Secret};
-use invoicing_tests::{World, new_quote, on_each_database};
+use invoicing_tests::{Database, World, new_quote, on_each_database};
 
 use super::fake_s3::{FakeS3, Mode};
 use crate::support::{refused, signature};
 
-async fn world() -> (World, FakeS3) {
+async fn world(db: Database) -> (World, FakeS3) {
     let server = FakeS3::start().await;
     let storage = Arc::new(server.storage());
-    (World::with_store(|settings| settings.quota = 0, |_| storage).await, server)
+    (World::with_store(db, |settings| settings.quota = 0, |_| storage).await, server)
 }
 
 fn import() -> QuoteImport {
@@ -44,9 +44,9 @@ async fn everything_works(world: &World, (draft, other, sent, token): &(Quote, Q
 
 /// Rules: DOCUMENT-11
 #[on_each_database]
-async fn s3_that_fails_forbids_or_hangs_refuses_every_freezing_operation_without_a_trace() {
+async fn s3_that_fails_forbids_or_hangs_refuses_every_freezing_operation_without_a_trace(db: Database) {
     for mode in [Mode::Fails, Mode::Forbids, Mode::Hangs] {
-        let (world, server) = world().await;
+        let (world, server) = world(db).await;
         let cast = cast(&world).await;
         let (draft, other, sent, token) = &cast;
         let (quotes, links) = (world.company.quotes(), world.invoicing.signing_links());
@@ -76,8 +76,8 @@ async fn s3_that_fails_forbids_or_hangs_refuses_every_freezing_operation_without
 }
 
 #[on_each_database]
-async fn s3_that_stores_and_then_cuts_the_connection_leaves_an_orphan_that_is_swept() {
-    let (world, server) = world().await;
+async fn s3_that_stores_and_then_cuts_the_connection_leaves_an_orphan_that_is_swept(db: Database) {
+    let (world, server) = world(db).await;
     let cast = cast(&world).await;
     let quotes = world.company.quotes();
     server.set(Mode::CutsAfter);
@@ -94,8 +94,8 @@ async fn s3_that_stores_and_then_cuts_the_connection_leaves_an_orphan_that_is_sw
 }
 
 #[on_each_database]
-async fn a_store_that_forbids_deleting_keeps_its_orphans_and_blocks_nothing() {
-    let (world, server) = world().await;
+async fn a_store_that_forbids_deleting_keeps_its_orphans_and_blocks_nothing(db: Database) {
+    let (world, server) = world(db).await;
     let (draft, ..) = cast(&world).await;
     let quotes = world.company.quotes();
     server.set(Mode::CutsAfter);
@@ -116,8 +116,8 @@ async fn a_store_that_forbids_deleting_keeps_its_orphans_and_blocks_nothing() {
 
 /// Rules: DOCUMENT-8
 #[on_each_database]
-async fn other_bytes_than_were_put_are_never_handed_out() {
-    let (world, server) = world().await;
+async fn other_bytes_than_were_put_are_never_handed_out(db: Database) {
+    let (world, server) = world(db).await;
     let (_, _, sent, token) = cast(&world).await;
     let (quotes, links) = (world.company.quotes(), world.invoicing.signing_links());
     let link = quotes.document(sent.summary.id).await.unwrap();
@@ -137,11 +137,11 @@ async fn other_bytes_than_were_put_are_never_handed_out() {
 }
 
 #[on_each_database]
-async fn a_link_leads_to_the_store_itself_where_the_host_wants_that_and_the_store_can() {
+async fn a_link_leads_to_the_store_itself_where_the_host_wants_that_and_the_store_can(db: Database) {
     let server = FakeS3::start().await;
     let storage = Arc::new(server.storage());
     let presigning = |settings: &mut invoicing_server::Settings| settings.documents.presigned_urls = true;
-    let world = World::with_store(presigning, |_| storage).await;
+    let world = World::with_store(db, presigning, |_| storage).await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();
     let link = quotes.document(sent.summary.id).await.unwrap();
@@ -163,7 +163,7 @@ async fn a_link_leads_to_the_store_itself_where_the_host_wants_that_and_the_stor
     let damaged = refused(&world, "damaged", quotes.document(sent.summary.id)).await;
     assert!(matches!(damaged, Error::StorageUnavailable(_)), "{damaged:?}");
     // And where the store has no such URLs, it leads to the service.
-    let world = World::with(presigning).await;
+    let world = World::with(db, presigning).await;
     let sent = world.sent().await;
     let link = world.company.quotes().document(sent.summary.id).await.unwrap();
     assert!(link.url.starts_with("http://127.0.0.1:8080/api/v1/documents/"), "{}", link.url);

@@ -2,4 +2,6 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| invoicing_tests::hostile::body(bytes));
+use invoicing_tests::Database;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| invoicing_tests::hostile::body(Database::Sqlite, bytes));

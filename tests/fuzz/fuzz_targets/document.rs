@@ -2,4 +2,6 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| invoicing_tests::hostile::document(bytes));
+use invoicing_tests::Database;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| invoicing_tests::hostile::document(Database::Sqlite, bytes));

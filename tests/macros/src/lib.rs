@@ -5,9 +5,8 @@ use proc_macro::{Delimiter, Ident, TokenStream, TokenTree};
 
 /// Makes two tests of a function, `name::sqlite` and `name::postgres`.
 ///
-/// The function has no arguments and returns nothing. Where it is `async`, each test runs it on a runtime of its own
-/// with as many threads as there are cores, or as many as `#[on_each_database(worker_threads = 4)]` says. Each `World`
-/// that it makes, on the thread on which it runs, is on the database of the test.
+/// The function takes the database, `async fn name(db: Database)`, and returns nothing. If it is `async`, each test runs
+/// it on a runtime of its own with as many threads as there are cores, or `#[on_each_database(worker_threads = 4)]`.
 #[proc_macro_attribute]
 pub fn on_each_database(options: TokenStream, function: TokenStream) -> TokenStream {
     mount(options, function, &[("sqlite", "Sqlite"), ("postgres", "Postgres")])
@@ -74,11 +73,11 @@ impl Function {
         let Some(TokenTree::Ident(name)) = tokens.next() else { return Err("a function has a name".into()) };
         match (tokens.next(), tokens.next()) {
             (Some(TokenTree::Group(arguments)), Some(TokenTree::Group(body)))
-                if arguments.stream().is_empty() && body.delimiter() == Delimiter::Brace =>
+                if !arguments.stream().is_empty() && body.delimiter() == Delimiter::Brace =>
             {
                 Ok(Self { name, is_async, conditions })
             }
-            _ => Err("a test takes nothing and returns nothing".into()),
+            _ => Err("a test takes a `Database` and returns nothing".into()),
         }
     }
 

@@ -296,7 +296,7 @@ impl Run {
             self.sides[company].key = new_key(&self.sides[company].handle, now).await?;
             return Ok(None);
         }
-        tally::count(&format!("answer {}", answer.status.as_u16()), 1);
+        tally::count(self.db, &format!("answer {}", answer.status.as_u16()), 1);
         same("that the key is alive", &(idle <= LAG_MS), &true)?;
         // A clock that was set back does not open the window again.
         let at = now.max(key.accepted.last().copied().unwrap_or(now));

@@ -274,18 +274,18 @@ impl Run {
     }
 
     fn count(&self, company: usize) {
-        let model = &self.sides[company].model;
-        model.quotes.iter().for_each(|quote| tally::count(&format!("quote {}", quote.status), 1));
-        model.invoices.iter().for_each(|invoice| tally::count(&format!("invoice {}", invoice.status), 1));
+        let (model, db) = (&self.sides[company].model, self.db);
+        model.quotes.iter().for_each(|quote| tally::count(db, &format!("quote {}", quote.status), 1));
+        model.invoices.iter().for_each(|invoice| tally::count(db, &format!("invoice {}", invoice.status), 1));
         for event in &model.events {
-            tally::count(&format!("event {}", event.kind), 1);
+            tally::count(db, &format!("event {}", event.kind), 1);
             for delivery in &event.deliveries {
-                tally::count(&format!("delivery {}", delivery.status), 1);
-                tally::count("attempts", delivery.attempts_in_all.into());
+                tally::count(db, &format!("delivery {}", delivery.status), 1);
+                tally::count(db, "attempts", delivery.attempts_in_all.into());
             }
         }
         for hook in &model.hooks {
-            tally::count(&format!("webhook disabled: {}", hook.disabled.unwrap_or("no")), 1);
+            tally::count(db, &format!("webhook disabled: {}", hook.disabled.unwrap_or("no")), 1);
         }
     }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use chrono_tz::Tz;
 use invoicing_core::{NewCompany, Plan};
 use invoicing_server::{CompanyHandle, Error};
-use invoicing_tests::{Receiver, World};
+use invoicing_tests::{Database, Receiver, World};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -57,6 +57,7 @@ struct Link {
 
 /// A case under way.
 pub(crate) struct Run {
+    db: Database,
     world: World,
     sides: Vec<Side>,
     links: Vec<Link>,
@@ -68,8 +69,8 @@ pub(crate) struct Run {
 }
 
 /// Runs a case to its end.
-pub(crate) async fn run(script: &Script) -> Verdict {
-    let mut run = Run::start(script).await?;
+pub(crate) async fn run(db: Database, script: &Script) -> Verdict {
+    let mut run = Run::start(db, script).await?;
     for (n, step) in script.steps.iter().enumerate() {
         run.step(step).await.map_err(|error| format!("step {n}, {step:?}: {error}"))?;
     }
@@ -77,8 +78,8 @@ pub(crate) async fn run(script: &Script) -> Verdict {
 }
 
 impl Run {
-    async fn start(script: &Script) -> Verdict<Self> {
-        let world = World::with(|settings| {
+    async fn start(db: Database, script: &Script) -> Verdict<Self> {
+        let world = World::with(db, |settings| {
             if script.serial {
                 settings.dispatch.in_flight = 1;
             }
@@ -104,7 +105,7 @@ impl Run {
         for _ in 0..3 {
             receivers.push(Receiver::start().await);
         }
-        Ok(Self { world, sides, links: Vec::new(), receivers, serial: script.serial, now, pruned: 0 })
+        Ok(Self { db, world, sides, links: Vec::new(), receivers, serial: script.serial, now, pruned: 0 })
     }
 
     async fn step(&mut self, step: &Step) -> Verdict {
@@ -192,14 +193,14 @@ fn answered<T: Serialize>(result: Result<T, Error>) -> Verdict<Answered> {
 }
 
 /// Both sides did it, or both refused for a reason that there was.
-fn agree(answer: &Answered, expected: &Result<(), Vec<Refused>>) -> Verdict {
+fn agree(db: Database, answer: &Answered, expected: &Result<(), Vec<Refused>>) -> Verdict {
     match (answer, expected) {
         (Ok(_), Ok(())) => {
-            tally::count("operations done", 1);
+            tally::count(db, "operations done", 1);
             Ok(())
         }
         (Err(refused), Err(reasons)) if reasons.contains(refused) => {
-            tally::count(&format!("refused: {refused:?}"), 1);
+            tally::count(db, &format!("refused: {refused:?}"), 1);
             Ok(())
         }
         _ => Err(format!("the service answered {answer:?}, expected {expected:?}")),

@@ -97,7 +97,7 @@ impl Run {
         expected: &Outcome,
         record: Option<(Kind, usize)>,
     ) -> Verdict {
-        agree(answer, expected)?;
+        agree(self.db, answer, expected)?;
         self.check_events(company).await?;
         let (Ok(answer), Some((kind, place))) = (answer, record) else { return Ok(()) };
         let side = &self.sides[company];
@@ -129,7 +129,7 @@ impl Run {
         };
         let seen = self.seen(company, &client);
         let expected = self.sides[company].model.create_client(spec, &seen);
-        agree(&answer, &expected.as_ref().map(|_| ()).map_err(Clone::clone))?;
+        agree(self.db, &answer, &expected.as_ref().map(|_| ()).map_err(Clone::clone))?;
         if let (Ok(client), Ok((place, is_new))) = (&client, expected) {
             same("created", &created, &Some(is_new))?;
             same_json("the client", client, &self.sides[company].model.clients[place].json())?;
@@ -142,7 +142,7 @@ impl Run {
         let answer = answered(self.handle(who).clients().change(id(&client), &client_fields(spec)).await)?;
         let seen = self.seen(who.through, &answer);
         let model = &mut self.sides[who.through].model;
-        agree(&answer, &model.change_client(place, spec, &seen))?;
+        agree(self.db, &answer, &model.change_client(place, spec, &seen))?;
         match (&answer, place) {
             (Ok(client), Some(place)) => same_json("the client", client, &model.clients[place].json()),
             _ => Ok(()),
@@ -292,7 +292,7 @@ impl Run {
             Some(place) if ended || model.quotes[place].documents == 0 => Err(vec![Refused::Conflict]),
             Some(_) => Ok(()),
         };
-        agree(&answer, &expected)?;
+        agree(self.db, &answer, &expected)?;
         if let (Some(token), Some(quote), Some(last_day)) = (token, place, last_day) {
             self.links.push(Link { token, company: who.through, quote, last_day });
         }

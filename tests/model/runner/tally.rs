@@ -11,13 +11,13 @@ type Counts = Mutex<BTreeMap<String, u64>>;
 /// Of the cases on either database.
 static COUNTS: [Counts; 2] = [const { Mutex::new(BTreeMap::new()) }; 2];
 
-fn counts() -> MutexGuard<'static, BTreeMap<String, u64>> {
-    COUNTS[Database::chosen().either(0, 1)].lock().unwrap_or_else(PoisonError::into_inner)
+fn counts(db: Database) -> MutexGuard<'static, BTreeMap<String, u64>> {
+    COUNTS[db.either(0, 1)].lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Adds to a figure.
-pub(crate) fn count(what: &str, more: u64) {
-    let mut counts = counts();
+pub(crate) fn count(db: Database, what: &str, more: u64) {
+    let mut counts = counts(db);
     match counts.get_mut(what) {
         Some(count) => *count += more,
         None => {
@@ -27,13 +27,13 @@ pub(crate) fn count(what: &str, more: u64) {
 }
 
 /// A figure.
-pub(crate) fn of(what: &str) -> u64 {
-    counts().get(what).copied().unwrap_or(0)
+pub(crate) fn of(db: Database, what: &str) -> u64 {
+    counts(db).get(what).copied().unwrap_or(0)
 }
 
 /// All figures, a line each.
-pub(crate) fn text() -> String {
-    let counts = counts();
+pub(crate) fn text(db: Database) -> String {
+    let counts = counts(db);
     counts.iter().fold(String::new(), |mut text, (what, count)| {
         let _ = writeln!(text, "{count:8} {what}");
         text

@@ -79,7 +79,7 @@ impl Run {
             .map(|made| (made.webhook.id.to_string(), made.secret.reveal().to_owned()));
         let answer = answered(registered.map(drop))?;
         let model = &mut self.sides[company].model;
-        agree(&answer, &model.register(target(url), &kinds(bits)))?;
+        agree(self.db, &answer, &model.register(target(url), &kinds(bits)))?;
         if let (Some((id, secret)), Some(target)) = (made, target(url)) {
             let kinds = kinds(bits);
             let hook = Hook {
@@ -107,6 +107,7 @@ impl Run {
         let answer = answered(self.handle(who).webhooks().change(id(&hook), &change).await.map(drop))?;
         let model = &mut self.sides[who.through].model;
         agree(
+            self.db,
             &answer,
             &model.change_hook(place, url.map(|url| target(url).ok_or(Refused::Invalid)), bits.map(kinds)),
         )?;
@@ -140,7 +141,7 @@ impl Run {
             Step::EndOverlap(..) => model.rotate(place, None, now),
             _ => model.remove(place, now),
         };
-        agree(&answer, &expected)?;
+        agree(self.db, &answer, &expected)?;
         if let (Some(place), Some(secret)) = (place, secret) {
             let hook = &mut model.hooks[place];
             if hook.secret == secret {
@@ -164,7 +165,7 @@ impl Run {
             same("that a ping has a message", &message.is_string(), &true)?;
         }
         let now = self.now;
-        agree(&answer, &self.sides[who.through].model.ping(place, at, &message, now))?;
+        agree(self.db, &answer, &self.sides[who.through].model.ping(place, at, &message, now))?;
         self.may_have_stamped(who.through).await?;
         self.check_events(who.through).await
     }
@@ -178,7 +179,7 @@ impl Run {
         let answer = answered(self.handle(who).webhooks().replay(id(&hook), event_id).await)?;
         let now = self.now;
         let expected = self.sides[who.through].model.replay(place, event, now);
-        agree(&answer, &expected.as_ref().map(drop).map_err(Clone::clone))?;
+        agree(self.db, &answer, &expected.as_ref().map(drop).map_err(Clone::clone))?;
         if let (Ok(found), Ok(queued)) = (&answer, expected) {
             same("how many were queued again", &found.as_u64(), &Some(queued))?;
         }
@@ -192,7 +193,7 @@ impl Run {
         let answer = answered(self.handle(who).webhooks().enable_and_replay(id(&hook), instant).await)?;
         let now = self.now;
         let expected = self.sides[who.through].model.enable_and_replay(place, since, now);
-        agree(&answer, &expected.as_ref().map(drop).map_err(Clone::clone))?;
+        agree(self.db, &answer, &expected.as_ref().map(drop).map_err(Clone::clone))?;
         if let (Ok(found), Ok(queued)) = (&answer, expected) {
             same("how many were queued again", &found.as_u64(), &Some(queued))?;
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use invoicing_core::Plan;
-use invoicing_tests::{World, on_postgres};
+use invoicing_tests::{Database, World, on_postgres};
 
 use super::{MINUTE, Nodes, Wrong, call, comes_to};
 
@@ -27,8 +27,8 @@ async fn at_once(nodes: &Nodes, count: usize) -> usize {
 
 /// Rules: QUOTA-1
 #[on_postgres(worker_threads = 4)]
-async fn the_quota_is_exact_over_nodes() {
-    let nodes = Nodes::of_one_clock(World::new().await).await;
+async fn the_quota_is_exact_over_nodes(db: Database) {
+    let nodes = Nodes::of_one_clock(World::new(db).await).await;
     assert_eq!(at_once(&nodes, 90).await, QUOTA);
     assert_eq!(at_once(&nodes, 30).await, 0);
     nodes.world.advance(MINUTE + Duration::from_millis(1));
@@ -42,8 +42,8 @@ async fn the_quota_is_exact_over_nodes() {
 
 /// Rules: QUOTA-1
 #[on_postgres(worker_threads = 4)]
-async fn no_minute_of_three_nodes_has_more_than_thirty() {
-    let nodes = Nodes::of_one_clock(World::new().await).await;
+async fn no_minute_of_three_nodes_has_more_than_thirty(db: Database) {
+    let nodes = Nodes::of_one_clock(World::new(db).await).await;
     let mut accepted: Vec<i64> = Vec::new();
     for round in 0..60_u64 {
         let now = nodes.world.now().as_millis();
@@ -61,8 +61,8 @@ async fn no_minute_of_three_nodes_has_more_than_thirty() {
 ///
 /// Rules: QUOTA-1
 #[on_postgres(worker_threads = 4)]
-async fn the_quota_is_exact_over_nodes_whose_clocks_are_wrong() {
-    let world = World::on_system_clock(|_| {}).await;
+async fn the_quota_is_exact_over_nodes_whose_clocks_are_wrong(db: Database) {
+    let world = World::on_system_clock(db, |_| {}).await;
     let wrong = [Arc::new(Wrong(-7 * 60_000)), Arc::new(Wrong(11 * 60_000))];
     let nodes = Nodes::with_clocks(world, wrong).await;
     let begun = std::time::Instant::now();
@@ -76,8 +76,8 @@ async fn the_quota_is_exact_over_nodes_whose_clocks_are_wrong() {
 
 /// Rules: QUOTA-8
 #[on_postgres]
-async fn a_refusal_for_the_quota_is_remembered_until_it_ends() {
-    let world = World::new().await;
+async fn a_refusal_for_the_quota_is_remembered_until_it_ends(db: Database) {
+    let world = World::new(db).await;
     while world.get(PATH).await.status == 200 {}
     // What a refusal that asks the database would see.
     world.run("UPDATE api_key SET accepted = '{}'", &[]).await;
@@ -93,8 +93,8 @@ async fn a_refusal_for_the_quota_is_remembered_until_it_ends() {
 
 /// Rules: QUOTA-8, KEY-7, PLAN-1
 #[on_postgres]
-async fn a_remembered_refusal_gives_way_to_another_plan_and_to_a_revocation() {
-    let world = World::new().await;
+async fn a_remembered_refusal_gives_way_to_another_plan_and_to_a_revocation(db: Database) {
+    let world = World::new(db).await;
     while world.get(PATH).await.status == 200 {}
     for (plan, status) in [(Plan::Pro, 403), (Plan::Team, 429)] {
         world.company.set_plan(plan).await.unwrap();
@@ -107,8 +107,8 @@ async fn a_remembered_refusal_gives_way_to_another_plan_and_to_a_revocation() {
 
 /// Rules: KEY-7
 #[on_postgres]
-async fn a_key_that_one_node_revokes_is_refused_by_the_others() {
-    let nodes = Nodes::of_one_clock(World::with(|settings| settings.quota = 0).await).await;
+async fn a_key_that_one_node_revokes_is_refused_by_the_others(db: Database) {
+    let nodes = Nodes::of_one_clock(World::with(db, |settings| settings.quota = 0).await).await;
     let kept = nodes.world.company.keys().issue("kept").await.unwrap().key;
     for node in 0..3 {
         assert_eq!(nodes.get(node, PATH).await.status, 200, "known to node {node}");
@@ -128,8 +128,8 @@ async fn a_key_that_one_node_revokes_is_refused_by_the_others() {
 }
 
 #[on_postgres]
-async fn a_key_that_one_node_issues_is_good_on_the_others_at_once() {
-    let nodes = Nodes::of_one_clock(World::with(|settings| settings.quota = 0).await).await;
+async fn a_key_that_one_node_issues_is_good_on_the_others_at_once(db: Database) {
+    let nodes = Nodes::of_one_clock(World::with(db, |settings| settings.quota = 0).await).await;
     for n in 0..6 {
         let issued = nodes.company(n).keys().issue("new").await.unwrap();
         for node in &nodes.all {
@@ -140,8 +140,8 @@ async fn a_key_that_one_node_issues_is_good_on_the_others_at_once() {
 
 /// Rules: PLAN-1
 #[on_postgres]
-async fn a_plan_that_one_node_changes_holds_on_the_others() {
-    let nodes = Nodes::of_one_clock(World::with(|settings| settings.quota = 0).await).await;
+async fn a_plan_that_one_node_changes_holds_on_the_others(db: Database) {
+    let nodes = Nodes::of_one_clock(World::with(db, |settings| settings.quota = 0).await).await;
     for node in 0..3 {
         assert_eq!(nodes.get(node, PATH).await.status, 200);
     }
@@ -157,8 +157,8 @@ async fn a_plan_that_one_node_changes_holds_on_the_others() {
 }
 
 #[on_postgres]
-async fn a_document_url_of_one_node_opens_on_the_others() {
-    let nodes = Nodes::of_one_clock(World::with(|settings| settings.quota = 0).await).await;
+async fn a_document_url_of_one_node_opens_on_the_others(db: Database) {
+    let nodes = Nodes::of_one_clock(World::with(db, |settings| settings.quota = 0).await).await;
     let quote = nodes.world.sent().await;
     for n in 0..3 {
         let link = nodes.company(n).quotes().document(quote.summary.id).await.unwrap();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use invoicing_core::{DeliveryStatus, EventKind, WebhookId};
 use invoicing_server::{Env, Secret, WebhookChange};
-use invoicing_tests::{Received, Receiver, Reply, RunningDispatcher, World, on_postgres};
+use invoicing_tests::{Database, Received, Receiver, Reply, RunningDispatcher, World, on_postgres};
 use sqlx::{Connection, Executor, PgConnection};
 use tokio::sync::Semaphore;
 use webhook_verify::Verifier;
@@ -18,8 +18,8 @@ const PENDING: &str = "SELECT count(*) FROM delivery WHERE status = 'pending'";
 /// Long enough for anything.
 const LONG: Duration = Duration::from_secs(30);
 
-async fn nodes() -> Nodes {
-    Nodes::on_system_clock(World::on_system_clock(|_| {}).await).await
+async fn nodes(db: Database) -> Nodes {
+    Nodes::on_system_clock(World::on_system_clock(db, |_| {}).await).await
 }
 
 fn run_all(nodes: &Nodes) -> Vec<RunningDispatcher> {
@@ -50,8 +50,8 @@ async fn ends_once(nodes: &Nodes, running: Vec<RunningDispatcher>, receivers: &[
 
 /// Rules: DELIVERY-4
 #[on_postgres(worker_threads = 4)]
-async fn what_is_committed_on_any_node_is_delivered_once_by_dispatchers_on_all() {
-    let nodes = nodes().await;
+async fn what_is_committed_on_any_node_is_delivered_once_by_dispatchers_on_all(db: Database) {
+    let nodes = nodes(db).await;
     let receivers = [Receiver::start().await, Receiver::start().await];
     for receiver in &receivers {
         hook(&nodes.world, &receiver.url).await;
@@ -71,8 +71,8 @@ async fn what_is_committed_on_any_node_is_delivered_once_by_dispatchers_on_all()
 
 /// Rules: DELIVERY-4
 #[on_postgres(worker_threads = 4)]
-async fn a_backlog_is_shared_by_dispatchers_that_start_together() {
-    let nodes = nodes().await;
+async fn a_backlog_is_shared_by_dispatchers_that_start_together(db: Database) {
+    let nodes = nodes(db).await;
     let receivers = [Receiver::start().await, Receiver::start().await, Receiver::start().await];
     for receiver in &receivers {
         hook(&nodes.world, &receiver.url).await;
@@ -89,8 +89,8 @@ async fn a_backlog_is_shared_by_dispatchers_that_start_together() {
 
 /// Rules: DELIVERY-5
 #[on_postgres(worker_threads = 4)]
-async fn what_is_committed_where_no_dispatcher_runs_wakes_one_that_does() {
-    let nodes = nodes().await;
+async fn what_is_committed_where_no_dispatcher_runs_wakes_one_that_does(db: Database) {
+    let nodes = nodes(db).await;
     let receiver = Receiver::start().await;
     hook(&nodes.world, &receiver.url).await;
     let running = RunningDispatcher::start(nodes.all[2].dispatcher());
@@ -104,8 +104,8 @@ async fn what_is_committed_where_no_dispatcher_runs_wakes_one_that_does() {
 
 /// As one whose transaction was committed very late: the claims of the run have passed its instant.
 #[on_postgres(worker_threads = 4)]
-async fn a_delivery_that_fell_due_before_those_that_were_claimed_is_found_by_the_next_poll() {
-    let nodes = nodes().await;
+async fn a_delivery_that_fell_due_before_those_that_were_claimed_is_found_by_the_next_poll(db: Database) {
+    let nodes = nodes(db).await;
     let receiver = Receiver::start().await;
     hook(&nodes.world, &receiver.url).await;
     let event = emit_for(&nodes.company(0), 10).await[0];
@@ -127,8 +127,8 @@ async fn a_delivery_that_fell_due_before_those_that_were_claimed_is_found_by_the
 ///
 /// Rules: DELIVERY-5
 #[on_postgres(worker_threads = 4)]
-async fn what_another_node_commits_does_not_wait_for_a_retry_that_a_poll_has_found() {
-    let nodes = Nodes::of_one_clock(World::new().await).await;
+async fn what_another_node_commits_does_not_wait_for_a_retry_that_a_poll_has_found(db: Database) {
+    let nodes = Nodes::of_one_clock(World::new(db).await).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(500));
     hook(&nodes.world, &receiver.url).await;
@@ -152,8 +152,8 @@ async fn what_another_node_commits_does_not_wait_for_a_retry_that_a_poll_has_fou
 
 /// Rules: DELIVERY-4
 #[on_postgres(worker_threads = 4)]
-async fn a_run_on_each_node_at_once_attempts_each_delivery_once() {
-    let nodes = Nodes::of_one_clock(World::new().await).await;
+async fn a_run_on_each_node_at_once_attempts_each_delivery_once(db: Database) {
+    let nodes = Nodes::of_one_clock(World::new(db).await).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::Slow(Duration::from_millis(3), 200));
     hook(&nodes.world, &receiver.url).await;
@@ -173,8 +173,8 @@ async fn a_run_on_each_node_at_once_attempts_each_delivery_once() {
 ///
 /// Rules: DELIVERY-4
 #[on_postgres(worker_threads = 4)]
-async fn the_claims_of_a_node_that_died_fall_due_with_its_lease() {
-    let nodes = Nodes::of_one_clock(World::new().await).await;
+async fn the_claims_of_a_node_that_died_fall_due_with_its_lease(db: Database) {
+    let nodes = Nodes::of_one_clock(World::new(db).await).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::Hang);
     hook(&nodes.world, &receiver.url).await;
@@ -198,8 +198,8 @@ async fn the_claims_of_a_node_that_died_fall_due_with_its_lease() {
 
 /// One has lost its claim without knowing, the other one has it now, and both write down at one time what they did.
 #[on_postgres(worker_threads = 4)]
-async fn attempts_that_two_nodes_record_at_once_have_a_number_each() {
-    let patient = World::with(|settings| settings.dispatch.attempt_timeout_ms = 30_000).await;
+async fn attempts_that_two_nodes_record_at_once_have_a_number_each(db: Database) {
+    let patient = World::with(db, |settings| settings.dispatch.attempt_timeout_ms = 30_000).await;
     let nodes = Nodes::of_one_clock(patient).await;
     let receiver = Receiver::start().await;
     let release = Arc::new(Semaphore::new(0));
@@ -232,8 +232,8 @@ fn is_signed(received: &Received, secret: &Secret) -> bool {
 ///
 /// Rules: WEBHOOK-4
 #[on_postgres(worker_threads = 4)]
-async fn a_secret_that_one_node_rotates_signs_what_another_delivers() {
-    let nodes = nodes().await;
+async fn a_secret_that_one_node_rotates_signs_what_another_delivers(db: Database) {
+    let nodes = nodes(db).await;
     let receiver = Receiver::start().await;
     let registered = hook(&nodes.world, &receiver.url).await;
     let (id, mut secret) = (registered.webhook.id, registered.secret);
@@ -259,8 +259,8 @@ async fn a_secret_that_one_node_rotates_signs_what_another_delivers() {
 }
 
 #[on_postgres(worker_threads = 4)]
-async fn a_webhook_that_one_node_sends_elsewhere_is_delivered_there_by_another() {
-    let nodes = nodes().await;
+async fn a_webhook_that_one_node_sends_elsewhere_is_delivered_there_by_another(db: Database) {
+    let nodes = nodes(db).await;
     let receivers = [Receiver::start().await, Receiver::start().await];
     let id = hook(&nodes.world, &receivers[0].url).await.webhook.id;
     let running = RunningDispatcher::start(nodes.all[1].dispatcher());
@@ -289,8 +289,8 @@ async fn a_webhook_that_one_node_sends_elsewhere_is_delivered_there_by_another()
 
 /// Rules: WEBHOOK-16
 #[on_postgres(worker_threads = 4)]
-async fn a_webhook_that_one_node_disables_is_skipped_by_another() {
-    let nodes = nodes().await;
+async fn a_webhook_that_one_node_disables_is_skipped_by_another(db: Database) {
+    let nodes = nodes(db).await;
     let (receiver, witness) = (Receiver::start().await, Receiver::start().await);
     let id = hook(&nodes.world, &receiver.url).await.webhook.id;
     hook(&nodes.world, &witness.url).await;
@@ -314,8 +314,8 @@ async fn a_webhook_that_one_node_disables_is_skipped_by_another() {
 ///
 /// Rules: WEBHOOK-11
 #[on_postgres(worker_threads = 4)]
-async fn failures_in_a_row_are_counted_over_nodes() {
-    let nodes = Nodes::of_one_clock(World::new().await).await;
+async fn failures_in_a_row_are_counted_over_nodes(db: Database) {
+    let nodes = Nodes::of_one_clock(World::new(db).await).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(404));
     let id: WebhookId =
@@ -339,8 +339,8 @@ async fn failures_in_a_row_are_counted_over_nodes() {
 
 /// That a webhook was off is read again before anything is skipped for it, also where no news of it comes.
 #[on_postgres(worker_threads = 4)]
-async fn what_happens_after_a_webhook_was_enabled_is_sent_by_a_node_that_has_not_heard_of_it() {
-    let world = World::on_system_clock(|_| {}).await;
+async fn what_happens_after_a_webhook_was_enabled_is_sent_by_a_node_that_has_not_heard_of_it(db: Database) {
+    let world = World::on_system_clock(db, |_| {}).await;
     let deaf = world.deaf_node(Env::system()).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::Hang);
@@ -371,10 +371,10 @@ async fn what_happens_after_a_webhook_was_enabled_is_sent_by_a_node_that_has_not
 ///
 /// Rules: ATTEMPT-3, ATTEMPT-10, DELIVERY-4
 #[on_postgres(worker_threads = 4)]
-async fn gaps_are_kept_by_several_nodes_though_hundreds_of_events_wait() {
+async fn gaps_are_kept_by_several_nodes_though_hundreds_of_events_wait(db: Database) {
     const SPARE_MS: i64 = 1_000;
     const POLL_MS: i64 = 5_000;
-    let world = World::on_system_clock(|settings| settings.dispatch.attempt_timeout_ms = 1_000).await;
+    let world = World::on_system_clock(db, |settings| settings.dispatch.attempt_timeout_ms = 1_000).await;
     let nodes = Nodes::on_system_clock(world).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::Hang);
@@ -416,10 +416,10 @@ async fn pages(connection: &mut PgConnection) -> HashMap<i64, i64> {
 
 /// A row that moves to another page costs an entry in each index, and the old ones have to be cleared away.
 #[on_postgres(worker_threads = 4)]
-async fn a_claim_leaves_every_row_where_it_is() {
+async fn a_claim_leaves_every_row_where_it_is(db: Database) {
     const EVENTS: usize = 120;
     // Places for all, however soon the first answer comes.
-    let world = World::on_system_clock(|settings| settings.dispatch.in_flight_per_webhook = EVENTS).await;
+    let world = World::on_system_clock(db, |settings| settings.dispatch.in_flight_per_webhook = EVENTS).await;
     let receiver = Receiver::start().await;
     // The first answer shows that the receiver is prompt. Nothing else ends before all has been seen.
     receiver.reply_always(Reply::Slow(Duration::from_secs(4), 200));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use invoicing_core::{EventKind, NewClient, Plan, QuoteStatus};
 use invoicing_server::{CompanyHandle, PostgresSettings};
-use invoicing_tests::{Receiver, World, on_postgres};
+use invoicing_tests::{Database, Receiver, World, on_postgres};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use tokio::time::timeout;
 
@@ -64,8 +64,8 @@ async fn do_business(world: &World, company: &CompanyHandle, key: &str, receiver
 }
 
 #[on_postgres(worker_threads = 4)]
-async fn a_company_that_is_being_changed_delays_no_other() {
-    let world = World::new().await;
+async fn a_company_that_is_being_changed_delays_no_other(db: Database) {
+    let world = World::new(db).await;
     let [ours, theirs] = [Receiver::start().await, Receiver::start().await];
     hook_for(&world.company, &ours.url, EventKind::ALL).await;
     issued_over(&world.company, "100").await;
@@ -90,8 +90,8 @@ async fn a_company_that_is_being_changed_delays_no_other() {
 
 /// Rules: NUMBER-7
 #[on_postgres(worker_threads = 4)]
-async fn a_change_that_waited_is_dated_by_the_clock_after_the_wait() {
-    let world = World::new().await;
+async fn a_change_that_waited_is_dated_by_the_clock_after_the_wait(db: Database) {
+    let world = World::new(db).await;
     let middle = in_the_middle_of_changing(&world, &world.company).await;
     let release = async {
         comes_to("a writer that waits", async || world.count(WAITING).await > 0).await;
@@ -109,8 +109,8 @@ async fn a_change_that_waited_is_dated_by_the_clock_after_the_wait() {
 const CROWD: usize = 200;
 
 #[on_postgres(worker_threads = 4)]
-async fn a_crowd_on_one_company_leaves_connections_to_others_and_each_gets_a_turn() {
-    let world = World::new().await;
+async fn a_crowd_on_one_company_leaves_connections_to_others_and_each_gets_a_turn(db: Database) {
+    let world = World::new(db).await;
     let (other, _) = world.another("Autre", Plan::Team).await;
     let (quote, theirs) = (quote_at(client_of(&world.company).await, "10"), client_of(&other).await);
     let quotes = world.company.quotes();
@@ -137,8 +137,8 @@ const LOCK_TIMEOUT_MS: u64 = 60_000;
 
 /// Rules: ISOLATION-1
 #[on_postgres(worker_threads = 4)]
-async fn a_company_whose_webhook_is_locked_soon_delays_no_other() {
-    let world = World::new().await;
+async fn a_company_whose_webhook_is_locked_soon_delays_no_other(db: Database) {
+    let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let webhook = hook_for(&world.company, &receiver.url, EventKind::ALL).await.webhook.id;
     let mut others = Vec::new();

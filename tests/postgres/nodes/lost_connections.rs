@@ -2,7 +2,7 @@
 
 use invoicing_core::{EventKind, InvoiceStatus, QuoteStatus};
 use invoicing_server::{ClientQuery, PageQuery};
-use invoicing_tests::{World, on_postgres};
+use invoicing_tests::{Database, World, on_postgres};
 
 use crate::support::{emit, hook_for, invoice_in, quote_in, signature};
 
@@ -26,8 +26,8 @@ macro_rules! well_after_a_cut {
 }
 
 #[on_postgres]
-async fn who_calls_does_not_notice_that_connections_break_off() {
-    let world = World::new().await;
+async fn who_calls_does_not_notice_that_connections_break_off(db: Database) {
+    let world = World::new(db).await;
     let (invoicing, company) = (&world.invoicing, &world.company);
     let (quotes, invoices, clients) = (company.quotes(), company.invoices(), company.clients());
     let hook = hook_for(company, "http://127.0.0.1:8081/hook", EventKind::ALL).await.webhook.id;
@@ -73,8 +73,8 @@ async fn who_calls_does_not_notice_that_connections_break_off() {
 }
 
 #[on_postgres]
-async fn the_api_does_not_notice_that_connections_break_off() {
-    let world = World::new().await;
+async fn the_api_does_not_notice_that_connections_break_off(db: Database) {
+    let world = World::new(db).await;
     let quote = quote_in(&world, QuoteStatus::Sent).await.summary.id;
     let paths = ["/quotes", "/invoices", "/clients", &format!("/quotes/{quote}")];
     for path in paths.into_iter().cycle().take(8) {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::future::join_all;
 use invoicing_core::{ClientId, NewClient, QuoteStatus, Timestamp};
 use invoicing_server::{ClientQuery, CompanyHandle, Error, ManualClock, PageWindow, Refusal};
-use invoicing_tests::{World, new_quote, on_postgres};
+use invoicing_tests::{Database, World, new_quote, on_postgres};
 use tokio::sync::Barrier;
 
 use super::{MINUTE, Nodes, call};
@@ -17,8 +17,8 @@ use crate::support::{client_of, payment, quote_at};
 
 /// Rules: STAMP-2
 #[on_postgres]
-async fn stamps_increase_over_nodes_whose_clocks_are_minutes_apart() {
-    let nodes = Nodes::minutes_apart(World::new().await).await;
+async fn stamps_increase_over_nodes_whose_clocks_are_minutes_apart(db: Database) {
+    let nodes = Nodes::minutes_apart(World::new(db).await).await;
     let mut last = Timestamp::from_millis(0);
     for n in 0..60 {
         let client = nodes.company(n).clients().create(&NewClient::named("x")).await.unwrap();
@@ -34,8 +34,8 @@ const CLIENTS_EACH: usize = 40;
 ///
 /// Rules: LIST-9
 #[on_postgres(worker_threads = 4)]
-async fn a_reader_beside_writers_on_all_nodes_misses_nothing() {
-    let nodes = Arc::new(Nodes::minutes_apart(World::new().await).await);
+async fn a_reader_beside_writers_on_all_nodes_misses_nothing(db: Database) {
+    let nodes = Arc::new(Nodes::minutes_apart(World::new(db).await).await);
     let at_work = Arc::new(AtomicUsize::new(WRITERS));
     let mut writers = tokio::task::JoinSet::new();
     for writer in 0..WRITERS {
@@ -96,8 +96,8 @@ async fn read_along(company: CompanyHandle, at_work: &AtomicUsize) -> BTreeMap<C
 
 /// Rules: NUMBER-3
 #[on_postgres(worker_threads = 4)]
-async fn numbers_have_no_gaps_over_nodes() {
-    let nodes = Nodes::minutes_apart(World::new().await).await;
+async fn numbers_have_no_gaps_over_nodes(db: Database) {
+    let nodes = Nodes::minutes_apart(World::new(db).await).await;
     let client = client_of(&nodes.world.company).await;
     let mut made = Vec::new();
     for some in (0..60).collect::<Vec<_>>().chunks(12) {
@@ -122,8 +122,8 @@ async fn invoiced(company: CompanyHandle, client: ClientId) -> (String, String) 
 
 /// Rules: CLIENT-3
 #[on_postgres(worker_threads = 4)]
-async fn simultaneous_posts_of_one_external_id_create_one_client() {
-    let nodes = Nodes::of_one_clock(World::with(|settings| settings.quota = 0).await).await;
+async fn simultaneous_posts_of_one_external_id_create_one_client(db: Database) {
+    let nodes = Nodes::of_one_clock(World::with(db, |settings| settings.quota = 0).await).await;
     for body in [
         r#"{"name": "A", "externalId": "crm-1"}"#,
         r#"{"name": "B", "externalId": "crm-2"}"#,
@@ -141,8 +141,8 @@ async fn simultaneous_posts_of_one_external_id_create_one_client() {
 
 /// Rules: INVOICE-12
 #[on_postgres(worker_threads = 4)]
-async fn payments_with_one_reference_are_one_payment() {
-    let nodes = Nodes::of_one_clock(World::new().await).await;
+async fn payments_with_one_reference_are_one_payment(db: Database) {
+    let nodes = Nodes::of_one_clock(World::new(db).await).await;
     let invoice = crate::support::issued_over(&nodes.world.company, "100").await.summary.id;
     let payment = payment("30", Some("bank-1"));
     let recorded = join_all((0..30).map(|n| {
@@ -159,8 +159,8 @@ async fn payments_with_one_reference_are_one_payment() {
 
 /// Rules: INVOICE-8
 #[on_postgres(worker_threads = 4)]
-async fn a_quote_is_converted_once() {
-    let nodes = Nodes::of_one_clock(World::new().await).await;
+async fn a_quote_is_converted_once(db: Database) {
+    let nodes = Nodes::of_one_clock(World::new(db).await).await;
     for _ in 0..3 {
         let quote = nodes.world.accepted().await.summary.id;
         let converted = join_all((0..15).map(|n| {
@@ -178,8 +178,8 @@ async fn a_quote_is_converted_once() {
 ///
 /// Rules: STATE-2
 #[on_postgres(worker_threads = 4)]
-async fn a_quote_is_signed_or_declined_by_one_and_not_both() {
-    let (world, store) = HookedStore::world().await;
+async fn a_quote_is_signed_or_declined_by_one_and_not_both(db: Database) {
+    let (world, store) = HookedStore::world(db).await;
     let nodes = Nodes::of_one_clock(world).await;
     let links: Vec<_> = nodes.all.iter().map(invoicing_server::Invoicing::signing_links).collect();
     for _ in 0..5 {
@@ -217,9 +217,9 @@ fn creates_elsewhere(store: &HookedStore, company: CompanyHandle, client: Client
 }
 
 #[on_postgres]
-async fn an_import_whose_number_another_node_takes_is_tried_eight_times() {
+async fn an_import_whose_number_another_node_takes_is_tried_eight_times(db: Database) {
     for (taken, number) in [(7, Some("DEV-2026-0008")), (8, None)] {
-        let (world, store) = HookedStore::world().await;
+        let (world, store) = HookedStore::world(db).await;
         // Half a second is more than the clocks of nodes differ.
         let clocks = [-500, 500].map(|by| ManualClock::at(world.now().plus_millis(by)));
         let nodes = Nodes::with_clocks(world, clocks).await;
@@ -239,8 +239,8 @@ async fn an_import_whose_number_another_node_takes_is_tried_eight_times() {
 }
 
 #[on_postgres(worker_threads = 4)]
-async fn an_import_ends_beside_sixteen_writers_on_two_nodes() {
-    let (world, _store) = HookedStore::world().await;
+async fn an_import_ends_beside_sixteen_writers_on_two_nodes(db: Database) {
+    let (world, _store) = HookedStore::world(db).await;
     let nodes = Nodes::of_one_clock(world).await;
     let new = new_quote(nodes.world.client("x").await);
     let writers = Writers::start(&[nodes.company(0), nodes.company(1)], &new);

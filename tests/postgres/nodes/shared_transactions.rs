@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use invoicing_core::{Plan, Quote};
 use invoicing_server::{CompanyHandle, Error, Invoicing, PageQuery, PostgresSettings};
 use invoicing_tests::postgres::TripProxy;
-use invoicing_tests::{World, new_quote, on_postgres};
+use invoicing_tests::{Database, World, new_quote, on_postgres};
 
 use super::comes_to;
 use crate::support::client_of;
@@ -27,8 +27,8 @@ struct Scene {
 }
 
 impl Scene {
-    async fn set_up() -> Self {
-        let world = World::new().await;
+    async fn set_up(db: Database) -> Self {
+        let world = World::new(db).await;
         let proxy = TripProxy::start(world.place().url(), Duration::ZERO).await;
         let settings = PostgresSettings::new(proxy.url());
         let node = world.node_at(settings, world.invoicing.env().clone()).await;
@@ -71,8 +71,8 @@ impl Scene {
 
 /// Rules: ISOLATION-1, NUMBER-3
 #[on_postgres(worker_threads = 4)]
-async fn a_transaction_that_stands_still_delays_no_other_company_for_long() {
-    let scene = Scene::set_up().await;
+async fn a_transaction_that_stands_still_delays_no_other_company_for_long(db: Database) {
+    let scene = Scene::set_up(db).await;
     let mut created = Vec::new();
     // As it begins, after its locks, and as it commits.
     for part in ["begin_change_1", "INSERT INTO quote", "COMMIT"] {

@@ -8,16 +8,16 @@ use invoicing_core::{NewCompany, Plan};
 use invoicing_server::{
     DatabaseError, Error, Invoicing, MemoryStore, OpenError, PostgresSettings, SealingError, SweepReport,
 };
-use invoicing_tests::{Place, World, on_postgres};
+use invoicing_tests::{Database, Place, World, on_postgres};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Postgres, Transaction};
 
 use super::{Nodes, call, comes_to};
 use crate::support::{DAY, draft_of};
 
 #[on_postgres(worker_threads = 4)]
-async fn nodes_that_start_together_make_the_tables_once() {
+async fn nodes_that_start_together_make_the_tables_once(db: Database) {
     for _ in 0..3 {
-        let place = Place::empty().await;
+        let place = Place::empty(db).await;
         let documents = Arc::new(MemoryStore::new());
         let open = || async { place.builder().document_store(documents.clone()).open().await.unwrap() };
         let nodes = join_all((0..8).map(|_| open())).await;
@@ -46,8 +46,8 @@ async fn opened_at(url: String) -> Result<Invoicing, OpenError> {
 }
 
 #[on_postgres]
-async fn a_database_that_cannot_hold_every_name_is_refused() {
-    let place = Place::empty().await;
+async fn a_database_that_cannot_hold_every_name_is_refused(db: Database) {
+    let place = Place::empty(db).await;
     let mut behind = place.behind().await;
     let name: String = behind.one("SELECT current_database()::text || '_ascii'", &[]).await;
     let create = format!(
@@ -68,15 +68,15 @@ const WAITING: &str = "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a O
      WHERE a.datname = current_database() AND NOT l.granted";
 
 #[on_postgres(worker_threads = 4)]
-async fn a_copy_that_begins_while_a_service_opens_keeps_it_out() {
+async fn a_copy_that_begins_while_a_service_opens_keeps_it_out(db: Database) {
     for level in ["read committed", "repeatable read", "serializable"] {
-        assert_copy_keeps_out(level).await;
+        assert_copy_keeps_out(db, level).await;
     }
 }
 
 /// In a database whose transactions have this level by default.
-async fn assert_copy_keeps_out(level: &str) {
-    let place = Place::empty().await;
+async fn assert_copy_keeps_out(db: Database, level: &str) {
+    let place = Place::empty(db).await;
     let mut copy = PgConnection::connect(place.url()).await.unwrap();
     let database: String =
         sqlx::query_scalar("SELECT current_database()::text").fetch_one(&mut copy).await.unwrap();
@@ -107,8 +107,8 @@ async fn assert_copy_keeps_out(level: &str) {
 }
 
 #[on_postgres(worker_threads = 4)]
-async fn nodes_that_sweep_together_change_each_record_once() {
-    let nodes = Nodes::of_one_clock(World::new().await).await;
+async fn nodes_that_sweep_together_change_each_record_once(db: Database) {
+    let nodes = Nodes::of_one_clock(World::new(db).await).await;
     for _ in 0..40 {
         nodes.world.sent().await;
     }
@@ -135,8 +135,8 @@ async fn hold_company<'c>(holder: &'c mut PgConnection, world: &World) -> Transa
 }
 
 #[on_postgres(worker_threads = 4)]
-async fn while_one_node_sweeps_the_others_leave_it_to_it() {
-    let nodes = Nodes::of_one_clock(World::new().await).await;
+async fn while_one_node_sweeps_the_others_leave_it_to_it(db: Database) {
+    let nodes = Nodes::of_one_clock(World::new(db).await).await;
     nodes.world.sent().await;
     nodes.world.advance(31 * DAY);
     let mut holder = PgConnection::connect(nodes.world.place().url()).await.unwrap();
@@ -156,11 +156,11 @@ async fn while_one_node_sweeps_the_others_leave_it_to_it() {
 }
 
 #[on_postgres(worker_threads = 4)]
-async fn a_sweep_that_has_lost_its_turn_ends() {
+async fn a_sweep_that_has_lost_its_turn_ends(db: Database) {
     const LOSE: &str = "SELECT count(pg_terminate_backend(l.pid, 5000)) FROM pg_locks l \
          JOIN pg_stat_activity a ON a.pid = l.pid \
          WHERE a.datname = current_database() AND l.locktype = 'advisory' AND l.granted";
-    let world = World::new().await;
+    let world = World::new(db).await;
     world.sent().await;
     let (other, _) = world.another("Autre", Plan::Team).await;
     let theirs = draft_of(&other).await.summary.id;

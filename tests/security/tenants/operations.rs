@@ -15,7 +15,7 @@ use invoicing_server::{
     CompanyHandle, ContentHash, DeliveryQuery, Error, EventQuery, HistoryQuery, NewPayment, NewProject,
     NewWebhook, PaymentSource, QuoteSearch, WebhookChange,
 };
-use invoicing_tests::{World, new_quote, on_each_database};
+use invoicing_tests::{Database, World, new_quote, on_each_database};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -253,12 +253,12 @@ async fn everything(world: &World, companies: &[(CompanyHandle, Ids)]) -> Vec<St
 
 /// Rules: TENANT-1
 #[on_each_database]
-fn another_company_s_ids_are_answered_like_ids_that_do_not_exist_by_every_operation() {
+fn another_company_s_ids_are_answered_like_ids_that_do_not_exist_by_every_operation(db: Database) {
     let runtime = runtime();
     let states = (0..6_u8, 0..6_u8, 0..6_u8);
-    for_all(8, &(states, 0..3_usize, 1..3_usize), |((a, b, c), caller, next)| {
+    for_all(db, 8, &(states, 0..3_usize, 1..3_usize), |((a, b, c), caller, next)| {
         runtime.block_on(async {
-            let world = World::with(|settings| settings.quota = 0).await;
+            let world = World::with(db, |settings| settings.quota = 0).await;
             let mut companies = Vec::new();
             for (name, state) in [("A", a), ("B", b), ("C", c)] {
                 companies.push(company_with_records(&world, name, state).await);
@@ -281,9 +281,9 @@ fn another_company_s_ids_are_answered_like_ids_that_do_not_exist_by_every_operat
 }
 
 #[on_each_database]
-async fn the_owner_s_own_ids_are_found() {
+async fn the_owner_s_own_ids_are_found(db: Database) {
     // The property above would hold of operations that refuse every caller.
-    let world = World::new().await;
+    let world = World::new(db).await;
     for state in 0..6 {
         let (company, own) = company_with_records(&world, "Owner", state).await;
         for (name, call) in OPERATIONS {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use invoicing_tests::bench::quantile;
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{Database, World, on_each_database};
 
 use super::{JSON, Tenant};
 
@@ -64,8 +64,8 @@ fn alike(ratio: f64) -> bool {
 
 /// Rules: TENANT-2
 #[on_each_database]
-async fn foreign_and_absent_ids_take_the_same_time() {
-    let world = World::with(|settings| settings.quota = 0).await;
+async fn foreign_and_absent_ids_take_the_same_time(db: Database) {
+    let world = World::with(db, |settings| settings.quota = 0).await;
     let mut victim = Tenant::new(&world, "Victim").await;
     for _ in 0..20 {
         victim.make(2).await;
@@ -96,8 +96,8 @@ async fn foreign_and_absent_ids_take_the_same_time() {
 
 /// Rules: TENANT-2
 #[on_each_database]
-async fn a_key_that_is_nearly_another_s_takes_the_time_of_any_unknown_key() {
-    let world = World::with(|settings| settings.quota = 0).await;
+async fn a_key_that_is_nearly_another_s_takes_the_time_of_any_unknown_key(db: Database) {
+    let world = World::with(db, |settings| settings.quota = 0).await;
     let victim = Tenant::new(&world, "Victim").await;
     let ask = |key: String, status: u16| Ask {
         method: "GET",

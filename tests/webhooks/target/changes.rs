@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use invoicing_core::{EventKind, FailureClass, NewCompany, Plan};
 use invoicing_server::{CompanyHandle, Invoicing, Settings, TargetPolicy};
-use invoicing_tests::{Place, Receiver, Reply, World, on_each_database};
+use invoicing_tests::{Database, Place, Receiver, Reply, World, on_each_database};
 use serde_json::json;
 
 use super::support::{Listener, Names, PUBLIC, Proxy, open};
@@ -41,13 +41,13 @@ async fn deliver(invoicing: &Invoicing, company: &CompanyHandle) -> Vec<Result<u
 
 /// Rules: TARGET-2
 #[on_each_database]
-async fn a_name_that_changes_its_answer_is_refused_from_then_on_and_nothing_connects() {
+async fn a_name_that_changes_its_answer_is_refused_from_then_on_and_nothing_connects(db: Database) {
     let (receiver, listener) = (Receiver::start().await, Listener::start().await);
     for turned in [vec!["127.0.0.1"], vec![PUBLIC, "127.0.0.1"], vec!["::ffff:127.0.0.1", PUBLIC]] {
         let proxy = Proxy::start(Some(address_of(&receiver))).await;
         let answers = vec![addresses(&[PUBLIC]), addresses(&turned)];
         let names = Names::new([("hooks.example.com".to_owned(), answers)]);
-        let place = Place::new().await;
+        let place = Place::new(db).await;
         let mut settings = Settings { target: HTTP_ONLY, ..Settings::default() };
         settings.dispatch.proxy = Some(proxy.setting());
         let invoicing = open(&place, settings, &names).await;
@@ -70,14 +70,14 @@ async fn a_name_that_changes_its_answer_is_refused_from_then_on_and_nothing_conn
 
 /// Rules: TARGET-6
 #[on_each_database]
-async fn a_refused_target_does_not_show_what_lies_behind_it() {
+async fn a_refused_target_does_not_show_what_lies_behind_it(db: Database) {
     let listener = Listener::start().await;
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let names = ["open", "closed", "mixed"].map(|name| {
         let answer = if name == "mixed" { &[PUBLIC, "127.0.0.1"][..] } else { &["127.0.0.1"] };
         (format!("{name}.example.com"), vec![addresses(answer)])
     });
-    let (place, names) = (Place::new().await, Names::new(names));
+    let (place, names) = (Place::new(db).await, Names::new(names));
     let lax = open(&place, Settings { target: LAX, ..Settings::default() }, &names).await;
     let id = company(&lax).await.id();
     for (host, port) in [
@@ -100,12 +100,12 @@ async fn a_refused_target_does_not_show_what_lies_behind_it() {
 }
 
 #[on_each_database]
-async fn a_name_with_several_permitted_answers_is_reached_by_the_one_that_answers() {
+async fn a_name_with_several_permitted_answers_is_reached_by_the_one_that_answers(db: Database) {
     let receiver = Receiver::start().await;
     // Nothing listens on the others with this port.
     let answer = addresses(&["127.0.0.3", "::1", "127.0.0.2", "127.0.0.1"]);
     let names = Names::new([("hooks.example.com".to_owned(), vec![answer])]);
-    let place = Place::new().await;
+    let place = Place::new(db).await;
     let invoicing = open(&place, Settings { target: LAX, ..Settings::default() }, &names).await;
     let company = company(&invoicing).await;
     let url = format!("http://hooks.example.com:{}/", address_of(&receiver).port());
@@ -115,7 +115,7 @@ async fn a_name_with_several_permitted_answers_is_reached_by_the_one_that_answer
 }
 
 #[on_each_database]
-async fn the_proxy_is_a_setting_whose_password_is_not_shown_and_whose_failures_are_tried_again() {
+async fn the_proxy_is_a_setting_whose_password_is_not_shown_and_whose_failures_are_tried_again(db: Database) {
     let read = |json| serde_json::from_value::<Settings>(json);
     let json = json!({"dispatch": {"proxy": "http://user:hunter2@127.0.0.1:1", "maxAttempts": 3}});
     let settings = read(json.clone()).unwrap();
@@ -125,7 +125,7 @@ async fn the_proxy_is_a_setting_whose_password_is_not_shown_and_whose_failures_a
     assert!(!refused.to_string().contains("hunter2"), "{refused}");
     assert_eq!(Settings::default().dispatch.proxy, None);
 
-    let world = World::with(|own| {
+    let world = World::with(db, |own| {
         own.target = TargetPolicy::default();
         own.dispatch = settings.dispatch.clone();
     })

@@ -9,7 +9,7 @@ use invoicing_server::{
     CompanyHandle, Error, Invoicing, NewWebhook, Settings, TargetError, TargetPolicy, WebhookChange,
     is_public,
 };
-use invoicing_tests::{Place, World, on_each_database};
+use invoicing_tests::{Database, Place, World, on_each_database};
 
 use super::support::{Names, PUBLIC, Proxy, open};
 use crate::support::{emit_for, hook_for};
@@ -106,8 +106,8 @@ fn what_is_accepted_is_read_alike_the_second_time() {
 }
 
 #[on_each_database]
-async fn registration_decides_as_the_corpus_says_and_its_errors_name_no_address() {
-    let world = World::with(|settings| settings.target = STRICT).await;
+async fn registration_decides_as_the_corpus_says_and_its_errors_name_no_address(db: Database) {
+    let world = World::with(db, |settings| settings.target = STRICT).await;
     let webhooks = world.company.webhooks();
     let id = hook_for(&world.company, "https://example.com/first", EventKind::ALL).await.webhook.id;
     let mut texts: HashMap<_, HashSet<String>> = HashMap::new();
@@ -158,10 +158,10 @@ async fn outcome((company, id, url): &(CompanyHandle, WebhookId, String)) -> Opt
 
 /// Rules: TARGET-2
 #[on_each_database]
-async fn what_was_registered_under_a_laxer_policy_is_refused_by_the_attempt() {
+async fn what_was_registered_under_a_laxer_policy_is_refused_by_the_attempt(db: Database) {
     let refused = urls().filter(|(_, verdict, _)| matches!(*verdict, "private" | "local"));
     let refused: Vec<String> = refused.map(|(url, ..)| url.to_owned()).collect();
-    let (place, names) = (Place::new().await, Names::default());
+    let (place, names) = (Place::new(db).await, Names::default());
     let lax = open(&place, Settings { target: PRIVATE, ..Settings::default() }, &names).await;
     let registered = register_all(&lax, &refused).await;
     lax.close().await;
@@ -178,12 +178,12 @@ async fn what_was_registered_under_a_laxer_policy_is_refused_by_the_attempt() {
 
 /// The proxy stands where every connection would go, and shows to which addresses: to public ones, and only those.
 #[on_each_database]
-async fn the_attempt_connects_to_what_the_corpus_accepts_and_to_nothing_else() {
+async fn the_attempt_connects_to_what_the_corpus_accepts_and_to_nothing_else(db: Database) {
     let accepted = urls().filter(|(_, verdict, _)| *verdict == "ok").map(|(url, ..)| url.to_owned());
     let answers: Vec<_> = answers().collect();
     let name = |index: usize| format!("answer-{index}.example.com");
     let names = answers.iter().enumerate().map(|(index, (answer, _))| (name(index), vec![answer.clone()]));
-    let (place, names, proxy) = (Place::new().await, Names::new(names), Proxy::start(None).await);
+    let (place, names, proxy) = (Place::new(db).await, Names::new(names), Proxy::start(None).await);
     let mut settings = Settings { target: STRICT, ..Settings::default() };
     settings.dispatch.proxy = Some(proxy.setting());
     let invoicing = open(&place, settings, &names).await;

@@ -10,14 +10,14 @@ use invoicing_core::{DeliveryStatus, EventKind, FailureClass, NewCompany, Plan};
 use invoicing_server::{
     Env, Invoicing, MemoryStore, NewWebhook, Resolve, Resolving, Settings, TargetPolicy, WebhookChange,
 };
-use invoicing_tests::{Place, Receiver, World, on_each_database};
+use invoicing_tests::{Database, Place, Receiver, World, on_each_database};
 
 use crate::support::{emit_for, events, hook_for, invalid};
 
 const LAX: TargetPolicy = TargetPolicy { allow_http: true, allow_private: true };
 
-async fn strict() -> World {
-    World::with(|settings| settings.target = TargetPolicy::default()).await
+async fn strict(db: Database) -> World {
+    World::with(db, |settings| settings.target = TargetPolicy::default()).await
 }
 
 fn new(url: &str) -> NewWebhook {
@@ -28,8 +28,8 @@ fn new(url: &str) -> NewWebhook {
 ///
 /// Rules: TARGET-1, TARGET-3
 #[on_each_database]
-async fn a_url_that_breaks_a_rule_is_refused_and_nothing_has_changed() {
-    let world = strict().await;
+async fn a_url_that_breaks_a_rule_is_refused_and_nothing_has_changed(db: Database) {
+    let world = strict(db).await;
     let webhooks = world.company.webhooks();
     let long = format!("https://example.com/{}", "a".repeat(2_100));
     let refused = [
@@ -70,16 +70,16 @@ async fn a_url_that_breaks_a_rule_is_refused_and_nothing_has_changed() {
 
 /// Rules: TARGET-5
 #[on_each_database]
-async fn a_host_may_allow_http_and_private_targets_each_by_itself() {
+async fn a_host_may_allow_http_and_private_targets_each_by_itself(db: Database) {
     let only_http =
-        World::with(|settings| settings.target = TargetPolicy { allow_http: true, allow_private: false })
+        World::with(db, |settings| settings.target = TargetPolicy { allow_http: true, allow_private: false })
             .await;
     let webhooks = only_http.company.webhooks();
     webhooks.register(&new("http://example.com/")).await.unwrap();
     invalid(&only_http, "url", webhooks.register(&new("http://127.0.0.1/"))).await;
     invalid(&only_http, "url", webhooks.register(&new("http://localhost/"))).await;
     let only_private =
-        World::with(|settings| settings.target = TargetPolicy { allow_http: false, allow_private: true })
+        World::with(db, |settings| settings.target = TargetPolicy { allow_http: false, allow_private: true })
             .await;
     let webhooks = only_private.company.webhooks();
     webhooks.register(&new("https://127.0.0.1/")).await.unwrap();
@@ -107,10 +107,11 @@ impl Resolve for Answers {
 
 /// A service whose policy allows `http` and public addresses only, and whose names lead where the test says.
 async fn resolving(
+    db: Database,
     answers: Vec<Vec<&'static str>>,
     target: TargetPolicy,
 ) -> (Place, Invoicing, Arc<AtomicUsize>) {
-    let place = Place::new().await;
+    let place = Place::new(db).await;
     let mut settings = Settings { target, ..Settings::default() };
     settings.dispatch.attempt_timeout_ms = 300;
     settings.dispatch.max_attempts = 1;
@@ -147,7 +148,7 @@ async fn delivered_to_name(invoicing: &Invoicing, receiver: &Receiver) -> Option
 
 /// Rules: TARGET-2, TARGET-3
 #[on_each_database]
-async fn a_name_that_leads_to_a_private_address_is_refused_when_connecting() {
+async fn a_name_that_leads_to_a_private_address_is_refused_when_connecting(db: Database) {
     let public_only = TargetPolicy { allow_http: true, allow_private: false };
     let answers = [
         vec!["127.0.0.1"],
@@ -162,7 +163,7 @@ async fn a_name_that_leads_to_a_private_address_is_refused_when_connecting() {
     ];
     for answer in answers {
         let receiver = Receiver::start().await;
-        let (_place, invoicing, asked) = resolving(vec![answer.clone()], public_only).await;
+        let (_place, invoicing, asked) = resolving(db, vec![answer.clone()], public_only).await;
         assert_eq!(
             delivered_to_name(&invoicing, &receiver).await,
             Some(FailureClass::TargetRefused),
@@ -175,19 +176,19 @@ async fn a_name_that_leads_to_a_private_address_is_refused_when_connecting() {
 
 /// Rules: ATTEMPT-7
 #[on_each_database]
-async fn a_name_that_does_not_resolve_is_a_dns_failure_and_one_that_does_is_connected_to() {
+async fn a_name_that_does_not_resolve_is_a_dns_failure_and_one_that_does_is_connected_to(db: Database) {
     let receiver = Receiver::start().await;
-    let (_place, invoicing, _) = resolving(vec![Vec::new()], LAX).await;
+    let (_place, invoicing, _) = resolving(db, vec![Vec::new()], LAX).await;
     assert_eq!(delivered_to_name(&invoicing, &receiver).await, Some(FailureClass::Dns));
-    let (_place, invoicing, _) = resolving(vec![vec!["127.0.0.1"]], LAX).await;
+    let (_place, invoicing, _) = resolving(db, vec![vec!["127.0.0.1"]], LAX).await;
     assert_eq!(delivered_to_name(&invoicing, &receiver).await, None);
     assert_eq!(receiver.received().len(), 1);
 }
 
 /// Rules: TARGET-2, TARGET-6
 #[on_each_database]
-async fn a_webhook_from_the_time_of_a_laxer_policy_is_refused_when_it_is_attempted() {
-    let place = Place::new().await;
+async fn a_webhook_from_the_time_of_a_laxer_policy_is_refused_when_it_is_attempted(db: Database) {
+    let place = Place::new(db).await;
     let receiver = Receiver::start().await;
     let open = async |target| {
         let settings = Settings { target, ..Settings::default() };
