@@ -102,7 +102,7 @@ async fn a_label_is_a_name(db: Database) {
 #[on_each_database]
 async fn a_host_may_set_another_quota(db: Database) {
     for quota in [1_u32, 3, 31] {
-        let world = World::with(db, |settings| settings.quota = quota).await;
+        let world = World::on(db).settings(|settings| settings.quota = quota).open().await;
         for _ in 0..quota {
             assert_eq!(status(&world, &world.key).await, 200);
         }
@@ -117,7 +117,7 @@ async fn a_host_may_set_another_quota(db: Database) {
 /// Rules: KEY-9
 #[on_each_database]
 async fn the_usage_of_keys_shows_what_their_quota_counts_and_counts_nothing_itself(db: Database) {
-    let world = World::with(db, |settings| settings.quota = 5).await;
+    let world = World::on(db).settings(|settings| settings.quota = 5).open().await;
     let keys = world.company.keys();
     let idle = keys.issue("idle").await.unwrap().record.id;
     let used = async || {
@@ -142,7 +142,7 @@ async fn the_usage_of_keys_shows_what_their_quota_counts_and_counts_nothing_itse
     world.advance(Duration::from_millis(1));
     assert_eq!(used().await, 0);
     assert_eq!(world.get("/api/v1/quotes").await.headers["ratelimit-remaining"], "4");
-    let unlimited = World::with(db, |settings| settings.quota = 0).await;
+    let unlimited = World::on(db).settings(|settings| settings.quota = 0).open().await;
     unlimited.get("/api/v1/quotes").await;
     let usage = &unlimited.company.keys().usage().await.unwrap()[0];
     assert_eq!((usage.used, usage.limit, usage.oldest_until), (0, None, None));

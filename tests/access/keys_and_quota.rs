@@ -70,7 +70,7 @@ async fn thirty_requests_pass_and_the_thirty_first_does_not(db: Database) {
 /// Rules: QUOTA-3, WIRE-22
 #[on_each_database]
 async fn errors_that_come_after_the_quota_count_and_carry_its_headers(db: Database) {
-    let world = World::with(db, |settings| settings.quota = 5).await;
+    let world = World::on(db).settings(|settings| settings.quota = 5).open().await;
     for (method, path, status) in [
         ("GET", "/api/v1/nothing", 404),
         ("DELETE", "/api/v1/quotes", 405),
@@ -250,11 +250,11 @@ async fn a_refusal_for_the_plan_is_not_counted(db: Database) {
 /// Rules: QUOTA-6
 #[on_each_database]
 async fn the_host_may_set_another_quota_or_none(db: Database) {
-    let world = World::with(db, |settings| settings.quota = 2).await;
+    let world = World::on(db).settings(|settings| settings.quota = 2).open().await;
     assert_eq!(header(&world.get(PATH).await, "ratelimit-limit"), 2);
     assert_eq!(world.get(PATH).await.status, 200);
     assert_eq!(world.get(PATH).await.status, 429);
-    let world = World::with(db, |settings| settings.quota = 0).await;
+    let world = World::on(db).settings(|settings| settings.quota = 0).open().await;
     for _ in 0..100 {
         let answer = world.get(PATH).await;
         assert_eq!(answer.status, 200);
@@ -367,7 +367,7 @@ async fn restarts(db: Database, steps: Vec<Step>) -> Result<(), TestCaseError> {
 /// Rules: KEY-4
 #[on_each_database]
 async fn a_key_idle_for_more_than_90_days_is_revoked_for_good(db: Database) {
-    let world = World::with(db, |settings| settings.quota = 0).await;
+    let world = World::on(db).settings(|settings| settings.quota = 0).open().await;
     assert_eq!(world.get(PATH).await.status, 200);
     let used = world.now();
     world.advance(90 * DAY);
@@ -385,7 +385,7 @@ async fn a_key_idle_for_more_than_90_days_is_revoked_for_good(db: Database) {
 /// Rules: KEY-4
 #[on_each_database]
 async fn a_key_that_was_never_used_is_idle_since_it_was_issued(db: Database) {
-    let world = World::with(db, |settings| settings.quota = 0).await;
+    let world = World::on(db).settings(|settings| settings.quota = 0).open().await;
     let second = world.company.keys().issue("second").await.unwrap();
     world.advance(90 * DAY);
     assert_eq!(with_key(&world, second.key.reveal()).await.status, 200);
@@ -443,7 +443,7 @@ async fn the_sweep_spares_a_key_whose_last_use_is_not_stored_yet(db: Database) {
 /// Rules: KEY-5
 #[on_each_database]
 async fn a_refused_request_is_no_use_of_the_key(db: Database) {
-    let world = World::with(db, |settings| settings.quota = 0).await;
+    let world = World::on(db).settings(|settings| settings.quota = 0).open().await;
     world.company.set_plan(Plan::Pro).await.unwrap();
     world.advance(80 * DAY);
     assert_eq!(world.get(PATH).await.status, 403);
@@ -471,7 +471,7 @@ async fn a_revoked_key_is_401_at_once_and_its_neighbour_is_not(db: Database) {
 /// Rules: KEY-7
 #[on_each_database(worker_threads = 4)]
 async fn a_key_that_is_being_revoked_works_no_longer_once_revoke_has_returned(db: Database) {
-    let world = World::with(db, |settings| settings.quota = 0).await;
+    let world = World::on(db).settings(|settings| settings.quota = 0).open().await;
     for _ in 0..10 {
         let issued = world.company.keys().issue("racing").await.unwrap();
         let mut tasks = JoinSet::new();
@@ -495,7 +495,7 @@ async fn a_key_that_is_being_revoked_works_no_longer_once_revoke_has_returned(db
 #[on_each_database]
 fn last_used_at_lags_by_a_minute_at_most(db: Database) {
     let runtime = runtime();
-    let world = runtime.block_on(World::with(db, |settings| settings.quota = 0));
+    let world = runtime.block_on(World::on(db).settings(|settings| settings.quota = 0).open());
     let gap = prop_oneof![0..1_000_u64, 20_000..70_000_u64, Just(59_999), Just(60_000), Just(86_400_000)];
     for_all(db, 12, &proptest::collection::vec(gap, 1..30), |gaps| {
         runtime.block_on(async {
@@ -538,7 +538,7 @@ async fn a_key_is_isk_and_43_characters_and_only_its_hash_is_stored(db: Database
 /// Rules: KEY-2
 #[on_each_database]
 async fn no_answer_repeats_the_key(db: Database) {
-    let world = World::with(db, |settings| settings.quota = 0).await;
+    let world = World::on(db).settings(|settings| settings.quota = 0).open().await;
     for path in ["/api/v1/quotes", "/api/v1/nothing", "/api/v1/quotes?limit=x"] {
         let answer = world.get(path).await;
         let headers = format!("{:?}", answer.headers);

@@ -125,7 +125,8 @@ const CHANGES: u16 = 100;
 #[on_each_database]
 fn a_reader_beside_writers_misses_nothing(db: Database) {
     runtime().block_on(async {
-        let world = Arc::new(World::on_system_clock(db, |settings| settings.quota = 0).await);
+        let world =
+            Arc::new(World::on(db).settings(|settings| settings.quota = 0).system_clock().open().await);
         let (writers, seen) = write_beside(&world, WRITERS, CHANGES);
         let mut readers = JoinSet::new();
         for (list, path) in LISTS.into_iter().enumerate() {

@@ -19,7 +19,7 @@ pub(crate) fn path_of(path: &str, id: &str) -> String {
 }
 
 async fn without_quota(db: Database) -> World {
-    World::with(db, |settings| settings.quota = 0).await
+    World::on(db).settings(|settings| settings.quota = 0).open().await
 }
 
 fn refused(answer: &Answer, status: u16, code: &str) {
@@ -417,13 +417,15 @@ async fn a_document_store_that_hangs_is_503_and_not_a_request_that_hangs(db: Dat
 /// Rules: ERROR-15, ERROR-17
 #[on_each_database]
 async fn while_the_document_store_hangs_everything_else_is_answered(db: Database) {
-    let world = World::with(db, |settings| {
-        settings.quota = 0;
-        settings.requests.in_flight = 2;
-        // One company may have two of them with its keys, and two behind document URLs.
-        settings.requests.documents_in_flight = 3;
-    })
-    .await;
+    let world = World::on(db)
+        .settings(|settings| {
+            settings.quota = 0;
+            settings.requests.in_flight = 2;
+            // One company may have two of them with its keys, and two behind document URLs.
+            settings.requests.documents_in_flight = 3;
+        })
+        .open()
+        .await;
     let sent = world.sent().await;
     let link = format!("/api/v1/quotes/{}/document", sent.summary.id);
     let url = world.get(&link).await.json["url"].as_str().unwrap().to_owned();
@@ -522,7 +524,7 @@ async fn a_validation_error_names_the_field_or_parameter(db: Database) {
 /// Rules: ERROR-2, ERROR-12
 #[on_each_database]
 async fn a_429_is_flat(db: Database) {
-    let world = World::with(db, |settings| settings.quota = 1).await;
+    let world = World::on(db).settings(|settings| settings.quota = 1).open().await;
     assert_eq!(world.get("/api/v1/quotes").await.status, 200);
     for method in ["GET", "POST", "DELETE"] {
         let answer = world.call(method, "/api/v1/quotes", Some(&world.key), &[], Bytes::new()).await;

@@ -34,7 +34,8 @@ struct Served {
 
 impl Served {
     async fn start(db: Database) -> Self {
-        let world = Arc::new(World::on_system_clock(db, |settings| settings.quota = 0).await);
+        let world =
+            Arc::new(World::on(db).settings(|settings| settings.quota = 0).system_clock().open().await);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let mut served = JoinSet::new();

@@ -138,11 +138,13 @@ async fn a_page_of_one_record_is_never_refused(db: Database) {
 /// Rules: FAIR-1, LIST-25
 #[on_each_database]
 async fn a_record_larger_than_the_budget_is_served_beside_others(db: Database) {
-    let world = World::with(db, |settings| {
-        settings.quota = 0;
-        settings.requests.buffered_bytes = 16 * MIB;
-    })
-    .await;
+    let world = World::on(db)
+        .settings(|settings| {
+            settings.quota = 0;
+            settings.requests.buffered_bytes = 16 * MIB;
+        })
+        .open()
+        .await;
     let old = draft(&world.company, lines(2, 8_000)).await;
     enlarge(&world, "quote", old.summary.id.0, &old.lines[0], 18 * MIB).await;
     let (other, key) = world.another("Other", Plan::Team).await;
@@ -264,11 +266,13 @@ async fn large_lines_are_shown_like_small_ones_through_every_change(db: Database
 #[on_each_database]
 async fn an_answer_is_counted_before_it_is_built(db: Database) {
     // The share of a company is a quarter: three details.
-    let world = World::with(db, |settings| {
-        settings.quota = 0;
-        settings.requests.buffered_bytes = 4 * 2 * MIB;
-    })
-    .await;
+    let world = World::on(db)
+        .settings(|settings| {
+            settings.quota = 0;
+            settings.requests.buffered_bytes = 4 * 2 * MIB;
+        })
+        .open()
+        .await;
     let quote = draft(&world.company, lines(70, 8_000)).await;
     let (other, key) = world.another("Other", Plan::Team).await;
     let others = draft(&other, lines(70, 8_000)).await;

@@ -12,7 +12,7 @@ async fn call(world: &World, method: &str, headers: &[(&str, &str)]) -> Answer {
 /// Rules: REFERENCE-1
 #[on_each_database]
 async fn the_page_needs_no_key_and_counts_in_no_quota(db: Database) {
-    let world = World::with(db, |settings| settings.quota = 1).await;
+    let world = World::on(db).settings(|settings| settings.quota = 1).open().await;
     for key in [None, Some("isk_unknown"), Some(&*world.key)] {
         for _ in 0..2 {
             let answer = world.call("GET", PATH, key, &[], Bytes::new()).await;
@@ -59,7 +59,7 @@ async fn the_page_s_policy_allows_its_own_style_and_nothing_else(db: Database) {
 /// Rules: REFERENCE-2
 #[on_each_database]
 async fn a_page_that_is_switched_off_is_404(db: Database) {
-    let world = World::with(db, |settings| settings.reference.page = false).await;
+    let world = World::on(db).settings(|settings| settings.reference.page = false).open().await;
     let answer = call(&world, "GET", &[]).await;
     assert_eq!((answer.status.as_u16(), answer.code()), (404, "not_found"));
     let document = world.call("GET", "/api/v1/openapi.json", None, &[], Bytes::new()).await;

@@ -343,7 +343,7 @@ async fn the_language_is_the_host_s_choice_or_the_browser_s(db: Database) {
 /// Rules: FAIR-9
 #[on_each_database]
 async fn where_there_is_no_room_a_page_says_so_and_files_are_served(db: Database) {
-    let world = World::with(db, |settings| settings.requests.buffered_bytes = 327_680).await;
+    let world = World::on(db).settings(|settings| settings.requests.buffered_bytes = 327_680).open().await;
     // The host's own page, for someone who is not signed in.
     let sign_in = Bytes::from(vec![b'x'; 16 * 1024]);
     let browser = Browser::with(&world.invoicing, world.company.id(), move |_| {

@@ -65,7 +65,7 @@ async fn each_status_says_what_to_do_in_the_log_and_on_the_page(db: Database) {
 /// Rules: LOG-4
 #[on_each_database]
 async fn each_failure_class_says_what_to_do_in_the_log_and_on_the_page(db: Database) {
-    let world = World::with(db, |settings| settings.dispatch.attempt_timeout_ms = 1_500).await;
+    let world = World::on(db).settings(|settings| settings.dispatch.attempt_timeout_ms = 1_500).open().await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(404));
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -91,7 +91,7 @@ async fn a_timeout_names_the_time_limit_that_is_set(db: Database) {
         (1_500, "within 1.5 s", "en 1,5 s"),
         (30_000, "within 30 s", "en 30 s"),
     ] {
-        let world = World::with(db, |settings| settings.dispatch.attempt_timeout_ms = ms).await;
+        let world = World::on(db).settings(|settings| settings.dispatch.attempt_timeout_ms = ms).open().await;
         let receiver = Receiver::start().await;
         receiver.reply_always(Reply::status(404));
         let id = hook(&world, &receiver.url).await.webhook.id;

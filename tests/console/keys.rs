@@ -77,7 +77,7 @@ async fn a_key_without_a_usable_name_is_not_issued(db: Database) {
 
 #[on_each_database]
 async fn the_list_says_what_keys_may_do_and_offers_what_the_role_includes(db: Database) {
-    let world = World::with(db, |settings| settings.quota = 0).await;
+    let world = World::on(db).settings(|settings| settings.quota = 0).open().await;
     let browser = |role| Browser::of(&world.invoicing, world.company.id(), role);
     let reader = browser(Role::ReadOnly).get("/keys").await.html;
     assert!(reader.contains("unlimited") && !reader.contains("/keys/new") && !reader.contains("/revoke"));

@@ -555,7 +555,7 @@ async fn the_page_needs_no_session_and_comes_with_or_without_the_console(db: Dat
 /// Rules: SIGN-10
 #[on_each_database]
 async fn one_company_s_clients_leave_room_for_those_of_others(db: Database) {
-    let world = World::with(db, |settings| settings.requests.documents_in_flight = 2).await;
+    let world = World::on(db).settings(|settings| settings.requests.documents_in_flight = 2).open().await;
     let (_, page) = sent(&world).await;
     let others = sent_by_another(&world).await;
     let browser = client(&world);
@@ -687,7 +687,7 @@ async fn a_refusal_through_a_revoked_link_declines_nothing(db: Database) {
 /// Rules: SIGN-10
 #[on_each_database]
 async fn work_behind_links_takes_no_place_from_the_keys_of_the_company(db: Database) {
-    let world = World::with(db, |settings| settings.requests.documents_in_flight = 1).await;
+    let world = World::on(db).settings(|settings| settings.requests.documents_in_flight = 1).open().await;
     let (id, page) = sent(&world).await;
     let browser = client(&world);
     world.documents.hang(true);

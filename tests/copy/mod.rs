@@ -113,7 +113,7 @@ async fn a_file_that_the_first_release_wrote_says_the_same_on_postgresql(db: Dat
     let target = Place::empty(db).await;
     let (enlarged, source) = Enlarged::new(Database::Sqlite).await;
     let release = &enlarged.release;
-    let before = World::of_release_at(release, source).await;
+    let before = World::of_release(release).place(source).open().await;
     let mut answers = Vec::new();
     for path in release.answers().keys() {
         answers.push((path.clone(), before.get(path).await.bytes));
@@ -121,7 +121,7 @@ async fn a_file_that_the_first_release_wrote_says_the_same_on_postgresql(db: Dat
     before.invoicing.close().await;
     copy_to_postgres(&before.place().file(), &PostgresSettings::new(target.url())).await.unwrap();
 
-    let moved = World::of_release_at(release, target).await;
+    let moved = World::of_release(release).place(target).open().await;
     for (path, before) in answers {
         assert!(moved.get(&path).await.bytes == before, "{path}");
     }

@@ -75,7 +75,7 @@ async fn it_is_a_hyper_and_a_tower_service(db: Database) {
 
 #[on_each_database]
 async fn a_dispatcher_that_has_ended_is_not_ready_until_it_runs_again(db: Database) {
-    let world = World::on_system_clock(db, |_| {}).await;
+    let world = World::on(db).system_clock().open().await;
     let ended = json!({ "ready": false, "store": "reachable", "documents": "reachable", "dispatcher": "ended", "reasons": ["the dispatcher has ended"] });
     for is_killed in [false, true] {
         let running = RunningDispatcher::start(world.invoicing.dispatcher());
@@ -96,7 +96,7 @@ async fn a_dispatcher_that_has_ended_is_not_ready_until_it_runs_again(db: Databa
 
 #[on_each_database]
 async fn a_dispatcher_that_is_not_polled_stands_still_and_is_said_to(db: Database) {
-    let world = World::on_system_clock(db, |_| {}).await;
+    let world = World::on(db).system_clock().open().await;
     let dispatcher = world.invoicing.dispatcher();
     let mut run = pin!(dispatcher.run(std::future::pending()));
     let begun = Instant::now();

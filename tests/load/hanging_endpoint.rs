@@ -38,7 +38,7 @@ fn limit_ms(rate: f64) -> i64 {
 #[on_each_database]
 async fn a_hanging_endpoint_is_attempted_in_time_and_disabled_within_a_minute(db: Database) {
     let _beside = beside_others().await;
-    let world = World::on_system_clock(db, |_| {}).await;
+    let world = World::on(db).system_clock().open().await;
     let (hanging, prompt) = (Receiver::start().await, Receiver::start().await);
     hanging.reply_always(Reply::Hang);
     let hung = register(&world.company, &hanging.url).await;

@@ -44,7 +44,7 @@ async fn a_prompt_endpoint_is_served_beside_180_that_hang_with_a_backlog(db: Dat
 }
 
 async fn assert_served_beside(db: Database, how: &str, reply: Reply) {
-    let world = World::on_system_clock(db, |_| {}).await;
+    let world = World::on(db).system_clock().open().await;
     let receiver = Receiver::start().await;
     let (bystander, _) = world.another("Bystander", Plan::Pro).await;
     register(&bystander, &receiver.url).await;
@@ -87,7 +87,7 @@ async fn an_endpoint_that_is_new_is_served_beside_400_that_are_new_and_slow(db: 
 }
 
 async fn assert_served_beside_new_ones(db: Database, backlog: i64) {
-    let world = World::on_system_clock(db, |_| {}).await;
+    let world = World::on(db).system_clock().open().await;
     let (receiver, crowd) = (Receiver::start().await, Receiver::start().await);
     let (bystander, _) = world.another("Bystander", Plan::Pro).await;
     register(&bystander, &receiver.url).await;

@@ -100,7 +100,7 @@ fn only_answers_to_a_key_tell_of_its_quota() {
 /// Rules: REFERENCE-1
 #[on_each_database]
 async fn the_document_needs_no_key_and_counts_in_no_quota(db: Database) {
-    let world = World::with(db, |settings| settings.quota = 1).await;
+    let world = World::on(db).settings(|settings| settings.quota = 1).open().await;
     for key in [None, Some("isk_unknown"), Some(&*world.key)] {
         for _ in 0..3 {
             let answer = world.call("GET", PATH, key, &[], Bytes::new()).await;
@@ -174,7 +174,7 @@ async fn the_description_is_compressed_for_those_that_take_it_and_open_to_any_si
 /// Rules: REFERENCE-2
 #[on_each_database]
 async fn a_document_that_is_switched_off_is_404(db: Database) {
-    let world = World::with(db, |settings| settings.reference.openapi = false).await;
+    let world = World::on(db).settings(|settings| settings.reference.openapi = false).open().await;
     let answer = call(&world, "GET", &[]).await;
     assert_eq!((answer.status.as_u16(), answer.code()), (404, "not_found"));
 }
@@ -182,26 +182,29 @@ async fn a_document_that_is_switched_off_is_404(db: Database) {
 /// Rules: REFERENCE-3
 #[on_each_database]
 async fn the_document_names_the_brand_the_address_and_the_quota_of_its_service(db: Database) {
-    let world = World::with(db, |settings| {
-        "Toiture".clone_into(&mut settings.brand);
-        "https://api.toiture.example/".clone_into(&mut settings.base_url);
-        settings.quota = 77;
-    })
-    .await;
+    let world = World::on(db)
+        .settings(|settings| {
+            "Toiture".clone_into(&mut settings.brand);
+            "https://api.toiture.example/".clone_into(&mut settings.base_url);
+            settings.quota = 77;
+        })
+        .open()
+        .await;
     let served = call(&world, "GET", &[]).await;
     let text = String::from_utf8_lossy(&served.bytes);
     assert_eq!(served.json["servers"][0]["url"], "https://api.toiture.example");
     assert!(text.contains("X-Toiture-Signature") && !text.contains("X-Service-"));
     assert!(text.contains("more than 77 requests"));
     assert!(!text.contains("{{"), "a name was not filled in");
-    let unlimited = call(&World::with(db, |settings| settings.quota = 0).await, "GET", &[]).await;
+    let unlimited =
+        call(&World::on(db).settings(|settings| settings.quota = 0).open().await, "GET", &[]).await;
     assert!(String::from_utf8_lossy(&unlimited.bytes).contains("| Requests of one key | any number |"));
 }
 
 /// Rules: ENDPOINT-7
 #[on_each_database]
 async fn options_of_a_known_path_is_204_with_allow_and_needs_no_key(db: Database) {
-    let world = World::with(db, |settings| settings.quota = 1).await;
+    let world = World::on(db).settings(|settings| settings.quota = 1).open().await;
     for route in ROUTES {
         let path = path_of(route.path, ABSENT);
         for key in [None, Some("isk_unknown"), Some(&*world.key)] {

@@ -162,7 +162,7 @@ async fn ping(world: &World, receiver: &Receiver, recorder: &mut Recorder) {
 }
 
 async fn record(db: Database) -> Value {
-    let (world, receiver) = (World::reproducible(db).await, Receiver::start().await);
+    let (world, receiver) = (World::on(db).reproducible().open().await, Receiver::start().await);
     let mut recorder = Recorder::default();
     register(&world, &receiver).await;
     Box::pin(story(&world, &receiver, &mut recorder)).await;

@@ -32,11 +32,13 @@ struct Scene {
 
 impl Scene {
     async fn open(db: Database, adjust: impl FnOnce(&mut Settings)) -> Self {
-        let world = World::with(db, |settings| {
-            settings.quota = 0;
-            adjust(settings);
-        })
-        .await;
+        let world = World::on(db)
+            .settings(|settings| {
+                settings.quota = 0;
+                adjust(settings);
+            })
+            .open()
+            .await;
         let quote = world.accepted().await.summary.id;
         let invoice = world.company.invoices().convert(quote).await.unwrap().summary.id.to_string();
         let link = world.company.quotes().document(quote).await.unwrap();

@@ -11,7 +11,7 @@ use crate::support::{
 /// Rules: CLOSE-1
 #[on_each_database]
 async fn closing_a_company_ends_its_keys_its_webhooks_and_its_links_and_those_of_no_other(db: Database) {
-    let world = World::with(db, |settings| settings.quota = 0).await;
+    let world = World::on(db).settings(|settings| settings.quota = 0).open().await;
     let (other, other_key) = world.another("Other", Plan::Team).await;
     let receiver = Receiver::start().await;
     let mut links = Vec::new();

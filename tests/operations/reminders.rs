@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use invoicing_server::{Env, Invoicing};
+use invoicing_server::Invoicing;
 use invoicing_tests::{Database, Receiver, World, on_each_database, on_postgres};
 
 use crate::support::warnings::Warnings;
@@ -90,7 +90,7 @@ async fn what_did_not_run_while_the_service_was_closed_is_not_warned_of(db: Data
 #[on_postgres]
 async fn a_node_does_not_warn_of_what_another_node_runs(db: Database) {
     let world = World::new(db).await;
-    let other: Invoicing = world.node(Env::system().with_clock(world.clock.clone())).await;
+    let other: Invoicing = world.node(world.invoicing.env().clone()).await;
     let warnings = Warnings::listen();
     let receiver = Receiver::start().await;
     hook(&world, &receiver.url).await;

@@ -552,7 +552,7 @@ async fn a_search_finds_clients_of_an_earlier_version_at_once(db: Database) {
             WHERE external_id = 'crm-1'";
         let folded = "cl\u{200b}ai\u{ad}re l’atelier\n\u{feff}saint\u{2010}etienne";
         assert_eq!(place.behind().await.run(statement, &[folded.into()]).await, 1);
-        let world = World::of_release_at(&release, place).await;
+        let world = World::of_release(&release).place(place).open().await;
         for q in
             ["claire", "l'atelier", "L’Atelier claire", "saint-etienne claire", "etienne saint l'atelier"]
         {

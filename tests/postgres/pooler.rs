@@ -1,7 +1,7 @@
 //! A node behind `PgBouncer` in transaction mode.
 
 use invoicing_core::{EventKind, Plan, QuoteStatus};
-use invoicing_server::{PageQuery, PostgresSettings};
+use invoicing_server::{Invoicing, PageQuery, PostgresSettings};
 use invoicing_tests::postgres::Pooler;
 use invoicing_tests::{Batch, Database, Receiver, World, on_postgres};
 
@@ -20,7 +20,7 @@ async fn behind_pgbouncer_in_transaction_mode_changes_batches_and_deliveries_wor
         listen_url: Some(direct.to_owned()),
         ..PostgresSettings::new(&pooler.url)
     };
-    let node = world.node_at(settings, world.invoicing.env().clone()).await;
+    let node = world.node_from(Invoicing::postgres(settings)).await;
     let company = node.company(world.company.id());
     let receiver = Receiver::start().await;
     hook_for(&company, &receiver.url, EventKind::ALL).await;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::Full;
 use invoicing_core::{EventKind, NewClient, QuoteId};
-use invoicing_server::{CompanyHandle, Error, PostgresSettings};
+use invoicing_server::{CompanyHandle, Error, Invoicing, PostgresSettings};
 use invoicing_tests::postgres::TripProxy;
 use invoicing_tests::{Database, World, ask, new_quote, on_postgres, tell};
 
@@ -28,7 +28,7 @@ async fn a_change_takes_at_most_five_trips(db: Database) {
     let proxy = TripProxy::start(world.place().url(), Duration::ZERO).await;
     let node = async |transaction_pooling| {
         let settings = PostgresSettings { transaction_pooling, ..PostgresSettings::new(proxy.url()) };
-        world.node_at(settings, world.invoicing.env().clone()).await
+        world.node_from(Invoicing::postgres(settings)).await
     };
     let (direct, pooled) = (node(false).await, node(true).await);
     let company = direct.company(world.company.id());
@@ -56,7 +56,7 @@ async fn a_change_takes_at_most_five_trips(db: Database) {
 async fn a_page_takes_two_trips(db: Database) {
     let world = World::new(db).await;
     let proxy = TripProxy::start(world.place().url(), Duration::ZERO).await;
-    let node = world.node_at(PostgresSettings::new(proxy.url()), world.invoicing.env().clone()).await;
+    let node = world.node_from(Invoicing::postgres(PostgresSettings::new(proxy.url()))).await;
     let mut fewest = usize::MAX;
     for _ in 0..TIMES {
         proxy.take();
@@ -73,7 +73,7 @@ async fn a_page_takes_two_trips(db: Database) {
 async fn changes_that_follow_each_other_keep_their_connection(db: Database) {
     let world = World::new(db).await;
     let proxy = TripProxy::start(world.place().url(), Duration::ZERO).await;
-    let node = world.node_at(PostgresSettings::new(proxy.url()), world.invoicing.env().clone()).await;
+    let node = world.node_from(Invoicing::postgres(PostgresSettings::new(proxy.url()))).await;
     let company = node.company(world.company.id());
     for number in 0..IN_A_ROW {
         company.clients().create(&NewClient::named(format!("Client {number}"))).await.unwrap();

@@ -18,7 +18,7 @@ fn length(page: &Value) -> usize {
 #[on_each_database]
 async fn every_endpoint_works_on_a_database_of_an_earlier_version(db: Database) {
     for release in Release::all(db) {
-        let world = World::of_release(&release).await;
+        let world = World::of_release(&release).open().await;
         for route in ROUTES {
             call(&world, &release, route.endpoint).await;
         }

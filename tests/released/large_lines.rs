@@ -58,7 +58,7 @@ fn lines(bytes: usize) -> String {
 #[on_each_database]
 async fn large_lines_of_the_first_release_stay_as_they_are(db: Database) {
     let (enlarged, place) = Enlarged::new(db).await;
-    let world = World::of_release_at(&enlarged.release, place).await;
+    let world = World::of_release(&enlarged.release).place(place).open().await;
     let get = async |path: &str| world.get(path).await.bytes;
     enlarged.check(get).await;
     assert!(world.invoicing.sweep().await.unwrap().rewritten_records > 0);

@@ -60,7 +60,7 @@ async fn answers(world: &World, release: &Release) -> Vec<(String, bytes::Bytes)
 #[on_each_database]
 async fn answers_about_older_rows_are_right_and_the_sweep_settles_one_of_them(db: Database) {
     for release in Release::all(db) {
-        let world = World::of_release(&release).await;
+        let world = World::of_release(&release).open().await;
         let before = answers(&world, &release).await;
         let report = world.invoicing.sweep().await.unwrap();
         assert_eq!(report.settled_invoices, 1, "the cancelled one owed its sum");

@@ -20,7 +20,7 @@ use crate::support::{payment, signature};
 #[on_each_database]
 async fn every_operation_works_on_a_database_of_an_earlier_version(db: Database) {
     for release in Release::all(db) {
-        let world = World::of_release(&release).await;
+        let world = World::of_release(&release).open().await;
         // First, as the others emit events.
         deliveries_go_on(&world, &release).await;
         webhooks_are_managed(&world, &release).await;

@@ -186,7 +186,7 @@ async fn every_column_that_a_release_had_is_still_there(db: Database) {
     for release in Release::all(db) {
         let place = Place::of_release(&release).await;
         let before = columns(&place).await;
-        let world = World::of_release_at(&release, place).await;
+        let world = World::of_release(&release).place(place).open().await;
         let after = columns(world.place()).await;
         for column in before {
             assert!(after.contains(&column), "{column} is gone");
@@ -215,13 +215,13 @@ async fn the_views_show_what_the_api_shows(db: Database) {
 #[on_each_database]
 async fn the_views_show_records_of_older_versions_as_the_api_does(db: Database) {
     for release in Release::all(db) {
-        let world = World::of_release(&release).await;
+        let world = World::of_release(&release).open().await;
         check(&world).await;
         assert!(world.invoicing.sweep().await.unwrap().rewritten_records > 0);
         check(&world).await;
     }
     let (enlarged, place) = Enlarged::new(db).await;
-    let world = World::of_release_at(&enlarged.release, place).await;
+    let world = World::of_release(&enlarged.release).place(place).open().await;
     check(&world).await;
 }
 

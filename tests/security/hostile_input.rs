@@ -19,7 +19,7 @@ const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
 const LIMIT: usize = 256 * 1024;
 
 async fn without_quota(db: Database) -> World {
-    World::with(db, |settings| settings.quota = 0).await
+    World::on(db).settings(|settings| settings.quota = 0).open().await
 }
 
 async fn post(world: &World, body: impl Into<Bytes>) -> Answer {

@@ -106,7 +106,7 @@ fn set(ids: &[String]) -> BTreeSet<String> {
 fn another_company_s_id_is_answered_like_one_that_does_not_exist(db: Database) {
     let runtime = runtime();
     let (world, existing, attacker) = runtime.block_on(async {
-        let world = World::with(db, |settings| settings.quota = 0).await;
+        let world = World::on(db).settings(|settings| settings.quota = 0).open().await;
         let mut victim = Tenant::new(&world, "Victim").await;
         for kind in 0..8 {
             victim.make(kind).await;
@@ -162,7 +162,7 @@ fn another_company_s_id_is_answered_like_one_that_does_not_exist(db: Database) {
 #[on_each_database]
 async fn the_owner_gets_what_the_other_does_not(db: Database) {
     // The property above would hold of a service that refuses every caller.
-    let world = World::with(db, |settings| settings.quota = 0).await;
+    let world = World::on(db).settings(|settings| settings.quota = 0).open().await;
     let mut owner = Tenant::new(&world, "Owner").await;
     owner.make(3).await;
     let other = Tenant::new(&world, "Other").await;
@@ -183,7 +183,7 @@ fn lists_show_a_company_s_own_records_all_of_them_and_no_others(db: Database) {
     let runtime = runtime();
     for_all(db, 12, &proptest::collection::vec((0..3_usize, 0..8_u8), 1..30), |steps| {
         runtime.block_on(async {
-            let world = World::with(db, |settings| settings.quota = 0).await;
+            let world = World::on(db).settings(|settings| settings.quota = 0).open().await;
             let start = world.now().to_string();
             let mut tenants = Vec::new();
             for name in ["A", "B", "C"] {
@@ -217,7 +217,7 @@ fn lists_show_a_company_s_own_records_all_of_them_and_no_others(db: Database) {
 /// Rules: STAMP-4
 #[on_each_database]
 async fn what_one_company_does_moves_no_other_company_s_stamp(db: Database) {
-    let world = World::with(db, |settings| settings.quota = 0).await;
+    let world = World::on(db).settings(|settings| settings.quota = 0).open().await;
     let quiet = Tenant::new(&world, "Quiet").await;
     let mut busy = Tenant::new(&world, "Busy").await;
     let page = || world.call("GET", "/api/v1/clients", Some(&quiet.key), &[], Bytes::new());
@@ -232,7 +232,7 @@ async fn what_one_company_does_moves_no_other_company_s_stamp(db: Database) {
 /// Rules: TENANT-4
 #[on_each_database]
 async fn one_external_id_in_two_companies_is_two_clients(db: Database) {
-    let world = World::with(db, |settings| settings.quota = 0).await;
+    let world = World::on(db).settings(|settings| settings.quota = 0).open().await;
     let tenants = [Tenant::new(&world, "A").await, Tenant::new(&world, "B").await];
     let mut made: Vec<Value> = Vec::new();
     for (status, round) in [(201, "first"), (200, "second")] {
@@ -255,7 +255,7 @@ async fn one_external_id_in_two_companies_is_two_clients(db: Database) {
 /// Rules: DOCUMENT-6
 #[on_each_database]
 async fn a_document_url_of_one_company_opens_nothing_of_another(db: Database) {
-    let world = World::with(db, |settings| settings.quota = 0).await;
+    let world = World::on(db).settings(|settings| settings.quota = 0).open().await;
     let mut tenants = [Tenant::new(&world, "A").await, Tenant::new(&world, "B").await];
     let mut urls = Vec::new();
     for tenant in &mut tenants {

@@ -50,11 +50,13 @@ impl Server {
         adjust: impl FnOnce(&mut ServeLimits),
         requests: impl FnOnce(&mut RequestLimits),
     ) -> Self {
-        let world = World::with(db, |settings| {
-            settings.quota = 0;
-            requests(&mut settings.requests);
-        })
-        .await;
+        let world = World::on(db)
+            .settings(|settings| {
+                settings.quota = 0;
+                requests(&mut settings.requests);
+            })
+            .open()
+            .await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let mut limits = ServeLimits::default();

@@ -25,11 +25,13 @@ const STALLED: Duration = Duration::from_millis(3_100);
 const DOWNLOADS: usize = 8;
 
 async fn world(db: Database) -> World {
-    World::with(db, |settings| {
-        settings.quota = 0;
-        settings.requests.buffered_bytes = BUDGET;
-    })
-    .await
+    World::on(db)
+        .settings(|settings| {
+            settings.quota = 0;
+            settings.requests.buffered_bytes = BUDGET;
+        })
+        .open()
+        .await
 }
 
 /// Fills a page of 400 KiB.
@@ -129,11 +131,14 @@ async fn unread_descriptions_take_no_memory_and_nobody_is_refused_for_them(db: D
 #[on_each_database]
 async fn a_company_takes_half_of_the_slots_and_what_is_beyond_counts_in_no_quota(db: Database) {
     const QUOTA: u32 = 1_000;
-    let world = World::alone(db, |settings| {
-        settings.requests.in_flight = 4;
-        settings.quota = QUOTA;
-    })
-    .await;
+    let world = World::on(db)
+        .settings(|settings| {
+            settings.requests.in_flight = 4;
+            settings.quota = QUOTA;
+        })
+        .without_listener()
+        .open()
+        .await;
     let (_, other_key) = world.another("Other", Plan::Team).await;
     // Known keys are found without the database.
     for key in [&world.key, &other_key] {
@@ -163,7 +168,7 @@ async fn a_company_takes_half_of_the_slots_and_what_is_beyond_counts_in_no_quota
 /// Rules: FAIR-4
 #[on_each_database]
 async fn downloads_of_one_document_are_limited_and_those_of_another_are_served(db: Database) {
-    let world = World::with(db, |settings| settings.quota = 0).await;
+    let world = World::on(db).settings(|settings| settings.quota = 0).open().await;
     let (url, other) = (document(&world).await, document(&world).await);
     let mut unread = Vec::new();
     for _ in 0..DOWNLOADS {
@@ -218,7 +223,7 @@ impl DocumentStore for SlowStore {
 async fn a_document_counts_before_it_is_read(db: Database) {
     let mut slow = None;
     let new = |memory| SlowStore { memory, let_go: Semaphore::new(0), size: OnceLock::new() };
-    let world = World::with_store(db, |_| {}, |memory| Arc::clone(slow.insert(Arc::new(new(memory))))).await;
+    let world = World::on(db).store(|memory| Arc::clone(slow.insert(Arc::new(new(memory))))).open().await;
     let (slow, url) = (slow.unwrap(), document(&world).await);
     // A document may have 4 MiB, and at least two copies.
     slow.size.set(3 * 1024 * 1024).unwrap();

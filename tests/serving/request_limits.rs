@@ -35,7 +35,8 @@ fn post(key: &str) -> Builder {
 /// Rules: ERROR-15
 #[on_each_database]
 async fn work_beyond_the_limit_is_503_overloaded_and_counts_in_no_quota(db: Database) {
-    let world = World::alone(db, |settings| settings.requests.in_flight = 1).await;
+    let world =
+        World::on(db).settings(|settings| settings.requests.in_flight = 1).without_listener().open().await;
     // A known key is found without the database.
     assert_eq!(world.get("/api/v1/clients").await.headers["ratelimit-remaining"], "29");
     let create = post(&world.key).body(Full::new(Bytes::from_static(br#"{"name": "First"}"#))).unwrap();
@@ -69,7 +70,7 @@ async fn work_beyond_the_limit_is_503_overloaded_and_counts_in_no_quota(db: Data
 /// Rules: ERROR-15
 #[on_each_database]
 async fn an_answer_that_is_held_counts_until_it_is_gone(db: Database) {
-    let world = World::with(db, |settings| settings.requests.buffered_bytes = SMALLEST).await;
+    let world = World::on(db).settings(|settings| settings.requests.buffered_bytes = SMALLEST).open().await;
     for n in 0..100 {
         let client = serde_json::json!({ "name": format!("Client {n}"), "notes": "é".repeat(2_000) });
         world.company.clients().create(&serde_json::from_value(client).unwrap()).await.unwrap();
@@ -90,7 +91,7 @@ async fn an_answer_that_is_held_counts_until_it_is_gone(db: Database) {
 /// Rules: ERROR-15
 #[on_each_database]
 async fn bodies_beyond_the_limit_are_503_and_the_one_that_was_first_is_served(db: Database) {
-    let world = World::with(db, |settings| settings.requests.buffered_bytes = SMALLEST).await;
+    let world = World::on(db).settings(|settings| settings.requests.buffered_bytes = SMALLEST).open().await;
     let (was_read, read) = oneshot::channel();
     let (send_rest, rest) = oneshot::channel();
     let begin = stream::once(async { Bytes::from(" ".repeat(200_000)) });
@@ -234,7 +235,7 @@ async fn an_answer_to_a_body_that_breaks_off_closes_the_connection_of_http_1(db:
 
 #[on_each_database]
 async fn a_caller_that_sends_no_body_is_answered_once(db: Database) {
-    let world = World::with(db, |settings| settings.requests.body_time_ms = 300).await;
+    let world = World::on(db).settings(|settings| settings.requests.body_time_ms = 300).open().await;
     let begun = Instant::now();
     let never = StreamBody::new(stream::pending::<Result<Frame<Bytes>, Infallible>>());
     let request = post(&world.key).body(never).unwrap();
@@ -244,7 +245,7 @@ async fn a_caller_that_sends_no_body_is_answered_once(db: Database) {
 
 #[on_each_database]
 async fn the_smallest_limit_on_bytes_is_enough_for_the_largest_request(db: Database) {
-    let world = World::with(db, |settings| settings.requests.buffered_bytes = SMALLEST).await;
+    let world = World::on(db).settings(|settings| settings.requests.buffered_bytes = SMALLEST).open().await;
     let request = post(&world.key).header("x", "x".repeat(30_000));
     let body = format!("{{\"name\":\"A\"}}{}", " ".repeat(256 * 1024 - 12));
     let answer = world.invoicing.service().answer(request.body(Full::new(Bytes::from(body))).unwrap()).await;

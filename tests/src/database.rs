@@ -121,11 +121,11 @@ impl Place {
         }
     }
 
-    /// What opens a node here that hears nothing of the others, as behind a pooler without a `listen_url`.
+    /// What opens a service here that does not listen for other nodes, as behind a pooler without a `listen_url`.
     ///
     /// # Panics
     /// Where the database is a file.
-    pub fn deaf(&self) -> Builder {
+    pub fn builder_without_listener(&self) -> Builder {
         match &self.0 {
             Kind::Sqlite(_) => panic!("a file has no nodes"),
             Kind::Postgres(database) => {

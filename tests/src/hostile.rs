@@ -115,7 +115,7 @@ fn surface(db: Database) -> &'static Surface {
             .enable_all()
             .build()
             .expect("a runtime");
-        let world = runtime.block_on(World::with(db, |settings| settings.quota = 0));
+        let world = runtime.block_on(World::on(db).settings(|settings| settings.quota = 0).open());
         Surface { runtime, world }
     })
 }

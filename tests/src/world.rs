@@ -1,7 +1,26 @@
-//! A service on a database of its own with a clock moved by hand, and one way to call its API.
+//! A service under test, on a database of its own with a clock moved by hand, and one way to call its API.
+//!
+//! `World::new(db).await` is the plain one: the contract's settings, documents in memory, a company on the team plan with
+//! a key, and targets on loopback allowed. Anything else is said before it is opened:
+//!
+//! ```no_run
+//! # async fn world(db: invoicing_tests::Database) {
+//! # use invoicing_tests::World;
+//! let world = World::on(db).settings(|settings| settings.quota = 0).system_clock().open().await;
+//! # }
+//! ```
+//!
+//! - [`World::of_release`] is a world on what an earlier version stored.
+//! - [`World::get`], [`World::send`] and [`World::call`] ask the API, and check each answer against the description.
+//! - [`World::draft`], [`World::sent`] and [`World::accepted`] are quotes. `support` has more records, and webhooks.
+//! - [`World::advance`] moves the clock, [`World::dispatch`] makes the attempts that are due.
+//! - [`World::reopen`] is what a restart finds. [`World::node`] is a second process on the same database.
+//! - [`World::run`] and [`World::behind`] reach the tables themselves; [`World::dump`] is everything in them.
 
+mod builder;
+
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,9 +32,11 @@ use invoicing_core::{
 };
 use invoicing_server::{
     ApiService, Body, Builder, CompanyHandle, DocumentStore, Env, Invoicing, ManualClock, MemoryStore,
-    PostgresSettings, Random, SealingKeys, Settings, TargetPolicy,
+    Settings,
 };
 use serde_json::Value;
+
+pub use builder::WorldBuilder;
 
 use crate::database::{Argument, Behind, Database, Place};
 use crate::description;
@@ -24,9 +45,6 @@ use crate::release::Release;
 
 /// Never appears in anything that is sent anywhere: planted in every private field.
 pub const CANARY: &str = "c4n4ry";
-
-/// Receivers are on loopback.
-const ANY_TARGET: TargetPolicy = TargetPolicy { allow_http: true, allow_private: true };
 
 /// A service under test.
 pub struct World {
@@ -82,106 +100,19 @@ impl Answer {
 }
 
 impl World {
-    /// A service with the contract's settings; private targets and `http` are allowed, as receivers are on loopback.
+    /// The plain world.
     pub async fn new(db: Database) -> Self {
-        Self::with(db, |_| {}).await
+        Self::on(db).open().await
     }
 
-    /// A service with adjusted settings.
-    pub async fn with(db: Database, adjust: impl FnOnce(&mut Settings)) -> Self {
-        Self::with_store(db, adjust, |memory| memory).await
+    /// A world on a new database that differs from the plain one.
+    pub fn on(db: Database) -> WorldBuilder<'static> {
+        WorldBuilder::new(db)
     }
 
-    /// A service with adjusted settings whose documents go to a store made around the one in memory, or instead of it.
-    pub async fn with_store<S: DocumentStore + 'static>(
-        db: Database,
-        adjust: impl FnOnce(&mut Settings),
-        store: impl FnOnce(Arc<MemoryStore>) -> Arc<S>,
-    ) -> Self {
-        Self::on_manual_clock(db, Place::builder, adjust, store).await
-    }
-
-    /// A service with adjusted settings that does not listen for other nodes. So it reads no key again soon after its start,
-    /// as one that listens does.
-    pub async fn alone(db: Database, adjust: impl FnOnce(&mut Settings)) -> Self {
-        let builder = match db {
-            Database::Sqlite => Place::builder,
-            Database::Postgres => Place::deaf,
-        };
-        Self::on_manual_clock(db, builder, adjust, |memory| memory).await
-    }
-
-    /// A service whose clock and randomness are fixed, with a company of this name: what it answers is the same each time.
-    pub async fn reproducible(db: Database) -> Self {
-        let clock = ManualClock::at("2026-09-14T09:41:07.123Z".parse().expect("an instant"));
-        let documents = Arc::new(MemoryStore::new());
-        let store = Arc::clone(&documents);
-        let env = Env::new(clock.clone(), Arc::new(SeededRandom::default()));
-        Self::start(db, Place::builder, env, clock, |_| {}, documents, store).await
-    }
-
-    async fn on_manual_clock<S: DocumentStore + 'static>(
-        db: Database,
-        builder: fn(&Place) -> Builder,
-        adjust: impl FnOnce(&mut Settings),
-        store: impl FnOnce(Arc<MemoryStore>) -> Arc<S>,
-    ) -> Self {
-        let clock = ManualClock::at("2026-09-14T09:41:07.123Z".parse().expect("an instant"));
-        let documents = Arc::new(MemoryStore::new());
-        let store = store(Arc::clone(&documents));
-        let env = Env::system().with_clock(clock.clone());
-        Self::start(db, builder, env, clock, adjust, documents, store).await
-    }
-
-    /// A service with adjusted settings on the system's clock: `clock` and `advance` do not move it.
-    pub async fn on_system_clock(db: Database, adjust: impl FnOnce(&mut Settings)) -> Self {
-        let env = Env::system();
-        let clock = ManualClock::at(env.now());
-        let documents = Arc::new(MemoryStore::new());
-        let store = Arc::clone(&documents);
-        Self::start(db, Place::builder, env, clock, adjust, documents, store).await
-    }
-
-    /// A service on a copy of a release's database, with the clock as it stood.
-    pub async fn of_release(release: &Release) -> Self {
-        Self::of_release_at(release, Place::of_release(release).await).await
-    }
-
-    /// As [`Self::of_release`], where the copy is made already.
-    pub async fn of_release_at(release: &Release, place: Place) -> Self {
-        let clock = ManualClock::at(release.fact("/now"));
-        let documents = Arc::new(MemoryStore::new());
-        release.restore_documents(&documents).await;
-        let store: Arc<dyn DocumentStore> = documents.clone();
-        let settings = Settings { target: ANY_TARGET, quota: 0, ..Settings::default() };
-        let env = Env::system().with_clock(clock.clone());
-        let builder = place.builder().sealing_keys(SealingKeys::new(release.sealing_key()));
-        let metrics = Recorder::default();
-        let invoicing = open(builder, &metrics, env, &store, settings).await;
-        let company = invoicing.company(release.fact("/company"));
-        let (key, service) = (release.fact("/key"), invoicing.service());
-        let has_foreign_rows = AtomicBool::default();
-        Self { invoicing, clock, documents, store, company, key, service, place, has_foreign_rows, metrics }
-    }
-
-    async fn start(
-        db: Database,
-        builder: fn(&Place) -> Builder,
-        env: Env,
-        clock: Arc<ManualClock>,
-        adjust: impl FnOnce(&mut Settings),
-        documents: Arc<MemoryStore>,
-        store: Arc<dyn DocumentStore>,
-    ) -> Self {
-        let place = Place::new(db).await;
-        let mut settings = Settings { target: ANY_TARGET, ..Settings::default() };
-        adjust(&mut settings);
-        let metrics = Recorder::default();
-        let invoicing = open(builder(&place), &metrics, env, &store, settings).await;
-        let (company, key) = open_company(&invoicing, "Martin Peinture", Plan::Team).await;
-        let service = invoicing.service();
-        let has_foreign_rows = AtomicBool::default();
-        Self { invoicing, clock, documents, store, company, key, service, place, has_foreign_rows, metrics }
+    /// A world on a copy of a release's database, without a quota, with the clock as it stood.
+    pub fn of_release(release: &Release) -> WorldBuilder<'_> {
+        WorldBuilder::of_release(release)
     }
 
     /// The same database opened again, without having been closed: as after the death of the process, but for what
@@ -192,13 +123,24 @@ impl World {
 
     /// As [`Self::reopen`], with an adjusted builder.
     pub async fn reopen_with(self, adjust: impl FnOnce(Builder) -> Builder) -> Self {
-        let Self { invoicing, clock, documents, store, company, key, service, place, metrics, .. } = self;
-        let (env, settings, id) = (invoicing.env().clone(), invoicing.settings().clone(), company.id());
-        drop((invoicing, company, service));
-        let invoicing = open(adjust(place.builder()), &metrics, env, &store, settings).await;
+        let (env, settings) = (self.invoicing.env().clone(), self.invoicing.settings().clone());
+        let id = self.company.id();
+        drop((self.invoicing, self.company, self.service));
+        let invoicing = open(adjust(self.place.builder()), &self.metrics, env, &self.store, settings).await;
         let (company, service) = (invoicing.company(id), invoicing.service());
-        let has_foreign_rows = AtomicBool::default();
-        Self { invoicing, clock, documents, store, company, key, service, place, has_foreign_rows, metrics }
+        Self { invoicing, company, service, has_foreign_rows: AtomicBool::default(), ..self }
+    }
+
+    /// A node: another service of the same settings on the same database, as in another process. Needs a server.
+    pub async fn node(&self, env: Env) -> Invoicing {
+        let settings = self.invoicing.settings().clone();
+        open(self.place.builder(), &self.metrics, env, &self.store, settings).await
+    }
+
+    /// A node on the world's clock that a builder opens, such as one that reaches the database in another way.
+    pub async fn node_from(&self, builder: Builder) -> Invoicing {
+        let (env, settings) = (self.invoicing.env().clone(), self.invoicing.settings().clone());
+        open(builder, &self.metrics, env, &self.store, settings).await
     }
 
     /// Another company with a key.
@@ -224,35 +166,6 @@ impl World {
     /// Runs a statement behind the service's back; how many rows it changed.
     pub async fn run(&self, statement: &str, arguments: &[Argument]) -> u64 {
         self.behind().await.run(statement, arguments).await
-    }
-
-    /// Another service of the same settings on the same database, as another process would be it: a node. Only where
-    /// the database is a server.
-    pub async fn node(&self, env: Env) -> Invoicing {
-        self.node_with(env, |builder| builder).await
-    }
-
-    /// As [`Self::node`], with an adjusted builder.
-    pub async fn node_with(&self, env: Env, adjust: impl FnOnce(Builder) -> Builder) -> Invoicing {
-        let settings = self.invoicing.settings().clone();
-        open(adjust(self.place.builder()), &self.metrics, env, &self.store, settings).await
-    }
-
-    /// As [`Self::node`], one that hears nothing of the others.
-    pub async fn deaf_node(&self, env: Env) -> Invoicing {
-        open(self.place.deaf(), &self.metrics, env, &self.store, self.invoicing.settings().clone()).await
-    }
-
-    /// As [`Self::node`], which reaches the database in another way.
-    pub async fn node_at(&self, settings: PostgresSettings, env: Env) -> Invoicing {
-        open(
-            Invoicing::postgres(settings),
-            &self.metrics,
-            env,
-            &self.store,
-            self.invoicing.settings().clone(),
-        )
-        .await
     }
 
     /// From now on answers are not held against the description: the test stores rows that this version does not write.
@@ -334,23 +247,6 @@ impl World {
             description::check_answer(method, path, &answer);
         }
         answer
-    }
-}
-
-/// The same bytes in each run (`SplitMix64`).
-#[derive(Default)]
-struct SeededRandom(Mutex<u64>);
-
-impl Random for SeededRandom {
-    fn fill(&self, bytes: &mut [u8]) {
-        let mut state = self.0.lock().expect("no panic");
-        for chunk in bytes.chunks_mut(8) {
-            *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut mixed = *state;
-            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            chunk.copy_from_slice(&(mixed ^ (mixed >> 31)).to_le_bytes()[..chunk.len()]);
-        }
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) const LISTS: [&str; 3] = [QUOTES, INVOICES, CLIENTS];
 
 /// A service without a quota.
 pub(crate) async fn world(db: Database) -> World {
-    World::with(db, |settings| settings.quota = 0).await
+    World::on(db).settings(|settings| settings.quota = 0).open().await
 }
 
 /// A company of a test's own in a service that several share.

@@ -26,7 +26,7 @@ impl HookedStore {
     pub(crate) async fn with(db: Database, change: impl FnOnce(&mut Settings)) -> (World, Arc<Self>) {
         let mut made = None;
         let wrap = |memory| Arc::clone(made.insert(Arc::new(Self { memory, hook: Mutex::new(None) })));
-        let world = World::with_store(db, change, wrap).await;
+        let world = World::on(db).settings(change).store(wrap).open().await;
         (world, made.unwrap())
     }
 

@@ -138,7 +138,7 @@ async fn a_refused_operation_counts_no_event(db: Database) {
 
 #[on_each_database]
 async fn the_age_of_the_oldest_delivery_grows_while_its_receiver_is_down_and_returns_to_zero(db: Database) {
-    let world = World::with(db, |settings| settings.dispatch.max_attempts = 10).await;
+    let world = World::on(db).settings(|settings| settings.dispatch.max_attempts = 10).open().await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(500));
     hook(&world, &receiver.url).await;

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use invoicing_core::{DeliveryStatus, EventId, WebhookId};
-use invoicing_server::{Env, Error};
+use invoicing_server::Error;
 use invoicing_tests::{Database, Receiver, Reply, RunningDispatcher, World, on_each_database, on_postgres};
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -110,7 +110,7 @@ async fn what_one_node_has_left_another_one_takes_up(db: Database) {
     let receiver = Receiver::start().await;
     let (id, events) = waiting(&world, &receiver.url, 2 * BATCH + 1).await;
     world.company.webhooks().disable(id).await.unwrap();
-    let other = world.node(Env::system().with_clock(world.clock.clone())).await;
+    let other = world.node(world.invoicing.env().clone()).await;
     assert_eq!(other.dispatcher().run_once().await.unwrap().attempts, 0);
     world.assert_all_ended().await;
     assert_shown(&world, id, &events, DISABLED).await;

@@ -96,7 +96,7 @@ async fn an_event_has_one_id_for_every_attempt_webhook_and_replay(db: Database) 
 /// Rules: WIRE-24
 #[on_each_database]
 async fn the_brand_replaces_the_product_name_in_headers_and_user_agent(db: Database) {
-    let world = World::with(db, |settings| settings.brand = "Devis-Pro".into()).await;
+    let world = World::on(db).settings(|settings| settings.brand = "Devis-Pro".into()).open().await;
     let receiver = Receiver::start().await;
     let registered = hook(&world, &receiver.url).await;
     world.draft().await;
@@ -172,7 +172,7 @@ async fn gaps_are_1_and_5_seconds_never_shortened_and_at_most_a_tenth_longer_and
 /// Rules: ATTEMPT-1, ATTEMPT-2
 #[on_each_database]
 async fn the_next_gap_of_30_seconds_is_reached_where_a_host_allows_more_attempts(db: Database) {
-    let world = World::with(db, |settings| settings.dispatch.max_attempts = 5).await;
+    let world = World::on(db).settings(|settings| settings.dispatch.max_attempts = 5).open().await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(503));
     hook(&world, &receiver.url).await;
@@ -190,7 +190,7 @@ async fn the_next_gap_of_30_seconds_is_reached_where_a_host_allows_more_attempts
 /// Rules: ATTEMPT-1
 #[on_each_database]
 async fn one_attempt_is_one_attempt_where_a_host_allows_no_more(db: Database) {
-    let world = World::with(db, |settings| settings.dispatch.max_attempts = 1).await;
+    let world = World::on(db).settings(|settings| settings.dispatch.max_attempts = 1).open().await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(503));
     hook(&world, &receiver.url).await;
@@ -307,7 +307,8 @@ async fn odd_answers_lead_to_what_the_contract_says(db: Database) {
         (b"HTTP/1.1 304 Not Modified\r\n\r\n", Failed, "304"),
     ];
     for (answer, expected, what) in cases {
-        let world = World::with(db, |settings| settings.dispatch.attempt_timeout_ms = 1_000).await;
+        let world =
+            World::on(db).settings(|settings| settings.dispatch.attempt_timeout_ms = 1_000).open().await;
         let (url, _tasks) = raw(answer).await;
         let id = hook(&world, &url).await.webhook.id;
         let event = emit(&world, 1).await[0];
@@ -339,7 +340,7 @@ async fn redirects_are_not_followed_and_fail_at_once(db: Database) {
 /// Rules: ATTEMPT-7
 #[on_each_database]
 async fn timeouts_and_network_and_tls_errors_are_attempted_again(db: Database) {
-    let world = World::with(db, |settings| settings.dispatch.attempt_timeout_ms = 1_000).await;
+    let world = World::on(db).settings(|settings| settings.dispatch.attempt_timeout_ms = 1_000).open().await;
     let hanging = Receiver::start().await;
     hanging.reply_always(Reply::Hang);
     let closed = {

@@ -18,7 +18,7 @@ const LONG: Duration = Duration::from_secs(20);
 /// Rules: DELIVERY-5
 #[on_each_database]
 async fn a_commit_wakes_the_dispatcher(db: Database) {
-    let world = World::on_system_clock(db, |_| {}).await;
+    let world = World::on(db).system_clock().open().await;
     let receiver = Receiver::start().await;
     hook(&world, &receiver.url).await;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
@@ -35,7 +35,7 @@ async fn a_commit_wakes_the_dispatcher(db: Database) {
 /// Rules: DELIVERY-5
 #[on_each_database]
 async fn pings_replays_and_enabling_wake_the_dispatcher_too(db: Database) {
-    let world = World::on_system_clock(db, |_| {}).await;
+    let world = World::on(db).system_clock().open().await;
     let receiver = Receiver::start().await;
     let webhooks = world.company.webhooks();
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -54,7 +54,7 @@ async fn pings_replays_and_enabling_wake_the_dispatcher_too(db: Database) {
 /// Rules: ATTEMPT-3
 #[on_each_database]
 async fn a_failed_attempt_is_repeated_in_its_time_without_another_wake_up(db: Database) {
-    let world = World::on_system_clock(db, |_| {}).await;
+    let world = World::on(db).system_clock().open().await;
     let receiver = Receiver::start().await;
     receiver.reply_next([Reply::status(500)]);
     hook(&world, &receiver.url).await;
@@ -72,7 +72,7 @@ async fn a_failed_attempt_is_repeated_in_its_time_without_another_wake_up(db: Da
 /// Rules: DELIVERY-2
 #[on_each_database]
 async fn what_was_committed_while_no_dispatcher_ran_is_delivered_at_the_start(db: Database) {
-    let world = World::on_system_clock(db, |_| {}).await;
+    let world = World::on(db).system_clock().open().await;
     let receiver = Receiver::start().await;
     hook(&world, &receiver.url).await;
     emit(&world, 30).await;
@@ -85,7 +85,7 @@ async fn what_was_committed_while_no_dispatcher_ran_is_delivered_at_the_start(db
 /// Rules: DELIVERY-6
 #[on_each_database]
 async fn stopping_lets_attempts_in_flight_end_and_records_them(db: Database) {
-    let world = World::on_system_clock(db, |_| {}).await;
+    let world = World::on(db).system_clock().open().await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::Slow(Duration::from_millis(400), 200));
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -100,7 +100,11 @@ async fn stopping_lets_attempts_in_flight_end_and_records_them(db: Database) {
 /// Rules: DELIVERY-6
 #[on_each_database]
 async fn what_was_not_begun_when_it_stopped_stays_pending_and_the_next_run_delivers_it_once(db: Database) {
-    let world = World::on_system_clock(db, |settings| settings.dispatch.in_flight_per_webhook = 1).await;
+    let world = World::on(db)
+        .settings(|settings| settings.dispatch.in_flight_per_webhook = 1)
+        .system_clock()
+        .open()
+        .await;
     let receiver = Receiver::start().await;
     // Until everything is committed.
     receiver.reply_next([Reply::Slow(Duration::from_secs(4), 200)]);
@@ -129,7 +133,7 @@ async fn what_was_not_begun_when_it_stopped_stays_pending_and_the_next_run_deliv
 
 #[on_each_database]
 async fn a_second_dispatcher_is_refused_and_does_not_disturb_the_first(db: Database) {
-    let world = World::on_system_clock(db, |_| {}).await;
+    let world = World::on(db).system_clock().open().await;
     let receiver = Receiver::start().await;
     hook(&world, &receiver.url).await;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
@@ -152,7 +156,11 @@ async fn a_second_dispatcher_is_refused_and_does_not_disturb_the_first(db: Datab
 #[on_each_database]
 async fn a_dispatcher_that_starts_while_another_one_ends_is_woken_by_commits(db: Database) {
     for _ in 0..10 {
-        let world = World::on_system_clock(db, |settings| settings.dispatch.in_flight_per_webhook = 1).await;
+        let world = World::on(db)
+            .settings(|settings| settings.dispatch.in_flight_per_webhook = 1)
+            .system_clock()
+            .open()
+            .await;
         let receiver = Receiver::start().await;
         receiver.reply_next([Reply::Slow(Duration::from_millis(50), 200)]);
         hook(&world, &receiver.url).await;
@@ -191,7 +199,7 @@ async fn a_dispatcher_that_starts_while_another_one_ends_is_woken_by_commits(db:
 /// Rules: DELIVERY-2, DELIVERY-3
 #[on_each_database]
 async fn a_dispatcher_dropped_in_the_middle_forgets_nothing(db: Database) {
-    let world = World::on_system_clock(db, |_| {}).await;
+    let world = World::on(db).system_clock().open().await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::Hang);
     hook(&world, &receiver.url).await;
@@ -320,7 +328,7 @@ async fn claims_of_a_process_that_died_are_taken_over(db: Database) {
 /// Rules: DELIVERY-4
 #[on_each_database]
 async fn a_delivery_whose_lease_is_nearly_spent_is_released_and_attempted_with_the_next_claim(db: Database) {
-    let world = World::with(db, |settings| settings.dispatch.in_flight_per_webhook = 1).await;
+    let world = World::on(db).settings(|settings| settings.dispatch.in_flight_per_webhook = 1).open().await;
     let receiver = Receiver::start().await;
     hook(&world, &receiver.url).await;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
@@ -390,7 +398,7 @@ async fn retries_and_counts_survive_a_restart(db: Database) {
 /// Rules: ATTEMPT-10, WEBHOOK-14
 #[on_each_database]
 async fn retries_that_were_skipped_hold_nothing_back_once_it_is_enabled(db: Database) {
-    let world = World::on_system_clock(db, |_| {}).await;
+    let world = World::on(db).system_clock().open().await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::Status(503, vec![("retry-after", "30".to_owned())]));
     let webhooks = world.company.webhooks();
@@ -420,7 +428,11 @@ async fn retries_that_were_skipped_hold_nothing_back_once_it_is_enabled(db: Data
 /// Rules: ISOLATION-1
 #[on_each_database]
 async fn a_hanging_endpoint_does_not_delay_the_others(db: Database) {
-    let world = World::on_system_clock(db, |settings| settings.dispatch.attempt_timeout_ms = 1_000).await;
+    let world = World::on(db)
+        .settings(|settings| settings.dispatch.attempt_timeout_ms = 1_000)
+        .system_clock()
+        .open()
+        .await;
     let hanging = Receiver::start().await;
     hanging.reply_always(Reply::Hang);
     hook(&world, &hanging.url).await;
@@ -466,12 +478,15 @@ impl Bystander {
 /// Rules: ISOLATION-1
 #[on_each_database]
 async fn dead_endpoints_with_a_backlog_of_500_do_not_delay_another_company(db: Database) {
-    let world = World::on_system_clock(db, |settings| {
-        settings.dispatch.attempt_timeout_ms = 1_000;
-        // Few places, so that the dead could fill them all.
-        settings.dispatch.in_flight = 16;
-    })
-    .await;
+    let world = World::on(db)
+        .settings(|settings| {
+            settings.dispatch.attempt_timeout_ms = 1_000;
+            // Few places, so that the dead could fill them all.
+            settings.dispatch.in_flight = 16;
+        })
+        .system_clock()
+        .open()
+        .await;
     let hanging = Receiver::start().await;
     hanging.reply_always(Reply::Hang);
     for _ in 0..2 {
@@ -495,7 +510,7 @@ const LATE: Reply = Reply::Slow(LATE_AFTER, 200);
 /// As many webhooks as two companies may have, with a backlog, all to this receiver; once it has been given so much that
 /// the places are scarce, what another company's webhook gets.
 async fn assert_forty_webhooks_delay_no_other(db: Database, crowd: &Receiver, scarce: usize) {
-    let world = World::on_system_clock(db, |_| {}).await;
+    let world = World::on(db).system_clock().open().await;
     let (second, _) = world.another("Deuxième", Plan::Team).await;
     for company in [&world.company, &second] {
         for _ in 0..20 {
@@ -531,7 +546,8 @@ async fn endpoints_that_answer_late_every_other_time_do_not_delay_another_compan
 /// Rules: ISOLATION-1
 #[on_each_database]
 async fn endpoints_that_were_late_leave_places_to_others(db: Database) {
-    let world = World::on_system_clock(db, |settings| settings.dispatch.in_flight = 8).await;
+    let world =
+        World::on(db).settings(|settings| settings.dispatch.in_flight = 8).system_clock().open().await;
     let late = Receiver::start().await;
     late.reply_always(Reply::Slow(Duration::from_millis(2_500), 200));
     for _ in 0..12 {
@@ -554,7 +570,8 @@ async fn endpoints_that_were_late_leave_places_to_others(db: Database) {
 async fn slow_endpoints_that_were_never_attempted_leave_slots_to_a_prompt_one_also_after_a_start(
     db: Database,
 ) {
-    let world = World::on_system_clock(db, |settings| settings.dispatch.in_flight = 64).await;
+    let world =
+        World::on(db).settings(|settings| settings.dispatch.in_flight = 64).system_clock().open().await;
     let crowd = Receiver::start().await;
     crowd.reply_always(LATE);
     let mut companies = Vec::new();
@@ -602,7 +619,11 @@ async fn a_dispatcher_starts_where_earlier_attempts_cannot_be_read(db: Database)
 
 #[on_each_database]
 async fn stopping_waits_no_longer_than_an_attempt_may_take(db: Database) {
-    let world = World::on_system_clock(db, |settings| settings.dispatch.attempt_timeout_ms = 500).await;
+    let world = World::on(db)
+        .settings(|settings| settings.dispatch.attempt_timeout_ms = 500)
+        .system_clock()
+        .open()
+        .await;
     let hanging = Receiver::start().await;
     hanging.reply_always(Reply::Hang);
     hook(&world, &hanging.url).await;
@@ -620,7 +641,7 @@ async fn stopping_waits_no_longer_than_an_attempt_may_take(db: Database) {
 /// Rules: DELIVERY-2
 #[on_each_database]
 async fn operations_go_on_while_the_dispatcher_works_and_everything_arrives(db: Database) {
-    let world = World::on_system_clock(db, |_| {}).await;
+    let world = World::on(db).system_clock().open().await;
     let mut receivers = Vec::new();
     for _ in 0..4 {
         let receiver = Receiver::start().await;

@@ -68,7 +68,7 @@ fn settings(settings: &mut Settings) {
 impl Scene {
     /// With so many deliveries that wait.
     async fn new(db: Database, waiting: usize) -> Self {
-        let world = World::with(db, settings).await;
+        let world = World::on(db).settings(settings).open().await;
         let slow = Receiver::start().await;
         let answers: VecDeque<_> = (0..MANY).map(|_| Arc::new(Semaphore::new(0))).collect();
         slow.reply_next(answers.iter().map(|held| Reply::Held(Arc::clone(held), 500)));

@@ -685,7 +685,7 @@ async fn simultaneous_replays_queue_each_delivery_once(db: Database) {
 /// Rules: LOG-1, DELIVERY-1
 #[on_each_database]
 async fn every_attempt_has_a_row_with_time_duration_and_status_or_class(db: Database) {
-    let world = World::with(db, |settings| settings.dispatch.attempt_timeout_ms = 250).await;
+    let world = World::on(db).settings(|settings| settings.dispatch.attempt_timeout_ms = 250).open().await;
     let receiver = Receiver::start().await;
     receiver.reply_next([Reply::status(502), Reply::Hang, Reply::Slow(Duration::from_millis(60), 201)]);
     let id = hook(&world, &receiver.url).await.webhook.id;

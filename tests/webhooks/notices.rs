@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use invoicing_core::WebhookId;
-use invoicing_server::{Builder, DisabledReason, DisabledWebhook, Env};
+use invoicing_server::{Builder, DisabledReason, DisabledWebhook};
 use invoicing_tests::{Database, Receiver, Reply, World, on_each_database, on_postgres};
 use tokio::sync::{Semaphore, oneshot};
 
@@ -222,10 +222,9 @@ async fn notices_that_no_host_asks_for_are_swept_after_30_days(db: Database) {
 async fn of_several_nodes_one_tells_its_host(db: Database) {
     let world = World::new(db).await;
     let told = [Told::default(), Told::default()];
-    let env = || Env::system().with_clock(world.clock.clone());
     let nodes = [
-        world.node_with(env(), |builder| told[0].by(builder)).await,
-        world.node_with(env(), |builder| told[1].by(builder)).await,
+        world.node_from(told[0].by(world.place().builder())).await,
+        world.node_from(told[1].by(world.place().builder())).await,
     ];
     let mut hooks = Vec::new();
     for _ in 0..20 {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use invoicing_server::{Env, Error, RegisteredWebhook, Secret};
+use invoicing_server::{Error, RegisteredWebhook, Secret};
 use invoicing_tests::{Database, Received, Receiver, Reply, World, on_each_database, on_postgres};
 use webhook_verify::Verifier;
 
@@ -153,7 +153,7 @@ async fn another_node_that_knows_both_secrets_signs_with_the_new_one_alone_once_
     let old = hook(&world, &receiver.url).await;
     let new = rotate(&world, &old, HOUR).await;
     let secrets = [&new.secret, &old.secret];
-    let other = world.node(Env::system().with_clock(world.clock.clone())).await;
+    let other = world.node(world.invoicing.env().clone()).await;
     let signed = async || {
         emit(&world, 1).await;
         other.dispatcher().run_once().await.unwrap();

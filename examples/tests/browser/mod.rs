@@ -71,7 +71,7 @@ fn pictures() -> PathBuf {
 
 /// The way of a webhook from its first failure, and of a quote from its draft to a signature.
 async fn journey(db: Database, script: bool) {
-    let world = World::on_system_clock(db, |_| {}).await;
+    let world = World::on(db).system_clock().open().await;
     let draft = world.draft().await.summary.id;
     let site = Site::start(world, "").await;
     let _dispatcher = RunningDispatcher::start(site.world.invoicing.dispatcher());

@@ -14,7 +14,7 @@ use crate::support::{refused, signature};
 async fn world(db: Database) -> (World, FakeS3) {
     let server = FakeS3::start().await;
     let storage = Arc::new(server.storage());
-    (World::with_store(db, |settings| settings.quota = 0, |_| storage).await, server)
+    (World::on(db).settings(|settings| settings.quota = 0).store(|_| storage).open().await, server)
 }
 
 fn import() -> QuoteImport {
@@ -141,7 +141,7 @@ async fn a_link_leads_to_the_store_itself_where_the_host_wants_that_and_the_stor
     let server = FakeS3::start().await;
     let storage = Arc::new(server.storage());
     let presigning = |settings: &mut invoicing_server::Settings| settings.documents.presigned_urls = true;
-    let world = World::with_store(db, presigning, |_| storage).await;
+    let world = World::on(db).settings(presigning).store(|_| storage).open().await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();
     let link = quotes.document(sent.summary.id).await.unwrap();
@@ -163,7 +163,7 @@ async fn a_link_leads_to_the_store_itself_where_the_host_wants_that_and_the_stor
     let damaged = refused(&world, "damaged", quotes.document(sent.summary.id)).await;
     assert!(matches!(damaged, Error::StorageUnavailable(_)), "{damaged:?}");
     // And where the store has no such URLs, it leads to the service.
-    let world = World::with(db, presigning).await;
+    let world = World::on(db).settings(presigning).open().await;
     let sent = world.sent().await;
     let link = world.company.quotes().document(sent.summary.id).await.unwrap();
     assert!(link.url.starts_with("http://127.0.0.1:8080/api/v1/documents/"), "{}", link.url);

@@ -79,12 +79,14 @@ pub(crate) async fn run(db: Database, script: &Script) -> Verdict {
 
 impl Run {
     async fn start(db: Database, script: &Script) -> Verdict<Self> {
-        let world = World::with(db, |settings| {
-            if script.serial {
-                settings.dispatch.in_flight = 1;
-            }
-        })
-        .await;
+        let world = World::on(db)
+            .settings(|settings| {
+                if script.serial {
+                    settings.dispatch.in_flight = 1;
+                }
+            })
+            .open()
+            .await;
         world.clock.set(STARTS[usize::from(script.start)].parse().map_err(text)?);
         let now = world.now().as_millis();
         let mut sides = Vec::new();

@@ -62,7 +62,7 @@ async fn no_minute_of_three_nodes_has_more_than_thirty(db: Database) {
 /// Rules: QUOTA-1
 #[on_postgres(worker_threads = 4)]
 async fn the_quota_is_exact_over_nodes_whose_clocks_are_wrong(db: Database) {
-    let world = World::on_system_clock(db, |_| {}).await;
+    let world = World::on(db).system_clock().open().await;
     let wrong = [Arc::new(Wrong(-7 * 60_000)), Arc::new(Wrong(11 * 60_000))];
     let nodes = Nodes::with_clocks(world, wrong).await;
     let begun = std::time::Instant::now();
@@ -108,7 +108,7 @@ async fn a_remembered_refusal_gives_way_to_another_plan_and_to_a_revocation(db: 
 /// Rules: KEY-7
 #[on_postgres]
 async fn a_key_that_one_node_revokes_is_refused_by_the_others(db: Database) {
-    let nodes = Nodes::of_one_clock(World::with(db, |settings| settings.quota = 0).await).await;
+    let nodes = Nodes::of_one_clock(World::on(db).settings(|settings| settings.quota = 0).open().await).await;
     let kept = nodes.world.company.keys().issue("kept").await.unwrap().key;
     for node in 0..3 {
         assert_eq!(nodes.get(node, PATH).await.status, 200, "known to node {node}");
@@ -129,7 +129,7 @@ async fn a_key_that_one_node_revokes_is_refused_by_the_others(db: Database) {
 
 #[on_postgres]
 async fn a_key_that_one_node_issues_is_good_on_the_others_at_once(db: Database) {
-    let nodes = Nodes::of_one_clock(World::with(db, |settings| settings.quota = 0).await).await;
+    let nodes = Nodes::of_one_clock(World::on(db).settings(|settings| settings.quota = 0).open().await).await;
     for n in 0..6 {
         let issued = nodes.company(n).keys().issue("new").await.unwrap();
         for node in &nodes.all {
@@ -141,7 +141,7 @@ async fn a_key_that_one_node_issues_is_good_on_the_others_at_once(db: Database) 
 /// Rules: PLAN-1
 #[on_postgres]
 async fn a_plan_that_one_node_changes_holds_on_the_others(db: Database) {
-    let nodes = Nodes::of_one_clock(World::with(db, |settings| settings.quota = 0).await).await;
+    let nodes = Nodes::of_one_clock(World::on(db).settings(|settings| settings.quota = 0).open().await).await;
     for node in 0..3 {
         assert_eq!(nodes.get(node, PATH).await.status, 200);
     }
@@ -158,7 +158,7 @@ async fn a_plan_that_one_node_changes_holds_on_the_others(db: Database) {
 
 #[on_postgres]
 async fn a_document_url_of_one_node_opens_on_the_others(db: Database) {
-    let nodes = Nodes::of_one_clock(World::with(db, |settings| settings.quota = 0).await).await;
+    let nodes = Nodes::of_one_clock(World::on(db).settings(|settings| settings.quota = 0).open().await).await;
     let quote = nodes.world.sent().await;
     for n in 0..3 {
         let link = nodes.company(n).quotes().document(quote.summary.id).await.unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use invoicing_core::{DeliveryStatus, EventKind, WebhookId};
-use invoicing_server::{Env, Secret, WebhookChange};
+use invoicing_server::{Secret, WebhookChange};
 use invoicing_tests::{Database, Received, Receiver, Reply, RunningDispatcher, World, on_postgres};
 use sqlx::{Connection, Executor, PgConnection};
 use tokio::sync::Semaphore;
@@ -19,7 +19,7 @@ const PENDING: &str = "SELECT count(*) FROM delivery WHERE status = 'pending'";
 const LONG: Duration = Duration::from_secs(30);
 
 async fn nodes(db: Database) -> Nodes {
-    Nodes::on_system_clock(World::on_system_clock(db, |_| {}).await).await
+    Nodes::on_system_clock(World::on(db).system_clock().open().await).await
 }
 
 fn run_all(nodes: &Nodes) -> Vec<RunningDispatcher> {
@@ -199,7 +199,8 @@ async fn the_claims_of_a_node_that_died_fall_due_with_its_lease(db: Database) {
 /// One has lost its claim without knowing, the other one has it now, and both write down at one time what they did.
 #[on_postgres(worker_threads = 4)]
 async fn attempts_that_two_nodes_record_at_once_have_a_number_each(db: Database) {
-    let patient = World::with(db, |settings| settings.dispatch.attempt_timeout_ms = 30_000).await;
+    let patient =
+        World::on(db).settings(|settings| settings.dispatch.attempt_timeout_ms = 30_000).open().await;
     let nodes = Nodes::of_one_clock(patient).await;
     let receiver = Receiver::start().await;
     let release = Arc::new(Semaphore::new(0));
@@ -340,8 +341,8 @@ async fn failures_in_a_row_are_counted_over_nodes(db: Database) {
 /// That a webhook was off is read again before anything is skipped for it, also where no news of it comes.
 #[on_postgres(worker_threads = 4)]
 async fn what_happens_after_a_webhook_was_enabled_is_sent_by_a_node_that_has_not_heard_of_it(db: Database) {
-    let world = World::on_system_clock(db, |_| {}).await;
-    let deaf = world.deaf_node(Env::system()).await;
+    let world = World::on(db).system_clock().open().await;
+    let deaf = world.node_from(world.place().builder_without_listener()).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::Hang);
     let hook = hook(&world, &receiver.url).await.webhook.id;
@@ -374,7 +375,11 @@ async fn what_happens_after_a_webhook_was_enabled_is_sent_by_a_node_that_has_not
 async fn gaps_are_kept_by_several_nodes_though_hundreds_of_events_wait(db: Database) {
     const SPARE_MS: i64 = 1_000;
     const POLL_MS: i64 = 5_000;
-    let world = World::on_system_clock(db, |settings| settings.dispatch.attempt_timeout_ms = 1_000).await;
+    let world = World::on(db)
+        .settings(|settings| settings.dispatch.attempt_timeout_ms = 1_000)
+        .system_clock()
+        .open()
+        .await;
     let nodes = Nodes::on_system_clock(world).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::Hang);
@@ -419,7 +424,11 @@ async fn pages(connection: &mut PgConnection) -> HashMap<i64, i64> {
 async fn a_claim_leaves_every_row_where_it_is(db: Database) {
     const EVENTS: usize = 120;
     // Places for all, however soon the first answer comes.
-    let world = World::on_system_clock(db, |settings| settings.dispatch.in_flight_per_webhook = EVENTS).await;
+    let world = World::on(db)
+        .settings(|settings| settings.dispatch.in_flight_per_webhook = EVENTS)
+        .system_clock()
+        .open()
+        .await;
     let receiver = Receiver::start().await;
     // The first answer shows that the receiver is prompt. Nothing else ends before all has been seen.
     receiver.reply_always(Reply::Slow(Duration::from_secs(4), 200));

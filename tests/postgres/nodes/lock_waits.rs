@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use invoicing_core::{EventKind, NewClient, Plan, QuoteStatus};
-use invoicing_server::{CompanyHandle, PostgresSettings};
+use invoicing_server::{CompanyHandle, Invoicing, PostgresSettings};
 use invoicing_tests::{Database, Receiver, World, on_postgres};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use tokio::time::timeout;
@@ -150,7 +150,7 @@ async fn a_company_whose_webhook_is_locked_soon_delays_no_other(db: Database) {
     locking.execute("BEGIN; SELECT FROM webhook FOR UPDATE").await.unwrap();
     let settings =
         PostgresSettings { lock_timeout_ms: LOCK_TIMEOUT_MS, ..PostgresSettings::new(world.place().url()) };
-    let node = world.node_at(settings, world.invoicing.env().clone()).await;
+    let node = world.node_from(Invoicing::postgres(settings)).await;
     let here = |company: &CompanyHandle| node.company(company.id());
     let (company, others) = (here(&world.company), others.iter().map(here).collect::<Vec<_>>());
     let webhooks = company.webhooks();

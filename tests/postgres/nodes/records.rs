@@ -123,7 +123,7 @@ async fn invoiced(company: CompanyHandle, client: ClientId) -> (String, String) 
 /// Rules: CLIENT-3
 #[on_postgres(worker_threads = 4)]
 async fn simultaneous_posts_of_one_external_id_create_one_client(db: Database) {
-    let nodes = Nodes::of_one_clock(World::with(db, |settings| settings.quota = 0).await).await;
+    let nodes = Nodes::of_one_clock(World::on(db).settings(|settings| settings.quota = 0).open().await).await;
     for body in [
         r#"{"name": "A", "externalId": "crm-1"}"#,
         r#"{"name": "B", "externalId": "crm-2"}"#,

@@ -36,7 +36,7 @@ async fn timed<T>(operation: impl Future<Output = T>) -> Timed<T> {
 /// Rules: STATE-1
 #[on_postgres(worker_threads = 4)]
 async fn a_webhook_gets_every_event_from_its_registration_on(db: Database) {
-    let nodes = Nodes::on_system_clock(World::on_system_clock(db, |_| {}).await).await;
+    let nodes = Nodes::on_system_clock(World::on(db).system_clock().open().await).await;
     let asked = std::env::var("RACES").ok().and_then(|races| races.parse().ok()).unwrap_or(0);
     let mut met = 0;
     for _ in 0..RACES.max(asked).div_ceil(WEBHOOKS) {
@@ -117,7 +117,7 @@ async fn check(company: &CompanyHandle, registered: &[Timed<WebhookId>], created
 /// Rules: STATE-1
 #[on_postgres(worker_threads = 4)]
 async fn a_change_that_waited_for_a_registration_is_delivered_to_its_webhook(db: Database) {
-    let nodes = Nodes::on_system_clock(World::on_system_clock(db, |_| {}).await).await;
+    let nodes = Nodes::on_system_clock(World::on(db).system_clock().open().await).await;
     let world = &nodes.world;
     let quote = quote_at(client_of(&world.company).await, "10");
     for race in 1..=WEBHOOKS {

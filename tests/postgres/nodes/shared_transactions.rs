@@ -31,7 +31,7 @@ impl Scene {
         let world = World::new(db).await;
         let proxy = TripProxy::start(world.place().url(), Duration::ZERO).await;
         let settings = PostgresSettings::new(proxy.url());
-        let node = world.node_at(settings, world.invoicing.env().clone()).await;
+        let node = world.node_from(Invoicing::postgres(settings)).await;
         let mut others = Vec::new();
         for number in 0..OTHERS {
             let (other, _) = world.another(&format!("Other {number}"), Plan::Starter).await;

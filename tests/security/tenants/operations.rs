@@ -258,7 +258,7 @@ fn another_company_s_ids_are_answered_like_ids_that_do_not_exist_by_every_operat
     let states = (0..6_u8, 0..6_u8, 0..6_u8);
     for_all(db, 8, &(states, 0..3_usize, 1..3_usize), |((a, b, c), caller, next)| {
         runtime.block_on(async {
-            let world = World::with(db, |settings| settings.quota = 0).await;
+            let world = World::on(db).settings(|settings| settings.quota = 0).open().await;
             let mut companies = Vec::new();
             for (name, state) in [("A", a), ("B", b), ("C", c)] {
                 companies.push(company_with_records(&world, name, state).await);

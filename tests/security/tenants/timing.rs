@@ -65,7 +65,7 @@ fn alike(ratio: f64) -> bool {
 /// Rules: TENANT-2
 #[on_each_database]
 async fn foreign_and_absent_ids_take_the_same_time(db: Database) {
-    let world = World::with(db, |settings| settings.quota = 0).await;
+    let world = World::on(db).settings(|settings| settings.quota = 0).open().await;
     let mut victim = Tenant::new(&world, "Victim").await;
     for _ in 0..20 {
         victim.make(2).await;
@@ -97,7 +97,7 @@ async fn foreign_and_absent_ids_take_the_same_time(db: Database) {
 /// Rules: TENANT-2
 #[on_each_database]
 async fn a_key_that_is_nearly_another_s_takes_the_time_of_any_unknown_key(db: Database) {
-    let world = World::with(db, |settings| settings.quota = 0).await;
+    let world = World::on(db).settings(|settings| settings.quota = 0).open().await;
     let victim = Tenant::new(&world, "Victim").await;
     let ask = |key: String, status: u16| Ask {
         method: "GET",

@@ -125,11 +125,13 @@ async fn the_proxy_is_a_setting_whose_password_is_not_shown_and_whose_failures_a
     assert!(!refused.to_string().contains("hunter2"), "{refused}");
     assert_eq!(Settings::default().dispatch.proxy, None);
 
-    let world = World::with(db, |own| {
-        own.target = TargetPolicy::default();
-        own.dispatch = settings.dispatch.clone();
-    })
-    .await;
+    let world = World::on(db)
+        .settings(|own| {
+            own.target = TargetPolicy::default();
+            own.dispatch = settings.dispatch.clone();
+        })
+        .open()
+        .await;
     // A literal: the test must not depend on the machine's names.
     let id = hook_for(&world.company, &format!("https://{PUBLIC}/"), EventKind::ALL).await.webhook.id;
     emit_for(&world.company, 1).await;

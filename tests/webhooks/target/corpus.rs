@@ -107,7 +107,7 @@ fn what_is_accepted_is_read_alike_the_second_time() {
 
 #[on_each_database]
 async fn registration_decides_as_the_corpus_says_and_its_errors_name_no_address(db: Database) {
-    let world = World::with(db, |settings| settings.target = STRICT).await;
+    let world = World::on(db).settings(|settings| settings.target = STRICT).open().await;
     let webhooks = world.company.webhooks();
     let id = hook_for(&world.company, "https://example.com/first", EventKind::ALL).await.webhook.id;
     let mut texts: HashMap<_, HashSet<String>> = HashMap::new();

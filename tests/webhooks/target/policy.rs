@@ -17,7 +17,7 @@ use crate::support::{emit_for, events, hook_for, invalid};
 const LAX: TargetPolicy = TargetPolicy { allow_http: true, allow_private: true };
 
 async fn strict(db: Database) -> World {
-    World::with(db, |settings| settings.target = TargetPolicy::default()).await
+    World::on(db).settings(|settings| settings.target = TargetPolicy::default()).open().await
 }
 
 fn new(url: &str) -> NewWebhook {
@@ -71,16 +71,18 @@ async fn a_url_that_breaks_a_rule_is_refused_and_nothing_has_changed(db: Databas
 /// Rules: TARGET-5
 #[on_each_database]
 async fn a_host_may_allow_http_and_private_targets_each_by_itself(db: Database) {
-    let only_http =
-        World::with(db, |settings| settings.target = TargetPolicy { allow_http: true, allow_private: false })
-            .await;
+    let only_http = World::on(db)
+        .settings(|settings| settings.target = TargetPolicy { allow_http: true, allow_private: false })
+        .open()
+        .await;
     let webhooks = only_http.company.webhooks();
     webhooks.register(&new("http://example.com/")).await.unwrap();
     invalid(&only_http, "url", webhooks.register(&new("http://127.0.0.1/"))).await;
     invalid(&only_http, "url", webhooks.register(&new("http://localhost/"))).await;
-    let only_private =
-        World::with(db, |settings| settings.target = TargetPolicy { allow_http: false, allow_private: true })
-            .await;
+    let only_private = World::on(db)
+        .settings(|settings| settings.target = TargetPolicy { allow_http: false, allow_private: true })
+        .open()
+        .await;
     let webhooks = only_private.company.webhooks();
     webhooks.register(&new("https://127.0.0.1/")).await.unwrap();
     webhooks.register(&new("https://localhost/")).await.unwrap();
