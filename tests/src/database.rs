@@ -1,65 +1,18 @@
 //! On which database a test runs, and a place of its own there for a service.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use futures_util::future::LocalBoxFuture;
-use invoicing_server::{Builder, Invoicing, PostgresSettings};
+use invoicing_server::{Builder, Invoicing, MemoryStore, PostgresSettings, SealingKey, SealingKeys};
+use invoicing_test_databases::{Database, postgres};
 use sqlx::postgres::Postgres;
 use sqlx::sqlite::{Sqlite, SqliteConnectOptions};
-use sqlx::{AssertSqlSafe, Connection, Decode, PgConnection, SqliteConnection, Type};
+use sqlx::{AssertSqlSafe, Connection, Decode, Executor as _, PgConnection, SqliteConnection, Type};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use crate::postgres;
 use crate::release::Release;
-
-/// A kind of database.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Database {
-    /// A file of one process.
-    Sqlite,
-    /// A server for many.
-    Postgres,
-}
-
-impl Database {
-    /// Runs a test on this database, with a runtime of its own; says so where there is no such database.
-    pub fn run<F: Future<Output = ()>>(self, worker_threads: Option<usize>, test: fn(Self) -> F) {
-        // Boxed, so that the runtime's code is compiled once, and not for each test.
-        self.run_boxed(worker_threads, Box::pin(async move { test(self).await }));
-    }
-
-    fn run_boxed(self, worker_threads: Option<usize>, test: LocalBoxFuture<'_, ()>) {
-        if !self.is_available() {
-            return;
-        }
-        let mut runtime = tokio::runtime::Builder::new_multi_thread();
-        if let Some(count) = worker_threads {
-            runtime.worker_threads(count);
-        }
-        let runtime = runtime.enable_all().build().expect("a runtime");
-        runtime.block_on(test);
-    }
-
-    /// Runs a test on this database that brings its own runtime; says so where there is no such database.
-    pub fn run_sync(self, test: fn(Self)) {
-        if self.is_available() {
-            test(self);
-        }
-    }
-
-    fn is_available(self) -> bool {
-        self == Self::Sqlite || postgres::is_available()
-    }
-
-    /// One of two things.
-    pub fn either<T>(self, sqlite: T, postgres: T) -> T {
-        match self {
-            Self::Sqlite => sqlite,
-            Self::Postgres => postgres,
-        }
-    }
-}
 
 /// A database of its own for a service, removed with it.
 #[derive(Debug)]
@@ -76,7 +29,7 @@ impl Place {
     pub async fn new(db: Database) -> Self {
         Self(match db {
             Database::Sqlite => Kind::Sqlite(tempfile::tempdir().expect("a temporary folder")),
-            Database::Postgres => Kind::Postgres(postgres::fresh(false).await),
+            Database::Postgres => Kind::Postgres(postgres::fresh(Some(fill)).await),
         })
     }
 
@@ -84,7 +37,7 @@ impl Place {
     pub async fn empty(db: Database) -> Self {
         match db {
             Database::Sqlite => Self::new(db).await,
-            Database::Postgres => Self(Kind::Postgres(postgres::fresh(true).await)),
+            Database::Postgres => Self(Kind::Postgres(postgres::fresh(None).await)),
         }
     }
 
@@ -117,7 +70,7 @@ impl Place {
     pub fn builder(&self) -> Builder {
         match &self.0 {
             Kind::Sqlite(_) => Invoicing::sqlite(self.file()),
-            Kind::Postgres(database) => Invoicing::postgres(database.settings()),
+            Kind::Postgres(database) => Invoicing::postgres(settings(database)),
         }
     }
 
@@ -129,7 +82,7 @@ impl Place {
         match &self.0 {
             Kind::Sqlite(_) => panic!("a file has no nodes"),
             Kind::Postgres(database) => {
-                let settings = database.settings();
+                let settings = settings(database);
                 Invoicing::postgres(PostgresSettings {
                     transaction_pooling: true,
                     listen_url: None,
@@ -157,20 +110,17 @@ impl Place {
     pub fn url(&self) -> &str {
         match &self.0 {
             Kind::Sqlite(_) => panic!("SQLite has no server"),
-            Kind::Postgres(database) => &database.url,
+            Kind::Postgres(database) => database.url(),
         }
     }
 
     /// The same place, asked for with a password where it was asked for without one: a cluster of ours takes any.
     #[must_use]
-    pub fn with_password(mut self, password: &str) -> Self {
-        if let Kind::Postgres(database) = &mut self.0
-            && let Some((user, rest)) = database.url.split_once('@')
-            && user.matches(':').count() == 1
-        {
-            database.url = format!("{user}:{password}@{rest}");
+    pub fn with_password(self, password: &str) -> Self {
+        match self.0 {
+            Kind::Postgres(database) => Self(Kind::Postgres(database.with_password(password))),
+            Kind::Sqlite(_) => self,
         }
-        self
     }
 
     /// Whether these bytes are stored anywhere: in any file of SQLite, its journal included; in any row of PostgreSQL, as
@@ -209,10 +159,35 @@ impl Place {
                 Behind::Sqlite(SqliteConnection::connect_with(&options).await.expect("the database opens"))
             }
             Kind::Postgres(database) => {
-                Behind::Postgres(PgConnection::connect(&database.url).await.expect("the server answers"))
+                Behind::Postgres(PgConnection::connect(database.url()).await.expect("the server answers"))
             }
         }
     }
+}
+
+/// How a service reaches it: through the pooler, where there is one.
+fn settings(database: &postgres::Fresh) -> PostgresSettings {
+    let direct = PostgresSettings::new(database.url());
+    let Some(url) = database.pooled_url() else { return direct };
+    let listen_url = Some(database.url().to_owned());
+    PostgresSettings { url, transaction_pooling: true, listen_url, ..direct }
+}
+
+/// Creates the tables.
+fn fill(url: String) -> LocalBoxFuture<'static, ()> {
+    Box::pin(async move {
+        let builder = Invoicing::postgres(PostgresSettings::new(&url));
+        // A key, so that no warning about a missing one is logged beside the tests.
+        let key = SealingKey::new("template", [1; 32]).expect("a key");
+        let builder =
+            builder.document_store(Arc::new(MemoryStore::new())).sealing_keys(SealingKeys::new(key));
+        let invoicing = builder.open().await.expect("it opens");
+        invoicing.close().await;
+        // What the first opening chooses, every world chooses for itself.
+        let mut connection = PgConnection::connect(&url).await.expect("the server answers");
+        connection.execute("DELETE FROM setting").await.expect("the statement runs");
+        connection.close().await.expect("the server answers");
+    })
 }
 
 /// A connection behind the service's back. Statements are the same for both databases, or [`Database::either`].

@@ -20,7 +20,6 @@ pub mod hostile;
 mod ledger;
 #[cfg(test)]
 mod operations;
-pub mod postgres;
 mod receiver;
 mod recorder;
 mod release;
@@ -28,9 +27,9 @@ mod running_dispatcher;
 mod world;
 
 pub use batch::{Batch, Done};
-pub use database::{Argument, Behind, Database, Place, Scalar};
+pub use database::{Argument, Behind, Place, Scalar};
 pub use figures::tell;
-pub use invoicing_tests_macros::{on_each_database, on_postgres};
+pub use invoicing_test_databases::{Database, on_each_database, on_postgres, postgres};
 pub use receiver::{Received, Receiver, Reply};
 pub use recorder::Recorder;
 pub use release::Release;

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::database::Database;
+use invoicing_test_databases::Database;
 
 /// Databases that an earlier version recorded.
 #[derive(Debug)]

@@ -34,11 +34,12 @@ use invoicing_server::{
     ApiService, Body, Builder, CompanyHandle, DocumentStore, Env, Invoicing, ManualClock, MemoryStore,
     Settings,
 };
+use invoicing_test_databases::Database;
 use serde_json::Value;
 
 pub use builder::WorldBuilder;
 
-use crate::database::{Argument, Behind, Database, Place};
+use crate::database::{Argument, Behind, Place};
 use crate::description;
 use crate::recorder::Recorder;
 use crate::release::Release;

@@ -90,7 +90,7 @@ impl Function {
             (false, Some(_)) => return Err("only an async function has a runtime with threads".into()),
         };
         let test = |(test, database): &(&str, &str)| {
-            format!("#[test] fn {test}() {{ ::invoicing_tests::Database::{database}.{run} }}")
+            format!("#[test] fn {test}() {{ ::invoicing_test_databases::Database::{database}.{run} }}")
         };
         let tests = databases.iter().map(test).collect::<Vec<_>>().join(" ");
         let module = format!("{conditions} mod {name} {{ {tests} }}");

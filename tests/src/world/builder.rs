@@ -8,8 +8,10 @@ use invoicing_server::{
     DocumentStore, Env, ManualClock, MemoryStore, Random, SealingKeys, Settings, TargetPolicy,
 };
 
+use invoicing_test_databases::Database;
+
 use super::{World, open, open_company};
-use crate::database::{Database, Place};
+use crate::database::Place;
 use crate::recorder::Recorder;
 use crate::release::Release;
 

@@ -21,7 +21,7 @@ use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 pub use home::Home;
 pub use pooler::Pooler;
-pub(crate) use suite::{Fresh, fresh, is_available};
+pub use suite::{Fill, Fresh, fresh, is_available};
 pub use trips::TripProxy;
 
 /// Who owns a cluster and everything in it.

@@ -5,10 +5,11 @@
 //! that are let go: tests come and go with their runtimes, and a `Drop` cannot wait.
 
 use std::collections::BTreeSet;
+use std::hash::BuildHasher as _;
 use std::io::Write as _;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock};
 
-use invoicing_server::{Env, Invoicing, MemoryStore, PostgresSettings, SealingKey, SealingKeys};
+use futures_util::future::LocalBoxFuture;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use tokio::sync::{mpsc, oneshot};
 
@@ -17,21 +18,37 @@ use super::{Cluster, Options};
 /// What the names of all databases of all runs begin with.
 const PREFIX: &str = "invoicing_tests_";
 
+/// Creates the tables in the database at a URL.
+pub type Fill = fn(String) -> LocalBoxFuture<'static, ()>;
+
 /// A database of its own, dropped some time after it is let go.
 #[derive(Debug)]
-pub(crate) struct Fresh {
+pub struct Fresh {
     name: String,
-    pub(crate) url: String,
+    url: String,
     requests: mpsc::UnboundedSender<Request>,
 }
 
 impl Fresh {
-    /// How a service reaches it.
-    pub(crate) fn settings(&self) -> PostgresSettings {
-        let direct = PostgresSettings::new(&self.url);
-        let Ok(pooler) = std::env::var("POOLER_URL") else { return direct };
-        let url = at(&pooler, &self.name);
-        PostgresSettings { url, transaction_pooling: true, listen_url: Some(self.url.clone()), ..direct }
+    /// Where it is.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Where the pooler at `POOLER_URL` has it.
+    pub fn pooled_url(&self) -> Option<String> {
+        std::env::var("POOLER_URL").ok().map(|pooler| at(&pooler, &self.name))
+    }
+
+    /// The same one, asked for with a password where it was asked for without one: a cluster of ours takes any.
+    #[must_use]
+    pub fn with_password(mut self, password: &str) -> Self {
+        if let Some((user, rest)) = self.url.split_once('@')
+            && user.matches(':').count() == 1
+        {
+            self.url = format!("{user}:{password}@{rest}");
+        }
+        self
     }
 }
 
@@ -44,21 +61,21 @@ impl Drop for Fresh {
 
 #[derive(Debug)]
 enum Request {
-    Create { empty: bool, to: oneshot::Sender<(String, String)> },
+    Create { fill: Option<Fill>, to: oneshot::Sender<(String, String)> },
     Drop(String),
 }
 
-/// A fresh database, with the tables or empty. There must be a server: see [`is_available`].
-pub(crate) async fn fresh(empty: bool) -> Fresh {
+/// A fresh database, empty or with the tables, which are created once. There must be a server: see [`is_available`].
+pub async fn fresh(fill: Option<Fill>) -> Fresh {
     let requests = suite().expect("a server, as the caller checked for it").clone();
     let (to, created) = oneshot::channel();
-    requests.send(Request::Create { empty, to }).expect("the thread that creates databases lives");
+    requests.send(Request::Create { fill, to }).expect("the thread that creates databases lives");
     let (name, url) = created.await.expect("the thread that creates databases lives");
     Fresh { name, url, requests }
 }
 
 /// Whether there is a server for the tests. Says so, once, where there is none.
-pub(crate) fn is_available() -> bool {
+pub fn is_available() -> bool {
     suite().inspect_err(|why| postgres_did_not_run(why)).is_ok()
 }
 
@@ -126,7 +143,7 @@ async fn serve(server: &Server, mut requests: mpsc::UnboundedReceiver<Request>) 
     let version: String =
         sqlx::query_scalar("SHOW server_version").fetch_one(&mut connection).await.expect("one");
     say(&format!("PostgreSQL: runs here too, on {version}"));
-    let run = i64::from_le_bytes(Env::system().bytes());
+    let run = std::hash::RandomState::new().hash_one(std::process::id()).cast_signed();
     // Held as long as this process lives: a run without its lock is over.
     assert!(lock(&mut connection, run).await, "a number of its own");
     drop_leftovers(&mut connection).await;
@@ -134,15 +151,24 @@ async fn serve(server: &Server, mut requests: mpsc::UnboundedReceiver<Request>) 
     let name = |what: &str| format!("{PREFIX}{run:016x}_{what}");
     let template = name("template");
     let strategy = strategy(&connection);
-    create(&mut connection, &template, "template0", strategy).await;
-    fill(&at(&server.url, &template)).await;
-    let mut count = 0_u32;
+    let (mut has_template, mut count) = (false, 0_u32);
     while let Some(request) = requests.recv().await {
         match request {
-            Request::Create { empty, to } => {
+            Request::Create { fill, to } => {
                 count += 1;
+                if let Some(fill) = fill.filter(|_| !has_template) {
+                    create(&mut connection, &template, "template0", strategy).await;
+                    fill(at(&server.url, &template)).await;
+                    has_template = true;
+                }
                 let name = name(&count.to_string());
-                create(&mut connection, &name, if empty { "template0" } else { &template }, strategy).await;
+                create(
+                    &mut connection,
+                    &name,
+                    if fill.is_none() { "template0" } else { &template },
+                    strategy,
+                )
+                .await;
                 let url = at(&server.url, &name);
                 // A test that no longer wants it leaves it to the end.
                 let _ = to.send((name, url));
@@ -150,20 +176,6 @@ async fn serve(server: &Server, mut requests: mpsc::UnboundedReceiver<Request>) 
             Request::Drop(name) => remove(&mut connection, &name).await,
         }
     }
-}
-
-/// Creates the tables.
-async fn fill(url: &str) {
-    let builder = Invoicing::postgres(PostgresSettings::new(url));
-    // A key, so that no warning about a missing one is logged beside the tests.
-    let key = SealingKey::new("template", [1; 32]).expect("a key");
-    let builder = builder.document_store(Arc::new(MemoryStore::new())).sealing_keys(SealingKeys::new(key));
-    let invoicing = builder.open().await.expect("it opens");
-    invoicing.close().await;
-    // What the first opening chooses, every world chooses for itself.
-    let mut connection = PgConnection::connect(url).await.expect("the server answers");
-    connection.execute("DELETE FROM setting").await.expect("the statement runs");
-    connection.close().await.expect("the server answers");
 }
 
 /// Copying files takes half as long, and their copy has the caches with which connections begin. Before version 15 there is no
