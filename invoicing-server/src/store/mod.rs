@@ -61,6 +61,8 @@ pub(crate) mod spent_forms;
 mod sql;
 pub(crate) mod sqlite;
 mod subscriber;
+#[cfg(all(test, feature = "postgres"))]
+mod suite;
 mod tx;
 mod versions;
 mod webhook_secrets;
