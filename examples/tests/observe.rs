@@ -104,7 +104,7 @@ fn observed() -> (String, Vec<Value>) {
 }
 
 #[test]
-fn a_scrape_has_the_listed_metrics_and_an_export_links_the_attempt_to_its_cause() {
+fn a_scrape_has_the_listed_metrics_and_an_export_links_attempts_to_causes() {
     let (stdout, exports) = observed();
     let mut lines = stdout.lines();
     assert_eq!(lines.next(), Some("{\"live\":true}"));

@@ -16,7 +16,7 @@ async fn status(world: &World, key: &str) -> u16 {
 
 /// Rules: KEY-1, KEY-2
 #[on_each_database]
-async fn a_key_has_32_random_bytes_and_only_its_hash_and_last_4_characters_are_stored(db: Database) {
+async fn a_key_has_32_random_bytes_stored_as_hash_and_last_4_characters(db: Database) {
     let world = World::new(db).await;
     let issued = world.company.keys().issue("CRM").await.unwrap();
     let key = issued.key.reveal();
@@ -116,7 +116,7 @@ async fn a_host_may_set_another_quota(db: Database) {
 
 /// Rules: KEY-9
 #[on_each_database]
-async fn the_usage_of_keys_shows_what_their_quota_counts_and_counts_nothing_itself(db: Database) {
+async fn the_usage_of_keys_shows_their_quota_and_counts_nothing_itself(db: Database) {
     let world = World::on(db).settings(|settings| settings.quota = 5).open().await;
     let keys = world.company.keys();
     let idle = keys.issue("idle").await.unwrap().record.id;

@@ -87,7 +87,7 @@ async fn errors_that_come_after_the_quota_count_and_carry_its_headers(db: Databa
 
 /// Rules: QUOTA-2, QUOTA-4
 #[on_each_database]
-async fn refused_requests_do_not_count_and_after_retry_after_the_next_one_passes(db: Database) {
+async fn refused_requests_do_not_count_and_one_passes_after_retry_after(db: Database) {
     let world = World::new(db).await;
     for _ in 0..LIMIT {
         assert_eq!(world.get(PATH).await.status, 200);
@@ -324,7 +324,7 @@ enum Step {
 
 /// Rules: QUOTA-1, QUOTA-7
 #[on_each_database]
-fn no_sequence_of_calls_restarts_and_deaths_gets_more_than_thirty_in_a_minute(db: Database) {
+fn no_calls_restarts_or_deaths_get_more_than_thirty_in_a_minute(db: Database) {
     let step = prop_oneof![
         30 => prop_oneof![Just(0), 0..2_000_u64, 10_000..40_000_u64].prop_map(Step::Call),
         1 => Just(Step::Close),

@@ -85,9 +85,7 @@ async fn an_unknown_key_that_was_just_refused_is_not_looked_up_again(db: Databas
 
 /// Rules: KEY-8
 #[on_postgres(worker_threads = 2)]
-async fn a_key_that_is_read_again_is_not_refused_where_unknown_ones_have_taken_all_their_places(
-    db: Database,
-) {
+async fn a_reread_key_is_not_refused_while_unknown_ones_fill_their_places(db: Database) {
     /// Callers that one read has taken already, and those that wait for the next one.
     const PLACES: usize = 2 * 1_024;
     let world = World::new(db).await;

@@ -375,7 +375,7 @@ async fn the_document_of_a_draft_is_409_document_unavailable(db: Database) {
 
 /// Rules: ERROR-14
 #[on_each_database]
-async fn a_document_store_that_is_down_or_has_a_bad_copy_is_503_with_retry_after(db: Database) {
+async fn a_document_store_down_or_with_a_bad_copy_is_503_with_retry_after(db: Database) {
     let world = without_quota(db).await;
     let sent = world.sent().await;
     let path = format!("/api/v1/quotes/{}/document", sent.summary.id);

@@ -353,7 +353,7 @@ async fn linking(world: &World, ids: [QuoteId; 2]) -> [Duration; 2] {
 
 /// Rules: FAIR-8
 #[on_each_database]
-async fn linking_a_quote_of_2_mib_takes_at_most_3_times_as_long_as_one_of_one_line(db: Database) {
+async fn linking_a_2_mib_quote_takes_at_most_3_times_as_long_as_a_small_one(db: Database) {
     let world = world(db).await;
     let small = draft(&world.company, lines(1, 100)).await.summary.id;
     let large = draft(&world.company, longest()).await.summary.id;

@@ -255,7 +255,7 @@ async fn a_since_between_two_milliseconds_does_not_show_the_earlier_one(db: Data
 
 /// Rules: LIST-12
 #[on_each_database]
-async fn a_since_without_time_or_zone_or_sense_is_refused_with_a_correct_example(db: Database) {
+async fn a_since_without_time_zone_or_sense_is_refused_with_an_example(db: Database) {
     let world = world(db).await;
     for list in LISTS {
         for since in [

@@ -348,7 +348,7 @@ async fn the_signature_is_null_until_the_client_signs(db: Database) {
 
 /// Rules: RECORD-4, EVIDENCE-1, EVIDENCE-3
 #[on_each_database]
-async fn a_signature_says_who_signed_what_and_its_fingerprint_can_be_computed_again(db: Database) {
+async fn a_signature_names_signer_and_content_and_its_fingerprint_is_recomputed(db: Database) {
     let world = world(db).await;
     let sent = world.sent().await;
     let document = format!("{QUOTES}/{}/document", sent.summary.id);

@@ -184,7 +184,7 @@ async fn posting_a_known_external_id_returns_the_stored_client(db: Database) {
 
 /// Rules: CLIENT-7
 #[on_each_database]
-async fn a_replay_with_a_bad_body_is_refused_and_not_answered_with_the_stored_client(db: Database) {
+async fn a_replay_with_a_bad_body_is_refused_instead_of_the_stored_client(db: Database) {
     let world = world(db).await;
     world.send("POST", CLIENTS, &json!({"name": "A", "externalId": "crm-1"})).await;
     refused(&world.send("POST", CLIENTS, &json!({"externalId": "crm-1"})).await, "name", "no name");
@@ -205,7 +205,7 @@ async fn companies_have_external_ids_of_their_own(db: Database) {
 
 /// Rules: CLIENT-3
 #[on_each_database]
-async fn of_40_simultaneous_posts_one_is_201_and_the_others_are_200_with_the_same_client(db: Database) {
+async fn of_40_simultaneous_posts_one_is_201_and_the_rest_200_of_one_client(db: Database) {
     let world = Arc::new(world(db).await);
     for round in 0..5 {
         let mut posts = JoinSet::new();

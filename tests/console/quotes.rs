@@ -177,7 +177,7 @@ async fn long_quotes_are_shown_in_parts_that_stay_small(db: Database) {
 }
 
 #[on_each_database]
-async fn a_quote_is_sent_after_a_question_and_its_documents_hash_to_what_is_shown(db: Database) {
+async fn a_quote_is_sent_after_a_question_and_shows_its_documents_hashes(db: Database) {
     let world = World::new(db).await;
     let browser = browser(&world);
     let id = world.draft().await.summary.id;
@@ -247,7 +247,7 @@ fn link(shown: &Shown) -> String {
 }
 
 #[on_each_database]
-async fn a_signing_link_is_shown_once_opens_the_quote_and_ends_when_it_is_revoked(db: Database) {
+async fn a_signing_link_is_shown_once_and_ends_when_it_is_revoked(db: Database) {
     let world = World::new(db).await;
     let browser = browser(&world);
     let draft = world.draft().await.summary.id;

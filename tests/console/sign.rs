@@ -635,7 +635,7 @@ async fn what_cannot_be_accepted_is_refused_before_the_quote_is_read(db: Databas
 
 /// Rules: QUOTE-17, CLOSE-1
 #[on_each_database]
-async fn a_signature_under_way_signs_nothing_once_its_link_is_revoked_or_its_company_closed(db: Database) {
+async fn a_revoked_link_or_closed_company_stops_a_signature_under_way(db: Database) {
     for is_closed in [false, true] {
         let (world, store) = HookedStore::world(db).await;
         let (id, page) = sent(&world).await;
@@ -775,7 +775,7 @@ async fn address_of_signer(db: Database, settings: ConsoleSettings, header: &str
 
 /// Rules: EVIDENCE-4
 #[on_each_database]
-async fn the_address_of_the_signer_is_that_of_the_peer_or_what_a_trusted_proxy_says(db: Database) {
+async fn the_signer_s_address_is_the_peer_s_or_from_a_trusted_proxy(db: Database) {
     const HOPS: &str = "x-forwarded-for: 203.0.113.9, 192.0.2.7\r\n";
     let settings = || ConsoleSettings::at(format!("{ORIGIN}{PREFIX}"));
     assert_eq!(address_of_signer(db, settings(), "").await.as_deref(), Some("127.0.0.1"));

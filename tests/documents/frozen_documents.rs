@@ -115,7 +115,7 @@ async fn a_line_that_no_font_has_is_refused_by_place_and_character(db: Database)
 
 /// Rules: EVIDENCE-1, EVIDENCE-3
 #[on_each_database]
-async fn the_fingerprint_can_be_recomputed_from_the_detail_and_the_document_that_was_sent(db: Database) {
+async fn the_fingerprint_follows_from_the_detail_and_the_sent_document(db: Database) {
     let world = World::new(db).await;
     let sent = world.sent().await;
     let sent_document = world.company.quotes().open_document(sent.summary.id).await.unwrap();
@@ -167,7 +167,7 @@ async fn the_evidence_is_kept_and_what_is_private_of_it_is_never_shown(db: Datab
 
 /// Rules: EVIDENCE-1
 #[on_each_database]
-async fn odd_texts_in_the_evidence_still_give_a_fingerprint_that_can_be_recomputed(db: Database) {
+async fn odd_texts_in_the_evidence_give_a_fingerprint_that_is_recomputed(db: Database) {
     let world = World::new(db).await;
     for text in ["\"\\/\n\tz", "e\u{301}\u{202e} 😀", "</script><!--", "a\u{2028}\u{2029}b"] {
         let sent = world.sent().await;
@@ -317,7 +317,7 @@ async fn a_store_that_fails_refuses_every_freezing_operation_without_a_trace(db:
 
 /// Rules: ERROR-17, DOCUMENT-11
 #[on_each_database]
-async fn a_store_that_hangs_is_unavailable_within_five_seconds_and_delays_no_other(db: Database) {
+async fn a_hanging_store_is_unavailable_within_five_seconds_and_delays_no_other(db: Database) {
     let world = World::new(db).await;
     let quotes = world.company.quotes();
     let (draft, other, sent) = (world.draft().await, world.draft().await, world.sent().await);

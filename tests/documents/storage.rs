@@ -210,7 +210,7 @@ async fn s3_keeps_its_promises() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_folder_holds_one_file_per_document_and_leftovers_of_a_crash_do_no_harm() {
+async fn a_folder_has_one_file_per_document_and_crash_leftovers_do_no_harm() {
     let (Subject { store, .. }, folder) = folder();
     let key = key(COMPANY, b"a document");
     let path = folder.path().join("documents").join(place(key));

@@ -76,13 +76,13 @@ async fn valid_keys_are_answered(server: Server) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn keys_that_the_server_has_not_seen_are_answered_beside_2000_unknown_ones_a_second() {
+async fn new_keys_are_answered_beside_2000_unknown_ones_a_second() {
     let _beside = beside_others().await;
     valid_keys_are_answered(Server::start(&json!({ "keys": KEYS }))).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn keys_that_are_read_again_on_postgresql_are_answered_beside_2000_unknown_ones_a_second() {
+async fn reread_keys_on_postgresql_are_answered_beside_2000_unknown_a_second() {
     let _beside = beside_others().await;
     if !postgres::is_installed() {
         return;

@@ -44,7 +44,7 @@ fn is_said(text: Option<&Value>) -> bool {
 }
 
 #[test]
-fn each_code_word_parameter_property_and_event_has_a_description_and_each_answer_an_example() {
+fn every_part_is_described_and_every_answer_has_an_example() {
     let document: Value =
         serde_json::from_str(&std::fs::read_to_string(workspace("openapi.json")).unwrap()).unwrap();
     let mut silent = Vec::new();
@@ -135,7 +135,7 @@ async fn the_document_has_an_etag_and_is_sent_again_only_where_it_has_changed(db
 ///
 /// Rules: REFERENCE-1
 #[on_each_database]
-async fn the_description_is_compressed_for_those_that_take_it_and_open_to_any_site(db: Database) {
+async fn the_description_is_compressed_on_request_and_open_to_any_site(db: Database) {
     let world = World::new(db).await;
     for path in [PATH, "/api/v1/docs"] {
         // Not by `World::call`, which reads each body as JSON.

@@ -189,9 +189,7 @@ impl Host {
 }
 
 #[on_each_database]
-async fn a_backup_that_is_made_while_the_service_goes_on_is_one_moment_with_all_of_its_documents(
-    db: Database,
-) {
+async fn a_backup_of_a_running_service_is_one_moment_with_all_its_documents(db: Database) {
     let Some(host) = Host::with_backup(db).await else { return };
     let backup = std::fs::metadata(&host.backup).unwrap().permissions().mode();
     assert_eq!(backup & 0o777, 0o600, "others could read the backup");
@@ -250,7 +248,7 @@ async fn after_a_restore_numbers_are_given_again_and_cursors_go_on(db: Database)
 }
 
 #[on_each_database]
-async fn after_a_restore_deliveries_are_repeated_and_keys_are_those_of_the_backup(db: Database) {
+async fn a_restore_repeats_deliveries_and_has_the_keys_of_the_backup(db: Database) {
     let Some(host) = Host::with_backup(db).await else { return };
     let old = host.company.keys().list().await.unwrap()[0].id;
     let new = host.company.keys().issue("later").await.unwrap().key.reveal().to_owned();

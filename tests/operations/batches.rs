@@ -6,7 +6,7 @@ use invoicing_tests::{Batch, Database, World, on_each_database, tell};
 
 /// Rules: NUMBER-3, STAMP-2
 #[on_each_database(worker_threads = 4)]
-async fn what_is_refused_beside_others_leaves_no_trace_and_the_others_are_all_there(db: Database) {
+async fn a_refusal_in_a_batch_leaves_no_trace_and_all_others_are_there(db: Database) {
     let world = World::new(db).await;
     for name in ["first", "second"] {
         let batch = Batch::prepare(&world.company, name).await;

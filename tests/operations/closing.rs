@@ -10,7 +10,7 @@ use crate::support::{
 
 /// Rules: CLOSE-1
 #[on_each_database]
-async fn closing_a_company_ends_its_keys_its_webhooks_and_its_links_and_those_of_no_other(db: Database) {
+async fn closing_a_company_ends_only_its_own_keys_webhooks_and_links(db: Database) {
     let world = World::on(db).settings(|settings| settings.quota = 0).open().await;
     let (other, other_key) = world.another("Other", Plan::Team).await;
     let receiver = Receiver::start().await;
@@ -93,7 +93,7 @@ async fn a_close_with_a_name_notes_each_key_webhook_and_link(db: Database) {
 
 /// Rules: CLOSE-1
 #[on_each_database]
-async fn any_number_of_links_is_revoked_and_those_that_ended_or_were_revoked_stay_as_they_are(db: Database) {
+async fn any_number_of_links_is_revoked_and_ended_ones_stay_as_they_are(db: Database) {
     let world = World::new(db).await;
     let quote = draft_of(&world.company).await.summary.id;
     let now = world.now().as_millis();

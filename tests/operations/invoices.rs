@@ -224,7 +224,7 @@ async fn a_due_date_before_the_issue_is_refused_and_gives_the_number_back(db: Da
 
 /// Rules: ERROR-9
 #[on_each_database]
-async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace(db: Database) {
+async fn every_illegal_operation_in_a_state_is_a_conflict_without_a_trace(db: Database) {
     use InvoiceStatus::{Canceled, Draft, Overdue, Paid, Sent};
     for status in InvoiceStatus::ALL {
         let world = World::new(db).await;
@@ -528,7 +528,7 @@ async fn simultaneous_partial_payments_add_up_and_announce_once(db: Database) {
 
 /// Rules: INVOICE-6, INVOICE-13
 #[on_each_database]
-async fn a_reversal_takes_paid_back_to_sent_or_overdue_and_a_later_payment_is_announced_again(db: Database) {
+async fn a_reversal_leads_to_sent_or_overdue_and_payment_is_announced_again(db: Database) {
     for (later, status) in [(DAY, InvoiceStatus::Sent), (40 * DAY, InvoiceStatus::Overdue)] {
         let world = World::new(db).await;
         let invoice = issued_over(&world.company, "100").await;
@@ -559,7 +559,7 @@ async fn a_reversal_takes_paid_back_to_sent_or_overdue_and_a_later_payment_is_an
 
 /// Rules: INVOICE-6
 #[on_each_database]
-async fn a_reversal_on_the_last_day_is_not_overdue_and_one_covered_by_an_excess_stays_paid(db: Database) {
+async fn a_reversal_is_not_overdue_on_the_last_day_or_stays_paid_by_an_excess(db: Database) {
     let world = World::new(db).await;
     let invoices = world.company.invoices();
     let invoice = issued_over(&world.company, "100").await;
@@ -593,7 +593,7 @@ async fn ten_simultaneous_reversals_take_the_money_back_once(db: Database) {
 
 /// Rules: INVOICE-7
 #[on_each_database]
-async fn an_invoice_is_cancelled_only_while_nothing_is_paid_and_keeps_its_number(db: Database) {
+async fn only_an_unpaid_invoice_is_cancelled_and_it_keeps_its_number(db: Database) {
     for status in [InvoiceStatus::Draft, InvoiceStatus::Sent, InvoiceStatus::Overdue] {
         let world = World::new(db).await;
         let invoice = invoice_in(&world, status).await;

@@ -32,7 +32,7 @@ fn expected(prefix: &str, count: usize) -> Vec<String> {
 
 /// Rules: NUMBER-1, NUMBER-2
 #[on_each_database]
-async fn numbers_have_one_series_per_company_kind_and_year_of_the_company_s_zone(db: Database) {
+async fn numbers_have_a_series_per_company_kind_and_year_of_its_zone(db: Database) {
     let world = World::new(db).await;
     let (paris, auckland) =
         (company_in(&world, "Europe/Paris").await, company_in(&world, "Pacific/Auckland").await);
@@ -97,7 +97,7 @@ async fn an_issue_date_is_never_before_the_last_one_of_its_series(db: Database) 
 
 /// Rules: NUMBER-2, NUMBER-6
 #[on_each_database]
-async fn a_clock_that_goes_back_over_new_year_goes_on_with_the_series_of_its_year(db: Database) {
+async fn a_clock_set_back_over_new_year_continues_the_series_of_its_year(db: Database) {
     let world = World::new(db).await;
     world.clock.set("2026-12-31T12:00:00Z".parse().unwrap());
     assert_eq!(next_issued(&world.company).await, issued("FAC-2026-0001", "2026-12-31", "2027-01-30"));
@@ -109,9 +109,7 @@ async fn a_clock_that_goes_back_over_new_year_goes_on_with_the_series_of_its_yea
 
 /// Rules: NUMBER-3, NUMBER-4
 #[on_each_database]
-async fn quote_numbers_are_gapless_and_chronological_under_concurrency_with_refusals_in_between(
-    db: Database,
-) {
+async fn concurrent_quote_numbers_are_gapless_in_order_despite_refusals(db: Database) {
     let world = World::new(db).await;
     let quotes = world.company.quotes();
     let good = new_quote(world.client("x").await);
@@ -172,9 +170,7 @@ async fn simultaneous_imports_all_get_a_number_and_a_document_that_shows_it(db: 
 
 /// Rules: NUMBER-3
 #[on_each_database]
-async fn invoice_numbers_are_gapless_and_chronological_under_concurrency_with_refusals_in_between(
-    db: Database,
-) {
+async fn concurrent_invoice_numbers_are_gapless_in_order_despite_refusals(db: Database) {
     let world = World::new(db).await;
     let invoices = world.company.invoices();
     let client = client_of(&world.company).await;
@@ -279,7 +275,7 @@ fn with_lines(world_client: invoicing_core::ClientId, lines: serde_json::Value) 
 
 /// Rules: MONEY-2, MONEY-3, MONEY-8
 #[on_each_database]
-async fn halves_round_away_from_zero_and_the_rate_of_a_document_is_uniform_or_blended(db: Database) {
+async fn halves_round_away_from_zero_and_a_document_s_rate_may_be_blended(db: Database) {
     let world = World::new(db).await;
     let client = world.client("x").await;
     let quotes = world.company.quotes();

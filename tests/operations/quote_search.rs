@@ -34,7 +34,7 @@ async fn quote_of(world: &World, name: &str, email: &str) -> QuoteSummary {
 
 /// Rules: SEARCH-1, SEARCH-2
 #[on_each_database]
-async fn a_search_looks_in_number_name_email_and_external_id_blind_to_case_and_accents(db: Database) {
+async fn a_search_of_number_name_email_or_id_ignores_case_and_accents(db: Database) {
     let world = World::new(db).await;
     let lefevre = quote_of(&world, "Claire Lefèvre", "claire@exemple.fr").await;
     let percent = quote_of(&world, "100 % Peinture", "a_b@exemple.fr").await;
@@ -67,7 +67,7 @@ async fn a_search_looks_in_number_name_email_and_external_id_blind_to_case_and_a
 
 /// Rules: SEARCH-1
 #[on_each_database]
-async fn a_search_combines_with_a_status_and_shows_each_quote_once_over_its_pages(db: Database) {
+async fn a_search_combines_with_a_status_and_pages_show_each_quote_once(db: Database) {
     let world = World::new(db).await;
     let mut drafts = Vec::new();
     for n in 0..7 {

@@ -227,7 +227,7 @@ async fn an_edit_that_changes_nothing_moves_no_stamp_of_the_record(db: Database)
 ///
 /// Rules: ERROR-9, QUOTE-9
 #[on_each_database]
-async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace(db: Database) {
+async fn every_illegal_operation_in_a_state_is_a_conflict_without_a_trace(db: Database) {
     use QuoteStatus::{Accepted, Draft, Expired, Rejected, Sent};
     for status in QuoteStatus::ALL {
         let world = World::new(db).await;
@@ -273,7 +273,7 @@ async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace
 
 /// Rules: QUOTE-5, WIRE-12
 #[on_each_database]
-async fn marking_accepted_works_from_every_state_but_accepted_and_freezes_where_nothing_is(db: Database) {
+async fn marking_accepted_works_from_every_other_state_and_freezes_once(db: Database) {
     for status in QuoteStatus::ALL.iter().filter(|status| **status != QuoteStatus::Accepted) {
         let world = World::new(db).await;
         let quote = quote_in(&world, *status).await;
@@ -317,9 +317,7 @@ async fn rejecting_by_hand_and_by_the_client_is_silent(db: Database) {
 
 /// Rules: QUOTE-8, DOCUMENT-14
 #[on_each_database]
-async fn an_expired_or_rejected_quote_is_sent_again_with_a_new_validity_and_copy_the_old_one_kept(
-    db: Database,
-) {
+async fn sending_an_expired_or_rejected_quote_adds_a_copy_with_new_validity(db: Database) {
     for status in [QuoteStatus::Expired, QuoteStatus::Rejected] {
         let world = World::new(db).await;
         let quotes = world.company.quotes();
@@ -504,7 +502,7 @@ async fn an_unknown_signing_token_finds_nothing(db: Database) {
 
 /// Rules: QUOTE-13
 #[on_each_database]
-async fn a_signature_is_good_up_to_the_last_day_of_validity_in_the_company_s_zone(db: Database) {
+async fn a_signature_is_valid_through_the_last_day_in_the_company_s_zone(db: Database) {
     let world = World::new(db).await;
     // Midnight at the end of 2026-09-20 in Auckland is noon of that day UTC.
     for (now, good) in [("2026-09-20T11:59:59.000Z", true), ("2026-09-20T12:00:01.000Z", false)] {
@@ -530,9 +528,7 @@ async fn a_signature_is_good_up_to_the_last_day_of_validity_in_the_company_s_zon
 
 /// Rules: QUOTE-13
 #[on_each_database]
-async fn a_signature_that_is_submitted_in_time_is_good_though_its_document_takes_until_after_midnight(
-    db: Database,
-) {
+async fn a_signature_in_time_is_valid_if_its_document_ends_after_midnight(db: Database) {
     let (world, store) = HookedStore::world(db).await;
     let draft = world.draft().await;
     world.company.quotes().send(draft.summary.id, Some(date("2026-09-14"))).await.unwrap();
@@ -554,7 +550,7 @@ async fn a_signature_that_is_submitted_in_time_is_good_though_its_document_takes
 
 /// Rules: QUOTE-18, DOCUMENT-3, DOCUMENT-10
 #[on_each_database]
-async fn a_discarded_draft_keeps_its_number_and_has_a_document_once_it_is_sent_or_accepted(db: Database) {
+async fn a_discarded_draft_keeps_its_number_and_gets_a_document_once_sent(db: Database) {
     let world = World::new(db).await;
     let quotes = world.company.quotes();
     for accepted in [true, false] {

@@ -22,7 +22,7 @@ async fn warned_after(world: &World, warnings: &Warnings, wait: Duration, text: 
 
 /// Rules: DELIVERY-7
 #[on_each_database]
-async fn deliveries_that_wait_where_no_dispatcher_ever_ran_are_warned_of_after_a_minute(db: Database) {
+async fn waiting_deliveries_without_any_dispatcher_warn_after_a_minute(db: Database) {
     let world = World::new(db).await;
     let warnings = Warnings::listen();
     let after = async |wait| warned_after(&world, &warnings, wait, DISPATCHER).await;
@@ -38,7 +38,7 @@ async fn deliveries_that_wait_where_no_dispatcher_ever_ran_are_warned_of_after_a
 
 /// Rules: DELIVERY-7
 #[on_each_database]
-async fn deliveries_that_wait_an_hour_after_the_last_dispatcher_are_warned_of_once_an_hour(db: Database) {
+async fn waiting_deliveries_an_hour_after_a_dispatcher_warn_once_an_hour(db: Database) {
     let world = World::new(db).await;
     let warnings = Warnings::listen();
     let after = async |wait| warned_after(&world, &warnings, wait, DISPATCHER).await;

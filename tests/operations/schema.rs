@@ -81,7 +81,7 @@ async fn the_dates_of_series_are_taken_from_the_invoices_of_an_older_version(db:
 
 /// Rules: STORED-4
 #[on_each_database]
-async fn a_database_of_a_newer_version_is_refused_and_one_of_this_version_opened(db: Database) {
+async fn a_database_of_a_newer_version_is_refused_and_of_this_one_opened(db: Database) {
     let place = Place::empty(db).await;
     open(&place).await.unwrap().close().await;
     let mut behind = place.behind().await;

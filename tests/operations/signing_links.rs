@@ -47,7 +47,7 @@ async fn ends(world: &World, link: &Secret, at: &str) {
 
 /// Rules: QUOTE-16
 #[on_each_database]
-async fn a_link_ends_30_days_after_the_validity_of_its_quote_in_the_company_s_zone(db: Database) {
+async fn a_link_ends_30_days_after_its_quote_in_the_company_s_zone(db: Database) {
     let world = World::new(db).await;
     let (quote, link) = sent_until(&world, "2026-09-20").await;
     ends(&world, &link, "2026-10-20T22:00:00Z").await;

@@ -98,7 +98,7 @@ async fn a_quote_expires_when_its_last_day_is_over_in_the_company_s_zone(db: Dat
 
 /// Rules: INVOICE-5
 #[on_each_database]
-async fn an_invoice_falls_overdue_when_its_last_day_is_over_in_the_company_s_zone(db: Database) {
+async fn an_invoice_is_overdue_after_its_last_day_in_the_company_s_zone(db: Database) {
     let world = World::new(db).await;
     let mut invoices = Vec::new();
     for zone in ["Pacific/Auckland", "Europe/Paris"] {
@@ -122,7 +122,7 @@ async fn an_invoice_falls_overdue_when_its_last_day_is_over_in_the_company_s_zon
 
 /// Rules: STATE-4
 #[on_each_database]
-async fn a_sweep_is_a_stored_change_that_since_shows_and_a_second_one_changes_nothing(db: Database) {
+async fn a_sweep_stores_changes_that_since_shows_and_a_second_does_nothing(db: Database) {
     let world = World::new(db).await;
     let quote = world.sent().await;
     let invoice = issued_over(&world.company, "10").await;
@@ -381,7 +381,7 @@ async fn unreadable_rows_keep_nothing_else_from_being_swept_and_are_named(db: Da
 
 /// Rules: STATE-5
 #[on_each_database]
-async fn more_unreadable_rows_than_one_transaction_takes_keep_no_later_one_from_being_swept(db: Database) {
+async fn many_unreadable_rows_do_not_keep_later_ones_from_the_sweep(db: Database) {
     let world = World::new(db).await;
     let client = client_of(&world.company).await;
     let quotes = world.company.quotes();
@@ -404,7 +404,7 @@ async fn more_unreadable_rows_than_one_transaction_takes_keep_no_later_one_from_
 ///
 /// Rules: STATE-5
 #[on_each_database]
-async fn links_without_an_end_get_one_beside_more_unreadable_quotes_than_one_page_has(db: Database) {
+async fn endless_links_get_an_end_beside_a_page_of_unreadable_quotes(db: Database) {
     const ENDS: &str =
         "SELECT coalesce(ends_at, 0) FROM signing_link WHERE quote_id = $1 ORDER BY created_at";
     let world = World::new(db).await;

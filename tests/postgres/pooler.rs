@@ -11,7 +11,7 @@ use crate::support::{draft_of, hook_for, issued_over, payment};
 const TO_SERVER: u32 = 3;
 
 #[on_postgres(worker_threads = 4)]
-async fn behind_pgbouncer_in_transaction_mode_changes_batches_and_deliveries_work(db: Database) {
+async fn changes_batches_and_deliveries_work_behind_pgbouncer(db: Database) {
     let world = World::new(db).await;
     let direct = world.place().url();
     let Some(pooler) = Pooler::start(direct, TO_SERVER) else { return };

@@ -90,7 +90,7 @@ async fn older_rows(world: &World, table: &str) -> i64 {
 
 /// Rules: STORED-1, STORED-2
 #[on_each_database]
-async fn a_row_of_an_older_version_is_answered_in_todays_shape_and_rewritten_by_the_sweep(db: Database) {
+async fn an_older_row_is_answered_in_todays_shape_and_rewritten_by_the_sweep(db: Database) {
     let world = World::new(db).await;
     let records = Records::create(&world).await;
     // More than a batch.
@@ -191,7 +191,7 @@ async fn an_older_row_that_cannot_be_read_keeps_no_other_from_being_rewritten(db
 
 /// Rules: STORED-3
 #[on_each_database]
-async fn a_row_of_a_newer_version_is_answered_as_it_is_and_a_change_of_it_refused_for_now(db: Database) {
+async fn a_newer_row_is_answered_as_it_is_and_refuses_changes(db: Database) {
     let world = World::new(db).await;
     world.has_foreign_rows();
     let records = Records::create(&world).await;
@@ -245,7 +245,7 @@ async fn no_operation_changes_a_row_of_a_newer_version(db: Database) {
 
 /// Rules: STORED-1, STORED-3
 #[on_each_database]
-async fn a_page_with_rows_of_three_versions_completes_the_older_and_copies_the_newer(db: Database) {
+async fn a_page_of_three_versions_completes_older_rows_and_copies_newer_ones(db: Database) {
     let world = World::new(db).await;
     world.has_foreign_rows();
     let mut ids = Vec::new();
@@ -270,7 +270,7 @@ async fn a_page_with_rows_of_three_versions_completes_the_older_and_copies_the_n
 
 /// Rules: STORED-3
 #[on_postgres]
-async fn a_node_that_knows_no_versions_cannot_put_an_older_shape_into_a_row_of_todays(db: Database) {
+async fn a_node_without_versions_cannot_write_an_older_shape_into_a_row(db: Database) {
     let world = World::new(db).await;
     Records::create(&world).await;
     let mut connection = PgConnection::connect(world.place().url()).await.unwrap();

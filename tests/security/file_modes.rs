@@ -15,7 +15,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[tokio::test]
-async fn the_database_its_log_its_lock_and_its_documents_are_for_their_owner_only() {
+async fn database_log_lock_and_documents_are_readable_by_their_owner_only() {
     let folder = tempfile::tempdir().unwrap();
     let database = folder.path().join("invoicing.db");
     let invoicing = Invoicing::sqlite(&database).open().await.unwrap();

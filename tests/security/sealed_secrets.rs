@@ -153,7 +153,7 @@ async fn with_a_key_no_file_of_the_database_ever_holds_a_secret(db: Database) {
 }
 
 #[on_each_database]
-async fn what_was_stored_in_clear_stays_readable_and_resealing_wipes_it_from_the_files(db: Database) {
+async fn clear_secrets_stay_readable_and_resealing_wipes_them_from_the_files(db: Database) {
     let house = House::new(db).await;
     let invoicing = house.open(None).await;
     let owner = company(&invoicing).await;
@@ -575,7 +575,7 @@ impl Model {
 }
 
 #[on_each_database]
-fn any_sequence_of_changes_of_keys_and_webhooks_leaves_counts_and_signatures_right(db: Database) {
+fn any_changes_of_keys_and_webhooks_keep_counts_and_signatures_right(db: Database) {
     let index = any::<prop::sample::Index>;
     let step = prop_oneof![
         4 => Just(Step::Register),

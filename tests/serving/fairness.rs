@@ -129,7 +129,7 @@ async fn unread_descriptions_take_no_memory_and_nobody_is_refused_for_them(db: D
 
 /// Rules: FAIR-1
 #[on_each_database]
-async fn a_company_takes_half_of_the_slots_and_what_is_beyond_counts_in_no_quota(db: Database) {
+async fn a_company_takes_half_of_the_slots_and_more_counts_in_no_quota(db: Database) {
     const QUOTA: u32 = 1_000;
     let world = World::on(db)
         .settings(|settings| {

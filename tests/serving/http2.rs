@@ -298,7 +298,7 @@ async fn a_frame_that_is_too_large_ends_the_connection(db: Database) {
 
 /// Rules: FAIR-5
 #[on_each_database]
-async fn a_stalled_stream_leaves_its_connection_alone_and_ends_when_its_window_opens(db: Database) {
+async fn a_stalled_stream_stops_no_other_and_ends_when_its_window_opens(db: Database) {
     const LIMIT: Duration = Duration::from_secs(1);
     /// More than an answer.
     const OPEN: u32 = 8 * 1024 * 1024;
@@ -333,7 +333,7 @@ async fn a_stalled_stream_leaves_its_connection_alone_and_ends_when_its_window_o
 
 /// Rules: FAIR-1, FAIR-5
 #[on_each_database]
-async fn a_company_that_reads_nothing_leaves_the_connection_of_a_proxy_to_others(db: Database) {
+async fn a_company_that_reads_nothing_leaves_a_proxy_connection_to_others(db: Database) {
     /// A company may have a quarter of it: four of its pages, which are 200 KiB each.
     const BUDGET: usize = 4 * 1024 * 1024;
     const PAGES: usize = 4;

@@ -165,7 +165,7 @@ async fn bodies_that_drip_in_chunks_are_408_with_any_content(db: Database) {
 }
 
 #[on_each_database]
-async fn a_thousand_pipelined_requests_are_answered_in_order_once_the_peer_reads(db: Database) {
+async fn a_thousand_pipelined_requests_are_answered_in_order(db: Database) {
     const COUNT: usize = 1_000;
     let server = Server::start(db).await;
     let mut all = Vec::new();

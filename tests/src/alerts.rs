@@ -21,7 +21,7 @@ fn named(expression: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn ten_alerts_have_an_expression_of_documented_metrics_a_meaning_and_a_remedy() {
+fn ten_alerts_have_an_expression_a_meaning_and_a_remedy() {
     let metrics: BTreeSet<_> = OURS.iter().flat_map(|beginning| listed(beginning)).collect();
     let (_, rest) = OPERATIONS.split_once("\n## What to watch\n").expect("a chapter");
     let chapter = rest.split("\n## ").next().expect("its text");

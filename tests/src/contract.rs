@@ -1,4 +1,5 @@
-//! Holds the contract against the tests: each rule is named by a test, and each name in a test is a rule.
+//! Holds the contract against the tests: each rule is named by a test, and each name in a test is a rule. Names of tests
+//! are short enough to be read at a glance.
 //!
 //! A rule begins a line or a table row of `CONTRACT.md` with its name in bold. A test lists its rules in the last line
 //! of its doc comment: `Rules: LIST-1, LIST-2`.
@@ -8,6 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const MARK: &str = "/// Rules: ";
+/// Characters of a test's name at most.
+const LONGEST_NAME: usize = 70;
 const TEST_ATTRIBUTES: [&str; 4] = ["#[test]", "#[tokio::test", "#[on_each_database", "#[on_postgres"];
 
 /// A file of the workspace.
@@ -101,6 +104,19 @@ fn misplaced(source: &Source) -> Vec<String> {
     misplaced.map(|pair| format!("{}: no test follows `{}`", source.name, pair[0])).collect()
 }
 
+/// The tests of a source whose names are too long.
+fn long_names(source: &Source) -> Vec<String> {
+    let mut lines = source.text.lines().map(str::trim);
+    let mut long = Vec::new();
+    while lines.any(is_test) {
+        let name = lines.find_map(|line| line.split_once("fn ")?.1.split('(').next()).unwrap_or_default();
+        if name.len() > LONGEST_NAME {
+            long.push(format!("{}: {name}", source.name));
+        }
+    }
+    long
+}
+
 /// The Rust sources below a folder, without build results and hidden folders.
 fn sources(folder: &Path) -> Vec<Source> {
     let mut sources = Vec::new();
@@ -129,6 +145,15 @@ fn every_rule_is_named_by_a_test_and_every_name_is_a_rule() {
     let faults = faults(&contract, &sources(&workspace()));
     assert!(rules(&contract).len() > 200, "the contract is not read as it is written");
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+#[test]
+fn names_of_tests_have_at_most_70_characters() {
+    let folders =
+        ["examples", "invoicing-core", "tests", "webhook-verify"].map(|name| workspace().join(name));
+    let sources = folders.iter().flat_map(|folder| sources(folder));
+    let long: Vec<_> = sources.flat_map(|source| long_names(&source)).collect();
+    assert!(long.is_empty(), "{} names:\n{}", long.len(), long.join("\n"));
 }
 
 const MADE_UP: &str =
@@ -170,4 +195,14 @@ fn a_list_of_rules_above_something_else_is_a_fault() {
 fn a_name_that_is_two_rules_is_a_fault() {
     let both = Source { name: "a.rs".into(), text: "/// Rules: LIST-1, QUOTE-1\n#[test]\n".into() };
     assert_eq!(faults(&format!("{MADE_UP}**LIST-1** Again.\n"), &[both]), ["LIST-1 is two rules"]);
+}
+
+#[test]
+fn a_long_name_is_found_behind_further_attributes() {
+    let name = "a".repeat(71);
+    let text = format!(
+        "#[test]\nfn short() {{}}\n#[test]\n#[cfg(unix)]\nasync fn {name}(db: Database) {{}}\nfn {name}() {{}}"
+    );
+    let long = long_names(&Source { name: "a.rs".into(), text });
+    assert_eq!(long, [format!("a.rs: {name}")]);
 }

@@ -51,7 +51,7 @@ async fn create(company: &CompanyHandle) {
 }
 
 #[on_each_database]
-async fn a_context_comes_back_at_each_attempt_also_after_a_restart_or_on_another_node(db: Database) {
+async fn each_attempt_gets_its_context_after_a_restart_and_on_another_node(db: Database) {
     let (place, documents) = (Place::new(db).await, Arc::new(MemoryStore::new()));
     let (first, second) = (Host::default(), Host::default());
     let receiver = Receiver::start().await;

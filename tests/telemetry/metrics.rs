@@ -137,7 +137,7 @@ async fn a_refused_operation_counts_no_event(db: Database) {
 }
 
 #[on_each_database]
-async fn the_age_of_the_oldest_delivery_grows_while_its_receiver_is_down_and_returns_to_zero(db: Database) {
+async fn the_oldest_age_grows_while_a_receiver_is_down_and_returns_to_zero(db: Database) {
     let world = World::on(db).settings(|settings| settings.dispatch.max_attempts = 10).open().await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(500));
@@ -211,7 +211,7 @@ async fn operations_are_measured_by_what_became_of_them_each_once(db: Database) 
 }
 
 #[on_each_database]
-async fn attempts_that_outlive_their_claim_are_counted_whether_they_deliver_or_not(db: Database) {
+async fn attempts_that_outlive_their_claim_are_counted_with_any_outcome(db: Database) {
     for status in [200, 500] {
         let world = World::new(db).await;
         let receiver = Receiver::start().await;

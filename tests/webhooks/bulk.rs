@@ -81,7 +81,7 @@ const PENDING_ROWS: &str = "SELECT count(*) FROM delivery WHERE status = 'pendin
 ///
 /// Rules: WEBHOOK-7, WEBHOOK-16, WEBHOOK-18
 #[on_each_database]
-async fn what_waits_is_skipped_at_once_and_its_rows_follow_in_batches_after_a_restart_too(db: Database) {
+async fn waiting_deliveries_are_skipped_at_once_and_rows_follow_in_batches(db: Database) {
     for (remove, expected) in [(false, DISABLED), (true, REMOVED)] {
         let mut world = World::new(db).await;
         let receiver = Receiver::start().await;
@@ -118,9 +118,7 @@ async fn what_one_node_has_left_another_one_takes_up(db: Database) {
 
 /// Rules: WEBHOOK-17, WEBHOOK-18
 #[on_each_database]
-async fn a_replay_answers_how_many_it_queues_and_its_rows_follow_in_batches_after_a_restart_too(
-    db: Database,
-) {
+async fn a_replay_counts_what_it_queues_and_rows_follow_in_batches(db: Database) {
     let mut world = World::new(db).await;
     let receiver = Receiver::start().await;
     let (id, events) = waiting(&world, &receiver.url, BATCH + 300).await;
@@ -359,7 +357,7 @@ async fn no_transaction_changes_more_than_a_batch(db: Database) {
 
 /// Rules: WEBHOOK-17, WEBHOOK-18
 #[on_each_database]
-async fn a_replay_queues_what_had_ended_when_it_was_asked_for_and_each_delivery_once(db: Database) {
+async fn a_replay_queues_each_delivery_that_had_ended_by_then_once(db: Database) {
     let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = skipped(&world, &receiver.url, BATCH + 300).await;
@@ -482,7 +480,7 @@ async fn enabling_locks_the_webhook_before_it_notes_what_is_left(db: Database) {
 
 /// Rules: WEBHOOK-16, WEBHOOK-18, WEBHOOK-21
 #[on_each_database]
-async fn enabling_beside_a_running_dispatcher_replays_each_skipped_delivery_once(db: Database) {
+async fn enabling_beside_a_dispatcher_replays_each_skipped_delivery_once(db: Database) {
     let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let (id, _) = waiting(&world, &receiver.url, BATCH + 201).await;

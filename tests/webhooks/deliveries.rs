@@ -29,7 +29,7 @@ fn text<'r>(received: &'r Received, header: &str) -> &'r str {
 
 /// Rules: WIRE-24, WEBHOOK-8, WEBHOOK-9, WEBHOOK-10
 #[on_each_database]
-async fn a_delivery_is_a_post_of_the_recorded_bytes_with_exactly_the_documented_headers(db: Database) {
+async fn a_delivery_posts_the_recorded_bytes_with_the_documented_headers(db: Database) {
     let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let registered = hook(&world, &format!("{}?token=a%20b", receiver.url)).await;
@@ -138,9 +138,7 @@ async fn every_attempt_sends_the_same_bytes_and_signs_them_anew(db: Database) {
 
 /// Rules: ATTEMPT-1, ATTEMPT-2, ATTEMPT-3
 #[on_each_database]
-async fn gaps_are_1_and_5_seconds_never_shortened_and_at_most_a_tenth_longer_and_there_are_3_attempts(
-    db: Database,
-) {
+async fn there_are_3_attempts_after_gaps_of_1_and_5_seconds_plus_a_tenth(db: Database) {
     let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(500));
@@ -171,7 +169,7 @@ async fn gaps_are_1_and_5_seconds_never_shortened_and_at_most_a_tenth_longer_and
 
 /// Rules: ATTEMPT-1, ATTEMPT-2
 #[on_each_database]
-async fn the_next_gap_of_30_seconds_is_reached_where_a_host_allows_more_attempts(db: Database) {
+async fn a_host_that_allows_more_attempts_gets_a_gap_of_30_seconds(db: Database) {
     let world = World::on(db).settings(|settings| settings.dispatch.max_attempts = 5).open().await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(503));
@@ -431,9 +429,7 @@ async fn an_attempt_that_is_recorded_twice_counts_once(db: Database) {
 
 /// 3 attempts and 20 claims to spare. What a claim gives back does not count.
 #[on_each_database]
-async fn a_delivery_that_is_claimed_too_often_without_an_outcome_is_given_up_until_it_is_replayed(
-    db: Database,
-) {
+async fn a_delivery_claimed_too_often_without_outcome_waits_for_a_replay(db: Database) {
     let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -491,7 +487,7 @@ async fn an_attempt_that_fails_and_is_repeated_with_success_is_no_failure(db: Da
 
 /// Rules: WEBHOOK-14
 #[on_each_database]
-async fn enabling_again_sets_the_count_to_0_so_that_9_more_failures_do_not_disable(db: Database) {
+async fn enabling_resets_the_count_so_that_9_more_failures_do_not_disable(db: Database) {
     let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(400));
@@ -544,9 +540,7 @@ async fn skipped_by_rows(world: &World, reported: u64) -> u64 {
 
 /// Rules: WEBHOOK-16
 #[on_each_database]
-async fn deliveries_that_wait_for_another_attempt_are_skipped_when_failures_disable_the_webhook(
-    db: Database,
-) {
+async fn retries_are_skipped_when_failures_disable_the_webhook(db: Database) {
     let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(500));

@@ -99,7 +99,7 @@ async fn stopping_lets_attempts_in_flight_end_and_records_them(db: Database) {
 
 /// Rules: DELIVERY-6
 #[on_each_database]
-async fn what_was_not_begun_when_it_stopped_stays_pending_and_the_next_run_delivers_it_once(db: Database) {
+async fn deliveries_not_begun_at_a_stop_are_delivered_once_by_the_next_run(db: Database) {
     let world = World::on(db)
         .settings(|settings| settings.dispatch.in_flight_per_webhook = 1)
         .system_clock()
@@ -327,7 +327,7 @@ async fn claims_of_a_process_that_died_are_taken_over(db: Database) {
 ///
 /// Rules: DELIVERY-4
 #[on_each_database]
-async fn a_delivery_whose_lease_is_nearly_spent_is_released_and_attempted_with_the_next_claim(db: Database) {
+async fn a_delivery_with_a_nearly_spent_lease_waits_for_the_next_claim(db: Database) {
     let world = World::on(db).settings(|settings| settings.dispatch.in_flight_per_webhook = 1).open().await;
     let receiver = Receiver::start().await;
     hook(&world, &receiver.url).await;
@@ -535,7 +535,7 @@ async fn endpoints_that_answer_late_do_not_delay_another_company(db: Database) {
 
 /// Rules: ISOLATION-1
 #[on_each_database]
-async fn endpoints_that_answer_late_every_other_time_do_not_delay_another_company(db: Database) {
+async fn endpoints_late_every_other_time_do_not_delay_another_company(db: Database) {
     let crowd = Receiver::start().await;
     crowd.reply_next((0..640).map(|n| if n % 2 == 0 { LATE } else { Reply::status(200) }));
     assert_forty_webhooks_delay_no_other(db, &crowd, 320).await;
@@ -567,9 +567,7 @@ async fn endpoints_that_were_late_leave_places_to_others(db: Database) {
 ///
 /// Rules: ISOLATION-1, ISOLATION-3
 #[on_each_database]
-async fn slow_endpoints_that_were_never_attempted_leave_slots_to_a_prompt_one_also_after_a_start(
-    db: Database,
-) {
+async fn new_slow_endpoints_leave_slots_to_a_prompt_one_after_a_start_too(db: Database) {
     let world =
         World::on(db).settings(|settings| settings.dispatch.in_flight = 64).system_clock().open().await;
     let crowd = Receiver::start().await;
@@ -663,7 +661,7 @@ async fn operations_go_on_while_the_dispatcher_works_and_everything_arrives(db: 
 }
 
 #[on_each_database]
-async fn after_closing_operations_and_dispatcher_say_that_storage_is_unavailable(db: Database) {
+async fn operations_and_dispatcher_find_no_storage_after_closing(db: Database) {
     let world = World::new(db).await;
     let receiver = Receiver::start().await;
     hook(&world, &receiver.url).await;

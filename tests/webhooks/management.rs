@@ -443,7 +443,7 @@ async fn a_removed_webhook_is_gone_and_what_waits_for_it_is_kept_as_skipped(db: 
 
 /// Rules: WEBHOOK-7, WEBHOOK-16
 #[on_each_database]
-async fn a_webhook_that_is_removed_or_disabled_during_an_attempt_gets_no_other_one(db: Database) {
+async fn a_webhook_removed_or_disabled_during_an_attempt_gets_no_other(db: Database) {
     for remove in [false, true] {
         let world = World::new(db).await;
         let receiver = Receiver::start().await;
@@ -470,7 +470,7 @@ async fn a_webhook_that_is_removed_or_disabled_during_an_attempt_gets_no_other_o
 }
 
 #[on_each_database]
-async fn an_attempt_in_flight_that_succeeds_counts_although_the_webhook_was_disabled_meanwhile(db: Database) {
+async fn an_attempt_that_succeeds_counts_if_the_webhook_was_disabled_meanwhile(db: Database) {
     let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::Slow(Duration::from_millis(300), 200));
@@ -511,7 +511,7 @@ async fn a_ping_goes_to_one_webhook_signed_and_in_its_own_shape(db: Database) {
 
 /// Rules: WEBHOOK-13, WEBHOOK-16, WEBHOOK-20
 #[on_each_database]
-async fn a_ping_is_sent_to_a_disabled_webhook_too_and_retried_but_not_to_a_removed_one(db: Database) {
+async fn a_ping_is_sent_and_retried_to_a_disabled_webhook_but_not_a_removed_one(db: Database) {
     let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let webhooks = world.company.webhooks();
@@ -635,7 +635,7 @@ async fn replay_of_one_event_leaves_the_others(db: Database) {
 
 /// Rules: WEBHOOK-17
 #[on_each_database]
-async fn a_replayed_delivery_has_all_its_attempts_again_and_can_be_replayed_again_and_again(db: Database) {
+async fn a_replayed_delivery_has_all_its_attempts_again_any_number_of_times(db: Database) {
     let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(500));

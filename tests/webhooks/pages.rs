@@ -63,7 +63,7 @@ async fn check_pages(world: &World, webhook: WebhookId) {
 
 /// Rules: WEBHOOK-23
 #[on_each_database]
-async fn a_page_of_deliveries_shows_each_state_as_it_is_also_while_many_are_being_changed(db: Database) {
+async fn a_page_of_deliveries_shows_each_state_during_a_bulk_change(db: Database) {
     let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -100,9 +100,7 @@ async fn a_page_of_deliveries_shows_each_state_as_it_is_also_while_many_are_bein
 
 /// Rules: WEBHOOK-23
 #[on_each_database]
-async fn a_pending_delivery_says_when_its_next_attempt_is_due_and_a_delivery_shows_its_attempts(
-    db: Database,
-) {
+async fn a_delivery_shows_its_attempts_and_when_the_next_is_due(db: Database) {
     let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let id = hook(&world, &receiver.url).await.webhook.id;
@@ -352,7 +350,7 @@ async fn a_count_of_failures_that_is_not_complete_says_so(db: Database) {
 
 /// Rules: WEBHOOK-26
 #[on_each_database]
-async fn a_replay_since_an_instant_takes_what_ended_from_then_on_as_it_was_counted(db: Database) {
+async fn a_replay_since_an_instant_takes_the_counted_deliveries(db: Database) {
     let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(400));

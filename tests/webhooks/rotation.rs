@@ -45,7 +45,7 @@ const KEPT: &str =
 
 /// Rules: WEBHOOK-4, WEBHOOK-9, WEBHOOK-22
 #[on_each_database]
-async fn during_an_overlap_both_secrets_sign_the_new_one_first_and_after_it_the_new_one_alone(db: Database) {
+async fn both_secrets_sign_during_an_overlap_and_the_new_one_alone_after_it(db: Database) {
     let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let old = hook(&world, &receiver.url).await;
@@ -145,9 +145,7 @@ async fn the_sweep_has_the_old_secret_dropped_from_memory_too(db: Database) {
 
 /// Rules: WEBHOOK-22
 #[on_postgres]
-async fn another_node_that_knows_both_secrets_signs_with_the_new_one_alone_once_the_overlap_ends(
-    db: Database,
-) {
+async fn another_node_signs_with_the_new_secret_alone_after_the_overlap(db: Database) {
     let world = World::new(db).await;
     let receiver = Receiver::start().await;
     let old = hook(&world, &receiver.url).await;

@@ -147,7 +147,7 @@ mod tests {
 
     /// Rules: WIRE-7, WIRE-8
     #[test]
-    fn digits_that_a_float_would_round_away_are_refused_where_numbers_are_entered() {
+    fn entered_numbers_refuse_digits_that_a_float_would_round_away() {
         for bad in [
             "0.10000000000000000001",
             "0.30000000000000004",

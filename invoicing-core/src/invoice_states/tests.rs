@@ -213,7 +213,7 @@ fn no_more_is_reversed_than_was_paid() {
 
 /// Rules: INVOICE-6
 #[test]
-fn a_reversal_leads_back_to_sent_or_overdue_and_the_next_payment_is_announced_again() {
+fn a_reversal_leads_to_sent_or_overdue_and_re_announces_the_next_payment() {
     let paid = invoice_in(InvoiceStatus::Paid);
     let due = paid.summary.due_date.unwrap();
     let reversed = |today| paid.reverse_payment(Money::from(323), at(9), today).unwrap();

@@ -35,9 +35,7 @@ async fn swept(world: &World) -> u64 {
 
 /// Rules: DOCUMENT-17
 #[on_each_database]
-async fn what_a_crash_between_storing_and_committing_leaves_is_swept_after_an_hour_and_nothing_else(
-    db: Database,
-) {
+async fn only_orphans_of_a_crash_are_swept_and_after_an_hour(db: Database) {
     let (world, store) = HookedStore::world(db).await;
     let sent = world.sent().await;
     let draft = world.draft().await;
@@ -85,9 +83,7 @@ async fn what_was_stored_for_a_quote_that_had_changed_meanwhile_is_swept(db: Dat
 }
 
 #[on_each_database]
-async fn a_store_that_does_not_work_keeps_neither_the_rest_of_the_sweep_nor_its_orphans_for_ever(
-    db: Database,
-) {
+async fn a_failing_store_stops_no_sweep_and_its_orphans_go_later(db: Database) {
     let (world, store) = HookedStore::world(db).await;
     let sent = world.sent().await;
     let (other, _) = world.another("Autre", Plan::Team).await;

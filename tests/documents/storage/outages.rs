@@ -44,7 +44,7 @@ async fn everything_works(world: &World, (draft, other, sent, token): &(Quote, Q
 
 /// Rules: DOCUMENT-11
 #[on_each_database]
-async fn s3_that_fails_forbids_or_hangs_refuses_every_freezing_operation_without_a_trace(db: Database) {
+async fn s3_that_fails_forbids_or_hangs_refuses_to_freeze_without_a_trace(db: Database) {
     for mode in [Mode::Fails, Mode::Forbids, Mode::Hangs] {
         let (world, server) = world(db).await;
         let cast = cast(&world).await;
@@ -76,7 +76,7 @@ async fn s3_that_fails_forbids_or_hangs_refuses_every_freezing_operation_without
 }
 
 #[on_each_database]
-async fn s3_that_stores_and_then_cuts_the_connection_leaves_an_orphan_that_is_swept(db: Database) {
+async fn s3_that_stores_and_cuts_the_connection_leaves_an_orphan_to_the_sweep(db: Database) {
     let (world, server) = world(db).await;
     let cast = cast(&world).await;
     let quotes = world.company.quotes();
@@ -137,7 +137,7 @@ async fn other_bytes_than_were_put_are_never_handed_out(db: Database) {
 }
 
 #[on_each_database]
-async fn a_link_leads_to_the_store_itself_where_the_host_wants_that_and_the_store_can(db: Database) {
+async fn a_link_leads_to_the_store_if_the_host_wants_that_and_the_store_can(db: Database) {
     let server = FakeS3::start().await;
     let storage = Arc::new(server.storage());
     let presigning = |settings: &mut invoicing_server::Settings| settings.documents.presigned_urls = true;

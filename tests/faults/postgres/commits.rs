@@ -115,7 +115,7 @@ fn write(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_found_out_is_said_to_be_unavailable_and_happened_at_most_once() {
+async fn an_unresolved_commit_is_unavailable_and_applies_at_most_once() {
     let Some(cluster) = Cluster::start(&Options::default()) else { return };
     let site = on_new_database(&cluster, Vec::new()).await;
     let proxy = Proxy::start(cluster.port()).await;

@@ -33,7 +33,7 @@ async fn copied(target: &Site) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_copying_process_killed_at_any_moment_the_next_one_goes_on_and_nothing_is_lost() {
+async fn a_copy_killed_at_any_moment_is_continued_by_the_next_without_loss() {
     let Some(cluster) = Cluster::start(&Options::default()) else { return };
     let mut receivers = UnreliableReceivers::start().await;
     let source = Site::on_sqlite(receivers.urls());

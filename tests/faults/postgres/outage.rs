@@ -18,7 +18,7 @@ use crate::{checks, tell};
 const LONG: Duration = Duration::from_mins(2);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_expired_claim_is_free_and_the_attempt_of_its_former_holder_is_recorded() {
+async fn an_expired_claim_is_free_and_its_former_holder_s_attempt_is_recorded() {
     let Some(cluster) = Cluster::start(&Options::default()) else { return };
     let receiver = Receiver::start().await;
     // Until the commit that follows the answer is chosen.

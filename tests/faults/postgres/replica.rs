@@ -260,7 +260,7 @@ async fn a_pass_whose_pages_come_from_both_in_turn_misses_nothing() {
 /// lost.
 /// Rules: REPLICA-1
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_that_the_primary_does_not_show_yet_is_not_shown_by_the_replica() {
+async fn a_commit_that_the_primary_hides_is_hidden_by_the_replica() {
     let Some(world) = Replicated::start().await else { return };
     world.client("Before").await;
     world.wait_for_replica().await;
@@ -290,7 +290,7 @@ async fn a_commit_that_the_primary_does_not_show_yet_is_not_shown_by_the_replica
 
 /// Rules: REPLICA-2, REPLICA-3
 #[tokio::test(flavor = "multi_thread")]
-async fn a_replica_that_is_cut_off_or_stands_still_delays_nothing_and_is_used_again() {
+async fn a_lost_or_stalled_replica_delays_nothing_and_is_used_again() {
     /// If each of them waited for the replica, it were more.
     const SOON: Duration = Duration::from_secs(6);
     const PAGES: usize = 30;
@@ -363,7 +363,7 @@ impl Drop for Stopped {
 /// What a promoted standby stores may have the stamps of the primary.
 /// Rules: REPLICA-1, REPLICA-2
 #[tokio::test(flavor = "multi_thread")]
-async fn a_promoted_standby_its_own_standby_an_older_schema_and_a_copy_give_no_page() {
+async fn a_promoted_standby_its_standby_an_old_schema_and_a_copy_give_no_page() {
     const OTHER: &str = "UPDATE client SET record = replace(record, 'Claire', 'Carole')";
     const OLDER: &str =
         "DELETE FROM invoicing_migration WHERE version = (SELECT max(version) FROM invoicing_migration)";

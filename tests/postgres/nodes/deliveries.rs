@@ -104,7 +104,7 @@ async fn what_is_committed_where_no_dispatcher_runs_wakes_one_that_does(db: Data
 
 /// As one whose transaction was committed very late: the claims of the run have passed its instant.
 #[on_postgres(worker_threads = 4)]
-async fn a_delivery_that_fell_due_before_those_that_were_claimed_is_found_by_the_next_poll(db: Database) {
+async fn a_delivery_due_before_the_claimed_ones_is_found_by_the_next_poll(db: Database) {
     let nodes = nodes(db).await;
     let receiver = Receiver::start().await;
     hook(&nodes.world, &receiver.url).await;
@@ -127,7 +127,7 @@ async fn a_delivery_that_fell_due_before_those_that_were_claimed_is_found_by_the
 ///
 /// Rules: DELIVERY-5
 #[on_postgres(worker_threads = 4)]
-async fn what_another_node_commits_does_not_wait_for_a_retry_that_a_poll_has_found(db: Database) {
+async fn deliveries_of_another_node_do_not_wait_for_a_polled_retry(db: Database) {
     let nodes = Nodes::of_one_clock(World::new(db).await).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(500));
@@ -340,7 +340,7 @@ async fn failures_in_a_row_are_counted_over_nodes(db: Database) {
 
 /// That a webhook was off is read again before anything is skipped for it, also where no news of it comes.
 #[on_postgres(worker_threads = 4)]
-async fn what_happens_after_a_webhook_was_enabled_is_sent_by_a_node_that_has_not_heard_of_it(db: Database) {
+async fn a_node_without_news_of_an_enabled_webhook_sends_its_new_events(db: Database) {
     let world = World::on(db).system_clock().open().await;
     let deaf = world.node_from(world.place().builder_without_listener()).await;
     let receiver = Receiver::start().await;

@@ -109,7 +109,7 @@ async fn a_change_that_waited_is_dated_by_the_clock_after_the_wait(db: Database)
 const CROWD: usize = 200;
 
 #[on_postgres(worker_threads = 4)]
-async fn a_crowd_on_one_company_leaves_connections_to_others_and_each_gets_a_turn(db: Database) {
+async fn a_crowd_on_one_company_leaves_connections_to_another(db: Database) {
     let world = World::new(db).await;
     let (other, _) = world.another("Autre", Plan::Team).await;
     let (quote, theirs) = (quote_at(client_of(&world.company).await, "10"), client_of(&other).await);

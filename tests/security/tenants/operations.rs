@@ -253,7 +253,7 @@ async fn everything(world: &World, companies: &[(CompanyHandle, Ids)]) -> Vec<St
 
 /// Rules: TENANT-1
 #[on_each_database]
-fn another_company_s_ids_are_answered_like_ids_that_do_not_exist_by_every_operation(db: Database) {
+fn every_operation_answers_foreign_ids_like_ids_that_do_not_exist(db: Database) {
     let runtime = runtime();
     let states = (0..6_u8, 0..6_u8, 0..6_u8);
     for_all(db, 8, &(states, 0..3_usize, 1..3_usize), |((a, b, c), caller, next)| {

@@ -53,7 +53,7 @@ fn a_path_is_an_arrow_wherever_it_stands() {
 }
 
 #[test]
-fn a_name_leads_to_where_it_is_declared_and_to_each_module_that_exports_it() {
+fn a_name_leads_to_its_declaration_and_to_each_module_that_exports_it() {
     for (code, to) in [
         ("use crate::Exported;", &["crate::b::inner"][..]),
         ("use crate::b::inner::Exported;", &["crate::b::inner"]),
@@ -138,7 +138,7 @@ fn each_disagreement_of_table_and_code_is_a_fault() {
 }
 
 #[test]
-fn circles_are_found_between_modules_of_the_same_parent_however_deep_their_names_lie() {
+fn circles_between_siblings_are_found_at_any_depth_of_names() {
     let modules = crate_of(&[
         ("lib.rs", "mod a; mod b; mod c; mod d;"),
         ("a.rs", "mod x; mod y; use crate::b::B; struct A;"),

@@ -41,7 +41,7 @@ async fn deliver(invoicing: &Invoicing, company: &CompanyHandle) -> Vec<Result<u
 
 /// Rules: TARGET-2
 #[on_each_database]
-async fn a_name_that_changes_its_answer_is_refused_from_then_on_and_nothing_connects(db: Database) {
+async fn a_name_that_turns_to_a_refused_address_is_never_connected_to(db: Database) {
     let (receiver, listener) = (Receiver::start().await, Listener::start().await);
     for turned in [vec!["127.0.0.1"], vec![PUBLIC, "127.0.0.1"], vec!["::ffff:127.0.0.1", PUBLIC]] {
         let proxy = Proxy::start(Some(address_of(&receiver))).await;
@@ -100,7 +100,7 @@ async fn a_refused_target_does_not_show_what_lies_behind_it(db: Database) {
 }
 
 #[on_each_database]
-async fn a_name_with_several_permitted_answers_is_reached_by_the_one_that_answers(db: Database) {
+async fn a_name_with_several_addresses_is_reached_by_one_that_answers(db: Database) {
     let receiver = Receiver::start().await;
     // Nothing listens on the others with this port.
     let answer = addresses(&["127.0.0.3", "::1", "127.0.0.2", "127.0.0.1"]);
@@ -115,7 +115,7 @@ async fn a_name_with_several_permitted_answers_is_reached_by_the_one_that_answer
 }
 
 #[on_each_database]
-async fn the_proxy_is_a_setting_whose_password_is_not_shown_and_whose_failures_are_tried_again(db: Database) {
+async fn a_proxy_hides_its_password_and_its_failures_are_retried(db: Database) {
     let read = |json| serde_json::from_value::<Settings>(json);
     let json = json!({"dispatch": {"proxy": "http://user:hunter2@127.0.0.1:1", "maxAttempts": 3}});
     let settings = read(json.clone()).unwrap();

@@ -178,7 +178,7 @@ async fn a_name_that_leads_to_a_private_address_is_refused_when_connecting(db: D
 
 /// Rules: ATTEMPT-7
 #[on_each_database]
-async fn a_name_that_does_not_resolve_is_a_dns_failure_and_one_that_does_is_connected_to(db: Database) {
+async fn a_name_without_an_address_is_a_dns_failure_and_others_are_reached(db: Database) {
     let receiver = Receiver::start().await;
     let (_place, invoicing, _) = resolving(db, vec![Vec::new()], LAX).await;
     assert_eq!(delivered_to_name(&invoicing, &receiver).await, Some(FailureClass::Dns));
@@ -189,7 +189,7 @@ async fn a_name_that_does_not_resolve_is_a_dns_failure_and_one_that_does_is_conn
 
 /// Rules: TARGET-2, TARGET-6
 #[on_each_database]
-async fn a_webhook_from_the_time_of_a_laxer_policy_is_refused_when_it_is_attempted(db: Database) {
+async fn a_webhook_of_an_earlier_laxer_policy_is_refused_when_attempted(db: Database) {
     let place = Place::new(db).await;
     let receiver = Receiver::start().await;
     let open = async |target| {
