@@ -62,7 +62,7 @@ mod sql;
 pub(crate) mod sqlite;
 mod subscriber;
 #[cfg(all(test, feature = "postgres"))]
-mod suite;
+mod tests;
 mod tx;
 mod versions;
 mod webhook_secrets;
