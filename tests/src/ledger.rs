@@ -1,6 +1,6 @@
 //! What the database holds, read behind the service's back: that nothing has changed, and nothing was forgotten.
 
-use crate::{Database, World};
+use crate::{Behind, Database, World};
 
 /// Every table but the API keys and the uploads.
 const SQLITE_TABLES: &str = "SELECT name FROM sqlite_master \
@@ -43,24 +43,8 @@ impl World {
     /// Every row of every table: two of these are equal where nothing changed. But the API keys, which count requests,
     /// the uploads, which outlive what was refused until they are swept, and the notes of when dispatchers and sweeps ran.
     pub async fn dump(&self) -> Vec<String> {
-        let mut behind = self.behind().await;
-        let tables: Vec<String> =
-            behind.all(self.database().either(SQLITE_TABLES, POSTGRES_TABLES), &[]).await;
-        let mut rows = Vec::new();
-        for table in tables {
-            let row = match self.database() {
-                Database::Sqlite => {
-                    let columns =
-                        format!("SELECT 'quote(\"' || name || '\")' FROM pragma_table_info('{table}')");
-                    behind.all::<String>(&columns, &[]).await.join("||' '||")
-                }
-                Database::Postgres => "t::text".into(),
-            };
-            let statement = format!("SELECT '{table}: ' || {row} FROM \"{table}\" t ORDER BY 1");
-            rows.extend(behind.all::<String>(&statement, &[]).await);
-        }
-        rows.retain(|row| !(row.starts_with("setting: ") && row.contains("_ran_at")));
-        rows
+        let database = self.database();
+        self.behind_kept(async |behind| dump(behind, database).await).await
     }
 
     /// Every delivery has ended, with all its attempts on record.
@@ -83,20 +67,41 @@ impl World {
         ))";
         let most =
             i64::try_from(self.invoicing.settings().dispatch.in_flight_per_webhook).unwrap_or(i64::MAX);
-        let due: i64 =
-            self.behind().await.one(statement, &[self.now().as_millis().into(), most.into()]).await;
+        let arguments = [self.now().as_millis().into(), most.into()];
+        let due: i64 = self.behind_kept(async |behind| behind.one(statement, &arguments).await).await;
         assert_eq!(due, 0, "deliveries that are due or claimed were forgotten");
     }
 
     /// What holds of the deliveries at any moment at which no attempt is being recorded.
     pub async fn assert_ledger(&self) {
-        for (what, statement) in ALWAYS {
-            assert_eq!(self.count(statement).await, 0, "{what}");
-        }
+        self.behind_kept(async |behind| {
+            for (what, statement) in ALWAYS {
+                assert_eq!(behind.one::<i64>(statement, &[]).await, 0, "{what}");
+            }
+        })
+        .await;
     }
 
     /// A number from the database.
     pub async fn count(&self, statement: &'static str) -> i64 {
-        self.behind().await.one(statement, &[]).await
+        self.behind_kept(async |behind| behind.one(statement, &[]).await).await
     }
+}
+
+async fn dump(behind: &mut Behind, database: Database) -> Vec<String> {
+    let tables: Vec<String> = behind.all(database.either(SQLITE_TABLES, POSTGRES_TABLES), &[]).await;
+    let mut rows = Vec::new();
+    for table in tables {
+        let row = match database {
+            Database::Sqlite => {
+                let columns = format!("SELECT 'quote(\"' || name || '\")' FROM pragma_table_info('{table}')");
+                behind.all::<String>(&columns, &[]).await.join("||' '||")
+            }
+            Database::Postgres => "t::text".into(),
+        };
+        let statement = format!("SELECT '{table}: ' || {row} FROM \"{table}\" t ORDER BY 1");
+        rows.extend(behind.all::<String>(&statement, &[]).await);
+    }
+    rows.retain(|row| !(row.starts_with("setting: ") && row.contains("_ran_at")));
+    rows
 }

@@ -62,6 +62,8 @@ pub struct World {
     pub key: String,
     service: ApiService,
     place: Place,
+    /// The connection of [`World::behind_kept`].
+    kept: tokio::sync::Mutex<Option<Behind>>,
     has_foreign_rows: AtomicBool,
     /// What it and its nodes have measured.
     pub metrics: Recorder,
@@ -166,7 +168,21 @@ impl World {
 
     /// Runs a statement behind the service's back; how many rows it changed.
     pub async fn run(&self, statement: &str, arguments: &[Argument]) -> u64 {
-        self.behind().await.run(statement, arguments).await
+        self.behind_kept(async |behind| behind.run(statement, arguments).await).await
+    }
+
+    /// Works behind the service's back on a connection that is kept for the next time: PostgreSQL takes longer to open one
+    /// than to answer.
+    pub(crate) async fn behind_kept<T>(&self, work: impl AsyncFnOnce(&mut Behind) -> T) -> T {
+        let mut kept = self.kept.lock().await;
+        let behind = match kept.take() {
+            Some(behind) => kept.insert(behind),
+            None => kept.insert(self.behind().await),
+        };
+        let done = work(behind).await;
+        // One to a file would be in the way of what the service does as it closes.
+        kept.take_if(|_| self.database() == Database::Sqlite);
+        done
     }
 
     /// From now on answers are not held against the description: the test stores rows that this version does not write.

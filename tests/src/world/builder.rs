@@ -118,8 +118,21 @@ impl<'r> WorldBuilder<'r> {
             Some(release) => (invoicing.company(release.fact("/company")), release.fact("/key")),
             None => open_company(&invoicing, "Martin Peinture", Plan::Team).await,
         };
-        let (service, has_foreign_rows) = (invoicing.service(), AtomicBool::default());
-        World { invoicing, clock, documents, store, company, key, service, place, has_foreign_rows, metrics }
+        let (service, kept, has_foreign_rows) =
+            (invoicing.service(), tokio::sync::Mutex::default(), AtomicBool::default());
+        World {
+            invoicing,
+            clock,
+            documents,
+            store,
+            company,
+            key,
+            service,
+            place,
+            kept,
+            has_foreign_rows,
+            metrics,
+        }
     }
 }
 
