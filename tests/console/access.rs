@@ -13,6 +13,7 @@ use invoicing_server::{
 use invoicing_tests::{Database, World, on_each_database};
 
 use super::{Browser, ORIGIN, PREFIX};
+use crate::support::page::Page;
 use crate::support::{emit, events, hook};
 
 const URL: &str = "http://127.0.0.1:8/hook";
@@ -163,7 +164,7 @@ async fn without_a_session_there_is_nothing_to_see_or_to_change(db: Database) {
     for (path, fields) in forms(&records) {
         let refused = signed_out.post(&path, &fields).await;
         assert_eq!(refused.status, StatusCode::FORBIDDEN);
-        assert!(refused.html.contains("<a href=\"/login\">Sign in again</a>"), "{}", refused.html);
+        assert_eq!(refused.page().text("a[href='/login']"), "Sign in again");
         assert_eq!(stranger.post(&path, &fields).await.status, StatusCode::FORBIDDEN);
     }
     assert_eq!(state(&world).await, before);
@@ -177,7 +178,7 @@ async fn a_role_sees_everything_and_does_what_it_includes(db: Database) {
     let reader = Browser::of(&world.invoicing, world.company.id(), Role::ReadOnly);
     let shown = reader.get(&format!("/webhooks/{}", records.webhook)).await;
     assert_eq!(shown.status, StatusCode::OK);
-    assert!(shown.html.contains(SHOWN_URL) && !shown.html.contains("<form"), "{}", shown.html);
+    assert!(shown.html.contains(SHOWN_URL) && !shown.page().has("form"), "{}", shown.html);
     for (path, fields) in forms(&records) {
         assert_eq!(reader.post(&path, &fields).await.status, StatusCode::FORBIDDEN, "{path}");
     }
@@ -268,16 +269,13 @@ async fn links_and_forms_stay_below_the_prefix(db: Database) {
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
     for path in pages(&records) {
         let shown = browser.get(&path).await;
-        for attribute in ["href=\"", "action=\"", "src=\""] {
-            for part in shown.html.split(attribute).skip(1) {
-                let address = part.split('"').next().unwrap();
-                assert!(
-                    address.starts_with(&format!("{PREFIX}/")) || address == "#content",
-                    "{path}: {address}"
-                );
+        for name in ["href", "action", "src"] {
+            for address in shown.page().attrs("*", name) {
+                let is_below = address.starts_with(&format!("{PREFIX}/")) || address == "#content";
+                assert!(is_below, "{path}: {address}");
             }
         }
-        assert!(!shown.html.contains("style=") && !shown.html.contains("<style"), "{path}");
+        assert!(!shown.page().has("[style], style"), "{path}");
         for part in shown.html.split(" on").skip(1) {
             let name = part.trim_start_matches(|c: char| c.is_ascii_alphabetic());
             assert!(!name.starts_with('='), "{path}: on{part}");
@@ -291,11 +289,10 @@ async fn assets_are_kept_for_good_under_their_hash(db: Database) {
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
     let page = browser.get("/webhooks").await;
     let mut size = 0;
-    for (start, content_type) in
-        [("<link rel=\"stylesheet\" href=\"", "text/css"), ("<script src=\"", "text/javascript")]
+    for (selector, name, content_type) in
+        [("link[rel=stylesheet]", "href", "text/css"), ("script", "src", "text/javascript")]
     {
-        let path = page.between(start, "\"").strip_prefix(PREFIX).unwrap().to_owned();
-        let asset = browser.get(&path).await;
+        let asset = browser.get(page.page().attr(selector, name).strip_prefix(PREFIX).unwrap()).await;
         assert_eq!(asset.status, StatusCode::OK);
         assert!(asset.headers[header::CONTENT_TYPE].to_str().unwrap().starts_with(content_type));
         assert_eq!(asset.headers[header::CACHE_CONTROL], "public, max-age=31536000, immutable");
@@ -313,7 +310,7 @@ async fn assets_are_kept_for_good_under_their_hash(db: Database) {
         Browser { console: world.invoicing.console(settings, sign_in).unwrap(), company: world.company.id() };
     let page = browser.get("/").await;
     assert!(page.html.contains("Chantier &lt;&amp;&gt;"));
-    let style = browser.get(page.between("<link rel=\"stylesheet\" href=\"", "\"")).await.html;
+    let style = browser.get(&page.page().attr("link[rel=stylesheet]", "href")).await.html;
     assert!(style.contains("--accent: #123456") && style.contains("--accent: #abcdef"));
 }
 
@@ -370,9 +367,8 @@ async fn where_there_is_no_room_a_page_says_so_and_files_are_served(db: Database
     let page = String::from_utf8_lossy(&page);
     assert!(page.contains("The service is busy"), "{page}");
     // What is the same for all takes no room.
-    let (_, style) = page.split_once("rel=\"stylesheet\" href=\"").unwrap();
-    let style = style.split('"').next().unwrap().strip_prefix(PREFIX).unwrap();
-    assert_eq!(browser.get(style).await.status, StatusCode::OK);
+    let style = Page::read(&page).attr("link[rel=stylesheet]", "href");
+    assert_eq!(browser.get(style.strip_prefix(PREFIX).unwrap()).await.status, StatusCode::OK);
     assert_eq!(browser.get(&format!("/sign/sgn_{:043}", 0)).await.status, StatusCode::NOT_FOUND);
     drop(unread);
     assert_eq!(ask().await.status(), StatusCode::OK);

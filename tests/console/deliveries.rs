@@ -26,13 +26,11 @@ async fn what_failed_is_seen_with_its_reason_sent_again_and_arrives(db: Database
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
     let events = emit(&world, 3).await;
     let list = format!("/webhooks/{id}/deliveries");
-    let waiting = browser.get(&list).await;
-    assert!(waiting.html.contains("state wait\">Waiting") && !waiting.html.contains("Failed</span>"));
+    assert_eq!(browser.get(&list).await.page().texts(".state.wait"), ["Waiting"; 3]);
     dispatch_to_the_end(&world).await;
-    let failed = browser.get(&list).await;
-    assert_eq!(failed.html.matches("state bad\">Failed").count(), 3, "{}", failed.html);
-    let webhooks = browser.get("/webhooks").await;
-    assert!(webhooks.html.contains(&format!("{list}?status=failed\">3</a>")), "{}", webhooks.html);
+    assert_eq!(browser.get(&list).await.page().texts(".state.bad"), ["Failed"; 3]);
+    let webhooks = browser.get("/webhooks").await.page();
+    assert_eq!(webhooks.texts(&format!("a[href$='{list}?status=failed']")), ["3"]);
 
     // One, once its receiver is mended.
     let one = format!("{list}/{}", events[0]);
@@ -44,33 +42,31 @@ async fn what_failed_is_seen_with_its_reason_sent_again_and_arrives(db: Database
         (sent.status, sent.location()),
         (StatusCode::SEE_OTHER, &*format!("{one}?done=queued&count=1"))
     );
-    let queued = browser.get(sent.location()).await.html;
-    assert!(
-        queued.contains("Queued to be sent again: 1") && queued.contains("state wait\">Waiting"),
-        "{queued}"
-    );
-    assert!(queued.contains(">next</td>") && !queued.contains("Send it again"), "{queued}");
+    let queued = browser.get(sent.location()).await;
+    assert!(queued.html.contains("Queued to be sent again: 1"), "{}", queued.html);
+    assert!(!queued.html.contains("Send it again"), "{}", queued.html);
+    assert_eq!(queued.page().texts(".state"), ["Waiting"]);
+    assert_eq!(queued.page().texts("td[data-name=Number]").pop().unwrap(), "next");
     dispatch_to_the_end(&world).await;
-    let arrived = browser.get(&one).await.html;
-    assert!(arrived.contains("state good\">Delivered") && arrived.contains("HTTP 204"), "{arrived}");
+    let arrived = browser.get(&one).await;
+    assert_eq!(arrived.page().texts(".state"), ["Delivered"]);
+    assert!(arrived.html.contains("HTTP 204"), "{}", arrived.html);
     let again = browser.post(&format!("{one}/replay"), &[]).await;
     assert!(again.location().ends_with("count=0"), "what arrived is not sent again");
 
     // The others: chosen, counted, confirmed.
     let replay = format!("/webhooks/{id}/replay");
-    assert!(browser.get(&replay).await.html.contains("type=\"radio\" name=\"last\" value=\"168\""));
+    assert!(browser.get(&replay).await.page().has("input[type=radio][name=last][value='168']"));
     let confirmation = browser.get(&format!("{replay}?last=24&since=")).await;
     assert!(confirmation.html.contains("2 deliveries have failed"), "{}", confirmation.html);
-    let since = confirmation.between("name=\"since\" value=\"", "\"");
-    let sent = browser.post(&replay, &[("since", since)]).await;
+    let since = confirmation.page().attr("[name=since]", "value");
+    let sent = browser.post(&replay, &[("since", &*since)]).await;
     assert_eq!(sent.location(), format!("{list}?done=queued&count=2"));
     assert!(browser.get(sent.location()).await.html.contains("Queued to be sent again: 2"));
     dispatch_to_the_end(&world).await;
-    let green = browser.get(&list).await.html;
-    assert_eq!(green.matches("state good\">Delivered").count(), 3, "{green}");
-    let webhooks = browser.get("/webhooks").await;
-    assert!(webhooks.html.contains("data-name=\"Delivered\">3</td>"), "{}", webhooks.html);
-    assert!(webhooks.html.contains("data-name=\"Failed\">0</td>"), "{}", webhooks.html);
+    assert_eq!(browser.get(&list).await.page().texts(".state.good"), ["Delivered"; 3]);
+    let webhooks = browser.get("/webhooks").await.page();
+    assert_eq!(webhooks.texts("td[data-name=Delivered], td[data-name=Failed]"), ["3", "0"]);
     assert!(browser.get(&format!("{replay}?last=24")).await.html.contains("No delivery has failed"));
 }
 
@@ -85,14 +81,15 @@ async fn an_attempt_that_failed_says_when_the_next_one_is_due(db: Database) {
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
     let due = world.company.webhooks().delivery(id, event).await.unwrap().item.delivery.due_at;
     for path in [format!("/webhooks/{id}/deliveries"), format!("/webhooks/{id}/deliveries/{event}")] {
-        let html = browser.get(&path).await.html;
-        assert!(html.contains(&format!("datetime=\"{due}\"")), "{path}: {html}");
+        let page = browser.get(&path).await.page();
+        assert!(page.has(&format!("[datetime='{due}']")), "{path}");
     }
     let test = world.company.webhooks().ping(id).await.unwrap();
     world.dispatch().await;
     let due = world.company.webhooks().delivery(id, test).await.unwrap().item.delivery.due_at;
-    let html = browser.get(&format!("/webhooks/{id}?test={test}")).await.html;
-    assert!(html.contains("HTTP 503") && html.contains(&format!("datetime=\"{due}\"")), "{html}");
+    let shown = browser.get(&format!("/webhooks/{id}?test={test}")).await;
+    assert!(shown.html.contains("HTTP 503"), "{}", shown.html);
+    assert!(shown.page().has(&format!("[datetime='{due}']")), "{}", shown.html);
 }
 
 #[on_each_database]
@@ -159,10 +156,7 @@ async fn what_a_payload_says_is_text_and_its_beginning_alone_is_shown(db: Databa
         assert_eq!(shown.status, StatusCode::OK, "{path}");
         assert!(shown.html.contains("&lt;script&gt;") && !shown.html.contains("<script>"), "{path}");
         if path.contains(&event.id.to_string()) {
-            let payload = shown.between("<pre class=\"payload\" tabindex=\"0\"><code>", "</code>");
-            let payload = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")]
-                .iter()
-                .fold(payload.to_owned(), |text, (escaped, plain)| text.replace(escaped, plain));
+            let payload = shown.page().text("pre.payload[tabindex='0'] code");
             assert_eq!(payload, event.body.chars().take(500).collect::<String>());
         }
     }
@@ -180,8 +174,8 @@ async fn who_may_send_again_is_offered_it_while_the_webhook_is_enabled(db: Datab
 
     let reader = Browser::of(&world.invoicing, world.company.id(), Role::ReadOnly);
     assert!(!reader.get(&list).await.html.contains("/replay"));
-    let shown = reader.get(&one).await.html;
-    assert!(shown.contains("the connection failed") && !shown.contains("<form"), "{shown}");
+    let shown = reader.get(&one).await;
+    assert!(shown.html.contains("the connection failed") && !shown.page().has("form"), "{}", shown.html);
     for path in [replay.clone(), format!("{replay}?last=1")] {
         assert_eq!(reader.get(&path).await.status, StatusCode::FORBIDDEN);
     }
@@ -206,7 +200,7 @@ async fn who_may_send_again_is_offered_it_while_the_webhook_is_enabled(db: Datab
         assert_eq!(refused.status, StatusCode::BAD_REQUEST);
     }
     for wrong in ["last=2", "since=yesterday"] {
-        assert!(replayer.get(&format!("{replay}?{wrong}")).await.html.contains("role=\"alert\""), "{wrong}");
+        assert!(replayer.get(&format!("{replay}?{wrong}")).await.page().has("[role=alert]"), "{wrong}");
     }
     let absent = "018f0000-0000-7000-8000-000000000000";
     for path in [format!("{list}/{absent}"), format!("/webhooks/{absent}/deliveries")] {

@@ -15,9 +15,9 @@ fn lecteur(world: &World, role: Role) -> Browser {
 }
 
 /// Where the page leads back to, without the prefix.
-fn way_back(shown: &Shown) -> &str {
-    let link = shown.between("<a class=\"button plain\" href=\"", "\"");
-    link.strip_prefix(PREFIX).unwrap_or_else(|| panic!("{link}"))
+fn way_back(shown: &Shown) -> String {
+    let link = shown.page().attr("a.button.plain", "href");
+    link.strip_prefix(PREFIX).unwrap_or_else(|| panic!("{link}")).to_owned()
 }
 
 /// The words of programs: names of parameters and rules as the API has them.
@@ -75,8 +75,8 @@ async fn an_error_page_has_the_frame_and_leads_back_in_each_language(db: Databas
             let shown = browser.get(path).await;
             assert_eq!(shown.status.as_u16(), status, "{path}");
             assert!(shown.html.contains(text), "{path}: {}", shown.html);
-            assert!(shown.html.contains("<nav class=\"chapters\"") && shown.html.contains(chapter), "{path}");
-            assert!(shown.html.contains("<bdi>Anna</bdi>"), "{path}: {}", shown.html);
+            assert!(shown.page().text("nav.chapters").contains(chapter), "{path}");
+            assert!(shown.page().texts("bdi").contains(&"Anna".to_owned()), "{path}: {}", shown.html);
             assert_eq!(way_back(&shown), back, "{path}");
             assert_eq!(browser.get(back).await.status, StatusCode::OK, "{back}");
         }
@@ -130,11 +130,12 @@ async fn a_refused_form_says_why_at_its_field_in_each_language(db: Database) {
             lecteur.post(path, &form).await
         };
         assert_eq!(shown.status, StatusCode::BAD_REQUEST, "{path} {form:?}");
-        let at_field = shown.between(&format!("id=\"{input}-wrong\">"), "</p>");
+        let page = shown.page();
+        let at_field = page.text(&format!("#{input}-wrong"));
         assert!(at_field.starts_with(text), "{at_field}");
-        assert!(shown.html.contains(&format!("<a href=\"#{input}\">Corriger</a>")), "{}", shown.html);
-        let described = [format!("aria-describedby=\"{input}-wrong"), format!("id=\"{input}\"")];
-        assert!(described.iter().all(|attribute| shown.html.contains(attribute)), "{}", shown.html);
+        assert_eq!(page.text(&format!("a[href='#{input}']")), "Corriger");
+        assert!(page.has(&format!("[aria-describedby^='{input}-wrong']")), "{}", shown.html);
+        assert!(page.has(&format!("#{input}")), "{}", shown.html);
         is_for_people(&shown);
     }
 }
@@ -170,7 +171,7 @@ async fn what_a_state_does_not_allow_is_told_in_each_language(db: Database) {
             let shown = browser.post(path, form).await;
             assert_eq!(shown.status, StatusCode::CONFLICT, "{path}");
             assert!(shown.html.contains(text), "{path}: {}", shown.html);
-            assert!(shown.html.contains("<nav class=\"chapters\""), "{path}");
+            assert!(shown.page().has("nav.chapters"), "{path}");
         }
     }
     assert_eq!(way_back(&reader.post(&links, &[]).await), format!("/quotes/{quote}"));
@@ -197,16 +198,12 @@ async fn a_form_that_cannot_be_read_has_a_page_in_each_language(db: Database) {
     ] {
         let shown = lecteur.ask(request).await;
         assert_eq!(shown.status.as_u16(), status);
-        assert!(
-            shown.html.contains(text) && shown.html.contains("<nav class=\"chapters\""),
-            "{}",
-            shown.html
-        );
+        assert!(shown.html.contains(text) && shown.page().has("nav.chapters"), "{}", shown.html);
         assert_eq!(way_back(&shown), "/keys");
     }
     // Not from a page of this site: its reader is not known, and is led to the page.
     let foreign = lecteur.post_from("/keys", &[("label", "x")], &[("sec-fetch-site", "cross-site")]).await;
-    assert_eq!((foreign.status, way_back(&foreign)), (StatusCode::FORBIDDEN, "/"));
+    assert_eq!((foreign.status, &*way_back(&foreign)), (StatusCode::FORBIDDEN, "/"));
     assert_eq!(world.company.keys().list().await.unwrap().len(), 1);
 }
 
@@ -219,7 +216,7 @@ async fn an_error_page_tells_a_stranger_nothing_of_a_company(db: Database) {
     let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
     for path in ["/nothing".to_owned(), format!("/webhooks/{id}")] {
         let shown = stranger.get(&path).await;
-        assert!(!shown.html.contains("<nav") && !shown.html.contains("button plain"), "{}", shown.html);
+        assert!(!shown.page().has("nav, .button.plain"), "{}", shown.html);
         let shown = elsewhere.get(&path).await;
         assert_eq!(shown.status, StatusCode::NOT_FOUND);
         let own = world.company.details().await.unwrap().name;

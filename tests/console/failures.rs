@@ -59,7 +59,7 @@ async fn each_status_says_what_to_do_in_the_log_and_on_the_page(db: Database) {
     receiver.reply_always(Reply::status(204));
     let page = attempted(&world, id).await;
     assert_eq!(last_advice(&world, id).await, None);
-    assert!(!readers[0].0.get(&page).await.html.contains("class=\"hint\""));
+    assert!(!readers[0].0.get(&page).await.page().has(".hint"));
 }
 
 /// Rules: LOG-4
@@ -98,8 +98,8 @@ async fn a_timeout_names_the_time_limit_that_is_set(db: Database) {
         let page = attempted(&world, id).await;
         world.run("UPDATE attempt SET status = NULL, failure = 'timeout'", &[]).await;
         let [(reader, _), (lecteur, _)] = readers(&world);
-        let (html, page_fr) = (reader.get(&page).await.html, lecteur.get(&page).await.html);
-        assert!(html.contains(&format!("no answer {english}</span>")), "{html}");
-        assert!(page_fr.contains(&format!("pas de réponse {french}</span>")), "{page_fr}");
+        let (english, french) = (format!("no answer {english}"), format!("pas de réponse {french}"));
+        assert!(reader.get(&page).await.page().texts("span").contains(&english), "{english}");
+        assert!(lecteur.get(&page).await.page().texts("span").contains(&french), "{french}");
     }
 }

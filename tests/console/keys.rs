@@ -18,13 +18,13 @@ async fn asked_with(world: &World, key: &str) -> StatusCode {
 async fn a_key_is_shown_once_used_and_revoked(db: Database) {
     let world = World::new(db).await;
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
-    assert!(browser.get("/keys/new").await.html.contains("name=\"label\""));
+    assert!(browser.get("/keys/new").await.page().has("[name=label]"));
     let shown = browser.post("/keys", &[("label", "CRM <&> \"")]).await;
     assert_eq!(shown.status, StatusCode::OK);
-    let key = shown.between("<code id=\"key\">", "</code>").to_owned();
+    let key = shown.page().text("code#key");
     assert!(key.starts_with("isk_") && shown.html.matches(&key).count() == 1, "{}", shown.html);
-    let attempt = shown.between("<pre tabindex=\"0\"><code>", "</code>");
-    assert!(attempt.starts_with("curl ") && attempt.contains("Bearer &lt;API_KEY&gt;"), "{attempt}");
+    let attempt = shown.page().text("pre[tabindex='0'] code");
+    assert!(attempt.starts_with("curl ") && attempt.contains("Bearer <API_KEY>"), "{attempt}");
     assert!(attempt.contains("http://127.0.0.1:8080/api/v1/quotes?limit=1"), "{attempt}");
 
     for _ in 0..2 {
@@ -32,11 +32,12 @@ async fn a_key_is_shown_once_used_and_revoked(db: Database) {
     }
     let used = world.company.keys().usage().await.unwrap();
     let used = used.iter().find(|key| key.used == 2).unwrap();
-    let list = browser.get("/keys").await.html;
-    assert!(list.contains("CRM &lt;&amp;&gt; &quot;") && list.contains("2 of 30"), "{list}");
-    assert!(list.contains(&format!("datetime=\"{}\"", used.oldest_until.unwrap())), "{list}");
-    assert!(list.contains(&format!("datetime=\"{}\"", used.record.last_used_at.unwrap())), "{list}");
-    assert!(list.contains(&format!("…{}</code>", &key[key.len() - 4..])), "{list}");
+    let list = browser.get("/keys").await;
+    assert!(list.html.contains("CRM &lt;&amp;&gt; &quot;") && list.html.contains("2 of 30"), "{}", list.html);
+    let list = list.page();
+    assert!(list.has(&format!("[datetime='{}']", used.oldest_until.unwrap())));
+    assert!(list.has(&format!("[datetime='{}']", used.record.last_used_at.unwrap())));
+    assert!(list.texts("td code").contains(&format!("…{}", &key[key.len() - 4..])));
     world.advance(Duration::from_millis(60_001));
     let list = browser.get("/keys").await.html;
     assert!(list.matches("0 of 30").count() == 2 && !list.contains("2 of 30"), "{list}");
@@ -48,8 +49,10 @@ async fn a_key_is_shown_once_used_and_revoked(db: Database) {
     assert_eq!((revoked.status, revoked.location()), (StatusCode::SEE_OTHER, "/keys?done=revoked"));
     assert_eq!(asked_with(&world, &key).await, StatusCode::UNAUTHORIZED);
     assert_eq!(asked_with(&world, &world.key).await, StatusCode::OK);
-    let list = browser.get(revoked.location()).await.html;
-    assert!(list.contains("state bad\">Revoked") && !list.contains(&format!("/keys/{id}/revoke")), "{list}");
+    let list = browser.get(revoked.location()).await;
+    assert_eq!(list.page().texts(".state.bad"), ["Revoked"]);
+    let list = list.html;
+    assert!(!list.contains(&format!("/keys/{id}/revoke")), "{list}");
     assert!(!list.contains("isk_"), "{list}");
     assert!(list.matches(" of 30").count() == 1, "a revoked key has no quota: {list}");
     assert_eq!(browser.get(&format!("/keys/{id}/revoke")).await.status, StatusCode::NOT_FOUND);
@@ -69,7 +72,7 @@ async fn a_key_without_a_usable_name_is_not_issued(db: Database) {
     for label in ["", "  ", &"x".repeat(256), "a\u{0}\"><script>"] {
         let refused = browser.post("/keys", &[("label", label)]).await;
         assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{label}");
-        assert!(refused.html.contains("role=\"alert\"") && refused.html.contains("name=\"label\""));
+        assert!(refused.page().has("[role=alert]") && refused.page().has("[name=label]"));
         assert!(!refused.html.contains("<script>") && !refused.html.contains("isk_"), "{}", refused.html);
     }
     assert_eq!(world.company.keys().list().await.unwrap().len(), 1);

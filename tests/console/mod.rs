@@ -22,6 +22,8 @@ use http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use invoicing_server::{CompanyId, Console, ConsoleSettings, Invoicing, Role, Session, SignInDecision};
 
+use crate::support::page::Page;
+
 const ORIGIN: &str = "https://app.example";
 /// The headers of a form that a page of the console sends.
 const OWN: [(&str, &str); 2] = [("sec-fetch-site", "same-origin"), ("origin", ORIGIN)];
@@ -51,37 +53,29 @@ impl Shown {
         location.strip_prefix(PREFIX).unwrap()
     }
 
+    fn page(&self) -> Page {
+        Page::read(&self.html)
+    }
+
     /// The address of the next page, as the browser asks for it.
     fn next_page(&self) -> Option<String> {
-        let (_, rest) = self.html.split_once("rel=\"next\" href=\"")?;
-        let address = rest.split('"').next().unwrap().replace("&amp;", "&");
+        let address = self.page().attrs("[rel=next]", "href").pop()?;
         Some(address.strip_prefix(PREFIX).unwrap().to_owned())
     }
 
     /// The ids in the links that begin with a path, in the order of the page.
     fn linked<T: FromStr<Err: Debug>>(&self, path: &str) -> Vec<T> {
-        let start = format!("href=\"{PREFIX}{path}");
-        let ids = self.html.split(&start).skip(1);
-        ids.map(|rest| rest.split('"').next().unwrap().parse().unwrap()).collect()
+        let start = format!("{PREFIX}{path}");
+        let links = self.page().attrs(&format!("[href^='{start}']"), "href");
+        links.iter().map(|link| link[start.len()..].parse().unwrap()).collect()
     }
 
     /// The hidden fields of the form that goes to a path.
     fn hidden(&self, path: &str) -> Vec<(String, String)> {
-        let form = self.between(&format!("<form method=\"post\" action=\"{PREFIX}{path}\">"), "</form>");
-        let inputs = form.split("<input type=\"hidden\" name=\"").skip(1);
-        inputs
-            .map(|input| {
-                let (name, rest) = input.split_once("\" value=\"").unwrap();
-                (name.to_owned(), rest.split('"').next().unwrap().to_owned())
-            })
-            .collect()
-    }
-
-    /// The text between two others.
-    fn between(&self, start: &str, end: &str) -> &str {
-        let (_, rest) =
-            self.html.split_once(start).unwrap_or_else(|| panic!("no {start:?} in {}", self.html));
-        rest.split_once(end).unwrap().0
+        let (page, form) = (self.page(), format!("form[method=post][action='{PREFIX}{path}']"));
+        assert!(page.has(&form), "no {form} in {}", self.html);
+        let fields = format!("{form} input[type=hidden]");
+        page.attrs(&fields, "name").into_iter().zip(page.attrs(&fields, "value")).collect()
     }
 }
 

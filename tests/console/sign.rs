@@ -19,6 +19,7 @@ use tokio::sync::Notify;
 
 use super::{Browser, ORIGIN, OWN, PREFIX, Shown, assert_protected};
 use crate::support::hooked_store::HookedStore;
+use crate::support::page::Page;
 use crate::support::{DAY, date, events};
 
 const NAME: &str = "Léa Lefèvre";
@@ -61,7 +62,7 @@ async fn sent_lines(world: &World, lines: impl IntoIterator<Item = NewLine>) -> 
 
 /// The hash in the form of a page.
 fn hash_on(shown: &Shown) -> String {
-    shown.between("name=\"document\" value=\"", "\"").to_owned()
+    shown.page().attr("[name=document]", "value")
 }
 
 /// The fields of a signature of the document that a page shows, as the second form has them.
@@ -71,14 +72,7 @@ fn fields<'f>(hash: &'f str, name: &'f str) -> [(&'static str, &'f str); 4] {
 
 /// The text of a page, as a reader sees it: without tags, and with single spaces.
 fn text_of(html: &str) -> String {
-    let text: String = html
-        .split('<')
-        .map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text))
-        .collect::<Vec<_>>()
-        .join(" ");
-    let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")];
-    let text = entities.iter().fold(text, |text, (entity, character)| text.replace(entity, character));
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    Page::read(html).text("html")
 }
 
 async fn bytes(browser: &Browser, request: Request<()>) -> (StatusCode, HeaderMap, Bytes) {
@@ -119,7 +113,7 @@ async fn a_client_reads_signs_and_keeps_the_signed_copy(db: Database) {
     let hash = hash_on(&shown);
     let (status, headers, sent_copy) = pdf(&browser, &page).await;
     assert_eq!((status, sha256_hex(&sent_copy)), (StatusCode::OK, hash.clone()));
-    assert!(shown.html.contains(&format!("<code>{hash}</code>")));
+    assert!(shown.page().texts("code").contains(&hash));
     assert_eq!(headers[header::CONTENT_TYPE], "application/pdf");
     let disposition = headers[header::CONTENT_DISPOSITION].to_str().unwrap();
     assert!(disposition.starts_with("attachment; filename=\"DEV-2026-0001.pdf\""), "{disposition}");
@@ -151,11 +145,11 @@ async fn a_client_reads_signs_and_keeps_the_signed_copy(db: Database) {
 
     let shown = browser.get(&page).await;
     assert_eq!(shown.status, StatusCode::OK);
-    assert!(!shown.html.contains("<form") && shown.html.contains(&signature.proof_fingerprint));
+    assert!(!shown.page().has("form") && shown.html.contains(&signature.proof_fingerprint));
     let (status, _, signed_copy) = pdf(&browser, &page).await;
     assert_eq!(status, StatusCode::OK);
     assert_ne!(signed_copy, sent_copy);
-    assert!(shown.html.contains(&format!("<code>{}</code>", sha256_hex(&signed_copy))), "{}", shown.html);
+    assert!(shown.page().texts("code").contains(&sha256_hex(&signed_copy)), "{}", shown.html);
     assert!(text_of(&shown.html).contains(&format!("SHA-256 du devis signé {hash}")));
 }
 
@@ -201,7 +195,7 @@ async fn a_version_that_was_sent_again_is_neither_signed_nor_declined(db: Databa
             let shown = browser.post(&path, &fields(hash, NAME)).await;
             assert_eq!(shown.status, StatusCode::CONFLICT, "{path}");
             assert!(shown.html.contains("The quote was sent again"), "{}", shown.html);
-            assert!(shown.html.contains(&format!("href=\"{PREFIX}{page}\"")), "{}", shown.html);
+            assert!(shown.page().has(&format!("[href='{PREFIX}{page}']")), "{}", shown.html);
         }
     }
     assert_eq!(world.dump().await, before);
@@ -240,7 +234,7 @@ async fn a_client_declines_with_a_reason_that_the_history_keeps(db: Database) {
     let (id, page) = sent(&world).await;
     let browser = client(&world);
     let question = browser.get(&format!("{page}/decline")).await;
-    assert!(question.html.contains("Decline the quote?") && question.html.contains("<textarea"));
+    assert!(question.html.contains("Decline the quote?") && question.page().has("textarea"));
     let hash = hash_on(&question);
     let decline = |reason: String| {
         let form = [("document", hash.clone()), ("reason", reason)];
@@ -250,7 +244,7 @@ async fn a_client_declines_with_a_reason_that_the_history_keeps(db: Database) {
     let before = world.dump().await;
     let refused = decline(format!("<b>{}", "x".repeat(500))).await;
     assert_eq!(refused.status, StatusCode::BAD_REQUEST);
-    assert!(refused.html.contains("role=\"alert\"") && refused.html.contains("&lt;b&gt;xxx"));
+    assert!(refused.page().has("[role=alert]") && refused.html.contains("&lt;b&gt;xxx"));
     assert_eq!(world.dump().await, before);
     let declined = decline("Trop cher\r\npour nous".to_owned()).await;
     assert_eq!((declined.status, declined.location()), (StatusCode::SEE_OTHER, &*page));
@@ -285,16 +279,16 @@ async fn each_state_has_a_page_of_its_own_without_a_form(db: Database) {
         for path in [page.to_owned(), format!("{page}/decline")] {
             let shown = browser.get(&path).await;
             assert_eq!(shown.status, StatusCode::OK);
-            assert!(shown.html.contains(&format!("<h1>{english}</h1>")), "{}", shown.html);
-            assert!(!shown.html.contains("<form") && !shown.html.contains("<button"), "{}", shown.html);
+            assert_eq!(shown.page().text("h1"), english);
+            assert!(!shown.page().has("form, button"), "{}", shown.html);
             let request = Request::get(&path).header(header::ACCEPT_LANGUAGE, "fr");
             let shown = browser.ask(request.body(String::new()).unwrap()).await;
-            assert!(shown.html.contains(&format!("<h1>{french}</h1>")), "{}", shown.html);
-            assert!(shown.html.contains("<html lang=\"fr\">"));
+            assert_eq!(shown.page().text("h1"), french);
+            assert_eq!(shown.page().attr("html", "lang"), "fr");
             let before = world.dump().await;
             let late = browser.post(&path, &fields(&hash, NAME)).await;
             assert_eq!(late.status, StatusCode::CONFLICT);
-            assert!(late.html.contains(&format!("<h1>{english}</h1>")), "{}", late.html);
+            assert_eq!(late.page().text("h1"), english);
             assert_eq!(world.dump().await, before);
         }
         assert_eq!(pdf(&browser, page).await.0, StatusCode::OK);
@@ -305,7 +299,7 @@ async fn each_state_has_a_page_of_its_own_without_a_form(db: Database) {
     // Its last day is over before the sweep notes it, and after.
     world.advance(20 * DAY);
     world.clock.set("2026-10-14T21:59:59.999Z".parse().unwrap());
-    assert!(browser.get(&expired).await.html.contains("<form"));
+    assert!(browser.get(&expired).await.page().has("form"));
     world.clock.set("2026-10-14T22:00:00Z".parse().unwrap());
     check(&expired, "The quote has expired", "Le devis a expiré").await;
     world.invoicing.sweep().await.unwrap();
@@ -412,9 +406,10 @@ async fn what_is_wrong_stands_above_the_form_with_what_was_entered(db: Database)
         let form = [("name", name), ("email", email), ("document", &*hash), ("confirmed", "yes")];
         let shown = browser.post(&page, &form).await;
         assert_eq!(shown.status, StatusCode::BAD_REQUEST, "{name} {email}");
-        assert!(shown.html.contains("role=\"alert\"") && shown.html.contains(problem), "{}", shown.html);
-        assert!(shown.html.contains("aria-invalid=\"true\"") && !shown.html.contains("<script>"));
-        assert!(shown.html.contains(&format!("value=\"{name}\"")), "{}", shown.html);
+        let page = shown.page();
+        assert!(page.has("[role=alert]") && shown.html.contains(problem), "{}", shown.html);
+        assert!(page.has("[aria-invalid=true]") && !shown.html.contains("<script>"));
+        assert_eq!(page.attr("[name=name]", "value"), name);
     }
     let french = Request::post(&page)
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
@@ -465,7 +460,7 @@ async fn a_long_quote_comes_in_parts_and_the_form_with_the_last(db: Database) {
     };
     let fifty = sent_lines(&world, (0..50).map(line)).await;
     let shown = browser.get(&fifty).await;
-    assert!(shown.html.len() < 100 * 1024 && shown.html.contains("<form"), "{}", shown.html.len());
+    assert!(shown.html.len() < 100 * 1024 && shown.page().has("form"), "{}", shown.html.len());
     assert!(!shown.html.contains("?part="));
 
     let long = sent_lines(&world, (0..120).map(line)).await;
@@ -473,14 +468,14 @@ async fn a_long_quote_comes_in_parts_and_the_form_with_the_last(db: Database) {
     for part in 1..=3 {
         let shown = browser.get(&format!("{long}?part={part}")).await;
         assert!(shown.html.len() < 100 * 1024);
-        assert_eq!(shown.html.contains("<form"), part == 3, "{part}");
-        assert_eq!(shown.html.contains("Total TTC</th>"), part == 3, "{part}");
-        assert_eq!(shown.html.contains("SIRET") || shown.html.contains("class=\"parties\""), part == 1);
-        let next = format!("href=\"{PREFIX}{long}?part={}\"", part + 1);
-        assert_eq!(shown.html.contains(&next), part < 3, "{}", shown.html);
-        read += &shown.html;
+        let page = shown.page();
+        assert_eq!(page.has("form"), part == 3, "{part}");
+        assert_eq!(page.texts("th").contains(&"Total TTC".to_owned()), part == 3, "{part}");
+        assert_eq!(shown.html.contains("SIRET") || page.has(".parties"), part == 1);
+        let next = format!("[href='{PREFIX}{long}?part={}']", part + 1);
+        assert_eq!(page.has(&next), part < 3, "{}", shown.html);
+        read += &text_of(&shown.html);
     }
-    let read = text_of(&read);
     for i in 0..120 {
         assert_eq!(read.matches(&format!("Ligne {i:03} :")).count(), 1, "{i}");
     }
@@ -512,16 +507,15 @@ async fn nothing_is_loaded_from_elsewhere_and_nothing_is_kept(db: Database) {
     for path in [page.clone(), format!("{page}/decline")] {
         let shown = browser.get(&path).await;
         assert_eq!(shown.headers[header::CACHE_CONTROL], "no-store");
-        for attribute in ["href=\"", "action=\"", "src=\""] {
-            for part in shown.html.split(attribute).skip(1) {
-                let address = part.split('"').next().unwrap();
+        for name in ["href", "action", "src"] {
+            for address in shown.page().attrs("*", name) {
                 let is_own = address.starts_with(&format!("{PREFIX}{page}"))
                     || address.starts_with(&format!("{PREFIX}/assets/"))
                     || address == "#content";
                 assert!(is_own, "{path}: {address}");
             }
         }
-        assert!(!shown.html.contains("style=") && !shown.html.contains("<style"), "{path}");
+        assert!(!shown.page().has("[style], style"), "{path}");
     }
     assert_eq!(pdf(&browser, &page).await.1[header::CACHE_CONTROL], "no-store");
 }
@@ -540,8 +534,8 @@ async fn the_page_needs_no_session_and_comes_with_or_without_the_console(db: Dat
         }
     }
     let shown = alone.get(&page).await;
-    let style = shown.between("<link rel=\"stylesheet\" href=\"", "\"").strip_prefix(PREFIX).unwrap();
-    assert_eq!(alone.get(style).await.status, StatusCode::OK);
+    let style = shown.page().attr("link[rel=stylesheet]", "href");
+    assert_eq!(alone.get(style.strip_prefix(PREFIX).unwrap()).await.status, StatusCode::OK);
     let console = Browser::with(&world.invoicing, world.company.id(), |_| {
         panic!("the signing page asks for no session")
     });
@@ -576,7 +570,8 @@ async fn nothing_is_signed_before_the_second_look(db: Database) {
     let browser = client(&world);
     let shown = browser.get(&page).await;
     let hash = hash_on(&shown);
-    let total = text_of(shown.between("Total TTC</th>", "</tr>"));
+    let rows = shown.page().texts("tr");
+    let total = rows.iter().find_map(|row| row.strip_prefix("Total TTC ")).unwrap();
     let before = world.dump().await;
     // The accents of macOS: one sign, two characters.
     let first = [("name", "Le\u{301}a <b>"), ("email", EMAIL), ("document", &*hash)];
@@ -596,7 +591,7 @@ async fn nothing_is_signed_before_the_second_look(db: Database) {
     let text = text_of(&browser.ask(french.body(body).unwrap()).await.html);
     assert!(text.contains(&format!("Vous signez pour {total}")), "{text}");
     // As the form of the second look has them.
-    let value = |name: &str| second_look.between(&format!("name=\"{name}\" value=\""), "\"").to_owned();
+    let value = |name: &str| second_look.page().attr(&format!("[name={name}]"), "value");
     let (document, email, confirmed) = (value("document"), value("email"), value("confirmed"));
     let form =
         [("document", &*document), ("name", "Léa <b>"), ("email", &*email), ("confirmed", &*confirmed)];
@@ -624,7 +619,7 @@ async fn what_cannot_be_accepted_is_refused_before_the_quote_is_read(db: Databas
         for form in [&form[..], &form[..3]] {
             let shown = browser.post(&page, form).await;
             assert_eq!(shown.status, StatusCode::BAD_REQUEST, "{name:?} {email:?}");
-            assert!(shown.html.contains(&format!("value=\"{hash}\"")), "{}", shown.html);
+            assert_eq!(hash_on(&shown), hash);
         }
     }
     let reason = "x".repeat(501);

@@ -2,6 +2,7 @@
 
 pub(crate) mod api;
 pub(crate) mod hooked_store;
+pub(crate) mod page;
 pub(crate) mod proptest_runner;
 pub(crate) mod warnings;
 
