@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_permits_are_waited_for_in_order_and_an_unused_company_costs_nothing() {
+    async fn permits_are_granted_in_order_and_an_unused_company_costs_nothing() {
         let (semaphore, company) = (KeyedSemaphore::new(3), CompanyId(Uuid::from_u128(1)));
         assert!(semaphore.acquire_if_used(company).await.unwrap().is_none());
         assert!(semaphore.semaphores.lock().is_empty());

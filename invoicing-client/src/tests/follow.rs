@@ -144,7 +144,7 @@ fn an_event_survives_a_failing_handler() {
 }
 
 #[test]
-fn each_failed_pass_is_reported_once_with_its_cause_and_the_time_of_the_next() {
+fn each_failed_pass_is_reported_once_with_cause_and_next_time() {
     let mut harness = harness();
     let down = [Action::Down(8), Action::Idle, Action::Wait(Duration::from_secs(30)), Action::Idle];
     perform(&mut harness, &down).unwrap();

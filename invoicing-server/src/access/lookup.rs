@@ -209,7 +209,7 @@ mod tests {
 
     /// Rules: KEY-8
     #[test]
-    fn unknown_keys_take_no_place_from_known_ones_and_no_key_has_more_than_its_share() {
+    fn unknown_keys_displace_no_known_ones_and_each_has_its_share_at_most() {
         let mut waiting = Waiting::default();
         for n in 0..UNKNOWN {
             add(&mut waiting, n, false).unwrap();

@@ -163,7 +163,7 @@ mod tests {
 
     /// Rules: WIRE-7, WIRE-8
     #[test]
-    fn digits_that_a_float_would_round_away_are_refused_in_each_field_that_is_entered() {
+    fn each_entered_field_refuses_digits_that_a_float_would_round() {
         const BAD: &str = "0.10000000000000000001";
         let message = |refused: Result<(), ApiError>| refused.unwrap_err().message().into_owned();
         for (path, body) in [

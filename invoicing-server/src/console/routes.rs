@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_something_is_a_form_that_needs_an_action_or_a_signing_link() {
+    fn each_change_is_a_form_that_needs_an_action_or_a_signing_link() {
         for route in ROUTES {
             let is_permitted = matches!(route.needs, Needs::To(_)) || route.path.starts_with("/sign/{token}");
             let is_form = route.method == Method::POST && is_permitted;

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_begin_shortly_before_the_last_until_a_poll_tells_more_or_something_is_put_back() {
+    fn claims_start_near_the_last_until_a_poll_or_a_requeue() {
         let mut backlog = Backlog::default();
         let one = webhook(1);
         let found = |from| [Waiting { webhook: one, at: at(0), from: Some(at(from)) }];
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delivery_that_a_poll_finds_before_it_is_due_hides_none_that_comes_first() {
+    fn a_delivery_polled_before_it_is_due_hides_no_earlier_one() {
         let mut backlog = Backlog::default();
         let retried = Waiting { webhook: webhook(1), at: at(55_000), from: Some(at(55_000)) };
         backlog.polled(at(50_000), &[retried]);

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_leaves_its_webhook_to_the_next_poll_and_all_where_the_database_is_unavailable() {
+    fn an_error_leaves_its_webhook_and_an_outage_all_to_the_next_poll() {
         let mut work = BulkWork::new();
         work.set_noted(noted(&[1, 2, 3]));
         let first = work.noted.pop_front().unwrap();

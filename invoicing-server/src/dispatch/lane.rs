@@ -294,7 +294,7 @@ mod tests {
 
     /// Rules: ISOLATION-3
     #[test]
-    fn webhooks_with_little_are_in_front_of_those_with_much_and_new_ones_of_slow_ones() {
+    fn small_webhooks_precede_large_ones_and_new_ones_precede_slow_ones() {
         let (mut lanes, one, now) = (lanes(10), webhook(1), Instant::now());
         let line = |lanes: &mut Lanes| {
             let Line { pool, is_in_front } = lanes.get_mut(one).unwrap().line();
@@ -316,7 +316,7 @@ mod tests {
 
     /// Rules: ISOLATION-5
     #[test]
-    fn the_lanes_that_were_idle_for_the_longest_time_are_forgotten_with_their_pool() {
+    fn the_lanes_idle_for_longest_are_dropped_with_their_pool() {
         let begun = Instant::now();
         let mut lanes = lanes(3);
         for number in 0..6 {

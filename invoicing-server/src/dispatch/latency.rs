@@ -162,7 +162,7 @@ mod tests {
     ///
     /// Rules: ISOLATION-3
     #[test]
-    fn a_receiver_that_serves_one_request_at_a_time_is_not_slow_because_it_gets_several() {
+    fn a_serial_receiver_is_not_slow_because_it_gets_several_requests() {
         for (each, standing) in [(31, Standing::Prompt), (100, Standing::Prompt), (300, Standing::Slow)] {
             let (mut tracker, mut now) = (LatencyTracker::default(), Instant::now());
             for served in (1..=8).chain([8; 100]) {

@@ -69,18 +69,18 @@ impl Slots {
     }
 
     /// Gives slots to the lanes of a line, so many at most.
-    fn give_in(&mut self, line: Line, most: usize, lanes: &mut Lanes, given: &mut Vec<Given>) {
-        let (pool, mut passed_over, most) = (line.pool, Vec::new(), given.len().saturating_add(most));
+    fn give_in(&mut self, from: Line, most: usize, lanes: &mut Lanes, given: &mut Vec<Given>) {
+        let (pool, mut passed_over, most) = (from.pool, Vec::new(), given.len().saturating_add(most));
         while given.len() < most
-            && self.share(line) > 0
-            && let Some((turn, webhook)) = self.turns.next(line)
+            && self.share(from) > 0
+            && let Some((turn, webhook)) = self.turns.next(from)
         {
             self.turns.leave(turn);
             let Some(lane) = lanes.get_mut(webhook) else { continue };
             lane.turn = None;
-            if let Some(next) = lane.start(self.share(line), self.per_webhook) {
+            if let Some(next) = lane.start(self.share(from), self.per_webhook) {
                 self.pools.take(pool, 1);
-                self.served = line;
+                self.served = from;
                 given.push((webhook, next, pool));
                 self.join(webhook, lanes);
             } else {

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_hanging_store_is_an_error_within_five_seconds_however_often_it_is_asked() {
+    async fn a_hanging_store_is_an_error_within_five_seconds_each_time() {
         let (documents, memory) = documents();
         memory.hang(true);
         let begun = tokio::time::Instant::now();
@@ -404,7 +404,7 @@ mod tests {
 
     /// Rules: FAIR-6
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_document_that_takes_too_long_names_its_lines_and_those_that_wait_are_bounded() {
+    async fn a_slow_document_names_its_lines_and_the_queue_is_bounded() {
         let (let_go, open) = std::sync::mpsc::channel();
         let stuck = Stuck { company: company().id, open: std::sync::Mutex::new(open) };
         let mut documents = Documents::new(Arc::new(stuck), Arc::new(MemoryStore::new()));

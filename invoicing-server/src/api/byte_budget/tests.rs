@@ -393,7 +393,7 @@ async fn an_answer_counts_instead_of_its_reservation() {
 }
 
 #[tokio::test]
-async fn an_answer_is_reserved_once_before_it_is_built_and_counts_as_the_budget_at_most() {
+async fn an_answer_reserves_once_and_at_most_the_whole_budget() {
     let budget = budget();
     let reservation = budget.admit(company(1)).unwrap();
     for _ in 0..2 {

@@ -240,7 +240,7 @@ async fn the_head_decides_and_a_body_that_does_not_end_costs_250_ms() {
 
 /// Rules: ATTEMPT-5, ATTEMPT-6
 #[tokio::test]
-async fn a_head_in_time_is_an_answer_and_its_body_gets_no_more_than_what_is_left() {
+async fn a_head_in_time_is_an_answer_and_its_body_gets_the_time_left() {
     let head = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n";
     let server = Server::new(vec![Step::send(head), Step::Hang]).await;
     let (transport, began, limit) = (transport(), Instant::now(), BODY_TIME / 2);
@@ -297,7 +297,7 @@ async fn an_endless_body_counts_by_its_status_and_is_not_read_further() {
 
 /// Rules: ISOLATION-4
 #[tokio::test]
-async fn endless_interim_responses_are_a_protocol_failure_and_are_not_read_further() {
+async fn endless_interim_responses_are_a_protocol_failure_and_stop_the_read() {
     for interim in [
         &b"HTTP/1.1 103 Early Hints\r\nlink: </style.css>; rel=preload\r\n\r\n"[..],
         b"HTTP/1.1 100 Continue\r\n\r\n",

@@ -37,7 +37,7 @@ fn the_connection_that_has_waited_longest_is_closed() {
 }
 
 #[test]
-fn connections_without_a_request_are_closed_first_and_those_with_a_partial_body_last() {
+fn idle_connections_close_first_and_those_with_a_partial_body_last() {
     let table = Arc::new(ConnectionTable::default());
     let [sending, answered, new] = [connect(&table), connect(&table), connect(&table)];
     let begun = sending.begin_request();

@@ -94,7 +94,7 @@ async fn concurrent_callers_share_a_lookup_and_a_later_caller_starts_another() {
 }
 
 #[tokio::test]
-async fn a_lookup_that_fails_or_panics_fails_for_all_its_callers_and_is_forgotten() {
+async fn a_failed_or_panicked_lookup_fails_all_its_callers_and_is_forgotten() {
     let resolver = SystemResolver::new(|host| match host {
         "panics.example" => panic!("expected"),
         _ => Err(io::ErrorKind::NotFound.into()),

@@ -75,7 +75,7 @@ async fn every_lookup_is_checked_and_each_connection_is_made_from_one_lookup() {
 }
 
 #[tokio::test]
-async fn the_port_comes_from_the_url_and_an_unreachable_address_is_followed_by_the_next() {
+async fn the_port_is_the_url_s_and_the_next_address_follows_an_unreachable_one() {
     let server = Server::answering(server::OK).await;
     let url = format!("http://hooks.example:{}/", server.address().port());
     // Nothing listens on 127.0.0.2 with this port.

@@ -95,7 +95,7 @@ async fn accept(listener: TcpListener, acceptor: TlsAcceptor, handshakes: Arc<At
 }
 
 #[tokio::test]
-async fn a_trusted_server_is_reached_by_name_and_by_address_and_its_connection_is_reused() {
+async fn a_trusted_server_is_reached_by_name_or_address_and_reused() {
     let server = TlsServer::start(false).await;
     let client = server.client(true);
     for _ in 0..5 {

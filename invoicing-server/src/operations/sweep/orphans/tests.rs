@@ -235,7 +235,7 @@ async fn open_with(
 }
 
 #[test]
-fn in_any_order_of_steps_no_referenced_document_is_deleted_and_no_orphan_stays() {
+fn any_order_of_steps_deletes_every_orphan_and_no_referenced_document() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let (invoicing, clock, store) = runtime.block_on(open(&folder));
