@@ -26,7 +26,7 @@ use crate::documents::DocumentKey;
 
 /// Most bytes that leave at once: the largest HTTP/2 frame that every peer accepts.
 pub(super) const PIECE: usize = 16 * 1024;
-/// The same over HTTP/1 with a key, so that an ordinary page leaves in one write.
+/// The same over HTTP/1 with a key while there is room, so that an ordinary page leaves in one write.
 const ANSWER_AT_ONCE: usize = 128 * 1024;
 
 /// A connection of [`serve`](crate::serve()), which can be asked to close.
@@ -159,9 +159,12 @@ impl ByteReservation {
         *self.bytes.get_mut() = bytes;
     }
 
-    /// The largest answer that may leave at once over HTTP/1.
+    /// The largest answer that may leave at once over HTTP/1. What hyper holds can be freed only by closing connections, so
+    /// all of it together stays a small part of the budget.
     pub(super) fn most_at_once(&self) -> usize {
-        if matches!(self.owner.holder, Holder::Company(_)) { ANSWER_AT_ONCE } else { PIECE }
+        let has_room = || self.budget.ledger.lock().sending() + ANSWER_AT_ONCE <= self.budget.limits.at_once;
+        let has_key = matches!(self.owner.holder, Holder::Company(_));
+        if has_key && has_room() { ANSWER_AT_ONCE } else { PIECE }
     }
 
     /// Puts an answer into the budget, which may end it. The reservation has the size of the answer.

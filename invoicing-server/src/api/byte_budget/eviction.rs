@@ -29,18 +29,15 @@ pub(super) fn make_room(
     demand: Demand,
     ended: &mut Vec<Bytes>,
 ) -> Result<(), ApiError> {
+    let own = ledger.bytes(owner.holder.share()).saturating_add(demand.bytes);
     for share in owner.shares().chain([Share::Total]) {
         let held = ledger.bytes(share);
         if held == demand.reserved && Limits::admits_one_of_any_size(share) {
             continue;
         }
         let most = limits.of(share, demand.reserved.saturating_add(demand.bytes));
-        let fits = |ledger: &Ledger| ledger.bytes(share).saturating_add(demand.bytes) <= most;
-        if !fits(ledger) {
-            let needy = Needy { owner, share, bytes: demand.bytes };
-            needy.end_answers(ledger, fits, ended);
-        }
-        if !fits(ledger) {
+        let needed = held.saturating_add(demand.bytes).saturating_sub(most);
+        if needed > 0 && !(Needy { owner, share, own }).end_answers(ledger, needed, ended) {
             return Err(ApiError::Overloaded);
         }
     }
@@ -51,22 +48,31 @@ pub(super) fn make_room(
 struct Needy<'o> {
     owner: &'o Owner,
     share: Share,
-    bytes: usize,
+    /// What its holder has with the demand.
+    own: usize,
 }
 
 impl Needy<'_> {
-    fn end_answers(&self, ledger: &mut Ledger, fits: impl Fn(&Ledger) -> bool, ended: &mut Vec<Bytes>) {
+    /// Frees so many bytes in the share. Whether it did: nothing is ended if all that gives way is less.
+    fn end_answers(&self, ledger: &mut Ledger, needed: usize, ended: &mut Vec<Bytes>) -> bool {
         let candidates = self.candidates(ledger);
+        let answers = candidates.iter().filter_map(|id| ledger.answer(*id));
+        let giving_way = answers.filter(|answer| self.gives_way(ledger, answer));
+        if giving_way.map(|answer| answer.held + answer.sending).sum::<usize>() < needed {
+            return false;
+        }
+        let target = ledger.bytes(self.share) - needed;
+        let is_free = |ledger: &Ledger| ledger.bytes(self.share) <= target;
         for id in &candidates {
-            if !fits(ledger) && ledger.answer(*id).is_some_and(|answer| self.gives_way(ledger, answer)) {
+            if !is_free(ledger) && ledger.answer(*id).is_some_and(|answer| self.gives_way(ledger, answer)) {
                 ended.extend(ledger.drop_rest(*id));
             }
         }
         // Nor that of the demand itself, which would not see its answer.
         let mut spared: HashSet<u64> = self.owner.connection.iter().map(|connection| connection.id).collect();
         for id in &candidates {
-            if !fits(ledger)
-                && let Some(answer) = ledger.answer(*id)
+            if !is_free(ledger)
+                && let Some(answer) = ledger.answer(*id).filter(|answer| answer.sending > 0)
                 && let Some(connection) = answer.owner.connection.clone()
                 && self.gives_way(ledger, answer)
                 && answer.stands_still()
@@ -76,6 +82,7 @@ impl Needy<'_> {
                 ended.extend(ledger.close(&connection));
             }
         }
+        is_free(ledger)
     }
 
     /// The answers in the share: first those of the largest holder, and of these the one that has not moved for longest.
@@ -95,7 +102,7 @@ impl Needy<'_> {
     /// all memory is used up, a larger holder does not keep it by reading a byte now and then.
     fn gives_way(&self, ledger: &Ledger, answer: &Answer) -> bool {
         let (own, holder) = (self.owner.holder.share(), answer.owner.holder.share());
-        let is_larger = ledger.bytes(holder) > ledger.bytes(own).saturating_add(self.bytes);
+        let is_larger = ledger.bytes(holder) > self.own;
         let must_stand_still = holder == own || self.share != Share::Total;
         (holder == own || is_larger) && (answer.stands_still() || !must_stand_still)
     }
@@ -105,8 +112,7 @@ impl Needy<'_> {
     fn may_close(&self, ledger: &Ledger, answer: &Answer, connection: u64) -> bool {
         let own = self.owner.holder.share();
         let is_of_larger = answer.owner.holder.share() != own;
-        answer.sending > 0
-            && (self.share == Share::Total && is_of_larger || serves_only(ledger, connection, own))
+        self.share == Share::Total && is_of_larger || serves_only(ledger, connection, own)
     }
 }
 

@@ -25,6 +25,8 @@ pub(super) type AnswerId = u64;
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     total: usize,
+    /// What the server has taken and not sent, of all answers.
+    sending: usize,
     usage: HashMap<Share, Usage>,
     answers: HashMap<AnswerId, Answer>,
     next_id: AnswerId,
@@ -102,6 +104,10 @@ impl Ledger {
         self.usage.len()
     }
 
+    pub(super) fn sending(&self) -> usize {
+        self.sending
+    }
+
     pub(super) fn answer(&self, id: AnswerId) -> Option<&Answer> {
         self.answers.get(&id)
     }
@@ -158,6 +164,7 @@ impl Ledger {
             }
             Content::Sending(bytes) => (Bytes::new(), 0, bytes),
         };
+        self.sending += sending;
         let (id, last_progress) = (self.next_id, Instant::now());
         self.next_id += 1;
         for share in owner.shares() {
@@ -179,6 +186,7 @@ impl Ledger {
         let answer = self.answers.get_mut(&id).filter(|answer| answer.held > 0)?;
         let piece = answer.rest.split_to(most.min(answer.rest.len()));
         answer.sending += piece.len();
+        self.sending += piece.len();
         answer.last_progress = Instant::now();
         let held = if answer.rest.is_empty() { mem::take(&mut answer.held) } else { 0 };
         let owner = answer.owner.clone();
@@ -196,6 +204,7 @@ impl Ledger {
             return;
         }
         answer.sending -= bytes;
+        self.sending -= bytes;
         answer.last_progress = Instant::now();
         let owner = answer.owner.clone();
         self.subtract(&owner, bytes);
@@ -237,6 +246,7 @@ impl Ledger {
                 usage.answers.remove(&id);
             }
         }
+        self.sending -= answer.sending;
         self.subtract(&answer.owner, answer.held + answer.sending);
         self.end_download(answer.download);
         Some(answer.rest)

@@ -60,6 +60,8 @@ impl Owner {
 /// The budget and its shares, in bytes.
 #[derive(Debug)]
 pub(super) struct Limits {
+    /// While all that was taken and not sent is less, an answer may leave at once.
+    pub(super) at_once: usize,
     total: usize,
     company: usize,
     keyless: usize,
@@ -74,13 +76,14 @@ impl Limits {
         // Each share is enough for one request.
         let share = |divisor: usize| (total / divisor).max(MIN_BUFFERED_BYTES).min(total);
         Self {
-            unknown_on_connection: total / 512,
+            at_once: total / 8,
             total,
             company: share(4),
             keyless: share(4),
             documents: share(8),
             document: total / 16,
             unknown: total / 16,
+            unknown_on_connection: total / 512,
         }
     }
 

@@ -131,10 +131,15 @@ async fn unread_pages_behind_links_leave_room_for_the_keys_of_their_company() {
 }
 
 #[tokio::test]
-async fn an_ordinary_page_to_a_key_is_one_piece_over_http_1() {
+async fn an_ordinary_page_is_one_piece_over_http_1_while_the_server_has_taken_little() {
     let budget = budget();
-    let mut page = answer(&budget, company(1), ANSWER_AT_ONCE).unwrap();
-    assert_eq!(piece(&mut page).unwrap().unwrap().len(), ANSWER_AT_ONCE);
+    let at_once = budget.limits.at_once / ANSWER_AT_ONCE;
+    let mut bodies: Vec<_> =
+        (0..=at_once).map(|_| answer(&budget, company(1), ANSWER_AT_ONCE).unwrap()).collect();
+    let sizes = bodies.iter_mut().map(|body| piece(body).unwrap().unwrap().len());
+    assert_eq!(sizes.collect::<Vec<_>>(), [vec![ANSWER_AT_ONCE; at_once], vec![PIECE]].concat());
+    drop(bodies);
+    assert_eq!((total(&budget), budget.ledger.lock().sending()), (0, 0));
     let mut download = answer(&budget, document(1), ANSWER_AT_ONCE).unwrap();
     assert_eq!(piece(&mut download).unwrap().unwrap().len(), PIECE);
 }
@@ -256,6 +261,18 @@ async fn the_largest_document_has_two_readers() {
     let readers = [(); 3].map(|()| budget.admit(document(1)).unwrap());
     let are_served = readers.each_ref().map(|reader| reader.grow(SHARE / 2 - LARGE).is_ok());
     assert_eq!(are_served, [true, true, false]);
+}
+
+/// Rules: FAIR-2
+#[tokio::test(start_paused = true)]
+async fn nothing_is_ended_where_that_would_not_suffice() {
+    let budget = budget();
+    let mut small = answer(&budget, company(1), LARGE).unwrap();
+    let held = budget.admit(company(1)).unwrap();
+    held.grow(SHARE - 2 * LARGE).unwrap();
+    advance(STALLED).await;
+    assert!(budget.admit(company(1)).unwrap().grow(3 * LARGE).is_err());
+    assert!(!was_ended(&mut small));
 }
 
 /// Rules: FAIR-2
