@@ -64,6 +64,8 @@ pub(super) struct Engine<'a> {
     claiming: Fuse<BoxFuture<'a, Vec<ClaimResult>>>,
     /// Retries that have a slot and are to be claimed.
     granted: Vec<Grant>,
+    /// Those, and the ones that are being claimed: a poll under way that finds them must not let them wait a second time.
+    being_resumed: HashSet<i64>,
     resuming: Fuse<BoxFuture<'a, Resumption>>,
     bulk_work: BulkWork<'a>,
     polling: Fuse<BoxFuture<'a, Result<Polled, Error>>>,
@@ -94,6 +96,7 @@ impl<'a> Engine<'a> {
             recording: Fuse::terminated(),
             claiming: Fuse::terminated(),
             granted: Vec::new(),
+            being_resumed: HashSet::new(),
             resuming: Fuse::terminated(),
             bulk_work: BulkWork::new(),
             polling: Fuse::terminated(),
@@ -185,7 +188,7 @@ impl<'a> Engine<'a> {
                     if self.changed.contains(&begun.0) {
                         // It may have been skipped: the next poll decides.
                         self.context.queue.request_poll();
-                    } else if !self.held.contains(&begun.1) {
+                    } else if !self.held.contains(&begun.1) && !self.being_resumed.contains(&begun.1) {
                         self.lanes.found(begun, at);
                     }
                 }
@@ -318,8 +321,7 @@ impl<'a> Engine<'a> {
             match next {
                 Next::First(job) => self.attempt(job, pool),
                 Next::Retry(delivery) => {
-                    // A poll under way that finds it must not let it wait a second time.
-                    self.held.insert(delivery);
+                    self.being_resumed.insert(delivery);
                     self.granted.push(Grant { webhook, delivery, pool });
                 }
             }
@@ -347,7 +349,9 @@ impl<'a> Engine<'a> {
             }
         };
         let mut jobs: HashMap<i64, Job> = jobs.into_iter().map(|job| (job.delivery, job)).collect();
+        self.held.extend(jobs.keys());
         for Grant { webhook, delivery, pool } in granted {
+            self.being_resumed.remove(&delivery);
             match jobs.remove(&delivery) {
                 Some(job) if !self.is_stopping() => {
                     self.attempt(job, pool);
@@ -355,8 +359,8 @@ impl<'a> Engine<'a> {
                 }
                 // It is released as this run ends.
                 Some(_) => {}
-                // It was skipped, or is another node's.
-                None => _ = self.held.remove(&delivery),
+                // It was skipped, or another transaction had its row. The next poll finds what is left of it.
+                None => self.context.queue.request_poll(),
             }
             self.slots.free(webhook, pool, &mut self.lanes);
             if let Some(at) = again {

@@ -15,8 +15,10 @@ type Given = (WebhookId, Next, Pool);
 pub(super) struct Slots {
     pools: Pools,
     turns: Turns,
-    /// The line that was given a slot last. The other pool is served first.
-    served: Line,
+    /// The pool that was given a slot last. The other one is served first.
+    served: Pool,
+    /// Whether the slow and the prompt pool gave their last slot to the line in front.
+    served_front: [bool; 2],
     per_webhook: usize,
     /// Slots of the slow pool that slow webhooks leave to those of which nothing is known.
     for_new: usize,
@@ -29,7 +31,8 @@ impl Slots {
         Self {
             pools: Pools::new(all, slow.saturating_add(for_new)),
             turns: Turns::default(),
-            served: Line { pool: Pool::Slow, is_in_front: false },
+            served: Pool::Slow,
+            served_front: [false; 2],
             per_webhook: settings.in_flight_per_webhook,
             for_new,
         }
@@ -55,11 +58,11 @@ impl Slots {
 
     /// Gives the free slots to lanes, in turn.
     pub(super) fn give(&mut self, lanes: &mut Lanes) -> Vec<Given> {
-        let (served, mut given) = (self.served, Vec::new());
-        for pool in [served.pool.other(), served.pool] {
+        let mut given = Vec::new();
+        for pool in [self.served.other(), self.served] {
             let [front, back] = [true, false].map(|is_in_front| Line { pool, is_in_front });
-            // While slots become free one by one, the lines have them in turn.
-            if served.is_in_front {
+            // While slots become free one by one, the lines of a pool have them in turn.
+            if self.served_front[usize::from(pool == Pool::Prompt)] {
                 self.give_in(back, 1, lanes, &mut given);
             }
             self.give_in(front, usize::MAX, lanes, &mut given);
@@ -80,7 +83,8 @@ impl Slots {
             lane.turn = None;
             if let Some(next) = lane.start(self.share(from), self.per_webhook) {
                 self.pools.take(pool, 1);
-                self.served = from;
+                self.served = pool;
+                self.served_front[usize::from(pool == Pool::Prompt)] = from.is_in_front;
                 given.push((webhook, next, pool));
                 self.join(webhook, lanes);
             } else {
