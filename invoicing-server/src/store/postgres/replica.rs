@@ -41,6 +41,8 @@ use crate::telemetry::PageSource;
 
 /// Longest time for a page, with the wait for a connection.
 const LIMIT: Duration = Duration::from_millis(500);
+/// How long a connection to the primary is waited for: a busy one gives the page itself.
+const SHORT_WAIT: Duration = Duration::from_millis(100);
 /// The server's own limit for a statement, in milliseconds. It is shorter, so that a server that lives says that it gave up.
 const STATEMENT_LIMIT_MS: u64 = 400;
 /// How long a replica is left alone after a failure; each time twice as long, until it gives a page.
@@ -117,7 +119,7 @@ impl Postgres {
             if !replica.is_up() {
                 return None;
             }
-            let shown = timeout(LIMIT, self.shows(company)).await.ok()?.ok().flatten()?;
+            let shown = self.shows(company).await.ok().flatten()?;
             replica.page(company, shown, operation).await
         }
         .await;
@@ -131,8 +133,10 @@ impl Postgres {
         const SHOWN: &str = "
             SELECT last_stamp, pg_walfile_name(pg_current_wal_lsn()) FROM company
             WHERE id = $1 AND NOT pg_is_in_recovery()";
+        let mut connection = self.read(SHORT_WAIT).await?;
+        let shown = connection.query(SHOWN, &[&company]);
         let row: Option<(i64, String)> =
-            self.read(LIMIT).await?.query(SHOWN, &[&company]).fetch_optional().await?;
+            timeout(LIMIT, shown.fetch_optional()).await.map_err(Error::unavailable)??;
         Ok(row.and_then(|(stamp, wal_file)| Some(Shown { stamp, timeline: timeline_of(&wal_file)? })))
     }
 }

@@ -181,11 +181,11 @@ impl Transactor {
 impl Transactions for Transactor {
     /// Waits for a connection for as long as the youngest call may.
     async fn connect(&mut self, calls: &mut Group) -> Result<(), Failure> {
-        *calls = in_time(std::mem::take(calls), None);
-        let Some(youngest) = calls.iter().map(|call| call.begun()).max() else { return Ok(()) };
         if self.is_of_contended && self.permit.is_none() {
             self.permit = Arc::clone(&self.shared.waiting).acquire_owned().await.ok();
         }
+        *calls = in_time(std::mem::take(calls), None);
+        let Some(youngest) = calls.iter().map(|call| call.begun()).max() else { return Ok(()) };
         if self.session.is_none() {
             self.session = Some(self.shared.session_since(youngest).await?);
         }
