@@ -61,7 +61,7 @@ pub(crate) mod spent_forms;
 mod sql;
 pub(crate) mod sqlite;
 mod subscriber;
-#[cfg(all(test, feature = "postgres"))]
+#[cfg(test)]
 mod tests;
 mod tx;
 mod versions;

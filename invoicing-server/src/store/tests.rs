@@ -1,5 +1,7 @@
 //! What the store promises, whatever is built on it: each test runs on both databases.
 
+#![cfg(feature = "postgres")]
+
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -315,8 +317,9 @@ async fn webhook_with(place: &Place, deliveries: usize) -> WebhookId {
 async fn a_delivery_is_claimed_once_and_again_after_its_lease(db: Database) {
     let place = place(db).await;
     let webhook = webhook_with(&place, 20).await;
+    let begun = place.env.now();
     let claim = async |token, after_millis| {
-        let now = place.env.now().plus_millis(after_millis);
+        let now = begun.plus_millis(after_millis);
         let claimant = Claimant { token, now, lease_until: now.plus_millis(1_000) };
         let from = now.plus_millis(-60_000);
         let claimed = place.store.claim(claimant, &[Wanted { webhook, room: 4, from }]).await;
