@@ -131,7 +131,7 @@ async fn unread_pages_behind_links_leave_room_for_the_keys_of_their_company() {
 }
 
 #[tokio::test]
-async fn an_ordinary_page_is_one_piece_over_http_1_while_the_server_has_taken_little() {
+async fn an_ordinary_page_is_one_piece_over_http_1_while_there_is_room() {
     let budget = budget();
     let at_once = budget.limits.at_once / ANSWER_AT_ONCE;
     let mut bodies: Vec<_> =
