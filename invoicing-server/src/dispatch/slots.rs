@@ -294,6 +294,30 @@ mod tests {
         assert!(attempts_of_busy >= 2, "{attempts_of_busy}");
     }
 
+    /// Rules: ISOLATION-3
+    #[test]
+    fn a_new_webhook_waits_for_one_slow_one_at_most_beside_prompt_ones() {
+        let mut scene = Scene::new(16, 8, 200);
+        for number in (0..60).chain(100..110) {
+            scene.push(webhook(number));
+            scene.give();
+            scene.end(webhook(number), if number < 60 { ANSWERED } else { TIMED_OUT });
+        }
+        (0..60).for_each(|number| scene.push(webhook(number)));
+        scene.give();
+        // The retries of the slow ones are due, and every slot is taken.
+        scene.pass(1_000);
+        let new = webhook(150);
+        scene.push(new);
+        for _ in 0..4 {
+            let (ended, ..) = scene.in_flight[0];
+            scene.end(ended, ANSWERED);
+            scene.give();
+        }
+        let slow = scene.in_flight.iter().filter(|(.., pool)| *pool == Pool::Slow).count();
+        assert_eq!((scene.of(new), slow), (1, 2), "the new one, and a slow one");
+    }
+
     /// Rules: ISOLATION-1, ISOLATION-3
     #[test]
     fn neither_a_prompt_webhook_nor_a_new_one_waits_for_slow_ones() {
