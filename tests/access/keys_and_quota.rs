@@ -452,6 +452,20 @@ async fn a_refused_request_is_no_use_of_the_key(db: Database) {
     assert_eq!(world.get(PATH).await.status, 401);
 }
 
+/// Rules: KEY-5
+#[on_each_database]
+async fn a_request_beyond_the_quota_is_no_use_of_the_key(db: Database) {
+    let world = World::on(db).settings(|settings| settings.quota = 1).open().await;
+    assert_eq!(world.get(PATH).await.status, 200);
+    let used = world.now();
+    world.advance(Duration::from_secs(45));
+    assert_eq!(world.get(PATH).await.status, 429);
+    // A last use that was in memory only is stored.
+    world.invoicing.close().await;
+    let world = world.reopen().await;
+    assert_eq!(world.company.keys().list().await.unwrap()[0].last_used_at, Some(used));
+}
+
 /// Rules: KEY-7
 #[on_each_database]
 async fn a_revoked_key_is_401_at_once_and_its_neighbour_is_not(db: Database) {

@@ -404,11 +404,16 @@ async fn status_shows_exactly_the_records_in_it(db: Database) {
         let all = read(&world, QUOTES).await;
         let expected = items(&all).iter().filter(|quote| quote["status"] == status).count();
         assert!(expected > 0 && items(&page).len() == expected, "{status}");
+        let since = read(&world, &format!("{QUOTES}?status={status}&since={LONG_AGO}")).await;
+        assert!(items(&since).iter().all(|quote| quote["status"] == status), "{status}");
+        assert_eq!(items(&since).len(), expected, "{status}");
     }
     for invoice in gallery.invoices {
         let status = invoice.summary.status.as_str();
-        let page = read(&world, &format!("{INVOICES}?status={status}")).await;
-        assert_eq!(ids(&page), [invoice.summary.id.to_string()], "{status}");
+        for since in ["", &format!("&since={LONG_AGO}")] {
+            let page = read(&world, &format!("{INVOICES}?status={status}{since}")).await;
+            assert_eq!(ids(&page), [invoice.summary.id.to_string()], "{status}{since}");
+        }
     }
 }
 

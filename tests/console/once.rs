@@ -353,8 +353,14 @@ async fn spent_tokens_are_deleted_after_two_days(db: Database) {
     let browser = full(&world);
     let form = ROWS.iter().find(|row| row.route == "/keys").unwrap().open(&world, &browser).await;
     form.send(&browser).await;
+    // One that has nothing to change spends its token as well.
+    let row = ROWS.iter().find(|row| row.route == "/webhooks/{id}/disable").unwrap();
+    let idle = row.open(&world, &browser).await;
+    let id = world.company.webhooks().list().await.unwrap()[0].id;
+    world.company.webhooks().disable(id).await.unwrap();
+    assert!(is_carried_out(&idle.send(&browser).await));
     let count = "SELECT count(*) FROM spent_form";
-    for (hours, left) in [(24, 1), (23, 1), (2, 0)] {
+    for (hours, left) in [(24, 2), (23, 2), (2, 0)] {
         world.advance(Duration::from_hours(hours));
         world.invoicing.sweep().await.unwrap();
         assert_eq!(world.behind().await.one::<i64>(count, &[]).await, left);

@@ -312,11 +312,13 @@ async fn unknown_ended_and_revoked_links_are_one_404(db: Database) {
     let world = World::new(db).await;
     let browser = client(&world);
     let quotes = world.company.quotes();
-    let (id, revoked) = sent(&world).await;
-    let link = quotes.signing_links(id).await.unwrap().remove(0);
-    quotes.revoke_signing_link(id, &link.token_hash).await.unwrap();
     let (_, ended) = sent(&world).await;
     world.advance(90 * DAY);
+    // Made after that, so that nothing but the revocation ends it.
+    let (id, revoked) = sent(&world).await;
+    assert_eq!(browser.get(&revoked).await.status, StatusCode::OK);
+    let link = quotes.signing_links(id).await.unwrap().remove(0);
+    quotes.revoke_signing_link(id, &link.token_hash).await.unwrap();
     let unknown = format!("/sign/sgn_{}", "A".repeat(43));
     let malformed = ["/sign/x".to_owned(), "/sign/%73gn_".to_owned(), ended[..ended.len() - 1].to_owned()];
     let mut seen = Vec::new();
@@ -383,6 +385,28 @@ async fn the_same_form_twice_is_one_signature_in_any_spelling(db: Database) {
         }
         let signature = world.company.quotes().get(id).await.unwrap().detail.signature.unwrap();
         assert_eq!((&*signature.signed_by_name, &*signature.signed_by_email), (kept, "zoe@exemple.fr"));
+    }
+}
+
+/// Rules: DOCUMENT-21
+#[on_each_database]
+async fn the_pages_show_a_name_that_no_font_has_as_it_was_entered(db: Database) {
+    let world = World::new(db).await;
+    let (own, browser) = (Browser::of(&world.invoicing, world.company.id(), Role::Full), client(&world));
+    for name in ["Անահիտ Հակոբյան", "ნინო ბერიძე", "電気 太郎"] {
+        let (id, page) = sent(&world).await;
+        let hash = hash_on(&browser.get(&page).await);
+        let posted = browser.post(&page, &fields(&hash, name)).await;
+        assert_eq!(posted.status, StatusCode::SEE_OTHER, "{name}: {}", posted.html);
+        let signed_by = |shown: &Shown| {
+            let facts = shown.page().texts("dl > div");
+            facts.into_iter().filter(|fact| fact.starts_with("Signed by ")).collect::<Vec<_>>()
+        };
+        let shown = signed_by(&browser.get(&page).await);
+        assert_eq!(shown, [format!("Signed by {name}")], "the signing page");
+        let shown = signed_by(&own.get(&format!("/quotes/{id}")).await);
+        assert!(!shown.is_empty(), "the page of the quote");
+        assert!(shown.iter().all(|fact| *fact == format!("Signed by {name} {EMAIL}")), "{shown:?}");
     }
 }
 

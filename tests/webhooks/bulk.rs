@@ -329,6 +329,23 @@ async fn limit(world: &World, status: &str, count: i64) {
     }
 }
 
+/// Rules: WEBHOOK-21
+#[on_each_database]
+async fn a_webhook_whose_replay_fails_stays_disabled(db: Database) {
+    let world = World::new(db).await;
+    let id = hook(&world, "https://example.com/hook").await.webhook.id;
+    let webhooks = world.company.webhooks();
+    webhooks.disable(id).await.unwrap();
+    emit(&world, 3).await;
+    let disabled = webhooks.get(id).await.unwrap();
+    assert!(disabled.disabled.is_some());
+    limit(&world, "pending", 0).await;
+    webhooks.enable_and_replay(id, None).await.unwrap_err();
+    assert_eq!(webhooks.get(id).await.unwrap(), disabled, "enabled without the replay");
+    limit(&world, "pending", BATCH).await;
+    assert_eq!(webhooks.enable_and_replay(id, None).await.unwrap(), 3);
+}
+
 /// Rules: WEBHOOK-18
 #[on_each_database]
 async fn no_transaction_changes_more_than_a_batch(db: Database) {

@@ -115,6 +115,23 @@ fn a_created_invoice_shows_null_for_what_it_will_get() {
     assert_eq!(data["amountDue"].to_string(), "323");
 }
 
+/// Rules: EVENT-5, EVENT-6
+#[test]
+fn an_invoice_without_an_email_shows_null_for_it() {
+    let anonymous = crate::Client { email: None, ..client() };
+    let lines = crate::fixtures::lines();
+    let quote = Quote::draft(crate::fixtures::origin(), &anonymous, lines, Percent::ZERO, None);
+    let accepted = quote.unwrap().record.accept(time(1)).unwrap().record;
+    let created = Invoice::from_quote(InvoiceId(uuid(3)), &accepted, time(3)).unwrap();
+    let issue = crate::InvoiceIssue::new("FAC-2026-0007", today());
+    let issued = created.record.issue(issue, time(4)).unwrap().record;
+    let paid = only(issued.mark_paid(time(9)).unwrap());
+    let event = only(created);
+    assert_eq!(data_names(&event), INVOICE);
+    assert_eq!(data_names(&paid), [&INVOICE[..], &["paidAt"]].concat());
+    assert!([event, paid].iter().all(|event| tree(event)["data"]["clientEmail"].is_null()));
+}
+
 /// Rules: EVENT-6
 #[test]
 fn a_paid_invoice_adds_when() {
