@@ -69,14 +69,20 @@ pub(super) trait Transactions: Send + 'static {
     /// The transaction that was begun.
     fn tx(&mut self) -> &mut Tx;
 
-    /// Whether calls that come while a transaction runs can be part of it.
-    fn takes_more(&self) -> bool;
+    /// Whether calls that come while a transaction runs can be part of it: not if each needs a company that is locked.
+    fn takes_more(&self) -> bool {
+        false
+    }
 
-    /// Marks the begin of a call.
-    fn mark(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
+    /// Marks the begin of a call, for [`undo`](Self::undo).
+    fn mark(&mut self) -> impl Future<Output = Result<(), Error>> + Send {
+        async { Ok(()) }
+    }
 
-    /// Undoes a call from the mark on. Whether that is possible.
-    fn undo(&mut self) -> impl Future<Output = bool> + Send;
+    /// Undoes the statements of a call from the mark on. Whether that is possible without the end of the transaction.
+    fn undo(&mut self) -> impl Future<Output = bool> + Send {
+        async { false }
+    }
 
     /// Commits, and answers the calls. They are returned if nothing is committed.
     fn commit(&mut self, ran: Ran) -> impl Future<Output = Result<(), (Group, Failure)>> + Send;
@@ -279,7 +285,7 @@ pub(super) async fn attempt<D: Transactions>(
     let rest = calls.split_off(refusals.len());
     match end(database, Ran { calls, refusals }).await {
         Ok(()) => {}
-        // Those that are left were no part of it.
+        // The calls that are left have not run.
         Err((calls, Failure::Final(error))) => answer_all(calls, error),
         Err((mut calls, failure)) => {
             calls.extend(rest);
@@ -382,18 +388,6 @@ mod tests {
 
         fn tx(&mut self) -> &mut Tx {
             unreachable!("no transaction begins")
-        }
-
-        fn takes_more(&self) -> bool {
-            false
-        }
-
-        async fn mark(&mut self) -> Result<(), Error> {
-            Ok(())
-        }
-
-        async fn undo(&mut self) -> bool {
-            false
         }
 
         async fn commit(&mut self, ran: Ran) -> Result<(), (Group, Failure)> {

@@ -213,21 +213,6 @@ impl Transactions for Transactor {
         &mut self.open.as_mut().expect("calls run in an open transaction").tx
     }
 
-    /// Their companies are not locked.
-    fn takes_more(&self) -> bool {
-        false
-    }
-
-    /// A call leaves rows that wait, which are dropped without a statement.
-    async fn mark(&mut self) -> Result<(), Error> {
-        Ok(())
-    }
-
-    /// A statement that has changed something is undone with its transaction only.
-    async fn undo(&mut self) -> bool {
-        false
-    }
-
     async fn commit(&mut self, ran: Ran) -> Result<(), (Group, Failure)> {
         let open = self.open.take().expect("calls run in an open transaction");
         let mut ending = Box::pin(end(Arc::clone(&self.shared), open, ran));
