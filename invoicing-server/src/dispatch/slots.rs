@@ -278,7 +278,7 @@ mod tests {
             if round == 20 {
                 (0..20).for_each(|_| scene.push(busy));
             }
-            // Those that have nothing any more get their next delivery at once.
+            // The next delivery of an idle webhook comes at once.
             for number in 1..100 {
                 let lane = scene.lanes.get_mut(webhook(number));
                 if lane.is_some_and(|lane| lane.queue.is_empty() && lane.in_flight == 0) {

@@ -48,12 +48,12 @@ pub(super) fn make_room(
 struct Needy<'o> {
     owner: &'o Owner,
     share: Share,
-    /// What its holder has with the demand.
+    /// Bytes of its holder, with the demand.
     own: usize,
 }
 
 impl Needy<'_> {
-    /// Frees so many bytes in the share. Whether it did: nothing is ended if all that gives way is less.
+    /// Frees bytes in the share, or none if all answers that give way have fewer. Whether they are free.
     fn end_answers(&self, ledger: &mut Ledger, needed: usize, ended: &mut Vec<Bytes>) -> bool {
         let candidates = self.candidates(ledger);
         let answers = candidates.iter().filter_map(|id| ledger.answer(*id));
@@ -68,7 +68,7 @@ impl Needy<'_> {
                 ended.extend(ledger.drop_rest(*id));
             }
         }
-        // Nor that of the demand itself, which would not see its answer.
+        // The demand's own connection stays open for its answer.
         let mut spared: HashSet<u64> = self.owner.connection.iter().map(|connection| connection.id).collect();
         for id in &candidates {
             if !is_free(ledger)
@@ -102,13 +102,14 @@ impl Needy<'_> {
     /// all memory is used up, a larger holder does not keep it by reading a byte now and then.
     fn gives_way(&self, ledger: &Ledger, answer: &Answer) -> bool {
         let (own, holder) = (self.owner.holder.share(), answer.owner.holder.share());
-        let is_larger = ledger.bytes(holder) > self.own;
-        let must_stand_still = holder == own || self.share != Share::Total;
-        (holder == own || is_larger) && (answer.stands_still() || !must_stand_still)
+        if holder == own {
+            return answer.stands_still();
+        }
+        ledger.bytes(holder) > self.own && (self.share == Share::Total || answer.stands_still())
     }
 
-    /// Whether a connection may be closed for an answer, as what the server has taken can be dropped in no other way. It
-    /// stays where it serves others, but for that of a larger holder where all memory is used up.
+    /// Whether a connection may be closed for an answer, as the bytes that the server has taken are freed in no other way.
+    /// One that serves others stays open, unless all memory is used up and the answer is of a larger holder.
     fn may_close(&self, ledger: &Ledger, answer: &Answer, connection: u64) -> bool {
         let own = self.owner.holder.share();
         let is_of_larger = answer.owner.holder.share() != own;

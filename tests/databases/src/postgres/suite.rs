@@ -162,13 +162,8 @@ async fn serve(server: &Server, mut requests: mpsc::UnboundedReceiver<Request>) 
                     has_template = true;
                 }
                 let name = name(&count.to_string());
-                create(
-                    &mut connection,
-                    &name,
-                    if fill.is_none() { "template0" } else { &template },
-                    strategy,
-                )
-                .await;
+                let copied = if fill.is_none() { "template0" } else { &template };
+                create(&mut connection, &name, copied, strategy).await;
                 let url = at(&server.url, &name);
                 // A test that no longer wants it leaves it to the end.
                 let _ = to.send((name, url));
