@@ -14,8 +14,9 @@ use crate::config::DispatchSettings;
 /// Most places of one webhook: enough that a claim and a recording are shared by many deliveries.
 const PER_WEBHOOK: usize = 256;
 /// Places for each attempt in flight, and for each that slow webhooks may have: what is served
-/// within a part of a lease.
-const PER_ATTEMPT: usize = 16;
+/// within a part of a lease. With half as many for prompt ones, twenty busy webhooks would be
+/// limited by each other.
+const PER_ATTEMPT: usize = 32;
 const PER_SLOW_ATTEMPT: usize = 4;
 
 /// The places, and who holds them.

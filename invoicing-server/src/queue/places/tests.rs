@@ -25,8 +25,8 @@ fn fill(places: &mut Places, webhooks: std::ops::Range<usize>, pool: Pool) -> Ve
 }
 
 #[test]
-fn a_few_prompt_webhooks_are_not_limited_by_each_other() {
-    assert_eq!(fill(&mut places(256), 0..10, Pool::Prompt), [PER_WEBHOOK; 10]);
+fn twenty_prompt_webhooks_are_not_limited_by_each_other() {
+    assert_eq!(fill(&mut places(256), 0..20, Pool::Prompt), [PER_WEBHOOK; 20]);
 }
 
 /// Rules: ISOLATION-3
