@@ -1,6 +1,6 @@
 // Follows every link: each page fits each window, axe finds nothing, nothing is logged, and no page changes anything.
 
-import { axe, check, end, fieldsStayClear, fits, given, open, picture, staysInView, step, wordsStayWhole } from "./pages.mjs";
+import { axe, check, end, fieldsStayClear, fits, given, open, picture, staysInView, step } from "./pages.mjs";
 
 /** The address without what differs between two pages of one kind: ids, tokens and the query. */
 function kind(address) {
@@ -24,7 +24,6 @@ async function look(page, address, name, pictured) {
   if (given.quick) return;
   await axe(page, `${address} (${name})`);
   await fits(page, address);
-  await wordsStayWhole(page, address);
   const sign = page.locator(".sign-bar button");
   if (await sign.count()) {
     await staysInView(page, sign, address);

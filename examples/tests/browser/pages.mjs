@@ -71,22 +71,38 @@ export async function open(options = {}) {
 
 /** What axe finds in the page, as it is. */
 export async function axe(page, state) {
-  const { violations } = await new AxeBuilder({ page }).analyze();
+  // No page has frames, so nothing must be put together in a further page.
+  const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze();
   looked += 1;
   for (const { id, help, nodes } of violations) {
     fault(`${state}: ${id} (${help}): ${nodes.map((node) => node.html).slice(0, 3).join(" ")}`);
   }
 }
 
-/** Whether the page fits the window. */
+/** Whether the page fits each window, and no word is broken, but for addresses and what has no words. */
 export async function fits(page, state) {
   for (const size of SIZES) {
     await page.setViewportSize(size);
-    const [wide, narrow] = await page.evaluate(() => {
-      const { scrollWidth, clientWidth } = document.documentElement;
-      return [scrollWidth, clientWidth];
+    const { wide, narrow, broken } = await page.evaluate(() => {
+      const { scrollWidth: wide, clientWidth: narrow } = document.documentElement;
+      const broken = [];
+      const range = document.createRange();
+      const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+      while (texts.nextNode()) {
+        const text = texts.currentNode;
+        if (text.parentElement.closest("code, pre, textarea, select, .address")) continue;
+        for (const { index, 0: word } of text.data.matchAll(/[\p{L}\p{N}]+/gu)) {
+          if (word.length > 30) continue;
+          range.setStart(text, index);
+          range.setEnd(text, index + word.length);
+          const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)));
+          if (lines.size > 1) broken.push(word);
+        }
+      }
+      return { wide, narrow, broken: broken.slice(0, 3) };
     });
     check(wide <= narrow, `${state} at ${size.width} × ${size.height}: ${wide} px wide`);
+    check(broken.length === 0, `${state} at ${size.width} px: broken words: ${broken.join(", ")}`);
   }
 }
 
@@ -117,31 +133,6 @@ export async function fieldsStayClear(page, state) {
       });
       check(!covered, `${state} at ${width} px: the bar covers ${await field.getAttribute("name")}`);
     }
-  }
-}
-
-/** Whether no word is broken, but for addresses and what has no words. */
-export async function wordsStayWhole(page, state) {
-  for (const size of SIZES) {
-    await page.setViewportSize(size);
-    const broken = await page.evaluate(() => {
-      const found = [];
-      const range = document.createRange();
-      const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
-      while (texts.nextNode()) {
-        const text = texts.currentNode;
-        if (text.parentElement.closest("code, pre, textarea, select, .address")) continue;
-        for (const { index, 0: word } of text.data.matchAll(/[\p{L}\p{N}]+/gu)) {
-          if (word.length > 30) continue;
-          range.setStart(text, index);
-          range.setEnd(text, index + word.length);
-          const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)));
-          if (lines.size > 1) found.push(word);
-        }
-      }
-      return found.slice(0, 3);
-    });
-    check(broken.length === 0, `${state} at ${size.width} px: broken words: ${broken.join(", ")}`);
   }
 }
 
