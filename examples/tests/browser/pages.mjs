@@ -71,7 +71,8 @@ export async function open(options = {}) {
 
 /** What axe finds in the page, as it is. */
 export async function axe(page, state) {
-  // No page has frames, so nothing must be put together in a further page.
+  // Findings of frames would have to be put together in a further page.
+  check(page.frames().length === 1, `${state}: a frame`);
   const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze();
   looked += 1;
   for (const { id, help, nodes } of violations) {
