@@ -2,7 +2,8 @@
 //! each, another company's API is as fast as alone, and the API and the pages of the same company are served.
 //!
 //! Each asks 200 times as the other company, and permits five times as long as is promised: a build for development, on a
-//! machine that may have other work. `KEYLESS_REQUESTS=1000` sets another number, and compares with the promises themselves.
+//! machine that may have other work. Figures beyond that are measured again on a new server, at most twice: another process
+//! slows one run, a fault all of them. `KEYLESS_REQUESTS=1000` sets another number, and compares with the promises themselves.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -48,6 +49,8 @@ const LINES: usize = 5_000;
 const QUOTES: usize = 48;
 /// How long a caller waits for one answer.
 const PATIENCE: Duration = Duration::from_mins(1);
+/// Runs of a measurement, the last of which must keep the promise.
+const RUNS: usize = 3;
 
 fn server(quotes: usize) -> Arc<Server> {
     let pages = json!({ "quotes": quotes, "lines": LINES });
@@ -267,10 +270,12 @@ impl<'s> Measured<'s> {
     }
 
     /// Prints the figures, and compares them with the promises.
-    async fn end(mut self, statuses: &[u16]) {
+    async fn end(mut self, statuses: &[u16]) -> Result<(), Broken> {
         for answers in &self.answers {
             let are_expected = answers.keys().all(|status| statuses.contains(status));
-            assert!(are_expected && answers.contains_key(&statuses[0]), "{}: {answers:?}", self.what);
+            check(are_expected && answers.contains_key(&statuses[0]), || {
+                format!("{}: {answers:?}", self.what)
+            })?;
         }
         let (quiet, loaded, own) = (p99(&mut self.quiet), p99(&mut self.loaded), p99(&mut self.own));
         let count = self.loaded.len();
@@ -282,7 +287,8 @@ impl<'s> Measured<'s> {
             ),
         );
         let Some((before, most)) = self.before.zip(self.most) else {
-            return println!("memory is not measured on this system");
+            println!("memory is not measured on this system");
+            return Ok(());
         };
         let ended = Instant::now();
         let mut left = most;
@@ -300,10 +306,30 @@ impl<'s> Measured<'s> {
                 "memory {before} KiB before, {most} KiB at most, {left} KiB {took:?} after the end"
             ),
         );
-        assert!(loaded <= slack() * P99.max(2 * quiet), "{}: p99 {loaded:?}, alone {quiet:?}", self.what);
-        assert!(most <= before + MOST_KIB, "{}: {} KiB more", self.what, most - before);
-        assert!(left <= before + LEFT_KIB, "{}: {} KiB stay", self.what, left - before);
+        let what = self.what;
+        check(loaded <= slack() * P99.max(2 * quiet), || format!("{what}: p99 {loaded:?}, alone {quiet:?}"))?;
+        check(most <= before + MOST_KIB, || format!("{what}: {} KiB more", most - before))?;
+        check(left <= before + LEFT_KIB, || format!("{what}: {} KiB stay", left - before))
     }
+}
+
+/// Figures that break a promise, in words.
+type Broken = String;
+
+fn check(is_kept: bool, broken: impl FnOnce() -> Broken) -> Result<(), Broken> {
+    if is_kept { Ok(()) } else { Err(broken()) }
+}
+
+/// Measures on a server of its own, with this many quotes, until the promise is kept.
+async fn kept(quotes: usize, measure: impl AsyncFn(&Arc<Server>) -> Result<(), Broken>) {
+    let _alone = alone().await;
+    for _ in 1..RUNS {
+        match measure(&server(quotes)).await {
+            Ok(()) => return,
+            Err(broken) => println!("measured again: {broken}"),
+        }
+    }
+    measure(&server(quotes)).await.unwrap();
 }
 
 fn p99(times: &mut [Duration]) -> Duration {
@@ -312,7 +338,12 @@ fn p99(times: &mut [Duration]) -> Duration {
 }
 
 /// Quiet and loaded in turn. The callers get answers of these statuses, of the first one for certain.
-async fn served_beside(what: &str, server: &Arc<Server>, statuses: &[u16], load: impl Fn(usize) -> Load) {
+async fn served_beside(
+    what: &str,
+    server: &Arc<Server>,
+    statuses: &[u16],
+    load: impl Fn(usize) -> Load,
+) -> Result<(), Broken> {
     let mut measured = Measured::new(what, server).await;
     for round in 0..ROUNDS {
         measured.ask_quietly().await;
@@ -322,67 +353,79 @@ async fn served_beside(what: &str, server: &Arc<Server>, statuses: &[u16], load:
         measured.ask_as_both(requests()).await;
         measured.answers.push(load.end().await);
     }
-    measured.end(statuses).await;
+    measured.end(statuses).await
 }
 
 /// Rules: SIGN-10, SIGN-12
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn refused_forms_delay_no_other_company() {
-    let _alone = alone().await;
-    let server = server(1);
-    let long = &server.long_page;
     let old = "0".repeat(64);
-    for (what, request, statuses) in [
-        ("a private-use name", signature(&long.path, "\u{e000}", "a@b.fr", &long.document), &[400][..]),
-        ("no name", signature(&long.path, "", "a@b.fr", &long.document), &[400]),
-        ("a bad e-mail", signature(&long.path, "Léa", "a@b", &long.document), &[400]),
-        ("the hash of an older document", signature(&long.path, "Léa", "a@b.fr", &old), &[409, 503]),
-        ("a link that has ended", signature(&server.ended_page, "Léa", "a@b.fr", &old), &[404]),
+    for (what, name, email, statuses) in [
+        ("a private-use name", "\u{e000}", "a@b.fr", &[400][..]),
+        ("no name", "", "a@b.fr", &[400]),
+        ("a bad e-mail", "Léa", "a@b", &[400]),
+        ("the hash of an older document", "Léa", "a@b.fr", &[409, 503]),
+        ("a link that has ended", "Léa", "a@b.fr", &[404]),
     ] {
-        let (what, requests) = (format!("forms with {what}"), Arc::new(vec![request]));
-        served_beside(&what, &server, statuses, |_| Load::connections(&server, FORMS, &requests)).await;
+        let what = format!("forms with {what}");
+        kept(1, async |server| {
+            let long = &server.long_page;
+            let (path, document) = match statuses {
+                [404] => (&server.ended_page, &old),
+                [409, ..] => (&long.path, &old),
+                _ => (&long.path, &long.document),
+            };
+            let requests = Arc::new(vec![signature(path, name, email, document)]);
+            served_beside(&what, server, statuses, |_| Load::connections(server, FORMS, &requests)).await
+        })
+        .await;
     }
 }
 
 /// Rules: SIGN-10
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn signatures_with_a_name_that_the_fonts_lack_delay_no_other_company() {
-    let _alone = alone().await;
     // The first page is the one that is measured.
-    let server = server(1 + ROUNDS * QUOTES);
-    let sign = |page: &crate::process::Page| signature(&page.path, "王小明", "a@b.fr", &page.document);
-    let rounds: Vec<_> = server.pages[1..]
-        .chunks(QUOTES)
-        .map(|pages| Arc::new(pages.iter().chain([&server.long_page]).map(sign).collect::<Vec<_>>()))
-        .collect();
-    // The same form again is answered as the first time.
-    served_beside("signatures", &server, &[303], |round| Load::connections(&server, FORMS, &rounds[round]))
-        .await;
+    kept(1 + ROUNDS * QUOTES, async |server| {
+        let sign = |page: &crate::process::Page| signature(&page.path, "王小明", "a@b.fr", &page.document);
+        let rounds: Vec<_> = server.pages[1..]
+            .chunks(QUOTES)
+            .map(|pages| Arc::new(pages.iter().chain([&server.long_page]).map(sign).collect::<Vec<_>>()))
+            .collect();
+        // The same form again is answered as the first time.
+        let load = |round: usize| Load::connections(server, FORMS, &rounds[round]);
+        served_beside("signatures", server, &[303], load).await
+    })
+    .await;
 }
 
 /// Rules: SIGN-10
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_of_5000_lines_delay_no_other_company() {
-    let _alone = alone().await;
-    let server = server(1);
-    let path = &server.long_page.path;
-    let requests = Arc::new((1..=100).map(|part| get(&format!("{path}?part={part}"))).collect::<Vec<_>>());
-    let load = |_| Load::connections(&server, CONNECTIONS, &requests);
-    served_beside("pages of 5,000 lines", &server, &[200], load).await;
+    kept(1, async |server| {
+        let path = &server.long_page.path;
+        let requests =
+            Arc::new((1..=100).map(|part| get(&format!("{path}?part={part}"))).collect::<Vec<_>>());
+        let load = |_| Load::connections(server, CONNECTIONS, &requests);
+        served_beside("pages of 5,000 lines", server, &[200], load).await
+    })
+    .await;
 }
 
 /// Rules: FAIR-9
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_and_error_pages_that_nobody_reads_leave_those_of_others() {
-    let _alone = alone().await;
-    let server = server(1);
+    kept(1, files_that_nobody_reads).await;
+}
+
+async fn files_that_nobody_reads(server: &Arc<Server>) -> Result<(), Broken> {
     let page = answer(&mut server.connect().await, &get(&server.pages[0].path)).await;
     let asset = |extension: &str| {
         let (path, _) = page.split_once(extension).unwrap();
         format!("{}{extension}", &path[path.rfind("/assets/").unwrap()..])
     };
     let paths = [asset(".css"), asset(".js"), "/nothing".to_owned(), format!("/sign/sgn_{:043}", 1)];
-    let mut measured = Measured::new("files that nobody reads", &server).await;
+    let mut measured = Measured::new("files that nobody reads", server).await;
     for _ in 0..ROUNDS {
         measured.ask_quietly().await;
         let mut unread = Vec::new();
@@ -404,20 +447,22 @@ async fn files_and_error_pages_that_nobody_reads_leave_those_of_others() {
         assert_eq!(answers, BTreeMap::from([(200, 2), (404, 2)]));
         measured.answers.push(answers);
     }
-    measured.end(&[200, 404]).await;
+    measured.end(&[200, 404]).await
 }
 
 /// Rules: SIGN-13
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn good_links_are_served_beside_unknown_tokens_on_2400_streams() {
-    let _alone = alone().await;
-    let server = server(1);
+    kept(1, good_links).await;
+}
+
+async fn good_links(server: &Arc<Server>) -> Result<(), Broken> {
     let what = "unknown tokens";
-    let mut measured = Measured::new(what, &server).await;
+    let mut measured = Measured::new(what, server).await;
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
         measured.ask_quietly().await;
-        let load = Load::unknown_tokens(&server);
+        let load = Load::unknown_tokens(server);
         sleep(Duration::from_millis(200)).await;
         measured.ask_as_both(requests()).await;
         for _ in 0..5 {
@@ -431,6 +476,6 @@ async fn good_links_are_served_beside_unknown_tokens_on_2400_streams() {
     times.sort_unstable();
     let (median, slowest) = (times[times.len() / 2], times[times.len() - 1]);
     tell(what, &format_args!("good links: median {median:?}, slowest {slowest:?}"));
-    assert!(slowest < slack().min(3) * SLOWEST, "{slowest:?}");
-    measured.end(&[404]).await;
+    check(slowest < slack().min(3) * SLOWEST, || format!("a good link took {slowest:?}"))?;
+    measured.end(&[404]).await
 }
