@@ -107,9 +107,7 @@ impl Reader<'_> {
     fn declared(&mut self, path: &str, name: &Ident) {
         let path = format!("{path}::{name}");
         let stem = path.trim_start_matches("crate::").replace("::", "/");
-        let in_folder = format!("{stem}/mod.rs");
-        let is_in_folder = (self.text)(&in_folder).is_some();
-        self.file(&path, &if is_in_folder { in_folder } else { format!("{stem}.rs") });
+        self.file(&path, &format!("{stem}.rs"));
     }
 
     /// One tree of a `use`, below the path that leads to it.

@@ -73,7 +73,7 @@ pub(crate) fn compose(settings: &Settings) -> Value {
             "title": "{{brand}} API",
             "version": "1.0.0",
             "summary": "Quotes, invoices, clients and signed webhooks for tradespeople.",
-            "description": include_str!("guide.md"),
+            "description": include_str!("openapi/guide.md"),
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
         "servers": [{"url": "{{base_url}}", "description": "The service."}],

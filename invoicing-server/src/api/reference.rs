@@ -36,7 +36,7 @@ const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const NO_REFERRER: HeaderValue = HeaderValue::from_static("no-referrer");
 
 /// The style of the page, which is part of it.
-const STYLE: &str = include_str!("style.css");
+const STYLE: &str = include_str!("reference/style.css");
 
 /// The page of a service, rendered when it is first asked for.
 #[derive(Debug)]
