@@ -4,7 +4,7 @@ use std::path::Path;
 
 use invoicing_examples::Failure;
 use invoicing_server::{
-    ConsoleSettings, DispatchReport, Invoicing, ServeLimits, Settings, Site, TargetPolicy, serve,
+    ConsoleSettings, DispatchReport, Invoicing, ServeLimits, ServedApp, Settings, TargetPolicy, serve,
 };
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -34,7 +34,7 @@ impl Host {
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
         let signing_page = invoicing.signing_page(ConsoleSettings::at(&base_url))?;
-        let (site, api_stop) = (Site::from((invoicing.service(), signing_page)), until(stopped.clone()));
+        let (site, api_stop) = (ServedApp::from((invoicing.service(), signing_page)), until(stopped.clone()));
         tasks.spawn(async move {
             serve(listener, site, ServeLimits::default(), api_stop).await?;
             Ok(DispatchReport::default())

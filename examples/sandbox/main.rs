@@ -26,8 +26,8 @@ use std::time::Duration;
 use http::request::Parts;
 use invoicing_examples::{Failure, explain};
 use invoicing_server::{
-    ConsoleSettings, Invoicing, SealingKey, SealingKeyError, SealingKeys, ServeLimits, Settings, Site, Theme,
-    serve,
+    ConsoleSettings, Invoicing, SealingKey, SealingKeyError, SealingKeys, ServeLimits, ServedApp, Settings,
+    Theme, serve,
 };
 use serde::Serialize;
 use tokio::net::TcpListener;
@@ -161,7 +161,13 @@ async fn run(args: Args) -> Result<(), Failure> {
 }
 
 /// Serves the API and the console, and delivers events.
-fn spawn_service(tasks: &mut Tasks, stop: &Stop, listener: TcpListener, site: Site, invoicing: &Invoicing) {
+fn spawn_service(
+    tasks: &mut Tasks,
+    stop: &Stop,
+    listener: TcpListener,
+    site: ServedApp,
+    invoicing: &Invoicing,
+) {
     let (running, stopped) = (invoicing.clone(), stop.clone());
     tasks.spawn(async move { Ok(serve(listener, site, ServeLimits::default(), stopped.wait()).await?) });
     let stopped = stop.clone();

@@ -21,7 +21,7 @@ use crate::languages::tools::{self, succeed_with};
 use records::Records;
 
 /// A world whose API and console are served on loopback. Its server ends when it is dropped.
-struct Site {
+struct ServedApp {
     world: World,
     /// Where the console is.
     base: String,
@@ -29,7 +29,7 @@ struct Site {
     _tasks: JoinSet<()>,
 }
 
-impl Site {
+impl ServedApp {
     /// `prefix` is empty or begins with a slash.
     async fn start(world: World, prefix: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -73,7 +73,7 @@ fn pictures() -> PathBuf {
 async fn journey(db: Database, script: bool) {
     let world = World::on(db).system_clock().open().await;
     let draft = world.draft().await.summary.id;
-    let site = Site::start(world, "").await;
+    let site = ServedApp::start(world, "").await;
     let _dispatcher = RunningDispatcher::start(site.world.invoicing.dispatcher());
     let given = json!({"script": script, "draft": format!("/quotes/{draft}"), "pictures": pictures().join("journey")});
     site.run("journey.mjs", given).await;
@@ -94,7 +94,7 @@ fn every_page_fits_is_accessible_and_changes_nothing() {
     Database::Sqlite.run(Some(2), |db| async move {
         let world = World::new(db).await;
         let records = Records::create(&world).await;
-        let site = Site::start(world, "").await;
+        let site = ServedApp::start(world, "").await;
         let before = site.world.dump().await;
         let given = json!({
             "each": 2, "thorough": true, "refusals": true, "pictures": pictures(),
@@ -116,7 +116,7 @@ fn any_prefix_will_do() {
         for prefix in ["/", "/x", "/x/y/"] {
             let world = World::new(db).await;
             let records = Records::create(&world).await;
-            let site = Site::start(world, prefix).await;
+            let site = ServedApp::start(world, prefix).await;
             let signing = json!({"open": format!("{}{}", prefix.trim_end_matches('/'), records.signing["open"].as_str().unwrap())});
             site.run("every_page.mjs", json!({"each": 1, "quick": true, "signing": signing})).await;
         }
@@ -128,7 +128,7 @@ fn by_keyboard_alone() {
     Database::Sqlite.run(Some(2), |db| async move {
         let world = World::new(db).await;
         let records = Records::create(&world).await;
-        let site = Site::start(world, "").await;
+        let site = ServedApp::start(world, "").await;
         site.run("keyboard.mjs", json!({"signing": records.signing})).await;
     });
 }
@@ -137,7 +137,7 @@ fn by_keyboard_alone() {
 fn a_form_is_carried_out_once_however_often_the_browser_sends_it() {
     Database::Sqlite.run(Some(2), |db| async move {
         for script in [true, false] {
-            let site = Site::start(World::new(db).await, "").await;
+            let site = ServedApp::start(World::new(db).await, "").await;
             site.run("twice.mjs", json!({"script": script})).await;
             let keys = site.world.company.keys().list().await.unwrap();
             let labels: Vec<_> = keys.iter().skip(1).map(|key| &*key.label).collect();
@@ -151,7 +151,7 @@ fn a_form_on_another_site_is_refused() {
     Database::Sqlite.run(Some(2), |db| async move {
         let world = World::new(db).await;
         let records = Records::create(&world).await;
-        let site = Site::start(world, "").await;
+        let site = ServedApp::start(world, "").await;
         let before = site.world.dump().await;
         let target = format!("{}/webhooks/{}/disable", site.base, records.webhook);
         site.run("foreign_form.mjs", json!({"target": target})).await;

@@ -38,4 +38,4 @@ mod webhooks;
 pub use language::Language;
 pub use service::Console;
 pub use settings::{ConsoleSettings, Logo, Theme};
-pub use sign_in::{Action, Deciding, Role, Session, SignIn, SignInDecision};
+pub use sign_in::{Action, Role, Session, SignIn, SignInDecision, SignInFuture};

@@ -24,11 +24,11 @@ mod store;
 #[cfg(all(test, feature = "console", feature = "pdf"))]
 pub(crate) use pdf::tests as pdf_tests;
 
-pub use hash::{ContentHash, NotAHash};
+pub use hash::{ContentHash, ParseHashError};
 #[cfg(any(test, feature = "testing"))]
 pub use memory::MemoryStore;
 #[cfg(feature = "pdf")]
-pub use pdf::{NotAFont, PdfRenderer};
+pub use pdf::{FontError, PdfRenderer};
 pub use render::{DocumentInput, DocumentRenderer, RenderDeadline, RenderError, SentCopy};
 pub use store::{DocumentFile, DocumentKey, DocumentStore, ObjectStorage, StorageSetupError, StoreError};
 

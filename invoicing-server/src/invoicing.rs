@@ -28,7 +28,7 @@ use crate::operations::sweep::Sweeper;
 use crate::operations::{Companies, CompanyHandle, ResealReport, Services, SigningLinks, SweepReport};
 use crate::sealing::{SealingError, SealingKeys};
 use crate::store::ServiceTables;
-use crate::store::sealed::SealedWith;
+use crate::store::sealed::SealingStats;
 pub use builder::Builder;
 use builder::Database;
 
@@ -274,7 +274,7 @@ impl Invoicing {
     }
 
     /// How many stored secrets are sealed with which key.
-    pub async fn sealed_with(&self) -> Result<SealedWith, Error> {
+    pub async fn sealed_with(&self) -> Result<SealingStats, Error> {
         self.0.services.store.read_service(async |tx| tx.sealed_secrets().count().await).await
     }
 

@@ -183,20 +183,21 @@ pub use config::{
 };
 #[cfg(feature = "console")]
 pub use console::{
-    Action, Console, ConsoleSettings, Deciding, Language, Logo, Role, Session, SignIn, SignInDecision, Theme,
+    Action, Console, ConsoleSettings, Language, Logo, Role, Session, SignIn, SignInDecision, SignInFuture,
+    Theme,
 };
 #[cfg(feature = "postgres")]
 pub use copy::{CopyError, CopyReport, copy_to_postgres};
-pub use dispatch::transport::{Resolve, Resolving, TransportBuilder, TransportError};
+pub use dispatch::transport::{Resolve, ResolveFuture, TransportBuilder, TransportError};
 pub use dispatch::{DisabledWebhook, DispatchReport, Dispatcher, DispatcherHealth};
 #[cfg(any(test, feature = "testing"))]
 pub use documents::MemoryStore;
 pub use documents::{
-    ContentHash, DocumentFile, DocumentInput, DocumentKey, DocumentRenderer, DocumentStore, NotAHash,
-    ObjectStorage, RenderDeadline, RenderError, SentCopy, StorageSetupError, StoreError,
+    ContentHash, DocumentFile, DocumentInput, DocumentKey, DocumentRenderer, DocumentStore, ObjectStorage,
+    ParseHashError, RenderDeadline, RenderError, SentCopy, StorageSetupError, StoreError,
 };
 #[cfg(feature = "pdf")]
-pub use documents::{NotAFont, PdfRenderer};
+pub use documents::{FontError, PdfRenderer};
 #[cfg(any(test, feature = "testing"))]
 pub use env::ManualClock;
 pub use env::{Clock, Env, Random, SystemClock};
@@ -211,8 +212,8 @@ pub use metrics;
 pub use object_store;
 pub use open_error::OpenError;
 pub use operations::{
-    Clients, Companies, CompanyHandle, Creation, Events, History, Invoices, IssuedKey, KeyUsage, Keys,
-    NewPayment, NewProject, NewWebhook, OpenedDocument, Projects, Quotes, Recorded, Refusal,
+    ClientCreation, Clients, Companies, CompanyHandle, Decline, Events, History, Invoices, IssuedKey,
+    KeyUsage, Keys, NewPayment, NewProject, NewWebhook, OpenedDocument, Projects, Quotes, RecordedPayment,
     RegisteredWebhook, ResealReport, Signature, SigningLinks, SigningPage, SweepReport, UnreadableRecord,
     WebhookChange, Webhooks,
 };
@@ -221,8 +222,8 @@ pub use page::{
 };
 pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};
 pub use secret::Secret;
-pub use serve::{ServeLimits, Site, serve};
-pub use store::day_counts::{DayCounts, WebhookDay};
+pub use serve::{ServeLimits, ServedApp, serve};
+pub use store::day_counts::{DayCounts, WebhookDayStats};
 pub use store::deliveries::{AttemptRecord, DeliveryRecord};
 pub use store::delivery_pages::{DeliveryDetail, DeliveryItem, DeliveryPage, NextAttempt};
 pub use store::documents::DocumentRecord;
@@ -233,7 +234,7 @@ pub use store::history::{HistoryAction, HistoryPage, HistoryRecord};
 pub use store::invoices::{Payment, PaymentMethod, PaymentSource};
 pub use store::keys::KeyRecord;
 pub use store::quote_search::QuotePage;
-pub use store::sealed::SealedWith;
+pub use store::sealed::SealingStats;
 pub use store::signatures::{ProofRecord, SigningLinkRecord};
 pub use store::webhooks::{DisabledReason, Webhook};
 pub use store::{DatabaseError, StoreHealth};

@@ -27,17 +27,17 @@ use std::sync::Arc;
 
 use invoicing_core::Invalid;
 
-pub use clients::{Clients, Creation};
+pub use clients::{ClientCreation, Clients};
 pub use companies::{Companies, CompanyHandle};
 pub use documents::OpenedDocument;
 pub use events::Events;
 pub use history::History;
-pub use invoices::{Invoices, NewPayment, Recorded};
+pub use invoices::{Invoices, NewPayment, RecordedPayment};
 pub use keys::{IssuedKey, KeyUsage, Keys};
 pub use projects::{NewProject, Projects};
 pub use quotes::Quotes;
 pub use sealing::ResealReport;
-pub use signing::{Refusal, Signature, SigningLinks, SigningPage};
+pub use signing::{Decline, Signature, SigningLinks, SigningPage};
 pub use sweep::{SweepReport, UnreadableRecord};
 pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookChange, Webhooks};
 

@@ -32,7 +32,7 @@ use self::acceptor::Acceptor;
 use self::connection::Server;
 use self::connection_table::ConnectionTable;
 pub use self::limits::ServeLimits;
-pub use self::site::Site;
+pub use self::site::ServedApp;
 
 /// Interval of the check for responses past their deadline.
 const OVERDUE_CHECK: Duration = Duration::from_secs(1);
@@ -46,7 +46,7 @@ const OVERDUE_CHECK: Duration = Duration::from_secs(1);
 /// None at present: a failed accept is logged and retried.
 pub async fn serve(
     listener: TcpListener,
-    site: impl Into<Site>,
+    site: impl Into<ServedApp>,
     limits: ServeLimits,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use http::{StatusCode, header};
 use invoicing_core::{NewClient, NewLine, NewQuote, QuoteId, QuoteStatus, SignatureEvidence};
 use invoicing_server::{
-    Action, ConsoleSettings, ContentHash, Error, Language, Refusal, Role, Session, SignInDecision, Signature,
+    Action, ConsoleSettings, ContentHash, Decline, Error, Language, Role, Session, SignInDecision, Signature,
 };
 use invoicing_tests::{Database, World, on_each_database};
 use serde_json::Value;
@@ -343,7 +343,7 @@ async fn a_quote_shows_who_signed_why_it_was_declined_and_its_history(db: Databa
         named.quotes().create(&quote_at(world.client("Hugo").await, "10")).await.unwrap().summary.id;
     named.quotes().send(declined, None).await.unwrap();
     let link = named.quotes().signing_link(declined).await.unwrap();
-    let refusal = Refusal::default().reason("Trop cher: <b>\net trop tard");
+    let refusal = Decline::default().reason("Trop cher: <b>\net trop tard");
     links.decline(link.reveal(), &refusal).await.unwrap();
     // More than a page of the history later.
     for n in 0..30 {

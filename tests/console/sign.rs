@@ -11,7 +11,7 @@ use futures_util::future::{Either, select};
 use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use invoicing_core::{NewClient, NewLine, NewQuote, QuoteStatus, sha256_hex};
-use invoicing_server::{ConsoleSettings, HistoryAction, Refusal, Role, Secret, ServeLimits, serve};
+use invoicing_server::{ConsoleSettings, Decline, HistoryAction, Role, Secret, ServeLimits, serve};
 use invoicing_tests::{Database, World, new_quote, on_each_database};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -691,7 +691,7 @@ async fn a_refusal_through_a_revoked_link_declines_nothing(db: Database) {
         let link = company.quotes().signing_link(id).await.unwrap();
         let hash = company.quotes().signing_links(id).await.unwrap().remove(0).token_hash;
         let links = world.invoicing.signing_links();
-        let refusal = Refusal::default();
+        let refusal = Decline::default();
         let quotes = company.quotes();
         let (declined, revoked) =
             tokio::join!(links.decline(link.reveal(), &refusal), quotes.revoke_signing_link(id, &hash));

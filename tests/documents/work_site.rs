@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use invoicing_core::{ClientChange, CompanyIdentity, NewClient, NewCompany, NewQuote, Plan, QuoteStatus};
 use invoicing_server::{
-    CompanyHandle, ContentHash, DocumentInput, DocumentRenderer, Error, Invoicing, MemoryStore, Refusal,
+    CompanyHandle, ContentHash, Decline, DocumentInput, DocumentRenderer, Error, Invoicing, MemoryStore,
     RenderError, Signature,
 };
 use invoicing_tests::{Database, Place, World, new_quote, on_each_database};
@@ -196,7 +196,7 @@ async fn only_the_document_that_was_shown_is_signed(db: Database) {
     quotes.reject(sent.summary.id).await.unwrap();
     world.company.set_identity(&identity("9 avenue d'Ailleurs")).await.unwrap();
     quotes.send(sent.summary.id, sent.summary.valid_until).await.unwrap();
-    let stale = Refusal::default().document_sha256(&shown);
+    let stale = Decline::default().document_sha256(&shown);
     let refusal = refused(&world, "decline", links.decline(token.reveal(), &stale)).await;
     assert!(matches!(refusal, Error::Conflict(_)), "{refusal:?}");
     let stale = Signature { document_sha256: Some(shown), ..signature() };

@@ -8,7 +8,7 @@ use invoicing_core::{
     ClientChange, CompanyIdentity, EventKind, NewClient, Plan, ProjectStatus, QuoteImport, QuoteStatus,
 };
 use invoicing_server::{
-    CompanyHandle, Error, HistoryAction, HistoryQuery, HistoryRecord, NewProject, NewWebhook, Refusal,
+    CompanyHandle, Decline, Error, HistoryAction, HistoryQuery, HistoryRecord, NewProject, NewWebhook,
     WebhookChange,
 };
 use invoicing_tests::{CANARY, Database, World, new_quote, on_each_database};
@@ -85,7 +85,7 @@ async fn manage_quotes(world: &World, company: &CompanyHandle) {
 async fn client_declines(world: &World) {
     let sent = world.sent().await.summary;
     let link = world.company.quotes().signing_link(sent.id).await.unwrap();
-    let refusal = Refusal::default().reason("  Trop cher,\r\n\r\net trop tard ");
+    let refusal = Decline::default().reason("  Trop cher,\r\n\r\net trop tard ");
     world.invoicing.signing_links().decline(link.reveal(), &refusal).await.unwrap();
     let detail = format!("{}: Trop cher, et trop tard", sent.number);
     assert_eq!(last(&world.company).await, (HistoryAction::QuoteDeclined, sent.id.0, detail));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use invoicing_core::{NewQuote, Plan, QuoteId, QuoteImport, QuoteStatus, SignatureEvidence};
-use invoicing_server::{Error, PageQuery, PageWindow, Refusal, Signature};
+use invoicing_server::{Decline, Error, PageQuery, PageWindow, Signature};
 use invoicing_tests::{CANARY, Database, World, new_quote, on_each_database};
 use uuid::Uuid;
 
@@ -255,7 +255,7 @@ async fn every_illegal_operation_in_a_state_is_a_conflict_without_a_trace(db: Da
             conflict(
                 &world,
                 &format!("decline {status}"),
-                links.decline(token.reveal(), &Refusal::default()),
+                links.decline(token.reveal(), &Decline::default()),
             )
             .await;
         }
@@ -307,7 +307,7 @@ async fn rejecting_by_hand_and_by_the_client_is_silent(db: Database) {
     let seen = events(&world.company).await.len();
     let rejected = world.company.quotes().reject(by_hand.summary.id).await.unwrap();
     let declined =
-        world.invoicing.signing_links().decline(token.reveal(), &Refusal::default()).await.unwrap();
+        world.invoicing.signing_links().decline(token.reveal(), &Decline::default()).await.unwrap();
     for (quote, before) in [(rejected, by_hand), (declined, by_client)] {
         assert_eq!(quote.summary.status, QuoteStatus::Rejected);
         assert!(quote.summary.updated_at > before.summary.updated_at);
@@ -439,7 +439,7 @@ async fn of_simultaneous_decisions_exactly_one_wins(db: Database) {
         let (links, quotes) = (world.invoicing.signing_links(), world.company.quotes());
         let token = quotes.signing_link(sent.summary.id).await.unwrap();
         let seen = events(&world.company).await.len();
-        let (signature, refusal) = (signature(), Refusal::default());
+        let (signature, refusal) = (signature(), Decline::default());
         // Rejecting first leaves the way open to marking accepted, so what counts is what the record says in the end.
         let (signed, declined) =
             tokio::join!(links.sign(token.reveal(), &signature), links.decline(token.reveal(), &refusal));
@@ -490,7 +490,7 @@ async fn an_unknown_signing_token_finds_nothing(db: Database) {
     for token in &wrong {
         not_found(&world, "sign", links.sign(token, &signature())).await;
         not_found(&world, "open", links.open(token)).await;
-        not_found(&world, "decline", links.decline(token, &Refusal::default())).await;
+        not_found(&world, "decline", links.decline(token, &Decline::default())).await;
         not_found(&world, "document", links.document(token)).await;
     }
     let page = links.open(good).await.unwrap();

@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use invoicing_core::{Quote, QuoteImport, QuoteStatus};
-use invoicing_server::{Error, Refusal, Secret, SigningLinkRecord};
+use invoicing_server::{Decline, Error, Secret, SigningLinkRecord};
 use invoicing_tests::{Database, World, new_quote, on_each_database};
 use sha2::{Digest, Sha256};
 
@@ -29,7 +29,7 @@ async fn is_over(world: &World, link: &Secret) {
     not_found(world, "open", links.open(token)).await;
     not_found(world, "document", links.document(token)).await;
     not_found(world, "sign", links.sign(token, &signature())).await;
-    not_found(world, "decline", links.decline(token, &Refusal::default())).await;
+    not_found(world, "decline", links.decline(token, &Decline::default())).await;
 }
 
 async fn is_good(world: &World, link: &Secret) {

@@ -5,7 +5,7 @@ use invoicing_core::{
     trim_invisible,
 };
 use invoicing_server::{
-    ClientQuery, Error, NewPayment, NewProject, PaymentSource, QuoteSearch, Refusal, Signature,
+    ClientQuery, Decline, Error, NewPayment, NewProject, PaymentSource, QuoteSearch, Signature,
 };
 use invoicing_tests::{Database, Place, Release, World, new_quote, on_each_database};
 use serde_json::json;
@@ -217,7 +217,7 @@ async fn enter(world: &World, field: &str, text: &str) -> Result<Option<String>,
         "refusal.reason" => {
             let quote = world.sent().await.summary;
             let link = quotes.signing_link(quote.id).await?;
-            let refusal = Refusal::default().reason(text);
+            let refusal = Decline::default().reason(text);
             world.invoicing.signing_links().decline(link.reveal(), &refusal).await?;
             let detail = last_change(world).await.detail;
             detail.strip_prefix(&format!("{}: ", quote.number)).map(str::to_owned)

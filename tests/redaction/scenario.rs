@@ -11,10 +11,10 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use invoicing_core::{EventKind, NewClient, NewCompany, Plan, QuoteId, SignatureEvidence};
 use invoicing_server::{
-    Builder, ClientQuery, CompanyHandle, ContentHash, DeliveryQuery, DocumentFile, DocumentInput,
+    Builder, ClientQuery, CompanyHandle, ContentHash, Decline, DeliveryQuery, DocumentFile, DocumentInput,
     DocumentKey, DocumentRenderer, Env, Error, EventQuery, HistoryQuery, Invoicing, MemoryStore, NewPayment,
     NewProject, NewWebhook, ObjectStorage, OpenError, PageQuery, PaymentSource, PdfRenderer, QuoteSearch,
-    Refusal, RenderError, SealingKey, SealingKeys, SentCopy, ServeLimits, Settings, Signature, StoreError,
+    RenderError, SealingKey, SealingKeys, SentCopy, ServeLimits, Settings, Signature, StoreError,
     TargetPolicy, WebhookChange, serve,
 };
 use invoicing_tests::{Database, Place, Receiver, Reply, new_quote};
@@ -308,8 +308,8 @@ async fn documents(
     renderer.mood.store(0, Ordering::SeqCst);
     links.sign(token.reveal(), &signature).await.unwrap();
     printed.failure("signed twice", links.sign(token.reveal(), &signature).await);
-    let refusal = Refusal::default().reason(format!("reason {PASSWORD}"));
-    printed.value("Refusal", &refusal);
+    let refusal = Decline::default().reason(format!("reason {PASSWORD}"));
+    printed.value("Decline", &refusal);
     printed.failure("declined late", links.decline(token.reveal(), &refusal).await);
     printed.failure("a cut token", links.open(&token.reveal()[..40]).await);
     printed.value("SigningLinkRecord", &quotes.signing_links(quote).await.unwrap());
@@ -424,7 +424,7 @@ async fn pages(owner: &CompanyHandle, printed: &mut Printed) {
     printed.value("DeliveryDetail", &webhooks.delivery(hook, page.items[0].delivery.event).await.unwrap());
     let counts = webhooks.day_counts().await.unwrap();
     printed.value("DayCounts", &counts);
-    printed.value("WebhookDay", &counts.webhooks[0]);
+    printed.value("WebhookDayStats", &counts.webhooks[0]);
     let query = EventQuery::default();
     printed.value("EventQuery", &query);
     let page = events.page(&query, 10).await.unwrap();
@@ -444,14 +444,14 @@ async fn records(invoicing: &Invoicing, owner: &CompanyHandle, quote: QuoteId, p
     printed.value("EventRecord", &recorded);
     printed.value("DeliveryRecord", &events.deliveries(recorded[0].id).await.unwrap());
     let creation = owner.clients().find_or_create(&NewClient::named("A")).await.unwrap();
-    printed.value("Creation", &creation);
+    printed.value("ClientCreation", &creation);
     let invoice = invoices.convert(quote).await.unwrap().summary.id;
     invoices.issue(invoice, None).await.unwrap();
     let payment = NewPayment::new(1, PaymentSource::Bank);
     printed.value("NewPayment", &payment);
     let paid = invoices.pay(invoice, &payment).await.unwrap();
     printed.value("Payment", &paid.payment);
-    printed.value("Recorded", &paid);
+    printed.value("RecordedPayment", &paid);
     let project = NewProject::named("P").quote_ids([quote]);
     printed.value("NewProject", &project);
     let bytes = Bytes::from_static(b"%PDF-");

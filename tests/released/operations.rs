@@ -8,8 +8,8 @@ use invoicing_core::{
     WebhookId,
 };
 use invoicing_server::{
-    ClientQuery, DeliveryQuery, EventQuery, HistoryQuery, NewProject, NewWebhook, PageQuery, PaymentSource,
-    QuoteSearch, Refusal, SealingKey, SealingKeys, WebhookChange,
+    ClientQuery, Decline, DeliveryQuery, EventQuery, HistoryQuery, NewProject, NewWebhook, PageQuery,
+    PaymentSource, QuoteSearch, SealingKey, SealingKeys, WebhookChange,
 };
 use invoicing_tests::{Database, Received, Receiver, Release, World, new_quote, on_each_database};
 use serde_json::Value;
@@ -192,7 +192,7 @@ async fn quotes_are_signed(world: &World, release: &Release) {
     assert!(signing_links.sign(&token, &signature()).await.unwrap().detail.signature.is_some());
     let declined: QuoteId = release.fact("/quotes/draft");
     let other = quotes.signing_link(declined).await.unwrap();
-    let declined = signing_links.decline(other.reveal(), &Refusal::default()).await.unwrap();
+    let declined = signing_links.decline(other.reveal(), &Decline::default()).await.unwrap();
     assert_eq!(declined.summary.status, QuoteStatus::Rejected);
 }
 

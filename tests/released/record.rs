@@ -17,8 +17,8 @@ use invoicing_core::{
     ProjectStatus, Quote, QuoteId, QuoteImport, QuoteStatus, SignatureEvidence,
 };
 use invoicing_server::{
-    CompanyHandle, DocumentInput, DocumentRenderer, DocumentStore, Env, Invoicing, ManualClock, MemoryStore,
-    NewPayment, NewProject, NewWebhook, PaymentMethod, PaymentSource, Refusal, RenderError, SealingKey,
+    CompanyHandle, Decline, DocumentInput, DocumentRenderer, DocumentStore, Env, Invoicing, ManualClock,
+    MemoryStore, NewPayment, NewProject, NewWebhook, PaymentMethod, PaymentSource, RenderError, SealingKey,
     SealingKeys, Settings, Signature, TargetPolicy,
 };
 use invoicing_tests::{Database, Place, Receiver, Reply, new_quote};
@@ -184,7 +184,7 @@ async fn quotes(recorded: &Recorded, client: &Client) -> Quotes {
     recorded
         .invoicing
         .signing_links()
-        .decline(declined.reveal(), &Refusal::default())
+        .decline(declined.reveal(), &Decline::default())
         .await
         .expect("a declined quote");
     quotes.send(sent_again, None).await.expect("a quote sent again");

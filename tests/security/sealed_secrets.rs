@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use invoicing_core::{CompanyId, EventKind, FailureClass, NewClient, NewCompany, Plan, WebhookId};
 use invoicing_server::{
-    CompanyHandle, Error, Invoicing, MemoryStore, NewWebhook, OpenError, RegisteredWebhook, SealedWith,
-    SealingError, SealingKey, SealingKeys, Secret, Settings, TargetPolicy,
+    CompanyHandle, Error, Invoicing, MemoryStore, NewWebhook, OpenError, RegisteredWebhook, SealingError,
+    SealingKey, SealingKeys, SealingStats, Secret, Settings, TargetPolicy,
 };
 use invoicing_tests::{Database, Place, Received, Receiver, RunningDispatcher, on_each_database};
 use proptest::prelude::*;
@@ -84,7 +84,7 @@ fn keys(id: &str, byte: u8) -> SealingKeys {
     SealingKeys::new(key(id, byte))
 }
 
-fn sealed_with(clear: u64, keys: &[(&str, u64)]) -> impl Fn(&SealedWith) -> bool {
+fn sealed_with(clear: u64, keys: &[(&str, u64)]) -> impl Fn(&SealingStats) -> bool {
     let keys: BTreeMap<String, u64> = keys.iter().map(|(id, count)| ((*id).to_owned(), *count)).collect();
     move |found| found.clear == clear && found.keys == keys && found.damaged == 0
 }
@@ -560,7 +560,7 @@ impl Model {
 
     async fn check(&self) {
         let sealed = self.invoicing().sealed_with().await.unwrap();
-        let mut expected = SealedWith::default();
+        let mut expected = SealingStats::default();
         for key in self.hooks.iter().flat_map(Known::sealed).chain([self.url_key]) {
             match key {
                 None => expected.clear += 1,

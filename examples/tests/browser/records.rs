@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use invoicing_core::{EventKind, QuoteId, SignatureEvidence, WebhookId};
-use invoicing_server::{NewLine, NewQuote, NewWebhook, Refusal, Signature, quantity, unit_price};
+use invoicing_server::{Decline, NewLine, NewQuote, NewWebhook, Signature, quantity, unit_price};
 use invoicing_tests::{Receiver, Reply, World};
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ impl Records {
         world
             .invoicing
             .signing_links()
-            .decline(&declined, &Refusal::default().reason("Trop cher"))
+            .decline(&declined, &Decline::default().reason("Trop cher"))
             .await
             .unwrap();
         world.draft().await;

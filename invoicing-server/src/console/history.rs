@@ -76,7 +76,7 @@ pub(super) async fn section(request: &PageRequest<'_>, record: Uuid) -> Result<M
 }
 
 /// How a quote was declined or discarded.
-pub(super) struct Refusal {
+pub(super) struct DeclineRecord {
     pub(super) at: Timestamp,
     pub(super) by: String,
     /// The client's.
@@ -87,12 +87,12 @@ pub(super) struct Refusal {
 pub(super) async fn refusal(
     request: &PageRequest<'_>,
     quote: &QuoteSummary,
-) -> Result<Option<Refusal>, PageError> {
+) -> Result<Option<DeclineRecord>, PageError> {
     if quote.status != QuoteStatus::Rejected {
         return Ok(None);
     }
     let record = request.company.history().refusal(quote.id).await?;
-    Ok(record.map(|record| Refusal {
+    Ok(record.map(|record| DeclineRecord {
         at: record.at,
         by: who(request, &record.actor).to_owned(),
         reason: Entry::of(request.language, &record).more,

@@ -20,7 +20,7 @@ use super::request::FormOutcome;
 use crate::Error;
 use crate::company_slots::Slot;
 use crate::documents::content::mentions::accepted_text;
-use crate::operations::{Refusal, ShownQuote, Signature};
+use crate::operations::{Decline, ShownQuote, Signature};
 use fields::Fields;
 
 /// What the client can still do with a quote, or why nothing.
@@ -121,7 +121,7 @@ pub(super) async fn confirm_refusal(visit: &Visit<'_>) -> Result<FormOutcome, Pa
 /// `POST /sign/{token}/decline`.
 pub(super) async fn decline(visit: &Visit<'_>) -> Result<FormOutcome, PageError> {
     let (fields, reason) = (Fields::read(&visit.form), visit.form.text("reason"));
-    let refusal = Refusal::default().reason(reason).document_sha256(&*fields.document);
+    let refusal = Decline::default().reason(reason).document_sha256(&*fields.document);
     if refusal.checked_reason().is_err() {
         let content = pages::correct_reason(visit, &fields.document, reason);
         return Ok(FormOutcome::Page(StatusCode::BAD_REQUEST, content));

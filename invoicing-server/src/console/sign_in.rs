@@ -12,7 +12,7 @@ use invoicing_core::CompanyId;
 use super::Language;
 
 /// The future of a [`SignInDecision`].
-pub type Deciding<'r> = BoxFuture<'r, SignInDecision>;
+pub type SignInFuture<'r> = BoxFuture<'r, SignInDecision>;
 
 /// Says who sent a request. The host knows, from its session or from what its middleware left in the extensions.
 ///
@@ -40,14 +40,14 @@ pub type Deciding<'r> = BoxFuture<'r, SignInDecision>;
 pub trait SignIn: Send + Sync + 'static {
     /// Decides by method, address, headers and extensions of a request. It is asked for every page but the signing page, and
     /// may look into the host's own store.
-    fn decide<'r>(&'r self, request: &'r Parts) -> Deciding<'r>;
+    fn decide<'r>(&'r self, request: &'r Parts) -> SignInFuture<'r>;
 }
 
 impl<F> SignIn for F
 where
     F: Fn(&Parts) -> SignInDecision + Send + Sync + 'static,
 {
-    fn decide<'r>(&'r self, request: &'r Parts) -> Deciding<'r> {
+    fn decide<'r>(&'r self, request: &'r Parts) -> SignInFuture<'r> {
         let decision = self(request);
         Box::pin(std::future::ready(decision))
     }

@@ -53,7 +53,7 @@ use crate::target::{TargetPolicy, TargetUrl};
 use connector::{Connector, ProxyOptions};
 use metered::ReadBudget;
 use resolver::SystemResolver;
-pub use resolver::{Resolve, Resolving};
+pub use resolver::{Resolve, ResolveFuture};
 
 /// Most of a response's body that is read, in bytes.
 pub(crate) const MAX_BODY: usize = 64 * 1024;

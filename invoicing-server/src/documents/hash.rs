@@ -13,7 +13,7 @@ pub struct ContentHash([u8; 32]);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be 64 lowercase hex digits")]
 #[non_exhaustive]
-pub struct NotAHash;
+pub struct ParseHashError;
 
 impl ContentHash {
     /// The hash of these bytes.
@@ -28,14 +28,14 @@ impl ContentHash {
 }
 
 impl FromStr for ContentHash {
-    type Err = NotAHash;
+    type Err = ParseHashError;
 
-    fn from_str(text: &str) -> Result<Self, NotAHash> {
+    fn from_str(text: &str) -> Result<Self, ParseHashError> {
         let mut digest = [0; 32];
-        hex::decode_to_slice(text, &mut digest).map_err(|_| NotAHash)?;
+        hex::decode_to_slice(text, &mut digest).map_err(|_| ParseHashError)?;
         let hash = Self(digest);
         // Capitals are read as well, but never written.
-        if hash.to_string() == text { Ok(hash) } else { Err(NotAHash) }
+        if hash.to_string() == text { Ok(hash) } else { Err(ParseHashError) }
     }
 }
 
@@ -70,7 +70,7 @@ mod tests {
         let bad =
             [text.to_uppercase(), text[..63].into(), format!("{text}0"), format!("{text}00"), "é".repeat(32)];
         for bad in bad.iter().map(String::as_str).chain(["", "zz"]) {
-            assert_eq!(bad.parse::<ContentHash>(), Err(NotAHash), "{bad}");
+            assert_eq!(bad.parse::<ContentHash>(), Err(ParseHashError), "{bad}");
         }
     }
 

@@ -38,7 +38,7 @@ use super::content::sanitize::Unprintable;
 use super::content::{self, Field};
 use super::{DocumentInput, DocumentRenderer, RenderError};
 
-pub use self::fonts::NotAFont;
+pub use self::fonts::FontError;
 
 type Result<T, E = RenderError> = std::result::Result<T, E>;
 
@@ -96,8 +96,8 @@ impl PdfRenderer {
     /// ```
     ///
     /// # Errors
-    /// [`NotAFont`] for anything else.
-    pub fn with_fallback(self, font_bytes: impl Into<Vec<u8>>) -> Result<Self, NotAFont> {
+    /// [`FontError`] for anything else.
+    pub fn with_fallback(self, font_bytes: impl Into<Vec<u8>>) -> Result<Self, FontError> {
         let mut fonts = Arc::unwrap_or_clone(self.fonts);
         fonts.add_fallback(Arc::new(font_bytes.into()))?;
         Ok(Self { fonts: Arc::new(fonts), ..self })

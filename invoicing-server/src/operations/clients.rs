@@ -38,7 +38,7 @@ pub struct Clients<'a>(pub(super) &'a CompanyHandle);
 /// The answer of [`Clients::find_or_create`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Creation {
+pub struct ClientCreation {
     /// The client: the new one, or the one that already had the `externalId`.
     pub client: Client,
     /// Whether it is new.
@@ -60,7 +60,7 @@ impl Clients<'_> {
     }
 
     /// As [`create`](Self::create), and says whether the client is new: the API answers 201 or 200.
-    pub async fn find_or_create(&self, new: &NewClient) -> Result<Creation, Error> {
+    pub async fn find_or_create(&self, new: &NewClient) -> Result<ClientCreation, Error> {
         let sought = new.external_id.as_deref().map(SoughtId::new);
         let fields = new.check();
         // An `externalId` that could not be stored today may be that of an older client.
@@ -76,13 +76,13 @@ impl Clients<'_> {
                 if let Some(sought) = &sought
                     && let Some(client) = tx.clients().find_by_external_id(sought).await?
                 {
-                    return Ok(Creation { client, created: false });
+                    return Ok(ClientCreation { client, created: false });
                 }
                 let client = fields?.create(ClientId(tx.env().uuid()), tx.change.at());
                 tx.clients().insert(&client).await?;
                 tx.finish(&[]).await?;
                 tx.note(HistoryAction::ClientCreated, client.id.0, &client.name).await?;
-                Ok(Creation { client, created: true })
+                Ok(ClientCreation { client, created: true })
             })
             .await
     }

@@ -107,7 +107,7 @@ impl NewPayment {
 /// A payment and the invoice as it stands with it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Recorded {
+pub struct RecordedPayment {
     /// The payment: the new one, or the one that already had the reference.
     pub payment: Payment,
     /// The invoice.
@@ -164,7 +164,7 @@ impl Invoices<'_> {
     ///
     /// # Errors
     /// [`Error::Conflict`] when the invoice has a payment of another amount with this reference, or takes no payment.
-    pub async fn pay(&self, id: InvoiceId, payment: &NewPayment) -> Result<Recorded, Error> {
+    pub async fn pay(&self, id: InvoiceId, payment: &NewPayment) -> Result<RecordedPayment, Error> {
         let sought =
             payment.reference.as_deref().map(SoughtId::new).filter(|sought| !sought.as_sent().is_empty());
         let reference = optional_text("reference", payment.reference.as_deref(), SHORT_TEXT);
@@ -178,7 +178,7 @@ impl Invoices<'_> {
                     && let Some(known) = tx.invoices().find_payment_by_reference(id, sought).await?
                 {
                     same_amount(&known, payment.amount, sought.stripped())?;
-                    return Ok(Recorded { payment: known, invoice, created: false });
+                    return Ok(RecordedPayment { payment: known, invoice, created: false });
                 }
                 // Only now: an earlier version may have recorded the payment with a reference that is refused today.
                 let new = NewPayment { reference: reference?, ..payment };
@@ -186,7 +186,7 @@ impl Invoices<'_> {
                 let payment = insert_payment(&mut tx, id, new).await?;
                 tx.note(HistoryAction::InvoicePaymentEntered, id.0, &payment.amount).await?;
                 let invoice = update(&mut tx, paid).await?;
-                Ok(Recorded { payment, invoice, created: true })
+                Ok(RecordedPayment { payment, invoice, created: true })
             })
             .await
     }

@@ -123,14 +123,14 @@ impl std::fmt::Debug for Signature {
 #[must_use]
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Refusal {
+pub struct Decline {
     /// Why: at most 500 characters. Line breaks are read as spaces, and controls of direction are left out.
     pub reason: Option<String>,
     /// The copy that was shown to the client, as in [`Signature::document_sha256`].
     pub document_sha256: Option<String>,
 }
 
-impl Refusal {
+impl Decline {
     /// Sets [`reason`](Self#structfield.reason).
     pub fn reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
@@ -151,9 +151,9 @@ impl Refusal {
     }
 }
 
-impl std::fmt::Debug for Refusal {
+impl std::fmt::Debug for Decline {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Refusal").finish_non_exhaustive()
+        f.debug_struct("Decline").finish_non_exhaustive()
     }
 }
 
@@ -257,11 +257,11 @@ impl SigningLinks {
     /// # Errors
     /// [`Error::Invalid`] when the reason or the hash is not usable. [`Error::Conflict`] when the quote is not SENT, or
     /// another document was shown than the last one that was sent.
-    pub async fn decline(&self, token: &str, refusal: &Refusal) -> Result<Quote, Error> {
+    pub async fn decline(&self, token: &str, refusal: &Decline) -> Result<Quote, Error> {
         self.services.run("signing_links.decline", self.decline_quote(token, refusal)).await
     }
 
-    async fn decline_quote(&self, token: &str, refusal: &Refusal) -> Result<Quote, Error> {
+    async fn decline_quote(&self, token: &str, refusal: &Decline) -> Result<Quote, Error> {
         let reason = refusal.checked_reason()?;
         let shown = shown_document(refusal.document_sha256.as_deref())?;
         let (company, quote) = self.resolve(token).await?;

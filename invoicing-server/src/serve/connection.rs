@@ -20,7 +20,7 @@ use super::connection_table::{ChangeGuard, ConnectionGuard};
 use super::framing;
 use super::head_timeout::{no_first_request, send_timeout};
 use super::limits::ServeLimits;
-use super::site::Site;
+use super::site::ServedApp;
 use super::stream::Stream;
 use crate::api::body::ReadableBody;
 use crate::api::byte_budget::ConnectionHandle;
@@ -29,7 +29,7 @@ use crate::log::ErrorChain;
 
 /// What is served with its limits, shared by all connections.
 pub(super) struct Server {
-    pub(super) site: Site,
+    pub(super) site: ServedApp,
     pub(super) limits: ServeLimits,
 }
 

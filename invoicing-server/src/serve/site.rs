@@ -17,13 +17,13 @@ use crate::console::Console;
 /// and a [`Console`](crate::Console), made from a pair of both: what is below the path of the console's base URL, but not
 /// below `/api/`, goes to the console.
 #[derive(Debug, Clone)]
-pub struct Site {
+pub struct ServedApp {
     api: ApiService,
     #[cfg(feature = "console")]
     console: Option<Console>,
 }
 
-impl From<ApiService> for Site {
+impl From<ApiService> for ServedApp {
     fn from(api: ApiService) -> Self {
         Self {
             api,
@@ -34,13 +34,13 @@ impl From<ApiService> for Site {
 }
 
 #[cfg(feature = "console")]
-impl From<(ApiService, Console)> for Site {
+impl From<(ApiService, Console)> for ServedApp {
     fn from((api, console): (ApiService, Console)) -> Self {
         Self { api, console: Some(console) }
     }
 }
 
-impl Site {
+impl ServedApp {
     /// Answers one request that has arrived on a connection, with the error of a check if it failed.
     pub(super) async fn answer_on(
         &self,

@@ -20,13 +20,13 @@ pub struct DayCounts {
     /// From when on successes are counted: 24 hours ago, or later where 10,000 attempts were made since.
     pub since: Timestamp,
     /// Those of each webhook, in the order of the list of webhooks.
-    pub webhooks: Vec<WebhookDay>,
+    pub webhooks: Vec<WebhookDayStats>,
 }
 
 /// How the deliveries of a webhook went of late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct WebhookDay {
+pub struct WebhookDayStats {
     /// The webhook.
     pub webhook: WebhookId,
     /// Deliveries that its receiver took since then.
@@ -73,7 +73,7 @@ impl DeliveryTable<'_> {
         let rows: Vec<DayRow> = self.0.query(COUNT, &[&since, &ATTEMPTS, &one_more]).fetch_all().await?;
         let counted_since = rows.first().and_then(|row| row.since).map_or(since, Timestamp::from_millis);
         let count = |count: i64| u64::try_from(count).unwrap_or(0);
-        let day = |row: DayRow| WebhookDay {
+        let day = |row: DayRow| WebhookDayStats {
             webhook: WebhookId(row.webhook_id),
             delivered: count(row.delivered),
             failed: count(row.failed).min(MOST_FAILED),

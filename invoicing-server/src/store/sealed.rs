@@ -18,7 +18,7 @@ use crate::sealing::{AssociatedData, Sealer, is_id};
 /// How many stored secrets are sealed with which key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct SealedWith {
+pub struct SealingStats {
     /// Stored in clear: written while no key was given.
     pub clear: u64,
     /// By the id of the key. A key that is not named here is not needed any more.
@@ -27,7 +27,7 @@ pub struct SealedWith {
     pub damaged: u64,
 }
 
-impl SealedWith {
+impl SealingStats {
     fn add(&mut self, key: Option<String>, count: u64) {
         match key {
             None => self.clear += count,
@@ -87,13 +87,13 @@ struct StoredSecrets {
 
 impl SealedSecrets<'_> {
     /// How many secrets are sealed with which key.
-    pub(crate) async fn count(&mut self) -> Result<SealedWith, Error> {
+    pub(crate) async fn count(&mut self) -> Result<SealingStats, Error> {
         const WEBHOOKS: &str = "
             SELECT sealed_with, count(*) AS secrets FROM (
                 SELECT sealed_with FROM webhook WHERE removed_at IS NULL
                 UNION ALL SELECT previous_sealed_with FROM webhook WHERE previous_secret IS NOT NULL
             ) secrets GROUP BY sealed_with";
-        let mut all = SealedWith::default();
+        let mut all = SealingStats::default();
         let webhooks: Vec<KeyCount> = self.0.query(WEBHOOKS, &[]).fetch_all().await?;
         for KeyCount { sealed_with, secrets } in webhooks {
             all.add(sealed_with, u64::try_from(secrets).unwrap_or(0));

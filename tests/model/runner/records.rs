@@ -5,7 +5,7 @@ use std::str::FromStr;
 use invoicing_core::{
     NewClient, NewLine, NewQuote, Percent, ProjectStatus, QuoteImport, SignatureEvidence, Timestamp,
 };
-use invoicing_server::{NewPayment, NewProject, PaymentSource, Refusal, Signature};
+use invoicing_server::{Decline, NewPayment, NewProject, PaymentSource, Signature};
 use serde_json::{Value, json};
 
 use super::{Answered, Link, Run, Verdict, agree, answered, same, same_json, text};
@@ -330,7 +330,7 @@ impl Run {
                 let signature = Signature { evidence, ip: None, user_agent: None, document_sha256: None };
                 answered(links.sign(&token, &signature).await)?
             }
-            _ => answered(links.decline(&token, &Refusal::default()).await)?,
+            _ => answered(links.decline(&token, &Decline::default()).await)?,
         };
         let mut seen = self.seen(company, &answer);
         seen.invoices = self.new_invoices(company).await?;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::join_all;
 use invoicing_core::{ClientId, NewClient, QuoteStatus, Timestamp};
-use invoicing_server::{ClientQuery, CompanyHandle, Error, ManualClock, PageWindow, Refusal};
+use invoicing_server::{ClientQuery, CompanyHandle, Decline, Error, ManualClock, PageWindow};
 use invoicing_tests::{Database, World, new_quote, on_postgres};
 use tokio::sync::Barrier;
 
@@ -195,7 +195,7 @@ async fn a_quote_is_signed_or_declined_by_one_and_not_both(db: Database) {
         let signed = links.iter().map(|links| async { links.sign(token, &signature).await.is_ok() });
         let declined = links.iter().map(|links| async {
             all_ready.wait().await;
-            links.decline(token, &Refusal::default()).await.is_ok()
+            links.decline(token, &Decline::default()).await.is_ok()
         });
         let both = async { tokio::join!(join_all(signed), join_all(declined)) };
         let (signed, declined) = tokio::time::timeout(MINUTE, both).await.expect("all of them are ready");

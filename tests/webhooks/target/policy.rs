@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use invoicing_core::{DeliveryStatus, EventKind, FailureClass, NewCompany, Plan};
 use invoicing_server::{
-    Env, Invoicing, MemoryStore, NewWebhook, Resolve, Resolving, Settings, TargetPolicy, WebhookChange,
+    Env, Invoicing, MemoryStore, NewWebhook, Resolve, ResolveFuture, Settings, TargetPolicy, WebhookChange,
 };
 use invoicing_tests::{Database, Place, Receiver, World, on_each_database};
 
@@ -98,7 +98,7 @@ struct Answers {
 }
 
 impl Resolve for Answers {
-    fn resolve(&self, _: &str) -> Resolving {
+    fn resolve(&self, _: &str) -> ResolveFuture {
         let n = self.asked.fetch_add(1, Ordering::SeqCst).min(self.answers.len() - 1);
         let answer: Vec<IpAddr> = self.answers[n].iter().map(|address| address.parse().unwrap()).collect();
         Box::pin(

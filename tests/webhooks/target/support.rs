@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use invoicing_server::{Env, ForwardProxy, Invoicing, MemoryStore, Resolve, Resolving, Settings};
+use invoicing_server::{Env, ForwardProxy, Invoicing, MemoryStore, Resolve, ResolveFuture, Settings};
 use invoicing_tests::Place;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
@@ -34,7 +34,7 @@ impl Names {
 }
 
 impl Resolve for Names {
-    fn resolve(&self, host: &str) -> Resolving {
+    fn resolve(&self, host: &str) -> ResolveFuture {
         let mut asked = self.asked.lock().unwrap();
         let count = asked.entry(host.to_owned()).or_default();
         let answer = match self.answers.get(host) {

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::{lines, links, sending, totals, words};
 use crate::console::Action;
 use crate::console::error::PageError;
-use crate::console::history::{self, Refusal};
+use crate::console::history::{self, DeclineRecord};
 use crate::console::layout::{Chapter, Content, entered, notice};
 use crate::console::request::PageRequest;
 use crate::store::documents::DocumentRecord;
@@ -44,7 +44,7 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<Conten
     Ok(Content::new(&*summary.number, Chapter::Quotes, body))
 }
 
-fn facts(request: &PageRequest<'_>, quote: &QuoteSummary, refusal: Option<&Refusal>) -> Markup {
+fn facts(request: &PageRequest<'_>, quote: &QuoteSummary, refusal: Option<&DeclineRecord>) -> Markup {
     let clock = request.clock();
     let instants = [
         (request.pick("Created", "Créé"), Some(quote.created_at)),

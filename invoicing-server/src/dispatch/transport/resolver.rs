@@ -25,7 +25,7 @@ use super::failure_class::ConnectError;
 use crate::target::TargetPolicy;
 
 /// A lookup in progress.
-pub type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
+pub type ResolveFuture = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
 /// Resolves host names. The default is the system's resolver.
 ///
@@ -37,7 +37,7 @@ pub trait Resolve: Send + Sync + 'static {
     ///
     /// # Errors
     /// The name does not exist, or no server answers. An empty answer counts as an error too.
-    fn resolve(&self, host: &str) -> Resolving;
+    fn resolve(&self, host: &str) -> ResolveFuture;
 }
 
 /// The operating system's resolver (`getaddrinfo`), with its hosts file and search list.
@@ -89,7 +89,7 @@ impl SystemResolver {
 }
 
 impl Resolve for SystemResolver {
-    fn resolve(&self, host: &str) -> Resolving {
+    fn resolve(&self, host: &str) -> ResolveFuture {
         let (lookups, host) = (Arc::clone(&self.0), host.to_owned());
         Box::pin(async move {
             let lookup = if let Some(lookup) = running(&lookups.in_progress.lock(), &host) {

@@ -64,7 +64,7 @@ impl Fixed {
 }
 
 impl Resolve for Fixed {
-    fn resolve(&self, _: &str) -> Resolving {
+    fn resolve(&self, _: &str) -> ResolveFuture {
         let count = self.lookups.fetch_add(1, Ordering::SeqCst);
         let answer = self.answers[count.min(self.answers.len() - 1)].clone();
         Box::pin(async move { Ok(answer) })
@@ -74,8 +74,8 @@ impl Resolve for Fixed {
 /// A resolver that is a function.
 struct Lookup<F>(F);
 
-impl<F: Fn() -> Resolving + Send + Sync + 'static> Resolve for Lookup<F> {
-    fn resolve(&self, _: &str) -> Resolving {
+impl<F: Fn() -> ResolveFuture + Send + Sync + 'static> Resolve for Lookup<F> {
+    fn resolve(&self, _: &str) -> ResolveFuture {
         self.0()
     }
 }
@@ -261,7 +261,7 @@ async fn a_tls_handshake_that_hangs_is_a_timeout() {
 /// Rules: ATTEMPT-5
 #[tokio::test]
 async fn a_lookup_that_hangs_is_a_timeout() {
-    let hangs = Lookup(|| -> Resolving { Box::pin(std::future::pending()) });
+    let hangs = Lookup(|| -> ResolveFuture { Box::pin(std::future::pending()) });
     let transport = Transport::builder(OPEN).resolver(hangs).build().unwrap();
     assert_times_out(&transport, "http://hooks.example/").await;
 }

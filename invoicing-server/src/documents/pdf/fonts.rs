@@ -34,7 +34,7 @@ static FALLBACKS: [&[u8]; 7] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a static OpenType font")]
 #[non_exhaustive]
-pub struct NotAFont;
+pub struct FontError;
 
 /// Parsed fonts.
 #[derive(Clone)]
@@ -63,7 +63,10 @@ pub(super) static EMBEDDED: LazyLock<Arc<Fonts>> = LazyLock::new(|| {
 
 impl Fonts {
     /// Adds a font that is tried after all others.
-    pub(super) fn add_fallback(&mut self, bytes: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<(), NotAFont> {
+    pub(super) fn add_fallback(
+        &mut self,
+        bytes: Arc<dyn AsRef<[u8]> + Send + Sync>,
+    ) -> Result<(), FontError> {
         let family = format!("fallback {}", self.faces.len());
         self.add(bytes, &family, REGULAR)
     }
@@ -73,8 +76,8 @@ impl Fonts {
         bytes: Arc<dyn AsRef<[u8]> + Send + Sync>,
         family: &str,
         weight: FontWeight,
-    ) -> Result<(), NotAFont> {
-        let font = Font::new(Arc::clone(&bytes).into(), 0).ok_or(NotAFont)?;
+    ) -> Result<(), FontError> {
+        let font = Font::new(Arc::clone(&bytes).into(), 0).ok_or(FontError)?;
         let blob = Blob::new(bytes);
         let id = blob.id();
         let names = FontInfoOverride {
@@ -86,7 +89,7 @@ impl Fonts {
         // A variable font or a collection holds several designs, and nothing says which one to use.
         match registered.as_slice() {
             [(_, infos)] if infos.len() == 1 && infos[0].axes().is_empty() => {}
-            _ => return Err(NotAFont),
+            _ => return Err(FontError),
         }
         let name = FontFamilyName::Named(Cow::Owned(family.to_owned()));
         if !self.families.contains(&name) {

@@ -404,7 +404,7 @@ fn scripts_without_spaces_print_nothing_past_the_log() {
 
 #[test]
 fn a_host_can_add_a_font() {
-    assert_eq!(PdfRenderer::new().with_fallback(*b"not a font").unwrap_err(), NotAFont);
+    assert_eq!(PdfRenderer::new().with_fallback(*b"not a font").unwrap_err(), FontError);
     let font = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/fonts/NotoEmoji-Regular.ttf"));
     let renderer = PdfRenderer::new().with_fallback(*font).unwrap();
     assert!(renderer.render(&input(&company(), &quote())).is_ok());

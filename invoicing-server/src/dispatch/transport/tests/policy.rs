@@ -86,9 +86,9 @@ async fn the_port_is_the_url_s_and_the_next_address_follows_an_unreachable_one()
 
 #[tokio::test]
 async fn a_name_that_does_not_resolve_is_a_dns_failure() {
-    let fails = || -> Resolving { Box::pin(async { Err(std::io::Error::other("no such host")) }) };
+    let fails = || -> ResolveFuture { Box::pin(async { Err(std::io::Error::other("no such host")) }) };
     // A timeout of the resolver itself counts as a name that was not found.
-    let slow = || -> Resolving { Box::pin(async { Err(std::io::ErrorKind::TimedOut.into()) }) };
+    let slow = || -> ResolveFuture { Box::pin(async { Err(std::io::ErrorKind::TimedOut.into()) }) };
     for url in ["http://hooks.example/", "https://hooks.example/"] {
         let failing = Transport::builder(OPEN).resolver(Lookup(fails)).build().unwrap();
         assert_eq!(post(&failing, url, AMPLE).await, failed(Dns));
