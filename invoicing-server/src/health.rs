@@ -1,6 +1,6 @@
 //! Whether this process can serve: what probes of a load balancer or an orchestrator ask.
 
-mod service;
+mod probes;
 mod throttled;
 
 use std::sync::Arc;
@@ -11,8 +11,9 @@ use tokio::time::timeout;
 
 use crate::dispatch::{DispatchContext, DispatcherHealth};
 use crate::documents::Documents;
+use crate::http::HttpContext;
 use crate::store::{Store, StoreHealth};
-pub use service::HealthService;
+pub use probes::HealthService;
 use throttled::Throttled;
 
 /// Longest time of a question to the database. With [`throttled::VALID`] it bounds how old an answer can be.
@@ -70,6 +71,7 @@ impl Health {
 
 /// What the health of a service is read from.
 pub(crate) struct HealthContext {
+    http: Arc<HttpContext>,
     store: Arc<Store>,
     dispatch: Arc<DispatchContext>,
     latest: Throttled<StoreHealth>,
@@ -81,8 +83,14 @@ pub(crate) struct HealthContext {
 }
 
 impl HealthContext {
-    pub(crate) fn new(store: Arc<Store>, documents: Arc<Documents>, dispatch: Arc<DispatchContext>) -> Self {
+    pub(crate) fn new(
+        http: Arc<HttpContext>,
+        store: Arc<Store>,
+        documents: Arc<Documents>,
+        dispatch: Arc<DispatchContext>,
+    ) -> Self {
         Self {
+            http,
             store,
             dispatch,
             latest: Throttled::default(),

@@ -1,6 +1,7 @@
 //! The service as a host holds it: the way to everything else.
 
 mod builder;
+mod served_app;
 
 use std::convert::Infallible;
 use std::path::Path;
@@ -13,8 +14,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::Error;
 use crate::access::Access;
-use crate::api::ApiContext;
-use crate::api::service::ApiService;
+use crate::api::{ApiContext, ApiService};
 #[cfg(feature = "postgres")]
 use crate::config::PostgresSettings;
 #[cfg(feature = "console")]
@@ -23,6 +23,8 @@ use crate::config::Settings;
 use crate::dispatch::{DispatchContext, DispatchReport, Dispatcher};
 use crate::env::Env;
 use crate::health::{Health, HealthContext, HealthService};
+#[cfg(feature = "console")]
+use crate::http::HttpContext;
 use crate::operations::sealing;
 use crate::operations::sweep::Sweeper;
 use crate::operations::{Companies, CompanyHandle, ResealReport, Services, SigningLinks, SweepReport};
@@ -47,6 +49,9 @@ struct Inner {
     services: Arc<Services>,
     access: Arc<Access>,
     sweeper: Sweeper,
+    /// Shared by all applications.
+    #[cfg(feature = "console")]
+    http: Arc<HttpContext>,
     api: Arc<ApiContext>,
     dispatch: Arc<DispatchContext>,
     health: Arc<HealthContext>,
@@ -87,12 +92,7 @@ impl Invoicing {
         settings: crate::console::ConsoleSettings,
         sign_in: impl crate::console::SignIn,
     ) -> Result<crate::console::Console, SettingError> {
-        crate::console::Console::new(
-            Arc::clone(&self.0.api),
-            &self.0.settings.dispatch,
-            settings,
-            Some(Box::new(sign_in)),
-        )
+        self.console_with(settings, Some(Box::new(sign_in)))
     }
 
     /// The page behind signing links alone, without the rest of the console: `/sign/{token}` below the base URL. Every other
@@ -105,7 +105,17 @@ impl Invoicing {
         &self,
         settings: crate::console::ConsoleSettings,
     ) -> Result<crate::console::Console, SettingError> {
-        crate::console::Console::new(Arc::clone(&self.0.api), &self.0.settings.dispatch, settings, None)
+        self.console_with(settings, None)
+    }
+
+    #[cfg(feature = "console")]
+    fn console_with(
+        &self,
+        settings: crate::console::ConsoleSettings,
+        sign_in: Option<Box<dyn crate::console::SignIn>>,
+    ) -> Result<crate::console::Console, SettingError> {
+        let Inner { http, services, settings: Settings { dispatch, .. }, .. } = &*self.0;
+        crate::console::Console::new(Arc::clone(http), Arc::clone(services), dispatch, settings, sign_in)
     }
 
     /// Whether this process can serve. The database is asked at most once a second, however often this is called, and for

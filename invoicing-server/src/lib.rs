@@ -158,6 +158,7 @@ mod env;
 mod error;
 mod forward_proxy;
 mod health;
+mod http;
 mod invoicing;
 mod keyed_semaphore;
 mod log;
@@ -168,13 +169,14 @@ mod queue;
 mod sealing;
 mod secret;
 mod serve;
+#[cfg(any(feature = "console", feature = "reference"))]
+mod snippets;
 mod store;
 mod target;
 mod telemetry;
 
-pub use api::response_body::{Body, UnreadResponse};
-pub use api::routes::{Endpoint, ROUTES, Route};
-pub use api::service::ApiService;
+pub use self::http::response_body::{Body, UnreadResponse};
+pub use api::{ApiService, Endpoint, ROUTES, Route};
 pub use cause::TraceContext;
 #[cfg(feature = "postgres")]
 pub use config::PostgresSettings;

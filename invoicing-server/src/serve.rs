@@ -14,7 +14,7 @@ mod framing;
 mod head_timeout;
 mod http2_tasks;
 mod limits;
-mod site;
+mod served_app;
 mod stream;
 
 use std::io;
@@ -32,7 +32,7 @@ use self::acceptor::Acceptor;
 use self::connection::Server;
 use self::connection_table::ConnectionTable;
 pub use self::limits::ServeLimits;
-pub use self::site::ServedApp;
+pub use self::served_app::ServedApp;
 
 /// Interval of the check for responses past their deadline.
 const OVERDUE_CHECK: Duration = Duration::from_secs(1);
@@ -46,7 +46,7 @@ const OVERDUE_CHECK: Duration = Duration::from_secs(1);
 /// None at present: a failed accept is logged and retried.
 pub async fn serve(
     listener: TcpListener,
-    site: impl Into<ServedApp>,
+    app: impl Into<ServedApp>,
     limits: ServeLimits,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
@@ -56,7 +56,7 @@ pub async fn serve(
     let next = |mut acceptor: Acceptor| async move { Some((acceptor.next().await, acceptor)) };
     let mut accepted = Box::pin(unfold(acceptor, next));
     let (stopping, stopped) = watch::channel(());
-    let server = Arc::new(Server { site: site.into(), limits });
+    let server = Arc::new(Server { app: app.into(), limits });
     let mut connections = JoinSet::new();
     let mut overdue_check = interval(OVERDUE_CHECK);
     overdue_check.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -67,7 +67,7 @@ pub async fn serve(
             Some(_) = connections.join_next() => {}
             now = overdue_check.tick() => {
                 table.close_overdue(now);
-                server.site.end_overdue(now);
+                server.app.end_overdue(now);
             }
             Some((stream, guard)) = accepted.next() => {
                 connections.spawn(Arc::clone(&server).serve_connection(stream, guard, stopped.clone()));

@@ -76,7 +76,7 @@ impl Scene {
     /// Calls each endpoint that reads a body with this one.
     async fn send<B>(&self, body: impl Fn() -> B) -> Vec<Answered>
     where
-        B: hyper::body::Body<Data = Bytes, Error = Infallible>,
+        B: hyper::body::Body<Data = Bytes, Error = Infallible> + Send + 'static,
     {
         let mut answered = Vec::new();
         for route in ROUTES.iter().filter(|route| route.endpoint.reads_body()) {

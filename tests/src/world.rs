@@ -314,7 +314,9 @@ pub fn new_quote(client_id: ClientId) -> NewQuote {
 /// Asks a service, and holds its answer against what is said of every answer. For requests that [`World::call`] cannot make.
 pub async fn ask<B>(invoicing: &Invoicing, request: Request<B>) -> Answer
 where
-    B: hyper::body::Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+    B: hyper::body::Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
+        + Send
+        + 'static,
 {
     let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
     let answer = Answer::of(invoicing.service().answer(request).await).await;

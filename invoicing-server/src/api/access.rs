@@ -1,6 +1,6 @@
 //! Access control: from the API key to the company, by key, plan and quota in this order.
 //!
-//! In two steps, as an unknown key takes no place, and a request without a place does not count in the quota.
+//! Identify first, then admit: unknown keys use no slot, and a request that is refused for lack of a slot is not counted.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use http::{HeaderMap, header};
 use invoicing_core::QuotaDecision;
 
 use super::ApiContext;
-use super::error::ApiError;
-use super::headers::only_value;
-use super::response::RateLimit;
+use super::rate_limit::{KeyQuota, RateLimit};
 use crate::access::{PresentedKey, Verdict};
+use crate::http::error::ApiError;
+use crate::http::headers::only_value;
 use crate::operations::CompanyHandle;
 
 /// The key of a request.
@@ -20,22 +20,26 @@ pub(super) async fn identify(context: &ApiContext, headers: &HeaderMap) -> Resul
     context.access.identify(key).await?.ok_or(ApiError::Unauthorized)
 }
 
-/// The company of a request that may pass. `rate_limit` is set as soon as the key is accepted, also for a refusal.
+/// The company of a request that may pass. `rate_limit` is set once the key is accepted, also for a refusal.
 pub(super) async fn admit(
     context: &ApiContext,
     key: PresentedKey,
-    rate_limit: &mut Option<RateLimit>,
+    rate_limit: &KeyQuota,
 ) -> Result<CompanyHandle, ApiError> {
     let quota = context.access.quota;
     let (company, decision) = match context.access.admit(key).await? {
         Verdict::Unauthorized => return Err(ApiError::Unauthorized),
         Verdict::PlanRequired => {
-            *rate_limit = (quota > 0).then(|| RateLimit::unused(quota));
+            if quota > 0 {
+                rate_limit.get_or_init(|| RateLimit::unused(quota));
+            }
             return Err(ApiError::PlanRequired);
         }
         Verdict::Decided { company, decision } => (company, decision),
     };
-    *rate_limit = (quota > 0).then(|| RateLimit::after(decision, quota));
+    if quota > 0 {
+        rate_limit.get_or_init(|| RateLimit::after(decision, quota));
+    }
     match decision {
         QuotaDecision::Accepted { .. } => Ok(CompanyHandle::new(Arc::clone(&context.services), company)),
         QuotaDecision::Refused { wait_ms } => {

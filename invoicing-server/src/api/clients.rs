@@ -6,7 +6,7 @@ use invoicing_core::NewClient;
 
 use super::query;
 use super::request::ApiRequest;
-use super::response::{ApiResult, json, record};
+use crate::http::response::{ApiResult, json, record};
 
 /// `GET /clients`.
 pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {

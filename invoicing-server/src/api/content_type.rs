@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, header};
 
-use super::headers::only_value;
+use crate::http::headers::only_value;
 
 /// Whether the only `Content-Type` is `application/json`. Parameters are ignored, except a charset, which must be UTF-8.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {

@@ -1,31 +1,26 @@
 //! Handler of `/documents`: downloads behind signed URLs.
 
-use http::request::Parts;
 use http::uri::PathAndQuery;
 
 use super::ApiContext;
-use super::byte_budget::{ByteReservation, ConnectionHandle, Holder, Owner};
-use super::download::Download;
-use super::error::ApiError;
-use super::response::ApiResult;
+use super::rate_limit::KeyQuota;
 use crate::Error;
+use crate::http::byte_budget::Holder;
+use crate::http::download::Download;
+use crate::http::error::ApiError;
+use crate::http::exchange::Exchange;
+use crate::http::response::ApiResult;
 
 /// `GET /documents/{company}/{upload}`. The signature in the URL is the permission.
-pub(super) async fn download(
-    context: &ApiContext,
-    head: &Parts,
-    connection: Option<&ConnectionHandle>,
-    reservation: &mut Option<ByteReservation>,
-) -> ApiResult {
-    let (services, capacity) = (&context.services, &context.capacity);
+pub(super) async fn download(context: &ApiContext, exchange: &Exchange<'_, KeyQuota>) -> ApiResult {
+    let (head, services, capacity) = (exchange.head, &context.services, &context.http.capacity);
     let document =
         services.verify_document_url(head.uri.path_and_query().map_or("", PathAndQuery::as_str))?;
     let download = Download::new(&head.method, &head.headers, document.sha256);
     if download.is_not_modified() {
         return download.not_modified();
     }
-    let owner = Owner { connection: connection.cloned(), holder: Holder::Document(document.key) };
-    let reservation = &*reservation.insert(capacity.bytes.admit(owner)?);
+    let reservation = exchange.admit(Holder::Document(document.key))?;
     let _slot = capacity.keyless_documents.try_acquire(document.key.company).ok_or(ApiError::Overloaded)?;
     let mut store = services.documents.bounded_store();
     let size = store.size(document.key).await.map_err(Error::from)?;

@@ -5,7 +5,7 @@ use invoicing_core::{InvoiceId, InvoiceStatus};
 
 use super::query;
 use super::request::ApiRequest;
-use super::response::{ApiResult, json};
+use crate::http::response::{ApiResult, json};
 
 /// `GET /invoices`.
 pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {

@@ -3,8 +3,8 @@
 use invoicing_core::Invalid;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-use super::error::ApiError;
 use super::query::excerpt;
+use crate::http::error::ApiError;
 
 /// Deepest nesting of a body. No body of this API needs more than one level.
 const MAX_DEPTH: usize = 128;

@@ -25,12 +25,12 @@ use serde_json::{Map, Value, json};
 use self::endpoints::Tag;
 use self::limits::fill;
 
-use super::error::ApiError;
-use super::fixed_response::FixedResponse;
 use super::query;
-use super::response::{ApiResult, JSON};
 use super::routes::ROUTES;
 use crate::config::Settings;
+use crate::http::error::ApiError;
+use crate::http::fixed_response::FixedResponse;
+use crate::http::response::{ApiResult, JSON};
 
 /// The document of a service, composed when it is first asked for.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::query;
 use super::request::ApiRequest;
-use super::response::{ApiResult, json, record};
+use crate::http::response::{ApiResult, json, record};
 
 /// The body of `PATCH /quotes/{id}`.
 #[derive(Debug, Deserialize)]

@@ -25,11 +25,11 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, header};
 use sha2::{Digest, Sha256};
 
-use super::error::ApiError;
-use super::fixed_response::FixedResponse;
-use super::response::ApiResult;
 use super::{openapi, query};
 use crate::config::Settings;
+use crate::http::error::ApiError;
+use crate::http::fixed_response::FixedResponse;
+use crate::http::response::ApiResult;
 
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");

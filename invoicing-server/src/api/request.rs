@@ -7,10 +7,10 @@ use http::request::Parts;
 use matchit::Params;
 use serde::de::DeserializeOwned;
 
-use super::byte_budget::{ByteReservation, SMALL};
-use super::error::ApiError;
 use super::{content_type, json};
 use crate::Error;
+use crate::http::byte_budget::{ByteReservation, SMALL};
+use crate::http::error::ApiError;
 use crate::operations::CompanyHandle;
 use crate::page::PageWindow;
 

@@ -3,9 +3,8 @@
 use std::sync::LazyLock;
 
 use http::Method;
-use matchit::{Params, Router};
 
-use super::error::ApiError;
+use crate::http::routing::{self, Found, RouteTable};
 
 /// An endpoint of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,48 +77,37 @@ const fn route(method: Method, path: &'static str, endpoint: Endpoint) -> Route 
     Route { method, path, endpoint }
 }
 
-/// The route of a method and a path, and the path's parameters, still percent-encoded.
+impl routing::Route for Route {
+    const ON_EVERY_PATH: &'static [&'static str] = &["OPTIONS"];
+
+    fn method(&self) -> &Method {
+        &self.method
+    }
+
+    fn path(&self) -> &'static str {
+        self.path
+    }
+}
+
+static TABLE: LazyLock<RouteTable<Route>> = LazyLock::new(|| RouteTable::new(ROUTES));
+
+/// The route of a method and a path, and the path's parameters.
 ///
 /// # Errors
 /// `not_found` and `method_not_allowed`.
-pub(super) fn find<'path>(
-    method: &Method,
-    path: &'path str,
-) -> Result<(&'static Route, Params<'static, 'path>), ApiError> {
-    let found = ROUTER.at(path).map_err(|_| ApiError::NOT_FOUND)?;
-    let method = if method == Method::HEAD { &Method::GET } else { method };
-    match found.value.iter().find(|route| route.method == *method) {
-        Some(route) => Ok((route, found.params)),
-        None => Err(ApiError::MethodNotAllowed { allow: allowed_methods(found.value) }),
-    }
+pub(super) fn find<'path>(method: &Method, path: &'path str) -> Found<'path, Route> {
+    TABLE.find(method, path)
 }
 
-/// Whether a path can be asked without a key, whatever the method.
+/// True for a path that needs no key, whatever the method.
 pub(super) fn is_public(path: &str) -> bool {
-    ROUTER.at(path).is_ok_and(|found| found.value.iter().all(|route| !route.endpoint.needs_key()))
-}
-
-/// The routes of each path.
-static ROUTER: LazyLock<Router<&[Route]>> = LazyLock::new(|| {
-    let mut router = Router::new();
-    // The table lists the methods of a path one after the other.
-    for routes in ROUTES.chunk_by(|route, next| route.path == next.path) {
-        router.insert(routes[0].path, routes).expect("no two routes of the constant table conflict");
-    }
-    router
-});
-
-/// The value of `Allow`. Every path has `OPTIONS`.
-fn allowed_methods(routes: &[Route]) -> String {
-    let names = routes.iter().flat_map(|route| match route.method {
-        Method::GET => vec!["GET", "HEAD"],
-        ref other => vec![other.as_str()],
-    });
-    names.chain(["OPTIONS"]).collect::<Vec<_>>().join(", ")
+    let routes = TABLE.of_path(path);
+    !routes.is_empty() && routes.iter().all(|route| !route.endpoint.needs_key())
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::http::error::ApiError;
     use invoicing_core::ErrorCode;
     use proptest::prelude::*;
 

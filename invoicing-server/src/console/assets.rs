@@ -5,9 +5,9 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use sha2::{Digest, Sha256};
 
 use super::settings::Theme;
-use crate::api::error::ApiError;
-use crate::api::fixed_response::shared;
-use crate::api::response::with_headers;
+use crate::http::error::ApiError;
+use crate::http::response::shared;
+use crate::http::response::with_headers;
 
 const STYLE: &str = include_str!("console.css");
 const SCRIPT: &str = include_str!("console.js");

@@ -8,13 +8,14 @@ use super::layout::Content;
 use super::routes::SIGN;
 use super::{Language, refusals};
 use crate::Error;
-use crate::api::error::ApiError;
 use crate::error::status_of;
+use crate::http::error::ApiError;
+use crate::http::exchange::HttpError;
 use crate::telemetry::spans;
 
 /// Why a page is not shown.
 #[derive(Debug)]
-pub(super) enum PageError {
+pub(crate) enum PageError {
     /// The form comes from another site.
     CrossSite,
     /// The host lets this person see no page, or not change this.
@@ -32,18 +33,13 @@ impl<E: Into<ApiError>> From<E> for PageError {
     }
 }
 
-impl PageError {
-    pub(super) const NOT_FOUND: Self = Self::Api(ApiError::NOT_FOUND);
-
-    pub(super) fn status(&self) -> StatusCode {
-        match self {
-            Self::CrossSite | Self::Forbidden | Self::SignedOut(_) => StatusCode::FORBIDDEN,
-            Self::Api(error) => status_of(&error.code()),
-        }
+impl HttpError for PageError {
+    fn as_api(&self) -> Option<&ApiError> {
+        if let Self::Api(error) = self { Some(error) } else { None }
     }
 
-    /// Logs it as the API does, once. Of the path of a signing link nothing is logged that may be a part of its token.
-    pub(super) fn log(&self, head: &Parts, request_id: &HeaderValue) {
+    /// Of the path of a signing link nothing is logged that may be a part of its token.
+    fn log(&self, head: &Parts, request_id: &HeaderValue) {
         match self {
             Self::Api(error) => {
                 let path = head.uri.path();
@@ -53,6 +49,17 @@ impl PageError {
             Self::CrossSite => refused(head, request_id, "cross-site"),
             Self::Forbidden => refused(head, request_id, "forbidden"),
             Self::SignedOut(_) => refused(head, request_id, "signed out"),
+        }
+    }
+}
+
+impl PageError {
+    pub(super) const NOT_FOUND: Self = Self::Api(ApiError::NOT_FOUND);
+
+    pub(super) fn status(&self) -> StatusCode {
+        match self {
+            Self::CrossSite | Self::Forbidden | Self::SignedOut(_) => StatusCode::FORBIDDEN,
+            Self::Api(error) => status_of(&error.code()),
         }
     }
 

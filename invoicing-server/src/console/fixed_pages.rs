@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::Language;
 use super::error::PageError;
 use crate::Error;
-use crate::api::error::ApiError;
+use crate::http::error::ApiError;
 
 /// Errors whose page says nothing of the request, in each language, with and without a way to the first page.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, header};
 
-use crate::api::error::ApiError;
+use crate::http::error::ApiError;
 
 /// Fields that are read.
 const MOST_FIELDS: usize = 100;

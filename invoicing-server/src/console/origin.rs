@@ -10,7 +10,7 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Whether a request that changes something comes from a page of the console.
 ///
-/// Browsers say where a request comes from in `Sec-Fetch-ServedApp`, which no page can set. They leave it out on a site without
+/// Browsers say where a request comes from in `Sec-Fetch-Site`, which no page can set. They leave it out on a site without
 /// TLS: then `Origin` must be the console's or a trusted one. A request with neither is refused.
 pub(super) fn is_own(head: &Parts, place: &Place, trusted: &[String]) -> bool {
     match (value(&head.headers, SEC_FETCH_SITE), value(&head.headers, header::ORIGIN)) {

@@ -18,8 +18,8 @@ pub(super) use self::sending::{confirm_sending, send};
 use super::error::PageError;
 use super::request::{PageRequest, PageResult};
 use crate::Error;
-use crate::api::response::with_headers;
 use crate::documents::{CONTENT_TYPE, content_disposition};
+use crate::http::response::with_headers;
 
 /// The JSON of a quote, and what is made of it for a page, together.
 const COPIES: usize = 3;

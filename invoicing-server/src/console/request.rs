@@ -14,9 +14,9 @@ use super::layout::Content;
 use super::time::Clock;
 use super::{Action, Language, Session, form_token};
 use crate::Error;
-use crate::api::byte_budget::ByteReservation;
-use crate::api::response::with_headers;
 use crate::env::Env;
+use crate::http::byte_budget::ByteReservation;
+use crate::http::response::with_headers;
 use crate::operations::CompanyHandle;
 
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");

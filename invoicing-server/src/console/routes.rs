@@ -3,10 +3,9 @@
 use std::sync::LazyLock;
 
 use http::Method;
-use matchit::{Params, Router};
 
 use super::Action;
-use crate::api::error::ApiError;
+use crate::http::routing::{self, Found, RouteTable};
 
 /// A page, or what a form does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +94,7 @@ pub(super) enum Needs {
 
 /// A row of the table.
 #[derive(Debug)]
-pub(super) struct Route {
+pub(crate) struct Route {
     pub(super) method: Method,
     pub(super) path: &'static str,
     pub(super) endpoint: Endpoint,
@@ -190,33 +189,30 @@ pub(super) fn is_public(path: &str) -> bool {
     path.starts_with(SIGN) || path.starts_with("/assets/")
 }
 
-static ROUTER: LazyLock<Router<&[Route]>> = LazyLock::new(|| {
-    let mut router = Router::new();
-    for routes in ROUTES.chunk_by(|route, next| route.path == next.path) {
-        router.insert(routes[0].path, routes).expect("no two routes of the constant table conflict");
+impl routing::Route for Route {
+    fn method(&self) -> &Method {
+        &self.method
     }
-    router
-});
+
+    fn path(&self) -> &'static str {
+        self.path
+    }
+}
+
+static TABLE: LazyLock<RouteTable<Route>> = LazyLock::new(|| RouteTable::new(ROUTES));
 
 /// The route of a method and a path, and the parameters of the path.
 ///
 /// # Errors
 /// `not_found` and `method_not_allowed`.
-pub(super) fn find<'p>(
-    method: &Method,
-    path: &'p str,
-) -> Result<(&'static Route, Params<'static, 'p>), ApiError> {
-    let found = ROUTER.at(path).map_err(|_| ApiError::NOT_FOUND)?;
-    let method = if method == Method::HEAD { &Method::GET } else { method };
-    if let Some(route) = found.value.iter().find(|route| route.method == *method) {
-        return Ok((route, found.params));
-    }
-    let methods = found.value.iter().map(|route| route.method.as_str());
-    Err(ApiError::MethodNotAllowed { allow: methods.collect::<Vec<_>>().join(", ") })
+pub(super) fn find<'p>(method: &Method, path: &'p str) -> Found<'p, Route> {
+    TABLE.find(method, path)
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::http::error::ApiError;
+
     use super::*;
 
     #[test]
@@ -245,6 +241,6 @@ mod tests {
             assert!(matches!(find(&Method::GET, path), Err(ApiError::Operation(_))), "{path}");
         }
         let Err(ApiError::MethodNotAllowed { allow }) = find(&Method::PUT, "/webhooks") else { panic!() };
-        assert_eq!(allow, "GET, POST");
+        assert_eq!(allow, "GET, HEAD, POST");
     }
 }

@@ -27,7 +27,7 @@ pub struct ConsoleSettings {
     /// unless the host has mounted the signing page elsewhere.
     pub signing_base: Option<String>,
     /// Further origins whose forms are accepted, such as `https://admin.example.com`, from browsers that send no
-    /// `Sec-Fetch-ServedApp`.
+    /// `Sec-Fetch-Site`.
     pub trusted_origins: Vec<String>,
     /// The header in which proxies say the address of their peer, such as `X-Forwarded-For`; none by default. The address
     /// of a signer is then the last one in it that is not of a [trusted proxy](Self::trusted_proxies).

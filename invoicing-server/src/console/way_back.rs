@@ -54,7 +54,7 @@ mod tests {
 
     use super::*;
     use crate::Error;
-    use crate::api::error::ApiError;
+    use crate::http::error::ApiError;
 
     fn way_back(method: Method, uri: &str, error: impl Into<PageError>) -> Option<String> {
         let (head, ()) = Request::builder().method(method).uri(uri).body(()).unwrap().into_parts();

@@ -11,8 +11,6 @@ use zeroize::Zeroizing;
 use super::{Inner, Invoicing};
 use crate::access::{Access, Counting, KeyCache, Lookup, Unnoted};
 use crate::api::ApiContext;
-use crate::api::capacity::Capacity;
-use crate::api::openapi::OpenApi;
 use crate::cause::TraceContext;
 #[cfg(feature = "postgres")]
 use crate::config::PostgresSettings;
@@ -22,6 +20,8 @@ use crate::dispatch::{DisabledWebhook, DispatchContext, Heartbeat, Notices, Rece
 use crate::documents::{DocumentRenderer, DocumentStore, Documents, ObjectStorage, UrlSigner};
 use crate::env::Env;
 use crate::health::HealthContext;
+use crate::http::HttpContext;
+use crate::http::capacity::Capacity;
 use crate::open_error::OpenError;
 use crate::operations::sealing;
 use crate::operations::sweep::Sweeper;
@@ -278,17 +278,21 @@ impl Builder {
             traces: self.traces.clone(),
             notices: self.notices,
         });
+        let http = Arc::new(HttpContext {
+            env,
+            capacity: Capacity::new(&settings.requests),
+            body_time: Duration::from_millis(settings.requests.body_time_ms),
+        });
         Ok(Invoicing(Arc::new(Inner {
-            health: Arc::new(HealthContext::new(store, documents, Arc::clone(&dispatch))),
-            api: Arc::new(ApiContext {
-                services: Arc::clone(&services),
-                access: Arc::clone(&access),
-                capacity: Arc::new(Capacity::new(&settings.requests)),
-                openapi: OpenApi::new(&settings),
-                #[cfg(feature = "reference")]
-                reference: crate::api::reference::Reference::new(&settings),
-                body_time: Duration::from_millis(settings.requests.body_time_ms),
-            }),
+            health: Arc::new(HealthContext::new(Arc::clone(&http), store, documents, Arc::clone(&dispatch))),
+            api: Arc::new(ApiContext::new(
+                &settings,
+                Arc::clone(&http),
+                Arc::clone(&services),
+                Arc::clone(&access),
+            )),
+            #[cfg(feature = "console")]
+            http,
             dispatch,
             sweeper: Sweeper { services: Arc::clone(&services), access: Arc::clone(&access) },
             settings,

@@ -20,16 +20,16 @@ use super::connection_table::{ChangeGuard, ConnectionGuard};
 use super::framing;
 use super::head_timeout::{no_first_request, send_timeout};
 use super::limits::ServeLimits;
-use super::site::ServedApp;
+use super::served_app::ServedApp;
 use super::stream::Stream;
-use crate::api::body::ReadableBody;
-use crate::api::byte_budget::ConnectionHandle;
-use crate::api::response_body::Body;
+use crate::http::body::RequestBody;
+use crate::http::byte_budget::ConnectionHandle;
+use crate::http::response_body::Body;
 use crate::log::ErrorChain;
 
 /// What is served with its limits, shared by all connections.
 pub(super) struct Server {
-    pub(super) site: ServedApp,
+    pub(super) app: ServedApp,
     pub(super) limits: ServeLimits,
 }
 
@@ -128,14 +128,14 @@ impl Connection {
 
     /// Refuses a request with ambiguous framing. On HTTP/1 the connection closes then, as its next request may be part
     /// of this one's body.
-    async fn answer_well_framed(&self, mut request: Request<impl ReadableBody>) -> Response<Body> {
+    async fn answer_well_framed(&self, mut request: Request<RequestBody>) -> Response<Body> {
         if let Some(peer) = self.peer {
             // For the evidence of a signature.
             request.extensions_mut().insert(peer);
         }
         let checked = framing::check(&request);
         let closes = checked.is_err() && request.version() < Version::HTTP_2;
-        let mut response = self.server.site.answer_on(Some(&self.handle), request, checked).await;
+        let mut response = self.server.app.answer(&self.handle, request, checked).await;
         if closes {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
@@ -151,13 +151,13 @@ fn too_many_headers() -> Response<Body> {
 }
 
 /// The body of a request. Its guard is dropped when the last byte has arrived, and after an error.
-fn arriving(body: Incoming, guard: ChangeGuard) -> impl ReadableBody {
-    // `fuse` drops the body with this closure at its end. The closure itself does nothing.
+fn arriving(body: Incoming, guard: ChangeGuard) -> RequestBody {
+    // Dropped with the body at its end. The closure itself does nothing.
     let keep_guard = move |error| {
         let _guard = &guard;
         error
     };
-    body.map_err(keep_guard).fuse()
+    RequestBody::new(body.map_err(keep_guard))
 }
 
 /// Logs why a connection has ended. At level `debug`, as peers break connections all the time.

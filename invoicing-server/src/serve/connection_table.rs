@@ -13,7 +13,7 @@ use scopeguard::{ScopeGuard, guard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::api::byte_budget::ConnectionHandle;
+use crate::http::byte_budget::ConnectionHandle;
 
 /// What an idle connection waits for. Ordered: the first kind is closed first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

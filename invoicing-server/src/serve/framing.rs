@@ -7,7 +7,7 @@
 use http::uri::Authority;
 use http::{HeaderMap, Request, Version, header};
 
-use crate::api::error::ApiError;
+use crate::http::error::ApiError;
 
 /// Checks the framing of a request.
 ///

@@ -8,9 +8,9 @@ use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::stream::Stream;
-use crate::api::error::ApiError;
-use crate::api::request_id::X_REQUEST_ID;
 use crate::env::Env;
+use crate::http::error::ApiError;
+use crate::http::request_id::X_REQUEST_ID;
 
 /// Ready when the time limit has passed without a first request.
 ///

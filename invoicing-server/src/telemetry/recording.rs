@@ -311,7 +311,7 @@ mod tests {
     /// What the service does for a request, an operation, a transaction with an event, and an attempt.
     fn observe(metrics: &Metrics, request_id: &HeaderValue) {
         let (timer, company) = (metrics.start(), CompanyId(Uuid::nil()));
-        let request = spans::request(&Method::GET, request_id, || Some("/api/v1/quotes"));
+        let request = spans::request(&Method::GET, request_id, Some("/api/v1/quotes"));
         spans::of_company(&request, company);
         let operation = spans::operation("quotes.page", Some(company));
         assert!(spans::transaction("read", Some(company), ready(())).now_or_never().is_some());

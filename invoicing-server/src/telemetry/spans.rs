@@ -66,13 +66,9 @@ pub(crate) fn known(method: &Method) -> &str {
     }
 }
 
-/// A request to the API or to the console. Of its path only the pattern of the route is told: a path may hold a token. `route`
-/// finds it, and is called only where the span is on. The span has its name before it is entered, as exporters take it then.
-pub(crate) fn request(
-    method: &Method,
-    request_id: &HeaderValue,
-    route: impl FnOnce() -> Option<&'static str>,
-) -> Span {
+/// A request to an application. Of its path only the pattern of the route is recorded: a path may hold a token. The span has
+/// its name before it is entered, as exporters take it then.
+pub(crate) fn request(method: &Method, request_id: &HeaderValue, route: Option<&'static str>) -> Span {
     let span = tracing::info_span!(
         "request",
         otel.name = known(method),
@@ -84,9 +80,7 @@ pub(crate) fn request(
         request_id = request_id.to_str().unwrap_or_default(),
         company = Empty,
     );
-    if !span.is_disabled()
-        && let Some(route) = route()
-    {
+    if let Some(route) = route {
         span.record("otel.name", display(format_args!("{} {route}", known(method))));
         span.record("http.route", route);
     }

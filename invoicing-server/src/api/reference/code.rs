@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
-use crate::api::snippets::{LANGUAGES, Language};
+use crate::snippets::{LANGUAGES, Language};
 
 /// The same code in each language that has it. The style shows the one that is chosen.
 pub(super) fn snippets(title: &str, code: impl Fn(&Language) -> Option<String>) -> Markup {

@@ -8,7 +8,7 @@ use webhook_verify::Signer;
 use super::content::{Page, heading};
 use super::document::{Operation, example_of, schema_of};
 use super::{code, records};
-use crate::api::snippets::Language;
+use crate::snippets::Language;
 
 /// What the deliveries of this page are signed with. Made up: it has signed nothing else.
 const SECRET: &str = "whsec_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG";

@@ -7,7 +7,7 @@ use super::content::{Page, heading};
 use super::document::{Document, Operation};
 use super::markdown::{Chapter, Links, chapters, top_level};
 use super::{STYLE, code, errors, events, failures, operations, records};
-use crate::api::snippets::{LANGUAGES, Language};
+use crate::snippets::{LANGUAGES, Language};
 
 /// What changed for integrators.
 const CHANGELOG: &str = include_str!("../../../reference/changelog.md");

@@ -12,8 +12,8 @@ use self::html::{Element, Html};
 use super::document::{Document, Operation, members};
 use super::{STYLE, errors, events, headers, page, records};
 use crate::api::openapi;
-use crate::api::snippets::LANGUAGES;
 use crate::config::Settings;
+use crate::snippets::LANGUAGES;
 
 fn document() -> Value {
     openapi::compose(&Settings::default())

@@ -10,13 +10,13 @@ use tokio::time::timeout;
 
 use super::paper::{Paper, Sheet};
 use crate::Error;
-use crate::api::byte_budget::ByteReservation;
-use crate::api::capacity::Capacity;
-use crate::api::error::ApiError;
 use crate::company_slots::Slot;
 use crate::console::Language;
 use crate::console::error::PageError;
 use crate::console::form::Form;
+use crate::http::byte_budget::ByteReservation;
+use crate::http::capacity::Capacity;
+use crate::http::error::ApiError;
 use crate::operations::{CompanyHandle, ShownQuote, Signature, SigningLinks};
 
 /// How often the bytes of a quote are in memory at most.

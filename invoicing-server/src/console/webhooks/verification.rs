@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use crate::api::snippets::LANGUAGES;
 use crate::console::request::PageRequest;
+use crate::snippets::LANGUAGES;
 
 /// What a receiver may be written in, by the ids of the snippets.
 const SHOWN: [&str; 4] = ["rs", "py", "ts", "php"];

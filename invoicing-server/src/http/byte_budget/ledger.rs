@@ -9,8 +9,8 @@ use tokio::time::Instant;
 
 use super::shares::Share;
 use super::{ConnectionHandle, Holder, Owner};
-use crate::api::error::ApiError;
 use crate::documents::DocumentKey;
+use crate::http::error::ApiError;
 
 /// An answer of which no piece was taken or sent for so long may be ended for another one of its owner.
 pub(super) const STALLED: Duration = Duration::from_secs(3);

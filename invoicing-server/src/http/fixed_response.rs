@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use sha2::{Digest, Sha256};
 
 use super::headers::{accepts_gzip, has_etag};
-use super::response::with_headers;
+use super::response::{shared, with_headers};
 
 /// A cache asks with the `ETag` before it uses the bytes again.
 const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
@@ -18,19 +18,9 @@ const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding")
 const ANY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
 const GZIP: HeaderValue = HeaderValue::from_static("gzip");
 
-/// Marks a response whose bytes are the same for all: they take no memory of their own, so they count for no caller.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Shared;
-
-/// Marks a response so.
-pub(crate) fn shared(mut response: Response<Bytes>) -> Response<Bytes> {
-    response.extensions_mut().insert(Shared);
-    response
-}
-
 /// A text as it is, and compressed.
 #[derive(Debug)]
-pub(super) struct FixedResponse {
+pub(crate) struct FixedResponse {
     plain: Representation,
     gzip: Representation,
 }
@@ -46,7 +36,7 @@ struct Representation {
 
 impl FixedResponse {
     /// A text with these headers, beside those of the cache.
-    pub(super) fn new(text: String, mut headers: HeaderMap) -> Self {
+    pub(crate) fn new(text: String, mut headers: HeaderMap) -> Self {
         headers.insert(header::CACHE_CONTROL, NO_CACHE);
         headers.insert(header::VARY, ACCEPT_ENCODING);
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY_ORIGIN);
@@ -57,7 +47,7 @@ impl FixedResponse {
     }
 
     /// The bytes, or 304 to a caller that has them.
-    pub(super) fn answer(&self, asked: &HeaderMap) -> Response<Bytes> {
+    pub(crate) fn answer(&self, asked: &HeaderMap) -> Response<Bytes> {
         let Representation { bytes, etag, headers } =
             if accepts_gzip(asked) { &self.gzip } else { &self.plain };
         if has_etag(asked, etag) {

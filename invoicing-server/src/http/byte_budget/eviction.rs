@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::ledger::{Answer, AnswerId, Ledger};
 use super::shares::{Limits, Share};
 use super::{Holder, Owner};
-use crate::api::error::ApiError;
+use crate::http::error::ApiError;
 
 /// What is asked of the budget.
 #[derive(Debug, Clone, Copy)]

@@ -3,14 +3,14 @@
 use http::{HeaderMap, HeaderName, header};
 
 /// The text of a header that is given exactly once.
-pub(super) fn only_value(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+pub(crate) fn only_value(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return None };
     value.to_str().ok()
 }
 
 /// Whether the client already has what this `ETag` names (`If-None-Match`, compared weakly).
-pub(super) fn has_etag(headers: &HeaderMap, etag: &str) -> bool {
+pub(crate) fn has_etag(headers: &HeaderMap, etag: &str) -> bool {
     let tags = headers.get_all(header::IF_NONE_MATCH).iter();
     tags.filter_map(|value| value.to_str().ok())
         .flat_map(|list| list.split(','))
@@ -19,7 +19,7 @@ pub(super) fn has_etag(headers: &HeaderMap, etag: &str) -> bool {
 }
 
 /// Whether the client takes a response that is compressed with gzip (`Accept-Encoding`).
-pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
+pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
     let codings = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     let mut any = false;
     for coding in codings.flat_map(|list| list.split(',')) {

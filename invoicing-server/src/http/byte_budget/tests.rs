@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::ledger::{DOWNLOADS_PER_DOCUMENT, STALLED};
 use super::shares::Share;
 use super::*;
-use crate::api::response_body::{Body, UnreadResponse};
+use crate::http::response_body::{Body, UnreadResponse};
 
 /// The share of a company and of a connection. A company's documents have half of it, a document and unknown callers a quarter.
 const SHARE: usize = 2 * 1024 * 1024;

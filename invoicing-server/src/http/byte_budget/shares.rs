@@ -7,7 +7,7 @@ use crate::config::MIN_BUFFERED_BYTES;
 use crate::documents::DocumentKey;
 
 /// Up to this size a request or an answer may use the reserves: a head over HTTP/2 and a piece.
-pub(in crate::api) const SMALL: usize = 32 * 1024;
+pub(crate) const SMALL: usize = 32 * 1024;
 
 /// A part of the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use self::eviction::{Demand, make_room};
 use self::ledger::{AnswerId, Content, Ledger};
 use self::shares::Limits;
-pub(super) use self::shares::SMALL;
+pub(crate) use self::shares::SMALL;
 use super::error::ApiError;
 use crate::documents::DocumentKey;
 

@@ -19,8 +19,8 @@ macro_rules! language {
             id: $id,
             name: $name,
             #[cfg(feature = "reference")]
-            requests: include_str!(concat!("../../reference/requests.", $id)),
-            verify: include_str!(concat!("../../reference/verify.", $id)),
+            requests: include_str!(concat!("../reference/requests.", $id)),
+            verify: include_str!(concat!("../reference/verify.", $id)),
         }
     };
 }
@@ -37,13 +37,13 @@ pub(crate) const LANGUAGES: [Language; 5] = [
 impl Language {
     /// A request, by the id of its operation.
     #[cfg(feature = "reference")]
-    pub(super) fn request(&self, operation: &str) -> Option<String> {
+    pub(crate) fn request(&self, operation: &str) -> Option<String> {
         region(self.requests, operation)
     }
 
     /// What every request needs first.
     #[cfg(feature = "reference")]
-    pub(super) fn setup(&self) -> Option<String> {
+    pub(crate) fn setup(&self) -> Option<String> {
         region(self.requests, "setup")
     }
 

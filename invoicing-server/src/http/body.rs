@@ -4,10 +4,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::{Buf, BufMut, Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use http::{HeaderMap, header};
 use http_body::{Body, Frame, SizeHint};
-use http_body_util::combinators::Fuse;
+use http_body_util::combinators::{Fuse, UnsyncBoxBody};
 use http_body_util::{BodyExt, Limited};
 use tokio::time::timeout;
 
@@ -24,39 +24,37 @@ const DISCARD_BYTES: usize = 1024 * 1024;
 /// Time limit for discarding an unread body.
 const DISCARD_TIME: Duration = Duration::from_secs(5);
 
-/// A body that can be read. A name for these bounds.
-pub(crate) trait ReadableBody: Body<Data: Buf, Error: Into<BoxError>> {}
-
-impl<B: Body<Data: Buf, Error: Into<BoxError>>> ReadableBody for B {}
-
-/// The body of a request, which remembers whether it broke off.
-#[derive(Debug)]
-pub(crate) struct RequestBody<B> {
-    body: Fuse<B>,
+/// The body of a request, with its frames as they arrive. It records whether it broke off.
+pub(crate) struct RequestBody {
+    body: Fuse<UnsyncBoxBody<Bytes, BoxError>>,
     is_broken: bool,
 }
 
-impl<B: ReadableBody> RequestBody<B> {
-    pub(crate) fn new(body: B) -> Self {
+impl RequestBody {
+    pub(crate) fn new(body: impl Body<Data: Buf, Error: Into<BoxError>> + Send + 'static) -> Self {
+        let to_bytes = |frame: Frame<_>| frame.map_data(|mut data: _| bytes_of(&mut data));
+        let body = body.map_frame(to_bytes).map_err(Into::into).boxed_unsync();
         Self { body: body.fuse(), is_broken: false }
     }
-}
 
-impl<B: ReadableBody + Unpin> RequestBody<B> {
-    /// Whether the last byte has arrived, so that another request may follow on its connection.
+    /// True once the last byte has arrived, so that another request may follow on its connection.
     pub(super) fn is_complete(&self) -> bool {
         self.body.is_end_stream() && !self.is_broken
     }
 }
 
-impl<B: ReadableBody + Unpin> Body for RequestBody<B> {
-    type Data = B::Data;
-    type Error = B::Error;
+fn bytes_of(data: &mut impl Buf) -> Bytes {
+    data.copy_to_bytes(data.remaining())
+}
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = BoxError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
         self.is_broken |= matches!(frame, Some(Err(_)));
         Poll::Ready(frame)
@@ -77,7 +75,7 @@ impl<B: ReadableBody + Unpin> Body for RequestBody<B> {
 /// `payload_too_large`, also for the announced length; `request_timeout`; `bad_request` where the body ends early;
 /// `overloaded` where its bytes cannot be reserved.
 pub(crate) async fn read(
-    body: &mut (impl ReadableBody + Unpin),
+    body: &mut RequestBody,
     headers: &HeaderMap,
     time: Duration,
     reservation: &ByteReservation,
@@ -88,24 +86,20 @@ pub(crate) async fn read(
     timeout(time, collect(body, reservation)).await.unwrap_or(Err(ApiError::RequestTimeout))
 }
 
-async fn collect(
-    body: &mut (impl ReadableBody + Unpin),
-    reservation: &ByteReservation,
-) -> Result<Bytes, ApiError> {
+async fn collect(body: &mut RequestBody, reservation: &ByteReservation) -> Result<Bytes, ApiError> {
     let mut bytes = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
-            let error: BoxError = error.into();
             tracing::debug!(error = %ErrorChain(&*error), "request body ended early");
             ApiError::bad_request("The body of the request ended early")
         })?;
         // Trailers are ignored.
         let Ok(data) = frame.into_data() else { continue };
-        if bytes.len() + data.remaining() > MAX_BODY_BYTES {
+        if bytes.len() + data.len() > MAX_BODY_BYTES {
             return Err(ApiError::PayloadTooLarge);
         }
-        reservation.grow(data.remaining())?;
-        bytes.put(data);
+        reservation.grow(data.len())?;
+        bytes.extend_from_slice(&data);
     }
     Ok(bytes.freeze())
 }
@@ -114,7 +108,7 @@ async fn collect(
 ///
 /// Closing a connection with unread bytes resets it. The reset may overtake the response, and the caller would see a
 /// broken connection instead of the error.
-pub(super) async fn discard(body: &mut (impl ReadableBody + Unpin)) {
+pub(super) async fn discard(body: &mut RequestBody) {
     if body.is_end_stream() {
         return;
     }
@@ -124,7 +118,7 @@ pub(super) async fn discard(body: &mut (impl ReadableBody + Unpin)) {
     let _ = timeout(DISCARD_TIME, reading).await;
 }
 
-fn announced_length<B: Body>(body: &B, headers: &HeaderMap) -> u64 {
+fn announced_length(body: &RequestBody, headers: &HeaderMap) -> u64 {
     let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     let length = length.and_then(|length| length.parse().ok()).unwrap_or(0);
     body.size_hint().lower().max(length)
@@ -133,7 +127,6 @@ fn announced_length<B: Body>(body: &B, headers: &HeaderMap) -> u64 {
 #[cfg(test)]
 mod tests {
     use std::io;
-    use std::pin::pin;
     use std::sync::Arc;
 
     use futures_util::{Stream, StreamExt, stream};
@@ -142,7 +135,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::api::byte_budget::{ByteBudget, Holder, Owner};
+    use crate::http::byte_budget::{ByteBudget, Holder, Owner};
 
     const TIME: Duration = Duration::from_millis(20);
 
@@ -172,7 +165,7 @@ mod tests {
     }
 
     async fn read_chunks<const N: usize>(texts: [Option<&'static str>; N]) -> Result<Bytes, ErrorCode> {
-        let mut body = pin!(StreamBody::new(chunks(texts)));
+        let mut body = RequestBody::new(StreamBody::new(chunks(texts)));
         read(&mut body, &HeaderMap::new(), TIME, &only_reservation()).await.map_err(|error| error.code())
     }
 
@@ -193,7 +186,7 @@ mod tests {
     #[tokio::test]
     async fn an_announced_length_over_the_limit_is_too_large() {
         let headers = HeaderMap::from_iter([(header::CONTENT_LENGTH, (MAX_BODY_BYTES + 1).into())]);
-        let mut body = pin!(Full::new(Bytes::from_static(b"{}")));
+        let mut body = RequestBody::new(Full::new(Bytes::from_static(b"{}")));
         let error = read(&mut body, &headers, TIME, &only_reservation()).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::PayloadTooLarge);
     }
@@ -205,7 +198,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_that_never_ends_times_out() {
-        let mut body = pin!(StreamBody::new(chunks([Some("{")]).chain(stream::pending())));
+        let mut body = RequestBody::new(StreamBody::new(chunks([Some("{")]).chain(stream::pending())));
         let error = read(&mut body, &HeaderMap::new(), TIME, &only_reservation()).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::RequestTimeout);
     }
@@ -215,7 +208,7 @@ mod tests {
         let budget = Arc::new(ByteBudget::new(MAX_BODY_BYTES));
         let (first, second) = (reservation(&budget), reservation(&budget));
         first.grow(MAX_BODY_BYTES - 5).unwrap();
-        let mut body = pin!(StreamBody::new(chunks([Some("012345")])));
+        let mut body = RequestBody::new(StreamBody::new(chunks([Some("012345")])));
         let error = read(&mut body, &HeaderMap::new(), TIME, &second).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::Overloaded);
     }
@@ -226,8 +219,7 @@ mod tests {
         for (texts, ends) in
             [(vec![Some("01234"); 100], true), (vec![Some(large); 2], true), (vec![Some(large); 3], false)]
         {
-            let body = pin!(StreamBody::new(chunks(texts)));
-            let mut body = BodyExt::fuse(body);
+            let mut body = RequestBody::new(StreamBody::new(chunks(texts)));
             assert!(!body.is_end_stream());
             discard(&mut body).await;
             assert_eq!(body.is_end_stream(), ends);

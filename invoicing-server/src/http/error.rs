@@ -134,14 +134,9 @@ impl ApiError {
         }
     }
 
-    /// Logs the error; where the service has failed, with every cause and the path. The query is left out, as it may hold the
-    /// signature of a document URL. Of a refusal no text of the caller's is logged: it may hold an address or a name, and the
-    /// answer holds it.
-    pub(crate) fn log(&self, head: &http::request::Parts, request_id: &HeaderValue) {
-        self.log_at(&head.method, head.uri.path(), request_id);
-    }
-
-    /// As [`Self::log`], with what the log may show of the path.
+    /// Logs the error, once a request; if the service has failed, with every cause and the path. The query is left out, as it
+    /// may hold the signature of a document URL. Of a refusal no text of the caller's is logged: it may hold an address or a
+    /// name, and the answer holds it. `path`: the part of the request's path that the log may show.
     pub(crate) fn log_at(&self, method: &Method, path: &str, request_id: &HeaderValue) {
         let (method, path) = (spans::known(method), without_secrets(path));
         let (path, error) = (PeerText(&path), Cause(self));

@@ -2,18 +2,13 @@
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use http::header;
-use http::request::Parts;
 use invoicing_core::QuoteId;
 use matchit::Params;
 
-use super::{Arrived, ConsoleContext};
+use super::ConsoleContext;
+use super::application::{PageExchange, form_of};
 use crate::Error;
-use crate::api::body::{ReadableBody, RequestBody};
-use crate::api::byte_budget::{ByteReservation, ConnectionHandle, Holder, Owner};
-use crate::api::download::Download;
-use crate::api::error::ApiError;
 use crate::console::Language;
 use crate::console::client_address::client_address;
 use crate::console::error::PageError;
@@ -21,36 +16,37 @@ use crate::console::layout::Frame;
 use crate::console::request::{FormOutcome, PageResult, page, see_other};
 use crate::console::routes::Endpoint;
 use crate::console::sign::{self, Visit};
+use crate::http::body::RequestBody;
+use crate::http::byte_budget::Holder;
+use crate::http::download::Download;
+use crate::http::error::ApiError;
 use crate::operations::{CompanyHandle, SigningLinks};
 use crate::secret::sha256;
-use crate::telemetry::spans;
 
 impl ConsoleContext {
     pub(super) async fn public(
         &self,
-        arrived: Arrived<'_>,
+        exchange: &PageExchange<'_>,
         endpoint: Endpoint,
         params: &Params<'static, '_>,
-        body: &mut RequestBody<impl ReadableBody + Unpin>,
-        reservation: &mut Option<ByteReservation>,
+        body: &mut RequestBody,
     ) -> PageResult {
-        let Arrived { connection, head, span, request_id } = arrived;
+        let head = exchange.head;
         if endpoint == Endpoint::Asset {
             return Ok(self.assets.get(params.get("name").unwrap_or_default())?);
         }
         let token = params.get("token").ok_or(PageError::NOT_FOUND)?;
-        let links = SigningLinks::new(Arc::clone(&self.api.services)).for_request(request_id);
+        let links = SigningLinks::new(Arc::clone(&self.services)).for_request(exchange.request_id);
         let (company, quote) = links.resolve(token).await?;
-        spans::of_company(span, company.id());
-        let capacity = &*self.api.capacity;
+        exchange.is_of(company.id());
+        let capacity = &self.http.capacity;
         let _link = capacity.links.try_acquire(sha256(token)).ok_or(ApiError::Overloaded)?;
         if endpoint == Endpoint::SigningDocument {
-            return self.download(connection, &company, quote, head, reservation).await;
+            return self.download(exchange, &company, quote).await;
         }
         // From here on the request counts for the company, whose token it holds.
-        let owner = Owner { connection: connection.cloned(), holder: Holder::Link(company.id()) };
-        let reservation = &*reservation.insert(capacity.bytes.admit(owner)?);
-        let form = self.form(head, body, reservation).await?;
+        let reservation = exchange.admit(Holder::Link(company.id()))?;
+        let form = form_of(exchange, body, reservation).await?;
         let user_agent = head.headers.get(header::USER_AGENT);
         let visit = Visit {
             links,
@@ -68,50 +64,42 @@ impl ConsoleContext {
         self.visited(endpoint, &visit).await
     }
 
-    /// Calls the handler of an endpoint behind a signing link. Boxed as those behind a session are.
-    fn visited<'v>(&'v self, endpoint: Endpoint, visit: &'v Visit<'_>) -> BoxFuture<'v, PageResult> {
-        Box::pin(async move {
-            let outcome = match endpoint {
-                Endpoint::SigningPage => sign::show(visit).await?,
-                Endpoint::Sign => sign::sign(visit).await?,
-                Endpoint::ConfirmRefusal => sign::confirm_refusal(visit).await?,
-                Endpoint::Decline => sign::decline(visit).await?,
-                _ => return Err(PageError::NOT_FOUND),
-            };
-            match outcome {
-                FormOutcome::Page(status, content) => {
-                    let frame = Frame { has_home: false, ..self.bare_frame(visit.language) };
-                    Ok(page(status, &frame.around(&content)))
-                }
-                FormOutcome::See(path) => see_other(&visit.link(path)),
+    async fn visited(&self, endpoint: Endpoint, visit: &Visit<'_>) -> PageResult {
+        let outcome = match endpoint {
+            Endpoint::SigningPage => sign::show(visit).await?,
+            Endpoint::Sign => sign::sign(visit).await?,
+            Endpoint::ConfirmRefusal => sign::confirm_refusal(visit).await?,
+            Endpoint::Decline => sign::decline(visit).await?,
+            _ => return Err(PageError::NOT_FOUND),
+        };
+        match outcome {
+            FormOutcome::Page(status, content) => {
+                let frame = Frame { has_home: false, ..self.bare_frame(visit.language) };
+                Ok(page(status, &frame.around(&content)))
             }
-        })
+            FormOutcome::See(path) => see_other(&visit.link(path)),
+        }
     }
 
     /// The last document that was frozen of a quote, as behind a signed URL of the API.
     async fn download(
         &self,
-        connection: Option<&ConnectionHandle>,
+        exchange: &PageExchange<'_>,
         company: &CompanyHandle,
         quote: QuoteId,
-        head: &Parts,
-        reservation: &mut Option<ByteReservation>,
     ) -> PageResult {
+        let (head, capacity) = (exchange.head, &self.http.capacity);
         // First, so that the holder of one link asks no more of the database at once than the company may.
-        let _slot =
-            self.api.capacity.keyless_documents.try_acquire(company.id()).ok_or(ApiError::Overloaded)?;
+        let _slot = capacity.keyless_documents.try_acquire(company.id()).ok_or(ApiError::Overloaded)?;
         let (document, size) = company.quotes().stored_document(quote).await?;
         let download = Download::new(&head.method, &head.headers, document.sha256);
         if download.is_not_modified() {
             return Ok(download.not_modified()?);
         }
-        let capacity = &self.api.capacity;
-        let owner = Owner { connection: connection.cloned(), holder: Holder::Document(document.key) };
-        let reservation = &*reservation.insert(capacity.bytes.admit(owner)?);
+        let reservation = exchange.admit(Holder::Document(document.key))?;
         // Before the bytes are read, so that they never exceed their share.
         reservation.cover(usize::try_from(size).map_err(Error::internal)?)?;
-        let bytes =
-            self.api.services.documents.bounded_store().fetch(&document).await.map_err(Error::from)?;
+        let bytes = self.services.documents.bounded_store().fetch(&document).await.map_err(Error::from)?;
         Ok(download.respond(bytes, &document.file_name)?)
     }
 }

@@ -1,0 +1,150 @@
+//! Serves a request: from its route, key and quota to the handler of its endpoint.
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http::request::Parts;
+use http::{Method, Response};
+
+use super::access::{admit, identify};
+use super::rate_limit::KeyQuota;
+use super::request::ApiRequest;
+use super::routes::{self, Endpoint, Route};
+use super::{ApiContext, clients, documents, invoices, quotes};
+use crate::Error;
+use crate::http::HttpContext;
+use crate::http::body::RequestBody;
+use crate::http::byte_budget::Holder;
+use crate::http::error::ApiError;
+use crate::http::exchange::{Answered, Application, Exchange};
+use crate::http::response::{ApiResult, allowed};
+use crate::http::routing::Found;
+use crate::telemetry::Limit;
+
+/// The route of a request that has none, in metrics.
+const UNMATCHED: &str = "unmatched";
+
+impl Application for ApiContext {
+    type Route = Route;
+    type Error = ApiError;
+    type Caller = KeyQuota;
+
+    fn context(&self) -> &HttpContext {
+        &self.http
+    }
+
+    fn find<'h>(&self, head: &'h Parts) -> Found<'h, Route> {
+        routes::find(&head.method, head.uri.path())
+    }
+
+    fn serve<'r>(
+        &'r self,
+        exchange: &'r Exchange<'r, KeyQuota>,
+        route: Found<'r, Route>,
+        body: &'r mut RequestBody,
+    ) -> BoxFuture<'r, ApiResult> {
+        Box::pin(async move {
+            let head = exchange.head;
+            match route {
+                Ok((Route { endpoint: Endpoint::FrozenDocument, .. }, _)) => {
+                    documents::download(self, exchange).await
+                }
+                Ok((Route { endpoint: Endpoint::OpenApi, .. }, _)) => self.openapi.get(head),
+                Ok((Route { endpoint: Endpoint::Docs, .. }, _)) => self.docs(head),
+                Err(ApiError::MethodNotAllowed { allow }) if head.method == Method::OPTIONS => {
+                    allowed(&allow)
+                }
+                Err(error) if routes::is_public(head.uri.path()) => Err(error),
+                route => self.serve_with_key(exchange, route, body).await,
+            }
+        })
+    }
+
+    fn error_response(&self, error: &ApiError, _: &Parts, _: &KeyQuota) -> Response<Bytes> {
+        error.response()
+    }
+
+    fn overloaded_response(&self, error: &ApiError, _: &Parts) -> Response<Bytes> {
+        error.response()
+    }
+
+    fn finish(&self, response: &mut Response<Bytes>, rate_limit: &KeyQuota) {
+        if let Some(rate_limit) = rate_limit.get() {
+            rate_limit.set(response.headers_mut());
+        }
+    }
+
+    fn measure(&self, answered: &Answered<'_, ApiError>) {
+        let metrics = self.http.env.metrics();
+        if let Some(limit) = answered.error.and_then(limit_of) {
+            metrics.limited(limit);
+        }
+        let route = answered.route.unwrap_or(UNMATCHED);
+        metrics.request(route, answered.method, answered.status, answered.timer);
+    }
+}
+
+impl ApiContext {
+    #[cfg(feature = "reference")]
+    fn docs(&self, head: &Parts) -> ApiResult {
+        self.reference.get(head)
+    }
+
+    #[cfg(not(feature = "reference"))]
+    #[expect(clippy::unused_self, reason = "the page is there with the feature")]
+    fn docs(&self, _: &Parts) -> ApiResult {
+        Err(ApiError::NOT_FOUND)
+    }
+
+    async fn serve_with_key(
+        &self,
+        exchange: &Exchange<'_, KeyQuota>,
+        route: Found<'_, Route>,
+        body: &mut RequestBody,
+    ) -> ApiResult {
+        let (head, capacity) = (exchange.head, &self.http.capacity);
+        // An unknown key takes neither memory nor a slot.
+        let key = identify(self, &head.headers).await?;
+        exchange.is_of(key.company());
+        // Both come before the quota, as a 503 must not count in it.
+        let reservation = exchange.admit(Holder::Company(key.company()))?;
+        let waits_for_documents = matches!(route, Ok((Route { endpoint: Endpoint::QuoteDocument, .. }, _)));
+        let slots = if waits_for_documents { &capacity.documents } else { &capacity.requests };
+        let slot = slots.try_acquire(key.company()).ok_or(ApiError::Overloaded)?;
+        let company = admit(self, key, &exchange.caller).await?;
+        let (Route { endpoint, .. }, params) = route?;
+        let request = ApiRequest { company, params, head, reservation };
+        if !endpoint.reads_body() {
+            return handle(*endpoint, &request, &Bytes::new()).await;
+        }
+        let request = ApiRequest { company: request.company.for_request(exchange.request_id), ..request };
+        // The body may arrive slowly, so no slot is held meanwhile.
+        drop(slot);
+        let bytes = exchange.read(body, reservation).await?;
+        let _slot = capacity.requests.acquire(request.company.id()).await?;
+        handle(*endpoint, &request, &bytes).await
+    }
+}
+
+async fn handle(endpoint: Endpoint, request: &ApiRequest<'_>, body: &Bytes) -> ApiResult {
+    match endpoint {
+        Endpoint::ListQuotes => quotes::list(request).await,
+        Endpoint::GetQuote => quotes::get(request).await,
+        Endpoint::LinkQuote => quotes::link(request, body).await,
+        Endpoint::QuoteDocument => quotes::document(request).await,
+        Endpoint::ListInvoices => invoices::list(request).await,
+        Endpoint::GetInvoice => invoices::get(request).await,
+        Endpoint::ListClients => clients::list(request).await,
+        Endpoint::CreateClient => clients::create(request, body).await,
+        // They need no key.
+        Endpoint::FrozenDocument | Endpoint::OpenApi | Endpoint::Docs => Err(ApiError::NOT_FOUND),
+    }
+}
+
+/// The limit that an error is about.
+fn limit_of(error: &ApiError) -> Option<Limit> {
+    match error {
+        ApiError::QuotaUsedUp { .. } => Some(Limit::Quota),
+        ApiError::Overloaded | ApiError::Operation(Error::Overloaded) => Some(Limit::Overloaded),
+        _ => None,
+    }
+}

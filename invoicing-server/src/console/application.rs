@@ -1,0 +1,295 @@
+//! Serves a request: from its route, session, role and form to the handler of its endpoint.
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http::request::Parts;
+use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
+use matchit::Params;
+
+use super::error::PageError;
+use super::form::Form;
+use super::request::{Elsewhere, FormOutcome, PageRequest, PageResult, page, see_other};
+use super::routes::{self, Endpoint, Needs, Route};
+use super::sign_in::{Session, SignInDecision};
+use super::{
+    ConsoleContext, Language, carried_out, events, form_token, history, keys, origin, quotes, webhooks,
+};
+use crate::http::HttpContext;
+use crate::http::body::RequestBody;
+use crate::http::byte_budget::{ByteReservation, Holder};
+use crate::http::error::ApiError;
+use crate::http::exchange::{Application, Exchange};
+use crate::http::routing::Found;
+use crate::operations::{CarriedOut, CompanyHandle};
+
+const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
+/// No path leaves with a referrer, as one may hold a token. With `no-referrer`, browsers would also hide the `Origin` of forms.
+const STRICT_ORIGIN: HeaderValue = HeaderValue::from_static("strict-origin");
+const NO_INDEX: HeaderValue = HeaderValue::from_static("noindex");
+const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
+
+/// The reader of the answer, as far as it is known when an error ends the request.
+#[derive(Default)]
+pub(crate) struct Reader {
+    pub(super) session: OnceLock<Session>,
+    /// The name of the company.
+    pub(super) company: OnceLock<String>,
+}
+
+pub(super) type PageExchange<'r> = Exchange<'r, Reader>;
+
+impl Application for ConsoleContext {
+    type Route = Route;
+    type Error = PageError;
+    type Caller = Reader;
+
+    fn context(&self) -> &HttpContext {
+        &self.http
+    }
+
+    fn find<'h>(&self, head: &'h Parts) -> Found<'h, Route> {
+        let path = head.uri.path();
+        if self.sign_in.is_none() && !routes::is_public(path) {
+            return Err(ApiError::NOT_FOUND);
+        }
+        routes::find(&head.method, path)
+    }
+
+    fn serve<'r>(
+        &'r self,
+        exchange: &'r PageExchange<'r>,
+        route: Found<'r, Route>,
+        body: &'r mut RequestBody,
+    ) -> BoxFuture<'r, PageResult> {
+        Box::pin(async move {
+            let (route, params) = match route {
+                Ok(found) => found,
+                Err(error) => {
+                    self.find_reader(exchange).await;
+                    return Err(error.into());
+                }
+            };
+            let head = exchange.head;
+            if !matches!(head.method, Method::GET | Method::HEAD)
+                && !origin::is_own(head, &self.place, &self.settings.trusted_origins)
+            {
+                return Err(PageError::CrossSite);
+            }
+            if route.needs == Needs::Nothing {
+                self.public(exchange, route.endpoint, &params, body).await
+            } else {
+                self.serve_signed_in(exchange, route, params, body).await
+            }
+        })
+    }
+
+    fn error_response(&self, error: &PageError, head: &Parts, reader: &Reader) -> Response<Bytes> {
+        self.error_page(error, head, reader)
+    }
+
+    fn overloaded_response(&self, error: &PageError, head: &Parts) -> Response<Bytes> {
+        self.plain_error_page(error, head)
+    }
+
+    /// Adds the headers that protect a page.
+    fn finish(&self, response: &mut Response<Bytes>, _: &Reader) {
+        let headers = response.headers_mut();
+        headers.entry(header::CONTENT_SECURITY_POLICY).or_insert_with(|| self.policy.clone());
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
+        headers.insert(header::REFERRER_POLICY, STRICT_ORIGIN);
+        headers.insert(X_ROBOTS_TAG, NO_INDEX);
+    }
+}
+
+impl ConsoleContext {
+    async fn serve_signed_in<'r>(
+        &'r self,
+        exchange: &'r PageExchange<'r>,
+        route: &Route,
+        params: Params<'static, 'r>,
+        body: &mut RequestBody,
+    ) -> PageResult {
+        let head = exchange.head;
+        let Some(sign_in) = &self.sign_in else { return Err(PageError::NOT_FOUND) };
+        let session = match sign_in.decide(head).await {
+            SignInDecision::Granted(session) => exchange.caller.session.get_or_init(|| session),
+            SignInDecision::Redirect(address) if head.method == Method::POST => {
+                return Err(PageError::SignedOut(address));
+            }
+            SignInDecision::Redirect(address) => return see_other(&address),
+            SignInDecision::Answer(response) => return Ok(*response),
+            SignInDecision::Forbidden => return Err(PageError::Forbidden),
+        };
+        exchange.is_of(session.company);
+        if let Needs::To(action) = route.needs
+            && !session.role.allows(action)
+        {
+            return Err(PageError::Forbidden);
+        }
+        let reservation = exchange.admit(Holder::Company(session.company))?;
+        let form = form_of(exchange, body, reservation).await?;
+        let capacity = &self.http.capacity;
+        let slots =
+            if route.endpoint.waits_for_documents() { &capacity.documents } else { &capacity.requests };
+        let _slot = slots.try_acquire(session.company).ok_or(ApiError::Overloaded)?;
+        let request = self.request(exchange, session, params, form, reservation).await?;
+        exchange.caller.company.get_or_init(|| request.record.name.clone());
+        if route.is_once() {
+            self.once(route.endpoint, request).await
+        } else {
+            self.handle(route.endpoint, &request).await
+        }
+    }
+
+    /// Carries out a form, unless it was carried out before.
+    async fn once(&self, endpoint: Endpoint, mut request: PageRequest<'_>) -> PageResult {
+        let token = request.form.text(form_token::FIELD);
+        let Some(token) = form_token::read(token, request.now, request.record.id, request.path) else {
+            return self.again(endpoint, request).await;
+        };
+        request.company = request.company.for_form(token);
+        if let Some(before) = request.company.carried_out().await? {
+            return Ok(self.before(endpoint, &request, &before));
+        }
+        let answer = self.handle(endpoint, &request).await;
+        let status = answer.as_ref().map_or_else(PageError::status, Response::status);
+        let is_refused = status.is_client_error() || answer.is_ok() && !request.company.end_form().await?;
+        // By a click at the same time, if any.
+        if is_refused && let Some(before) = request.company.carried_out_meanwhile().await? {
+            return Ok(self.before(endpoint, &request, &before));
+        }
+        answer
+    }
+
+    /// The page of a form that is too old, or of another company, with what was entered. Nothing is changed.
+    async fn again(&self, endpoint: Endpoint, request: PageRequest<'_>) -> PageResult {
+        let page = endpoint.page_of_form().ok_or(PageError::NOT_FOUND)?;
+        let request = PageRequest { is_stale: true, ..request };
+        let mut response = self.handle(page, &request).await?;
+        if response.status() == StatusCode::OK {
+            *response.status_mut() = StatusCode::CONFLICT;
+        }
+        Ok(response)
+    }
+
+    /// The answer to a form that was carried out before.
+    fn before(&self, endpoint: Endpoint, request: &PageRequest<'_>, before: &CarriedOut) -> Response<Bytes> {
+        let content = carried_out::page(request, endpoint, before);
+        page(StatusCode::OK, &self.frame(request).around(&content))
+    }
+
+    /// Finds out who asks for a page that does not exist.
+    async fn find_reader(&self, exchange: &PageExchange<'_>) {
+        let head = exchange.head;
+        let Some(sign_in) = self.sign_in.as_ref().filter(|_| !routes::is_public(head.uri.path())) else {
+            return;
+        };
+        if let SignInDecision::Granted(session) = sign_in.decide(head).await {
+            exchange.caller.session.get_or_init(|| session);
+        }
+    }
+
+    async fn request<'r>(
+        &'r self,
+        exchange: &'r PageExchange<'r>,
+        session: &'r Session,
+        params: Params<'static, 'r>,
+        form: Form,
+        reservation: &'r ByteReservation,
+    ) -> Result<PageRequest<'r>, PageError> {
+        let (head, services) = (exchange.head, &self.services);
+        let company = CompanyHandle::new(Arc::clone(services), session.company);
+        let company = company.acting_as(&session.name)?.for_request(exchange.request_id);
+        let record = company.details().await?;
+        Ok(PageRequest {
+            company,
+            record,
+            session,
+            now: services.env.now(),
+            attempt_timeout_ms: self.attempt_timeout_ms,
+            language: session.language.unwrap_or_else(|| Language::preferred(&head.headers)),
+            prefix: &self.place.path,
+            elsewhere: Elsewhere { service: &services.base_url, signing: &self.signing },
+            reservation,
+            params,
+            form,
+            path: head.uri.path(),
+            is_form: head.method == Method::POST,
+            is_stale: false,
+            env: &services.env,
+        })
+    }
+
+    async fn handle(&self, endpoint: Endpoint, request: &PageRequest<'_>) -> PageResult {
+        let content = match endpoint {
+            Endpoint::Home => webhooks::home(request).await?,
+            Endpoint::Webhooks => webhooks::list(request).await?,
+            Endpoint::NewWebhook => webhooks::new(request),
+            Endpoint::Webhook => webhooks::show(request).await?,
+            Endpoint::ConfirmRotation => webhooks::confirm_rotation(request).await?,
+            Endpoint::ConfirmRemoval => webhooks::confirm_removal(request).await?,
+            Endpoint::Deliveries => webhooks::deliveries(request).await?,
+            Endpoint::Delivery => webhooks::delivery(request).await?,
+            Endpoint::ConfirmReplay => webhooks::confirm_replay(request).await?,
+            Endpoint::Events => events::list(request).await?,
+            Endpoint::Event => events::show(request).await?,
+            Endpoint::History => history::list(request).await?,
+            Endpoint::Keys => keys::list(request).await?,
+            Endpoint::NewKey => keys::new(request),
+            Endpoint::ConfirmRevocation => keys::confirm_revocation(request).await?,
+            Endpoint::Quotes => quotes::list(request).await?,
+            Endpoint::Quote => quotes::show(request).await?,
+            Endpoint::ConfirmSending => quotes::confirm_sending(request).await?,
+            Endpoint::ConfirmLinkRevocation => quotes::confirm_link_revocation(request).await?,
+            // What they show once cannot be shown again, so they are pages and no redirect.
+            Endpoint::RegisterWebhook => return self.shown(request, webhooks::register(request).await?),
+            Endpoint::RotateWebhook => return self.shown(request, webhooks::rotate(request).await?),
+            Endpoint::ChangeWebhook => return self.shown(request, webhooks::change(request).await?),
+            Endpoint::TestWebhook => return webhooks::test(request).await,
+            Endpoint::DisableWebhook => return webhooks::disable(request).await,
+            Endpoint::EnableWebhook => return webhooks::enable(request).await,
+            Endpoint::EndOverlap => return webhooks::end_overlap(request).await,
+            Endpoint::RemoveWebhook => return webhooks::remove(request).await,
+            Endpoint::ReplayDelivery => return webhooks::replay_delivery(request).await,
+            Endpoint::Replay => return webhooks::replay(request).await,
+            Endpoint::IssueKey => return self.shown(request, keys::issue(request).await?),
+            Endpoint::RevokeKey => return keys::revoke(request).await,
+            Endpoint::SendQuote => return self.shown(request, quotes::send(request).await?),
+            Endpoint::MakeSigningLink => return self.shown(request, quotes::make_link(request).await?),
+            Endpoint::RevokeSigningLink => return quotes::revoke_link(request).await,
+            Endpoint::QuoteDocument => return quotes::document(request).await,
+            // They need no session.
+            Endpoint::Asset
+            | Endpoint::SigningPage
+            | Endpoint::Sign
+            | Endpoint::ConfirmRefusal
+            | Endpoint::Decline
+            | Endpoint::SigningDocument => return Err(PageError::NOT_FOUND),
+        };
+        Ok(page(StatusCode::OK, &self.frame(request).around(&content)))
+    }
+
+    /// The outcome of a form: a page with a status, or an address.
+    fn shown(&self, request: &PageRequest<'_>, outcome: FormOutcome) -> PageResult {
+        match outcome {
+            FormOutcome::Page(status, content) => Ok(page(status, &self.frame(request).around(&content))),
+            FormOutcome::See(path) => request.see(path),
+        }
+    }
+}
+
+/// The fields of a form, or of the query of a page.
+pub(super) async fn form_of(
+    exchange: &PageExchange<'_>,
+    body: &mut RequestBody,
+    reservation: &ByteReservation,
+) -> Result<Form, PageError> {
+    let head = exchange.head;
+    if head.method != Method::POST {
+        return Ok(Form::query(head.uri.query().unwrap_or_default()));
+    }
+    let bytes = exchange.read(body, reservation).await?;
+    Ok(Form::read(&head.headers, &bytes)?)
+}
