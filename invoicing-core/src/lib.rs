@@ -75,6 +75,7 @@ mod list;
 mod open_enum;
 pub mod page_limit;
 mod project;
+mod project_states;
 mod proof;
 mod quota;
 mod quote;

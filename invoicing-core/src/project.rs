@@ -5,9 +5,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::text::{SHORT_TEXT, required_text};
-use crate::{
-    ChangeTime, Changed, Client, Conflict, Event, EventKind, Invalid, ProjectId, QuoteId, Timestamp,
-};
+use crate::{ChangeTime, Client, Invalid, ProjectId, QuoteId, Timestamp};
 
 /// The state of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
@@ -66,34 +64,6 @@ impl Project {
             created_at: at.now,
             updated_at: at.stamp,
         })
-    }
-
-    /// Moves the project. The same status again is `None`: nothing happens, nothing is emitted.
-    ///
-    /// # Errors
-    /// [`Conflict`] from COMPLETED to CANCELED: open the project again first.
-    pub fn set_status(
-        &self,
-        status: ProjectStatus,
-        at: ChangeTime,
-    ) -> Result<Option<Changed<Self>>, Conflict> {
-        use ProjectStatus::{Canceled, Completed, Open};
-        match (self.status, status) {
-            (from, to) if from == to => Ok(None),
-            (Completed, Canceled) => {
-                Err(Conflict::new("a COMPLETED project cannot be CANCELED; open it first"))
-            }
-            (Open | Canceled, Completed) => {
-                let project =
-                    Self { status, completed_at: Some(at.now), updated_at: at.stamp, ..self.clone() };
-                let event = Event::project(EventKind::ProjectCompleted, &project, at.stamp);
-                Ok(Some(Changed { record: project, events: vec![event] }))
-            }
-            _ => {
-                let project = Self { status, completed_at: None, updated_at: at.stamp, ..self.clone() };
-                Ok(Some(Changed::without_events(project)))
-            }
-        }
     }
 }
 

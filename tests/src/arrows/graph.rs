@@ -110,6 +110,25 @@ pub(super) fn circles(arrows: &BTreeSet<Arrow>) -> Vec<String> {
     families.into_iter().flat_map(|(family, arrows)| on_circles(&family, arrows)).collect()
 }
 
+/// The circles between files, as the arrows that they consist of, each with one place. A module and those below it may name each
+/// other.
+pub(super) fn circles_of_files(modules: &Modules, arrows: &BTreeSet<Arrow>) -> Vec<String> {
+    let mut between = BTreeMap::new();
+    for arrow in arrows {
+        let (from, to) = (&modules[&arrow.from].file, &modules[&arrow.to].file);
+        if !is_above(from, to) && !is_above(to, from) {
+            between.entry((from.clone(), to.clone())).or_insert(&*arrow.place);
+        }
+    }
+    on_circles("files", between)
+}
+
+/// True if the module of the first file is the second one's, or above it.
+fn is_above(file: &str, other: &str) -> bool {
+    let stem = file.trim_end_matches(".rs");
+    file == other || other.strip_prefix(stem).is_some_and(|rest| rest.starts_with('/'))
+}
+
 /// The closest common ancestor of two modules, and its two children towards them.
 fn siblings(from: &str, to: &str) -> Option<(String, String, String)> {
     let (from, to): (Vec<_>, Vec<_>) = (from.split("::").collect(), to.split("::").collect());

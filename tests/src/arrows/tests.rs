@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::graph::{Arrow, arrows, circles};
+use super::graph::{Arrow, arrows, circles, circles_of_files};
 use super::source::{Modules, modules};
 use super::table::Table;
 
@@ -17,7 +17,7 @@ fn named_by_a(a: &str) -> Vec<String> {
         ("lib.rs", "mod a; #[macro_use] mod b; pub use b::inner::Exported;"),
         ("a.rs", a),
         (
-            "b/mod.rs",
+            "b.rs",
             "mod inner; mod other; pub(crate) use inner::Deep; struct Shallow; macro_rules! on { () => {} }",
         ),
         ("b/inner.rs", "pub struct Exported; pub(crate) struct Deep;"),
@@ -92,12 +92,12 @@ fn code_for_tests_and_names_of_other_crates_are_no_arrows() {
 #[test]
 fn an_arrow_tells_its_place() {
     let modules =
-        crate_of(&[("lib.rs", "mod a; mod b;"), ("a/mod.rs", "\nuse super::b::{X};"), ("b.rs", "struct X;")]);
+        crate_of(&[("lib.rs", "mod a; mod b;"), ("a.rs", "\nuse super::b::{X};"), ("b.rs", "struct X;")]);
     let [arrow] = Vec::from_iter(arrows(&modules)).try_into().unwrap();
     let expected = Arrow {
         from: "crate::a".to_owned(),
         to: "crate::b".to_owned(),
-        place: "a/mod.rs:2 names super::b::X".to_owned(),
+        place: "a.rs:2 names super::b::X".to_owned(),
     };
     assert_eq!(arrow, expected);
 }
@@ -156,12 +156,18 @@ fn circles_between_siblings_are_found_at_any_depth_of_names() {
     assert_eq!(circles(&arrows(&modules)), expected);
 }
 
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn sources_of(name: &str) -> Modules {
+    let sources = root().join(name).join("src");
+    modules(&|file| fs::read_to_string(sources.join(file)).ok())
+}
+
 /// The server's modules, and ARCHITECTURE.md.
 fn server() -> (Modules, String) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let sources = root.join("invoicing-server/src");
-    let modules = modules(&|name| fs::read_to_string(sources.join(name)).ok());
-    (modules, fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap())
+    (sources_of("invoicing-server"), fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap())
 }
 
 #[test]
@@ -177,4 +183,13 @@ fn the_server_has_no_circles_between_modules_of_the_same_parent() {
     let (modules, _) = server();
     let circles = circles(&arrows(&modules));
     assert!(circles.is_empty(), "{}", circles.join("\n"));
+}
+
+#[test]
+fn no_crate_has_circles_between_files() {
+    for name in ["invoicing-server", "invoicing-core", "webhook-verify"] {
+        let modules = sources_of(name);
+        let circles = circles_of_files(&modules, &arrows(&modules));
+        assert!(circles.is_empty(), "{name}:\n{}", circles.join("\n"));
+    }
 }
