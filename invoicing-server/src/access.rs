@@ -22,8 +22,8 @@ use parking_lot::{Mutex, RwLock};
 use crate::Error;
 use crate::env::Env;
 use crate::secret::{is_api_key, sha256};
-use crate::store::Store;
 use crate::store::keys::{ActiveKey, ActiveKeyRow};
+use crate::store::{Store, UNAUDITED};
 use local::Reservations;
 pub(crate) use lookup::Lookup;
 use unknown::UnknownKeys;
@@ -155,7 +155,7 @@ impl Access {
         }
         if self.env.now().as_millis() - last_used.as_millis() > IDLE_LIMIT_MS {
             let id = key.id;
-            self.store.write_company(key.company, async move |mut tx| tx.revoke_key(id).await).await?;
+            self.store.write(key.company, UNAUDITED, [], async move |mut tx| tx.revoke_key(id).await).await?;
             return Ok(None);
         }
         Ok(Some(plan))

@@ -20,6 +20,7 @@ mod database_error;
 pub(crate) mod day_counts;
 pub(crate) mod deliveries;
 pub(crate) mod delivery_pages;
+mod detail;
 pub(crate) mod disabled_notices;
 pub(crate) mod documents;
 pub(crate) mod due;
@@ -36,13 +37,13 @@ pub(crate) mod locks;
 pub(crate) mod migrate;
 pub(crate) mod notification;
 mod operation;
-pub(crate) mod page;
+mod page_json;
+pub(crate) mod page_query;
 mod pings;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 mod prefetch;
 pub(crate) mod projects;
-mod query;
 pub(crate) mod quote_search;
 pub(crate) mod quotes;
 mod reader;
@@ -60,6 +61,7 @@ pub(crate) mod skipping;
 pub(crate) mod spent_forms;
 mod sql;
 pub(crate) mod sqlite;
+mod statement;
 mod subscriber;
 #[cfg(test)]
 mod tests;
@@ -70,11 +72,11 @@ pub(crate) mod webhooks;
 mod write;
 mod write_cache;
 
-use std::fmt::Display;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use invoicing_core::{CompanyId, InvoiceId, InvoiceSummary, QuoteId, QuoteSummary, WebhookId};
+use invoicing_core::{CompanyId, WebhookId};
+use tracing::Instrument as _;
 
 use crate::Error;
 use crate::cause::Cause;
@@ -86,19 +88,19 @@ use claims::{Claimant, Claimed, Wanted};
 pub(crate) use company::{CompanyReader, CompanyTx, Tables};
 pub(crate) use connection::Connection;
 pub use database_error::DatabaseError;
+#[cfg(feature = "postgres")]
+use group_commit::Failure;
 use notification::OnIncoming;
 pub(crate) use operation::Operation;
-use page::{PageAnswer, Reserve};
 #[cfg(feature = "postgres")]
 use postgres::Postgres;
 pub(crate) use prefetch::Prefetch;
-use rows::Detail;
+use rows::StoredJson;
 pub(crate) use service::{ServiceReader, ServiceTables, ServiceTx};
 #[cfg(feature = "console")]
 use spent_forms::OpenForm;
 use sqlite::{Mark, Sqlite};
 pub(crate) use tx::Tx;
-use versions::StoredRecord;
 
 /// An open database: the same operations on either.
 pub(crate) enum Store {
@@ -108,17 +110,25 @@ pub(crate) enum Store {
     Postgres(Postgres),
 }
 
-/// Where a change comes from.
+/// Who makes a change, and why: noted in the history and with its events.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Origin {
-    /// The name under which the history notes the change, where there is one.
+pub(crate) struct AuditContext {
+    /// The name under which the history notes the change; `None` if it is not noted.
     pub(crate) actor: Option<Arc<str>>,
-    /// What its events are noted to be caused by.
+    /// The cause that its events are noted with.
     pub(crate) cause: Option<Arc<Cause>>,
     /// The form that it answers.
     #[cfg(feature = "console")]
     pub(crate) form: Option<Arc<OpenForm>>,
 }
+
+/// Of changes that the service makes by itself.
+pub(crate) const UNAUDITED: AuditContext = AuditContext {
+    actor: None,
+    cause: None,
+    #[cfg(feature = "console")]
+    form: None,
+};
 
 /// The exclusive right to sweep. Dropping it releases it a little later.
 ///
@@ -156,31 +166,6 @@ impl Store {
         }
     }
 
-    /// A quote as the JSON of the API. `reserve` is asked before large lines are read.
-    pub(crate) async fn quote_detail(
-        &self,
-        company: CompanyId,
-        id: QuoteId,
-        reserve: Reserve<'_>,
-    ) -> Result<Vec<u8>, Error> {
-        let found = self.read(company, async move |mut tx| tx.quotes().detail_unless_large(id).await).await?;
-        let with_large_lines = self.read(company, async move |mut tx| tx.quotes().detail(id).await);
-        detail_json::<QuoteSummary>(found, id, reserve, with_large_lines).await
-    }
-
-    /// An invoice as the JSON of the API. `reserve` is asked before large lines are read.
-    pub(crate) async fn invoice_detail(
-        &self,
-        company: CompanyId,
-        id: InvoiceId,
-        reserve: Reserve<'_>,
-    ) -> Result<Vec<u8>, Error> {
-        let found =
-            self.read(company, async move |mut tx| tx.invoices().detail_unless_large(id).await).await?;
-        let with_large_lines = self.read(company, async move |mut tx| tx.invoices().detail(id).await);
-        detail_json::<InvoiceSummary>(found, id, reserve, with_large_lines).await
-    }
-
     /// Reads records of a company. On PostgreSQL a read that fails transiently is tried again, on a copy.
     pub(crate) fn read<T, F>(
         &self,
@@ -190,26 +175,9 @@ impl Store {
     where
         F: for<'c> Operation<CompanyReader<'c>, T> + Clone,
     {
-        let read =
-            self.run_read(async move |connection| operation(CompanyReader { connection, company }).await);
-        spans::transaction("read", Some(company), read)
-    }
-
-    /// Reads a page of a list: from the read replica if it shows the company as the primary does.
-    pub(crate) async fn read_page<F>(&self, company: CompanyId, operation: F) -> Result<Vec<u8>, Error>
-    where
-        F: for<'c> Operation<CompanyReader<'c>, PageAnswer> + Clone,
-    {
-        #[cfg(feature = "postgres")]
-        if let Self::Postgres(database) = self
-            && database.has_replica()
-        {
-            let page = Box::pin(database.page_of_replica(company, operation.clone()));
-            if let Some(page) = spans::transaction("replica", Some(company), page).await {
-                return Ok(page.json);
-            }
-        }
-        Ok(self.read(company, operation).await?.json)
+        self.read_any(Some(company), async move |connection| {
+            operation(CompanyReader { connection, company }).await
+        })
     }
 
     /// As [`Self::read`], across companies.
@@ -217,22 +185,50 @@ impl Store {
     where
         F: for<'c> Operation<ServiceReader<'c>, T> + Clone,
     {
-        spans::transaction("read", None, self.run_read(operation))
+        self.read_any(None, operation)
     }
 
-    async fn run_read<T, F>(&self, operation: F) -> Result<T, Error>
+    async fn read_any<T, F>(&self, company: Option<CompanyId>, operation: F) -> Result<T, Error>
     where
         F: for<'c> Operation<ServiceReader<'c>, T> + Clone,
     {
+        let span = spans::transaction("read", company);
         // Boxed, as these are kilobytes that callers would move from one future into the next.
         match self {
             Self::Sqlite(database) => {
-                Box::pin(async move { operation(&mut database.read().await?).await }).await
+                let mut connection = database.read().await?;
+                Box::pin(operation(&mut connection).instrument(span)).await
             }
             #[cfg(feature = "postgres")]
             Self::Postgres(database) => {
-                let read = async |limit| operation.clone()(&mut database.read(limit).await?).await;
-                Box::pin(database.retry(read)).await
+                let mut attempts = database.attempts();
+                loop {
+                    let read = match database.read(attempts.time_left()).await {
+                        Ok(mut connection) => {
+                            Box::pin(operation.clone()(&mut connection).instrument(span.clone())).await
+                        }
+                        Err(error) => Err(error),
+                    };
+                    if let Some(read) = attempts.ended(read.map_err(Failure::from)).await {
+                        return read;
+                    }
+                }
+            }
+        }
+    }
+
+    /// A page of a list from the read replica, if there is one and it shows the company as the primary does.
+    #[cfg_attr(not(feature = "postgres"), expect(clippy::unused_async, reason = "PostgreSQL has replicas"))]
+    pub(crate) async fn page_of_replica<F>(&self, company: CompanyId, operation: F) -> Option<StoredJson>
+    where
+        F: for<'c> Operation<CompanyReader<'c>, StoredJson>,
+    {
+        match self {
+            Self::Sqlite(_) => None,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(database) => {
+                let page = database.page_of_replica(company, operation);
+                Box::pin(page.instrument(spans::transaction("replica", Some(company)))).await
             }
         }
     }
@@ -249,62 +245,35 @@ impl Store {
 
     /// Changes records of a company in a transaction, which locks the company first. When this returns `Ok`, the change
     /// is on disk. Dropping the future before the operation has run cancels it; after that the operation completes.
+    /// `records`: the first that the operation reads.
     ///
     /// On PostgreSQL an operation that fails transiently is run again, on a copy.
-    pub(crate) fn write_company<T, F>(
+    pub(crate) fn write<T, F, const N: usize>(
         &self,
         company: CompanyId,
+        origin: AuditContext,
+        records: [Prefetch; N],
         operation: F,
     ) -> impl Future<Output = Result<T, Error>>
     where
         T: Send + 'static,
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
-        self.write_company_as(company, Origin::default(), Vec::new(), operation)
-    }
-
-    /// As [`Self::write_company`], for an operation that reads these records first. What it records is noted to come from
-    /// there.
-    pub(crate) fn write_company_as<T, F>(
-        &self,
-        company: CompanyId,
-        origin: Origin,
-        records: Vec<Prefetch>,
-        operation: F,
-    ) -> impl Future<Output = Result<T, Error>>
-    where
-        T: Send + 'static,
-        F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
-    {
-        self.write(Some(company), records, move |tx| {
-            Box::pin(async move { operation(tx.company(company).await?.coming_from(origin)).await })
+        self.write_any(Some(company), records.into(), move |tx| {
+            Box::pin(async move { operation(tx.company(company).await?.with_audit(origin)).await })
         })
     }
 
-    /// As [`Self::write_company`], across companies.
+    /// As [`Self::write`], across companies.
     pub(crate) fn write_service<T, F>(&self, operation: F) -> impl Future<Output = Result<T, Error>>
     where
         T: Send + 'static,
         F: for<'t> Operation<ServiceTx<'t>, T> + Clone + 'static,
     {
-        self.write(None, Vec::new(), move |tx| Box::pin(operation(tx)))
+        self.write_any(None, Vec::new(), move |tx| Box::pin(operation(tx)))
     }
 
-    /// Runs an operation in a transaction. `company`: the one whose row it locks. `records`: what it reads of it first.
-    fn write<T, F>(
-        &self,
-        company: Option<CompanyId>,
-        records: Vec<Prefetch>,
-        operation: F,
-    ) -> impl Future<Output = Result<T, Error>>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
-    {
-        spans::transaction("write", company, self.run_write(company, records, operation))
-    }
-
-    async fn run_write<T, F>(
+    async fn write_any<T, F>(
         &self,
         company: Option<CompanyId>,
         records: Vec<Prefetch>,
@@ -314,10 +283,11 @@ impl Store {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
+        let span = spans::transaction("write", company);
         match self {
-            Self::Sqlite(database) => database.writer.run(company, records, operation).await,
+            Self::Sqlite(database) => database.writer.run(company, records, operation).instrument(span).await,
             #[cfg(feature = "postgres")]
-            Self::Postgres(database) => database.write(company, records, operation).await,
+            Self::Postgres(database) => database.write(company, records, operation).instrument(span).await,
         }
     }
 
@@ -392,23 +362,6 @@ impl Store {
             Self::Sqlite(database) => database.close().await,
             #[cfg(feature = "postgres")]
             Self::Postgres(database) => database.close().await,
-        }
-    }
-}
-
-/// A detail as the JSON of the API; `T` is its summary. Where its lines are large, `reserve` is asked before
-/// `with_large_lines` reads them.
-async fn detail_json<T: StoredRecord>(
-    found: Detail,
-    id: impl Display,
-    reserve: Reserve<'_>,
-    with_large_lines: impl Future<Output = Result<Vec<u8>, Error>>,
-) -> Result<Vec<u8>, Error> {
-    match found {
-        Detail::Whole { json, version } => versions::in_todays_shape::<T>(json, version, id),
-        Detail::Large { bytes } => {
-            reserve(bytes)?;
-            with_large_lines.await
         }
     }
 }

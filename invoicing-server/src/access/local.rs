@@ -10,7 +10,7 @@ use invoicing_core::{CompanyId, KeyId, QuotaDecision, QuotaWindow, Timestamp};
 
 use super::{Access, Counting, Key, KeyState, Used};
 use crate::Error;
-use crate::store::Tables;
+use crate::store::{Tables, UNAUDITED};
 
 /// A block of reserved requests is this part of the quota.
 const BLOCKS: u32 = 10;
@@ -162,7 +162,7 @@ impl Access {
         self.note_found().await?;
         let (id, log) = (key.id, key.state.lock().reservations.to_log(block));
         self.store
-            .write_company(key.company, async move |mut tx| tx.keys().set_use(id, used_at, &log).await)
+            .write(key.company, UNAUDITED, [], async move |mut tx| tx.keys().set_use(id, used_at, &log).await)
             .await?;
         key.state.lock().set_noted(used_at);
         Ok(())

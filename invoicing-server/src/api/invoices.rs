@@ -6,12 +6,20 @@ use invoicing_core::{InvoiceId, InvoiceStatus};
 use super::query;
 use super::request::ApiRequest;
 use crate::http::response::{ApiResult, json};
+use crate::store::rows::StoredJson;
 
 /// `GET /invoices`.
 pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {
     let query = query::page::<InvoiceStatus>(request.query())?;
     request.reserve_page(query.window)?;
-    let page = request.company.invoices().page_within(&query, &|bytes| request.reserve(bytes)).await?;
+    let invoices = request.company.invoices();
+    let page = match invoices.small_page(&query).await? {
+        StoredJson::Whole(page) => page,
+        StoredJson::Large { bytes } => {
+            request.reserve(bytes)?;
+            invoices.whole_page(&query).await?
+        }
+    };
     Ok(json(StatusCode::OK, page))
 }
 
@@ -19,6 +27,13 @@ pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {
 pub(super) async fn get(request: &ApiRequest<'_>) -> ApiResult {
     let id: InvoiceId = request.id()?;
     query::none(request.query())?;
-    let detail = request.company.invoices().detail_within(id, &|bytes| request.reserve(bytes)).await?;
+    let invoices = request.company.invoices();
+    let detail = match invoices.small_detail(id).await? {
+        StoredJson::Whole(detail) => detail,
+        StoredJson::Large { bytes } => {
+            request.reserve(bytes)?;
+            invoices.detail(id).await?
+        }
+    };
     Ok(json(StatusCode::OK, detail))
 }

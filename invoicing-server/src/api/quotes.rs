@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::query;
 use super::request::ApiRequest;
 use crate::http::response::{ApiResult, json, record};
+use crate::store::rows::StoredJson;
 
 /// The body of `PATCH /quotes/{id}`.
 #[derive(Debug, Deserialize)]
@@ -22,7 +23,14 @@ struct LinkBody {
 pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {
     let query = query::page::<QuoteStatus>(request.query())?;
     request.reserve_page(query.window)?;
-    let page = request.company.quotes().page_within(&query, &|bytes| request.reserve(bytes)).await?;
+    let quotes = request.company.quotes();
+    let page = match quotes.small_page(&query).await? {
+        StoredJson::Whole(page) => page,
+        StoredJson::Large { bytes } => {
+            request.reserve(bytes)?;
+            quotes.whole_page(&query).await?
+        }
+    };
     Ok(json(StatusCode::OK, page))
 }
 
@@ -30,7 +38,14 @@ pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {
 pub(super) async fn get(request: &ApiRequest<'_>) -> ApiResult {
     let id: QuoteId = request.id()?;
     query::none(request.query())?;
-    let detail = request.company.quotes().detail_within(id, &|bytes| request.reserve(bytes)).await?;
+    let quotes = request.company.quotes();
+    let detail = match quotes.small_detail(id).await? {
+        StoredJson::Whole(detail) => detail,
+        StoredJson::Large { bytes } => {
+            request.reserve(bytes)?;
+            quotes.detail(id).await?
+        }
+    };
     Ok(json(StatusCode::OK, detail))
 }
 

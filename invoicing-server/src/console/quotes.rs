@@ -20,22 +20,31 @@ use super::request::{PageRequest, PageResult};
 use crate::Error;
 use crate::documents::{CONTENT_TYPE, content_disposition};
 use crate::http::response::with_headers;
+use crate::store::rows::StoredJson;
 
 /// The JSON of a quote, and what is made of it for a page, together.
 const COPIES: usize = 3;
 
 /// A quote, read once its memory is reserved.
 async fn read(request: &PageRequest<'_>, id: QuoteId) -> Result<Quote, PageError> {
-    let reserve = |bytes: usize| request.reserve(bytes.saturating_mul(COPIES));
-    let json = request.company.quotes().detail_within(id, &reserve).await?;
+    let quotes = request.company.quotes();
+    let json = match quotes.small_detail(id).await? {
+        StoredJson::Whole(json) => json,
+        StoredJson::Large { bytes } => {
+            request.reserve(bytes.saturating_mul(COPIES))?;
+            quotes.detail(id).await?
+        }
+    };
     Ok(serde_json::from_slice(&json).map_err(Error::internal)?)
 }
 
 /// `GET /quotes/{id}/documents/{sha256}`.
 pub(super) async fn document(request: &PageRequest<'_>) -> PageResult {
     let (id, sha256): (QuoteId, String) = (request.id()?, request.param("sha256")?);
-    let reserve = |bytes: usize| request.reserve(bytes);
-    let opened = request.company.quotes().open_copy_within(id, &sha256, &reserve).await?;
+    let quotes = request.company.quotes();
+    let (document, size) = quotes.stored_copy(id, &sha256).await?;
+    request.reserve(usize::try_from(size).unwrap_or(usize::MAX))?;
+    let opened = quotes.open_stored(document).await?;
     let disposition =
         HeaderValue::try_from(content_disposition(&opened.file_name)).map_err(Error::internal)?;
     let headers = HeaderMap::from_iter([

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use http::HeaderValue;
 use invoicing_core::{AttemptOutcome, DeliveryOutcome, FailureClass, NextStep, RetryPolicy, Timestamp};
+use tracing::Instrument as _;
 
 use super::DispatchContext;
 use super::transport::Post;
@@ -55,7 +56,7 @@ pub(super) async fn attempt(context: &DispatchContext, job: Job, pool: Pool, in_
             if let (Some(cause), Some(traces)) = (&job.cause, &context.traces) {
                 cause.tell(&**traces, &span);
             }
-            let sent = spans::within(span.clone(), send(context, &job, at, post)).await;
+            let sent = send(context, &job, at, post).instrument(span.clone()).await;
             spans::attempted(&span, sent.outcome);
             AttemptResult::Sent(sent)
         }

@@ -10,7 +10,7 @@ use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version, header};
 use invoicing_core::CompanyId;
 use tokio::time::Instant;
-use tracing::Span;
+use tracing::{Instrument as _, Span};
 
 use super::HttpContext;
 use super::body::{self, RequestBody};
@@ -177,7 +177,7 @@ pub(crate) async fn answer<A: Application>(
         application.serve(&exchange, found, &mut body).await
     };
     // Unwind safety does not matter: nothing that a panic leaves behind is used again.
-    let result = AssertUnwindSafe(spans::within(span.clone(), serving)).catch_unwind().await;
+    let result = AssertUnwindSafe(serving.instrument(span.clone())).catch_unwind().await;
     let result = result.unwrap_or_else(|_| Err(ApiError::Panicked.into()));
     let unsent = span.in_scope(|| conclude(application, exchange, result, &request_id, route, timer));
     let (version, expects_continue) = (head.version, head.headers.contains_key(header::EXPECT));

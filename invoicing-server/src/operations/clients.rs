@@ -70,21 +70,19 @@ impl Clients<'_> {
         {
             return Err(invalid.clone().into());
         }
-        self.0
-            .operation("clients.find_or_create")
-            .write(async move |mut tx| {
-                if let Some(sought) = &sought
-                    && let Some(client) = tx.clients().find_by_external_id(sought).await?
-                {
-                    return Ok(ClientCreation { client, created: false });
-                }
-                let client = fields?.create(ClientId(tx.env().uuid()), tx.change.at());
-                tx.clients().insert(&client).await?;
-                tx.finish(&[]).await?;
-                tx.note(HistoryAction::ClientCreated, client.id.0, &client.name).await?;
-                Ok(ClientCreation { client, created: true })
-            })
-            .await
+        let changed = self.0.write([], async move |mut tx| {
+            if let Some(sought) = &sought
+                && let Some(client) = tx.clients().find_by_external_id(sought).await?
+            {
+                return Ok(ClientCreation { client, created: false });
+            }
+            let client = fields?.create(ClientId(tx.env().uuid()), tx.change.at());
+            tx.clients().insert(&client).await?;
+            tx.finish(&[]).await?;
+            tx.note(HistoryAction::ClientCreated, client.id.0, &client.name).await?;
+            Ok(ClientCreation { client, created: true })
+        });
+        self.0.operation("clients.find_or_create", changed).await
     }
 
     /// Replaces the fields of a client. Where nothing changes, `updatedAt` stays.
@@ -93,32 +91,30 @@ impl Clients<'_> {
     /// [`Error::Conflict`] when another client has the `externalId`.
     pub async fn change(&self, id: ClientId, change: &ClientChange) -> Result<Client, Error> {
         let change = change.clone();
-        self.0
-            .operation("clients.change")
-            .write_prefetched(vec![Prefetch::Client(id)], async move |mut tx| {
-                let client = tx.clients().find(id).await?;
-                let fields = change.check_change(Some(&client))?;
-                if let Some(external_id) = fields.external_id()
-                    && client.external_id.as_deref() != Some(external_id)
-                {
-                    let sought = SoughtId::new(external_id);
-                    let owner = tx.clients().find_by_external_id(&sought).await?;
-                    if owner.is_some_and(|owner| owner.id != id) {
-                        return Err(Conflict::new("another client has this externalId").into());
-                    }
+        let changed = self.0.write([Prefetch::Client(id)], async move |mut tx| {
+            let client = tx.clients().find(id).await?;
+            let fields = change.check_change(Some(&client))?;
+            if let Some(external_id) = fields.external_id()
+                && client.external_id.as_deref() != Some(external_id)
+            {
+                let sought = SoughtId::new(external_id);
+                let owner = tx.clients().find_by_external_id(&sought).await?;
+                if owner.is_some_and(|owner| owner.id != id) {
+                    return Err(Conflict::new("another client has this externalId").into());
                 }
-                let Some(changed) = fields.apply(&client, tx.change.stamp) else { return Ok(client) };
-                tx.clients().update(&changed).await?;
-                tx.finish(&[]).await?;
-                tx.note(HistoryAction::ClientChanged, id.0, &changed.name).await?;
-                Ok(changed)
-            })
-            .await
+            }
+            let Some(changed) = fields.apply(&client, tx.change.stamp) else { return Ok(client) };
+            tx.clients().update(&changed).await?;
+            tx.finish(&[]).await?;
+            tx.note(HistoryAction::ClientChanged, id.0, &changed.name).await?;
+            Ok(changed)
+        });
+        self.0.operation("clients.change", changed).await
     }
 
     /// One client.
     pub async fn get(&self, id: ClientId) -> Result<Client, Error> {
-        self.0.operation("clients.get").read(async move |mut tx| tx.clients().find(id).await).await
+        self.0.operation("clients.get", self.0.read(async move |mut tx| tx.clients().find(id).await)).await
     }
 
     /// A page of clients.
@@ -129,6 +125,7 @@ impl Clients<'_> {
     /// A page of clients as the JSON envelope of the API.
     pub async fn page(&self, query: &ClientQuery) -> Result<Vec<u8>, Error> {
         let query = query.clone();
-        self.0.operation("clients.page").read_page(async move |mut tx| tx.clients().page(&query).await).await
+        let page = self.0.read_page(async move |mut tx| tx.clients().page(&query).await);
+        self.0.operation("clients.page", page).await?.whole()
     }
 }

@@ -16,7 +16,7 @@ impl CompanyHandle {
     /// Links are revoked in batches, so after an error some may be left: call it again. Keys, links and webhooks that the
     /// host makes afterwards work.
     pub async fn close(&self) -> Result<(), Error> {
-        self.operation("company.close").run(self.end_all()).await
+        self.operation("company.close", self.end_all()).await
     }
 
     async fn end_all(&self) -> Result<(), Error> {
@@ -26,7 +26,7 @@ impl CompanyHandle {
     }
 
     async fn end_keys_and_webhooks(&self) -> Result<(), Error> {
-        self.write(async move |mut tx| {
+        self.write([], async move |mut tx| {
             for key in tx.keys().list().await? {
                 // Each revoked one would tell the other nodes again.
                 if key.revoked_at.is_none()
@@ -45,10 +45,10 @@ impl CompanyHandle {
 
     /// Revokes a batch of signing links. Whether there may be more.
     async fn revoke_links(&self) -> Result<bool, Error> {
-        self.write(async move |mut tx| {
+        self.write([], async move |mut tx| {
             let now = tx.change.now;
             let quotes = tx.signatures().revoke_good_links(now, LINKS).await?;
-            if tx.has_actor() {
+            if tx.is_audited() {
                 for id in &quotes {
                     let quote = tx.quotes().find_summary(*id).await?;
                     tx.note(HistoryAction::SigningLinkRevoked, id.0, &quote.number).await?;

@@ -1,24 +1,16 @@
-//! Companies, and the handle from which every operation of a company starts.
+//! Companies: opened, listed, and their settings.
 
 use std::str::FromStr;
 use std::sync::Arc;
 
 use chrono_tz::Tz;
-use invoicing_core::{
-    Company, CompanyId, CompanyIdentity, Conflict, Invalid, NewCompany, Plan, SHORT_TEXT, required_text,
-    without_bidi_controls,
-};
+use invoicing_core::{Company, CompanyId, CompanyIdentity, Conflict, Invalid, NewCompany, Plan};
 
-use super::Services;
+use super::{CompanyHandle, Services};
 use crate::Error;
-use crate::cause::{Cause, is_request_id};
-use crate::env::Env;
 use crate::store::history::HistoryAction;
 use crate::store::notification::Notification;
-use crate::store::page::PageAnswer;
-#[cfg(feature = "console")]
-use crate::store::spent_forms::OpenForm;
-use crate::store::{CompanyReader, CompanyTx, Operation, Origin, Prefetch, ServiceTables, Tables};
+use crate::store::{ServiceTables, Tables};
 
 /// The companies of the service.
 ///
@@ -49,93 +41,21 @@ impl Companies {
             tx.companies().insert(&company).await?;
             Ok(company)
         });
-        self.0.run("companies.create", created).await
+        self.0.operation("companies.create", None, created).await
     }
 
     /// All companies, oldest first.
     pub async fn list(&self) -> Result<Vec<Company>, Error> {
         let all = self.0.store.read_service(async |tx| tx.companies().list().await);
-        self.0.run("companies.list", all).await
+        self.0.operation("companies.list", None, all).await
     }
-}
-
-/// One company: every operation on its records starts here. Cheap to clone; holds no lock and no connection.
-///
-/// A handle can be made for an id that does not exist; its operations then return [`Error::NotFound`].
-///
-/// ```
-/// # use invoicing_server::{Invoicing, NewCompany, Plan};
-/// use invoicing_server::CompanyIdentity;
-///
-/// # #[tokio::main]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let folder = tempfile::tempdir()?;
-/// # let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await?;
-/// # let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
-/// # let company = invoicing.company(company.id);
-/// let id = company.id();
-/// // What its documents say about it.
-/// let identity = CompanyIdentity::default().address("3 rue du Four").zip_code("69003").city("Lyon");
-/// invoicing.company(id).set_identity(&identity).await?;
-/// // From now on, an accepted quote becomes a draft invoice by itself.
-/// invoicing.company(id).set_automatic_invoicing(true).await?;
-/// assert_eq!(company.details().await?.identity, identity);
-/// # Ok(()) }
-/// ```
-#[derive(Debug, Clone)]
-pub struct CompanyHandle {
-    pub(super) services: Arc<Services>,
-    pub(super) id: CompanyId,
-    /// Who makes the changes, where they are to be noted.
-    actor: Option<Arc<str>>,
-    /// The request that they are made for.
-    pub(super) request_id: Option<Arc<str>>,
-    /// The form that they answer.
-    #[cfg(feature = "console")]
-    pub(super) form: Option<Arc<OpenForm>>,
 }
 
 impl CompanyHandle {
-    pub(crate) fn new(services: Arc<Services>, id: CompanyId) -> Self {
-        Self {
-            services,
-            id,
-            actor: None,
-            request_id: None,
-            #[cfg(feature = "console")]
-            form: None,
-        }
-    }
-
-    /// A handle whose changes note in the [history](Self::history) who made them: `name`, for instance the name of the
-    /// user who is signed in at the host, 1 to 255 characters, of which controls of direction are left out. A handle without a name notes nothing.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for a name that is not usable.
-    pub fn acting_as(&self, name: &str) -> Result<Self, Error> {
-        let actor = required_text("actor", &without_bidi_controls(name), SHORT_TEXT)?;
-        Ok(Self { actor: Some(actor.into()), ..self.clone() })
-    }
-
-    /// A handle for a request with this id, which the rows of the events that it causes keep ([`EventRecord::request_id`]),
-    /// and the spans of their attempts name. 1 to 128 letters, digits, `.`, `_` and `-`, as in `X-Request-Id`; anything else is
-    /// left out, as is what begins like a secret.
-    ///
-    /// [`EventRecord::request_id`]: crate::EventRecord::request_id
-    #[must_use]
-    pub fn for_request(&self, id: &str) -> Self {
-        Self { request_id: request_id(id), ..self.clone() }
-    }
-
-    /// Which company.
-    pub fn id(&self) -> CompanyId {
-        self.id
-    }
-
     /// Its record.
     pub async fn details(&self) -> Result<Company, Error> {
-        let operation = self.operation("company.details");
-        let (company, _) = operation.read(async |mut tx| tx.company_row().find().await).await?;
+        let row = self.read(async |mut tx| tx.company_row().find().await);
+        let (company, _) = self.operation("company.details", row).await?;
         Ok(company)
     }
 
@@ -150,7 +70,7 @@ impl CompanyHandle {
             company.plan = plan;
             Ok(())
         });
-        self.operation("company.set_plan").run(set).await
+        self.operation("company.set_plan", set).await
     }
 
     /// Changes what documents say about the company. Frozen documents stay as they are.
@@ -160,7 +80,7 @@ impl CompanyHandle {
             company.identity = identity.check_change(&company.identity)?;
             Ok(())
         });
-        self.operation("company.set_identity").run(set).await
+        self.operation("company.set_identity", set).await
     }
 
     /// Switches the automatic conversion of accepted quotes on or off.
@@ -173,7 +93,7 @@ impl CompanyHandle {
             company.automatic_invoicing = on;
             Ok(())
         });
-        self.operation("company.set_automatic_invoicing").run(set).await
+        self.operation("company.set_automatic_invoicing", set).await
     }
 
     async fn change(
@@ -182,7 +102,7 @@ impl CompanyHandle {
         detail: &'static str,
         change: impl FnOnce(&mut Company) -> Result<(), Invalid> + Clone + Send + 'static,
     ) -> Result<Company, Error> {
-        self.write(async move |mut tx| {
+        self.write([], async move |mut tx| {
             let mut company = Company::clone(&tx.change.company);
             change(&mut company)?;
             let plan = company.plan;
@@ -201,68 +121,4 @@ impl CompanyHandle {
         })
         .await
     }
-
-    /// Reads records of the company.
-    pub(super) async fn read<T, F>(&self, operation: F) -> Result<T, Error>
-    where
-        F: for<'c> AsyncFnOnce(CompanyReader<'c>) -> Result<T, Error>,
-        F: for<'c> Operation<CompanyReader<'c>, T> + Clone,
-    {
-        let read = self.services.store.read(self.id, operation).await;
-        self.services.remind().await;
-        read
-    }
-
-    /// Reads a page of a list, which a read replica may give.
-    pub(super) async fn read_page<F>(&self, operation: F) -> Result<Vec<u8>, Error>
-    where
-        F: for<'c> AsyncFnOnce(CompanyReader<'c>) -> Result<PageAnswer, Error>,
-        F: for<'c> Operation<CompanyReader<'c>, PageAnswer> + Clone,
-    {
-        let read = self.services.store.read_page(self.id, operation).await;
-        self.services.remind().await;
-        read
-    }
-
-    /// Changes records of the company in one transaction.
-    pub(super) fn write<T, F>(&self, operation: F) -> impl Future<Output = Result<T, Error>>
-    where
-        T: Send + 'static,
-        F: for<'t> AsyncFnOnce(CompanyTx<'t>) -> Result<T, Error>,
-        F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
-    {
-        self.write_prefetched(Vec::new(), operation)
-    }
-
-    /// As [`Self::write`], for an operation that reads these records first.
-    pub(super) async fn write_prefetched<T, F>(
-        &self,
-        records: Vec<Prefetch>,
-        operation: F,
-    ) -> Result<T, Error>
-    where
-        T: Send + 'static,
-        F: for<'t> AsyncFnOnce(CompanyTx<'t>) -> Result<T, Error>,
-        F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
-    {
-        let cause = Cause::now(self.request_id.clone(), self.services.traces.as_deref());
-        let origin = Origin {
-            actor: self.actor.clone(),
-            cause,
-            #[cfg(feature = "console")]
-            form: self.form.clone(),
-        };
-        let written = self.services.store.write_company_as(self.id, origin, records, operation).await;
-        self.services.remind().await;
-        written
-    }
-
-    pub(super) fn env(&self) -> &Env {
-        &self.services.env
-    }
-}
-
-/// The id of a request, if one can have it.
-pub(super) fn request_id(id: &str) -> Option<Arc<str>> {
-    is_request_id(id.as_bytes()).then(|| id.into())
 }

@@ -9,9 +9,8 @@ use crate::documents::{
     BoundedStore, CONTENT_TYPE, ContentHash, DOCUMENT_URL_VALID_MS, DocumentKey, Frozen, Particulars,
     StoredCopy, StoredDocument,
 };
-use crate::store::Tables;
 use crate::store::documents::DocumentRow;
-use crate::store::page::Reserve;
+use crate::store::{Tables, UNAUDITED};
 
 /// A frozen document.
 ///
@@ -52,7 +51,7 @@ impl Quotes<'_> {
     /// [`Error::DocumentUnavailable`] for a quote that was never sent or accepted, [`Error::StorageUnavailable`] when the store does
     /// not have the document or does not answer.
     pub async fn document(&self, id: QuoteId) -> Result<DocumentLink, Error> {
-        self.0.operation("quotes.document").run(self.document_link(id)).await
+        self.0.operation("quotes.document", self.document_link(id)).await
     }
 
     async fn document_link(&self, id: QuoteId) -> Result<DocumentLink, Error> {
@@ -74,7 +73,7 @@ impl Quotes<'_> {
 
     /// The frozen document itself.
     pub async fn open_document(&self, id: QuoteId) -> Result<OpenedDocument, Error> {
-        self.0.operation("quotes.open_document").run(self.open_latest(id)).await
+        self.0.operation("quotes.open_document", self.open_latest(id)).await
     }
 
     pub(super) async fn open_latest(&self, id: QuoteId) -> Result<OpenedDocument, Error> {
@@ -91,34 +90,25 @@ impl Quotes<'_> {
     /// [`Error::NotFound`] for a hash of none of them, [`Error::StorageUnavailable`] when the store does not have the
     /// document or does not answer.
     pub async fn open_copy(&self, id: QuoteId, sha256: &str) -> Result<OpenedDocument, Error> {
-        self.open_copy_within(id, sha256, &|_| Ok(())).await
+        let opened = async {
+            let (document, _) = self.find_copy(id, sha256).await?;
+            self.fetch(document).await
+        };
+        self.0.operation("quotes.open_copy", opened).await
     }
 
-    /// As [`Self::open_copy`], if its memory can be reserved.
-    pub(crate) async fn open_copy_within(
-        &self,
-        id: QuoteId,
-        sha256: &str,
-        reserve: Reserve<'_>,
-    ) -> Result<OpenedDocument, Error> {
-        self.0.operation("quotes.open_copy").run(self.find_copy(id, sha256, reserve)).await
-    }
-
-    async fn find_copy(
-        &self,
-        id: QuoteId,
-        sha256: &str,
-        reserve: Reserve<'_>,
-    ) -> Result<OpenedDocument, Error> {
+    /// One of the frozen documents of a quote, unread, and its size in bytes.
+    async fn find_copy(&self, id: QuoteId, sha256: &str) -> Result<(StoredDocument, u64), Error> {
         let hash: ContentHash = sha256.parse().map_err(|_| Error::NotFound)?;
-        let (company, services) = (self.0.id, &self.0.services);
+        let company = self.0.id();
         let row = self.0.read(async move |mut tx| tx.documents().find(id, &hash.to_string()).await).await?;
-        // Before the bytes are read.
-        reserve(usize::try_from(row.size_bytes).unwrap_or(usize::MAX))?;
-        let key = DocumentKey { company, upload: row.upload };
-        let document = StoredDocument { key, sha256: hash, file_name: row.file_name };
-        let bytes = services.documents.bounded_store().fetch(&document).await?;
-        Ok(OpenedDocument { bytes, file_name: document.file_name, sha256: hash.to_string() })
+        stored(company, id, row)
+    }
+
+    async fn fetch(&self, document: StoredDocument) -> Result<OpenedDocument, Error> {
+        let bytes = self.0.services.documents.bounded_store().fetch(&document).await?;
+        let StoredDocument { sha256, file_name, .. } = document;
+        Ok(OpenedDocument { bytes, file_name, sha256: sha256.to_string() })
     }
 }
 
@@ -127,7 +117,21 @@ impl Quotes<'_> {
     /// The last frozen document, unread, and its size in bytes.
     pub(crate) async fn stored_document(&self, id: QuoteId) -> Result<(StoredDocument, u64), Error> {
         let latest = self.0.services.latest_document(self.0.id, id);
-        self.0.operation("quotes.stored_document").run(latest).await
+        self.0.operation("quotes.stored_document", latest).await
+    }
+
+    /// One of the frozen documents of a quote, unread, and its size in bytes: see [`open_copy`](Self::open_copy).
+    pub(crate) async fn stored_copy(
+        &self,
+        id: QuoteId,
+        sha256: &str,
+    ) -> Result<(StoredDocument, u64), Error> {
+        self.0.operation("quotes.stored_copy", self.find_copy(id, sha256)).await
+    }
+
+    /// Reads a frozen document.
+    pub(crate) async fn open_stored(&self, document: StoredDocument) -> Result<OpenedDocument, Error> {
+        self.0.operation("quotes.open_copy", self.fetch(document)).await
     }
 }
 
@@ -145,7 +149,7 @@ impl Services {
     ) -> Result<Frozen, Error> {
         let upload = self.env.uuid();
         let (frozen, bytes) = self.documents.render(upload, particulars, quote.clone(), signed).await?;
-        let began = self.store.write_company(frozen.document.key.company, async move |mut tx| {
+        let began = self.store.write(frozen.document.key.company, UNAUDITED, [], async move |mut tx| {
             let now = tx.change.now;
             tx.uploads().begin(upload, now).await
         });

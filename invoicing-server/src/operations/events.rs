@@ -57,7 +57,8 @@ impl Events<'_> {
     /// held in memory at once.
     pub async fn list(&self, after: Option<EventId>, limit: u32) -> Result<Vec<EventRecord>, Error> {
         let after = after.unwrap_or(EventId(Uuid::nil()));
-        self.0.operation("events.list").read(async move |mut tx| tx.events().list(after, limit).await).await
+        let found = self.0.read(async move |mut tx| tx.events().list(after, limit).await);
+        self.0.operation("events.list", found).await
     }
 
     /// A page of events, newest first, at most `limit` (1 to 100). With a kind it looks at 2,000 events at most, so it may be
@@ -67,15 +68,13 @@ impl Events<'_> {
     /// [`Error::Invalid`] about any other `limit`.
     pub async fn page(&self, query: &EventQuery, limit: u32) -> Result<EventPage, Error> {
         let (query, now) = (*query, self.0.env().now());
-        self.0
-            .operation("events.page")
-            .read(async move |mut tx| tx.event_page(&query, limit, now).await)
-            .await
+        let found = self.0.read(async move |mut tx| tx.event_page(&query, limit, now).await);
+        self.0.operation("events.page", found).await
     }
 
     /// One event.
     pub async fn get(&self, id: EventId) -> Result<EventRecord, Error> {
-        self.0.operation("events.get").read(async move |mut tx| tx.events().find(id).await).await
+        self.0.operation("events.get", self.0.read(async move |mut tx| tx.events().find(id).await)).await
     }
 
     /// The deliveries of an event, one per webhook that subscribed to it when it happened.
@@ -84,15 +83,13 @@ impl Events<'_> {
     /// [`Error::NotFound`] for an event that the company does not have.
     pub async fn deliveries(&self, event: EventId) -> Result<Vec<DeliveryRecord>, Error> {
         let now = self.0.env().now();
-        self.0
-            .operation("events.deliveries")
-            .read(async move |mut tx| {
-                let deliveries = tx.deliveries().of_event(event, now).await?;
-                if deliveries.is_empty() {
-                    tx.events().find(event).await?;
-                }
-                Ok(deliveries)
-            })
-            .await
+        let found = self.0.read(async move |mut tx| {
+            let deliveries = tx.deliveries().of_event(event, now).await?;
+            if deliveries.is_empty() {
+                tx.events().find(event).await?;
+            }
+            Ok(deliveries)
+        });
+        self.0.operation("events.deliveries", found).await
     }
 }

@@ -38,14 +38,14 @@ impl CompanyHandle {
     pub(crate) async fn carried_out_meanwhile(&self) -> Result<Option<CarriedOut>, Error> {
         let Some(form) = &self.form else { return Ok(None) };
         let token = form.token;
-        self.write(async move |mut tx| find(&mut tx, token).await).await
+        self.write([], async move |mut tx| find(&mut tx, token).await).await
     }
 
     /// Spends the token of a form that has changed nothing. `false` if another click has spent it.
     pub(crate) async fn end_form(&self) -> Result<bool, Error> {
         let Some(form) = self.form.as_ref().filter(|form| !form.is_spent()) else { return Ok(true) };
         let token = form.token;
-        self.write(async move |mut tx| tx.spent_forms().insert(token).await).await
+        self.write([], async move |mut tx| tx.spent_forms().insert(token).await).await
     }
 }
 

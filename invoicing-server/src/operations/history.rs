@@ -45,10 +45,8 @@ impl History<'_> {
     /// held in memory at once.
     pub async fn list(&self, before: Option<i64>, limit: u32) -> Result<Vec<HistoryRecord>, Error> {
         let before = before.unwrap_or(i64::MAX);
-        self.0
-            .operation("history.list")
-            .read(async move |mut tx| tx.history().list(before, limit).await)
-            .await
+        let found = self.0.read(async move |mut tx| tx.history().list(before, limit).await);
+        self.0.operation("history.list", found).await
     }
 
     /// How a quote was declined or discarded last, where that was done under a name or through a signing link.
@@ -57,10 +55,8 @@ impl History<'_> {
         &self,
         quote: invoicing_core::QuoteId,
     ) -> Result<Option<HistoryRecord>, Error> {
-        self.0
-            .operation("history.refusal")
-            .read(async move |mut tx| tx.history().refusal(quote.0).await)
-            .await
+        let found = self.0.read(async move |mut tx| tx.history().refusal(quote.0).await);
+        self.0.operation("history.refusal", found).await
     }
 
     /// A page of the changes, latest first, at most `limit` (1 to 1,000). With a record it looks at 2,000 changes at most, so
@@ -70,9 +66,7 @@ impl History<'_> {
     /// [`Error::Invalid`] about any other `limit`.
     pub async fn page(&self, query: &HistoryQuery, limit: u32) -> Result<HistoryPage, Error> {
         let query = *query;
-        self.0
-            .operation("history.page")
-            .read(async move |mut tx| tx.history().page(&query, limit).await)
-            .await
+        let found = self.0.read(async move |mut tx| tx.history().page(&query, limit).await);
+        self.0.operation("history.page", found).await
     }
 }

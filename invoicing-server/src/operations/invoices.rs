@@ -4,8 +4,9 @@ mod held_dates;
 
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{
-    Changed, Conflict, IntoExact, Invoice, InvoiceId, InvoiceIssue, InvoiceItem, InvoiceStatus, Money, Page,
-    PaymentId, Quote, QuoteId, SHORT_TEXT, SoughtId, exact_number, optional_text,
+    Changed, Conflict, IntoExact, Invoice, InvoiceId, InvoiceIssue, InvoiceItem, InvoiceStatus,
+    InvoiceSummary, Money, Page, PaymentId, Quote, QuoteId, SHORT_TEXT, SoughtId, exact_number,
+    optional_text,
 };
 use serde::Deserialize;
 
@@ -13,9 +14,9 @@ use super::CompanyHandle;
 use crate::Error;
 use crate::page::PageQuery;
 use crate::store::history::HistoryAction;
-use crate::store::invoices::{Payment, PaymentMethod, PaymentSource};
-use crate::store::page::Reserve;
-use crate::store::rows::from_json;
+use crate::store::invoices::{INVOICE_PAGES, Payment, PaymentMethod, PaymentSource};
+use crate::store::page_query::Lines;
+use crate::store::rows::{StoredJson, from_json};
 use crate::store::{CompanyTx, Prefetch, Tables};
 
 pub(crate) use held_dates::HeldDates;
@@ -129,30 +130,37 @@ impl Invoices<'_> {
     /// # Errors
     /// [`Error::Conflict`] when the quote is not ACCEPTED or has an invoice that is not cancelled.
     pub async fn convert(&self, quote: QuoteId) -> Result<Invoice, Error> {
-        let operation = self.0.operation("invoices.convert");
-        let known = operation.first(self.0.quotes().known(quote)).await?;
-        operation
-            .write_prefetched(vec![Prefetch::Quote(quote)], async move |mut tx| {
-                let quote = tx.quotes().refresh(quote, known).await?;
-                let invoice = convert(&mut tx, &quote).await?;
-                tx.note(HistoryAction::InvoiceCreated, invoice.summary.id.0, &quote.summary.number).await?;
-                Ok(invoice)
-            })
-            .await
+        let changed = async {
+            let known = self.0.quotes().known(quote).await?;
+            self.0
+                .write([Prefetch::Quote(quote)], async move |mut tx| {
+                    let quote = tx.quotes().refresh(quote, known).await?;
+                    let invoice = convert(&mut tx, &quote).await?;
+                    tx.note(HistoryAction::InvoiceCreated, invoice.summary.id.0, &quote.summary.number)
+                        .await?;
+                    Ok(invoice)
+                })
+                .await
+        };
+        self.0.operation("invoices.convert", changed).await
     }
 
     /// Issues a draft: allocates the number. Its `issueDate` is today, or that of the last one of its series where the
     /// clock is behind it. `due_date` defaults to 30 days later. With nothing due it is PAID at once: `invoice.paid`.
     pub async fn issue(&self, id: InvoiceId, due_date: Option<NaiveDate>) -> Result<Invoice, Error> {
-        let operation = self.0.operation("invoices.issue");
-        let known = operation.first(self.known(id)).await?;
-        let issued = operation.write_prefetched(vec![Prefetch::Invoice(id)], async move |mut tx| {
-            let draft = tx.invoices().refresh(id, known).await?;
-            let issued = issue(&mut tx, &draft, due_date).await?;
-            let invoice = update(&mut tx, issued).await?;
-            note(&mut tx, HistoryAction::InvoiceIssued, &invoice).await?;
-            Ok((invoice, tx.change.today()))
-        });
+        let changed = async {
+            let known = self.known(id).await?;
+            self.0
+                .write([Prefetch::Invoice(id)], async move |mut tx| {
+                    let draft = tx.invoices().refresh(id, known).await?;
+                    let issued = issue(&mut tx, &draft, due_date).await?;
+                    let invoice = update(&mut tx, issued).await?;
+                    note(&mut tx, HistoryAction::InvoiceIssued, &invoice).await?;
+                    Ok((invoice, tx.change.today()))
+                })
+                .await
+        };
+        let issued = self.0.operation("invoices.issue", changed);
         let (invoice, today) = issued.await?;
         self.0.services.held_dates.check(self.0.id, &invoice, today);
         Ok(invoice)
@@ -169,55 +177,62 @@ impl Invoices<'_> {
             payment.reference.as_deref().map(SoughtId::new).filter(|sought| !sought.as_sent().is_empty());
         let reference = optional_text("reference", payment.reference.as_deref(), SHORT_TEXT);
         let payment = NewPayment { reference: None, ..*payment };
-        let operation = self.0.operation("invoices.pay");
-        let known = operation.first(self.known(id)).await?;
-        operation
-            .write_prefetched(vec![Prefetch::Invoice(id)], async move |mut tx| {
-                let invoice = tx.invoices().refresh(id, known).await?;
-                if let Some(sought) = &sought
-                    && let Some(known) = tx.invoices().find_payment_by_reference(id, sought).await?
-                {
-                    same_amount(&known, payment.amount, sought.stripped())?;
-                    return Ok(RecordedPayment { payment: known, invoice, created: false });
-                }
-                // Only now: an earlier version may have recorded the payment with a reference that is refused today.
-                let new = NewPayment { reference: reference?, ..payment };
-                let paid = invoice.record_payment(new.amount, tx.change.at())?;
-                let payment = insert_payment(&mut tx, id, new).await?;
-                tx.note(HistoryAction::InvoicePaymentEntered, id.0, &payment.amount).await?;
-                let invoice = update(&mut tx, paid).await?;
-                Ok(RecordedPayment { payment, invoice, created: true })
-            })
-            .await
+        let changed = async {
+            let known = self.known(id).await?;
+            self.0
+                .write([Prefetch::Invoice(id)], async move |mut tx| {
+                    let invoice = tx.invoices().refresh(id, known).await?;
+                    if let Some(sought) = &sought
+                        && let Some(known) = tx.invoices().find_payment_by_reference(id, sought).await?
+                    {
+                        same_amount(&known, payment.amount, sought.stripped())?;
+                        return Ok(RecordedPayment { payment: known, invoice, created: false });
+                    }
+                    // Only now: an earlier version may have recorded the payment with a reference that is refused today.
+                    let new = NewPayment { reference: reference?, ..payment };
+                    let paid = invoice.record_payment(new.amount, tx.change.at())?;
+                    let payment = insert_payment(&mut tx, id, new).await?;
+                    tx.note(HistoryAction::InvoicePaymentEntered, id.0, &payment.amount).await?;
+                    let invoice = update(&mut tx, paid).await?;
+                    Ok(RecordedPayment { payment, invoice, created: true })
+                })
+                .await
+        };
+        self.0.operation("invoices.pay", changed).await
     }
 
     /// Marks an invoice paid by hand: enters the remaining amount as a payment. A draft is issued first, in the same
     /// transaction.
     pub async fn mark_paid(&self, id: InvoiceId) -> Result<Invoice, Error> {
-        let operation = self.0.operation("invoices.mark_paid");
-        let known = operation.first(self.known(id)).await?;
-        let paid = operation.write_prefetched(vec![Prefetch::Invoice(id)], async move |mut tx| {
-            let mut invoice = tx.invoices().refresh(id, known).await?;
-            let issued_on = (invoice.summary.status == InvoiceStatus::Draft).then(|| tx.change.today());
-            if issued_on.is_some() {
-                let issued = issue(&mut tx, &invoice, None).await?;
-                // With nothing due it is paid already.
-                if issued.record.summary.status == InvoiceStatus::Paid {
-                    let invoice = update(&mut tx, issued).await?;
+        let changed = async {
+            let known = self.known(id).await?;
+            self.0
+                .write([Prefetch::Invoice(id)], async move |mut tx| {
+                    let mut invoice = tx.invoices().refresh(id, known).await?;
+                    let issued_on =
+                        (invoice.summary.status == InvoiceStatus::Draft).then(|| tx.change.today());
+                    if issued_on.is_some() {
+                        let issued = issue(&mut tx, &invoice, None).await?;
+                        // With nothing due it is paid already.
+                        if issued.record.summary.status == InvoiceStatus::Paid {
+                            let invoice = update(&mut tx, issued).await?;
+                            note(&mut tx, HistoryAction::InvoiceMarkedPaid, &invoice).await?;
+                            return Ok((invoice, issued_on));
+                        }
+                        invoice = issued.record;
+                    }
+                    let paid = invoice.mark_paid(tx.change.at())?;
+                    let amount = invoice.summary.amount_due;
+                    if !amount.is_zero() {
+                        insert_payment(&mut tx, id, NewPayment::new(amount, PaymentSource::Manual)).await?;
+                    }
+                    let invoice = update(&mut tx, paid).await?;
                     note(&mut tx, HistoryAction::InvoiceMarkedPaid, &invoice).await?;
-                    return Ok((invoice, issued_on));
-                }
-                invoice = issued.record;
-            }
-            let paid = invoice.mark_paid(tx.change.at())?;
-            let amount = invoice.summary.amount_due;
-            if !amount.is_zero() {
-                insert_payment(&mut tx, id, NewPayment::new(amount, PaymentSource::Manual)).await?;
-            }
-            let invoice = update(&mut tx, paid).await?;
-            note(&mut tx, HistoryAction::InvoiceMarkedPaid, &invoice).await?;
-            Ok((invoice, issued_on))
-        });
+                    Ok((invoice, issued_on))
+                })
+                .await
+        };
+        let paid = self.0.operation("invoices.mark_paid", changed);
         let (invoice, issued_on) = paid.await?;
         if let Some(today) = issued_on {
             self.0.services.held_dates.check(self.0.id, &invoice, today);
@@ -230,36 +245,41 @@ impl Invoices<'_> {
     /// # Errors
     /// [`Error::Conflict`] when the payment has been reversed already.
     pub async fn reverse(&self, id: InvoiceId, payment: PaymentId) -> Result<Invoice, Error> {
-        let operation = self.0.operation("invoices.reverse");
-        let known = operation.first(self.known(id)).await?;
-        operation
-            .write_prefetched(vec![Prefetch::Invoice(id)], async move |mut tx| {
-                let invoice = tx.invoices().refresh(id, known).await?;
-                let mut payment = tx.invoices().find_payment(id, payment).await?;
-                if payment.reversed_at.is_some() {
-                    return Err(Conflict::new("the payment has been reversed already").into());
-                }
-                let reversed = invoice.reverse_payment(payment.amount, tx.change.stamp, tx.change.today())?;
-                payment.reversed_at = Some(tx.change.now);
-                tx.invoices().reverse_payment(&payment).await?;
-                tx.note(HistoryAction::InvoicePaymentReversed, id.0, &payment.amount).await?;
-                update(&mut tx, reversed).await
-            })
-            .await
+        let changed = async {
+            let known = self.known(id).await?;
+            self.0
+                .write([Prefetch::Invoice(id)], async move |mut tx| {
+                    let invoice = tx.invoices().refresh(id, known).await?;
+                    let mut payment = tx.invoices().find_payment(id, payment).await?;
+                    if payment.reversed_at.is_some() {
+                        return Err(Conflict::new("the payment has been reversed already").into());
+                    }
+                    let reversed =
+                        invoice.reverse_payment(payment.amount, tx.change.stamp, tx.change.today())?;
+                    payment.reversed_at = Some(tx.change.now);
+                    tx.invoices().reverse_payment(&payment).await?;
+                    tx.note(HistoryAction::InvoicePaymentReversed, id.0, &payment.amount).await?;
+                    update(&mut tx, reversed).await
+                })
+                .await
+        };
+        self.0.operation("invoices.reverse", changed).await
     }
 
     /// Cancels an invoice on which nothing has been paid. It keeps its number; its quote can be converted again.
     pub async fn cancel(&self, id: InvoiceId) -> Result<Invoice, Error> {
-        let operation = self.0.operation("invoices.cancel");
-        let known = operation.first(self.known(id)).await?;
-        operation
-            .write_prefetched(vec![Prefetch::Invoice(id)], async move |mut tx| {
-                let canceled = tx.invoices().refresh(id, known).await?.cancel(tx.change.at())?;
-                let invoice = update(&mut tx, canceled).await?;
-                note(&mut tx, HistoryAction::InvoiceCanceled, &invoice).await?;
-                Ok(invoice)
-            })
-            .await
+        let changed = async {
+            let known = self.known(id).await?;
+            self.0
+                .write([Prefetch::Invoice(id)], async move |mut tx| {
+                    let canceled = tx.invoices().refresh(id, known).await?.cancel(tx.change.at())?;
+                    let invoice = update(&mut tx, canceled).await?;
+                    note(&mut tx, HistoryAction::InvoiceCanceled, &invoice).await?;
+                    Ok(invoice)
+                })
+                .await
+        };
+        self.0.operation("invoices.cancel", changed).await
     }
 
     /// The invoice before a change, where that had better be read before its transaction.
@@ -273,29 +293,28 @@ impl Invoices<'_> {
 
     /// One invoice.
     pub async fn get(&self, id: InvoiceId) -> Result<Invoice, Error> {
-        self.0.operation("invoices.get").read(async move |mut tx| tx.invoices().find(id).await).await
+        self.0.operation("invoices.get", self.0.read(async move |mut tx| tx.invoices().find(id).await)).await
     }
 
     /// The payments on an invoice, oldest first, reversed ones included.
     pub async fn payments(&self, id: InvoiceId) -> Result<Vec<Payment>, Error> {
-        self.0
-            .operation("invoices.payments")
-            .read(async move |mut tx| {
-                tx.invoices().find_summary(id).await?;
-                tx.invoices().payments(id).await
-            })
-            .await
+        let found = self.0.read(async move |mut tx| {
+            tx.invoices().find_summary(id).await?;
+            tx.invoices().payments(id).await
+        });
+        self.0.operation("invoices.payments", found).await
     }
 
     /// One invoice as the JSON of the API.
     pub async fn detail(&self, id: InvoiceId) -> Result<Vec<u8>, Error> {
-        self.detail_within(id, &|_| Ok(())).await
+        let detail = self.0.read(async move |mut tx| tx.invoices().detail(id).await);
+        self.0.operation("invoices.detail", detail).await
     }
 
-    /// As [`Self::detail`], if its memory can be reserved.
-    pub(crate) async fn detail_within(&self, id: InvoiceId, reserve: Reserve<'_>) -> Result<Vec<u8>, Error> {
-        let detail = self.0.services.store.invoice_detail(self.0.id, id, reserve);
-        self.0.operation("invoices.detail").run(detail).await
+    /// As [`detail`](Self::detail), unless its lines are large.
+    pub(crate) async fn small_detail(&self, id: InvoiceId) -> Result<StoredJson, Error> {
+        let detail = self.0.read(async move |mut tx| tx.invoices().small_detail(id).await);
+        self.0.operation("invoices.detail", detail).await
     }
 
     /// A page of invoices.
@@ -312,20 +331,28 @@ impl Invoices<'_> {
     /// [`Error::Invalid`] about `limit` where the lines make a page of several invoices larger than 16 MiB. It names the
     /// largest limit that works: see [`page_limit`](invoicing_core::page_limit).
     pub async fn page(&self, query: &PageQuery<InvoiceStatus>) -> Result<Vec<u8>, Error> {
-        self.page_within(query, &|_| Ok(())).await
+        match self.small_page(query).await? {
+            StoredJson::Whole(page) => Ok(page),
+            StoredJson::Large { .. } => self.whole_page(query).await,
+        }
     }
 
-    /// As [`Self::page`], if its memory can be reserved.
-    pub(crate) async fn page_within(
-        &self,
-        query: &PageQuery<InvoiceStatus>,
-        reserve: Reserve<'_>,
-    ) -> Result<Vec<u8>, Error> {
+    /// As [`page`](Self::page), unless its lines are large.
+    pub(crate) async fn small_page(&self, query: &PageQuery<InvoiceStatus>) -> Result<StoredJson, Error> {
         let query = *query;
-        self.0
-            .operation("invoices.page")
-            .read_page(async move |mut tx| tx.invoices().page(&query, reserve).await)
-            .await
+        let page = self.0.read_page(async move |mut tx| {
+            tx.document_page::<InvoiceSummary, _>(&INVOICE_PAGES, &query, Lines::UnlessLarge).await
+        });
+        self.0.operation("invoices.page", page).await
+    }
+
+    /// As [`page`](Self::page), also with large lines.
+    pub(crate) async fn whole_page(&self, query: &PageQuery<InvoiceStatus>) -> Result<Vec<u8>, Error> {
+        let query = *query;
+        let page = self.0.read_page(async move |mut tx| {
+            tx.document_page::<InvoiceSummary, _>(&INVOICE_PAGES, &query, Lines::All).await
+        });
+        self.0.operation("invoices.page", page).await?.whole()
     }
 }
 

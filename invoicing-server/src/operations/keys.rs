@@ -81,7 +81,7 @@ impl Keys<'_> {
         let (id, created_at) = (KeyId(env.uuid()), env.now());
         let record = KeyRecord { id, last4, label, created_at, last_used_at: None, revoked_at: None };
         let stored = record.clone();
-        let issued = self.0.operation("keys.issue").write(async move |mut tx| {
+        let changed = self.0.write([], async move |mut tx| {
             if tx.keys().count_active().await? >= MAX_ACTIVE {
                 return Err(Conflict::new(format!(
                     "a company has at most {MAX_ACTIVE} active keys; revoke one first"
@@ -91,13 +91,14 @@ impl Keys<'_> {
             tx.issue_key(&stored, &hash).await?;
             tx.note(HistoryAction::KeyIssued, id.0, &stored.label).await
         });
+        let issued = self.0.operation("keys.issue", changed);
         issued.await?;
         Ok(IssuedKey { record, key })
     }
 
     /// All keys, oldest first, revoked ones included.
     pub async fn list(&self) -> Result<Vec<KeyRecord>, Error> {
-        self.0.operation("keys.list").read(async |mut tx| tx.keys().list().await).await
+        self.0.operation("keys.list", self.0.read(async |mut tx| tx.keys().list().await)).await
     }
 
     /// All keys as in [`list`](Self::list), with what they have used of their quota now. Asking counts nothing. Where one
@@ -105,9 +106,11 @@ impl Keys<'_> {
     /// used again: then they count for a minute from the opening on.
     pub async fn usage(&self) -> Result<Vec<KeyUsage>, Error> {
         let access = &self.0.services.access;
-        let operation = self.0.operation("keys.usage");
-        let records = operation.first(self.0.read(async |mut tx| tx.keys().list().await)).await?;
-        let used = operation.run(access.used(self.0.id)).await?;
+        let read = async {
+            let records = self.0.read(async |mut tx| tx.keys().list().await).await?;
+            Ok((records, access.used(self.0.id).await?))
+        };
+        let (records, used) = self.0.operation("keys.usage", read).await?;
         let limit = Some(access.quota).filter(|quota| *quota > 0);
         let usage = |record: KeyRecord| {
             let is_active = record.revoked_at.is_none();
@@ -120,12 +123,10 @@ impl Keys<'_> {
 
     /// Revokes a key for good. Revoking it again changes nothing.
     pub async fn revoke(&self, id: KeyId) -> Result<(), Error> {
-        self.0
-            .operation("keys.revoke")
-            .write(async move |mut tx| {
-                let Some(label) = tx.revoke_key(id).await? else { return Ok(()) };
-                tx.note(HistoryAction::KeyRevoked, id.0, &label).await
-            })
-            .await
+        let changed = self.0.write([], async move |mut tx| {
+            let Some(label) = tx.revoke_key(id).await? else { return Ok(()) };
+            tx.note(HistoryAction::KeyRevoked, id.0, &label).await
+        });
+        self.0.operation("keys.revoke", changed).await
     }
 }

@@ -72,49 +72,47 @@ impl Projects<'_> {
     /// Opens a project.
     pub async fn create(&self, new: &NewProject) -> Result<Project, Error> {
         let NewProject { name, client_id, quote_ids } = new.clone();
-        self.0
-            .operation("projects.create")
-            .write(async move |mut tx| {
-                let client = match client_id {
-                    Some(id) => Some(tx.clients().find(id).await.map_err(missing_client)?),
-                    None => None,
-                };
-                for id in &quote_ids {
-                    let found = tx.quotes().check_exists(*id).await;
-                    found.map_err(|error| missing(error, "quoteIds", "must be quotes of the company"))?;
-                }
-                let id = ProjectId(tx.env().uuid());
-                let project = Project::open(id, &name, client.as_ref(), quote_ids, tx.change.at())?;
-                tx.projects().insert(&project).await?;
-                tx.finish(&[]).await?;
-                tx.note(HistoryAction::ProjectCreated, id.0, &project.name).await?;
-                Ok(project)
-            })
-            .await
+        let changed = self.0.write([], async move |mut tx| {
+            let client = match client_id {
+                Some(id) => Some(tx.clients().find(id).await.map_err(missing_client)?),
+                None => None,
+            };
+            for id in &quote_ids {
+                let found = tx.quotes().check_exists(*id).await;
+                found.map_err(|error| missing(error, "quoteIds", "must be quotes of the company"))?;
+            }
+            let id = ProjectId(tx.env().uuid());
+            let project = Project::open(id, &name, client.as_ref(), quote_ids, tx.change.at())?;
+            tx.projects().insert(&project).await?;
+            tx.finish(&[]).await?;
+            tx.note(HistoryAction::ProjectCreated, id.0, &project.name).await?;
+            Ok(project)
+        });
+        self.0.operation("projects.create", changed).await
     }
 
     /// Moves a project. Each move to COMPLETED emits `project.completed`; the same status again does nothing.
     pub async fn set_status(&self, id: ProjectId, status: ProjectStatus) -> Result<Project, Error> {
-        self.0
-            .operation("projects.set_status")
-            .write(async move |mut tx| {
-                let project = tx.projects().find(id).await?;
-                let Some(changed) = project.set_status(status, tx.change.at())? else { return Ok(project) };
-                tx.projects().update(&changed.record).await?;
-                tx.finish(&changed.events).await?;
-                tx.note(HistoryAction::ProjectMoved, id.0, &changed.record.status).await?;
-                Ok(changed.record)
-            })
-            .await
+        let changed = self.0.write([], async move |mut tx| {
+            let project = tx.projects().find(id).await?;
+            let Some(changed) = project.set_status(status, tx.change.at())? else {
+                return Ok(project);
+            };
+            tx.projects().update(&changed.record).await?;
+            tx.finish(&changed.events).await?;
+            tx.note(HistoryAction::ProjectMoved, id.0, &changed.record.status).await?;
+            Ok(changed.record)
+        });
+        self.0.operation("projects.set_status", changed).await
     }
 
     /// One project.
     pub async fn get(&self, id: ProjectId) -> Result<Project, Error> {
-        self.0.operation("projects.get").read(async move |mut tx| tx.projects().find(id).await).await
+        self.0.operation("projects.get", self.0.read(async move |mut tx| tx.projects().find(id).await)).await
     }
 
     /// All projects, newest first.
     pub async fn list(&self) -> Result<Vec<Project>, Error> {
-        self.0.operation("projects.list").read(async |mut tx| tx.projects().list().await).await
+        self.0.operation("projects.list", self.0.read(async |mut tx| tx.projects().list().await)).await
     }
 }

@@ -17,10 +17,10 @@ use crate::documents::ContentHash;
 use crate::page::{PageQuery, QuoteSearch};
 use crate::store::documents::DocumentRecord;
 use crate::store::history::HistoryAction;
-use crate::store::page::Reserve;
+use crate::store::page_query::Lines;
 use crate::store::quote_search::QuotePage;
-use crate::store::quotes::InternalDetails;
-use crate::store::rows::from_json;
+use crate::store::quotes::{InternalDetails, QUOTE_PAGES};
+use crate::store::rows::{StoredJson, from_json};
 use crate::store::signatures::ProofRecord;
 use crate::store::{CompanyChange, CompanyTx, Prefetch, Tables};
 
@@ -79,38 +79,41 @@ impl Quotes<'_> {
     /// Creates a draft: `quote.created`.
     pub async fn create(&self, new: &NewQuote) -> Result<Quote, Error> {
         let draft = QuoteImport::new(QuoteStatus::Draft);
-        self.0.operation("quotes.create").run(self.import_draft(new, &draft)).await
+        self.0.operation("quotes.create", self.import_draft(new, &draft)).await
     }
 
     /// Gives a draft new content.
     pub async fn edit(&self, id: QuoteId, content: &NewQuote) -> Result<Quote, Error> {
         let NewQuote { client_id, retention_rate, valid_until, .. } = *content;
         let (checked, content) = (check(content), content.clone());
-        let operation = self.0.operation("quotes.edit");
-        let known = operation.first(self.known(id)).await?;
-        operation
-            .write_prefetched(vec![Prefetch::Quote(id), Prefetch::Client(client_id)], async move |mut tx| {
-                let quote = tx.quotes().refresh(id, known).await?;
-                let (lines, internal) = match checked {
-                    Ok(checked) if !have_older_texts(&quote.lines) => checked,
-                    _ => check_edit(&mut tx, &content, &quote).await?,
-                };
-                let client = tx.clients().find(client_id).await.map_err(missing_client)?;
-                let changed = quote.edit(&client, lines, retention_rate, valid_until, tx.change.stamp)?;
-                if tx.has_actor()
-                    && (changed.record != quote || tx.quotes().find_internal_details(id).await? != internal)
-                {
-                    note(&mut tx, HistoryAction::QuoteEdited, &quote.summary).await?;
-                }
-                tx.quotes().set_internal_details(id, &internal).await?;
-                // The record that the API shows is the same, so the company's stamp stays too.
-                if changed.record == quote {
-                    return Ok(quote);
-                }
-                tx.quotes().update_lines(&changed.record).await?;
-                update(&mut tx, changed).await
-            })
-            .await
+        let changed = async {
+            let known = self.known(id).await?;
+            self.0
+                .write([Prefetch::Quote(id), Prefetch::Client(client_id)], async move |mut tx| {
+                    let quote = tx.quotes().refresh(id, known).await?;
+                    let (lines, internal) = match checked {
+                        Ok(checked) if !have_older_texts(&quote.lines) => checked,
+                        _ => check_edit(&mut tx, &content, &quote).await?,
+                    };
+                    let client = tx.clients().find(client_id).await.map_err(missing_client)?;
+                    let changed = quote.edit(&client, lines, retention_rate, valid_until, tx.change.stamp)?;
+                    if tx.is_audited()
+                        && (changed.record != quote
+                            || tx.quotes().find_internal_details(id).await? != internal)
+                    {
+                        note(&mut tx, HistoryAction::QuoteEdited, &quote.summary).await?;
+                    }
+                    tx.quotes().set_internal_details(id, &internal).await?;
+                    // The record that the API shows is the same, so the company's stamp stays too.
+                    if changed.record == quote {
+                        return Ok(quote);
+                    }
+                    tx.quotes().update_lines(&changed.record).await?;
+                    update(&mut tx, changed).await
+                })
+                .await
+        };
+        self.0.operation("quotes.edit", changed).await
     }
 
     /// The texts that the document of a quote could not show, so that they can be changed before it is sent: each with its
@@ -128,7 +131,7 @@ impl Quotes<'_> {
             let particulars = before.particulars(&preview);
             self.0.services.documents.check(particulars, preview).await
         };
-        self.0.operation("quotes.readiness").run(checked).await
+        self.0.operation("quotes.readiness", checked).await
     }
 
     /// Sends a draft, or sends an expired or rejected quote again with a new validity. Freezes the document; no event.
@@ -178,12 +181,12 @@ impl Quotes<'_> {
                 },
             })
         });
-        self.0.operation("quotes.send").run(sent).await
+        self.0.operation("quotes.send", sent).await
     }
 
     /// Marks a quote accepted by hand: `quote.accepted`. Freezes a document if there is none.
     pub async fn accept(&self, id: QuoteId) -> Result<Quote, Error> {
-        self.0.operation("quotes.accept").run(self.accept_any(id)).await
+        self.0.operation("quotes.accept", self.accept_any(id)).await
     }
 
     async fn accept_any(&self, id: QuoteId) -> Result<Quote, Error> {
@@ -206,7 +209,7 @@ impl Quotes<'_> {
     async fn accept_sent(&self, id: QuoteId) -> Result<Option<Quote>, Error> {
         let known = self.known(id).await?;
         self.0
-            .write_prefetched(vec![Prefetch::Quote(id)], async move |mut tx| {
+            .write([Prefetch::Quote(id)], async move |mut tx| {
                 let quote = tx.quotes().refresh(id, known).await?;
                 if quote.summary.sent_at.is_none() {
                     return Ok(None);
@@ -223,15 +226,17 @@ impl Quotes<'_> {
     /// Records that the client declined, or discards a draft. No event. A discarded draft is not deleted: its number stays
     /// taken, and `since` shows it.
     pub async fn reject(&self, id: QuoteId) -> Result<Quote, Error> {
-        let operation = self.0.operation("quotes.reject");
-        let known = operation.first(self.known(id)).await?;
-        operation
-            .write_prefetched(vec![Prefetch::Quote(id)], async move |mut tx| {
-                let rejected = refuse(&mut tx, id, known).await?;
-                note(&mut tx, HistoryAction::QuoteRejected, &rejected.summary).await?;
-                Ok(rejected)
-            })
-            .await
+        let changed = async {
+            let known = self.known(id).await?;
+            self.0
+                .write([Prefetch::Quote(id)], async move |mut tx| {
+                    let rejected = refuse(&mut tx, id, known).await?;
+                    note(&mut tx, HistoryAction::QuoteRejected, &rejected.summary).await?;
+                    Ok(rejected)
+                })
+                .await
+        };
+        self.0.operation("quotes.reject", changed).await
     }
 
     /// As [`Self::reject`], by the client, with this link. `shown`: the document that the client has seen, where that is known.
@@ -244,7 +249,7 @@ impl Quotes<'_> {
     ) -> Result<Quote, Error> {
         let known = self.known(id).await?;
         self.0
-            .write_prefetched(vec![Prefetch::Quote(id)], async move |mut tx| {
+            .write([Prefetch::Quote(id)], async move |mut tx| {
                 links::check_unrevoked(&mut tx, id, &token_hash).await?;
                 if let Some(shown) = shown
                     && tx.documents().latest(id).await?.1.is_none_or(|sent| sent.sha256 != shown.to_string())
@@ -263,19 +268,17 @@ impl Quotes<'_> {
     /// Links a quote to an identifier of the caller's system, or unlinks it with `None`.
     pub async fn link(&self, id: QuoteId, external_id: Option<&str>) -> Result<ExternalLink, Error> {
         let external_id = external_id.map(str::to_owned);
-        let operation = self.0.operation("quotes.link");
-        let external_id =
-            operation.write_prefetched(vec![Prefetch::QuoteSummary(id)], async move |mut tx| {
-                let quote = tx.quotes().find_summary(id).await?;
-                let Some(linked) = quote.link(external_id.as_deref(), tx.change.stamp)? else {
-                    return Ok(quote.external_id);
-                };
-                tx.quotes().update_summary(&linked).await?;
-                tx.finish(&[]).await?;
-                note(&mut tx, HistoryAction::QuoteLinked, &linked).await?;
-                Ok(linked.external_id)
-            });
-        Ok(ExternalLink { id, external_id: external_id.await? })
+        let linked = self.0.write([Prefetch::QuoteSummary(id)], async move |mut tx| {
+            let quote = tx.quotes().find_summary(id).await?;
+            let Some(linked) = quote.link(external_id.as_deref(), tx.change.stamp)? else {
+                return Ok(quote.external_id);
+            };
+            tx.quotes().update_summary(&linked).await?;
+            tx.finish(&[]).await?;
+            note(&mut tx, HistoryAction::QuoteLinked, &linked).await?;
+            Ok(linked.external_id)
+        });
+        Ok(ExternalLink { id, external_id: self.0.operation("quotes.link", linked).await? })
     }
 
     /// The quote before a change, where that had better be read before its transaction.
@@ -289,18 +292,19 @@ impl Quotes<'_> {
 
     /// One quote.
     pub async fn get(&self, id: QuoteId) -> Result<Quote, Error> {
-        self.0.operation("quotes.get").read(async move |mut tx| tx.quotes().find(id).await).await
+        self.0.operation("quotes.get", self.0.read(async move |mut tx| tx.quotes().find(id).await)).await
     }
 
     /// One quote as the JSON of the API.
     pub async fn detail(&self, id: QuoteId) -> Result<Vec<u8>, Error> {
-        self.detail_within(id, &|_| Ok(())).await
+        let detail = self.0.read(async move |mut tx| tx.quotes().detail(id).await);
+        self.0.operation("quotes.detail", detail).await
     }
 
-    /// As [`Self::detail`], if its memory can be reserved.
-    pub(crate) async fn detail_within(&self, id: QuoteId, reserve: Reserve<'_>) -> Result<Vec<u8>, Error> {
-        let detail = self.0.services.store.quote_detail(self.0.id, id, reserve);
-        self.0.operation("quotes.detail").run(detail).await
+    /// As [`detail`](Self::detail), unless its lines are large.
+    pub(crate) async fn small_detail(&self, id: QuoteId) -> Result<StoredJson, Error> {
+        let detail = self.0.read(async move |mut tx| tx.quotes().small_detail(id).await);
+        self.0.operation("quotes.detail", detail).await
     }
 
     /// A page of quotes.
@@ -317,20 +321,28 @@ impl Quotes<'_> {
     /// [`Error::Invalid`] about `limit` where the lines make a page of several quotes larger than 16 MiB. It names the
     /// largest limit that works: see [`page_limit`](invoicing_core::page_limit).
     pub async fn page(&self, query: &PageQuery<QuoteStatus>) -> Result<Vec<u8>, Error> {
-        self.page_within(query, &|_| Ok(())).await
+        match self.small_page(query).await? {
+            StoredJson::Whole(page) => Ok(page),
+            StoredJson::Large { .. } => self.whole_page(query).await,
+        }
     }
 
-    /// As [`Self::page`], if its memory can be reserved.
-    pub(crate) async fn page_within(
-        &self,
-        query: &PageQuery<QuoteStatus>,
-        reserve: Reserve<'_>,
-    ) -> Result<Vec<u8>, Error> {
+    /// As [`page`](Self::page), unless its lines are large.
+    pub(crate) async fn small_page(&self, query: &PageQuery<QuoteStatus>) -> Result<StoredJson, Error> {
         let query = *query;
-        self.0
-            .operation("quotes.page")
-            .read_page(async move |mut tx| tx.quotes().page(&query, reserve).await)
-            .await
+        let page = self.0.read_page(async move |mut tx| {
+            tx.document_page::<QuoteSummary, _>(&QUOTE_PAGES, &query, Lines::UnlessLarge).await
+        });
+        self.0.operation("quotes.page", page).await
+    }
+
+    /// As [`page`](Self::page), also with large lines.
+    pub(crate) async fn whole_page(&self, query: &PageQuery<QuoteStatus>) -> Result<Vec<u8>, Error> {
+        let query = *query;
+        let page = self.0.read_page(async move |mut tx| {
+            tx.document_page::<QuoteSummary, _>(&QUOTE_PAGES, &query, Lines::All).await
+        });
+        self.0.operation("quotes.page", page).await?.whole()
     }
 
     /// A page of quotes for the host's own list, newest first, at most `limit` (1 to 100). With `q` it looks at 10,000 quotes at
@@ -340,48 +352,38 @@ impl Quotes<'_> {
     /// [`Error::NotFound`] for an [`after`](QuoteSearch::after) that is no quote of the company.
     pub async fn search(&self, search: &QuoteSearch, limit: u32) -> Result<QuotePage, Error> {
         let search = search.clone();
-        self.0
-            .operation("quotes.search")
-            .read(async move |mut tx| tx.quotes().search(&search, limit).await)
-            .await
+        let found = self.0.read(async move |mut tx| tx.quotes().search(&search, limit).await);
+        self.0.operation("quotes.search", found).await
     }
 
     /// What the lines cost the company itself, in the order of the lines. For the host only.
     pub async fn costings(&self, id: QuoteId) -> Result<Vec<Costing>, Error> {
-        self.0
-            .operation("quotes.costings")
-            .read(async move |mut tx| tx.quotes().find_costings(id).await)
-            .await
+        let found = self.0.read(async move |mut tx| tx.quotes().find_costings(id).await);
+        self.0.operation("quotes.costings", found).await
     }
 
     /// Where the work of a quote is done, as its document says it.
     pub async fn work_site(&self, id: QuoteId) -> Result<Option<String>, Error> {
-        self.0
-            .operation("quotes.work_site")
-            .read(async move |mut tx| tx.quotes().find_work_site(id).await)
-            .await
+        let found = self.0.read(async move |mut tx| tx.quotes().find_work_site(id).await);
+        self.0.operation("quotes.work_site", found).await
     }
 
     /// Every frozen document of a quote, oldest first.
     pub async fn documents(&self, id: QuoteId) -> Result<Vec<DocumentRecord>, Error> {
-        self.0
-            .operation("quotes.documents")
-            .read(async move |mut tx| {
-                tx.quotes().check_exists(id).await?;
-                tx.documents().list(id).await
-            })
-            .await
+        let found = self.0.read(async move |mut tx| {
+            tx.quotes().check_exists(id).await?;
+            tx.documents().list(id).await
+        });
+        self.0.operation("quotes.documents", found).await
     }
 
     /// The evidence of the signature, if the quote was signed. For the host only.
     pub async fn proof(&self, id: QuoteId) -> Result<Option<ProofRecord>, Error> {
-        self.0
-            .operation("quotes.proof")
-            .read(async move |mut tx| {
-                tx.quotes().check_exists(id).await?;
-                tx.signatures().find_proof(id).await
-            })
-            .await
+        let found = self.0.read(async move |mut tx| {
+            tx.quotes().check_exists(id).await?;
+            tx.signatures().find_proof(id).await
+        });
+        self.0.operation("quotes.proof", found).await
     }
 }
 

@@ -12,7 +12,7 @@ use invoicing_core::{
     proof_fingerprint, without_bidi_controls,
 };
 
-use super::companies::request_id;
+use super::company_handle::request_id;
 use super::documents::OpenedDocument;
 use super::quotes::{FrozenChange, sent_again};
 use super::{CompanyHandle, Services};
@@ -180,7 +180,7 @@ impl SigningLinks {
 
     /// The quote behind a link.
     pub async fn open(&self, token: &str) -> Result<SigningPage, Error> {
-        self.services.run("signing_links.open", self.page(token)).await
+        self.services.operation("signing_links.open", None, self.page(token)).await
     }
 
     async fn page(&self, token: &str) -> Result<SigningPage, Error> {
@@ -194,7 +194,7 @@ impl SigningLinks {
 
     /// The document behind a link: the last one that was frozen.
     pub async fn document(&self, token: &str) -> Result<OpenedDocument, Error> {
-        self.services.run("signing_links.document", self.latest_document(token)).await
+        self.services.operation("signing_links.document", None, self.latest_document(token)).await
     }
 
     async fn latest_document(&self, token: &str) -> Result<OpenedDocument, Error> {
@@ -210,7 +210,7 @@ impl SigningLinks {
     /// validity ended before the call, or another document was shown than the last one that was sent. [`Error::NotFound`]
     /// also when the link is revoked, or the company closed, before the signature is stored.
     pub async fn sign(&self, token: &str, signature: &Signature) -> Result<Quote, Error> {
-        self.services.run("signing_links.sign", self.sign_quote(token, signature)).await
+        self.services.operation("signing_links.sign", None, self.sign_quote(token, signature)).await
     }
 
     async fn sign_quote(&self, token: &str, signature: &Signature) -> Result<Quote, Error> {
@@ -258,7 +258,7 @@ impl SigningLinks {
     /// [`Error::Invalid`] when the reason or the hash is not usable. [`Error::Conflict`] when the quote is not SENT, or
     /// another document was shown than the last one that was sent.
     pub async fn decline(&self, token: &str, refusal: &Decline) -> Result<Quote, Error> {
-        self.services.run("signing_links.decline", self.decline_quote(token, refusal)).await
+        self.services.operation("signing_links.decline", None, self.decline_quote(token, refusal)).await
     }
 
     async fn decline_quote(&self, token: &str, refusal: &Decline) -> Result<Quote, Error> {

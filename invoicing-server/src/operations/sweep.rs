@@ -16,7 +16,7 @@ use crate::Error;
 use crate::access::{Access, IDLE_LIMIT_MS};
 use crate::store::notification::Notification;
 use crate::store::settings::HostTask;
-use crate::store::{CompanyReader, CompanyTx, ServiceTables, Store, SweepLock, Tables};
+use crate::store::{CompanyReader, CompanyTx, ServiceTables, Store, SweepLock, Tables, UNAUDITED};
 use due::Due;
 
 use super::Services;
@@ -155,7 +155,7 @@ pub(crate) struct Sweeper {
 
 impl Sweeper {
     pub(crate) async fn sweep(&self) -> Result<SweepReport, Error> {
-        self.services.run("sweep", self.sweep_once()).await
+        self.services.operation("sweep", None, self.sweep_once()).await
     }
 
     async fn sweep_once(&self) -> Result<SweepReport, Error> {
@@ -219,7 +219,8 @@ impl Sweeper {
                 self.sweep_due(id, Due::Quotes, progress).await?;
                 self.sweep_due(id, Due::Invoices, progress).await?;
                 self.sweep_due(id, Due::CanceledInvoices, progress).await?;
-                let wiped = self.services.store.write_company(id, async |tx| wipe_secrets(tx).await).await?;
+                let wiped =
+                    self.services.store.write(id, UNAUDITED, [], async |tx| wipe_secrets(tx).await).await?;
                 progress.report.wiped_secrets += wiped;
                 Ok(())
             }
@@ -235,7 +236,8 @@ impl Sweeper {
     async fn prune_attempts(&self, company: CompanyId, progress: &mut Progress) -> Result<(), Error> {
         loop {
             progress.lock.refresh().await?;
-            let pruned = self.services.store.write_company(company, async |tx| prune_batch(tx).await).await?;
+            let pruned =
+                self.services.store.write(company, UNAUDITED, [], async |tx| prune_batch(tx).await).await?;
             progress.report.pruned_attempts += pruned;
             if pruned < u64::from(BATCH) {
                 return Ok(());
@@ -257,7 +259,7 @@ impl Sweeper {
             for quote in quotes {
                 progress.lock.refresh().await?;
                 let end = async move |mut tx: CompanyTx<'_>| links::end_endless(&mut tx, quote).await;
-                let ended = store.write_company(company, end).await;
+                let ended = store.write(company, UNAUDITED, [], end).await;
                 progress.pass_over(UnreadableRecord::Quote(company, quote), ended)?;
             }
         }
@@ -291,7 +293,9 @@ impl Sweeper {
         // The stored last use lags; a key must not be revoked because of that.
         self.access.store_late_use(key, idle_since).await?;
         let store = &self.services.store;
-        store.write_company(company, async move |mut tx| tx.revoke_idle_key(key, idle_since).await).await
+        store
+            .write(company, UNAUDITED, [], async move |mut tx| tx.revoke_idle_key(key, idle_since).await)
+            .await
     }
 }
 

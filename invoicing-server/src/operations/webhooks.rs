@@ -171,31 +171,26 @@ impl Webhooks<'_> {
         check_events(&events)?;
         let secret = Secret::generate(secret::WEBHOOK, self.0.env());
         let (key, sealer) = (secret.clone(), Arc::clone(&self.0.services.sealer));
-        let webhook = self
-            .0
-            .operation("webhooks.register")
-            .write(async move |mut tx| {
-                if tx.webhooks().count().await? >= MAX_WEBHOOKS {
-                    return Err(
-                        Conflict::new(format!("a company has at most {MAX_WEBHOOKS} webhooks")).into()
-                    );
-                }
-                let webhook = Webhook {
-                    id: WebhookId(tx.env().uuid()),
-                    url,
-                    events,
-                    unknown_events: 0,
-                    consecutive_failures: 0,
-                    failing_since: None,
-                    disabled: None,
-                    created_at: tx.change.now,
-                    previous_secret_until: None,
-                };
-                tx.webhooks().insert(&sealer, &webhook, &key).await?;
-                note(&mut tx, HistoryAction::WebhookRegistered, &webhook).await?;
-                Ok(webhook)
-            })
-            .await?;
+        let changed = self.0.write([], async move |mut tx| {
+            if tx.webhooks().count().await? >= MAX_WEBHOOKS {
+                return Err(Conflict::new(format!("a company has at most {MAX_WEBHOOKS} webhooks")).into());
+            }
+            let webhook = Webhook {
+                id: WebhookId(tx.env().uuid()),
+                url,
+                events,
+                unknown_events: 0,
+                consecutive_failures: 0,
+                failing_since: None,
+                disabled: None,
+                created_at: tx.change.now,
+                previous_secret_until: None,
+            };
+            tx.webhooks().insert(&sealer, &webhook, &key).await?;
+            note(&mut tx, HistoryAction::WebhookRegistered, &webhook).await?;
+            Ok(webhook)
+        });
+        let webhook = self.0.operation("webhooks.register", changed).await?;
         Ok(RegisteredWebhook { webhook, secret })
     }
 
@@ -229,55 +224,51 @@ impl Webhooks<'_> {
     ) -> Result<Webhook, Error> {
         let url = change.url.as_deref().map(|url| self.check_url(url)).transpose()?;
         let events = change.events.as_deref().map(in_order);
-        self.0
-            .operation("webhooks.change")
-            .write(async move |mut tx| {
-                let before = tx.webhooks().find(id).await?;
-                if before.unknown_events == 0
-                    && let Some(events) = &events
-                {
-                    check_events(events)?;
-                }
-                if version.is_some_and(|version| version != before.version()) {
-                    return Err(Conflict::new("the webhook was changed meanwhile").into());
-                }
-                let mut webhook = before.clone();
-                webhook.url = url.unwrap_or(webhook.url);
-                webhook.events = events.unwrap_or(webhook.events);
-                tx.webhooks().set_target(&webhook).await?;
-                if webhook != before {
-                    note(&mut tx, HistoryAction::WebhookChanged, &webhook).await?;
-                }
-                changed(&mut tx, id).await
-            })
-            .await
+        let changed = self.0.write([], async move |mut tx| {
+            let before = tx.webhooks().find(id).await?;
+            if before.unknown_events == 0
+                && let Some(events) = &events
+            {
+                check_events(events)?;
+            }
+            if version.is_some_and(|version| version != before.version()) {
+                return Err(Conflict::new("the webhook was changed meanwhile").into());
+            }
+            let mut webhook = before.clone();
+            webhook.url = url.unwrap_or(webhook.url);
+            webhook.events = events.unwrap_or(webhook.events);
+            tx.webhooks().set_target(&webhook).await?;
+            if webhook != before {
+                note(&mut tx, HistoryAction::WebhookChanged, &webhook).await?;
+            }
+            changed(&mut tx, id).await
+        });
+        self.0.operation("webhooks.change", changed).await
     }
 
     /// Disables a webhook. What waits for it, and what happens meanwhile, is kept as skipped and can be replayed.
     /// Disabling it again changes nothing. Many deliveries follow in batches, by the dispatchers, and are shown as skipped
     /// at once.
     pub async fn disable(&self, id: WebhookId) -> Result<Webhook, Error> {
-        self.0
-            .operation("webhooks.disable")
-            .write(async move |mut tx| {
-                let webhook = tx.webhooks().find(id).await?;
-                if webhook.disabled.is_some() {
-                    return Ok(webhook);
-                }
-                let now = tx.change.now;
-                tx.webhooks().disable(id, now, DisabledReason::Manual).await?;
-                tx.skip_waiting(id).await?;
-                note(&mut tx, HistoryAction::WebhookDisabled, &webhook).await?;
-                changed(&mut tx, id).await
-            })
-            .await
+        let changed = self.0.write([], async move |mut tx| {
+            let webhook = tx.webhooks().find(id).await?;
+            if webhook.disabled.is_some() {
+                return Ok(webhook);
+            }
+            let now = tx.change.now;
+            tx.webhooks().disable(id, now, DisabledReason::Manual).await?;
+            tx.skip_waiting(id).await?;
+            note(&mut tx, HistoryAction::WebhookDisabled, &webhook).await?;
+            changed(&mut tx, id).await
+        });
+        self.0.operation("webhooks.disable", changed).await
     }
 
     /// Enables a webhook again, with its count of failures at 0. What was skipped stays so until it is replayed. First
     /// skips what is left to be skipped since it was disabled, which takes a few seconds for 500,000 deliveries.
     pub async fn enable(&self, id: WebhookId) -> Result<Webhook, Error> {
         let enabled = self.enable_with(id, Replay::Nothing);
-        let (webhook, _) = self.0.operation("webhooks.enable").run(enabled).await?;
+        let (webhook, _) = self.0.operation("webhooks.enable", enabled).await?;
         Ok(webhook)
     }
 
@@ -287,13 +278,13 @@ impl Webhooks<'_> {
     /// webhook that is not disabled. Many follow in batches, as those of [`replay`](Self::replay) do.
     pub async fn enable_and_replay(&self, id: WebhookId, since: Option<Timestamp>) -> Result<u64, Error> {
         let enabled = self.enable_with(id, since.map_or(Replay::Missed, Replay::Since));
-        let (_, queued) = self.0.operation("webhooks.enable_and_replay").run(enabled).await?;
+        let (_, queued) = self.0.operation("webhooks.enable_and_replay", enabled).await?;
         Ok(queued)
     }
 
     async fn enable_with(&self, id: WebhookId, replay: Replay) -> Result<(Webhook, u64), Error> {
         // A transaction per batch, so that other changes of the company do not wait for all of them.
-        while !self.0.write(async move |mut tx| Ok(catch_up(&mut tx, id).await?.is_done)).await? {}
+        while !self.0.write([], async move |mut tx| Ok(catch_up(&mut tx, id).await?.is_done)).await? {}
         loop {
             let counted =
                 self.0.read(async move |mut tx| match replay.since(&tx.webhooks().find(id).await?) {
@@ -301,7 +292,7 @@ impl Webhooks<'_> {
                     None => Ok(None),
                 });
             let counted = counted.await?;
-            let enabled = self.0.write(async move |mut tx| {
+            let enabled = self.0.write([], async move |mut tx| {
                 let CaughtUp { is_done, webhook: before } = catch_up(&mut tx, id).await?;
                 let since = replay.since(&before);
                 // Disabled meanwhile, or not caught up: to be counted again.
@@ -328,13 +319,11 @@ impl Webhooks<'_> {
 
     /// Removes a webhook. Its deliveries and their log stay; what waits for it is kept as skipped.
     pub async fn remove(&self, id: WebhookId) -> Result<(), Error> {
-        self.0
-            .operation("webhooks.remove")
-            .write(async move |mut tx| {
-                let webhook = tx.webhooks().find(id).await?;
-                remove(&mut tx, &webhook).await
-            })
-            .await
+        let changed = self.0.write([], async move |mut tx| {
+            let webhook = tx.webhooks().find(id).await?;
+            remove(&mut tx, &webhook).await
+        });
+        self.0.operation("webhooks.remove", changed).await
     }
 
     /// Gives a webhook a new secret, shown this once. From now on every attempt is signed with it, also those of
@@ -372,36 +361,31 @@ impl Webhooks<'_> {
         let secret = Secret::generate(secret::WEBHOOK, self.0.env());
         let (key, sealer) = (secret.clone(), Arc::clone(&self.0.services.sealer));
         let millis = i64::try_from(overlap.as_millis()).unwrap_or(i64::MAX);
-        let webhook = self
-            .0
-            .operation("webhooks.rotate_with_overlap")
-            .write(async move |mut tx| {
-                let (now, before) = (tx.change.now, tx.webhooks().find(id).await?);
-                if millis > 0 && before.previous_secret_until.is_some_and(|until| until > now) {
-                    return Err(Conflict::new("an overlap is under way already; end it first").into());
-                }
-                let keep_until = (millis > 0).then(|| now.plus_millis(millis));
-                tx.webhooks().rotate(&sealer, id, &key, keep_until).await?;
-                tx.note(HistoryAction::WebhookRotated, id.0, &(millis / 1_000)).await?;
-                changed(&mut tx, id).await
-            })
-            .await?;
+        let changed = self.0.write([], async move |mut tx| {
+            let (now, before) = (tx.change.now, tx.webhooks().find(id).await?);
+            if millis > 0 && before.previous_secret_until.is_some_and(|until| until > now) {
+                return Err(Conflict::new("an overlap is under way already; end it first").into());
+            }
+            let keep_until = (millis > 0).then(|| now.plus_millis(millis));
+            tx.webhooks().rotate(&sealer, id, &key, keep_until).await?;
+            tx.note(HistoryAction::WebhookRotated, id.0, &(millis / 1_000)).await?;
+            changed(&mut tx, id).await
+        });
+        let webhook = self.0.operation("webhooks.rotate_with_overlap", changed).await?;
         Ok(RegisteredWebhook { webhook, secret })
     }
 
     /// Ends the overlap of a rotation, if there is one: attempts are signed with the new secret alone.
     pub async fn end_overlap(&self, id: WebhookId) -> Result<Webhook, Error> {
-        self.0
-            .operation("webhooks.end_overlap")
-            .write(async move |mut tx| {
-                let webhook = tx.webhooks().find(id).await?;
-                tx.webhooks().wipe_previous_secret(id).await?;
-                if webhook.previous_secret_until.is_some() {
-                    note(&mut tx, HistoryAction::WebhookOverlapEnded, &webhook).await?;
-                }
-                changed(&mut tx, id).await
-            })
-            .await
+        let changed = self.0.write([], async move |mut tx| {
+            let webhook = tx.webhooks().find(id).await?;
+            tx.webhooks().wipe_previous_secret(id).await?;
+            if webhook.previous_secret_until.is_some() {
+                note(&mut tx, HistoryAction::WebhookOverlapEnded, &webhook).await?;
+            }
+            changed(&mut tx, id).await
+        });
+        self.0.operation("webhooks.end_overlap", changed).await
     }
 
     /// Queues a test delivery, also while the webhook is disabled. It is signed, retried and logged like any other, but
@@ -410,38 +394,36 @@ impl Webhooks<'_> {
     /// # Errors
     /// [`Error::Conflict`] beyond 10 test deliveries within a minute.
     pub async fn ping(&self, id: WebhookId) -> Result<EventId, Error> {
-        self.0
-            .operation("webhooks.ping")
-            .write(async move |mut tx| {
-                let webhook = tx.webhooks().find(id).await?;
-                let (now, log) = (tx.change.now, tx.webhooks().pings(id).await?);
-                if let Some(last) = log.last()
-                    && tx.deliveries().is_pending(id, last).await?
-                {
-                    return Ok(last);
-                }
-                if log.count(now) >= MAX_PINGS {
-                    return Err(Conflict::new(format!(
-                        "a webhook gets at most {MAX_PINGS} tests a minute; try again soon"
-                    ))
-                    .into());
-                }
-                note(&mut tx, HistoryAction::WebhookPinged, &webhook).await?;
-                let event = tx.record_ping(id).await?;
-                tx.webhooks().set_pings(id, &log.with(event, now)).await?;
-                Ok(event)
-            })
-            .await
+        let changed = self.0.write([], async move |mut tx| {
+            let webhook = tx.webhooks().find(id).await?;
+            let (now, log) = (tx.change.now, tx.webhooks().pings(id).await?);
+            if let Some(last) = log.last()
+                && tx.deliveries().is_pending(id, last).await?
+            {
+                return Ok(last);
+            }
+            if log.count(now) >= MAX_PINGS {
+                return Err(Conflict::new(format!(
+                    "a webhook gets at most {MAX_PINGS} tests a minute; try again soon"
+                ))
+                .into());
+            }
+            note(&mut tx, HistoryAction::WebhookPinged, &webhook).await?;
+            let event = tx.record_ping(id).await?;
+            tx.webhooks().set_pings(id, &log.with(event, now)).await?;
+            Ok(event)
+        });
+        self.0.operation("webhooks.ping", changed).await
     }
 
     /// One webhook.
     pub async fn get(&self, id: WebhookId) -> Result<Webhook, Error> {
-        self.0.operation("webhooks.get").read(async move |mut tx| tx.webhooks().find(id).await).await
+        self.0.operation("webhooks.get", self.0.read(async move |mut tx| tx.webhooks().find(id).await)).await
     }
 
     /// All webhooks, oldest first.
     pub async fn list(&self) -> Result<Vec<Webhook>, Error> {
-        self.0.operation("webhooks.list").read(async |mut tx| tx.webhooks().list().await).await
+        self.0.operation("webhooks.list", self.0.read(async |mut tx| tx.webhooks().list().await)).await
     }
 
     fn check_url(self, url: &str) -> Result<String, Error> {

@@ -12,8 +12,8 @@ use uuid::Uuid;
 
 use super::arguments::Argument;
 use super::deliveries::AllDeliveries;
-use super::query::Sql;
 use super::rows::to_json;
+use super::statement::Sql;
 use crate::Error;
 use crate::queue::Job;
 

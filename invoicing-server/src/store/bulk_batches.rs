@@ -197,6 +197,7 @@ mod tests {
     use invoicing_core::{EventKind, NewClient, NewCompany, NewQuote, Plan};
 
     use super::*;
+    use crate::store::UNAUDITED;
     use crate::store::webhooks::DisabledReason;
     use crate::{Invoicing, NewWebhook};
 
@@ -227,12 +228,12 @@ mod tests {
             tx.webhooks().disable(webhook, now, DisabledReason::Manual).await?;
             tx.skip_waiting(webhook).await
         };
-        assert!(store.write_company(company, skip).await.unwrap());
+        assert!(store.write(company, UNAUDITED, [], skip).await.unwrap());
         let enable = async move |mut tx: CompanyTx<'_>| {
             tx.webhooks().enable(webhook).await?;
             tx.replay(webhook, &counted).await
         };
-        assert_eq!(store.write_company(company, enable).await.unwrap(), 1);
+        assert_eq!(store.write(company, UNAUDITED, [], enable).await.unwrap(), 1);
         let left = async move |mut tx: CompanyReader<'_>| {
             let noted = tx.bulk_changes().find(webhook).await?;
             Ok((noted, tx.replayable_since(webhook, ALWAYS).await?.count))

@@ -17,8 +17,8 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::deliveries::AllDeliveries;
-use super::query::Sql;
 use super::rows::from_json;
+use super::statement::Sql;
 use crate::Error;
 use crate::cause::Cause;
 use crate::queue::Job;

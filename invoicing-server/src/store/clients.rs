@@ -5,68 +5,68 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::arguments::{Argument, Cell, Type};
-use super::page::PageAnswer;
+use super::page_json::PageRow;
 use super::prefetch;
-use super::query::Sql;
-use super::rows::to_json;
+use super::rows::{StoredJson, to_json};
 use super::scope::Scope;
+use super::statement::Sql;
 use super::versions::{RecordRow, StoredRecord};
 use super::write::{Many, Reads, Write};
 use crate::Error;
 use crate::page::{ClientQuery, NOWHERE};
 
-/// A page of clients: `$6` the longest word of the search, `$7` a JSON array of the others, `$8` whether one has an
-/// apostrophe, `$9` the sought `externalId` as it was sent, `$10` the same without what renders as nothing at its ends. Texts
+/// A page of clients: `$5` the longest word of the search, `$6` a JSON array of the others, `$7` whether one has an
+/// apostrophe, `$8` the sought `externalId` as it was sent, `$9` the same without what renders as nothing at its ends. Texts
 /// are searched with the apostrophe of today if a word has one, as earlier versions stored each as it was entered.
 const PAGE_BY_CREATION: Sql = Sql {
     sqlite: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
-            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, string_agg(CAST(version AS TEXT), ',') AS versions,
+            '' AS lines_bytes, count(*) AS count, (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT CASE WHEN version = $5 THEN record ELSE CAST(version AS TEXT) || record END AS item FROM client
+            SELECT record AS item, version FROM client
             WHERE company_id = $1
                 AND instr(
-                    CASE WHEN $8 THEN replace(replace(replace(search, '’', ''''), '‘', ''''), 'ʼ', '''') ELSE search END,
-                    $6
+                    CASE WHEN $7 THEN replace(replace(replace(search, '’', ''''), '‘', ''''), 'ʼ', '''') ELSE search END,
+                    $5
                 ) > 0
-                AND ($7 IS NULL OR NOT EXISTS (
-                    SELECT 1 FROM json_each($7) AS word
+                AND ($6 IS NULL OR NOT EXISTS (
+                    SELECT 1 FROM json_each($6) AS word
                     WHERE instr(
-                        CASE WHEN $8 THEN replace(replace(replace(search, '’', ''''), '‘', ''''), 'ʼ', '''') ELSE search END,
+                        CASE WHEN $7 THEN replace(replace(replace(search, '’', ''''), '‘', ''''), 'ʼ', '''') ELSE search END,
                         word.value
                     ) = 0
                 ))
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     postgres: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
-            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, string_agg(CAST(version AS TEXT), ',') AS versions,
+            '' AS lines_bytes, count(*) AS count, (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT CASE WHEN version = $5 THEN record ELSE CAST(version AS TEXT) || record END AS item FROM client
+            SELECT record AS item, version FROM client
             WHERE company_id = $1
-                AND strpos(CASE WHEN $8 THEN translate(search, '’‘ʼ', '''''''') ELSE search END, $6) > 0
-                AND ($7::text IS NULL OR NOT EXISTS (
-                    SELECT 1 FROM json_array_elements_text($7::json) AS word
-                    WHERE strpos(CASE WHEN $8 THEN translate(search, '’‘ʼ', '''''''') ELSE search END, word) = 0
+                AND strpos(CASE WHEN $7 THEN translate(search, '’‘ʼ', '''''''') ELSE search END, $5) > 0
+                AND ($6::text IS NULL OR NOT EXISTS (
+                    SELECT 1 FROM json_array_elements_text($6::json) AS word
+                    WHERE strpos(CASE WHEN $7 THEN translate(search, '’‘ʼ', '''''''') ELSE search END, word) = 0
                 ))
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
 };
 const PAGE_BY_MODIFICATION: Sql = Sql {
     sqlite: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
-            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, string_agg(CAST(version AS TEXT), ',') AS versions,
+            '' AS lines_bytes, count(*) AS count, (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT CASE WHEN version = $5 THEN record ELSE CAST(version AS TEXT) || record END AS item FROM client
+            SELECT record AS item, version FROM client
             WHERE company_id = $1
                 AND instr(
-                    CASE WHEN $8 THEN replace(replace(replace(search, '’', ''''), '‘', ''''), 'ʼ', '''') ELSE search END,
-                    $6
+                    CASE WHEN $7 THEN replace(replace(replace(search, '’', ''''), '‘', ''''), 'ʼ', '''') ELSE search END,
+                    $5
                 ) > 0
-                AND ($7 IS NULL OR NOT EXISTS (
-                    SELECT 1 FROM json_each($7) AS word
+                AND ($6 IS NULL OR NOT EXISTS (
+                    SELECT 1 FROM json_each($6) AS word
                     WHERE instr(
-                        CASE WHEN $8 THEN replace(replace(replace(search, '’', ''''), '‘', ''''), 'ʼ', '''') ELSE search END,
+                        CASE WHEN $7 THEN replace(replace(replace(search, '’', ''''), '‘', ''''), 'ʼ', '''') ELSE search END,
                         word.value
                     ) = 0
                 ))
@@ -74,15 +74,15 @@ const PAGE_BY_MODIFICATION: Sql = Sql {
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     postgres: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
-            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, string_agg(CAST(version AS TEXT), ',') AS versions,
+            '' AS lines_bytes, count(*) AS count, (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT CASE WHEN version = $5 THEN record ELSE CAST(version AS TEXT) || record END AS item FROM client
+            SELECT record AS item, version FROM client
             WHERE company_id = $1
-                AND strpos(CASE WHEN $8 THEN translate(search, '’‘ʼ', '''''''') ELSE search END, $6) > 0
-                AND ($7::text IS NULL OR NOT EXISTS (
-                    SELECT 1 FROM json_array_elements_text($7::json) AS word
-                    WHERE strpos(CASE WHEN $8 THEN translate(search, '’‘ʼ', '''''''') ELSE search END, word) = 0
+                AND strpos(CASE WHEN $7 THEN translate(search, '’‘ʼ', '''''''') ELSE search END, $5) > 0
+                AND ($6::text IS NULL OR NOT EXISTS (
+                    SELECT 1 FROM json_array_elements_text($6::json) AS word
+                    WHERE strpos(CASE WHEN $7 THEN translate(search, '’‘ʼ', '''''''') ELSE search END, word) = 0
                 ))
                 AND updated_at >= $4
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
@@ -91,42 +91,42 @@ const PAGE_BY_MODIFICATION: Sql = Sql {
 /// At most one client, so any order will do.
 const PAGE_BY_EXTERNAL_ID: Sql = Sql {
     sqlite: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
-            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, string_agg(CAST(version AS TEXT), ',') AS versions,
+            '' AS lines_bytes, count(*) AS count, (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT CASE WHEN version = $5 THEN record ELSE CAST(version AS TEXT) || record END AS item FROM client
+            SELECT record AS item, version FROM client
             WHERE company_id = $1
                 AND instr(
-                    CASE WHEN $8 THEN replace(replace(replace(search, '’', ''''), '‘', ''''), 'ʼ', '''') ELSE search END,
-                    $6
+                    CASE WHEN $7 THEN replace(replace(replace(search, '’', ''''), '‘', ''''), 'ʼ', '''') ELSE search END,
+                    $5
                 ) > 0
-                AND ($7 IS NULL OR NOT EXISTS (
-                    SELECT 1 FROM json_each($7) AS word
+                AND ($6 IS NULL OR NOT EXISTS (
+                    SELECT 1 FROM json_each($6) AS word
                     WHERE instr(
-                        CASE WHEN $8 THEN replace(replace(replace(search, '’', ''''), '‘', ''''), 'ʼ', '''') ELSE search END,
+                        CASE WHEN $7 THEN replace(replace(replace(search, '’', ''''), '‘', ''''), 'ʼ', '''') ELSE search END,
                         word.value
                     ) = 0
                 ))
                 AND updated_at >= $4 AND external_id = CASE
-                    WHEN EXISTS (SELECT 1 FROM client AS exact WHERE exact.company_id = $1 AND exact.external_id = $9)
-                    THEN $9 ELSE $10
+                    WHEN EXISTS (SELECT 1 FROM client AS exact WHERE exact.company_id = $1 AND exact.external_id = $8)
+                    THEN $8 ELSE $9
                 END
             LIMIT $2 + 1 OFFSET $3
         ) items",
     postgres: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
-            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, string_agg(CAST(version AS TEXT), ',') AS versions,
+            '' AS lines_bytes, count(*) AS count, (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT CASE WHEN version = $5 THEN record ELSE CAST(version AS TEXT) || record END AS item FROM client
+            SELECT record AS item, version FROM client
             WHERE company_id = $1
-                AND strpos(CASE WHEN $8 THEN translate(search, '’‘ʼ', '''''''') ELSE search END, $6) > 0
-                AND ($7::text IS NULL OR NOT EXISTS (
-                    SELECT 1 FROM json_array_elements_text($7::json) AS word
-                    WHERE strpos(CASE WHEN $8 THEN translate(search, '’‘ʼ', '''''''') ELSE search END, word) = 0
+                AND strpos(CASE WHEN $7 THEN translate(search, '’‘ʼ', '''''''') ELSE search END, $5) > 0
+                AND ($6::text IS NULL OR NOT EXISTS (
+                    SELECT 1 FROM json_array_elements_text($6::json) AS word
+                    WHERE strpos(CASE WHEN $7 THEN translate(search, '’‘ʼ', '''''''') ELSE search END, word) = 0
                 ))
                 AND updated_at >= $4 AND external_id = CASE
-                    WHEN EXISTS (SELECT 1 FROM client AS exact WHERE exact.company_id = $1 AND exact.external_id = $9)
-                    THEN $9 ELSE $10
+                    WHEN EXISTS (SELECT 1 FROM client AS exact WHERE exact.company_id = $1 AND exact.external_id = $8)
+                    THEN $8 ELSE $9
                 END
             LIMIT $2 + 1 OFFSET $3
         ) items",
@@ -229,7 +229,13 @@ impl ClientTable<'_> {
         Ok(ranked.min_by_key(|(order, _)| *order).map(|(_, row)| row))
     }
 
-    pub(crate) async fn page(&mut self, query: &ClientQuery) -> Result<PageAnswer, Error> {
+    /// A page as the JSON envelope of the API.
+    pub(crate) async fn page(&mut self, query: &ClientQuery) -> Result<StoredJson, Error> {
+        let page = self.find_page(query).await?.page::<Client>(query.window)?;
+        Ok(StoredJson::Whole(page.json()))
+    }
+
+    async fn find_page(&mut self, query: &ClientQuery) -> Result<PageRow, Error> {
         let Some(external_id) = &query.external_id else {
             let by_time = if query.window.since.is_some() { PAGE_BY_MODIFICATION } else { PAGE_BY_CREATION };
             return self.page_of(query, by_time, None, None).await;
@@ -258,12 +264,12 @@ impl ClientTable<'_> {
         statement: Sql,
         as_sent: Option<&str>,
         stripped: Option<&str>,
-    ) -> Result<PageAnswer, Error> {
+    ) -> Result<PageRow, Error> {
         let (word, others) = query.words();
         let has_apostrophe = word.contains('\'') || others.iter().any(|word| word.contains('\''));
         let others = (!others.is_empty()).then(|| to_json(&others)).transpose()?;
         let filters: [&dyn Argument; 5] = [&word, &others, &has_apostrophe, &as_sent, &stripped];
-        self.0.page::<Client>(query.window, statement, &filters).await
+        Ok(self.0.page_query(query.window, statement, &filters)?.fetch_one().await?)
     }
 
     pub(crate) async fn insert(&mut self, client: &Client) -> Result<(), Error> {

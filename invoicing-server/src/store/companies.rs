@@ -5,9 +5,9 @@ use sqlx::FromRow;
 
 use super::connection::Connection;
 use super::enqueue::{AFTER_RECORDS, BEFORE_STAMPS};
-use super::query::Sql;
 use super::rows::to_json;
 use super::scope::Scope;
+use super::statement::Sql;
 use super::versions::{self, RecordRow, StoredRecord};
 use super::write::Write;
 use crate::Error;

@@ -8,7 +8,8 @@ use invoicing_core::Conflict;
 use invoicing_core::{CompanyId, Event, EventId, KeyId, Timestamp, WebhookId};
 use uuid::Uuid;
 
-use super::Origin;
+use super::AuditContext;
+use super::UNAUDITED;
 use super::bulk_changes::{BulkChangeTable, Replayable};
 use super::change::CompanyChange;
 use super::clients::ClientTable;
@@ -123,7 +124,7 @@ pub(crate) struct CompanyTx<'t> {
     pub(super) tx: &'t mut Tx,
     /// The company and the instants of the change.
     pub(crate) change: CompanyChange,
-    origin: Origin,
+    origin: AuditContext,
 }
 
 impl Tables for CompanyTx<'_> {
@@ -133,12 +134,12 @@ impl Tables for CompanyTx<'_> {
 }
 
 impl CompanyTx<'_> {
-    pub(super) fn coming_from(self, origin: Origin) -> Self {
+    pub(super) fn with_audit(self, origin: AuditContext) -> Self {
         Self { origin, ..self }
     }
 
     /// Whether [`Self::note`] notes anything.
-    pub(crate) fn has_actor(&self) -> bool {
+    pub(crate) fn is_audited(&self) -> bool {
         self.origin.actor.is_some()
     }
 
@@ -246,7 +247,7 @@ impl Tx {
     /// Begins a change of a company: reads its settings and last stamp, and locks both to the end of the transaction.
     pub(super) async fn company(&mut self, company: CompanyId) -> Result<CompanyTx<'_>, Error> {
         let change = self.begin_change(company).await?;
-        Ok(CompanyTx { tx: self, change, origin: Origin::default() })
+        Ok(CompanyTx { tx: self, change, origin: UNAUDITED })
     }
 
     async fn begin_change(&mut self, company: CompanyId) -> Result<CompanyChange, Error> {

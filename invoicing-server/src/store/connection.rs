@@ -3,10 +3,10 @@
 use sqlx::SqliteConnection;
 
 use super::arguments::{Argument, Cell};
-use super::query::{Query, Sql};
 use super::reader::Reader;
 #[cfg(feature = "postgres")]
 use super::session::Session;
+use super::statement::{Query, Sql};
 use super::versions::newer;
 use super::write::{Reads, Write};
 use super::write_cache::WriteCache;

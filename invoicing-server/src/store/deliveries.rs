@@ -10,9 +10,9 @@ use uuid::Uuid;
 use super::arguments::Argument;
 use super::bulk_changes::ReplayRange;
 use super::connection::Connection;
-use super::query::Sql;
 use super::scope::Scope;
 use super::skipping::Skipping;
+use super::statement::Sql;
 use crate::Error;
 
 /// The deliveries of all companies, by row id, for the dispatcher.

@@ -11,7 +11,7 @@ use super::arguments::Argument;
 use super::company::Tables;
 use super::deliveries::{AttemptLogRow, AttemptRecord, DeliveryRecord, DeliveryRow, DeliveryTable};
 use super::event_subjects::EventSubject;
-use super::query::Sql;
+use super::statement::Sql;
 use crate::Error;
 use crate::page::{DeliveryQuery, RecordedKind, check_limit};
 

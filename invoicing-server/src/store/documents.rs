@@ -9,9 +9,9 @@ use invoicing_core::{QuoteId, QuoteStatus, Timestamp};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::query::Sql;
 use super::rows::from_json;
 use super::scope::Scope;
+use super::statement::Sql;
 use crate::Error;
 
 /// A frozen document of a quote.

@@ -11,8 +11,8 @@ use super::company::Tables;
 use super::deliveries::{DeliveryRecord, DeliveryRow, DeliveryTable};
 use super::event_subjects::EventSubject;
 use super::events::{EventRecord, EventRow, EventTable};
-use super::query::Sql;
 use super::scope::Scope;
+use super::statement::Sql;
 use crate::Error;
 use crate::page::{AFTER_ALL, EventQuery, RecordedKind, check_limit};
 

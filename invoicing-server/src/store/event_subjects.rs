@@ -8,7 +8,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::events::EventTable;
-use super::query::Sql;
+use super::statement::Sql;
 use crate::Error;
 
 /// The record that an event is about, as it was named then.

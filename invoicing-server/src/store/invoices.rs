@@ -1,78 +1,72 @@
 //! Invoices and their payments.
 
 use chrono::NaiveDate;
-use invoicing_core::{
-    Invoice, InvoiceId, InvoiceStatus, InvoiceSummary, Money, PaymentId, QuoteId, SoughtId, Timestamp,
-};
+use invoicing_core::{Invoice, InvoiceId, InvoiceSummary, Money, PaymentId, QuoteId, SoughtId, Timestamp};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::arguments::{Cell, Type};
+use super::detail::SizedParts;
 use super::due::DueRecord;
-use super::page::{PageAnswer, PageStatements, Reserve};
+use super::page_query::PageStatements;
 use super::prefetch;
-use super::query::Sql;
-use super::rows::{Detail, JsonParts, detail_to_json, summary_to_json, to_json};
+use super::rows::{JsonParts, StoredJson, detail_to_json, summary_to_json, to_json};
 use super::scope::Scope;
+use super::statement::Sql;
 use super::versions::{self, RecordRow, StoredRecord, in_todays_shape};
 use super::write::{Many, Reads, Write};
 use crate::Error;
-use crate::page::PageQuery;
 
-/// The lines of a record, where they are large.
-const LARGE_LINES: Sql = Sql {
-    sqlite: "SELECT lines FROM large_lines WHERE company_id = $1 AND document_id = $2",
-    postgres: "SELECT lines FROM invoice WHERE company_id = $1 AND id = $2",
-};
-
-/// See [`PageStatements`].
-const PAGES: PageStatements = PageStatements {
+/// The lists of invoices.
+pub(crate) const INVOICE_PAGES: PageStatements = PageStatements {
     newest: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, string_agg(CAST(version AS TEXT), ',') AS versions,
+            string_agg(CAST(lines_bytes AS TEXT), ',') AS lines_bytes, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT concat(
-                CASE WHEN version <> $5 THEN version END, summary, CASE WHEN $7 THEN ',\"lines\":' END,
-                CASE
-                    WHEN $7 AND octet_length(lines) <= 8192 THEN lines
-                    WHEN $7 THEN CAST(octet_length(lines) AS TEXT)
-                END,
-                '}'
-            ) AS item FROM invoice
+            SELECT
+                concat(
+                    summary,
+                    CASE WHEN $6 AND (lines_bytes <= 8192 OR $7) THEN concat(',\"lines\":', lines) END,
+                    '}'
+                ) AS item,
+                version, lines_bytes
+            FROM invoice_item
             WHERE company_id = $1
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     newest_in_status: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, string_agg(CAST(version AS TEXT), ',') AS versions,
+            string_agg(CAST(lines_bytes AS TEXT), ',') AS lines_bytes, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT concat(
-                CASE WHEN version <> $5 THEN version END, summary, CASE WHEN $7 THEN ',\"lines\":' END,
-                CASE
-                    WHEN $7 AND octet_length(lines) <= 8192 THEN lines
-                    WHEN $7 THEN CAST(octet_length(lines) AS TEXT)
-                END,
-                '}'
-            ) AS item FROM invoice
-            WHERE company_id = $1 AND status = $6
+            SELECT
+                concat(
+                    summary,
+                    CASE WHEN $6 AND (lines_bytes <= 8192 OR $7) THEN concat(',\"lines\":', lines) END,
+                    '}'
+                ) AS item,
+                version, lines_bytes
+            FROM invoice_item
+            WHERE company_id = $1 AND status = $5
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     changed: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, string_agg(CAST(version AS TEXT), ',') AS versions,
+            string_agg(CAST(lines_bytes AS TEXT), ',') AS lines_bytes, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT concat(
-                CASE WHEN version <> $5 THEN version END, summary, CASE WHEN $7 THEN ',\"lines\":' END,
-                CASE
-                    WHEN $7 AND octet_length(lines) <= 8192 THEN lines
-                    WHEN $7 THEN CAST(octet_length(lines) AS TEXT)
-                END,
-                '}'
-            ) AS item FROM invoice
-            WHERE company_id = $1 AND updated_at >= $4 AND ($6 IS NULL OR status || '' = $6)
+            SELECT
+                concat(
+                    summary,
+                    CASE WHEN $6 AND (lines_bytes <= 8192 OR $7) THEN concat(',\"lines\":', lines) END,
+                    '}'
+                ) AS item,
+                version, lines_bytes
+            FROM invoice_item
+            WHERE company_id = $1 AND updated_at >= $4 AND ($5 IS NULL OR status || '' = $5)
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
-    large_lines: LARGE_LINES,
 };
 
 /// A payment on an invoice.
@@ -170,17 +164,13 @@ impl InvoiceTable<'_> {
         in_todays_shape::<InvoiceSummary>(parts.detail(), parts.version, id)
     }
 
-    /// As [`Self::detail`], but only where the lines are not large.
-    pub(crate) async fn detail_unless_large(&mut self, id: InvoiceId) -> Result<Detail, Error> {
-        const FIND: Sql = Sql {
-            sqlite: "SELECT summary, detail, version, lines FROM invoice WHERE company_id = $1 AND id = $2",
-            postgres: "
-                SELECT summary, detail, version,
-                    CASE WHEN octet_length(lines) <= 8192 THEN lines ELSE octet_length(lines)::text END AS lines
-                FROM invoice WHERE company_id = $1 AND id = $2",
-        };
-        let parts: Option<JsonParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
-        Ok(parts.ok_or(Error::NotFound)?.detail_unless_large())
+    /// As [`Self::detail`], unless its lines are large.
+    pub(crate) async fn small_detail(&mut self, id: InvoiceId) -> Result<StoredJson, Error> {
+        const FIND: &str = "
+            SELECT summary, CASE WHEN lines_bytes <= 8192 THEN lines ELSE '' END AS lines, detail, version, lines_bytes
+            FROM invoice_item WHERE company_id = $1 AND id = $2";
+        let found: Option<SizedParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
+        found.ok_or(Error::NotFound)?.detail::<InvoiceSummary>(id)
     }
 
     pub(crate) async fn find(&mut self, id: InvoiceId) -> Result<Invoice, Error> {
@@ -214,15 +204,6 @@ impl InvoiceTable<'_> {
         let find = self.0.query_of(Reads::Table("invoice"), FIND_LIVE, &[&quote]);
         let id: Option<Uuid> = find.optional_scalar().await?;
         Ok(id.map(InvoiceId))
-    }
-
-    /// `reserve` is asked before a page with large lines is built.
-    pub(crate) async fn page(
-        &mut self,
-        query: &PageQuery<InvoiceStatus>,
-        reserve: Reserve<'_>,
-    ) -> Result<PageAnswer, Error> {
-        self.0.document_page::<InvoiceSummary, _>(query, &PAGES, InvoiceStatus::as_str, reserve).await
     }
 
     pub(crate) async fn insert(&mut self, invoice: &Invoice) -> Result<(), Error> {

@@ -8,8 +8,8 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::connection::Connection;
-use super::query::Sql;
 use super::scope::Scope;
+use super::statement::Sql;
 use super::versions;
 use crate::Error;
 

@@ -21,6 +21,7 @@ pub(super) const SQLITE: &[&str] = &[
     include_str!("../../migrations/sqlite/0015_texts.sql"),
     include_str!("../../migrations/sqlite/0016_forms.sql"),
     include_str!("../../migrations/sqlite/0017_begin_change.sql"),
+    include_str!("../../migrations/sqlite/0018_items.sql"),
 ];
 #[cfg(feature = "postgres")]
 pub(super) const POSTGRES: &[&str] = &[
@@ -41,6 +42,7 @@ pub(super) const POSTGRES: &[&str] = &[
     include_str!("../../migrations/postgres/0015_texts.sql"),
     include_str!("../../migrations/postgres/0016_forms.sql"),
     include_str!("../../migrations/postgres/0017_begin_change.sql"),
+    include_str!("../../migrations/postgres/0018_items.sql"),
 ];
 
 /// Version of the first migration. The states of development before the first release had versions below it, and

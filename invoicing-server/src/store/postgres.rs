@@ -15,7 +15,6 @@ mod transactions;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::TryFutureExt as _;
 use invoicing_core::WebhookId;
 use sqlx::pool::PoolConnectionMetadata;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -41,6 +40,7 @@ use crate::env::Env;
 use crate::queue::{Job, Queue};
 use listener::Notifier;
 use replica::Replica;
+use retry::Attempts;
 use transactions::{Contended, Transactor};
 
 /// Also answered by a standby, to which a connection may lead during a failover.
@@ -145,13 +145,9 @@ impl Postgres {
         Ok(Connection::of(self.shared.session_within(limit).await?))
     }
 
-    /// Runs what has no effect that a retry could repeat, until it succeeds or fails for good.
-    pub(super) async fn retry<T, A>(&self, attempt: impl Fn(Duration) -> A) -> Result<T, Error>
-    where
-        A: Future<Output = Result<T, Error>>,
-    {
-        let attempt = move |limit| attempt(limit).map_err(Failure::from);
-        retry::retry(&self.shared.context.env, attempt).await
+    /// Attempts at a call that a retry may repeat, as it has no effect.
+    pub(super) fn attempts(&self) -> Attempts<'_> {
+        Attempts::new(&self.shared.context.env)
     }
 
     /// Claims for several webhooks in one call. Where its answer is lost, what it claimed waits for the end of the lease.
@@ -183,7 +179,13 @@ impl Postgres {
 
     /// A lock that one node has at a time, held by a transaction that does nothing else; `None` while another has it.
     pub(super) async fn sweep_lock(&self) -> Result<Option<Connection>, Error> {
-        self.retry(|limit| self.try_sweep_lock(limit)).await
+        let mut attempts = self.attempts();
+        loop {
+            let locked = self.try_sweep_lock(attempts.time_left()).await;
+            if let Some(locked) = attempts.ended(locked.map_err(Failure::from)).await {
+                return locked;
+            }
+        }
     }
 
     async fn try_sweep_lock(&self, limit: Duration) -> Result<Option<Connection>, Error> {

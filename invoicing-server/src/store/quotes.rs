@@ -1,74 +1,70 @@
 //! Quotes, and their internal details.
 
 use chrono::NaiveDate;
-use invoicing_core::{Costing, Quote, QuoteId, QuoteStatus, QuoteSummary};
+use invoicing_core::{Costing, Quote, QuoteId, QuoteSummary};
 
 use super::arguments::{Cell, Type};
+use super::detail::SizedParts;
 use super::due::DueRecord;
-use super::page::{PageAnswer, PageStatements, Reserve};
+use super::page_query::PageStatements;
 use super::prefetch;
-use super::query::Sql;
-use super::rows::{Detail, JsonParts, detail_to_json, from_json, summary_to_json, to_json};
+use super::rows::{JsonParts, StoredJson, detail_to_json, from_json, summary_to_json, to_json};
 use super::scope::Scope;
+use super::statement::Sql;
 use super::versions::{self, RecordRow, StoredRecord, in_todays_shape};
 use super::write::{Many, Reads, Write};
 use crate::Error;
-use crate::page::PageQuery;
 
-/// The lines of a record, where they are large.
-const LARGE_LINES: Sql = Sql {
-    sqlite: "SELECT lines FROM large_lines WHERE company_id = $1 AND document_id = $2",
-    postgres: "SELECT lines FROM quote WHERE company_id = $1 AND id = $2",
-};
-
-/// See [`PageStatements`].
-const PAGES: PageStatements = PageStatements {
+/// The lists of quotes.
+pub(crate) const QUOTE_PAGES: PageStatements = PageStatements {
     newest: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, string_agg(CAST(version AS TEXT), ',') AS versions,
+            string_agg(CAST(lines_bytes AS TEXT), ',') AS lines_bytes, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT concat(
-                CASE WHEN version <> $5 THEN version END, summary, CASE WHEN $7 THEN ',\"lines\":' END,
-                CASE
-                    WHEN $7 AND octet_length(lines) <= 8192 THEN lines
-                    WHEN $7 THEN CAST(octet_length(lines) AS TEXT)
-                END,
-                '}'
-            ) AS item FROM quote
+            SELECT
+                concat(
+                    summary,
+                    CASE WHEN $6 AND (lines_bytes <= 8192 OR $7) THEN concat(',\"lines\":', lines) END,
+                    '}'
+                ) AS item,
+                version, lines_bytes
+            FROM quote_item
             WHERE company_id = $1
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     newest_in_status: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, string_agg(CAST(version AS TEXT), ',') AS versions,
+            string_agg(CAST(lines_bytes AS TEXT), ',') AS lines_bytes, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT concat(
-                CASE WHEN version <> $5 THEN version END, summary, CASE WHEN $7 THEN ',\"lines\":' END,
-                CASE
-                    WHEN $7 AND octet_length(lines) <= 8192 THEN lines
-                    WHEN $7 THEN CAST(octet_length(lines) AS TEXT)
-                END,
-                '}'
-            ) AS item FROM quote
-            WHERE company_id = $1 AND status = $6
+            SELECT
+                concat(
+                    summary,
+                    CASE WHEN $6 AND (lines_bytes <= 8192 OR $7) THEN concat(',\"lines\":', lines) END,
+                    '}'
+                ) AS item,
+                version, lines_bytes
+            FROM quote_item
+            WHERE company_id = $1 AND status = $5
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     changed: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, string_agg(CAST(version AS TEXT), ',') AS versions,
+            string_agg(CAST(lines_bytes AS TEXT), ',') AS lines_bytes, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT concat(
-                CASE WHEN version <> $5 THEN version END, summary, CASE WHEN $7 THEN ',\"lines\":' END,
-                CASE
-                    WHEN $7 AND octet_length(lines) <= 8192 THEN lines
-                    WHEN $7 THEN CAST(octet_length(lines) AS TEXT)
-                END,
-                '}'
-            ) AS item FROM quote
-            WHERE company_id = $1 AND updated_at >= $4 AND ($6 IS NULL OR status || '' = $6)
+            SELECT
+                concat(
+                    summary,
+                    CASE WHEN $6 AND (lines_bytes <= 8192 OR $7) THEN concat(',\"lines\":', lines) END,
+                    '}'
+                ) AS item,
+                version, lines_bytes
+            FROM quote_item
+            WHERE company_id = $1 AND updated_at >= $4 AND ($5 IS NULL OR status || '' = $5)
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
-    large_lines: LARGE_LINES,
 };
 
 /// What a quote has besides the record that the API shows.
@@ -90,29 +86,19 @@ impl QuoteTable<'_> {
         in_todays_shape::<QuoteSummary>(parts.detail(), parts.version, id)
     }
 
-    /// As [`Self::detail`], but only where the lines are not large.
-    pub(crate) async fn detail_unless_large(&mut self, id: QuoteId) -> Result<Detail, Error> {
-        const FIND: Sql = Sql {
-            sqlite: "SELECT summary, detail, version, lines FROM quote WHERE company_id = $1 AND id = $2",
-            postgres: "
-                SELECT summary, detail, version,
-                    CASE WHEN octet_length(lines) <= 8192 THEN lines ELSE octet_length(lines)::text END AS lines
-                FROM quote WHERE company_id = $1 AND id = $2",
-        };
-        let parts: Option<JsonParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
-        Ok(parts.ok_or(Error::NotFound)?.detail_unless_large())
+    /// As [`Self::detail`], unless its lines are large.
+    pub(crate) async fn small_detail(&mut self, id: QuoteId) -> Result<StoredJson, Error> {
+        const FIND: &str = "
+            SELECT summary, CASE WHEN lines_bytes <= 8192 THEN lines ELSE '' END AS lines, detail, version, lines_bytes
+            FROM quote_item WHERE company_id = $1 AND id = $2";
+        let found: Option<SizedParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
+        found.ok_or(Error::NotFound)?.detail::<QuoteSummary>(id)
     }
 
-    /// The size of the lines in bytes where they are large, else 0.
+    /// The size of the lines in bytes.
     #[cfg(feature = "console")]
-    pub(crate) async fn large_bytes(&mut self, id: QuoteId) -> Result<usize, Error> {
-        const FIND: Sql = Sql {
-            // Lines themselves begin with a bracket, so they are no number.
-            sqlite: "SELECT CAST(lines AS INTEGER) FROM quote WHERE company_id = $1 AND id = $2",
-            postgres: "
-                SELECT CASE WHEN octet_length(lines) > 8192 THEN octet_length(lines)::BIGINT ELSE 0 END
-                FROM quote WHERE company_id = $1 AND id = $2",
-        };
+    pub(crate) async fn lines_bytes(&mut self, id: QuoteId) -> Result<usize, Error> {
+        const FIND: &str = "SELECT lines_bytes FROM quote_item WHERE company_id = $1 AND id = $2";
         let bytes: Option<i64> = self.0.query(FIND, &[&id]).optional_scalar().await?;
         Ok(usize::try_from(bytes.ok_or(Error::NotFound)?).unwrap_or(0))
     }
@@ -161,15 +147,6 @@ impl QuoteTable<'_> {
         const EXISTS: &str = "SELECT CAST(1 AS BIGINT) FROM quote WHERE company_id = $1 AND id = $2";
         let found: Option<i64> = self.0.query(EXISTS, &[&id]).optional_scalar().await?;
         found.map(drop).ok_or(Error::NotFound)
-    }
-
-    /// `reserve` is asked before a page with large lines is built.
-    pub(crate) async fn page(
-        &mut self,
-        query: &PageQuery<QuoteStatus>,
-        reserve: Reserve<'_>,
-    ) -> Result<PageAnswer, Error> {
-        self.0.document_page::<QuoteSummary, _>(query, &PAGES, QuoteStatus::as_str, reserve).await
     }
 
     pub(crate) async fn insert(&mut self, quote: &Quote, internal: &InternalDetails) -> Result<(), Error> {

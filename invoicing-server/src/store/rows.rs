@@ -19,15 +19,18 @@ pub(crate) fn from_json<T: DeserializeOwned>(
     serde_json::from_slice(json.as_ref()).map_err(|cause| Error::bad_row(table, "record", id, cause))
 }
 
-/// What stands between the summary of a quote or an invoice and its lines.
+/// Between the summary of a quote or an invoice and its lines.
 pub(super) const LINES: &str = ",\"lines\":";
+
+/// Lines of more bytes are large. Statements name it, too.
+pub(crate) const LARGE_LINES: usize = 8 * 1024;
 
 /// A quote or an invoice in the three parts in which it is stored, so that an answer copies text and parses nothing.
 #[derive(sqlx::FromRow)]
 pub(crate) struct JsonParts {
     /// The object of a list item without its closing brace.
     pub(crate) summary: String,
-    /// The array of lines; their size in bytes where they are large and left out.
+    /// The array of lines.
     pub(crate) lines: String,
     /// The rest of the detail's object without its opening brace.
     pub(crate) detail: String,
@@ -54,27 +57,25 @@ impl JsonParts {
     pub(crate) fn detail(&self) -> Vec<u8> {
         [&self.summary, LINES, &self.lines, ",", &self.detail].concat().into_bytes()
     }
-
-    /// The whole detail, unless the lines are left out.
-    pub(super) fn detail_unless_large(&self) -> Detail {
-        let whole = |_| Detail::Whole { json: self.detail(), version: self.version };
-        self.lines.parse().map_or_else(whole, |bytes| Detail::Large { bytes })
-    }
 }
 
-/// The detail of a quote or an invoice, as it is read first.
+/// JSON of the API, read from its rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Detail {
-    /// The object.
-    Whole {
-        /// As it is stored.
-        json: Vec<u8>,
-        /// Of the shape.
-        version: i64,
-    },
-    /// Its lines are large. Room for them is to be reserved before they are read.
+pub(crate) enum StoredJson {
+    Whole(Vec<u8>),
+    /// It has large lines, so memory for it is to be reserved before it is read.
     Large {
-        /// Size of the lines.
+        /// Its size.
         bytes: usize,
     },
+}
+
+impl StoredJson {
+    /// The JSON of a read that leaves no large lines out.
+    pub(crate) fn whole(self) -> Result<Vec<u8>, Error> {
+        match self {
+            Self::Whole(json) => Ok(json),
+            Self::Large { .. } => Err(Error::internal("large lines were left out")),
+        }
+    }
 }

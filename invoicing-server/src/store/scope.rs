@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::arguments::{Argument, Cell};
 use super::connection::Connection;
 use super::prefetch::Find;
-use super::query::{Query, Row, Sql};
+use super::statement::{Query, Row, Sql};
 use super::write::{Reads, Write};
 use crate::Error;
 

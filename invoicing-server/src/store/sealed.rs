@@ -8,9 +8,9 @@ use uuid::Uuid;
 use zeroize::Zeroizing;
 
 use super::connection::Connection;
-use super::query::Sql;
 use super::scope::Scope;
 use super::settings::SettingTable;
+use super::statement::Sql;
 use super::webhooks::WebhookTable;
 use crate::Error;
 use crate::sealing::{AssociatedData, Sealer, is_id};

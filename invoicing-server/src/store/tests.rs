@@ -16,6 +16,7 @@ use invoicing_test_databases::{Database, on_each_database};
 use tokio::sync::Notify;
 
 use super::Postgres;
+use super::UNAUDITED;
 use super::claims::{Claimant, Wanted};
 use super::company::{CompanyReader, CompanyTx, Tables as _};
 use super::deliveries::AllDeliveries;
@@ -24,7 +25,7 @@ use super::service::ServiceTables as _;
 use super::settings::HostTask;
 use super::sqlite::Sqlite;
 use super::webhooks::Webhook;
-use super::{Origin, Store};
+use super::{AuditContext, Store};
 use crate::Error;
 use crate::config::DispatchSettings;
 use crate::config::PostgresSettings;
@@ -127,7 +128,7 @@ impl Place {
 async fn a_refused_change_leaves_nothing_and_the_others_stand(db: Database) {
     let place = place(db).await;
     let changes = (0..MANY).map(|number| {
-        place.store.write_company(place.company, async move |mut tx: CompanyTx<'_>| {
+        place.store.write(place.company, UNAUDITED, [], async move |mut tx: CompanyTx<'_>| {
             insert(&mut tx, "Léa").await?;
             if number % 3 == 0 { Err(Conflict::new("refused").into()) } else { Ok(()) }
         })
@@ -140,7 +141,7 @@ async fn a_refused_change_leaves_nothing_and_the_others_stand(db: Database) {
 async fn a_change_that_panics_is_an_error_and_the_others_stand(db: Database) {
     let place = place(db).await;
     let changes = (0..10).map(|number| {
-        place.store.write_company(place.company, async move |mut tx: CompanyTx<'_>| {
+        place.store.write(place.company, UNAUDITED, [], async move |mut tx: CompanyTx<'_>| {
             insert(&mut tx, "Léa").await?;
             assert!(number != 4, "a fault of the operation");
             Ok(())
@@ -156,7 +157,7 @@ async fn a_change_that_panics_is_an_error_and_the_others_stand(db: Database) {
 async fn numbers_are_given_without_gaps_though_changes_are_refused(db: Database) {
     let place = place(db).await;
     let changes = (0..MANY).map(|change| {
-        place.store.write_company(place.company, async move |mut tx: CompanyTx<'_>| {
+        place.store.write(place.company, UNAUDITED, [], async move |mut tx: CompanyTx<'_>| {
             let number = tx.quote_series(2026).allocate().await?;
             tx.finish(&[]).await?;
             if change % 4 == 0 { Err(Conflict::new("refused").into()) } else { Ok(number) }
@@ -172,7 +173,7 @@ async fn numbers_are_given_without_gaps_though_changes_are_refused(db: Database)
 #[on_each_database]
 async fn a_change_reads_what_it_has_written(db: Database) {
     let place = place(db).await;
-    let read = place.store.write_company(place.company, async |mut tx: CompanyTx<'_>| {
+    let read = place.store.write(place.company, UNAUDITED, [], async |mut tx: CompanyTx<'_>| {
         let id = insert(&mut tx, "Léa").await?;
         let first = tx.clients().find(id).await?;
         let renamed = Client { name: "Zoé".into(), ..first.clone() };
@@ -190,7 +191,7 @@ async fn a_change_reads_what_it_has_written(db: Database) {
 #[on_each_database]
 async fn a_record_that_is_not_there_is_not_replaced(db: Database) {
     let place = place(db).await;
-    let write = place.store.write_company(place.company, async |mut tx: CompanyTx<'_>| {
+    let write = place.store.write(place.company, UNAUDITED, [], async |mut tx: CompanyTx<'_>| {
         let id = insert(&mut tx, "Léa").await?;
         let found = tx.clients().find(id).await?;
         let missing = Client { id: ClientId(tx.env().uuid()), ..found };
@@ -206,10 +207,10 @@ async fn a_company_reads_nothing_of_another(db: Database) {
     let place = place(db).await;
     let other = add_company(&place.store, &place.env).await;
     let insert = async |mut tx: CompanyTx<'_>| insert(&mut tx, "Léa").await;
-    let id = place.store.write_company(other, insert).await.unwrap();
+    let id = place.store.write(other, UNAUDITED, [], insert).await.unwrap();
     assert!(matches!(place.client(id).await, Err(Error::NotFound)));
     let find = async move |mut tx: CompanyTx<'_>| tx.clients().find(id).await;
-    assert!(matches!(place.store.write_company(place.company, find).await, Err(Error::NotFound)));
+    assert!(matches!(place.store.write(place.company, UNAUDITED, [], find).await, Err(Error::NotFound)));
     assert_eq!(place.clients().await, 0);
 }
 
@@ -218,7 +219,7 @@ async fn a_hook_runs_once_if_the_change_is_committed(db: Database) {
     let (place, ran) = (place(db).await, Arc::new(AtomicUsize::new(0)));
     let changes = (0..MANY).map(|number| {
         let ran = Arc::clone(&ran);
-        place.store.write_company(place.company, async move |mut tx: CompanyTx<'_>| {
+        place.store.write(place.company, UNAUDITED, [], async move |mut tx: CompanyTx<'_>| {
             tx.tx.on_commit(move || _ = ran.fetch_add(1, Ordering::Relaxed));
             insert(&mut tx, "Léa").await?;
             if number % 2 == 0 { Err(Conflict::new("refused").into()) } else { Ok(()) }
@@ -233,7 +234,7 @@ async fn a_change_whose_caller_has_gone_before_it_began_does_not_run(db: Databas
     let place = place(db).await;
     let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (has_begun, may_go_on) = (Arc::clone(&begun), Arc::clone(&go_on));
-    let first = place.store.write_company(place.company, async move |mut tx: CompanyTx<'_>| {
+    let first = place.store.write(place.company, UNAUDITED, [], async move |mut tx: CompanyTx<'_>| {
         has_begun.notify_one();
         may_go_on.notified().await;
         insert(&mut tx, "Léa").await
@@ -245,12 +246,12 @@ async fn a_change_whose_caller_has_gone_before_it_began_does_not_run(db: Databas
         () = &mut begins => {}
     }
     let insert = async |mut tx: CompanyTx<'_>| insert(&mut tx, "Zoé").await;
-    let mut second = Box::pin(place.store.write_company(place.company, insert));
+    let mut second = Box::pin(place.store.write(place.company, UNAUDITED, [], insert));
     assert!(second.as_mut().now_or_never().is_none());
     drop(second);
     go_on.notify_one();
     first.await.unwrap();
-    place.store.write_company(place.company, insert).await.unwrap();
+    place.store.write(place.company, UNAUDITED, [], insert).await.unwrap();
     assert_eq!(place.clients().await, 2);
 }
 
@@ -259,7 +260,7 @@ async fn changes_of_several_companies_are_committed_together_or_apart(db: Databa
     let place = place(db).await;
     let others = join_all((0..8).map(|_| add_company(&place.store, &place.env))).await;
     let changes = others.iter().cycle().take(MANY).map(|company| {
-        place.store.write_company(*company, async |mut tx: CompanyTx<'_>| insert(&mut tx, "Léa").await)
+        place.store.write(*company, UNAUDITED, [], async |mut tx: CompanyTx<'_>| insert(&mut tx, "Léa").await)
     });
     assert!(join_all(changes).await.iter().all(Result::is_ok));
     for (number, company) in others.iter().enumerate() {
@@ -271,13 +272,13 @@ async fn changes_of_several_companies_are_committed_together_or_apart(db: Databa
 #[on_each_database]
 async fn the_history_numbers_notes_of_a_company_in_the_order_of_its_changes(db: Database) {
     let place = place(db).await;
-    let origin = Origin { actor: Some("Léa".into()), ..Origin::default() };
+    let origin = AuditContext { actor: Some("Léa".into()), ..UNAUDITED };
     let changes = (0..MANY).map(|_| {
         let write = async |mut tx: CompanyTx<'_>| {
             let id = insert(&mut tx, "Zoé").await?;
             tx.note(HistoryAction::ClientCreated, id.0, &"Zoé").await
         };
-        place.store.write_company_as(place.company, origin.clone(), Vec::new(), write)
+        place.store.write(place.company, origin.clone(), [], write)
     });
     assert!(join_all(changes).await.iter().all(Result::is_ok));
     let list = async |mut tx: CompanyReader<'_>| tx.history().list(i64::MAX, 1_000).await;
@@ -305,10 +306,10 @@ async fn webhook_with(place: &Place, deliveries: usize) -> WebhookId {
         };
         tx.webhooks().insert(&sealer, &webhook, &secret).await
     };
-    place.store.write_company(place.company, insert).await.unwrap();
+    place.store.write(place.company, UNAUDITED, [], insert).await.unwrap();
     for _ in 0..deliveries {
         let ping = async move |mut tx: CompanyTx<'_>| tx.record_ping(id).await;
-        place.store.write_company(place.company, ping).await.unwrap();
+        place.store.write(place.company, UNAUDITED, [], ping).await.unwrap();
     }
     id
 }
@@ -372,9 +373,9 @@ async fn a_change_of_no_company_is_there_for_all(db: Database) {
 async fn a_store_that_is_closed_refuses_changes_and_keeps_what_it_had(db: Database) {
     let place = place(db).await;
     let insert = async |mut tx: CompanyTx<'_>| insert(&mut tx, "Léa").await;
-    place.store.write_company(place.company, insert).await.unwrap();
+    place.store.write(place.company, UNAUDITED, [], insert).await.unwrap();
     place.store.close().await;
-    let refused = place.store.write_company(place.company, insert).await;
+    let refused = place.store.write(place.company, UNAUDITED, [], insert).await;
     assert!(matches!(refused, Err(Error::StorageUnavailable(_))), "{refused:?}");
     let store = place.database.open(&place.env).await;
     assert_eq!(Place { store, ..place }.clients().await, 1);

@@ -12,9 +12,9 @@ use uuid::Uuid;
 use zeroize::Zeroizing;
 
 use super::connection::Connection;
-use super::query::Sql;
 use super::scope::Scope;
 use super::skipping::Skipping;
+use super::statement::Sql;
 use super::subscriber::{Subscriber, from_bits, to_bits, unknown_bits};
 use crate::Error;
 use crate::sealing::{AssociatedData, NotOpened, Sealer};

@@ -2,54 +2,14 @@
 //!
 //! They have ids, routes, statuses and codes only. None holds a key, a secret, a token, an address, a name or a body.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
-
 use http::{HeaderValue, Method, StatusCode};
 use invoicing_core::{AttemptOutcome, CompanyId, EventId, WebhookId};
-use pin_project_lite::pin_project;
 use tracing::Span;
 use tracing::field::{Empty, display};
 
-pin_project! {
-    /// A future that is polled within a span. That of `tracing` is three types deep, and a compiler computes nested futures up
-    /// to a depth only, which the host's are a part of.
-    #[must_use]
-    pub(crate) struct Within<F, S> {
-        span: Span,
-        // Opens the span when the future is first polled.
-        open: Option<S>,
-        #[pin]
-        future: F,
-    }
-}
-
-impl<F: Future, S: FnOnce() -> Span> Future for Within<F, S> {
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let this = self.project();
-        if let Some(open) = this.open.take() {
-            *this.span = open();
-        }
-        let _entered = this.span.enter();
-        this.future.poll(context)
-    }
-}
-
-pub(crate) fn within<F: Future>(span: Span, future: F) -> Within<F, fn() -> Span> {
-    Within { span, open: None, future }
-}
-
-/// A transaction, as the operation waits for it: several may share one of the database's. Its span is opened when it is first
-/// waited for, so it belongs to the operation that does, and one that is never waited for has none.
-pub(crate) fn transaction<F: Future>(
-    access: &'static str,
-    company: Option<CompanyId>,
-    future: F,
-) -> Within<F, impl FnOnce() -> Span> {
-    let open = move || tracing::info_span!("transaction", access, company = company.map(display));
-    Within { span: Span::none(), open: Some(open), future }
+/// A transaction, as the operation waits for it: several may share one of the database's.
+pub(crate) fn transaction(access: &'static str, company: Option<CompanyId>) -> Span {
+    tracing::info_span!("transaction", access, company = company.map(display))
 }
 
 /// A method as spans and log lines may show it: a caller can send any.

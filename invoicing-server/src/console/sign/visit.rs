@@ -18,6 +18,7 @@ use crate::http::byte_budget::ByteReservation;
 use crate::http::capacity::Capacity;
 use crate::http::error::ApiError;
 use crate::operations::{CompanyHandle, ShownQuote, Signature, SigningLinks};
+use crate::store::rows::LARGE_LINES;
 
 /// How often the bytes of a quote are in memory at most.
 const COPIES: usize = 4;
@@ -69,10 +70,11 @@ impl Visit<'_> {
 
     /// The part of the document that the query names, the first one where it names none.
     pub(super) async fn sheet(&self, place: Slot, shown: &Arc<ShownQuote>) -> Result<Sheet, PageError> {
-        let reserve = |bytes: usize| {
-            self.reservation.cover(bytes.saturating_mul(COPIES)).map_err(|_| Error::Overloaded)
-        };
-        let unread = self.company.unread_quote(self.quote, &reserve).await?;
+        let bytes = self.company.lines_bytes(self.quote).await?;
+        if bytes > LARGE_LINES {
+            self.reservation.cover(bytes.saturating_mul(COPIES))?;
+        }
+        let unread = self.company.unread_quote(self.quote).await?;
         let wanted = self.form.text("part").parse::<usize>().unwrap_or(1).saturating_sub(1);
         let (id, shown) = (self.quote, Arc::clone(shown));
         // Long where there are many lines.

@@ -122,9 +122,9 @@ impl Quotes<'_> {
     {
         let FrozenChange { action, document, proof, decide } = change;
         let QuoteSummary { id, client_id, .. } = before.quote.summary;
-        let records = vec![Prefetch::QuoteSummary(id), Prefetch::Client(client_id)];
+        let records = [Prefetch::QuoteSummary(id), Prefetch::Client(client_id)];
         self.0
-            .write_prefetched(records, async move |mut tx| {
+            .write(records, async move |mut tx| {
                 let quote = &before.quote;
                 if let Some(proof) = &proof {
                     links::check_unrevoked(&mut tx, id, &proof.token_hash).await?;

@@ -84,7 +84,7 @@ impl Quotes<'_> {
     /// # Errors
     /// [`Error::StorageUnavailable`] where creations by other processes have taken the number of each of 8 renderings.
     pub async fn import(&self, new: &NewQuote, import: &QuoteImport) -> Result<Quote, Error> {
-        self.0.operation("quotes.import").run(self.import_any(new, import)).await
+        self.0.operation("quotes.import", self.import_any(new, import)).await
     }
 
     async fn import_any(&self, new: &NewQuote, import: &QuoteImport) -> Result<Quote, Error> {
@@ -122,7 +122,7 @@ impl Quotes<'_> {
         let incoming = Incoming::new(new, import)?;
         let _permit = self.0.services.numbering.numbers.acquire_if_used(self.0.id).await?;
         self.0
-            .write_prefetched(vec![Prefetch::Client(incoming.client_id)], async move |mut tx| {
+            .write([Prefetch::Client(incoming.client_id)], async move |mut tx| {
                 let client = tx.clients().find(incoming.client_id).await.map_err(missing_client)?;
                 let year = tx.change.today().year();
                 let number = tx.quote_series(year).allocate().await?;
@@ -145,7 +145,7 @@ impl Quotes<'_> {
         let frozen = self.freeze(particulars, &preview.record).await?;
         let internal = incoming.internal.clone();
         self.0
-            .write_prefetched(vec![Prefetch::Client(client_id)], async move |mut tx| {
+            .write([Prefetch::Client(client_id)], async move |mut tx| {
                 // A transaction that answers `None` is committed, so the checks come before the first change.
                 if !is_current(&mut tx, &frozen, &client, &number).await?
                     || !finish_upload(&mut tx, id, &frozen).await?

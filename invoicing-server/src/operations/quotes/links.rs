@@ -25,7 +25,7 @@ impl Quotes<'_> {
     pub async fn signing_link(&self, id: QuoteId) -> Result<Secret, Error> {
         let token = Secret::generate(SIGNING_LINK, self.0.env());
         let hash = token.sha256();
-        let inserted = self.0.operation("quotes.signing_link").write(async move |mut tx| {
+        let changed = self.0.write([], async move |mut tx| {
             let quote = tx.quotes().find_summary(id).await?;
             if quote.sent_at.is_none() && quote.status != QuoteStatus::Accepted {
                 return Err(
@@ -45,36 +45,33 @@ impl Quotes<'_> {
             tx.signatures().insert_link(id, &hash, now, ends_at).await?;
             note(&mut tx, HistoryAction::SigningLinkMade, &quote).await
         });
+        let inserted = self.0.operation("quotes.signing_link", changed);
         inserted.await?;
         Ok(token)
     }
 
     /// The signing links of a quote, oldest first; also those that have ended or were revoked.
     pub async fn signing_links(&self, id: QuoteId) -> Result<Vec<SigningLinkRecord>, Error> {
-        self.0
-            .operation("quotes.signing_links")
-            .read(async move |mut tx| {
-                tx.quotes().check_exists(id).await?;
-                tx.signatures().links(id).await
-            })
-            .await
+        let found = self.0.read(async move |mut tx| {
+            tx.quotes().check_exists(id).await?;
+            tx.signatures().links(id).await
+        });
+        self.0.operation("quotes.signing_links", found).await
     }
 
     /// Revokes a signing link for good, by [`SigningLinkRecord::token_hash`]. A signature or refusal that is not stored by
     /// then is refused, also where it is under way. Revoking it again changes nothing.
     pub async fn revoke_signing_link(&self, id: QuoteId, token_hash: &[u8]) -> Result<(), Error> {
         let token_hash = <[u8; 32]>::try_from(token_hash).map_err(|_| Error::NotFound)?;
-        self.0
-            .operation("quotes.revoke_signing_link")
-            .write(async move |mut tx| {
-                let now = tx.change.now;
-                if tx.signatures().revoke_link(id, &token_hash, now).await? && tx.has_actor() {
-                    let quote = tx.quotes().find_summary(id).await?;
-                    note(&mut tx, HistoryAction::SigningLinkRevoked, &quote).await?;
-                }
-                Ok(())
-            })
-            .await
+        let changed = self.0.write([], async move |mut tx| {
+            let now = tx.change.now;
+            if tx.signatures().revoke_link(id, &token_hash, now).await? && tx.is_audited() {
+                let quote = tx.quotes().find_summary(id).await?;
+                note(&mut tx, HistoryAction::SigningLinkRevoked, &quote).await?;
+            }
+            Ok(())
+        });
+        self.0.operation("quotes.revoke_signing_link", changed).await
     }
 }
 

@@ -7,7 +7,6 @@ use crate::Error;
 use crate::documents::{ContentHash, DocumentInput, Particulars, RenderDeadline, SentCopy, StoredDocument};
 use crate::operations::CompanyHandle;
 use crate::operations::documents::stored;
-use crate::store::page::Reserve;
 use crate::store::rows::from_json;
 use crate::store::{CompanyChange, CompanyReader, Tables};
 
@@ -54,8 +53,7 @@ impl CompanyHandle {
     /// [`Error::DocumentUnavailable`] for a quote without a document.
     pub(crate) async fn shown_quote(&self, id: QuoteId) -> Result<ShownQuote, Error> {
         let now = self.env().now();
-        let operation = self.operation("signing_links.show");
-        let shown = operation.read(async move |mut tx| {
+        let shown = self.read(async move |mut tx| {
             let (company, last_stamp) = tx.company_row().find().await?;
             let change = CompanyChange::new(company, last_stamp, now)?;
             tx.begin_snapshot().await?;
@@ -63,20 +61,19 @@ impl CompanyHandle {
             tx.end_snapshot().await?;
             read
         });
-        shown.await
+        self.operation("signing_links.show", shown).await
     }
 
-    /// The quote with its lines, if the memory for large ones can be reserved.
-    pub(crate) async fn unread_quote(&self, id: QuoteId, reserve: Reserve<'_>) -> Result<UnreadQuote, Error> {
-        let operation = self.operation("signing_links.lines");
-        let read = operation.read(async move |mut tx| {
-            match tx.quotes().large_bytes(id).await? {
-                0 => {}
-                bytes => reserve(bytes)?,
-            }
-            tx.quotes().detail(id).await
-        });
-        read.await.map(UnreadQuote)
+    /// The size of the quote's lines in bytes.
+    pub(crate) async fn lines_bytes(&self, id: QuoteId) -> Result<usize, Error> {
+        let bytes = self.read(async move |mut tx| tx.quotes().lines_bytes(id).await);
+        self.operation("signing_links.lines", bytes).await
+    }
+
+    /// The quote with its lines.
+    pub(crate) async fn unread_quote(&self, id: QuoteId) -> Result<UnreadQuote, Error> {
+        let detail = self.read(async move |mut tx| tx.quotes().detail(id).await);
+        self.operation("signing_links.lines", detail).await.map(UnreadQuote)
     }
 }
 

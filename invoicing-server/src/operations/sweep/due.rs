@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{BATCH, Progress, SweepReport, Sweeper, UnreadableRecord};
 use crate::Error;
 use crate::store::due::DueRecord;
-use crate::store::{CompanyChange, CompanyReader, CompanyTx, Tables};
+use crate::store::{CompanyChange, CompanyReader, CompanyTx, Tables, UNAUDITED};
 
 /// A kind of record that falls due.
 #[derive(Debug, Clone, Copy)]
@@ -133,7 +133,7 @@ impl Sweeper {
     ) -> Result<(), Error> {
         progress.lock.refresh().await?;
         let change = async move |tx: CompanyTx<'_>| due.change(tx, ids).await;
-        let changed = self.services.store.write_company(company, change).await?;
+        let changed = self.services.store.write(company, UNAUDITED, [], change).await?;
         *due.count(&mut progress.report) += changed;
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::{Progress, Sweeper};
 use crate::Error;
 use crate::documents::{DocumentKey, StoreError};
 use crate::log::ErrorChain;
-use crate::store::Tables;
+use crate::store::{Tables, UNAUDITED};
 
 /// How long a document may take from the begin of its upload to the commit of its record: 1 h in milliseconds.
 const UPLOAD_LIMIT_MS: i64 = 60 * 60 * 1_000;
@@ -61,7 +61,7 @@ impl Sweeper {
     async fn abandon_uploads(&self, company: CompanyId) -> Result<(), Error> {
         self.services
             .store
-            .write_company(company, async |mut tx| {
+            .write(company, UNAUDITED, [], async |mut tx| {
                 let now = tx.change.now;
                 tx.uploads().abandon(now.plus_millis(-UPLOAD_LIMIT_MS), now).await
             })
@@ -93,7 +93,7 @@ impl Sweeper {
         }
         self.services
             .store
-            .write_company(company, async move |mut tx| tx.uploads().delete(uploads).await)
+            .write(company, UNAUDITED, [], async move |mut tx| tx.uploads().delete(uploads).await)
             .await
     }
 }

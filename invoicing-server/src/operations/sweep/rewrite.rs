@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::{BATCH, Progress, Sweeper, UnreadableRecord};
 use crate::Error;
 use crate::store::rewrite::Table;
-use crate::store::{CompanyReader, CompanyTx};
+use crate::store::{CompanyReader, CompanyTx, UNAUDITED};
 
 impl Sweeper {
     /// Rewrites the older records of a company. Their stamps stay, as readers were shown the same before.
@@ -21,7 +21,7 @@ impl Sweeper {
             while self.has_older(company, table, after).await? {
                 progress.lock.refresh().await?;
                 let rewrite = async move |mut tx: CompanyTx<'_>| tx.rewrite_older(table, after, BATCH).await;
-                let batch = self.services.store.write_company(company, rewrite).await?;
+                let batch = self.services.store.write(company, UNAUDITED, [], rewrite).await?;
                 progress.report.rewritten_records += batch.rewritten;
                 for (id, error) in batch.unreadable {
                     progress.note(unreadable(company, table, id), &error);
@@ -67,7 +67,7 @@ mod tests {
         // The one writer is busy until the end.
         let (begun, end) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let (has_begun, has_to_end) = (Arc::clone(&begun), Arc::clone(&end));
-        let busy = store.write_company(company, async move |_: CompanyTx<'_>| {
+        let busy = store.write(company, UNAUDITED, [], async move |_: CompanyTx<'_>| {
             has_begun.notify_one();
             has_to_end.notified().await;
             Ok(())

@@ -21,17 +21,23 @@ impl Webhooks<'_> {
     /// # Errors
     /// [`Error::Conflict`] while the webhook is disabled.
     pub async fn replay(&self, id: WebhookId, event: Option<EventId>) -> Result<u64, Error> {
-        let operation = self.0.operation("webhooks.replay");
-        if let Some(event) = event {
-            let queued = operation.write(async move |mut tx| {
-                lock_enabled(&mut tx, id).await?;
-                let queued = tx.replay_one(id, event).await?;
-                note_replay(&mut tx, id, queued).await?;
-                Ok(queued)
-            });
-            return queued.await;
-        }
-        operation.run(self.replay_all(id)).await
+        let queued = async {
+            match event {
+                Some(event) => self.replay_one(id, event).await,
+                None => self.replay_all(id).await,
+            }
+        };
+        self.0.operation("webhooks.replay", queued).await
+    }
+
+    async fn replay_one(&self, id: WebhookId, event: EventId) -> Result<u64, Error> {
+        let queued = self.0.write([], async move |mut tx| {
+            lock_enabled(&mut tx, id).await?;
+            let queued = tx.replay_one(id, event).await?;
+            note_replay(&mut tx, id, queued).await?;
+            Ok(queued)
+        });
+        queued.await
     }
 
     async fn replay_all(&self, id: WebhookId) -> Result<u64, Error> {
@@ -42,7 +48,7 @@ impl Webhooks<'_> {
                 tx.replayable(id, now).await
             });
             let counted = counted.await?;
-            let queued = self.0.write(async move |mut tx| {
+            let queued = self.0.write([], async move |mut tx| {
                 lock_enabled(&mut tx, id).await?;
                 if !tx.is_current(id, &counted).await? {
                     return Ok(None);
@@ -63,13 +69,13 @@ impl Webhooks<'_> {
     /// # Errors
     /// [`Error::Conflict`] while the webhook is disabled.
     pub async fn replay_since(&self, id: WebhookId, since: Timestamp) -> Result<u64, Error> {
-        self.0.operation("webhooks.replay_since").run(self.replay_from(id, since)).await
+        self.0.operation("webhooks.replay_since", self.replay_from(id, since)).await
     }
 
     async fn replay_from(&self, id: WebhookId, since: Timestamp) -> Result<u64, Error> {
         loop {
             // A transaction per batch, so that other changes of the company do not wait for all of them.
-            let is_done = self.0.write(async move |mut tx| {
+            let is_done = self.0.write([], async move |mut tx| {
                 lock_enabled(&mut tx, id).await?;
                 tx.continue_bulk_change(id).await
             });
@@ -79,7 +85,7 @@ impl Webhooks<'_> {
             let now = self.0.env().now();
             let counted =
                 self.0.read(async move |mut tx| tx.replayable_between(id, since, now).await).await?;
-            let queued = self.0.write(async move |mut tx| {
+            let queued = self.0.write([], async move |mut tx| {
                 lock_enabled(&mut tx, id).await?;
                 // Another replay was noted meanwhile.
                 if !tx.continue_bulk_change(id).await? {
@@ -98,13 +104,11 @@ impl Webhooks<'_> {
     /// How many deliveries [`replay_since`](Self::replay_since) would queue now, without those that an earlier replay still
     /// has to queue.
     pub async fn count_replayable(&self, id: WebhookId, since: Timestamp) -> Result<u64, Error> {
-        self.0
-            .operation("webhooks.count_replayable")
-            .read(async move |mut tx| {
-                tx.webhooks().find(id).await?;
-                Ok(tx.replayable_since(id, since).await?.count)
-            })
-            .await
+        let found = self.0.read(async move |mut tx| {
+            tx.webhooks().find(id).await?;
+            Ok(tx.replayable_since(id, since).await?.count)
+        });
+        self.0.operation("webhooks.count_replayable", found).await
     }
 
     /// A page of the deliveries to a webhook, newest event first, at most `limit` (1 to 1,000). What is noted for many of them
@@ -122,47 +126,39 @@ impl Webhooks<'_> {
         limit: u32,
     ) -> Result<DeliveryPage, Error> {
         let (query, now) = (*query, self.0.env().now());
-        self.0
-            .operation("webhooks.deliveries")
-            .read(async move |mut tx| {
-                let is_disabled = tx.webhooks().find(id).await?.disabled.is_some();
-                tx.deliveries().page(id, is_disabled, &query, limit, now).await
-            })
-            .await
+        let found = self.0.read(async move |mut tx| {
+            let is_disabled = tx.webhooks().find(id).await?.disabled.is_some();
+            tx.deliveries().page(id, is_disabled, &query, limit, now).await
+        });
+        self.0.operation("webhooks.deliveries", found).await
     }
 
     /// The delivery of an event to a webhook, with its attempts and its body.
     pub async fn delivery(&self, id: WebhookId, event: EventId) -> Result<DeliveryDetail, Error> {
         let now = self.0.env().now();
-        self.0
-            .operation("webhooks.delivery")
-            .read(async move |mut tx| {
-                tx.webhooks().find(id).await?;
-                tx.deliveries().detail(id, event, now).await
-            })
-            .await
+        let found = self.0.read(async move |mut tx| {
+            tx.webhooks().find(id).await?;
+            tx.deliveries().detail(id, event, now).await
+        });
+        self.0.operation("webhooks.delivery", found).await
     }
 
     /// How many deliveries of each webhook succeeded and failed within 24 hours. Looks at a bounded number of attempts: see
     /// [`DayCounts`].
     pub async fn day_counts(&self) -> Result<DayCounts, Error> {
         let since = self.0.env().now().plus_millis(-DAY_MS);
-        self.0
-            .operation("webhooks.day_counts")
-            .read(async move |mut tx| tx.deliveries().day_counts(since).await)
-            .await
+        let found = self.0.read(async move |mut tx| tx.deliveries().day_counts(since).await);
+        self.0.operation("webhooks.day_counts", found).await
     }
 
     /// The last attempts to deliver to a webhook, latest first, at most `limit`: any number, as the answer is held in memory at
     /// once. Kept for 30 days.
     pub async fn log(&self, id: WebhookId, limit: u32) -> Result<Vec<AttemptRecord>, Error> {
-        self.0
-            .operation("webhooks.log")
-            .read(async move |mut tx| {
-                tx.webhooks().find(id).await?;
-                tx.deliveries().log(id, limit).await
-            })
-            .await
+        let found = self.0.read(async move |mut tx| {
+            tx.webhooks().find(id).await?;
+            tx.deliveries().log(id, limit).await
+        });
+        self.0.operation("webhooks.log", found).await
     }
 }
 

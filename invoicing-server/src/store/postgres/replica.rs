@@ -35,7 +35,7 @@ use crate::store::connection::Connection;
 use crate::store::locks::COPY;
 use crate::store::migrate::KNOWN_POSTGRES;
 use crate::store::operation::Operation;
-use crate::store::page::PageAnswer;
+use crate::store::rows::StoredJson;
 use crate::store::session::Session;
 use crate::telemetry::PageSource;
 
@@ -101,18 +101,14 @@ const SHOWN: &str = "
         END AS timeline";
 
 impl Postgres {
-    pub(in crate::store) fn has_replica(&self) -> bool {
-        self.shared.replica.is_some()
-    }
-
     /// A page of the replica, where there is one and the page is what the primary shows.
     pub(in crate::store) async fn page_of_replica<F>(
         &self,
         company: CompanyId,
         operation: F,
-    ) -> Option<PageAnswer>
+    ) -> Option<StoredJson>
     where
-        F: for<'c> Operation<CompanyReader<'c>, PageAnswer>,
+        F: for<'c> Operation<CompanyReader<'c>, StoredJson>,
     {
         let replica = self.shared.replica.as_ref()?;
         let page = async {
@@ -203,9 +199,9 @@ impl Replica {
     }
 
     /// A page, if the replica shows the same as the primary.
-    async fn page<F>(&self, company: CompanyId, primary: Shown, operation: F) -> Option<PageAnswer>
+    async fn page<F>(&self, company: CompanyId, primary: Shown, operation: F) -> Option<StoredJson>
     where
-        F: for<'c> Operation<CompanyReader<'c>, PageAnswer>,
+        F: for<'c> Operation<CompanyReader<'c>, StoredJson>,
     {
         let read = async {
             let mut connection = self.connection().await?;
@@ -239,9 +235,9 @@ impl Replica {
         company: CompanyId,
         primary: Shown,
         operation: F,
-    ) -> Result<Option<PageAnswer>, Error>
+    ) -> Result<Option<StoredJson>, Error>
     where
-        F: for<'c> Operation<CompanyReader<'c>, PageAnswer>,
+        F: for<'c> Operation<CompanyReader<'c>, StoredJson>,
     {
         let (stamp, timeline) = shown(connection, company).await?;
         if timeline != Some(primary.timeline) {

@@ -84,21 +84,35 @@ impl<'e> Pauses<'e> {
     }
 }
 
-/// Makes attempts until one succeeds or fails for good, or the time is over. Each is told how long it may wait for a
-/// connection.
-pub(super) async fn retry<T, A>(env: &Env, mut attempt: impl FnMut(Duration) -> A) -> Result<T, Error>
-where
-    A: Future<Output = Result<T, Failure>>,
-{
-    let (begun, mut pauses) = (Instant::now(), Pauses::new(env));
-    loop {
-        let error = match attempt(time_left(begun)).await {
-            Ok(value) => return Ok(value),
-            Err(Failure::Transient(error)) if has_time(begun) => error,
-            Err(failure) => return Err(failure.into_error()),
+/// Attempts at a call, until one succeeds or fails permanently, or the time is over.
+pub(in crate::store) struct Attempts<'e> {
+    begun: Instant,
+    pauses: Pauses<'e>,
+}
+
+impl<'e> Attempts<'e> {
+    pub(super) fn new(env: &'e Env) -> Self {
+        Self { begun: Instant::now(), pauses: Pauses::new(env) }
+    }
+
+    /// How long the next attempt may wait for a connection.
+    pub(in crate::store) fn time_left(&self) -> Duration {
+        time_left(self.begun)
+    }
+
+    /// The result of the call after an attempt; `None`, after a pause, if another attempt is to be made.
+    pub(in crate::store) async fn ended<T>(
+        &mut self,
+        result: Result<T, Failure>,
+    ) -> Option<Result<T, Error>> {
+        let error = match result {
+            Ok(value) => return Some(Ok(value)),
+            Err(Failure::Transient(error)) if has_time(self.begun) => error,
+            Err(failure) => return Some(Err(failure.into_error())),
         };
         tracing::debug!(error = &error as &dyn std::error::Error, "retry after a transient failure");
-        pauses.wait().await;
+        self.pauses.wait().await;
+        None
     }
 }
 

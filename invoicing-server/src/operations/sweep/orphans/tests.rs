@@ -10,7 +10,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use super::*;
 use crate::documents::{DocumentFile, DocumentStore};
-use crate::store::Store;
+use crate::store::{Store, UNAUDITED};
 use crate::{Env, Invoicing, ManualClock, MemoryStore};
 
 /// One step of a history. Numbers choose among what there is.
@@ -139,8 +139,9 @@ impl Model {
     async fn begin(&mut self, company: CompanyId) {
         let env = self.invoicing.env();
         let (key, at) = (DocumentKey { company, upload: env.uuid() }, env.now());
-        let begin =
-            self.store().write_company(company, async move |mut tx| tx.uploads().begin(key.upload, at).await);
+        let begin = self
+            .store()
+            .write(company, UNAUDITED, [], async move |mut tx| tx.uploads().begin(key.upload, at).await);
         begin.await.unwrap();
         self.freezes.push(Freeze { key, began: at, put: false });
     }
@@ -159,7 +160,7 @@ impl Model {
         let Some(Freeze { key, began, put: true }) = take_one(&mut self.freezes, which) else { return };
         let finish = self
             .store()
-            .write_company(key.company, async move |mut tx| tx.uploads().finish(key.upload).await);
+            .write(key.company, UNAUDITED, [], async move |mut tx| tx.uploads().finish(key.upload).await);
         if finish.await.unwrap() {
             self.referenced.insert(key);
         } else {

@@ -1,6 +1,9 @@
 //! A statement with its arguments, and how it is run on either database.
 
+use futures_util::{FutureExt as _, TryFutureExt as _};
 use sqlx::FromRow;
+#[cfg(feature = "postgres")]
+use sqlx::PgConnection;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 #[cfg(feature = "postgres")]
@@ -13,6 +16,12 @@ use super::versions::{StoredRecord, newer};
 #[cfg(feature = "postgres")]
 use super::write::Reads;
 use crate::Error;
+
+/// Lets a test see the calls that lead to the driver.
+fn at_driver() {
+    #[cfg(all(test, feature = "console", feature = "postgres"))]
+    crate::walks::note();
+}
 
 /// A row of either database, by the names of its columns.
 pub(super) trait Row: for<'r> FromRow<'r, SqliteRow> + PostgresRow + Send + Unpin {}
@@ -46,11 +55,18 @@ impl Query<'_> {
     /// How many rows it changed.
     pub(super) async fn execute(self) -> Result<u64, sqlx::Error> {
         match self {
-            Self::Sqlite(connection, query) => Ok(query.execute(connection).await?.rows_affected()),
+            Self::Sqlite(connection, query) => {
+                at_driver();
+                Ok(query.execute(connection).await?.rows_affected())
+            }
             #[cfg(feature = "postgres")]
             Self::Postgres { session, query, reads, leaves_trace } => {
                 session.before(reads, false).await?;
-                let done = session.ask(async move |connection| query.execute(connection).await).await?;
+                let run = async move |connection: &mut PgConnection| {
+                    at_driver();
+                    query.execute(connection).await
+                };
+                let done = session.ask(run).await?;
                 session.leaves_trace(leaves_trace && done.rows_affected() > 0);
                 Ok(done.rows_affected())
             }
@@ -76,47 +92,52 @@ impl Query<'_> {
     pub(super) async fn fetch_all<R: Row>(self) -> Result<Vec<R>, sqlx::Error> {
         match self {
             Self::Sqlite(connection, query) => {
+                at_driver();
                 query.try_map(|row| R::from_row(&row)).fetch_all(connection).await
             }
             #[cfg(feature = "postgres")]
             Self::Postgres { session, query, reads, leaves_trace } => {
                 session.before(reads, leaves_trace).await?;
                 let query = query.try_map(|row| R::from_row(&row));
-                session.ask(async move |connection| query.fetch_all(connection).await).await
+                let run = async move |connection: &mut PgConnection| {
+                    at_driver();
+                    query.fetch_all(connection).await
+                };
+                session.ask(run).await
             }
         }
     }
 
-    /// For a statement that gives at most one row.
-    pub(super) async fn fetch_optional<R: Row>(self) -> Result<Option<R>, sqlx::Error> {
-        Ok(self.fetch_all().await?.pop())
+    /// For a statement that returns at most one row.
+    pub(super) fn fetch_optional<R: Row>(self) -> impl Future<Output = Result<Option<R>, sqlx::Error>> {
+        self.fetch_all().map_ok(|mut rows| rows.pop())
     }
 
-    pub(super) async fn fetch_one<R: Row>(self) -> Result<R, sqlx::Error> {
-        self.fetch_optional().await?.ok_or(sqlx::Error::RowNotFound)
+    pub(super) fn fetch_one<R: Row>(self) -> impl Future<Output = Result<R, sqlx::Error>> {
+        self.fetch_all().map(|rows| rows?.pop().ok_or(sqlx::Error::RowNotFound))
     }
 
     /// The one column of each row.
-    pub(super) async fn all_scalars<T>(self) -> Result<Vec<T>, sqlx::Error>
+    pub(super) fn all_scalars<T>(self) -> impl Future<Output = Result<Vec<T>, sqlx::Error>>
     where
         (T,): Row,
     {
-        Ok(self.fetch_all().await?.into_iter().map(|(value,)| value).collect())
+        self.fetch_all().map_ok(|rows| rows.into_iter().map(|(value,)| value).collect())
     }
 
-    /// The one column of the row, where there is one.
-    pub(super) async fn optional_scalar<T>(self) -> Result<Option<T>, sqlx::Error>
+    /// The one column of the row, if there is one.
+    pub(super) fn optional_scalar<T>(self) -> impl Future<Output = Result<Option<T>, sqlx::Error>>
     where
         (T,): Row,
     {
-        Ok(self.fetch_optional().await?.map(|(value,)| value))
+        self.fetch_all().map_ok(|mut rows| rows.pop().map(|(value,)| value))
     }
 
     /// The one column of the row.
-    pub(super) async fn scalar<T>(self) -> Result<T, sqlx::Error>
+    pub(super) fn scalar<T>(self) -> impl Future<Output = Result<T, sqlx::Error>>
     where
         (T,): Row,
     {
-        Ok(self.fetch_one::<(T,)>().await?.0)
+        self.fetch_all().map(|rows| rows?.pop().map(|(value,)| value).ok_or(sqlx::Error::RowNotFound))
     }
 }

@@ -1,0 +1,155 @@
+//! The handle from which every operation of a company starts, and the verbs of the operations: read and write.
+
+use std::sync::Arc;
+
+use invoicing_core::{CompanyId, SHORT_TEXT, required_text, without_bidi_controls};
+
+use super::Services;
+use crate::Error;
+use crate::cause::{Cause, is_request_id};
+use crate::env::Env;
+use crate::store::rows::StoredJson;
+#[cfg(feature = "console")]
+use crate::store::spent_forms::OpenForm;
+use crate::store::{AuditContext, CompanyReader, CompanyTx, Operation, Prefetch};
+
+/// One company: every operation on its records starts here. Cheap to clone; holds no lock and no connection.
+///
+/// A handle can be made for an id that does not exist; its operations then return [`Error::NotFound`].
+///
+/// ```
+/// # use invoicing_server::{Invoicing, NewCompany, Plan};
+/// use invoicing_server::CompanyIdentity;
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await?;
+/// # let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+/// # let company = invoicing.company(company.id);
+/// let id = company.id();
+/// // What its documents say about it.
+/// let identity = CompanyIdentity::default().address("3 rue du Four").zip_code("69003").city("Lyon");
+/// invoicing.company(id).set_identity(&identity).await?;
+/// // From now on, an accepted quote becomes a draft invoice by itself.
+/// invoicing.company(id).set_automatic_invoicing(true).await?;
+/// assert_eq!(company.details().await?.identity, identity);
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone)]
+pub struct CompanyHandle {
+    pub(super) services: Arc<Services>,
+    pub(super) id: CompanyId,
+    /// Who makes the changes, where they are to be noted.
+    actor: Option<Arc<str>>,
+    /// The request that they are made for.
+    pub(super) request_id: Option<Arc<str>>,
+    /// The form that they answer.
+    #[cfg(feature = "console")]
+    pub(super) form: Option<Arc<OpenForm>>,
+}
+
+impl CompanyHandle {
+    pub(crate) fn new(services: Arc<Services>, id: CompanyId) -> Self {
+        Self {
+            services,
+            id,
+            actor: None,
+            request_id: None,
+            #[cfg(feature = "console")]
+            form: None,
+        }
+    }
+
+    /// A handle whose changes note in the [history](Self::history) who made them: `name`, for instance the name of the
+    /// user who is signed in at the host, 1 to 255 characters, of which controls of direction are left out. A handle without a name notes nothing.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a name that is not usable.
+    pub fn acting_as(&self, name: &str) -> Result<Self, Error> {
+        let actor = required_text("actor", &without_bidi_controls(name), SHORT_TEXT)?;
+        Ok(Self { actor: Some(actor.into()), ..self.clone() })
+    }
+
+    /// A handle for a request with this id, which the rows of the events that it causes keep ([`EventRecord::request_id`]),
+    /// and the spans of their attempts name. 1 to 128 letters, digits, `.`, `_` and `-`, as in `X-Request-Id`; anything else is
+    /// left out, as is what begins like a secret.
+    ///
+    /// [`EventRecord::request_id`]: crate::EventRecord::request_id
+    #[must_use]
+    pub fn for_request(&self, id: &str) -> Self {
+        Self { request_id: request_id(id), ..self.clone() }
+    }
+
+    /// Which company.
+    pub fn id(&self) -> CompanyId {
+        self.id
+    }
+
+    /// Reads records of the company.
+    pub(super) async fn read<T, F>(&self, operation: F) -> Result<T, Error>
+    where
+        F: for<'c> AsyncFnOnce(CompanyReader<'c>) -> Result<T, Error>,
+        F: for<'c> Operation<CompanyReader<'c>, T> + Clone,
+    {
+        let read = self.services.store.read(self.id, operation).await;
+        self.services.remind().await;
+        read
+    }
+
+    /// Reads a page of a list, from the read replica if that shows the company as the primary does.
+    pub(super) async fn read_page<F>(&self, operation: F) -> Result<StoredJson, Error>
+    where
+        F: for<'c> AsyncFnOnce(CompanyReader<'c>) -> Result<StoredJson, Error>,
+        F: for<'c> Operation<CompanyReader<'c>, StoredJson> + Clone,
+    {
+        let page = match self.services.store.page_of_replica(self.id, operation.clone()).await {
+            Some(page) => Ok(page),
+            None => self.services.store.read(self.id, operation).await,
+        };
+        self.services.remind().await;
+        page
+    }
+
+    /// Changes records of the company in one transaction. `records`: the first that the operation reads, which PostgreSQL
+    /// reads as the transaction begins.
+    pub(super) async fn write<T, F, const N: usize>(
+        &self,
+        records: [Prefetch; N],
+        operation: F,
+    ) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: for<'t> AsyncFnOnce(CompanyTx<'t>) -> Result<T, Error>,
+        F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
+    {
+        let origin = AuditContext {
+            actor: self.actor.clone(),
+            cause: Cause::now(self.request_id.clone(), self.services.traces.as_deref()),
+            #[cfg(feature = "console")]
+            form: self.form.clone(),
+        };
+        let written = self.services.store.write(self.id, origin, records, operation).await;
+        self.services.remind().await;
+        written
+    }
+
+    /// Runs the work of an operation in its span, and measures it. `name` is `noun.method`, as the metrics list it. No
+    /// operation is a step of another one.
+    pub(super) fn operation<T>(
+        &self,
+        name: &'static str,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> impl Future<Output = Result<T, Error>> {
+        self.services.operation(name, Some(self.id), work)
+    }
+
+    pub(super) fn env(&self) -> &Env {
+        &self.services.env
+    }
+}
+
+/// The id of a request, if one can have it.
+pub(super) fn request_id(id: &str) -> Option<Arc<str>> {
+    is_request_id(id.as_bytes()).then(|| id.into())
+}

@@ -1,0 +1,25 @@
+//! The detail of a quote or an invoice, unless its lines are large.
+
+use std::fmt::Display;
+
+use super::rows::{JsonParts, LARGE_LINES, StoredJson};
+use super::versions::{StoredRecord, in_todays_shape};
+use crate::Error;
+
+/// The parts of a quote or an invoice, without its lines if they are large.
+#[derive(sqlx::FromRow)]
+pub(super) struct SizedParts {
+    #[sqlx(flatten)]
+    parts: JsonParts,
+    lines_bytes: i64,
+}
+
+impl SizedParts {
+    /// The detail in today's shape. `T` is its summary.
+    pub(super) fn detail<T: StoredRecord>(&self, id: impl Display) -> Result<StoredJson, Error> {
+        match usize::try_from(self.lines_bytes) {
+            Ok(bytes) if bytes > LARGE_LINES => Ok(StoredJson::Large { bytes }),
+            _ => in_todays_shape::<T>(self.parts.detail(), self.parts.version, id).map(StoredJson::Whole),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The statements of a list.
+
+use invoicing_core::{MAX_PAGE_LIMIT, Timestamp};
+
+use super::arguments::Argument;
+use super::page_json::PageRow;
+use super::rows::StoredJson;
+use super::scope::Scope;
+use super::statement::{Query, Sql};
+use super::versions::StoredRecord;
+use crate::Error;
+use crate::page::{PageQuery, PageWindow, check_limit};
+
+/// The statements of a list of documents. Each returns one row, so a page is one snapshot: see [`PageRow`].
+///
+/// `$1` company, `$2` limit, `$3` offset, `$4` since, `$5` status, `$6` true if items have their lines, `$7` true if they have
+/// large ones too, of more than 8 KiB. Both databases know the size of lines without reading them.
+///
+/// The filters leave the index of the order as the only useful one: `status || ''` keeps `changed` off the index by status,
+/// with which it would have to sort. The aggregate takes the items in the order of its subquery, which SQLite keeps as there
+/// is a limit, and PostgreSQL as it is sorted.
+pub(crate) struct PageStatements {
+    pub(super) newest: &'static str,
+    pub(super) newest_in_status: &'static str,
+    pub(super) changed: &'static str,
+}
+
+/// The lines of the items of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lines {
+    /// If a page has large lines, its size is returned instead, so that memory can be reserved.
+    UnlessLarge,
+    All,
+}
+
+impl Scope<'_> {
+    /// A page of documents as the JSON envelope of the API. `T` is their summary.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] about `limit` if the page would be too large.
+    pub(crate) async fn document_page<T: StoredRecord, S: Copy + Into<&'static str>>(
+        &mut self,
+        statements: &PageStatements,
+        query: &PageQuery<S>,
+        lines: Lines,
+    ) -> Result<StoredJson, Error> {
+        let statement = match (query.window.since, query.status) {
+            (None, None) => statements.newest,
+            (None, Some(_)) => statements.newest_in_status,
+            (Some(_), _) => statements.changed,
+        };
+        let (status, has_large) = (query.status.map(Into::into), lines == Lines::All);
+        let filters: [&dyn Argument; 3] = [&status, &query.include_lines, &has_large];
+        let row: PageRow = self.page_query(query.window, statement, &filters)?.fetch_one().await?;
+        let page = row.page::<T>(query.window)?;
+        if query.include_lines { page.with_lines(lines) } else { Ok(StoredJson::Whole(page.json())) }
+    }
+
+    /// A statement of a list: `filters` are its arguments from `$5` on.
+    pub(super) fn page_query(
+        &mut self,
+        window: PageWindow,
+        statement: impl Into<Sql>,
+        filters: &[&dyn Argument],
+    ) -> Result<Query<'_>, Error> {
+        check_limit(window.limit, MAX_PAGE_LIMIT)?;
+        let offset = i64::try_from(window.offset).unwrap_or(i64::MAX);
+        let since = window.since.unwrap_or(Timestamp::EARLIEST);
+        let part: [&dyn Argument; 3] = [&window.limit, &offset, &since];
+        Ok(self.query(statement, &[&part, filters].concat()))
+    }
+}

@@ -1,0 +1,126 @@
+//! The calls of this crate between a handler and the driver of the database.
+
+use std::backtrace::Backtrace;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Empty;
+use invoicing_test_databases::{Database, on_each_database, postgres};
+use tempfile::TempDir;
+
+use crate::{
+    CompanyHandle, ConsoleSettings, Invoicing, MemoryStore, NewCompany, Plan, PostgresSettings, Role,
+    Session, SignInDecision,
+};
+
+thread_local! {
+    /// The calls that led to each statement, if they are recorded.
+    static WALKS: RefCell<Option<Vec<Vec<String>>>> = const { RefCell::new(None) };
+}
+
+/// Records the calls that have led here.
+pub(crate) fn note() {
+    WALKS.with_borrow_mut(|walks| {
+        if let Some(walks) = walks {
+            walks.push(calls(&Backtrace::force_capture().to_string()));
+        }
+    });
+}
+
+/// The functions and closures of this crate on a stack, the outermost first. An async function and its future are one.
+fn calls(stack: &str) -> Vec<String> {
+    let names = stack.lines().filter_map(|line| line.trim_start().split_once(": ").map(|(_, name)| name));
+    let own = names.filter(|name| {
+        let path = name.trim_start_matches(['<', '&']);
+        path.starts_with("invoicing_server::") && !path.contains("walks::") && !path.contains("at_driver")
+    });
+    let mut calls: Vec<_> = own.map(str::to_owned).collect();
+    calls.reverse();
+    calls.dedup();
+    calls
+}
+
+/// The file of a function: that of the longest part of its path that is one.
+fn file_of(call: &str) -> String {
+    let path = call.trim_start_matches('<').trim_start_matches("invoicing_server::");
+    let words: Vec<_> = path.split("::").take_while(|word| !word.contains(['<', '{'])).collect();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let files = (1..=words.len()).rev().map(|length| words[..length].join("/") + ".rs");
+    files.into_iter().find(|file| source.join(file).exists()).unwrap_or_else(|| panic!("{call} has no file"))
+}
+
+/// The longest walk from a function on to a statement. Prints it.
+fn longest_from(first: &str, walks: &[Vec<String>]) -> (usize, usize) {
+    let begin = |walk: &Vec<String>| walk.iter().position(|call| call.contains(first));
+    let parts = walks.iter().filter_map(|walk| begin(walk).map(|at| &walk[at..]));
+    let walk = parts.max_by_key(|walk| walk.len()).expect("a statement");
+    let files: BTreeSet<_> = walk.iter().map(|call| file_of(call)).collect();
+    println!("{} calls in {} files:\n{}", walk.len(), files.len(), walk.join("\n"));
+    (walk.len(), files.len())
+}
+
+async fn recorded<T>(work: impl Future<Output = T>) -> (T, Vec<Vec<String>>) {
+    WALKS.set(Some(Vec::new()));
+    let done = work.await;
+    (done, WALKS.take().expect("they are recorded"))
+}
+
+/// A service with a company, and the place of its database.
+struct Place {
+    invoicing: Invoicing,
+    company: CompanyHandle,
+    _folder: Option<TempDir>,
+    _server: Option<postgres::Fresh>,
+}
+
+async fn place(db: Database) -> Place {
+    let (folder, server) = match db {
+        Database::Sqlite => (Some(tempfile::tempdir().unwrap()), None),
+        Database::Postgres => (None, Some(postgres::fresh(None).await)),
+    };
+    let builder = match (&folder, &server) {
+        (Some(folder), _) => Invoicing::sqlite(folder.path().join("invoicing.db")),
+        (_, server) => Invoicing::postgres(PostgresSettings::new(server.as_ref().unwrap().url())),
+    };
+    let invoicing = builder.document_store(Arc::new(MemoryStore::default())).open().await.unwrap();
+    let company = invoicing.companies().create(&NewCompany::named("Martin", Plan::Team)).await.unwrap();
+    let company = invoicing.company(company.id);
+    Place { invoicing, company, _folder: folder, _server: server }
+}
+
+fn get(path: &str) -> http::request::Builder {
+    Request::get(path)
+}
+
+#[on_each_database]
+async fn a_list_reaches_the_driver_in_few_calls(db: Database) {
+    let place = place(db).await;
+    let key = place.company.keys().issue("test").await.unwrap().key;
+    let request = get("/api/v1/quotes?since=2026-01-01T00:00:00Z")
+        .header("authorization", format!("Bearer {}", key.reveal()))
+        .body(Empty::<Bytes>::new())
+        .unwrap();
+    let (answer, walks) = recorded(place.invoicing.service().answer(request)).await;
+    assert_eq!(answer.status(), 200);
+    let (calls, files) = longest_from("api::quotes::list", &walks);
+    assert!(calls <= 10 && files <= 7, "{calls} calls in {files} files");
+}
+
+#[on_each_database]
+async fn a_page_of_the_console_reaches_the_driver_in_few_calls(db: Database) {
+    let place = place(db).await;
+    let company = place.company.id();
+    let sign_in =
+        move |_: &http::request::Parts| SignInDecision::Granted(Session::new(company, "Léa", Role::Full));
+    let console =
+        place.invoicing.console(ConsoleSettings::at("https://a.example/settings"), sign_in).unwrap();
+    let request = get("/events").body(Empty::<Bytes>::new()).unwrap();
+    let (answer, walks) = recorded(console.answer(request)).await;
+    assert_eq!(answer.status(), 200);
+    let (calls, files) = longest_from("ConsoleContext>::serve::", &walks);
+    assert!(calls <= 14 && files <= 10, "{calls} calls in {files} files");
+}
