@@ -45,9 +45,9 @@ PRIVATE = ["costing", "labourCost", "materialCost", "privateNote", "subcontracto
 STAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
 checks = collections.Counter()
 processes = []
-# The functions that the README shows.
+# The functions that the README of `webhook-verify` shows.
 README = {}
-readme = pathlib.Path(__file__).resolve().parents[2].joinpath("README.md").read_text(encoding="utf-8")
+readme = pathlib.Path(__file__).resolve().parents[2].joinpath("webhook-verify/README.md").read_text(encoding="utf-8")
 exec(re.search(r"^```python\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE)[1], README)
 
 
