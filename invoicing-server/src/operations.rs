@@ -48,7 +48,7 @@ pub(crate) use quotes::Numbering;
 pub(crate) use reminder::Reminder;
 pub(crate) use services::Services;
 #[cfg(feature = "console")]
-pub(crate) use signing::{ACTOR, REASON_LIMIT, ShownQuote};
+pub(crate) use signing::{ACTOR, LinkedQuote, REASON_LIMIT, SignableQuote};
 pub(crate) use webhooks::MAX_WEBHOOKS;
 
 /// A record that an input names and that does not exist is bad input.

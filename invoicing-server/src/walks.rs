@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Request;
-use http_body_util::Empty;
+use http_body_util::{Empty, Full};
 use invoicing_test_databases::{Database, on_each_database, postgres};
 use tempfile::TempDir;
 
 use crate::{
-    CompanyHandle, ConsoleSettings, Invoicing, MemoryStore, NewCompany, Plan, PostgresSettings, Role,
-    Session, SignInDecision,
+    CompanyHandle, ConsoleSettings, Invoicing, MemoryStore, NewClient, NewCompany, NewLine, NewQuote, Plan,
+    PostgresSettings, Role, Session, SignInDecision,
 };
 
 thread_local! {
@@ -123,4 +123,31 @@ async fn a_page_of_the_console_reaches_the_driver_in_few_calls(db: Database) {
     assert_eq!(answer.status(), 200);
     let (calls, files) = longest_from("ConsoleContext>::serve::", &walks);
     assert!(calls <= 14 && files <= 10, "{calls} calls in {files} files");
+}
+
+/// Rows are read once: the link, the company, the quote with its lines, and the document that was sent.
+#[on_each_database]
+async fn a_signature_reads_each_row_once(db: Database) {
+    let place = place(db).await;
+    let company = &place.company;
+    let client = company.clients().create(&NewClient::named("Claire Lefèvre")).await.unwrap();
+    let content = NewQuote::empty(client.id).line(NewLine::new("Paint", 1, 10, 20));
+    let quote = company.quotes().create(&content).await.unwrap().summary.id;
+    company.quotes().send(quote, None).await.unwrap();
+    let token = company.quotes().signing_link(quote).await.unwrap();
+    let document = company.quotes().open_document(quote).await.unwrap().sha256;
+    let page = place.invoicing.signing_page(ConsoleSettings::at("https://a.example/quotes")).unwrap();
+    let fields = [("name", "Claire"), ("email", "a@b.fr"), ("document", &document), ("confirmed", "yes")];
+    let fields = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+    let request = Request::post(format!("/sign/{}", token.reveal()))
+        .header("sec-fetch-site", "same-origin")
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(Full::new(Bytes::from(fields)))
+        .unwrap();
+    let (answer, walks) = recorded(page.answer(request)).await;
+    assert_eq!(answer.status(), 303);
+    let by = |walk: &Vec<String>| walk.iter().rev().find(|call| !call.contains("statement::")).cloned();
+    let readers: Vec<_> = walks.iter().filter_map(by).collect();
+    println!("{} statements before the transaction:\n{}", readers.len(), readers.join("\n"));
+    assert!(readers.len() <= 6, "{} statements", readers.len());
 }

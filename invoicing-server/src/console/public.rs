@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use http::header;
-use invoicing_core::QuoteId;
 use matchit::Params;
 
 use super::ConsoleContext;
@@ -20,7 +19,7 @@ use crate::http::body::RequestBody;
 use crate::http::byte_budget::Holder;
 use crate::http::download::Download;
 use crate::http::error::ApiError;
-use crate::operations::{CompanyHandle, SigningLinks};
+use crate::operations::{LinkedQuote, SigningLinks};
 use crate::secret::sha256;
 
 impl ConsoleContext {
@@ -37,27 +36,26 @@ impl ConsoleContext {
         }
         let token = params.get("token").ok_or(PageError::NOT_FOUND)?;
         let links = SigningLinks::new(Arc::clone(&self.services)).for_request(exchange.request_id);
-        let (company, quote) = links.resolve(token).await?;
-        exchange.is_of(company.id());
+        let linked = links.resolve(token).await?;
+        exchange.is_of(linked.company.id());
         let capacity = &self.http.capacity;
         let _link = capacity.links.try_acquire(sha256(token)).ok_or(ApiError::Overloaded)?;
         if endpoint == Endpoint::SigningDocument {
-            return self.download(exchange, &company, quote).await;
+            return self.download(exchange, &linked).await;
         }
         // From here on the request counts for the company, whose token it holds.
-        let reservation = exchange.admit(Holder::Link(company.id()))?;
+        let reservation = exchange.admit(Holder::Link(linked.company.id()))?;
         let form = form_of(exchange, body, reservation).await?;
         let user_agent = head.headers.get(header::USER_AGENT);
         let visit = Visit {
-            links,
+            linked,
             token,
-            company,
-            quote,
             capacity,
             language: Language::preferred(&head.headers),
             prefix: &self.place.path,
             reservation,
             form,
+            env: &self.http.env,
             ip: client_address(head, self.proxies.as_ref()),
             user_agent: user_agent.map(|agent| String::from_utf8_lossy(agent.as_bytes()).into_owned()),
         };
@@ -82,16 +80,12 @@ impl ConsoleContext {
     }
 
     /// The last document that was frozen of a quote, as behind a signed URL of the API.
-    async fn download(
-        &self,
-        exchange: &PageExchange<'_>,
-        company: &CompanyHandle,
-        quote: QuoteId,
-    ) -> PageResult {
+    async fn download(&self, exchange: &PageExchange<'_>, linked: &LinkedQuote) -> PageResult {
         let (head, capacity) = (exchange.head, &self.http.capacity);
         // First, so that the holder of one link asks no more of the database at once than the company may.
-        let _slot = capacity.keyless_documents.try_acquire(company.id()).ok_or(ApiError::Overloaded)?;
-        let (document, size) = company.quotes().stored_document(quote).await?;
+        let _slot =
+            capacity.keyless_documents.try_acquire(linked.company.id()).ok_or(ApiError::Overloaded)?;
+        let (document, size) = linked.company.quotes().stored_document(linked.id).await?;
         let download = Download::new(&head.method, &head.headers, document.sha256);
         if download.is_not_modified() {
             return Ok(download.not_modified()?);

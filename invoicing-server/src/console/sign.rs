@@ -20,7 +20,7 @@ use super::request::FormOutcome;
 use crate::Error;
 use crate::company_slots::Slot;
 use crate::documents::content::mentions::accepted_text;
-use crate::operations::{Decline, ShownQuote, Signature};
+use crate::operations::{Decline, SignableQuote, Signature};
 use fields::Fields;
 
 /// What the client can still do with a quote, or why nothing.
@@ -38,10 +38,10 @@ enum State {
 }
 
 impl State {
-    fn of(shown: &ShownQuote) -> Result<Self, PageError> {
+    fn of(shown: &SignableQuote) -> Result<Self, PageError> {
         let head = &shown.quote.summary;
         Ok(match head.status {
-            QuoteStatus::Sent if head.valid_until.is_none_or(|day| day >= shown.today) => Self::Open,
+            QuoteStatus::Sent if head.valid_until.is_none_or(|day| day >= shown.today()) => Self::Open,
             QuoteStatus::Sent | QuoteStatus::Expired => Self::Expired,
             QuoteStatus::Accepted if shown.quote.detail.signature.is_some() => Self::Signed,
             QuoteStatus::Accepted => Self::Accepted,
@@ -52,7 +52,7 @@ impl State {
 }
 
 /// Whether a form about this document can still decide the quote.
-fn is_open(shown: &ShownQuote, fields: &Fields) -> Result<bool, PageError> {
+fn is_open(shown: &SignableQuote, fields: &Fields) -> Result<bool, PageError> {
     Ok(State::of(shown)? == State::Open && fields.document == shown.document.sha256.to_string())
 }
 
@@ -75,30 +75,40 @@ pub(super) async fn sign(visit: &Visit<'_>) -> Result<FormOutcome, PageError> {
         Ok(fields) => fields,
         Err(invalid) => return Ok(refused(visit, &entered, &invalid.field)),
     };
-    let place = visit.place().await?;
-    let shown = visit.shown().await?;
-    if !is_open(&shown, &fields)? {
-        return too_late(visit, place, &shown, &fields).await;
-    }
-    let accepted_text = accepted_text(&shown.input());
     if !fields.is_confirmed {
-        let content = pages::confirm_signature(visit, &shown, &fields, &accepted_text);
-        return Ok(FormOutcome::Page(StatusCode::OK, content));
+        return confirm_signature(visit, &fields).await;
     }
-    drop(place);
-    let evidence = SignatureEvidence::new(&*fields.name, &*fields.email, accepted_text);
-    let signature = Signature {
-        ip: visit.ip,
-        user_agent: visit.user_agent.clone(),
-        ..Signature::new(evidence).document_sha256(&*fields.document)
-    };
-    match visit.sign(&signature).await {
+    match sign_as(visit, &fields).await {
         Ok(()) => Ok(FormOutcome::See(String::new())),
         Err(Error::Invalid(invalid)) if Fields::has(&invalid.field) => {
             Ok(refused(visit, &entered, &invalid.field))
         }
         Err(error) => overtaken(visit, &fields, error).await,
     }
+}
+
+async fn confirm_signature(visit: &Visit<'_>, fields: &Fields) -> Result<FormOutcome, PageError> {
+    let place = visit.place().await?;
+    let shown = visit.shown().await?;
+    if !is_open(&shown, fields)? {
+        return too_late(visit, place, &shown, fields).await;
+    }
+    let content = pages::confirm_signature(visit, &shown, fields, &accepted_text(&shown.input()));
+    Ok(FormOutcome::Page(StatusCode::OK, content))
+}
+
+async fn sign_as(visit: &Visit<'_>, fields: &Fields) -> Result<(), Error> {
+    let _place = visit.place_to_sign().await?;
+    // The validity is judged by this instant: rendering and waiting may last over midnight.
+    let now = visit.env.now();
+    let quote = visit.linked.signable(now).await?;
+    let evidence = SignatureEvidence::new(&*fields.name, &*fields.email, accepted_text(&quote.input()));
+    let signature = Signature {
+        ip: visit.ip,
+        user_agent: visit.user_agent.clone(),
+        ..Signature::new(evidence).document_sha256(&*fields.document)
+    };
+    visit.linked.sign(quote, &signature, now).await
 }
 
 /// The form again, with the field that was refused.
@@ -136,8 +146,8 @@ pub(super) async fn decline(visit: &Visit<'_>) -> Result<FormOutcome, PageError>
         return too_late(visit, place, &shown, &fields).await;
     }
     drop(place);
-    match visit.links.decline(visit.token, &refusal).await {
-        Ok(_) => Ok(FormOutcome::See(String::new())),
+    match visit.linked.decline(&refusal).await {
+        Ok(()) => Ok(FormOutcome::See(String::new())),
         Err(error) => overtaken(visit, &fields, error).await,
     }
 }
@@ -146,7 +156,7 @@ pub(super) async fn decline(visit: &Visit<'_>) -> Result<FormOutcome, PageError>
 async fn too_late(
     visit: &Visit<'_>,
     place: Slot,
-    shown: &Arc<ShownQuote>,
+    shown: &Arc<SignableQuote>,
     fields: &Fields,
 ) -> Result<FormOutcome, PageError> {
     let content = match State::of(shown)? {

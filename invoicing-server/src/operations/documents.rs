@@ -177,15 +177,8 @@ impl Services {
         quote: QuoteId,
     ) -> Result<(StoredDocument, u64), Error> {
         let latest = self.store.read(company, async move |mut tx| tx.documents().latest(quote).await).await?;
-        match latest {
-            // A draft, also one that was discarded.
-            (QuoteStatus::Draft, _) | (QuoteStatus::Rejected, None) => Err(Error::DocumentUnavailable),
-            (_, Some(row)) => stored(company, quote, row),
-            (status, None) => {
-                let cause = format!("{status} without a frozen document");
-                Err(Error::bad_row("document", "sha256", quote, cause))
-            }
-        }
+        let (status, row) = latest;
+        stored(company, quote, latest_of(quote, status, row)?)
     }
 
     /// A URL that gives access to a document without a key, and the instant at which it expires.
@@ -211,6 +204,19 @@ impl Services {
     /// expired.
     pub(crate) fn verify_document_url(&self, url: &str) -> Result<StoredDocument, Error> {
         self.url_signer.verify(url, self.env.now()).ok_or(Error::NotFound)
+    }
+}
+
+/// The latest document of a quote in this state.
+pub(super) fn latest_of<D>(quote: QuoteId, status: QuoteStatus, latest: Option<D>) -> Result<D, Error> {
+    match (status, latest) {
+        // A draft, also one that was discarded.
+        (QuoteStatus::Draft, _) | (QuoteStatus::Rejected, None) => Err(Error::DocumentUnavailable),
+        (_, Some(document)) => Ok(document),
+        (status, None) => {
+            let cause = format!("{status} without a frozen document");
+            Err(Error::bad_row("document", "sha256", quote, cause))
+        }
     }
 }
 

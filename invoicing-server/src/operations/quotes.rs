@@ -24,7 +24,7 @@ use crate::store::rows::{StoredJson, from_json};
 use crate::store::signatures::ProofRecord;
 use crate::store::{CompanyChange, CompanyTx, Prefetch, Tables};
 
-pub(super) use freezing::FrozenChange;
+pub(super) use freezing::{ATTEMPTS, By, FrozenChange, keeps_changing, until_committed};
 pub(crate) use import::Numbering;
 
 /// The quotes of a company.
@@ -173,9 +173,8 @@ impl Quotes<'_> {
             let preview = before.quote.send(valid_until, sent_at, change.stamp, change.today())?.record;
             let valid_until = preview.summary.valid_until;
             Ok(FrozenChange {
-                action: Some(HistoryAction::QuoteSent),
+                by: By::Company(HistoryAction::QuoteSent),
                 document: Some(self.freeze(before.particulars(&preview), &preview).await?),
-                proof: None,
                 decide: move |quote: &Quote, change: &CompanyChange| {
                     Ok(quote.send(valid_until, sent_at, change.stamp, change.today())?)
                 },
@@ -200,7 +199,7 @@ impl Quotes<'_> {
                 Some(_) => None,
             };
             let decide = |quote: &Quote, change: &CompanyChange| Ok(quote.accept(change.at())?);
-            Ok(FrozenChange { action: Some(HistoryAction::QuoteAccepted), document, proof: None, decide })
+            Ok(FrozenChange { by: By::Company(HistoryAction::QuoteAccepted), document, decide })
         })
         .await
     }

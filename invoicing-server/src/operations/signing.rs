@@ -1,37 +1,30 @@
-//! The public signing link: what the client of a company sees and does with it.
+//! The public signing link: the client of a company opens, signs and declines a quote with it.
 //!
 //! The token of the link is the only proof that its holder may do so; it leads to one quote of one company.
 
-#[cfg(feature = "console")]
-mod shown;
+mod linked_quote;
 
 use std::sync::Arc;
 
-use invoicing_core::{
-    Invalid, ProofParts, Quote, QuoteId, SignatureBlock, SignatureEvidence, Timestamp, optional_text,
-    proof_fingerprint, without_bidi_controls,
-};
+use invoicing_core::{Invalid, Quote, SignatureEvidence, Timestamp, optional_text, without_bidi_controls};
 
 use super::company_handle::request_id;
 use super::documents::OpenedDocument;
-use super::quotes::{FrozenChange, sent_again};
 use super::{CompanyHandle, Services};
 use crate::Error;
 use crate::documents::ContentHash;
 use crate::secret::{SIGNING_LINK, has_form, sha256};
-use crate::store::signatures::ProofRecord;
-use crate::store::{CompanyChange, Tables};
+use crate::store::Tables;
+pub(crate) use linked_quote::LinkedQuote;
+use linked_quote::Purpose;
 #[cfg(feature = "console")]
-pub(crate) use shown::ShownQuote;
+pub(crate) use linked_quote::SignableQuote;
 
 /// Name in the history of what is done through a link.
 pub(crate) const ACTOR: &str = "signing link";
 
 /// Longest reason for a refusal, in characters.
 pub(crate) const REASON_LIMIT: usize = 500;
-
-/// Longest user agent that is kept, in characters.
-const USER_AGENT_LIMIT: usize = 500;
 
 /// What the holder of a signing link can do, by the text of its token ([`token.reveal()`](crate::Secret::reveal)). A link that
 /// has ended or was revoked is [`Error::NotFound`], like an unknown one.
@@ -113,6 +106,26 @@ impl Signature {
     }
 }
 
+/// A signature whose parts are usable.
+pub(crate) struct CheckedSignature<'s> {
+    pub(super) signature: &'s Signature,
+    pub(super) evidence: SignatureEvidence,
+    pub(super) shown: Option<ContentHash>,
+    /// The validity is judged by this instant: rendering and waiting may last over midnight.
+    pub(super) submitted_at: Timestamp,
+}
+
+impl Signature {
+    pub(crate) fn check(&self, submitted_at: Timestamp) -> Result<CheckedSignature<'_>, Invalid> {
+        Ok(CheckedSignature {
+            signature: self,
+            evidence: self.evidence.check()?,
+            shown: shown_document(self.document_sha256.as_deref())?,
+            submitted_at,
+        })
+    }
+}
+
 impl std::fmt::Debug for Signature {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Signature").finish_non_exhaustive()
@@ -141,6 +154,11 @@ impl Decline {
     pub fn document_sha256(mut self, sha256: impl Into<String>) -> Self {
         self.document_sha256 = Some(sha256.into());
         self
+    }
+
+    /// The reason as it is noted, and the document that was shown.
+    fn check(&self) -> Result<(Option<String>, Option<ContentHash>), Invalid> {
+        Ok((self.checked_reason()?, shown_document(self.document_sha256.as_deref())?))
     }
 
     /// The reason as it is noted.
@@ -184,10 +202,10 @@ impl SigningLinks {
     }
 
     async fn page(&self, token: &str) -> Result<SigningPage, Error> {
-        let (company, quote) = self.resolve(token).await?;
+        let LinkedQuote { company, id, .. } = self.resolve(token).await?;
         let page = company.read(async move |mut tx| {
             let (company, _) = tx.company_row().find().await?;
-            Ok(SigningPage { company_name: company.name, quote: tx.quotes().find(quote).await? })
+            Ok(SigningPage { company_name: company.name, quote: tx.quotes().find(id).await? })
         });
         page.await
     }
@@ -198,8 +216,8 @@ impl SigningLinks {
     }
 
     async fn latest_document(&self, token: &str) -> Result<OpenedDocument, Error> {
-        let (company, quote) = self.resolve(token).await?;
-        company.quotes().open_latest(quote).await
+        let LinkedQuote { company, id, .. } = self.resolve(token).await?;
+        company.quotes().open_latest(id).await
     }
 
     /// Signs: SENT → ACCEPTED, `quote.signed` and `quote.accepted`. Keeps the evidence and freezes the document anew,
@@ -210,46 +228,13 @@ impl SigningLinks {
     /// validity ended before the call, or another document was shown than the last one that was sent. [`Error::NotFound`]
     /// also when the link is revoked, or the company closed, before the signature is stored.
     pub async fn sign(&self, token: &str, signature: &Signature) -> Result<Quote, Error> {
-        self.services.operation("signing_links.sign", None, self.sign_quote(token, signature)).await
-    }
-
-    async fn sign_quote(&self, token: &str, signature: &Signature) -> Result<Quote, Error> {
-        // The validity is judged by this instant: rendering and waiting may last over midnight.
-        let submitted_at = self.services.env.now();
-        let evidence = signature.evidence.check()?;
-        let shown = shown_document(signature.document_sha256.as_deref())?;
-        let (company, id) = self.resolve(token).await?;
-        let services = &*self.services;
-        let (company, evidence) = (&company, &evidence);
-        company
-            .quotes()
-            .change_frozen(id, |before| async move {
-                before.quote.check_signable(before.change.date_of(submitted_at))?;
-                let mut store = services.documents.bounded_store();
-                // The signature is about these bytes: a quote whose copy cannot be read cannot be signed.
-                let sent = services.latest_copy(company.id(), id, &mut store).await?;
-                if shown.is_some_and(|shown| shown != sent.document.sha256) {
-                    return Err(sent_again());
-                }
-                let particulars =
-                    company.read(async move |mut tx| tx.documents().latest_particulars(id).await).await?;
-                let sha256 = sent.document.sha256.to_string();
-                let block = signature_block(submitted_at, &before.quote, evidence, &sha256);
-                let change = &before.change;
-                let preview =
-                    before.quote.sign(block.clone(), change.stamp, change.date_of(submitted_at))?.record;
-                let document =
-                    services.freeze_document(particulars, &preview, Some(sent), &mut store).await?;
-                Ok(FrozenChange {
-                    action: None,
-                    document: Some(document),
-                    proof: Some(proof(token, signature, &block, sha256)),
-                    decide: move |quote: &Quote, change: &CompanyChange| {
-                        Ok(quote.sign(block, change.stamp, change.date_of(submitted_at))?)
-                    },
-                })
-            })
-            .await
+        let signed = async {
+            let signature = signature.check(self.services.env.now())?;
+            let linked = self.resolve(token).await?;
+            let quote = linked.read(Purpose::Sign(signature.submitted_at)).await?;
+            linked.sign_from(quote, &signature).await
+        };
+        self.services.operation("signing_links.sign", None, signed).await
     }
 
     /// Declines: SENT → REJECTED. The history notes it, with the reason, as done by `signing link`.
@@ -258,65 +243,31 @@ impl SigningLinks {
     /// [`Error::Invalid`] when the reason or the hash is not usable. [`Error::Conflict`] when the quote is not SENT, or
     /// another document was shown than the last one that was sent.
     pub async fn decline(&self, token: &str, refusal: &Decline) -> Result<Quote, Error> {
-        self.services.operation("signing_links.decline", None, self.decline_quote(token, refusal)).await
+        let declined = async {
+            let (reason, shown) = refusal.check()?;
+            self.resolve(token).await?.decline_with(reason, shown).await
+        };
+        self.services.operation("signing_links.decline", None, declined).await
     }
 
-    async fn decline_quote(&self, token: &str, refusal: &Decline) -> Result<Quote, Error> {
-        let reason = refusal.checked_reason()?;
-        let shown = shown_document(refusal.document_sha256.as_deref())?;
-        let (company, quote) = self.resolve(token).await?;
-        company.acting_as(ACTOR)?.quotes().decline(quote, sha256(token), shown, reason).await
-    }
-
-    /// The company and the quote of a link. A text that cannot be a token is refused without asking the database.
+    /// The quote of a link. A text that cannot be a token is refused without a statement.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for an unknown, ended or revoked one, [`Error::Overloaded`] where too many are being looked up.
-    pub(crate) async fn resolve(&self, token: &str) -> Result<(CompanyHandle, QuoteId), Error> {
+    /// [`Error::NotFound`] for an unknown, ended or revoked link, [`Error::Overloaded`] while too many are being looked up.
+    pub(crate) async fn resolve(&self, token: &str) -> Result<LinkedQuote, Error> {
         if !has_form(SIGNING_LINK, token) {
             return Err(Error::NotFound);
         }
-        let link = self.services.links.find(sha256(token), false).await?.ok_or(Error::NotFound)?;
-        let (company, quote) = link.leads_to(self.services.env.now())?;
+        let token_hash = sha256(token);
+        let link = self.services.links.find(token_hash, false).await?.ok_or(Error::NotFound)?;
+        let (company, id) = link.leads_to(self.services.env.now())?;
         let mut company = CompanyHandle::new(Arc::clone(&self.services), company);
         company.request_id.clone_from(&self.request_id);
-        Ok((company, quote))
+        Ok(LinkedQuote { company, id, token_hash })
     }
 }
 
 fn shown_document(sha256: Option<&str>) -> Result<Option<ContentHash>, Invalid> {
     let shown = sha256.map(str::parse::<ContentHash>).transpose();
     shown.map_err(|_| Invalid::new("documentSha256", "must be 64 lowercase hex digits"))
-}
-
-fn signature_block(
-    signed_at: Timestamp,
-    quote: &Quote,
-    evidence: &SignatureEvidence,
-    document_sha256: &str,
-) -> SignatureBlock {
-    let SignatureEvidence { signed_by_name, signed_by_email, accepted_text } = evidence.clone();
-    let proof_fingerprint = proof_fingerprint(&ProofParts {
-        accepted_text: &accepted_text,
-        document_sha256,
-        number: &quote.summary.number,
-        quote_id: quote.summary.id,
-        signed_at,
-        signed_by_email: &signed_by_email,
-        signed_by_name: &signed_by_name,
-    });
-    SignatureBlock { signed_at, signed_by_name, signed_by_email, accepted_text, proof_fingerprint }
-}
-
-fn proof(token: &str, signature: &Signature, block: &SignatureBlock, document_sha256: String) -> ProofRecord {
-    // PostgreSQL stores no NUL.
-    let user_agent = |text: &String| text.chars().filter(|c| *c != '\0').take(USER_AGENT_LIMIT).collect();
-    ProofRecord {
-        token_hash: sha256(token).to_vec(),
-        ip: signature.ip.map(|ip| ip.to_string()),
-        user_agent: signature.user_agent.as_ref().map(user_agent),
-        document_sha256,
-        proof_fingerprint: block.proof_fingerprint.clone(),
-        signed_at: block.signed_at,
-    }
 }

@@ -6,6 +6,7 @@
 //! that a record refers to, and the document store need not be listed.
 
 use invoicing_core::{QuoteId, QuoteStatus, Timestamp};
+use serde::de::DeserializeOwned;
 use sqlx::FromRow;
 use uuid::Uuid;
 
@@ -53,6 +54,21 @@ struct FoundRow {
     sha256: String,
     size_bytes: i64,
     file_name: String,
+}
+
+impl FoundRow {
+    fn document(self) -> DocumentRow {
+        let Self { upload_id, sha256, size_bytes, file_name } = self;
+        let size_bytes = u64::try_from(size_bytes).unwrap_or(0);
+        DocumentRow { upload: upload_id, sha256, size_bytes, file_name }
+    }
+}
+
+#[derive(FromRow)]
+struct ParticularsRow {
+    #[sqlx(flatten)]
+    found: FoundRow,
+    particulars: String,
 }
 
 #[derive(FromRow)]
@@ -122,9 +138,7 @@ impl DocumentTable<'_> {
             SELECT upload_id, sha256, size_bytes, file_name FROM document
             WHERE company_id = $1 AND quote_id = $2 AND sha256 = $3 ORDER BY number DESC LIMIT 1";
         let row: Option<FoundRow> = self.0.query(FIND, &[&quote, &sha256]).fetch_optional().await?;
-        let FoundRow { upload_id, sha256, size_bytes, file_name } = row.ok_or(Error::NotFound)?;
-        let size_bytes = u64::try_from(size_bytes).unwrap_or(0);
-        Ok(DocumentRow { upload: upload_id, sha256, size_bytes, file_name })
+        Ok(row.ok_or(Error::NotFound)?.document())
     }
 
     /// The status of a quote and its latest document.
@@ -143,15 +157,17 @@ impl DocumentTable<'_> {
         Ok((status, row.document()))
     }
 
-    /// What the latest document of a quote says besides the quote.
-    pub(crate) async fn latest_particulars<P: serde::de::DeserializeOwned>(
+    /// The latest document of a quote, with what it shows besides the quote; `None` if the quote has none.
+    pub(crate) async fn latest_with_particulars<P: DeserializeOwned>(
         &mut self,
         quote: QuoteId,
-    ) -> Result<P, Error> {
+    ) -> Result<Option<(DocumentRow, P)>, Error> {
         const LATEST: &str = "
-            SELECT particulars FROM document WHERE company_id = $1 AND quote_id = $2 ORDER BY number DESC LIMIT 1";
-        let json: Option<String> = self.0.query(LATEST, &[&quote]).optional_scalar().await?;
-        from_json(json.ok_or(Error::NotFound)?, "document", quote)
+            SELECT upload_id, sha256, size_bytes, file_name, particulars FROM document
+            WHERE company_id = $1 AND quote_id = $2 ORDER BY number DESC LIMIT 1";
+        let row: Option<ParticularsRow> = self.0.query(LATEST, &[&quote]).fetch_optional().await?;
+        let Some(ParticularsRow { found, particulars }) = row else { return Ok(None) };
+        Ok(Some((found.document(), from_json(particulars, "document", quote)?)))
     }
 }
 

@@ -60,12 +60,10 @@ impl Scope<'_> {
     }
 
     /// Lets the reads up to [`Self::end_snapshot`] see one snapshot, which has to be called also after an error.
-    #[cfg(feature = "console")]
     pub(crate) async fn begin_snapshot(&mut self) -> Result<(), Error> {
         Ok(self.connection.begin_snapshot().await?)
     }
 
-    #[cfg(feature = "console")]
     pub(crate) async fn end_snapshot(&mut self) -> Result<(), Error> {
         Ok(self.connection.end_transaction().await?)
     }

@@ -10,17 +10,17 @@ use crate::console::layout::{Content, notice};
 use crate::console::time::Clock;
 use crate::documents::content::mentions::accepted_text;
 use crate::documents::content::visible;
-use crate::operations::{REASON_LIMIT, ShownQuote};
+use crate::operations::{REASON_LIMIT, SignableQuote};
 
 /// The document and the form below it.
-pub(super) fn open(visit: &Visit<'_>, shown: &ShownQuote, sheet: &Sheet) -> Content {
+pub(super) fn open(visit: &Visit<'_>, shown: &SignableQuote, sheet: &Sheet) -> Content {
     let is_last = sheet.part == sheet.last;
-    let clock = Clock::of(&shown.particulars.company, visit.language);
+    let clock = Clock::of(&shown.particulars().company, visit.language);
     let until = shown.quote.summary.valid_until.map(|until| clock.date(until));
     let body = html! {
         h1 { (title(visit, shown)) }
         p {
-            (visit.pick("From", "De la part de")) " " bdi { (visible(&shown.particulars.company.name)) } ". "
+            (visit.pick("From", "De la part de")) " " bdi { (visible(&shown.particulars().company.name)) } ". "
             (visit.pick("Read the quote, then sign it below it.", "Lisez le devis, puis signez-le plus bas."))
             @if let Some(until) = until {
                 " " (visit.pick("It can be signed until", "Il peut être signé jusqu’au")) " " (until) "."
@@ -62,7 +62,7 @@ fn parts(visit: &Visit<'_>, Sheet { part, last, .. }: &Sheet) -> Markup {
     }
 }
 
-fn signature_form(visit: &Visit<'_>, shown: &ShownQuote) -> Markup {
+fn signature_form(visit: &Visit<'_>, shown: &SignableQuote) -> Markup {
     html! {
         h2 { (visit.pick("Sign the quote", "Signer le devis")) }
         form #signature method="post" action=(visit.link("")) {
@@ -110,7 +110,7 @@ pub(super) fn correct(visit: &Visit<'_>, fields: &Fields, wrong: &str) -> Conten
 /// The second look: what is signed, and by whom. Nothing is signed before this form is sent.
 pub(super) fn confirm_signature(
     visit: &Visit<'_>,
-    shown: &ShownQuote,
+    shown: &SignableQuote,
     fields: &Fields,
     accepted_text: &str,
 ) -> Content {
@@ -118,7 +118,7 @@ pub(super) fn confirm_signature(
     let title = format!("{} {total}", visit.pick("You sign", "Vous signez pour"));
     let body = html! {
         h1 { (title) }
-        p { (self::title(visit, shown)) ", " bdi { (visible(&shown.particulars.company.name)) } }
+        p { (self::title(visit, shown)) ", " bdi { (visible(&shown.particulars().company.name)) } }
         dl.facts {
             div { dt { (visit.pick("Your name", "Votre nom")) } dd { bdi { (visible(&fields.name)) } } }
             div { dt { (visit.pick("Your e-mail", "Votre e-mail")) } dd { bdi { (visible(&fields.email)) } } }
@@ -144,8 +144,9 @@ fn back_to_quote(visit: &Visit<'_>) -> Markup {
 }
 
 /// The question before a refusal.
-pub(super) fn confirm_refusal(visit: &Visit<'_>, shown: &ShownQuote) -> Content {
-    let about = html! { p { (title(visit, shown)) ", " bdi { (visible(&shown.particulars.company.name)) } } };
+pub(super) fn confirm_refusal(visit: &Visit<'_>, shown: &SignableQuote) -> Content {
+    let about =
+        html! { p { (title(visit, shown)) ", " bdi { (visible(&shown.particulars().company.name)) } } };
     refusal(visit, &about, &shown.document.sha256.to_string(), "", false)
 }
 
@@ -185,7 +186,7 @@ fn refusal(visit: &Visit<'_>, above: &Markup, document: &str, reason: &str, is_w
 }
 
 /// The page of a form about a document that is no longer the one that counts.
-pub(super) fn sent_again(visit: &Visit<'_>, shown: &ShownQuote) -> Content {
+pub(super) fn sent_again(visit: &Visit<'_>, shown: &SignableQuote) -> Content {
     let title = visit.pick("The quote was sent again", "Le devis a été renvoyé");
     let body = html! {
         h1 { (title) }
@@ -193,7 +194,7 @@ pub(super) fn sent_again(visit: &Visit<'_>, shown: &ShownQuote) -> Content {
             "Since you opened the page, another version of the quote was sent. Nothing was signed or declined.",
             "Depuis l’ouverture de la page, une autre version du devis a été envoyée. Rien n’a été signé ni refusé.",
         )) } }))
-        p { (self::title(visit, shown)) ", " bdi { (visible(&shown.particulars.company.name)) } }
+        p { (self::title(visit, shown)) ", " bdi { (visible(&shown.particulars().company.name)) } }
         p.actions {
             a.button href=(visit.link("")) { (visit.pick("Read the current version", "Lire la version actuelle")) }
         }
@@ -202,7 +203,7 @@ pub(super) fn sent_again(visit: &Visit<'_>, shown: &ShownQuote) -> Content {
 }
 
 /// The page of a quote that can be neither signed nor declined, and has no signature. `late`: in answer to a form.
-pub(super) fn ended(visit: &Visit<'_>, shown: &ShownQuote, state: State, late: bool) -> Content {
+pub(super) fn ended(visit: &Visit<'_>, shown: &SignableQuote, state: State, late: bool) -> Content {
     let title = match state {
         State::Expired => visit.pick("The quote has expired", "Le devis a expiré").to_owned(),
         State::Accepted => visit.pick("The quote is accepted", "Le devis est accepté").to_owned(),
@@ -213,7 +214,7 @@ pub(super) fn ended(visit: &Visit<'_>, shown: &ShownQuote, state: State, late: b
 }
 
 /// The page of a quote that is signed: its document, the signed copy and the fingerprint of its proof.
-pub(super) fn signed(visit: &Visit<'_>, shown: &ShownQuote, sheet: &Sheet, late: bool) -> Content {
+pub(super) fn signed(visit: &Visit<'_>, shown: &SignableQuote, sheet: &Sheet, late: bool) -> Content {
     let title = visit.pick("The quote is signed", "Le devis est signé").to_owned();
     decided(visit, title, late, &signature(visit, shown, sheet))
 }
@@ -233,10 +234,10 @@ fn decided(visit: &Visit<'_>, title: String, late: bool, rest: &Markup) -> Conte
 }
 
 /// The signed copy and the fingerprint of its proof, and below them the document.
-fn signature(visit: &Visit<'_>, shown: &ShownQuote, sheet: &Sheet) -> Markup {
-    let clock = Clock::of(&shown.particulars.company, visit.language);
+fn signature(visit: &Visit<'_>, shown: &SignableQuote, sheet: &Sheet) -> Markup {
+    let clock = Clock::of(&shown.particulars().company, visit.language);
     html! {
-        p { (title(visit, shown)) ", " bdi { (visible(&shown.particulars.company.name)) } }
+        p { (title(visit, shown)) ", " bdi { (visible(&shown.particulars().company.name)) } }
         @if let Some(signature) = &shown.quote.detail.signature {
             dl.facts {
                 div { dt { (visit.pick("Signed by", "Signé par")) } dd { bdi { (visible(&signature.signed_by_name)) } } }
@@ -253,8 +254,8 @@ fn signature(visit: &Visit<'_>, shown: &ShownQuote, sheet: &Sheet) -> Markup {
     }
 }
 
-fn unsigned(visit: &Visit<'_>, shown: &ShownQuote, state: State) -> Markup {
-    let company = &shown.particulars.company;
+fn unsigned(visit: &Visit<'_>, shown: &SignableQuote, state: State) -> Markup {
+    let company = &shown.particulars().company;
     let clock = Clock::of(company, visit.language);
     let until = shown.quote.summary.valid_until.filter(|_| state == State::Expired);
     html! {
@@ -278,12 +279,12 @@ fn unsigned(visit: &Visit<'_>, shown: &ShownQuote, state: State) -> Markup {
 }
 
 /// `Quote DEV-2026-0042`.
-fn title(visit: &Visit<'_>, shown: &ShownQuote) -> String {
+fn title(visit: &Visit<'_>, shown: &SignableQuote) -> String {
     format!("{} {}", visit.pick("Quote", "Devis"), shown.quote.summary.number)
 }
 
 /// The frozen document, and the hash by which it can be checked.
-fn download(visit: &Visit<'_>, shown: &ShownQuote, text: &str) -> Markup {
+fn download(visit: &Visit<'_>, shown: &SignableQuote, text: &str) -> Markup {
     html! {
         p.download {
             a href=(visit.link("/document.pdf")) { (text) } " "

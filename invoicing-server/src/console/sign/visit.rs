@@ -4,7 +4,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use invoicing_core::QuoteId;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
@@ -14,10 +13,12 @@ use crate::company_slots::Slot;
 use crate::console::Language;
 use crate::console::error::PageError;
 use crate::console::form::Form;
+use crate::env::Env;
 use crate::http::byte_budget::ByteReservation;
 use crate::http::capacity::Capacity;
 use crate::http::error::ApiError;
-use crate::operations::{CompanyHandle, ShownQuote, Signature, SigningLinks};
+use crate::keyed_semaphore::Permit;
+use crate::operations::{LinkedQuote, SignableQuote};
 use crate::store::rows::LARGE_LINES;
 
 /// How often the bytes of a quote are in memory at most.
@@ -29,11 +30,8 @@ const SIGNATURE_WAIT: Duration = Duration::from_secs(15);
 
 /// A request whose token is known.
 pub(in crate::console) struct Visit<'r> {
-    pub(in crate::console) links: SigningLinks,
+    pub(in crate::console) linked: LinkedQuote,
     pub(in crate::console) token: &'r str,
-    /// The company and the quote of the token.
-    pub(in crate::console) company: CompanyHandle,
-    pub(in crate::console) quote: QuoteId,
     pub(in crate::console) capacity: &'r Capacity,
     pub(in crate::console) language: Language,
     /// Where the console is: links begin with it.
@@ -42,7 +40,8 @@ pub(in crate::console) struct Visit<'r> {
     pub(in crate::console) reservation: &'r ByteReservation,
     /// The fields of the form, or of the query.
     pub(in crate::console) form: Form,
-    /// The client's address, where the host says it.
+    pub(in crate::console) env: &'r Env,
+    /// The client's address, if the host gives it.
     pub(in crate::console) ip: Option<IpAddr>,
     pub(in crate::console) user_agent: Option<String>,
 }
@@ -59,24 +58,24 @@ impl Visit<'_> {
 
     /// A place among the pages that are made. Waits for those before it, in order, so that none is shut out.
     pub(super) async fn place(&self) -> Result<Slot, PageError> {
-        let place = timeout(PAGE_WAIT, self.capacity.pages.acquire(self.company.id())).await;
+        let place = timeout(PAGE_WAIT, self.capacity.pages.acquire(self.linked.company.id())).await;
         Ok(place.map_err(|_| ApiError::Overloaded)??)
     }
 
-    /// What the page shows, but for the lines. To be called with a [place](Self::place).
-    pub(super) async fn shown(&self) -> Result<Arc<ShownQuote>, PageError> {
-        Ok(Arc::new(self.company.shown_quote(self.quote).await?))
+    /// The quote, without its lines. To be called with a [place](Self::place).
+    pub(super) async fn shown(&self) -> Result<Arc<SignableQuote>, PageError> {
+        Ok(Arc::new(self.linked.shown().await?))
     }
 
     /// The part of the document that the query names, the first one where it names none.
-    pub(super) async fn sheet(&self, place: Slot, shown: &Arc<ShownQuote>) -> Result<Sheet, PageError> {
-        let bytes = self.company.lines_bytes(self.quote).await?;
+    pub(super) async fn sheet(&self, place: Slot, shown: &Arc<SignableQuote>) -> Result<Sheet, PageError> {
+        let bytes = self.linked.lines_bytes().await?;
         if bytes > LARGE_LINES {
             self.reservation.cover(bytes.saturating_mul(COPIES))?;
         }
-        let unread = self.company.unread_quote(self.quote).await?;
+        let unread = self.linked.unread().await?;
         let wanted = self.form.text("part").parse::<usize>().unwrap_or(1).saturating_sub(1);
-        let (id, shown) = (self.quote, Arc::clone(shown));
+        let (id, shown) = (self.linked.id, Arc::clone(shown));
         // Long where there are many lines.
         let made = spawn_blocking(move || {
             let quote = unread.read(id)?;
@@ -86,15 +85,14 @@ impl Visit<'_> {
         Ok(made.await.map_err(Error::internal)??)
     }
 
-    /// Signs, after the signatures of the same quote that are under way, and where the company has its share of signatures
-    /// after one of these.
-    pub(super) async fn sign(&self, signature: &Signature) -> Result<(), Error> {
+    /// A place among signatures: after those of the same quote, and if the company has its share of signatures, after one of
+    /// these.
+    pub(super) async fn place_to_sign(&self) -> Result<(Permit, Slot), Error> {
         let capacity = self.capacity;
-        let turn = async {
-            let of_quote = capacity.signed_quotes.acquire(self.quote).await?;
-            Ok::<_, Error>((of_quote, capacity.signatures.acquire(self.company.id()).await?))
+        let place = async {
+            let of_quote = capacity.signed_quotes.acquire(self.linked.id).await?;
+            Ok::<_, Error>((of_quote, capacity.signatures.acquire(self.linked.company.id()).await?))
         };
-        let _turn = timeout(SIGNATURE_WAIT, turn).await.map_err(|_| Error::Overloaded)??;
-        self.links.sign(self.token, signature).await.map(drop)
+        timeout(SIGNATURE_WAIT, place).await.map_err(|_| Error::Overloaded)?
     }
 }

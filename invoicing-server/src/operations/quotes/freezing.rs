@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use invoicing_core::{Changed, Client, Company, Conflict, Quote, QuoteId, QuoteSummary};
+use invoicing_core::{Changed, Client, Company, Conflict, Quote, QuoteId};
 
 use super::{Quotes, links, note, update};
 use crate::Error;
@@ -17,12 +17,12 @@ use crate::store::signatures::ProofRecord;
 use crate::store::{CompanyChange, CompanyTx, Prefetch, Tables};
 
 /// How often a change begins again because the record changed while its document was being rendered.
-pub(super) const ATTEMPTS: usize = 8;
+pub(in crate::operations) const ATTEMPTS: usize = 8;
 
 /// A quote as it was read before its document was rendered.
-pub(in crate::operations) struct Snapshot {
-    pub(in crate::operations) change: CompanyChange,
-    pub(in crate::operations) quote: Quote,
+pub(super) struct Snapshot {
+    pub(super) change: CompanyChange,
+    pub(super) quote: Arc<Quote>,
     client: Client,
     work_site: Option<String>,
 }
@@ -52,17 +52,26 @@ pub(super) fn particulars(
 
 /// A change whose document is stored, and that is to be committed.
 pub(in crate::operations) struct FrozenChange<D> {
-    /// What the history notes. `None` for a signature, whose proof says who made it.
-    pub(in crate::operations) action: Option<HistoryAction>,
+    pub(in crate::operations) by: By,
     pub(in crate::operations) document: Option<Frozen>,
-    /// The evidence, where the change is a signature.
-    pub(in crate::operations) proof: Option<ProofRecord>,
     /// The change itself, which the preview has shown to be allowed.
     pub(in crate::operations) decide: D,
 }
 
+/// The author of a change that freezes a document.
+#[derive(Clone)]
+pub(in crate::operations) enum By {
+    /// The company. The history notes this.
+    Company(HistoryAction),
+    /// The client, with the evidence of the signature.
+    Client(ProofRecord),
+}
+
 /// Attempts a change until it is committed. An attempt gives `None` where its document shows what no longer holds.
-pub(super) async fn until_committed<T, F, A>(attempts: usize, mut attempt: F) -> Result<Option<T>, Error>
+pub(in crate::operations) async fn until_committed<T, F, A>(
+    attempts: usize,
+    mut attempt: F,
+) -> Result<Option<T>, Error>
 where
     F: FnMut() -> A,
     A: Future<Output = Result<Option<T>, Error>>,
@@ -77,11 +86,7 @@ where
 
 impl Quotes<'_> {
     /// Changes a quote: `prepare` previews the change of a snapshot and freezes its document.
-    pub(in crate::operations) async fn change_frozen<P, R, D>(
-        &self,
-        id: QuoteId,
-        prepare: P,
-    ) -> Result<Quote, Error>
+    pub(super) async fn change_frozen<P, R, D>(&self, id: QuoteId, prepare: P) -> Result<Quote, Error>
     where
         P: Fn(Arc<Snapshot>) -> R,
         R: Future<Output = Result<FrozenChange<D>, Error>>,
@@ -90,16 +95,16 @@ impl Quotes<'_> {
         let changed = until_committed(ATTEMPTS, || async {
             let before = Arc::new(self.snapshot(id).await?);
             let change = prepare(Arc::clone(&before)).await?;
-            self.commit(before, change).await
+            self.commit(&before.quote, change).await
         });
-        changed.await?.ok_or_else(|| Conflict::new("the record keeps changing; try again").into())
+        changed.await?.ok_or_else(keeps_changing)
     }
 
     pub(super) async fn snapshot(&self, id: QuoteId) -> Result<Snapshot, Error> {
         let now = self.0.env().now();
         self.0
             .read(async move |mut tx| {
-                let quote = tx.quotes().find(id).await?;
+                let quote = Arc::new(tx.quotes().find(id).await?);
                 let (company, last_stamp) = tx.company_row().find().await?;
                 let change = CompanyChange::new(company, last_stamp, now)?;
                 let client = tx.clients().find(quote.summary.client_id).await?;
@@ -115,47 +120,57 @@ impl Quotes<'_> {
         services.freeze_document(particulars, quote, None, &mut services.documents.bounded_store()).await
     }
 
-    /// `None` where the record is no longer the one of the snapshot, or the upload of the document is abandoned.
-    async fn commit<D>(&self, before: Arc<Snapshot>, change: FrozenChange<D>) -> Result<Option<Quote>, Error>
+    /// Commits a change of a quote as it was read before. `None` if the record or the data of its document has changed since, or
+    /// the upload of the document is abandoned.
+    pub(in crate::operations) async fn commit<D>(
+        &self,
+        before: &Arc<Quote>,
+        change: FrozenChange<D>,
+    ) -> Result<Option<Quote>, Error>
     where
         D: FnOnce(&Quote, &CompanyChange) -> Result<Changed<Quote>, Error> + Clone + Send + 'static,
     {
-        let FrozenChange { action, document, proof, decide } = change;
-        let QuoteSummary { id, client_id, .. } = before.quote.summary;
+        let FrozenChange { by, document, decide } = change;
+        let (quote, id, client_id) = (Arc::clone(before), before.summary.id, before.summary.client_id);
         let records = [Prefetch::QuoteSummary(id), Prefetch::Client(client_id)];
         self.0
             .write(records, async move |mut tx| {
-                let quote = &before.quote;
-                if let Some(proof) = &proof {
+                if let By::Client(proof) = &by {
                     links::check_unrevoked(&mut tx, id, &proof.token_hash).await?;
                 }
                 if tx.quotes().find_summary(id).await?.updated_at != quote.summary.updated_at {
                     return Ok(None);
                 }
                 // A signed copy repeats the data of the sent one; any other document must match the current data.
-                if let (Some(frozen), None) = (&document, &proof)
-                    && !is_current(&mut tx, quote, &frozen.particulars).await?
+                if let (Some(frozen), By::Company(_)) = (&document, &by)
+                    && !is_current(&mut tx, &quote, &frozen.particulars).await?
                 {
                     return Ok(None);
                 }
-                let changed = decide(quote, &tx.change)?;
+                let changed = decide(&quote, &tx.change)?;
                 if let Some(frozen) = &document
                     && !finish_upload(&mut tx, id, frozen).await?
                 {
                     return Ok(None);
                 }
-                if let Some(proof) = &proof {
+                if let By::Client(proof) = &by {
                     tx.signatures().insert_proof(id, proof).await?;
                 }
                 links::move_end(&mut tx, &changed.record.summary).await?;
                 let changed = update(&mut tx, changed).await?;
-                if let Some(action) = action {
+                // The proof names the author of a signature.
+                if let By::Company(action) = by {
                     note(&mut tx, action, &changed.summary).await?;
                 }
                 Ok(Some(changed))
             })
             .await
     }
+}
+
+/// The error of a change that began again too often.
+pub(in crate::operations) fn keeps_changing() -> Error {
+    Conflict::new("the record keeps changing; try again").into()
 }
 
 /// Whether a document with these particulars shows the current data.

@@ -1,0 +1,283 @@
+//! The quote behind a signing link. The console and the host show, sign and decline it alike.
+
+use std::sync::Arc;
+
+#[cfg(feature = "console")]
+use chrono::NaiveDate;
+use invoicing_core::{
+    ProofParts, Quote, QuoteId, SignatureBlock, SignatureEvidence, Timestamp, proof_fingerprint,
+};
+
+#[cfg(feature = "console")]
+use super::Decline;
+use super::{ACTOR, CheckedSignature, Signature};
+use crate::Error;
+use crate::documents::{ContentHash, Particulars, StoredCopy, StoredDocument};
+#[cfg(feature = "console")]
+use crate::documents::{DocumentInput, RenderDeadline, SentCopy};
+use crate::operations::CompanyHandle;
+use crate::operations::documents::{latest_of, stored};
+use crate::operations::quotes::{ATTEMPTS, By, FrozenChange, keeps_changing, sent_again, until_committed};
+#[cfg(feature = "console")]
+use crate::store::rows::from_json;
+use crate::store::signatures::ProofRecord;
+use crate::store::{CompanyChange, CompanyReader, Tables};
+
+/// Longest user agent that is kept, in characters.
+const USER_AGENT_LIMIT: usize = 500;
+
+/// The quote that a signing link leads to.
+pub(crate) struct LinkedQuote {
+    pub(crate) company: CompanyHandle,
+    pub(crate) id: QuoteId,
+    pub(super) token_hash: [u8; 32],
+}
+
+/// A quote and the last document that was frozen of it, read in one snapshot: the document shows this state.
+pub(crate) struct SignableQuote {
+    /// With its lines if it was read to be signed. Few pages show them, and they may be large.
+    pub(crate) quote: Arc<Quote>,
+    pub(crate) document: StoredDocument,
+    particulars: Particulars,
+    /// The document that was signed, if the quote is.
+    signed: Option<ContentHash>,
+    change: CompanyChange,
+}
+
+/// The reason to read a quote.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Purpose {
+    #[cfg(feature = "console")]
+    Show,
+    /// It must be signable at this instant, and has its lines.
+    Sign(Timestamp),
+}
+
+impl LinkedQuote {
+    pub(super) async fn read(&self, purpose: Purpose) -> Result<SignableQuote, Error> {
+        let (id, now) = (self.id, self.company.env().now());
+        let read = self.company.read(async move |mut tx| {
+            let (company, last_stamp) = tx.company_row().find().await?;
+            let change = CompanyChange::new(company, last_stamp, now)?;
+            tx.begin_snapshot().await?;
+            let read = read(&mut tx, id, change, purpose).await;
+            tx.end_snapshot().await?;
+            read
+        });
+        read.await
+    }
+
+    /// Signs the quote as it was read. If it has changed since, it is read again.
+    pub(super) async fn sign_from(
+        &self,
+        quote: SignableQuote,
+        signature: &CheckedSignature<'_>,
+    ) -> Result<Quote, Error> {
+        let mut first = Some(quote);
+        let signed = until_committed(ATTEMPTS, || {
+            let first = first.take();
+            async {
+                let quote = match first {
+                    Some(quote) => quote,
+                    None => self.read(Purpose::Sign(signature.submitted_at)).await?,
+                };
+                self.try_sign(quote, signature).await
+            }
+        });
+        signed.await?.ok_or_else(keeps_changing)
+    }
+
+    /// `None` if the quote has changed since it was read.
+    async fn try_sign(
+        &self,
+        signable: SignableQuote,
+        checked: &CheckedSignature<'_>,
+    ) -> Result<Option<Quote>, Error> {
+        let SignableQuote { quote, document, particulars, change, .. } = signable;
+        let CheckedSignature { signature, evidence, shown, submitted_at } = checked;
+        if shown.is_some_and(|shown| shown != document.sha256) {
+            return Err(sent_again());
+        }
+        let (services, submitted_at) = (&self.company.services, *submitted_at);
+        let mut store = services.documents.bounded_store();
+        // The signature is about these bytes: a quote whose copy cannot be read cannot be signed.
+        let bytes = store.fetch(&document).await?;
+        let sha256 = document.sha256.to_string();
+        let block = signature_block(submitted_at, &quote, evidence, &sha256);
+        let preview = quote.sign(block.clone(), change.stamp, change.date_of(submitted_at))?.record;
+        let sent = Some(StoredCopy { document, bytes });
+        let signed = services.freeze_document(particulars, &preview, sent, &mut store).await?;
+        let change = FrozenChange {
+            by: By::Client(proof(self.token_hash, signature, &block, sha256)),
+            document: Some(signed),
+            decide: move |quote: &Quote, change: &CompanyChange| {
+                Ok(quote.sign(block, change.stamp, change.date_of(submitted_at))?)
+            },
+        };
+        self.company.quotes().commit(&quote, change).await
+    }
+
+    /// Declines the quote for this reason. `shown`: the document that the client has seen, if that is known.
+    pub(super) async fn decline_with(
+        &self,
+        reason: Option<String>,
+        shown: Option<ContentHash>,
+    ) -> Result<Quote, Error> {
+        let company = self.company.acting_as(ACTOR)?;
+        company.quotes().decline(self.id, self.token_hash, shown, reason).await
+    }
+}
+
+#[cfg(feature = "console")]
+impl LinkedQuote {
+    /// The quote, without its lines.
+    ///
+    /// # Errors
+    /// [`Error::DocumentUnavailable`] for a quote without a document.
+    pub(crate) async fn shown(&self) -> Result<SignableQuote, Error> {
+        self.company.operation("signing_links.show", self.read(Purpose::Show)).await
+    }
+
+    /// The quote with its lines, to be signed as of this instant.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] for a quote that cannot be signed.
+    pub(crate) async fn signable(&self, at: Timestamp) -> Result<SignableQuote, Error> {
+        self.company.operation("signing_links.show", self.read(Purpose::Sign(at))).await
+    }
+
+    /// See [`SigningLinks::sign`](super::SigningLinks::sign).
+    pub(crate) async fn sign(
+        &self,
+        quote: SignableQuote,
+        signature: &Signature,
+        at: Timestamp,
+    ) -> Result<(), Error> {
+        let signed = async { self.sign_from(quote, &signature.check(at)?).await };
+        self.company.operation("signing_links.sign", signed).await.map(drop)
+    }
+
+    /// See [`SigningLinks::decline`](super::SigningLinks::decline).
+    pub(crate) async fn decline(&self, decline: &Decline) -> Result<(), Error> {
+        let declined = async {
+            let (reason, shown) = decline.check()?;
+            self.decline_with(reason, shown).await
+        };
+        self.company.operation("signing_links.decline", declined).await.map(drop)
+    }
+
+    /// The size of the quote's lines in bytes.
+    pub(crate) async fn lines_bytes(&self) -> Result<usize, Error> {
+        let id = self.id;
+        let bytes = self.company.read(async move |mut tx| tx.quotes().lines_bytes(id).await);
+        self.company.operation("signing_links.lines", bytes).await
+    }
+
+    /// The quote with its lines, as it is stored.
+    pub(crate) async fn unread(&self) -> Result<UnreadQuote, Error> {
+        let id = self.id;
+        let detail = self.company.read(async move |mut tx| tx.quotes().detail(id).await);
+        self.company.operation("signing_links.lines", detail).await.map(UnreadQuote)
+    }
+}
+
+/// A quote with its lines as it is stored. Reading it takes long if the lines are large.
+#[cfg(feature = "console")]
+pub(crate) struct UnreadQuote(Vec<u8>);
+
+#[cfg(feature = "console")]
+impl UnreadQuote {
+    pub(crate) fn read(&self, id: QuoteId) -> Result<Quote, Error> {
+        from_json(&self.0, "quote", id)
+    }
+}
+
+#[cfg(feature = "console")]
+impl SignableQuote {
+    /// The date in the company's time zone.
+    pub(crate) fn today(&self) -> NaiveDate {
+        self.change.today()
+    }
+
+    /// The company as its document shows it.
+    pub(crate) fn particulars(&self) -> &Particulars {
+        &self.particulars
+    }
+
+    /// The input that the document was rendered from, but for the lines and the bytes of the copy that was signed.
+    pub(crate) fn input(&self) -> DocumentInput<'_> {
+        self.input_of(&self.quote)
+    }
+
+    /// The same of the quote with its lines.
+    pub(crate) fn input_of<'q>(&'q self, quote: &'q Quote) -> DocumentInput<'q> {
+        // The copy that was sent has the name that the signed one has.
+        let file_name = &self.document.file_name;
+        let sent_copy = self.signed.map(|sha256| SentCopy { file_name, sha256, bytes: &[] });
+        self.particulars.input(quote, sent_copy, RenderDeadline::NONE)
+    }
+}
+
+async fn read(
+    tx: &mut CompanyReader<'_>,
+    id: QuoteId,
+    change: CompanyChange,
+    purpose: Purpose,
+) -> Result<SignableQuote, Error> {
+    let quote = match purpose {
+        #[cfg(feature = "console")]
+        Purpose::Show => tx.quotes().find_without_lines(id).await?,
+        Purpose::Sign(at) => {
+            let quote = tx.quotes().find(id).await?;
+            quote.check_signable(change.date_of(at))?;
+            quote
+        }
+    };
+    let latest = tx.documents().latest_with_particulars(id).await?;
+    let (row, particulars) = latest_of(id, quote.summary.status, latest)?;
+    let (document, _) = stored(change.company.id, id, row)?;
+    let signed = match &quote.detail.signature {
+        Some(_) => tx.signatures().find_proof(id).await?,
+        None => None,
+    };
+    let signed = signed.map(|proof| proof.document_sha256.parse()).transpose();
+    let signed = signed.map_err(|cause| Error::bad_row("proof", "document_sha256", id, cause))?;
+    Ok(SignableQuote { quote: Arc::new(quote), document, particulars, signed, change })
+}
+
+fn signature_block(
+    signed_at: Timestamp,
+    quote: &Quote,
+    evidence: &SignatureEvidence,
+    document_sha256: &str,
+) -> SignatureBlock {
+    let SignatureEvidence { signed_by_name, signed_by_email, accepted_text } = evidence.clone();
+    let proof_fingerprint = proof_fingerprint(&ProofParts {
+        accepted_text: &accepted_text,
+        document_sha256,
+        number: &quote.summary.number,
+        quote_id: quote.summary.id,
+        signed_at,
+        signed_by_email: &signed_by_email,
+        signed_by_name: &signed_by_name,
+    });
+    SignatureBlock { signed_at, signed_by_name, signed_by_email, accepted_text, proof_fingerprint }
+}
+
+fn proof(
+    token_hash: [u8; 32],
+    signature: &Signature,
+    block: &SignatureBlock,
+    document_sha256: String,
+) -> ProofRecord {
+    // PostgreSQL stores no NUL.
+    let user_agent = |text: &String| text.chars().filter(|c| *c != '\0').take(USER_AGENT_LIMIT).collect();
+    ProofRecord {
+        token_hash: token_hash.to_vec(),
+        ip: signature.ip.map(|ip| ip.to_string()),
+        user_agent: signature.user_agent.as_ref().map(user_agent),
+        document_sha256,
+        proof_fingerprint: block.proof_fingerprint.clone(),
+        signed_at: block.signed_at,
+    }
+}
