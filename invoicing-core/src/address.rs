@@ -1,7 +1,7 @@
 //! Postal addresses as documents print them.
 
-/// The lines below the name, in the order of a French envelope: the address as it was entered, then postal code and
-/// town. `None` where nothing is known.
+/// The lines below the name, in the order of a French envelope: the address as it was entered, then
+/// postal code and town. `None` if all three are missing.
 pub(crate) fn postal_address(
     address: Option<&str>,
     zip_code: Option<&str>,
@@ -10,8 +10,8 @@ pub(crate) fn postal_address(
     let town: Vec<&str> = zip_code.into_iter().chain(city).collect();
     let town = town.join(" ");
     let last_line = address.and_then(|address| address.lines().last());
-    // Some addresses were entered with the town as their last line, or with code and town at its end. A town alone at its
-    // end may be the name of the street.
+    // Some addresses were entered with the town as their last line, or with code and town at its
+    // end. A town alone at its end may be the name of the street.
     let is_said = last_line.is_some_and(|line| {
         let (line, town) = (line.trim().to_lowercase(), town.to_lowercase());
         line == town || zip_code.is_some() && ends_with_words(&line, &town)

@@ -1,8 +1,9 @@
-//! What the owner of a webhook does about a failed attempt: the causes, each with a sentence or two in English and French.
+//! Advice for the owner of a webhook about a failed attempt: the causes, each with a sentence or
+//! two in English and French.
 
 use crate::FailureClass;
 
-/// What to do about a failed attempt, for the owner of the webhook.
+/// The advice about a failed attempt, for the owner of the webhook.
 ///
 /// ```
 /// use invoicing_core::{Advice, FailureClass};
@@ -15,9 +16,9 @@ use crate::FailureClass;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Advice {
-    /// In English.
+    /// The text in English.
     pub english: &'static str,
-    /// In French.
+    /// The text in French.
     pub french: &'static str,
 }
 
@@ -26,11 +27,11 @@ const fn advice(english: &'static str, french: &'static str) -> Advice {
 }
 
 impl Advice {
-    /// The statuses with an advice of their own. Others have one for each hundred.
+    /// The statuses that have a separate advice. Other statuses share one for each hundred.
     pub const STATUSES: &[u16] =
         &[301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 408, 410, 413, 415, 429, 500, 502, 503, 504];
 
-    /// The advice about an answer with this status; `None` for a 2xx, which is what is asked for.
+    /// The advice about an answer with this status; `None` for a 2xx, which is a success.
     pub const fn on_status(status: u16) -> Option<Self> {
         Some(match status {
             200..=299 => return None,
@@ -58,7 +59,7 @@ impl Advice {
 }
 
 impl FailureClass {
-    /// What to do about an attempt that failed so.
+    /// The advice about an attempt with this failure.
     pub const fn advice(self) -> Advice {
         match self {
             Self::Timeout => TIMEOUT,

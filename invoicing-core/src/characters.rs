@@ -1,31 +1,33 @@
-//! Characters by their properties in Unicode: one table for texts that are entered, searched, printed and shown.
+//! Characters by their properties in Unicode: one table for texts that are entered, searched,
+//! printed and shown.
 
 use icu_properties::props::{
     BidiControl, BinaryProperty, Dash, DefaultIgnorableCodePoint, EnumeratedProperty, GeneralCategory,
     VariationSelector,
 };
 
-/// Whether a character renders as nothing: no ink, and no room of its own.
+/// True if a character renders as nothing: no ink, and no width.
 ///
-/// Unicode's `Default_Ignorable_Code_Point`, which holds the controls of direction, joiners, fillers, variation selectors
-/// and tags. Besides these the placeholders that programs leave behind for objects and notes, and two blanks that are no
-/// white space.
+/// These are Unicode's `Default_Ignorable_Code_Point`, which holds the controls of direction,
+/// joiners, fillers, variation selectors and tags. Besides these they are the placeholders that
+/// programs leave behind for objects and notes, and two blanks that are no white space.
 pub fn renders_as_nothing(c: char) -> bool {
     !c.is_ascii() && (is_placeholder(c) || DefaultIgnorableCodePoint::for_char(c))
 }
 
-/// The object that dictation leaves behind, annotations, the braille blank and the note without a head.
+/// The object that dictation leaves behind, annotations, the braille blank and the note without a
+/// head.
 const fn is_placeholder(c: char) -> bool {
     matches!(c, '\u{fff9}'..='\u{fffc}' | '\u{2800}' | '\u{1d159}')
 }
 
-/// Whether a character changes the order in which its neighbours are shown.
+/// True if a character changes the order in which its neighbours are shown.
 pub fn is_bidi_control(c: char) -> bool {
     !c.is_ascii() && BidiControl::for_char(c)
 }
 
-/// Whether a character has a meaning that every reader shares: it is neither of private use nor unassigned, and so no
-/// noncharacter either.
+/// True if a character has a meaning that every reader shares: it is neither of private use nor
+/// unassigned, and so no noncharacter either.
 pub fn is_assigned(c: char) -> bool {
     c.is_ascii()
         || !matches!(
@@ -34,29 +36,29 @@ pub fn is_assigned(c: char) -> bool {
         )
 }
 
-/// Whether a character that renders as nothing changes the look of the visible sign before it: a variation selector, or a
-/// tag of a flag.
+/// True if a character that renders as nothing changes the look of the visible sign before it: a
+/// variation selector, or a tag of a flag.
 fn completes_a_sign(c: char) -> bool {
     !c.is_ascii() && (matches!(c, '\u{e0020}'..='\u{e007f}') || VariationSelector::for_char(c))
 }
 
-/// Whether a character shapes the word around it: a joiner, or part of the sign before it.
+/// True if a character shapes the word around it: a joiner, or part of the sign before it.
 pub(crate) fn shapes_words(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}') || completes_a_sign(c)
 }
 
-/// Whether a character ends a line, other than the ones that a keyboard has.
+/// True if a character ends a line and is not on a keyboard.
 pub(crate) const fn is_other_line_break(c: char) -> bool {
     matches!(c, '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether a search reads a character as the end of a word: white space or a hyphen.
+/// True if a search reads a character as the end of a word: white space or a hyphen.
 pub(crate) fn separates_words(c: char) -> bool {
     c == '-' || c.is_whitespace() || !c.is_ascii() && Dash::for_char(c)
 }
 
-/// The text without white space and without characters that render as nothing at both ends. Variation selectors and tags
-/// behind the last visible sign belong to it.
+/// The text without white space and without characters that render as nothing at both ends.
+/// Variation selectors and tags behind the last visible sign belong to it.
 pub fn trim_invisible(text: &str) -> &str {
     let is_seen = |c: char| !c.is_whitespace() && !renders_as_nothing(c);
     let text = text.trim_start_matches(|c| !is_seen(c));

@@ -1,4 +1,4 @@
-//! Clients: the record, and what may be entered.
+//! Clients: the record, and the input with its checks.
 
 use std::borrow::Cow;
 
@@ -27,8 +27,8 @@ pub enum ClientType {
     Professionnel,
 }
 
-/// A client record. `T` is [`ClientType`] in the service and [`OpenEnum<ClientType>`](crate::OpenEnum) for readers of the
-/// API.
+/// A client record. `T` is [`ClientType`] in the service and
+/// [`OpenEnum<ClientType>`](crate::OpenEnum) for readers of the API.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "T: Deserialize<'de>"))]
 pub struct Client<T = ClientType> {
@@ -50,15 +50,15 @@ pub struct Client<T = ClientType> {
     pub r#type: Option<T>,
     /// Notes, at most 2,000 characters. Visible through the API.
     pub notes: Option<String>,
-    /// The caller's own identifier, unique per company.
+    /// The caller's identifier, unique per company.
     pub external_id: Option<String>,
-    /// When the record was created.
+    /// Instant of creation.
     pub created_at: Timestamp,
-    /// When the record was last modified.
+    /// Instant of the last change.
     pub updated_at: Timestamp,
 }
 
-/// A client as it is entered: the body of `POST /clients`.
+/// The input of a client: the body of `POST /clients`.
 ///
 /// ```
 /// use invoicing_core::{ClientType, NewClient};
@@ -99,12 +99,13 @@ pub struct NewClient {
     /// Notes, at most 2,000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
-    /// The caller's own identifier; makes the creation idempotent.
+    /// The caller's identifier; makes the creation idempotent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
 }
 
-/// As for every optional text, white space around the word does not count and an empty one is null.
+/// Reads a type like every optional text: white space around the word does not count, and an empty
+/// word is null.
 fn type_or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ClientType>, D::Error> {
     let text = Option::<Cow<'de, str>>::deserialize(deserializer)?;
     match text.as_deref().map(str::trim) {
@@ -139,8 +140,8 @@ impl NewClient {
         self.check_change(None)
     }
 
-    /// As [`check`](Self::check) for a change of this client. Texts that it has already stay as they are stored, also if only
-    /// an earlier version accepted them.
+    /// As [`check`](Self::check) for a change of this client. Texts that the client has already
+    /// stay unchanged, even if only an earlier version accepted them.
     pub fn check_change(&self, client: Option<&Client>) -> Result<ClientFields, Invalid> {
         type Stored = fn(&Client) -> Option<&str>;
         let field = |name, entered: &Option<String>, stored: Stored, max| {
@@ -162,7 +163,7 @@ impl NewClient {
             zip_code: field("zipCode", &self.zip_code, |client| client.zip_code.as_deref(), SHORT_TEXT)?,
             r#type: self.r#type,
             notes: field("notes", &self.notes, |client| client.notes.as_deref(), LONG_TEXT)?,
-            // Last, so that with an error about it every other field is accepted.
+            // Checked last, so that an error about it means that every other field is accepted.
             external_id: unless_stored(
                 external_id,
                 client.and_then(|client| client.external_id.as_deref()),
@@ -172,8 +173,9 @@ impl NewClient {
     }
 }
 
-/// An identifier of the caller's, such as an `externalId`, that records are looked for by. Its forms are looked for one after
-/// the other, as earlier versions also stored what renders as nothing at its ends.
+/// An identifier of the caller, such as an `externalId`, by which records are looked up. Its forms
+/// are looked up one after the other, as earlier versions also stored characters that render as
+/// nothing at its ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SoughtId {
     as_sent: String,
@@ -186,17 +188,19 @@ impl SoughtId {
         Self { as_sent: as_sent(text), stripped: as_sent(trim_invisible(text)) }
     }
 
-    /// First: trimmed, and in NFC.
+    /// The first form: trimmed, and in NFC.
     pub fn as_sent(&self) -> &str {
         &self.as_sent
     }
 
-    /// Second: without what renders as nothing at its ends. Empty if nothing is left, which no record has.
+    /// The second form: without characters that render as nothing at its ends. Empty if no
+    /// character is left; no record has an empty one.
     pub fn stripped(&self) -> &str {
         &self.stripped
     }
 
-    /// How well a stored identifier answers the look-up: 0 is best. `None` if it is another one.
+    /// The rank of a stored identifier in the look-up: 0 is best. `None` if it is another
+    /// identifier.
     pub fn rank(&self, stored: &str) -> Option<u8> {
         if stored == self.as_sent {
             Some(0)
@@ -224,7 +228,7 @@ impl ClientFields {
         self.record(id, at.now, at.stamp)
     }
 
-    /// The client with these fields instead of its own, or `None` where nothing would change.
+    /// The client with these fields, or `None` if no field changes.
     pub fn apply(self, client: &Client, stamp: Timestamp) -> Option<Client> {
         let changed = self.record(client.id, client.created_at, stamp);
         let same = Client { updated_at: client.updated_at, ..changed.clone() } == *client;
@@ -251,12 +255,13 @@ impl ClientFields {
 }
 
 impl<T> Client<T> {
-    /// The postal address as documents print it below the name, lines separated by `\n`.
+    /// The postal address for documents, below the name; lines separated by `\n`.
     pub fn postal_address(&self) -> Option<String> {
         postal_address(self.address.as_deref(), self.zip_code.as_deref(), self.city.as_deref())
     }
 
-    /// The text that `q` searches: name, e-mail and city, folded (see [`fold_for_search`]), one per line.
+    /// The text that `q` searches: name, e-mail and city, folded (see [`fold_for_search`]), one per
+    /// line.
     pub fn search_text(&self) -> String {
         [Some(&self.name), self.email.as_ref(), self.city.as_ref()]
             .into_iter()

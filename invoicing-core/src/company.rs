@@ -14,27 +14,27 @@ use crate::{CompanyId, Conflict, DomainError, Invalid, Timestamp};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
 #[non_exhaustive]
 pub enum Plan {
-    /// The smallest.
+    /// The smallest plan.
     Starter,
-    /// With automatic conversion of accepted quotes.
+    /// The plan with automatic conversion of accepted quotes.
     Pro,
-    /// With automatic conversion and the API.
+    /// The plan with automatic conversion and the API.
     Team,
 }
 
 impl Plan {
-    /// Whether the plan includes the API.
+    /// True if the plan includes the API.
     pub const fn has_api(self) -> bool {
         matches!(self, Self::Team)
     }
 
-    /// Whether the plan includes the automatic conversion of accepted quotes to invoices.
+    /// True if the plan includes the automatic conversion of accepted quotes to invoices.
     pub const fn has_automatic_invoicing(self) -> bool {
         matches!(self, Self::Pro | Self::Team)
     }
 }
 
-/// A company as it is entered.
+/// The input of a company.
 ///
 /// ```
 /// use invoicing_core::{CompanyIdentity, NewCompany, Plan};
@@ -57,7 +57,8 @@ pub struct NewCompany {
     /// ISO 4217 code of its documents: a currency with two decimals.
     #[serde(default = "default_currency")]
     pub currency: String,
-    /// Converts each quote to an invoice when it is accepted. Needs [`Plan::has_automatic_invoicing`].
+    /// True if each quote is converted to an invoice when it is accepted. Needs
+    /// [`Plan::has_automatic_invoicing`].
     #[serde(default)]
     pub automatic_invoicing: bool,
     /// The text about the company on its documents.
@@ -67,15 +68,15 @@ pub struct NewCompany {
 
 /// The text about a company on its documents, besides its name. Customers see all of it.
 ///
-/// Unknown fields are ignored when it is read: it is stored, and a newer version may have added some.
+/// A reader ignores unknown fields: the text is stored, and a newer version may have added some.
 #[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CompanyIdentity {
     /// Street address, or the whole address as one text; at most 2,000 characters.
     pub address: Option<String>,
-    /// Postal code. Left out where there is none, as the town is: a first version of the service refuses fields that it
-    /// does not know.
+    /// Postal code. A missing postal code or town is left out when the identity is written: the
+    /// first version of the service refuses unknown fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zip_code: Option<String>,
     /// Town.
@@ -89,7 +90,8 @@ pub struct CompanyIdentity {
     pub siret: Option<String>,
     /// Intra-community VAT number.
     pub vat_number: Option<String>,
-    /// Ten-year liability insurance: insurer, policy and cover (Code de la construction, art. L243-2).
+    /// Ten-year liability insurance: insurer, policy and cover (Code de la construction, art.
+    /// L243-2).
     pub insurance: Option<String>,
     /// Terms printed on documents, at most 2,000 characters.
     pub terms: Option<String>,
@@ -107,7 +109,7 @@ pub struct Company {
     pub currency: String,
     pub automatic_invoicing: bool,
     pub identity: CompanyIdentity,
-    /// When the record was created.
+    /// Instant of creation.
     pub created_at: Timestamp,
 }
 
@@ -184,7 +186,7 @@ impl NewCompany {
 }
 
 impl CompanyIdentity {
-    /// The postal address as documents print it below the name, lines separated by `\n`.
+    /// The postal address for documents, below the name; lines separated by `\n`.
     pub fn postal_address(&self) -> Option<String> {
         postal_address(self.address.as_deref(), self.zip_code.as_deref(), self.city.as_deref())
     }
@@ -194,8 +196,8 @@ impl CompanyIdentity {
         self.check_change(&Self::default())
     }
 
-    /// As [`check`](Self::check) for a change of this identity. Texts that it has already stay as they are stored, also if
-    /// only an earlier version accepted them.
+    /// As [`check`](Self::check) for a change of this identity. Texts that the identity has already
+    /// stay unchanged, even if only an earlier version accepted them.
     pub fn check_change(&self, stored: &Self) -> Result<Self, Invalid> {
         let field = |name, entered: &Option<String>, stored: &Option<String>, max| {
             let entered = entered.as_deref();

@@ -1,6 +1,7 @@
 //! Currencies of documents.
 
-/// The codes of ISO 4217 whose currency has two decimals, as amounts here do, in order. List one of 1 January 2026.
+/// The codes of ISO 4217 whose currency has two decimals, as amounts here do, in order. List one of
+/// 1 January 2026.
 const TWO_DECIMALS: &str = "\
     AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW CNY \
     COP COU CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS \
@@ -8,7 +9,7 @@ const TWO_DECIMALS: &str = "\
     MZN NAD NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP \
     STN SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XCD XCG YER ZAR ZMW ZWG";
 
-/// Whether it is the ISO 4217 code of a currency with two decimals.
+/// True if a text is the ISO 4217 code of a currency with two decimals.
 pub(crate) fn has_two_decimals(code: &str) -> bool {
     TWO_DECIMALS.split(' ').any(|known| known == code)
 }

@@ -1,6 +1,7 @@
-//! Calendar dates: `YYYY-MM-DD`, and nothing that this form cannot write.
+//! Calendar dates that `YYYY-MM-DD` can write.
 //!
-//! Which date it is today in a company's time zone is the caller's knowledge; this crate has no time zone data.
+//! The caller passes the date of today in a company's time zone, as this crate has no time zone
+//! data.
 
 use chrono::{Datelike, Days, NaiveDate};
 
@@ -14,7 +15,7 @@ pub(crate) fn check_date(field: &'static str, date: NaiveDate) -> Result<NaiveDa
     Err(Invalid::new(field, "must be a date between the years 0 and 9999"))
 }
 
-/// The date so many days later.
+/// The date `days` days later.
 pub(crate) fn days_after(field: &'static str, date: NaiveDate, days: u64) -> Result<NaiveDate, Invalid> {
     check_date(field, date.checked_add_days(Days::new(days)).unwrap_or(NaiveDate::MAX))
 }

@@ -1,4 +1,4 @@
-//! The state of a delivery, and how its attempts can end.
+//! The state of a delivery, and the outcomes of its attempts.
 
 use strum::{Display, IntoStaticStr, VariantArray};
 
@@ -7,17 +7,17 @@ use strum::{Display, IntoStaticStr, VariantArray};
 #[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum DeliveryStatus {
-    /// Waits for an attempt, or an attempt is being made.
+    /// The delivery waits for an attempt, or an attempt is under way.
     Pending,
     /// A receiver answered 2xx.
     Delivered,
     /// No attempt succeeded.
     Failed,
-    /// Not attempted because the webhook is disabled; can be replayed.
+    /// The delivery was not attempted, because the webhook is disabled. It can be replayed.
     Skipped,
 }
 
-/// Why an attempt got no usable answer.
+/// The reason why an attempt got no usable answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
@@ -28,7 +28,8 @@ pub enum FailureClass {
     Dns,
     /// The connection failed or was lost.
     Network,
-    /// The TLS handshake failed for another reason than the certificate: no TLS there, no version in common, an alert.
+    /// The TLS handshake failed for another reason than the certificate: a peer without TLS, no
+    /// version in common, an alert.
     Tls,
     /// A certificate of the peer's chain has expired.
     TlsExpired,
@@ -36,26 +37,27 @@ pub enum FailureClass {
     TlsNotYetValid,
     /// The certificate is for other names than the URL's.
     TlsWrongName,
-    /// The certificate leads to no authority that is trusted: self-signed, or an intermediate is missing.
+    /// The certificate leads to no authority that is trusted: self-signed, or an intermediate is
+    /// missing.
     TlsUnknownIssuer,
-    /// The certificate is that of an authority, and not of a server: often a self-signed one.
+    /// The certificate is that of an authority, not of a server: often a self-signed one.
     TlsCaCertificate,
     /// The certificate cannot be accepted for another reason: signature, purpose, encoding.
     TlsBadCertificate,
     /// The forward proxy, through which the host sends its webhooks, made no connection.
     Proxy,
-    /// The peer does not speak HTTP.
+    /// The peer does not answer in HTTP.
     Protocol,
-    /// The address is not one that webhooks may reach.
+    /// Webhooks may not reach the address.
     TargetRefused,
-    /// The delivery cannot be sent as it is stored (URL or secret unreadable).
+    /// The stored delivery cannot be sent (URL or secret unreadable).
     Unsendable,
-    /// Claimed repeatedly by processes that ended before they recorded an outcome.
+    /// The delivery was claimed repeatedly by processes that ended before they recorded an outcome.
     Abandoned,
 }
 
 impl FailureClass {
-    /// Whether another attempt may succeed.
+    /// True if another attempt may succeed.
     pub const fn is_transient(self) -> bool {
         match self {
             Self::Timeout
@@ -75,25 +77,25 @@ impl FailureClass {
     }
 }
 
-/// How an attempt ended.
+/// The outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttemptOutcome {
     /// The receiver answered.
     Answered {
         /// HTTP status.
         status: u16,
-        /// `Retry-After` in seconds, where the answer carried one.
+        /// `Retry-After` in seconds, if the answer carried one.
         retry_after: Option<u64>,
     },
     /// There was no usable answer.
     Failed(FailureClass),
 }
 
-/// How a delivery ended.
+/// The outcome of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryOutcome {
-    /// With a 2xx.
+    /// An attempt got a 2xx.
     Delivered,
-    /// After the last attempt.
+    /// The last attempt has failed.
     Failed,
 }

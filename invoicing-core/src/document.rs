@@ -1,4 +1,4 @@
-//! Frozen documents as the API hands them out.
+//! Frozen documents in the answers of the API.
 
 use std::fmt;
 
@@ -7,16 +7,17 @@ use sha2::{Digest, Sha256};
 
 use crate::Timestamp;
 
-/// Where the frozen document of a quote can be downloaded, and how to recognise it: the answer of
-/// `GET /quotes/:id/document`.
+/// A link to the frozen document of a quote, with its size and hash: the answer of `GET
+/// /quotes/:id/document`.
 ///
-/// The URL alone gives access to the document until it expires, so `Debug` shows it without its query.
+/// The URL alone gives access to the document until it expires, so `Debug` shows it without its
+/// query.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentLink {
     /// The URL. It carries its own proof: it needs no key and counts in no quota.
     pub url: String,
-    /// When the URL ceases to work, 5 minutes after it was made.
+    /// Instant at which the URL ceases to work, 5 minutes after it was made.
     pub expires_at: Timestamp,
     /// The kind of document: `pdf`.
     #[serde(rename = "type")]
@@ -47,7 +48,7 @@ impl fmt::Debug for DocumentLink {
 }
 
 impl DocumentLink {
-    /// Whether these bytes are the linked document: same size, same SHA-256.
+    /// True if these bytes are the linked document: same size, same SHA-256.
     pub fn matches(&self, bytes: &[u8]) -> bool {
         bytes.len() as u64 == self.size_bytes && sha256_hex(bytes).eq_ignore_ascii_case(&self.sha256)
     }

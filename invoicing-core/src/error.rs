@@ -22,7 +22,7 @@ impl Invalid {
         Self { field: field.into(), rule: rule.into() }
     }
 
-    /// The same rule about another field: a host knows which of its own fields a number was meant for.
+    /// The same rule about another field, such as the field of a host that a number was entered in.
     ///
     /// ```
     /// # use invoicing_core::Money;
@@ -65,17 +65,18 @@ pub enum DomainError {
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $variant:ident = $text:literal, $status:literal;)*) => {
-        /// `error.code` of the API's error body. New codes may appear; a reader keeps the text of those it does not know.
+        /// `error.code` of the API's error body. New codes may appear; a reader keeps the text of
+        /// an unknown code.
         #[derive(Debug, Clone, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum ErrorCode {
             $($(#[$doc])* $variant,)*
-            /// A code that this version does not know.
+            /// A code that is unknown to this version.
             Other(Box<str>),
         }
 
         impl ErrorCode {
-            /// Every code that this version knows.
+            /// Every code of this version.
             pub const KNOWN: &'static [ErrorCode] = &[$(ErrorCode::$variant),*];
 
             /// The code as it is written on the wire.
@@ -83,7 +84,7 @@ macro_rules! codes {
                 match self { $(Self::$variant => $text,)* Self::Other(text) => text }
             }
 
-            /// The HTTP status that the code goes with; `None` for a code that this version does not know.
+            /// The HTTP status of the code; `None` for a code that is unknown to this version.
             pub fn status(&self) -> Option<u16> {
                 match self { $(Self::$variant => Some($status),)* Self::Other(_) => None }
             }
@@ -110,7 +111,7 @@ codes! {
     BadRequest = "bad_request", 400;
     /// Unknown route or id.
     NotFound = "not_found", 404;
-    /// A known path with a method it does not have.
+    /// A known path with a method that it does not have.
     MethodNotAllowed = "method_not_allowed", 405;
     /// The request did not arrive in time.
     RequestTimeout = "request_timeout", 408;
@@ -158,9 +159,9 @@ pub struct ApiErrorBody {
 /// The error, for programs and for humans.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiErrorDetail {
-    /// For programs.
+    /// The code, for programs.
     pub code: ErrorCode,
-    /// For humans.
+    /// The message, for humans.
     pub message: String,
 }
 
@@ -169,7 +170,7 @@ pub struct ApiErrorDetail {
 pub struct TooManyRequestsBody {
     /// Always [`ErrorCode::TooManyRequests`].
     pub code: ErrorCode,
-    /// For humans.
+    /// The message, for humans.
     pub message: String,
 }
 

@@ -17,7 +17,7 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
 #[non_exhaustive]
 pub enum EventKind {
-    /// A quote was saved, also as a draft.
+    /// A quote was saved, even as a draft.
     #[strum(to_string = "quote.created")]
     QuoteCreated,
     /// The client signed through the public link.
@@ -42,9 +42,9 @@ pub enum EventKind {
 pub struct Event {
     /// The kind; `None` is a ping.
     pub kind: Option<EventKind>,
-    /// When it happened.
+    /// Instant of the event.
     pub timestamp: Timestamp,
-    /// The record.
+    /// The data of the record.
     pub data: EventData,
 }
 
@@ -91,17 +91,18 @@ impl Serialize for Event {
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum EventData {
-    /// Of a quote event.
+    /// The data of a quote event.
     Quote(QuoteEventData),
-    /// Of an invoice event.
+    /// The data of an invoice event.
     Invoice(InvoiceEventData),
-    /// Of a project event.
+    /// The data of a project event.
     Project(ProjectEventData),
-    /// Of a test delivery.
+    /// The data of a test delivery.
     Ping(PingEventData),
 }
 
-/// The twelve fields of a quote in an event. The conditional ones are left out where they do not apply.
+/// The twelve fields of a quote in an event. The conditional ones are left out if they do not
+/// apply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "each field is the one of the same name in `QuoteSummary`")]
@@ -146,7 +147,7 @@ impl QuoteEventData {
     }
 }
 
-/// The header and totals of an invoice in an event; `paidAt` only where it applies.
+/// The header and totals of an invoice in an event; `paidAt` only if it applies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "each field is the one of the same name in `InvoiceSummary`")]
@@ -225,7 +226,7 @@ impl ProjectEventData {
 pub struct PingEventData {
     /// The webhook under test.
     pub id: WebhookId,
-    /// For humans.
+    /// The message, for humans.
     pub message: String,
 }
 

@@ -1,4 +1,5 @@
-//! When failed deliveries disable a webhook. The server's `dispatch::record` counts them and disables it.
+//! The rule by which failed deliveries disable a webhook. The server's `dispatch::record` counts
+//! them and disables it.
 
 use crate::DeliveryOutcome;
 
@@ -10,7 +11,7 @@ pub const DISABLE_AFTER_FAILURES: u32 = 10;
 pub struct FailureCount(pub u32);
 
 impl FailureCount {
-    /// The count after another delivery ended. Not to be called for pings, which do not count.
+    /// The count after another delivery ended. It must not be called for pings, which do not count.
     #[must_use]
     pub fn after(self, end: DeliveryOutcome) -> Self {
         match end {
@@ -19,7 +20,7 @@ impl FailureCount {
         }
     }
 
-    /// Whether the webhook must be disabled.
+    /// True if the webhook must be disabled.
     pub fn disables_webhook(self) -> bool {
         self.0 >= DISABLE_AFTER_FAILURES
     }

@@ -24,7 +24,7 @@ fn shortened(text: &str) -> String {
     if start.len() < text.len() { start + "…" } else { start }
 }
 
-/// The value with at least so many places, as it is printed.
+/// The value with at least `places` places, for printing.
 fn with_places(mut value: Decimal, places: u32) -> Decimal {
     if value.scale() < places {
         value.rescale(places);
@@ -32,8 +32,8 @@ fn with_places(mut value: Decimal, places: u32) -> Decimal {
     value
 }
 
-/// An exact number, or an integer that becomes one: what `impl IntoExact<UnitPrice>` takes is `22` or
-/// [`unit_price!(22.50)`](crate::unit_price). Everything is `IntoExact<T>` that is [`Into<T>`].
+/// An exact number, or an integer that becomes one: `impl IntoExact<UnitPrice>` takes `22` or
+/// [`unit_price!(22.50)`](crate::unit_price). Every type is `IntoExact<T>` that is [`Into<T>`].
 #[diagnostic::on_unimplemented(
     message = "expected `{T}` or an integer, found `{Self}`",
     label = "neither `{T}` nor `i32` or `u32`",
@@ -42,7 +42,7 @@ fn with_places(mut value: Decimal, places: u32) -> Decimal {
 )]
 pub trait IntoExact<T>: Into<T> {}
 
-// Otherwise the compiler speaks of `From`, which leads to no macro.
+// Without this, the error of the compiler names `From`, which leads to no macro.
 #[diagnostic::do_not_recommend]
 impl<T, N: Into<T>> IntoExact<T> for N {}
 
@@ -55,9 +55,9 @@ macro_rules! fixed {
         impl $name {
             /// Decimal places.
             pub const PLACES: u32 = $places;
-            /// Nothing.
+            /// Zero.
             pub const ZERO: Self = Self(Decimal::ZERO);
-            /// The field that an error names, unless the caller knows better.
+            /// The field in an error, unless the caller sets another one.
             const FIELD: &'static str = $field;
 
             /// Takes the value if it has no more places and digits than this type keeps.
@@ -91,12 +91,12 @@ macro_rules! fixed {
                 self.0
             }
 
-            /// Below zero.
+            /// True if the value is below zero.
             pub fn is_negative(self) -> bool {
                 self.0 < Decimal::ZERO
             }
 
-            /// Exactly zero.
+            /// True if the value is exactly zero.
             pub fn is_zero(self) -> bool {
                 self.0.is_zero()
             }
@@ -164,28 +164,33 @@ macro_rules! fixed {
 }
 
 fixed! {
-    /// An amount of money in the document's currency, such as [`money!(1_200.50)`](crate::money): at most 2 decimals, below
-    /// 10^13. Printed with both (`1200.00`); in JSON it is the shortest number (`1200`).
+    /// An amount of money in the document's currency, such as [`money!(1_200.50)`](crate::money):
+    /// at most 2 decimals, below 10^13. Printed with both (`1200.00`); in JSON it is the shortest
+    /// number (`1200`).
     ///
     /// From a literal with the macro, from an `i32` or `u32` with `From`, from cents with
-    /// [`from_cents`](Self::from_cents), from a text with `parse`, from a [`Decimal`] with [`new`](Self::new).
+    /// [`from_cents`](Self::from_cents), from a text with `parse`, from a [`Decimal`] with
+    /// [`new`](Self::new).
     Money, "amount", 2, printed with 2;
-    /// A quantity, such as [`quantity!(12.5)`](crate::quantity): at most 4 decimals, below 10^11. Negative on a discount line.
+    /// A quantity, such as [`quantity!(12.5)`](crate::quantity): at most 4 decimals, below 10^11.
+    /// Negative on a discount line.
     ///
     /// From a literal with the macro, from an `i32` or `u32` with `From`, from a text with `parse`.
     Quantity, "quantity", 4, printed with 0;
-    /// A price for one unit, without VAT, such as [`unit_price!(22.50)`](crate::unit_price): at most 4 decimals, below 10^11.
+    /// A price for one unit, without VAT, such as [`unit_price!(22.50)`](crate::unit_price): at
+    /// most 4 decimals, below 10^11.
     ///
     /// From a literal with the macro, from an `i32` or `u32` with `From`, from a text with `parse`.
     UnitPrice, "unitPrice", 4, printed with 0;
-    /// A percentage, such as a VAT rate of [`percent!(5.5)`](crate::percent): at most 2 decimals (5.5 is 5.5 %).
+    /// A percentage, such as a VAT rate of [`percent!(5.5)`](crate::percent): at most 2 decimals
+    /// (5.5 is 5.5 %).
     ///
     /// From a literal with the macro, from an `i32` or `u32` with `From`, from a text with `parse`.
     Percent, "percent", 2, printed with 0;
 }
 
 impl Money {
-    /// The amount of so many cents, such as a payment provider counts them.
+    /// The amount of `cents` cents, such as the integers of a payment provider.
     pub fn from_cents(cents: i64) -> Result<Self, Invalid> {
         Self::new(Decimal::new(cents, 2))
     }
@@ -200,7 +205,7 @@ impl Money {
         self.0.checked_sub(other.0).map_or_else(|| Err(overflow()), Self::new)
     }
 
-    /// This amount, or zero where it is below zero.
+    /// This amount, or zero if it is below zero.
     #[must_use]
     pub fn at_least_zero(self) -> Self {
         self.max(Self::ZERO)
@@ -214,7 +219,7 @@ impl Money {
 }
 
 impl Quantity {
-    /// What this quantity costs: quantity × unit price, rounded half away from zero.
+    /// The price of this quantity: quantity × unit price, rounded half away from zero.
     pub fn times(self, price: UnitPrice) -> Result<Money, Invalid> {
         self.0.checked_mul(price.0).map_or_else(|| Err(overflow()), Money::round)
     }
@@ -271,7 +276,7 @@ mod tests {
             refused(Money::from_cents(i64::MAX).unwrap_err().in_field("deposit")),
             "deposit: must be below 10000000000000 in size, which 92233720368547758.07 is not"
         );
-        // A number in source code, but none that anybody enters.
+        // Numbers in source code, but none that anybody enters.
         for grouped in ["1_000", "_1", "1_", "1.0_0"] {
             assert!(grouped.parse::<Quantity>().is_err(), "{grouped}");
             assert!(grouped.parse::<Money>().is_err(), "{grouped}");

@@ -1,5 +1,5 @@
-//! Records for the tests of this crate: a client, lines with canaries in what must never leave, and documents in
-//! every state.
+//! Records for the tests of this crate: a client, lines with canaries in the fields that must never
+//! leave, and documents in every state.
 
 use chrono::NaiveDate;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
@@ -12,7 +12,8 @@ use crate::{
     UnitPrice, money, price_lines,
 };
 
-/// The instant of creation in milliseconds; the other instants of a record are a few milliseconds later.
+/// The instant of creation in milliseconds; the other instants of a record are a few milliseconds
+/// later.
 const START: i64 = 1_789_378_867_000;
 
 /// A change whose stamp is the clock's instant.
@@ -20,12 +21,12 @@ pub(crate) fn time(millis: i64) -> ChangeTime {
     ChangeTime { now: at(millis), stamp: at(millis) }
 }
 
-/// An instant: so many milliseconds after the creation.
+/// The instant `millis` milliseconds after the creation.
 pub(crate) fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(START + millis)
 }
 
-/// A date as it is written.
+/// A date from its text.
 pub(crate) fn day(text: &str) -> NaiveDate {
     text.parse().unwrap()
 }
@@ -54,7 +55,7 @@ pub(crate) fn client() -> Client {
     new.check().unwrap().create(ClientId(uuid(1)), time(0))
 }
 
-/// A line at so much, with canaries in everything that must not leave.
+/// A line at this price, with canaries in every field that must not leave.
 pub(crate) fn new_line(price: &str, rate: &str) -> NewLine {
     let costing = Costing::default()
         .labour_cost(money!(777.71))
@@ -78,7 +79,7 @@ pub(crate) fn lines() -> Vec<Line> {
     priced().lines
 }
 
-/// Whether a text holds anything of a costing.
+/// True if a text holds a part of a costing.
 pub(crate) fn holds_costing(text: &str) -> bool {
     let text = text.to_lowercase();
     ["canary", "777.71", "888.82", "costing", "labour", "material", "privatenote", "subcontractor"]
@@ -105,7 +106,7 @@ pub(crate) fn signature(millis: i64) -> SignatureBlock {
     }
 }
 
-/// A quote that came to a state in the usual way; an ACCEPTED one is signed.
+/// A quote that moved to this state in the usual way; an ACCEPTED one is signed.
 pub(crate) fn quote_in(status: QuoteStatus) -> Quote {
     let draft = draft_quote();
     let sent = draft.send(None, at(1), at(1), today()).unwrap().record;
@@ -118,7 +119,8 @@ pub(crate) fn quote_in(status: QuoteStatus) -> Quote {
     }
 }
 
-/// An invoice of 340 with a retention of 17, so 323 to pay, that came to a state in the usual way.
+/// An invoice of 340 with a retention of 17, so 323 to pay, that moved to this state in the usual
+/// way.
 pub(crate) fn invoice_in(status: InvoiceStatus) -> Invoice {
     let quote = quote_in(QuoteStatus::Accepted);
     let draft = Invoice::from_quote(InvoiceId(uuid(3)), &quote, time(3)).unwrap().record;
@@ -164,7 +166,7 @@ pub(crate) fn names(json: &str) -> Vec<String> {
     serde_json::from_str::<Names>(json).unwrap().0
 }
 
-/// [`names`] of a value as it is written.
+/// [`names`] of a value in JSON.
 pub(crate) fn names_of(value: &impl Serialize) -> Vec<String> {
     names(&serde_json::to_string(value).unwrap())
 }

@@ -1,8 +1,9 @@
 //! Deserialises one JSON object into a summary and the members beside it.
 //!
-//! serde's `flatten` first reads the whole object into a tree. Here the summary's own `Deserialize` reads a view of the
-//! object, and the other members are read as they occur. Nothing is buffered, names are not copied, and an error keeps
-//! its path. Serialisation uses `flatten`, which builds no tree.
+//! serde's `flatten` first reads the whole object into a tree. This module lets the summary's
+//! `Deserialize` read a view of the object, and reads the other members as they occur. It buffers
+//! no value and copies no name, and an error keeps its path. Serialisation uses `flatten`, which
+//! builds no tree.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -98,7 +99,7 @@ impl<'de, H: Deserialize<'de>, B: SideMembers<'de>> Visitor<'de> for Object<H, B
     }
 }
 
-/// The object as the summary sees it.
+/// The view of the object for the summary.
 struct View<'a, A, B> {
     map: A,
     side: &'a mut B,
@@ -129,7 +130,7 @@ enum Key<K> {
     Side(usize),
 }
 
-/// Reads a name and tells which part it belongs to.
+/// Reads a name, and the part to which it belongs.
 struct Name<'a, K> {
     side: &'static [&'static str],
     seed: &'a mut Option<K>,

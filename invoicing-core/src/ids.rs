@@ -1,4 +1,4 @@
-//! Typed identifiers, so that a quote's id is never passed where a client's belongs.
+//! Typed identifiers, so that a quote's id is never passed in place of a client's.
 //!
 //! Ids are made by the service, not here: this crate has no randomness.
 
@@ -10,8 +10,8 @@ use uuid::Uuid;
 
 /// Reads a UUID in its canonical spelling: 36 characters with hyphens.
 ///
-/// The other spellings that UUID libraries accept (braces, `urn:uuid:`, no hyphens) would give one record several
-/// addresses, so they are not ids here.
+/// The other spellings that UUID libraries accept (braces, `urn:uuid:`, no hyphens) would give one
+/// record several addresses, so they are not ids here.
 pub fn parse_uuid(text: &str) -> Option<Uuid> {
     (text.len() == 36).then(|| Uuid::try_parse(text).ok()).flatten()
 }
@@ -35,7 +35,7 @@ macro_rules! ids {
             }
         }
 
-        /// Bare, as in an address or a log.
+        /// Shows the bare UUID, as in an address or a log.
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 self.0.fmt(f)
@@ -53,7 +53,7 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A company: the tenant that everything else belongs to.
+    /// A company: the tenant to which all other records belong.
     CompanyId;
     /// A client of a company.
     ClientId;
@@ -67,7 +67,8 @@ ids! {
     ProjectId;
     /// A webhook registration.
     WebhookId;
-    /// A recorded event. Each delivery of it names it in `X-Service-Event-Id`; its body carries the id of the document.
+    /// A recorded event. Each delivery of the event has this id in `X-Service-Event-Id`. The body
+    /// has the id of the document.
     EventId;
     /// An API key (not the key itself).
     KeyId;

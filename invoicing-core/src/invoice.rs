@@ -14,13 +14,13 @@ use crate::{ClientId, Invalid, InvoiceId, Line, Money, Percent, QuoteId, Timesta
 #[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 #[non_exhaustive]
 pub enum InvoiceStatus {
-    /// Converted, not issued yet; has no number.
+    /// Converted, not issued yet; without a number.
     Draft,
     /// Issued.
     Sent,
-    /// Nothing is due any more.
+    /// Paid: no amount is due any more.
     Paid,
-    /// Issued, past its due date, and something is due.
+    /// Issued, past its due date, and an amount is due.
     Overdue,
     /// Cancelled; keeps its number.
     Canceled,
@@ -32,13 +32,15 @@ pub enum InvoiceStatus {
 pub struct InvoiceSummary<S = InvoiceStatus> {
     /// Identifier on the service's side.
     pub id: InvoiceId,
-    /// Human-readable number, `FAC-2026-0042`; `None` while DRAFT, and for good if it was cancelled as a DRAFT.
+    /// Human-readable number, `FAC-2026-0042`; `None` while DRAFT, and for good if it was cancelled
+    /// as a DRAFT.
     pub number: Option<String>,
     /// The state.
     pub status: S,
-    /// The quote that it was converted from. Every invoice of today has one; a later version may import others.
+    /// The quote that the invoice was converted from. Every invoice of today has one; a later
+    /// version may import others.
     pub quote_id: Option<QuoteId>,
-    /// The client that it is made out to.
+    /// The client to whom the invoice is made out.
     pub client_id: ClientId,
     /// The client's name as on the quote.
     pub client_name: String,
@@ -54,40 +56,41 @@ pub struct InvoiceSummary<S = InvoiceStatus> {
     /// Total with VAT.
     #[serde(rename = "totalTTC")]
     pub total_ttc: Money,
-    /// VAT rate in percent; blended where the lines have several.
+    /// VAT rate in percent; blended if the lines have several.
     pub tva_rate: Percent,
     /// ISO 4217 code.
     pub currency: String,
     /// Percent, 0 to 5 (loi 71-584, art. 1).
     pub retention_rate: Percent,
-    /// What is held back of `totalTTC`.
+    /// Part of `totalTTC` that is held back.
     pub retention_amount: Money,
-    /// What of `retentionAmount` is not paid yet; 0 if CANCELED. 0 when read from a row of before it existed: see
-    /// [`update_amounts`](Self::update_amounts).
+    /// Part of `retentionAmount` that is not paid yet; 0 if CANCELED. 0 too if read from a row that
+    /// is older than the field: see [`update_amounts`](Self::update_amounts).
     #[serde(default)]
     pub retention_due: Money,
     /// Sum of the payments that stand.
     pub amount_paid: Money,
     /// `max(0, totalTTC − retentionAmount − amountPaid)`; 0 if CANCELED.
     pub amount_due: Money,
-    /// What was paid beyond `totalTTC`.
+    /// Amount that was paid beyond `totalTTC`.
     pub amount_overpaid: Money,
-    /// When it was paid in full.
+    /// Instant of the full payment.
     pub paid_at: Option<Timestamp>,
-    /// When it was cancelled.
+    /// Instant of the cancellation.
     pub canceled_at: Option<Timestamp>,
-    /// When the record was created.
+    /// Instant of creation.
     pub created_at: Timestamp,
-    /// When the record was last modified.
+    /// Instant of the last change.
     pub updated_at: Timestamp,
 }
 
 impl<S> InvoiceSummary<S> {
-    /// Computes the amounts that follow from `totalTTC`, `retentionAmount` and `amountPaid`, as of an invoice that is not
-    /// CANCELED. Brings an invoice up to date that was stored before `retentionDue` existed.
+    /// Computes the amounts that follow from `totalTTC`, `retentionAmount` and `amountPaid`, as of
+    /// an invoice that is not CANCELED. Brings an invoice up to date that was stored before
+    /// `retentionDue` existed.
     pub fn update_amounts(&mut self) -> Result<(), Invalid> {
         let payable = self.total_ttc.minus(self.retention_amount)?;
-        // What is paid beyond the amount due pays the retention first.
+        // A payment beyond the amount due pays the retention first.
         let excess = self.amount_paid.minus(payable)?.at_least_zero();
         self.amount_due = payable.minus(self.amount_paid)?.at_least_zero();
         self.retention_due = self.retention_amount.minus(excess)?.at_least_zero();
@@ -104,18 +107,18 @@ pub struct InvoiceDetail {
     pub vat_breakdown: Vec<VatShare>,
 }
 
-/// An invoice as a list shows it; `lines` only with `include=lines`.
+/// An item of a list of invoices; `lines` only with `include=lines`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct InvoiceItem<S = InvoiceStatus> {
     /// The fields of a list item.
     #[serde(flatten)]
     pub summary: InvoiceSummary<S>,
-    /// The lines, where the request asked for them.
+    /// The lines, if the request included them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<Vec<Line>>,
 }
 
-/// An invoice with everything that the API shows of it.
+/// An invoice in full, as in the API.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Invoice<S = InvoiceStatus> {
     /// The fields of a list item.
@@ -129,7 +132,7 @@ pub struct Invoice<S = InvoiceStatus> {
 }
 
 impl<S> InvoiceItem<S> {
-    /// The lines; none where the request did not ask for them.
+    /// The lines; empty if the request did not include them.
     pub fn lines(&self) -> &[Line] {
         self.lines.as_deref().unwrap_or_default()
     }

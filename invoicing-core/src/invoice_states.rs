@@ -1,8 +1,8 @@
 //! The states of an invoice: pure functions from a record and an instant to the new record
 //! with its events.
 //!
-//! `stamp` is the modification stamp that the transaction assigned. `at` adds the clock's instant, where the change is
-//! dated. `today` is the clock's date in the company's time zone.
+//! `stamp` is the modification stamp that the transaction assigned. `at` adds the clock's instant,
+//! if the change is dated. `today` is the clock's date in the company's time zone.
 
 use chrono::NaiveDate;
 
@@ -23,12 +23,12 @@ pub struct InvoiceIssue<'a> {
     pub number: &'a str,
     /// The day of issue in the company's time zone, not before the last one of the series.
     pub issue_date: NaiveDate,
-    /// Last day for paying; 30 days later where missing.
+    /// Last day for paying; 30 days later if missing.
     pub due_date: Option<NaiveDate>,
 }
 
 impl<'a> InvoiceIssue<'a> {
-    /// With a due date 30 days after the issue.
+    /// An issue with a due date 30 days later.
     pub const fn new(number: &'a str, issue_date: NaiveDate) -> Self {
         Self { number, issue_date, due_date: None }
     }
@@ -81,7 +81,7 @@ impl Invoice {
         Ok(Changed { record: invoice, events: vec![event] })
     }
 
-    /// DRAFT → SENT; with nothing due PAID at once, and `invoice.paid`.
+    /// DRAFT → SENT; if no amount is due, PAID at once, and `invoice.paid`.
     pub fn issue(&self, issue: InvoiceIssue<'_>, at: ChangeTime) -> Result<Changed<Self>, DomainError> {
         self.require("issued", &[InvoiceStatus::Draft])?;
         let issue_date = check_date("issueDate", issue.issue_date)?;
@@ -102,8 +102,9 @@ impl Invoice {
         Ok(invoice.paid_if_nothing_due(InvoiceStatus::Sent, at))
     }
 
-    /// A payment on an issued invoice. When nothing is due any more: PAID and `invoice.paid`. A partial payment
-    /// changes the amounts only. What exceeds the amount due pays the retention, and what exceeds `totalTTC` is overpaid.
+    /// A payment on an issued invoice. If no amount is due any more: PAID and `invoice.paid`. A
+    /// partial payment changes the amounts only. A payment beyond the amount due pays the
+    /// retention, and a payment beyond `totalTTC` is overpaid.
     pub fn record_payment(&self, amount: Money, at: ChangeTime) -> Result<Changed<Self>, DomainError> {
         use InvoiceStatus::{Overdue, Paid, Sent};
         if amount <= Money::ZERO {
@@ -117,7 +118,8 @@ impl Invoice {
         Ok(invoice.paid_if_nothing_due(self.summary.status, at))
     }
 
-    /// SENT or OVERDUE → PAID by hand: what is due counts as paid. A draft has to be issued first.
+    /// SENT or OVERDUE → PAID by hand: the amount due counts as paid. A draft has to be issued
+    /// first.
     pub fn mark_paid(&self, at: ChangeTime) -> Result<Changed<Self>, DomainError> {
         self.require("marked paid", &[InvoiceStatus::Sent, InvoiceStatus::Overdue])?;
         let mut invoice = self.modified(self.summary.status, at.stamp);
@@ -136,10 +138,11 @@ impl Invoice {
         Changed { record: self, events: vec![event] }
     }
 
-    /// A payment taken back. A PAID invoice on which something is due again goes to SENT or OVERDUE.
+    /// A payment taken back. A PAID invoice with an amount due again moves to SENT or OVERDUE.
     ///
     /// # Errors
-    /// [`Conflict`] on an invoice that cannot have payments, [`Invalid`] for more than has been paid.
+    /// [`Conflict`] on an invoice that cannot have payments, [`Invalid`] for more than has been
+    /// paid.
     pub fn reverse_payment(
         &self,
         amount: Money,
@@ -161,13 +164,14 @@ impl Invoice {
         Ok(Changed::without_events(invoice))
     }
 
-    /// SENT → OVERDUE where the due date has passed and something is due; `None` where not.
+    /// SENT → OVERDUE if the due date has passed and an amount is due; `None` otherwise.
     pub fn mark_overdue(&self, stamp: Timestamp, today: NaiveDate) -> Option<Changed<Self>> {
         let summary = self.summary.mark_overdue(stamp, today)?;
         Some(Changed::without_events(Self { summary, ..self.clone() }))
     }
 
-    /// DRAFT, SENT or OVERDUE → CANCELED, only while nothing has been paid. The number stays, and nothing is owed any more.
+    /// DRAFT, SENT or OVERDUE → CANCELED, only if no payment stands. The number stays, and no
+    /// amount is owed any more.
     pub fn cancel(&self, at: ChangeTime) -> Result<Changed<Self>, Conflict> {
         use InvoiceStatus::{Canceled, Draft, Overdue, Sent};
         self.require("cancelled", &[Draft, Sent, Overdue])?;
@@ -201,10 +205,10 @@ impl Invoice {
     }
 }
 
-/// The changes for which the lines, which may be large, need not be read.
+/// The changes that do not need the lines, which may be large.
 impl InvoiceSummary {
-    /// A CANCELED invoice that still owes something, as versions before stored it, brought to what it owes: 0.
-    /// `None` for any other.
+    /// The invoice with nothing owed, if it is CANCELED and still owes an amount, as earlier
+    /// versions stored it. `None` for any other invoice.
     pub fn settle_canceled(&self, stamp: Timestamp) -> Option<Self> {
         let owes = !self.amount_due.is_zero() || !self.retention_due.is_zero();
         if self.status != InvoiceStatus::Canceled || !owes {
@@ -219,7 +223,7 @@ impl InvoiceSummary {
         (self.amount_due, self.retention_due) = (Money::ZERO, Money::ZERO);
     }
 
-    /// As [`Invoice::mark_overdue`].
+    /// The same as [`Invoice::mark_overdue`].
     pub fn mark_overdue(&self, stamp: Timestamp, today: NaiveDate) -> Option<Self> {
         let overdue = self.status == InvoiceStatus::Sent
             && self.due_date.is_some_and(|day| day < today)

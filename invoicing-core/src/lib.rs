@@ -1,11 +1,12 @@
 //! The domain of a quoting and invoicing service.
 //!
-//! Records, statuses, money, totals, states, events, and the decisions about deliveries and quotas: everything
-//! that can be decided without a database, a socket or a clock. Functions take the instant as an argument and
-//! return the new record *together with* the events it must cause, so that no caller can forget one.
+//! Records, statuses, money, totals, states, events, and the decisions about deliveries and quotas:
+//! all decisions that need no database, socket or clock. Functions take the instant as an argument
+//! and return the new record *together with* the events it must cause, so that no caller can forget
+//! one.
 //!
-//! The records are also the wire types of the API and of the webhooks. Internal costs and private notes have no field in
-//! these types, so they cannot leave the service.
+//! The records are also the wire types of the API and of the webhooks. Internal costs and private
+//! notes have no field in these types, so they cannot leave the service.
 //!
 //! ```
 //! use invoicing_core::{NewLine, Totals, money, price_lines, quantity};
@@ -19,11 +20,13 @@
 //!
 //! # Inputs
 //!
-//! What a host enters are plain structs with public fields. Each has a constructor that takes what it cannot do without,
-//! and a setter for each other field, named like it: `NewClient::named("Claire").city("Lyon")`.
+//! The inputs of a host are plain structs with public fields. Each has a constructor that takes the
+//! required fields, and a setter for each other field, with the field's name:
+//! `NewClient::named("Claire").city("Lyon")`.
 //!
-//! Numbers are exact. Where one is expected an integer will do; [`money!`], [`quantity!`], [`unit_price!`] and
-//! [`percent!`] take a literal with decimals, which is checked when it is compiled. Nothing takes a binary float.
+//! Numbers are exact. An integer can be passed for each; [`money!`], [`quantity!`], [`unit_price!`]
+//! and [`percent!`] take a literal with decimals, which is checked when it is compiled. No function
+//! takes a binary float.
 //!
 //! # Extension of types
 //!
@@ -134,10 +137,12 @@ pub use totals::{Totals, VatShare, retention_amount};
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// When a change happens. A clock that once ran ahead moves the stamps ahead for good, but dates no later record.
+/// The time of a change. A clock that once ran ahead moves the stamps ahead for good, but dates no
+/// later record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChangeTime {
-    /// The clock's instant: `createdAt`, `acceptedAt`, `paidAt` and every other instant that a record keeps.
+    /// The clock's instant: `createdAt`, `acceptedAt`, `paidAt` and every other instant that a
+    /// record keeps.
     pub now: Timestamp,
     /// The modification stamp: `updatedAt`, and the `timestamp` of events.
     pub stamp: Timestamp,
@@ -147,7 +152,7 @@ pub struct ChangeTime {
 #[derive(Debug, Clone, PartialEq)]
 #[must_use = "the events belong to the change: store both or neither"]
 pub struct Changed<T> {
-    /// The record as it stands after the change.
+    /// The record after the change.
     pub record: T,
     /// The events to store with the record, in order. Often empty.
     pub events: Vec<Event>,

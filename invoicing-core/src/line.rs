@@ -1,4 +1,4 @@
-//! Lines: the part that the client sees, and the internal costing.
+//! Lines: the client's part, and the internal costing.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ pub const MAX_LINES: usize = 5_000;
 /// Most bytes of JSON that the lines of one document may have together: 2 MiB.
 pub const MAX_LINES_BYTES: usize = 2 * 1024 * 1024;
 
-/// One line of a quote or invoice, exactly as the client sees it.
+/// One line of a quote or invoice, in the form for the client.
 ///
 /// There is no field for internal costs, private notes or subcontractors: see [`Costing`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub const MAX_LINES_BYTES: usize = 2 * 1024 * 1024;
 pub struct Line {
     /// The work or goods, 1 to 2,000 characters.
     pub description: String,
-    /// How much. Negative on a discount line.
+    /// The quantity. Negative on a discount line.
     pub quantity: Quantity,
     /// Unit of the quantity (`m2`, `h`, `forfait`).
     pub unit: Option<String>,
@@ -39,7 +39,8 @@ pub struct Line {
     pub section: Option<String>,
 }
 
-/// The internal costs of a line. Stored for the host only; never part of an API answer, a webhook or a document.
+/// The internal costs of a line. Stored for the host only; never part of an API answer, a webhook
+/// or a document.
 #[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -56,7 +57,7 @@ pub struct Costing {
     pub subcontractor: Option<String>,
 }
 
-/// A line as the host enters it: the visible part without its total, and the internal part.
+/// The input of a line: the visible part without its total, and the internal part.
 ///
 /// ```
 /// use invoicing_core::{Costing, NewLine, quantity, unit_price};
@@ -75,7 +76,7 @@ pub struct Costing {
 pub struct NewLine {
     /// The work or goods, 1 to 2,000 characters.
     pub description: String,
-    /// How much. Negative on a discount line.
+    /// The quantity. Negative on a discount line.
     #[serde(deserialize_with = "crate::exact_number")]
     pub quantity: Quantity,
     /// Unit of the quantity.
@@ -102,8 +103,8 @@ text_setters! { NewLine: unit lot section }
 text_setters! { Costing: private_note subcontractor }
 
 impl NewLine {
-    /// A line without unit, lot, section and costs. `tva_rate` is in percent. A number with decimals is written in the macro of
-    /// its type.
+    /// A line without unit, lot, section and costs. `tva_rate` is in percent. A number with
+    /// decimals is written in the macro of its type.
     ///
     /// ```
     /// use invoicing_core::{NewLine, percent, quantity, unit_price};
@@ -150,7 +151,8 @@ impl Costing {
     }
 }
 
-/// Checked lines, split into the visible part and the internal part. Both lists have the same order and length.
+/// Checked lines, split into the visible part and the internal part. Both lists have the same order
+/// and length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PricedLines {
     /// The client's part.
@@ -164,8 +166,8 @@ pub fn price_lines(lines: &[NewLine]) -> Result<PricedLines, Invalid> {
     price_changed_lines(lines, &[], &[])
 }
 
-/// As [`price_lines`] for lines that take the place of these. Texts that these have already stay as they are stored, also if
-/// only an earlier version accepted them.
+/// As [`price_lines`] for lines that replace stored ones. Texts that the stored lines have already
+/// stay unchanged, even if only an earlier version accepted them.
 pub fn price_changed_lines(
     lines: &[NewLine],
     stored: &[Line],
@@ -177,7 +179,7 @@ pub fn price_changed_lines(
     }
     let mut priced =
         PricedLines { lines: Vec::with_capacity(lines.len()), costings: Vec::with_capacity(lines.len()) };
-    // The opening bracket. Each line adds a comma or the closing one.
+    // Begins with the opening bracket. Each line adds a comma or the closing bracket.
     let mut bytes = 1;
     for (index, line) in lines.iter().enumerate() {
         let name = |field: &str| format!("lines[{index}].{field}");
@@ -197,12 +199,12 @@ fn json_bytes(line: &Line) -> Result<usize, Invalid> {
     Ok(json.len())
 }
 
-/// Whether a text of stored lines may be one that only an earlier version accepted.
+/// True if a text of stored lines may be one that only an earlier version accepted.
 pub fn have_older_texts(lines: &[Line]) -> bool {
     !StoredTexts::of(lines, &[]).0.is_empty()
 }
 
-/// The texts of stored lines that may be such as only an earlier version accepted.
+/// The texts of stored lines that only an earlier version may have accepted.
 struct StoredTexts<'l>(HashSet<&'l str>);
 
 impl<'l> StoredTexts<'l> {
@@ -219,7 +221,7 @@ impl<'l> StoredTexts<'l> {
         Self(texts.filter(|text| !text.chars().all(is_plain)).collect())
     }
 
-    /// Checks a text, unless it is one of these.
+    /// Checks a text, unless the stored lines have it.
     fn check(&self, field: &str, entered: Option<&str>, max: usize) -> Result<Option<String>, Invalid> {
         let stored = entered.and_then(|entered| self.0.get(&*as_sent(entered)).copied());
         unless_stored(entered, stored, || optional_text(field, entered, max))

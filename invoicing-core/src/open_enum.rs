@@ -1,24 +1,24 @@
-//! Enums that later versions extend, as a reader of the API sees them.
+//! Enums that later versions extend, for readers of the API.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A value that this version knows, or the text of one that a later version added.
+/// A value of this version, or the text of a value that a later version added.
 ///
-/// v1 only grows, so a reader of the API must accept new statuses and types. The service itself uses the enum alone
-/// and refuses unknown texts.
+/// v1 only grows, so a reader of the API must accept new statuses and types. The service itself
+/// uses the enum alone and refuses unknown texts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum OpenEnum<T> {
-    /// A value that this version knows.
+    /// A value of this version.
     Known(T),
-    /// The text of a value that it does not know, kept as it was.
+    /// The text of an unknown value, kept unchanged.
     Other(Box<str>),
 }
 
 impl<T: Copy> OpenEnum<T> {
-    /// The value, if this version knows it.
+    /// The value, if this version has it.
     pub fn known(&self) -> Option<T> {
         match self {
             Self::Known(value) => Some(*value),

@@ -1,8 +1,9 @@
-//! The bound on the bytes of a page, and its refusal as it is written and read.
+//! The bound on the bytes of a page, and the writing and reading of its refusal.
 
 use crate::Invalid;
 
-/// Most bytes of JSON that the items of a page with lines may have together, unless it has a single item: 16 MiB.
+/// Most bytes of JSON that the items of a page with lines may have together, unless it has a single
+/// item: 16 MiB.
 pub const MAX_PAGE_BYTES: usize = 16 * 1024 * 1024;
 
 const BEFORE: &str = "must be at most ";
@@ -11,7 +12,8 @@ const BEHIND: &str = " at this offset, as a page with lines has at most 16 MiB";
 /// Checks the items of a page by their bytes, in the order of the page.
 ///
 /// # Errors
-/// [`Invalid`] about `limit`, with the largest one that works at the same offset. A page of one item always works.
+/// [`Invalid`] about `limit`, with the largest one that works at the same offset. A page of one
+/// item always works.
 pub fn check(bytes: &[usize]) -> Result<(), Invalid> {
     let mut total = 0;
     let fits = |bytes: &&usize| {
@@ -25,7 +27,8 @@ pub fn check(bytes: &[usize]) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// The largest limit that works, from the message of a refusal by [`check`]; `None` for any other message.
+/// The largest limit that works, from the message of a refusal by [`check`]; `None` for any other
+/// message.
 pub fn parse(message: &str) -> Option<u32> {
     let rule = message.strip_prefix("limit: ")?;
     rule.strip_prefix(BEFORE)?.strip_suffix(BEHIND)?.parse().ok()

@@ -12,15 +12,15 @@ use crate::{ChangeTime, Client, Invalid, ProjectId, QuoteId, Timestamp};
 #[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 #[non_exhaustive]
 pub enum ProjectStatus {
-    /// Being worked on.
+    /// Work is under way.
     Open,
-    /// Done.
+    /// Work is done.
     Completed,
-    /// Given up.
+    /// Work was given up.
     Canceled,
 }
 
-/// A project of a company. Not shown by the API; its completion is an event.
+/// A project of a company. The API does not show it; its completion is an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Project {
@@ -34,13 +34,13 @@ pub struct Project {
     pub client_name: Option<String>,
     /// The client's e-mail when the project was made.
     pub client_email: Option<String>,
-    /// The quotes that belong to it.
+    /// The quotes of the project.
     pub quote_ids: Vec<QuoteId>,
-    /// When it last moved to COMPLETED; `None` in any other state.
+    /// Instant of the last move to COMPLETED; `None` in any other state.
     pub completed_at: Option<Timestamp>,
-    /// When the record was created.
+    /// Instant of creation.
     pub created_at: Timestamp,
-    /// When the record was last modified.
+    /// Instant of the last change.
     pub updated_at: Timestamp,
 }
 

@@ -3,7 +3,8 @@
 use crate::{ChangeTime, Changed, Conflict, Event, EventKind, Project, ProjectStatus};
 
 impl Project {
-    /// Moves the project. The same status again is `None`: nothing happens, nothing is emitted.
+    /// Moves the project. `None` for the same status again: the record does not change, and no
+    /// event is emitted.
     ///
     /// # Errors
     /// [`Conflict`] from COMPLETED to CANCELED: open the project again first.

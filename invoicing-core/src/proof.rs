@@ -12,13 +12,13 @@ use crate::{Quote, QuoteId, Timestamp};
 pub struct ProofParts<'a> {
     /// The text that the signer agreed to.
     pub accepted_text: &'a str,
-    /// SHA-256 of the document as it was sent, 64 lowercase hex digits.
+    /// SHA-256 of the sent document, 64 lowercase hex digits.
     pub document_sha256: &'a str,
     /// Number of the quote.
     pub number: &'a str,
     /// The quote.
     pub quote_id: QuoteId,
-    /// When it was signed.
+    /// Instant of the signature.
     pub signed_at: Timestamp,
     /// The signer's e-mail.
     pub signed_by_email: &'a str,

@@ -9,9 +9,10 @@ pub const QUOTA_WINDOW_MS: i64 = 60_000;
 
 /// The requests of one key that were accepted within the last 60 s.
 ///
-/// In no window of 60 s are more than `limit` requests accepted. Refused requests do not count. Where the clock is
-/// set back, everything counted moves back with it, so that the window neither opens early nor stays shut until the
-/// clock has caught up. A clock that jumps ahead opens it: elapsed time is measured by the clock alone.
+/// In no window of 60 s are more than `limit` requests accepted. Refused requests do not count. If
+/// the clock is set back, all counted requests move back with it, so that the window neither opens
+/// early nor stays shut until the clock has caught up. A clock that jumps ahead opens it: elapsed
+/// time is measured by the clock alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QuotaWindow {
     /// Instants of the accepted requests in milliseconds, oldest first.
@@ -38,8 +39,8 @@ pub enum QuotaDecision {
 }
 
 impl QuotaWindow {
-    /// Counts `n` requests at that instant, or at the last one counted if that is later: for instance those that
-    /// another process may have accepted.
+    /// Counts `n` requests at that instant, or at the last counted one if that is later: for
+    /// instance requests that another process may have accepted.
     pub fn record(&mut self, n: usize, at: Timestamp) {
         let at = at.as_millis().max(self.accepted.back().copied().unwrap_or(i64::MIN));
         self.accepted.extend(std::iter::repeat_n(at, n));
@@ -58,8 +59,8 @@ impl QuotaWindow {
     /// Decides about a request that arrives now without counting it.
     pub fn peek(&mut self, limit: u32, now: Timestamp) -> QuotaDecision {
         let now = self.follow(now);
-        // Strictly older: two requests exactly 60 s apart stand in one closed window, and instants are truncated to
-        // the millisecond, so "60,001 ms apart" is what guarantees 60 s of real time.
+        // Strictly older: two requests exactly 60 s apart stand in one closed window, and instants
+        // are truncated to the millisecond, so only 60,001 ms guarantee 60 s of real time.
         while self.accepted.front().is_some_and(|at| now - at > QUOTA_WINDOW_MS) {
             self.accepted.pop_front();
         }
@@ -68,7 +69,7 @@ impl QuotaWindow {
             let oldest = self.accepted.front().copied().unwrap_or(now);
             return QuotaDecision::Accepted { remaining: limit - used - 1, reset_ms: leaves_in(oldest, now) };
         }
-        // Where the limit has just been lowered, several must leave before one passes.
+        // If the limit has just been lowered, several must leave before one passes.
         let index = self.accepted.len().saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX).max(1));
         let blocking = self.accepted.get(index).copied().unwrap_or(now);
         QuotaDecision::Refused { wait_ms: leaves_in(blocking, now) }
@@ -79,7 +80,7 @@ impl QuotaWindow {
         self.accepted.iter().map(|at| Timestamp::from_millis(*at))
     }
 
-    /// Follows the clock, also backwards.
+    /// Follows the clock, forwards and backwards.
     fn follow(&mut self, now: Timestamp) -> i64 {
         let now = now.as_millis();
         if let Some(back) = self.latest.map(|latest| latest - now).filter(|back| *back > 0) {
@@ -132,7 +133,7 @@ mod tests {
             steps in proptest::collection::vec(prop_oneof![Just(0_i64), 0..50_i64, 0..5_000_i64, 59_000..61_500_i64, -70_000..0_i64], 1..400),
         ) {
             let mut window = QuotaWindow::default();
-            // The clock can be set back; the time that passes cannot.
+            // The clock can be set back, but elapsed time cannot.
             let (mut clock, mut passed) = (10_000_000, 0);
             let mut accepted = Vec::<i64>::new();
             for step in steps {
@@ -149,7 +150,7 @@ mod tests {
                     }
                     QuotaDecision::Refused { wait_ms } => {
                         prop_assert!(counted >= limit as usize);
-                        // Waiting that long is enough, and one millisecond less is not.
+                        // A wait of this length is enough, and one millisecond less is not.
                         let later = |ms| window.clone().try_acquire(limit, now.plus_millis(ms));
                         let passes = matches!(later(wait_ms), QuotaDecision::Accepted { .. });
                         prop_assert!(passes);

@@ -16,7 +16,7 @@ use crate::{ClientId, IntoExact, Invalid, Line, Money, NewLine, Percent, QuoteId
 #[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 #[non_exhaustive]
 pub enum QuoteStatus {
-    /// Being written; only here the content can change.
+    /// Draft: only in this state the content can change.
     Draft,
     /// With the client; content locked, document frozen.
     Sent,
@@ -24,7 +24,7 @@ pub enum QuoteStatus {
     Accepted,
     /// Declined by the client, or discarded as a draft.
     Rejected,
-    /// Past its validity.
+    /// Its validity has ended.
     Expired,
 }
 
@@ -38,9 +38,9 @@ pub struct QuoteSummary<S = QuoteStatus> {
     pub number: String,
     /// The state.
     pub status: S,
-    /// Identifier from the caller's own system. Not unique: one CRM deal may own several quotes.
+    /// Identifier from the caller's system. Not unique: one CRM deal may own several quotes.
     pub external_id: Option<String>,
-    /// The client that it is made out to.
+    /// The client to whom the quote is made out.
     pub client_id: ClientId,
     /// The client's name when the quote was made.
     pub client_name: String,
@@ -52,21 +52,22 @@ pub struct QuoteSummary<S = QuoteStatus> {
     /// Total with VAT.
     #[serde(rename = "totalTTC")]
     pub total_ttc: Money,
-    /// VAT rate in percent; blended where the lines have several.
+    /// VAT rate in percent; blended if the lines have several.
     pub tva_rate: Percent,
     /// ISO 4217 code.
     pub currency: String,
-    /// Last day on which it can be signed, in the company's time zone. Sending sets one if there is none.
+    /// Last day on which the quote can be signed, in the company's time zone. Sending sets one if
+    /// there is none.
     pub valid_until: Option<NaiveDate>,
-    /// When the record was created.
+    /// Instant of creation.
     pub created_at: Timestamp,
-    /// When the record was last modified.
+    /// Instant of the last change.
     pub updated_at: Timestamp,
-    /// When it was last sent.
+    /// Instant of the last sending.
     pub sent_at: Option<Timestamp>,
-    /// When the client signed.
+    /// Instant of the client's signature.
     pub signed_at: Option<Timestamp>,
-    /// When it was accepted, by signature or by hand.
+    /// Instant of the acceptance, by signature or by hand.
     pub accepted_at: Option<Timestamp>,
     /// The signer's name.
     pub signed_by_name: Option<String>,
@@ -80,7 +81,7 @@ pub struct QuoteSummary<S = QuoteStatus> {
 pub struct QuoteDetail {
     /// Percent, 0 to 5 (loi 71-584, art. 1).
     pub retention_rate: Percent,
-    /// What is held back of `totalTTC`.
+    /// Part of `totalTTC` that is held back.
     pub retention_amount: Money,
     /// One share per VAT rate.
     pub vat_breakdown: Vec<VatShare>,
@@ -92,7 +93,7 @@ pub struct QuoteDetail {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SignatureBlock {
-    /// When the client signed.
+    /// Instant of the client's signature.
     pub signed_at: Timestamp,
     /// The signer's name.
     pub signed_by_name: String,
@@ -104,18 +105,18 @@ pub struct SignatureBlock {
     pub proof_fingerprint: String,
 }
 
-/// A quote as a list shows it; `lines` only with `include=lines`.
+/// An item of a list of quotes; `lines` only with `include=lines`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct QuoteItem<S = QuoteStatus> {
     /// The fields of a list item.
     #[serde(flatten)]
     pub summary: QuoteSummary<S>,
-    /// The lines, where the request asked for them.
+    /// The lines, if the request included them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<Vec<Line>>,
 }
 
-/// A quote with everything that the API shows of it.
+/// A quote in full, as in the API.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Quote<S = QuoteStatus> {
     /// The fields of a list item.
@@ -129,7 +130,7 @@ pub struct Quote<S = QuoteStatus> {
 }
 
 impl<S> QuoteItem<S> {
-    /// The lines; none where the request did not ask for them.
+    /// The lines; empty if the request did not include them.
     pub fn lines(&self) -> &[Line] {
         self.lines.as_deref().unwrap_or_default()
     }
@@ -188,7 +189,7 @@ impl<'de> SideMembers<'de> for DetailMembers {
     }
 }
 
-/// A quote as the host enters it, new or as the new content of a draft.
+/// The input of a quote, for a new quote or as the new content of a draft.
 ///
 /// ```
 /// # use invoicing_core::{ClientId, NewLine, NewQuote, quantity};
@@ -203,7 +204,7 @@ impl<'de> SideMembers<'de> for DetailMembers {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewQuote {
-    /// The client that it is made out to.
+    /// The client to whom the quote is made out.
     pub client_id: ClientId,
     /// The lines; a draft may have none yet.
     #[serde(default)]
@@ -211,11 +212,11 @@ pub struct NewQuote {
     /// Percent, 0 to 5.
     #[serde(default, deserialize_with = "crate::exact_number")]
     pub retention_rate: Percent,
-    /// Last day on which it can be signed; sending sets one where this is missing.
+    /// Last day on which the quote can be signed; sending sets one if this is missing.
     #[serde(default)]
     pub valid_until: Option<NaiveDate>,
-    /// Where the work is done, where that is not the client's address, at most 2,000 characters. Printed on the
-    /// document; not part of the record that the API shows.
+    /// Work site, if it is not the client's address; at most 2,000 characters. Printed on the
+    /// document; no part of the record in the API.
     #[serde(default)]
     pub work_site: Option<String>,
 }
@@ -270,7 +271,7 @@ impl NewQuote {
 pub struct ExternalLink {
     /// The quote.
     pub id: QuoteId,
-    /// The link as it stands now; `None` is unlinked.
+    /// The present link; `None` if the quote has none.
     pub external_id: Option<String>,
 }
 

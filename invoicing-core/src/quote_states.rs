@@ -1,8 +1,8 @@
 //! The states of a quote: pure functions from a record and an instant to the new record with
 //! its events.
 //!
-//! `stamp` is the modification stamp that the transaction assigned. `at` adds the clock's instant, where the change is
-//! dated. `today` is the clock's date in the company's time zone.
+//! `stamp` is the modification stamp that the transaction assigned. `at` adds the clock's instant,
+//! if the change is dated. `today` is the clock's date in the company's time zone.
 
 use chrono::NaiveDate;
 
@@ -17,10 +17,10 @@ use crate::{
 /// Days after sending in which a quote can be signed, unless the caller sets a date.
 pub const DEFAULT_VALIDITY_DAYS: u64 = 30;
 
-/// How far the clock of another system may be ahead, in milliseconds.
+/// Longest time by which the clock of another system may be ahead, in milliseconds.
 const CLOCK_DRIFT_MS: i64 = 60_000;
 
-/// The identity of a new quote: everything besides its content.
+/// The identity of a new quote: all fields besides its content.
 #[derive(Debug, Clone, Copy)]
 pub struct QuoteCreation<'a> {
     /// The id, made by the service.
@@ -29,7 +29,7 @@ pub struct QuoteCreation<'a> {
     pub number: &'a str,
     /// ISO 4217 code.
     pub currency: &'a str,
-    /// When it is created.
+    /// Time of the creation.
     pub at: ChangeTime,
 }
 
@@ -39,14 +39,16 @@ pub struct QuoteCreation<'a> {
 pub struct QuoteImport {
     /// Any state.
     pub status: QuoteStatus,
-    /// When it was sent. In a state that needs it, by default the import's instant, or that of the acceptance if it is earlier.
+    /// Instant of the sending. In a state that needs it, by default the import's instant, or that
+    /// of the acceptance if it is earlier.
     pub sent_at: Option<Timestamp>,
-    /// When it was accepted, not before it was sent. In a state that needs it, by default the import's instant.
+    /// Instant of the acceptance, not before the sending. In a state that needs it, by default the
+    /// import's instant.
     pub accepted_at: Option<Timestamp>,
 }
 
 impl QuoteImport {
-    /// In this state, at the import's instant where it needs one.
+    /// An import in this state, at the import's instant if the state needs one.
     pub const fn new(status: QuoteStatus) -> Self {
         Self { status, sent_at: None, accepted_at: None }
     }
@@ -63,7 +65,7 @@ impl QuoteImport {
         self
     }
 
-    /// Checks that the dates go with the state, follow each other, and are over.
+    /// Checks that the dates match the state, are in order, and are not in the future.
     fn check(&self, now: Timestamp) -> Result<(), Invalid> {
         let Self { status, sent_at, accepted_at } = *self;
         if sent_at.is_some() && status == QuoteStatus::Draft {
@@ -100,7 +102,7 @@ pub struct SignatureEvidence {
 }
 
 impl SignatureEvidence {
-    /// What a signer of this name and e-mail agreed to.
+    /// The evidence of a signer with this name and e-mail, who agreed to this text.
     pub fn new(
         signed_by_name: impl Into<String>,
         signed_by_email: impl Into<String>,
@@ -136,11 +138,12 @@ impl Quote {
         Ok(Self::created(quote))
     }
 
-    /// A quote from another system, which starts in the state that it had there. It emits only `quote.created`.
+    /// A quote from another system, which starts in its state of that system. It emits only
+    /// `quote.created`.
     ///
     /// # Errors
-    /// [`Invalid`] when a date does not match the state, the other date or the clock, or a quote that was sent or accepted
-    /// has no line.
+    /// [`Invalid`] when a date does not match the state, the other date or the clock, or a quote
+    /// that was sent or accepted has no line.
     pub fn import(
         origin: QuoteCreation<'_>,
         client: &Client,
@@ -169,7 +172,8 @@ impl Quote {
         if import.status == Accepted {
             summary.accepted_at = import.accepted_at.or(summary.sent_at.max(Some(now)));
         }
-        // Only a quote that can be signed needs a last day. An invented one could contradict EXPIRED.
+        // Only a quote that can be signed needs a last day. An invented one could contradict
+        // EXPIRED.
         if import.status == Sent && valid_until.is_none() {
             summary.valid_until = Some(days_after("validUntil", today, DEFAULT_VALIDITY_DAYS)?);
         }
@@ -243,8 +247,8 @@ impl Quote {
         Ok(Changed::without_events(quote))
     }
 
-    /// DRAFT → SENT, and EXPIRED or REJECTED → SENT with a new validity. `sent_at` is the date that the frozen
-    /// document shows.
+    /// DRAFT → SENT, and EXPIRED or REJECTED → SENT with a new validity. `sent_at` is the date that
+    /// the frozen document shows.
     pub fn send(
         &self,
         valid_until: Option<NaiveDate>,
@@ -257,7 +261,7 @@ impl Quote {
         if self.lines.is_empty() {
             return Err(Conflict::new("a quote without lines cannot be sent").into());
         }
-        // A validity set before an earlier sending no longer applies; that of a draft does.
+        // The validity of an earlier sending no longer applies, but that of a draft does.
         let own = (self.summary.status == Draft).then_some(self.summary.valid_until).flatten();
         let valid_until = match valid_until.or(own) {
             Some(day) => check_date("validUntil", day)?,
@@ -272,8 +276,8 @@ impl Quote {
         Ok(Changed::without_events(quote))
     }
 
-    /// Checks that a signature that was submitted on this day is good. The quote may have expired since: its document is
-    /// rendered before the signature is stored.
+    /// Checks that a signature that was submitted on this day is valid. The quote may have expired
+    /// since: its document is rendered before the signature is stored.
     pub fn check_signable(&self, submitted_on: NaiveDate) -> Result<(), Conflict> {
         use QuoteStatus::{Expired, Sent};
         self.require("signed", &[Sent, Expired])?;
@@ -284,8 +288,8 @@ impl Quote {
         if is_valid { Ok(()) } else { Err(Conflict::new("the quote's validity has ended")) }
     }
 
-    /// SENT → ACCEPTED by the client's signature: `quote.signed` and `quote.accepted` with the same timestamp. A quote that
-    /// expired after the day of the submission is signed as well.
+    /// SENT → ACCEPTED by the client's signature: `quote.signed` and `quote.accepted` with the same
+    /// timestamp. A quote that expired after the day of the submission can be signed too.
     pub fn sign(
         &self,
         signature: SignatureBlock,
@@ -304,7 +308,8 @@ impl Quote {
         Ok(Changed { record: quote, events })
     }
 
-    /// DRAFT, SENT, REJECTED or EXPIRED → ACCEPTED by hand: `quote.accepted`. Needs at least one line.
+    /// DRAFT, SENT, REJECTED or EXPIRED → ACCEPTED by hand: `quote.accepted`. Needs at least one
+    /// line.
     pub fn accept(&self, at: ChangeTime) -> Result<Changed<Self>, Conflict> {
         use QuoteStatus::{Accepted, Draft, Expired, Rejected, Sent};
         self.require("accepted", &[Draft, Sent, Rejected, Expired])?;
@@ -323,12 +328,13 @@ impl Quote {
         Ok(Changed::without_events(self.modified(QuoteStatus::Rejected, stamp)))
     }
 
-    /// SENT → EXPIRED where the validity has ended; `None` where it has not.
+    /// SENT → EXPIRED if the validity has ended; `None` if it has not.
     pub fn expire(&self, stamp: Timestamp, today: NaiveDate) -> Option<Changed<Self>> {
         self.summary.expire(stamp, today).map(|summary| self.with_summary(summary))
     }
 
-    /// Sets or removes the identifier of the caller's system. `None` if nothing changes.
+    /// Sets or removes the identifier of the caller's system. `None` if the identifier stays the
+    /// same.
     pub fn link(
         &self,
         external_id: Option<&str>,
@@ -356,15 +362,15 @@ impl Quote {
     }
 }
 
-/// The changes for which the lines, which may be large, need not be read.
+/// The changes that do not need the lines, which may be large.
 impl QuoteSummary {
-    /// As [`Quote::expire`].
+    /// The same as [`Quote::expire`].
     pub fn expire(&self, stamp: Timestamp, today: NaiveDate) -> Option<Self> {
         let ended = self.status == QuoteStatus::Sent && self.valid_until.is_some_and(|day| day < today);
         ended.then(|| Self { status: QuoteStatus::Expired, updated_at: stamp, ..self.clone() })
     }
 
-    /// As [`Quote::link`].
+    /// The same as [`Quote::link`].
     pub fn link(&self, external_id: Option<&str>, stamp: Timestamp) -> Result<Option<Self>, Invalid> {
         let stored = self.external_id.as_deref();
         let external_id = unless_stored(external_id, stored, || check_external_id(external_id))?;

@@ -4,7 +4,8 @@ use std::time::{Duration, SystemTime};
 
 /// The wait that `Retry-After` requests: a number of seconds, or an HTTP date relative to `now`.
 ///
-/// A date in the past requests no wait. A number that exceeds 64 bits is a very long wait. `None` for any other text.
+/// A date in the past requests no wait. A number that exceeds 64 bits is a very long wait. `None`
+/// for any other text.
 ///
 /// ```
 /// use std::time::{Duration, UNIX_EPOCH};

@@ -1,5 +1,5 @@
-//! Decisions after a delivery attempt: delivered, failed, or when to try again. The server's `dispatch::attempt` asks for
-//! them.
+//! Decisions after a delivery attempt: delivered, failed, or the time of the next attempt. The
+//! server's `dispatch::attempt` calls them.
 
 use crate::{AttemptOutcome, DeliveryOutcome, Timestamp};
 
@@ -12,7 +12,7 @@ pub enum NextStep {
     RetryAt(Timestamp),
 }
 
-/// How often and when a delivery is attempted.
+/// The number and the times of the attempts of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// Attempts in total, the first included. At least 1.
@@ -26,23 +26,24 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Gaps between attempts in milliseconds; the last one repeats where a host allows more attempts.
+    /// Gaps between attempts in milliseconds; the last one repeats if a host allows more attempts.
     pub const GAPS_MS: [i64; 3] = [1_000, 5_000, 30_000];
 
-    /// Most that `Retry-After` can lengthen a gap to, in milliseconds.
+    /// Longest gap that `Retry-After` can cause, in milliseconds.
     pub const RETRY_AFTER_LIMIT_MS: i64 = 30_000;
 
-    /// Most that chance adds to a gap, in percent of it.
+    /// Most that chance adds to a gap, in percent of the gap.
     pub const JITTER_PERCENT: i64 = 10;
 
-    /// The gap after attempt number `attempt` in milliseconds, without what is added by chance.
+    /// The gap after attempt number `attempt` in milliseconds, without the addition by chance.
     pub fn gap_ms(attempt: u32) -> i64 {
         let index = usize::try_from(attempt.saturating_sub(1)).unwrap_or(usize::MAX);
         Self::GAPS_MS.get(index).copied().unwrap_or(Self::GAPS_MS[2])
     }
 
-    /// Decides after attempt number `attempt` (the first is 1), which ended at `now`. `jitter` is a random number;
-    /// it lengthens the gap by at most [`Self::JITTER_PERCENT`] and never shortens it.
+    /// Decides after attempt number `attempt` (the first is 1), which ended at `now`. `jitter` is a
+    /// random number; it lengthens the gap by at most [`Self::JITTER_PERCENT`] and never shortens
+    /// it.
     pub fn after(&self, attempt: u32, outcome: AttemptOutcome, now: Timestamp, jitter: u16) -> NextStep {
         let retry_after = match outcome {
             AttemptOutcome::Answered { status: 200..=299, .. } => {

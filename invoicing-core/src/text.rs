@@ -1,4 +1,4 @@
-//! The texts that fields accept, and how a search compares them.
+//! The texts that fields accept, and their form for a search.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::characters::{
     trim_invisible,
 };
 
-/// Longest name, e-mail, city and the like, in characters.
+/// Longest short text, such as a name, an e-mail address or a city, in characters.
 pub const SHORT_TEXT: usize = 255;
 /// Longest address, note or description, in characters.
 pub const LONG_TEXT: usize = 2_000;
@@ -21,7 +21,7 @@ pub const LONG_TEXT: usize = 2_000;
 pub struct RefusedCharacter {
     /// The character.
     pub character: char,
-    /// Which one of the text it is as it was entered, counted from 1.
+    /// The place of the character in the text as entered, counted from 1.
     pub position: usize,
 }
 
@@ -41,18 +41,18 @@ impl RefusedCharacter {
         Some(Self { character, position: text[..before].chars().count() + 1 })
     }
 
-    /// The first one that no name, label or identifier may have.
+    /// The first character that no name, label or identifier may have.
     fn in_short_text(text: &str) -> Option<Self> {
         Self::find(text, |c| c.is_control() || is_bidi_control(c) || is_other_line_break(c))
     }
 
-    /// The first one that no text of several lines may have.
+    /// The first character that no text of several lines may have.
     fn in_long_text(text: &str) -> Option<Self> {
         let is_layout = |c| matches!(c, '\n' | '\r' | '\t') || is_other_line_break(c);
         Self::find(text, |c| c.is_control() && !is_layout(c))
     }
 
-    /// The first one that neither the name nor the e-mail of a signer may have.
+    /// The first character that neither the name nor the e-mail of a signer may have.
     pub fn in_signer(text: &str) -> Option<Self> {
         Self::in_short_text(text).or_else(|| Self::find(text, |c| !is_assigned(c)))
     }
@@ -60,8 +60,8 @@ impl RefusedCharacter {
 
 /// Trims, normalises to NFC, and checks length and characters; a missing or empty text is refused.
 ///
-/// Both ends lose white space and what renders as nothing. A text of up to [`LONG_TEXT`] characters may have line breaks,
-/// and each kind of them but a carriage return becomes `\n`.
+/// Both ends lose white space and characters that render as nothing. A text of up to [`LONG_TEXT`]
+/// characters may have line breaks, and each kind of line break but a carriage return becomes `\n`.
 pub fn required_text(field: &str, text: &str, max: usize) -> Result<String, Invalid> {
     optional_text(field, Some(text), max)?
         .ok_or_else(|| Invalid::new(field.to_owned(), format!("must have 1 to {max} characters")))
@@ -85,8 +85,8 @@ pub fn optional_text(field: &str, text: Option<&str>, max: usize) -> Result<Opti
     }
 }
 
-/// A text in a change of a record: one that the record has already stays as it is stored, also if only an earlier version
-/// accepted it. Any other is checked.
+/// A text in a change of a record. A text that the record has already stays unchanged, even if only
+/// an earlier version accepted it. Any other text is checked.
 pub(crate) fn unless_stored(
     entered: Option<&str>,
     stored: Option<&str>,
@@ -98,13 +98,13 @@ pub(crate) fn unless_stored(
     }
 }
 
-/// A text as every version has normalised it: trimmed, and in NFC.
+/// A text in the form that every version has normalised it to: trimmed, and in NFC.
 pub(crate) fn as_sent(text: &str) -> String {
     text.trim().nfc().collect()
 }
 
-/// The text without controls of direction. For what a reader can still read without them, and who wrote it could not find
-/// them in order to remove them.
+/// The text without controls of direction. For texts that stay readable without them, and whose
+/// author could not find them in order to remove them.
 pub fn without_bidi_controls(text: &str) -> String {
     text.chars().filter(|c| !is_bidi_control(*c)).collect()
 }
@@ -112,7 +112,7 @@ pub fn without_bidi_controls(text: &str) -> String {
 /// The text in NFC, if it is not too long.
 fn normalized(field: &str, text: &str, max: usize) -> Result<String, Invalid> {
     let too_long = || Invalid::new(field.to_owned(), format!("must have at most {max} characters"));
-    // Normalising can lengthen a text threefold; refuse early what can no longer fit.
+    // Normalising can lengthen a text threefold. A text that cannot fit any more is refused early.
     if text.len() > max * 16 {
         return Err(too_long());
     }
@@ -122,8 +122,8 @@ fn normalized(field: &str, text: &str, max: usize) -> Result<String, Invalid> {
 
 /// As [`optional_text`] for an e-mail address.
 ///
-/// Nobody sees what renders as nothing, and no mail arrives at an address that has it: it is left out, unless it shapes a
-/// word.
+/// A character that renders as nothing is invisible, and no mail arrives at an address that has
+/// one: it is left out, unless it shapes a word.
 pub fn optional_email(field: &str, text: Option<&str>) -> Result<Option<String>, Invalid> {
     let Some(mut email) = optional_text(field, text, SHORT_TEXT)? else { return Ok(None) };
     email.retain(|c| !renders_as_nothing(c) || shapes_words(c));
@@ -137,8 +137,8 @@ pub fn required_email(field: &str, text: &str) -> Result<String, Invalid> {
         .ok_or_else(|| Invalid::new(field.to_owned(), format!("must have 1 to {SHORT_TEXT} characters")))
 }
 
-/// The name of a signer. Of the characters that a name may have it accepts every assigned one, as a person is called as
-/// the person is called; the fonts of a document have no say in it.
+/// The name of a signer. Of the characters that a name may have it accepts every assigned one, as a
+/// person cannot change the name; the fonts of a document do not limit it.
 pub fn signer_name(text: &str) -> Result<String, Invalid> {
     const FIELD: &str = "signedByName";
     let name = required_text(FIELD, text, SHORT_TEXT)?;
@@ -158,9 +158,10 @@ fn check_assigned(field: &'static str, text: &str) -> Result<(), Invalid> {
     RefusedCharacter::in_signer(text).map_or(Ok(()), |refused| Err(Invalid::new(field, refused.to_string())))
 }
 
-/// Checks the shape of an e-mail address: one `@` with visible text on both sides, and no white space.
+/// Checks the shape of an e-mail address: one `@` with visible text on both sides, and no white
+/// space.
 ///
-/// Whether mail arrives there only sending can tell.
+/// Only sending can show that mail arrives at the address.
 pub fn check_email(field: &str, email: &str) -> Result<(), Invalid> {
     let is_visible = |side: &str| !trim_invisible(side).is_empty();
     let well_formed = email
@@ -170,7 +171,8 @@ pub fn check_email(field: &str, email: &str) -> Result<(), Invalid> {
     well_formed.then_some(()).ok_or_else(|| Invalid::new(field.to_owned(), "must be an e-mail address"))
 }
 
-/// Whether the domain of an e-mail address has a dot between two names, as those have that receive mail from everywhere.
+/// True if the domain of an e-mail address has a dot between two names, like all domains that
+/// receive mail from everywhere.
 pub fn has_dotted_domain(email: &str) -> bool {
     // Every full stop that a domain name may be written with (UTS #46).
     const DOTS: [char; 4] = ['.', '\u{3002}', '\u{ff0e}', '\u{ff61}'];
@@ -178,8 +180,9 @@ pub fn has_dotted_domain(email: &str) -> bool {
     domain.contains(DOTS) && domain.split(DOTS).all(|name| !trim_invisible(name).is_empty())
 }
 
-/// The text as a search compares it: without accents, case, ligatures, control characters and what renders as nothing.
-/// Hyphens and white space of any kind are spaces, and apostrophes are those of a typewriter.
+/// The text in the form for a search: without accents, case, ligatures, control characters and
+/// characters that render as nothing. Hyphens and white space of any kind become spaces, and
+/// apostrophes those of a typewriter.
 pub fn fold_for_search(text: &str) -> String {
     let is_kept = |c: &char| !c.is_control();
     if text.is_ascii() {
@@ -188,7 +191,8 @@ pub fn fold_for_search(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     let bare = |c: &char| is_kept(c) && !is_combining_mark(*c) && !renders_as_nothing(*c);
     for c in text.chars().map(sign).nfkd().map(sign).filter(bare) {
-        // Through the capital, because some capitals have two small letters (σ and ς, i and ı).
+        // Lowers the capital of each letter, because some capitals have two small letters (σ and ς,
+        // i and ı).
         for c in c.to_uppercase().flat_map(char::to_lowercase).nfkd().filter(bare) {
             match c {
                 'œ' => folded.push_str("oe"),
@@ -204,7 +208,7 @@ pub fn fold_for_search(text: &str) -> String {
     folded
 }
 
-/// The sign that a search reads a character as.
+/// The sign that stands for a character in a search.
 fn sign(c: char) -> char {
     match c {
         '\u{2bc}' | '\u{2018}' | '\u{2019}' => '\'',
@@ -213,7 +217,8 @@ fn sign(c: char) -> char {
     }
 }
 
-/// The words of a search, folded. A record is found when each of them is a part of one of its folded texts.
+/// The words of a search, folded. A record is found when each of them is a part of one of its
+/// folded texts.
 pub fn search_words(text: &str) -> Vec<String> {
     fold_for_search(text).split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
@@ -251,7 +256,8 @@ mod tests {
     #[test]
     fn folding_is_blind_to_the_case_of_every_character_and_done_once() {
         let mut odd = Vec::new();
-        // The Greek iota below a letter is an accent, but its capital is a letter: it stays an accent here.
+        // The Greek iota below a letter is an accent, but its capital is a letter. This search
+        // keeps it an accent.
         let iota_below = |c: char| std::iter::once(c).nfkd().any(|c| c == '\u{345}');
         for c in ('\0'..='\u{1ffff}').filter(|c| !c.is_control() && !iota_below(*c)) {
             let folded = fold_for_search(&c.to_string());

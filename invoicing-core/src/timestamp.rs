@@ -1,4 +1,4 @@
-//! Instants as the contract writes them: RFC 3339, UTC, three decimals, `Z`.
+//! Instants in the form of the contract: RFC 3339, UTC, three decimals, `Z`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 /// An instant with millisecond precision, between the years 0 and 9999.
 ///
-/// Stored with the precision it is shown with, so that a value that was read can be sent back as `since` without
-/// loss.
+/// Stored and shown with the same precision, so that a value that was read can be sent back as
+/// `since` without loss.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
@@ -22,7 +22,8 @@ impl Timestamp {
     /// The earliest instant that can be written.
     pub const EARLIEST: Self = Self(MIN);
 
-    /// Milliseconds since 1970-01-01T00:00:00Z. Values outside the years 0 to 9999 are brought to the nearest end.
+    /// Milliseconds since 1970-01-01T00:00:00Z. Values outside the years 0 to 9999 are brought to
+    /// the nearest end.
     pub const fn from_millis(millis: i64) -> Self {
         Self(if millis < MIN {
             MIN
@@ -49,7 +50,8 @@ impl Timestamp {
         Self::from_millis(self.0.saturating_add(millis))
     }
 
-    /// The instant for chrono, to find out the calendar date in a time zone.
+    /// The instant as a value of chrono, from which callers compute the calendar date in a time
+    /// zone.
     pub fn to_chrono(self) -> DateTime<chrono::Utc> {
         DateTime::from_timestamp_millis(self.0).unwrap_or_default()
     }
@@ -64,22 +66,24 @@ pub struct ParseTimestampError;
 impl FromStr for Timestamp {
     type Err = ParseTimestampError;
 
-    /// Reads ISO 8601 with date, time and zone: `Z`, `+02:00`, `+0200` or `+02`, with or without seconds, a fraction
-    /// behind `.` or `,`, a space instead of the `T`, and one before the offset. Digits beyond the millisecond round up, so that `since` never shows a record that is older
-    /// than it says.
+    /// Reads ISO 8601 with date, time and zone: `Z`, `+02:00`, `+0200` or `+02`, with or without
+    /// seconds, a fraction behind `.` or `,`, a space instead of the `T`, and one before the
+    /// offset. Digits beyond the millisecond round up, so that `since` never shows a record that is
+    /// older than the given instant.
     fn from_str(text: &str) -> Result<Self, ParseTimestampError> {
         let instant = read(&to_rfc_3339(text).ok_or(ParseTimestampError)?)?;
         in_range(instant.timestamp_millis() + i64::from(is_finer(text)))
     }
 }
 
-/// Whether a digit beyond the millisecond is not 0. Asks the text, as chrono drops digits beyond the ninth.
+/// True if a digit beyond the millisecond is not 0. Looks at the text, as chrono drops digits
+/// beyond the ninth.
 fn is_finer(text: &str) -> bool {
     let fraction = text.split_once(['.', ',']).map_or("", |(_, fraction)| fraction);
     fraction.bytes().take_while(u8::is_ascii_digit).skip(3).any(|digit| digit != b'0')
 }
 
-/// Adds what other forms of ISO 8601 leave out. Any other text stays as unreadable as it is.
+/// Adds the parts that other forms of ISO 8601 leave out. Any other text stays unreadable.
 fn to_rfc_3339(text: &str) -> Option<String> {
     /// Length of `2026-09-14T09:41`.
     const MINUTES: usize = 16;
@@ -87,7 +91,7 @@ fn to_rfc_3339(text: &str) -> Option<String> {
     const DATE: usize = 10;
     let (minutes, rest) = text.split_at_checked(MINUTES)?;
     let (date, time) = minutes.split_at_checked(DATE)?;
-    // As databases and languages print it, such as `str` in Python and `to_s` in Ruby.
+    // Databases and languages print a space, such as `str` in Python and `to_s` in Ruby.
     let minutes = time.strip_prefix(' ').map_or_else(|| minutes.to_owned(), |time| format!("{date}T{time}"));
     let (seconds, zone) = rest.split_at(rest.find(['Z', 'z', '+', '-', '\u{2212}'])?);
     let seconds = seconds.strip_suffix(' ').unwrap_or(seconds);
@@ -100,7 +104,7 @@ fn to_rfc_3339(text: &str) -> Option<String> {
 
 /// Reads RFC 3339.
 fn read(text: &str) -> Result<DateTime<FixedOffset>, ParseTimestampError> {
-    // chrono also reads a space or an underscore where `T` belongs; the contract does not.
+    // chrono also reads a space or an underscore in place of the `T`; the contract does not.
     if !matches!(text.as_bytes().get(10), Some(b'T' | b't')) {
         return Err(ParseTimestampError);
     }
@@ -117,7 +121,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// As it is printed and written.
+/// Shows the instant in its printed form.
 impl fmt::Debug for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -130,8 +134,8 @@ impl Serialize for Timestamp {
     }
 }
 
-/// Digits beyond the millisecond round down: a stamp that was read, such as `asOf`, is never later than what was
-/// written, so that nothing lies between the two when it is sent back as `since`.
+/// Digits beyond the millisecond round down: a stamp that was read, such as `asOf`, is never later
+/// than the written one, so that no change lies between the two when it is sent back as `since`.
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<str>::deserialize(deserializer)?;

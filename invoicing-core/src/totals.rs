@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Invalid, Line, Money, Percent};
 
-/// What one VAT rate contributes to a document.
+/// The share of one VAT rate in a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VatShare {
     /// The rate in percent.
@@ -28,7 +28,7 @@ pub struct Totals {
     pub total_ht: Money,
     /// Sum with VAT, never negative.
     pub total_ttc: Money,
-    /// The lines' rate if they share one, else the blended rate; 0 where there is nothing to blend.
+    /// The lines' rate if they share one, else the blended rate; 0 if there is no rate to blend.
     pub tva_rate: Percent,
     /// One share per rate, lowest rate first.
     pub vat_breakdown: Vec<VatShare>,
@@ -38,7 +38,7 @@ impl Totals {
     /// Adds up the lines.
     ///
     /// # Errors
-    /// [`Invalid`] when a total is below zero or too large.
+    /// [`Invalid`] if a total is below zero or too large.
     pub fn of(lines: &[Line]) -> Result<Self, Invalid> {
         let mut bases = BTreeMap::<Percent, Money>::new();
         for line in lines {
@@ -78,10 +78,10 @@ fn document_rate(shares: &[VatShare], total_ht: Money, tva: Money) -> Result<Per
     }
 }
 
-/// What the client holds back until the works are accepted for good.
+/// The amount that the client holds back until the works are accepted for good.
 ///
 /// # Errors
-/// [`Invalid`] when the rate is outside 0 to 5 % (loi 71-584, art. 1).
+/// [`Invalid`] if the rate is outside 0 to 5 % (loi 71-584, art. 1).
 pub fn retention_amount(total_ttc: Money, rate: Percent) -> Result<Money, Invalid> {
     if rate.is_negative() || rate > Percent::from(5) {
         return Err(Invalid::new("retentionRate", "must be between 0 and 5"));

@@ -37,8 +37,8 @@ impl<T: Copy + VariantArray + Into<&'static str>> Visitor<'_> for WordVisitor<T>
     }
 }
 
-/// Adds to enums whose texts `strum` derives: the list of values, the text, and the conversions that refuse other
-/// texts with this crate's errors.
+/// Adds to enums whose texts `strum` derives: the list of values, the text, and the conversions
+/// that refuse other texts with this crate's errors.
 macro_rules! wire_enums {
     ($($name:ident)*) => {$(
         impl $name {

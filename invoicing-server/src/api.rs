@@ -1,8 +1,9 @@
 //! The HTTP API: from a request to its response.
 //!
-//! [`application`] serves a request: [`routes`] finds the endpoint, [`access`] the company, and the file of a resource
-//! ([`quotes`], [`invoices`], [`clients`], [`documents`], [`openapi`]) has the handler, which calls one operation. SQL and
-//! sockets are elsewhere, and business rules are in operations.
+//! [`application`] serves a request: [`routes`] finds the endpoint, [`access`] the company, and the
+//! file of a resource ([`quotes`], [`invoices`], [`clients`], [`documents`], [`openapi`]) has the
+//! handler, which calls one operation. SQL and sockets are elsewhere, and business rules are in
+//! operations.
 
 mod access;
 mod application;
@@ -76,27 +77,31 @@ impl fmt::Debug for ApiContext {
 
 /// The API as a service. Cheap to clone, always ready, and never fails: every error is a response.
 ///
-/// It serves paths that begin with `/api/v1`. A host that mounts it below a prefix strips the prefix, as axum's
-/// `nest_service` does. Any other path is answered like an unknown route: 401 without a valid key, then 404.
+/// It serves paths that begin with `/api/v1`. A host that mounts it below a prefix strips the
+/// prefix, as axum's `nest_service` does. Any other path is answered like an unknown route: 401
+/// without a valid key, then 404.
 ///
-/// Dropping the future of a response never leaves an operation half done: it is either rolled back or complete. A panic
-/// in a handler is answered with 500.
+/// Dropping the future of a response never leaves an operation half done: it is either rolled back
+/// or complete. A panic in a handler is answered with 500.
 ///
 /// Details that the contract leaves open:
-/// - every endpoint refuses unknown and repeated query parameters, also an endpoint without parameters;
+/// - every endpoint refuses unknown and repeated query parameters, also an endpoint without
+///   parameters;
 /// - `q` needs 1 to 255 characters, and at least one that remains without accents and case;
-/// - an incoming `X-Request-Id` is valid with 1 to 128 letters, digits, `.`, `_` and `-`, if it does not begin like a secret;
-/// - a 403 does not count in the quota, and its headers show an unused quota; without a quota there are no `RateLimit`
-///   headers;
-/// - a document behind a signed URL has an `ETag` and supports `Range`, `If-None-Match` and `If-Range`; its 304 and 416
-///   have no body;
-/// - a body that has not arrived after [10 s](crate::RequestLimits::body_time_ms) is answered with 408
-///   `request_timeout`; `GET` ignores a body;
-/// - requests beyond the [limits](crate::RequestLimits), those of the service or the company's share, are answered with
-///   503 `overloaded` and `Retry-After`; they have no effect. They do not count in the quota, unless the memory runs out
-///   while a body arrives or an answer is built.
+/// - an incoming `X-Request-Id` is valid with 1 to 128 letters, digits, `.`, `_` and `-`, if it
+///   does not begin like a secret;
+/// - a 403 does not count in the quota, and its headers show an unused quota; without a quota there
+///   are no `RateLimit` headers;
+/// - a document behind a signed URL has an `ETag` and supports `Range`, `If-None-Match` and
+///   `If-Range`; its 304 and 416 have no body;
+/// - a body that has not arrived after [10 s](crate::RequestLimits::body_time_ms) is answered with
+///   408 `request_timeout`; `GET` ignores a body;
+/// - requests beyond the [limits](crate::RequestLimits), those of the service or the company's
+///   share, are answered with 503 `overloaded` and `Retry-After`; they have no effect. They do not
+///   count in the quota, unless the memory runs out while a body arrives or an answer is built.
 ///
-/// [`serve`](crate::serve()) also answers 417 `expectation_failed` to an `Expect` other than `100-continue`.
+/// [`serve`](crate::serve()) also answers 417 `expectation_failed` to an `Expect` other than
+/// `100-continue`.
 #[derive(Debug, Clone)]
 pub struct ApiService(Arc<ApiContext>);
 

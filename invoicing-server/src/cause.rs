@@ -1,5 +1,6 @@
-//! What caused an event: noted in its row when an operation begins, and known again at each attempt to deliver it, also
-//! after a restart and on another node.
+//! The cause of an event: the request and the host's context. It is stored in the event's row when
+//! an operation begins, and read for each attempt to deliver it, even after a restart or on another
+//! node.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,9 +15,10 @@ const MAX_REQUEST_ID: usize = 128;
 /// Most bytes of a context.
 const MAX_CONTEXT: usize = 128;
 
-/// Carries a context of the host's from an operation to the attempts that deliver its events, for instance the ids of a trace:
-/// see [`Builder::trace_context`](crate::Builder::trace_context). Its methods should do no more than that: one that blocks or
-/// panics does so within the operation or the dispatcher.
+/// Carries a context of the host from an operation to the attempts that deliver its events, for
+/// instance the ids of a trace: see [`Builder::trace_context`](crate::Builder::trace_context). Its
+/// methods should do no other work: a method that blocks or panics does so within the operation or
+/// the dispatcher.
 ///
 /// ```
 /// use invoicing_server::TraceContext;
@@ -36,33 +38,34 @@ const MAX_CONTEXT: usize = 128;
 /// }
 /// ```
 pub trait TraceContext: Send + Sync + 'static {
-    /// The context in which an operation that changes something is called, at most 128 bytes. It is called within the span of
-    /// the operation. A longer one is left out, and the log says so.
+    /// The context in which an operation that changes a record is called, at most 128 bytes. The
+    /// method is called within the span of the operation. A longer context is left out, with a
+    /// warning in the log.
     fn current(&self) -> Option<Vec<u8>>;
 
-    /// An attempt begins, whose event was recorded by an operation with this context. `span` is that of the attempt, which waits
-    /// for this call.
+    /// Called when an attempt begins whose event was recorded by an operation with this context.
+    /// `span` is that of the attempt, which waits for this call.
     fn attempt(&self, span: &tracing::Span, context: &[u8]);
 }
 
-/// Whether a request can have this id: 1 to 128 letters, digits, `.`, `_` and `-`, so that it needs no quoting in a log line.
-/// Logs show it, so a text that begins like a secret is refused.
+/// True if a request can have this id: 1 to 128 letters, digits, `.`, `_` and `-`, so that it needs
+/// no quoting in a log line. Logs show it, so a text that begins like a secret is refused.
 pub(crate) fn is_request_id(id: &[u8]) -> bool {
     (1..=MAX_REQUEST_ID).contains(&id.len())
         && !PREFIXES.iter().any(|prefix| id.starts_with(prefix.as_bytes()))
         && id.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
 }
 
-/// What caused an event, as its row holds it.
+/// The cause of an event, as stored in its row.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Cause {
     pub(crate) request_id: Option<Arc<str>>,
-    /// In base64.
+    /// The context in base64.
     pub(crate) trace_context: Option<String>,
 }
 
 impl Cause {
-    /// `None` where nothing is known.
+    /// The cause of the present operation; `None` without a request and a context.
     pub(crate) fn now(request_id: Option<Arc<str>>, traces: Option<&dyn TraceContext>) -> Option<Arc<Self>> {
         let context = traces.and_then(TraceContext::current).filter(|context| {
             let fits = context.len() <= MAX_CONTEXT;
@@ -74,7 +77,7 @@ impl Cause {
         Self::of(request_id, context.map(|context| STANDARD.encode(context)))
     }
 
-    /// Of a row.
+    /// The cause in a row; `None` if the row has none.
     pub(crate) fn of_row(request_id: Option<String>, trace_context: Option<String>) -> Option<Arc<Self>> {
         Self::of(request_id.map(Arc::from), trace_context)
     }
@@ -84,14 +87,14 @@ impl Cause {
         is_known.then(|| Arc::new(Self { request_id, trace_context }))
     }
 
-    /// Tells the host of an attempt.
+    /// Passes the context to the host when an attempt begins.
     pub(crate) fn tell(&self, traces: &dyn TraceContext, span: &tracing::Span) {
         let Some(Ok(context)) = self.trace_context.as_ref().map(|text| STANDARD.decode(text)) else { return };
         traces.attempt(span, &context);
     }
 }
 
-/// What the host gave is its own.
+/// Hides the host's trace context.
 impl fmt::Debug for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cause").field("request_id", &self.request_id).finish_non_exhaustive()

@@ -25,13 +25,15 @@ impl CompanySlots {
         Self { all: Arc::new(Semaphore::new(slots)), companies: KeyedSemaphore::new(share) }
     }
 
-    /// A slot without waiting; `None` where the company has its share, none is free, or others wait for one.
+    /// A slot without waiting; `None` if the company has used up its share, no slot is free, or
+    /// others wait for one.
     pub(crate) fn try_acquire(&self, company: CompanyId) -> Option<Slot> {
         let share = self.companies.try_acquire(company)?;
         Some((share, Arc::clone(&self.all).try_acquire_owned().ok()?))
     }
 
-    /// Waits for a slot: first among the company's work, so that it does not hold back that of others, then among all.
+    /// Waits for a slot: first among the company's work, so that it does not hold back the work of
+    /// others, then among all.
     pub(crate) async fn acquire(&self, company: CompanyId) -> Result<Slot, Error> {
         let share = self.companies.acquire(company).await?;
         Ok((share, Arc::clone(&self.all).acquire_owned().await.map_err(Error::internal)?))

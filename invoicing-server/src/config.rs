@@ -8,8 +8,8 @@ use crate::target::TargetPolicy;
 /// Largest body of a request, in bytes. Part of the contract, so not a setting.
 pub(crate) const MAX_BODY_BYTES: usize = 256 * 1024;
 
-/// Largest head of a request in bytes, most fields in it, and its time limit in milliseconds. Defaults of
-/// [`ServeLimits`](crate::ServeLimits), which the description of the API names.
+/// Largest head of a request in bytes, most fields in it, and its time limit in milliseconds.
+/// Defaults of [`ServeLimits`](crate::ServeLimits), which the description of the API names.
 pub(crate) const HEAD_BYTES: usize = 32 * 1024;
 pub(crate) const HEAD_FIELDS: usize = 100;
 pub(crate) const HEAD_TIME_MS: u64 = 10_000;
@@ -17,10 +17,12 @@ pub(crate) const HEAD_TIME_MS: u64 = 10_000;
 /// Default time limit of one webhook attempt, in milliseconds.
 pub(crate) const ATTEMPT_TIMEOUT_MS: u64 = 5_000;
 
-/// By how much a lease must exceed the time limit of an attempt, which is also started and recorded within the lease.
+/// Least time by which a lease must exceed the time limit of an attempt, which is also started and
+/// recorded within the lease.
 const MIN_LEASE_BEYOND_ATTEMPT_MS: u64 = 6_000;
 
-/// Fewest bytes for [`RequestLimits::buffered_bytes`]: one request with the largest body, and 64 KiB for its head.
+/// Fewest bytes for [`RequestLimits::buffered_bytes`]: one request with the largest body, and 64
+/// KiB for its head.
 pub(crate) const MIN_BUFFERED_BYTES: usize = MAX_BODY_BYTES + 64 * 1024;
 
 /// A setting that is not usable.
@@ -44,12 +46,13 @@ impl SettingError {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Settings {
-    /// Feeds `X-<brand>-Signature`, `X-<brand>-Webhook-Id`, `X-<brand>-Event-Id` and the user agent `<brand>-Webhook/1.0`.
-    /// `Service` by default.
+    /// The name in `X-<brand>-Signature`, `X-<brand>-Webhook-Id`, `X-<brand>-Event-Id` and the user
+    /// agent `<brand>-Webhook/1.0`. `Service` by default.
     pub brand: String,
-    /// Public base URL of the service, without `/api/v1`. Document URLs begin with it. `http://127.0.0.1:8080` by default,
-    /// which only callers on the same machine reach. [`Builder::open`](crate::Builder::open) refuses any URL that does not
-    /// begin with `https://` or `http://`.
+    /// Public base URL of the service, without `/api/v1`. Document URLs begin with it.
+    /// `http://127.0.0.1:8080` by default, which only callers on the same machine reach.
+    /// [`Builder::open`](crate::Builder::open) refuses any URL that does not begin with `https://`
+    /// or `http://`.
     pub base_url: String,
     /// Requests that one key may make in any 60 s, 30 by default; 0 for no quota.
     pub quota: u32,
@@ -61,7 +64,7 @@ pub struct Settings {
     pub documents: DocumentSettings,
     /// Limits on requests.
     pub requests: RequestLimits,
-    /// What the service says of itself.
+    /// Descriptions of the API.
     pub reference: ReferenceSettings,
 }
 
@@ -69,19 +72,20 @@ pub struct Settings {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct DocumentSettings {
-    /// Whether document links lead to the store itself. S3, Google Cloud Storage and Azure have such URLs; a folder has
-    /// none. The service then does not check the bytes that are downloaded.
+    /// True if document links lead to the store itself. S3, Google Cloud Storage and Azure have
+    /// such URLs; a folder has none. The service then does not check the bytes that are downloaded.
     pub presigned_urls: bool,
 }
 
-/// What the service says of itself, to callers without a key.
+/// Settings of the descriptions of the API, which callers read without a key.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct ReferenceSettings {
-    /// Whether `/api/v1/openapi.json` is served, which it is by default. Otherwise it is answered with 404.
+    /// True if `/api/v1/openapi.json` is served, which it is by default. Otherwise it is answered
+    /// with 404.
     pub openapi: bool,
-    /// Whether the reference page is served at `/api/v1/docs`, which it is by default where the feature `reference` is on.
-    /// Otherwise it is answered with 404.
+    /// True if the reference page is served at `/api/v1/docs`, which it is by default if the
+    /// feature `reference` is on. Otherwise it is answered with 404.
     pub page: bool,
 }
 
@@ -109,25 +113,28 @@ pub struct ReferenceSettings {
 /// | unread body of a request that is refused | read for 5 s, up to 1 MiB | the answer is sent, and the rest not read |
 /// | requests of one key in 60 s | [`Settings::quota`] | 429 with `Retry-After` |
 ///
-/// Limits on connections belong to the server that accepts them: with [`serve`](crate::serve()) they are
-/// [`ServeLimits`](crate::ServeLimits).
+/// Limits on connections belong to the server that accepts them: with [`serve`](crate::serve())
+/// they are [`ServeLimits`](crate::ServeLimits).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct RequestLimits {
-    /// Requests that are processed at once. A request counts neither while its key is looked up (at most 1,024 wait for
-    /// that), nor while its body arrives, nor while its answer is sent.
+    /// Requests that are processed at once. A request counts neither while its key is looked up (at
+    /// most 1,024 wait for that), nor while its body arrives, nor while its answer is sent.
     pub in_flight: usize,
-    /// Requests at once that may wait for the document store: links to documents of keys and people, as many downloads of
-    /// callers without a key, and as many signatures. They are counted apart, so that a document store which hangs does not
-    /// block other requests.
+    /// Requests at once that may wait for the document store: links to documents of keys and
+    /// people. The same limit holds for downloads of callers without a key, and for signatures.
+    /// They are counted apart, so that a document store which hangs does not block other requests.
     pub documents_in_flight: usize,
-    /// Bytes buffered for all peers together: requests whose body arrives, with their heads, and unsent answers. A head
-    /// counts 128 bytes more for each field, and over HTTP/2 at least 16 KiB. The last eighth is for requests and answers
-    /// of at most 32 KiB; a company and a connection have an eighth of their share more for these. Documents, and lines
-    /// of more than 8 KiB, count before they are read, and other lists with 2 KiB for each item. The answers of
-    /// [`in_flight`](Self::in_flight) requests may exceed the limit while they are made, as far as they have more.
+    /// Bytes buffered for all peers together: requests whose body arrives, with their heads, and
+    /// unsent answers. A head counts 128 bytes more for each field, and over HTTP/2 at least 16
+    /// KiB. The last eighth is for requests and answers of at most 32 KiB; a company and a
+    /// connection have an eighth of their share more for these. Documents, and lines of more than 8
+    /// KiB, count before they are read, and other lists with 2 KiB for each item. The answers of
+    /// [`in_flight`](Self::in_flight) requests may exceed the limit while they are made, by their
+    /// bytes beyond these counts.
     pub buffered_bytes: usize,
-    /// Time limit for the body of a request in milliseconds, counted from its head. At most 600,000.
+    /// Time limit for the body of a request in milliseconds, counted from its head. At most
+    /// 600,000.
     pub body_time_ms: u64,
 }
 
@@ -137,20 +144,22 @@ pub struct RequestLimits {
 pub struct DispatchSettings {
     /// Attempts per delivery, the first included.
     pub max_attempts: u32,
-    /// Time limit of one attempt in milliseconds, from the name lookup to the end of the response. At most 30,000.
+    /// Time limit of one attempt in milliseconds, from the name lookup to the end of the response.
+    /// At most 30,000.
     pub attempt_timeout_ms: u64,
-    /// Duration of the lease on a delivery, in milliseconds. When it ends, another node may take the delivery over. At
-    /// least 6,000 more than the time limit of an attempt, at most 600,000.
+    /// Duration of the lease on a delivery, in milliseconds. When it ends, another node may take
+    /// the delivery over. At least 6,000 more than the time limit of an attempt, at most 600,000.
     pub lease_ms: u64,
     /// Attempts at once for all webhooks.
     pub in_flight: usize,
     /// Deliveries under way at once per webhook, from the first attempt to the end.
     pub in_flight_per_webhook: usize,
-    /// Forward proxy for webhooks, as `http://user:password@proxy.example:3128`. This machine still resolves and checks
-    /// the names, and asks the proxy for a permitted address.
+    /// Forward proxy for webhooks, as `http://user:password@proxy.example:3128`. This machine still
+    /// resolves and checks the names, and requests a permitted address from the proxy.
     pub proxy: Option<ForwardProxy>,
-    /// Whether the proxy resolves the names, for machines that cannot resolve public ones. The proxy alone then keeps
-    /// webhooks out of private networks; the service still refuses address literals and local names.
+    /// True if the proxy resolves the names, for machines that cannot resolve public ones. The
+    /// proxy alone then keeps webhooks out of private networks; the service still refuses address
+    /// literals and local names.
     pub proxy_resolves_names: bool,
 }
 
@@ -201,7 +210,7 @@ impl Default for DispatchSettings {
 }
 
 impl Settings {
-    /// Refuses values that would fail later, in a place that no longer knows the setting.
+    /// Refuses values that would fail later, in a place that could not name the setting.
     pub(crate) fn check(&self) -> Result<(), SettingError> {
         ensure(
             is_header_token(&self.brand),
@@ -261,17 +270,19 @@ fn is_header_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// Connection settings of a PostgreSQL database. See [`Invoicing::postgres`](crate::Invoicing::postgres).
+/// Connection settings of a PostgreSQL database. See
+/// [`Invoicing::postgres`](crate::Invoicing::postgres).
 ///
 /// `Debug` does not show the URLs, as they hold a password.
 #[cfg(feature = "postgres")]
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PostgresSettings {
-    /// `postgres://user:password@host:5432/database`, with one host. `?sslmode=verify-full&sslrootcert=…` asks for TLS, which
-    /// needs the feature `postgres-tls`; `?options=-c%20search_path%3Dinvoicing` chooses a schema.
+    /// `postgres://user:password@host:5432/database`, with one host.
+    /// `?sslmode=verify-full&sslrootcert=…` requires TLS, which needs the feature `postgres-tls`;
+    /// `?options=-c%20search_path%3Dinvoicing` chooses a schema.
     pub url: String,
-    /// Most connections of this node in the pool; the listener uses one more.
+    /// Most connections of this node in the pool; the listener uses another one.
     #[serde(default = "PostgresSettings::max_connections")]
     pub max_connections: u32,
     /// Longest wait for a connection from the pool, in milliseconds.
@@ -283,16 +294,17 @@ pub struct PostgresSettings {
     /// Longest wait of a statement for a lock, in milliseconds.
     #[serde(default = "PostgresSettings::lock_timeout_ms")]
     pub lock_timeout_ms: u64,
-    /// Whether the URL leads to a `PgBouncer` in transaction mode (1.21 or later, with `max_prepared_statements` of at
-    /// least 256 and `ignore_startup_parameters = extra_float_digits`).
+    /// True if the URL leads to a `PgBouncer` in transaction mode (1.21 or later, with
+    /// `max_prepared_statements` of at least 256 and `ignore_startup_parameters =
+    /// extra_float_digits`).
     #[serde(default)]
     pub transaction_pooling: bool,
-    /// URL of a streaming standby. Pages of quotes, invoices and clients come from it where it is up to date; everything
-    /// else, and all pages otherwise, from `url`. Callers see no difference.
+    /// URL of a streaming standby. Pages of quotes, invoices and clients come from it if it is up
+    /// to date. Otherwise they come from `url`, as do all other records. Callers see no difference.
     #[serde(default)]
     pub replica_url: Option<String>,
-    /// URL for `LISTEN`, which does not work behind a pooler. Without it a node behind a pooler misses notifications of
-    /// other nodes until its next poll, as a rule within 5 s.
+    /// URL for `LISTEN`, which does not work behind a pooler. Without it a node behind a pooler
+    /// misses notifications of other nodes until its next poll, as a rule within 5 s.
     #[serde(default)]
     pub listen_url: Option<String>,
 }
@@ -330,7 +342,8 @@ impl PostgresSettings {
     }
 
     pub(crate) fn check(&self) -> Result<(), SettingError> {
-        // A sweep holds one connection for its lock and works with another one; operations need a third.
+        // A sweep holds one connection for its lock and works with another one; operations need a
+        // third.
         ensure(self.max_connections >= 3, "maxConnections", "must be at least 3")?;
         for (name, limit) in [
             ("acquireTimeoutMs", self.acquire_timeout_ms),
@@ -357,7 +370,7 @@ impl std::fmt::Debug for PostgresSettings {
 mod tests {
     use super::*;
 
-    /// Checks the defaults with one change; the name of the setting that is refused.
+    /// Checks the defaults with one change. Returns the name of the setting that is refused.
     fn refused(change: impl FnOnce(&mut Settings)) -> Option<String> {
         let mut settings = Settings::default();
         change(&mut settings);

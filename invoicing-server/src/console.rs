@@ -1,10 +1,13 @@
-//! The settings console and the signing page: pages of HTML, rendered on the server, that work without a script.
+//! The settings console and the signing page: pages of HTML, rendered on the server, that work
+//! without a script.
 //!
-//! [`application`] serves a request: [`routes`] finds the page, [`sign_in`] calls the host, [`origin`] refuses forms of other
-//! sites, and the file of a subject has the handler, which calls operations. [`layout`] is what all pages share,
-//! [`assets`] their style and script. [`sign`] is the page behind a signing link, which needs no session. A GET changes
-//! nothing; a form is answered with a redirect to a page that shows its effect, or with a secret that is shown this once. It is
-//! carried out once, by its [`form_token`]; the second time [`carried_out`] leads to what was made. No page sets a cookie.
+//! [`application`] serves a request: [`routes`] finds the page, [`sign_in`] calls the host,
+//! [`origin`] refuses forms of other sites, and the file of a subject has the handler, which calls
+//! operations. [`layout`] has the head, the bar and the components of all pages, [`assets`] their
+//! style and script. [`sign`] is the page behind a signing link, which needs no session. A GET
+//! changes nothing; a form is answered with a redirect to a page that shows its effect, or with a
+//! secret that is shown this once. A form is carried out once, by its [`form_token`]; the second
+//! time [`carried_out`] leads to the record that the first made. No page sets a cookie.
 
 mod application;
 mod assets;
@@ -63,7 +66,7 @@ use crate::operations::Services;
 pub(crate) struct ConsoleContext {
     http: Arc<HttpContext>,
     services: Arc<Services>,
-    /// How long an attempt to deliver may take.
+    /// Time limit of an attempt to deliver.
     attempt_timeout_ms: u64,
     settings: ConsoleSettings,
     place: Place,
@@ -79,17 +82,20 @@ pub(crate) struct ConsoleContext {
     sign_in: Option<Box<dyn SignIn>>,
 }
 
-/// The settings console as a service, for the people of a company: see [`Invoicing::console`](crate::Invoicing::console); or
-/// its signing page alone: see [`Invoicing::signing_page`](crate::Invoicing::signing_page).
+/// The settings console as a service, for the people of a company: see
+/// [`Invoicing::console`](crate::Invoicing::console); or its signing page alone: see
+/// [`Invoicing::signing_page`](crate::Invoicing::signing_page).
 ///
-/// The page behind a signing link is `/sign/{token}` below the base URL. The address of the peer is kept as evidence of a
-/// signature: [`serve`](crate::serve()) puts it into the extensions of a request, as a [`std::net::IpAddr`], and a host with
-/// a server of its own may do the same. Behind a proxy, [`ConsoleSettings::client_address`] says which header is believed.
+/// The page behind a signing link is `/sign/{token}` below the base URL. The address of the peer is
+/// kept as evidence of a signature: [`serve`](crate::serve()) puts it into the extensions of a
+/// request, as a [`std::net::IpAddr`], and a host with another server may do the same. Behind a
+/// proxy, [`ConsoleSettings::client_address`] sets the header that is believed.
 ///
-/// Cheap to clone, always ready, and never fails: every error is a page. The host mounts it below a prefix of its own and
-/// strips that, as axum's `nest_service` does. Its pages work without a script, load nothing from elsewhere, and set no
-/// cookie. They change nothing on `GET`; forms of other sites are refused. What holds for the API holds here: limits on
-/// requests ([`RequestLimits`](crate::RequestLimits)), and a share of them for each company.
+/// Cheap to clone, always ready, and never fails: every error is a page. The host mounts it below a
+/// prefix and strips that, as axum's `nest_service` does. Its pages work without a script, load
+/// nothing from elsewhere, and set no cookie. They change nothing on `GET`; forms of other sites
+/// are refused. The limits on requests ([`RequestLimits`](crate::RequestLimits)), and each
+/// company's share of them, are the same as for the API.
 #[derive(Clone)]
 pub struct Console(Arc<ConsoleContext>);
 
@@ -135,13 +141,15 @@ impl Console {
         &self.0.place.path
     }
 
-    /// The paths of all forms that are carried out once, with the names of their parameters in braces.
+    /// The paths of all forms that are carried out once, with the names of their parameters in
+    /// braces.
     #[cfg(any(test, feature = "testing"))]
     pub fn forms() -> impl Iterator<Item = &'static str> {
         routes::forms()
     }
 
-    /// A token that a page would hold now for a form of a company. `path`: where the form goes, below the base URL.
+    /// A token that a page would hold now for a form of a company. `path`: the target of the form,
+    /// below the base URL.
     #[cfg(any(test, feature = "testing"))]
     pub fn form_token(&self, company: CompanyId, path: &str) -> String {
         form_token::new(&self.0.http.env, company, path)
@@ -158,7 +166,8 @@ impl Console {
 
 impl_service!(Console);
 
-/// Nothing but the console's own style, script and pictures, and forms to the console alone.
+/// The policy of the pages: only the console's style, script and pictures, and forms to the console
+/// alone.
 fn policy(frame_ancestors: &[String]) -> HeaderValue {
     let ancestors = if frame_ancestors.is_empty() { "'none'".to_owned() } else { frame_ancestors.join(" ") };
     let policy = format!(

@@ -1,12 +1,13 @@
 //! Documents: rendering, freezing, storage, signed URLs.
 //!
-//! A document is rendered once, stored under a key of its own, and from then on only read; each reading is checked
-//! against the hash of its bytes. This module knows keys, bytes and the proof that a URL carries. It does not know which
-//! quote a document belongs to, decides no state, opens no transaction, and speaks neither HTTP nor SQL: operations
-//! call it before the transaction that refers to the document.
+//! A document is rendered once, stored under a key that no other document has, and from then on
+//! only read; each reading is checked against the hash of its bytes. This module handles keys,
+//! bytes and the proof in a URL. It has no link from a document to its quote, decides no state,
+//! opens no transaction, and has neither HTTP nor SQL: operations call it before the transaction
+//! that refers to the document.
 //!
-//! A host plugs in its own [`DocumentRenderer`] and [`DocumentStore`]; `PdfRenderer` (feature `pdf`) and
-//! [`ObjectStorage`] are what it gets otherwise.
+//! A host may plug in a [`DocumentRenderer`] and a [`DocumentStore`]; the defaults are
+//! `PdfRenderer` (feature `pdf`) and [`ObjectStorage`].
 
 #[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) mod content;

@@ -1,6 +1,7 @@
 //! Clock and randomness: the only module that reads either.
 //!
-//! All other code gets an [`Env`], so that a host can test expiry, retries, idle keys and quota windows in milliseconds.
+//! All other code gets an [`Env`], so that a host can test expiry, retries, idle keys and quota
+//! windows in milliseconds.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,19 +12,20 @@ use uuid::Uuid;
 
 use crate::telemetry::Metrics;
 
-/// Tells the time.
+/// A source of the time.
 pub trait Clock: Send + Sync {
     /// The current instant. It may go backwards: modification stamps and quota windows do not.
     fn now(&self) -> Timestamp;
 
-    /// Whether the service corrects this clock by the clock of its PostgreSQL database, so that leases, due times and
-    /// quotas mean the same instant on all nodes. `true` for [`SystemClock`]; a clock for tests is not corrected.
+    /// True if the service corrects this clock by the clock of its PostgreSQL database, so that
+    /// leases, due times and quotas mean the same instant on all nodes. `true` for [`SystemClock`];
+    /// a clock for tests is not corrected.
     fn follows_database(&self) -> bool {
         false
     }
 }
 
-/// Generates unpredictable bytes, for ids, keys, secrets and links.
+/// A source of unpredictable bytes, for ids, keys, secrets and links.
 pub trait Random: Send + Sync {
     /// Fills the buffer.
     fn fill(&self, bytes: &mut [u8]);
@@ -34,9 +36,10 @@ pub trait Random: Send + Sync {
 pub struct Env {
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
-    /// Time of the last identifier in milliseconds, shifted by 12 bits; the lower 12 bits count within a millisecond.
+    /// Time of the last identifier in milliseconds, shifted by 12 bits; the lower 12 bits count
+    /// within a millisecond.
     last_id: Arc<AtomicU64>,
-    /// Added to the clock, in milliseconds.
+    /// The correction that is added to the clock, in milliseconds.
     correction: Arc<AtomicI64>,
     metrics: Metrics,
 }
@@ -47,8 +50,8 @@ impl Env {
         Self::new(Arc::new(SystemClock), Arc::new(SystemRandom))
     }
 
-    /// A clock and a source of randomness that the host chooses. Predictable randomness exposes keys, secrets and signing
-    /// links: it is for tests and demonstrations only.
+    /// A clock and a source of randomness that the host chooses. Predictable randomness exposes
+    /// keys, secrets and signing links: it is for tests and demonstrations only.
     pub fn new(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
         Self {
             clock,
@@ -70,8 +73,8 @@ impl Env {
         self.clock.now().plus_millis(self.correction.load(Ordering::Relaxed))
     }
 
-    /// This environment for one service: with a correction of its own, as one must not shift the clock of another one, and
-    /// with what it measures.
+    /// This environment for one service: with a separate correction, as a service must not shift
+    /// the clock of another one, and with its metrics.
     pub(crate) fn of_service(self, metrics: Metrics) -> Self {
         Self { correction: Arc::default(), metrics, ..self }
     }
@@ -80,13 +83,14 @@ impl Env {
         &self.metrics
     }
 
-    /// By how many milliseconds the clock is corrected.
+    /// The correction of the clock, in milliseconds.
     #[cfg(feature = "postgres")]
     pub(crate) fn correction(&self) -> i64 {
         self.correction.load(Ordering::Relaxed)
     }
 
-    /// Corrects the clock by so many milliseconds, if it follows the database; whether it does.
+    /// Corrects the clock by `millis` milliseconds, if it follows the database. Returns true if it
+    /// does.
     #[cfg(feature = "postgres")]
     pub(crate) fn correct(&self, millis: i64) -> bool {
         let follows = self.clock.follows_database();
@@ -96,8 +100,8 @@ impl Env {
         follows
     }
 
-    /// A new `UUIDv7`, greater than every earlier one of this environment. Records sorted by id are therefore sorted by
-    /// creation, also within a millisecond (RFC 9562, section 6.2).
+    /// A new `UUIDv7`, greater than every earlier one of this environment. Records sorted by id are
+    /// therefore sorted by creation, even within a millisecond (RFC 9562, section 6.2).
     pub fn uuid(&self) -> Uuid {
         let now = u64::try_from(self.now().as_millis()).unwrap_or(0) << 12;
         let next = |last: u64| now.max(last + 1);
@@ -180,7 +184,7 @@ impl ManualClock {
         self.0.fetch_add(millis, std::sync::atomic::Ordering::SeqCst);
     }
 
-    /// Sets the clock, also backwards.
+    /// Sets the clock, forwards or backwards.
     pub fn set(&self, instant: Timestamp) {
         self.0.store(instant.as_millis(), std::sync::atomic::Ordering::SeqCst);
     }

@@ -5,11 +5,11 @@ use invoicing_core::{ApiErrorBody, ApiErrorDetail, Conflict, DomainError, ErrorC
 
 type Source = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why an operation did not happen. Nothing has changed and nothing was emitted, except as said at
-/// [`StorageUnavailable`](Self::StorageUnavailable).
+/// The reason why an operation did not happen. Nothing has changed and nothing was emitted; the
+/// exception is [`StorageUnavailable`](Self::StorageUnavailable).
 ///
-/// A host with routes of its own answers like the API. The text of an error tells nothing of the inside: its source does,
-/// and belongs in the log.
+/// The routes of a host can answer like the API. The text of an error has no internal details: its
+/// source has them, and belongs in the log.
 ///
 /// ```
 /// use http::StatusCode;
@@ -33,21 +33,22 @@ pub enum Error {
     /// The input breaks a rule; the text names the field.
     #[error(transparent)]
     Invalid(#[from] Invalid),
-    /// The record's state does not allow it.
+    /// The record's state does not allow the operation.
     #[error(transparent)]
     Conflict(#[from] Conflict),
     /// The quote is in DRAFT, or was discarded there, so it has no frozen document.
     #[error("the quote was not sent: it has no document")]
     DocumentUnavailable,
-    /// The company has used up its share of the work that is done at once, such as rendering. The same call may succeed
-    /// later.
+    /// The company has used up its share of concurrent work, such as rendering. The same call may
+    /// succeed later.
     #[error("too much is being done for the company at the moment")]
     Overloaded,
-    /// The database or the document store is unavailable; the same call may succeed later. The operation may have
-    /// happened after all where PostgreSQL lost the connection during the commit and did not come back in time.
+    /// The database or the document store is unavailable; the same call may succeed later. The
+    /// operation may have happened after all if PostgreSQL lost the connection during the commit
+    /// and did not come back in time.
     #[error("storage is unavailable")]
     StorageUnavailable(#[source] Source),
-    /// A bug, or a row that cannot be read. The source says which.
+    /// A bug, or a row that cannot be read. The source has the cause.
     #[error("internal failure")]
     Internal(#[source] Source),
 }
@@ -71,7 +72,8 @@ impl Error {
         status_of(&self.code())
     }
 
-    /// The JSON body for an answer of a host's own, in the shape of the API's: [`code`](Self::code), and the text of the error.
+    /// The JSON body for an answer of the host, in the shape of the API's: [`code`](Self::code),
+    /// and the text of the error.
     pub fn body(&self) -> ApiErrorBody {
         ApiErrorBody { error: ApiErrorDetail { code: self.code(), message: self.to_string() } }
     }
@@ -84,13 +86,14 @@ impl Error {
         Self::StorageUnavailable(source.into())
     }
 
-    /// Whether PostgreSQL canceled a statement at its time limit. A retry would take as long.
+    /// True if PostgreSQL canceled a statement at its time limit. A retry would take as long.
     pub(crate) fn is_statement_timeout(&self) -> bool {
         // SQLSTATE query_canceled.
         self.statement_code() == Some("57014")
     }
 
-    /// Whether PostgreSQL canceled a statement: at its time limit, or as it held up the replay of a standby.
+    /// True if PostgreSQL canceled a statement: at its time limit, or as it held up the replay of a
+    /// standby.
     #[cfg(feature = "postgres")]
     pub(crate) fn is_canceled_statement(&self) -> bool {
         // SQLSTATE serialization_failure.
@@ -148,7 +151,8 @@ impl From<sqlx::Error> for Error {
     }
 }
 
-/// A database's error for one statement. PostgreSQL's detail text is left out: it shows the row, and rows hold secrets.
+/// A database's error for one statement. PostgreSQL's detail text is left out: it shows the row,
+/// and rows hold secrets.
 #[derive(Debug, thiserror::Error)]
 #[error("the database refused a statement ({code}): {message}")]
 pub(crate) struct StatementError {
@@ -156,11 +160,12 @@ pub(crate) struct StatementError {
     message: String,
 }
 
-/// Whether the statement is wrong rather than the database unavailable.
+/// True if the statement is wrong rather than the database unavailable.
 fn is_bug(error: &dyn sqlx::error::DatabaseError) -> bool {
     // Operations handle the constraints that they expect, so any other violation is a bug.
     let is_constraint = error.kind() != sqlx::error::ErrorKind::Other;
-    // SQLSTATE classes 22 (data exception) and 42 (syntax error or access rule violation). SQLite's codes are shorter.
+    // SQLSTATE classes 22 (data exception) and 42 (syntax error or access rule violation). SQLite's
+    // codes are shorter.
     let is_class = |code: &str| code.len() == 5 && (code.starts_with("22") || code.starts_with("42"));
     is_constraint || error.code().is_some_and(|code| is_class(&code))
 }

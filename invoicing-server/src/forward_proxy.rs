@@ -1,6 +1,7 @@
 //! The setting for a forward proxy: its address and the credentials for it.
 //!
-//! Read from one URL. Environment variables such as `HTTPS_PROXY` are ignored, unless a host passes them on.
+//! Read from one URL. Environment variables such as `HTTPS_PROXY` are ignored, unless a host passes
+//! them on.
 
 use std::fmt;
 
@@ -12,11 +13,12 @@ use serde::Deserialize;
 use url::Url;
 use zeroize::Zeroizing;
 
-/// A forward proxy that understands HTTP `CONNECT`, as `http://user:password@proxy.example:3128`.
+/// A forward proxy with HTTP `CONNECT`, as `http://user:password@proxy.example:3128`.
 ///
-/// The scheme is for the connection to the proxy itself; deliveries to `https` receivers are encrypted end to end either
-/// way. User and password may be percent-encoded. They are sent as Basic authentication, which is readable on the way
-/// to an `http://` proxy. `Debug` does not show them, and their memory is wiped on drop.
+/// The scheme is for the connection to the proxy itself; deliveries to `https` receivers are
+/// encrypted end to end either way. User and password may be percent-encoded. They are sent as
+/// Basic authentication, which is readable on the way to an `http://` proxy. `Debug` does not show
+/// them, and their memory is wiped on drop.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ForwardProxy {
@@ -29,7 +31,8 @@ impl ForwardProxy {
     /// Reads the proxy's URL.
     ///
     /// # Errors
-    /// The fault of the URL. The text does not repeat the URL, which may hold a password.
+    /// [`ProxyError`] with the fault of the URL. The text does not repeat the URL, which may hold a
+    /// password.
     pub fn parse(url: &str) -> Result<Self, ProxyError> {
         let mut url = Url::parse(url).map_err(|_| ProxyError::Malformed)?;
         if !matches!(url.scheme(), "http" | "https") {
@@ -59,7 +62,7 @@ impl ForwardProxy {
     }
 }
 
-/// RFC 7617: no colon in the user's name, no control characters at all.
+/// The value of the header (RFC 7617): no colon in the user's name, no control characters at all.
 fn authorization(url: &Url) -> Result<Option<Zeroizing<String>>, ProxyError> {
     if url.username().is_empty() && url.password().is_none() {
         return Ok(None);
@@ -89,20 +92,20 @@ impl fmt::Debug for ForwardProxy {
     }
 }
 
-/// Why a text is not the URL of a forward proxy.
+/// The reason why a text is not the URL of a forward proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProxyError {
-    /// Not an absolute URL with a host.
+    /// The text is not an absolute URL with a host.
     #[error("the proxy must be a URL such as http://proxy.example:3128")]
     Malformed,
-    /// Neither `http` nor `https`, such as SOCKS.
+    /// The scheme is neither `http` nor `https`, such as SOCKS.
     #[error("the proxy's URL must start with http:// or https://")]
     Scheme,
-    /// More than a host and a port.
+    /// The URL has more than a host and a port.
     #[error("the proxy's URL must end after the port")]
     Path,
-    /// A user or password that Basic authentication cannot carry.
+    /// Basic authentication cannot carry the user or the password.
     #[error("the proxy's user must have no colon, and neither it nor the password control characters")]
     Credentials,
 }

@@ -1,8 +1,9 @@
 //! The HTTP of this service: the API, the console, the signing page and the probes answer with it.
 //!
-//! [`exchange`] takes a request to its response, and [`service`] makes hyper's and tower's service of an application.
-//! [`body`] reads the body of a request, [`response`] completes a response, and [`response_body`] is what its peer reads.
-//! [`capacity`] limits concurrent work, [`byte_budget`] the memory that peers hold.
+//! [`exchange`] takes a request to its response, and [`service`] makes hyper's and tower's service
+//! of an application. [`body`] reads the body of a request, [`response`] completes a response, and
+//! [`response_body`] sends it in pieces. [`capacity`] limits concurrent work, [`byte_budget`] the
+//! memory that peers hold.
 
 pub(crate) mod body;
 pub(crate) mod byte_budget;

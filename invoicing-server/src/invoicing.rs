@@ -1,4 +1,4 @@
-//! The service as a host holds it: the way to everything else.
+//! The service of a host, with the API, the operations and the dispatcher.
 
 mod builder;
 mod served_app;
@@ -39,8 +39,9 @@ const SWEEP_INTERVAL: Duration = Duration::from_hours(1);
 
 /// The service. Cheap to clone; all clones are one.
 ///
-/// In the background runs only what the database needs. The host serves the API ([`service`](Self::service)), and runs
-/// the dispatcher and the sweep ([`run`](Self::run)). The log warns of either one that is missing, at most once an hour.
+/// Background tasks run for the database only. The host serves the API
+/// ([`service`](Self::service)), and runs the dispatcher and the sweep ([`run`](Self::run)). The
+/// log warns of either one that is missing, at most once an hour.
 #[derive(Debug, Clone)]
 pub struct Invoicing(Arc<Inner>);
 
@@ -69,9 +70,10 @@ impl Invoicing {
         Builder::new(Database::Sqlite(path.as_ref().to_owned()))
     }
 
-    /// A service on a PostgreSQL database (12 or later), which any number of processes may share: each is a *node*, serves
-    /// the API and may run the dispatcher. All nodes need the same settings, the same sealing keys, and a
-    /// [document store](Builder::document_store) that all of them reach.
+    /// A service on a PostgreSQL database (12 or later), which any number of processes may share:
+    /// each is a *node*, serves the API and may run the dispatcher. All nodes need the same
+    /// settings, the same sealing keys, and a [document store](Builder::document_store) that all of
+    /// them reach.
     #[cfg(feature = "postgres")]
     pub fn postgres(settings: PostgresSettings) -> Builder {
         Builder::new(Database::Postgres(settings))
@@ -82,7 +84,8 @@ impl Invoicing {
         ApiService::new(Arc::clone(&self.0.api))
     }
 
-    /// The settings console, for the people that the host has signed in: a hyper and a tower service for a prefix of the host's.
+    /// The settings console, for the people that the host has signed in: a hyper and a tower
+    /// service for a prefix of the host's.
     ///
     /// # Errors
     /// [`SettingError`] for settings that are not usable.
@@ -95,8 +98,8 @@ impl Invoicing {
         self.console_with(settings, Some(Box::new(sign_in)))
     }
 
-    /// The page behind signing links alone, without the rest of the console: `/sign/{token}` below the base URL. Every other
-    /// path but those of its style, script and logo is 404.
+    /// The page behind signing links alone, without the rest of the console: `/sign/{token}` below
+    /// the base URL. Every other path but those of its style, script and logo is 404.
     ///
     /// # Errors
     /// [`SettingError`] for settings that are not usable.
@@ -118,8 +121,9 @@ impl Invoicing {
         crate::console::Console::new(Arc::clone(http), Arc::clone(services), dispatch, settings, sign_in)
     }
 
-    /// Whether this process can serve. The database is asked at most once a second, however often this is called, and for
-    /// 0.8 s at most. So an outage shows within 2 s, and so does its end.
+    /// The health of this process: whether it can serve. Checks the database at most once a second,
+    /// however often this is called, and for 0.8 s at most. An outage therefore shows within 2 s,
+    /// and so does its end.
     ///
     /// ```
     /// # use invoicing_server::Invoicing;
@@ -135,19 +139,21 @@ impl Invoicing {
         self.0.health.health().await
     }
 
-    /// The same as a hyper and a tower service, with `/livez` and `/readyz`, for the probes of a load balancer or an
-    /// orchestrator. The host mounts it beside the API or on a port of its own.
+    /// The same as a hyper and a tower service, with `/livez` and `/readyz`, for the probes of a
+    /// load balancer or an orchestrator. The host mounts it beside the API or on another port.
     pub fn health_service(&self) -> HealthService {
         HealthService::new(Arc::clone(&self.0.health))
     }
 
-    /// What delivers webhooks, once the host runs it: by itself, or with everything else by [`run`](Self::run).
+    /// The dispatcher, which delivers webhooks once the host runs it: alone, or together with the
+    /// sweep by [`run`](Self::run).
     pub fn dispatcher(&self) -> Dispatcher {
         Dispatcher(Arc::clone(&self.0.dispatch))
     }
 
-    /// Does all that the service does by itself until `stop` completes: delivers webhooks as [`Dispatcher::run`] does, and
-    /// [sweeps](Self::sweep) at the start and every hour. A sweep that fails is logged, and the next one does its work.
+    /// Does all work that no caller starts, until `stop` completes: delivers webhooks as
+    /// [`Dispatcher::run`] does, and [sweeps](Self::sweep) at the start and every hour. A sweep
+    /// that fails is logged, and the next one does its work.
     ///
     /// ```
     /// # use invoicing_server::Invoicing;
@@ -171,7 +177,7 @@ impl Invoicing {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Dispatcher::run`].
+    /// The errors of [`Dispatcher::run`].
     pub async fn run(&self, stop: impl Future<Output = ()> + Send) -> Result<DispatchReport, Error> {
         let dispatcher = self.dispatcher();
         tokio::select! {
@@ -180,7 +186,7 @@ impl Invoicing {
         }
     }
 
-    /// Boxed, so that it is compiled once, and not by each host.
+    /// The hourly sweep. Boxed, so that this crate compiles it once, rather than each host.
     fn sweep_every_hour(&self) -> BoxFuture<'_, Infallible> {
         Box::pin(async move {
             let mut hours = interval(SWEEP_INTERVAL);
@@ -204,17 +210,17 @@ impl Invoicing {
         CompanyHandle::new(Arc::clone(&self.0.services), id)
     }
 
-    /// What the holder of a public signing link can do.
+    /// The operations of the holder of a public signing link.
     pub fn signing_links(&self) -> SigningLinks {
         SigningLinks::new(Arc::clone(&self.0.services))
     }
 
-    /// Does what is due because time has passed: quotes expire, invoices fall overdue, idle keys are revoked, old
-    /// attempts and documents that nothing came of are deleted. [`run`](Self::run) calls it every hour; a host without it calls
-    /// it at least as often.
+    /// Makes the changes that are due by time: quotes expire, invoices fall overdue, idle keys are
+    /// revoked, old attempts and documents without a record are deleted. [`run`](Self::run) calls
+    /// it every hour; a host without it calls it at least as often.
     ///
-    /// A record that cannot be read keeps no other from being swept: the report names it. So it does with a company of which
-    /// something failed for now.
+    /// A record that cannot be read keeps no other from being swept: the report names it. The
+    /// report also names a company if a part of its sweep has failed for now.
     ///
     /// ```
     /// # use invoicing_server::Invoicing;
@@ -231,13 +237,14 @@ impl Invoicing {
     /// ```
     ///
     /// # Errors
-    /// [`Error::StorageUnavailable`] where the database does not answer, or another node takes over the sweep.
+    /// [`Error::StorageUnavailable`] if the database does not answer, or another node takes over
+    /// the sweep.
     pub async fn sweep(&self) -> Result<SweepReport, Error> {
         self.0.sweeper.sweep().await
     }
 
-    /// Takes other sealing keys into use while the service runs: a new current one, with the one until now as an older
-    /// one. Call [`reseal`](Self::reseal) afterwards.
+    /// Takes other sealing keys into use while the service runs: a new current one, with the one
+    /// until now as an older one. Call [`reseal`](Self::reseal) afterwards.
     ///
     /// # Errors
     /// [`SealingError`]; the keys in use stay in use then.
@@ -247,9 +254,9 @@ impl Invoicing {
         sealing::adopt(store, sealer, Some(keys), move || dispatch.receivers.forget_all()).await
     }
 
-    /// Seals every stored secret with the current key: those in clear, and those that older keys have sealed. It works
-    /// in batches, while everything else goes on; broken off, it is simply called again. What it replaces is wiped
-    /// from the database's files.
+    /// Seals every stored secret with the current key: secrets in clear, and secrets that older
+    /// keys have sealed. It works in batches, while all other work goes on; if broken off, it can
+    /// be called again. The replaced bytes are wiped from the database's files.
     ///
     /// ```
     /// # use invoicing_server::{Invoicing, NewCompany, NewWebhook, Plan};
@@ -283,23 +290,24 @@ impl Invoicing {
         self.0.services.reseal().await
     }
 
-    /// How many stored secrets are sealed with which key.
+    /// The number of stored secrets that each key has sealed.
     pub async fn sealed_with(&self) -> Result<SealingStats, Error> {
         self.0.services.store.read_service(async |tx| tx.sealed_secrets().count().await).await
     }
 
-    /// The settings it was opened with.
+    /// The settings that the service was opened with.
     pub fn settings(&self) -> &Settings {
         &self.0.settings
     }
 
-    /// Its clock and randomness.
+    /// The clock and the randomness of the service.
     pub fn env(&self) -> &Env {
         &self.0.services.env
     }
 
-    /// Finishes what is being written and closes the database. Operations fail from then on. Dropping the service
-    /// instead loses nothing either, but leaves the quota of each key a little smaller for a minute.
+    /// Finishes the writes that are under way and closes the database. Operations fail from then
+    /// on. Dropping the service instead loses no data either, but leaves the quota of each key a
+    /// little smaller for a minute.
     pub async fn close(&self) {
         if let Err(error) = self.0.access.release_reservations().await {
             tracing::warn!(error = &error as &dyn std::error::Error, "releasing the reserved quota failed");
@@ -307,7 +315,7 @@ impl Invoicing {
         self.0.services.store.close().await;
     }
 
-    /// A service on a file in a folder of its own, and a company of it.
+    /// A service on a file in a new folder, and a company of the service.
     #[cfg(test)]
     pub(crate) async fn with_company() -> (tempfile::TempDir, Self, CompanyHandle) {
         let folder = tempfile::tempdir().unwrap();

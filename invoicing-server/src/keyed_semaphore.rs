@@ -11,11 +11,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::Error;
 
-/// As many permits for each key.
+/// Each key has `permits` permits.
 #[derive(Debug)]
 pub(crate) struct KeyedSemaphore<K = CompanyId> {
     permits: u32,
-    /// Kept by their holders and waiters. An entry without any is removed when the next key joins.
+    /// Semaphores, which their holders and waiters keep. An entry without holders and waiters is
+    /// removed when the next key joins.
     semaphores: Mutex<HashMap<K, Weak<Semaphore>>>,
 }
 
@@ -27,7 +28,7 @@ impl<K: Eq + Hash> KeyedSemaphore<K> {
         Self { permits, semaphores: Mutex::default() }
     }
 
-    /// A permit without waiting; `None` where the key has no free one or others wait for it.
+    /// A permit without waiting; `None` if the key has no free one or others wait for it.
     pub(crate) fn try_acquire(&self, key: K) -> Option<Permit> {
         self.join(key).try_acquire_owned().ok()
     }
@@ -37,7 +38,7 @@ impl<K: Eq + Hash> KeyedSemaphore<K> {
         self.acquire_many(key, 1).await
     }
 
-    /// Waits for so many permits, in the order of the calls, but not for longer than `limit`.
+    /// Waits for `permits` permits, in the order of the calls, but not for longer than `limit`.
     pub(crate) async fn acquire_within(
         &self,
         key: K,
@@ -48,12 +49,12 @@ impl<K: Eq + Hash> KeyedSemaphore<K> {
         waited.unwrap_or_else(|_| Err(Error::unavailable("company queue is full")))
     }
 
-    /// As [`Self::acquire`] where the key has a holder or a waiter; `None` at once where it has none.
+    /// As [`Self::acquire`] if the key has a holder or a waiter; `None` at once if it has none.
     pub(crate) async fn acquire_if_used(&self, key: K) -> Result<Option<Permit>, Error> {
         if self.is_used(&key) { self.acquire(key).await.map(Some) } else { Ok(None) }
     }
 
-    /// Whether the key has a holder or a waiter.
+    /// True if the key has a holder or a waiter.
     pub(crate) fn is_used(&self, key: &K) -> bool {
         self.semaphores.lock().get(key).is_some_and(|semaphore| semaphore.strong_count() > 0)
     }

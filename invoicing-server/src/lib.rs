@@ -1,8 +1,9 @@
 //! An embeddable quoting and invoicing service for tradespeople and small businesses.
 //!
-//! A host opens [`Invoicing`] on a SQLite file, or, with the feature `postgres`, on a PostgreSQL database that several
-//! processes share. It then has three parts: the **API** as a hyper and tower service, the **operations** that its own UI
-//! calls, and the **dispatcher** that delivers signed webhooks.
+//! A host opens [`Invoicing`] on a SQLite file, or, with the feature `postgres`, on a PostgreSQL
+//! database that several processes share. It then has three parts: the **API** as a hyper and tower
+//! service, the **operations** that its own UI calls, and the **dispatcher** that delivers signed
+//! webhooks.
 //!
 //! ```no_run
 //! use invoicing_server::{Invoicing, NewCompany, Plan, ServeLimits, serve};
@@ -23,16 +24,19 @@
 //! # served?; ran?; Ok(()) }
 //! ```
 //!
-//! The service starts background tasks for the database only: the writer on SQLite; on PostgreSQL the listener, the clock
-//! synchronisation and each commit. The host serves the API, and runs the dispatcher and the hourly sweep with
-//! [`Invoicing::run`]. The log warns where a host does not run them.
+//! The service starts background tasks for the database only: the writer on SQLite; on PostgreSQL
+//! the listener, the clock synchronisation and each commit. The host serves the API, and runs the
+//! dispatcher and the hourly sweep with [`Invoicing::run`]. The log warns if a host does not run
+//! them.
 //!
 //! # The life of a quote
 //!
-//! What a host's UI does, in the order in which it happens. Each noun has a type with further operations and an example:
-//! [`Companies`], [`CompanyHandle`], [`Clients`], [`Quotes`], [`SigningLinks`], [`Invoices`], [`Projects`], [`Webhooks`],
-//! [`Events`], [`Keys`] and [`History`]. A running host leaves the dispatcher and the sweep to [`Invoicing::run`]; here they are called.
-//! Its own routes answer an [`Error`] with [`Error::status`] and [`Error::body`], as the API does.
+//! This example has the calls of a host's UI, in their order. Each noun has a type with further
+//! operations and an example: [`Companies`], [`CompanyHandle`], [`Clients`], [`Quotes`],
+//! [`SigningLinks`], [`Invoices`], [`Projects`], [`Webhooks`], [`Events`], [`Keys`] and
+//! [`History`]. A running host leaves the dispatcher and the sweep to [`Invoicing::run`]; the
+//! example calls them. The routes of a host answer an [`Error`] with [`Error::status`] and
+//! [`Error::body`], as the API does.
 //!
 //! ```
 //! use invoicing_server::{
@@ -127,8 +131,9 @@
 //!
 //! # Inputs and records
 //!
-//! They are types of [`invoicing_core`], which is re-exported here as a whole, with those that operations take and return
-//! beside it. [`chrono`] and [`rust_decimal`] are the versions whose [`NaiveDate`] and [`Decimal`] these types hold.
+//! Inputs and records are types of [`invoicing_core`]. This crate re-exports that crate as a whole,
+//! and beside it the types that operations take and return. [`chrono`] and [`rust_decimal`] are the
+//! versions whose [`NaiveDate`] and [`Decimal`] these types hold.
 //!
 //! ```
 //! use invoicing_server::{ClientId, NewLine, NewQuote, quantity, unit_price};
@@ -209,10 +214,10 @@ pub use error::Error;
 pub use forward_proxy::{ForwardProxy, ProxyError};
 pub use health::{DocumentsHealth, Health, HealthService};
 pub use invoicing::{Builder, Invoicing};
-/// The version of the crate whose recorders the service knows.
+/// The crate in the version whose recorders the service accepts.
 #[cfg(feature = "metrics")]
 pub use metrics;
-/// The version of the crate that [`ObjectStorage`] is built from.
+/// The crate in the version that [`ObjectStorage`] is built from.
 pub use object_store;
 pub use open_error::OpenError;
 pub use operations::{

@@ -1,19 +1,20 @@
-//! Texts of peers as they may stand in a log.
+//! Texts of peers in a form that is safe in a log.
 //!
-//! Their control and invisible characters are escaped, so that they can neither forge a line nor hide one.
+//! Their control and invisible characters are escaped, so that they can neither forge a line nor
+//! hide one.
 
 use std::error::Error;
 use std::fmt::{self, Write};
 
-/// Passes text on with its control and invisible characters escaped. Other characters stay as they are, but for combining
-/// marks.
+/// A writer that escapes control and invisible characters, and combining marks. Other characters
+/// stay unchanged.
 struct Escaping<'w, W>(&'w mut W);
 
 impl<W: Write> Write for Escaping<'_, W> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for character in text.chars() {
             match character {
-                // Harmless, and `escape_debug` would escape them.
+                // These are harmless, but `escape_debug` would escape them.
                 '"' | '\'' | '\\' => self.0.write_char(character)?,
                 _ => write!(self.0, "{}", character.escape_debug())?,
             }
@@ -31,7 +32,7 @@ impl fmt::Display for PeerText<'_> {
     }
 }
 
-/// An error and its causes in one line. They may repeat what a peer has sent.
+/// An error and its causes in one line. They may repeat texts of a peer.
 pub(crate) struct ErrorChain<'e>(pub(crate) &'e (dyn Error + 'e));
 
 impl fmt::Display for ErrorChain<'_> {

@@ -1,4 +1,5 @@
-//! Why [`Builder::open`](crate::Builder::open) fails: the errors of every part that it composes.
+//! The error of [`Builder::open`](crate::Builder::open), with the errors of every part that it
+//! composes.
 
 use crate::Error;
 use crate::config::SettingError;
@@ -7,20 +8,20 @@ use crate::documents::StorageSetupError;
 use crate::sealing::SealingError;
 use crate::store::DatabaseError;
 
-/// Why the service cannot be opened.
+/// The reason why the service cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
     /// The database cannot be opened.
     #[error(transparent)]
     Database(#[from] DatabaseError),
-    /// The service's own settings in the database cannot be read or written.
+    /// The settings that the service keeps in the database cannot be read or written.
     #[error("the service cannot start")]
     Start(#[source] Error),
     /// The folder for documents beside the database cannot be used.
     #[error("the document store cannot be opened")]
     Documents(#[source] StorageSetupError),
-    /// The sealing keys are not those that the database needs.
+    /// The database needs other sealing keys.
     #[error(transparent)]
     Sealing(#[from] SealingError),
     /// The webhook client cannot be set up.

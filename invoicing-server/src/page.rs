@@ -1,4 +1,4 @@
-//! What a list is asked for.
+//! The queries of lists.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,13 +8,13 @@ use invoicing_core::{
 };
 use uuid::Uuid;
 
-/// The part of a list that is asked for.
+/// The requested part of a list.
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageWindow {
     /// Most items, 1 to 100.
     pub limit: u32,
-    /// How many items to pass over.
+    /// Number of items to pass over.
     pub offset: u64,
     /// Only records modified at or after this instant; then the list is ordered by modification.
     pub since: Option<Timestamp>,
@@ -60,9 +60,9 @@ pub(crate) fn check_limit(limit: u32, most: u32) -> Result<(), Invalid> {
 pub struct PageQuery<S> {
     /// Only records in this status.
     pub status: Option<S>,
-    /// Whether each item carries its lines.
+    /// True if each item carries its lines.
     pub include_lines: bool,
-    /// The part that is asked for.
+    /// The requested part.
     pub window: PageWindow,
 }
 
@@ -96,11 +96,12 @@ impl<S> PageQuery<S> {
 #[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClientQuery {
-    /// Each of its words is looked for in name, e-mail and city, blind to case and accents.
+    /// A search text: each of its words must be in name, e-mail or city, regardless of case and
+    /// accents.
     pub q: Option<String>,
     /// Exact lookup by the caller's identifier: see [`SoughtId`](invoicing_core::SoughtId).
     pub external_id: Option<String>,
-    /// The part that is asked for.
+    /// The requested part.
     pub window: PageWindow,
 }
 
@@ -123,14 +124,15 @@ impl ClientQuery {
         self
     }
 
-    /// The words of `q` as the search column holds texts: the longest, which the fewest records have, and the others. The first is
-    /// empty if there is no `q`.
+    /// The words of `q` in the form of the search column: the longest word, which the fewest
+    /// records have, and the others. The first is empty if there is no `q`.
     pub(crate) fn words(&self) -> (String, Vec<String>) {
         let Some(q) = &self.q else { return Default::default() };
         let mut words = search_words(q);
         words.sort_unstable_by_key(|word| std::cmp::Reverse(word.len()));
         words.dedup();
-        // Nothing but accents: must find nothing, not everything. No searched text has a control character.
+        // A `q` of accents only must find nothing, not everything. No searched text has the control
+        // character of `NOWHERE`.
         let others = words.split_off(words.len().min(1));
         (words.pop().unwrap_or_else(|| NOWHERE.to_owned()), others)
     }
@@ -139,7 +141,7 @@ impl ClientQuery {
 /// A text that no record contains.
 pub(crate) const NOWHERE: &str = "\u{1}";
 
-/// A kind of recorded events: one that webhooks subscribe to, or the test of a webhook.
+/// A kind of recorded events: a kind that webhooks subscribe to, or the test of a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RecordedKind {
     /// `quote.created`, ….
@@ -149,7 +151,7 @@ pub enum RecordedKind {
 }
 
 impl RecordedKind {
-    /// Its text.
+    /// The text of the kind.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Event(kind) => kind.as_str(),
@@ -182,15 +184,16 @@ impl FromStr for RecordedKind {
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeliveryQuery {
-    /// Only those in this state.
+    /// Only deliveries in this state.
     pub status: Option<DeliveryStatus>,
-    /// Only those of events of this kind.
+    /// Only deliveries of events of this kind.
     pub kind: Option<RecordedKind>,
-    /// Only those of events from this instant on.
+    /// Only deliveries of events from this instant on.
     pub from: Option<Timestamp>,
-    /// Only those of events before this instant.
+    /// Only deliveries of events before this instant.
     pub until: Option<Timestamp>,
-    /// Only those of events before this one: [`DeliveryPage::next`](crate::DeliveryPage::next) of the page before.
+    /// Only deliveries of events before this one: [`DeliveryPage::next`](crate::DeliveryPage::next)
+    /// of the page before.
     pub before: Option<EventId>,
 }
 
@@ -225,7 +228,8 @@ impl DeliveryQuery {
         self
     }
 
-    /// The ids of its events are from the first one on and before the second: they begin with the timestamp.
+    /// The range of the ids of its events: from the first one on, and before the second. Ids begin
+    /// with the timestamp.
     pub(crate) fn ids(&self) -> (EventId, EventId) {
         let from = self.from.map_or(EventId(Uuid::nil()), first_id);
         let until = self.until.map_or(AFTER_ALL, first_id);
@@ -237,9 +241,9 @@ impl DeliveryQuery {
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EventQuery {
-    /// Only those of this kind.
+    /// Only events of this kind.
     pub kind: Option<RecordedKind>,
-    /// Only those before this one: [`EventPage::next`](crate::EventPage::next) of the page before.
+    /// Only events before this one: [`EventPage::next`](crate::EventPage::next) of the page before.
     pub before: Option<EventId>,
 }
 
@@ -261,9 +265,10 @@ impl EventQuery {
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HistoryQuery {
-    /// Only those of the record with this identifier.
+    /// Only changes of the record with this identifier.
     pub subject: Option<Uuid>,
-    /// Only those before the change of this number: [`HistoryPage::next`](crate::HistoryPage::next) of the page before.
+    /// Only changes before the one with this number:
+    /// [`HistoryPage::next`](crate::HistoryPage::next) of the page before.
     pub before: Option<i64>,
 }
 
@@ -285,11 +290,12 @@ impl HistoryQuery {
 #[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct QuoteSearch {
-    /// Each of its words is looked for in number, name and e-mail of the client, and external id; blind to case and accents.
+    /// A search text: each of its words must be in number, name or e-mail of the client, or
+    /// external id, regardless of case and accents.
     pub q: Option<String>,
     /// Only quotes in this status.
     pub status: Option<QuoteStatus>,
-    /// Only those behind this one: [`QuotePage::next`](crate::QuotePage::next) of the page before.
+    /// Only quotes behind this one: [`QuotePage::next`](crate::QuotePage::next) of the page before.
     pub after: Option<QuoteId>,
 }
 
@@ -312,18 +318,19 @@ impl QuoteSearch {
         self
     }
 
-    /// The words of `q` as folded texts are searched for them; `None` where it is empty. Without a word, of nothing but
-    /// accents, it finds nothing.
+    /// The words of `q`, folded like the searched texts; `None` if `q` is empty. A `q` of accents
+    /// only has no word, and finds nothing.
     pub(crate) fn words(&self) -> Option<Vec<String>> {
         let text = self.q.as_deref().map(str::trim).filter(|text| !text.is_empty())?;
         Some(search_words(text))
     }
 }
 
-/// After the ids of all events.
+/// An id after the ids of all events.
 pub(crate) const AFTER_ALL: EventId = EventId(Uuid::max());
 
-/// Not after the id of any event with this timestamp, and after those of all earlier ones.
+/// The lowest id of this timestamp: at or before the ids of all events with it, and after the ids
+/// of all earlier events.
 fn first_id(at: Timestamp) -> EventId {
     let millis = u64::try_from(at.as_millis()).unwrap_or(0);
     EventId(uuid::Builder::from_unix_timestamp_millis(millis, &[0; 10]).into_uuid())

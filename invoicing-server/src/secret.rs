@@ -1,4 +1,5 @@
-//! Secret texts that are shown once (API keys, webhook secrets, signing links), and text for logs without them.
+//! Secret texts that are shown once (API keys, webhook secrets, signing links), and text for logs
+//! without them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,8 +18,8 @@ pub(crate) const API_KEY: &str = "isk_";
 pub(crate) const WEBHOOK: &str = "whsec_";
 pub(crate) const SIGNING_LINK: &str = "sgn_";
 
-/// A secret text, which [`reveal`](Self::reveal) gives. It has no `Display`, its `Debug` does not show it, and its memory
-/// is wiped on drop.
+/// A secret text. [`reveal`](Self::reveal) returns it. It has no `Display`, its `Debug` does not
+/// show it, and its memory is wiped on drop.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<String>);
 
@@ -49,13 +50,13 @@ pub(crate) fn sha256(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
-/// Whether a text has the form of a secret with this prefix: 43 base64url characters follow it.
+/// True if a text has the form of a secret with this prefix: 43 base64url characters follow it.
 pub(crate) fn has_form(prefix: &str, text: &str) -> bool {
     let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     text.strip_prefix(prefix).is_some_and(|random| random.len() == 43 && random.bytes().all(is_base64url))
 }
 
-/// Whether a text has the form of an API key.
+/// True if a text has the form of an API key.
 pub(crate) fn is_api_key(text: &str) -> bool {
     has_form(API_KEY, text)
 }
@@ -69,8 +70,8 @@ pub(crate) fn without_secrets(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Scheme, host and port of a URL, for `Debug`, pages and logs. The rest may hold credentials: tokens in path and query, a password before
-/// the host.
+/// Scheme, host and port of a URL, for `Debug`, pages and logs. The rest may hold credentials:
+/// tokens in path and query, a password before the host.
 pub(crate) fn shown_url(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return "..".to_owned() };
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
@@ -79,7 +80,7 @@ pub(crate) fn shown_url(url: &str) -> String {
 }
 
 impl PartialEq for Secret {
-    /// In constant time for texts of equal length.
+    /// Compares in constant time for texts of equal length.
     fn eq(&self, other: &Self) -> bool {
         self.reveal().as_bytes().ct_eq(other.reveal().as_bytes()).into()
     }

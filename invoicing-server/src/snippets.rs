@@ -1,9 +1,9 @@
-//! The examples of code, on the reference page and in the console: regions of the programs in `reference/`, which the
-//! tests run.
+//! The examples of code, on the reference page and in the console: regions of the programs in
+//! `reference/`, which the tests run.
 
 /// A language that examples are written in.
 pub(crate) struct Language {
-    /// Part of ids.
+    /// Part of the ids of the page.
     pub(crate) id: &'static str,
     pub(crate) name: &'static str,
     /// A program with each request.
@@ -25,7 +25,7 @@ macro_rules! language {
     };
 }
 
-/// In the order in which they are offered.
+/// All languages, in the order in which they are offered.
 pub(crate) const LANGUAGES: [Language; 5] = [
     language!("sh", "curl"),
     language!("py", "Python"),
@@ -41,7 +41,7 @@ impl Language {
         region(self.requests, operation)
     }
 
-    /// What every request needs first.
+    /// The code that every request needs first.
     #[cfg(feature = "reference")]
     pub(crate) fn setup(&self) -> Option<String> {
         region(self.requests, "setup")
@@ -53,7 +53,8 @@ impl Language {
     }
 }
 
-/// The lines between the comments `region NAME` and `endregion`, without the indentation that they share.
+/// The lines between the comments `region NAME` and `endregion`, without the indentation that they
+/// share.
 fn region(source: &str, name: &str) -> Option<String> {
     let mark = |line: &str| line.trim_start().trim_start_matches(['#', '/']).trim().to_owned();
     let begin = format!("region {name}");

@@ -1,10 +1,11 @@
-//! The system clock, read in this one place. Everything else takes the time as an argument or from a [`Clock`].
+//! The system clock, read in this one place. All other code takes the time as an argument or from a
+//! [`Clock`].
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where a receiver or an inbox takes the time from: the system, or what a test says.
+/// The clock of a receiver or an inbox: the system's, or one that a test sets.
 ///
 /// ```
 /// use webhook_verify::Clock;
@@ -16,7 +17,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub struct Clock(Arc<dyn Fn() -> i64 + Send + Sync>);
 
 impl Clock {
-    /// A clock that asks a function for Unix milliseconds.
+    /// A clock that calls a function for Unix milliseconds.
     pub fn from_fn(unix_millis: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
         Self(Arc::new(unix_millis))
     }

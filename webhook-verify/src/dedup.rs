@@ -1,17 +1,19 @@
 //! The keys by which a receiver recognises a delivery that it has already handled.
 //!
-//! Reading the three members out of the body, and remembering the keys, is the receiver's part.
+//! The receiver reads the three members out of the body, and stores the keys.
 
 use core::fmt::{self, Write as _};
 
-/// What two deliveries of one event have in common.
+/// The key of an event, which all its deliveries have in common.
 ///
-/// Deliveries are made at least once, so a receiver must recognise repeats. The contract names the pair of
-/// `event` and `data.id` as the key ([`documented`](Self::documented)). Use [`recommended`](Self::recommended)
-/// instead: it adds the envelope's `timestamp`, because some events really happen twice to one record, such as a
-/// project that is completed, reopened and completed again.
+/// Deliveries are made at least once, so a receiver must recognise repeats. The contract names the
+/// pair of `event` and `data.id` as the key ([`documented`](Self::documented)). Use
+/// [`recommended`](Self::recommended) instead: it adds the envelope's `timestamp`, because some
+/// events really happen twice to one record, such as a project that is completed, reopened and
+/// completed again.
 ///
-/// The header's `t` is no part of a key: each attempt is signed anew, so a repeat carries another.
+/// The header's `t` is no part of a key: each attempt is signed anew, so a repeat carries another
+/// `t`.
 ///
 /// ```
 /// use webhook_verify::DedupKey;
@@ -28,9 +30,10 @@ pub struct DedupKey<'a> {
     pub event: &'a str,
     /// The `id` inside `data`.
     pub id: &'a str,
-    /// The envelope's `timestamp` as it stands in the body; `None` in the documented pair.
+    /// The envelope's `timestamp`, as text of the body; `None` in the documented pair.
     pub timestamp: Option<&'a str>,
-    /// The name of the receiver in an inbox that several share: each handles the event. `None` in an inbox of its own.
+    /// The name of the receiver in an inbox that several share: each handles the event. `None` in
+    /// an inbox for one receiver.
     pub receiver: Option<&'a str>,
 }
 
@@ -52,9 +55,9 @@ impl<'a> DedupKey<'a> {
     }
 }
 
-/// The parts separated by spaces, to be stored as one text: different keys have different texts. The kinds, ids and
-/// timestamps of the service hold neither space nor backslash; where a part does, a backslash goes before it. The name of a
-/// receiver stands in front, behind `\@`.
+/// The parts separated by spaces, to be stored as one text: different keys have different texts.
+/// The kinds, ids and timestamps of the service hold neither space nor backslash; if a part does, a
+/// backslash goes before it. The text begins with `\@` and the name of the receiver, if it has one.
 impl fmt::Display for DedupKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(name) = self.receiver {

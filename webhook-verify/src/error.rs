@@ -1,43 +1,44 @@
-//! Why a delivery is refused. Nothing here holds a secret, a MAC or a part of the body.
+//! The reasons why a delivery is refused. None of them holds a secret, a MAC or a part of the body.
 
 use core::error::Error;
 use core::fmt;
 
-/// A delivery that must not be trusted, and why.
+/// The reason why a delivery must not be trusted.
 ///
 /// The text is meant for the receiver's log. The sender needs no more than a status of 400 or 401.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VerifyError {
-    /// The secret is not one. Only [`verify`](crate::verify) reports it here; a [`Verifier`](crate::Verifier) cannot be
-    /// made of such a secret.
+    /// The secret is not a signing secret. Only [`verify`](crate::verify) reports it here; a
+    /// [`Verifier`](crate::Verifier) cannot be made of such a secret.
     Secret(SecretError),
     /// The header is not a signature of this scheme.
     Malformed(Malformed),
-    /// No `v1` is the MAC of this body under any of the secrets: changed body, wrong secret, or a forgery.
+    /// No `v1` is the MAC of this body under any of the secrets: changed body, wrong secret, or a
+    /// forgery.
     NoMatch {
-        /// How many `v1` the header holds.
+        /// Number of `v1` in the header.
         candidates: usize,
-        /// How many secrets were tried.
+        /// Number of secrets that were tried.
         secrets: usize,
     },
     /// The signature is genuine but `t` lies too far back: replayed, delayed, or the clocks differ.
     TooOld {
         /// Seconds from `t` until now.
         age_seconds: u64,
-        /// Seconds that would have passed.
+        /// Largest difference in seconds that passes.
         tolerance_seconds: u64,
     },
     /// The signature is genuine but `t` lies too far ahead: the clocks differ.
     TooNew {
         /// Seconds from now until `t`.
         ahead_seconds: u64,
-        /// Seconds that would have passed.
+        /// Largest difference in seconds that passes.
         tolerance_seconds: u64,
     },
 }
 
-/// What is wrong with the form of a signature header.
+/// The fault in the form of a signature header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Malformed {
@@ -55,11 +56,12 @@ pub enum Malformed {
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SecretError {
-    /// It is empty, or none was given: any sender could sign.
+    /// The secret is empty, or none was given: any sender could sign.
     Empty,
-    /// It is an API key (`isk_…`): the two were mixed up.
+    /// The text is an API key (`isk_…`), given in place of the secret.
     ApiKey,
-    /// It has white space inside, such as a line break between two secrets. White space around it is no part of it.
+    /// The secret has white space inside, such as a line break between two secrets. White space
+    /// around it is no part of it.
     WhiteSpace,
 }
 
@@ -107,7 +109,7 @@ impl fmt::Display for SecretError {
     }
 }
 
-/// The text, which is what `main` prints of an error that it returns.
+/// Shows the text, as `main` prints the `Debug` form of an error that it returns.
 impl fmt::Debug for SecretError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

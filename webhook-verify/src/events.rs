@@ -1,12 +1,13 @@
 //! Typed events from the raw body of a delivery.
 //!
-//! Verify first: this module does not check signatures. Additions by later versions of the service do not break a
-//! receiver: unknown fields are ignored, an unknown status is kept as [`OpenEnum::Other`], an unknown kind as
-//! [`EventData::Unknown`] with its data unparsed. Amounts are exact: they are read from the digits in the body, never
-//! through a binary float, and one that cannot be kept exactly is an error rather than a rounded value.
+//! Verify first: this module does not check signatures. Additions by later versions of the service
+//! do not break a receiver: unknown fields are ignored, an unknown status is kept as
+//! [`OpenEnum::Other`], an unknown kind as [`EventData::Unknown`] with its data unparsed. Amounts
+//! are exact: they are read from the digits in the body, never through a binary float. An amount
+//! that cannot be kept exactly is an error rather than a rounded value.
 //!
-//! Ids, amounts, statuses and instants are the types of `invoicing-core`, as in `invoicing-client`. The id of an event goes
-//! into a call as it is: `client.quotes().get(quote.id)`.
+//! Ids, amounts, statuses and instants are the types of `invoicing-core`, as in `invoicing-client`.
+//! A call takes the id of an event without a conversion: `client.quotes().get(quote.id)`.
 //!
 //! ```
 //! use webhook_verify::events::{Event, EventData, QuoteStatus};
@@ -42,21 +43,22 @@ use serde::ser::{Error as _, SerializeStruct};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// What happened, and when: the body of a delivery, `{"event", "timestamp", "data"}`.
+/// An event with its time: the body of a delivery, `{"event", "timestamp", "data"}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Event {
-    /// When it happened. Deliveries come in any order; this tells which came first.
+    /// Instant of the event. Deliveries come in any order; this gives the order of the events.
     pub timestamp: Timestamp,
-    /// What happened.
+    /// The kind and the data of the event.
     pub data: EventData,
 }
 
-/// What happened, by kind. It holds the header and the totals of a document, never its lines: fetch them with the id.
+/// The data of an event, by kind. It holds the header and the totals of a document, never its
+/// lines: fetch them with the id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EventData {
-    /// `quote.created`: a quote was saved, also as a draft.
+    /// `quote.created`: a quote was saved, even as a draft.
     QuoteCreated(QuoteData),
     /// `quote.signed`: the client signed through the public link. A `quote.accepted` comes with it.
     QuoteSigned(QuoteData),
@@ -64,17 +66,18 @@ pub enum EventData {
     QuoteAccepted(QuoteData),
     /// `invoice.created`: an invoice was made from a quote.
     InvoiceCreated(InvoiceData),
-    /// `invoice.paid`: an invoice moved to PAID. A partial payment does not.
+    /// `invoice.paid`: an invoice moved to PAID. A partial payment sends no event.
     InvoicePaid(InvoiceData),
-    /// `project.completed`: a project moved to COMPLETED, each time it does.
+    /// `project.completed`: a project moved to COMPLETED. Sent each time.
     ProjectCompleted(ProjectData),
-    /// `ping`: a test delivery; nothing has happened.
+    /// `ping`: a test delivery, without an event.
     Ping(PingData),
-    /// A kind that this version does not know. Answer it with a 2xx, or the webhook is disabled in time.
+    /// A kind that is unknown to this version. Answer it with a 2xx, or the webhook is disabled in
+    /// time.
     Unknown {
-        /// The kind as it came.
+        /// The kind, as text of the body.
         event: String,
-        /// The `data` as it came, unparsed JSON.
+        /// The `data` as unparsed JSON.
         data: String,
     },
 }
@@ -111,7 +114,8 @@ impl EventData {
     }
 }
 
-/// Writes the body of a delivery again. Sign only what is sent: these bytes need not be the ones that came.
+/// Writes the body of a delivery again. Sign only the bytes that are sent: these bytes need not be
+/// the received ones.
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut body = serializer.serialize_struct("Event", 3)?;

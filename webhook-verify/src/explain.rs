@@ -1,8 +1,9 @@
-//! Says, during development, why a delivery does not verify.
+//! Finds the reason, during development, why a delivery does not verify.
 //!
-//! It repeats the verification with what commonly goes wrong undone, one fault at a time, and reports what would
-//! have matched. It is never needed for the verdict, and it reveals neither the secret nor the expected MAC; but it
-//! takes its time and allocates, so keep it out of the path of real deliveries and its answer from the sender.
+//! It repeats the verification with common faults undone, one at a time, and reports the fault
+//! without which a signature matches. It is never needed for the verdict, and it reveals neither
+//! the secret nor the expected MAC; but it is slow and allocates, so do not call it for real
+//! deliveries, and do not send its answer to the sender.
 
 mod body;
 mod diagnosis;
@@ -20,11 +21,11 @@ use crate::header::{Header, elements};
 use crate::key::{HEX_LENGTH, Key};
 use crate::verifier::{TOLERANCE_SECONDS, is_genuine, judge};
 
-/// Says what is likely wrong with a delivery that does not verify, for development.
+/// Finds the likely fault of a delivery that does not verify, for development.
 ///
-/// `headers` are all values of the signature header as received: none, one, or the many that a proxy made of it.
-/// With exactly one, the answer is [`Diagnosis::Valid`] if and only if a [`Verifier`](crate::Verifier) of these
-/// secrets accepts it.
+/// `headers` are all received values of the signature header: none, one, or several that a proxy
+/// made of it. With exactly one, the answer is [`Diagnosis::Valid`] if and only if a
+/// [`Verifier`](crate::Verifier) of these secrets accepts it.
 ///
 /// ```
 /// use webhook_verify::{BodyChange, Diagnosis, explain, sign};

@@ -1,6 +1,6 @@
 //! Reads the value of the signature header: `t=<unix seconds>,v1=<hex>`.
 //!
-//! Keeps slices of the value and copies nothing. Whether a `v1` is right is not decided here.
+//! Keeps slices of the value and copies no bytes. Does not check whether a `v1` is right.
 
 use core::iter;
 
@@ -8,14 +8,14 @@ use crate::error::Malformed;
 
 /// A header of the right form: one `t`, at least one `v1`.
 pub(crate) struct Header<'h> {
-    /// `t` as it stands in the header: what the MAC covers.
+    /// The text of `t` in the header, which the MAC covers.
     pub(crate) t_text: &'h [u8],
     /// `t` as a number, Unix seconds.
     pub(crate) t: i64,
-    /// How many `v1` there are.
+    /// Number of `v1`.
     pub(crate) candidates: usize,
     first_v1: &'h [u8],
-    /// What follows the first `v1`; usually nothing, so that the header is read once only.
+    /// The elements behind the first `v1`; usually none, so that the header is read once only.
     after: Elements<'h>,
 }
 

@@ -1,13 +1,15 @@
 //! An inbox stores deliveries and recognises repeats, so that each event is handled once.
 //!
-//! A message is *received*: its key and raw body are on disk before the 2xx is sent, so the sender may forget it. A
-//! [`Worker`] *claims* one message at a time, passes it to the handler and marks it *done*. A handler that fails is called
-//! again, with growing pauses and without end; the [`Claim`] counts the attempts. The key of a message that is done stays
-//! known, and its repeats are answered with a 2xx.
+//! A message is *received*: its key and raw body are on disk before the 2xx is sent, so the sender
+//! need not keep it. A [`Worker`] *claims* one message at a time, passes it to the handler and
+//! marks it *done*. A handler that fails is called again, with growing pauses and without end; the
+//! [`Claim`] counts the attempts. The key of a message that is done is kept, and its repeats are
+//! answered with a 2xx.
 //!
-//! After a crash between receiving and handling, the claim expires and the message is due again. After a crash between the
-//! end of the handler and the mark, the handler runs once more. Where that must not happen, commit the work and the mark
-//! in one transaction (`SqliteInbox::done_within`), or make the work idempotent by [`Claim::key`].
+//! After a crash between receiving and handling, the claim expires and the message is due again.
+//! After a crash between the end of the handler and the mark, the handler runs again. If that must
+//! not happen, commit the work and the mark in one transaction (`SqliteInbox::done_within`), or
+//! make the work idempotent by [`Claim::key`].
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -58,57 +60,62 @@ use bytes::Bytes;
 use crate::DedupKey;
 use crate::events::{Event, EventError};
 
-/// The shortest retention of keys. A signature is valid for five minutes, and the attempts of a delivery end within two.
+/// The shortest retention of keys. A signature is valid for five minutes, and the attempts of a
+/// delivery end within two.
 pub const MIN_RETENTION: Duration = Duration::from_hours(1);
 
-/// The longest wait of a message. One that is due later was written while the clock was ahead, and is due now.
+/// The longest wait of a message. One that is due later was written while the clock was ahead, and
+/// is due now.
 const MAX_DELAY: Duration = Duration::from_hours(24);
 
-/// The default retention of keys. The sender can replay a delivery weeks later, for example where its answer was lost.
+/// The default retention of keys. The sender can replay a delivery weeks later, for example if its
+/// answer was lost.
 pub const DEFAULT_RETENTION: Duration = Duration::from_hours(90 * 24);
 
 /// A future of an [`Inbox`].
 pub type InboxFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, InboxError>> + Send + 'a>>;
 
-/// Storage for messages that wait for their handler, and for the keys of known ones.
+/// Storage for messages that wait for their handler, and for the keys of handled ones.
 ///
-/// Every future may be dropped at any await: its operation is then done or not, never half done.
+/// Every future may be dropped at any await: its operation is then done completely or not at all.
 pub trait Inbox: Send + Sync {
-    /// Stores a verified body under its key. Once the future has completed, the message is as durable as the inbox. Of any
-    /// number of calls with one key, even concurrent ones, exactly one returns [`Receipt::New`].
+    /// Stores a verified body under its key. Once the future has completed, the message is as
+    /// durable as the inbox. Of any number of calls with one key, even concurrent ones, exactly one
+    /// returns [`Receipt::New`].
     fn receive<'a>(&'a self, key: DedupKey<'a>, body: &'a Bytes) -> InboxFuture<'a, Receipt>;
 
-    /// Claims the message that has been due for the longest time, if one is due. No other claim returns it during the
-    /// lease, of a day at most.
+    /// Claims the message that has been due for the longest time, if one is due. No other claim
+    /// returns it during the lease, of a day at most.
     fn claim(&self, lease: Duration) -> InboxFuture<'_, Option<Claim>>;
 
-    /// Marks a message as handled; from then on only its key is kept. Returns `false` if the claim has expired and the
-    /// message was claimed again, or if it is already done.
+    /// Marks a message as handled. After that only its key is kept. Returns `false` if the claim
+    /// has expired and the message was claimed again, or if it is already done.
     fn done<'a>(&'a self, claim: &'a Claim) -> InboxFuture<'a, bool>;
 
-    /// Makes a message due again after a pause, of a day at most. Returns `false` as [`done`](Self::done) does.
+    /// Makes a message due again after a pause, of a day at most. Returns `false` as
+    /// [`done`](Self::done) does.
     fn postpone<'a>(&'a self, claim: &'a Claim, pause: Duration, reason: &'a str) -> InboxFuture<'a, bool>;
 
-    /// Removes the keys of messages that were done longer ago than `retention`, and than [`MIN_RETENTION`]. Returns their
-    /// number.
+    /// Removes the keys of messages that were done longer ago than `retention`, and than
+    /// [`MIN_RETENTION`]. Returns their number.
     fn prune(&self, retention: Duration) -> InboxFuture<'_, u64>;
 
     /// The number of messages that are not done, claimed ones included. Monitor this number.
     fn waiting(&self) -> InboxFuture<'_, u64>;
 
-    /// Waits until a message arrives. Call it before [`claim`](Self::claim), so that no arrival is missed. The default never
-    /// completes; the worker also polls.
+    /// Waits until a message arrives. Call it before [`claim`](Self::claim), so that no arrival is
+    /// missed. The default never completes; the worker also polls.
     fn arrived(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(std::future::pending())
     }
 }
 
-/// Whether a delivery is the first of its key.
+/// The result of storing a delivery: the first of its key, or a repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receipt {
     /// The key is new, and the message is stored.
     New,
-    /// The key is known, handled or not. Answer as for the first delivery.
+    /// The key is stored already, handled or not. Answer as for the first delivery.
     Duplicate,
 }
 

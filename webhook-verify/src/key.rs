@@ -1,6 +1,6 @@
 //! The keyed HMAC-SHA256 state, and a MAC as hex.
 //!
-//! The only place that touches the cryptography. The secret itself is not kept.
+//! The only module with cryptography. The secret itself is not kept.
 
 use hmac::digest::InvalidLength;
 use hmac::{Hmac, KeyInit, Mac};
@@ -11,9 +11,9 @@ use crate::error::SecretError;
 
 /// Characters of an HMAC-SHA256 in hex.
 pub(crate) const HEX_LENGTH: usize = 64;
-/// How the service's API keys begin.
+/// Prefix of the service's API keys.
 const API_KEY_PREFIX: &[u8] = b"isk_";
-/// How its signing secrets begin.
+/// Prefix of the service's signing secrets.
 const SECRET_PREFIX: &[u8] = b"whsec_";
 
 /// HMAC state after the key went in: cloning it is cheaper than two blocks of SHA-256.
@@ -29,7 +29,8 @@ impl Key {
         if trimmed.starts_with(API_KEY_PREFIX) {
             return Err(SecretError::ApiKey);
         }
-        // One that is read from a file ends with a line break. A secret of another form may be of any bytes.
+        // A secret that is read from a file ends with a line break. A secret of another form may
+        // have any bytes.
         let is_ours = trimmed.starts_with(SECRET_PREFIX);
         if is_ours && trimmed.iter().any(u8::is_ascii_whitespace) {
             return Err(SecretError::WhiteSpace);
@@ -61,7 +62,8 @@ impl HexMac {
         Self(hex)
     }
 
-    /// Whether `v1` is this MAC. Only the length of `v1`, which its sender knows, shows in the time it takes.
+    /// True if `v1` is this MAC. The time it takes depends only on the length of `v1`, which is no
+    /// secret to its sender.
     pub(crate) fn matches(&self, v1: &[u8]) -> Choice {
         v1.try_into().map_or(Choice::from(0), |v1: &[u8; HEX_LENGTH]| words(&self.0).ct_eq(&words(v1)))
     }
@@ -71,14 +73,15 @@ impl HexMac {
     }
 }
 
-/// The hex digit of a value below 16, without a table or a branch that the value could be read from.
+/// The hex digit of a value below 16, without a table or a branch that would reveal the value.
 const fn digit(nibble: u8) -> u8 {
     // Above 9 the subtraction wraps, and its top bit lets through the distance from `:` to `a`.
     let is_message = 9_u8.wrapping_sub(nibble) >> 7;
     b'0' + nibble + is_message * (b'a' - b':')
 }
 
-/// Eight words in place of 64 bytes: `subtle` guards each comparison against the optimiser, at a cost.
+/// Eight words in place of 64 bytes, as `subtle` guards each comparison against the optimiser, at a
+/// cost.
 fn words(hex: &[u8; HEX_LENGTH]) -> [u64; HEX_LENGTH / 8] {
     let mut words = [0; HEX_LENGTH / 8];
     for (word, chunk) in words.iter_mut().zip(hex.as_chunks::<8>().0) {
@@ -95,7 +98,8 @@ mod tests {
     #[cfg(feature = "zeroize")]
     fn the_state_is_wiped() {
         const fn is_wiped<T: hmac::digest::zeroize::ZeroizeOnDrop>() {}
-        // What a keyed `Hmac` consists of; it does not promise by itself what its two parts do.
+        // The state of both parts of a keyed `Hmac`. The parts promise to be wiped, but `Hmac` does
+        // not.
         is_wiped::<sha2::block_api::Sha256VarCore>();
     }
 

@@ -1,8 +1,8 @@
 //! Sign and verify webhook deliveries.
 //!
-//! A delivery carries a header `X-Service-Signature: t=<unix seconds>,v1=<hex>`, where `v1` is the HMAC-SHA256,
-//! under the webhook's secret, of the text of `t`, a dot and the raw bytes of the body. A receiver checks it
-//! before it reads the body:
+//! A delivery carries a header `X-Service-Signature: t=<unix seconds>,v1=<hex>`, where `v1` is the
+//! HMAC-SHA256, under the webhook's secret, of the text of `t`, a dot and the raw bytes of the
+//! body. A receiver checks it before it reads the body:
 //!
 //! ```
 //! use webhook_verify::{Signer, Verifier, VerifyError};
@@ -23,13 +23,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Verifying and signing do not allocate. Without any feature the crate is `no_std`, needs `alloc` (to keep several
-//! secrets, and for [`explain()`]), and has three dependencies.
+//! Verifying and signing do not allocate. Without any feature the crate is `no_std`, needs `alloc`
+//! (to keep several secrets, and for [`explain()`]), and has three dependencies.
 //!
 //! # A whole receiver
 //!
-//! The features add the rest of a receiver. Here every delivery is verified, stored in a SQLite file before it is
-//! answered, and handled exactly once, despite repeats and crashes:
+//! The features add the rest of a receiver. Here every delivery is verified, stored in a SQLite
+//! file before it is answered, and handled exactly once, despite repeats and crashes:
 //!
 #![cfg_attr(all(feature = "axum", feature = "sqlite"), doc = "```no_run")]
 #![cfg_attr(not(all(feature = "axum", feature = "sqlite")), doc = "```ignore")]
@@ -64,7 +64,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Where lost work can be recovered by other means, an extractor in an axum handler is enough:
+//! If lost work can be recovered by other means, an extractor in an axum handler is enough:
 //!
 #![cfg_attr(all(feature = "axum", feature = "events"), doc = "```")]
 #![cfg_attr(not(all(feature = "axum", feature = "events")), doc = "```ignore")]
@@ -97,22 +97,27 @@
 //!
 //! # What a receiver must do
 //!
-//! - **Pass the raw body**, before any parser, decompressor or text conversion touches it. JSON that was parsed
-//!   and printed again has other bytes, and so another MAC.
-//! - **Drop repeats.** A delivery may arrive more than once, and a captured one stays valid for the tolerance. Keep
-//!   the [`DedupKey`]s that were handled, or use an inbox. The header `X-Service-Event-Id` tells repeats as well, but no
-//!   signature covers it: it serves logs and support, not protection.
-//! - **Answer within 5 s**, with the right status: a 2xx for a stored delivery, a repeat and an unknown kind; a 400 for a
-//!   forgery, so that its sender stops; a 5xx only for a failure of the receiver, as it makes the sender retry.
-//! - **Keep the clock right.** More than [`TOLERANCE_SECONDS`] off in either direction, nothing passes.
-//! - When nothing matches and it is unclear why, ask [`explain()`] on a development machine.
+//! - **Pass the raw body**, before any parser, decompressor or text conversion touches it. JSON
+//!   that was parsed and printed again has other bytes, and so another MAC.
+//! - **Drop repeats.** A delivery may arrive more than once, and a captured one stays valid for the
+//!   tolerance. Keep the [`DedupKey`]s that were handled, or use an inbox. The header
+//!   `X-Service-Event-Id` identifies repeats as well, but no signature covers it: it serves logs
+//!   and support, not protection.
+//! - **Answer within 5 s**, with the right status: a 2xx for a stored delivery, a repeat and an
+//!   unknown kind; a 400 for a forgery, so that its sender stops; a 5xx only for a failure of the
+//!   receiver, as it makes the sender retry.
+//! - **Keep the clock right.** If it is off by more than [`TOLERANCE_SECONDS`] in either direction,
+//!   no delivery passes.
+//! - If no signature matches and the reason is unclear, call [`explain()`] on a development
+//!   machine.
 //!
 //! # Rotation of a secret
 //!
-//! A sender may sign with both secrets while one is rotated: `t=…,v1=<new>,v1=<old>`. A receiver that accepts any
-//! matching `v1`, as [`Verifier`] does, changes over without a refused delivery: with the old secret until it has the new
-//! one. Where a rotation has no overlap, give the receiver [both secrets](Verifier::with_secrets) as soon as the new one
-//! is known. Receivers that read the header in another way see:
+//! A sender may sign with both secrets while one is rotated: `t=…,v1=<new>,v1=<old>`. A receiver
+//! that accepts any matching `v1`, as [`Verifier`] does, changes over without a refused delivery:
+//! with the old secret until it has the new one. If a rotation has no overlap, give the receiver
+//! [both secrets](Verifier::with_secrets) as soon as the new one is known. Other ways to read the
+//! header have these results:
 //!
 //! | The receiver looks at | with the old secret | with the new secret |
 //! |---|---|---|
@@ -125,20 +130,22 @@
 //!
 //! | Item | Rule |
 //! |---|---|
-//! | Header | elements separated by `,`. One that starts with neither `t=` nor `v1=` is ignored. Nothing is trimmed: white space belongs to the element, so `t=1, v1=…` lacks a `v1` |
+//! | Header | elements separated by `,`. One that starts with neither `t=` nor `v1=` is ignored. No element is trimmed: white space belongs to the element, so `t=1, v1=…` lacks a `v1` |
 //! | `t` | exactly one; an optional `-` and decimal digits within `i64`; leading zeros and `-0` are accepted, a `+` is not. Otherwise the header is malformed |
 //! | `v1` | at least one, or the header is malformed; any match is enough. Each is compared as 64 lowercase hex characters; another length or upper case does not match |
-//! | MAC | over the text of `t` as it stands in the header, a dot, and the body, which need not be UTF-8 |
+//! | MAC | over the text of `t` in the header, a dot, and the body, which need not be UTF-8 |
 //! | Secrets | any match is enough; every secret is tried against every `v1`, in constant time, wherever the match is |
-//! | Time | a difference of at most 300 s passes, 301 s does not, in the past and in the future. It is looked at *after* the MAC: [`VerifyError::TooOld`] and [`VerifyError::TooNew`] speak of genuine signatures only |
+//! | Time | a difference of at most 300 s passes, 301 s does not, in the past and in the future. It is checked *after* the MAC: [`VerifyError::TooOld`] and [`VerifyError::TooNew`] are for genuine signatures only |
 //!
-//! The header and the secret are taken as anything that is bytes, so header values of any HTTP library fit
-//! without a conversion. If the header came more than once, refuse the request: do not pick one.
+//! The header and the secret may be of any type with bytes, so header values of any HTTP library
+//! fit without a conversion. If the header came more than once, refuse the request: do not pick
+//! one.
 //!
 //! # Compared with
 //!
-//! The crates verify different formats, so each row except the last two uses the crate's own format. The project's tests
-//! produce every row and fail where this table differs. Its benchmarks compare the time of a verification.
+//! The crates verify different formats, so each row except the last two uses the crate's own
+//! format. The project's tests produce every row and fail if this table differs. Its benchmarks
+//! compare the time of a verification.
 //!
 //! | Case | webhook-verify | svix 2.9.1 | standardwebhooks 1.0.1 | async-stripe-webhook 1.0.0-rc.10 |
 //! |---|---|---|---|---|
@@ -156,8 +163,9 @@
 //! | A delivery of Stripe's (`t=…,v1=…`) | accepted | refused | refused | accepted |
 //! | A delivery of Standard Webhooks (`v1,…`) | refused | accepted | accepted | refused |
 //!
-//! The panics are those of builds that check for overflow, as debug builds do. async-stripe-webhook takes the body as
-//! `&str`, and verifies only together with parsing an event of Stripe's, whose allocations are not counted here.
+//! The panics are those of builds that check for overflow, as debug builds do. async-stripe-webhook
+//! takes the body as `&str`, and verifies only together with parsing an event of Stripe's, whose
+//! allocations are not counted here.
 //!
 //! # Foreign types in public signatures
 //!
@@ -176,9 +184,10 @@
 //!
 //! # Limits
 //!
-//! The core parses no JSON and no HTTP and keeps no state between calls, so it does not drop repeats by itself. A
-//! [`Verifier`] or [`Signer`] holds a state derived from the secret, not the secret. The feature `zeroize` wipes that
-//! state on drop; copies on the stack are not wiped. No `Debug` form, error or answer contains a secret.
+//! The core parses no JSON and no HTTP and keeps no state between calls, so it does not drop
+//! repeats by itself. A [`Verifier`] or [`Signer`] holds a state derived from the secret, not the
+//! secret. The feature `zeroize` wipes that state on drop; copies on the stack are not wiped. No
+//! `Debug` form, error or answer contains a secret.
 
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -1,7 +1,8 @@
-//! Receives deliveries over HTTP: reads the raw body within a limit, verifies it, and chooses the status.
+//! Receives deliveries over HTTP: reads the raw body within a limit, verifies it, and chooses the
+//! status.
 //!
-//! A sender stops at any 4xx except 429, and retries after a 5xx. So a request that a retry cannot mend gets a 400, and a
-//! 5xx is sent only when the receiver itself fails:
+//! A sender stops at any 4xx except 429, and retries after a 5xx. So a request that a retry cannot
+//! mend gets a 400, and a 5xx is sent only if the receiver itself fails:
 //!
 //! | Request | Answer |
 //! |---|---|
@@ -13,14 +14,16 @@
 //! | a body above the limit | 413 |
 //! | a truncated body, an inbox that is unavailable | 503 with `Retry-After` |
 //!
-//! The answers have no body, so the sender learns no reason. The receiver does: [`Receiver::on_refusal`] is called with each
-//! [`Rejection`] but that of `Delivery::event`, which the handler sees; the feature `tracing` logs it as a warning, and it
-//! is in the extensions of the response.
+//! The answers have no body, so the sender gets no reason. The receiver gets it:
+//! [`Receiver::on_refusal`] is called with each [`Rejection`] but that of `Delivery::event`, which
+//! the handler gets; the feature `tracing` logs it as a warning, and it is in the extensions of the
+//! response.
 //!
-//! Four entry points, from the lowest level to the highest: [`Receiver::accept`] for any request of the `http` crate,
-//! [`VerifyLayer`] for tower, the extractors [`Delivery`] and [`Event`](crate::events::Event) for axum (feature
-//! `axum`), and `InboxService` (feature `inbox`), a complete service that also drops repeats. The extractors take the
-//! [`Receiver`] from the router's state. A state that holds more derives `axum::extract::FromRef`, or implements it.
+//! Four entry points, from the lowest level to the highest: [`Receiver::accept`] for any request of
+//! the `http` crate, [`VerifyLayer`] for tower, the extractors [`Delivery`] and
+//! [`Event`](crate::events::Event) for axum (feature `axum`), and `InboxService` (feature `inbox`),
+//! a complete service that also drops repeats. The extractors take the [`Receiver`] from the
+//! router's state. A state with other parts derives `axum::extract::FromRef`, or implements it.
 //!
 //! Time limits for slow senders belong to the HTTP server.
 
@@ -47,10 +50,10 @@ use crate::{Clock, Verifier};
 /// The default limit for a body. Real ones are below 2 KiB.
 pub const BODY_LIMIT: usize = 256 * 1024;
 
-/// How deliveries are accepted: the secrets, the names of the headers, the limit.
+/// The settings by which deliveries are accepted: the secrets, the names of the headers, the limit.
 ///
-/// Cheap to clone. With one secret per customer, make one receiver per customer, look it up by the path of the
-/// request, and call [`accept`](Self::accept).
+/// Cheap to clone. With one secret per customer, make one receiver per customer, look it up by the
+/// path of the request, and call [`accept`](Self::accept).
 ///
 /// ```
 /// use webhook_verify::Verifier;
@@ -85,18 +88,20 @@ struct OnRefusal(Arc<dyn Fn(&Rejection) + Send + Sync>);
 pub struct Delivery {
     /// The raw body.
     pub body: Bytes,
-    /// When this attempt was signed, Unix seconds. Not when the event happened; the body says that.
+    /// Time at which this attempt was signed, Unix seconds. It is not the time of the event, which
+    /// is in the body.
     pub signed_at: i64,
     /// The webhook's id on the sender's side, for debugging: no signature covers it.
     pub webhook_id: Option<HeaderValue>,
-    /// The event's id on the sender's side: the same for every attempt, every webhook and a replay of one event. It tells
-    /// a second attempt from a real repeat. No signature covers it, so drop repeats by a [`DedupKey`](crate::DedupKey).
+    /// The event's id on the sender's side: the same for every attempt, every webhook and a replay
+    /// of one event. It distinguishes a second attempt from a real repeat. No signature covers it,
+    /// so drop repeats by a [`DedupKey`](crate::DedupKey).
     pub event_id: Option<HeaderValue>,
 }
 
 impl Receiver {
-    /// Expects the headers `X-Service-Signature`, `X-Service-Webhook-Id` and `X-Service-Event-Id`, and at most
-    /// [`BODY_LIMIT`] bytes.
+    /// Expects the headers `X-Service-Signature`, `X-Service-Webhook-Id` and `X-Service-Event-Id`,
+    /// and at most [`BODY_LIMIT`] bytes.
     pub fn new(verifier: Verifier) -> Self {
         Self {
             verifier: Arc::new(verifier),
@@ -109,8 +114,8 @@ impl Receiver {
         }
     }
 
-    /// Expects the headers of a service with another name: `X-<brand>-Signature`, `X-<brand>-Webhook-Id` and
-    /// `X-<brand>-Event-Id`.
+    /// Expects the headers of a service with another name: `X-<brand>-Signature`,
+    /// `X-<brand>-Webhook-Id` and `X-<brand>-Event-Id`.
     ///
     /// # Errors
     ///
@@ -133,10 +138,11 @@ impl Receiver {
         Self { clock, ..self }
     }
 
-    /// Sets the callback that logs what is refused, here, by the extractors, by the tower layer and by `InboxService`. By
-    /// default a refusal is silent, unless the feature `tracing` is on.
+    /// Sets the callback that logs refusals: by the receiver, the extractors, the tower layer and
+    /// `InboxService`. By default a refusal is silent, unless the feature `tracing` is on.
     ///
-    /// It runs before the answer is sent and should return quickly. Any request to the address can cause a refusal.
+    /// It runs before the answer is sent and should return quickly. Any request to the address can
+    /// cause a refusal.
     #[must_use]
     pub fn on_refusal(self, on_refusal: impl Fn(&Rejection) + Send + Sync + 'static) -> Self {
         Self { on_refusal: OnRefusal(Arc::new(on_refusal)), ..self }
@@ -176,7 +182,8 @@ impl Receiver {
         Ok(Delivery { body, signed_at: verified.timestamp, webhook_id, event_id })
     }
 
-    /// The only signature header. Several are refused: an intermediary could add one and choose which counts.
+    /// The only signature header. Several are refused: an intermediary could add one and choose
+    /// which counts.
     fn signature_in<'h>(&self, headers: &'h HeaderMap) -> Result<&'h HeaderValue, Rejection> {
         let mut values = headers.get_all(&self.signature).iter();
         match (values.next(), values.next()) {

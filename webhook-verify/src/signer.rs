@@ -5,14 +5,15 @@ use core::fmt;
 use crate::error::SecretError;
 use crate::key::{HEX_LENGTH, Key};
 
-/// `-9223372036854775808` has 20 characters.
+/// Characters of the longest `t`, `-9223372036854775808`.
 const DECIMAL_LENGTH: usize = 20;
 const LONGEST: usize = "t=".len() + DECIMAL_LENGTH + ",v1=".len() + HEX_LENGTH;
 
 /// Signs deliveries with one secret.
 ///
-/// Keep one per webhook: it holds the keyed HMAC state, so that a signature costs little more than the hash of the
-/// message. Each attempt needs a signature of its own, or a late retry would carry an old `t`.
+/// Keep one per webhook: it holds the keyed HMAC state, so that a signature costs little more than
+/// the hash of the message. Each attempt needs a new signature, as a late retry would otherwise
+/// carry an old `t`.
 ///
 /// ```
 /// let signer = webhook_verify::Signer::new("whsec_example")?;
@@ -30,8 +31,8 @@ pub struct Signer {
 
 /// The value of a signature header: `t=<unix seconds>,v1=<64 lowercase hex characters>`.
 ///
-/// It is kept in place, without allocating, and is ASCII. It has no `==`: signatures are compared in constant time,
-/// by a [`Verifier`](crate::Verifier).
+/// It is kept in place, without allocating, and is ASCII. It has no `==`: signatures are compared
+/// in constant time, by a [`Verifier`](crate::Verifier).
 #[derive(Clone, Copy)]
 pub struct Signature {
     bytes: [u8; LONGEST],
@@ -44,7 +45,7 @@ impl Signer {
         Key::new(secret.as_ref()).map(|key| Self { key })
     }
 
-    /// Signs the bytes of a body as they will be sent, at `t` in Unix seconds.
+    /// Signs the bytes of a body that will be sent, at `t` in Unix seconds.
     pub fn sign(&self, t: i64, body: &[u8]) -> Signature {
         let mut value = Signature { bytes: [0; LONGEST], length: 0 };
         value.push(b"t=");
@@ -63,7 +64,7 @@ impl Signer {
     }
 }
 
-/// Shows no secret.
+/// Leaves out the secret.
 impl fmt::Debug for Signer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Signer").finish_non_exhaustive()

@@ -1,12 +1,13 @@
 //! For the tests of receivers: a sender with an unreliable network, on a simulated clock.
 //!
-//! A [`FakeSender`] delivers bodies the way the service does (three attempts, 1 s and 5 s apart, each signed anew; a 4xx
-//! ends the delivery). Its [`Faults`] delay, double, reorder and drop attempts, lose answers, skew its clock, and add
-//! forgeries and replays. Time is simulated, so an hour of retries takes no time. Everything follows from a seed, so a
-//! failure can be reproduced.
+//! A [`FakeSender`] delivers bodies the way the service does (three attempts, 1 s and 5 s apart,
+//! each signed anew; a 4xx ends the delivery). Its [`Faults`] delay, double, reorder and drop
+//! attempts, lose answers, skew its clock, and add forgeries and replays. Time is simulated, so an
+//! hour of retries takes no time. The whole run follows from a seed, so a failure can be
+//! reproduced.
 //!
-//! Every run is judged by the same rules: [`Report::violations`] lists each answer that breaks one, and the receiver
-//! must handle what [`Report::accepted`] names exactly once.
+//! Every run is judged by the same rules: [`Report::violations`] lists each answer that breaks one,
+//! and the receiver must handle each body that [`Report::accepted`] names exactly once.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]

@@ -1,4 +1,5 @@
-//! The verdict on a delivery. Does not allocate, keeps nothing between calls, and reads no clock except in `verify_now`.
+//! The verdict on a delivery. Does not allocate, keeps no state between calls, and reads no clock
+//! except in `verify_now`.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -10,13 +11,13 @@ use crate::error::{SecretError, VerifyError};
 use crate::header::Header;
 use crate::key::Key;
 
-/// How far `t` may lie from now, in either direction, in seconds.
+/// Largest difference between `t` and now, in either direction, in seconds.
 pub const TOLERANCE_SECONDS: u64 = 300;
 
 /// Verifies deliveries, with one secret or, during a rotation, several.
 ///
-/// Make it once and share it: it keeps the keyed HMAC state, so a verification costs little more than the hash of
-/// the message.
+/// Make it once and share it: it keeps the keyed HMAC state, so a verification costs little more
+/// than the hash of the message.
 ///
 /// ```
 /// use webhook_verify::{Signer, Verifier};
@@ -37,13 +38,14 @@ pub struct Verifier {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verified {
-    /// `t`: when this attempt was signed, Unix seconds. Not when the event happened; the body says that.
+    /// `t`: the time at which this attempt was signed, Unix seconds. It is not the time of the
+    /// event, which is in the body.
     pub timestamp: i64,
 }
 
 impl Verifier {
-    /// A verifier for one secret: the bytes as they were shown, `whsec_` included. A host that has it as a `Secret` gives
-    /// `secret.reveal()`.
+    /// A verifier for one secret: the bytes as they were shown, `whsec_` included. A host that has
+    /// the secret as a `Secret` passes `secret.reveal()`.
     ///
     /// # Errors
     ///
@@ -52,7 +54,8 @@ impl Verifier {
         Self::with_secrets([secret])
     }
 
-    /// A verifier for which any of the secrets is good enough. None at all is refused like an empty one.
+    /// A verifier for which any of the secrets is good enough. None at all is refused like an empty
+    /// one.
     ///
     /// Every secret costs a hash of each message, so drop the old one when the rotation is over.
     pub fn with_secrets(secrets: impl IntoIterator<Item: AsRef<[u8]>>) -> Result<Self, SecretError> {
@@ -66,7 +69,8 @@ impl Verifier {
 
     /// The same verifier with another tolerance than [`TOLERANCE_SECONDS`].
     ///
-    /// A delivery can be replayed for this long, so remember the [`DedupKey`](crate::DedupKey)s at least as long.
+    /// A delivery can be replayed for this time, so keep the [`DedupKey`](crate::DedupKey)s at
+    /// least as long.
     #[must_use]
     pub fn tolerance_seconds(self, tolerance_seconds: u64) -> Self {
         Self { tolerance_seconds, ..self }
@@ -86,7 +90,7 @@ impl Verifier {
     }
 }
 
-/// Shows no secret.
+/// Leaves out the secret.
 impl fmt::Debug for Verifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Verifier")
@@ -137,7 +141,8 @@ pub(crate) fn judge(
     }
 }
 
-/// Whether any `v1` is the MAC under any key. Tries all, so that the time does not tell which one matched.
+/// True if any `v1` is the MAC under any key. Tries all, so that the time does not reveal which one
+/// matched.
 pub(crate) fn is_genuine(keys: &[Key], header: &Header<'_>, body: &[u8]) -> bool {
     let mut genuine = Choice::from(0);
     for key in keys {

@@ -82,7 +82,7 @@ fn an_identity_of_a_newer_version_is_read() {
     assert_eq!(identity, CompanyIdentity { city: Some("Nantes".into()), ..CompanyIdentity::default() });
 }
 
-/// Nodes of the first release read it during an upgrade; they refuse fields that they do not know.
+/// Nodes of the first release read the identity during an upgrade, and refuse unknown fields.
 #[test]
 fn an_identity_without_a_town_is_stored_as_the_first_release_stored_it() {
     let stored = serde_json::to_string(&CompanyIdentity::default()).unwrap();

@@ -24,13 +24,13 @@ const INVOICE: [&str; 13] = [
     "dueDate",
 ];
 
-/// The one event of a change.
+/// The only event of a change.
 fn only<T>(changed: Changed<T>) -> Event {
     let [event] = <[Event; 1]>::try_from(changed.events).unwrap();
     event
 }
 
-/// The member names of the data, after checking what holds for every event.
+/// The member names of the data, after the checks that hold for every event.
 fn data_names(event: &Event) -> Vec<String> {
     assert_eq!(names_of(event), ["event", "timestamp", "data"]);
     let json = serde_json::to_string(event).unwrap();

@@ -1,7 +1,7 @@
 //! Exact decimals as JSON numbers.
 //!
-//! Within 15 significant digits every value has exactly one shortest decimal text, and a JSON number goes through any reader,
-//! also one that uses binary floats, without changing.
+//! Within 15 significant digits every value has exactly one shortest decimal text, and a JSON
+//! number goes through any reader without changing, even a reader that uses binary floats.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::shortened;
 use crate::Invalid;
 
-/// Writes the shortest JSON number. Exact: see the module's text.
+/// Writes the shortest JSON number. It is exact, as a value has at most 15 significant digits.
 pub(super) fn serialize<S: serde::Serializer>(value: Decimal, serializer: S) -> Result<S::Ok, S::Error> {
     match value.to_i64().filter(|_| value.scale() == 0) {
         Some(whole) => serializer.serialize_i64(whole),
@@ -21,13 +21,14 @@ pub(super) fn serialize<S: serde::Serializer>(value: Decimal, serializer: S) -> 
     }
 }
 
-/// Reads a number that a caller enters, exactly as it is written: for `#[serde(deserialize_with)]` on a
-/// [`Money`](crate::Money), [`Quantity`](crate::Quantity), [`UnitPrice`](crate::UnitPrice) or [`Percent`](crate::Percent). The
-/// types themselves read what the service has written, from any format. Their reader gets a float for a number with decimals,
-/// and would take `0.10000000000000000001` for 0.1.
+/// Reads a number that a caller enters, without rounding: for `#[serde(deserialize_with)]` on a
+/// [`Money`](crate::Money), [`Quantity`](crate::Quantity), [`UnitPrice`](crate::UnitPrice) or
+/// [`Percent`](crate::Percent). The types themselves read numbers that the service has written,
+/// from any format. Their reader gets a float for a number with decimals, and would take
+/// `0.10000000000000000001` for 0.1.
 ///
-/// Reads from JSON text only, and no field of a type that serde buffers (`flatten`, `untagged`). `serde_json::from_value`
-/// works too, but its tree holds a float that is rounded already.
+/// Reads from JSON text only, and no field of a type that serde buffers (`flatten`, `untagged`).
+/// `serde_json::from_value` works too, but its tree holds a float that is rounded already.
 pub fn exact_number<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,
@@ -68,7 +69,7 @@ fn exact(text: &str) -> Option<Decimal> {
     Decimal::try_from_i128_with_scale(digits, u32::try_from(scale.max(0)).ok()?).ok()
 }
 
-/// Reads what [`serialize`] has written, from any format.
+/// Reads a number that [`serialize`] has written, from any format.
 pub(super) struct NumberVisitor;
 
 impl serde::de::Visitor<'_> for NumberVisitor {
@@ -87,8 +88,9 @@ impl serde::de::Visitor<'_> for NumberVisitor {
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Decimal, E> {
-        // The shortest text that reads back as this float is the decimal that was written, up to 15 digits. Read
-        // exactly: rounding would make a 0 of 1e-30 instead of refusing its decimals.
+        // The shortest text that reads back as this float is the decimal that was written, up to 15
+        // digits. It is read exactly: rounding would make a 0 of 1e-30 instead of refusing its
+        // decimals.
         Decimal::from_str_exact(&value.to_string()).map_err(|_| E::custom("the number has too many digits"))
     }
 }
@@ -194,7 +196,7 @@ mod tests {
             prop_assert_eq!(&json, &amount.get().to_string());
             prop_assert_eq!(amount.to_string().parse::<Money>().unwrap(), amount);
             prop_assert_eq!(serde_json::from_str::<Money>(&json).unwrap(), amount);
-            // Also through a reader that makes a tree first.
+            // Survives a reader that makes a tree first, too.
             let tree: serde_json::Value = serde_json::from_str(&json).unwrap();
             prop_assert_eq!(serde_json::from_value::<Money>(tree).unwrap(), amount);
         }

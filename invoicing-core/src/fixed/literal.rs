@@ -21,19 +21,22 @@ macro_rules! money {
     ($($number:tt)+) => { const { $crate::Money::from_literal(stringify!($($number)+)) } };
 }
 
-/// A [`Quantity`](crate::Quantity) from a literal, such as `quantity!(12.5)`. It is checked when it is compiled.
+/// A [`Quantity`](crate::Quantity) from a literal, such as `quantity!(12.5)`. It is checked when it
+/// is compiled.
 #[macro_export]
 macro_rules! quantity {
     ($($number:tt)+) => { const { $crate::Quantity::from_literal(stringify!($($number)+)) } };
 }
 
-/// A [`UnitPrice`](crate::UnitPrice) from a literal, such as `unit_price!(24.50)`. It is checked when it is compiled.
+/// A [`UnitPrice`](crate::UnitPrice) from a literal, such as `unit_price!(24.50)`. It is checked
+/// when it is compiled.
 #[macro_export]
 macro_rules! unit_price {
     ($($number:tt)+) => { const { $crate::UnitPrice::from_literal(stringify!($($number)+)) } };
 }
 
-/// A [`Percent`](crate::Percent) from a literal, such as `percent!(5.5)`. It is checked when it is compiled.
+/// A [`Percent`](crate::Percent) from a literal, such as `percent!(5.5)`. It is checked when it is
+/// compiled.
 #[macro_export]
 macro_rules! percent {
     ($($number:tt)+) => { const { $crate::Percent::from_literal(stringify!($($number)+)) } };
@@ -42,7 +45,8 @@ macro_rules! percent {
 macro_rules! from_literal {
     ($($name:ident)*) => {$(
         impl $name {
-            /// For the macro of this type. In a constant its panic is an error of the compiler.
+            /// A value for the macro of this type. In a constant its panic is an error of the
+            /// compiler.
             #[doc(hidden)]
             pub const fn from_literal(text: &str) -> Self {
                 Self(decimal(text, Self::PLACES))
@@ -61,7 +65,7 @@ const fn decimal(text: &str, places: u32) -> Decimal {
     while let [first, behind @ ..] = rest {
         match *first {
             digit @ b'0'..=b'9' => {
-                // A release build may wrap where this is not checked.
+                // Checked, as a release build may wrap otherwise.
                 digits = match digits.checked_mul(10) {
                     Some(shifted) if shifted <= u64::MAX - 9 => shifted + (digit - b'0') as u64,
                     _ => panic!("the number is too large"),
@@ -72,7 +76,7 @@ const fn decimal(text: &str, places: u32) -> Decimal {
             b'.' if !is_fraction => is_fraction = true,
             b'-' if rest.len() == text.len() => is_negative = true,
             b'_' => {}
-            // `stringify!` may put one behind the sign.
+            // `stringify!` may put a space behind the sign.
             b' ' if is_negative && rest.len() + 1 == text.len() => {}
             _ => panic!("expected a decimal number such as 12.5"),
         }
@@ -127,7 +131,7 @@ mod tests {
             ".",
             "-",
             "1 2",
-            // One and five more than 64 bits hold.
+            // Numbers that exceed 64 bits by one and by five.
             "184467440737095516.17",
             "18446744073709551621",
             "99999999999999999999999",

@@ -1,4 +1,5 @@
-//! Against a struct of the same members without a summary: same results, no more allocations, no more time.
+//! Comparison with a struct of the same members without a summary: same results, no more
+//! allocations, no more time.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use crate::{
     QuoteItem, QuoteStatus, Timestamp,
 };
 
-/// A list item in one piece, as a reader who knows only the JSON would write it.
+/// A list item in one piece, as written by a reader with no more than the JSON.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only read")]
@@ -79,7 +80,8 @@ fn a_page_is_read_as_fast_as_in_one_piece() {
     };
     // A tree costs a factor of 2.
     let most = 1.15;
-    // Alternating, and the best of many: what other processes take is not counted. On a busy machine it takes more.
+    // Alternates, and takes the best of many, so that the time of other processes is not counted. A
+    // busy machine needs more rounds.
     let (mut plain, mut item, mut ratio) = (Duration::MAX, Duration::MAX, f64::INFINITY);
     for round in 0..400 {
         plain = plain.min(time(&|| drop(read::<Page<Plain>>(&text))));
@@ -131,7 +133,7 @@ fn what_is_missing_is_named() {
         let error = serde_json::from_value::<Invoice>(without(&invoice, name)).unwrap_err();
         assert_eq!(error.to_string(), format!("missing field `{name}`"));
     }
-    // What is null where it is unset may also be left out.
+    // A member that is null if it is unset may also be left out.
     assert!(serde_json::from_value::<Quote>(without(&quote, "signature")).is_ok());
     let mut item = without(&invoice, "lines");
     assert_eq!(serde_json::from_value::<InvoiceItem>(item.clone()).unwrap().lines, None);

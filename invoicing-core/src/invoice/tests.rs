@@ -78,7 +78,7 @@ fn an_invoice_of_before_the_retention_was_followed_is_brought_up_to_date() {
     for (paid, recorded, retention_due, overpaid) in
         [(323, 0, 17, 0), (330, 7, 10, 0), (340, 17, 0, 0), (345, 22, 0, 5)]
     {
-        // What exceeded the amount due was recorded as overpaid.
+        // The amount beyond the amount due was recorded as overpaid.
         (old["amountPaid"], old["amountOverpaid"]) = (paid.into(), recorded.into());
         let mut summary: InvoiceSummary = serde_json::from_value(old.clone()).unwrap();
         summary.update_amounts().unwrap();

@@ -38,7 +38,7 @@ fn number_seven() -> InvoiceIssue<'static> {
     InvoiceIssue { number: "FAC-2026-0007", issue_date: today(), due_date: None }
 }
 
-/// `None` is refused. What is to be paid is 323.
+/// The result of an operation; `None` if it is refused. The amount to be paid is 323.
 fn perform(operation: Operation, invoice: &Invoice) -> Option<Changed<Invoice>> {
     let (before_due, after_due, stamp) = (today(), day("2027-01-01"), at(LATE));
     let at = ChangeTime { now: at(CLOCK), stamp };
@@ -54,10 +54,12 @@ fn perform(operation: Operation, invoice: &Invoice) -> Option<Changed<Invoice>> 
     }
 }
 
-/// The next state, the events, and the members that change besides `updatedAt`; `None` where the operation is refused.
+/// The next state, the events, and the members that change besides `updatedAt`; `None` if the
+/// operation is refused.
 type Outcome = Option<(InvoiceStatus, &'static [&'static str], &'static [&'static str])>;
 
-/// What the contract says. `partly`: 100 of 323 has been paid (where the state has payments and is not PAID).
+/// The outcome in the contract. `partly`: 100 of 323 has been paid (if the state has payments and
+/// is not PAID).
 fn allowed(from: InvoiceStatus, operation: Operation, partly: bool) -> Outcome {
     use InvoiceStatus::{Canceled, Draft, Overdue, Paid, Sent};
     const PAID: &[&str] = &["invoice.paid"];
@@ -245,7 +247,7 @@ fn an_invoice_with_nothing_due_is_paid_when_it_is_issued() {
     assert!(issued.record.mark_paid(time(10)).is_err());
 }
 
-/// An issued invoice over so many cents, with a retention in hundredths of a percent.
+/// An issued invoice over `cents` cents, with a retention in hundredths of a percent.
 fn invoice_over(cents: i64, retention: i64) -> Invoice {
     draft_over(cents, retention).issue(number_seven(), time(3)).unwrap().record
 }
@@ -280,7 +282,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The same rules in plain cents: the payments that stand, and nothing else.
+/// The same rules in plain cents, computed only from the payments that stand.
 #[derive(Debug)]
 struct Model {
     payable: i64,
@@ -295,7 +297,7 @@ impl Model {
         self.payments.iter().sum()
     }
 
-    /// Follows the payments; says whether the invoice moved into PAID.
+    /// Follows the payments. Returns true if the invoice moved into PAID.
     fn settle(&mut self) -> bool {
         let (covered, was_paid) = (self.paid() >= self.payable, self.status == InvoiceStatus::Paid);
         match (covered, was_paid) {
@@ -307,7 +309,7 @@ impl Model {
         covered && !was_paid
     }
 
-    /// The change of the step, where it has one, and whether `invoice.paid` must be announced.
+    /// The change of the step, if it has one, and true if `invoice.paid` must be announced.
     fn take(&mut self, step: &Step, invoice: &Invoice, at: ChangeTime) -> Option<(Changed<Invoice>, bool)> {
         match step {
             Step::Pay(cents) => {

@@ -164,7 +164,7 @@ fn the_lines_of_a_document_have_at_most_2_mib_of_json() {
     let most = (MAX_LINES_BYTES - 1) / each;
     assert!(json(most).unwrap() <= MAX_LINES_BYTES);
     assert_eq!(json(most + 1).unwrap_err().field, "lines");
-    // To the byte: the last line fills what is left.
+    // Exact to the byte: the last line fills the bytes that are left.
     let left = MAX_LINES_BYTES - json(most).unwrap();
     let fixed = json(1).unwrap() - long.description.len() - 1;
     let fitting = |bytes: usize| {

@@ -21,7 +21,7 @@ enum Operation {
 const CLOCK: i64 = 900;
 const LATE: i64 = 1_000;
 
-/// `None` is refused.
+/// The result of an operation; `None` if it is refused.
 fn perform(operation: Operation, quote: &Quote) -> Option<Changed<Quote>> {
     let (after_validity, now, stamp) = (day("2027-01-01"), at(CLOCK), at(LATE));
     match operation {
@@ -42,7 +42,8 @@ fn perform(operation: Operation, quote: &Quote) -> Option<Changed<Quote>> {
     }
 }
 
-/// What the contract says: the next state and the events, or `None` where the operation is refused.
+/// The outcome in the contract: the next state and the events, or `None` if the operation is
+/// refused.
 fn allowed(from: QuoteStatus, operation: Operation) -> Option<(QuoteStatus, &'static [&'static str])> {
     use QuoteStatus::{Accepted, Draft, Expired, Rejected, Sent};
     match (operation, from) {
@@ -258,7 +259,8 @@ fn an_import_starts_in_any_state_and_is_only_created() {
         assert_eq!(changed.events.iter().map(Event::name).collect::<Vec<_>>(), ["quote.created"]);
         assert_eq!(quote.summary.sent_at.is_some(), status != QuoteStatus::Draft);
         assert_eq!(quote.summary.accepted_at.is_some(), status == QuoteStatus::Accepted);
-        // Only what can be signed is given a last day: an EXPIRED quote that is valid for a month is none.
+        // Only a quote that can be signed gets a last day: a quote that is valid for another month
+        // is not EXPIRED.
         let until = (status == QuoteStatus::Sent).then(|| day("2026-10-14"));
         assert_eq!(quote.summary.valid_until, until);
         assert_eq!(
@@ -356,7 +358,8 @@ proptest! {
                     prop_assert_eq!(changed.events.len(), events.len());
                     quote = changed.record;
                 }
-                // Linking again to the same identifier is the one thing that is allowed and does nothing.
+                // A link to the same identifier again is the only operation that is allowed and
+                // changes nothing.
                 None => prop_assert!(expected.is_none() || operation == Operation::Link),
             }
             let accepted = quote.summary.status == QuoteStatus::Accepted;

@@ -14,7 +14,7 @@ where
     }
 }
 
-/// Turns the case of a word around, so that a reader that is blind to case shows.
+/// Swaps the case of a word, so that a reader that ignores case is found.
 trait SwapCase {
     fn swapcase(&self) -> String;
 }

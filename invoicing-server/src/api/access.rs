@@ -1,6 +1,7 @@
 //! Access control: from the API key to the company, by key, plan and quota in this order.
 //!
-//! Identify first, then admit: unknown keys use no slot, and a request that is refused for lack of a slot is not counted.
+//! Identify first, then admit: unknown keys use no slot, and a request that is refused for lack of
+//! a slot is not counted.
 
 use std::sync::Arc;
 
@@ -20,7 +21,8 @@ pub(super) async fn identify(context: &ApiContext, headers: &HeaderMap) -> Resul
     context.access.identify(key).await?.ok_or(ApiError::Unauthorized)
 }
 
-/// The company of a request that may pass. `rate_limit` is set once the key is accepted, also for a refusal.
+/// The company of a request that may pass. `rate_limit` is set once the key is accepted, even for a
+/// refusal.
 pub(super) async fn admit(
     context: &ApiContext,
     key: PresentedKey,
@@ -48,7 +50,7 @@ pub(super) async fn admit(
     }
 }
 
-/// The token of the only `Authorization` header, where its scheme is `Bearer` (RFC 6750, section 2.1).
+/// The token of the only `Authorization` header, if its scheme is `Bearer` (RFC 6750, section 2.1).
 fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let (scheme, key) = only_value(headers, header::AUTHORIZATION)?.split_once(' ')?;
     let key = key.trim();

@@ -135,7 +135,7 @@ async fn handle(endpoint: Endpoint, request: &ApiRequest<'_>, body: &Bytes) -> A
         Endpoint::GetInvoice => invoices::get(request).await,
         Endpoint::ListClients => clients::list(request).await,
         Endpoint::CreateClient => clients::create(request, body).await,
-        // They need no key.
+        // Answered before, as they need no key.
         Endpoint::FrozenDocument | Endpoint::OpenApi | Endpoint::Docs => Err(ApiError::NOT_FOUND),
     }
 }

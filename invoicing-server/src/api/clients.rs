@@ -15,7 +15,7 @@ pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {
     Ok(json(StatusCode::OK, request.company.clients().page(&query).await?))
 }
 
-/// `POST /clients`: 201 for a new client, 200 where the external id is known.
+/// `POST /clients`: 201 for a new client, 200 if the external id is known.
 pub(super) async fn create(request: &ApiRequest<'_>, body: &Bytes) -> ApiResult {
     query::none(request.query())?;
     let new: NewClient = request.json(body)?;

@@ -4,7 +4,8 @@ use http::{HeaderMap, header};
 
 use crate::http::headers::only_value;
 
-/// Whether the only `Content-Type` is `application/json`. Parameters are ignored, except a charset, which must be UTF-8.
+/// True if the only `Content-Type` is `application/json`. Parameters are ignored, except a charset,
+/// which must be UTF-8.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let Some(value) = only_value(headers, header::CONTENT_TYPE) else { return false };
     let mut parts = value.split(';').map(str::trim);

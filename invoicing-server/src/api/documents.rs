@@ -24,7 +24,7 @@ pub(super) async fn download(context: &ApiContext, exchange: &Exchange<'_, KeyQu
     let _slot = capacity.keyless_documents.try_acquire(document.key.company).ok_or(ApiError::Overloaded)?;
     let mut store = services.documents.bounded_store();
     let size = store.size(document.key).await.map_err(Error::from)?;
-    // Before the bytes are read, so that they never exceed their share.
+    // Reserved before the bytes are read, so that they never exceed their share.
     reservation.cover(usize::try_from(size).map_err(Error::internal)?)?;
     let bytes = store.fetch(&document).await.map_err(Error::from)?;
     download.respond(bytes, &document.file_name)

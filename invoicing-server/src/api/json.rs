@@ -1,4 +1,5 @@
-//! JSON bodies: `bad_request` for what is not JSON, `validation_error` for JSON that is not acceptable.
+//! JSON bodies: `bad_request` for a body that is not JSON, `validation_error` for JSON that is not
+//! acceptable.
 
 use invoicing_core::Invalid;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -12,7 +13,8 @@ const MAX_DEPTH: usize = 128;
 /// Parses a body that must be an object.
 ///
 /// # Errors
-/// `bad_request` where the body is not a JSON object; `validation_error`, with the field, where the object is not a `T`.
+/// `bad_request` if the body is not a JSON object; `validation_error`, with the field, if the
+/// object is not a `T`.
 pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     let text = std::str::from_utf8(body).map_err(|_| ApiError::bad_request("The body is not UTF-8"))?;
     if text.starts_with('\u{feff}') {
@@ -84,7 +86,7 @@ fn quoted<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
     text.strip_prefix(prefix)?.trim_start().strip_prefix('`')?.strip_suffix('`')
 }
 
-/// serde's message repeats the value, so both parts are shortened.
+/// The text of serde's message with both parts shortened, as it repeats the value.
 fn shortened(text: &str) -> String {
     match text.rsplit_once(", expected ") {
         Some((found, expected)) => format!("{}, expected {}", excerpt(found), excerpt(expected)),

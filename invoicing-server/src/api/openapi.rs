@@ -1,9 +1,9 @@
-//! The description of the API in `OpenAPI` 3.1: composed once, from the route table, the parsers' parameters, the error codes
-//! and the event kinds, and served as bytes.
+//! The description of the API in `OpenAPI` 3.1: composed once, from the route table, the parsers'
+//! parameters, the error codes and the event kinds, and served as bytes.
 //!
-//! [`endpoints`] describes each endpoint, [`parameters`], [`headers`] and [`errors`] what they share, [`records`] and
-//! [`events`] the bodies, `guide.md` the rules in an integrator's words. [`limits`] fills in the numbers. The composed
-//! document is checked in as `openapi.json`.
+//! [`endpoints`] describes each endpoint, [`parameters`], [`headers`] and [`errors`] their shared
+//! parts, [`records`] and [`events`] the bodies, `guide.md` the rules in an integrator's words.
+//! [`limits`] fills in the numbers. The composed document is checked in as `openapi.json`.
 
 mod endpoints;
 mod errors;
@@ -32,7 +32,7 @@ use crate::http::error::ApiError;
 use crate::http::fixed_response::FixedResponse;
 use crate::http::response::{ApiResult, JSON};
 
-/// The document of a service, composed when it is first asked for.
+/// The document of a service, composed for the first request.
 #[derive(Debug)]
 pub(crate) struct OpenApi {
     settings: Settings,
@@ -44,7 +44,7 @@ impl OpenApi {
         Self { settings: settings.clone(), document: OnceLock::new() }
     }
 
-    /// `GET /openapi.json`. Public: what it says is the same for all.
+    /// `GET /openapi.json`. Public, as it is the same for all callers.
     pub(super) fn get(&self, head: &Parts) -> ApiResult {
         if !self.settings.reference.openapi {
             return Err(ApiError::NOT_FOUND);

@@ -1,5 +1,5 @@
-//! Strict query strings: a parameter that is unknown, repeated or unreadable is refused by name. A typo must not silently
-//! widen a result.
+//! Strict query strings: a parameter that is unknown, repeated or unreadable is refused by name. A
+//! typo must not silently widen a result.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -88,7 +88,7 @@ fn parse_since(text: &str) -> Result<Timestamp, Invalid> {
     format!("{date}{time}").parse().map_err(|error| Invalid::new("since", format!("{error}")))
 }
 
-/// Whether a parameter with only one possible value is given.
+/// True if a parameter with only one possible value is given.
 fn fixed_value(name: &'static str, value: &str, given: Option<&str>) -> Result<bool, Invalid> {
     match given {
         None => Ok(false),
@@ -97,8 +97,8 @@ fn fixed_value(name: &'static str, value: &str, given: Option<&str>) -> Result<b
     }
 }
 
-/// An `externalId` to look for. One that could not be stored today may be that of an older client, but for a control
-/// character, which no version has accepted.
+/// An `externalId` to search. Accepts ids that cannot be stored today, as an older client may have
+/// one; but no control character, which no version has accepted.
 fn parse_external_id(id: String) -> Result<String, Invalid> {
     let text = id.trim();
     let count = text.chars().count();
@@ -140,7 +140,8 @@ fn parameters<const N: usize>(query: &str, known: [&'static str; N]) -> Result<[
     Ok(values)
 }
 
-/// Decodes `application/x-www-form-urlencoded`; a `%` without two hexadecimal digits stays. `None` where it is not UTF-8.
+/// Decodes `application/x-www-form-urlencoded`; a `%` without two hexadecimal digits stays. `None`
+/// if the result is not UTF-8.
 fn decode(text: &str) -> Option<String> {
     percent_decode_str(&text.replace('+', " ")).decode_utf8().ok().map(Cow::into_owned)
 }
@@ -152,8 +153,8 @@ fn unknown_rule(known: &[&str]) -> String {
     format!("is unknown: the parameters here are {}", known.join(", "))
 }
 
-/// A short part of the input for an error message, without secrets: messages are logged, and callers paste keys into the
-/// wrong parameter.
+/// A short part of the input for an error message, without secrets: messages are logged, and
+/// callers paste keys into the wrong parameter.
 pub(super) fn excerpt(text: &str) -> String {
     let text = without_secrets(text);
     match text.char_indices().nth(MAX_EXCERPT) {

@@ -1,4 +1,4 @@
-//! The quota of a key, as the headers of a response show it.
+//! The quota of a key, for the headers of a response.
 
 use std::sync::OnceLock;
 

@@ -1,8 +1,9 @@
-//! The reference page: the description of the API as one page of HTML without script, rendered once and served as bytes.
+//! The reference page: the description of the API as one page of HTML without script, rendered once
+//! and served as bytes.
 //!
-//! [`document`] reads the OpenAPI document, [`page`] lays it out, [`operations`], [`events`], [`failures`], [`records`] and
-//! [`errors`] render its parts, [`markdown`] its descriptions. [`snippets`](super::snippets) are regions of programs that the
-//! tests run.
+//! [`document`] reads the OpenAPI document, [`page`] lays it out, [`operations`], [`events`],
+//! [`failures`], [`records`] and [`errors`] render its parts, [`markdown`] its descriptions.
+//! [`snippets`](super::snippets) are regions of programs that the tests run.
 
 mod code;
 mod content;
@@ -38,7 +39,7 @@ const NO_REFERRER: HeaderValue = HeaderValue::from_static("no-referrer");
 /// The style of the page, which is part of it.
 const STYLE: &str = include_str!("reference/style.css");
 
-/// The page of a service, rendered when it is first asked for.
+/// The page of a service, rendered for the first request.
 #[derive(Debug)]
 pub(crate) struct Reference {
     settings: Settings,
@@ -50,7 +51,7 @@ impl Reference {
         Self { settings: settings.clone(), page: OnceLock::new() }
     }
 
-    /// `GET /docs`. Public: what it says is the same for all.
+    /// `GET /docs`. Public, as it is the same for all callers.
     pub(super) fn get(&self, head: &Parts) -> ApiResult {
         if !self.settings.reference.page {
             return Err(ApiError::NOT_FOUND);
@@ -65,7 +66,8 @@ fn render(settings: &Settings) -> FixedResponse {
     FixedResponse::new(html, headers())
 }
 
-/// No script, no other source, and no style but the page's own, which is named by its hash.
+/// The headers of the page. They allow no script, no other source, and no style but that of the
+/// page, which is named by its hash.
 fn headers() -> HeaderMap {
     let style = STANDARD.encode(Sha256::digest(STYLE));
     let policy = format!(

@@ -49,8 +49,8 @@ impl ApiRequest<'_> {
         self.reservation.cover(bytes).map_err(|_| Error::Overloaded)
     }
 
-    /// Reserves what a page usually takes, as its size is known only once it was read. Also a small page of a large limit
-    /// finds the reserve for small answers.
+    /// Reserves the usual size of a page, as its actual size is known only once it was read. Capped
+    /// at [`SMALL`], so that large limits may still use the reserve for small answers.
     pub(super) fn reserve_page(&self, window: PageWindow) -> Result<(), Error> {
         self.reserve((window.limit as usize * USUAL_ITEM).min(SMALL))
     }

@@ -35,12 +35,13 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// Whether it needs an API key and counts in the quota. A signed URL is its own permission, and a description is public.
+    /// True if the endpoint needs an API key and counts in the quota. A signed URL is its own
+    /// permission, and a description is public.
     pub const fn needs_key(self) -> bool {
         !matches!(self, Self::FrozenDocument | Self::OpenApi | Self::Docs)
     }
 
-    /// Whether it reads a request body.
+    /// True if the endpoint reads a request body.
     pub const fn reads_body(self) -> bool {
         matches!(self, Self::LinkQuote | Self::CreateClient)
     }

@@ -25,12 +25,13 @@ use crate::http::routing::Found;
 use crate::operations::{CarriedOut, CompanyHandle};
 
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
-/// No path leaves with a referrer, as one may hold a token. With `no-referrer`, browsers would also hide the `Origin` of forms.
+/// No path leaves with a referrer, as one may hold a token. With `no-referrer`, browsers would also
+/// hide the `Origin` of forms.
 const STRICT_ORIGIN: HeaderValue = HeaderValue::from_static("strict-origin");
 const NO_INDEX: HeaderValue = HeaderValue::from_static("noindex");
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
-/// The reader of the answer, as far as it is known when an error ends the request.
+/// The reader of the answer, as far as known when an error ends the request.
 #[derive(Default)]
 pub(crate) struct Reader {
     pub(super) session: OnceLock<Session>,
@@ -156,14 +157,15 @@ impl ConsoleContext {
         let answer = self.handle(endpoint, &request).await;
         let status = answer.as_ref().map_or_else(PageError::status, Response::status);
         let is_refused = status.is_client_error() || answer.is_ok() && !request.company.end_form().await?;
-        // By a click at the same time, if any.
+        // Looks for a click at the same time that has carried it out.
         if is_refused && let Some(before) = request.company.carried_out_meanwhile().await? {
             return Ok(self.before(endpoint, &request, &before));
         }
         answer
     }
 
-    /// The page of a form that is too old, or of another company, with what was entered. Nothing is changed.
+    /// The page of a form that is too old, or of another company, with the entered fields. No
+    /// record is changed.
     async fn again(&self, endpoint: Endpoint, request: PageRequest<'_>) -> PageResult {
         let page = endpoint.page_of_form().ok_or(PageError::NOT_FOUND)?;
         let request = PageRequest { is_stale: true, ..request };
@@ -180,7 +182,7 @@ impl ConsoleContext {
         page(StatusCode::OK, &self.frame(request).around(&content))
     }
 
-    /// Finds out who asks for a page that does not exist.
+    /// Finds the reader of a request for a page that does not exist.
     async fn find_reader(&self, exchange: &PageExchange<'_>) {
         let head = exchange.head;
         let Some(sign_in) = self.sign_in.as_ref().filter(|_| !routes::is_public(head.uri.path())) else {
@@ -243,7 +245,8 @@ impl ConsoleContext {
             Endpoint::Quote => quotes::show(request).await?,
             Endpoint::ConfirmSending => quotes::confirm_sending(request).await?,
             Endpoint::ConfirmLinkRevocation => quotes::confirm_link_revocation(request).await?,
-            // What they show once cannot be shown again, so they are pages and no redirect.
+            // They show a secret once, which a page behind a redirect could not do; so they answer
+            // with a page.
             Endpoint::RegisterWebhook => return self.shown(request, webhooks::register(request).await?),
             Endpoint::RotateWebhook => return self.shown(request, webhooks::rotate(request).await?),
             Endpoint::ChangeWebhook => return self.shown(request, webhooks::change(request).await?),

@@ -1,4 +1,5 @@
-//! The style, the script and the logo, served under the hash of their bytes: a browser keeps them for good.
+//! The style, the script and the logo, served under the hash of their bytes: a browser keeps them
+//! for good.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
@@ -19,7 +20,7 @@ const SVG: HeaderValue = HeaderValue::from_static("image/svg+xml");
 const JAVASCRIPT: HeaderValue = HeaderValue::from_static("text/javascript; charset=utf-8");
 const FOREVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
-/// A picture that is opened by itself runs nothing.
+/// Keeps a picture that is opened as a page from running scripts.
 const INERT: HeaderValue = HeaderValue::from_static("default-src 'none'; sandbox");
 
 /// A file and its name, which holds its hash.

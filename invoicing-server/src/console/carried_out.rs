@@ -1,4 +1,5 @@
-//! The second answer to a form: it was carried out before, and leads to what was made. A secret is not shown again.
+//! The second answer to a form that was carried out before: leads to the record that it made. A
+//! secret is not shown again.
 
 use maud::{Markup, html};
 
@@ -33,7 +34,8 @@ pub(super) fn page(request: &PageRequest<'_>, form: Endpoint, before: &CarriedOu
     Content::new(title, chapter(form), body)
 }
 
-/// Stands above a form that comes again because it was too old, or was opened for another company.
+/// The message above a form that comes again because it was too old, or was opened for another
+/// company.
 pub(super) fn stale(request: &PageRequest<'_>) -> Markup {
     notice(
         "error",
@@ -53,7 +55,7 @@ const fn chapter(form: Endpoint) -> Chapter {
     }
 }
 
-/// The page that shows what the form has done.
+/// The page that shows the effect of the form.
 fn outcome(request: &PageRequest<'_>, form: Endpoint, before: &CarriedOut) -> String {
     let id = || request.params.get("id").unwrap_or_default();
     match form {
@@ -73,7 +75,7 @@ fn outcome(request: &PageRequest<'_>, form: Endpoint, before: &CarriedOut) -> St
     }
 }
 
-/// A page where the same can be done once more.
+/// The path of a page whose form does the same again, if there is one.
 const fn another(form: Endpoint) -> Option<&'static str> {
     match form {
         Endpoint::RegisterWebhook => Some("/webhooks/new"),
@@ -82,7 +84,8 @@ const fn another(form: Endpoint) -> Option<&'static str> {
     }
 }
 
-/// How to replace a secret that the first answer has shown, if nobody has kept it: a text, and a link.
+/// The way to replace a secret that the first answer has shown, if nobody has kept it: a text, and
+/// a link.
 fn lost_secret<'t>(
     request: &'t PageRequest<'_>,
     form: Endpoint,

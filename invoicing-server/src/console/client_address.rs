@@ -1,4 +1,5 @@
-//! The address of the person at the other end: that of the peer, or what a proxy says that the host trusts.
+//! The address of the person at the other end: the peer's, or the one in the header of a proxy that
+//! the host trusts.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -14,12 +15,12 @@ pub(super) struct TrustedProxies {
     networks: Vec<Network>,
 }
 
-/// An address and how many of its first bits count.
+/// An address, and the number of its first bits that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Network(IpAddr, u8);
 
 impl TrustedProxies {
-    /// `None` where no header is named.
+    /// `None` if no header is named.
     pub(super) fn of(header: Option<&str>, networks: &[String]) -> Result<Option<Self>, SettingError> {
         let Some(header) = header else { return Ok(None) };
         let header = HeaderName::try_from(header)
@@ -32,7 +33,7 @@ impl TrustedProxies {
         Ok(Some(Self { header, networks }))
     }
 
-    /// The last hop that is no trusted proxy; `None` where the proxies do not say it.
+    /// The last hop that is no trusted proxy; `None` if the header lacks it.
     fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Option<IpAddr> {
         if !self.trusts(peer) {
             return Some(peer);
@@ -55,7 +56,7 @@ impl TrustedProxies {
     }
 }
 
-/// The address of a request's sender, where it is known.
+/// The address of a request's sender; `None` if unknown.
 pub(super) fn client_address(head: &Parts, proxies: Option<&TrustedProxies>) -> Option<IpAddr> {
     let peer = head.extensions.get::<IpAddr>()?.to_canonical();
     proxies.map_or(Some(peer), |proxies| proxies.client(peer, &head.headers))

@@ -1,4 +1,4 @@
-//! Why a page is not shown, and the page that says so.
+//! The reason why a page is not shown, and the page of that reason.
 
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
@@ -13,17 +13,17 @@ use crate::http::error::ApiError;
 use crate::http::exchange::HttpError;
 use crate::telemetry::spans;
 
-/// Why a page is not shown.
+/// The reason why a page is not shown.
 #[derive(Debug)]
 pub(crate) enum PageError {
     /// The form comes from another site.
     CrossSite,
     /// The host lets this person see no page, or not change this.
     Forbidden,
-    /// A form came after its session had ended. A redirect to another origin, where a sign-in page may be, is one that browsers
-    /// do not follow after a form; so a page has the address.
+    /// A form came after its session had ended. The sign-in page may be at another origin, to which
+    /// browsers follow no redirect after a form; so a page links to the address.
     SignedOut(String),
-    /// What the API answers in the same case.
+    /// The error of the API for the same case.
     Api(ApiError),
 }
 
@@ -38,7 +38,7 @@ impl HttpError for PageError {
         if let Self::Api(error) = self { Some(error) } else { None }
     }
 
-    /// Of the path of a signing link nothing is logged that may be a part of its token.
+    /// Leaves out of the path of a signing link all that may be a part of its token.
     fn log(&self, head: &Parts, request_id: &HeaderValue) {
         match self {
             Self::Api(error) => {
@@ -63,7 +63,7 @@ impl PageError {
         }
     }
 
-    /// The page that says so, and leads on.
+    /// The page with the reason and a link that leads on.
     pub(super) fn content(&self, language: Language, way_back: Option<&str>) -> Content {
         let (title, text) = self.texts(language);
         let body = html! {
@@ -114,7 +114,7 @@ impl PageError {
     }
 }
 
-/// Title and text for what the API words for programs.
+/// Title and text of an error that the API words for programs.
 fn of_api(language: Language, error: &ApiError) -> (&'static str, String) {
     let pick = |english, french| language.pick(english, french);
     let refused = pick("Not accepted", "Saisie refusée");

@@ -55,7 +55,7 @@ impl ConsoleContext {
         with_header_of(error, page(error.status(), &frame.around(&content)))
     }
 
-    /// The page of an error for someone who is not signed in, and for whom nothing leads on.
+    /// The page of an error for someone who is not signed in, without a link that leads on.
     pub(super) fn plain_error_page(&self, error: &PageError, head: &Parts) -> Response<Bytes> {
         let (language, has_home) = (Language::preferred(&head.headers), self.has_home(head));
         let make = || {

@@ -1,4 +1,4 @@
-//! The pages of events: what happened, and to whom it went.
+//! The pages of events, with their deliveries.
 
 use invoicing_core::{DeliveryStatus, EventId};
 use maud::{Markup, html};
@@ -57,7 +57,7 @@ fn row(request: &PageRequest<'_>, item: &EventItem) -> Markup {
     }
 }
 
-/// The deliveries of an event by their state, those that there are.
+/// The deliveries of an event by their state. States without deliveries are left out.
 fn counted(request: &PageRequest<'_>, counts: DeliveryCounts) -> String {
     let by_state = [
         (counts.pending, DeliveryStatus::Pending),

@@ -1,4 +1,5 @@
-//! Amounts, quantities and rates as people read them: in the language of the page, and in the currency of the record.
+//! Amounts, quantities and rates as people read them: in the language of the page, and in the
+//! currency of the record.
 
 use invoicing_core::{Percent, Quantity};
 use rust_decimal::Decimal;
@@ -18,7 +19,8 @@ impl<'c> Figures<'c> {
         Self { language, currency }
     }
 
-    /// `1 234,50 €` or `€1,234.50`: at least two decimals. Currencies other than the euro are shown by their code.
+    /// `1 234,50 €` or `€1,234.50`: at least two decimals. Currencies other than the euro are shown
+    /// by their code.
     pub(super) fn amount(self, amount: Decimal) -> String {
         let french = french::amount(amount, self.currency);
         let (Language::English, Some((number, sign))) = (self.language, french.rsplit_once('\u{a0}')) else {
@@ -30,7 +32,7 @@ impl<'c> Figures<'c> {
         format!("{minus}{sign}{space}{digits}")
     }
 
-    /// As many decimals as needed.
+    /// A quantity with as many decimals as it needs.
     pub(super) fn quantity(self, quantity: Quantity) -> String {
         let french = french::quantity(quantity);
         if self.language == Language::French { french } else { english(&french) }

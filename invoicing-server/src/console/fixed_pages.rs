@@ -1,4 +1,5 @@
-//! Error pages that are the same for all callers: made once, so that they take no memory of their own.
+//! Error pages that are the same for all callers: made once, so that no request takes memory for
+//! them.
 
 use std::sync::OnceLock;
 
@@ -9,12 +10,13 @@ use super::error::PageError;
 use crate::Error;
 use crate::http::error::ApiError;
 
-/// Errors whose page says nothing of the request, in each language, with and without a way to the first page.
+/// Pages of errors without details of the request, in each language, with and without a link to the
+/// first page.
 #[derive(Default)]
 pub(super) struct FixedPages([OnceLock<Bytes>; 4 * 2 * 2]);
 
 impl FixedPages {
-    /// The page of an error; `None` where it is not the same for all.
+    /// The page of an error; `None` if it is not the same for all.
     pub(super) fn get(
         &self,
         error: &PageError,

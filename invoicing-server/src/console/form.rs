@@ -5,10 +5,11 @@ use http::{HeaderMap, header};
 
 use crate::http::error::ApiError;
 
-/// Fields that are read.
+/// Most fields that are read.
 const MOST_FIELDS: usize = 100;
 
-/// The fields of a form or of a query. Unknown ones are ignored, as browsers and extensions add their own.
+/// The fields of a form or of a query. Unknown ones are ignored, as browsers and extensions add
+/// their own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Form(Vec<(String, String)>);
 
@@ -30,7 +31,7 @@ impl Form {
     }
 
     fn parse(bytes: &[u8]) -> Self {
-        // No form has as many. A field takes more memory than its bytes.
+        // No form has more fields. Each takes more memory than its bytes, so the rest is not read.
         Self(
             form_urlencoded::parse(bytes)
                 .take(MOST_FIELDS)
@@ -39,12 +40,12 @@ impl Form {
         )
     }
 
-    /// The text of a field without white space around it; empty where it is missing.
+    /// The text of a field without white space around it; empty if it is missing.
     pub(super) fn text(&self, name: &str) -> &str {
         self.values(name).next().unwrap_or_default()
     }
 
-    /// The text of a field; `None` where it is empty or missing.
+    /// The text of a field; `None` if it is empty or missing.
     pub(super) fn given(&self, name: &str) -> Option<&str> {
         Some(self.text(name)).filter(|text| !text.is_empty())
     }

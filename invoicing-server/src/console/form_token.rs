@@ -1,7 +1,8 @@
 //! The token of a form, by which it is carried out once.
 //!
-//! A token is a `UUIDv7`, which carries its time, and a check of the company and the form that it was made for: a page of
-//! another company in an older tab is noticed. The check is no secret. Forms of other sites are refused by [`super::origin`].
+//! A token is a `UUIDv7`, which carries its time, and a check of the company and the form that it
+//! was made for: a page of another company in an older tab is noticed. The check is no secret.
+//! Forms of other sites are refused by [`super::origin`].
 
 use invoicing_core::{CompanyId, Timestamp};
 use sha2::{Digest, Sha256};
@@ -11,16 +12,17 @@ use crate::env::Env;
 
 /// The name of its field.
 pub(super) const FIELD: &str = "form";
-/// How long a page may be open before its forms are sent, in milliseconds.
+/// Longest time that a page may be open before its forms are sent, in milliseconds.
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// A token for a form of a company. `path`: where the form goes.
+/// A token for a form of a company. `path`: the target of the form.
 pub(super) fn new(env: &Env, company: CompanyId, path: &str) -> String {
     let id = env.uuid();
     format!("{}{}", id.simple(), check(id, company, path))
 }
 
-/// The token that a form has come with. `None` if it is missing, of another form, or older than a day.
+/// The token that a form has come with. `None` if it is missing, of another form, or older than a
+/// day.
 pub(super) fn read(text: &str, now: Timestamp, company: CompanyId, path: &str) -> Option<Uuid> {
     let (id, given) = text.split_at_checked(32)?;
     let id = Uuid::try_parse(id).ok()?;

@@ -1,4 +1,4 @@
-//! The page of the history: who did what, and when.
+//! The page of the history: changes with their time and author.
 
 mod words;
 
@@ -16,7 +16,7 @@ use crate::store::history::HistoryRecord;
 use crate::store::webhooks::Webhook;
 use words::Entry;
 
-/// `GET /history`. `record`: only what was done to the record with this identifier.
+/// `GET /history`. `record`: only changes of the record with this identifier.
 pub(super) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError> {
     let list = List { path: "/history".to_owned(), filters: &["record"] };
     let query = query(request)?;
@@ -51,7 +51,7 @@ pub(super) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError
 /// Most changes that the page of a record shows: the latest.
 const OF_RECORD: u32 = 10;
 
-/// What was done to a record, for its page.
+/// The latest changes of a record, for its page.
 pub(super) async fn section(request: &PageRequest<'_>, record: Uuid) -> Result<Markup, PageError> {
     let query = HistoryQuery { subject: Some(record), before: None };
     let page = request.company.history().page(&query, OF_RECORD).await?;
@@ -75,15 +75,16 @@ pub(super) async fn section(request: &PageRequest<'_>, record: Uuid) -> Result<M
     })
 }
 
-/// How a quote was declined or discarded.
+/// The change that declined or discarded a quote.
 pub(super) struct DeclineRecord {
     pub(super) at: Timestamp,
     pub(super) by: String,
-    /// The client's.
+    /// The client's reason.
     pub(super) reason: Option<String>,
 }
 
-/// How a quote came to be declined or discarded, if it was under a name or through a signing link.
+/// The change that declined or discarded a quote, if it was made under a name or through a signing
+/// link.
 pub(super) async fn refusal(
     request: &PageRequest<'_>,
     quote: &QuoteSummary,
@@ -99,7 +100,7 @@ pub(super) async fn refusal(
     }))
 }
 
-/// Who has made a change.
+/// The author of a change.
 fn who<'t>(request: &PageRequest<'_>, actor: &'t str) -> &'t str {
     if actor == ACTOR {
         request.language.pick("through a signing link", "par un lien de signature")
@@ -121,7 +122,7 @@ fn head(request: &PageRequest<'_>, record: Option<&str>) -> Markup {
     }
 }
 
-/// When, by whom and what.
+/// The cells of a change: time, author and action.
 fn done(request: &PageRequest<'_>, record: &HistoryRecord) -> Markup {
     let entry = Entry::of(request.language, record);
     html! {
@@ -158,7 +159,7 @@ fn row(request: &PageRequest<'_>, record: &HistoryRecord, webhooks: &[Webhook]) 
     }
 }
 
-/// When a change was made, by whom, and what.
+/// Time, author and action of a change, as terms of a list.
 pub(super) fn facts(request: &PageRequest<'_>, record: &HistoryRecord) -> Markup {
     let entry = Entry::of(request.language, record);
     html! {
@@ -176,7 +177,7 @@ pub(super) fn facts(request: &PageRequest<'_>, record: &HistoryRecord) -> Markup
     }
 }
 
-/// The name of the record, with a link where it has a page.
+/// The name of the record, with a link if it has a page.
 fn subject(request: &PageRequest<'_>, record: &HistoryRecord, entry: &Entry, webhooks: &[Webhook]) -> Markup {
     let action = record.action.to_string();
     match action.split('.').next().unwrap_or_default() {

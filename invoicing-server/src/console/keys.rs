@@ -15,7 +15,7 @@ use crate::documents::content::visible;
 use crate::operations::{IssuedKey, KeyUsage};
 use crate::store::keys::KeyRecord;
 
-/// Most keys that the list shows: those that can be used first.
+/// Most keys that the list shows: usable keys first.
 const SHOWN: usize = 100;
 
 /// `GET /keys`.
@@ -97,7 +97,7 @@ fn row(request: &PageRequest<'_>, key: &KeyUsage, may_manage: bool) -> Markup {
     }
 }
 
-/// `3 of 30`, and until when the oldest request counts. A revoked key has no quota.
+/// `3 of 30`, and the time at which the oldest request stops to count. A revoked key has no quota.
 fn quota(request: &PageRequest<'_>, key: &KeyUsage) -> Markup {
     if key.record.revoked_at.is_some() {
         return html! { span.soft { "–" } };
@@ -152,7 +152,7 @@ fn issuing(request: &PageRequest<'_>, label: &str, error: Option<&Error>) -> Con
     Content::new(title, Chapter::Keys, body)
 }
 
-/// The key, which is shown this once, and a request that tries it.
+/// The page of a new key, which is shown this once, with a request that tries it.
 fn once(request: &PageRequest<'_>, issued: &IssuedKey) -> Content {
     let title = request.pick("Key issued", "Clé émise");
     let attempt = format!(
@@ -176,7 +176,7 @@ fn once(request: &PageRequest<'_>, issued: &IssuedKey) -> Content {
     Content::new(title, Chapter::Keys, body)
 }
 
-/// `GET /keys/{id}/revoke`. One that was revoked is answered like an unknown one.
+/// `GET /keys/{id}/revoke`. A key that was revoked is answered like an unknown one.
 pub(super) async fn confirm_revocation(request: &PageRequest<'_>) -> Result<Content, PageError> {
     let id: KeyId = request.id()?;
     let is_asked_for = |key: &KeyRecord| key.id == id && key.revoked_at.is_none();
@@ -206,7 +206,7 @@ pub(super) async fn revoke(request: &PageRequest<'_>) -> PageResult {
     request.see("/keys?done=revoked")
 }
 
-/// What the form before this page has done.
+/// The notice of the form before this page.
 fn done(request: &PageRequest<'_>) -> Markup {
     match request.form.text("done") {
         "revoked" => notice("done", &html! { p { (request.pick("Revoked.", "Révoquée.")) } }),

@@ -1,4 +1,4 @@
-//! The languages of the pages. Both texts stand together at the place of use.
+//! The languages of the pages. Each text is written in both languages where it is used.
 
 use http::{HeaderMap, header};
 use serde::Deserialize;
@@ -32,7 +32,7 @@ impl Language {
         }
     }
 
-    /// What the browser prefers of the languages that there are. English where it names neither.
+    /// The language of the console that the browser prefers. English if it names neither.
     pub(super) fn preferred(headers: &HeaderMap) -> Self {
         let values = headers.get_all(header::ACCEPT_LANGUAGE).iter().filter_map(|value| value.to_str().ok());
         let mut best: Option<(f32, Self)> = None;
@@ -47,7 +47,8 @@ impl Language {
     }
 }
 
-/// Weight and language of a range such as `fr-CH;q=0.9`. `None` for other languages, and for a weight of 0.
+/// Weight and language of a range such as `fr-CH;q=0.9`. `None` for other languages, and for a
+/// weight of 0.
 fn read_range(range: &str) -> Option<(f32, Language)> {
     let mut parts = range.split(';').map(str::trim);
     let tag = parts.next()?;

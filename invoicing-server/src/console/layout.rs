@@ -1,4 +1,4 @@
-//! What all pages share: the head, the bar with the chapters, and small components.
+//! The layout of all pages: the head, the bar with the chapters, and small components.
 
 use maud::{Markup, html};
 
@@ -8,7 +8,7 @@ use super::{Language, refusals};
 use crate::Error;
 use crate::documents::content::visible;
 
-/// Characters of a word that fits no column of a phone, and is broken like an address.
+/// Characters from which a word fits no column of a phone, and is broken like an address.
 const LONG_WORD: usize = 30;
 
 /// A chapter of the console.
@@ -22,24 +22,24 @@ pub(super) enum Chapter {
     History,
 }
 
-/// What the frame of a page needs.
+/// The frame of a page: its reader, chapter and look.
 pub(super) struct Frame<'f> {
     pub(super) language: Language,
     pub(super) prefix: &'f str,
     pub(super) theme: &'f Theme,
     pub(super) assets: &'f Assets,
-    /// Whether the name in the bar leads to the first page of the console.
+    /// True if the name in the bar leads to the first page of the console.
     pub(super) has_home: bool,
-    /// Who is there; `None` on pages without a session.
+    /// The person who is signed in; `None` on pages without a session.
     pub(super) signed_in: Option<SignedIn<'f>>,
-    /// Stands above the content.
+    /// A message above the content.
     pub(super) notice: Option<Markup>,
 }
 
-/// Who sees a page behind the sign-in.
+/// The person and the company of a page behind the sign-in.
 #[derive(Clone, Copy)]
 pub(super) struct SignedIn<'f> {
-    /// The name of the company; `None` where an error came before it was read.
+    /// The name of the company; `None` if an error came before it was read.
     pub(super) company: Option<&'f str>,
     pub(super) person: &'f str,
 }
@@ -105,7 +105,7 @@ impl Frame<'_> {
         format!("{}/assets/{name}", self.prefix)
     }
 
-    /// What a tab shows: the host's logo, if there is one.
+    /// The icon of the tab: the host's logo, if there is one.
     fn icon(&self) -> &Asset {
         self.assets.logo.as_ref().unwrap_or(&self.assets.icon)
     }
@@ -141,8 +141,8 @@ impl Frame<'_> {
     }
 }
 
-/// A text that someone has entered. It changes neither the direction nor the order of the text around it, and reads as it does in
-/// documents: without what cannot be seen.
+/// A text that someone has entered. It changes neither the direction nor the order of the text
+/// around it, and has no invisible characters, as in documents.
 pub(super) fn entered(text: &str) -> Markup {
     let text = visible(text);
     let has_long_word = text.split_whitespace().any(|word| word.chars().count() > LONG_WORD);
@@ -154,7 +154,8 @@ pub(super) fn notice(kind: &'static str, body: &Markup) -> Markup {
     html! { div class={ "notice " (kind) } role=(if kind == "error" { "alert" } else { "status" }) { (body) } }
 }
 
-/// What is wrong in a form, above it. `fields`: the inputs of the form that have a place for it, by what operations call them.
+/// The error of a form, above it. `fields`: the inputs of the form that show errors of their
+/// fields, by the names that operations use.
 pub(super) fn problem(language: Language, error: Option<&Error>, fields: &[(&str, &str)]) -> Markup {
     let Some(error) = error else { return Markup::default() };
     let input = fields.iter().find(|(field, _)| is_about(Some(error), field)).map(|(_, input)| input);
@@ -169,12 +170,12 @@ pub(super) fn problem(language: Language, error: Option<&Error>, fields: &[(&str
     )
 }
 
-/// Whether an error is about a field.
+/// True if an error is about a field.
 pub(super) fn is_about(error: Option<&Error>, field: &str) -> bool {
     matches!(error, Some(Error::Invalid(invalid)) if invalid.field == field)
 }
 
-/// What is wrong with a field, below its input, whose id is given.
+/// The error of a field, below its input, whose id is given.
 pub(super) fn wrong(language: Language, error: Option<&Error>, field: &str, input: &str) -> Markup {
     html! {
         @if let Some(error) = error.filter(|error| is_about(Some(error), field)) {
@@ -183,7 +184,8 @@ pub(super) fn wrong(language: Language, error: Option<&Error>, field: &str, inpu
     }
 }
 
-/// What describes an input: what is [`wrong`] with it, if something is, and its hint.
+/// The ids of the texts that describe an input: of its [error](wrong), if it has one, and of its
+/// hint.
 pub(super) fn described_by(error: Option<&Error>, field: &str, input: &str) -> String {
     if is_about(error, field) { format!("{input}-wrong {input}-hint") } else { format!("{input}-hint") }
 }

@@ -1,5 +1,5 @@
 //! Refuses forms of other sites (cross-site request forgery). That needs no secret token, as the
-//! console has no cookie of its own.
+//! console sets no cookie.
 
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, header};
@@ -8,10 +8,11 @@ use super::settings::Place;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Whether a request that changes something comes from a page of the console.
+/// True if a request that changes something comes from a page of the console.
 ///
-/// Browsers say where a request comes from in `Sec-Fetch-Site`, which no page can set. They leave it out on a site without
-/// TLS: then `Origin` must be the console's or a trusted one. A request with neither is refused.
+/// Browsers send the relation of the two sites in `Sec-Fetch-Site`, which no page can set. They
+/// leave it out on a site without TLS: then `Origin` must be the console's or a trusted one. A
+/// request with neither is refused.
 pub(super) fn is_own(head: &Parts, place: &Place, trusted: &[String]) -> bool {
     match (value(&head.headers, SEC_FETCH_SITE), value(&head.headers, header::ORIGIN)) {
         (Given::Once(site), _) => site == "same-origin",
@@ -25,7 +26,7 @@ pub(super) fn is_own(head: &Parts, place: &Place, trusted: &[String]) -> bool {
 enum Given<'h> {
     Never,
     Once(&'h str),
-    /// More than once, or as something else than text.
+    /// The header is there more than once, or is no text.
     Unclear,
 }
 
@@ -57,7 +58,7 @@ mod tests {
     #[test]
     fn a_form_of_the_console_is_its_own() {
         assert!(is_own([("sec-fetch-site", "same-origin"), ("origin", "https://a.example")]));
-        // The browser knows; a proxy may have changed the host.
+        // `Sec-Fetch-Site` comes from the browser, but a proxy may have changed the host.
         assert!(is_own([("sec-fetch-site", "same-origin"), ("origin", "null")]));
         assert!(is_own([("origin", "https://a.example")]));
         assert!(is_own([("origin", "https://b.example")]));

@@ -1,4 +1,5 @@
-//! Lists in pages: each goes on behind the last one, also where items were added before it.
+//! Lists in pages: each page begins behind the last item of the one before, even if items were
+//! added since.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -8,9 +9,9 @@ use maud::{Markup, html};
 
 use super::request::PageRequest;
 
-/// How many items a page has.
+/// Number of items of a page.
 pub(super) const ITEMS: u32 = 50;
-/// The field of a query that says where its page goes on.
+/// The field of a query with the item behind which the page begins.
 const BEFORE: &str = "before";
 
 /// A list, and the fields of the query that narrow it.
@@ -20,18 +21,18 @@ pub(super) struct List<'l> {
 }
 
 impl List<'_> {
-    /// Where the page that is asked for goes on; `None` for the first.
+    /// The item behind which the requested page begins; `None` for the first page.
     pub(super) fn before<T: FromStr>(request: &PageRequest<'_>) -> Result<Option<T>, Invalid> {
         let wrong = || Invalid::new(BEFORE, "must be what the page before has named");
         request.form.given(BEFORE).map(|text| text.parse().map_err(|_| wrong())).transpose()
     }
 
-    /// Whether the query narrows it.
+    /// True if the query narrows the list.
     fn is_narrowed(&self, request: &PageRequest<'_>) -> bool {
         self.filters.iter().any(|name| request.form.given(name).is_some())
     }
 
-    /// The form that narrows it, folded until it does.
+    /// The form that narrows the list, folded until the list is narrowed.
     pub(super) fn filter(&self, request: &PageRequest<'_>, fields: &Markup) -> Markup {
         html! {
             details open[self.is_narrowed(request)] {
@@ -49,7 +50,7 @@ impl List<'_> {
         }
     }
 
-    /// Says that a page has no items, and why.
+    /// The text of a page without items, with the reason.
     pub(super) fn nothing(&self, request: &PageRequest<'_>, goes_on: bool) -> Markup {
         let text = if goes_on {
             request.pick(
@@ -64,7 +65,7 @@ impl List<'_> {
         html! { p { (text) } }
     }
 
-    /// Links to the first page and to the next one, where there are such.
+    /// Links to the first page and to the next one, if there are such.
     pub(super) fn links(&self, request: &PageRequest<'_>, next: Option<impl Display>) -> Markup {
         let is_first = request.form.given(BEFORE).is_none();
         if is_first && next.is_none() {

@@ -1,4 +1,4 @@
-//! Requests without a session: for assets, and for what stands behind a signing link.
+//! Requests without a session: for assets, and for pages and documents behind a signing link.
 
 use std::sync::Arc;
 
@@ -79,10 +79,11 @@ impl ConsoleContext {
         }
     }
 
-    /// The last document that was frozen of a quote, as behind a signed URL of the API.
+    /// The last frozen document of a quote, answered as behind a signed URL of the API.
     async fn download(&self, exchange: &PageExchange<'_>, linked: &LinkedQuote) -> PageResult {
         let (head, capacity) = (exchange.head, &self.http.capacity);
-        // First, so that the holder of one link asks no more of the database at once than the company may.
+        // Taken first, so that the holder of one link uses the database no more at once than its
+        // company may.
         let _slot =
             capacity.keyless_documents.try_acquire(linked.company.id()).ok_or(ApiError::Overloaded)?;
         let (document, size) = linked.company.quotes().stored_document(linked.id).await?;
@@ -91,7 +92,7 @@ impl ConsoleContext {
             return Ok(download.not_modified()?);
         }
         let reservation = exchange.admit(Holder::Document(document.key))?;
-        // Before the bytes are read, so that they never exceed their share.
+        // Reserved before the bytes are read, so that they never exceed their share.
         reservation.cover(usize::try_from(size).map_err(Error::internal)?)?;
         let bytes = self.services.documents.bounded_store().fetch(&document).await.map_err(Error::from)?;
         Ok(download.respond(bytes, &document.file_name)?)

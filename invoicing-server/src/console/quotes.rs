@@ -22,7 +22,8 @@ use crate::documents::{CONTENT_TYPE, content_disposition};
 use crate::http::response::with_headers;
 use crate::store::rows::StoredJson;
 
-/// The JSON of a quote, and what is made of it for a page, together.
+/// Upper bound of simultaneous copies of the quote: its JSON, and the values that a page is made
+/// from.
 const COPIES: usize = 3;
 
 /// A quote, read once its memory is reserved.

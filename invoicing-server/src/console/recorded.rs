@@ -1,5 +1,5 @@
-//! What pages show of recorded events: their kind, the record that each is about, the payload, and what became of a
-//! delivery.
+//! Shared cells of the event and delivery tables: the kind, the record of the event, the payload,
+//! and the state of a delivery.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -15,9 +15,9 @@ use crate::store::deliveries::DeliveryRecord;
 use crate::store::event_subjects::EventSubject;
 use crate::store::skipping::{DISABLED, REMOVED};
 
-/// How many characters of a payload are shown.
+/// Most characters of a payload that are shown.
 const PAYLOAD_CHARS: usize = 500;
-/// Characters of a name that a row shows.
+/// Most characters of a name that a row shows.
 const NAME_CHARS: usize = 100;
 
 /// A filter that was chosen; `None` for all.
@@ -48,7 +48,7 @@ pub(super) fn kinds(request: &PageRequest<'_>) -> Markup {
     }
 }
 
-/// A name as a row of a list shows it, so that a page of long names stays small.
+/// A name, shortened for a row of a list, so that a page of long names stays small.
 pub(super) fn shortened(name: &str) -> Cow<'_, str> {
     match name.char_indices().nth(NAME_CHARS) {
         Some((end, _)) => format!("{}…", &name[..end]).into(),
@@ -56,7 +56,7 @@ pub(super) fn shortened(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The record that an event is about, with a link where it has a page.
+/// The record of an event, with a link if it has a page.
 pub(super) fn subject(request: &PageRequest<'_>, kind: &str, subject: Option<&EventSubject>) -> Markup {
     let Some(subject) = subject else { return Markup::default() };
     if kind == RecordedKind::Ping.as_str() {
@@ -72,7 +72,7 @@ pub(super) fn subject(request: &PageRequest<'_>, kind: &str, subject: Option<&Ev
     }
 }
 
-/// The beginning of what was sent.
+/// The beginning of the payload.
 pub(super) fn payload(request: &PageRequest<'_>, body: &str) -> Markup {
     let shown = body.char_indices().nth(PAYLOAD_CHARS).map_or(body, |(end, _)| &body[..end]);
     html! {
@@ -84,7 +84,8 @@ pub(super) fn payload(request: &PageRequest<'_>, body: &str) -> Markup {
     }
 }
 
-/// JSON with the characters that change the direction of text as escapes, which a JSON parser reads as the same.
+/// JSON with the characters that change the direction of text as escapes, which a JSON parser reads
+/// as the same.
 fn with_direction_escaped(json: &str) -> Cow<'_, str> {
     if !json.contains(is_bidi_control) {
         return json.into();

@@ -1,17 +1,18 @@
-//! Why an input or an operation is refused, in the language of the reader and with the names that the pages give to fields.
+//! The reasons why an input or an operation is refused, in the language of the reader and with the
+//! names of fields on the pages.
 //!
-//! Operations word their refusals for programs. Here is what a person reads instead: of each sentence of theirs that a page can
-//! lead to, one in English and one in French. `{}` stands for what is taken over as it is.
+//! Operations word their refusals for programs. Each sentence that a page can lead to has a text
+//! for people here, in English and in French. `{}` stands for a part that is taken over unchanged.
 
 use invoicing_core::{Conflict, Invalid};
 
 use super::Language;
 use crate::Error;
 
-/// A sentence of an operation, and what the reader is shown in English and in French.
+/// A sentence of an operation, and its text for the reader in English and in French.
 type Sentence = (&'static str, &'static str, &'static str);
 
-/// The names of fields, by what operations call them.
+/// The names of fields, by the names that operations use.
 const FIELDS: &[Sentence] = &[
     ("url", "Address of the receiver", "Adresse du récepteur"),
     ("events", "Events", "Événements"),
@@ -38,7 +39,7 @@ const PARTS: &[Sentence] = &[
     ("section", "section", "section"),
 ];
 
-/// What a field must be.
+/// The rules of fields.
 const RULES: &[Sentence] = &[
     (
         "must have at most {} characters",
@@ -122,7 +123,7 @@ const RULES: &[Sentence] = &[
     ("fill more than {} pages", "fill more than {} pages", "remplissent plus de {} pages"),
 ];
 
-/// Why a record is not in a state for it.
+/// The reasons why the state of a record forbids an operation.
 const CONFLICTS: &[Sentence] = &[
     (
         "the form was already carried out",
@@ -206,7 +207,7 @@ const CONFLICTS: &[Sentence] = &[
     ),
 ];
 
-/// Why a form is refused.
+/// The reason why a form is refused.
 pub(super) fn error(language: Language, error: &Error) -> String {
     match error {
         Error::Invalid(refused) => invalid(language, refused),
@@ -223,7 +224,7 @@ pub(super) fn invalid(language: Language, invalid: &Invalid) -> String {
     format!("{}{} {rule}.", field(language, &invalid.field), language.pick(":", " :"))
 }
 
-/// Why a record is not in a state for it, as a whole sentence.
+/// The reason why the state of a record forbids an operation, as a whole sentence.
 pub(super) fn conflict(language: Language, conflict: &Conflict) -> String {
     told(language, CONFLICTS, &conflict.message).unwrap_or_else(|| match language {
         Language::English => format!("{}.", conflict.message),
@@ -245,7 +246,7 @@ fn field(language: Language, field: &str) -> String {
     of_line().unwrap_or_else(|| field.to_owned())
 }
 
-/// The sentence of a table for a text; `None` where the table lacks it.
+/// The sentence of a table for a text; `None` if the table lacks it.
 fn told(language: Language, table: &[Sentence], text: &str) -> Option<String> {
     table.iter().find_map(|(pattern, english, french)| {
         let parts = parts(pattern, text)?;
@@ -254,7 +255,7 @@ fn told(language: Language, table: &[Sentence], text: &str) -> Option<String> {
     })
 }
 
-/// What stands in a text for each `{}` of a pattern; `None` where the text is another one.
+/// The part of a text in the place of each `{}` of a pattern; `None` if the text does not match.
 fn parts<'t>(pattern: &str, text: &'t str) -> Option<Vec<&'t str>> {
     let mut fixed = pattern.split("{}");
     let mut rest = text.strip_prefix(fixed.next()?)?;
@@ -324,7 +325,7 @@ mod tests {
         include_str!("../operations/quotes/links.rs"),
     ];
 
-    /// The texts of a source that begin behind a word, with `7` for what each leaves open.
+    /// The texts of a source that begin behind a word, with `7` in each open place.
     fn texts(source: &str, word: &str) -> Vec<String> {
         let texts = source.split(word).skip(1).filter_map(|rest| {
             let (before, rest) = rest.split_once('"')?;

@@ -23,16 +23,17 @@ const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 
 pub(super) type PageResult = Result<Response<Bytes>, PageError>;
 
-/// What a form leads to.
+/// The outcome of a form.
 pub(super) enum FormOutcome {
-    /// A page that cannot be loaded again, such as one with a secret, or the form with what is wrong in it.
+    /// A page that cannot be loaded again, such as one with a secret, or the form with its errors.
     Page(StatusCode, Content),
     /// A page of the console.
     See(String),
 }
 
 impl FormOutcome {
-    /// The form again, with what is wrong in it. Other errors have a page of their own.
+    /// The form again with the error, if an input is invalid or a conflict refuses it. Other errors
+    /// have their pages.
     pub(super) fn refused(error: Error, form: impl FnOnce(&Error) -> Content) -> Result<Self, PageError> {
         match error {
             Error::Invalid(_) | Error::Conflict(_) => Ok(Self::Page(error.status(), form(&error))),
@@ -44,7 +45,7 @@ impl FormOutcome {
 /// Addresses outside of the console, without a slash at the end.
 #[derive(Clone, Copy)]
 pub(super) struct Elsewhere<'r> {
-    /// Of the service: the API is at `/api/v1` below it.
+    /// Address of the service: the API is at `/api/v1` below it.
     pub(super) service: &'r str,
     /// The signing page is at `/sign/{token}` below it.
     pub(super) signing: &'r str,
@@ -56,14 +57,14 @@ pub(super) struct PageRequest<'r> {
     /// Its record, read for this request.
     pub(super) record: Company,
     pub(super) session: &'r Session,
-    /// When it came.
+    /// The time of its arrival.
     pub(super) now: Timestamp,
-    /// How long an attempt to deliver may take.
+    /// Time limit of an attempt to deliver.
     pub(super) attempt_timeout_ms: u64,
     pub(super) language: Language,
-    /// Where the console is: links begin with it.
+    /// The path of the console, with which links begin.
     pub(super) prefix: &'r str,
-    /// Where others than the console are.
+    /// The addresses of the API and of the signing page.
     pub(super) elsewhere: Elsewhere<'r>,
     /// The memory that the request and its page take.
     pub(super) reservation: &'r ByteReservation,
@@ -73,9 +74,9 @@ pub(super) struct PageRequest<'r> {
     pub(super) form: Form,
     /// The path, below that of the console.
     pub(super) path: &'r str,
-    /// Whether it is a form.
+    /// True for a form.
     pub(super) is_form: bool,
-    /// Whether it is a form that is too old, or of another company, so that its page comes again.
+    /// True for a form that is too old, or of another company, so that its page comes again.
     pub(super) is_stale: bool,
     pub(super) env: &'r Env,
 }
@@ -108,12 +109,12 @@ impl PageRequest<'_> {
         format!("{}{}", self.prefix, path.as_ref())
     }
 
-    /// What was entered, where the page comes again after a form.
+    /// The entered fields, if the page comes again after a form.
     pub(super) fn entered(&self) -> Option<&Form> {
         self.is_form.then_some(&self.form)
     }
 
-    /// A form that is carried out once. `path`: where it goes.
+    /// A form that is carried out once. `path`: its target.
     pub(super) fn form(&self, path: impl AsRef<str>, fields: &Markup) -> Markup {
         let path = path.as_ref();
         let token = form_token::new(self.env, self.record.id, path);
@@ -154,7 +155,7 @@ pub(super) fn page_bytes(html: &Markup) -> Bytes {
     html! { (DOCTYPE) (html) }.into_string().into()
 }
 
-/// A page of HTML whose bytes are there.
+/// A page of HTML from its bytes.
 pub(super) fn page_of(status: StatusCode, bytes: Bytes) -> Response<Bytes> {
     with_headers(status, HeaderMap::from_iter([(header::CONTENT_TYPE, HTML)]), bytes)
 }

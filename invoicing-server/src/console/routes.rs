@@ -7,7 +7,7 @@ use http::Method;
 use super::Action;
 use crate::http::routing::{self, Found, RouteTable};
 
-/// A page, or what a form does.
+/// A page, or the action of a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Endpoint {
     Home,
@@ -54,12 +54,13 @@ pub(super) enum Endpoint {
 }
 
 impl Endpoint {
-    /// Whether it may wait for the document store.
+    /// True if its handler may wait for the document store.
     pub(super) const fn waits_for_documents(self) -> bool {
         matches!(self, Self::QuoteDocument | Self::SendQuote)
     }
 
-    /// The page with a form that is carried out once; `None` for what is no such form.
+    /// The page with this form, which is carried out once; `None` for an endpoint that is no such
+    /// form.
     pub(super) const fn page_of_form(self) -> Option<Self> {
         Some(match self {
             Self::RegisterWebhook => Self::NewWebhook,
@@ -82,13 +83,13 @@ impl Endpoint {
     }
 }
 
-/// Who may ask for it.
+/// The permission that a route needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Needs {
     Nothing,
     /// A session.
     SignIn,
-    /// A session whose role includes it.
+    /// A session whose role includes the action.
     To(Action),
 }
 
@@ -102,7 +103,8 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// Whether it is a form that is carried out once. Those of a signing link change the state that decides about them.
+    /// True for a form that is carried out once. A form of a signing link needs no token, as it
+    /// changes the state that decides about the next one.
     pub(super) fn is_once(&self) -> bool {
         self.method == Method::POST && matches!(self.needs, Needs::To(_))
     }
@@ -184,7 +186,7 @@ pub(super) fn forms() -> impl Iterator<Item = &'static str> {
 /// Begins the paths of signing links, whose next segment is a secret.
 pub(super) const SIGN: &str = "/sign/";
 
-/// Whether a path needs no session.
+/// True if a path needs no session.
 pub(super) fn is_public(path: &str) -> bool {
     path.starts_with(SIGN) || path.starts_with("/assets/")
 }

@@ -1,4 +1,4 @@
-//! Where the console is, and how it looks.
+//! The settings of the console: its addresses, and its look.
 
 use bytes::Bytes;
 use url::Url;
@@ -20,28 +20,32 @@ use crate::config::SettingError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConsoleSettings {
-    /// Where browsers reach the console, with the prefix that the host strips: `https://app.example.com/settings`. Links
-    /// begin with its path, and forms must come from its origin. Behind a proxy it is what the browser sees.
+    /// The address at which browsers reach the console, with the prefix that the host strips:
+    /// `https://app.example.com/settings`. Links begin with its path, and forms must come from its
+    /// origin. Behind a proxy it is the address in the browser.
     pub base_url: String,
-    /// What links to the signing page begin with, without `/sign/` and the token: `https://sign.example.com`. The base URL,
-    /// unless the host has mounted the signing page elsewhere.
+    /// The beginning of links to the signing page, without `/sign/` and the token:
+    /// `https://sign.example.com`. The base URL, unless the host has mounted the signing page
+    /// elsewhere.
     pub signing_base: Option<String>,
-    /// Further origins whose forms are accepted, such as `https://admin.example.com`, from browsers that send no
-    /// `Sec-Fetch-Site`.
+    /// Further origins whose forms are accepted, such as `https://admin.example.com`, from browsers
+    /// that send no `Sec-Fetch-Site`.
     pub trusted_origins: Vec<String>,
-    /// The header in which proxies say the address of their peer, such as `X-Forwarded-For`; none by default. The address
-    /// of a signer is then the last one in it that is not of a [trusted proxy](Self::trusted_proxies).
+    /// The header in which proxies pass the address of their peer, such as `X-Forwarded-For`; none
+    /// by default. The address of a signer is then the last one in it that is not of a [trusted
+    /// proxy](Self::trusted_proxies).
     pub client_address_header: Option<String>,
     /// Addresses and networks of the proxies whose header is believed, such as `10.0.0.0/8`.
     pub trusted_proxies: Vec<String>,
-    /// Origins that may show the console in a frame; none by default. Each is a source of the directive `frame-ancestors`.
+    /// Origins that may show the console in a frame; none by default. Each is a source of the
+    /// directive `frame-ancestors`.
     pub frame_ancestors: Vec<String>,
     /// Name, logo and colours.
     pub theme: Theme,
 }
 
 impl ConsoleSettings {
-    /// The console at this address, with the look that it comes with.
+    /// The console at this address, with the default look.
     pub fn at(base_url: impl Into<String>) -> Self {
         Self {
             base_url: base_url.into(),
@@ -90,7 +94,7 @@ impl ConsoleSettings {
         Place::of("console.baseUrl", &self.base_url)
     }
 
-    /// What links to the signing page begin with, without a slash at the end.
+    /// The beginning of links to the signing page, without a slash at the end.
     pub(super) fn signing_address(&self) -> Result<String, SettingError> {
         let base = self.signing_base.as_ref().unwrap_or(&self.base_url);
         let Place { origin, path } = Place::of("console.signingBase", base)?;
@@ -102,7 +106,7 @@ impl ConsoleSettings {
         TrustedProxies::of(self.client_address_header.as_deref(), &self.trusted_proxies)
     }
 
-    /// Checks what [`place`](Self::place) does not.
+    /// Checks the settings that [`place`](Self::place) does not check.
     pub(super) fn check(&self) -> Result<(), SettingError> {
         for text in &self.trusted_origins {
             let is_origin = Url::parse(text).is_ok_and(|url| origin(&url).as_deref() == Some(text.as_str()));
@@ -124,14 +128,15 @@ impl ConsoleSettings {
     }
 }
 
-/// Scheme, host and port, as browsers write them in `Origin`. `None` for another scheme and for a URL with a user.
+/// Scheme, host and port, as browsers write them in `Origin`. `None` for another scheme and for a
+/// URL with a user.
 fn origin(url: &Url) -> Option<String> {
     let is_web = matches!(url.scheme(), "http" | "https");
     let has_user = !url.username().is_empty() || url.password().is_some();
     (is_web && !has_user).then(|| url.origin().ascii_serialization())
 }
 
-/// Where browsers reach the console.
+/// The address at which browsers reach the console.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) origin: String,
@@ -140,13 +145,13 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Where a URL leads, which a setting gives.
+    /// Origin and path of the URL in a setting.
     fn of(setting: &'static str, url: &str) -> Result<Self, SettingError> {
         let rule = "must be an http or https URL without a query, such as https://app.example.com/settings";
         let wrong = || SettingError::new(setting, rule);
         let url = Url::parse(url).map_err(|_| wrong())?;
         let path = url.path().trim_end_matches('/');
-        // What stands in links and in a header.
+        // The path stands in links and in a header, so it has only plain characters.
         let is_plain = path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte));
         if url.query().is_some() || url.fragment().is_some() || !is_plain || path.contains("//") {
             return Err(wrong());
@@ -209,7 +214,7 @@ impl Theme {
     }
 
     fn check(&self) -> Result<(), SettingError> {
-        // What would end the declaration does not get into the style.
+        // A colour that could end its declaration would add others to the style, so it is refused.
         let is_color = |text: &str| {
             !text.is_empty()
                 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"#(), .%/-".contains(&byte))

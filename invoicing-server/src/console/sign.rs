@@ -1,8 +1,8 @@
-//! The signing page: what the holder of a signing link sees and does. The token in its address is the permission.
+//! The signing page, for the holder of a signing link. The token in its address is the permission.
 //!
-//! [`paper`] shows the frozen document as HTML, [`pages`] is a page for each state of the quote. A form carries the hash of
-//! the document that was shown, so that nothing else is signed or declined. What a form has that cannot be accepted is
-//! refused before anything of the quote is read.
+//! [`paper`] shows the frozen document as HTML, [`pages`] is a page for each state of the quote. A
+//! form carries the hash of the document that was shown, so that nothing else is signed or
+//! declined. A form with unusable fields is refused before the quote is read.
 
 mod fields;
 mod pages;
@@ -23,7 +23,7 @@ use crate::documents::content::mentions::accepted_text;
 use crate::operations::{Decline, SignableQuote, Signature};
 use fields::Fields;
 
-/// What the client can still do with a quote, or why nothing.
+/// The state of a quote for its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// It can be signed and declined.
@@ -51,7 +51,7 @@ impl State {
     }
 }
 
-/// Whether a form about this document can still decide the quote.
+/// True if a form about this document can still decide the quote.
 fn is_open(shown: &SignableQuote, fields: &Fields) -> Result<bool, PageError> {
     Ok(State::of(shown)? == State::Open && fields.document == shown.document.sha256.to_string())
 }
@@ -68,7 +68,7 @@ pub(super) async fn show(visit: &Visit<'_>) -> Result<FormOutcome, PageError> {
     Ok(FormOutcome::Page(StatusCode::OK, content))
 }
 
-/// `POST /sign/{token}`: the first time shows what would be signed, the second time signs it.
+/// `POST /sign/{token}`: the first form shows the document and the signer, the second form signs.
 pub(super) async fn sign(visit: &Visit<'_>) -> Result<FormOutcome, PageError> {
     let entered = Fields::read(&visit.form);
     let fields = match entered.checked() {
@@ -152,7 +152,7 @@ pub(super) async fn decline(visit: &Visit<'_>) -> Result<FormOutcome, PageError>
     }
 }
 
-/// The answer to a form about a quote that can no longer be decided, or was sent again since.
+/// The answer to a form about a quote that was decided, has expired, or was sent again since.
 async fn too_late(
     visit: &Visit<'_>,
     place: Slot,

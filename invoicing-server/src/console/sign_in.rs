@@ -1,4 +1,4 @@
-//! Who is signed in: the host says so for each request, and what they may do.
+//! The sign-in: for each request, the host gives the person and the role.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,7 +14,8 @@ use super::Language;
 /// The future of a [`SignInDecision`].
 pub type SignInFuture<'r> = BoxFuture<'r, SignInDecision>;
 
-/// Says who sent a request. The host knows, from its session or from what its middleware left in the extensions.
+/// Decides who sent a request, from a session of the host or from values that its middleware left
+/// in the extensions.
 ///
 /// A closure is one:
 ///
@@ -38,8 +39,8 @@ pub type SignInFuture<'r> = BoxFuture<'r, SignInDecision>;
 /// # is_one(sign_in);
 /// ```
 pub trait SignIn: Send + Sync + 'static {
-    /// Decides by method, address, headers and extensions of a request. It is asked for every page but the signing page, and
-    /// may look into the host's own store.
+    /// Decides by method, address, headers and extensions of a request. It is called for every page
+    /// but the signing page, and may read the host's store.
     fn decide<'r>(&'r self, request: &'r Parts) -> SignInFuture<'r>;
 }
 
@@ -53,21 +54,23 @@ where
     }
 }
 
-/// Whether a request may see the console.
+/// The host's decision about a request to the console.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum SignInDecision {
-    /// It may, as this session says.
+    /// The request may see the console, with this session.
     Granted(Session),
-    /// The browser is sent to this address, such as a sign-in page of the host: 303. After a form, a page links to it: 403.
+    /// The browser is sent to this address, such as a sign-in page of the host: 303. After a form,
+    /// a page links to it: 403.
     Redirect(String),
-    /// It may not: 403.
+    /// The request may not see the console: 403.
     Forbidden,
-    /// The host answers itself: with a cookie of its own, a sign-in page, or a challenge such as `WWW-Authenticate`.
+    /// The host answers itself: with a cookie, a sign-in page, or a challenge such as
+    /// `WWW-Authenticate`.
     Answer(Box<Response<Bytes>>),
 }
 
-/// Without the headers of the host's own answer, which may set a cookie.
+/// Leaves out the headers of the host's answer, which may set a cookie.
 impl fmt::Debug for SignInDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -79,15 +82,15 @@ impl fmt::Debug for SignInDecision {
     }
 }
 
-/// Who is signed in.
+/// A person who is signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Session {
-    /// The company whose records are shown. No page shows another one's.
+    /// The company whose records are shown. No page shows a record of another company.
     pub company: CompanyId,
     /// The person's name, as the history shows it.
     pub name: String,
-    /// What they may do.
+    /// Their permissions.
     pub role: Role,
     /// The language of the pages. Without one the browser's preference decides.
     pub language: Option<Language>,
@@ -106,20 +109,20 @@ impl Session {
     }
 }
 
-/// What a person may do.
+/// The permissions of a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Role {
-    /// Everything.
+    /// All pages, and all changes.
     Full,
-    /// See everything, and change nothing.
+    /// All pages, and no change.
     ReadOnly,
-    /// See everything, and do these.
+    /// All pages, and these changes.
     Actions(BTreeSet<Action>),
 }
 
 impl Role {
-    /// Whether it includes an action.
+    /// True if the role includes an action.
     pub fn allows(&self, action: Action) -> bool {
         match self {
             Self::Full => true,
@@ -129,7 +132,7 @@ impl Role {
     }
 }
 
-/// What the console can change.
+/// A change that the console can make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Action {

@@ -20,7 +20,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// For the readers of a company. One without a known zone reads UTC.
+    /// The clock of a company's readers. It shows UTC if the company has no known zone.
     pub(super) fn of(company: &Company, language: Language) -> Self {
         Self { zone: company.time_zone.parse().unwrap_or(Tz::UTC), language }
     }
@@ -64,8 +64,9 @@ impl Clock {
         self.zone.name()
     }
 
-    /// Reads what a field of the type `datetime-local` holds, in the zone. Of a time that comes twice the first is meant,
-    /// and of one that is left out in spring the one an hour later.
+    /// Reads the value of a field of the type `datetime-local`, in the zone. A time that comes
+    /// twice stands for its first instant, and a time that is left out in spring for the one an
+    /// hour later.
     pub(super) fn read_local(self, text: &str) -> Result<Timestamp, Invalid> {
         let local = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%.f"]
             .iter()

@@ -1,4 +1,4 @@
-//! Where the reader of an error page goes on.
+//! The way on from an error page.
 
 use http::request::Parts;
 use http::{Method, StatusCode};
@@ -6,8 +6,9 @@ use http::{Method, StatusCode};
 use super::error::PageError;
 use super::routes::{self, SIGN};
 
-/// The path of a page that leads on, if there is one. For an unknown record that is the list of its kind, for a refused
-/// filter the list without it, and else the page that the form or the link stands on.
+/// The path of a page that leads on, if there is one. For an unknown record that is the list of its
+/// kind, for a refused filter the list without it, and otherwise the page with the form or the
+/// link.
 pub(super) fn path<'p>(error: &PageError, head: &'p Parts) -> Option<&'p str> {
     let path = head.uri.path();
     let status = error.status();

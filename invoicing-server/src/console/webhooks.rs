@@ -88,7 +88,8 @@ pub(super) async fn disable(request: &PageRequest<'_>) -> PageResult {
     request.see(format!("/webhooks/{id}?done=disabled"))
 }
 
-/// `POST /webhooks/{id}/enable`, with what was skipped or has failed since, if the box is checked.
+/// `POST /webhooks/{id}/enable`. If the box is checked, sends the deliveries that were skipped or
+/// have failed since.
 pub(super) async fn enable(request: &PageRequest<'_>) -> PageResult {
     let id: WebhookId = request.id()?;
     let webhooks = request.company.webhooks();
@@ -103,7 +104,7 @@ pub(super) async fn enable(request: &PageRequest<'_>) -> PageResult {
     request.see(format!("/webhooks/{id}?done=enabled"))
 }
 
-/// `POST /webhooks/{id}/rotate`. `overlap`: for how many hours both secrets sign.
+/// `POST /webhooks/{id}/rotate`. `overlap`: the number of hours for which both secrets sign.
 pub(super) async fn rotate(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
     let id: WebhookId = request.id()?;
     let hours = request.form.text("overlap").parse().ok().filter(|hours| *hours <= 24 * 7);
@@ -125,7 +126,7 @@ pub(super) async fn remove(request: &PageRequest<'_>) -> PageResult {
     request.see("/webhooks?done=removed")
 }
 
-/// A secret that is shown this once.
+/// The page of a new secret, which is shown this once.
 fn once(request: &PageRequest<'_>, registered: &RegisteredWebhook, title: &str) -> FormOutcome {
     let id = registered.webhook.id;
     let body = html! {

@@ -1,8 +1,9 @@
-//! What a document says: its texts in French, in reading order, each with the field that it was entered in.
+//! The texts of a document in French, in reading order, each with the field that it was entered in.
 //!
-//! The PDF sets these texts in type and the signing page shows them as HTML, so both say the same. `header`, `line_table`,
-//! `totals`, `mentions` and `signature` hold the texts of the parts, `french` writes numbers and dates, and `sanitize` decides
-//! which characters are printed. This module knows neither fonts nor markup.
+//! The PDF sets these texts in type and the signing page shows them as HTML, so both have the same
+//! texts. `header`, `line_table`, `totals`, `mentions` and `signature` hold the texts of the parts,
+//! `french` writes numbers and dates, and `sanitize` decides which characters are printed. This
+//! module has neither fonts nor markup.
 
 pub(crate) mod french;
 pub(crate) mod header;
@@ -23,14 +24,14 @@ use super::DocumentInput;
 /// The field that a text was entered in, for error messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Field {
-    /// None: the text is part of the template.
+    /// No field: the text is part of the template.
     Own,
-    /// In a field of the quote, the company or the client.
+    /// A field of the quote, the company or the client.
     Named(&'static str),
-    /// In a field, behind a label of the template.
+    /// A field, behind a label of the template.
     #[cfg_attr(not(feature = "pdf"), expect(dead_code, reason = "only the renderer refuses a text"))]
     Labelled(&'static str, &'static str),
-    /// In a field of this line.
+    /// A field of this line.
     Line(usize, &'static str),
 }
 
@@ -69,29 +70,29 @@ impl<'a> Text<'a> {
         Self { field: Field::Own, text: text.into() }
     }
 
-    /// What was entered in a field.
+    /// A text that was entered in a field.
     fn of(name: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
         Self { field: Field::Named(name), text: text.into() }
     }
 
-    /// A label, and what was entered in a field.
+    /// A label, and the text that was entered in a field.
     fn labelled(name: &'static str, label: &'static str, value: &str) -> Self {
         Self { field: Field::Labelled(name, label), text: format!("{label}{value}").into() }
     }
 
-    /// What was entered in a field of a line.
+    /// A text that was entered in a field of a line.
     fn of_line(line: usize, name: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
         Self { field: Field::Line(line, name), text: text.into() }
     }
 
-    /// As the renderer takes it.
+    /// The field and the text, for the renderer.
     #[cfg(feature = "pdf")]
     pub(in crate::documents) fn entry(&self) -> (Field, &str) {
         (self.field, &self.text)
     }
 }
 
-/// `Devis DEV-2026-0042 — Atelier Léa Martin`: what every page says.
+/// `Devis DEV-2026-0042 — Atelier Léa Martin`: the footer of every page.
 pub(crate) fn footer(input: &DocumentInput<'_>) -> String {
     format!("{} {} — {}", header::TITLE, input.quote.summary.number, input.company.name)
 }

@@ -2,12 +2,13 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// RFC 3986, section 2.3: everything else is percent-encoded in a file name. RFC 8187 also permits others in a header.
+/// The characters of RFC 3986, section 2.3: all others are percent-encoded in a file name. RFC 8187
+/// also permits others in a header.
 pub(super) const UNRESERVED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The value of `Content-Disposition` for a download under this name (RFC 6266). It is always ASCII without control
-/// characters.
+/// The value of `Content-Disposition` for a download under this name (RFC 6266). It is always ASCII
+/// without control characters.
 pub(crate) fn content_disposition(file_name: &str) -> String {
     let tame = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
     let fallback: String = file_name.chars().map(|c| if tame(c) { c } else { '_' }).collect();

@@ -19,8 +19,8 @@ use crate::Error;
 use crate::company_slots::{CompanySlots, Slot};
 use crate::keyed_semaphore::{KeyedSemaphore, Permit};
 
-/// How long an operation waits for the store in all, whichever store it is, so that an HTTP request has its response
-/// within 5 s. Each attempt of an operation has the whole limit.
+/// Time limit of an operation for all its calls of the store, whichever store it is, so that an
+/// HTTP request has its response within 5 s. Each attempt of an operation has the whole limit.
 const STORE_TIME_LIMIT: Duration = Duration::from_millis(4_500);
 
 /// Time limit for rendering one document, and for waiting until it begins.
@@ -44,7 +44,7 @@ pub(crate) struct Documents {
 pub(crate) struct Frozen {
     pub(crate) document: StoredDocument,
     pub(crate) size_bytes: u64,
-    /// What the document says besides the quote.
+    /// The data of the document besides the quote.
     pub(crate) particulars: Particulars,
 }
 
@@ -56,21 +56,21 @@ pub(crate) struct StoredCopy {
 }
 
 impl Documents {
-    /// Puts both parts together.
+    /// The documents of a service, with this renderer and this store.
     pub(crate) fn new(renderer: Arc<dyn DocumentRenderer>, store: Arc<dyn DocumentStore>) -> Self {
-        // One for each processor: more renderings at once would take memory and threads from requests. At least two, so
-        // that a company never has all of them.
+        // One slot for each processor: more renderings at once would take memory and threads from
+        // requests. At least two, so that a company never has all of them.
         let slots =
             CompanySlots::new(available_parallelism().map_or(2, |processors| processors.get().max(2)));
         let queue = KeyedSemaphore::new(RENDER_QUEUE);
         Self { renderer, store, slots, queue, render_time: RENDER_TIME }
     }
 
-    /// Renders the quote as it stands, for an upload with this id. Waits for a slot before.
+    /// Renders the present quote, for an upload with this id. Waits for a slot before.
     ///
     /// # Errors
-    /// [`Error::Overloaded`] where too many of the company wait, or one waits for longer than [`RENDER_TIME`]; those of
-    /// [`RenderError`].
+    /// [`Error::Overloaded`] if too many renderings of the company wait, or this one waits for
+    /// longer than [`RENDER_TIME`]; the errors of [`RenderError`].
     pub(crate) async fn render(
         &self,
         upload: Uuid,
@@ -85,7 +85,7 @@ impl Documents {
         .await
     }
 
-    /// The texts that the document of the quote as it stands could not show.
+    /// The texts that the document of the present quote could not show.
     pub(crate) async fn check(&self, particulars: Particulars, quote: Quote) -> Result<Vec<Invalid>, Error> {
         let company = particulars.company.id;
         self.with_renderer(company, move |renderer, deadline| {
@@ -106,7 +106,7 @@ impl Documents {
         // Dropped with this future, so that a rendering without a caller ends at its next page.
         let _abandon = guard(Arc::clone(&is_abandoned), |abandoned| abandoned.store(true, Ordering::Relaxed));
         let rendering = tokio::task::spawn_blocking(move || {
-            // Held to the end of the work, also when the caller has stopped waiting.
+            // Held to the end of the work, even if the caller has stopped waiting.
             let _slot = slot;
             work(&*renderer, deadline.unless(&is_abandoned))
         });
@@ -121,12 +121,12 @@ impl Documents {
         Ok((queued, slot.map_err(|_| Error::Overloaded)??))
     }
 
-    /// Whether the store is there, as far as a look at it shows.
+    /// Checks that the store can be used, as far as [`DocumentStore::check`] finds out.
     pub(crate) async fn check_store(&self) -> Result<(), StoreError> {
         self.store.check().await
     }
 
-    /// The store for one operation, with all of its time to wait.
+    /// The store for one operation, with the whole time limit.
     pub(crate) fn bounded_store(&self) -> BoundedStore<'_> {
         BoundedStore { store: &*self.store, left: STORE_TIME_LIMIT }
     }
@@ -155,7 +155,7 @@ fn render(
     Ok((Frozen { document, size_bytes: bytes.len() as u64, particulars }, bytes))
 }
 
-/// The document store as one operation uses it, and what the operation has left of its time to wait for it.
+/// The document store for one operation, with the rest of the operation's time limit.
 pub(crate) struct BoundedStore<'d> {
     store: &'d dyn DocumentStore,
     left: Duration,
@@ -164,7 +164,8 @@ pub(crate) struct BoundedStore<'d> {
 impl BoundedStore<'_> {
     /// Stores a document whose upload has begun.
     ///
-    /// `Ok` means that it is safe on disk; a transaction may now finish the upload and refer to the document.
+    /// `Ok` means that it is safe on disk; a transaction may now finish the upload and refer to the
+    /// document.
     pub(crate) async fn put(&mut self, document: &StoredDocument, bytes: Bytes) -> Result<(), StoreError> {
         let file = DocumentFile { bytes, file_name: document.file_name.clone() };
         self.wait_for(self.store.put(document.key, file)).await
@@ -195,7 +196,8 @@ impl BoundedStore<'_> {
         self.wait_for(self.store.delete(key)).await
     }
 
-    /// A URL of the store itself, good for [`DOCUMENT_URL_VALID_MS`]; `None` where the store makes none.
+    /// A URL of the store itself, valid for [`DOCUMENT_URL_VALID_MS`]; `None` if the store makes
+    /// none.
     pub(crate) async fn presign(&mut self, document: &StoredDocument) -> Result<Option<String>, StoreError> {
         let valid = Duration::from_millis(DOCUMENT_URL_VALID_MS.unsigned_abs());
         match self.wait_for(self.store.presign(document.key, document.file_name.clone(), valid)).await {
@@ -356,19 +358,20 @@ mod tests {
         }
         let (renderer, store) = (Arc::new(Counts::default()), Arc::new(MemoryStore::new()));
         let documents = Documents::new(renderer.clone(), store.clone());
-        // An abandoned rendering keeps its place until it is done.
+        // An abandoned rendering keeps its slot until it is done.
         for _ in 0..8 {
             let impatient = tokio::time::timeout(Duration::from_millis(5), freeze(&documents, 1)).await;
             assert!(impatient.is_err());
         }
-        // Of many companies, as one has only half of the places.
+        // Quotes of many companies, as one company has only half of the slots.
         let companies = |upload: u128| Company { id: CompanyId(Uuid::from_u128(upload)), ..company() };
         let all = join_all((0..32).map(|upload| freeze_for(companies(upload), &documents, upload))).await;
         assert!(all.iter().all(Result::is_ok), "{all:?}");
         assert_eq!(renderer.most.load(Ordering::SeqCst), available_parallelism().unwrap().get().max(2));
     }
 
-    /// Renders until it is let go, past any deadline, for one company; for others at once.
+    /// A renderer that hangs until it is let go, past any deadline, for one company; it renders at
+    /// once for others.
     struct Stuck {
         company: CompanyId,
         open: std::sync::Mutex<std::sync::mpsc::Receiver<()>>,
@@ -412,7 +415,7 @@ mod tests {
         let late = freeze(&documents, 1).await.unwrap_err();
         assert_eq!(late.to_string(), "lines: take too long to print");
         documents.render_time = RENDER_TIME;
-        // One slot is taken by the late document, which also counts among those that wait.
+        // One slot is taken by the late document, which also counts among the waiting renderings.
         let queue = 1..u128::from(RENDER_QUEUE);
         let mut waiting: Vec<_> = queue.map(|upload| Box::pin(freeze(&documents, upload))).collect();
         assert!(waiting.iter_mut().all(|waiting| waiting.now_or_never().is_none()));
@@ -424,7 +427,7 @@ mod tests {
     /// Rules: FAIR-6
     #[tokio::test(flavor = "multi_thread")]
     async fn a_rendering_without_a_caller_ends_at_its_next_page() {
-        /// Asks the deadline until it is over.
+        /// A renderer that checks the deadline until it is over.
         struct Endless(std::sync::mpsc::Sender<()>);
         impl DocumentRenderer for Endless {
             fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError> {

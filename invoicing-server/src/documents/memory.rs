@@ -12,7 +12,7 @@ use super::{ContentHash, DocumentFile, DocumentKey, DocumentStore, StoreError};
 
 type Contents = BTreeMap<DocumentKey, Bytes>;
 
-/// Documents in memory, for tests. It forgets them when it is dropped.
+/// A store of documents in memory, for tests. Its documents are lost when it is dropped.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     documents: Mutex<Contents>,
@@ -26,17 +26,17 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// From now on every call fails with [`StoreError::Unavailable`], or works again.
+    /// Makes every further call fail with [`StoreError::Unavailable`], or work again.
     pub fn fail(&self, failing: bool) {
         self.failing.store(failing, Ordering::SeqCst);
     }
 
-    /// From now on no call ever ends, or they end again.
+    /// Makes every further call hang for ever, or end again.
     pub fn hang(&self, hanging: bool) {
         self.hanging.store(hanging, Ordering::SeqCst);
     }
 
-    /// How many documents there are.
+    /// Number of documents.
     pub fn count(&self) -> usize {
         self.documents.lock().len()
     }

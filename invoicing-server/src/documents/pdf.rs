@@ -1,14 +1,16 @@
 //! The renderer that comes with the service: a French quote, typeset.
 //!
-//! The file is PDF/A-3a (for archives) and PDF/UA-1 (for screen readers). It embeds its fonts; a signed document also
-//! embeds the copy that was signed and the proof. Latin, Greek, Cyrillic, Hebrew and Arabic script, emoji and many
-//! symbols are printed as entered, and others by plainer characters of the same meaning. Before the signature, any other
-//! character is an error that names its field and itself; in a signed document a box stands for it, as the texts can no
-//! longer be changed. `content::sanitize` describes the treatment of direction controls.
+//! The file is PDF/A-3a (for archives) and PDF/UA-1 (for screen readers). It embeds its fonts; a
+//! signed document also embeds the copy that was signed and the proof. Latin, Greek, Cyrillic,
+//! Hebrew and Arabic script, emoji and many symbols are printed as entered, and others by plainer
+//! characters of the same meaning. Before the signature, any other character is an error that names
+//! its field and itself; in a signed document a box stands for it, as the texts can no longer be
+//! changed. `content::sanitize` describes the treatment of direction controls.
 //!
-//! `header`, `line_table`, `totals`, `mentions` and `signature` lay out the parts of a document, whose texts `content` holds.
-//! `composer` arranges them in columns and blocks, `typesetter` turns text into glyphs, and `pagination` breaks pages. `tags` holds
-//! the structure, and `writer` makes the file.
+//! `header`, `line_table`, `totals`, `mentions` and `signature` lay out the parts of a document,
+//! whose texts `content` holds. `composer` arranges them in columns and blocks, `typesetter` turns
+//! text into glyphs, and `pagination` breaks pages. `tags` holds the structure, and `writer` makes
+//! the file.
 
 mod composer;
 mod fonts;
@@ -74,14 +76,16 @@ impl PdfRenderer {
         Self { fonts: Arc::clone(&fonts::EMBEDDED), accent: ACCENT }
     }
 
-    /// Red, green and blue (sRGB) of the title, the names of lots and the total. Light colours are hard to read.
+    /// Red, green and blue (sRGB) of the title, the names of lots and the total. Light colours are
+    /// hard to read.
     #[must_use]
     pub fn with_accent(self, accent: [u8; 3]) -> Self {
         Self { accent, ..self }
     }
 
-    /// Adds a font for characters that the others lack, such as Noto Sans Thai: a static OpenType font that may be embedded.
-    /// Fonts are tried in the order in which they were added, after those of this crate.
+    /// Adds a font for characters that the others lack, such as Noto Sans Thai: a static OpenType
+    /// font that may be embedded. Fonts are tried in the order in which they were added, after
+    /// those of this crate.
     ///
     /// ```no_run
     /// # use invoicing_server::{Invoicing, PdfRenderer};
@@ -96,7 +100,7 @@ impl PdfRenderer {
     /// ```
     ///
     /// # Errors
-    /// [`FontError`] for anything else.
+    /// [`FontError`] for any other bytes.
     pub fn with_fallback(self, font_bytes: impl Into<Vec<u8>>) -> Result<Self, FontError> {
         let mut fonts = Arc::unwrap_or_clone(self.fonts);
         fonts.add_fallback(Arc::new(font_bytes.into()))?;
@@ -112,7 +116,8 @@ impl PdfRenderer {
 
     fn composer<'c>(&'c self, input: &DocumentInput<'c>, refused: Option<Vec<Invalid>>) -> Composer<'c> {
         let pages = Paginator::new(input.deadline);
-        // What was sent could be printed. A signer's name must not stand in the way of a signature.
+        // The sent quote could be printed, so only the signer's texts may not be printable. They
+        // must not prevent a signature.
         let is_signed = input.quote.detail.signature.is_some();
         let unprintable = if is_signed { Unprintable::Boxed } else { Unprintable::Refused };
         let set = Typesetter::new(&self.fonts, unprintable);
@@ -140,14 +145,15 @@ impl DocumentRenderer for PdfRenderer {
         let mut composer = self.composer(input, Some(Vec::new()));
         match pages(&mut composer, input) {
             Ok(_) => Ok(composer.refused.unwrap_or_default()),
-            // Not about a character, such as too many pages.
+            // An error that is not about a character, such as too many pages.
             Err(RenderError::Text(invalid)) => Ok(vec![invalid]),
             Err(error) => Err(error),
         }
     }
 }
 
-/// `Devis DEV-2026-0042 — Atelier Léa Martin — page 1 / 2` on one line. A name that is too long for it is cut.
+/// `Devis DEV-2026-0042 — Atelier Léa Martin — page 1 / 2` on one line. A name that is too long for
+/// it is cut.
 fn footer(to: &mut Composer<'_>, input: &DocumentInput<'_>, pages: usize) -> Result<Footer> {
     let mut line = |text: &str| {
         let lines = to.lines(Field::Named("number"), text, FOOTER.style, None)?;
@@ -160,7 +166,7 @@ fn footer(to: &mut Composer<'_>, input: &DocumentInput<'_>, pages: usize) -> Res
     let mut text = line(&full)?;
     let mut kept = full.chars().count();
     while text.width > room && kept > 1 {
-        // By an eighth, so that a long name takes few layouts.
+        // Cut by an eighth, so that a long name takes few layouts.
         kept -= kept.div_ceil(8);
         let cut: String = full.chars().take(kept).collect();
         text = line(&format!("{}…", cut.trim_end()))?;

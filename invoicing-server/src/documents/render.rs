@@ -13,8 +13,8 @@ use crate::Error;
 
 /// The data of a document besides the quote, as they were when the quote was sent.
 ///
-/// Stored with the document: the copy that is frozen at the signature repeats the data of the sent one, even if the
-/// company or the client has changed since.
+/// Stored with the document: the copy that is frozen at the signature repeats the data of the sent
+/// one, even if the company or the client has changed since.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Particulars {
@@ -27,7 +27,7 @@ pub(crate) struct Particulars {
 }
 
 impl Particulars {
-    /// What a document with these data is rendered from.
+    /// The input of a renderer for a document with these data.
     pub(crate) fn input<'a>(
         &'a self,
         quote: &'a Quote,
@@ -47,14 +47,16 @@ impl Particulars {
     }
 }
 
-/// The data that a document may show. Customers see all of it, so these types hold no internal costs.
+/// The data that a document may show. Customers see all of it, so these types hold no internal
+/// costs.
 #[derive(Debug, Clone, Copy)]
 pub struct DocumentInput<'a> {
     /// The company that makes the offer.
     pub company: &'a Company,
     /// The quote. Once it is signed, `quote.detail.signature` holds the signature to show.
     pub quote: &'a Quote,
-    /// The client's postal address as printed below the name: street, postal code and town. Lines separated by `\n`.
+    /// The client's postal address as printed below the name: street, postal code and town. Lines
+    /// separated by `\n`.
     pub client_address: Option<&'a str>,
     /// The client's telephone number.
     pub client_phone: Option<&'a str>,
@@ -64,11 +66,12 @@ pub struct DocumentInput<'a> {
     pub issued_on: NaiveDate,
     /// The copy that the client signed. Present exactly if `quote.detail.signature` is.
     pub sent_copy: Option<SentCopy<'a>>,
-    /// By when the document must be finished. No part of what is shown.
+    /// The time by which the document must be finished. It is no part of the content.
     pub deadline: RenderDeadline<'a>,
 }
 
-/// The time by which a document must be rendered. It is over earlier if the caller of the operation has gone.
+/// The time by which a document must be rendered. It is over earlier if the caller of the operation
+/// has gone.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RenderDeadline<'a> {
     at: Option<Instant>,
@@ -84,12 +87,12 @@ impl<'a> RenderDeadline<'a> {
         Self { at: Instant::now().checked_add(time), is_abandoned: None }
     }
 
-    /// Is also over as soon as this is true.
+    /// The same deadline, which is also over as soon as `is_abandoned` is true.
     pub(crate) fn unless(self, is_abandoned: &'a AtomicBool) -> Self {
         Self { is_abandoned: Some(is_abandoned), ..self }
     }
 
-    /// To be asked now and then, such as for each page.
+    /// Checks the deadline. To be called now and then, such as for each page.
     ///
     /// # Errors
     /// [`RenderError::TimedOut`] after the deadline.
@@ -103,7 +106,7 @@ impl<'a> RenderDeadline<'a> {
 /// The frozen document that a signature refers to: the one that was sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SentCopy<'a> {
-    /// Its name, `DEV-2026-0042.pdf`.
+    /// The file name, `DEV-2026-0042.pdf`.
     pub file_name: &'a str,
     /// SHA-256 of its bytes: `documentSha256` of the fingerprint.
     pub sha256: ContentHash,
@@ -113,14 +116,16 @@ pub struct SentCopy<'a> {
 
 /// Turns a quote into the bytes of a PDF.
 ///
-/// Equal input gives equal bytes: a renderer reads no clock but the deadline's, makes no random identifiers and looks
-/// nothing up. It runs on a thread for blocking work. One that goes on after the deadline keeps one of its company's
-/// slots until it returns, and its document is dropped.
+/// Equal input gives equal bytes: a renderer reads no clock but the deadline's, makes no random
+/// identifiers and reads no other data. It runs on a thread for blocking work. A rendering that
+/// goes on after the deadline keeps one of its company's slots until it returns, and its document
+/// is dropped.
 pub trait DocumentRenderer: Send + Sync {
     /// The finished document, `application/pdf`.
     fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError>;
 
-    /// The texts that the document cannot show, at most 100. By default the one that [`render`](Self::render) refuses.
+    /// The texts that the document cannot show, at most 100. By default the one that
+    /// [`render`](Self::render) refuses.
     fn check(&self, input: &DocumentInput<'_>) -> Result<Vec<Invalid>, RenderError> {
         match self.render(input) {
             Ok(_) => Ok(Vec::new()),
@@ -139,7 +144,7 @@ impl fmt::Debug for SentCopy<'_> {
     }
 }
 
-/// Why a document was not rendered.
+/// The reason why a document was not rendered.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RenderError {

@@ -1,8 +1,8 @@
 //! URLs that carry their own proof: each gives access to one document until it expires.
 //!
-//! The proof covers every part of the URL, the hash of the bytes included, so a download needs no query of the database.
-//! Issued URLs are not recorded and cannot be revoked, which is why they are short-lived. `operations::documents` signs and
-//! verifies them, and `api::documents` serves them.
+//! The proof covers every part of the URL, the hash of the bytes included, so a download needs no
+//! query of the database. Issued URLs are not recorded and cannot be revoked, which is why they are
+//! short-lived. `operations::documents` signs and verifies them, and `api::documents` serves them.
 
 use hmac::{Hmac, KeyInit, Mac};
 use invoicing_core::Timestamp;
@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 use super::content_disposition::UNRESERVED;
 use super::{DocumentKey, StoredDocument};
 
-/// How long a URL is valid, in milliseconds.
+/// Validity of a URL, in milliseconds.
 pub(crate) const DOCUMENT_URL_VALID_MS: i64 = 5 * 60 * 1_000;
 
 /// Separates these signatures from others made with the same key.
@@ -22,12 +22,12 @@ const DOMAIN: &[u8] = b"invoicing/document-url/v1";
 
 /// Signs and verifies document URLs.
 pub(crate) struct UrlSigner {
-    /// Filled up with zeros to SHA-256's block (RFC 2104, section 2).
+    /// The key, filled up with zeros to SHA-256's block (RFC 2104, section 2).
     key: Zeroizing<[u8; 64]>,
 }
 
 impl UrlSigner {
-    /// Processes that serve each other's URLs share the key.
+    /// A signer with this key. Processes that serve each other's URLs share the key.
     pub(crate) fn new(key: &[u8; 32]) -> Self {
         let mut block = Zeroizing::new([0; 64]);
         block[..32].copy_from_slice(key);
@@ -38,7 +38,7 @@ impl UrlSigner {
     ///
     /// `/api/v1/documents/{company}/{upload}?sha256={hash}&name={file name}&expires={milliseconds since 1970}&signature={64 hex}`
     ///
-    /// The signature is the HMAC-SHA256 of the domain and what stands before `&signature=`.
+    /// The signature is the HMAC-SHA256 of the domain and the text before `&signature=`.
     pub(crate) fn sign(&self, document: &StoredDocument, expires_at: Timestamp) -> String {
         let StoredDocument { key, sha256, file_name } = document;
         let name = utf8_percent_encode(file_name, UNRESERVED);
@@ -50,10 +50,10 @@ impl UrlSigner {
         url
     }
 
-    /// What this path and query give access to at this instant, if anything.
+    /// The document to which this path and query give access at this instant, if any.
     ///
-    /// Only the very text that [`sign`](Self::sign) made is accepted: another order, spelling, or number of
-    /// parameters is as wrong as another signature.
+    /// Only the very text that [`sign`](Self::sign) made is accepted: another order, spelling, or
+    /// number of parameters is as wrong as another signature.
     pub(crate) fn verify(&self, url: &str, now: Timestamp) -> Option<StoredDocument> {
         let (path, query) = url.strip_prefix("/api/v1/documents/")?.split_once('?')?;
         let (company, upload) = path.split_once('/')?;
@@ -85,7 +85,8 @@ mod tests {
     #[test]
     fn the_keyed_state_is_wiped() {
         const fn is_wiped<T: zeroize::ZeroizeOnDrop>() {}
-        // What a keyed `Hmac` consists of; it does not promise by itself what its two parts do.
+        // The state of both parts of a keyed `Hmac`. The parts promise to be wiped, but `Hmac` does
+        // not.
         is_wiped::<sha2::block_api::Sha256VarCore>();
     }
 

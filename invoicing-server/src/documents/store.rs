@@ -1,7 +1,8 @@
 //! Document stores: the trait that a host can implement, and the types of its calls.
 //!
-//! A store knows keys and bytes. It does not know which record refers to a document, never lists its contents, and sets
-//! no time limit: the caller does. [`ObjectStorage`] is the implementation of this crate.
+//! A store handles keys and bytes. It has no link from a document to the record that refers to it,
+//! never lists its contents, and sets no time limit: the caller sets one. [`ObjectStorage`] is the
+//! implementation of this crate.
 
 #[cfg(feature = "cloud")]
 mod cloud;
@@ -33,45 +34,48 @@ pub(crate) struct StoredDocument {
     pub(crate) key: DocumentKey,
     /// Hash that the bytes must have.
     pub(crate) sha256: ContentHash,
-    /// Name under which it is offered: `DEV-2026-0042.pdf`.
+    /// Name of a download: `DEV-2026-0042.pdf`.
     pub(crate) file_name: String,
 }
 
 /// Stores documents under their company and the id of their upload.
 ///
-/// Each upload has a key of its own, so no key is used for a second document. The service keeps the hash of the bytes
-/// in its database and checks it whenever it reads a document.
+/// Each upload has a new key, so no key is used for a second document. The service keeps the hash
+/// of the bytes in its database and checks it whenever it reads a document.
 ///
-/// The documents of a company lie under keys of that company only, so a store can be split by company. Both parts of a
-/// key have a fixed form: no user input becomes part of a name.
+/// The documents of a company lie under keys of that company only, so a store can be split by
+/// company. Both parts of a key have a fixed form: no user input becomes part of a name.
 pub trait DocumentStore: Send + Sync {
     /// Stores the bytes for good: `Ok` means that they survive a loss of power.
     ///
-    /// A repeated put of the same bytes, such as a retry within the store, changes nothing. Stored bytes are never
-    /// replaced: where other bytes lie under the key, the answer is [`StoreError::Corrupt`], and they stay as they are.
+    /// A repeated put of the same bytes, such as a retry within the store, changes nothing. Stored
+    /// bytes are never replaced: if other bytes lie under the key, the result is
+    /// [`StoreError::Corrupt`], and they stay unchanged.
     ///
-    /// Bytes may still arrive after the future has been dropped, but not more than an hour after the call: by then the
-    /// service may have deleted the key, and does so only once.
+    /// Bytes may still arrive after the future has been dropped, but not more than an hour after
+    /// the call: by then the service may have deleted the key, and does so only once.
     fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// The stored bytes. The service checks them against their hash.
     fn get(&self, key: DocumentKey) -> BoxFuture<'_, Result<Bytes, StoreError>>;
 
-    /// How many bytes are stored, without reading them; `None` where there are none.
+    /// Number of stored bytes, without reading them; `None` if there is no document.
     fn size(&self, key: DocumentKey) -> BoxFuture<'_, Result<Option<u64>, StoreError>>;
 
-    /// Deletes the document; `Ok` also where there is none. The service calls this for documents that no record refers
-    /// to, an hour or more after their upload began, and may call it again for the same key.
+    /// Deletes the document; `Ok` even if there is none. The service calls this for documents that
+    /// no record refers to, an hour or more after their upload began, and may call it again for the
+    /// same key.
     fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Whether documents can be put into it and read from it now, as far as a look at it shows. Probes of the health of the
-    /// service call this about once a second, so it costs little; the default looks at nothing.
+    /// Checks that documents can be put and read now, as far as a cheap check can find out. Probes
+    /// of the health of the service call this about once a second, so it should cost little; the
+    /// default checks nothing.
     fn check(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         future::ready(Ok(())).boxed()
     }
 
-    /// A URL of the store itself that gives access to the document for the given time and offers it under this file
-    /// name; `None` where the store has no such URLs.
+    /// A URL of the store itself that gives access to the document for the given time and offers it
+    /// under this file name; `None` if the store has no such URLs.
     fn presign(
         &self,
         _key: DocumentKey,
@@ -87,7 +91,7 @@ pub trait DocumentStore: Send + Sync {
 pub struct DocumentKey {
     /// The company that owns the document.
     pub company: CompanyId,
-    /// Id of the upload, a `UUIDv7`. Each upload has its own, also where the bytes are the same.
+    /// Id of the upload, a `UUIDv7`. Each upload has a new id, even if the bytes are the same.
     pub upload: Uuid,
 }
 
@@ -102,7 +106,7 @@ impl fmt::Display for DocumentKey {
 pub struct DocumentFile {
     /// The whole document, a PDF.
     pub bytes: Bytes,
-    /// The name to offer it under, for stores that serve what they hold: `DEV-2026-0042.pdf`.
+    /// The name of a download, for stores that serve their documents: `DEV-2026-0042.pdf`.
     pub file_name: String,
 }
 
@@ -118,23 +122,25 @@ impl From<StoreError> for Error {
     }
 }
 
-/// Why a store did not do what it was asked for.
+/// The reason why a call of a store has failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// There is no document under this key.
     #[error("the document is not in the store")]
     NotFound,
-    /// The stored bytes are not those that were frozen.
+    /// The stored bytes differ from the frozen ones.
     #[error("the stored document is not the one that was frozen")]
     Corrupt,
-    /// The store does not support or does not permit the call, and nothing has happened. A retry will not help.
+    /// The store does not support or does not permit the call, and nothing has happened. A retry
+    /// will not help.
     #[error("the document store refuses")]
     Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The store does not work as it should. The effect of the call may have happened all the same.
     #[error("the document store is unavailable")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The store did not answer in time. The effect of the call may have happened, or may happen later.
+    /// The store did not answer in time. The effect of the call may have happened, or may happen
+    /// later.
     #[error("the document store did not answer in time")]
     TimedOut,
 }

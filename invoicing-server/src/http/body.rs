@@ -72,8 +72,8 @@ impl Body for RequestBody {
 /// Reads the whole body within a time limit, and reserves its bytes.
 ///
 /// # Errors
-/// `payload_too_large`, also for the announced length; `request_timeout`; `bad_request` where the body ends early;
-/// `overloaded` where its bytes cannot be reserved.
+/// `payload_too_large`, for the announced length too; `request_timeout`; `bad_request` if the body
+/// ends early; `overloaded` if its bytes cannot be reserved.
 pub(crate) async fn read(
     body: &mut RequestBody,
     headers: &HeaderMap,
@@ -106,15 +106,15 @@ async fn collect(body: &mut RequestBody, reservation: &ByteReservation) -> Resul
 
 /// Reads and drops the rest of a body, within limits.
 ///
-/// Closing a connection with unread bytes resets it. The reset may overtake the response, and the caller would see a
-/// broken connection instead of the error.
+/// Closing a connection with unread bytes resets it. The reset may overtake the response, and the
+/// caller would see a broken connection instead of the error.
 pub(super) async fn discard(body: &mut RequestBody) {
     if body.is_end_stream() {
         return;
     }
     let mut body = Limited::new(body, DISCARD_BYTES);
     let reading = async { while let Some(Ok(_)) = body.frame().await {} };
-    // The caller asks the body whether it has ended.
+    // No result: the caller checks whether the body has ended.
     let _ = timeout(DISCARD_TIME, reading).await;
 }
 
@@ -144,12 +144,12 @@ mod tests {
         budget.admit(Owner { connection: None, holder }).unwrap()
     }
 
-    /// A reservation that nothing else competes with.
+    /// A reservation without others beside it.
     fn only_reservation() -> ByteReservation {
         reservation(&Arc::new(ByteBudget::new(2 * MAX_BODY_BYTES)))
     }
 
-    /// A text of so many bytes.
+    /// A text of `bytes` bytes.
     fn text(bytes: usize) -> &'static str {
         "x".repeat(bytes).leak()
     }

@@ -1,8 +1,11 @@
-//! The budget of bytes held for peers: requests whose body arrives, and answers that are not read yet.
+//! The budget of bytes held for peers: requests whose body arrives, and answers that are not read
+//! yet.
 //!
-//! Each byte counts for the company and the document that it is held for, and without a key for its connection. Each of
-//! these has a share of the budget. Where a share or the budget is used up, an answer that its peer does not read is
-//! ended first. Only then is a request refused. [`ledger`] knows what is held, [`shares`] how much that may be.
+//! Each byte counts for the company and the document that it is held for, and without a key for its
+//! connection. Each of these has a share of the budget. If a share or the budget is used up, an
+//! answer that its peer does not read is ended first. Only then is a request refused. [`ledger`]
+//! counts the bytes that are held, [`shares`] has their limits, and [`eviction`] chooses the
+//! answers that are ended.
 
 mod eviction;
 mod ledger;
@@ -26,10 +29,11 @@ use crate::documents::DocumentKey;
 
 /// Most bytes that leave at once: the largest HTTP/2 frame that every peer accepts.
 pub(super) const PIECE: usize = 16 * 1024;
-/// The same over HTTP/1 with a key while there is room, so that an ordinary page leaves in one write.
+/// Most bytes that leave at once over HTTP/1 with a key while there is room, so that an ordinary
+/// page leaves in one write.
 const ANSWER_AT_ONCE: usize = 128 * 1024;
 
-/// A connection of [`serve`](crate::serve()), which can be asked to close.
+/// A connection of [`serve`](crate::serve()), which can be notified to close.
 #[derive(Debug, Clone)]
 pub(crate) struct ConnectionHandle {
     id: u64,
@@ -44,10 +48,10 @@ impl ConnectionHandle {
     }
 }
 
-/// What the peer has proved to be.
+/// The identity that the peer has proved, to which bytes are charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holder {
-    /// Nothing. All of these share one part of the budget.
+    /// No identity. All unknown peers share one part of the budget.
     Unknown,
     /// The holder of a key.
     Company(CompanyId),
@@ -61,10 +65,10 @@ pub(crate) enum Holder {
     Link(CompanyId),
 }
 
-/// For what bytes are held.
+/// The connection and the holder for which bytes are held.
 #[derive(Debug, Clone)]
 pub(crate) struct Owner {
-    /// Known to [`serve`](crate::serve()) only.
+    /// `None` unless [`serve`](crate::serve()) has accepted the connection.
     pub(crate) connection: Option<ConnectionHandle>,
     pub(crate) holder: Holder,
 }
@@ -84,12 +88,12 @@ impl ByteBudget {
     /// An empty reservation for one request and its answer.
     ///
     /// # Errors
-    /// `overloaded` where a share of the owner or the budget is used up.
+    /// `overloaded` if a share of the owner or the budget is used up.
     pub(crate) fn admit(self: &Arc<Self>, owner: Owner) -> Result<ByteReservation, ApiError> {
         // Freed outside of the lock, as that takes time.
         let mut ended = Vec::new();
         let mut ledger = self.ledger.lock();
-        // The size of a document decides, and is reserved next.
+        // A document needs no room yet: its size is reserved next.
         if !matches!(owner.holder, Holder::Document(_)) {
             let demand = Demand { bytes: 1, reserved: 0 };
             make_room(&mut ledger, &self.limits, &owner, demand, &mut ended)?;
@@ -112,7 +116,7 @@ pub(crate) struct ByteReservation {
     budget: Arc<ByteBudget>,
     owner: Owner,
     bytes: AtomicUsize,
-    /// Counts as a download of this document.
+    /// The document of which this counts as a download.
     download: Option<DocumentKey>,
 }
 
@@ -120,7 +124,7 @@ impl ByteReservation {
     /// Reserves more bytes: for a part of a request, or for an answer before it is built.
     ///
     /// # Errors
-    /// `overloaded` where a share of the owner or the budget is used up.
+    /// `overloaded` if a share of the owner or the budget is used up.
     pub(crate) fn grow(&self, bytes: usize) -> Result<(), ApiError> {
         let demand = Demand { bytes, reserved: self.bytes.load(Ordering::Relaxed) };
         // Freed outside of the lock, as that takes time.
@@ -133,11 +137,11 @@ impl ByteReservation {
         Ok(())
     }
 
-    /// Reserves an answer of so many bytes before it is built. Until then it counts as half of what large answers may have
-    /// at most, as one that exceeds the budget could never be served otherwise.
+    /// Reserves an answer of `bytes` bytes before it is built. Reserves at most half of the part
+    /// for large answers, as an answer that exceeds the budget could otherwise never be served.
     ///
     /// # Errors
-    /// `overloaded` where a share of the owner or the budget is used up.
+    /// `overloaded` if a share of the owner or the budget is used up.
     pub(crate) fn cover(&self, bytes: usize) -> Result<(), ApiError> {
         let bytes = bytes.min(self.budget.limits.largest_answer());
         match bytes.checked_sub(self.bytes.load(Ordering::Relaxed)) {
@@ -146,9 +150,10 @@ impl ByteReservation {
         }
     }
 
-    /// Counts so many bytes instead of those that were reserved, for an answer that was built.
+    /// Counts `bytes` bytes instead of the reserved ones, for an answer that was built.
     ///
-    /// It is never refused, as its work is done. An answer beyond its reservation may therefore exceed the limits.
+    /// It is never refused, as its work is done. An answer beyond its reservation may therefore
+    /// exceed the limits.
     pub(super) fn resize(&mut self, bytes: usize) {
         let reserved = *self.bytes.get_mut();
         if bytes > reserved && self.grow(bytes - reserved).is_err() {
@@ -159,15 +164,16 @@ impl ByteReservation {
         *self.bytes.get_mut() = bytes;
     }
 
-    /// The largest answer that may leave at once over HTTP/1. What hyper holds can be freed only by closing connections, so
-    /// all of it together stays a small part of the budget.
+    /// The largest answer that may leave at once over HTTP/1. Bytes that hyper holds can be freed
+    /// only by closing connections, so they stay a small part of the budget.
     pub(super) fn most_at_once(&self) -> usize {
         let has_room = || self.budget.ledger.lock().sending() + ANSWER_AT_ONCE <= self.budget.limits.at_once;
         let has_key = matches!(self.owner.holder, Holder::Company(_));
         if has_key && has_room() { ANSWER_AT_ONCE } else { PIECE }
     }
 
-    /// Puts an answer into the budget, which may end it. The reservation has the size of the answer.
+    /// Puts an answer into the budget, which may end it. The reservation has the size of the
+    /// answer.
     pub(super) fn hold(self, answer: Bytes) -> UnreadAnswer {
         UnreadAnswer(self.into_answer(Content::Unread(answer)))
     }
@@ -178,7 +184,7 @@ impl ByteReservation {
         SendingPiece { answer: self.into_answer(Content::Sending(bytes)), bytes }
     }
 
-    /// What the answer counts, the reservation counts no longer.
+    /// Moves the reserved bytes to an answer. The reservation then counts none.
     fn into_answer(mut self, content: Content) -> Answer {
         *self.bytes.get_mut() = 0;
         let (owner, download) = (self.owner.clone(), self.download.take());
@@ -198,14 +204,14 @@ impl Drop for ByteReservation {
     }
 }
 
-/// An answer that counts.
+/// An answer that counts in the ledger until it is dropped.
 #[derive(Debug, Clone)]
 struct Answer {
     budget: Arc<ByteBudget>,
     id: AnswerId,
 }
 
-/// An answer in the budget. Dropping it drops what has not left.
+/// An answer in the budget. Dropping it drops the bytes that have not left.
 #[derive(Debug)]
 pub(super) struct UnreadAnswer(Answer);
 
@@ -215,11 +221,12 @@ impl UnreadAnswer {
         self.0.budget.ledger.lock().set_deadline(self.0.id, deadline);
     }
 
-    /// The next piece, of at most so many bytes. `None` once the answer was ended.
+    /// The next piece, of at most `most` bytes. `None` once the answer was ended.
     pub(super) fn take_piece(&self, most: usize) -> Option<(SendingPiece, Bytes)> {
         let Self(answer) = self;
         let slice = answer.budget.ledger.lock().take_piece(answer.id, most)?;
-        // A copy, as a slice would keep the whole answer in memory until the peer has read the piece.
+        // A copy, as a slice would keep the whole answer in memory until the peer has read the
+        // piece.
         let piece = Bytes::copy_from_slice(&slice);
         Some((SendingPiece { answer: answer.clone(), bytes: piece.len() }, piece))
     }

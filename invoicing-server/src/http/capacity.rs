@@ -1,7 +1,7 @@
 //! Limits on concurrent work: requests that are processed, and bytes that are held for peers.
 //!
-//! What the holders of document URLs and signing links do has places of its own, so that it takes none from the keys and
-//! the people of their company.
+//! Requests of the holders of document URLs and signing links have separate slots, so that they
+//! take none from the keys and the people of their company.
 
 use std::sync::Arc;
 #[cfg(feature = "console")]
@@ -16,7 +16,8 @@ use crate::config::RequestLimits;
 #[cfg(feature = "console")]
 use crate::keyed_semaphore::KeyedSemaphore;
 
-/// Requests with one signing link that are served or wait. Those of other links wait behind these at most.
+/// Most requests with one signing link that are served or wait. Requests with other links wait
+/// behind these at most.
 #[cfg(feature = "console")]
 const OF_ONE_LINK: u32 = 32;
 
@@ -25,24 +26,28 @@ const OF_ONE_LINK: u32 = 32;
 pub(crate) struct Capacity {
     /// Requests of keys and people that are processed.
     pub(crate) requests: CompanySlots,
-    /// Those that may wait for the document store. Apart, so that a store which hangs does not block others.
+    /// Requests of keys and people that may wait for the document store. Apart, so that a store
+    /// which hangs does not block other requests.
     pub(crate) documents: CompanySlots,
-    /// The same for the holders of document URLs and signing links.
+    /// Requests of the holders of document URLs and signing links that may wait for the document
+    /// store.
     pub(crate) keyless_documents: CompanySlots,
-    /// Pages behind signing links that are made: one for each processor, as that is what they take. At least two, so that a
-    /// company never has all of them.
+    /// Pages behind signing links that are made: one for each processor, as each takes one. At
+    /// least two, so that a company never has all of them.
     #[cfg(feature = "console")]
     pub(crate) pages: CompanySlots,
-    /// By the hash of its token: see [`OF_ONE_LINK`].
+    /// Requests with one signing link, by the hash of its token: see [`OF_ONE_LINK`].
     #[cfg(feature = "console")]
     pub(crate) links: KeyedSemaphore<[u8; 32]>,
-    /// Signatures under way. Each renders a document, so that they would keep the places of downloads for seconds.
+    /// Signatures under way. Apart, as each renders a document, which would keep the slot of a
+    /// download for seconds.
     #[cfg(feature = "console")]
     pub(crate) signatures: CompanySlots,
-    /// Of several signatures of a quote one can count, so one at a time is under way.
+    /// Quotes with a signature under way. One at a time, as only one signature of a quote can
+    /// count.
     #[cfg(feature = "console")]
     pub(crate) signed_quotes: KeyedSemaphore<QuoteId>,
-    /// Bytes of requests that arrive and of answers that are not read.
+    /// Bytes of requests that arrive, and of answers that are not read.
     pub(crate) bytes: Arc<ByteBudget>,
 }
 

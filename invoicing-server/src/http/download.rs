@@ -1,7 +1,8 @@
 //! Conditional requests and byte ranges for a document download (RFC 9110, sections 13 and 14).
 //!
-//! A document never changes, so its hash is a strong `ETag`. It has no modification date, so a date in a condition never
-//! matches. Several ranges, or a range that cannot be read, are answered with the whole document.
+//! A document never changes, so its hash is a strong `ETag`. It has no modification date, so a date
+//! in a condition never matches. Several ranges, or a range that cannot be read, are answered with
+//! the whole document.
 
 use std::ops::Range;
 
@@ -32,7 +33,8 @@ impl<'r> Download<'r> {
         Self { method, headers, etag: format!("\"{sha256}\"") }
     }
 
-    /// Whether the client already has the document (`If-None-Match`, compared weakly), so that it need not be read.
+    /// True if the client already has the document (`If-None-Match`, compared weakly), so that it
+    /// need not be read.
     pub(crate) fn is_not_modified(&self) -> bool {
         has_etag(self.headers, &self.etag)
     }
@@ -64,12 +66,14 @@ impl<'r> Download<'r> {
         let Some(range) = range else { return Ok(with_headers(StatusCode::OK, headers, document)) };
         let which = format!("bytes {}-{}/{length}", range.start, range.end - 1);
         headers.insert(header::CONTENT_RANGE, value(&which)?);
-        // A copy, as a slice would keep the whole document in memory until the client has read the part.
+        // A copy, as a slice would keep the whole document in memory until the client has read the
+        // part.
         let part = Bytes::copy_from_slice(&document[range]);
         Ok(with_headers(StatusCode::PARTIAL_CONTENT, headers, part))
     }
 
-    /// A range counts for `GET` only, and only where `If-Range` names this document.
+    /// The requested range. It counts for `GET` only, and only if `If-Range`, if given, names this
+    /// document.
     fn range(&self, length: usize) -> RequestedRange {
         let is_same =
             self.headers.get(header::IF_RANGE).is_none_or(|tag| tag.as_bytes() == self.etag.as_bytes());
@@ -88,13 +92,14 @@ fn value(text: &str) -> Result<HeaderValue, ApiError> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum RequestedRange {
     Whole,
-    /// Not empty, and within the document.
+    /// A range within the document, not empty.
     Part(Range<usize>),
-    /// Beyond the end of the document.
+    /// A range beyond the end of the document.
     Unsatisfiable,
 }
 
-/// Parses `bytes=first-last`, `bytes=first-` and `bytes=-count`. Any other range means the whole document.
+/// Parses `bytes=first-last`, `bytes=first-` and `bytes=-count`. Any other range means the whole
+/// document.
 fn parse_range(range: &str, length: usize) -> RequestedRange {
     let Some((unit, range)) = range.split_once('=') else { return RequestedRange::Whole };
     let Some((first, last)) = range.trim().split_once('-') else { return RequestedRange::Whole };

@@ -1,4 +1,5 @@
-//! The error of the API: its code, message and headers. Errors of operations are converted here only.
+//! The error of the API: its code, message and headers. Errors of operations are converted here
+//! only.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,7 +19,7 @@ const STORAGE_RETRY_SECONDS: u64 = 5;
 /// `Retry-After` of an overloaded service, in seconds. Short, as requests take milliseconds.
 const OVERLOADED_RETRY_SECONDS: u64 = 1;
 
-/// Why a request is refused or has failed.
+/// The reason why a request is refused or has failed.
 #[derive(Debug)]
 pub(crate) enum ApiError {
     /// No key, or one that is not valid. The message is the same for every cause.
@@ -41,7 +42,7 @@ pub(crate) enum ApiError {
     PayloadTooLarge,
     /// The request did not arrive in time.
     RequestTimeout,
-    /// The request expects something other than `100-continue`.
+    /// The request has an `Expect` other than `100-continue`.
     ExpectationFailed,
     /// The limit on concurrent work is reached.
     Overloaded,
@@ -134,9 +135,10 @@ impl ApiError {
         }
     }
 
-    /// Logs the error, once a request; if the service has failed, with every cause and the path. The query is left out, as it
-    /// may hold the signature of a document URL. Of a refusal no text of the caller's is logged: it may hold an address or a
-    /// name, and the answer holds it. `path`: the part of the request's path that the log may show.
+    /// Logs the error, once a request; if the service has failed, with every cause and the path.
+    /// The query is left out, as it may hold the signature of a document URL. A refusal is logged
+    /// without texts of the caller: they may hold an address or a name, and the answer holds them.
+    /// `path`: the part of the request's path that the log may show.
     pub(crate) fn log_at(&self, method: &Method, path: &str, request_id: &HeaderValue) {
         let (method, path) = (spans::known(method), without_secrets(path));
         let (path, error) = (PeerText(&path), Cause(self));
@@ -167,7 +169,7 @@ impl From<Invalid> for ApiError {
     }
 }
 
-/// Why a request has failed, for the log.
+/// The cause of a failed request, for the log.
 struct Cause<'e>(&'e ApiError);
 
 impl fmt::Display for Cause<'_> {

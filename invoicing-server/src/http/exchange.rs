@@ -1,4 +1,5 @@
-//! One request and its response: the span, the id, the memory, the log and a panic are the same for every application.
+//! One request and its response, with the span, the id, the memory, the log and the handling of a
+//! panic for every application.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::OnceLock;
@@ -27,14 +28,15 @@ use crate::telemetry::{Timer, spans};
 pub(crate) trait Application: Send + Sync {
     type Route: Route;
     type Error: HttpError;
-    /// Facts about the caller that its response needs, also if the request fails.
+    /// Facts about the caller that its response needs, even if the request fails.
     type Caller: Default + Send + Sync;
 
     fn context(&self) -> &HttpContext;
 
     fn find<'h>(&self, head: &'h Parts) -> Found<'h, Self::Route>;
 
-    /// Serves a request. Boxed, as the compiler limits the depth of nested futures, to which those of the host add.
+    /// Serves a request. Boxed, as the compiler limits the depth of nested futures, to which the
+    /// futures of the host add.
     fn serve<'r>(
         &'r self,
         exchange: &'r Exchange<'r, Self::Caller>,
@@ -85,7 +87,7 @@ impl<A: Application> AnyApplication for A {
 
 /// The error of an application.
 pub(crate) trait HttpError: From<ApiError> + Send {
-    /// The error of the API that it is, if it is one.
+    /// The error of the API, if this is one.
     fn as_api(&self) -> Option<&ApiError>;
 
     fn log(&self, head: &Parts, request_id: &HeaderValue);
@@ -128,7 +130,8 @@ impl<C> Exchange<'_, C> {
         Ok(self.reservation.get_or_init(|| reservation))
     }
 
-    /// Reads the body. Its bytes and the head, which stays in memory meanwhile, count in the reservation.
+    /// Reads the body. Its bytes and the head, which stays in memory meanwhile, count in the
+    /// reservation.
     pub(crate) async fn read(
         &self,
         body: &mut RequestBody,
@@ -149,7 +152,8 @@ pub(crate) struct Answered<'a, E> {
     pub(crate) timer: Timer,
 }
 
-/// Answers one request. `connection`: on which it has arrived, if that is known. `checked`: the result of the server's check.
+/// Answers one request. `connection`: the connection on which it has arrived, if known. `checked`:
+/// the result of the server's check.
 pub(crate) async fn answer<A: Application>(
     application: &A,
     connection: Option<&ConnectionHandle>,
@@ -176,12 +180,12 @@ pub(crate) async fn answer<A: Application>(
         checked?;
         application.serve(&exchange, found, &mut body).await
     };
-    // Unwind safety does not matter: nothing that a panic leaves behind is used again.
+    // Unwind safety does not matter: no value that a panic leaves behind is used again.
     let result = AssertUnwindSafe(serving.instrument(span.clone())).catch_unwind().await;
     let result = result.unwrap_or_else(|_| Err(ApiError::Panicked.into()));
     let unsent = span.in_scope(|| conclude(application, exchange, result, &request_id, route, timer));
     let (version, expects_continue) = (head.version, head.headers.contains_key(header::EXPECT));
-    // Not kept in memory while the rest of the body arrives.
+    // Dropped here, so that it is not in memory while the rest of the body arrives.
     drop(head);
     unsent.send(version, expects_continue, body).await
 }
@@ -201,7 +205,7 @@ fn conclude<A: Application>(
         Ok(response) => (response, None),
         Err(error) => (application.error_response(&error, head, &caller), Some(error)),
     };
-    // A body that was too slow gets no more time, and one that has panicked may do so again.
+    // A body that was too slow gets no more time, and a body that has panicked may panic again.
     let reads_rest = !matches!(
         error.as_ref().and_then(HttpError::as_api),
         Some(ApiError::RequestTimeout | ApiError::Panicked)
@@ -232,7 +236,7 @@ struct Unsent {
     response: Response<Bytes>,
     /// `None` if it takes no memory.
     reservation: Option<ByteReservation>,
-    /// Waits for the rest of the request's body.
+    /// True if the response waits for the rest of the request's body.
     reads_rest: bool,
 }
 
@@ -249,8 +253,8 @@ impl Unsent {
             body::discard(&mut body).await;
         }
         if version < Version::HTTP_2 && !body.is_complete() {
-            // Otherwise hyper reads the next request before the peer has read this response, and a peer that never
-            // reads makes it buffer responses without end.
+            // Otherwise hyper reads the next request before the peer has read this response, and a
+            // peer that never reads makes it buffer responses without end.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response

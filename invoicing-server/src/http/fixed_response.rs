@@ -1,4 +1,5 @@
-//! A response that is the same for every caller: bytes with an `ETag`, plain and compressed, made once.
+//! A response that is the same for every caller: bytes with an `ETag`, plain and compressed, made
+//! once.
 
 use std::io::Write as _;
 
@@ -11,10 +12,11 @@ use sha2::{Digest, Sha256};
 use super::headers::{accepts_gzip, has_etag};
 use super::response::{shared, with_headers};
 
-/// A cache asks with the `ETag` before it uses the bytes again.
+/// A cache revalidates the bytes with their `ETag` before it uses them again.
 const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding");
-/// It is public, and no answer depends on what a browser sends of its own.
+/// Any site may read the response: it is public, and depends on no cookie or other credential of a
+/// browser.
 const ANY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
 const GZIP: HeaderValue = HeaderValue::from_static("gzip");
 
@@ -29,7 +31,7 @@ pub(crate) struct FixedResponse {
 #[derive(Debug)]
 struct Representation {
     bytes: Bytes,
-    /// As in the header.
+    /// The value of the header, with its quotes.
     etag: String,
     headers: HeaderMap,
 }

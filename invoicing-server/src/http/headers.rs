@@ -9,7 +9,7 @@ pub(crate) fn only_value(headers: &HeaderMap, name: HeaderName) -> Option<&str> 
     value.to_str().ok()
 }
 
-/// Whether the client already has what this `ETag` names (`If-None-Match`, compared weakly).
+/// True if the client already has the bytes of this `ETag` (`If-None-Match`, compared weakly).
 pub(crate) fn has_etag(headers: &HeaderMap, etag: &str) -> bool {
     let tags = headers.get_all(header::IF_NONE_MATCH).iter();
     tags.filter_map(|value| value.to_str().ok())
@@ -18,7 +18,7 @@ pub(crate) fn has_etag(headers: &HeaderMap, etag: &str) -> bool {
         .any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
 }
 
-/// Whether the client takes a response that is compressed with gzip (`Accept-Encoding`).
+/// True if the client takes a response that is compressed with gzip (`Accept-Encoding`).
 pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
     let codings = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     let mut any = false;

@@ -8,7 +8,7 @@ use crate::cause::is_request_id;
 /// Header of the request id, in requests and responses.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The incoming id where it is valid, otherwise a new one. Of several headers the first counts.
+/// The incoming id if it is valid, otherwise a new one. Of several headers the first counts.
 pub(crate) fn request_id(headers: &HeaderMap, new_id: impl FnOnce() -> Uuid) -> HeaderValue {
     match headers.get(X_REQUEST_ID) {
         Some(id) if is_request_id(id.as_bytes()) => id.clone(),

@@ -15,10 +15,12 @@ use crate::error::status_of;
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
-/// Most headers of a JSON response: its own, those of [`complete`], and one of an error.
+/// Most headers of a JSON response: its content headers, the headers of [`complete`], and one of an
+/// error.
 const MAX_HEADERS: usize = 12;
 
-/// Bodies that are the same for all, so that the refusals of callers without a key take no memory.
+/// Bodies that are the same for all callers, so that refusals of callers without a key take no
+/// memory.
 static SHARED_BODIES: LazyLock<[(ErrorCode, Bytes); 4]> = LazyLock::new(|| {
     let errors = [ApiError::Overloaded, ApiError::Unauthorized, ApiError::PlanRequired, ApiError::NOT_FOUND];
     errors.map(|error| (error.code(), error.body().into()))
@@ -40,7 +42,7 @@ pub(crate) fn record(status: StatusCode, record: &impl Serialize) -> ApiResult {
 }
 
 impl ApiError {
-    /// The body, where it is the same for all.
+    /// The body, if it is the same for all callers.
     fn shared_body(&self) -> Option<Bytes> {
         let code = self.code();
         SHARED_BODIES.iter().find(|(shared, _)| *shared == code).map(|(_, body)| body.clone())
@@ -58,7 +60,7 @@ impl ApiError {
     }
 }
 
-/// A response with headers of its own.
+/// A response with these headers.
 pub(crate) fn with_headers(status: StatusCode, headers: HeaderMap, body: Bytes) -> Response<Bytes> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
@@ -66,11 +68,12 @@ pub(crate) fn with_headers(status: StatusCode, headers: HeaderMap, body: Bytes) 
     response
 }
 
-/// Marks a response whose bytes are the same for all: they take no memory of their own, so they count for no caller.
+/// Mark of a response whose bytes are the same for all callers: they take no further memory, so
+/// they count for no caller.
 #[derive(Debug, Clone, Copy)]
 struct Shared;
 
-/// Marks a response so.
+/// Marks a response as [shared](Shared).
 pub(crate) fn shared(mut response: Response<Bytes>) -> Response<Bytes> {
     response.extensions_mut().insert(Shared);
     response
@@ -87,11 +90,13 @@ pub(crate) fn allowed(allow: &str) -> ApiResult {
     Ok(with_headers(StatusCode::NO_CONTENT, headers, Bytes::new()))
 }
 
-/// Adds the headers of every response. The response to `HEAD` has the headers of `GET`, and no body.
+/// Adds the headers of every response. The response to `HEAD` has the headers of `GET`, and no
+/// body.
 pub(super) fn complete(response: &mut Response<Bytes>, request_id: &HeaderValue, is_head: bool) {
     let (status, length) = (response.status(), response.body().len());
     let headers = response.headers_mut();
-    // For 304 it would have to be the length of the document, which is not read; a 204 has none (RFC 9110, section 8.6).
+    // A 304 would need the length of the document, which is not read; a 204 has none (RFC 9110,
+    // section 8.6).
     if !matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) {
         headers.insert(header::CONTENT_LENGTH, length.into());
     }

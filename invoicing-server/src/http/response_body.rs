@@ -1,4 +1,5 @@
-//! The body of a response: leaves in pieces, so that what a peer does not read stays here and can be dropped.
+//! The body of a response. It leaves in pieces, so that bytes which a peer does not read stay here
+//! and can be dropped.
 
 use std::fmt;
 use std::pin::Pin;
@@ -11,16 +12,19 @@ use tokio::time::Instant;
 
 use super::byte_budget::{ByteReservation, PIECE, SendingPiece, UnreadAnswer};
 
-/// First piece over HTTP/2. hyper takes it before the peer's window is open, so it stays in memory with a stalled stream.
+/// First piece over HTTP/2. hyper takes it before the peer's window is open, so it stays in memory
+/// with a stalled stream.
 const FIRST_PIECE_OVER_HTTP_2: usize = 1024;
-/// By how much each piece is larger than the one before, up to [`PIECE`].
+/// Growth factor of HTTP/2 pieces, up to [`PIECE`].
 const PIECE_GROWTH: usize = 4;
 
 /// Body of every response.
 ///
-/// Its bytes leave in pieces of at most 16 KiB, over HTTP/2 of 1 KiB at first; one of at most 128 KiB may leave at once over
-/// HTTP/1. What is the same for all callers, such as the description of the API, leaves at once and takes no memory of its
-/// own. A peer that does not read the others may lose the rest: see [`RequestLimits::buffered_bytes`](crate::RequestLimits::buffered_bytes).
+/// Its bytes leave in pieces of at most 16 KiB, over HTTP/2 of 1 KiB at first; one of at most 128
+/// KiB may leave at once over HTTP/1. A body that is the same for all callers, such as the
+/// description of the API, leaves at once and takes no further memory. A peer that does not read
+/// another body may lose the rest: see
+/// [`RequestLimits::buffered_bytes`](crate::RequestLimits::buffered_bytes).
 #[derive(Default)]
 pub struct Body {
     content: Content,
@@ -34,21 +38,22 @@ type Guard = Box<dyn Send + Sync>;
 enum Content {
     #[default]
     Empty,
-    /// Leaves at once. What is shared by all answers counts for no caller.
+    /// Leaves at once. `None` if the bytes count for no caller, such as those that all answers
+    /// share.
     Whole(Bytes, Option<SendingPiece>),
-    /// The rest is in the budget.
+    /// Leaves in pieces. The budget holds the rest.
     Large { answer: UnreadAnswer, left: usize, next_piece: usize },
 }
 
-/// The rest of a response was dropped, because its peer did not read it and others needed the memory, or its time was
-/// over.
+/// Error of a response whose rest was dropped, because its peer did not read it and others needed
+/// the memory, or its time was over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the response was not read in time")]
 #[non_exhaustive]
 pub struct UnreadResponse;
 
 impl Body {
-    /// The body of an answer, whose bytes count instead of what was reserved.
+    /// The body of an answer, whose bytes count instead of the reserved ones.
     pub(super) fn new(bytes: Bytes, mut reservation: ByteReservation, version: Version) -> Self {
         let left = bytes.len();
         reservation.resize(left);
@@ -129,7 +134,8 @@ impl<G> AsRef<[u8]> for GuardedBytes<G> {
     }
 }
 
-/// Leaves at once and counts in no limit: for bytes that are the same for all, and for pages of the host beside the API.
+/// A body that leaves at once and counts in no limit: for bytes that are the same for all callers,
+/// and for pages of the host beside the API.
 impl From<Bytes> for Body {
     fn from(bytes: Bytes) -> Self {
         Self { content: Content::Whole(bytes, None), guard: None }

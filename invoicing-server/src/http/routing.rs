@@ -5,14 +5,14 @@ use matchit::{Params, Router};
 
 use super::error::ApiError;
 
-/// A row of a table of routes, in which the methods of a path stand one after the other.
+/// A row of a table of routes. The table has the methods of a path one after the other.
 pub(crate) trait Route: Sized + Send + Sync + 'static {
-    /// Methods that every path has, beside those of its rows.
+    /// Methods of every path, beside those of its rows.
     const ON_EVERY_PATH: &'static [&'static str] = &[];
 
     fn method(&self) -> &Method;
 
-    /// With parameters in braces.
+    /// The path, with parameters in braces.
     fn path(&self) -> &'static str;
 }
 

@@ -10,7 +10,8 @@ use super::response_body::Body;
 /// The future of a response.
 pub(crate) type ResponseFuture = BoxFuture<'static, Result<Response<Body>, Infallible>>;
 
-/// Makes services of a type that has a method `answer(self, request)`. They are always ready, and never fail.
+/// Implements the services for a type with a method `answer(self, request)`. They are always ready,
+/// and never fail.
 macro_rules! impl_service {
     ($application:ty) => {
         impl<B> hyper::service::Service<http::Request<B>> for $application

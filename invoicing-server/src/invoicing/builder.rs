@@ -1,4 +1,5 @@
-//! How the service is opened: what a host gives, the defaults for the rest, and the composition of all parts.
+//! The opening of the service: the parts that a host gives, the defaults for the rest, and the
+//! composition of all parts.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -35,7 +36,7 @@ use crate::store::sqlite::Sqlite;
 use crate::store::{ServiceTables, Store, settings};
 use crate::telemetry::Metrics;
 
-/// What a service is opened from.
+/// The database and the parts that a service is opened with.
 pub struct Builder {
     database: Database,
     settings: Settings,
@@ -49,7 +50,7 @@ pub struct Builder {
     notices: Option<Notices>,
 }
 
-/// Which database.
+/// The database of the service.
 #[derive(Debug)]
 pub(super) enum Database {
     Sqlite(PathBuf),
@@ -69,7 +70,7 @@ impl Database {
         })
     }
 
-    /// Where documents are stored unless the host says where.
+    /// The document store if the host gives none.
     fn default_document_store(&self) -> Result<Arc<dyn DocumentStore>, OpenError> {
         match self {
             Self::Sqlite(path) => {
@@ -84,9 +85,9 @@ impl Database {
         }
     }
 
-    /// Where requests are counted, and for how long what was read of a key or a webhook is used. Where one process owns
-    /// the database, both are in its memory. Elsewhere another node may have changed a record, and its notification may
-    /// be lost.
+    /// The place in which requests are counted, and the time for which a read key or webhook may be
+    /// used. If one process owns the database, it counts in its memory, and its reads stay valid.
+    /// On PostgreSQL another node may have changed a record, and its notification may be lost.
     fn sharing(&self) -> (Counting, Duration) {
         match self {
             Self::Sqlite(_) => (Counting::Local, Duration::MAX),
@@ -122,41 +123,44 @@ impl Builder {
         }
     }
 
-    /// How the service behaves; the contract's defaults otherwise.
+    /// Sets the settings; the contract's defaults otherwise.
     #[must_use]
     pub fn settings(self, settings: Settings) -> Self {
         Self { settings, ..self }
     }
 
-    /// The clock and the randomness; the system's otherwise.
+    /// Sets the clock and the randomness; the system's otherwise.
     #[must_use]
     pub fn env(self, env: Env) -> Self {
         Self { env, ..self }
     }
 
-    /// What turns quotes into documents; `PdfRenderer` otherwise. Without the feature `pdf` there is none, and a host
-    /// must give one.
+    /// Sets the renderer of documents; `PdfRenderer` otherwise. Without the feature `pdf` there is
+    /// no default, and a host must give one.
     #[must_use]
     pub fn renderer(self, renderer: Arc<dyn DocumentRenderer>) -> Self {
         Self { renderer: Some(renderer), ..self }
     }
 
-    /// Where frozen documents are kept; otherwise, beside a SQLite file, a folder `<database>.documents`. On PostgreSQL it
-    /// must be given, one that all processes reach. See [`ObjectStorage`].
+    /// Sets the store of frozen documents; otherwise a folder `<database>.documents` beside the
+    /// SQLite file. On PostgreSQL a store must be given that all processes reach. See
+    /// [`ObjectStorage`].
     #[must_use]
     pub fn document_store(self, store: Arc<dyn DocumentStore>) -> Self {
         Self { store: Some(store), ..self }
     }
 
-    /// Seals the secrets that have to be read again, those of webhooks and the key of document URLs, before they are
-    /// stored. Without keys they are stored in clear, which the log says once. What is stored in clear stays readable
-    /// and is sealed by [`Invoicing::reseal`]. API keys and tokens of signing links are stored as hashes only.
+    /// Seals the secrets that have to be read again, those of webhooks and the key of document
+    /// URLs, before they are stored. Without keys they are stored in clear, with one warning in the
+    /// log. Secrets in clear stay readable and are sealed by [`Invoicing::reseal`]. API keys and
+    /// tokens of signing links are stored as hashes only.
     #[must_use]
     pub fn sealing_keys(self, keys: SealingKeys) -> Self {
         Self { sealing_keys: Some(keys), ..self }
     }
 
-    /// Adjusts the HTTP client that delivers webhooks: another resolver, another certificate authority.
+    /// Adjusts the HTTP client that delivers webhooks: another resolver, another certificate
+    /// authority.
     #[must_use]
     pub fn webhook_transport(
         self,
@@ -165,23 +169,25 @@ impl Builder {
         Self { transport: Box::new(adjust), ..self }
     }
 
-    /// Takes a context of the host's from where an operation is called to the attempts that deliver its events, also after a
-    /// restart and on another node: an example that links spans of OpenTelemetry is `observe`.
+    /// Carries a context of the host from the call of an operation to the attempts that deliver its
+    /// events, even after a restart or on another node. The example `observe` links spans of
+    /// OpenTelemetry.
     #[must_use]
     pub fn trace_context(self, traces: impl TraceContext) -> Self {
         Self { traces: Some(Arc::new(traces)), ..self }
     }
 
-    /// Calls the host for each webhook that 10 failed deliveries in a row have disabled, so that it can write to the company. A
-    /// webhook that its owner disables is none of them.
+    /// Calls the host for each webhook that 10 failed deliveries in a row have disabled, so that it
+    /// can write to the company. It is not called for a webhook that its owner disables.
     ///
     /// The call comes after the commit, from a node that runs [`Invoicing::run`] or the
-    /// [`Dispatcher`](crate::Dispatcher), beside its work: a slow callback delays no delivery, but one that blocks its thread
-    /// may. It comes at least once over all nodes with a callback, also after a crash. If the callback fails, panics or takes
-    /// over 30 s, it is called again a minute later; [`DisabledWebhook::disabled_at`] tells a repeated call from another
-    /// disabling. A node that has another one disable webhooks learns of it within 30 s. For a webhook that was disabled while
-    /// no node had a callback the call comes once one has, up to 30 days later; for one that a version without this function
-    /// disabled it never comes.
+    /// [`Dispatcher`](crate::Dispatcher), beside its work: a slow callback delays no delivery, but
+    /// one that blocks its thread may. It comes at least once over all nodes with a callback, even
+    /// after a crash. If the callback fails, panics or takes over 30 s, it is called again a minute
+    /// later; [`DisabledWebhook::disabled_at`] distinguishes a repeated call from another
+    /// disabling. If another node disables a webhook, the call comes within 30 s. If no node had a
+    /// callback when the webhook was disabled, the call comes once a node has one, up to 30 days
+    /// later. If a version without this function disabled the webhook, the call never comes.
     ///
     /// ```
     /// # use invoicing_server::Invoicing;
@@ -209,20 +215,21 @@ impl Builder {
         Self { notices: Some(Notices::new(callback)), ..self }
     }
 
-    /// Where the service records its metrics; otherwise the recorder that the process has installed, which must be done
-    /// before the service is opened. What there is stands in OPERATIONS.md.
+    /// Sets the recorder of the service's metrics; otherwise the recorder that the process has
+    /// installed, which must be done before the service is opened. OPERATIONS.md lists the metrics.
     #[cfg(feature = "metrics")]
     #[must_use]
     pub fn metrics_recorder(self, recorder: Arc<dyn metrics::Recorder + Send + Sync>) -> Self {
         Self { metrics: Metrics::new(Some(recorder)), ..self }
     }
 
-    /// Opens the service. Creates the SQLite file where there is none; a PostgreSQL database must be there, and may be
-    /// empty.
+    /// Opens the service. Creates the SQLite file if there is none; a PostgreSQL database must be
+    /// there, and may be empty.
     ///
     /// # Errors
-    /// [`OpenError`] when this process or another one has the SQLite file open already, when the database cannot be opened,
-    /// when a setting is not usable, or when what it holds is sealed with keys that were not given.
+    /// [`OpenError`] if this process or another one has the SQLite file open already, if the
+    /// database cannot be opened, if a setting is not usable, or if secrets in the database are
+    /// sealed with keys that were not given.
     pub async fn open(self) -> Result<Invoicing, OpenError> {
         self.settings.check()?;
         let renderer = renderer_or_default(self.renderer)?;
@@ -317,7 +324,7 @@ fn transport_builder(settings: &Settings) -> TransportBuilder {
         .proxy(dispatch.proxy.clone(), dispatch.proxy_resolves_names)
 }
 
-/// Lets the caches follow what this node and others commit, until the store is closed.
+/// Updates the caches after commits of this node and others, until the store is closed.
 async fn listen(store: &Store, keys: Arc<KeyCache>, receivers: Arc<Receivers>, queue: Arc<Queue>) {
     let listener = move |incoming: Incoming| match incoming {
         Incoming::Notification(Notification::Due(webhook)) => {
@@ -339,7 +346,8 @@ async fn listen(store: &Store, keys: Arc<KeyCache>, receivers: Arc<Receivers>, q
     store.listen(Box::new(listener)).await;
 }
 
-/// The key of document URLs: made once per database, and again where the key that it was sealed with is lost.
+/// The key of document URLs: made once per database, and again if the key that it was sealed with
+/// is lost.
 async fn url_key(store: &Store, env: &Env, sealer: &Arc<Sealer>) -> Result<Zeroizing<[u8; 32]>, OpenError> {
     const NAME: &str = settings::DOCUMENT_URL_KEY;
     let (fresh, sealer) = (Zeroizing::new(env.bytes::<32>()), Arc::clone(sealer));

@@ -28,19 +28,19 @@ pub struct QuoteData {
     /// Total including VAT.
     #[serde(rename = "totalTTC", deserialize_with = "exact_number")]
     pub total_ttc: Money,
-    /// VAT rate in percent; blended where the lines have several.
+    /// VAT rate in percent; blended if the lines have several.
     #[serde(deserialize_with = "exact_number")]
     pub tva_rate: Percent,
-    /// When the client signed.
+    /// Instant of the client's signature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed_at: Option<Timestamp>,
-    /// When it was accepted.
+    /// Instant of the acceptance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted_at: Option<Timestamp>,
-    /// Who signed.
+    /// Name of the signer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed_by_name: Option<String>,
-    /// E-mail of who signed.
+    /// E-mail of the signer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed_by_email: Option<String>,
 }
@@ -56,7 +56,7 @@ pub struct InvoiceData {
     pub number: Option<String>,
     /// State of the invoice when the event happened.
     pub status: OpenEnum<InvoiceStatus>,
-    /// The quote that it was made from; none if it came from elsewhere.
+    /// The quote that the invoice was made from; none if it has another origin.
     pub quote_id: Option<QuoteId>,
     /// Name of the client.
     pub client_name: String,
@@ -68,20 +68,20 @@ pub struct InvoiceData {
     /// Total including VAT.
     #[serde(rename = "totalTTC", deserialize_with = "exact_number")]
     pub total_ttc: Money,
-    /// VAT rate in percent; blended where the lines have several.
+    /// VAT rate in percent; blended if the lines have several.
     #[serde(deserialize_with = "exact_number")]
     pub tva_rate: Percent,
     /// Sum of the payments.
     #[serde(deserialize_with = "exact_number")]
     pub amount_paid: Money,
-    /// What remains to be paid, without the retention.
+    /// Amount that remains to be paid, without the retention.
     #[serde(deserialize_with = "exact_number")]
     pub amount_due: Money,
     /// Day of issue, in the time zone of the company; none if it has not been issued.
     pub issue_date: Option<NaiveDate>,
-    /// Day on which it is due, in the time zone of the company; none if it has not been issued.
+    /// Last day for paying, in the time zone of the company; none if it has not been issued.
     pub due_date: Option<NaiveDate>,
-    /// When it was paid in full.
+    /// Instant of the full payment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paid_at: Option<Timestamp>,
 }
@@ -93,18 +93,18 @@ pub struct InvoiceData {
 pub struct ProjectData {
     /// Identifier of the project.
     pub id: ProjectId,
-    /// What it is called.
+    /// Name of the project.
     pub name: String,
     /// State of the project when the event happened.
     pub status: OpenEnum<ProjectStatus>,
-    /// Name of the client, where there is one.
+    /// Name of the client, if there is one.
     pub client_name: Option<String>,
     /// E-mail of the client.
     pub client_email: Option<String>,
-    /// The quotes that belong to it.
+    /// The quotes of the project.
     #[serde(default)]
     pub quote_ids: Vec<QuoteId>,
-    /// When it was completed.
+    /// Instant of the completion.
     pub completed_at: Option<Timestamp>,
 }
 
@@ -114,6 +114,6 @@ pub struct ProjectData {
 pub struct PingData {
     /// The webhook under test.
     pub id: Option<WebhookId>,
-    /// For people.
+    /// The message, for people.
     pub message: Option<String>,
 }

@@ -1,4 +1,5 @@
-//! The outer object of a body, and the deduplication key in it. The data stays unparsed until a type is asked for.
+//! The outer object of a body, and the deduplication key in it. The data stays unparsed until the
+//! caller needs its type.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -14,7 +15,7 @@ use sha2::{Digest, Sha256};
 use super::{Event, EventData};
 use crate::DedupKey;
 
-/// The body of a delivery, read as far as is needed to recognise it: any kind of event will do.
+/// The body of a delivery of any kind, read as far as needed to recognise it.
 ///
 /// ```
 /// use webhook_verify::events::Envelope;
@@ -31,7 +32,7 @@ pub struct Envelope<'a> {
     id: Cow<'a, str>,
 }
 
-/// Why a body is not the event that it should be. The reason may quote a value of the body.
+/// The reason why a body is not a documented event. The text may quote a value of the body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventError {
     event: Option<String>,
@@ -79,13 +80,14 @@ impl<'a> Envelope<'a> {
 
     /// The key that keeps real repeats apart: kind, `data.id` and time.
     ///
-    /// A kind of event that has no `id` in its data is recognised by the SHA-256 of its data instead: every attempt
-    /// carries the same bytes, and two events of one instant must not be taken for one.
+    /// An event without an `id` in its data is recognised by the SHA-256 of its data instead: every
+    /// attempt carries the same bytes, and two events of one instant must not be taken for one.
     pub fn key(&self) -> DedupKey<'_> {
         DedupKey::recommended(&self.event, &self.id, &self.timestamp)
     }
 
-    /// The documented pair of kind and `data.id`, which takes a real second occurrence for a repeat.
+    /// The documented pair of kind and `data.id`, which takes a real second occurrence for a
+    /// repeat.
     pub fn documented_key(&self) -> DedupKey<'_> {
         DedupKey::documented(&self.event, &self.id)
     }
@@ -120,7 +122,7 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// Stands in for an id: `sha256:` and 64 hex digits.
+/// The text in place of an id: `sha256:` and 64 hex digits.
 fn fingerprint(data: &str) -> String {
     use std::fmt::Write as _;
     Sha256::digest(data).iter().fold("sha256:".to_owned(), |mut text, byte| {

@@ -79,7 +79,7 @@ fn the_data_of_an_unknown_kind_keeps_its_digits() {
     assert_eq!(serde_json::to_string(&event).unwrap(), body);
 }
 
-/// A call with the id of an event needs no conversion, and a record compares with an event.
+/// A call takes the id of an event without a conversion, and a record compares with an event.
 #[test]
 fn an_event_has_the_types_of_the_client() {
     let event = Event::parse(&body("quote.signed", &quote())).unwrap();

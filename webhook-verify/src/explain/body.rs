@@ -1,9 +1,9 @@
-//! What frameworks, proxies and editors do to a body, undone.
+//! The changes that frameworks, proxies and editors make to a body, and their reversal.
 
 use alloc::vec::Vec;
 use core::fmt;
 
-/// How the body differs from the one that was signed.
+/// The difference between the body and the signed one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BodyChange {
@@ -17,11 +17,12 @@ pub enum BodyChange {
     MarkAdded,
     /// A byte order mark was removed.
     MarkRemoved,
-    /// It is the same JSON with other white space: parsed, and printed again.
+    /// The body is the same JSON with other white space: parsed, and printed again.
     Reprinted,
-    /// It is the same JSON with characters written as `\u` escapes or `\/`: parsed, and printed again.
+    /// The body is the same JSON with characters written as `\u` escapes or `\/`: parsed, and
+    /// printed again.
     Escaped,
-    /// Its UTF-8 was read as Latin-1 and encoded once more.
+    /// Its UTF-8 was read as Latin-1 and encoded again.
     EncodedTwice,
 }
 
@@ -42,10 +43,10 @@ impl fmt::Display for BodyChange {
 
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// Makes the body from before a change, where there can be one.
+/// Makes the body from before a change, if there can be one.
 type Undo = fn(&[u8]) -> Option<Vec<u8>>;
 
-/// The bodies that may have been signed, each with the change that would have made this one of it.
+/// The bodies that may have been signed, each with the change that turns it into the given body.
 pub(super) fn undone(body: &[u8]) -> impl Iterator<Item = (BodyChange, Vec<u8>)> {
     let changes: [(BodyChange, Undo); 13] = [
         (BodyChange::SpaceAdded, |body| Some(without_line_break(body).to_vec())),
@@ -65,7 +66,7 @@ pub(super) fn undone(body: &[u8]) -> impl Iterator<Item = (BodyChange, Vec<u8>)>
     changes.into_iter().filter_map(|(change, undo)| Some((change, undo(body)?)))
 }
 
-/// Whether text conversion has left its mark in place of bytes that were not UTF-8.
+/// True if text conversion has left its mark in place of bytes that were not UTF-8.
 pub(super) fn has_replacement_character(body: &[u8]) -> bool {
     body.windows(3).any(|bytes| bytes == "\u{fffd}".as_bytes())
 }
@@ -84,7 +85,8 @@ fn to_crlf(body: &[u8]) -> Vec<u8> {
     to_lf(body).split(|byte| *byte == b'\n').collect::<Vec<_>>().join(&b"\r\n"[..])
 }
 
-/// The JSON with no white space outside its strings but what follows a comma and a colon.
+/// The JSON with no white space outside its strings, except the given texts behind each comma and
+/// colon.
 fn respaced(json: &[u8], comma: &[u8], colon: &[u8]) -> Vec<u8> {
     let mut printed = Vec::with_capacity(json.len());
     let mut in_string = false;
@@ -104,7 +106,8 @@ fn respaced(json: &[u8], comma: &[u8], colon: &[u8]) -> Vec<u8> {
     printed
 }
 
-/// The JSON with every `\/` and every `\u` escape that JSON does not need written as the character itself.
+/// The JSON with every `\/` and every `\u` escape that JSON does not need written as the character
+/// itself.
 fn unescaped(json: &[u8]) -> Vec<u8> {
     let mut printed = Vec::with_capacity(json.len());
     let mut rest = json;
@@ -136,7 +139,7 @@ fn needless_escape(json: &[u8]) -> Option<(char, &[u8])> {
     (!needed).then_some((character, rest))
 }
 
-/// The UTF-16 code unit of a `\u` escape, and what follows.
+/// The UTF-16 code unit of a `\u` escape, and the rest behind it.
 fn code_unit(json: &[u8]) -> Option<(u16, &[u8])> {
     let (digits, rest) = json.strip_prefix(br"\u")?.split_at_checked(4)?;
     let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u16::try_from(digit).ok());

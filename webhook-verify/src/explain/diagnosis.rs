@@ -1,4 +1,4 @@
-//! The answers of [`explain()`](super::explain), and how they read.
+//! The answers of [`explain()`](super::explain), and their texts.
 
 use core::fmt;
 
@@ -7,11 +7,11 @@ use crate::error::{Malformed, SecretError, VerifyError};
 use crate::header::elements;
 use crate::key::HEX_LENGTH;
 
-/// What is likely wrong with a delivery. Its text says what to do about it.
+/// The likely fault of a delivery. Its text has the remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Diagnosis {
-    /// Nothing: the delivery verifies.
+    /// No fault: the delivery verifies.
     Valid,
     /// A secret is empty, or none was given.
     SecretEmpty,
@@ -23,9 +23,9 @@ pub enum Diagnosis {
     HeaderMissing,
     /// The request has several signature headers.
     HeaderRepeated {
-        /// How many were given.
+        /// Number of headers that were given.
         count: usize,
-        /// How many of them would verify alone.
+        /// Number of headers that would verify alone.
         valid: usize,
     },
     /// The header is written in another signature scheme.
@@ -41,46 +41,46 @@ pub enum Diagnosis {
         /// Length of the first one, in bytes.
         characters: usize,
     },
-    /// The body is not the one that was signed, and this is how it was changed.
+    /// The body is not the signed one. The value is the change.
     BodyChanged(BodyChange),
     /// The body is empty and an empty body was not signed.
     BodyEmpty,
-    /// The body holds U+FFFD, the mark that a lossy conversion to text leaves. A guess: what was lost cannot be
-    /// tried.
+    /// The body holds U+FFFD, the mark that a lossy conversion to text leaves. This is a guess, as
+    /// the lost bytes cannot be tried.
     BodyDecoded,
-    /// A secret is not the one that signed, and this is how it differs.
+    /// A secret differs from the one that signed.
     SecretChanged {
-        /// Place of the secret among those given, from 0.
+        /// Index of the secret among the given ones.
         index: usize,
-        /// What is wrong with it.
+        /// The difference.
         change: SecretChange,
     },
     /// The signature is genuine but old.
     TooOld {
         /// Seconds from `t` until now.
         age_seconds: u64,
-        /// Seconds that would have passed.
+        /// Largest difference in seconds that passes.
         tolerance_seconds: u64,
     },
     /// The signature is genuine but from the future.
     TooNew {
         /// Seconds from now until `t`.
         ahead_seconds: u64,
-        /// Seconds that would have passed.
+        /// Largest difference in seconds that passes.
         tolerance_seconds: u64,
     },
     /// The signature is genuine, and `now` was given in milliseconds.
     NowInMilliseconds,
-    /// Nothing matches, with any change undone.
+    /// No signature matches, even with any change undone.
     Unexplained {
-        /// How many `v1` the header holds.
+        /// Number of `v1` in the header.
         candidates: usize,
-        /// How many secrets were tried.
+        /// Number of secrets that were tried.
         secrets: usize,
     },
 }
 
-/// A way to write signatures that is not this crate's.
+/// A signature scheme other than this crate's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scheme {
@@ -88,7 +88,7 @@ pub enum Scheme {
     HashPrefix,
     /// `v1,<base64>`: Standard Webhooks.
     StandardWebhooks,
-    /// Nothing but 64 hex characters.
+    /// 64 hex characters, without any prefix.
     BareHex,
     /// `t=…` with `v0=…`, `v2=…` or the like, and no `v1=…`.
     OtherVersion,

@@ -1,21 +1,21 @@
-//! What copying and configuration do to a secret, undone.
+//! The changes that copying and configuration make to a secret, and their reversal.
 
 use alloc::vec::Vec;
 use core::fmt;
 
-/// How a secret differs from the one that signed.
+/// The difference between a secret and the one that signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SecretChange {
-    /// It has white space around it, such as the line break at the end of a file.
+    /// The secret has white space around it, such as the line break at the end of a file.
     Padded,
-    /// It has quotation marks around it.
+    /// The secret has quotation marks around it.
     Quoted,
     /// Its `whsec_` was taken away.
     PrefixRemoved,
     /// A `whsec_` was put before it.
     PrefixAdded,
-    /// It was decoded from base64.
+    /// The secret was decoded from base64.
     Decoded,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for SecretChange {
 
 const PREFIX: &[u8] = b"whsec_";
 
-/// The secrets that may have been meant, each with the change that would have made this one of it.
+/// The secrets that may have signed, each with the change that turns it into the given secret.
 pub(super) fn undone(secret: &[u8]) -> impl Iterator<Item = (SecretChange, Vec<u8>)> {
     let trimmed = secret.trim_ascii();
     let bare = unquoted(trimmed).unwrap_or(trimmed);
@@ -54,7 +54,7 @@ fn unquoted(secret: &[u8]) -> Option<&[u8]> {
     inside(b"\"").or_else(|| inside(b"'")).or_else(|| inside(b"`"))
 }
 
-/// Base64 in the alphabet of URLs, without padding: how secrets are written.
+/// Base64 in the alphabet of URLs, without padding, as in secrets.
 fn base64url(bytes: &[u8]) -> Vec<u8> {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let sextets = |chunk: &[u8]| {

@@ -14,8 +14,8 @@ use crate::{Clock, DedupKey};
 
 /// Deliveries in memory.
 ///
-/// They are lost when the process ends, although the sender was told that they are stored. Use it for events that may be
-/// lost.
+/// They are lost when the process ends, although the sender got a 2xx for them. Use it for events
+/// that may be lost.
 #[derive(Debug, Default)]
 pub struct MemoryInbox {
     state: Mutex<State>,
@@ -26,7 +26,7 @@ pub struct MemoryInbox {
 #[derive(Debug, Default)]
 struct State {
     messages: HashMap<String, Message>,
-    /// By the time at which they are due: Unix milliseconds and key.
+    /// The waiting messages, by the time at which they are due: Unix milliseconds and key.
     due: BTreeSet<(i64, String)>,
 }
 
@@ -147,7 +147,7 @@ impl Inbox for MemoryInbox {
     }
 }
 
-/// Shows no body.
+/// Leaves out the body.
 impl std::fmt::Debug for Progress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -18,10 +18,12 @@ use crate::DedupKey;
 use crate::events::Envelope;
 use crate::receiver::{Delivery, Receiver, Rejection};
 
-/// A service that verifies deliveries, stores them in an inbox and answers. A [`Worker`](super::Worker) handles them.
+/// A service that verifies deliveries, stores them in an inbox and answers. A
+/// [`Worker`](super::Worker) handles them.
 ///
-/// It answers before the work is done, so that slow work does not run into the sender's limit of 5 s. It fits
-/// `axum::Router::route_service`, and a hyper connection by `hyper_util::service::TowerToHyperService`.
+/// It answers before the work is done, so that slow work does not run into the sender's limit of 5
+/// s. It fits `axum::Router::route_service`, and a hyper connection by
+/// `hyper_util::service::TowerToHyperService`.
 ///
 /// ```
 /// # fn router() -> Result<axum::Router, webhook_verify::SecretError> {
@@ -52,20 +54,21 @@ enum KeyKind {
 }
 
 impl<I: Inbox + ?Sized> InboxService<I> {
-    /// Accepts what the receiver accepts, once for each recommended key.
+    /// A service that accepts the deliveries of the receiver, once for each recommended key.
     pub fn new(receiver: Receiver, inbox: Arc<I>) -> Self {
         Self { receiver, key: KeyKind::Recommended, name: None, inbox }
     }
 
-    /// Names the receiver in the keys, for an inbox that several receivers share: an event that is delivered to two webhooks
-    /// is then handled for each. [`Claim::key`](super::Claim::key) begins with `\@` and the name.
+    /// Names the receiver in the keys, for an inbox that several receivers share: an event that is
+    /// delivered to two webhooks is then handled for each. [`Claim::key`](super::Claim::key) begins
+    /// with `\@` and the name.
     #[must_use]
     pub fn named(self, name: impl Into<Arc<str>>) -> Self {
         Self { name: Some(name.into()), ..self }
     }
 
-    /// Uses the documented pair of kind and id as the key. It drops a real second occurrence, such as a project that is
-    /// completed twice, as a repeat.
+    /// Uses the documented pair of kind and id as the key. It drops a real second occurrence, such
+    /// as a project that is completed twice, as a repeat.
     #[must_use]
     pub fn documented_key(self) -> Self {
         Self { key: KeyKind::Documented, ..self }
@@ -75,7 +78,8 @@ impl<I: Inbox + ?Sized> InboxService<I> {
     ///
     /// # Errors
     ///
-    /// The body is not an event, or the inbox failed. The receiver's [`on_refusal`](Receiver::on_refusal) is told too.
+    /// The body is not an event, or the inbox failed. The receiver's
+    /// [`on_refusal`](Receiver::on_refusal) is called too.
     pub async fn receive(&self, delivery: &Delivery) -> Result<Receipt, Rejection> {
         self.store(delivery).await.map_err(|rejection| self.receiver.refused(rejection))
     }

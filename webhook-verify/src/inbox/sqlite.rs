@@ -1,7 +1,8 @@
-//! An inbox in a SQLite file: a delivery answered with a 2xx survives a crash of the process and of the machine.
+//! An inbox in a SQLite file: a delivery answered with a 2xx survives a crash of the process and of
+//! the machine.
 //!
-//! One table, `webhook_inbox`, is created when the inbox is opened. Each operation is one statement, so none can be left
-//! half done.
+//! One table, `webhook_inbox`, is created when the inbox is opened. Each operation is one
+//! statement, so none can be left half done.
 
 use std::fs::File;
 use std::path::Path;
@@ -18,13 +19,14 @@ use tokio::sync::Notify;
 use super::{Claim, Inbox, InboxError, InboxFuture, MAX_DELAY, MIN_RETENTION, Receipt, millis};
 use crate::{Clock, DedupKey};
 
-/// How long an operation waits for the connection, and then for another process's lock: the answer must be sent before
-/// the sender's 5 s are over.
+/// Longest wait of an operation for the connection, and then for another process's lock: the answer
+/// must be sent before the sender's 5 s are over.
 const BUSY: Duration = Duration::from_secs(2);
 
-/// `due_at` is set while a message waits, `done_at` once it is handled; its body is dropped then. All times are Unix
-/// milliseconds. A message due more than [`MAX_DELAY`] ahead was written by a wrong clock. `attempts` is also a fencing
-/// token: a claim is valid while it names the latest attempt.
+/// `due_at` is set while a message waits, `done_at` once it is handled; its body is dropped then.
+/// All times are Unix milliseconds. A message due more than [`MAX_DELAY`] ahead was written by a
+/// wrong clock. `attempts` is also a fencing token: a claim is valid while it names the latest
+/// attempt.
 const CREATE: &str = "
 CREATE TABLE IF NOT EXISTS webhook_inbox (
     key         TEXT    NOT NULL PRIMARY KEY,
@@ -54,8 +56,8 @@ const WAITING: &str = "SELECT count(*) FROM webhook_inbox WHERE due_at IS NOT NU
 
 /// Deliveries in the table `webhook_inbox` of a SQLite database.
 ///
-/// Several processes may share the file. The column `last_error` holds the last failure of the handler of a waiting
-/// message.
+/// Several processes may share the file. The column `last_error` holds the last failure of the
+/// handler of a waiting message.
 #[derive(Debug)]
 pub struct SqliteInbox {
     pool: SqlitePool,
@@ -64,8 +66,8 @@ pub struct SqliteInbox {
 }
 
 impl SqliteInbox {
-    /// Opens or creates a file, with a write-ahead log that is synced at each commit. A file that it creates can be read by
-    /// its owner only.
+    /// Opens or creates a file, with a write-ahead log that is synced at each commit. A file that
+    /// it creates can be read by its owner only.
     ///
     /// # Errors
     ///
@@ -84,7 +86,7 @@ impl SqliteInbox {
         Self::with_pool(pool.connect_with(options).await?).await
     }
 
-    /// Creates the table in the receiver's own database, beside the tables of the handlers.
+    /// Creates the table in the receiver's database, beside the tables of the handlers.
     ///
     /// The durability of a receipt depends on the pool's options: `synchronous` should be `FULL`.
     ///
@@ -102,8 +104,9 @@ impl SqliteInbox {
         Self { clock, ..self }
     }
 
-    /// Marks a message as handled in the handler's own transaction. The work and the mark are committed together or not
-    /// at all, so the work is done exactly once. On `false`, roll back: another worker has the message or has handled it.
+    /// Marks a message as handled in a transaction of the handler. The work and the mark are
+    /// committed together or not at all, so the work is done exactly once. On `false`, roll back:
+    /// another worker has the message or has handled it.
     ///
     /// # Errors
     ///
@@ -188,7 +191,7 @@ impl Inbox for SqliteInbox {
     }
 }
 
-/// Makes the file for its owner only, if there is none. SQLite reports what fails here.
+/// Makes the file for its owner only, if there is none. SQLite reports an error if this fails.
 fn make_private(path: &Path) {
     let mut options = File::options();
     options.write(true).create_new(true);

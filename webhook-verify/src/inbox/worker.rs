@@ -14,22 +14,24 @@ use super::{Claim, DEFAULT_RETENTION, Inbox, InboxError};
 
 /// The default time limit of a handler.
 const DEFAULT_HANDLER_LIMIT: Duration = Duration::from_secs(30);
-/// The largest time limit of a handler. A claim holds for a day at most, and for less where the clock is set back.
+/// The largest time limit of a handler. A claim holds for a day at most, and for less if the clock
+/// is set back.
 const MAX_HANDLER_LIMIT: Duration = Duration::from_hours(12);
-/// A claim outlives its handler by this much, so that the outcome is stored before another worker may claim.
+/// Time by which a claim outlives its handler, so that the outcome is stored before another worker
+/// may claim.
 const CLAIM_MARGIN: Duration = Duration::from_secs(30);
-/// How often a worker looks for messages that have become due again.
+/// Interval at which a worker looks for messages that have become due again.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// How often a worker removes old keys.
+/// Interval at which a worker removes old keys.
 const PRUNE_INTERVAL: Duration = Duration::from_hours(1);
 /// The longest pause after a failure.
 const MAX_PAUSE: Duration = Duration::from_hours(1);
 
 /// Handles the messages of an inbox.
 ///
-/// A handler that fails, panics or takes too long is called again after 1 s, 2 s, 4 s, up to an hour, without end. For a
-/// message that can never be handled, the handler records it elsewhere and returns `Ok`. To handle several messages
-/// concurrently, run several workers on one inbox.
+/// A handler that fails, panics or takes too long is called again after 1 s, 2 s, 4 s, up to an
+/// hour, without end. For a message that can never be handled, the handler records it elsewhere and
+/// returns `Ok`. To handle several messages concurrently, run several workers on one inbox.
 pub struct Worker<I: ?Sized> {
     handler_limit: Duration,
     retention: Duration,
@@ -65,14 +67,15 @@ impl<I: Inbox + ?Sized> Worker<I> {
         }
     }
 
-    /// Sets the limit for a handler, of 12 hours at most. The future of a handler that exceeds it is dropped.
+    /// Sets the limit for a handler, of 12 hours at most. The future of a handler that exceeds it
+    /// is dropped.
     #[must_use]
     pub fn handler_limit(mut self, limit: Duration) -> Self {
         self.handler_limit = limit.min(MAX_HANDLER_LIMIT);
         self
     }
 
-    /// Sets how long keys are kept, at least [`MIN_RETENTION`](super::MIN_RETENTION).
+    /// Sets the retention of keys, at least [`MIN_RETENTION`](super::MIN_RETENTION).
     #[must_use]
     pub fn retention(mut self, retention: Duration) -> Self {
         self.retention = retention;
@@ -114,7 +117,7 @@ impl<I: Inbox + ?Sized> Worker<I> {
         }
     }
 
-    /// Removes old keys at intervals, also while the inbox is never empty.
+    /// Removes old keys at intervals, even if the inbox is never empty.
     async fn prune_if_due(&self, due: &mut Instant) {
         if Instant::now() < *due {
             return;
@@ -161,7 +164,7 @@ impl<I: Inbox + ?Sized> Worker<I> {
                 Err(_) => Err(format!("the handler took more than {:?}", self.handler_limit)),
             };
         match outcome {
-            // `false` is no error: the handler may have marked the message in its own transaction.
+            // `false` is no error: the handler may have marked the message in a transaction.
             Ok(()) => self.inbox.done(&claim).await.map(drop)?,
             Err(reason) => {
                 let pause = pause_after(claim.attempts);
@@ -173,13 +176,14 @@ impl<I: Inbox + ?Sized> Worker<I> {
     }
 }
 
-/// 1 s after the first attempt, doubled after each further one.
+/// The pause after an attempt: 1 s after the first one, doubled after each further one.
 fn pause_after(attempt: u32) -> Duration {
     let seconds = 1_u64.checked_shl(attempt.saturating_sub(1)).unwrap_or(u64::MAX);
     Duration::from_secs(seconds).min(MAX_PAUSE)
 }
 
-/// The result of a handler, or `None` if it panics: one bad message must not end the worker at each start.
+/// The result of a handler, or `None` if it panics: one bad message must not end the worker at each
+/// start.
 async fn catch_panic<T>(handler: impl AsyncFnOnce() -> T) -> Option<T> {
     let mut future = pin!(handler());
     std::future::poll_fn(move |cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {

@@ -15,10 +15,12 @@ use super::Receiver;
 
 /// Verifies each request before the inner service sees it.
 ///
-/// The inner service is given the same request with the raw body as one piece, and the
-/// [`Delivery`](super::Delivery) among the request's extensions. What is refused does not reach it.
+/// The inner service gets the same request with the raw body as one piece, and the
+/// [`Delivery`](super::Delivery) among the request's extensions. A refused request does not reach
+/// it.
 ///
-/// The layer must see the bytes as they came: put a decompressing layer, if any, inside and not around it.
+/// The layer needs the bytes as received: put a decompressing layer, if any, inside and not around
+/// it.
 #[derive(Clone, Debug)]
 pub struct VerifyLayer {
     receiver: Receiver,
@@ -32,7 +34,7 @@ pub struct Verify<S> {
 }
 
 impl VerifyLayer {
-    /// A layer that passes what this receiver accepts.
+    /// A layer that passes the deliveries that this receiver accepts.
     pub fn new(receiver: Receiver) -> Self {
         Self { receiver }
     }
@@ -64,7 +66,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        // Only the instance that was polled ready may be called, so its clone is the one that stays.
+        // Only the instance that was polled ready may be called, so its clone stays in `self`.
         let clone = self.inner.clone();
         let mut inner = mem::replace(&mut self.inner, clone);
         let receiver = self.receiver.clone();

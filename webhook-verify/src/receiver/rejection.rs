@@ -1,4 +1,4 @@
-//! Why a request is rejected, and the status for the sender.
+//! The reasons why a request is rejected, and their status for the sender.
 
 use std::error::Error;
 use std::fmt;
@@ -11,12 +11,12 @@ use crate::VerifyError;
 /// Seconds after which a sender may try again while the receiver is unavailable.
 const RETRY_AFTER_SECONDS: u16 = 5;
 
-/// Why a request is rejected. The text, which is one line, is for the receiver's log:
+/// The reason why a request is rejected. The text, which is one line, is for the receiver's log:
 /// [`on_refusal`](super::Receiver::on_refusal).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Rejection {
-    /// Not a `POST`: 405.
+    /// The method is not `POST`: 405.
     Method,
     /// No signature header: 400.
     SignatureMissing,
@@ -24,7 +24,7 @@ pub enum Rejection {
     SignatureRepeated,
     /// A body above the limit: 413.
     BodyTooLarge {
-        /// Bytes that would have passed.
+        /// Largest number of bytes that passes.
         limit: usize,
     },
     /// A truncated body: 503, as a retry may succeed.
@@ -50,8 +50,8 @@ impl Rejection {
         }
     }
 
-    /// The answer: the status, `Allow` or `Retry-After` where they belong, no body, and this rejection among the
-    /// extensions.
+    /// The answer: the status, with `Allow` for a 405 and `Retry-After` for a 503, no body, and
+    /// this rejection among the extensions.
     pub fn response<B: Default>(self) -> Response<B> {
         let mut response = Response::new(B::default());
         let status = self.status();

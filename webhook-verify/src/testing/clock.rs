@@ -1,4 +1,4 @@
-//! A clock that only moves when a test moves it.
+//! A clock that moves only if a test moves it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -4,8 +4,8 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
 
-/// Runs a future and drops it at its `awaits`-th pending await, like a crash or a client that disconnects.
-/// Returns `None` if the future was dropped.
+/// Runs a future and drops it at its `awaits`-th pending await, like a crash or a client that
+/// disconnects. Returns `None` if the future was dropped.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::rng::Rng;
 use crate::Signer;
 
-/// Beyond the tolerance, in seconds, also for what arrives up to 5 s later.
+/// A difference beyond the tolerance, in seconds, even for a request that arrives up to 5 s later.
 const FAR: i64 = 306;
 
 /// A way in which a delivery is not genuine.
@@ -33,7 +33,8 @@ pub enum Forgery {
 }
 
 impl Forgery {
-    /// All that can be made from a body alone. A [`Replay`](Self::Replay) also needs time.
+    /// All forgeries that can be made from a body alone. A [`Replay`](Self::Replay) also needs
+    /// time.
     const MADE: [Self; 8] = [
         Self::OtherSecret,
         Self::ChangedBody,

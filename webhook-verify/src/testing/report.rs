@@ -1,4 +1,4 @@
-//! The answers of a receiver, and those that break a rule.
+//! The answers of a receiver, and the answers that break a rule.
 
 use super::Forgery;
 
@@ -10,9 +10,9 @@ pub struct Report {
     pub outcomes: Vec<BodyOutcome>,
     /// Answers that break a rule.
     pub violations: Vec<Violation>,
-    /// How many requests reached the receiver, forged ones included.
+    /// Number of requests that reached the receiver, forged ones included.
     pub requests: usize,
-    /// How many of these were forged.
+    /// Number of these requests that were forged.
     pub forged: usize,
 }
 
@@ -20,12 +20,12 @@ pub struct Report {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BodyOutcome {
-    /// How many of its attempts were answered with a 2xx, even where the answer was lost. If any was, the
-    /// receiver must handle the event exactly once.
+    /// Number of its attempts that were answered with a 2xx, even if the answer was lost. If it is
+    /// not 0, the receiver must handle the event exactly once.
     pub accepted: u32,
     /// Number of attempts, at most three.
     pub attempts: u32,
-    /// Whether the sender saw a 2xx. If not, the delivery ended as failed.
+    /// True if the sender saw a 2xx. If not, the delivery ended as failed.
     pub is_delivered: bool,
 }
 
@@ -33,18 +33,20 @@ pub struct BodyOutcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Violation {
-    /// A genuine delivery was answered with neither a 2xx nor 429 nor a 5xx: the sender stops, the event is lost.
+    /// A genuine delivery was answered with neither a 2xx nor 429 nor a 5xx: the sender stops, the
+    /// event is lost.
     GenuineRefused {
         /// Index of the body.
         event: usize,
         /// The status.
         status: u16,
     },
-    /// A forged delivery was not answered with a 400. A 5xx makes its sender retry; a 2xx is a security hole.
+    /// A forged delivery was not answered with a 400. A 5xx makes its sender retry; a 2xx is a
+    /// security hole.
     ForgedNotRefused {
         /// Index of the body.
         event: usize,
-        /// What was wrong with it.
+        /// The kind of the forgery.
         forgery: Forgery,
         /// The status.
         status: u16,
@@ -52,8 +54,8 @@ pub enum Violation {
 }
 
 impl Report {
-    /// The indexes of the bodies that the receiver accepted with a 2xx. Each must be handled exactly once. No other may be
-    /// handled, unless its attempt got no answer.
+    /// The indexes of the bodies that the receiver accepted with a 2xx. Each must be handled
+    /// exactly once. No other may be handled, unless its attempt got no answer.
     pub fn accepted(&self) -> impl Iterator<Item = usize> {
         self.outcomes.iter().enumerate().filter(|(_, outcome)| outcome.accepted > 0).map(|(event, _)| event)
     }

@@ -6,7 +6,8 @@ use bytes::Bytes;
 
 use super::rng::Rng;
 
-/// This many bodies of all kinds, each with its own id. Every tenth is of a kind unknown to this version.
+/// `count` bodies of all kinds, each with another id. Every tenth is of a kind unknown to this
+/// version.
 pub fn sample_bodies(seed: u64, count: usize) -> Vec<Bytes> {
     let mut rng = Rng::new(seed);
     (0..count).map(|index| body(&mut rng, index).into()).collect()

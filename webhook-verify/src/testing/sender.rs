@@ -1,4 +1,4 @@
-//! The sender: a queue of what happens when, worked off in simulated time.
+//! The sender: a queue of steps by their time, worked off in simulated time.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,21 +13,21 @@ use crate::Signer;
 /// Attempts of one delivery, and the pauses between them in milliseconds.
 const ATTEMPTS: u32 = 3;
 const PAUSES: [i64; 2] = [1_000, 5_000];
-/// How long the sender waits for an answer, in milliseconds.
+/// Longest wait of the sender for an answer, in milliseconds.
 const LIMIT: i64 = 5_000;
-/// Furthest that the sender's clock is off while its deliveries stay genuine, in seconds; together with [`LATEST`] it
-/// stays within the tolerance.
+/// Largest error of the sender's clock while its deliveries stay genuine, in seconds; together with
+/// [`LATEST`] it stays within the tolerance.
 const SKEW: i64 = 50;
 /// Longest delay of an attempt, in milliseconds.
 const LATEST: i64 = 240_000;
 /// The events happen within this time, in milliseconds.
 const SPAN: i64 = 60_000;
-/// When a replay comes, in milliseconds after it was signed: the tolerance and the skew are over.
+/// Time of a replay, in milliseconds after its signature: the tolerance and the skew are over.
 const REPLAY: i64 = 352_000;
 /// 2026-09-14T09:41:07Z.
 const START: i64 = 1_789_378_867_000;
 
-/// How often each fault happens, in percent of the attempts.
+/// The frequency of each fault, in percent of the attempts.
 ///
 /// Later versions may add fields, so begin with one of the constants:
 ///
@@ -74,17 +74,17 @@ pub struct FakeSender {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Attempt {
-    /// Which body it carries, by its place.
+    /// The index of its body.
     pub event: usize,
     /// The values of the signature header: one, unless the attempt is forged.
     pub signatures: Vec<String>,
     /// The raw body.
     pub body: Bytes,
-    /// What is wrong with it, if it is not genuine.
+    /// The kind of the forgery; `None` if the attempt is genuine.
     pub forgery: Option<Forgery>,
 }
 
-/// What happens at some time.
+/// A step of the simulation.
 enum Step {
     /// The sender makes an attempt, and acts on the answer.
     Attempt { event: usize, number: u32 },
@@ -92,7 +92,7 @@ enum Step {
     Late(Attempt),
 }
 
-/// By time, then in random order.
+/// The steps by time, then in random order.
 type Queue = BTreeMap<(i64, u64), Step>;
 
 impl FakeSender {
@@ -130,8 +130,8 @@ impl FakeSender {
 
     /// Delivers each body until it is accepted or given up, and every late or forged request.
     ///
-    /// `receiver` answers with a status, or `None` for no answer. Failed bodies can be delivered again, as by a
-    /// replay. The clock ends a day later than the last request.
+    /// `receiver` answers with a status, or `None` for no answer. Failed bodies can be delivered
+    /// again, as by a replay. The clock ends a day later than the last request.
     pub async fn deliver(
         &mut self,
         bodies: &[Bytes],
@@ -192,7 +192,7 @@ impl FakeSender {
         answer.filter(|_| !self.rng.percent(self.faults.lose_answer))
     }
 
-    /// The retry policy: retries after 429, 5xx and no answer; anything else ends the delivery.
+    /// The retry policy: retries after 429, 5xx and no answer; any other status ends the delivery.
     fn conclude(
         &mut self,
         queue: &mut Queue,
@@ -263,7 +263,7 @@ impl Attempt {
     ///
     /// # Panics
     ///
-    /// If a signature is not fit for a header; those of a [`FakeSender`] are.
+    /// If a signature is not fit for a header. The signatures of a [`FakeSender`] are.
     pub fn request<B: From<Bytes>>(&self) -> http::Request<B> {
         let mut request = http::Request::post("/hook")
             .header("content-type", "application/json")
@@ -277,7 +277,7 @@ impl Attempt {
     }
 }
 
-/// Shows no secret.
+/// Leaves out the secret.
 impl fmt::Debug for FakeSender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FakeSender")

@@ -1,4 +1,4 @@
-//! What is said of each endpoint. An endpoint without a description does not compile.
+//! The description of each endpoint. An endpoint without a description does not compile.
 
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::headers::{Header, RATE_LIMIT};
 use crate::api::routes::Endpoint;
 
-/// The tag of an endpoint, and what it says above its endpoints.
+/// The tag of an endpoint, with the text above its endpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag {
     Quotes,
@@ -52,7 +52,7 @@ impl Tag {
     }
 }
 
-/// What is said of an endpoint.
+/// The description of an endpoint.
 pub(super) struct Description {
     pub(super) id: &'static str,
     pub(super) tag: Tag,
@@ -60,17 +60,17 @@ pub(super) struct Description {
     pub(super) text: &'static str,
     /// The schema of the request body.
     pub(super) body: Option<&'static str>,
-    /// The successful responses, and those without a body.
+    /// The successful responses, and responses without a body.
     pub(super) answers: &'static [Answer],
-    /// What a client can ask next.
+    /// Requests that a client can send next.
     pub(super) links: &'static [Link],
 }
 
-/// A way from a successful answer to another request.
+/// A link from a successful answer to another request.
 pub(super) struct Link {
-    /// The operation that it leads to.
+    /// The operation of the other request.
     pub(super) to: &'static str,
-    /// The parameter of that operation, and where the answer has its value.
+    /// The parameter of that operation, and the place of its value in the answer.
     pub(super) parameter: (&'static str, &'static str),
 }
 

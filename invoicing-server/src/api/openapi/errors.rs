@@ -13,7 +13,8 @@ use super::schema::Type::{Component, Text};
 use super::schema::{Member, always, component, object, open_words};
 use crate::api::routes::{Endpoint, ROUTES};
 
-/// Errors of any request whose framing is ambiguous; the server answers them before the API is asked.
+/// Errors of any request whose framing is ambiguous. The server sends them before the API gets the
+/// request.
 const FRAMING: &[ErrorCode] = &[BadRequest, ExpectationFailed];
 /// Errors of a request with a key.
 const WITH_KEY: &[ErrorCode] = &[
@@ -70,7 +71,8 @@ fn by_status(codes: &[ErrorCode]) -> Vec<(String, Vec<ErrorCode>)> {
     same_status.map(|codes| (codes[0].status().unwrap_or_default().to_string(), codes.to_vec())).collect()
 }
 
-/// The name of a response component: `NotFound`, `ValidationErrorOrBadRequest`, and without a key `PublicNotFound`.
+/// The name of a response component: `NotFound`, `ValidationErrorOrBadRequest`, and without a key
+/// `PublicNotFound`.
 fn name(codes: &[ErrorCode], has_key: bool) -> String {
     let names = codes.iter().map(|code| match code {
         TooManyRequests => "TooManyRequests".to_owned(),
@@ -141,7 +143,7 @@ fn describe(code: &ErrorCode) -> &'static str {
         Overloaded => {
             "The service, or its share for the company, is at capacity. Nothing was done. Try again later."
         }
-        // A code that is added needs a description, which a test asks for.
+        // A code that is added needs a description; a test fails without one.
         _ => "",
     }
 }

@@ -116,7 +116,7 @@ fn delivery(kind: EventKind) -> Delivery {
             "Each time that a project moves to COMPLETED, also when it was completed before.",
             "ProjectEventData",
         ),
-        // A kind that is added needs a description, which a test asks for.
+        // A kind that is added needs a description; a test fails without one.
         _ => ("", "", ""),
     };
     Delivery { event, summary, text, data }

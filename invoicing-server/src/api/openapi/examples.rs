@@ -34,7 +34,7 @@ pub(super) fn event_header(event: &str, name: &str) -> Value {
     recorded(&["events", event, "headers", name])
 }
 
-/// `null` where nothing was recorded, which a test finds.
+/// The recorded value at a path. `null` if none was recorded; then a test fails.
 fn recorded(path: &[&str]) -> Value {
     path.iter().fold(&*RECORDED, |value, name| &value[name]).clone()
 }

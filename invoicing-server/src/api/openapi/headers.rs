@@ -146,8 +146,8 @@ impl Header {
         }
     }
 
-    /// Whether each answer has it that lists it. Without a quota there are no `RateLimit` headers, and not every caller
-    /// takes compressed bytes.
+    /// True if each answer that lists the header has it. Without a quota there are no `RateLimit`
+    /// headers, and not every caller takes compressed bytes.
     fn is_always_sent(self) -> bool {
         !RATE_LIMIT.contains(&self) && self != ContentEncoding
     }
@@ -159,7 +159,7 @@ pub(super) fn of(own: &[Header], cache: Header) -> Map<String, Value> {
     all.map(|header| (header.name().to_owned(), component("headers", header.component()))).collect()
 }
 
-/// The headers of an error response with these codes. Without a key there is no quota to tell of.
+/// The headers of an error response with these codes. A request without a key has no quota.
 pub(super) fn of_errors(codes: &[ErrorCode], has_key: bool) -> Map<String, Value> {
     let retry = codes.iter().any(|code| matches!(code.status(), Some(429 | 503)));
     let unauthorized = codes.contains(&ErrorCode::Unauthorized);

@@ -1,4 +1,5 @@
-//! The numbers of the document: each stands in the code once, and is filled in where a description names it.
+//! The numbers of the document. Each stands in the code once, and replaces its name in the
+//! descriptions.
 
 use invoicing_core::{
     DEFAULT_PAGE_LIMIT, DISABLE_AFTER_FAILURES, LONG_TEXT, MAX_LINES, MAX_LINES_BYTES, MAX_PAGE_LIMIT,
@@ -19,7 +20,7 @@ pub(super) fn fill(document: &mut Value, settings: &Settings) {
     fill_with(document, &numbers(settings));
 }
 
-/// What each name in double braces stands for.
+/// The value of each name in double braces.
 fn numbers(settings: &Settings) -> Vec<(&'static str, String)> {
     let (dispatch, requests) = (&settings.dispatch, &settings.requests);
     vec![
@@ -52,7 +53,7 @@ fn numbers(settings: &Settings) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// How many requests a key may make.
+/// The number of requests that a key may make.
 fn quota(requests: u32) -> String {
     match requests {
         0 => "any number".to_owned(),
@@ -78,7 +79,7 @@ fn seconds(millis: u64) -> String {
     Decimal::new(i64::try_from(millis).unwrap_or(i64::MAX), 3).normalize().to_string()
 }
 
-/// How often a delivery is tried.
+/// The number of attempts of a delivery.
 fn attempts(most: u32) -> String {
     match most {
         1 => "1 attempt".to_owned(),
@@ -86,7 +87,7 @@ fn attempts(most: u32) -> String {
     }
 }
 
-/// When a delivery is tried again.
+/// The rule for the times of further attempts.
 fn attempts_rule(most: u32) -> String {
     if most <= 1 {
         return "A delivery has a single attempt: none follows, whatever you answer.".to_owned();
@@ -100,7 +101,7 @@ fn attempts_rule(most: u32) -> String {
     )
 }
 
-/// The gaps between so many attempts: `gaps of 1 s and 5 s`. The last one repeats.
+/// The gaps between `attempts` attempts: `gaps of 1 s and 5 s`. The last one repeats.
 fn gaps(attempts: u32) -> String {
     let different = (1..attempts).take(RetryPolicy::GAPS_MS.len());
     let gaps: Vec<_> =

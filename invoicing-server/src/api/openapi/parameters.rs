@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use crate::api::query;
 use crate::api::routes::{Endpoint, Route};
 
-/// The parameters of a route: those of its path, then those that its query is parsed with, then those of its headers.
+/// The parameters of a route: those of its path, then those that its query is parsed with, then
+/// those of its headers.
 pub(super) fn of(route: &Route) -> Vec<Value> {
     let path = path_parameters(route.path).map(|name| parameter("path", name, route.endpoint));
     let query = query_parameters(route.endpoint).iter().map(|name| parameter("query", name, route.endpoint));
@@ -44,7 +45,7 @@ fn header_parameters(endpoint: Endpoint) -> &'static [&'static str] {
     }
 }
 
-/// A parameter. Panics where it has no description, which a test asks for.
+/// A parameter. Panics if it has no description; a test calls this for each.
 fn parameter(place: &'static str, name: &'static str, endpoint: Endpoint) -> Value {
     let required = place == "path" || (endpoint == Endpoint::FrozenDocument && place == "query");
     let (text, schema) = describe(place, name, endpoint);

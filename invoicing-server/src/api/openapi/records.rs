@@ -1,4 +1,4 @@
-//! The schemas of the records, and of what callers send.
+//! The schemas of the records, and of the bodies that callers send.
 
 use invoicing_core::{
     ClientType, InvoiceStatus, LONG_TEXT, MAX_PAGE_LIMIT, ProjectStatus, QuoteStatus, SHORT_TEXT,
@@ -18,7 +18,7 @@ const NAME: Entered = Entered {
     pattern: r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$",
 };
 const SHORT: Entered = Entered { min: 0, max: SHORT_TEXT, pattern: r"^[^\u0000-\u001f\u007f-\u009f]*$" };
-/// May have line breaks and tabs.
+/// A text that may have line breaks and tabs.
 const LONG: Entered =
     Entered { min: 0, max: LONG_TEXT, pattern: r"^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]*$" };
 const EMAIL: Entered = Entered {
@@ -99,7 +99,7 @@ const TVA_RATE: &str = "VAT rate in percent. Where the lines have several rates,
 const UPDATED_AT: &str = "When the record was last modified: what `since` compares. Each visible change moves it, your own \
                           `PATCH` too. Among the records of a company it only ever grows.";
 
-/// What only the detail of a quote has, besides the lines.
+/// Members of the detail of a quote that a list lacks, besides the lines.
 const QUOTE_DETAIL: &[Member] = &[
     always("retentionRate", Decimal, "Retention (retenue de garantie) in percent, from 0 to 5."),
     always("retentionAmount", Decimal, "What the client holds back of `totalTTC`, at most two decimals."),
@@ -191,7 +191,7 @@ const INVOICE: &[Member] = &[
     always("updatedAt", Instant, UPDATED_AT),
 ];
 
-/// Also in the data of events.
+/// A text that the data of events have too.
 pub(super) const QUOTE_ID: &str = "The quote that the invoice was converted from. Today each invoice has one; be ready for `null`, for \
                                   invoices that come from elsewhere.";
 
@@ -324,7 +324,7 @@ fn page(what: &str, item: &str) -> Value {
     page
 }
 
-/// What a caller sends has no unknown members.
+/// A schema of a body that callers send, which must not have unknown members.
 fn closed(mut schema: Value) -> Value {
     schema["additionalProperties"] = false.into();
     schema
@@ -337,7 +337,8 @@ fn new_client_type() -> Value {
     json!({"description": "Private person or business.", "type": ["string", "null"], "enum": words})
 }
 
-/// The words of an enum with a description each. A word without one is a bug that a test of this module finds.
+/// The words of an enum with a description each. A word without one is a bug that a test of this
+/// module finds.
 fn words<T: Copy>(
     all: &'static [T],
     word: fn(T) -> &'static str,

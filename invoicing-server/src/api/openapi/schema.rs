@@ -1,4 +1,5 @@
-//! The vocabulary of the schemas: members of records, and the JSON Schema (draft 2020-12) of their types.
+//! The vocabulary of the schemas: members of records, and the JSON Schema (draft 2020-12) of their
+//! types.
 
 use serde_json::{Map, Value, json};
 
@@ -27,7 +28,8 @@ pub(super) enum Type {
     Text,
     Boolean,
     Integer,
-    /// A number with exact decimals. No `multipleOf`: readers that compute in binary floats fail on it.
+    /// A number with exact decimals. No `multipleOf`: readers that compute in binary floats fail on
+    /// it.
     Decimal,
     Uuid,
     Instant,
@@ -44,10 +46,10 @@ pub(super) enum Type {
     OrNull(&'static Type),
 }
 
-/// What a caller may enter as a text.
+/// The limits of a text that a caller enters.
 #[derive(Debug)]
 pub(super) struct Entered {
-    /// Fewest characters. 0 where an empty text is read as `null`.
+    /// Fewest characters. 0 if an empty text is read as `null`.
     pub(super) min: usize,
     /// Most characters.
     pub(super) max: usize,
@@ -76,7 +78,8 @@ impl Type {
     }
 }
 
-/// The same, or `null`. A reference takes no sibling `type`, as tools disagree on what that means.
+/// The same schema, or `null`. A reference takes no sibling `type`, as tools disagree on its
+/// meaning.
 fn or_null(mut schema: Value) -> Value {
     match schema.get("type").cloned() {
         Some(name) => {
@@ -106,7 +109,7 @@ pub(super) fn object<'m>(description: &str, members: impl IntoIterator<Item = &'
     json!({"type": "object", "description": description, "properties": properties, "required": required})
 }
 
-/// A set of words that may grow. A reader keeps a word that it does not know.
+/// A set of words that may grow. A reader keeps an unknown word.
 pub(super) fn open_words(
     description: &str,
     words: impl IntoIterator<Item = (&'static str, &'static str)>,

@@ -11,7 +11,7 @@ pub(super) fn snippets(title: &str, code: impl Fn(&Language) -> Option<String>) 
     if written.is_empty() {
         return Markup::default();
     }
-    // Code that exists in a single language is shown whatever is chosen.
+    // Code in a single language is shown, whatever language is chosen.
     let only = written.len() == 1;
     html! {
         @for (language, code) in &written {
@@ -43,7 +43,7 @@ fn figure(title: &str, code: &Markup) -> Markup {
     }
 }
 
-/// What begins a comment.
+/// The mark that begins a comment.
 fn comment_mark(language: &Language) -> &'static str {
     if matches!(language.id, "sh" | "py") { "#" } else { "//" }
 }
@@ -82,7 +82,7 @@ fn tokens<'c>(code: &'c str, comment: Option<&str>) -> Vec<(Kind, &'c str)> {
     tokens
 }
 
-/// Whether a comment may begin behind a token: `"#!` and `https://` begin none.
+/// True if a comment may begin behind a token: `"#!` and `https://` begin none.
 fn ends_a_word((_, token): &(Kind, &str)) -> bool {
     token.ends_with(char::is_whitespace)
 }
@@ -105,7 +105,7 @@ fn next_token(rest: &str, comment: Option<&str>, may_comment: bool) -> (Kind, us
     (Kind::Plain, rest.char_indices().find(is_special).map_or(rest.len(), |(at, _)| at))
 }
 
-/// Where a text ends that began before.
+/// The end of a text that began before, as an index.
 fn closing_quote(text: &str, quote: char) -> Option<usize> {
     let mut is_escaped = false;
     for (at, c) in text.char_indices() {

@@ -1,11 +1,11 @@
-//! What every part of the page is rendered from, and what all parts have.
+//! The source of all parts of the page, and the heading of a part.
 
 use maud::{Markup, html};
 
 use super::document::Document;
 use super::markdown::Links;
 
-/// What the chapters are rendered from.
+/// The document and the links that the chapters are rendered from.
 pub(super) struct Page<'d> {
     pub(super) document: Document<'d>,
     pub(super) links: Links,

@@ -1,4 +1,4 @@
-//! Reads an OpenAPI 3.1 document: its operations, events, components, and what its examples say of each field.
+//! Reads an OpenAPI 3.1 document: its operations, events, components, and an example of each field.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,10 +14,10 @@ pub(super) struct Document<'d> {
     examples: HashMap<(&'d str, &'d str), &'d Value>,
 }
 
-/// An operation, or what is sent for an event.
+/// An operation, or the delivery of an event.
 #[derive(Clone, Copy)]
 pub(super) struct Operation<'d> {
-    /// In upper case.
+    /// The method in upper case.
     pub(super) method: &'static str,
     /// The path of an operation, the name of an event.
     pub(super) path: &'d str,
@@ -62,7 +62,7 @@ impl<'d> Document<'d> {
         }
     }
 
-    /// An example of a field, where the field is a plain value.
+    /// An example of a field, if the field is a plain value.
     pub(super) fn example(&self, component: &str, field: &str) -> Option<&'d Value> {
         let example = self.examples.get(&(component, field)).copied();
         example.filter(|value| !value.is_object() && !value.is_array())
@@ -73,12 +73,12 @@ impl<'d> Document<'d> {
         path.iter().fold(self.root, |value, key| &value[key]).as_str().unwrap_or_default()
     }
 
-    /// Where the service is.
+    /// The URL of the service.
     pub(super) fn base_url(&self) -> &'d str {
         self.root["servers"][0]["url"].as_str().unwrap_or_default()
     }
 
-    /// What a reference leads to, or the value itself.
+    /// The target of a reference, or the value itself.
     pub(super) fn resolve(&self, value: &'d Value) -> &'d Value {
         let target = value["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
         target.and_then(|pointer| self.root.pointer(pointer)).unwrap_or(value)
@@ -133,7 +133,7 @@ impl<'d> Operation<'d> {
         self.value["tags"].as_array().into_iter().flatten().any(|name| name == tag)
     }
 
-    /// Whether a request needs a key.
+    /// True if a request needs a key.
     pub(super) fn needs_key(&self) -> bool {
         self.value["security"].as_array().is_some_and(|schemes| !schemes.is_empty())
     }
@@ -155,12 +155,12 @@ impl<'d> Operation<'d> {
 }
 
 impl<'d> Answer<'d> {
-    /// Whether it is an error. A class of statuses, such as `4XX`, is none.
+    /// True if the response is an error. A class of statuses, such as `4XX`, is none.
     pub(super) fn is_error(&self) -> bool {
         self.status.parse().is_ok_and(|status: u16| status >= 400)
     }
 
-    /// The error codes that it may have, with an example of each.
+    /// The error codes that the response may have, with an example of each.
     pub(super) fn codes(&self) -> impl Iterator<Item = (&'d str, &'d Value)> + use<'d> {
         let examples = content_of(self.value).map(|content| members(&content["examples"]));
         examples.into_iter().flatten().map(|(code, example)| (code, &example["value"]))
@@ -202,7 +202,7 @@ pub(super) fn example_of(body: &Value) -> Option<&Value> {
     content_of(body)?.get("example").filter(|example| !example.is_null())
 }
 
-/// The name of the schema that is referred to.
+/// The name of the schema that a reference names.
 pub(super) fn component_name(schema: &Value) -> Option<&str> {
     schema["$ref"].as_str()?.strip_prefix("#/components/schemas/")
 }

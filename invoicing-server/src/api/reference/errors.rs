@@ -40,14 +40,15 @@ pub(super) fn all<'d>(document: &Document<'d>) -> Vec<ErrorCode<'d>> {
             }
         }
     }
-    // Of no operation: each path can answer it.
+    // An error of no operation: each path can answer with it.
     let (status, code) = ("405", "method_not_allowed");
     let description = describe(document, code, &NOTHING);
     found.entry((status, code)).or_insert(ErrorCode { code, status, body: &NOTHING, description });
     found.into_values().collect()
 }
 
-/// The condition of an error: that of its code, or of the answer, which then has a single code.
+/// The condition of an error: the condition of its code, or of the answer, which then has a single
+/// code.
 fn describe<'d>(document: &Document<'d>, code: &str, answer: &'d Value) -> &'d str {
     let words = &document.schema("ErrorCode")["anyOf"][0]["x-enumDescriptions"];
     let of_answer = || answer["description"].as_str().unwrap_or_default();

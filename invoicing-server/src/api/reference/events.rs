@@ -10,7 +10,7 @@ use super::document::{Operation, example_of, schema_of};
 use super::{code, records};
 use crate::snippets::Language;
 
-/// What the deliveries of this page are signed with. Made up: it has signed nothing else.
+/// The secret that signs the deliveries of this page. Made up: it has signed no other delivery.
 const SECRET: &str = "whsec_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG";
 
 /// The id of the section of an event.
@@ -18,7 +18,7 @@ pub(super) fn id(event: &str) -> String {
     format!("event-{event}")
 }
 
-/// The events, with what they tell.
+/// The list of the events, with their summaries.
 pub(super) fn overview(events: &[Operation<'_>]) -> Markup {
     html! {
         p { "What the service sends to a webhook. " a href="#webhooks" { "Webhooks" } " says how to receive it." }
@@ -80,7 +80,7 @@ fn headers<'d>(page: &Page<'d>, event: &Operation<'d>) -> Markup {
     }
 }
 
-/// What a receiver may answer.
+/// The answers of a receiver.
 fn answers<'d>(page: &Page<'d>, event: &Operation<'d>) -> Markup {
     html! {
         h4 { "Your answer" }

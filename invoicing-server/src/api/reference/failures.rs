@@ -1,9 +1,9 @@
-//! The table of failed deliveries: each cause, and what to do about it.
+//! The table of failed deliveries: each cause, with the advice about it.
 
 use invoicing_core::{Advice, FailureClass};
 use maud::{Markup, html};
 
-/// Every status with an advice of its own, and every failure class.
+/// Every status that has an advice, and every failure class.
 pub(super) fn table() -> Markup {
     let statuses = Advice::STATUSES.iter();
     let statuses = statuses.filter_map(|status| Some((status.to_string(), Advice::on_status(*status)?)));

@@ -1,16 +1,17 @@
 //! `CommonMark`, as descriptions of an OpenAPI document are written in, to HTML.
 //!
-//! Code that names an operation, an event or an error becomes a link to it, as does an emphasised title of a chapter.
+//! Code that names an operation, an event or an error becomes a link to it, as does an emphasised
+//! title of a chapter.
 
 use std::collections::HashMap;
 
 use maud::{Markup, PreEscaped};
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html};
 
-/// Begins what scrolls inside itself.
+/// The start tag around content that scrolls inside itself.
 const SCROLLS: &str = "<div class=\"scroll\">";
 
-/// What can be linked to: the id of its section, by the text that names it.
+/// The targets of links: the id of a section, by the text that names it.
 #[derive(Default)]
 pub(super) struct Links(HashMap<String, String>);
 
@@ -47,7 +48,7 @@ impl Links {
             is_emphasised = matches!(event, Event::Start(Tag::Emphasis));
             match (event, linked) {
                 (event, Some(id)) => vec![Event::Start(link(id)), event, Event::End(TagEnd::Link)],
-                // A description has no HTML of its own.
+                // A description has no HTML, so its tags are shown as text.
                 (Event::Html(text) | Event::InlineHtml(text), _) => vec![Event::Text(text)],
                 (Event::Start(Tag::Table(columns)), _) => {
                     vec![Event::Html(SCROLLS.into()), Event::Start(Tag::Table(columns))]
@@ -83,7 +84,7 @@ pub(super) fn top_level(text: &str) -> usize {
     if text.contains("\n# ") { 1 } else { 2 }
 }
 
-/// What stands before the first heading of a level, and the chapters that begin with one.
+/// The text before the first heading of a level, and the chapters that begin with one.
 pub(super) fn chapters(text: &str, level: usize) -> (&str, Vec<Chapter<'_>>) {
     let mark = format!("\n{} ", "#".repeat(level));
     let (intro, rest) = text.find(&mark).map_or((text, ""), |at| text.split_at(at));

@@ -1,4 +1,5 @@
-//! The chapters of the API: each operation with its parameters, bodies, answers, errors and requests in code.
+//! The chapters of the API: each operation with its parameters, bodies, answers, errors and
+//! requests in code.
 
 use maud::{Markup, html};
 use serde_json::Value;
@@ -75,7 +76,7 @@ fn parameters<'d>(page: &Page<'d>, operation: &Operation<'d>) -> Markup {
     }
 }
 
-/// Where a parameter stands, and whether it may be left out.
+/// The place of a parameter, and whether it is optional.
 fn remarks(parameter: &Value) -> Vec<String> {
     let place = parameter["in"].as_str().unwrap_or_default().to_owned();
     let required = if parameter["required"] == true { "required" } else { "optional" };

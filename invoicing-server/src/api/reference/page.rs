@@ -9,7 +9,7 @@ use super::markdown::{Chapter, Links, chapters, top_level};
 use super::{STYLE, code, errors, events, failures, operations, records};
 use crate::snippets::{LANGUAGES, Language};
 
-/// What changed for integrators.
+/// The changes for integrators.
 const CHANGELOG: &str = include_str!("../../../reference/changelog.md");
 
 /// A chapter of the page.
@@ -79,7 +79,7 @@ impl Page<'_> {
         }
     }
 
-    /// A chapter of the document's description, and what belongs into it.
+    /// A chapter of the document's description, with its code and tables.
     fn guide(&self, chapter: &Chapter<'_>) -> Section {
         let (intro, parts) = chapters(chapter.text, self.level() + 1);
         let body = html! {
@@ -187,7 +187,7 @@ impl Section {
     }
 }
 
-/// One choice for all examples. The style shows those in the language that is chosen.
+/// One choice for all examples. The style shows the examples in the chosen language.
 fn languages() -> Markup {
     html! {
         fieldset.languages {
@@ -230,7 +230,7 @@ fn titles(operations: &[Operation<'_>]) -> Vec<(String, String)> {
     operations.iter().map(|it| (it.id().to_owned(), it.text("summary").to_owned())).collect()
 }
 
-/// What texts may name: chapters, operations, events, errors and records.
+/// The links of the names in texts: chapters, operations, events, errors and records.
 fn links(document: &Document<'_>) -> Links {
     let mut links = Links::default();
     let description = document.text(&["info", "description"]);

@@ -1,4 +1,5 @@
-//! Schemas as tables: the fields of a record with type, meaning and example, and the words of a state.
+//! Schemas as tables: the fields of a record with type, meaning and example, and the words of a
+//! state.
 
 use maud::{Markup, html};
 use serde_json::Value;
@@ -16,7 +17,7 @@ pub(super) struct Row<'d> {
     pub(super) name: &'d str,
     pub(super) schema: &'d Value,
     pub(super) description: &'d str,
-    /// What is said beside the type.
+    /// Remarks beside the type.
     pub(super) remarks: Vec<String>,
     pub(super) example: Option<&'d Value>,
 }
@@ -31,12 +32,12 @@ pub(super) fn schema<'d>(page: &Page<'d>, name: &'d str) -> Markup {
     }
 }
 
-/// The fields of a body, where it is a record, and nothing else.
+/// The fields of a body; empty if the body is no record.
 pub(super) fn fields_of<'d>(page: &Page<'d>, body: &'d Value) -> Markup {
     component_name(body).map_or_else(Markup::default, |name| fields(page, name))
 }
 
-/// The schema of a body: its fields, where it is a record.
+/// The schema of a body: its fields if it is a record.
 pub(super) fn body<'d>(page: &Page<'d>, body: &'d Value) -> Markup {
     match component_name(body) {
         Some(name) => schema(page, name),
@@ -90,7 +91,7 @@ impl<'d> Row<'d> {
     }
 }
 
-/// A value as it stands in JSON.
+/// A value in JSON.
 fn shown(value: &Value) -> String {
     value.to_string()
 }
@@ -143,7 +144,7 @@ fn limits(schema: &Value) -> Vec<String> {
     [characters, range, default].into_iter().flatten().collect()
 }
 
-/// The words that a value may be, where they are few and have no section.
+/// The words of a value, if they are few and have no section.
 fn inline_words(schema: &Value) -> Markup {
     let Some(words) = schema["enum"].as_array() else { return Markup::default() };
     html! {
@@ -155,7 +156,7 @@ fn inline_words(schema: &Value) -> Markup {
     }
 }
 
-/// A word as a reader of a query would write it; an empty one and `null` as in JSON.
+/// A word as it is written in a query; an empty one and `null` as in JSON.
 fn word_of(word: &Value) -> String {
     match word.as_str() {
         Some(text) if !text.is_empty() => text.to_owned(),
@@ -163,7 +164,7 @@ fn word_of(word: &Value) -> String {
     }
 }
 
-/// The words of a state, with what each means.
+/// The words of a state, with their meanings.
 fn words<'d>(page: &Page<'d>, schema: &'d Value) -> Markup {
     let described = schema["anyOf"].as_array().and_then(|alternatives| alternatives.first());
     let Some(words) = described.map(|words| &words["x-enumDescriptions"]).filter(|words| words.is_object())

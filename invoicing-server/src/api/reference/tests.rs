@@ -1,4 +1,4 @@
-//! The page, read as a browser reads it.
+//! The page, parsed as a browser parses it.
 
 mod html;
 mod questions;
@@ -201,7 +201,7 @@ fn every_record_word_error_and_header_has_its_place() {
 fn every_operation_has_a_request_in_every_language() {
     let value = document();
     for operation in Document::new(&value).operations() {
-        // Fetching this page takes no more than a URL.
+        // A request for this page is only a URL, so it has no code in other languages.
         let languages = if operation.has_tag("Reference") { &LANGUAGES[..1] } else { &LANGUAGES[..] };
         for language in languages {
             let code = language.request(operation.id()).unwrap_or_default();

@@ -3,12 +3,12 @@
 use crate::console::Language;
 use crate::store::history::{HistoryAction, HistoryRecord};
 
-/// What a row of the history says.
+/// The words of a row of the history.
 pub(super) struct Entry {
     pub(super) what: String,
-    /// What belongs to the action, such as how many deliveries were sent again.
+    /// The detail of the action, such as the number of deliveries that were sent again.
     pub(super) more: Option<String>,
-    /// What the record was called.
+    /// The name that the record had.
     pub(super) name: Option<String>,
 }
 
@@ -16,7 +16,7 @@ impl Entry {
     pub(super) fn of(language: Language, record: &HistoryRecord) -> Self {
         let detail = record.detail.clone();
         let Some(action) = record.action.known() else {
-            // A later version has done it.
+            // Recorded by a later version, which has more actions.
             return Self { what: record.action.to_string(), more: None, name: Some(detail) };
         };
         let (english, french) = texts(action);
@@ -34,7 +34,7 @@ impl Entry {
     }
 }
 
-/// Whether the detail is no name of the record.
+/// True if the detail of the action is something else than the record's name.
 fn says_more(action: HistoryAction) -> bool {
     matches!(
         action,
@@ -50,7 +50,7 @@ fn says_more(action: HistoryAction) -> bool {
     )
 }
 
-/// How long both secrets sign, from the seconds of a detail.
+/// The time for which both secrets sign, from the seconds of a detail.
 fn overlap(language: Language, detail: &str) -> Option<String> {
     let seconds: u64 = detail.parse().ok()?;
     let name = language.pick("overlap:", "chevauchement :");
@@ -61,7 +61,7 @@ fn overlap(language: Language, detail: &str) -> Option<String> {
     })
 }
 
-/// What was done, in English and in French.
+/// The action in English and in French.
 const fn texts(action: HistoryAction) -> (&'static str, &'static str) {
     match action {
         HistoryAction::CompanyPlanSet => ("Set the plan", "A changé la formule"),

@@ -1,4 +1,5 @@
-//! The lines of a quote by lot and section, as its document has them, in parts that keep a page small.
+//! The lines of a quote by lot and section, as its document has them, in parts that keep a page
+//! small.
 
 use invoicing_core::{Line, Quote};
 use maud::{Markup, html};
@@ -13,7 +14,7 @@ use crate::documents::content::line_groups::{Heading, Section, by_lot_and_sectio
 
 /// Most lines of a part.
 const MOST_LINES: usize = 50;
-/// Most bytes of a part, about. A single line has less.
+/// Most bytes of a part, about. A single line takes less.
 const MOST_BYTES: usize = 48 * 1024;
 /// Bytes of the markup of a line, and of a heading with its subtotal.
 const LINE_MARKUP: usize = 530;
@@ -29,14 +30,14 @@ enum Row<'q> {
     Subtotal(&'q str, Decimal),
 }
 
-/// Consecutive lines, with the headings that they stand below.
+/// Consecutive lines, with the headings above them.
 struct Part<'q> {
     rows: Vec<Row<'q>>,
-    /// How many lines the quote has up to the end of the part.
+    /// Number of lines of the quote up to the end of the part.
     end: usize,
 }
 
-/// The part that begins behind so many lines.
+/// The part that begins behind the first `from` lines.
 fn part<'q>(lines: &'q [Line], from: usize) -> Part<'q> {
     let (mut rows, mut end, mut bytes) = (Vec::new(), 0, 0);
     for lot in by_lot_and_section(lines) {
@@ -79,7 +80,7 @@ fn part<'q>(lines: &'q [Line], from: usize) -> Part<'q> {
     Part { rows, end }
 }
 
-/// How many lines come before those of a section.
+/// Number of lines before the lines of a section.
 fn begins(section: &Section<'_>) -> usize {
     section.lines.first().map_or(0, |line| line.0)
 }
@@ -96,7 +97,7 @@ fn escaped(text: &str) -> usize {
     text.len() + 5 * marks
 }
 
-/// The lines. `lines` in the query: behind how many of them the part begins.
+/// The table of the lines. `lines` in the query: the number of lines before the part.
 pub(super) fn lines(request: &PageRequest<'_>, quote: &Quote) -> Result<Markup, PageError> {
     let (from, all) = (from(request, quote)?, quote.lines.len());
     let part = part(&quote.lines, from);
@@ -121,7 +122,7 @@ pub(super) fn lines(request: &PageRequest<'_>, quote: &Quote) -> Result<Markup, 
     })
 }
 
-/// Behind how many lines the part begins that the query asks for.
+/// Number of lines before the part that the query names.
 fn from(request: &PageRequest<'_>, quote: &Quote) -> Result<usize, PageError> {
     let Some(text) = request.form.given("lines") else { return Ok(0) };
     let from = text.parse().ok().filter(|from| *from < quote.lines.len());
@@ -246,7 +247,7 @@ mod tests {
         let subtotals: Vec<_> = rows().filter(|row| matches!(row, Row::Subtotal(..))).collect();
         let of = |name, lines: i64| Row::Subtotal(name, Decimal::from(10 * lines));
         assert_eq!(subtotals, [&of("s", 28), &of("s", 28), &of("b", 56), &of("s", 29), &of("a", 57)]);
-        // A part begins with the headings that its lines stand below.
+        // A part begins with the headings above its lines.
         let again = |name| Heading { name: Some(name), again: true };
         assert_eq!(parts[1].rows[..2], [Row::Lot(again("b")), Row::Section(again("s"))]);
         assert!(rows().any(|row| matches!(row, Row::Lot(Heading { name: None, .. }))));

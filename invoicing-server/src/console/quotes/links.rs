@@ -85,7 +85,7 @@ fn row(request: &PageRequest<'_>, quote: QuoteId, link: &SigningLinkRecord, is_s
     }
 }
 
-/// Whether it can still be used.
+/// True if the link can still be used.
 fn is_open(request: &PageRequest<'_>, link: &SigningLinkRecord) -> bool {
     link.revoked_at.is_none() && link.ends_at.is_none_or(|at| at > request.now)
 }
@@ -112,7 +112,7 @@ pub(in crate::console) async fn make_link(request: &PageRequest<'_>) -> Result<F
     Ok(FormOutcome::Page(StatusCode::OK, Content::new(title, Chapter::Quotes, body)))
 }
 
-/// `GET /quotes/{id}/links/{link}/revoke`. One that is not open is answered like an unknown one.
+/// `GET /quotes/{id}/links/{link}/revoke`. A link that is not open is answered like an unknown one.
 pub(in crate::console) async fn confirm_link_revocation(
     request: &PageRequest<'_>,
 ) -> Result<Content, PageError> {

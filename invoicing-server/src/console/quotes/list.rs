@@ -14,8 +14,8 @@ use crate::page::QuoteSearch;
 
 const FILTERS: &[&str] = &["q", "status"];
 
-/// `GET /quotes`. `q`: part of number, client or external id. `status`: one of [`QuoteStatus`]. `before`: where a further page
-/// goes on.
+/// `GET /quotes`. `q`: part of number, client or external id. `status`: one of [`QuoteStatus`].
+/// `before`: the quote behind which a further page begins.
 pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError> {
     let search =
         QuoteSearch { q: text(request)?, status: status(request)?, after: List::before::<QuoteId>(request)? };

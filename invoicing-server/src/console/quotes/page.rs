@@ -14,7 +14,7 @@ use crate::store::documents::DocumentRecord;
 /// Most documents that the page lists: the latest.
 const DOCUMENTS: usize = 10;
 
-/// `GET /quotes/{id}`. `lines`: behind how many of them the shown part begins.
+/// `GET /quotes/{id}`. `lines`: the number of lines before the shown part.
 pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<Content, PageError> {
     let id: QuoteId = request.id()?;
     let quote = super::read(request, id).await?;
@@ -50,7 +50,7 @@ fn facts(request: &PageRequest<'_>, quote: &QuoteSummary, refusal: Option<&Decli
         (request.pick("Created", "Créé"), Some(quote.created_at)),
         (request.pick("Sent", "Envoyé"), quote.sent_at),
         (request.pick("Signed", "Signé"), quote.signed_at),
-        // A signature accepts at the same instant.
+        // Left out for a signature, which accepts the quote at the same instant.
         (request.pick("Accepted", "Accepté"), quote.accepted_at.filter(|_| quote.signed_at.is_none())),
     ];
     html! {
@@ -92,7 +92,7 @@ fn facts(request: &PageRequest<'_>, quote: &QuoteSummary, refusal: Option<&Decli
     }
 }
 
-/// What the client has signed.
+/// The client's signature, with its evidence.
 fn evidence(request: &PageRequest<'_>, quote: &Quote) -> Markup {
     let Some(signature) = &quote.detail.signature else { return Markup::default() };
     html! {
@@ -150,7 +150,7 @@ fn documents_of(request: &PageRequest<'_>, id: QuoteId, documents: &[DocumentRec
     }
 }
 
-/// What the form before this page has done.
+/// The notice of the form before this page.
 fn done(request: &PageRequest<'_>) -> Markup {
     let text = match request.form.text("done") {
         "sent" => request.pick(

@@ -11,12 +11,12 @@ use crate::console::figures::Figures;
 use crate::console::layout::{Chapter, Content, described_by, entered, is_about, notice, problem, wrong};
 use crate::console::request::{FormOutcome, PageRequest};
 
-/// Whether a quote in this status can be sent.
+/// True if a quote in this status can be sent.
 pub(super) fn is_possible(status: QuoteStatus) -> bool {
     matches!(status, QuoteStatus::Draft | QuoteStatus::Rejected | QuoteStatus::Expired)
 }
 
-/// What the question says, and the link to it.
+/// The title of the question, and of the link to it.
 pub(super) fn title(request: &PageRequest<'_>, quote: &QuoteSummary) -> &'static str {
     if quote.sent_at.is_none() {
         request.pick("Send the quote", "Envoyer le devis")
@@ -37,12 +37,13 @@ pub(in crate::console) async fn confirm_sending(request: &PageRequest<'_>) -> Re
     Ok(question(request, &quote.summary, &entered, &version, None))
 }
 
-/// `POST /quotes/{id}/send`. `validUntil`: the last day on which it can be signed; the service chooses it where it is empty.
+/// `POST /quotes/{id}/send`. `validUntil`: the last day on which it can be signed; if empty, the
+/// service chooses it.
 pub(in crate::console) async fn send(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
     let id: QuoteId = request.id()?;
     let sent = match valid_until(request) {
         Ok(valid_until) => {
-            // A quote that no page has shown was changed at another instant.
+            // Without a version the default matches no quote, so the question comes again.
             let shown = request.form.text("version").parse().unwrap_or(Timestamp::EARLIEST);
             request.company.quotes().send_shown(id, valid_until, shown).await
         }
@@ -70,7 +71,7 @@ fn valid_until(request: &PageRequest<'_>) -> Result<Option<NaiveDate>, Invalid> 
     day.map(Some).map_err(|_| Invalid::new("validUntil", "must be a date such as 2026-09-14"))
 }
 
-/// The question about a quote that is no longer the one that was shown.
+/// The question again, as the quote has changed since it was shown.
 fn changed_meanwhile(request: &PageRequest<'_>, question: Content) -> Content {
     let notice = notice(
         "error",

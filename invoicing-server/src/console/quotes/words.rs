@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use crate::console::Language;
 
-/// The state of a quote, and how it came about.
+/// The state of a quote, and the change that led to it.
 pub(super) fn state(language: Language, quote: &QuoteSummary) -> Markup {
     let kind = match quote.status {
         QuoteStatus::Accepted => "good",
@@ -26,7 +26,7 @@ fn told(language: Language, quote: &QuoteSummary) -> &'static str {
     }
 }
 
-/// A status by itself, as a filter names it.
+/// A status alone, for a filter.
 pub(super) fn status_name(language: Language, status: QuoteStatus) -> &'static str {
     match status {
         QuoteStatus::Draft => language.pick("Draft", "Brouillon"),
@@ -34,7 +34,7 @@ pub(super) fn status_name(language: Language, status: QuoteStatus) -> &'static s
         QuoteStatus::Accepted => language.pick("Accepted or signed", "Accepté ou signé"),
         QuoteStatus::Rejected => language.pick("Declined or discarded", "Refusé ou abandonné"),
         QuoteStatus::Expired => language.pick("Expired", "Expiré"),
-        // One that this version does not know yet.
+        // A status that only a later version has.
         other => other.as_str(),
     }
 }

@@ -1,4 +1,4 @@
-//! What a signer enters.
+//! The fields that a signer enters.
 
 use invoicing_core::{
     Invalid, Quote, RefusedCharacter, has_dotted_domain, signer_email, signer_name, trim_invisible,
@@ -14,9 +14,9 @@ use crate::documents::ContentHash;
 pub(super) struct Fields {
     pub(super) name: String,
     pub(super) email: String,
-    /// Empty where the form has no hash.
+    /// Empty if the form has no hash.
     pub(super) document: String,
-    /// Whether it is the second form, which shows what is signed.
+    /// True for the second form, which shows the document and the signer.
     pub(super) is_confirmed: bool,
 }
 
@@ -35,7 +35,8 @@ impl Fields {
         }
     }
 
-    /// The fields as they would be signed. Asks nothing of the store: what is not usable is refused before.
+    /// The fields as they would be signed. Does not read the store, so that unusable fields are
+    /// refused before it is read.
     pub(super) fn checked(&self) -> Result<Self, Invalid> {
         let (name, email) = (signer_name(&self.name)?, signer_email(&self.email)?);
         if !has_dotted_domain(&email) {
@@ -44,12 +45,13 @@ impl Fields {
         Ok(Self { name, email, document: self.document.clone(), is_confirmed: self.is_confirmed })
     }
 
-    /// Whether it is a field of the form that an operation calls by this name.
+    /// True if the form has a field that operations call by this name.
     pub(super) fn has(field: &str) -> bool {
         matches!(field, "signedByName" | "signedByEmail")
     }
 
-    /// Whether the signature of a quote is what these fields ask for, once they are [checked](Self::checked).
+    /// True if the signature of a quote is the one of these fields, once they are
+    /// [checked](Self::checked).
     pub(super) fn are_signed(&self, quote: &Quote) -> bool {
         quote.detail.signature.as_ref().is_some_and(|signature| {
             signature.signed_by_name == self.name && signature.signed_by_email == self.email
@@ -74,7 +76,7 @@ impl Fields {
         if field == "signedByEmail" { "email" } else { "name" }
     }
 
-    /// What is wrong with a field.
+    /// The error of a field.
     pub(super) fn problem(&self, visit: &Visit<'_>, field: &str) -> String {
         let (text, is_email) = match field {
             "signedByEmail" => (&self.email, true),
@@ -105,7 +107,7 @@ impl Fields {
     }
 }
 
-/// The hash in a form; empty where it is none.
+/// The hash in a form; empty if it is none.
 pub(super) fn document(form: &Form) -> String {
     form.text("document").parse::<ContentHash>().map_or_else(|_| String::new(), |hash| hash.to_string())
 }

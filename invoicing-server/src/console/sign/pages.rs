@@ -45,7 +45,7 @@ pub(super) fn open(visit: &Visit<'_>, shown: &SignableQuote, sheet: &Sheet) -> C
     Content::alone(title(visit, shown), body)
 }
 
-/// Where the other parts of a long document are.
+/// Links to the other parts of a long document.
 fn parts(visit: &Visit<'_>, Sheet { part, last, .. }: &Sheet) -> Markup {
     html! {
         @if *last > 0 {
@@ -107,7 +107,7 @@ pub(super) fn correct(visit: &Visit<'_>, fields: &Fields, wrong: &str) -> Conten
     Content::alone(title, body)
 }
 
-/// The second look: what is signed, and by whom. Nothing is signed before this form is sent.
+/// The second form: the document, and its signer. Nothing is signed before this form is sent.
 pub(super) fn confirm_signature(
     visit: &Visit<'_>,
     shown: &SignableQuote,
@@ -185,7 +185,7 @@ fn refusal(visit: &Visit<'_>, above: &Markup, document: &str, reason: &str, is_w
     Content::alone(title, body)
 }
 
-/// The page of a form about a document that is no longer the one that counts.
+/// The page of a form about a document that a later one has replaced.
 pub(super) fn sent_again(visit: &Visit<'_>, shown: &SignableQuote) -> Content {
     let title = visit.pick("The quote was sent again", "Le devis a été renvoyé");
     let body = html! {
@@ -202,7 +202,8 @@ pub(super) fn sent_again(visit: &Visit<'_>, shown: &SignableQuote) -> Content {
     Content::alone(title, body)
 }
 
-/// The page of a quote that can be neither signed nor declined, and has no signature. `late`: in answer to a form.
+/// The page of a quote that can be neither signed nor declined, and has no signature. `late`: in
+/// answer to a form.
 pub(super) fn ended(visit: &Visit<'_>, shown: &SignableQuote, state: State, late: bool) -> Content {
     let title = match state {
         State::Expired => visit.pick("The quote has expired", "Le devis a expiré").to_owned(),
@@ -213,7 +214,8 @@ pub(super) fn ended(visit: &Visit<'_>, shown: &SignableQuote, state: State, late
     decided(visit, title, late, &unsigned(visit, shown, state))
 }
 
-/// The page of a quote that is signed: its document, the signed copy and the fingerprint of its proof.
+/// The page of a quote that is signed: its document, the signed copy and the fingerprint of its
+/// proof.
 pub(super) fn signed(visit: &Visit<'_>, shown: &SignableQuote, sheet: &Sheet, late: bool) -> Content {
     let title = visit.pick("The quote is signed", "Le devis est signé").to_owned();
     decided(visit, title, late, &signature(visit, shown, sheet))

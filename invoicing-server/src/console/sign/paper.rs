@@ -1,8 +1,8 @@
-//! The frozen document as HTML: every text of it, in its own words and language.
+//! The frozen document as HTML, with every text of it unchanged.
 //!
-//! A long table comes in parts, each on a page of its own. The first one has the head of the document, the last one the
-//! totals and everything below them. Only the part that is shown is written: where the parts begin is computed from the
-//! lengths of the texts.
+//! A long table is divided into parts, each on a separate page. The first one has the head of the
+//! document, the last one the totals and everything below them. Only the shown part is written: the
+//! beginnings of the parts are computed from the lengths of the texts.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ use crate::documents::{DocumentInput, RenderError};
 /// Most lines in a part, and most bytes of its rows.
 const PART_LINES: usize = 50;
 const PART_BYTES: usize = 60_000;
-/// The tags and figures of a row take no more bytes.
+/// Most bytes of the tags and figures of a row.
 const ROW_BYTES: usize = 700;
 
 /// The columns of texts. The others are figures.
@@ -27,10 +27,10 @@ const TEXTS: [usize; 2] = [0, 2];
 /// A part of a document as HTML.
 pub(super) struct Sheet {
     pub(super) html: Markup,
-    /// Which one, counted from 0, and the last one that there is.
+    /// Its number and that of the last part, counted from 0.
     pub(super) part: usize,
     pub(super) last: usize,
-    /// Free again once the page is written.
+    /// Held until the page is written.
     _place: Slot,
 }
 
@@ -48,12 +48,12 @@ impl<'q> Paper<'q> {
         Self { input, rows, parts }
     }
 
-    /// How many parts there are, at least one.
+    /// Number of parts, at least 1.
     fn parts(&self) -> usize {
         self.parts.len()
     }
 
-    /// A part, counted from 0; the last one where there are not as many.
+    /// The part with this number, counted from 0; the last one if the number is larger.
     pub(super) fn sheet(&self, part: usize, place: Slot) -> Result<Sheet, RenderError> {
         let last = self.parts() - 1;
         let part = part.min(last);
@@ -112,7 +112,7 @@ impl<'q> Paper<'q> {
         }
     }
 
-    /// Totals, mentions, conditions, and the signature or what stands in its place.
+    /// Totals, mentions, conditions, and the signature or the text in its place.
     fn end(&self) -> Result<Markup, RenderError> {
         let input = &self.input;
         let mentions = mentions::mentions(input);
@@ -166,10 +166,11 @@ fn currency<'q>(input: &DocumentInput<'q>) -> &'q str {
     &input.quote.summary.currency
 }
 
-/// The rows of each part. None ends with the name of a lot or section, which waits for its first line.
+/// The rows of each part. No part ends with the name of a lot or section, which stays with its
+/// first line.
 fn parts(rows: &[Row<'_>]) -> Vec<Range<usize>> {
     let (mut parts, mut begin, mut lines, mut bytes) = (Vec::new(), 0, 0, 0);
-    // Where the names before the next line begin, and their size.
+    // The index of the first name before the next line, and the size of these names.
     let (mut names, mut name_bytes) = (None, 0);
     for (index, row) in rows.iter().enumerate() {
         let size = most_bytes(row);
@@ -192,7 +193,7 @@ fn parts(rows: &[Row<'_>]) -> Vec<Range<usize>> {
     parts
 }
 
-/// No fewer bytes than the row takes as HTML.
+/// Upper bound of the bytes of a row in HTML.
 fn most_bytes(row: &Row<'_>) -> usize {
     ROW_BYTES
         + match row {
@@ -204,7 +205,7 @@ fn most_bytes(row: &Row<'_>) -> usize {
         }
 }
 
-/// No fewer bytes than the text takes in HTML.
+/// Upper bound of the bytes of a text in HTML.
 fn most_escaped(text: &str) -> usize {
     let size = |byte| match byte {
         b'"' => "&quot;".len(),
@@ -254,7 +255,7 @@ mod tests {
     use crate::documents::pdf_tests::{company, drawn, input, line, quote, quote_of};
     use crate::documents::{ContentHash, SentCopy, pdf_tests};
 
-    /// The text of a page with single spaces, and each tag as one.
+    /// The text of a page with single spaces, and each tag as a space.
     fn text_of(html: &str) -> String {
         let pieces = html.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text));
         let text = pieces.collect::<Vec<_>>().join(" ");

@@ -21,11 +21,11 @@ use crate::keyed_semaphore::Permit;
 use crate::operations::{LinkedQuote, SignableQuote};
 use crate::store::rows::LARGE_LINES;
 
-/// How often the bytes of a quote are in memory at most.
+/// Upper bound of simultaneous copies of the quote.
 const COPIES: usize = 4;
-/// How long a page may wait for those before it.
+/// Longest wait of a page for the pages before it.
 const PAGE_WAIT: Duration = Duration::from_secs(4);
-/// How long a signature may wait for others of its quote or its company.
+/// Longest wait of a signature for others of its quote or its company.
 const SIGNATURE_WAIT: Duration = Duration::from_secs(15);
 
 /// A request whose token is known.
@@ -34,14 +34,14 @@ pub(in crate::console) struct Visit<'r> {
     pub(in crate::console) token: &'r str,
     pub(in crate::console) capacity: &'r Capacity,
     pub(in crate::console) language: Language,
-    /// Where the console is: links begin with it.
+    /// The path of the console, with which links begin.
     pub(in crate::console) prefix: &'r str,
     /// The memory that the request and its answer take.
     pub(in crate::console) reservation: &'r ByteReservation,
     /// The fields of the form, or of the query.
     pub(in crate::console) form: Form,
     pub(in crate::console) env: &'r Env,
-    /// The client's address, if the host gives it.
+    /// The client's address; `None` if the host does not pass it.
     pub(in crate::console) ip: Option<IpAddr>,
     pub(in crate::console) user_agent: Option<String>,
 }
@@ -56,18 +56,18 @@ impl Visit<'_> {
         self.language.pick(english, french)
     }
 
-    /// A place among the pages that are made. Waits for those before it, in order, so that none is shut out.
+    /// A slot to make a page. Waits for the pages before it, in order, so that none is shut out.
     pub(super) async fn place(&self) -> Result<Slot, PageError> {
         let place = timeout(PAGE_WAIT, self.capacity.pages.acquire(self.linked.company.id())).await;
         Ok(place.map_err(|_| ApiError::Overloaded)??)
     }
 
-    /// The quote, without its lines. To be called with a [place](Self::place).
+    /// The shown quote without its lines. To be called with a [slot](Self::place).
     pub(super) async fn shown(&self) -> Result<Arc<SignableQuote>, PageError> {
         Ok(Arc::new(self.linked.shown().await?))
     }
 
-    /// The part of the document that the query names, the first one where it names none.
+    /// The part of the document that the query names, the first one if it names none.
     pub(super) async fn sheet(&self, place: Slot, shown: &Arc<SignableQuote>) -> Result<Sheet, PageError> {
         let bytes = self.linked.lines_bytes().await?;
         if bytes > LARGE_LINES {
@@ -76,17 +76,17 @@ impl Visit<'_> {
         let unread = self.linked.unread().await?;
         let wanted = self.form.text("part").parse::<usize>().unwrap_or(1).saturating_sub(1);
         let (id, shown) = (self.linked.id, Arc::clone(shown));
-        // Long where there are many lines.
+        // On a blocking thread, as many lines take long.
         let made = spawn_blocking(move || {
             let quote = unread.read(id)?;
-            // With the place, which is held to the end of the work also when the caller has gone.
+            // Moves the slot here: it is held to the end of the work, even if the caller has gone.
             Ok::<_, Error>(Paper::of(shown.input_of(&quote)).sheet(wanted, place)?)
         });
         Ok(made.await.map_err(Error::internal)??)
     }
 
-    /// A place among signatures: after those of the same quote, and if the company has its share of signatures, after one of
-    /// these.
+    /// A slot to sign. Waits for the signatures of the same quote that are under way, and for one of
+    /// the company's if these use up its share.
     pub(super) async fn place_to_sign(&self) -> Result<(Permit, Slot), Error> {
         let capacity = self.capacity;
         let place = async {

@@ -68,7 +68,7 @@ fn row(request: &PageRequest<'_>, item: &DeliveryItem) -> Markup {
     }
 }
 
-/// When the next attempt is due.
+/// The time at which the next attempt is due.
 pub(super) fn next_attempt(request: &PageRequest<'_>, next: NextAttempt) -> Markup {
     match next {
         NextAttempt::InFlight => html! { (request.pick("under way", "en cours")) },
@@ -76,7 +76,7 @@ pub(super) fn next_attempt(request: &PageRequest<'_>, next: NextAttempt) -> Mark
     }
 }
 
-/// What the query asks for.
+/// The filters of the query.
 fn query(request: &PageRequest<'_>) -> Result<DeliveryQuery, Invalid> {
     Ok(DeliveryQuery {
         status: recorded::chosen(request, "status")?,
@@ -87,7 +87,7 @@ fn query(request: &PageRequest<'_>) -> Result<DeliveryQuery, Invalid> {
     })
 }
 
-/// The time that a field holds.
+/// The instant in a field.
 pub(super) fn instant(request: &PageRequest<'_>, field: &'static str) -> Result<Option<Timestamp>, Invalid> {
     let read = |text: &str| request.clock().read_local(text).map_err(|wrong| wrong.in_field(field));
     request.form.given(field).map(read).transpose()
@@ -134,7 +134,7 @@ fn states(request: &PageRequest<'_>) -> Markup {
     }
 }
 
-/// Leads to the replay, or says what is in its way.
+/// A link to the replay, or the reason why there is none.
 fn replay_what_failed(request: &PageRequest<'_>, webhook: &Webhook) -> Markup {
     html! {
         @if webhook.disabled.is_none() {

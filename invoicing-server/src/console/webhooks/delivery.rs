@@ -61,7 +61,7 @@ pub(in crate::console) async fn delivery(request: &PageRequest<'_>) -> Result<Co
 pub(in crate::console) async fn replay_delivery(request: &PageRequest<'_>) -> PageResult {
     let (id, event): (WebhookId, EventId) = (request.id()?, request.param("event")?);
     let webhooks = request.company.webhooks();
-    // One that there is not is not found, rather than nothing to send.
+    // Read first, so that an unknown delivery is not found, rather than nothing to send.
     webhooks.delivery(id, event).await?;
     let queued = webhooks.replay(id, Some(event)).await?;
     request.see(format!("/webhooks/{id}/deliveries/{event}?done=queued&count={queued}"))

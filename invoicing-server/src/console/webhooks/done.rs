@@ -1,11 +1,11 @@
-//! What the form before a page has done, as the address of the page says.
+//! The notice of the form before a page, which the address of the page names.
 
 use maud::{Markup, html};
 
 use crate::console::layout::notice;
 use crate::console::request::PageRequest;
 
-/// What the form before this page has done.
+/// The notice of the form before this page.
 pub(super) fn done(request: &PageRequest<'_>) -> Markup {
     let text = match request.form.text("done") {
         "changed" => request.pick("Saved.", "Enregistré."),

@@ -6,7 +6,7 @@ use crate::console::Language;
 use crate::console::request::PageRequest;
 use crate::store::deliveries::AttemptRecord;
 
-/// What an attempt came to: the status of the answer, or why there was none.
+/// The outcome of an attempt: the status of the answer, or the reason why there was none.
 pub(super) fn outcome(request: &PageRequest<'_>, attempt: &AttemptRecord) -> String {
     let language = request.language;
     match (attempt.failure, attempt.status) {
@@ -27,7 +27,7 @@ fn seconds(language: Language, ms: u64) -> String {
     format!("{} s", text.replace('.', language.pick(".", ",")))
 }
 
-/// What to do about it.
+/// The advice about a failure.
 pub(super) fn advice(request: &PageRequest<'_>, attempt: &AttemptRecord) -> Option<&'static str> {
     attempt.advice().map(|advice| request.language.pick(advice.english, advice.french))
 }

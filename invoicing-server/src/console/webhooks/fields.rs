@@ -14,7 +14,7 @@ use crate::store::webhooks::Webhook;
 pub(super) struct Fields {
     pub(super) url: String,
     events: Vec<String>,
-    /// That of the webhook that the page has shown.
+    /// The version of the webhook that the page has shown.
     pub(super) version: String,
 }
 
@@ -37,10 +37,11 @@ impl Fields {
             .collect()
     }
 
-    /// The fields by what operations call them, and their inputs.
+    /// The fields by the names that operations use, and their inputs.
     pub(super) const INPUTS: &[(&str, &str)] = &[("url", "url"), ("events", "events")];
 
-    /// `unknown`: how many kinds of a newer version the webhook has. `error`: what was wrong with the fields.
+    /// The fields as inputs. `unknown`: the number of kinds of a newer version that the webhook
+    /// has. `error`: the error of the fields.
     pub(super) fn inputs(&self, request: &PageRequest<'_>, unknown: u32, error: Option<&Error>) -> Markup {
         let language = request.language;
         html! {
@@ -86,7 +87,7 @@ pub(super) fn unknown_kinds(request: &PageRequest<'_>, count: u32) -> String {
     format!("{count} {text}")
 }
 
-/// When an event of this kind is sent.
+/// The sentence with the moment at which an event of this kind is sent.
 fn sentence<'t>(request: &PageRequest<'_>, kind: EventKind) -> &'t str {
     let language = request.language;
     match kind {
@@ -105,7 +106,7 @@ fn sentence<'t>(request: &PageRequest<'_>, kind: EventKind) -> &'t str {
             language.pick("An invoice was paid in full.", "Une facture a été payée en totalité.")
         }
         EventKind::ProjectCompleted => language.pick("A project was completed.", "Un chantier a été achevé."),
-        // A kind that this version does not know yet needs no sentence to be chosen.
+        // A kind of a later version can be chosen without a sentence.
         _ => "",
     }
 }

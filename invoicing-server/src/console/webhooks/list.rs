@@ -1,4 +1,4 @@
-//! The list of webhooks, each with its state and how its deliveries went of late.
+//! The list of webhooks, each with its state and the counts of its latest deliveries.
 
 use maud::{Markup, html};
 
@@ -46,7 +46,7 @@ pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<Conten
     Ok(Content::new("Webhooks", Chapter::Webhooks, body))
 }
 
-/// From when on deliveries are counted.
+/// The time from which deliveries are counted.
 fn counted(request: &PageRequest<'_>, counts: &DayCounts) -> Markup {
     let is_shorter = counts.since > request.now.plus_millis(MINUTE_MS - DAY_MS);
     html! {
@@ -64,7 +64,7 @@ fn counted(request: &PageRequest<'_>, counts: &DayCounts) -> Markup {
 }
 
 fn row(request: &PageRequest<'_>, webhook: &Webhook, counts: &DayCounts) -> Markup {
-    // One that was registered between the two reads has no counts yet.
+    // A webhook that was registered between the two reads has no counts yet.
     let day = counts.webhooks.iter().find(|day| day.webhook == webhook.id);
     let (delivered, failed) = day.map_or((0, 0), |day| (day.delivered, day.failed));
     let has_more = day.is_some_and(|day| day.has_more_failed);
@@ -77,7 +77,8 @@ fn row(request: &PageRequest<'_>, webhook: &Webhook, counts: &DayCounts) -> Mark
         tr {
             td data-name=(request.pick("Address", "Adresse")) {
                 a.address href=(request.link(format!("/webhooks/{}", webhook.id))) { (webhook.shown_url()) }
-                // Tells those of one host apart, by what the page of each shows.
+                // The end of the id, which its page shows too: it distinguishes webhooks of one
+                // host.
                 " " code.soft.short { "…" (id[id.len() - 4..]) }
             }
             td data-name=(request.pick("State", "État")) { (state(request, webhook)) }
@@ -92,7 +93,7 @@ fn row(request: &PageRequest<'_>, webhook: &Webhook, counts: &DayCounts) -> Mark
     }
 }
 
-/// Whether it is enabled, and why and since when not.
+/// The state of a webhook: enabled, or disabled with the reason and the time.
 pub(super) fn state(request: &PageRequest<'_>, webhook: &Webhook) -> Markup {
     let Some((at, reason)) = webhook.disabled else {
         return html! {

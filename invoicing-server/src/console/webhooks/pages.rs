@@ -1,4 +1,4 @@
-//! What the overview and the pages of one webhook show.
+//! The content of the overview and of the pages of one webhook.
 
 use invoicing_core::{DeliveryStatus, EventId, WebhookId};
 use maud::{Markup, html};
@@ -15,9 +15,10 @@ use crate::console::request::PageRequest;
 use crate::store::delivery_pages::DeliveryDetail;
 use crate::store::webhooks::Webhook;
 
-/// Seconds between two looks at a test that is under way.
+/// Seconds until the page of a test that is under way is loaded again.
 const TEST_REFRESH: u32 = 2;
-/// How long after a test the page looks by itself: without a dispatcher it would do so for ever.
+/// Time after a test until its page is no longer loaded again: without a dispatcher that would go
+/// on for ever.
 const TEST_REFRESH_ENDS_MS: i64 = 60_000;
 
 /// `GET /`: how to receive a first webhook, in three steps.
@@ -117,7 +118,8 @@ pub(super) fn page(
     Content::new(webhook.shown_url(), Chapter::Webhooks, body)
 }
 
-/// The page of a webhook that was changed after the page was shown: what is stored now, and the form as it was entered.
+/// The page of a webhook that was changed after the page was shown: the stored webhook, and the
+/// form as entered.
 pub(super) fn changed_meanwhile(request: &PageRequest<'_>, webhook: &Webhook, mut fields: Fields) -> Content {
     fields.version = webhook.version();
     let events = webhook.events.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
@@ -143,10 +145,10 @@ pub(super) fn changed_meanwhile(request: &PageRequest<'_>, webhook: &Webhook, mu
     content
 }
 
-/// Enables or disables, rotates, removes.
+/// The buttons that enable or disable, rotate and remove.
 fn switches(request: &PageRequest<'_>, webhook: &Webhook) -> Markup {
     let action = |verb: &str| format!("/webhooks/{}/{verb}", webhook.id);
-    // As it was left, where the form comes again.
+    // The box keeps its state if the form comes again.
     let replays = !request.path.ends_with("/enable") || request.form.given("replay").is_some();
     html! {
         @if webhook.disabled.is_some() {

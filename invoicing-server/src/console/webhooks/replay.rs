@@ -1,4 +1,5 @@
-//! Sends again what has failed since an instant: chosen, counted and confirmed, then done.
+//! Sends again the deliveries that have failed since an instant: chosen, counted and confirmed,
+//! then sent.
 
 use invoicing_core::{Invalid, ParseTimestampError, Timestamp, WebhookId};
 use maud::{Markup, html};
@@ -12,11 +13,11 @@ use crate::console::request::{PageRequest, PageResult};
 use crate::store::webhooks::Webhook;
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
-/// How far back the choices reach, in hours.
+/// The periods to choose from, in hours.
 const CHOICES: [(i64, &str, &str); 3] =
     [(1, "the last hour", "une heure"), (24, "24 hours", "24 heures"), (24 * 7, "7 days", "7 jours")];
 
-/// `GET /webhooks/{id}/replay`: asks since when, or says how many it would be.
+/// `GET /webhooks/{id}/replay`: the choice of the instant, or the number of deliveries since then.
 pub(in crate::console) async fn confirm_replay(request: &PageRequest<'_>) -> Result<Content, PageError> {
     let webhook = request.company.webhooks().get(request.id()?).await?;
     let title = request.pick("Send again what failed", "Renvoyer ce qui a échoué");
@@ -54,7 +55,7 @@ fn confirmed(form: &Form) -> Result<Timestamp, Invalid> {
     form.text("since").parse().map_err(|wrong: ParseTimestampError| Invalid::new("since", wrong.to_string()))
 }
 
-/// Since when; `None` before it was chosen.
+/// The chosen instant; `None` before it was chosen.
 fn since(request: &PageRequest<'_>) -> Result<Option<Timestamp>, Invalid> {
     if let Some(form) = request.entered() {
         return confirmed(form).map(Some);
@@ -100,7 +101,7 @@ fn choice(request: &PageRequest<'_>, webhook: &Webhook, wrong: Option<&Invalid>)
     }
 }
 
-/// How many it would be, and the button.
+/// The number of deliveries that would be sent, and the button.
 fn confirmation(request: &PageRequest<'_>, webhook: &Webhook, since: Timestamp, count: u64) -> Markup {
     let path = format!("/webhooks/{}/replay", webhook.id);
     html! {

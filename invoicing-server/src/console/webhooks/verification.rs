@@ -1,14 +1,15 @@
-//! How a receiver verifies, in four languages.
+//! Code that verifies a delivery, in four languages.
 
 use maud::{Markup, html};
 
 use crate::console::request::PageRequest;
 use crate::snippets::LANGUAGES;
 
-/// What a receiver may be written in, by the ids of the snippets.
+/// The languages of the code, by the ids of the snippets.
 const SHOWN: [&str; 4] = ["rs", "py", "ts", "php"];
 
-/// Code for a receiver. The secret is no part of it, as code is kept where no secret belongs.
+/// Code for a receiver. The secret is no part of it, as code is often kept in places that are not
+/// safe for secrets.
 pub(super) fn snippets(request: &PageRequest<'_>) -> Markup {
     let languages = SHOWN.iter().filter_map(|id| LANGUAGES.iter().find(|language| language.id == *id));
     html! {

@@ -4,9 +4,9 @@ use chrono::{Datelike, NaiveDate};
 use invoicing_core::{Percent, Quantity};
 use rust_decimal::Decimal;
 
-/// Separates a number from its unit, without a line break.
+/// The space between a number and its unit, without a line break.
 const NO_BREAK_SPACE: char = '\u{a0}';
-/// Separates groups of three digits.
+/// The space between groups of three digits.
 const NARROW_NO_BREAK_SPACE: char = '\u{202f}';
 /// The minus sign, as wide as a figure (unlike a hyphen).
 const MINUS: &str = "\u{2212}";
@@ -26,13 +26,14 @@ const MONTHS: [&str; 12] = [
     "décembre",
 ];
 
-/// `1 234,50 €`: at least two decimals, more where a price has more. Currencies other than the euro are shown by their code.
+/// `1 234,50 €`: at least two decimals, more if a price has more. Currencies other than the euro
+/// are shown by their code.
 pub(crate) fn amount(amount: Decimal, currency: &str) -> String {
     let sign = if currency == "EUR" { "€" } else { currency };
     format!("{}{NO_BREAK_SPACE}{sign}", decimal(amount, 2))
 }
 
-/// As many decimals as needed.
+/// A quantity with as many decimals as it needs.
 pub(crate) fn quantity(quantity: Quantity) -> String {
     decimal(quantity.get(), 0)
 }
@@ -62,7 +63,7 @@ pub(crate) fn date(date: NaiveDate) -> String {
     format!("{day}{NO_BREAK_SPACE}{month} {}", date.year())
 }
 
-/// `732 829 320 00074`: company and establishment. What has not 14 digits stays as it is.
+/// `732 829 320 00074`: company and establishment. A text that has not 14 digits stays unchanged.
 pub(crate) fn siret(siret: &str) -> String {
     if siret.len() != 14 || !siret.bytes().all(|byte| byte.is_ascii_digit()) {
         return siret.to_owned();

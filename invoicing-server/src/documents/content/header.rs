@@ -5,14 +5,14 @@ use invoicing_core::Company;
 use super::{Text, french};
 use crate::documents::DocumentInput;
 
-/// Stands before the number.
+/// The title before the number.
 pub(crate) const TITLE: &str = "Devis";
 /// The label of the work site.
 pub(crate) const SITE: &str = "Chantier";
 /// The label of the client.
 pub(crate) const CLIENT: &str = "Client";
 
-/// What identifies the company, below its name.
+/// The texts that identify the company, below its name.
 pub(crate) fn issuer(company: &Company) -> Vec<Text<'_>> {
     let identity = &company.identity;
     labelled([
@@ -30,7 +30,7 @@ pub(crate) fn dates(input: &DocumentInput<'_>) -> Vec<(&'static str, String)> {
     facts.into_iter().filter_map(|(label, day)| Some((label, french::date(day?)))).collect()
 }
 
-/// Where the work is done, if it is not the client's address.
+/// The work site, if it is not the client's address.
 pub(crate) fn work_site<'a>(input: &DocumentInput<'a>) -> Option<Text<'a>> {
     input.work_site.map(|address| Text::of("workSite", address))
 }
@@ -45,7 +45,7 @@ pub(crate) fn client_address<'a>(input: &DocumentInput<'a>) -> Option<Text<'a>> 
     input.client_address.map(|address| Text::of("client.address", address))
 }
 
-/// How the client is reached, below the address.
+/// The client's telephone and e-mail, below the address.
 pub(crate) fn client_details<'a>(input: &DocumentInput<'a>) -> Vec<Text<'a>> {
     labelled([
         ("client.phone", "Tél. : ", input.client_phone.map(str::to_owned)),

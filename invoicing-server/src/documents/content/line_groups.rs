@@ -1,6 +1,7 @@
 //! The lines of a quote by lot and section, with their totals, in the order of the quote.
 //!
-//! A lot or section that comes again after others is named again. Its total stands where its last lines do.
+//! A lot or section that comes again after others is named again. Its total stands below its last
+//! lines.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -16,7 +17,7 @@ pub(crate) type IndexedLine<'q> = (usize, &'q Line);
 pub(crate) struct Lot<'q> {
     pub(crate) heading: Option<Heading<'q>>,
     pub(crate) sections: Vec<Section<'q>>,
-    /// With the last lines of a lot: the total of all its lines.
+    /// The total of all lines of the lot; only with its last lines.
     pub(crate) total: Option<Decimal>,
 }
 
@@ -25,16 +26,17 @@ pub(crate) struct Lot<'q> {
 pub(crate) struct Section<'q> {
     pub(crate) heading: Option<Heading<'q>>,
     pub(crate) lines: Vec<IndexedLine<'q>>,
-    /// With the last lines of a section: the total of all its lines.
+    /// The total of all lines of the section; only with its last lines.
     pub(crate) total: Option<Decimal>,
 }
 
-/// What stands above lines.
+/// The heading above lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Heading<'q> {
-    /// `None` above lines without a lot or section that come after others, or they would seem to belong to those.
+    /// `None` above lines without a lot or section that come after others. Without a heading they
+    /// would seem to belong to those.
     pub(crate) name: Option<&'q str>,
-    /// Whether it has been above other lines before.
+    /// True if the same heading has been above earlier lines.
     pub(crate) again: bool,
 }
 
@@ -89,7 +91,7 @@ fn set_totals<'q>(lots: &mut [Lot<'q>], lines: &'q [Line]) {
         *of_lots.entry(lot).or_insert(Decimal::ZERO) += line.total_ht.get();
         *of_sections.entry((lot, section)).or_insert(Decimal::ZERO) += line.total_ht.get();
     }
-    // From behind: each total is taken where its last lines are.
+    // From the last line back, so that each total goes to the last lines of its lot or section.
     for lot in lots.iter_mut().rev() {
         let name = lot.name();
         lot.total = name.and_then(|_| of_lots.remove(&name));

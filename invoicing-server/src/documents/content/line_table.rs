@@ -1,4 +1,5 @@
-//! The table of a quote: its lines in their order, under the names of their lots and sections, with subtotals.
+//! The table of a quote: its lines in their order, under the names of their lots and sections, with
+//! subtotals.
 
 use std::borrow::Cow;
 
@@ -13,7 +14,7 @@ pub(crate) const LABELS: [&str; 6] =
 /// The headings of lines without a lot or a section, unless they come first.
 const OUTSIDE_LOTS: &str = "Hors lot";
 const OUTSIDE_SECTIONS: &str = "Hors section";
-/// Stands behind a name that has been above other lines.
+/// The text behind a name that has been above other lines.
 const CONTINUED: &str = " (suite)";
 
 /// A row of the table.

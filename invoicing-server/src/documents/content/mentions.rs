@@ -1,4 +1,5 @@
-//! The mentions that the law requires, the company's conditions, and what the client certifies by signing.
+//! The mentions that the law requires, the company's conditions, and the statements that the client
+//! certifies by signing.
 
 use invoicing_core::{Percent, QuoteDetail};
 use rust_decimal::Decimal;
@@ -36,7 +37,8 @@ pub(crate) fn certified(terms: &QuoteDetail) -> impl Iterator<Item = String> {
     terms.vat_breakdown.iter().filter_map(|share| reduced_rate(share.tva_rate))
 }
 
-/// In place of a separate attestation (CGI, art. 279-0 bis and 278-0 bis A, as amended by loi 2025-127, art. 41).
+/// The statement for a reduced rate, in place of a separate attestation (CGI, art. 279-0 bis and
+/// 278-0 bis A, as amended by loi 2025-127, art. 41).
 fn reduced_rate(rate: Percent) -> Option<String> {
     let (works, article) = match rate {
         _ if rate == Percent::from(10) => {
@@ -52,7 +54,7 @@ fn reduced_rate(rate: Percent) -> Option<String> {
     ))
 }
 
-/// What the client agrees to, with what is certified by that.
+/// The text that the client agrees to, with the statements that this certifies.
 #[cfg(feature = "console")]
 pub(crate) fn accepted_text(input: &DocumentInput<'_>) -> String {
     let head = &input.quote.summary;

@@ -1,13 +1,13 @@
 //! Text as entered to text that can be printed.
 //!
-//! Each character becomes a line break, a space, itself or nothing, or the text is refused. That happens before layout,
-//! and does not depend on the fonts. The texts of a signed document are never refused: a box stands for
-//! each character that cannot be printed.
+//! Each character becomes a line break or a space, stays, or is dropped, or the text is refused.
+//! That happens before layout, and does not depend on the fonts. The texts of a signed document are
+//! never refused: a box stands for each character that cannot be printed.
 //!
-//! **Direction.** Embeddings, overrides and isolates (U+202A to U+202E, U+2066 to U+2069) are dropped, because they
-//! could show an amount or a name in another order than the stored one. Direction marks (U+200E, U+200F, U+061C) are
-//! dropped too. The Unicode bidirectional algorithm orders the rest. Every field is a paragraph of its own, so no text
-//! affects the order of another.
+//! **Direction.** Embeddings, overrides and isolates (U+202A to U+202E, U+2066 to U+2069) are
+//! dropped, because they could show an amount or a name in another order than the stored one.
+//! Direction marks (U+200E, U+200F, U+061C) are dropped too. The Unicode bidirectional algorithm
+//! orders the rest. Every field is a separate paragraph, so no text affects the order of another.
 
 use std::borrow::Cow;
 
@@ -18,14 +18,14 @@ use unicode_segmentation::UnicodeSegmentation;
 /// Longest text in bytes: five times the limit of a long field.
 const LONGEST: usize = 40_000;
 
-/// Most characters in a grapheme cluster: a letter with its accents, or the parts of one emoji. More cannot be read;
-/// the stream-safe text format of UAX #15 allows 30.
+/// Most characters in a grapheme cluster: a letter with its accents, or the parts of one emoji.
+/// More cannot be read; the stream-safe text format of UAX #15 allows 30.
 const CLUSTER: usize = 32;
 
-/// Why a text is refused: the rest of a sentence that begins with the field.
+/// The reason why a text is refused: the rest of a sentence that begins with the field.
 pub(in crate::documents) type Rule = Cow<'static, str>;
 
-/// Why a text cannot be printed.
+/// The reason why a text cannot be printed.
 #[cfg_attr(not(feature = "pdf"), expect(dead_code, reason = "only the renderer refuses a text"))]
 #[derive(Debug)]
 pub(in crate::documents) enum Unfit {
@@ -45,7 +45,7 @@ impl Unfit {
     }
 }
 
-/// Stands for a character that cannot be printed.
+/// The sign for a character that cannot be printed.
 #[cfg(feature = "pdf")]
 pub(in crate::documents) const BOX: char = '□';
 
@@ -53,14 +53,14 @@ pub(in crate::documents) const BOX: char = '□';
 #[cfg(feature = "pdf")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::documents) enum Unprintable {
-    /// It is refused, by its field, so that its author can change it.
+    /// The text is refused with its field, so that its author can change it.
     Refused,
     /// A box stands for each character: nobody can change the text any more.
     Boxed,
 }
 
-/// The text as it is laid out: in NFC, with `\n` as its only line break. The only invisible characters left are joiners
-/// that change the shape of their neighbours.
+/// The text as it is laid out: in NFC, with `\n` as its only line break. The only invisible
+/// characters left are joiners that change the shape of their neighbours.
 pub(in crate::documents) fn sanitize(text: &str) -> Result<Cow<'_, str>, Unfit> {
     if text.len() > LONGEST {
         let rule = format!("has more than {LONGEST} bytes, which no page can show");
@@ -74,7 +74,8 @@ pub(in crate::documents) fn sanitize(text: &str) -> Result<Cow<'_, str>, Unfit> 
     Ok(clean)
 }
 
-/// The same for any text: what would be refused is shortened, or a box stands for it.
+/// The same for any text. A text that would be refused is shortened, or a box stands for its
+/// character.
 #[cfg(feature = "pdf")]
 pub(in crate::documents) fn sanitize_any(text: &str) -> Cow<'_, str> {
     let text = &text[..text.floor_char_boundary(LONGEST)];
@@ -86,7 +87,7 @@ pub(in crate::documents) fn sanitize_any(text: &str) -> Cow<'_, str> {
 }
 
 fn clean(text: &str, unprintable: impl Fn(char) -> Result<char, Unfit>) -> Result<Cow<'_, str>, Unfit> {
-    // Nearly all texts: nothing to change, nothing to copy.
+    // Nearly all texts need no change, and so no copy.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
         return Ok(Cow::Borrowed(text));
     }
@@ -102,7 +103,8 @@ fn clean(text: &str, unprintable: impl Fn(char) -> Result<char, Unfit>) -> Resul
             // Private use: a PDF/A-3 document must not contain it (6.2.11.7.3).
             '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}' => out.push(unprintable(c)?),
             _ if c.is_control() => out.push(unprintable(c)?),
-            // Few fonts have these. Only the no-break spaces (U+00A0, U+202F, U+2007) matter, and stay.
+            // Few fonts have these. Only the no-break spaces (U+00A0, U+202F, U+2007) matter, and
+            // stay.
             '\u{1680}' | '\u{2000}'..='\u{2006}' | '\u{2008}'..='\u{200a}' | '\u{205f}' | '\u{3000}' => {
                 out.push(' ');
             }
@@ -112,14 +114,16 @@ fn clean(text: &str, unprintable: impl Fn(char) -> Result<char, Unfit>) -> Resul
     Ok(Cow::Owned(out))
 }
 
-/// The text as a page of HTML shows it. What no font prints is left out, as a host's own renderer may print it.
+/// A text for a page of HTML. A text that would be refused is shown without its invisible
+/// characters, as the renderer of a host may print it.
 #[cfg(feature = "console")]
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     let can_stay = |c: &char| *c == '\n' || !(c.is_control() || renders_as_nothing(*c));
     sanitize(text).unwrap_or_else(|_| text.chars().filter(can_stay).collect::<String>().into())
 }
 
-/// The rule that names a character without a glyph, and its first place in the text as entered, counted from 1.
+/// The rule that names a character without a glyph, and its first place in the text as entered,
+/// counted from 1.
 #[cfg(feature = "pdf")]
 fn unprintable(c: char, text: &str) -> Rule {
     let code = u32::from(c);
@@ -134,7 +138,8 @@ fn unprintable(c: char, text: &str) -> Rule {
 
 /// Plainer characters with the same meaning: `m²` for `㎡`, `A` for `Ａ`. `None` if there are none.
 ///
-/// A mapping to figures is left out, as `½` would become `1⁄2` beside other figures, and `²` a figure like them.
+/// A mapping to figures is left out, as `½` would become `1⁄2` beside other figures, and `²` a
+/// figure like them.
 #[cfg(feature = "pdf")]
 pub(in crate::documents) fn plainer(c: char) -> Option<String> {
     let plain: String = std::iter::once(c).nfkc().collect();
@@ -149,7 +154,7 @@ pub(in crate::documents) fn plainer(c: char) -> Option<String> {
     }
 }
 
-/// Whether a joiner after this character has a visible effect: in scripts that join, and in emoji.
+/// True if a joiner after this character has a visible effect: in scripts that join, and in emoji.
 fn joins(c: char) -> bool {
     c >= '\u{590}'
 }

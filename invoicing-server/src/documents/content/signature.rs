@@ -1,4 +1,4 @@
-//! The signature of a quote, or what stands where it is to be signed.
+//! The signature of a quote, or the boxes in which it is to be signed.
 
 use chrono_tz::Tz;
 use invoicing_core::SignatureBlock;
@@ -16,7 +16,8 @@ pub(crate) const SIGNED: &str = "Signature électronique";
 /// The label of the fingerprint.
 const FINGERPRINT: &str = "Empreinte de la preuve";
 
-/// `Devis DEV-2026-0042, total TTC 4 015,90 €`: what is signed, beside the heading, as the totals may be on another page.
+/// `Devis DEV-2026-0042, total TTC 4 015,90 €`: the quote and its total, beside the heading, as the
+/// totals may be on another page.
 pub(crate) fn subject(input: &DocumentInput<'_>) -> String {
     let head = &input.quote.summary;
     let total = french::amount(head.total_ttc.get(), &head.currency);
@@ -26,7 +27,7 @@ pub(crate) fn subject(input: &DocumentInput<'_>) -> String {
 /// The rows of a signature, each with its label.
 ///
 /// # Errors
-/// [`RenderError::Failed`] where the company's time zone is unknown.
+/// [`RenderError::Failed`] if the company's time zone is unknown.
 pub(crate) fn signed<'a>(
     input: &DocumentInput<'a>,
     signature: &'a SignatureBlock,
@@ -50,7 +51,8 @@ pub(crate) fn signed<'a>(
     Ok(rows)
 }
 
-/// Adds a row below the fingerprint to a signature with boxes in place of characters: the evidence has them all.
+/// Adds a row below the fingerprint to a signature with boxes in place of characters: the evidence
+/// has all characters.
 #[cfg(feature = "pdf")]
 pub(in crate::documents) fn explain_boxes(rows: &mut Vec<(&'static str, Text<'_>)>) {
     let text = "Dans la preuve qui porte cette empreinte (□ : caractère non imprimé)";

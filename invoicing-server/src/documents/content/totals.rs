@@ -5,18 +5,18 @@ use invoicing_core::VatShare;
 use super::french;
 use crate::documents::DocumentInput;
 
-/// What a total is.
+/// The kind of a total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TotalKind {
-    /// Without VAT.
+    /// The total without VAT.
     Net,
     /// The VAT of a rate.
     Vat,
-    /// With VAT.
+    /// The total with VAT.
     Grand,
-    /// What is held back.
+    /// The amount that is held back.
     Retained,
-    /// What is left to pay.
+    /// The amount that is left to pay.
     Rest,
 }
 

@@ -16,22 +16,23 @@ use crate::documents::content::sanitize::{Unfit, Unprintable};
 /// Width of the text on a page.
 pub(super) const WIDTH: f32 = RIGHT - LEFT;
 
-/// Height of Inter's capitals, in sizes. Text is centred in its line by this height, as readers see it.
+/// Height of Inter's capitals, in sizes. Text is centred in its line by this height, which readers
+/// perceive.
 const CAPITALS: f32 = 0.727;
 
-/// Most texts that are named to be refused.
+/// Most refused texts that are listed.
 const MOST_REFUSED: usize = 100;
 
 /// Look of the headings below the table, and the room above them.
 pub(super) const HEADING: Look = Look::new(9.5).bold();
 const ABOVE_HEADING: f32 = 16.0;
 
-/// How a text looks.
+/// The look of a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look {
     pub(super) style: Style,
     pub(super) ink: Ink,
-    /// From one line to the next, in sizes.
+    /// Distance from one line to the next, in sizes.
     pub(super) leading: f32,
 }
 
@@ -45,7 +46,7 @@ impl Look {
         Self { style: Style { bold: true, ..self.style }, ..self }
     }
 
-    /// For figures that stand below each other.
+    /// The look for figures that stand below each other.
     pub(super) const fn figures(self) -> Self {
         Self { style: Style { tabular: true, ..self.style }, ..self }
     }
@@ -116,14 +117,14 @@ pub(super) fn block(columns: impl IntoIterator<Item = Column>, padding: f32) -> 
 /// A document that is being composed.
 pub(super) struct Composer<'f> {
     pub(super) set: Typesetter<'f>,
-    /// The texts that are refused, where all of them are asked for.
+    /// The texts that are refused so far. `None` if the first one ends the rendering.
     pub(super) refused: Option<Vec<Invalid>>,
     pub(super) pages: Paginator<'f>,
     pub(super) tags: Tags,
 }
 
 impl Composer<'_> {
-    /// The lines of a text, in a width or however wide they are.
+    /// The lines of a text, broken at a width if one is given.
     pub(super) fn lines(
         &mut self,
         field: Field,
@@ -137,7 +138,8 @@ impl Composer<'_> {
         };
         let refusal = Invalid::new(field.to_string(), unfit.rule(field.entered(text)));
         let Some(refused) = &mut self.refused else { return Err(refusal.into()) };
-        // The template has no such text: it repeats one that has been refused.
+        // A text of the template can be printed, unless it repeats an entered text that has been
+        // refused.
         let is_known = matches!(field, Field::Own) || refused.contains(&refusal);
         if !is_known && refused.len() < MOST_REFUSED {
             refused.push(refusal);
@@ -150,7 +152,8 @@ impl Composer<'_> {
 
     fn try_lines(&mut self, text: &str, style: Style, width: Option<f32>) -> Result<Lines, Unfit> {
         let lines = self.set.lines(text, style, width)?;
-        // Invisible characters only: a text that was entered must not vanish from the document.
+        // A text of invisible characters only is refused: an entered text must not vanish from the
+        // document.
         let is_empty = lines.iter().all(|line| line.runs.is_empty()) && !text.trim().is_empty();
         if is_empty && self.set.unprintable == Unprintable::Refused {
             return Err(Unfit::Text("has nothing that can be seen".into()));
@@ -193,7 +196,7 @@ impl Composer<'_> {
         Ok(())
     }
 
-    /// Adds a text to a column, as a paragraph of its own.
+    /// Adds a text to a column, as a separate paragraph.
     pub(super) fn put_in(
         &mut self,
         column: &mut Column,
@@ -219,7 +222,8 @@ impl Composer<'_> {
         Ok(column)
     }
 
-    /// A text across the page. No page ends with its first line only, or begins with its last line only.
+    /// A text across the page. No page ends with its first line only, or begins with its last line
+    /// only.
     pub(super) fn paragraph(&mut self, text: (Field, &str), look: Look, gap: f32) -> Result<()> {
         let node = self.tags.add(None, Tag::P);
         let lines = self.lines(text.0, text.1, look.style, Some(WIDTH))?;
@@ -235,7 +239,7 @@ impl Composer<'_> {
     }
 }
 
-/// A block of a heading, which stays with the next one, and of what stands beside it.
+/// A block of a heading and the columns beside it. It stays with the next block.
 pub(super) fn heading_block(columns: impl IntoIterator<Item = Column>, padding: f32) -> Block {
     Block { gap: ABOVE_HEADING, keeps_with_next: true, ..block(columns, padding) }
 }

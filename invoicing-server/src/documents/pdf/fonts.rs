@@ -1,7 +1,7 @@
 //! The fonts of a document: compiled in, parsed once, shared by all documents.
 //!
-//! Text is in Inter; the Noto families cover the characters that it lacks (see `fonts/README.md`). System fonts are never
-//! used, because the same input must give the same bytes everywhere.
+//! Text is in Inter; the Noto families cover the characters that it lacks (see `fonts/README.md`).
+//! System fonts are never used, because the same input must give the same bytes everywhere.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ pub(super) const BOLD: FontWeight = FontWeight::new(600.0);
 
 static INTER: &[u8] = include_bytes!("../../../fonts/Inter-Regular.ttf");
 static INTER_BOLD: &[u8] = include_bytes!("../../../fonts/Inter-SemiBold.ttf");
-/// Tried in this order: letters before pictures.
+/// The fonts after Inter, in the order in which they are tried: letters before pictures.
 static FALLBACKS: [&[u8]; 7] = [
     include_bytes!("../../../fonts/NotoSans-Regular.ttf"),
     include_bytes!("../../../fonts/NotoSansHebrew-Regular.ttf"),
@@ -30,7 +30,7 @@ static FALLBACKS: [&[u8]; 7] = [
     include_bytes!("../../../fonts/NotoSansMath-Regular.ttf"),
 ];
 
-/// The bytes are not a font that a document can embed.
+/// The error of bytes that a document cannot embed as a font.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a static OpenType font")]
 #[non_exhaustive]
@@ -43,7 +43,7 @@ pub(super) struct Fonts {
     pub(super) context: FontContext,
     /// The font families in the order in which they are tried, Inter first.
     pub(super) families: Vec<FontFamilyName<'static>>,
-    /// The fonts as they are drawn, by the id under which a layout knows their bytes.
+    /// The fonts for drawing, by the id that a layout gives to their bytes.
     pub(super) faces: HashMap<u64, Font>,
 }
 
@@ -86,7 +86,7 @@ impl Fonts {
             ..FontInfoOverride::default()
         };
         let registered = self.context.collection.register_fonts(blob, Some(names));
-        // A variable font or a collection holds several designs, and nothing says which one to use.
+        // A variable font or a collection holds several designs, without a rule for the one to use.
         match registered.as_slice() {
             [(_, infos)] if infos.len() == 1 && infos[0].axes().is_empty() => {}
             _ => return Err(FontError),

@@ -12,7 +12,7 @@ use crate::documents::content::{Field, header};
 
 /// Left edge of the client's address, in the window of a French envelope.
 const CLIENT: f32 = 318.0;
-/// Left edges and widths of the columns beside it.
+/// Left edges and widths of the columns beside the address.
 const DATES: (f32, f32) = (LEFT, 116.0);
 const SITE: (f32, f32) = (178.0, 126.0);
 /// Room between the company and the title.
@@ -47,7 +47,7 @@ pub(super) fn head(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(
     to.pages.push(Block { gap: 20.0, ..block([dates, site, client], 0.0) })
 }
 
-/// The title at the right, as wide as it is.
+/// The title at the right, in a column of its width.
 fn title(to: &mut Composer<'_>, quote: &Quote, parent: NodeId) -> Result<(Column, f32)> {
     let number = (Field::Named("number"), quote.summary.number.as_str());
     let node = to.tags.add(Some(parent), heading(1, &super::writer::title(number.1)));

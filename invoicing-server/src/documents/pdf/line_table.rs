@@ -21,11 +21,11 @@ const SECTION: Look = Look::new(9.0).bold();
 const SUBTOTAL: Look = Look::new(8.5).ink(Ink::Muted);
 const SUBTOTAL_FIGURES: Look = Look::new(8.5).bold().figures();
 
-/// Between two columns, in points.
+/// Room between two columns, in points.
 const GUTTER: f32 = 12.0;
-/// Above the name of a lot that goes on, below the head of the table.
+/// Room above the name of a lot that goes on, below the head of the table.
 const ABOVE_CONTINUATION: f32 = 5.0;
-/// Above and below the text of a row.
+/// Room above and below the text of a row.
 const PADDING: f32 = 4.0;
 /// Smallest width of a description. Figures that leave less are printed in a smaller size.
 const DESCRIPTION: f32 = 140.0;
@@ -78,7 +78,8 @@ fn widths(to: &mut Composer<'_>, lots: &[Lot<'_>], currency: &str) -> Result<[f3
     Ok(widths)
 }
 
-/// Left edges and widths of the columns: each is as wide as its widest text, and the description gets the rest.
+/// Left edges and widths of the columns: each is as wide as its widest text, and the description
+/// gets the rest.
 fn columns([_, quantity, unit, price, rate, total]: [f32; 6]) -> [(f32, f32); 6] {
     // Units keep their width: they are broken into lines, while a figure has to stay on one.
     let room = WIDTH - DESCRIPTION - unit - 5.0 * GUTTER;
@@ -102,7 +103,7 @@ fn side(place: usize) -> Side {
 /// The table while it is composed.
 struct Table<'t, 'f, 'q> {
     to: &'t mut Composer<'f>,
-    /// Left edges and widths.
+    /// Left edges and widths of the columns.
     columns: [(f32, f32); 6],
     body: NodeId,
     currency: &'t str,
@@ -123,7 +124,7 @@ impl<'q> Table<'_, '_, 'q> {
     }
 
     fn row(&mut self, row: &Row<'q>, next: Option<&Row<'_>>) -> Result<()> {
-        // What is summed up stays with its subtotal, which would say nothing at the top of a page.
+        // A row stays with the subtotal below it, which would have no meaning at the top of a page.
         let keeps_with_next = matches!(next, Some(Row::Subtotal(_)));
         match row {
             Row::Lot(name) => {
@@ -134,7 +135,8 @@ impl<'q> Table<'_, '_, 'q> {
             }
             Row::Section(name) => {
                 let mut full = name.text.clone();
-                // The section before it does not run on, but the lot does.
+                // The name of the earlier section is no longer repeated, but the name of the lot
+                // is.
                 if let Some(lot) = self.lot.clone() {
                     let runs_on = self.continuation(&lot.text)?;
                     self.to.pages.run_on(Some(runs_on));
@@ -150,7 +152,8 @@ impl<'q> Table<'_, '_, 'q> {
         Ok(())
     }
 
-    /// The name of a lot or section across the table. `full`: the name on pages on which its lines go on.
+    /// The name of a lot or section across the table. `full`: the name on pages on which its lines
+    /// go on.
     fn group(&mut self, text: (Field, &str), look: Look, gap: f32, full: &str) -> Result<NodeId> {
         let row = self.to.tags.add(Some(self.body), Tag::TR);
         let scope = Tag::TH(TableHeaderScope::Row).with_col_span(Some(COLUMNS));
@@ -162,8 +165,8 @@ impl<'q> Table<'_, '_, 'q> {
         Ok(cell)
     }
 
-    /// The name of a lot or section as it stands at the top of a page on which its lines go on. It is cut to one line. Its
-    /// parts were set before, so a character without a glyph is refused there.
+    /// The name of a lot or section for the top of a page on which its lines go on. It is cut to
+    /// one line. Its parts were set before, so a character without a glyph is refused there.
     fn continuation(&mut self, name: &str) -> Result<Block> {
         let mut column = Column::new(LEFT, WIDTH);
         let lines = self.to.lines(Field::Own, &continued(name), SECTION.style, Some(WIDTH))?;
@@ -201,7 +204,7 @@ impl<'q> Table<'_, '_, 'q> {
         let cell = self.to.tags.add(Some(row), Tag::TD);
         let width = self.columns[5].0 - GUTTER - LEFT;
         let mut left = Column::new(LEFT, width);
-        // Not the field of the name: it has been checked as the heading of the group.
+        // Without the field of the name, which has been checked as the heading of the group.
         let lines = self.to.lines(Field::Own, &subtotal.label, SUBTOTAL.style, Some(width))?;
         left.add(&lines, SUBTOTAL, Side::Right, label);
         let ink = if subtotal.of_lot { Ink::Accent } else { Ink::Text };

@@ -1,10 +1,11 @@
 //! Page breaks.
 //!
-//! A document is a sequence of blocks: a heading, a table row, a line of a paragraph. A block may have to stay on one page
-//! with the next one. Such a chain moves to the next page as a whole.
+//! A document is a sequence of blocks: a heading, a table row, a line of a paragraph. A block may
+//! have to stay on one page with the next one. Such a chain moves to the next page as a whole.
 //!
-//! A chain that is taller than a page has to break. It begins where there is room. Then its tallest block is split between
-//! two lines. A chain of short blocks only is a list, and breaks between two of them.
+//! A chain that is taller than a page has to break. It begins on the first page with enough room.
+//! Then its tallest block is split between two lines. A chain of short blocks only is a list, and
+//! breaks between two of them.
 
 use std::rc::Rc;
 
@@ -23,15 +24,18 @@ pub(super) const LEFT: f32 = 50.0;
 pub(super) const RIGHT: f32 = PAGE.0 - LEFT;
 const TOP: f32 = 50.0;
 const BOTTOM: f32 = PAGE.1 - 58.0;
-/// Shorter blocks are never split. A chain that fills a page with shorter ones is a list, and breaks between two.
+/// Shorter blocks are never split. A chain that fills a page with shorter ones is a list, and
+/// breaks between two.
 const MIN_SPLIT_HEIGHT: f32 = (BOTTOM - TOP) / 10.0;
-/// Less than the height of any line. A block that would fit whole gets this much less room, which moves its last line on.
+/// A height below that of any line. A block that would fit whole gets this much less room, which
+/// moves its last line on.
 const LESS_THAN_A_LINE: f32 = 1.0;
 /// Largest gap between a repeated block at the top of a page and the first block below it.
 const BELOW_REPEATED: f32 = 5.0;
-/// A list begins on a page that has room for this many rows of it.
+/// Rows of a list for which a page must have room so that the list begins on it.
 const MIN_ROWS: usize = 3;
-/// Far more than any real quote has. Bounds the memory that a text of line breaks can take.
+/// Most pages of a document, far more than any real quote has. Bounds the memory that a text of
+/// line breaks can take.
 const MAX_PAGES: usize = 2_000;
 
 /// Colours by their purpose.
@@ -67,7 +71,7 @@ pub(super) struct BlockRule {
 pub(super) enum Edge {
     Top(f32),
     Bottom(f32),
-    /// From the top to the bottom, in each part of a split block.
+    /// A side from the top to the bottom, in each part of a split block.
     Side,
 }
 
@@ -77,17 +81,18 @@ pub(super) struct Block {
     /// Room above the block. Dropped at the top of a page.
     pub(super) gap: f32,
     pub(super) height: f32,
-    /// Stays on one page with the next block, if there is one.
+    /// True if the block stays on one page with the next block, if there is one.
     pub(super) keeps_with_next: bool,
-    /// Is repeated at the top of every page that follows, until the repetition is ended.
+    /// True if the block is repeated at the top of every page that follows, until the repetition is
+    /// ended.
     pub(super) repeats: bool,
-    /// What stands at the top of every page that follows, below the repeated block, until another block runs on: the name
-    /// of a lot whose lines go on.
+    /// The block at the top of every page that follows, below the repeated block, until another
+    /// block runs on: the name of a lot whose lines go on.
     pub(super) runs_on: Option<Box<Self>>,
     /// The columns in reading order, each with its lines from top to bottom.
     pub(super) columns: Vec<Vec<BlockLine>>,
     pub(super) marks: Vec<BlockRule>,
-    /// Room below the lowest line, also in each part of a split block.
+    /// Room below the lowest line, in each part of a split block too.
     pub(super) padding: f32,
 }
 
@@ -98,8 +103,8 @@ impl Block {
         self
     }
 
-    /// Splits off a first part that is at most as tall as `room`, and keeps the rest. `None` if either part would have no
-    /// line; the block is unchanged then.
+    /// Splits off a first part that is at most as tall as `room`, and keeps the rest. `None` if
+    /// either part would have no line; the block is unchanged then.
     fn split_first(&mut self, room: f32) -> Option<Self> {
         let room = room.min(self.height - LESS_THAN_A_LINE);
         let fits = |column: &Vec<BlockLine>| {
@@ -113,14 +118,15 @@ impl Block {
         let mut first = Self { gap: self.gap, padding: self.padding, ..Self::default() };
         for (column, taken) in self.columns.iter_mut().zip(taken) {
             first.columns.push(column.drain(..taken).collect());
-            // The rest starts at the top of its own block.
+            // The rest starts at the top of its new block.
             let up = column.first().map_or(0.0, |line| line.top - self.padding);
             for line in column {
                 line.top -= up;
                 line.text.baseline -= up;
             }
         }
-        // The rule on top stays with the first part, the one at the bottom with the rest; sides go with both.
+        // The rule on top stays with the first part, the one at the bottom with the rest; sides go
+        // with both.
         first.marks =
             self.marks.iter().filter(|mark| !matches!(mark.edge, Edge::Bottom(_))).copied().collect();
         self.marks.retain(|mark| !matches!(mark.edge, Edge::Top(_)));
@@ -141,7 +147,8 @@ pub(super) struct Text {
     pub(super) baseline: f32,
     pub(super) line: Rc<Line>,
     pub(super) ink: Ink,
-    /// The element of the structure that it belongs to; none for a repeated line, which is not read aloud again.
+    /// The element of the structure with this text; `None` for a repeated line, which is not read
+    /// aloud again.
     pub(super) node: Option<NodeId>,
 }
 
@@ -160,7 +167,8 @@ pub(super) struct Rectangle {
 pub(super) struct Page {
     pub(super) texts: Vec<Text>,
     pub(super) rectangles: Vec<Rectangle>,
-    /// The blocks and parts of blocks, each with its index in the document and its top. For tests of page breaks.
+    /// The blocks and parts of blocks, each with its index in the document and its top. For tests
+    /// of page breaks.
     #[cfg(test)]
     pub(super) blocks: Vec<(usize, f32, Block)>,
 }
@@ -170,7 +178,7 @@ pub(super) struct Page {
 pub(super) struct Paginator<'d> {
     pages: Vec<Page>,
     y: f32,
-    /// Whether the page has no block yet, apart from a repeated one.
+    /// True if the page has no block yet, apart from a repeated one.
     page_is_empty: bool,
     /// The chain so far: blocks that wait for the next one, with which they share a page.
     chain: Vec<Block>,
@@ -209,7 +217,8 @@ impl<'d> Paginator<'d> {
         Ok(())
     }
 
-    /// Replaces what stands at the top of the pages that follow, unless a chain has begun, whose blocks do so.
+    /// Replaces the block at the top of the pages that follow, unless a chain has begun, whose
+    /// blocks do so.
     pub(super) fn run_on(&mut self, block: Option<Block>) {
         if self.chain.is_empty() {
             self.runs_on = block.map(unread);
@@ -224,7 +233,8 @@ impl<'d> Paginator<'d> {
 
     fn place_chain(&mut self) -> Result<()> {
         let mut chain = std::mem::take(&mut self.chain);
-        // A chain that fits a page is never broken. A taller one begins here if it gets far enough.
+        // A chain that fits a page is never broken. A taller one begins on this page if enough of
+        // it fits.
         if !self.page_is_empty
             && self.count_fitting(&mut chain) < chain.len()
             && (self.fits_a_page(&chain) || !self.can_begin(&mut chain))
@@ -243,7 +253,8 @@ impl<'d> Paginator<'d> {
 
     /// The number of blocks that the page has room for.
     fn count_fitting(&self, chain: &mut [Block]) -> usize {
-        // At the top of a page a gap is wasted room. Below a repeated block it sets the first block off.
+        // A gap at the top of a page is wasted room. A gap below a repeated block sets the first
+        // block off.
         if let (true, Some(first)) = (self.page_is_empty, chain.first_mut()) {
             first.gap = if self.repeated.is_some() { first.gap.min(BELOW_REPEATED) } else { 0.0 };
         }
@@ -255,7 +266,7 @@ impl<'d> Paginator<'d> {
         chain.iter().take_while(fits).count()
     }
 
-    /// Whether an empty page holds all blocks of a chain.
+    /// True if an empty page holds all blocks of a chain.
     fn fits_a_page(&self, chain: &[Block]) -> bool {
         let repeated = [&self.repeated, &self.runs_on].into_iter().flatten();
         let repeated: f32 = repeated.map(|block| block.height + BELOW_REPEATED).sum();
@@ -264,8 +275,8 @@ impl<'d> Paginator<'d> {
         repeated + below + height <= BOTTOM - TOP
     }
 
-    /// Whether the page has room for the begin of a chain that is taller than any: some lines of the block that is split,
-    /// or some rows of a list.
+    /// True if the page has room for the beginning of a chain that is taller than any page: some
+    /// lines of the block that is split, or some rows of a list.
     fn can_begin(&self, chain: &mut [Block]) -> bool {
         let fitting = self.count_fitting(chain);
         match tallest_first(chain, fitting).first() {
@@ -274,7 +285,7 @@ impl<'d> Paginator<'d> {
         }
     }
 
-    /// What the blocks above a block of a chain leave of the page.
+    /// The height of the page that is left for a block of a chain, below the blocks above it.
     fn room(&self, chain: &[Block], at: usize) -> f32 {
         let above: f32 = chain[..at].iter().map(|block| block.gap + block.height).sum();
         BOTTOM - self.y - above - chain[at].gap
@@ -287,8 +298,8 @@ impl<'d> Paginator<'d> {
             let room = self.room(chain, at);
             chain[at].split_first(room).map(|part| (at, part))
         });
-        // Without a split the chain is a list, and breaks where the page ends. At least one block goes on the page: one
-        // that fits on no page would otherwise never be placed.
+        // Without a split the chain is a list, and breaks at the end of the page. At least one
+        // block goes on the page: a block that fits on no page would otherwise never be placed.
         let whole = split.as_ref().map_or(fitting.max(1), |(at, _)| *at);
         for block in chain.drain(..whole) {
             self.place(block);
@@ -353,8 +364,9 @@ fn unread(mut block: Block) -> Block {
     block
 }
 
-/// The blocks of a chain that may be split, up to the first that does not fit, which is the last one that can be reached on
-/// this page. Splitting the tallest loses the least: the others, such as a heading and its row, stay whole.
+/// The blocks of a chain that may be split, up to the first that does not fit, which is the last
+/// one that can be reached on this page. Splitting the tallest loses the least: the others, such as
+/// a heading and its row, stay whole.
 fn tallest_first(chain: &[Block], fitting: usize) -> Vec<usize> {
     let mut tall: Vec<usize> = (0..=fitting).filter(|at| chain[*at].height > MIN_SPLIT_HEIGHT).collect();
     tall.sort_by(|a, b| chain[*b].height.total_cmp(&chain[*a].height));

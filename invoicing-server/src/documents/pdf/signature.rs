@@ -1,7 +1,8 @@
 //! The signature of a quote, or the boxes for it.
 //!
-//! Either moves to the next page as a whole where it does not fit. A signature of short texts is no taller than the boxes,
-//! so that signing adds no page. A long text of it may break, or it would leave a large part of a page empty.
+//! Either moves to the next page as a whole if it does not fit. A signature of short texts is no
+//! taller than the boxes, so that signing adds no page. A long text in a signature may break, as it
+//! would otherwise leave a large part of a page empty.
 
 use invoicing_core::SignatureBlock;
 use krilla::tagging::Tag;
@@ -14,16 +15,16 @@ use crate::documents::content::{self, Field, signature};
 
 const LABEL: Look = Look::new(7.5).ink(Ink::Muted);
 const VALUE: Look = Look { leading: 1.5, ..Look::new(8.0) };
-/// The same with one row more in the same room.
+/// The look of values with less leading, so that a further row takes no further room.
 const CLOSE_VALUE: Look = Look { leading: 1.3, ..VALUE };
 
 /// Height of the two boxes of an unsigned quote, and the gap between them.
 const BOX_HEIGHT: f32 = 80.0;
 const BOX_GUTTER: f32 = 14.0;
-/// Thickness of their sides.
+/// Thickness of the sides of the boxes.
 const SIDE: f32 = 0.6;
 
-/// Width of the heading. The rest of the line says what is signed.
+/// Width of the heading. The rest of the line names the quote and its total.
 const TITLE: f32 = 160.0;
 
 /// Left edge and width of the values of a signature, and width of the labels.
@@ -41,7 +42,7 @@ pub(super) fn signature(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Res
     }
 }
 
-/// The heading, and beside it what is signed.
+/// The heading, and beside it the quote and its total.
 fn title(
     to: &mut Composer<'_>,
     input: &DocumentInput<'_>,
@@ -95,7 +96,7 @@ fn signed(to: &mut Composer<'_>, input: &DocumentInput<'_>, signature: &Signatur
     Ok(())
 }
 
-/// Whether a box stands for a character of a value.
+/// True if a box stands for a character of a value.
 fn has_box(to: &mut Composer<'_>, rows: &[(&str, content::Text<'_>)]) -> Result<bool> {
     for (_, text) in rows {
         let (field, value) = text.entry();

@@ -10,7 +10,7 @@ pub(super) struct NodeId(usize);
 struct Node {
     kind: TagKind,
     parts: Vec<Part>,
-    /// The title of the entry in the outline that leads here.
+    /// The title of the entry in the outline that leads to this element.
     outline: Option<String>,
 }
 
@@ -44,14 +44,15 @@ impl Tags {
         self.nodes[node].outline = Some(title);
     }
 
-    /// Adds drawn content to an element. Returns its title in the outline the first time, if it has one.
+    /// Adds drawn content to an element. Returns its title in the outline the first time, if it has
+    /// one.
     pub(super) fn drawn(&mut self, NodeId(node): NodeId, content: Identifier) -> Option<String> {
         let node = &mut self.nodes[node];
         node.parts.push(Part::Content(content));
         node.outline.take()
     }
 
-    /// The structure as krilla takes it. Elements without content are left out.
+    /// The structure for krilla. Elements without content are left out.
     pub(super) fn tree(&self) -> TagTree {
         let mut tree = TagTree::new();
         self.top.iter().filter_map(|node| self.group(*node)).for_each(|group| tree.push(group));
@@ -65,7 +66,7 @@ impl Tags {
             Part::Content(content) => Some(Child::Leaf(*content)),
         };
         let children: Vec<_> = node.parts.iter().filter_map(child).collect();
-        // An empty cell stays: without it the cells after it would belong to other columns.
+        // An empty cell stays, as the cells after it would otherwise move to other columns.
         let cell = matches!(node.kind, TagKind::TD(_) | TagKind::TH(_));
         (cell || !children.is_empty()).then(|| TagGroup::with_children(node.kind.clone(), children))
     }

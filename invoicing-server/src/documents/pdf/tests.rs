@@ -122,14 +122,15 @@ fn composed(company: &Company, quote: &Quote) -> Vec<Page> {
     PdfRenderer::new().compose(&input(company, quote)).unwrap().0
 }
 
-/// What a line says, read back from the text that its glyphs stand for.
+/// The text of a line, read back from the ranges of its glyphs.
 fn said(line: &TextLine) -> &str {
     let ranges = || line.runs.iter().flat_map(|run| &run.glyphs).map(krilla::text::Glyph::text_range);
     let start = ranges().map(|range| range.start).min().unwrap_or(0);
     &line.text[start..ranges().map(|range| range.end).max().unwrap_or(0)]
 }
 
-/// The texts of a document as they are drawn, line by line, without what each page has of its own.
+/// The texts of a document as they are drawn, line by line, without repeated lines and page
+/// numbers.
 #[cfg(feature = "console")]
 pub(crate) fn drawn(input: &DocumentInput<'_>) -> Vec<String> {
     let (pages, _, footer) = PdfRenderer::new().compose(input).unwrap();
@@ -143,7 +144,7 @@ fn text_of(pages: &[Page]) -> String {
     lines.collect::<Vec<_>>().join("\n").replace(['\u{a0}', '\u{202f}'], " ")
 }
 
-/// Nothing is printed over something else, or outside the page.
+/// Checks that no text is printed over another, or outside the page.
 fn assert_tidy(pages: &[Page]) {
     for page in pages {
         let mut texts: Vec<_> = page.texts.iter().filter(|text| text.line.width > 0.0).collect();
@@ -218,7 +219,7 @@ fn lines_keep_their_order_below_the_names_of_lots_and_sections() {
         "Lot 1 Finitions\nSéjour\nPeinture des murs",
         "Lot 2 Énergie\nIsolation\n",
         "Sous-total Lot 2 Énergie\n12 805,00 €\nLot 1 Finitions (suite)\nChambre\nPlinthes\n",
-        // It does not come first, and must not seem to belong to the lot above.
+        // The line does not come first, and must not seem to belong to the lot above.
         "Sous-total Chambre\n12 805,00 €\nHors lot\nNettoyage\n",
         "Lot 1 Finitions (suite)\nSéjour (suite)\nEnduit\n",
         "Sous-total Séjour\n25 610,00 €\n",
@@ -276,7 +277,7 @@ fn the_file_declares_its_standards() {
     ] {
         assert!(contains(&pdf, expected), "{expected}");
     }
-    // poppler takes it for an error.
+    // poppler reports the entry as an error.
     assert!(!contains(&pdf, "/Suspects"));
 }
 
@@ -381,7 +382,8 @@ fn a_signers_name_that_no_font_has_is_printed_as_far_as_it_can_be() {
     assert!(try_render(&company(), &signed_by(&marked, "\u{200b}")).is_ok());
 }
 
-/// In a process of its own, whose standard error is read: a dependency printed there, past the log.
+/// Runs in a separate process, whose standard error is read: a dependency printed there, past the
+/// log.
 #[test]
 fn scripts_without_spaces_print_nothing_past_the_log() {
     const INSIDE: &str = "INVOICING_TEST_SCRIPTS";
@@ -432,7 +434,8 @@ fn names_in_scripts_of_added_fonts_are_printed() {
     for (script, name) in names {
         let (company, signed) = (company(), signed_by(name, "jean@client.example"));
         let mut sent = quote();
-        // Words of any length, and none: lines break where the script allows it.
+        // Words of any length, and a text without spaces: lines break at the places that the script
+        // allows.
         sent.lines[0].description = [name, &name.replace(' ', "").repeat(12)].join(" ");
         for quote in [signed, sent] {
             let pages = renderer.compose(&input(&company, &quote)).unwrap().0;

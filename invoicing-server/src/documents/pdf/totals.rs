@@ -11,14 +11,15 @@ use crate::documents::content::totals::{self, TotalKind};
 
 /// Left edge of the totals.
 const X: f32 = 270.0;
-/// Between a label and its amount, in points.
+/// Room between a label and its amount, in points.
 const GUTTER: f32 = 14.0;
 
 const PLAIN: Look = Look::new(9.0);
 const STRONG: Look = Look::new(9.0).bold();
 const GRAND: Look = Look::new(13.0).bold().ink(Ink::Accent);
 
-/// Total without VAT, VAT by rate, total with VAT, retention: kept together where a page can hold them.
+/// Total without VAT, VAT by rate, total with VAT, retention: kept together if a page can hold
+/// them.
 pub(super) fn totals(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<()> {
     let rows = totals::totals(input);
     let table = to.tags.add(None, Tag::Table);

@@ -1,8 +1,8 @@
 //! From a text to lines of glyphs.
 //!
-//! Owns shaping, the font of each cluster, direction and line breaking, all with parley. Knows neither pages nor the
-//! meaning of a text. A character without a glyph in any font is printed with plainer ones of the same meaning. If there
-//! are none, it is an error, or a box stands for it.
+//! Owns shaping, the font of each cluster, direction and line breaking, all with parley. Has
+//! neither pages nor the meaning of a text. A character without a glyph in any font is printed with
+//! plainer ones of the same meaning. If there are none, it is an error, or a box stands for it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -20,19 +20,19 @@ use crate::documents::content::sanitize::{BOX, Unfit, Unprintable, plainer, sani
 /// Texts up to this length in bytes are cached, because units, rates and amounts repeat in a quote.
 const MAX_CACHED: usize = 48;
 
-/// Switches contextual alternates off. Inter would draw `->` as an arrow and `2x4` as `2×4`, but a document shows the
-/// text as entered.
+/// Switches contextual alternates off. Inter would draw `->` as an arrow and `2x4` as `2×4`, but a
+/// document shows the text as entered.
 const NO_CONTEXTUAL_ALTERNATES: FontFeature = FontFeature::new(parley::setting::Tag::new(b"calt"), 0);
 /// Makes all figures equally wide.
 const TABULAR: FontFeature = FontFeature::new(parley::setting::Tag::new(b"tnum"), 1);
 
-/// How a text is set.
+/// The style in which a text is set.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Style {
-    /// In points.
+    /// Size in points.
     pub(super) size: f32,
     pub(super) bold: bool,
-    /// Whether all figures have the same width, for columns of numbers.
+    /// True if all figures have the same width, for columns of numbers.
     pub(super) tabular: bool,
 }
 
@@ -42,11 +42,11 @@ pub(super) struct Line {
     /// The paragraph that the line is from.
     pub(super) text: Rc<str>,
     pub(super) runs: Vec<Run>,
-    /// Left edge within the given width. Not 0 for text from right to left.
+    /// Left edge within the given width. It is not 0 for text from right to left.
     pub(super) x: f32,
-    /// Without trailing spaces.
+    /// Width without trailing spaces.
     pub(super) width: f32,
-    /// Whether a box stands for a character of the paragraph.
+    /// True if a box stands for a character of the paragraph.
     pub(super) has_box: bool,
 }
 
@@ -54,10 +54,10 @@ pub(super) struct Line {
 #[derive(Debug, Clone)]
 pub(super) struct Run {
     pub(super) font: Font,
-    /// From the line's beginning.
+    /// Left edge, from the line's beginning.
     pub(super) x: f32,
     pub(super) size: f32,
-    /// Each with its text as bytes of the paragraph.
+    /// Glyphs, each with the range of its text in the bytes of the paragraph.
     pub(super) glyphs: Vec<KrillaGlyph>,
 }
 
@@ -87,7 +87,8 @@ impl<'f> Typesetter<'f> {
         }
     }
 
-    /// Breaks a text into lines of at most this width in points. Without a width, only line breaks of the text count.
+    /// Breaks a text into lines of at most this width in points. Without a width, only line breaks
+    /// of the text count.
     ///
     /// Several empty lines become one, and empty lines at the end are dropped.
     pub(super) fn lines(&mut self, text: &str, style: Style, width: Option<f32>) -> Result<Lines, Unfit> {
@@ -107,7 +108,8 @@ impl<'f> Typesetter<'f> {
         Ok(lines)
     }
 
-    /// The lines of a paragraph, from the cache if it is short. `Err` is a character without a glyph.
+    /// The lines of a paragraph, from the cache if it is short. `Err` is a character without a
+    /// glyph.
     fn cached(&mut self, text: &str, style: Style, width: Option<f32>) -> Result<Lines, char> {
         if text.len() > MAX_CACHED {
             return self.paragraph(text, style, width);
@@ -131,7 +133,8 @@ impl<'f> Typesetter<'f> {
             if missing.is_empty() {
                 break;
             }
-            // Ends: plain characters have no plainer ones, and each box takes the place of at least one other character.
+            // The loop ends: plain characters have no plainer ones, and each box takes the place of
+            // at least one other character.
             let mut printable = String::with_capacity(text.len());
             let mut end = 0;
             for cluster in missing {
@@ -159,20 +162,21 @@ impl<'f> Typesetter<'f> {
         missing
     }
 
-    /// What is printed for a cluster without a glyph. `Err` is its character to report.
+    /// The text to print for a cluster without a glyph. `Err` is its character to report.
     fn replace(&mut self, cluster: &str, style: Style) -> Result<String, char> {
         if cluster.chars().any(|c| plainer(c).is_some()) {
             return Ok(cluster.chars().map(|c| plainer(c).unwrap_or_else(|| c.into())).collect());
         }
         match self.unprintable {
             Unprintable::Refused => Err(self.missing(cluster, style)),
-            // No font of the host takes the box's glyph away, but no text may make a layout without end.
+            // Ends the layout of a box without a glyph. No font of the host takes this glyph away,
+            // but no text may cause an endless layout.
             Unprintable::Boxed if cluster.starts_with(BOX) => Ok(String::new()),
             Unprintable::Boxed => Ok(BOX.into()),
         }
     }
 
-    /// The line as it is drawn.
+    /// The line for drawing.
     fn line(&self, line: &parley::layout::Line<'_, ()>, text: &Rc<str>, has_box: bool) -> Line {
         let metrics = line.metrics();
         let mut runs = Vec::new();
@@ -198,15 +202,16 @@ impl<'f> Typesetter<'f> {
         builder.push_default(StyleProperty::FontSize(style.size));
         builder.push_default(StyleProperty::FontWeight(if style.bold { BOLD } else { REGULAR }));
         builder.push_default(StyleProperty::FontFeatures(FontFeatures::List(Cow::Borrowed(features))));
-        // A word wider than its column breaks inside, or it would run into the next column.
+        // A word wider than its column breaks inside, as it would otherwise run into the next
+        // column.
         builder.push_default(StyleProperty::OverflowWrap(OverflowWrap::Anywhere));
         builder.build_into(&mut self.layout, text);
         self.layout.break_all_lines(width);
         self.layout.align(Alignment::Start, AlignmentOptions::default());
     }
 
-    /// The character of a cluster to report: the first without a glyph even alone. Otherwise the last one, which no font
-    /// can combine with those before it.
+    /// The character of a cluster to report: the first without a glyph even alone. Otherwise the
+    /// last one, which no font can combine with those before it.
     fn missing(&mut self, cluster: &str, style: Style) -> char {
         let mut alone = [0; 4];
         let lacking = cluster.chars().find(|c| {
@@ -217,7 +222,8 @@ impl<'f> Typesetter<'f> {
     }
 }
 
-/// The text of the clusters of a run that its font has no glyph for. Glyph 0 is the empty box of a font.
+/// The text of the clusters of a run that its font has no glyph for. Glyph 0 is the empty box of a
+/// font.
 fn missing_clusters(run: &ParleyRun<'_, ()>) -> impl Iterator<Item = Range<usize>> {
     let is_missing = |cluster: &Cluster<'_, ()>| {
         !cluster.is_ligature_continuation() && cluster.glyphs().any(|glyph| glyph.id == 0)
@@ -229,11 +235,13 @@ fn missing_clusters(run: &ParleyRun<'_, ()>) -> impl Iterator<Item = Range<usize
 fn glyphs(run: &ParleyRun<'_, ()>, x: &mut f32) -> Vec<KrillaGlyph> {
     let size = run.font_size();
     let mut glyphs = Vec::<KrillaGlyph>::new();
-    // From right to left, the continuations of a ligature come before its glyph: this is the end of its text.
+    // From right to left, the continuations of a ligature come before its glyph: this is the end of
+    // its text.
     let mut ligature_end = None;
     for cluster in run.visual_clusters() {
         let mut text = cluster.text_range();
-        // Each glyph must cover the text of its whole ligature, so that text copied from the file is complete.
+        // Each glyph must cover the text of its whole ligature, so that text copied from the file
+        // is complete.
         if cluster.is_ligature_continuation() {
             if run.is_rtl() {
                 ligature_end = ligature_end.max(Some(text.end));
@@ -246,7 +254,8 @@ fn glyphs(run: &ParleyRun<'_, ()>, x: &mut f32) -> Vec<KrillaGlyph> {
         text.end = ligature_end.take().unwrap_or(text.end);
         for glyph in cluster.glyphs() {
             *x += glyph.advance;
-            // krilla takes lengths in sizes of the font, and y upwards; parley gives points, and y downwards.
+            // krilla takes lengths in sizes of the font, and y upwards; parley gives points, and y
+            // downwards.
             let [advance, x, y] = [glyph.advance, glyph.x, -glyph.y].map(|length| length / size);
             glyphs.push(KrillaGlyph::new(GlyphId::new(glyph.id), advance, x, y, 0.0, text.clone(), None));
         }

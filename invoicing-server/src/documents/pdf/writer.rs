@@ -1,7 +1,7 @@
 //! The PDF file: pages as PDF/A-3a and PDF/UA-1, with metadata and attachments.
 //!
-//! krilla's validators refuse a file that breaks either standard. The bytes depend on the input only, never on time or
-//! chance.
+//! krilla's validators refuse a file that breaks either standard. The bytes depend on the input
+//! only, never on time or chance.
 
 use std::rc::Rc;
 
@@ -37,7 +37,7 @@ const FOOTER_RULE: Rectangle =
 
 /// The footer of the pages.
 pub(super) struct Footer {
-    /// The same on every page.
+    /// The text, which is the same on every page.
     pub(super) text: Rc<Line>,
     /// `page 1 / 2`, one for each page.
     pub(super) numbers: Vec<Rc<Line>>,
@@ -165,8 +165,8 @@ impl Writer {
 
 /// Blanks the `/Suspects false` out that krilla writes into the catalog.
 ///
-/// Up to version 25.11, poppler reports it as an error. It is the default (ISO 32000-1, table 321), and PDF/UA-1 refuses
-/// `true` only. Blanks keep each offset of the file in place.
+/// Up to version 25.11, poppler reports it as an error. It is the default (ISO 32000-1, table 321),
+/// and PDF/UA-1 refuses `true` only. Blanks keep each offset of the file in place.
 fn without_suspects(mut pdf: Vec<u8>) -> Vec<u8> {
     // The catalog is the last object. Before the entry it holds no text that was entered.
     const CATALOG: &[u8] = b"\n<</Type/Catalog";
@@ -179,7 +179,7 @@ fn without_suspects(mut pdf: Vec<u8>) -> Vec<u8> {
     pdf
 }
 
-/// What a screen reader leaves out.
+/// Content that a screen reader leaves out.
 fn artifact(kind: ArtifactType) -> ContentTag<'static> {
     ContentTag::Artifact(Artifact::with_kind(kind))
 }
@@ -189,7 +189,8 @@ pub(super) fn title(number: &str) -> String {
     format!("{TITLE} {number}")
 }
 
-/// Sanitized like printed text, so that the title in a viewer's window cannot mislead either.
+/// A text of the metadata, sanitized like printed text, so that the title in a viewer's window
+/// cannot mislead either.
 fn tidy(text: &str) -> String {
     sanitize_any(text).replace('\n', " ")
 }

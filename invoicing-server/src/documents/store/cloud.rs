@@ -1,6 +1,7 @@
-//! Stores behind a network: S3 and what speaks its protocol, Google Cloud Storage, Azure Blob Storage.
+//! Stores behind a network: S3 and stores with its protocol, Google Cloud Storage, Azure Blob
+//! Storage.
 //!
-//! Each is a feature of its own. All of them use the TLS of the rest of the crate, rustls with aws-lc.
+//! Each has a feature. All of them use the TLS of the rest of the crate, rustls with aws-lc.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -19,16 +20,16 @@ use object_store::{Error, ObjectStore, RetryConfig};
 use super::{CONTENT_TYPE, DocumentKey, ObjectStorage, StorageSetupError, StoreError};
 use crate::documents::content_disposition::content_disposition;
 
-/// Retries end within the time limit of every call.
+/// Retries that end within the time limit of every call.
 fn retry() -> RetryConfig {
     RetryConfig { max_retries: 3, retry_timeout: Duration::from_secs(4), ..RetryConfig::default() }
 }
 
 impl ObjectStorage {
-    /// Amazon S3, or a store that speaks its protocol. The builder's own retries are replaced by ones that end within
-    /// 4 s, and its bulk deletions, which not every such store has, by single ones.
+    /// Amazon S3, or a store with its protocol. The builder's own retries are replaced by ones that
+    /// end within 4 s, and its bulk deletions, which not every such store has, by single ones.
     ///
-    /// A presigned URL ends earlier than promised where the credentials that it was made with do.
+    /// A presigned URL ends earlier than promised if the credentials that it was made with do.
     #[cfg(feature = "s3")]
     pub fn s3(builder: AmazonS3Builder) -> Result<Self, StorageSetupError> {
         Ok(Self::signing(builder.with_retry(retry()).with_disable_bulk_delete(true).build()?))
@@ -46,7 +47,7 @@ impl ObjectStorage {
         Ok(Self::signing(builder.with_retry(retry()).build()?))
     }
 
-    /// Makes presigned URLs with this, usually the store itself.
+    /// Makes presigned URLs with this signer, usually the store itself.
     #[must_use]
     pub fn with_signer(mut self, signer: Arc<dyn Signer>) -> Self {
         self.signer = Some(signer);
@@ -61,7 +62,7 @@ impl ObjectStorage {
     ) -> Result<Option<String>, StoreError> {
         let Some(signer) = &self.signer else { return Ok(None) };
         let location = self.location(key);
-        // Also where the object has these attributes: it may have been put under another name.
+        // Sent even if the object has these attributes, as it may have been put under another name.
         let options = SignedUrlOptions::new().with_query([
             ("response-content-disposition", content_disposition(&file_name)),
             ("response-content-type", CONTENT_TYPE.to_owned()),

@@ -1,13 +1,14 @@
-//! Why a store cannot be set up.
+//! The reason why a store cannot be set up.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a document store cannot be set up.
+/// The reason why a document store cannot be set up.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StorageSetupError {
-    /// The text is no URL, or of a kind that is not known, or whose feature is not switched on.
+    /// The text is no URL, or a URL of an unknown kind, or of a kind whose feature is not switched
+    /// on.
     #[error("{0} is not the URL of a document store; s3, gcs and azure are features")]
     Url(String),
     /// The store has no such option.
@@ -18,10 +19,10 @@ pub enum StorageSetupError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// What the store is set up with is not complete or not usable.
+    /// The options of the store are incomplete or unusable.
     #[error("the document store cannot be set up")]
     Store(#[from] object_store::Error),
 }

@@ -1,8 +1,9 @@
-//! A folder of this machine, and what makes a change in it survive a loss of power.
+//! A folder of this machine, with the steps that make a change in it survive a loss of power.
 //!
-//! `object_store` forces a file and the folders that it makes to disk. It does not where another writer was faster, or
-//! has crashed half-way, nor when it deletes. So after every change the folders from the document up to the root are
-//! forced once more, which costs little where they are unchanged.
+//! `object_store` forces a file and the folders that it makes to disk. It does not do so if another
+//! writer was faster, or has crashed half-way, nor when it deletes. So after every change the
+//! folders from the document up to the root are forced again, which costs little if they are
+//! unchanged.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -14,7 +15,7 @@ use tokio::sync::Semaphore;
 
 use super::{StorageSetupError, StoreError};
 
-/// Opens the folder and the store in it; makes it where it is missing, for its owner only.
+/// Opens the folder and the store in it. Makes the folder if it is missing, for its owner only.
 pub(super) fn open(root: PathBuf) -> Result<(PathBuf, LocalFileSystem), StorageSetupError> {
     let made = make(&root).and_then(|()| fs::canonicalize(&root));
     let root = made.map_err(|source| StorageSetupError::Folder { path: root, source })?;
@@ -22,7 +23,8 @@ pub(super) fn open(root: PathBuf) -> Result<(PathBuf, LocalFileSystem), StorageS
     Ok((root, store))
 }
 
-/// Makes the folder of `location`, and those above it, for their owner only. `object_store` would let others read it.
+/// Makes the folder of `location`, and those above it, for their owner only. `object_store` would
+/// let others read it.
 pub(super) async fn make_parent(root: &Path, location: &object_store::path::Path) -> Result<(), StoreError> {
     let file = root.join(location.as_ref());
     off_runtime(move || file.parent().map_or(Ok(()), make_private)).await
@@ -33,7 +35,7 @@ pub(super) async fn flush(root: &Path, location: &object_store::path::Path) -> R
     let (root, file) = (root.to_owned(), root.join(location.as_ref()));
     let work = move || {
         let folders = file.ancestors().skip(1).take_while(|folder| folder.starts_with(&root));
-        // A missing folder: nothing was ever put there, so there was nothing to delete.
+        // A folder may be missing: no document was ever put there, so there was none to delete.
         sync(folders, io::ErrorKind::NotFound)
     };
     off_runtime(work).await
@@ -54,7 +56,7 @@ async fn off_runtime(work: impl FnOnce() -> io::Result<()> + Send + 'static) -> 
     done.map_err(|error| StoreError::Unavailable(error.into()))
 }
 
-/// Makes a folder and those above it where they are missing.
+/// Makes a folder and the folders above it if they are missing.
 fn make_private(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -64,15 +66,16 @@ fn make_private(folder: &Path) -> io::Result<()> {
 
 fn make(root: &Path) -> io::Result<()> {
     make_private(root)?;
-    // Also for an existing folder: its creator may have failed before this point.
+    // Done for an existing folder too, as its creator may have failed before this point.
     let above = root.ancestors().skip(1).filter(|folder| *folder != Path::new(""));
-    // In a folder that cannot be read, nothing was made by us.
+    // A folder that cannot be read is skipped, as this process has made nothing in it.
     sync(above, io::ErrorKind::PermissionDenied)
 }
 
-/// Forces folders to disk, except those that cannot be opened for this reason.
+/// Forces folders to disk, except folders that cannot be opened because of `except`.
 fn sync<'p>(folders: impl Iterator<Item = &'p Path>, except: io::ErrorKind) -> io::Result<()> {
-    // Elsewhere a folder cannot be opened as a file, and renaming is durable by itself or not at all.
+    // On other systems a folder cannot be opened as a file, and renaming is durable by itself or
+    // not at all.
     for folder in folders.filter(|_| cfg!(unix)) {
         match File::open(folder).and_then(|folder| folder.sync_all()) {
             Err(error) if error.kind() == except => {}

@@ -1,4 +1,4 @@
-//! Documents as objects: in a local folder, or in what `object_store` can reach.
+//! Documents as objects: in a local folder, or in a store that `object_store` supports.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,27 +14,29 @@ use super::error::StorageSetupError;
 use super::{CONTENT_TYPE, DocumentFile, DocumentKey, DocumentStore, StoreError, folder};
 use crate::documents::content_disposition::content_disposition;
 
-/// Documents as objects named `<company>/<ab>/<upload>.pdf`, where `ab` are the last two digits of the upload's id.
+/// Documents as objects named `<company>/<ab>/<upload>.pdf`, where `ab` are the last two digits of
+/// the upload's id.
 ///
-/// The store must support creating an object only where there is none (`If-None-Match: *` or its like). Several
-/// processes may share it. Objects are never listed.
+/// The store must support creating an object only if there is none (`If-None-Match: *` or its
+/// like). Several processes may share it. Objects are never listed.
 ///
-/// In a folder, a file is written under a temporary name (`….pdf#1`), forced to disk and then linked to its own, so
-/// that a name always stands for whole contents; the file system must have hard links. Temporary files left by a crash
-/// are never read, and may be deleted while no program uses the folder.
+/// In a folder, a file is written under a temporary name (`….pdf#1`), forced to disk and then
+/// linked to its final name, so that a name always stands for whole contents; the file system must
+/// have hard links. Temporary files left by a crash are never read, and may be deleted while no
+/// program uses the folder.
 #[derive(Clone)]
 pub struct ObjectStorage {
     store: Arc<dyn ObjectStore>,
     prefix: Path,
     #[cfg(feature = "cloud")]
     pub(super) signer: Option<Arc<dyn object_store::signer::Signer>>,
-    /// Where the store is a folder of this machine.
+    /// The folder, if the store is a folder of this machine.
     folder: Option<PathBuf>,
-    /// Held by a look at the folder until it ends: a folder that hangs takes one thread.
+    /// Held by a check of the folder until it ends, so that a folder that hangs takes one thread.
     looking: Arc<Semaphore>,
 }
 
-/// Not the store itself, which may show what it signs with.
+/// Leaves out the store itself, which may show its signing key.
 impl fmt::Debug for ObjectStorage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ObjectStorage").field("prefix", &self.prefix.as_ref()).finish_non_exhaustive()
@@ -42,9 +44,10 @@ impl fmt::Debug for ObjectStorage {
 }
 
 impl ObjectStorage {
-    /// Uses a store of the host's choice. Whether `Ok` means that bytes survive a loss of power is then up to it.
+    /// Uses a store of the host's choice. That store then decides whether `Ok` means that bytes
+    /// survive a loss of power.
     ///
-    /// Its own retries should end within 4 s: an operation gives up after 4.5.
+    /// Its retries should end within 4 s: an operation gives up after 4.5 s.
     pub fn new(store: Arc<dyn ObjectStore>) -> Self {
         Self {
             store,
@@ -56,20 +59,21 @@ impl ObjectStorage {
         }
     }
 
-    /// A folder of this machine. It is made where it is missing, for its owner only.
+    /// A folder of this machine. It is made if it is missing, for its owner only.
     pub fn folder(path: impl Into<PathBuf>) -> Result<Self, StorageSetupError> {
         let (root, store) = folder::open(path.into())?;
         Ok(Self { folder: Some(root), ..Self::new(Arc::new(store)) })
     }
 
-    /// Puts everything below this path, `documents/2026`.
+    /// Puts all objects below this path, `documents/2026`.
     pub fn below(self, prefix: &str) -> Result<Self, StorageSetupError> {
         let below = Path::parse(prefix).map_err(Error::from)?;
         Ok(Self { prefix: self.prefix.parts().chain(below.parts()).collect(), ..self })
     }
 
     pub(super) fn location(&self, key: DocumentKey) -> Path {
-        // A UUIDv7 begins with the time and ends with random digits, which spread documents evenly over 256 folders.
+        // A UUIDv7 begins with the time and ends with random digits, which spread documents evenly
+        // over 256 folders.
         let name = key.upload.to_string();
         let own = [key.company.to_string(), name[name.len() - 2..].to_owned(), format!("{name}.pdf")];
         self.prefix.parts().chain(own.iter().map(|part| part.as_str().into())).collect()
@@ -85,7 +89,8 @@ impl ObjectStorage {
             (Attribute::ContentDisposition, content_disposition(&file.file_name)),
         ]);
         match put(attributes).await {
-            // A folder keeps no attributes, nor does every store of the host's choice; none of ours is read again.
+            // A folder keeps no attributes, and a store of the host's choice may keep none. This
+            // crate reads none of them again.
             Err(Error::NotImplemented { .. } | Error::NotSupported { .. }) => put(Attributes::new()).await,
             done => done,
         }
@@ -117,7 +122,8 @@ impl DocumentStore for ObjectStorage {
             self.make_parent(&location).await?;
             match self.put_new(&location, &file).await {
                 Ok(()) => {}
-                // A retry finds what the first try has put. Anything else is left as it is: it may be evidence.
+                // A retry finds the bytes of the first try. Other bytes are left unchanged, as they
+                // may be evidence.
                 Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => {
                     if self.read(&location).await? != file.bytes {
                         return Err(StoreError::Corrupt);
@@ -157,7 +163,7 @@ impl DocumentStore for ObjectStorage {
         Box::pin(async move {
             match &self.folder {
                 Some(root) => folder::check(root, Arc::clone(&self.looking)).await,
-                // Each look at a store of a cloud is a request that is paid for.
+                // Not checked, as each check of a store in a cloud is a request that costs money.
                 None => Ok(()),
             }
         })

@@ -1,4 +1,4 @@
-//! Setting a store up from what a host has in its settings: a URL and options.
+//! The setup of a store from the settings of a host: a URL and options.
 
 use std::sync::Arc;
 
@@ -18,12 +18,14 @@ use super::error::StorageSetupError;
 use super::object::ObjectStorage;
 
 impl ObjectStorage {
-    /// The store at a URL: `file:///var/lib/invoicing/documents`, `s3://bucket/prefix`, `gs://bucket/prefix`,
-    /// `az://container/prefix`, or `memory:///`, which forgets everything. The three of these that name a cloud need the features
-    /// `s3`, `gcs` and `azure`.
+    /// The store at a URL: `file:///var/lib/invoicing/documents`, `s3://bucket/prefix`,
+    /// `gs://bucket/prefix`, `az://container/prefix`, or `memory:///`, which keeps no document
+    /// after the end of the process. The three URLs that name a cloud need the features `s3`, `gcs`
+    /// and `azure`.
     ///
-    /// The options are those of `object_store`'s builders by their names, such as `aws_region`, `aws_access_key_id`,
-    /// `aws_endpoint`. Nothing is taken from the environment; a host that wants that passes a builder.
+    /// The options are those of `object_store`'s builders by their names, such as `aws_region`,
+    /// `aws_access_key_id`, `aws_endpoint`. No option is taken from the environment; a host that
+    /// wants that passes a builder.
     pub fn from_url<K, V>(
         url: &str,
         options: impl IntoIterator<Item = (K, V)>,

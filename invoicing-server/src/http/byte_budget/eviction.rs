@@ -1,4 +1,4 @@
-//! The choice of answers that give way to others.
+//! The choice of answers that are ended so that others find room.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -10,7 +10,7 @@ use super::shares::{Limits, Share};
 use super::{Holder, Owner};
 use crate::http::error::ApiError;
 
-/// What is asked of the budget.
+/// The bytes that a request needs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Demand {
     pub(super) bytes: usize,
@@ -18,10 +18,10 @@ pub(super) struct Demand {
     pub(super) reserved: usize,
 }
 
-/// Ends unread answers until the demand fits; they are added to `ended`.
+/// Ends unread answers until the demand fits. Their bytes are added to `ended`.
 ///
 /// # Errors
-/// `overloaded` where that does not suffice.
+/// `overloaded` if that does not suffice.
 pub(super) fn make_room(
     ledger: &mut Ledger,
     limits: &Limits,
@@ -44,16 +44,17 @@ pub(super) fn make_room(
     Ok(())
 }
 
-/// Who needs room in a share.
+/// An owner that needs room in a share.
 struct Needy<'o> {
     owner: &'o Owner,
     share: Share,
-    /// Bytes of its holder, with the demand.
+    /// Bytes of the owner's holder, with the demand.
     own: usize,
 }
 
 impl Needy<'_> {
-    /// Frees bytes in the share, or none if all answers that give way have fewer. Whether they are free.
+    /// Frees `needed` bytes in the share, or none if all answers that give way have fewer. Returns
+    /// true if they are free.
     fn end_answers(&self, ledger: &mut Ledger, needed: usize, ended: &mut Vec<Bytes>) -> bool {
         let candidates = self.candidates(ledger);
         let answers = candidates.iter().filter_map(|id| ledger.answer(*id));
@@ -85,7 +86,8 @@ impl Needy<'_> {
         is_free(ledger)
     }
 
-    /// The answers in the share: first those of the largest holder, and of these the one that has not moved for longest.
+    /// The answers in the share: first those of the largest holder, and of these the one that has
+    /// not moved for longest.
     fn candidates(&self, ledger: &Ledger) -> Vec<AnswerId> {
         let mut candidates: Vec<_> = ledger
             .answers(self.share)
@@ -98,8 +100,9 @@ impl Needy<'_> {
         candidates.into_iter().map(|(.., id)| id).collect()
     }
 
-    /// Whether an answer may be ended: its peer does not read it, and its holder is that of the demand or has more. Where
-    /// all memory is used up, a larger holder does not keep it by reading a byte now and then.
+    /// True if an answer may be ended: its peer does not read it, and its holder is that of the
+    /// demand or has more. If all memory is used up, a larger holder loses the answer even if its
+    /// peer reads a byte now and then.
     fn gives_way(&self, ledger: &Ledger, answer: &Answer) -> bool {
         let (own, holder) = (self.owner.holder.share(), answer.owner.holder.share());
         if holder == own {
@@ -108,8 +111,9 @@ impl Needy<'_> {
         ledger.bytes(holder) > self.own && (self.share == Share::Total || answer.stands_still())
     }
 
-    /// Whether a connection may be closed for an answer, as the bytes that the server has taken are freed in no other way.
-    /// One that serves others stays open, unless all memory is used up and the answer is of a larger holder.
+    /// True if a connection may be closed for an answer, as the bytes that the server has taken are
+    /// freed in no other way. A connection that serves other holders stays open, unless all memory
+    /// is used up and the answer is of a larger holder.
     fn may_close(&self, ledger: &Ledger, answer: &Answer, connection: u64) -> bool {
         let own = self.owner.holder.share();
         let is_of_larger = answer.owner.holder.share() != own;
@@ -117,8 +121,9 @@ impl Needy<'_> {
     }
 }
 
-/// Whether a connection holds answers of one holder only. Others on it, as behind a proxy, would lose theirs. Downloads
-/// of other documents that stand still do not count, as any caller can add some.
+/// True if a connection holds answers of one holder only. Other holders on it, as behind a proxy,
+/// would lose theirs. Downloads of other documents that stand still do not count, as any caller can
+/// add some.
 fn serves_only(ledger: &Ledger, connection: u64, holder: Share) -> bool {
     let share = Share::Connection(connection);
     let answers = ledger.answers(share).map(|(_, answer)| answer).filter(|answer| {

@@ -1,4 +1,4 @@
-//! What is held, for what, and since when.
+//! The bytes that are held, with their owner and the time of their last progress.
 
 use std::collections::{HashMap, HashSet};
 use std::mem;
@@ -12,7 +12,8 @@ use super::{ConnectionHandle, Holder, Owner};
 use crate::documents::DocumentKey;
 use crate::http::error::ApiError;
 
-/// An answer of which no piece was taken or sent for so long may be ended for another one of its owner.
+/// Time without a piece taken or sent after which an answer may be ended for another one of its
+/// owner.
 pub(super) const STALLED: Duration = Duration::from_secs(3);
 /// Bytes per second of the slowest reader that `serve` accepts.
 const LOWEST_SPEED: usize = 16 * 1024;
@@ -21,11 +22,11 @@ pub(super) const DOWNLOADS_PER_DOCUMENT: usize = 8;
 
 pub(super) type AnswerId = u64;
 
-/// What is held.
+/// The answers and the bytes that are held, by share.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     total: usize,
-    /// What the server has taken and not sent, of all answers.
+    /// Bytes of all answers that the server has taken and not sent.
     sending: usize,
     usage: HashMap<Share, Usage>,
     answers: HashMap<AnswerId, Answer>,
@@ -33,29 +34,30 @@ pub(super) struct Ledger {
     downloads: HashMap<DocumentKey, usize>,
 }
 
-/// What an answer consists of at first.
+/// The bytes of a new answer.
 #[derive(Debug)]
 pub(super) enum Content {
-    /// The server takes it in pieces.
+    /// Bytes that the server takes in pieces.
     Unread(Bytes),
-    /// The server takes so many bytes at once.
+    /// Number of bytes, all of which the server takes at once.
     Sending(usize),
 }
 
-/// What is held in one share.
+/// The bytes and the answers in one share.
 #[derive(Debug, Default)]
 struct Usage {
     bytes: usize,
     answers: HashSet<AnswerId>,
 }
 
-/// An answer of which not all was sent.
+/// An answer that is not sent to its end.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) owner: Owner,
-    /// What the server has not taken.
+    /// Bytes that the server has not taken.
     rest: Bytes,
-    /// Size of what `rest` keeps in memory, as pieces are copies. 0 once the last piece was taken or the rest dropped.
+    /// Bytes that `rest` keeps in memory: all of the answer, as pieces are copies. 0 once the last
+    /// piece was taken or the rest dropped.
     pub(super) held: usize,
     /// Size of the pieces that the server has taken and not sent.
     pub(super) sending: usize,
@@ -65,7 +67,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Whether its peer reads too slowly, or not at all.
+    /// True if the peer reads the answer too slowly, or not at all.
     pub(super) fn stands_still(&self) -> bool {
         let slowest = Duration::from_secs((self.sending / LOWEST_SPEED) as u64);
         self.last_progress.elapsed() >= STALLED.max(slowest)
@@ -122,7 +124,7 @@ impl Ledger {
     /// Counts a download of the owner's document.
     ///
     /// # Errors
-    /// `overloaded` where there are too many and all of them move.
+    /// `overloaded` if there are too many and all of them move.
     pub(super) fn begin_download(
         &mut self,
         owner: &Owner,
@@ -181,7 +183,7 @@ impl Ledger {
         }
     }
 
-    /// At most so many bytes. `None` once the rest was dropped.
+    /// The next piece, of at most `most` bytes. `None` once the rest was dropped.
     pub(super) fn take_piece(&mut self, id: AnswerId, most: usize) -> Option<Bytes> {
         let answer = self.answers.get_mut(&id).filter(|answer| answer.held > 0)?;
         let piece = answer.rest.split_to(most.min(answer.rest.len()));
@@ -195,9 +197,9 @@ impl Ledger {
         Some(piece)
     }
 
-    /// Counts a piece no longer.
+    /// Subtracts a piece that was sent or dropped.
     pub(super) fn piece_is_sent(&mut self, id: AnswerId, bytes: usize) {
-        // An answer whose connection was closed is not here any more.
+        // An answer whose connection was closed is no longer in the ledger.
         let Some(answer) = self.answers.get_mut(&id) else { return };
         if answer.held == 0 && answer.sending == bytes {
             self.remove(id);
@@ -210,7 +212,7 @@ impl Ledger {
         self.subtract(&owner, bytes);
     }
 
-    /// Drops what the server has not taken. The answer is no download any more.
+    /// Drops the bytes that the server has not taken. The answer no longer counts as a download.
     pub(super) fn drop_rest(&mut self, id: AnswerId) -> Option<Bytes> {
         let answer = self.answers.get_mut(&id)?;
         let (rest, held) = (mem::take(&mut answer.rest), mem::take(&mut answer.held));
@@ -224,7 +226,7 @@ impl Ledger {
         Some(rest)
     }
 
-    /// Ends all answers of a connection, and asks it to close.
+    /// Ends all answers of a connection, and notifies it to close.
     pub(super) fn close(&mut self, connection: &ConnectionHandle) -> Vec<Bytes> {
         connection.close.notify_one();
         let ids: Vec<_> = self.answers(Share::Connection(connection.id)).map(|(id, _)| id).collect();

@@ -1,4 +1,4 @@
-//! The parts of the budget, and how large they are.
+//! The parts of the budget, and their sizes.
 
 use invoicing_core::CompanyId;
 
@@ -6,7 +6,8 @@ use super::{Holder, Owner};
 use crate::config::MIN_BUFFERED_BYTES;
 use crate::documents::DocumentKey;
 
-/// Up to this size a request or an answer may use the reserves: a head over HTTP/2 and a piece.
+/// Largest size of a request or an answer that may use the reserves: a head over HTTP/2 and a
+/// piece.
 pub(crate) const SMALL: usize = 32 * 1024;
 
 /// A part of the budget.
@@ -15,13 +16,14 @@ pub(super) enum Share {
     Document(DocumentKey),
     /// All documents of a company.
     Documents(CompanyId),
-    /// What the holders of a company's signing links have.
+    /// Requests and answers of the holders of a company's signing links.
     Links(CompanyId),
     Company(CompanyId),
     Unknown,
     /// Unknown callers of a connection.
     UnknownOn(u64),
-    /// Documents and unknown callers of a connection. Its companies are bounded anyway, and a proxy may serve several.
+    /// Documents and unknown callers of a connection. Its holders of keys do not count: their
+    /// companies have shares, and a proxy may serve several.
     Keyless(u64),
     /// All of a connection. Has no limit.
     Connection(u64),
@@ -40,7 +42,8 @@ impl Holder {
 }
 
 impl Owner {
-    /// The shares in which its answers count: from the narrowest to the widest, so that its own answers are ended first.
+    /// The shares in which the owner's answers count: from the narrowest to the widest, so that its
+    /// own answers are ended first.
     pub(super) fn shares(&self) -> impl Iterator<Item = Share> + use<> {
         let (document, documents) = match self.holder {
             Holder::Document(key) => (Some(Share::Document(key)), Some(Share::Documents(key.company))),
@@ -49,7 +52,8 @@ impl Owner {
         };
         let connection = self.connection.as_ref().map(|connection| connection.id);
         let unknown = connection.filter(|_| self.holder == Holder::Unknown).map(Share::UnknownOn);
-        // Those of links are bounded by their companies, as those of keys are.
+        // Answers to holders of links do not count: their companies bound them, as for holders of
+        // keys.
         let is_keyless = matches!(self.holder, Holder::Unknown | Holder::Document(_));
         let keyless = connection.filter(|_| is_keyless).map(Share::Keyless);
         let narrow = document.into_iter().chain(documents).chain(unknown).chain([self.holder.share()]);
@@ -60,7 +64,8 @@ impl Owner {
 /// The budget and its shares, in bytes.
 #[derive(Debug)]
 pub(super) struct Limits {
-    /// While all that was taken and not sent is less, an answer may leave at once.
+    /// Limit on all bytes that were taken and not sent: an answer that keeps below it may leave at
+    /// once.
     pub(super) at_once: usize,
     total: usize,
     company: usize,
@@ -87,14 +92,16 @@ impl Limits {
         }
     }
 
-    /// The most that one answer can reserve: half of what large ones may have, so that it is served beside others.
+    /// The most that one answer can reserve: half of the part for large answers, so that it is
+    /// served beside others.
     pub(super) fn largest_answer(&self) -> usize {
         self.of(Share::Total, usize::MAX) / 2
     }
 
-    /// For a request that has this size in all.
+    /// The limit of a share, for a request of `size` bytes in all.
     pub(super) fn of(&self, share: Share, size: usize) -> usize {
-        // A large answer leaves a reserve in the budget; a small one finds another in its company's and its connection's.
+        // A large answer leaves a reserve in the budget. A small one also has a reserve in the
+        // shares of its company and its connection.
         let reserve = |share: usize| if size <= SMALL { share / 8 } else { 0 };
         match share {
             // Two readers of the largest document are served at a time.
@@ -102,7 +109,7 @@ impl Limits {
             Share::Documents(_) | Share::Links(_) => self.documents.max(size.saturating_mul(2)),
             Share::Company(_) => self.company + reserve(self.company),
             Share::Unknown => self.unknown,
-            // So that a few connections do not take the share of all.
+            // Smaller, so that a few connections do not take the share of all unknown callers.
             Share::UnknownOn(_) => self.unknown_on_connection,
             Share::Keyless(_) => self.keyless + reserve(self.keyless),
             Share::Connection(_) => usize::MAX,
@@ -112,7 +119,8 @@ impl Limits {
         }
     }
 
-    /// Whether an answer that is larger than the share is admitted while the share holds nothing else.
+    /// True if an answer that is larger than the share is admitted while the share holds no other
+    /// bytes.
     pub(super) fn admits_one_of_any_size(share: Share) -> bool {
         !matches!(share, Share::Unknown | Share::Total)
     }

@@ -11,9 +11,10 @@ use super::shares::Share;
 use super::*;
 use crate::http::response_body::{Body, UnreadResponse};
 
-/// The share of a company and of a connection. A company's documents have half of it, a document and unknown callers a quarter.
+/// The share of a company and of a connection. A company's documents have half of it, a document
+/// and unknown callers a quarter.
 const SHARE: usize = 2 * 1024 * 1024;
-/// Too much for the reserves.
+/// A size that is too large for the reserves.
 const LARGE: usize = 64 * 1024;
 
 fn budget() -> Arc<ByteBudget> {
@@ -44,7 +45,7 @@ fn connection() -> (ConnectionHandle, Arc<Notify>) {
     (ConnectionHandle::new(Arc::clone(&close)), close)
 }
 
-/// Whether the connection was asked to close.
+/// True if the connection was asked to close.
 fn must_close(close: &Notify) -> bool {
     close.notified().now_or_never().is_some()
 }
@@ -65,7 +66,7 @@ fn piece(body: &mut Body) -> Option<Result<Bytes, UnreadResponse>> {
     Some(frame.map(|frame| frame.into_data().expect("no trailers")))
 }
 
-/// Whether the rest of a body was dropped.
+/// True if the rest of a body was dropped.
 fn was_ended(body: &mut Body) -> bool {
     matches!(piece(body), Some(Err(UnreadResponse)))
 }
@@ -111,7 +112,7 @@ async fn unknown_callers_on_a_few_connections_leave_room_for_those_on_others() {
     let mut unread = Vec::new();
     for _ in 0..16 {
         let (connection, _) = connection();
-        // As many as a connection may have streams.
+        // One answer for each of the streams that a connection may have.
         let answers = (0..64).map_while(|_| answer(&budget, on(&connection, unknown.clone()), PAGE).ok());
         unread.extend(answers);
     }

@@ -1,4 +1,4 @@
-//! A parsed page, and what tests ask of it.
+//! A parsed page, with look-ups for tests.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ impl Html {
         Self(parse_document(RcDom::default(), ParseOpts::default()).one(text))
     }
 
-    /// What the parser had to guess.
+    /// The errors that the parser corrected.
     pub(super) fn errors(&self) -> Vec<String> {
         self.0.errors.borrow().iter().map(ToString::to_string).collect()
     }

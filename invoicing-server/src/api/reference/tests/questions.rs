@@ -1,8 +1,8 @@
-//! The questions of an integrator, and where the page answers them.
+//! The questions of an integrator, and the sections of the page that answer them.
 
 use super::page;
 
-/// A question, the id of the section in which one looks, and what the answer there says.
+/// A question, the id of the section that answers it, and texts of the answer.
 struct Question {
     asked: &'static str,
     section: &'static str,
@@ -101,7 +101,7 @@ const QUESTIONS: [Question; 16] = [
 fn sixteen_questions_are_answered_where_one_looks() {
     let html = page();
     for Question { asked, section, says } in &QUESTIONS {
-        // Line breaks of the source mean nothing.
+        // Line breaks of the source have no meaning.
         let words = html.section(section).text().split_whitespace().collect::<Vec<_>>().join(" ");
         for answer in *says {
             assert!(words.contains(answer), "{asked}\n{answer:?} is not in {section}:\n{words}");

@@ -1,4 +1,4 @@
-//! Where pages break, and what is repeated on the next one.
+//! Page breaks, and the blocks that are repeated on the next page.
 
 use super::super::pagination::Block;
 use super::*;
@@ -167,7 +167,7 @@ fn postes(count: usize) -> Vec<Line> {
     vec![line("Poste", (None, None), "20"); count]
 }
 
-/// The signed document of a quote of so many lines.
+/// The signed document of a quote of `lines` lines.
 fn signed(lines: usize, signature: SignatureBlock) -> Vec<Page> {
     let (company, mut quote) = (company(), quote_of(postes(lines)));
     quote.detail.signature = Some(signature);
@@ -225,7 +225,7 @@ fn less_than_a_third_of_a_page_is_empty_before_a_signature() {
     }
 }
 
-/// Whether the block is the head of a table that is printed once more.
+/// True if the block is a repeated head of a table.
 fn is_repeated(block: &Block) -> bool {
     block.columns.iter().flatten().all(|line| line.text.node.is_none())
 }
@@ -257,7 +257,7 @@ proptest! {
         });
         let pages = composed(&company(), &quote_of(lines.collect()));
         assert_tidy(&pages);
-        // With its headings and subtotals a row fits a page up to here.
+        // Up to `most`, a row fits a page with its headings and subtotals.
         let (least, most) = (48.0 * 12.78, 712.0);
         for block in split_blocks(&pages) {
             let parts = pages.iter().flat_map(|page| &page.blocks);
