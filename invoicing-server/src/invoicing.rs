@@ -28,9 +28,9 @@ use crate::http::HttpContext;
 use crate::operations::sealing;
 use crate::operations::sweep::Sweeper;
 use crate::operations::{Companies, CompanyHandle, ResealReport, Services, SigningLinks, SweepReport};
+use crate::records::SealingStats;
 use crate::sealing::{SealingError, SealingKeys};
 use crate::store::ServiceTables;
-use crate::store::sealed::SealingStats;
 pub use builder::Builder;
 use builder::Database;
 

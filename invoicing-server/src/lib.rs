@@ -171,6 +171,7 @@ mod open_error;
 mod operations;
 mod page;
 mod queue;
+mod records;
 mod sealing;
 mod secret;
 mod serve;
@@ -229,23 +230,23 @@ pub use operations::{
 pub use page::{
     ClientQuery, DeliveryQuery, EventQuery, HistoryQuery, PageQuery, PageWindow, QuoteSearch, RecordedKind,
 };
+pub use records::DocumentRecord;
+pub use records::EventRecord;
+pub use records::EventSubject;
+pub use records::KeyRecord;
+pub use records::QuotePage;
+pub use records::SealingStats;
+pub use records::{AttemptRecord, DeliveryRecord};
+pub use records::{DayCounts, WebhookDayStats};
+pub use records::{DeliveryCounts, EventItem, EventPage};
+pub use records::{DeliveryDetail, DeliveryItem, DeliveryPage, NextAttempt};
+pub use records::{DisabledReason, Webhook};
+pub use records::{HistoryAction, HistoryPage, HistoryRecord};
+pub use records::{Payment, PaymentMethod, PaymentSource};
+pub use records::{ProofRecord, SigningLinkRecord};
 pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};
 pub use secret::Secret;
 pub use serve::{ServeLimits, ServedApp, serve};
-pub use store::day_counts::{DayCounts, WebhookDayStats};
-pub use store::deliveries::{AttemptRecord, DeliveryRecord};
-pub use store::delivery_pages::{DeliveryDetail, DeliveryItem, DeliveryPage, NextAttempt};
-pub use store::documents::DocumentRecord;
-pub use store::event_pages::{DeliveryCounts, EventItem, EventPage};
-pub use store::event_subjects::EventSubject;
-pub use store::events::EventRecord;
-pub use store::history::{HistoryAction, HistoryPage, HistoryRecord};
-pub use store::invoices::{Payment, PaymentMethod, PaymentSource};
-pub use store::keys::KeyRecord;
-pub use store::quote_search::QuotePage;
-pub use store::sealed::SealingStats;
-pub use store::signatures::{ProofRecord, SigningLinkRecord};
-pub use store::webhooks::{DisabledReason, Webhook};
 pub use store::{DatabaseError, StoreHealth};
 pub use target::{MAX_URL_CHARS, TargetError, TargetPolicy, TargetUrl, is_public};
 

@@ -11,9 +11,11 @@ mod documents;
 mod events;
 #[cfg(feature = "console")]
 mod forms;
+mod held_dates;
 mod history;
 mod invoices;
 mod keys;
+mod numbering;
 mod projects;
 mod quotes;
 mod reminder;
@@ -43,8 +45,8 @@ pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookChange, Webhooks};
 use crate::Error;
 #[cfg(feature = "console")]
 pub(crate) use forms::CarriedOut;
-pub(crate) use invoices::HeldDates;
-pub(crate) use quotes::Numbering;
+pub(crate) use held_dates::HeldDates;
+pub(crate) use numbering::Numbering;
 pub(crate) use reminder::Reminder;
 pub(crate) use services::Services;
 #[cfg(feature = "console")]

@@ -6,6 +6,7 @@
 
 mod arguments;
 pub(crate) mod attempts;
+mod audit;
 mod bulk_batches;
 pub(crate) mod bulk_changes;
 mod call;
@@ -28,6 +29,7 @@ mod enqueue;
 pub(crate) mod event_pages;
 pub(crate) mod event_subjects;
 pub(crate) mod events;
+mod global;
 mod group_commit;
 pub(crate) mod history;
 pub(crate) mod invoices;
@@ -52,7 +54,6 @@ pub(crate) mod rows;
 mod scope;
 pub(crate) mod sealed;
 mod series;
-mod service;
 #[cfg(feature = "postgres")]
 mod session;
 pub(crate) mod settings;
@@ -63,6 +64,7 @@ mod sql;
 pub(crate) mod sqlite;
 mod statement;
 mod subscriber;
+mod sweep_lock;
 #[cfg(test)]
 mod tests;
 mod tx;
@@ -72,22 +74,21 @@ pub(crate) mod webhooks;
 mod write;
 mod write_cache;
 
-use std::sync::Arc;
-
 use futures_util::future::BoxFuture;
 use invoicing_core::{CompanyId, WebhookId};
 use tracing::Instrument as _;
 
 use crate::Error;
-use crate::cause::Cause;
 use crate::queue::Job;
+use crate::records::StoredJson;
 use crate::telemetry::spans;
+pub(crate) use audit::{AuditContext, UNAUDITED};
 pub(crate) use change::CompanyChange;
 pub use check::StoreHealth;
 use claims::{Claimant, Claimed, Wanted};
 pub(crate) use company::{CompanyReader, CompanyTx, Tables};
-pub(crate) use connection::Connection;
 pub use database_error::DatabaseError;
+pub(crate) use global::{ServiceReader, ServiceTables, ServiceTx};
 #[cfg(feature = "postgres")]
 use group_commit::Failure;
 use notification::OnIncoming;
@@ -95,11 +96,8 @@ pub(crate) use operation::Operation;
 #[cfg(feature = "postgres")]
 use postgres::Postgres;
 pub(crate) use prefetch::Prefetch;
-use rows::StoredJson;
-pub(crate) use service::{ServiceReader, ServiceTables, ServiceTx};
-#[cfg(feature = "console")]
-use spent_forms::OpenForm;
 use sqlite::{Mark, Sqlite};
+pub(crate) use sweep_lock::SweepLock;
 pub(crate) use tx::Tx;
 
 /// An open database: the same operations on either.
@@ -108,52 +106,6 @@ pub(crate) enum Store {
     Sqlite(Box<Sqlite>),
     #[cfg(feature = "postgres")]
     Postgres(Postgres),
-}
-
-/// Who makes a change, and why: noted in the history and with its events.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct AuditContext {
-    /// The name under which the history notes the change; `None` if it is not noted.
-    pub(crate) actor: Option<Arc<str>>,
-    /// The cause that its events are noted with.
-    pub(crate) cause: Option<Arc<Cause>>,
-    /// The form that it answers.
-    #[cfg(feature = "console")]
-    pub(crate) form: Option<Arc<OpenForm>>,
-}
-
-/// Of changes that the service makes by itself.
-pub(crate) const UNAUDITED: AuditContext = AuditContext {
-    actor: None,
-    cause: None,
-    #[cfg(feature = "console")]
-    form: None,
-};
-
-/// The exclusive right to sweep. Dropping it releases it a little later.
-///
-/// The connection holds the lock. None on SQLite, where two sweeps of the one process do no harm.
-pub(crate) struct SweepLock(Option<Connection>);
-
-impl SweepLock {
-    /// To be called between steps: PostgreSQL takes the lock from a connection that is idle for long.
-    ///
-    /// # Errors
-    /// Where the lock is lost, with the connection that held it.
-    pub(crate) async fn refresh(&mut self) -> Result<(), Error> {
-        let Some(connection) = &mut self.0 else { return Ok(()) };
-        connection.query("SELECT 1", &[]).execute().await?;
-        Ok(())
-    }
-
-    /// Releases it at once.
-    pub(crate) async fn release(self) {
-        if let Some(mut connection) = self.0
-            && let Err(error) = connection.end_transaction().await
-        {
-            tracing::debug!(%error, "the sweep lock ends with its connection");
-        }
-    }
 }
 
 impl Store {

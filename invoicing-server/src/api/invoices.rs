@@ -6,7 +6,7 @@ use invoicing_core::{InvoiceId, InvoiceStatus};
 use super::query;
 use super::request::ApiRequest;
 use crate::http::response::{ApiResult, json};
-use crate::store::rows::StoredJson;
+use crate::records::StoredJson;
 
 /// `GET /invoices`.
 pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {

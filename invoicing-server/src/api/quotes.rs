@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::query;
 use super::request::ApiRequest;
 use crate::http::response::{ApiResult, json, record};
-use crate::store::rows::StoredJson;
+use crate::records::StoredJson;
 
 /// The body of `PATCH /quotes/{id}`.
 #[derive(Debug, Deserialize)]

@@ -9,10 +9,10 @@ use super::paging::{ITEMS, List};
 use super::recorded;
 use super::request::PageRequest;
 use crate::page::EventQuery;
-use crate::store::deliveries::DeliveryRecord;
-use crate::store::event_pages::{DeliveryCounts, EventItem};
-use crate::store::event_subjects::EventSubject;
-use crate::store::webhooks::Webhook;
+use crate::records::DeliveryRecord;
+use crate::records::EventSubject;
+use crate::records::Webhook;
+use crate::records::{DeliveryCounts, EventItem};
 
 /// `GET /events`.
 pub(super) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError> {

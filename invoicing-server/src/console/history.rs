@@ -12,8 +12,8 @@ use super::paging::{ITEMS, List};
 use super::request::PageRequest;
 use crate::operations::ACTOR;
 use crate::page::HistoryQuery;
-use crate::store::history::HistoryRecord;
-use crate::store::webhooks::Webhook;
+use crate::records::HistoryRecord;
+use crate::records::Webhook;
 use words::Entry;
 
 /// `GET /history`. `record`: only changes of the record with this identifier.

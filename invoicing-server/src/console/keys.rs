@@ -13,7 +13,7 @@ use super::request::{FormOutcome, PageRequest, PageResult};
 use crate::Error;
 use crate::documents::content::visible;
 use crate::operations::{IssuedKey, KeyUsage};
-use crate::store::keys::KeyRecord;
+use crate::records::KeyRecord;
 
 /// Most keys that the list shows: usable keys first.
 const SHOWN: usize = 100;

@@ -20,7 +20,7 @@ use super::request::{PageRequest, PageResult};
 use crate::Error;
 use crate::documents::{CONTENT_TYPE, content_disposition};
 use crate::http::response::with_headers;
-use crate::store::rows::StoredJson;
+use crate::records::StoredJson;
 
 /// Upper bound of simultaneous copies of the quote: its JSON, and the values that a page is made
 /// from.

@@ -11,8 +11,8 @@ use maud::{Markup, html};
 use super::layout::entered;
 use super::request::PageRequest;
 use crate::page::RecordedKind;
-use crate::store::deliveries::DeliveryRecord;
-use crate::store::event_subjects::EventSubject;
+use crate::records::DeliveryRecord;
+use crate::records::EventSubject;
 use crate::store::skipping::{DISABLED, REMOVED};
 
 /// Most characters of a payload that are shown.

@@ -18,8 +18,8 @@ use tokio::task::JoinSet;
 
 use super::DispatchContext;
 use crate::Error;
+use crate::records::DisabledReason;
 use crate::store::disabled_notices::DisabledNotice;
-use crate::store::webhooks::DisabledReason;
 use crate::store::{ServiceTables, ServiceTx};
 
 /// How long a node holds a notice, in milliseconds.

@@ -9,10 +9,11 @@ use super::lane::Begun;
 use super::{DispatchReport, PAUSE_MS, Receivers};
 use crate::Error;
 use crate::queue::Job;
+use crate::records::DisabledReason;
 use crate::store::attempts::AttemptRow;
 use crate::store::notification::Notification;
 use crate::store::skipping::{self, Skipping};
-use crate::store::webhooks::{DisabledReason, Failures, WebhookState};
+use crate::store::webhooks::{Failures, WebhookState};
 use crate::store::{ServiceTables, ServiceTx, Tables};
 
 /// What the dispatcher has to know after a batch is recorded.

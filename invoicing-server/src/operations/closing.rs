@@ -2,8 +2,8 @@
 
 use super::{CompanyHandle, webhooks};
 use crate::Error;
+use crate::records::HistoryAction;
 use crate::store::Tables;
-use crate::store::history::HistoryAction;
 
 /// Signing links that one transaction revokes. Other changes of the company wait for it.
 const LINKS: u32 = 500;

@@ -8,7 +8,7 @@ use invoicing_core::{Company, CompanyId, CompanyIdentity, Conflict, Invalid, New
 
 use super::{CompanyHandle, Services};
 use crate::Error;
-use crate::store::history::HistoryAction;
+use crate::records::HistoryAction;
 use crate::store::notification::Notification;
 use crate::store::{ServiceTables, Tables};
 

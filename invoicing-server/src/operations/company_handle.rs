@@ -8,7 +8,7 @@ use super::Services;
 use crate::Error;
 use crate::cause::{Cause, is_request_id};
 use crate::env::Env;
-use crate::store::rows::StoredJson;
+use crate::records::StoredJson;
 #[cfg(feature = "console")]
 use crate::store::spent_forms::OpenForm;
 use crate::store::{AuditContext, CompanyReader, CompanyTx, Operation, Prefetch};
@@ -93,7 +93,7 @@ impl CompanyHandle {
         F: for<'c> Operation<CompanyReader<'c>, T> + Clone,
     {
         let read = self.services.store.read(self.id, operation).await;
-        self.services.remind().await;
+        self.remind().await;
         read
     }
 
@@ -107,7 +107,7 @@ impl CompanyHandle {
             Some(page) => Ok(page),
             None => self.services.store.read(self.id, operation).await,
         };
-        self.services.remind().await;
+        self.remind().await;
         page
     }
 
@@ -130,8 +130,13 @@ impl CompanyHandle {
             form: self.form.clone(),
         };
         let written = self.services.store.write(self.id, origin, records, operation).await;
-        self.services.remind().await;
+        self.remind().await;
         written
+    }
+
+    async fn remind(&self) {
+        let Services { store, env, reminder, .. } = &*self.services;
+        reminder.remind(store, env).await;
     }
 
     /// Runs the work of an operation in its span, and measures it. `name` is `noun.method`, as the metrics list it. No

@@ -6,10 +6,10 @@ use uuid::Uuid;
 use super::CompanyHandle;
 use crate::Error;
 use crate::page::EventQuery;
+use crate::records::DeliveryRecord;
+use crate::records::EventPage;
+use crate::records::EventRecord;
 use crate::store::Tables;
-use crate::store::deliveries::DeliveryRecord;
-use crate::store::event_pages::EventPage;
-use crate::store::events::EventRecord;
 
 /// The recorded events of a company.
 ///

@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use super::CompanyHandle;
 use crate::Error;
+use crate::records::HistoryRecord;
 use crate::store::Tables;
-use crate::store::history::HistoryRecord;
 use crate::store::spent_forms::OpenForm;
 
 /// A form that was carried out.

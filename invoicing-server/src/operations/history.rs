@@ -3,8 +3,8 @@
 use super::CompanyHandle;
 use crate::Error;
 use crate::page::HistoryQuery;
+use crate::records::{HistoryPage, HistoryRecord};
 use crate::store::Tables;
-use crate::store::history::{HistoryPage, HistoryRecord};
 
 /// The changes of a company that were made through a handle [with a name](CompanyHandle::acting_as). Each is noted in the
 /// transaction of the change: what is refused, or changes nothing, leaves no note. Notes are kept like the records.

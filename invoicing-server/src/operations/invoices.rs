@@ -1,7 +1,5 @@
 //! Invoices: converted from quotes, issued, paid, reversed, cancelled.
 
-mod held_dates;
-
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{
     Changed, Conflict, IntoExact, Invoice, InvoiceId, InvoiceIssue, InvoiceItem, InvoiceStatus,
@@ -13,13 +11,13 @@ use serde::Deserialize;
 use super::CompanyHandle;
 use crate::Error;
 use crate::page::PageQuery;
-use crate::store::history::HistoryAction;
-use crate::store::invoices::{INVOICE_PAGES, Payment, PaymentMethod, PaymentSource};
+use crate::records::HistoryAction;
+use crate::records::StoredJson;
+use crate::records::{Payment, PaymentMethod, PaymentSource};
+use crate::store::invoices::INVOICE_PAGES;
 use crate::store::page_query::Lines;
-use crate::store::rows::{StoredJson, from_json};
+use crate::store::rows::from_json;
 use crate::store::{CompanyTx, Prefetch, Tables};
-
-pub(crate) use held_dates::HeldDates;
 
 /// The invoices of a company.
 ///

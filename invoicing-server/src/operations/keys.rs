@@ -4,10 +4,10 @@ use invoicing_core::{Conflict, KeyId, SHORT_TEXT, Timestamp, required_text};
 
 use super::CompanyHandle;
 use crate::Error;
+use crate::records::HistoryAction;
+use crate::records::KeyRecord;
 use crate::secret::{self, Secret};
 use crate::store::Tables;
-use crate::store::history::HistoryAction;
-use crate::store::keys::KeyRecord;
 
 /// Most keys of a company that are not revoked.
 const MAX_ACTIVE: i64 = 100;

@@ -4,8 +4,8 @@ use invoicing_core::{ClientId, Project, ProjectId, ProjectStatus, QuoteId};
 
 use super::{CompanyHandle, missing, missing_client};
 use crate::Error;
+use crate::records::HistoryAction;
 use crate::store::Tables;
-use crate::store::history::HistoryAction;
 
 /// The projects of a company.
 ///

@@ -15,17 +15,17 @@ use super::{CompanyHandle, missing_client};
 use crate::Error;
 use crate::documents::ContentHash;
 use crate::page::{PageQuery, QuoteSearch};
-use crate::store::documents::DocumentRecord;
-use crate::store::history::HistoryAction;
+use crate::records::DocumentRecord;
+use crate::records::HistoryAction;
+use crate::records::ProofRecord;
+use crate::records::QuotePage;
+use crate::records::StoredJson;
 use crate::store::page_query::Lines;
-use crate::store::quote_search::QuotePage;
 use crate::store::quotes::{InternalDetails, QUOTE_PAGES};
-use crate::store::rows::{StoredJson, from_json};
-use crate::store::signatures::ProofRecord;
+use crate::store::rows::from_json;
 use crate::store::{CompanyChange, CompanyTx, Prefetch, Tables};
 
 pub(super) use freezing::{ATTEMPTS, By, FrozenChange, keeps_changing, until_committed};
-pub(crate) use import::Numbering;
 
 /// The quotes of a company.
 ///

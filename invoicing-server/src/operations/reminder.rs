@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use invoicing_core::Timestamp;
 
-use super::Services;
 use crate::Error;
-use crate::store::ServiceTables;
+use crate::env::Env;
 use crate::store::settings::HostTask;
+use crate::store::{ServiceTables, Store};
 
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
@@ -67,18 +67,16 @@ impl Reminder {
             sweep_warnings: Throttle::new(i64::MIN, HOUR_MS),
         }
     }
-}
 
-impl Services {
-    /// Warns of what the host forgot. Operations call it when they have done their work.
-    pub(super) async fn remind(&self) {
-        let now = self.env.now();
-        if !self.reminder.looks.is_due(now) || !self.reminder.looks.take(now) {
+    /// Warns if the host runs no dispatcher or no sweep. Operations call it after their work.
+    pub(super) async fn remind(&self, store: &Store, env: &Env) {
+        let now = env.now();
+        if !self.looks.is_due(now) || !self.looks.take(now) {
             return;
         }
         let look = async {
-            self.look_for_dispatcher(now).await?;
-            self.look_for_sweep(now).await
+            self.look_for_dispatcher(store, now).await?;
+            self.look_for_sweep(store, now).await
         };
         // One that failed is taken again in a minute. Boxed, as it is rare, and each operation would hold its future.
         if let Err(error) = Box::pin(look).await {
@@ -89,11 +87,11 @@ impl Services {
         }
     }
 
-    async fn look_for_dispatcher(&self, now: Timestamp) -> Result<(), Error> {
-        if !self.reminder.dispatcher_warnings.is_due(now) {
+    async fn look_for_dispatcher(&self, store: &Store, now: Timestamp) -> Result<(), Error> {
+        if !self.dispatcher_warnings.is_due(now) {
             return Ok(());
         }
-        let webhooks = self.store.read_service(async move |tx| {
+        let webhooks = store.read_service(async move |tx| {
             let last = tx.settings().last_run(HostTask::Dispatcher).await?;
             if last.is_some_and(|at| at <= now && at.plus_millis(DISPATCHER_KNOWN_MS) > now) {
                 return Ok(0);
@@ -102,7 +100,7 @@ impl Services {
             Ok(due.into_iter().filter(|waiting| waiting.at.plus_millis(MAX_WAIT_MS) < now).count())
         });
         let webhooks = webhooks.await?;
-        if webhooks > 0 && self.reminder.dispatcher_warnings.take(now) {
+        if webhooks > 0 && self.dispatcher_warnings.take(now) {
             tracing::warn!(
                 webhooks,
                 "deliveries wait, and no dispatcher runs: run `Invoicing::run`, or `Invoicing::dispatcher`"
@@ -111,15 +109,15 @@ impl Services {
         Ok(())
     }
 
-    async fn look_for_sweep(&self, now: Timestamp) -> Result<(), Error> {
-        let opened_at = self.reminder.opened_at;
+    async fn look_for_sweep(&self, store: &Store, now: Timestamp) -> Result<(), Error> {
+        let opened_at = self.opened_at;
         let is_over = move |since: Timestamp| since.plus_millis(MAX_SWEEP_GAP_MS) <= now;
-        if !is_over(opened_at) || !self.reminder.sweep_warnings.is_due(now) {
+        if !is_over(opened_at) || !self.sweep_warnings.is_due(now) {
             return Ok(());
         }
-        let last = self.store.read_service(async |tx| tx.settings().last_run(HostTask::Sweep).await);
+        let last = store.read_service(async |tx| tx.settings().last_run(HostTask::Sweep).await);
         // A note from a clock that ran ahead tells nothing.
-        if last.await?.is_none_or(|at| at > now || is_over(at)) && self.reminder.sweep_warnings.take(now) {
+        if last.await?.is_none_or(|at| at > now || is_over(at)) && self.sweep_warnings.take(now) {
             tracing::warn!(
                 "no sweep has run for two hours, so quotes do not expire and invoices do not fall overdue: run \
                  `Invoicing::run`, or call `Invoicing::sweep` every hour"

@@ -10,11 +10,11 @@ use invoicing_core::{Conflict, EventId, EventKind, Invalid, Timestamp, WebhookId
 
 use super::CompanyHandle;
 use crate::Error;
+use crate::records::HistoryAction;
+use crate::records::{DisabledReason, Webhook};
 use crate::secret::{self, Secret, shown_url};
-use crate::store::history::HistoryAction;
 use crate::store::notification::Notification;
 use crate::store::skipping::Skipping;
-use crate::store::webhooks::{DisabledReason, Webhook};
 use crate::store::{CompanyTx, Tables};
 
 /// Most webhooks that a company may have.

@@ -197,8 +197,8 @@ mod tests {
     use invoicing_core::{EventKind, NewClient, NewCompany, NewQuote, Plan};
 
     use super::*;
+    use crate::records::DisabledReason;
     use crate::store::UNAUDITED;
-    use crate::store::webhooks::DisabledReason;
     use crate::{Invoicing, NewWebhook};
 
     /// A webhook of a company to which a delivery waits.

@@ -7,13 +7,14 @@ use uuid::Uuid;
 use super::arguments::{Argument, Cell, Type};
 use super::page_json::PageRow;
 use super::prefetch;
-use super::rows::{StoredJson, to_json};
+use super::rows::to_json;
 use super::scope::Scope;
 use super::statement::Sql;
 use super::versions::{RecordRow, StoredRecord};
 use super::write::{Many, Reads, Write};
 use crate::Error;
 use crate::page::{ClientQuery, NOWHERE};
+use crate::records::StoredJson;
 
 /// A page of clients: `$5` the longest word of the search, `$6` a JSON array of the others, `$7` whether one has an
 /// apostrophe, `$8` the sought `externalId` as it was sent, `$9` the same without what renders as nothing at its ends. Texts

@@ -17,9 +17,9 @@ use super::companies::CompanyRow;
 use super::deliveries::DeliveryTable;
 use super::documents::{DocumentTable, UploadTable};
 use super::events::{self, EventTable};
-use super::history::{HistoryAction, HistoryTable, NewEntry};
+use super::history::{HistoryTable, NewEntry};
 use super::invoices::InvoiceTable;
-use super::keys::{KeyRecord, KeyTable};
+use super::keys::KeyTable;
 use super::notification::Notification;
 use super::projects::ProjectTable;
 use super::quotes::QuoteTable;
@@ -32,6 +32,8 @@ use super::webhooks::WebhookTable;
 use crate::Error;
 use crate::env::Env;
 use crate::queue::NewDelivery;
+use crate::records::HistoryAction;
+use crate::records::KeyRecord;
 
 /// The tables of a company.
 pub(crate) trait Tables {

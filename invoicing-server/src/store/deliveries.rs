@@ -3,7 +3,7 @@
 //! Operations [enqueue](super::enqueue) them; the dispatcher [claims](super::claims) them and
 //! [records](super::attempts) the attempts.
 
-use invoicing_core::{Advice, DeliveryStatus, EventId, FailureClass, Timestamp, WebhookId};
+use invoicing_core::{DeliveryStatus, EventId, Timestamp, WebhookId};
 use sqlx::FromRow;
 use uuid::Uuid;
 
@@ -14,29 +14,10 @@ use super::scope::Scope;
 use super::skipping::Skipping;
 use super::statement::Sql;
 use crate::Error;
+use crate::records::{AttemptRecord, DeliveryRecord};
 
 /// The deliveries of all companies, by row id, for the dispatcher.
 pub(crate) struct AllDeliveries<'c>(pub(super) &'c mut Connection);
-
-/// A delivery of an event to a webhook.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DeliveryRecord {
-    /// The event.
-    pub event: EventId,
-    /// The webhook.
-    pub webhook: WebhookId,
-    /// Its state.
-    pub status: DeliveryStatus,
-    /// Why it was skipped.
-    pub reason: Option<String>,
-    /// When a pending delivery is attempted next, or its lease ends.
-    pub due_at: Timestamp,
-    /// Attempts so far, replays included.
-    pub attempts: u32,
-    /// When it was delivered, failed or skipped.
-    pub ended_at: Option<Timestamp>,
-}
 
 /// A delivery as its row has it, with what its webhook and a replay that is noted make of it.
 #[derive(FromRow)]
@@ -96,49 +77,6 @@ impl TryFrom<DeliveryRow> for DeliveryRecord {
             attempts: small(row.attempts_in_all),
             ended_at: row.ended_at.map(Timestamp::from_millis),
         })
-    }
-}
-
-/// One attempt to deliver, as the debugging page shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct AttemptRecord {
-    /// When it began.
-    pub at: Timestamp,
-    /// The event.
-    pub event: EventId,
-    /// `quote.created`, …, or `ping`.
-    pub kind: String,
-    /// Number of the claim that the attempt was made with, replays included: 1 for the first. No two attempts of a
-    /// delivery share a number. A claim that came to no attempt leaves a gap.
-    pub number: u32,
-    /// How long it took, in milliseconds.
-    pub duration_ms: u32,
-    /// HTTP status, where the receiver answered.
-    pub status: Option<u16>,
-    /// Why not, where it did not.
-    pub failure: Option<FailureClass>,
-    /// The first 500 characters of the body.
-    pub payload: String,
-}
-
-impl AttemptRecord {
-    /// What the owner of the webhook does about it; `None` where it succeeded.
-    ///
-    /// ```no_run
-    /// # use invoicing_server::AttemptRecord;
-    /// # fn show(attempt: &AttemptRecord) {
-    /// if let Some(advice) = attempt.advice() {
-    ///     println!("{}", advice.english);
-    /// }
-    /// # }
-    /// ```
-    pub fn advice(&self) -> Option<Advice> {
-        match (self.failure, self.status) {
-            (Some(class), _) => Some(class.advice()),
-            (None, Some(status)) => Advice::on_status(status),
-            (None, None) => None,
-        }
     }
 }
 

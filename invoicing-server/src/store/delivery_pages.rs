@@ -9,11 +9,13 @@ use sqlx::FromRow;
 
 use super::arguments::Argument;
 use super::company::Tables;
-use super::deliveries::{AttemptLogRow, AttemptRecord, DeliveryRecord, DeliveryRow, DeliveryTable};
-use super::event_subjects::EventSubject;
+use super::deliveries::{AttemptLogRow, DeliveryRow, DeliveryTable};
 use super::statement::Sql;
 use crate::Error;
 use crate::page::{DeliveryQuery, RecordedKind, check_limit};
+use crate::records::EventSubject;
+use crate::records::{AttemptRecord, DeliveryRecord};
+use crate::records::{DeliveryDetail, DeliveryItem, DeliveryPage, NextAttempt};
 
 /// How many events, or deliveries that failed or were skipped, a page looks at.
 const LOOKED_AT: u32 = 1_000;
@@ -23,54 +25,6 @@ const MOST_ATTEMPTS: u32 = 1_000;
 const BEFORE_MS: i64 = 24 * 60 * 60 * 1_000;
 /// How long after the end of its delivery an attempt may have begun, by the clock of another node.
 const AFTER_MS: i64 = 60 * 1_000;
-
-/// A delivery in a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DeliveryItem {
-    /// The delivery.
-    pub delivery: DeliveryRecord,
-    /// `quote.created`, …, or `ping`.
-    pub kind: String,
-    /// When the event happened.
-    pub timestamp: Timestamp,
-    /// The record that it is about, where its body names one.
-    pub subject: Option<EventSubject>,
-    /// What a pending one waits for.
-    pub next_attempt: Option<NextAttempt>,
-}
-
-/// The next attempt of a pending delivery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum NextAttempt {
-    /// It is being made.
-    InFlight,
-    /// It is due from this instant on.
-    DueAt(Timestamp),
-}
-
-/// A part of the deliveries to a webhook.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DeliveryPage {
-    /// Newest event first. May be fewer than asked for, also none, where a next page follows.
-    pub items: Vec<DeliveryItem>,
-    /// Where the next page goes on; `None` at the end.
-    pub next: Option<EventId>,
-}
-
-/// A delivery with all that is known of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DeliveryDetail {
-    /// As a list shows it.
-    pub item: DeliveryItem,
-    /// The very text that each attempt carries.
-    pub body: String,
-    /// Its attempts, oldest first. Kept for 30 days.
-    pub attempts: Vec<AttemptRecord>,
-}
 
 #[derive(FromRow)]
 struct ItemRow {

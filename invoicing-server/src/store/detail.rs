@@ -2,9 +2,10 @@
 
 use std::fmt::Display;
 
-use super::rows::{JsonParts, LARGE_LINES, StoredJson};
+use super::rows::{JsonParts, LARGE_LINES};
 use super::versions::{StoredRecord, in_todays_shape};
 use crate::Error;
+use crate::records::StoredJson;
 
 /// The parts of a quote or an invoice, without its lines if they are large.
 #[derive(sqlx::FromRow)]

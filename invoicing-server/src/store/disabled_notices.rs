@@ -4,7 +4,9 @@ use invoicing_core::{CompanyId, Timestamp, WebhookId};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::webhooks::{AllWebhooks, DisabledReason, WebhookTable};
+use crate::records::DisabledReason;
+
+use super::webhooks::{AllWebhooks, WebhookTable};
 use crate::Error;
 
 /// A webhook that was disabled, until the host was told of it.

@@ -14,20 +14,7 @@ use super::rows::from_json;
 use super::scope::Scope;
 use super::statement::Sql;
 use crate::Error;
-
-/// A frozen document of a quote.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DocumentRecord {
-    /// SHA-256 of the file, 64 lowercase hex digits.
-    pub sha256: String,
-    /// Size of the file in bytes.
-    pub size_bytes: u64,
-    /// Name under which it is offered.
-    pub file_name: String,
-    /// When it was frozen.
-    pub created_at: Timestamp,
-}
+use crate::records::DocumentRecord;
 
 /// A document that a record refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,75 +2,26 @@
 
 use std::collections::HashMap;
 
-use invoicing_core::{DeliveryStatus, EventId, Timestamp};
+use invoicing_core::{EventId, Timestamp};
 use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::arguments::Argument;
 use super::company::Tables;
-use super::deliveries::{DeliveryRecord, DeliveryRow, DeliveryTable};
-use super::event_subjects::EventSubject;
-use super::events::{EventRecord, EventRow, EventTable};
+use super::deliveries::{DeliveryRow, DeliveryTable};
+use super::events::{EventRow, EventTable};
 use super::scope::Scope;
 use super::statement::Sql;
 use crate::Error;
 use crate::page::{AFTER_ALL, EventQuery, RecordedKind, check_limit};
+use crate::records::DeliveryRecord;
+use crate::records::EventRecord;
+use crate::records::{DeliveryCounts, EventItem, EventPage};
 
 /// How many events a page looks at, as no index holds them by kind.
 const LOOKED_AT: u32 = 2_000;
 /// Most events of a page, as the deliveries of all of them are read.
 const MOST: u32 = 100;
-
-/// An event in a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct EventItem {
-    /// Identifier.
-    pub id: EventId,
-    /// `quote.created`, …, or `ping`.
-    pub kind: String,
-    /// When it happened.
-    pub timestamp: Timestamp,
-    /// The record that it is about, where its body names one.
-    pub subject: Option<EventSubject>,
-    /// What became of its deliveries.
-    pub deliveries: DeliveryCounts,
-}
-
-/// Deliveries by their state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct DeliveryCounts {
-    /// Those that wait or are being attempted.
-    pub pending: u32,
-    /// Those that a receiver has answered with 2xx.
-    pub delivered: u32,
-    /// Those of which no attempt succeeded.
-    pub failed: u32,
-    /// Those that were not attempted because the webhook is disabled or removed.
-    pub skipped: u32,
-}
-
-/// A part of the events of a company.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct EventPage {
-    /// Newest first. May be fewer than asked for, also none, where a next page follows.
-    pub items: Vec<EventItem>,
-    /// Where the next page goes on; `None` at the end.
-    pub next: Option<EventId>,
-}
-
-impl DeliveryCounts {
-    fn add(&mut self, status: DeliveryStatus) {
-        match status {
-            DeliveryStatus::Delivered => self.delivered += 1,
-            DeliveryStatus::Failed => self.failed += 1,
-            DeliveryStatus::Skipped => self.skipped += 1,
-            _ => self.pending += 1,
-        }
-    }
-}
 
 #[derive(FromRow)]
 struct ItemRow {

@@ -3,52 +3,18 @@
 use std::collections::HashMap;
 
 use invoicing_core::EventId;
-use serde::Deserialize;
 use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::events::EventTable;
 use super::statement::Sql;
 use crate::Error;
-
-/// The record that an event is about, as it was named then.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct EventSubject {
-    /// Identifier of the quote, the invoice or the project; of a test, that of its webhook.
-    pub id: Uuid,
-    /// Number of the quote or the invoice, name of the project. An invoice has no number before it is issued, a test none.
-    pub name: Option<String>,
-    /// Name of the client.
-    pub client: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Body {
-    data: Data,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Data {
-    id: Uuid,
-    number: Option<String>,
-    name: Option<String>,
-    client_name: Option<String>,
-}
+use crate::records::EventSubject;
 
 #[derive(FromRow)]
 struct BodyRow {
     id: Uuid,
     body: String,
-}
-
-impl EventSubject {
-    /// `None` where the body of another version names no record like this.
-    pub(crate) fn read(body: &str) -> Option<Self> {
-        let Body { data } = serde_json::from_str(body).ok()?;
-        Some(Self { id: data.id, name: data.number.or(data.name), client: data.client_name })
-    }
 }
 
 impl EventTable<'_> {

@@ -17,24 +17,7 @@ use super::tx::Tx;
 use super::webhooks::WebhookTable;
 use crate::Error;
 use crate::cause::Cause;
-
-/// A recorded event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct EventRecord {
-    /// Identifier of the record. The events of a company are ordered by it as they were committed, so the last one
-    /// read is a cursor that misses nothing.
-    pub id: EventId,
-    /// `quote.created`, …, or `ping`.
-    pub kind: String,
-    /// When it happened.
-    pub timestamp: Timestamp,
-    /// The very text that each delivery of it carries.
-    pub body: String,
-    /// The id of the request that caused it; `None` where the host's call named none
-    /// ([`CompanyHandle::for_request`](crate::CompanyHandle::for_request)).
-    pub request_id: Option<String>,
-}
+use crate::records::EventRecord;
 
 /// Records events of one company, moves its stamp, and queues a delivery for each webhook that subscribes to them.
 /// Deliveries to a disabled webhook are kept as skipped.

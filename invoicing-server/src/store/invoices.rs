@@ -10,12 +10,14 @@ use super::detail::SizedParts;
 use super::due::DueRecord;
 use super::page_query::PageStatements;
 use super::prefetch;
-use super::rows::{JsonParts, StoredJson, detail_to_json, summary_to_json, to_json};
+use super::rows::{JsonParts, detail_to_json, summary_to_json, to_json};
 use super::scope::Scope;
 use super::statement::Sql;
 use super::versions::{self, RecordRow, StoredRecord, in_todays_shape};
 use super::write::{Many, Reads, Write};
 use crate::Error;
+use crate::records::StoredJson;
+use crate::records::{Payment, PaymentMethod, PaymentSource};
 
 /// The lists of invoices.
 pub(crate) const INVOICE_PAGES: PageStatements = PageStatements {
@@ -69,30 +71,6 @@ pub(crate) const INVOICE_PAGES: PageStatements = PageStatements {
         ) items",
 };
 
-/// A payment on an invoice.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct Payment {
-    /// Identifier on the service's side.
-    pub id: PaymentId,
-    /// The invoice.
-    pub invoice_id: InvoiceId,
-    /// How much, above 0.
-    pub amount: Money,
-    /// Where the entry comes from.
-    pub source: PaymentSource,
-    /// How the client paid, where that is known.
-    pub method: Option<PaymentMethod>,
-    /// The payer's or the bank's reference; the same one twice on one invoice is one payment,
-    /// unless the first was reversed.
-    pub reference: Option<String>,
-    /// When it was recorded.
-    pub recorded_at: Timestamp,
-    /// When it was taken back.
-    pub reversed_at: Option<Timestamp>,
-}
-
 /// The stored shape of a [`Payment`]. The source keeps the name that it had in the first release, so that its nodes read
 /// the row during a rolling upgrade.
 #[derive(Serialize, Deserialize)]
@@ -118,40 +96,6 @@ impl StoredRecord for StoredPayment {
     const TABLE: &'static str = "payment";
     /// 2: how the client paid.
     const VERSION: i64 = 2;
-}
-
-/// How a client paid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub enum PaymentMethod {
-    /// Bank transfer.
-    Transfer,
-    /// Payment card.
-    Card,
-    /// Cheque.
-    Cheque,
-    /// Cash.
-    Cash,
-    /// Direct debit.
-    DirectDebit,
-    /// Any other way.
-    Other,
-}
-
-/// Where the entry of a payment comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum PaymentSource {
-    /// Marked paid by hand: the remaining amount.
-    Manual,
-    /// Entered by hand.
-    Entered,
-    /// Paid online.
-    Online,
-    /// Found by bank reconciliation.
-    Bank,
 }
 
 /// The invoices of a company, with their payments.

@@ -5,11 +5,11 @@ use std::str::FromStr;
 use invoicing_core::{Timestamp, page_limit};
 use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 
-use super::page_query::Lines;
-use super::rows::{LARGE_LINES, LINES, StoredJson};
+use super::rows::{LARGE_LINES, LINES};
 use super::versions::{StoredRecord, in_todays_shape};
 use crate::Error;
 use crate::page::PageWindow;
+use crate::records::StoredJson;
 
 /// Between the items of a page: a comma, and a line end, which no item contains.
 const BETWEEN: &[u8] = b",\n";
@@ -17,6 +17,14 @@ const BETWEEN: &[u8] = b",\n";
 const START: &[u8] = br#"{"data":["#;
 /// Room for the rest of the envelope.
 const AROUND: usize = 160;
+
+/// The lines of the items of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lines {
+    /// If a page has large lines, its size is returned instead, so that memory can be reserved.
+    UnlessLarge,
+    All,
+}
 
 /// A page as the database returns it, with one item beyond the limit if there is one.
 pub(super) struct PageRow {

@@ -3,13 +3,14 @@
 use invoicing_core::{MAX_PAGE_LIMIT, Timestamp};
 
 use super::arguments::Argument;
+pub(crate) use super::page_json::Lines;
 use super::page_json::PageRow;
-use super::rows::StoredJson;
 use super::scope::Scope;
 use super::statement::{Query, Sql};
 use super::versions::StoredRecord;
 use crate::Error;
 use crate::page::{PageQuery, PageWindow, check_limit};
+use crate::records::StoredJson;
 
 /// The statements of a list of documents. Each returns one row, so a page is one snapshot: see [`PageRow`].
 ///
@@ -23,14 +24,6 @@ pub(crate) struct PageStatements {
     pub(super) newest: &'static str,
     pub(super) newest_in_status: &'static str,
     pub(super) changed: &'static str,
-}
-
-/// The lines of the items of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lines {
-    /// If a page has large lines, its size is returned instead, so that memory can be reserved.
-    UnlessLarge,
-    All,
 }
 
 impl Scope<'_> {

@@ -15,22 +15,13 @@ use super::quotes::QuoteTable;
 use super::versions;
 use crate::Error;
 use crate::page::{QuoteSearch, check_limit};
+use crate::records::QuotePage;
 
 /// How many quotes a page looks at, and how many of them are read at once.
 const LOOKED_AT: usize = 10_000;
 const BATCH: u32 = 500;
 /// Most quotes of a page.
 const MOST: u32 = 100;
-
-/// A part of the quotes of a company.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct QuotePage {
-    /// Newest first. May be fewer than asked for, also none, where a next page follows.
-    pub items: Vec<QuoteSummary>,
-    /// Where the next page goes on; `None` at the end.
-    pub next: Option<QuoteId>,
-}
 
 #[derive(FromRow)]
 struct SummaryRow {

@@ -8,12 +8,13 @@ use super::detail::SizedParts;
 use super::due::DueRecord;
 use super::page_query::PageStatements;
 use super::prefetch;
-use super::rows::{JsonParts, StoredJson, detail_to_json, from_json, summary_to_json, to_json};
+use super::rows::{JsonParts, detail_to_json, from_json, summary_to_json, to_json};
 use super::scope::Scope;
 use super::statement::Sql;
 use super::versions::{self, RecordRow, StoredRecord, in_todays_shape};
 use super::write::{Many, Reads, Write};
 use crate::Error;
+use crate::records::StoredJson;
 
 /// The lists of quotes.
 pub(crate) const QUOTE_PAGES: PageStatements = PageStatements {

@@ -58,24 +58,3 @@ impl JsonParts {
         [&self.summary, LINES, &self.lines, ",", &self.detail].concat().into_bytes()
     }
 }
-
-/// JSON of the API, read from its rows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum StoredJson {
-    Whole(Vec<u8>),
-    /// It has large lines, so memory for it is to be reserved before it is read.
-    Large {
-        /// Its size.
-        bytes: usize,
-    },
-}
-
-impl StoredJson {
-    /// The JSON of a read that leaves no large lines out.
-    pub(crate) fn whole(self) -> Result<Vec<u8>, Error> {
-        match self {
-            Self::Whole(json) => Ok(json),
-            Self::Large { .. } => Err(Error::internal("large lines were left out")),
-        }
-    }
-}

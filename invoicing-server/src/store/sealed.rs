@@ -1,7 +1,5 @@
 //! Which keys the stored secrets are sealed with, and sealing those of webhooks again.
 
-use std::collections::BTreeMap;
-
 use invoicing_core::{CompanyId, WebhookId};
 use sqlx::FromRow;
 use uuid::Uuid;
@@ -13,29 +11,8 @@ use super::settings::SettingTable;
 use super::statement::Sql;
 use super::webhooks::WebhookTable;
 use crate::Error;
-use crate::sealing::{AssociatedData, Sealer, is_id};
-
-/// How many stored secrets are sealed with which key.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct SealingStats {
-    /// Stored in clear: written while no key was given.
-    pub clear: u64,
-    /// By the id of the key. A key that is not named here is not needed any more.
-    pub keys: BTreeMap<String, u64>,
-    /// So badly damaged that not even the key is known. Webhooks whose secret is damaged are repaired by rotating it.
-    pub damaged: u64,
-}
-
-impl SealingStats {
-    fn add(&mut self, key: Option<String>, count: u64) {
-        match key {
-            None => self.clear += count,
-            Some(id) if is_id(&id) => *self.keys.entry(id).or_default() += count,
-            Some(_) => self.damaged += count,
-        }
-    }
-}
+use crate::records::SealingStats;
+use crate::sealing::{AssociatedData, Sealer};
 
 /// The sealed secrets of all companies.
 pub(crate) struct SealedSecrets<'c>(pub(super) &'c mut Connection);

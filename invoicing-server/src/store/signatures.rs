@@ -10,32 +10,7 @@ use super::scope::Scope;
 use super::sql::Sql;
 use super::write::Write;
 use crate::Error;
-
-/// The evidence of a signature. Internal: no API shows it.
-#[derive(Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ProofRecord {
-    /// SHA-256 of the link's token.
-    pub token_hash: Vec<u8>,
-    /// The signer's address, as the host saw it.
-    pub ip: Option<String>,
-    /// The signer's browser, as it identified itself.
-    pub user_agent: Option<String>,
-    /// SHA-256 of the document that was signed, 64 lowercase hex digits.
-    pub document_sha256: String,
-    /// See [`proof_fingerprint`](invoicing_core::proof_fingerprint).
-    pub proof_fingerprint: String,
-    /// When it was signed.
-    pub signed_at: Timestamp,
-}
-
-impl std::fmt::Debug for ProofRecord {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ProofRecord")
-            .field("proof_fingerprint", &self.proof_fingerprint)
-            .finish_non_exhaustive()
-    }
-}
+use crate::records::{ProofRecord, SigningLinkRecord};
 
 #[derive(FromRow)]
 struct ProofRow {
@@ -45,32 +20,6 @@ struct ProofRow {
     document_sha256: String,
     fingerprint: String,
     signed_at: i64,
-}
-
-/// A signing link as its company sees it: the token itself is known to its holder only.
-#[derive(Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SigningLinkRecord {
-    /// SHA-256 of the token; [`ProofRecord::token_hash`] of a signature that was made with it.
-    pub token_hash: Vec<u8>,
-    /// When it was made.
-    pub created_at: Timestamp,
-    /// From when on it is answered like an unknown one. `None` until the next sweep, if a node of an older version made it
-    /// during an upgrade.
-    pub ends_at: Option<Timestamp>,
-    /// When it was revoked.
-    pub revoked_at: Option<Timestamp>,
-}
-
-impl std::fmt::Debug for SigningLinkRecord {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { created_at, ends_at, revoked_at, .. } = self;
-        f.debug_struct("SigningLinkRecord")
-            .field("created_at", created_at)
-            .field("ends_at", ends_at)
-            .field("revoked_at", revoked_at)
-            .finish_non_exhaustive()
-    }
 }
 
 #[derive(FromRow)]

@@ -1,7 +1,7 @@
 //! The actions of the history, in words.
 
 use crate::console::Language;
-use crate::store::history::{HistoryAction, HistoryRecord};
+use crate::records::{HistoryAction, HistoryRecord};
 
 /// The words of a row of the history.
 pub(super) struct Entry {

@@ -10,7 +10,7 @@ use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::layout::{Chapter, Content, revealed};
 use crate::console::request::{FormOutcome, PageRequest, PageResult};
-use crate::store::signatures::SigningLinkRecord;
+use crate::records::SigningLinkRecord;
 
 /// Most links that the page lists: open ones first.
 const SHOWN: usize = 20;

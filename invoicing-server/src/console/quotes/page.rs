@@ -9,7 +9,7 @@ use crate::console::error::PageError;
 use crate::console::history::{self, DeclineRecord};
 use crate::console::layout::{Chapter, Content, entered, notice};
 use crate::console::request::PageRequest;
-use crate::store::documents::DocumentRecord;
+use crate::records::DocumentRecord;
 
 /// Most documents that the page lists: the latest.
 const DOCUMENTS: usize = 10;

@@ -11,8 +11,8 @@ use crate::console::paging::{ITEMS, List};
 use crate::console::recorded;
 use crate::console::request::PageRequest;
 use crate::page::DeliveryQuery;
-use crate::store::delivery_pages::{DeliveryItem, NextAttempt};
-use crate::store::webhooks::Webhook;
+use crate::records::Webhook;
+use crate::records::{DeliveryItem, NextAttempt};
 
 /// `GET /webhooks/{id}/deliveries`.
 pub(in crate::console) async fn deliveries(request: &PageRequest<'_>) -> Result<Content, PageError> {

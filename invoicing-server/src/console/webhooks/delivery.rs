@@ -11,8 +11,8 @@ use crate::console::error::PageError;
 use crate::console::layout::{Chapter, Content};
 use crate::console::recorded;
 use crate::console::request::{PageRequest, PageResult};
-use crate::store::deliveries::AttemptRecord;
-use crate::store::delivery_pages::{DeliveryDetail, NextAttempt};
+use crate::records::AttemptRecord;
+use crate::records::{DeliveryDetail, NextAttempt};
 
 /// `GET /webhooks/{id}/deliveries/{event}`.
 pub(in crate::console) async fn delivery(request: &PageRequest<'_>) -> Result<Content, PageError> {

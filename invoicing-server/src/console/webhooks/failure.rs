@@ -4,7 +4,7 @@ use invoicing_core::FailureClass;
 
 use crate::console::Language;
 use crate::console::request::PageRequest;
-use crate::store::deliveries::AttemptRecord;
+use crate::records::AttemptRecord;
 
 /// The outcome of an attempt: the status of the answer, or the reason why there was none.
 pub(super) fn outcome(request: &PageRequest<'_>, attempt: &AttemptRecord) -> String {

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::console::form::Form;
 use crate::console::layout::{described_by, is_about, wrong};
 use crate::console::request::PageRequest;
-use crate::store::webhooks::Webhook;
+use crate::records::Webhook;
 
 /// The fields as they were entered.
 #[derive(Debug, Clone, Default)]

@@ -8,8 +8,8 @@ use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::layout::{Chapter, Content};
 use crate::console::request::PageRequest;
-use crate::store::day_counts::DayCounts;
-use crate::store::webhooks::{DisabledReason, Webhook};
+use crate::records::DayCounts;
+use crate::records::{DisabledReason, Webhook};
 
 const MINUTE_MS: i64 = 60 * 1_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;

@@ -12,8 +12,8 @@ use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::layout::{Chapter, Content, notice, problem};
 use crate::console::request::PageRequest;
-use crate::store::delivery_pages::DeliveryDetail;
-use crate::store::webhooks::Webhook;
+use crate::records::DeliveryDetail;
+use crate::records::Webhook;
 
 /// Seconds until the page of a test that is under way is loaded again.
 const TEST_REFRESH: u32 = 2;

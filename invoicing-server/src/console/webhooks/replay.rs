@@ -10,7 +10,7 @@ use crate::console::form::Form;
 use crate::console::layout::{Chapter, Content, notice};
 use crate::console::refusals;
 use crate::console::request::{PageRequest, PageResult};
-use crate::store::webhooks::Webhook;
+use crate::records::Webhook;
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 /// The periods to choose from, in hours.

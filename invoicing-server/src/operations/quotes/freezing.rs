@@ -10,10 +10,10 @@ use invoicing_core::{Changed, Client, Company, Conflict, Quote, QuoteId};
 use super::{Quotes, links, note, update};
 use crate::Error;
 use crate::documents::{Frozen, Particulars};
+use crate::records::HistoryAction;
+use crate::records::ProofRecord;
 use crate::store::documents::DocumentRow;
-use crate::store::history::HistoryAction;
 use crate::store::rows::to_json;
-use crate::store::signatures::ProofRecord;
 use crate::store::{CompanyChange, CompanyTx, Prefetch, Tables};
 
 /// How often a change begins again because the record changed while its document was being rendered.

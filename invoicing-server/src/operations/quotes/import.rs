@@ -16,31 +16,13 @@ use super::freezing::{ATTEMPTS, finish_upload, particulars, until_committed};
 use super::{Quotes, check, missing_client, note};
 use crate::Error;
 use crate::documents::Frozen;
-use crate::keyed_semaphore::KeyedSemaphore;
-use crate::store::history::HistoryAction;
+use crate::operations::numbering::{CREATIONS_AT_ONCE, Numbering};
+use crate::records::HistoryAction;
 use crate::store::quotes::InternalDetails;
 use crate::store::{CompanyChange, CompanyTx, Prefetch, Tables};
 
 /// How long an import keeps the other creations of its company and process from allocating numbers.
 const LOCK_LIMIT: Duration = Duration::from_secs(5);
-/// Creations of a company that run at once beside an import of it that waits for their end.
-const CREATIONS_AT_ONCE: u32 = 1_024;
-
-/// Keeps the creations of a process from taking the numbers that its imports have rendered. This is for liveness;
-/// correctness comes from the check in the transaction.
-#[derive(Debug)]
-pub(crate) struct Numbering {
-    /// Held by imports that render again, one per company at a time.
-    imports: KeyedSemaphore,
-    /// Held by creations while an import of the company waits or runs, and as a whole by that import.
-    numbers: KeyedSemaphore,
-}
-
-impl Default for Numbering {
-    fn default() -> Self {
-        Self { imports: KeyedSemaphore::new(1), numbers: KeyedSemaphore::new(CREATIONS_AT_ONCE) }
-    }
-}
 
 /// The content of an import.
 #[derive(Clone)]

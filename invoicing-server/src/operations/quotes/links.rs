@@ -5,9 +5,9 @@ use invoicing_core::{Conflict, QuoteId, QuoteStatus, QuoteSummary, Timestamp};
 
 use super::{Quotes, note};
 use crate::Error;
+use crate::records::HistoryAction;
+use crate::records::SigningLinkRecord;
 use crate::secret::{SIGNING_LINK, Secret};
-use crate::store::history::HistoryAction;
-use crate::store::signatures::SigningLinkRecord;
 use crate::store::{CompanyChange, CompanyTx, Tables};
 
 /// Days for which links outlive the validity, or the decision if that is later.

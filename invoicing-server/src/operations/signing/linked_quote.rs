@@ -18,9 +18,9 @@ use crate::documents::{DocumentInput, RenderDeadline, SentCopy};
 use crate::operations::CompanyHandle;
 use crate::operations::documents::{latest_of, stored};
 use crate::operations::quotes::{ATTEMPTS, By, FrozenChange, keeps_changing, sent_again, until_committed};
+use crate::records::ProofRecord;
 #[cfg(feature = "console")]
 use crate::store::rows::from_json;
-use crate::store::signatures::ProofRecord;
 use crate::store::{CompanyChange, CompanyReader, Tables};
 
 /// Longest user agent that is kept, in characters.

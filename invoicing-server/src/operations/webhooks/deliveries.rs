@@ -5,9 +5,9 @@ use invoicing_core::{Conflict, EventId, Timestamp, WebhookId};
 use super::{Webhooks, lock, note_replay};
 use crate::Error;
 use crate::page::DeliveryQuery;
-use crate::store::day_counts::DayCounts;
-use crate::store::deliveries::AttemptRecord;
-use crate::store::delivery_pages::{DeliveryDetail, DeliveryPage};
+use crate::records::AttemptRecord;
+use crate::records::DayCounts;
+use crate::records::{DeliveryDetail, DeliveryPage};
 use crate::store::{CompanyTx, Tables};
 
 /// For how long successes and failures are counted, in milliseconds.

@@ -30,12 +30,12 @@ use uuid::Uuid;
 use super::{Postgres, is_alive, options, spawn};
 use crate::Error;
 use crate::config::{PostgresSettings, SettingError};
+use crate::records::StoredJson;
 use crate::store::company::CompanyReader;
 use crate::store::connection::Connection;
 use crate::store::locks::COPY;
 use crate::store::migrate::KNOWN_POSTGRES;
 use crate::store::operation::Operation;
-use crate::store::rows::StoredJson;
 use crate::store::session::Session;
 use crate::telemetry::PageSource;
 

@@ -1,0 +1,29 @@
+//! Records as the host and the pages show them, without the statements that read them.
+
+mod day_counts;
+mod delivery;
+mod document;
+mod event;
+mod history;
+mod key;
+mod payment;
+mod quote_page;
+mod sealing;
+mod signing;
+mod stored_json;
+mod webhook;
+
+pub use self::day_counts::{DayCounts, WebhookDayStats};
+pub use self::delivery::{
+    AttemptRecord, DeliveryDetail, DeliveryItem, DeliveryPage, DeliveryRecord, NextAttempt,
+};
+pub use self::document::DocumentRecord;
+pub use self::event::{DeliveryCounts, EventItem, EventPage, EventRecord, EventSubject};
+pub use self::history::{HistoryAction, HistoryPage, HistoryRecord};
+pub use self::key::KeyRecord;
+pub use self::payment::{Payment, PaymentMethod, PaymentSource};
+pub use self::quote_page::QuotePage;
+pub use self::sealing::SealingStats;
+pub use self::signing::{ProofRecord, SigningLinkRecord};
+pub(crate) use self::stored_json::StoredJson;
+pub use self::webhook::{DisabledReason, Webhook};

@@ -1,0 +1,13 @@
+//! Pages of the host's list of quotes.
+
+use invoicing_core::{QuoteId, QuoteSummary};
+
+/// A part of the quotes of a company.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct QuotePage {
+    /// Newest first. May be fewer than asked for, also none, where a next page follows.
+    pub items: Vec<QuoteSummary>,
+    /// Where the next page goes on; `None` at the end.
+    pub next: Option<QuoteId>,
+}

@@ -1,0 +1,30 @@
+//! The right to sweep, which one node has at a time.
+
+use super::connection::Connection;
+use crate::Error;
+
+/// The exclusive right to sweep. Dropping it releases it a little later.
+///
+/// The connection holds the lock. None on SQLite, where two sweeps of the one process do no harm.
+pub(crate) struct SweepLock(pub(super) Option<Connection>);
+
+impl SweepLock {
+    /// To be called between steps: PostgreSQL takes the lock from a connection that is idle for long.
+    ///
+    /// # Errors
+    /// Where the lock is lost, with the connection that held it.
+    pub(crate) async fn refresh(&mut self) -> Result<(), Error> {
+        let Some(connection) = &mut self.0 else { return Ok(()) };
+        connection.query("SELECT 1", &[]).execute().await?;
+        Ok(())
+    }
+
+    /// Releases it at once.
+    pub(crate) async fn release(self) {
+        if let Some(mut connection) = self.0
+            && let Err(error) = connection.end_transaction().await
+        {
+            tracing::debug!(%error, "the sweep lock ends with its connection");
+        }
+    }
+}
