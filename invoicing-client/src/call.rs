@@ -1,9 +1,14 @@
-//! One logical call of the API as a value: what is requested, independent of attempts and of the network.
+//! One logical call of the API as a value: the request, independent of attempts and of the
+//! network, and limits of its own.
+
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::Method;
 use serde::Serialize;
 use url::Url;
+
+use crate::limits::{Limits, MAX_ATTEMPTS};
 
 /// A call, from which the request of each attempt is built.
 #[derive(Debug, Clone)]
@@ -88,3 +93,48 @@ impl Call {
 fn json(body: &impl Serialize) -> serde_json::Result<Bytes> {
     serde_json::to_vec(body).map(Bytes::from)
 }
+
+/// Limits of one call that replace the client's.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct CallOptions {
+    pub(crate) deadline: Option<Duration>,
+    pub(crate) attempts: Option<u32>,
+}
+
+impl CallOptions {
+    pub(crate) fn or_default(self, limits: Limits) -> Limits {
+        Limits {
+            deadline: self.deadline.unwrap_or(limits.deadline),
+            max_attempts: self
+                .attempts
+                .map_or(limits.max_attempts, |attempts| attempts.clamp(1, MAX_ATTEMPTS)),
+            ..limits
+        }
+    }
+}
+
+/// The setters of [`CallOptions`], for a type with a field `options`.
+macro_rules! call_options {
+    ($each:literal) => {
+        #[doc = concat!("Longest time for ", $each, ", with all its attempts and waits, instead of the client's")]
+        /// [`deadline`](crate::ClientBuilder::deadline).
+        pub fn deadline(mut self, deadline: std::time::Duration) -> Self {
+            self.options.deadline = Some(deadline);
+            self
+        }
+
+        #[doc = concat!("Most attempts for ", $each, ", 1 to 4, instead of the client's")]
+        /// [`max_attempts`](crate::ClientBuilder::max_attempts). A value out of range is clamped.
+        pub fn max_attempts(mut self, attempts: u32) -> Self {
+            self.options.attempts = Some(attempts);
+            self
+        }
+
+        #[doc = concat!("A single attempt for ", $each, ".")]
+        pub fn no_retries(self) -> Self {
+            self.max_attempts(1)
+        }
+    };
+}
+
+pub(crate) use call_options;

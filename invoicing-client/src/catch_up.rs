@@ -34,9 +34,8 @@ pub use error::CatchUpError;
 pub use progress::Progress;
 
 pub(crate) use ack_log::AckLog;
-pub(crate) use progress::report_wait;
 
-use crate::{CheckpointStore, Follow, List, RecordVersion, Resource};
+use crate::{CheckpointStore, List, RecordVersion, Resource};
 use error::ReadError;
 use page_reader::PageReader;
 use progress::ProgressReporter;
@@ -161,11 +160,6 @@ impl<R: Resource> CatchUp<R> {
         self.reporter = ProgressReporter::to(listener);
         self.unfinished = None;
         self
-    }
-
-    /// Makes passes at intervals and, between them, reads the records that webhooks report.
-    pub fn follow(self) -> Follow<R> {
-        Follow::new(self)
     }
 
     /// Makes one pass: reads what was modified since the checkpoint, delivers it oldest first, moves the checkpoint.

@@ -15,7 +15,7 @@ pub use file::FileCheckpoint;
 pub use memory::MemoryCheckpoint;
 
 use crate::RecordVersion;
-use crate::error::debug_as_chain;
+use crate::error_chain::debug_as_chain;
 
 /// Where the next pass begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

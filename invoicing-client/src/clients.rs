@@ -3,8 +3,11 @@
 use invoicing_core::{NewClient, Page};
 
 use crate::call::Call;
-use crate::send::invalid_request;
-use crate::{CatchUp, CheckpointStore, Client, ErrorKind, Follow, InvoicingClient, List, Request};
+use crate::resource::sealed;
+use crate::{
+    CatchUp, CheckpointStore, Client, Error, ErrorKind, Follow, InvoicingClient, List, RecordVersion,
+    Request, Resource,
+};
 
 /// The company's clients.
 #[derive(Debug, Clone)]
@@ -44,11 +47,14 @@ impl ClientCreation {
     }
 }
 
-impl Clients {
-    pub(crate) fn new(client: InvoicingClient) -> Self {
-        Self { client }
+impl InvoicingClient {
+    /// The company's clients.
+    pub fn clients(&self) -> Clients {
+        Clients { client: self.clone() }
     }
+}
 
+impl Clients {
     /// Lists clients, newest first.
     pub fn list(&self) -> List<Self> {
         List::new(self.client.clone())
@@ -57,8 +63,8 @@ impl Clients {
     /// Finds the client with this `externalId`.
     pub fn find(&self, external_id: &str) -> Request<Option<Client>> {
         let call = self.list().external_id(external_id).call();
-        Request::new(&self.client, Ok(call), |client, response| {
-            let page: Page<Client> = client.parse(&response)?;
+        Request::new(&self.client, Ok(call), |key, response| {
+            let page: Page<Client> = response.parse(key)?;
             Ok(page.data.into_iter().next())
         })
     }
@@ -70,9 +76,9 @@ impl Clients {
     pub fn create(&self, new: &NewClient) -> Request<ClientCreation> {
         const OPERATION: &str = "clients.create";
         let call = Call::post(OPERATION, "/clients".to_owned(), new, new.external_id.is_some());
-        let call = call.map_err(|error| invalid_request(OPERATION, error));
-        Request::new(&self.client, call, |inner, response| {
-            let client = inner.parse(&response)?;
+        let call = call.map_err(|error| Error::invalid_request(OPERATION, error));
+        Request::new(&self.client, call, |key, response| {
+            let client = response.parse(key)?;
             match response.status {
                 201 => Ok(ClientCreation::Created(client)),
                 200 => Ok(ClientCreation::Existing(client)),
@@ -89,5 +95,33 @@ impl Clients {
     /// Keeps a copy of all clients up to date by passes alone, as there are no events about clients. See [`Follow`].
     pub fn follow(&self, store: impl CheckpointStore + 'static) -> Follow<Self> {
         self.catch_up(store).follow()
+    }
+}
+
+impl List<Clients> {
+    /// Only clients of whom each word of this text is a part of the name, the e-mail or the city, ignoring case and accents.
+    pub fn q(self, text: &str) -> Self {
+        self.filter("q", text)
+    }
+
+    /// Only the client with exactly this `externalId`.
+    pub fn external_id(self, external_id: &str) -> Self {
+        self.filter("externalId", external_id)
+    }
+}
+
+impl sealed::Sealed for Clients {}
+
+impl Resource for Clients {
+    type Item = Client;
+    const NAME: &'static str = "clients";
+    const HAS_LINES: bool = false;
+    const LIST_OPERATION: &'static str = "clients.list";
+    const GET_OPERATION: &'static str = "clients.get";
+    // There are no events about clients, and no endpoint reads one by id.
+    const EVENT_PREFIX: Option<&'static str> = None;
+
+    fn version(item: &Client) -> RecordVersion {
+        RecordVersion { updated_at: item.updated_at, id: item.id.0 }
     }
 }

@@ -1,4 +1,5 @@
-//! The frozen document of a quote: download, and check of the bytes against the link.
+//! The frozen document of a quote: its link, its download, and the check of the bytes against the
+//! link.
 
 use std::future::IntoFuture;
 use std::time::Duration;
@@ -7,11 +8,11 @@ use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use invoicing_core::{DocumentLink, QuoteId, sha256_hex};
 
-use crate::call::Call;
-use crate::request::{CallOptions, call_options};
+use crate::call::{Call, CallOptions, call_options};
 use crate::response::ApiResponse;
-use crate::{Error, ErrorKind, InvoicingClient, Quotes, Request};
+use crate::{Error, ErrorKind, InvoicingClient, Request};
 
+/// Name of a download in errors and logs.
 const OPERATION: &str = "quotes.download";
 
 /// A document whose size and SHA-256 match its link.
@@ -24,11 +25,12 @@ pub struct Document {
     pub bytes: Bytes,
 }
 
-/// A request for a link followed by the download. See [`Quotes::download_document`].
+/// A request for a link followed by the download. See
+/// [`Quotes::download_document`](crate::Quotes::download_document).
 #[derive(Debug, Clone)]
 #[must_use = "nothing is sent until `.await` or `send`"]
 pub struct DownloadDocument {
-    quotes: Quotes,
+    client: InvoicingClient,
     id: QuoteId,
     options: CallOptions,
 }
@@ -36,23 +38,23 @@ pub struct DownloadDocument {
 impl DownloadDocument {
     call_options!("each request of this call, and one deadline for all of them");
 
-    pub(crate) fn new(quotes: Quotes, id: QuoteId) -> Self {
-        Self { quotes, id, options: CallOptions::default() }
+    pub(crate) fn new(client: InvoicingClient, id: QuoteId) -> Self {
+        Self { client, id, options: CallOptions::default() }
     }
 
     /// Carries both requests out. Awaiting it does the same.
     pub async fn send(self) -> Result<Document, Error> {
-        let inner = self.quotes.client.inner();
+        let inner = self.client.inner();
         let started = inner.env.now();
         let left = || {
             let deadline = self.options.or_default(inner.limits).deadline;
             deadline.saturating_sub(inner.env.now().saturating_duration_since(started))
         };
-        let mut link = self.within(self.quotes.document(self.id), left()).await?;
-        let bytes = match self.within(self.quotes.download(&link), left()).await {
+        let mut link = self.within(request_link(&self.client, self.id), left()).await?;
+        let bytes = match self.within(download(&self.client, &link), left()).await {
             Err(error) if error.is_not_found() => {
-                link = self.within(self.quotes.document(self.id), left()).await?;
-                self.within(self.quotes.download(&link), left()).await?
+                link = self.within(request_link(&self.client, self.id), left()).await?;
+                self.within(download(&self.client, &link), left()).await?
             }
             downloaded => downloaded?,
         };
@@ -71,6 +73,11 @@ impl IntoFuture for DownloadDocument {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.send())
     }
+}
+
+pub(crate) fn request_link(client: &InvoicingClient, id: QuoteId) -> Request<DocumentLink> {
+    let call = Call::get("quotes.document", format!("/quotes/{id}/document"));
+    Request::json(client, call.with_query(vec![("type", "pdf".to_owned())]))
 }
 
 pub(crate) fn download(client: &InvoicingClient, link: &DocumentLink) -> Request<Bytes> {

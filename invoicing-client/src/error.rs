@@ -7,7 +7,7 @@ use std::time::Duration;
 use invoicing_core::{ErrorCode, page_limit};
 
 use crate::TransportErrorKind;
-use crate::transport::Cause;
+use crate::error_chain::{Cause, debug_as_chain, root_cause};
 
 /// A call failed, after as many attempts as the retry rules allow.
 ///
@@ -73,6 +73,15 @@ impl Error {
             cause_text: None,
             cause: None,
         }))
+    }
+
+    /// The call cannot be converted into an HTTP request.
+    pub(crate) fn invalid_request(operation: &'static str, cause: impl Into<Cause>) -> Self {
+        let cause = cause.into();
+        Self::new(operation, ErrorKind::InvalidRequest).with(|details| {
+            details.cause_text = Some(root_cause(&*cause));
+            details.cause = Some(cause);
+        })
     }
 
     pub(crate) fn with(mut self, fill: impl FnOnce(&mut Details)) -> Self {
@@ -180,13 +189,13 @@ impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Status => "refused with status",
-            Self::Connect => "no connection",
-            Self::Timeout => "no response in time",
-            Self::Interrupted => "the connection broke",
-            Self::TooLarge => "the response is too large",
+            Self::Connect => TransportErrorKind::Connect.text(),
+            Self::Timeout => TransportErrorKind::Timeout.text(),
+            Self::Interrupted => TransportErrorKind::Interrupted.text(),
+            Self::TooLarge => TransportErrorKind::TooLarge.text(),
             Self::InvalidResponse => "the response is invalid",
             Self::DocumentMismatch => "the document does not match its link",
-            Self::Redirected => "the request was redirected",
+            Self::Redirected => TransportErrorKind::Redirected.text(),
             Self::InvalidRequest => "the call cannot be converted into a request",
             Self::LocalRateLimit => "the quota has no capacity before the deadline",
         })
@@ -201,30 +210,6 @@ impl fmt::Debug for Error {
 
 impl StdError for Error {}
 
-/// Gives errors a `Debug` that is their text and that of their sources, on one line: `main` prints it of an error that it
-/// returns.
-macro_rules! debug_as_chain {
-    ($($error:ty)*) => {$(
-        impl std::fmt::Debug for $error {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                $crate::error::fmt_chain(self, f)
-            }
-        }
-    )*};
-}
-
-pub(crate) use debug_as_chain;
-
-debug_as_chain! { ConfigError }
-
-pub(crate) fn fmt_chain(error: &(dyn StdError + 'static), f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(f, "{error}")?;
-    error.source().map_or(Ok(()), |source| {
-        f.write_str(": ")?;
-        fmt_chain(source, f)
-    })
-}
-
 impl From<TransportErrorKind> for ErrorKind {
     fn from(failure: TransportErrorKind) -> Self {
         match failure {
@@ -236,6 +221,8 @@ impl From<TransportErrorKind> for ErrorKind {
         }
     }
 }
+
+debug_as_chain! { ConfigError }
 
 /// A client cannot be built with these settings.
 #[derive(thiserror::Error)]

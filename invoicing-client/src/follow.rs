@@ -92,11 +92,15 @@ enum NextStep {
     Wait(Duration),
 }
 
-impl<R: Resource> Follow<R> {
-    pub(crate) fn new(catch_up: CatchUp<R>) -> Self {
-        Self { catch_up, interval: INTERVAL, on_error: Box::new(|_| ()), queue: ReadQueue::default() }
+impl<R: Resource> CatchUp<R> {
+    /// Makes passes at intervals and, between them, reads the records that webhooks report.
+    pub fn follow(self) -> Follow<R> {
+        let on_error = Box::new(|_: &FailedPass| ());
+        Follow { catch_up: self, interval: INTERVAL, on_error, queue: ReadQueue::default() }
     }
+}
 
+impl<R: Resource> Follow<R> {
     /// Time between the end of a pass and the next one, at most a day. Default: 5 minutes.
     #[must_use]
     pub fn interval(mut self, interval: Duration) -> Self {

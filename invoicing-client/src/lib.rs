@@ -156,6 +156,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod api_key;
+mod attempt;
 #[cfg(feature = "blocking")]
 pub mod blocking;
 mod call;
@@ -163,13 +164,16 @@ mod catch_up;
 mod checkpoint;
 mod client;
 mod clients;
-mod config;
 mod document;
 mod env;
 mod error;
+mod error_chain;
 mod follow;
+mod http_transport;
 mod invoices;
+mod limits;
 mod list;
+mod quota_wait;
 mod quotes;
 mod rate_limiter;
 mod request;
@@ -196,9 +200,8 @@ struct ReadmeExamples;
 pub use api_key::ApiKey;
 pub use catch_up::{CatchUp, CatchUpError, Pass, Progress};
 pub use checkpoint::{Checkpoint, CheckpointError, CheckpointStore, FileCheckpoint, MemoryCheckpoint};
-pub use client::InvoicingClient;
+pub use client::{ClientBuilder, InvoicingClient};
 pub use clients::{ClientCreation, Clients};
-pub use config::ClientBuilder;
 pub use document::{Document, DownloadDocument};
 pub use error::{ConfigError, Error, ErrorKind};
 pub use follow::{

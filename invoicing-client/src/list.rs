@@ -8,13 +8,12 @@ use std::marker::PhantomData;
 use futures_core::future::BoxFuture;
 use futures_core::stream::BoxStream;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use invoicing_core::{DEFAULT_PAGE_LIMIT, InvoiceStatus, MAX_PAGE_LIMIT, Page, QuoteStatus, Timestamp};
+use invoicing_core::{DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT, Page, Timestamp};
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-use crate::call::Call;
-use crate::request::{CallOptions, call_options};
-use crate::{Clients, Error, Invoices, InvoicingClient, Quotes, Request, Resource};
+use crate::call::{Call, CallOptions, call_options};
+use crate::{Error, InvoicingClient, Request, Resource};
 
 /// A list request. Nothing is sent until it is awaited or read.
 #[must_use = "nothing is sent until `send`, `pages` or `stream`"]
@@ -140,7 +139,7 @@ impl<R: Resource> List<R> {
         self.pages().map_ok(|page| stream::iter(page.data.into_iter().map(Ok))).try_flatten().boxed()
     }
 
-    fn filter(mut self, name: &'static str, value: impl fmt::Display) -> Self {
+    pub(crate) fn filter(mut self, name: &'static str, value: impl fmt::Display) -> Self {
         self.filters.retain(|(known, _)| *known != name);
         self.filters.push((name, value.to_string()));
         self
@@ -167,42 +166,6 @@ fn step<T>(page: &Page<T>) -> u64 {
     match page.data.len() {
         0 => u64::from(page.pagination.limit.max(1)),
         received => received as u64,
-    }
-}
-
-impl List<Quotes> {
-    /// Only quotes with this status.
-    pub fn status(self, status: QuoteStatus) -> Self {
-        self.filter("status", status)
-    }
-
-    /// Includes the lines of each quote. Responses become much larger.
-    pub fn include_lines(self) -> Self {
-        self.with_lines()
-    }
-}
-
-impl List<Invoices> {
-    /// Only invoices with this status.
-    pub fn status(self, status: InvoiceStatus) -> Self {
-        self.filter("status", status)
-    }
-
-    /// Includes the lines of each invoice. Responses become much larger.
-    pub fn include_lines(self) -> Self {
-        self.with_lines()
-    }
-}
-
-impl List<Clients> {
-    /// Only clients of whom each word of this text is a part of the name, the e-mail or the city, ignoring case and accents.
-    pub fn q(self, text: &str) -> Self {
-        self.filter("q", text)
-    }
-
-    /// Only the client with exactly this `externalId`.
-    pub fn external_id(self, external_id: &str) -> Self {
-        self.filter("externalId", external_id)
     }
 }
 

@@ -1,18 +1,21 @@
 //! [`Quotes`]: read, link, and download frozen documents.
 
 use bytes::Bytes;
-use invoicing_core::{ExternalLink, QuoteId};
+use invoicing_core::{ExternalLink, QuoteId, QuoteStatus};
 use serde::Serialize;
 
 use crate::call::Call;
 use crate::document::{self, DownloadDocument};
-use crate::send::invalid_request;
-use crate::{CatchUp, CheckpointStore, DocumentLink, Follow, InvoicingClient, List, Quote, Request};
+use crate::resource::sealed;
+use crate::{
+    CatchUp, CheckpointStore, DocumentLink, Error, Follow, InvoicingClient, List, Quote, QuoteItem,
+    RecordVersion, Request, Resource,
+};
 
 /// The company's quotes.
 #[derive(Debug, Clone)]
 pub struct Quotes {
-    pub(crate) client: InvoicingClient,
+    client: InvoicingClient,
 }
 
 /// The body of `PATCH /quotes/:id`. `None` is written as null, because the service refuses a missing property.
@@ -22,11 +25,14 @@ struct LinkBody<'a> {
     external_id: Option<&'a str>,
 }
 
-impl Quotes {
-    pub(crate) fn new(client: InvoicingClient) -> Self {
-        Self { client }
+impl InvoicingClient {
+    /// The company's quotes.
+    pub fn quotes(&self) -> Quotes {
+        Quotes { client: self.clone() }
     }
+}
 
+impl Quotes {
     /// Lists quotes, newest first.
     pub fn list(&self) -> List<Self> {
         List::new(self.client.clone())
@@ -71,16 +77,15 @@ impl Quotes {
         external_id: Option<&str>,
     ) -> Request<ExternalLink> {
         let call = Call::patch(operation, format!("/quotes/{id}"), &LinkBody { external_id });
-        let call = call.map_err(|error| invalid_request(operation, error));
-        Request::new(&self.client, call, |client, response| client.parse(&response))
+        let call = call.map_err(|error| Error::invalid_request(operation, error));
+        Request::new(&self.client, call, |key, response| response.parse(key))
     }
 
     /// Requests a link to the frozen PDF, which is valid for 5 minutes.
     ///
     /// A quote in DRAFT has no document: [`ErrorCode::DocumentUnavailable`](invoicing_core::ErrorCode).
     pub fn document(&self, id: QuoteId) -> Request<DocumentLink> {
-        let call = Call::get("quotes.document", format!("/quotes/{id}/document"));
-        Request::json(&self.client, call.with_query(vec![("type", "pdf".to_owned())]))
+        document::request_link(&self.client, id)
     }
 
     /// Downloads the document behind a link and checks its size and SHA-256.
@@ -93,7 +98,7 @@ impl Quotes {
 
     /// Requests a link and downloads the document. If the link expires before the download, one new link is requested.
     pub fn download_document(&self, id: QuoteId) -> DownloadDocument {
-        DownloadDocument::new(self.clone(), id)
+        DownloadDocument::new(self.client.clone(), id)
     }
 
     /// Keeps a copy of all quotes, with their lines, up to date. See [`CatchUp`].
@@ -104,5 +109,32 @@ impl Quotes {
     /// Keeps a copy of all quotes, with their lines, up to date by passes and by webhooks. See [`Follow`].
     pub fn follow(&self, store: impl CheckpointStore + 'static) -> Follow<Self> {
         self.catch_up(store).follow()
+    }
+}
+
+impl List<Quotes> {
+    /// Only quotes with this status.
+    pub fn status(self, status: QuoteStatus) -> Self {
+        self.filter("status", status)
+    }
+
+    /// Includes the lines of each quote. Responses become much larger.
+    pub fn include_lines(self) -> Self {
+        self.with_lines()
+    }
+}
+
+impl sealed::Sealed for Quotes {}
+
+impl Resource for Quotes {
+    type Item = QuoteItem;
+    const NAME: &'static str = "quotes";
+    const HAS_LINES: bool = true;
+    const LIST_OPERATION: &'static str = "quotes.list";
+    const GET_OPERATION: &'static str = "quotes.get";
+    const EVENT_PREFIX: Option<&'static str> = Some("quote.");
+
+    fn version(item: &QuoteItem) -> RecordVersion {
+        RecordVersion { updated_at: item.summary.updated_at, id: item.summary.id.0 }
     }
 }

@@ -2,16 +2,13 @@
 
 use std::fmt;
 use std::future::IntoFuture;
-use std::time::Duration;
 
 use futures_core::future::BoxFuture;
 use serde::de::DeserializeOwned;
 
-use crate::call::Call;
-use crate::client::ClientInner;
-use crate::config::{Limits, MAX_ATTEMPTS};
+use crate::call::{Call, CallOptions, call_options};
 use crate::response::ApiResponse;
-use crate::{Error, InvoicingClient};
+use crate::{ApiKey, Error, InvoicingClient};
 
 /// A call that returns a `T`. Nothing is sent until it is awaited or [sent](Self::send).
 ///
@@ -37,52 +34,8 @@ pub struct Request<T> {
     parse: Box<Parse<T>>,
 }
 
-type Parse<T> = dyn FnOnce(&ClientInner, ApiResponse) -> Result<T, Error> + Send;
-
-/// Limits of one call that replace the client's.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct CallOptions {
-    pub(crate) deadline: Option<Duration>,
-    pub(crate) attempts: Option<u32>,
-}
-
-impl CallOptions {
-    pub(crate) fn or_default(self, limits: Limits) -> Limits {
-        Limits {
-            deadline: self.deadline.unwrap_or(limits.deadline),
-            max_attempts: self
-                .attempts
-                .map_or(limits.max_attempts, |attempts| attempts.clamp(1, MAX_ATTEMPTS)),
-            ..limits
-        }
-    }
-}
-
-/// The setters of [`CallOptions`], for a type with a field `options`.
-macro_rules! call_options {
-    ($each:literal) => {
-        #[doc = concat!("Longest time for ", $each, ", with all its attempts and waits, instead of the client's")]
-        /// [`deadline`](crate::ClientBuilder::deadline).
-        pub fn deadline(mut self, deadline: std::time::Duration) -> Self {
-            self.options.deadline = Some(deadline);
-            self
-        }
-
-        #[doc = concat!("Most attempts for ", $each, ", 1 to 4, instead of the client's")]
-        /// [`max_attempts`](crate::ClientBuilder::max_attempts). A value out of range is clamped.
-        pub fn max_attempts(mut self, attempts: u32) -> Self {
-            self.options.attempts = Some(attempts);
-            self
-        }
-
-        #[doc = concat!("A single attempt for ", $each, ".")]
-        pub fn no_retries(self) -> Self {
-            self.max_attempts(1)
-        }
-    };
-}
-
-pub(crate) use call_options;
+/// Texts that the error repeats are cleared of the key.
+type Parse<T> = dyn FnOnce(&ApiKey, ApiResponse) -> Result<T, Error> + Send;
 
 impl<T> Request<T> {
     call_options!("this call");
@@ -91,7 +44,7 @@ impl<T> Request<T> {
     pub(crate) fn new(
         client: &InvoicingClient,
         call: Result<Call, Error>,
-        parse: impl FnOnce(&ClientInner, ApiResponse) -> Result<T, Error> + Send + 'static,
+        parse: impl FnOnce(&ApiKey, ApiResponse) -> Result<T, Error> + Send + 'static,
     ) -> Self {
         Self { client: client.clone(), call, options: CallOptions::default(), parse: Box::new(parse) }
     }
@@ -101,7 +54,7 @@ impl<T> Request<T> {
     where
         T: DeserializeOwned,
     {
-        Self::new(client, Ok(call), |client, response| client.parse(&response))
+        Self::new(client, Ok(call), |key, response| response.parse(key))
     }
 
     /// Parses the JSON of the response into another type, such as `serde_json::Value`. This gives access to members
@@ -117,7 +70,7 @@ impl<T> Request<T> {
     /// ```
     pub fn decode<U: DeserializeOwned>(self) -> Request<U> {
         let Self { client, call, options, .. } = self;
-        Request { client, call, options, parse: Box::new(|client, response| client.parse(&response)) }
+        Request { client, call, options, parse: Box::new(|key, response| response.parse(key)) }
     }
 
     pub(crate) fn with_options(self, options: CallOptions) -> Self {
@@ -128,7 +81,7 @@ impl<T> Request<T> {
     pub async fn send(self) -> Result<T, Error> {
         let client = self.client.inner();
         let response = client.send(&self.call?, self.options).await?;
-        (self.parse)(client, response)
+        (self.parse)(&client.key, response)
     }
 }
 

@@ -5,8 +5,6 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{Clients, Invoices, Quotes};
-
 /// Quotes, invoices or clients. This trait is sealed.
 pub trait Resource: sealed::Sealed + Send + Sync + 'static {
     /// A record in a list, which handlers of a catch-up are given: [`QuoteItem`](crate::QuoteItem),
@@ -45,31 +43,6 @@ pub struct RecordVersion {
     pub id: Uuid,
 }
 
-mod sealed {
+pub(crate) mod sealed {
     pub trait Sealed {}
 }
-
-macro_rules! resource {
-    ($handle:ident, $item:ty, $name:literal, $list:literal, $detail:literal, events: $events:expr, lines: $lines:literal $(, stamps: $stamps:ident)?) => {
-        impl sealed::Sealed for $handle {}
-
-        impl Resource for $handle {
-            type Item = $item;
-            const NAME: &'static str = $name;
-            const HAS_LINES: bool = $lines;
-            const LIST_OPERATION: &'static str = $list;
-            const GET_OPERATION: &'static str = $detail;
-            const EVENT_PREFIX: Option<&'static str> = $events;
-
-            fn version(item: &$item) -> RecordVersion {
-                let stamps = &item$(.$stamps)?;
-                RecordVersion { updated_at: stamps.updated_at, id: stamps.id.0 }
-            }
-        }
-    };
-}
-
-resource!(Quotes, crate::QuoteItem, "quotes", "quotes.list", "quotes.get", events: Some("quote."), lines: true, stamps: summary);
-resource!(Invoices, crate::InvoiceItem, "invoices", "invoices.list", "invoices.get", events: Some("invoice."), lines: true, stamps: summary);
-// There are no events about clients, and no endpoint reads one by id.
-resource!(Clients, crate::Client, "clients", "clients.list", "clients.get", events: None, lines: false);

@@ -6,28 +6,14 @@
 
 use std::time::Duration;
 
+use crate::attempt::AttemptOutcome;
+
 /// Upper bound of the first backoff. It doubles with every attempt.
 const INITIAL_BACKOFF: Duration = Duration::from_millis(500);
 /// Upper bound of every backoff.
 const MAX_BACKOFF: Duration = Duration::from_secs(8);
 /// A longer `Retry-After` is returned to the caller instead of waited for.
 pub(crate) const MAX_RETRY_AFTER: Duration = Duration::from_secs(90);
-
-/// How an attempt ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AttemptOutcome {
-    /// The service, or an intermediary, answered.
-    Response {
-        /// HTTP status.
-        status: u16,
-        /// `Retry-After` of the response.
-        retry_after: Option<Duration>,
-    },
-    /// No complete response: connect error, timeout, broken connection.
-    NoResponse,
-    /// A response that a retry would not improve: too large, redirected.
-    Unusable,
-}
 
 /// The inputs of the decision.
 #[derive(Debug, Clone, Copy)]

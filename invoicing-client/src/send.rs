@@ -3,33 +3,26 @@
 //! Whether there is another attempt is decided in [`retry`](crate::retry). Responses are read in
 //! [`response`](crate::response).
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::{HeaderValue, Response};
-use invoicing_core::Timestamp;
+use http::HeaderValue;
 use serde::de::DeserializeOwned;
 use tracing::{Instrument, Span, debug, field, info, info_span};
 use uuid::Uuid;
 
-use crate::call::Call;
-use crate::catch_up;
+use crate::attempt::{AttemptOutcome, AttemptResult};
+use crate::call::{Call, CallOptions};
 use crate::client::ClientInner;
-use crate::config::Limits;
+use crate::limits::Limits;
+use crate::quota_wait;
 use crate::rate_limiter::{NoPermit, Permit, rate_limit_headers};
-use crate::request::CallOptions;
-use crate::response::ApiResponse;
-use crate::retry::{Attempt, AttemptOutcome, Decision, GiveUpReason};
-use crate::retry_after::retry_after;
-use crate::transport::root_cause;
+use crate::response::{ApiResponse, cause_text, conclude, reported_id};
+use crate::retry::{Attempt, Decision};
 use crate::{Error, ErrorKind, TransportError, TransportErrorKind};
 
-/// A longer wait for the quota is logged at info.
-const SILENT_WAIT: Duration = Duration::from_secs(1);
 /// Bound for deadlines: an `Instant` may not be able to represent a later one.
 const MAX_DEADLINE: Duration = Duration::from_hours(24 * 365);
-
-pub(crate) type AttemptResult = Result<Response<Bytes>, TransportError>;
 
 impl ClientInner {
     /// Carries the call out and parses the JSON of the response.
@@ -39,7 +32,7 @@ impl ClientInner {
         options: CallOptions,
     ) -> Result<T, Error> {
         let response = self.send(call, options).await?;
-        self.parse(&response)
+        response.parse(&self.key)
     }
 
     /// Carries the call out.
@@ -66,14 +59,14 @@ impl ClientInner {
             let request = self
                 .request_factory
                 .request(call, &request_id)
-                .map_err(|error| invalid_request(call.operation, error))?;
+                .map_err(|error| Error::invalid_request(call.operation, error))?;
             let permit = match self.permit(call, deadline).await {
                 Ok(permit) => permit,
                 Err(denied) => return self.without_permit(call, number, &request_id, failed, denied),
             };
             number += 1;
             let result = self.attempt(request, self.until(deadline).min(limits.attempt_timeout)).await;
-            let outcome = self.outcome(&result);
+            let outcome = AttemptOutcome::of(&result, self.env.wall_clock());
             record_outcome(permit, &result, outcome);
             let decision = Attempt {
                 is_idempotent: call.is_idempotent,
@@ -86,10 +79,10 @@ impl ClientInner {
             .decide();
             self.log(number, &request_id, &result, outcome, decision);
             let Decision::Retry { after } = decision else {
-                return self.conclude(call, number, &request_id, result, decision);
+                return conclude(self, call, number, &request_id, result);
             };
             if let AttemptOutcome::Response { status: 429, .. } = outcome {
-                self.report_wait(after);
+                quota_wait::report(after, &*self.env);
             }
             self.env.sleep(after).await;
             failed = Some(result);
@@ -104,23 +97,11 @@ impl ClientInner {
     async fn permit(&self, call: &Call, deadline: Instant) -> Result<Option<Permit<'_>>, NoPermit> {
         match &self.rate_limiter {
             Some(limiter) if call.uses_quota() => {
-                limiter.acquire(&*self.env, deadline, |wait| self.report_wait(wait)).await.map(Some)
+                let env = &*self.env;
+                limiter.acquire(env, deadline, |wait| quota_wait::report(wait, env)).await.map(Some)
             }
             _ => Ok(None),
         }
-    }
-
-    /// Reports the beginning of a wait for the quota: as progress of a pass, and to the log unless it is short.
-    fn report_wait(&self, wait: Duration) {
-        catch_up::report_wait(wait);
-        if wait > SILENT_WAIT {
-            info!(until = %self.wall_clock_after(wait), ?wait, "waiting for the quota of the key");
-        }
-    }
-
-    fn wall_clock_after(&self, wait: Duration) -> Timestamp {
-        let since_1970 = self.env.wall_clock().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Timestamp::from_millis(i64::try_from((since_1970 + wait).as_millis()).unwrap_or(i64::MAX))
     }
 
     /// Ends a call that gets no permit before its deadline. The failure of the last attempt, if any, is the result.
@@ -133,10 +114,7 @@ impl ClientInner {
         denied: NoPermit,
     ) -> Result<ApiResponse, Error> {
         match failed {
-            Some(result) => {
-                let decision = Decision::GiveUp(GiveUpReason::Deadline);
-                self.conclude(call, attempts, request_id, result, decision)
-            }
+            Some(result) => conclude(self, call, attempts, request_id, result),
             None => Err(Error::new(call.operation, ErrorKind::LocalRateLimit)
                 .with(|details| details.retry_after = Some(denied.after))),
         }
@@ -154,11 +132,11 @@ impl ClientInner {
         let status = result.as_ref().ok().map(|response| response.status().as_u16());
         Span::current()
             .record("attempts", number)
-            .record("request_id", self.reported_id(sent_id, result))
+            .record("request_id", reported_id(&self.key, sent_id, result))
             .record("status", status);
         let failure = result.as_ref().err().map(|error| field::display(error.kind));
         let cause = result.as_ref().err().and_then(|error| error.cause.as_deref());
-        let cause = cause.map(|cause| self.cause_text(cause));
+        let cause = cause.map(|cause| cause_text(&self.key, cause));
         if let Decision::Retry { after } = decision {
             info!(number, failure, cause, ?outcome, ?after, "attempt failed, will retry");
         } else {
@@ -171,21 +149,6 @@ impl ClientInner {
         match tokio::time::timeout(timeout, response).await {
             Ok(result) => result,
             Err(_) => Err(TransportError::new(TransportErrorKind::Timeout)),
-        }
-    }
-
-    fn outcome(&self, result: &AttemptResult) -> AttemptOutcome {
-        match result {
-            Ok(response) => AttemptOutcome::Response {
-                status: response.status().as_u16(),
-                retry_after: retry_after(response.headers(), self.env.wall_clock()),
-            },
-            Err(error) => match error.kind {
-                TransportErrorKind::Connect
-                | TransportErrorKind::Timeout
-                | TransportErrorKind::Interrupted => AttemptOutcome::NoResponse,
-                TransportErrorKind::TooLarge | TransportErrorKind::Redirected => AttemptOutcome::Unusable,
-            },
         }
     }
 
@@ -208,16 +171,4 @@ fn record_outcome(permit: Option<Permit<'_>>, result: &AttemptResult, outcome: A
         // Whether the service counted the request is unknown. Dropping the permit assumes that it did.
         _ => {}
     }
-}
-
-/// The error of a call that cannot be converted into an HTTP request.
-pub(crate) fn invalid_request(
-    operation: &'static str,
-    cause: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-) -> Error {
-    let cause = cause.into();
-    Error::new(operation, ErrorKind::InvalidRequest).with(|details| {
-        details.cause_text = Some(root_cause(&*cause));
-        details.cause = Some(cause);
-    })
 }

@@ -33,6 +33,7 @@
 mod api;
 mod fault;
 mod query;
+mod respond;
 mod serve;
 mod state;
 mod store;

@@ -3,26 +3,10 @@
 use std::error::Error;
 use std::fmt;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_core::future::BoxFuture;
 
-use crate::error::debug_as_chain;
-
-/// The cause of a failure, as an error of another library.
-pub(crate) type Cause = Box<dyn Error + Send + Sync>;
-
-/// What rustls says of bytes that are no TLS record. There is no type to ask: reqwest wraps the error.
-const NOT_TLS: &str = "InvalidContentType";
-
-/// The text of the cause behind all others, which is the one that tells what happened.
-pub(crate) fn root_cause(cause: &(dyn Error + 'static)) -> String {
-    let root = std::iter::successors(Some(cause), |&cause| cause.source()).last().unwrap_or(cause);
-    let text = root.to_string();
-    if text.contains(NOT_TLS) {
-        return "the server does not speak TLS on this port; should the URL begin with http://?".to_owned();
-    }
-    text
-}
+use crate::error_chain::{Cause, debug_as_chain};
 
 /// Sends requests over the network, or to a replacement that a test or a host supplies.
 ///
@@ -100,7 +84,19 @@ pub enum TransportErrorKind {
 
 impl fmt::Display for TransportErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::ErrorKind::from(*self).fmt(f)
+        f.write_str(self.text())
+    }
+}
+
+impl TransportErrorKind {
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Connect => "no connection",
+            Self::Timeout => "no response in time",
+            Self::Interrupted => "the connection broke",
+            Self::TooLarge => "the response is too large",
+            Self::Redirected => "the request was redirected",
+        }
     }
 }
 
@@ -121,70 +117,6 @@ impl TransportError {
     pub fn kind(&self) -> TransportErrorKind {
         self.kind
     }
-
-    /// Converts an error of reqwest and removes its URL: that of a document is a credential.
-    fn from_reqwest(error: reqwest::Error) -> Self {
-        // A connect timeout is both, and nothing was sent: `is_connect` comes first.
-        let kind = if error.is_connect() {
-            TransportErrorKind::Connect
-        } else if error.is_timeout() {
-            TransportErrorKind::Timeout
-        } else if error.is_redirect() {
-            TransportErrorKind::Redirected
-        } else {
-            TransportErrorKind::Interrupted
-        };
-        Self::new(kind).caused_by(error.without_url())
-    }
 }
 
 debug_as_chain! { TransportError }
-
-/// The network, by reqwest.
-#[derive(Debug)]
-pub(crate) struct HttpTransport(pub(crate) reqwest::Client);
-
-impl Transport for HttpTransport {
-    fn send(
-        &self,
-        request: http::Request<Bytes>,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<http::Response<Bytes>, TransportError>> {
-        Box::pin(async move { self.execute(request, limit).await })
-    }
-}
-
-impl HttpTransport {
-    async fn execute(
-        &self,
-        request: http::Request<Bytes>,
-        limit: usize,
-    ) -> Result<http::Response<Bytes>, TransportError> {
-        let request = reqwest::Request::try_from(request).map_err(TransportError::from_reqwest)?;
-        let requested = request.url().clone();
-        let mut received = self.0.execute(request).await.map_err(TransportError::from_reqwest)?;
-        if *received.url() != requested {
-            return Err(TransportError::new(TransportErrorKind::Redirected));
-        }
-        let body = read_body(&mut received, limit).await?;
-        let mut response = http::Response::new(body);
-        *response.status_mut() = received.status();
-        *response.headers_mut() = std::mem::take(received.headers_mut());
-        Ok(response)
-    }
-}
-
-async fn read_body(response: &mut reqwest::Response, limit: usize) -> Result<Bytes, TransportError> {
-    let too_large = || TransportError::new(TransportErrorKind::TooLarge);
-    if response.content_length().is_some_and(|length| length > limit as u64) {
-        return Err(too_large());
-    }
-    let mut body = BytesMut::new();
-    while let Some(chunk) = response.chunk().await.map_err(TransportError::from_reqwest)? {
-        if chunk.len() > limit - body.len() {
-            return Err(too_large());
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body.freeze())
-}

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use crate::quota_wait;
+
 /// Progress of a pass. The service states no total, so there is no percentage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -37,17 +39,6 @@ fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-tokio::task_local! {
-    /// The reporter of the pass that the task is making. The calls of its handler find it here too.
-    static CURRENT: ProgressReporter;
-}
-
-/// Reports the beginning of a wait for the key's quota to the pass that the call belongs to, if any.
-pub(crate) fn report_wait(wait: Duration) {
-    // An error means that the call belongs to none.
-    let _ = CURRENT.try_with(|reporter| reporter.report(|progress| progress.waiting_for_quota = Some(wait)));
-}
-
 /// Counts, and reports to one listener.
 #[derive(Clone, Default)]
 pub(crate) struct ProgressReporter(Arc<Mutex<ReporterState>>);
@@ -68,7 +59,8 @@ impl ProgressReporter {
 
     /// Does work of a pass. Waits for the quota that calls in it begin are reported.
     pub(crate) fn observe<T>(self, work: impl Future<Output = T>) -> impl Future<Output = T> {
-        CURRENT.scope(self, work)
+        let on_wait = move |wait| self.report(|progress| progress.waiting_for_quota = Some(wait));
+        quota_wait::observe(on_wait, work)
     }
 
     /// Resets the counts for a new pass, which has this many records from an earlier one.

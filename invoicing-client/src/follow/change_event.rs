@@ -4,7 +4,7 @@ use invoicing_core::Timestamp;
 use serde::Deserialize;
 use uuid::Uuid;
 
-use crate::error::debug_as_chain;
+use crate::error_chain::debug_as_chain;
 
 /// A webhook's report that a record has changed.
 ///

@@ -1,20 +1,18 @@
 //! The endpoints of the API contract.
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderValue, Method, Response, StatusCode};
 use invoicing_core::{
-    ApiErrorBody, ApiErrorDetail, ChangeTime, Client, ClientFields, DocumentLink, ErrorCode, ExternalLink,
-    InvoiceStatus, NewClient, QuoteStatus, SoughtId, Timestamp, TooManyRequestsBody, search_words,
-    sha256_hex,
+    ChangeTime, Client, ClientFields, DocumentLink, ErrorCode, ExternalLink, InvoiceStatus, NewClient,
+    QuoteStatus, SoughtId, Timestamp, search_words, sha256_hex,
 };
-use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::ReceivedRequest;
-use super::query::{Query, SortKey};
-use super::state::ListOrder;
+use super::query::{ListOrder, Query, SortKey};
+use super::respond::{error_response, json};
 use super::store::Store;
 use crate::{ClientId, InvoiceId, InvoiceItem, QuoteId, QuoteItem};
 
@@ -224,13 +222,6 @@ fn api_error(code: ErrorCode, message: &str) -> ApiError {
     ApiError(code, message.to_owned())
 }
 
-/// An error response in the usual shape, with the status of its code.
-pub(super) fn error_response(code: ErrorCode, message: &str) -> Response<Bytes> {
-    let status = code.status().and_then(|status| StatusCode::from_u16(status).ok());
-    let error = ApiErrorDetail { code, message: message.to_owned() };
-    json(status.unwrap_or(StatusCode::BAD_REQUEST), &ApiErrorBody { error })
-}
-
 fn options(allow: &'static str) -> Response<Bytes> {
     let mut response = Response::new(Bytes::new());
     *response.status_mut() = StatusCode::NO_CONTENT;
@@ -241,30 +232,5 @@ fn options(allow: &'static str) -> Response<Bytes> {
 fn method_not_allowed(allow: &'static str) -> Response<Bytes> {
     let mut response = error_response(ErrorCode::MethodNotAllowed, "method not allowed");
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
-    response
-}
-
-/// The response to a request without a valid key.
-pub(super) fn unauthorized() -> Response<Bytes> {
-    let mut response = error_response(ErrorCode::Unauthorized, "no valid key");
-    response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-    response
-}
-
-/// The error response in the flat shape of the quota.
-pub(super) fn too_many_requests() -> Response<Bytes> {
-    let message = "the quota of this key is used up".to_owned();
-    json(StatusCode::TOO_MANY_REQUESTS, &TooManyRequestsBody { code: ErrorCode::TooManyRequests, message })
-}
-
-/// A JSON response.
-pub(super) fn json(status: StatusCode, body: &impl Serialize) -> Response<Bytes> {
-    let body =
-        serde_json::to_vec(body).unwrap_or_else(|error| panic!("a record cannot be serialised: {error}"));
-    let mut response = Response::new(Bytes::from(body));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
-    headers.insert("cache-control", HeaderValue::from_static("no-store"));
     response
 }

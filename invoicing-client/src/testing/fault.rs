@@ -8,7 +8,7 @@ use http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use invoicing_core::ErrorCode;
 
-use super::api::{error_response, json, too_many_requests};
+use super::respond::{error_response, json, too_many_requests};
 
 /// What happens to a request.
 ///

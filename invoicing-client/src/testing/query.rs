@@ -1,13 +1,11 @@
 //! The query of a list: its check, and the page that it selects.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 use http::Uri;
 use invoicing_core::{DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT, Page, Pagination, Timestamp};
 use url::form_urlencoded;
 use uuid::Uuid;
-
-use super::state::ListOrder;
 
 /// The properties of a record that lists are sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +18,9 @@ pub struct SortKey {
     /// Time of the last modification.
     pub updated_at: Timestamp,
 }
+
+/// An order of lists other than the contract's.
+pub(super) type ListOrder = dyn FnMut(&SortKey, &SortKey) -> Ordering + Send;
 
 /// The checked parameters of a list.
 #[derive(Debug, Default)]

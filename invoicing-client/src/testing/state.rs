@@ -1,6 +1,5 @@
 //! The state of the fake server, and how it serves a request.
 
-use std::cmp::Ordering;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -12,7 +11,8 @@ use uuid::Uuid;
 
 use super::api;
 use super::fault::{FaultPlan, WireResponse};
-use super::query::SortKey;
+use super::query::ListOrder;
+use super::respond::{too_many_requests, unauthorized};
 use super::store::Store;
 use super::{FakeServer, ReceivedRequest};
 use crate::request_factory::X_REQUEST_ID;
@@ -40,7 +40,6 @@ pub(super) struct ServerState {
 
 type BeforeEach = dyn FnMut(&ReceivedRequest, &mut Store) + Send;
 type Rewrite = dyn FnMut(&ReceivedRequest, &mut Response<Bytes>) + Send;
-pub(super) type ListOrder = dyn FnMut(&SortKey, &SortKey) -> Ordering + Send;
 
 impl SharedState {
     pub(super) fn new(url: &str) -> Self {
@@ -100,7 +99,7 @@ impl ServerState {
             return document;
         }
         if request.headers.get("authorization").is_none_or(|given| *given != *bearer()) {
-            return api::unauthorized();
+            return unauthorized();
         }
         let (admission, rate) = self.admit();
         let mut response = match admission {
@@ -134,7 +133,7 @@ fn bearer() -> String {
 }
 
 fn too_many(seconds: HeaderValue) -> Response<Bytes> {
-    let mut response = api::too_many_requests();
+    let mut response = too_many_requests();
     response.headers_mut().insert(RETRY_AFTER, seconds);
     response
 }

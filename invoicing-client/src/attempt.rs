@@ -1,0 +1,46 @@
+//! One attempt of a call: its result, and the part of it that decides on the next one.
+
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use http::Response;
+
+use crate::retry_after::retry_after;
+use crate::{TransportError, TransportErrorKind};
+
+/// A response with any status, or none.
+pub(crate) type AttemptResult = Result<Response<Bytes>, TransportError>;
+
+/// How an attempt ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AttemptOutcome {
+    /// The service, or an intermediary, answered.
+    Response {
+        /// HTTP status.
+        status: u16,
+        /// `Retry-After` of the response.
+        retry_after: Option<Duration>,
+    },
+    /// No complete response: connect error, timeout, broken connection.
+    NoResponse,
+    /// A response that a retry would not improve: too large, redirected.
+    Unusable,
+}
+
+impl AttemptOutcome {
+    /// `now` is for a `Retry-After` that is a date.
+    pub(crate) fn of(result: &AttemptResult, now: SystemTime) -> Self {
+        match result {
+            Ok(response) => Self::Response {
+                status: response.status().as_u16(),
+                retry_after: retry_after(response.headers(), now),
+            },
+            Err(error) => match error.kind {
+                TransportErrorKind::Connect
+                | TransportErrorKind::Timeout
+                | TransportErrorKind::Interrupted => Self::NoResponse,
+                TransportErrorKind::TooLarge | TransportErrorKind::Redirected => Self::Unusable,
+            },
+        }
+    }
+}
