@@ -126,7 +126,7 @@ impl Quotes<'_> {
         id: QuoteId,
         sha256: &str,
     ) -> Result<(StoredDocument, u64), Error> {
-        self.0.operation("quotes.stored_copy", self.find_copy(id, sha256)).await
+        self.0.operation("quotes.stored_document", self.find_copy(id, sha256)).await
     }
 
     /// Reads a frozen document.

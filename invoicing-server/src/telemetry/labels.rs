@@ -242,10 +242,8 @@ mod tests {
             }
             let mut source = fs::read_to_string(&path).expect("a source");
             source.retain(|character| !character.is_whitespace());
-            for call in [".operation(\"", ".run(\""] {
-                let names = source.split(call).skip(1).filter_map(|rest| rest.split('"').next());
-                found.extend(names.map(str::to_owned));
-            }
+            let names = source.split(".operation(\"").skip(1).filter_map(|rest| rest.split('"').next());
+            found.extend(names.map(str::to_owned));
         }
     }
 
