@@ -50,8 +50,10 @@ async fn a_service_without_a_dispatcher_is_ready_and_says_so(db: Database) {
     assert_eq!(live.headers["cache-control"], "no-store");
     assert_eq!(live.headers["content-type"], "application/json; charset=utf-8");
     for path in ["/livez", "/readyz"] {
-        let (get, head) =
+        let (mut get, mut head) =
             (probe(&world.invoicing, "GET", path).await, probe(&world.invoicing, "HEAD", path).await);
+        let ids = [&mut get, &mut head].map(|answer| answer.headers.remove("x-request-id"));
+        assert!(ids.iter().all(Option::is_some) && ids[0] != ids[1], "{ids:?}");
         assert_eq!((head.status, &head.headers, head.bytes.len()), (get.status, &get.headers, 0));
         let post = probe(&world.invoicing, "POST", path).await;
         assert_eq!((post.status.as_u16(), &post.headers["allow"]), (405, &"GET, HEAD".parse().unwrap()));

@@ -180,8 +180,8 @@ mod snippets;
 mod store;
 mod target;
 mod telemetry;
-#[cfg(all(test, feature = "console", feature = "postgres"))]
-mod walks;
+#[cfg(test)]
+mod tests;
 
 pub use self::http::response_body::{Body, UnreadResponse};
 pub use api::{ApiService, Endpoint, ROUTES, Route};

@@ -20,7 +20,7 @@ use crate::Error;
 /// Lets a test see the calls that lead to the driver.
 fn at_driver() {
     #[cfg(all(test, feature = "console", feature = "postgres"))]
-    crate::walks::note();
+    crate::tests::walks::note();
 }
 
 /// A row of either database, by the names of its columns.

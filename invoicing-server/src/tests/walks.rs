@@ -36,7 +36,9 @@ fn calls(stack: &str) -> Vec<String> {
     let names = stack.lines().filter_map(|line| line.trim_start().split_once(": ").map(|(_, name)| name));
     let own = names.filter(|name| {
         let path = name.trim_start_matches(['<', '&']);
-        path.starts_with("invoicing_server::") && !path.contains("walks::") && !path.contains("at_driver")
+        path.starts_with("invoicing_server::")
+            && !path.contains("tests::walks")
+            && !path.contains("at_driver")
     });
     let mut calls: Vec<_> = own.map(str::to_owned).collect();
     calls.reverse();
