@@ -1,12 +1,14 @@
-//! Moving a host from SQLite to PostgreSQL: everything in the file is copied into an empty database, checked by counts
-//! and hashes, and only then can a service open it.
+//! Moving a host from SQLite to PostgreSQL: everything in the file is copied into an empty
+//! database, checked by counts and hashes, and only then can a service open it.
 //!
-//! The source is read only, under the service's own lock, as one snapshot. It is read twice: first all of it, to learn
-//! whether PostgreSQL can hold it and what the copy has to be; then table by table in batches, each of them a
-//! transaction that also counts the rows so far. After any interruption the same call goes on there. The first reading
-//! also tells whether what was begun is a copy of this source.
+//! The source is read only, under the service's own lock, as one snapshot. It is read twice. The
+//! first reading checks that PostgreSQL can hold every value, and computes the counts and hashes of
+//! the copy. The second one copies table by table in batches, each of them a transaction that also
+//! counts the rows so far. After any interruption the same call continues behind the last batch. By
+//! the hashes of the first reading, a copy that was begun before is recognised as one of this
+//! source.
 //!
-//! Documents are not in the database, and stay where they are.
+//! Documents are not in the database, and stay in their store.
 
 mod binary;
 mod error;
@@ -22,30 +24,30 @@ use std::path::Path;
 use crate::PostgresSettings;
 use crate::env::Env;
 pub use error::CopyError;
-use source::{Source, Survey};
+use source::{SqliteSource, Survey};
 use tables::TABLES;
-use target::{Earlier, Target};
+use target::{EarlierCopy, PostgresTarget};
 
-/// When a copy was begun, in milliseconds.
+/// The instant at which a copy was begun, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Moment {
     /// By the clock of this machine.
     at: i64,
-    /// How far the clock of the database is ahead of it.
+    /// The time by which the clock of the database is ahead of it.
     ahead: i64,
 }
 
-/// What was copied.
+/// The result of a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CopyReport {
-    /// The tables and how many rows each has, in both databases.
+    /// The tables, each with its number of rows in both databases.
     pub tables: Vec<(&'static str, u64)>,
-    /// SHA-256 over what the tables hold, 64 lowercase hex digits.
+    /// SHA-256 over the rows of all tables, 64 lowercase hex digits.
     pub sha256: String,
-    /// Rows that this call has copied: fewer than there are where it went on with an earlier copy.
+    /// Rows that this call has copied: fewer than all rows if it has continued an earlier copy.
     pub copied: u64,
-    /// Whether an earlier call had finished the copy already: then this one has changed nothing.
+    /// Whether an earlier call had finished the copy. Then this call has changed nothing.
     pub was_complete: bool,
 }
 
@@ -64,23 +66,26 @@ impl CopyReport {
 
 /// Copies the SQLite database `from` into the empty PostgreSQL database `to`.
 ///
-/// The service must not have the file open, and must not be opened on it again: the copy is where it goes on, with the
-/// same keys, links, numbers, secrets and quotas, and what was to be delivered is. What was frozen stays in the document
-/// store: give the service on PostgreSQL the same one ([`Builder::document_store`](crate::Builder::document_store)),
-/// which on SQLite is the folder `<database>.documents` if none was given. It needs the same sealing keys, too.
+/// No service may have the file open, and none may open it again. The service continues on the
+/// copy, with the same keys, links, numbers, secrets and quotas, and delivers the pending
+/// deliveries. Frozen documents stay in the document store: give the service on PostgreSQL the same
+/// one ([`Builder::document_store`](crate::Builder::document_store)), which on SQLite is the folder
+/// `<database>.documents` if none was given. The service needs the same sealing keys, too.
 ///
-/// Broken off at any point, also by the death of the process, the same call goes on where the last one was. Called again
-/// after it has finished, it says so and changes nothing. Until it has finished, no service opens the PostgreSQL database.
-/// At the end the counts and the SHA-256 of all rows of both databases are compared. The file stays as it is.
+/// After an interruption at any point, even by the death of the process, the same call continues
+/// the copy. A call after the end changes nothing, and its report has
+/// [`was_complete`](CopyReport::was_complete). Until the end, no service opens the PostgreSQL
+/// database. At the end the counts and the SHA-256 of all rows of both databases are compared. The
+/// file stays as it is.
 ///
-/// To be called on the machine where the service was running: the quotas are carried over from its clock to that of the
-/// database.
+/// Call it on the machine of the stopped service: the quotas are carried over from its clock to
+/// that of the database.
 ///
 /// # Errors
-/// [`CopyError`]; each tells what to do.
+/// [`CopyError`]; each variant names the remedy.
 pub async fn copy_to_postgres(from: &Path, to: &PostgresSettings) -> Result<CopyReport, CopyError> {
-    let mut source = Source::open(from).await?;
-    let mut target = Target::connect(to).await?;
+    let mut source = SqliteSource::open(from).await?;
+    let mut target = PostgresTarget::connect(to).await?;
     let earlier = target.earlier_copy().await?;
     let moment = match &earlier {
         Some(earlier) => earlier.moment,
@@ -89,8 +94,8 @@ pub async fn copy_to_postgres(from: &Path, to: &PostgresSettings) -> Result<Copy
     let survey = source.survey(moment).await?;
     let before = match earlier {
         Some(earlier) if earlier.source != survey.fingerprint() => return Err(CopyError::OtherSource),
-        Some(Earlier { rows: None, .. }) => return Ok(CopyReport::new(&survey, 0, true)),
-        Some(Earlier { rows: Some(rows), .. }) => rows,
+        Some(EarlierCopy { rows: None, .. }) => return Ok(CopyReport::new(&survey, 0, true)),
+        Some(EarlierCopy { rows: Some(rows), .. }) => rows,
         None => {
             target.begin_copy(moment, &survey).await?;
             0

@@ -1,32 +1,35 @@
 //! The webhook dispatcher: from committed deliveries to recorded attempts.
 //!
-//! Operations write the rows: an event, and a delivery per webhook, in the transaction of the change. This module claims
-//! the deliveries, makes the attempts, and records them. Nothing else ends a delivery, except that those which
-//! wait for a webhook that is disabled are skipped, in [batches](bulk).
+//! Operations write the rows: an event, and a delivery per webhook, in the transaction of the
+//! change. The dispatcher claims the deliveries, makes the attempts, and records them. Only one
+//! other component ends deliveries: [bulk] work skips, in batches, the deliveries that wait for a
+//! disabled webhook.
 //!
-//! A delivery is *claimed* while it is in memory: `held_until` is the end of a lease and `claim` holds this run's
-//! token. New deliveries are inserted as claimed and come through the [`Queue`]; all others (retries, those without
-//! room, those of a dead process) are claimed from the table when they fall due. A claim without a record falls due
-//! again, so a crash delays and may repeat an attempt but never forgets one. Deliveries that have begun are claimed by
-//! their ids, before anything else of their webhook.
+//! A delivery is *claimed* while it is in memory: `held_until` is the end of a lease and `claim`
+//! holds this run's token. New deliveries are inserted as claimed and come through the [`Queue`];
+//! all others (retries, deliveries without a place in memory, deliveries of a dead process) are
+//! claimed from the table when they fall due. A claim without a record falls due again, so a crash
+//! delays and may repeat an attempt but never loses one. Retries are claimed by their ids, before
+//! any first attempt of their webhook.
 //!
-//! Each webhook has a [lane] of its own with bounded memory and bounded deliveries under way: a dead receiver fills its own
-//! lane only. By its [latency] a webhook shares attempts and memory with prompt webhooks or with slow ones, in
-//! [pools](crate::queue::Pools), and has its [turns] among them: for [slots] and for claims.
+//! Each webhook has one [lane] with bounded memory and bounded deliveries under way: a dead
+//! receiver fills that lane only. The [latency] of a webhook puts it into the
+//! [pool](crate::queue::Pools) of prompt webhooks or that of slow ones. Webhooks of a pool share
+//! attempts and memory, and take [turns] for [slots] and for claims.
 
 mod attempt;
 mod backlog;
 mod bulk;
-mod delivery_queue;
+mod endpoint_cache;
 mod engine;
 mod heartbeat;
 mod lane;
 mod latency;
-mod measure;
+mod metrics;
 mod notices;
-mod receivers;
 mod record;
 mod slots;
+mod storage;
 #[cfg(test)]
 mod tests;
 pub(crate) mod transport;
@@ -47,17 +50,17 @@ use crate::config::DispatchSettings;
 use crate::env::Env;
 use crate::queue::Queue;
 use crate::store::Store;
+pub(crate) use endpoint_cache::EndpointCache;
 use engine::Engine;
 pub use heartbeat::DispatcherHealth;
 pub(crate) use heartbeat::Heartbeat;
 pub use notices::DisabledWebhook;
 pub(crate) use notices::Notices;
-pub(crate) use receivers::Receivers;
 
 /// Pause after a failure of the database, in milliseconds.
 const PAUSE_MS: i64 = 250;
 
-/// What a dispatcher did.
+/// The counts of one run of a dispatcher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct DispatchReport {
@@ -83,19 +86,19 @@ impl DispatchReport {
     }
 }
 
-/// What the dispatcher works with.
+/// The parts of the service that a dispatcher uses.
 pub(crate) struct DispatchContext {
     pub(crate) store: Arc<Store>,
     pub(crate) env: Env,
     pub(crate) settings: DispatchSettings,
     pub(crate) queue: Arc<Queue>,
-    pub(crate) receivers: Arc<Receivers>,
+    pub(crate) endpoints: Arc<EndpointCache>,
     /// Held by the dispatcher that runs.
     pub(crate) slot: Mutex<()>,
     pub(crate) heartbeat: Heartbeat,
-    /// Is told of attempts whose events have a context of the host's.
+    /// The host's tracing, for attempts whose events have a context of the host.
     pub(crate) traces: Option<Arc<dyn TraceContext>>,
-    /// Tells the host of webhooks that failures have disabled, if it asks for that.
+    /// The callback for webhooks that failures have disabled, if the host has set one.
     pub(crate) notices: Option<Notices>,
 }
 
@@ -105,8 +108,8 @@ impl fmt::Debug for DispatchContext {
     }
 }
 
-/// Delivers webhooks for as long as its host runs it. [`Invoicing::run`](crate::Invoicing::run) runs it together with the
-/// sweep, which is what most hosts want.
+/// Delivers webhooks for as long as its host runs it. [`Invoicing::run`](crate::Invoicing::run)
+/// runs it together with the sweep, which is what most hosts want.
 ///
 /// ```
 /// # use invoicing_server::{Invoicing, NewCompany, NewWebhook, Plan, Settings, TargetPolicy};
@@ -139,37 +142,40 @@ impl fmt::Debug for DispatchContext {
 pub struct Dispatcher(pub(crate) Arc<DispatchContext>);
 
 impl Dispatcher {
-    /// Delivers until `stop` completes, then lets the attempts in flight end (each has its own limit), records them,
-    /// and gives the rest back to the table. Dropping the future instead loses nothing, but what it held waits for
-    /// the next start.
+    /// Delivers until `stop` completes, then lets the attempts in flight end (each has a time
+    /// limit), records them, and releases all other claims. Dropping the future instead loses
+    /// nothing, but the deliveries in memory wait for the next start.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when a dispatcher of this service runs already; [`Error::StorageUnavailable`] when the
-    /// database cannot be read at the start. Later trouble with the database is waited out.
+    /// [`Error::Conflict`] when a dispatcher of this service runs already;
+    /// [`Error::StorageUnavailable`] when the database cannot be read at the start. Later trouble
+    /// with the database is waited out.
     pub async fn run(&self, stop: impl Future<Output = ()> + Send) -> Result<DispatchReport, Error> {
         self.work(false, pin!(stop)).await
     }
 
-    /// Delivers what is due now, and returns when nothing is: for tests that move the clock by hand.
+    /// Delivers what is due now, and returns when nothing is: for tests that move the clock by
+    /// hand.
     pub async fn run_once(&self) -> Result<DispatchReport, Error> {
         self.work(true, pin!(std::future::pending())).await
     }
 
-    /// Boxed, as a compiler computes nested futures up to a depth only, which those of the host are a part of. So the loop is
-    /// compiled once, and not by each host.
+    /// Boxed, because the compiler limits the depth of nested futures, and the host's futures add
+    /// to that depth. The box also lets the loop be compiled once instead of in each host.
     fn work<'r>(
         &'r self,
         until_idle: bool,
         stop: Pin<&'r mut (dyn Future<Output = ()> + Send + 'r)>,
     ) -> BoxFuture<'r, Result<DispatchReport, Error>> {
         Box::pin(async move {
-            // Released after the engine is dropped, which leaves what it holds to the next run.
+            // Released after the engine is dropped, because the drop leaves the engine's deliveries
+            // to the next run.
             let Ok(_slot) = self.0.slot.try_lock() else {
                 return Err(Conflict::new("a dispatcher of this service runs already").into());
             };
             if until_idle {
                 let report = Engine::new(&self.0).run(until_idle, stop).await;
-                notices::tell(&self.0).await;
+                notices::notify_host(&self.0).await;
                 return report;
             }
             let _run = self.0.heartbeat.begin();
@@ -179,7 +185,7 @@ impl Dispatcher {
                 end.send_replace(true);
                 report
             };
-            let (report, ()) = tokio::join!(delivering, notices::tell_until(&self.0, ended));
+            let (report, ()) = tokio::join!(delivering, notices::notify_until(&self.0, ended));
             report
         })
     }

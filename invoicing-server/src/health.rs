@@ -1,4 +1,4 @@
-//! Whether this process can serve: what probes of a load balancer or an orchestrator ask.
+//! The health of this process, for the probes of a load balancer or an orchestrator.
 
 mod probes;
 mod throttled;
@@ -16,15 +16,15 @@ use crate::store::{Store, StoreHealth};
 pub use probes::HealthService;
 use throttled::Throttled;
 
-/// Longest time of a question to the database. With [`throttled::VALID`] it bounds how old an answer can be.
+/// Time limit of a check of the database. With [`throttled::VALID`] it bounds the age of a result.
 const LIMIT: Duration = Duration::from_millis(800);
 
-/// The document store, as far as [`Invoicing::health`](crate::Invoicing::health) asks it.
+/// The state of the document store, as [`Invoicing::health`](crate::Invoicing::health) checks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum DocumentsHealth {
-    /// It is there: see [`DocumentStore::check`](crate::DocumentStore::check).
+    /// It passes [`DocumentStore::check`](crate::DocumentStore::check).
     Reachable,
     /// Its folder is gone, or it did not answer within 0.8 s.
     Unreachable,
@@ -43,12 +43,13 @@ pub struct Health {
 }
 
 impl Health {
-    /// Whether the process can serve. It need not run a dispatcher; one that it has run must run on.
+    /// Whether the process can serve. It need not run a dispatcher, but one that was started must
+    /// still run.
     pub fn is_ready(&self) -> bool {
         self.reasons().is_empty()
     }
 
-    /// Why it is not ready, in English.
+    /// The reasons why it is not ready, in English.
     pub fn reasons(&self) -> Vec<&'static str> {
         let store = match self.store {
             StoreHealth::Reachable => None,
@@ -69,13 +70,13 @@ impl Health {
     }
 }
 
-/// What the health of a service is read from.
+/// The parts of a service whose health is checked.
 pub(crate) struct HealthContext {
     http: Arc<HttpContext>,
     store: Arc<Store>,
     dispatch: Arc<DispatchContext>,
     latest: Throttled<StoreHealth>,
-    /// What was last logged of the store.
+    /// The state of the store that was logged last.
     logged: Arc<Mutex<StoreHealth>>,
     documents: Arc<Documents>,
     latest_documents: Throttled<DocumentsHealth>,
@@ -113,7 +114,7 @@ impl HealthContext {
     }
 }
 
-/// Asks the database. Logs when its state has changed, as probes come every few seconds.
+/// Checks the database. Logs only changes of its state, as probes come every few seconds.
 async fn check(store: Arc<Store>, logged: Arc<Mutex<StoreHealth>>) -> StoreHealth {
     let (health, error) = match timeout(LIMIT, store.check()).await {
         Ok(Ok(health)) => (health, None),
@@ -133,7 +134,7 @@ async fn check(store: Arc<Store>, logged: Arc<Mutex<StoreHealth>>) -> StoreHealt
     health
 }
 
-/// Looks at the document store. Logs when its state has changed.
+/// Checks the document store. Logs only changes of its state.
 async fn check_documents(documents: Arc<Documents>, logged: Arc<Mutex<DocumentsHealth>>) -> DocumentsHealth {
     let (health, error) = match timeout(LIMIT, documents.check_store()).await {
         Ok(Ok(())) => (DocumentsHealth::Reachable, None),

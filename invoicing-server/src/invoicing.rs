@@ -251,7 +251,7 @@ impl Invoicing {
     pub async fn use_sealing_keys(&self, keys: SealingKeys) -> Result<(), SealingError> {
         let Services { store, sealer, .. } = &*self.0.services;
         let dispatch = Arc::clone(&self.0.dispatch);
-        sealing::adopt(store, sealer, Some(keys), move || dispatch.receivers.forget_all()).await
+        sealing::adopt(store, sealer, Some(keys), move || dispatch.endpoints.clear()).await
     }
 
     /// Seals every stored secret with the current key: secrets in clear, and secrets that older

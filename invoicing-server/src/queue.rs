@@ -1,7 +1,8 @@
 //! The queue in memory between a commit and the dispatcher of the same process.
 //!
-//! Bounded: an operation reserves room before it inserts a delivery as leased. Without room, or without a dispatcher,
-//! the delivery is inserted as pending and waits in the table. Nothing here has to survive: the table is complete.
+//! The queue is bounded: an operation reserves a place before it inserts a delivery as leased.
+//! Without a free place or a dispatcher, the operation inserts the delivery as pending, and it
+//! waits in the table. The queue may be lost at any time, because the table is complete.
 
 mod places;
 mod pools;
@@ -28,7 +29,7 @@ pub(crate) struct Job {
     pub(crate) company: CompanyId,
     pub(crate) webhook: WebhookId,
     pub(crate) event: EventId,
-    /// What caused the event, where that is known.
+    /// The cause of the event, if it is known.
     pub(crate) cause: Option<Arc<Cause>>,
     /// The bytes that every attempt sends.
     pub(crate) body: Bytes,
@@ -47,12 +48,13 @@ pub(crate) struct Job {
 /// A delivery that has just been committed.
 #[derive(Debug)]
 pub(crate) enum NewDelivery {
-    /// Claimed by this process, with room reserved for it.
+    /// Claimed by this process, with a place in memory.
     Leased(Job),
     /// Due in the table.
     Pending(WebhookId),
 }
 
+/// The state of the queue, behind its lock.
 #[derive(Debug)]
 struct QueueState {
     /// Token of the claims of the current or the last run.
@@ -61,11 +63,11 @@ struct QueueState {
     open: bool,
     places: Places,
     inbox: Vec<NewDelivery>,
-    /// Webhooks that have changed since the dispatcher last looked.
+    /// Webhooks that have changed since the dispatcher last took them.
     changed: HashSet<WebhookId>,
     /// Deliveries that the last run held when it ended.
     unreleased: Vec<i64>,
-    /// The dispatcher is to read the table.
+    /// Whether the dispatcher is to poll the table.
     poll: bool,
 }
 
@@ -98,7 +100,7 @@ pub(crate) struct Queue {
 
 impl Queue {
     pub(crate) fn new(env: &Env, settings: &DispatchSettings) -> Self {
-        // Never 0, which is "not claimed".
+        // Odd, and so never 0, which means "not claimed".
         let token = i64::from_le_bytes(env.bytes()) | 1;
         let state = QueueState::new(token, false, settings);
         Self { state: Mutex::new(state), wake: Notify::new(), settings: settings.clone() }
@@ -109,8 +111,8 @@ impl Queue {
         now.plus_millis(i64::try_from(self.settings.lease_ms).unwrap_or(i64::MAX))
     }
 
-    /// Token of the claims of the current run. Each run has its own, so that no run takes a claim of an earlier one for
-    /// its own.
+    /// Token of the claims of the current run. Each run has another token, so that no run mistakes
+    /// a claim of an earlier run for its own.
     pub(crate) fn token(&self) -> i64 {
         self.state.lock().token
     }
@@ -120,36 +122,37 @@ impl Queue {
         self.state.lock().open
     }
 
-    /// Reserves room for a delivery that is claimed with this token, if its run is still the current one.
+    /// Reserves a place for a delivery that is claimed with this token, if its run is still the
+    /// current one.
     pub(crate) fn reserve(&self, webhook: WebhookId, token: i64) -> bool {
         let mut state = self.state.lock();
         state.takes(token) && state.places.take_one(webhook)
     }
 
-    /// Reserves room for a claim of up to `wanted` deliveries; for how many. 0 if the webhook holds enough, `None` if no room
-    /// is left for any webhook of its pool.
+    /// Reserves places for a claim of up to `wanted` deliveries, and returns their number: 0 if the
+    /// webhook holds enough, `None` if no place is left for any webhook of its pool.
     pub(crate) fn reserve_many(&self, webhook: WebhookId, wanted: usize) -> Option<usize> {
         let mut state = self.state.lock();
         if state.open { state.places.take_for_claim(webhook, wanted) } else { None }
     }
 
-    /// Moves a webhook to a pool, with the room that it holds. One of which nothing is known is in the slow pool.
+    /// Moves a webhook to a pool, with the places that it holds. A new webhook is in the slow pool.
     pub(crate) fn set_pool(&self, webhook: WebhookId, pool: Pool) {
         self.state.lock().places.set_pool(webhook, pool);
     }
 
-    /// How many webhooks are in the prompt pool.
+    /// Number of webhooks in the prompt pool.
     #[cfg(test)]
     pub(crate) fn prompt_webhooks(&self) -> usize {
         self.state.lock().places.prompt_webhooks()
     }
 
-    /// Frees the room of so many deliveries.
+    /// Frees the places of `deliveries` deliveries.
     pub(crate) fn free(&self, webhook: WebhookId, deliveries: usize) {
         self.state.lock().places.free(webhook, deliveries);
     }
 
-    /// Frees the room of deliveries that were rolled back.
+    /// Frees the places of deliveries that were rolled back.
     pub(crate) fn undo(&self, rolled_back: &[NewDelivery]) {
         for delivery in rolled_back {
             if let NewDelivery::Leased(job) = delivery
@@ -160,8 +163,9 @@ impl Queue {
         }
     }
 
-    /// Passes committed deliveries to the dispatcher. Returns those that were claimed for a run that has ended: on SQLite
-    /// the start of the next run releases them, on PostgreSQL the caller has to.
+    /// Passes committed deliveries to the dispatcher. Returns the deliveries that were claimed for
+    /// a run that has ended: on SQLite the start of the next run releases them, on PostgreSQL the
+    /// caller has to.
     pub(crate) fn hand_over(&self, deliveries: Vec<NewDelivery>) -> Vec<Job> {
         let mut untaken = Vec::new();
         let mut state = self.state.lock();
@@ -169,7 +173,8 @@ impl Queue {
             match delivery {
                 NewDelivery::Leased(job) if !state.takes(job.token) => untaken.push(job),
                 delivery if state.open => state.inbox.push(delivery),
-                // The next run begins with a poll of the table.
+                // Without a run, pending deliveries need no hand-over: the next run begins with a
+                // poll of the table.
                 _ => {}
             }
         }
@@ -178,15 +183,16 @@ impl Queue {
         untaken
     }
 
-    /// Takes deliveries for a new run from now on. To be called once the [unreleased](Self::unreleased) ones are released.
+    /// Takes deliveries for a new run from now on. The caller has released the
+    /// [unreleased](Self::unreleased) ones before.
     pub(crate) fn open(&self) {
         let mut state = self.state.lock();
-        // Stays odd, and so never 0.
+        // The token stays odd, and so never 0.
         *state = QueueState::new(state.token.wrapping_add(2), true, &self.settings);
     }
 
-    /// Takes no more deliveries. Those that the run holds, and those that were handed over and not taken, are left to be
-    /// released.
+    /// Takes no more deliveries. The deliveries of the run, and those in the inbox, become the
+    /// [unreleased](Self::unreleased) ones.
     pub(crate) fn close(&self, held: impl IntoIterator<Item = i64>) {
         let mut state = self.state.lock();
         state.open = false;
@@ -204,7 +210,7 @@ impl Queue {
         (state.unreleased.clone(), state.token)
     }
 
-    /// Tells the dispatcher of a webhook that has changed.
+    /// Notifies the dispatcher of a webhook that has changed.
     pub(crate) fn webhook_changed(&self, webhook: WebhookId) {
         let mut state = self.state.lock();
         if state.open {
@@ -219,7 +225,7 @@ impl Queue {
         std::mem::take(&mut self.state.lock().changed)
     }
 
-    /// Makes the dispatcher read the table: a notification may have been missed.
+    /// Makes the dispatcher poll the table: a notification may have been missed.
     pub(crate) fn request_poll(&self) {
         self.state.lock().poll = true;
         self.wake.notify_one();

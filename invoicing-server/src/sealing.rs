@@ -1,11 +1,13 @@
-//! Sealing: secrets that must be read again are stored encrypted, with a key that the host supplies.
+//! Sealing: secrets that must be read again are stored encrypted, with a key that the host
+//! supplies.
 //!
-//! Owns the keys, the format of a sealed value, and its associated data. Rows are read and written by the store.
-//! Secrets that need no reading again (API keys, tokens of signing links) are not sealed: only their hash is stored,
-//! which reveals less than any encryption.
+//! This module owns the keys, the format of a sealed value, and its associated data. The store
+//! reads and writes the rows. Secrets that are never read again (API keys, tokens of signing links)
+//! are not sealed: only their hash is stored, which reveals less than any encryption.
 //!
-//! Sealing protects a secret from readers of the database, a backup or the disk. It does not protect against *writing*
-//! to the database: a secret may be replaced by another one in clear text.
+//! Sealing protects a secret from readers of the database, a backup or the disk. It does not
+//! protect against *writing* to the database: a secret may be replaced by another one in clear
+//! text.
 
 mod format;
 mod keys;
@@ -22,8 +24,8 @@ pub(crate) use format::{is_sealed, key_id};
 pub(crate) use keys::is_id;
 pub use keys::{SealingKey, SealingKeyError, SealingKeys};
 
-/// The associated data of a sealed value: the table, column, company and row of its storage. A sealed value that is
-/// copied to another row does not open there.
+/// The associated data of a sealed value: the table, column, company and row of its storage. A
+/// sealed value that is copied to another row does not open there.
 #[derive(Debug, Clone)]
 pub(crate) struct AssociatedData {
     table: &'static str,
@@ -52,7 +54,7 @@ impl AssociatedData {
     }
 }
 
-/// Why a sealed value does not open. Tells nothing about the value.
+/// The reason why a sealed value does not open. It reveals nothing about the value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NotOpened {
     /// The key with this id was not given.
@@ -66,12 +68,12 @@ pub(crate) enum NotOpened {
     Damaged,
 }
 
-/// Why keys cannot be taken into use. The service keeps the keys that it has, if any.
+/// The reason why keys cannot be taken into use. The service keeps the keys that it has, if any.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SealingError {
-    /// Secrets in the database are sealed with keys that were not given; the value holds the ids of these keys. While
-    /// the service runs, this includes the key that was current until now.
+    /// Secrets in the database are sealed with keys that were not given; the value holds the ids of
+    /// these keys. While the service runs, this includes the key that was current until now.
     #[error("secrets are sealed with keys that were not given: {}", .0.join(", "))]
     Missing(Vec<String>),
     /// A key has the id of another key that was used in this database, but other bytes.
@@ -124,7 +126,7 @@ impl Sealer {
         format::seal(keys.current(), data, &self.env.bytes(), clear)
     }
 
-    /// The text that was stored with [`seal_text`](Self::seal_text), now or by an earlier version.
+    /// The text that [`seal_text`](Self::seal_text) has stored, in this or an earlier version.
     pub(crate) fn open_text(
         &self,
         data: &AssociatedData,
@@ -139,7 +141,7 @@ impl Sealer {
         Ok(Zeroizing::new(text.to_owned()))
     }
 
-    /// The value that was given to [`seal`](Self::seal).
+    /// The value that [`seal`](Self::seal) has sealed.
     pub(crate) fn open(&self, data: &AssociatedData, sealed: &str) -> Result<Zeroizing<Vec<u8>>, NotOpened> {
         let id = key_id(sealed).ok_or(NotOpened::Damaged)?;
         let keys = self.keys().ok_or_else(|| NotOpened::NoKey(id.to_owned()))?;

@@ -1,11 +1,13 @@
-//! A server for hosts without one: HTTP/1.1 and HTTP/2 without TLS, limits on every resource that a peer can occupy, and
-//! a graceful stop.
+//! A server for hosts without one: HTTP/1.1 and HTTP/2 without TLS, limits on every resource that a
+//! peer can occupy, and a graceful stop.
 //!
-//! A slow head is ended by `head_timeout`, a slow body by the API (408). A slow reader is ended by `connection_table` over
-//! HTTP/1, and by the API's `byte_budget` over HTTP/2, where other streams may share its connection.
+//! A slow head is ended by `head_timeout`, a slow body by the API (408). A slow reader is ended by
+//! `connection_table` over HTTP/1, and by the API's `byte_budget` over HTTP/2, where other streams
+//! may share its connection.
 //!
-//! TLS must be terminated in front of it. It handles no signals: the host stops it. hyper itself refuses a request head
-//! that is malformed or too large; that response has an empty body.
+//! A proxy in front of the server must terminate TLS. The server handles no signals: the host stops
+//! it. hyper itself refuses a request head that is malformed or too large; that response has an
+//! empty body.
 
 mod acceptor;
 mod connection;
@@ -29,7 +31,7 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use self::acceptor::Acceptor;
-use self::connection::Server;
+use self::connection::ServeContext;
 use self::connection_table::ConnectionTable;
 pub use self::limits::ServeLimits;
 pub use self::served_app::ServedApp;
@@ -37,8 +39,9 @@ pub use self::served_app::ServedApp;
 /// Interval of the check for responses past their deadline.
 const OVERDUE_CHECK: Duration = Duration::from_secs(1);
 
-/// Serves the API, and a console beside it, on a listener until `stop` is ready. It then stops accepting, waits for the requests in progress, and
-/// returns. Connections that have not ended within [`ServeLimits::grace`] are dropped.
+/// Serves the API, and a console beside it, on a listener until `stop` is ready. It then stops
+/// accepting, waits for the requests in progress, and returns. Connections that have not ended
+/// within [`ServeLimits::grace`] are dropped.
 ///
 /// Dropping the returned future drops every connection at once.
 ///
@@ -56,7 +59,7 @@ pub async fn serve(
     let next = |mut acceptor: Acceptor| async move { Some((acceptor.next().await, acceptor)) };
     let mut accepted = Box::pin(unfold(acceptor, next));
     let (stopping, stopped) = watch::channel(());
-    let server = Arc::new(Server { app: app.into(), limits });
+    let context = Arc::new(ServeContext { app: app.into(), limits });
     let mut connections = JoinSet::new();
     let mut overdue_check = interval(OVERDUE_CHECK);
     overdue_check.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -67,17 +70,17 @@ pub async fn serve(
             Some(_) = connections.join_next() => {}
             now = overdue_check.tick() => {
                 table.close_overdue(now);
-                server.app.end_overdue(now);
+                context.app.end_overdue(now);
             }
             Some((stream, guard)) = accepted.next() => {
-                connections.spawn(Arc::clone(&server).serve_connection(stream, guard, stopped.clone()));
+                connections.spawn(Arc::clone(&context).serve_connection(stream, guard, stopped.clone()));
             }
         }
     }
     drop(accepted);
     drop(stopping);
     let ended = async { while connections.join_next().await.is_some() {} };
-    if timeout(server.limits.grace, ended).await.is_err() {
+    if timeout(context.limits.grace, ended).await.is_err() {
         tracing::warn!(connections = connections.len(), "dropping connections that did not end in time");
         connections.shutdown().await;
     }

@@ -1,18 +1,22 @@
-//! The target policy: rules for a webhook's URL at registration, and for the addresses behind it when connecting.
+//! The target policy: rules for a webhook's URL at registration, and for the addresses behind it
+//! when connecting.
 //!
-//! A URL is parsed once, by the rules of browsers (WHATWG), and only the parsed form is used from then on. So the URL
-//! that was checked is the one that is connected to.
+//! A URL is parsed once, by the rules of browsers (WHATWG), and only the parsed form is used from
+//! then on. So the URL that was checked is the one that is connected to.
 //!
-//! This module resolves no names. Only connecting shows whether a *name* leads to a private network, and its answer may
-//! change between attempts. So the transport passes every answer of a lookup to [`TargetPolicy::permits_all`]. The
-//! checks at registration are an early answer to the caller; the attempt decides.
+//! This module resolves no names. Only connecting shows whether a *name* leads to a private
+//! network, and the answer may change between attempts. So the transport passes every answer of a
+//! lookup to [`TargetPolicy::permits_all`]. The checks at registration are an early answer to the
+//! caller; the attempt decides.
 //!
-//! **What a company learns.** A refused target has one text and one failure class for every reason. No connection is
-//! attempted, so open and closed ports look alike, as do hosts that are up and down. No address is named.
+//! **Secrecy.** A refused target has one text and one failure class for every reason. No connection
+//! is attempted, so open and closed ports look alike, as do hosts that are up and down. No address
+//! is named.
 //!
-//! A name without addresses is `dns` and not `target_refused`: it is retried, and a mistyped name should show. That
-//! tells too much where the system's resolver knows internal names under a public suffix. Such a host supplies a
-//! resolver of its own (see [`Resolve`](crate::Resolve)).
+//! A name without addresses is `dns` and not `target_refused`: it is retried, and a mistyped name
+//! should show. This reveals too much if the system's resolver also resolves internal names under a
+//! public suffix. A host with such names supplies another resolver (see
+//! [`Resolve`](crate::Resolve)).
 
 mod addresses;
 mod names;
@@ -39,23 +43,25 @@ pub const MAX_URL_CHARS: usize = 2_048;
 pub struct TargetPolicy {
     /// Whether `http://` is accepted too. Such deliveries are readable on the way.
     pub allow_http: bool,
-    /// Whether webhooks may reach every address, including private networks and this machine. For tests, and for hosts
-    /// that trust all their companies with that network.
+    /// Whether webhooks may reach every address, including private networks and this machine. For
+    /// tests, and for hosts that trust all their companies with that network.
     pub allow_private: bool,
 }
 
 impl TargetPolicy {
-    /// Reads the URL of a webhook. The result is normalised: `HTTPS://Example.COM` becomes `https://example.com/`.
+    /// Reads the URL of a webhook. The result is normalised: `HTTPS://Example.COM` becomes
+    /// `https://example.com/`.
     ///
     /// # Errors
-    /// The rule that the URL breaks. The text continues a sentence that begins with the name of the field, and tells
-    /// nothing about this host's network, so that it can be shown to companies. Where a setting lifts the rule, it names it.
+    /// The rule that the URL breaks. The text continues a sentence that begins with the name of the
+    /// field, and reveals nothing about this host's network, so that it can be shown to companies.
+    /// If a setting lifts the rule, the text names the setting.
     pub fn parse(self, url: &str) -> Result<TargetUrl, TargetError> {
         if url.chars().count() > MAX_URL_CHARS {
             return Err(TargetError::TooLong);
         }
-        // The WHATWG parser drops tabs and line ends, trims spaces and turns `\` into `/`. A URL that needs one of
-        // these is a mistake or an attack.
+        // The WHATWG parser drops tabs and line ends, trims spaces and turns `\` into `/`. A URL
+        // that needs one of these is a mistake or an attack.
         if url.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\') {
             return Err(TargetError::Malformed);
         }
@@ -93,21 +99,22 @@ impl TargetPolicy {
         self.allow_private || is_public(address)
     }
 
-    /// Whether a name with these addresses may be connected to. One forbidden address refuses them all: a name with a
-    /// public and a private address is a mistake or an attack. An empty list is refused too.
+    /// Whether a name with these addresses may be connected to. One forbidden address refuses them
+    /// all: a name with a public and a private address is a mistake or an attack. An empty list is
+    /// refused too.
     pub fn permits_all(self, addresses: &[IpAddr]) -> bool {
         !addresses.is_empty() && addresses.iter().all(|address| self.permits(*address))
     }
 
-    /// Whether this URL may be connected to, as far as that shows without a lookup. Checked at each connection, because
-    /// a stored URL may be older than the current policy.
+    /// Whether this URL may be connected to, as far as that shows without a lookup. Checked at each
+    /// connection, because a stored URL may be older than the current policy.
     pub(crate) fn permits_uri(self, uri: &Uri) -> bool {
         (self.allow_http || uri.scheme() == Some(&Scheme::HTTPS))
             && !uri.port_u16().is_some_and(ports::is_blocked)
             && address_literal(uri).is_none_or(|address| self.permits(address))
     }
 
-    /// The rest of the URL after `https://`, or `http://` where allowed.
+    /// The rest of the URL after `https://`, or after `http://` if it is allowed.
     fn check_scheme(self, url: &str) -> Result<&str, TargetError> {
         // A URL without a scheme has the empty one here, which is refused like any other.
         let (scheme, rest) = url.split_once("://").unwrap_or_default();
@@ -147,8 +154,8 @@ pub(crate) fn address_literal(uri: &Uri) -> Option<IpAddr> {
 
 /// The URL of a webhook, accepted by a [`TargetPolicy`] and normalised.
 ///
-/// Its path and query may hold a token of the receiver, so `Debug` shows neither. `Display` shows the whole URL: do not
-/// log it.
+/// Its path and query may hold a token of the receiver, so `Debug` shows neither. `Display` shows
+/// the whole URL: do not log it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TargetUrl {
     text: String,
@@ -179,7 +186,7 @@ impl fmt::Display for TargetUrl {
     }
 }
 
-/// Why a URL cannot be the target of a webhook.
+/// The reason why a URL cannot be the target of a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TargetError {
@@ -195,7 +202,7 @@ pub enum TargetError {
          TargetPolicy::allow_http"
     )]
     NotHttps,
-    /// No scheme, or another one than `https` and `http`, where both are allowed.
+    /// No scheme, or another one than `https` and `http`, if both are allowed.
     #[error("must start with https:// or http://, as in https://example.com/hooks")]
     NotHttp,
     /// No host after the scheme.

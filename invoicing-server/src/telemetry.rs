@@ -1,24 +1,26 @@
-//! What a host can see of a running service: [spans], and what is measured, which goes to a recorder of the crate `metrics`.
+//! The telemetry of a running service for its host: [spans], and metrics for a recorder of the
+//! crate `metrics`.
 //!
-//! The names are in [`names`], their labels in [`labels`], and both in the table of OPERATIONS.md. Each handle is registered
-//! once and kept, so that a measurement costs no allocation. Without the feature `metrics` the measuring is empty.
+//! The metrics are in [`names`], their labels in [`labels`], and both in the table of
+//! OPERATIONS.md. Each handle is registered once and kept, so that a measurement costs no
+//! allocation. Without the feature `metrics` the measuring is empty.
 
 #[cfg(any(feature = "metrics", test))]
 mod labels;
 #[cfg(any(feature = "metrics", test))]
 mod names;
 #[cfg(not(feature = "metrics"))]
-mod nothing;
+mod noop;
 #[cfg(feature = "metrics")]
 mod recording;
 pub(crate) mod spans;
 
 #[cfg(not(feature = "metrics"))]
-pub(crate) use nothing::{EventCounts, Metrics, Timer};
+pub(crate) use noop::{EventCounts, Metrics, Timer};
 #[cfg(feature = "metrics")]
 pub(crate) use recording::{EventCounts, Metrics, Timer};
 
-/// How an attempt went on.
+/// The end of an attempt.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum AttemptEnd {
     Delivered,
@@ -26,7 +28,7 @@ pub(crate) enum AttemptEnd {
     Failed,
 }
 
-/// Where a page came from.
+/// The database that a page was read from.
 #[cfg(feature = "postgres")]
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PageSource {
@@ -34,7 +36,7 @@ pub(crate) enum PageSource {
     Replica,
 }
 
-/// Why a request was refused without being served.
+/// The reason for refusing a request without serving it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Limit {
     Quota,

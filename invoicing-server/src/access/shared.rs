@@ -1,16 +1,18 @@
-//! Counting where several nodes share the database: one statement decides and counts.
+//! Counting in a database that several nodes share: one statement decides and counts.
 
 use std::collections::HashMap;
 
 use invoicing_core::{CompanyId, KeyId, Plan, QuotaDecision, QuotaWindow, Timestamp};
 
-use super::{Access, IDLE_LIMIT_MS, Key, KeyState, Used};
+use super::key_cache::{Key, KeyState};
+use super::{Access, IDLE_LIMIT_MS, UsedQuota};
 use crate::Error;
 use crate::store::Tables;
 use crate::store::keys::quota::{Caller, Counted};
 
 impl Access {
-    /// Counts a request, or refuses it. `None` where the key was revoked or the company has another plan by now.
+    /// Counts a request, or refuses it. `None` if the key was revoked or the plan of the company
+    /// has changed.
     pub(super) async fn count_in_database(
         &self,
         key: &Key,
@@ -22,13 +24,13 @@ impl Access {
             return Ok(Some(QuotaDecision::Accepted { remaining: u32::MAX, reset_ms: 0 }));
         }
         let now = self.env.now();
-        if let Some(refused) = key.state.lock().remembered_refusal(now) {
+        if let Some(refused) = key.state.lock().pending_refusal(now) {
             return Ok(Some(refused));
         }
         let idle_since = now.plus_millis(-IDLE_LIMIT_MS);
         let caller = Caller { key: key.id, plan, idle_since };
-        // One statement needs no transaction. Where its answer is lost it is run again, so the request may be counted twice,
-        // as if it had been sent twice.
+        // One statement needs no transaction. If its answer is lost, the store runs it again, so
+        // the request may be counted twice, as if it had been sent twice.
         let counting = self
             .store
             .read(key.company, async move |mut tx| tx.keys().count_request(caller, quota, now).await);
@@ -39,29 +41,34 @@ impl Access {
                 Ok(Some(window(&instants).try_acquire(quota, this)))
             }
             Counted::Refused(instants) => {
-                // Never before the last instant that was counted, as another node's clock may be ahead of this one's.
+                // Never before the last instant that was counted, as another node's clock may be
+                // ahead of this one's.
                 let last = instants.last().map_or(now, |last| now.max(Timestamp::from_millis(*last)));
                 // The clock has to reach the last instant first.
                 let behind = last.as_millis() - now.as_millis();
                 let wait_ms = match window(&instants).peek(quota, last) {
                     QuotaDecision::Refused { wait_ms } => wait_ms + behind,
-                    // Another node has moved the window since the refusal, so the next request may pass.
+                    // Another node has moved the window since the refusal, so the next request may
+                    // pass.
                     QuotaDecision::Accepted { .. } => 1,
                 };
                 key.state.lock().refused_until = Some(now.plus_millis(wait_ms));
                 Ok(Some(QuotaDecision::Refused { wait_ms }))
             }
             Counted::Changed => {
-                self.keys.outdate();
+                self.keys.mark_stale();
                 Ok(None)
             }
         }
     }
 
-    pub(super) async fn used_in_database(&self, company: CompanyId) -> Result<HashMap<KeyId, Used>, Error> {
+    pub(super) async fn used_in_database(
+        &self,
+        company: CompanyId,
+    ) -> Result<HashMap<KeyId, UsedQuota>, Error> {
         let now = self.env.now();
         let rows = self.store.read(company, async move |mut tx| tx.keys().used(now).await).await?;
-        Ok(rows.into_iter().map(|(id, requests, oldest)| (id, Used::since(requests, oldest))).collect())
+        Ok(rows.into_iter().map(|(id, requests, oldest)| (id, UsedQuota::since(requests, oldest))).collect())
     }
 
     /// Without a quota nothing is counted; the stored last use may lag.
@@ -82,8 +89,8 @@ impl Access {
 }
 
 impl KeyState {
-    /// The last refusal, where it has not ended.
-    fn remembered_refusal(&self, now: Timestamp) -> Option<QuotaDecision> {
+    /// The last refusal, if it has not ended.
+    fn pending_refusal(&self, now: Timestamp) -> Option<QuotaDecision> {
         let wait_ms = self.refused_until?.as_millis() - now.as_millis();
         (wait_ms > 0).then_some(QuotaDecision::Refused { wait_ms })
     }

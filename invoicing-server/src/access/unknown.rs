@@ -1,4 +1,4 @@
-//! A short memory of texts that are no keys, by their hashes.
+//! A short memory of texts that are not keys, by their hashes.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};

@@ -1,69 +1,74 @@
-//! Requests that are counted in memory alone, while the database cannot be written: a full disk must not end reads.
+//! Requests that are counted in memory alone, while the database cannot be written: a full disk
+//! must not end reads.
 //!
-//! Before the first of them is accepted, a mark is stored that needs no room. It stays until all of them are noted. A process
-//! that starts and finds it cannot have noted them, so it counts the quota of each key as used at that moment, and each key
-//! as used.
+//! Before the first of them is accepted, a mark is stored that needs no room. It stays until all of
+//! them are stored. If a starting process finds the mark, the process before it did not store them.
+//! So it counts the quota of each key as used at that moment, and that moment as each key's last
+//! use.
 //!
-//! A request is counted so while `Key::storing` and the state here are locked, and the mark is cleared under the lock of
-//! the state. So the mark is there whenever such a request is.
+//! Such a request is counted while `Key::storing` and the state of [`Unnoted`] are locked, and the
+//! mark is cleared under the lock of that state. So the mark exists as long as there is such a
+//! request.
 
 use std::time::{Duration, Instant};
 
 use invoicing_core::{QuotaDecision, Timestamp};
 use parking_lot::Mutex;
 
-use super::local::Reservations;
-use super::{Access, Counting, IDLE_LIMIT_MS, Key, KeyState};
+use super::key_cache::{Key, KeyState};
+use super::reservations::Reservations;
+use super::{Access, Counting, IDLE_LIMIT_MS};
 use crate::Error;
 use crate::store::{ServiceTables, ServiceTx};
 
-/// How long after a failure the next write is tried.
+/// Pause between a failed write and the next one.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// See the module's text.
+/// The requests that are counted in memory alone, and the mark of those of the process before.
 #[derive(Debug, Default)]
 pub(crate) struct Unnoted {
-    state: Mutex<State>,
-    /// Held while what the process before left is noted.
+    state: Mutex<UnnotedState>,
+    /// Held while the requests of the process before are being stored.
     noting: tokio::sync::Mutex<()>,
 }
 
+/// The state of [`Unnoted`], behind its lock.
 #[derive(Debug, Default)]
-struct State {
-    /// The mark is stored.
+struct UnnotedState {
+    /// Whether the mark is stored.
     is_marked: bool,
-    /// The last write that failed.
+    /// When a write failed last.
     failed_at: Option<Instant>,
-    found: Option<Found>,
+    found: Option<FoundMark>,
 }
 
 /// A mark of the process before.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
-    /// From when on it may have accepted requests without a note.
+pub(super) struct FoundMark {
+    /// The instant from which on it may have accepted requests without storing them.
     since: Timestamp,
     /// When this process started.
     started: Timestamp,
 }
 
 impl Access {
-    /// Takes over what the process before could not note.
+    /// Takes over the mark of the process before.
     pub(crate) async fn take_over_unnoted(&self) {
         let Some(mark) = self.store.mark() else { return };
         let Some(since) = mark.found() else { return };
-        let found = Found { since, started: self.env.now() };
+        let found = FoundMark { since, started: self.env.now() };
         {
             let mut unnoted = self.unnoted.state.lock();
             (unnoted.is_marked, unnoted.found) = (true, Some(found));
         }
-        tracing::warn!(%since, "the process before could not note all requests: the quota of each key counts as used");
+        tracing::warn!(%since, "the process before could not store all requests: the quota of each key counts as used");
         if let Err(error) = self.note_unnoted().await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "the uses of keys are not noted yet");
+            tracing::warn!(error = &error as &dyn std::error::Error, "the uses of keys are not stored yet");
         }
     }
 
-    /// What the process before could not note, if that is not noted yet.
-    pub(super) fn found_unnoted(&self) -> Option<Found> {
+    /// The mark of the process before, until its requests are stored.
+    pub(super) fn found_unnoted(&self) -> Option<FoundMark> {
         self.unnoted.state.lock().found
     }
 
@@ -77,7 +82,7 @@ impl Access {
     /// Counts a request in memory alone, as its key could not be stored. `Key::storing` is locked.
     ///
     /// # Errors
-    /// That of the store, if there can be no mark.
+    /// The store's error, if the mark cannot be stored.
     pub(super) fn count_unnoted(&self, key: &Key, error: Error) -> Result<QuotaDecision, Error> {
         let (Error::StorageUnavailable(_), Some(mark)) = (&error, self.store.mark()) else {
             return Err(error);
@@ -96,10 +101,10 @@ impl Access {
         Ok(key.state.lock().count_unnoted(self.quota, now))
     }
 
-    /// Notes what was counted in memory alone, and clears the mark.
+    /// Stores the requests that were counted in memory alone, and clears the mark.
     ///
     /// # Errors
-    /// Where the database still cannot be written.
+    /// The database still cannot be written.
     pub(crate) async fn note_unnoted(&self) -> Result<(), Error> {
         if self.counting != Counting::Local || !self.unnoted.state.lock().is_marked {
             return Ok(());
@@ -114,15 +119,16 @@ impl Access {
             unnoted.found.is_some() || self.keys.all().iter().any(|key| key.state.lock().is_unnoted);
         if unnoted.is_marked && !is_left && self.store.mark().is_some_and(|mark| mark.clear().is_ok()) {
             unnoted.is_marked = false;
-            tracing::info!("the database can be written again: all uses of keys are noted");
+            tracing::info!("the database can be written again: all uses of keys are stored");
         }
         Ok(())
     }
 
-    /// Notes what the process before left: first, as it replaces what is stored of each key.
+    /// Stores the requests of the process before. This comes first, because it replaces the stored
+    /// use of each key.
     pub(super) async fn note_found(&self) -> Result<(), Error> {
         let _noting = self.unnoted.noting.lock().await;
-        let Some(Found { since, started }) = self.found_unnoted() else { return Ok(()) };
+        let Some(FoundMark { since, started }) = self.found_unnoted() else { return Ok(()) };
         let (quota, idle_before) = (self.quota, since.plus_millis(-IDLE_LIMIT_MS));
         let set = async move |tx: ServiceTx<'_>| tx.keys().set_all_used(started, quota, idle_before).await;
         self.store.write_service(set).await?;
@@ -146,8 +152,8 @@ impl Access {
     }
 }
 
-impl Found {
-    /// Applies it to a key that may have been read before it was noted.
+impl FoundMark {
+    /// Applies the mark to a key that may have been read before its requests were stored.
     pub(super) fn apply(self, state: &mut KeyState, quota: u32) {
         if self.since.as_millis() - state.last_used.as_millis() <= IDLE_LIMIT_MS {
             state.last_used = state.last_used.max(self.started);
@@ -155,7 +161,7 @@ impl Found {
         state.reservations = self.reservations(quota);
     }
 
-    /// The quota of a key as it counts.
+    /// The window of a key under this mark: its whole quota is used.
     pub(super) fn reservations(self, quota: u32) -> Reservations {
         Reservations::used_up(quota, self.started)
     }
@@ -171,7 +177,7 @@ impl KeyState {
         decision
     }
 
-    /// The use at that instant is stored, with all that was counted until then.
+    /// Marks the use at that instant as stored, with all requests that were counted until then.
     pub(super) fn set_noted(&mut self, used_at: Timestamp) {
         self.stored_at = Some(used_at);
         self.is_unnoted = false;

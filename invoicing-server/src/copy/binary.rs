@@ -1,15 +1,15 @@
-//! Rows in the binary form of PostgreSQL's `COPY`, for sending, and for comparing both databases: the bytes that we
-//! make of a row from SQLite are those that PostgreSQL makes of its copy.
+//! Rows in the binary form of PostgreSQL's `COPY`, for sending, and for comparing both databases:
+//! this module makes the same bytes of a row from SQLite as PostgreSQL makes of its copy.
 
-/// What every stream begins with: the signature, no flags, no extension.
+/// The beginning of every stream: the signature, no flags, no extension.
 pub(super) const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
-/// What every stream ends with.
+/// The end of every stream.
 pub(super) const TRAILER: &[u8] = &(-1_i16).to_be_bytes();
 
 /// PostgreSQL's number of the type BIGINT, which arrays name.
 const BIGINT: i32 = 20;
 
-/// Begins a row of so many values.
+/// Begins a row of `values` values.
 pub(super) fn row(values: usize, out: &mut Vec<u8>) {
     // A table has far fewer columns than an `i16` can count.
     out.extend_from_slice(&i16::try_from(values).unwrap_or(i16::MAX).to_be_bytes());
@@ -19,8 +19,8 @@ pub(super) fn null(out: &mut Vec<u8>) {
     out.extend_from_slice(&(-1_i32).to_be_bytes());
 }
 
-/// A value: its length and its bytes. UUID, TEXT and BYTEA are the bytes themselves, BIGINT and DATE (days since the year
-/// 2000) are numbers with the highest byte first.
+/// A value: its length and its bytes. UUID, TEXT and BYTEA are the bytes themselves, BIGINT and
+/// DATE (days since the year 2000) are numbers with the highest byte first.
 pub(super) fn value(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&length(bytes.len()).to_be_bytes());
     out.extend_from_slice(bytes);
@@ -31,8 +31,8 @@ fn length(len: usize) -> i32 {
     i32::try_from(len).unwrap_or(i32::MAX)
 }
 
-/// The value of a BIGINT[]. Dimensions, whether there are nulls, type; then length and first index of the one dimension,
-/// and its elements.
+/// The value of a BIGINT[]. Dimensions, whether there are nulls, type; then length and first index
+/// of the one dimension, and its elements.
 pub(super) fn array(numbers: &[i64]) -> Vec<u8> {
     let dimensions = i32::from(!numbers.is_empty());
     let mut out = Vec::with_capacity(20 + numbers.len() * 12);

@@ -1,18 +1,19 @@
-//! Why a copy cannot be made, or cannot be trusted.
+//! Errors of a copy that cannot be made, or cannot be trusted.
 
 use std::path::PathBuf;
 
 use crate::store::DatabaseError;
 
-/// Why a database was not copied. What was copied until then stays, and the same call goes on behind it, wherever the
-/// text does not say otherwise.
+/// The reason why a database was not copied. Unless noted otherwise, the rows that were copied
+/// stay, and the same call continues behind them.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CopyError {
     /// There is no such file.
     #[error("there is no database {}", .0.display())]
     NoSource(PathBuf),
-    /// The SQLite database cannot be had for this process alone: a service has it open, for instance.
+    /// The SQLite database cannot be had for this process alone: a service has it open, for
+    /// instance.
     #[error("the SQLite database cannot be copied")]
     Locked(#[source] DatabaseError),
     /// The SQLite database cannot be read.
@@ -23,7 +24,7 @@ pub enum CopyError {
         "the SQLite database has schema {found}, this version copies schema {known}: open it once with this version"
     )]
     Schema {
-        /// Schema version of the file; 0 where it is no database of the service.
+        /// Schema version of the file; 0 if it is no database of the service.
         found: i64,
         /// The schema version that this code copies.
         known: i64,
@@ -37,21 +38,21 @@ pub enum CopyError {
         column: &'static str,
         /// The row's key as a JSON array.
         key: String,
-        /// What is wrong with it.
+        /// The fault of the value.
         cause: String,
     },
     /// The PostgreSQL database cannot be reached, or brought up to the schema of this version.
     #[error("the PostgreSQL database cannot be prepared")]
     Target(#[source] DatabaseError),
-    /// PostgreSQL did not do its part, or did not answer. The same call goes on where this one was.
+    /// PostgreSQL has failed, or did not answer. The same call continues the copy.
     #[error("PostgreSQL did not take the copy")]
     Postgres(#[from] sqlx::Error),
-    /// The PostgreSQL database has records that no copy of this source has put there: at least one in this table. A
-    /// copy needs a database that no service was opened on yet. Nothing was changed.
+    /// The PostgreSQL database has records that are not of a copy of this source: at least one in
+    /// this table. A copy needs a database that no service was opened on yet. Nothing was changed.
     #[error("the PostgreSQL database is not empty: there is something in table {0}")]
     NotEmpty(&'static str),
-    /// A copy was begun or finished there, of another database, or of this one before it was changed. Nothing was
-    /// changed; to begin anew, empty the PostgreSQL database.
+    /// A copy was begun or finished there, of another database, or of this one before it was
+    /// changed. Nothing was changed; to begin anew, empty the PostgreSQL database.
     #[error(
         "the PostgreSQL database has a copy of something else, or of this database before it was changed: to begin \
          anew, empty it"
@@ -60,8 +61,8 @@ pub enum CopyError {
     /// Another copy into the same database was faster with the next rows.
     #[error("another copy into the same PostgreSQL database is at work")]
     AnotherCopy,
-    /// The two databases do not hold the same in this table: the copy was changed. No service opens it; to
-    /// begin anew, empty the PostgreSQL database.
+    /// The two databases do not hold the same in this table: the copy was changed. No service opens
+    /// it; to begin anew, empty the PostgreSQL database.
     #[error(
         "the copy of table {table} is not what the SQLite database holds ({found} rows, expected {expected}): to begin \
          anew, empty the PostgreSQL database"
@@ -71,7 +72,7 @@ pub enum CopyError {
         table: &'static str,
         /// Rows in PostgreSQL.
         found: u64,
-        /// Rows in SQLite. Where it is the same number, the rows are not.
+        /// Rows in SQLite. If the numbers are the same, the rows differ.
         expected: u64,
     },
 }

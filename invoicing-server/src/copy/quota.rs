@@ -1,14 +1,16 @@
-//! What a key has used of its quota. SQLite has it as JSON: pairs of an instant and how many requests were accepted by
-//! then, last those that were reserved; PostgreSQL has the instants of the requests.
+//! The used quota of a key. SQLite stores it as JSON: pairs of an instant and the number of
+//! requests accepted by then, and last the reserved ones. PostgreSQL stores the instants of the
+//! requests.
 
 use super::Moment;
 
-/// How far back the instants are kept, in milliseconds. The window is a minute long; the rest is for clocks that were
-/// set.
+/// Age up to which instants are kept, in milliseconds. The window is a minute long; the rest allows
+/// for clocks that were set.
 const KEPT_MS: i64 = 60 * 60 * 1_000;
 
-/// When the requests were accepted, oldest first, by the clock of PostgreSQL. What was reserved counts as used at the
-/// moment of the copy, and so does what a clock that was set back has in the future.
+/// The instants of the accepted requests, oldest first, by the clock of PostgreSQL. Reserved
+/// requests count as used at the moment of the copy, and so do requests in the future, from a clock
+/// that was set back.
 pub(super) fn accepted(log: &str, moment: Moment) -> Result<Vec<i64>, serde_json::Error> {
     let log: Vec<(i64, u32)> = serde_json::from_str(log)?;
     let mut accepted = Vec::new();

@@ -15,46 +15,47 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteRow};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _, SqliteConnection, ValueRef as _};
 use uuid::Uuid;
 
-use super::tables::{Column, Kind, TABLES, Table};
+use super::tables::{ColumnKind, CopiedColumn, CopiedTable, TABLES};
 use super::{CopyError, Moment, binary, quota};
 use crate::store::migrate::KNOWN_SQLITE;
 use crate::store::sqlite;
 
-/// Rows that SQLite's thread may be ahead.
+/// Most rows by which SQLite's thread may be ahead.
 const AHEAD: usize = 1_000;
 /// Most rows in a batch.
 const BATCH: u64 = 5_000;
-/// A batch ends with the row that exceeds so many bytes.
+/// Bytes of a batch; the row that exceeds them is the last one.
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
-/// What PostgreSQL counts its days from, 2000-01-01, in days of our calendar library.
+/// The day 0 of PostgreSQL, 2000-01-01, in days of the calendar library.
 const YEAR_2000: i32 = 730_120;
 
 /// A SQLite database that no other process has open.
-pub(super) struct Source {
+pub(super) struct SqliteSource {
     connection: SqliteConnection,
     _lock: File,
 }
 
-/// What a database holds: per table how many rows, and the SHA-256 of their binary form.
+/// The content of a database: of each table the number of rows, and the SHA-256 of their binary
+/// form.
 pub(super) struct Survey {
     pub(super) tables: Vec<(u64, [u8; 32])>,
 }
 
 /// The rows of a table, in batches.
 pub(super) struct Rows<'s> {
-    table: &'static Table,
+    table: &'static CopiedTable,
     moment: Moment,
     stream: BoxStream<'s, Result<SqliteRow, sqlx::Error>>,
 }
 
-/// Rows as PostgreSQL takes them.
+/// Rows in the binary form of PostgreSQL.
 #[derive(Default)]
-pub(super) struct Batch {
+pub(super) struct RowBatch {
     pub(super) rows: u64,
     pub(super) bytes: Vec<u8>,
 }
 
-impl Source {
+impl SqliteSource {
     /// Takes the lock of the service and opens a snapshot.
     pub(super) async fn open(path: &Path) -> Result<Self, CopyError> {
         if !path.is_file() {
@@ -79,7 +80,7 @@ impl Source {
         Ok(connection)
     }
 
-    /// 0 where it is no database of the service.
+    /// The schema version; 0 if the file is no database of the service.
     async fn schema(&mut self) -> Result<i64, sqlx::Error> {
         const TABLE: &str =
             "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'invoicing_migration'";
@@ -91,7 +92,8 @@ impl Source {
         sqlx::query_scalar(VERSION).fetch_one(&mut self.connection).await
     }
 
-    /// Reads everything once: that PostgreSQL can hold it, and what its copy has to be.
+    /// Reads everything once: checks that PostgreSQL can hold it, and computes the counts and
+    /// hashes of its copy.
     pub(super) async fn survey(&mut self, moment: Moment) -> Result<Survey, CopyError> {
         let mut tables = Vec::with_capacity(TABLES.len());
         for table in &TABLES {
@@ -109,7 +111,7 @@ impl Source {
     }
 
     /// The rows of a table behind the first `skipped` ones.
-    pub(super) fn rows(&mut self, table: &'static Table, moment: Moment, skipped: u64) -> Rows<'_> {
+    pub(super) fn rows(&mut self, table: &'static CopiedTable, moment: Moment, skipped: u64) -> Rows<'_> {
         let skipped = i64::try_from(skipped).unwrap_or(i64::MAX);
         let statement = sqlx::query(AssertSqlSafe(table.select())).bind(moment.at).bind(skipped);
         Rows { table, moment, stream: statement.fetch(&mut self.connection) }
@@ -118,8 +120,8 @@ impl Source {
 
 impl Rows<'_> {
     /// The next rows; `None` behind the last one.
-    pub(super) async fn next(&mut self) -> Result<Option<Batch>, CopyError> {
-        let mut batch = Batch::default();
+    pub(super) async fn next(&mut self) -> Result<Option<RowBatch>, CopyError> {
+        let mut batch = RowBatch::default();
         while batch.rows < BATCH
             && batch.bytes.len() < BATCH_BYTES
             && let Some(row) = self.stream.try_next().await.map_err(CopyError::Source)?
@@ -132,7 +134,7 @@ impl Rows<'_> {
 }
 
 impl Survey {
-    /// Knows a database by what it holds, wherever it is.
+    /// The identity of a database by its content, independent of its path.
     pub(super) fn fingerprint(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
         for (table, (rows, sha256)) in TABLES.iter().zip(&self.tables) {
@@ -145,7 +147,7 @@ impl Survey {
 }
 
 fn write_row(
-    table: &'static Table,
+    table: &'static CopiedTable,
     row: &SqliteRow,
     moment: Moment,
     out: &mut Vec<u8>,
@@ -158,28 +160,35 @@ fn write_row(
     Ok(())
 }
 
-fn bad_value(table: &Table, column: &Column, row: &SqliteRow, cause: &dyn std::error::Error) -> CopyError {
+fn bad_value(
+    table: &CopiedTable,
+    column: &CopiedColumn,
+    row: &SqliteRow,
+    cause: &dyn std::error::Error,
+) -> CopyError {
     let key = key(table, row).unwrap_or_else(|error| error.to_string());
     CopyError::Value { table: table.name, column: column.name, key, cause: cause.to_string() }
 }
 
 /// The key of a row as a JSON array: ids and texts as texts, numbers as numbers, bytes in base 64.
-fn key(table: &Table, row: &SqliteRow) -> Result<String, sqlx::Error> {
-    let part = |(index, column): (usize, &Column)| {
+fn key(table: &CopiedTable, row: &SqliteRow) -> Result<String, sqlx::Error> {
+    let part = |(index, column): (usize, &CopiedColumn)| {
         Ok(match column.kind {
-            Kind::Id => Value::from(row.try_get::<Uuid, _>(index)?.to_string()),
-            Kind::Number => Value::from(row.try_get::<i64, _>(index)?),
-            Kind::Bytes => Value::from(BASE64.encode(row.try_get::<&[u8], _>(index)?)),
-            Kind::Text | Kind::Day | Kind::Used => Value::from(row.try_get::<&str, _>(index)?),
+            ColumnKind::Id => Value::from(row.try_get::<Uuid, _>(index)?.to_string()),
+            ColumnKind::Number => Value::from(row.try_get::<i64, _>(index)?),
+            ColumnKind::Bytes => Value::from(BASE64.encode(row.try_get::<&[u8], _>(index)?)),
+            ColumnKind::Text | ColumnKind::Day | ColumnKind::UsedQuota => {
+                Value::from(row.try_get::<&str, _>(index)?)
+            }
         })
     };
     let parts: Result<Vec<Value>, sqlx::Error> = table.key().iter().enumerate().map(part).collect();
     Ok(Value::Array(parts?).to_string())
 }
 
-/// Writes a value as PostgreSQL takes it, or says why it does not.
+/// Writes a value in the form of PostgreSQL, or returns the reason why PostgreSQL cannot hold it.
 fn write_value(
-    kind: Kind,
+    kind: ColumnKind,
     row: &SqliteRow,
     index: usize,
     moment: Moment,
@@ -192,25 +201,25 @@ fn write_value(
     let bytes = || row.try_get::<&[u8], _>(index);
     let text = || Ok::<_, BoxDynError>(std::str::from_utf8(bytes()?)?);
     match kind {
-        Kind::Number => binary::value(&row.try_get::<i64, _>(index)?.to_be_bytes(), out),
-        Kind::Bytes => binary::value(bytes()?, out),
-        Kind::Id => {
+        ColumnKind::Number => binary::value(&row.try_get::<i64, _>(index)?.to_be_bytes(), out),
+        ColumnKind::Bytes => binary::value(bytes()?, out),
+        ColumnKind::Id => {
             let id: &[u8; 16] = bytes()?.try_into().map_err(|_| "is not 16 bytes")?;
             binary::value(id, out);
         }
-        Kind::Text => {
+        ColumnKind::Text => {
             let text = text()?;
             if text.contains('\0') {
                 return Err("has the character U+0000, which PostgreSQL cannot hold".into());
             }
             binary::value(text.as_bytes(), out);
         }
-        Kind::Day => {
+        ColumnKind::Day => {
             let text = text()?;
             let days = days(text).ok_or_else(|| format!("{text:?} is no date"))?;
             binary::value(&days.to_be_bytes(), out);
         }
-        Kind::Used => binary::value(&binary::array(&quota::accepted(text()?, moment)?), out),
+        ColumnKind::UsedQuota => binary::value(&binary::array(&quota::accepted(text()?, moment)?), out),
     }
     Ok(())
 }

@@ -1,26 +1,27 @@
-//! What is copied: every table with its columns, the key first.
+//! The tables to copy: each with its columns, the key first.
 
 /// A table that both databases have.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct CopiedTable {
     pub(super) name: &'static str,
-    /// How many of the first columns are the key, by which the rows are read.
+    /// Number of key columns, which come first. The rows are read in their order.
     pub(super) key: usize,
-    pub(super) columns: &'static [Column],
+    pub(super) columns: &'static [CopiedColumn],
 }
 
+/// A column that both databases have.
 #[derive(Debug)]
-pub(super) struct Column {
+pub(super) struct CopiedColumn {
     /// Its name in PostgreSQL.
     pub(super) name: &'static str,
-    pub(super) kind: Kind,
-    /// What SQLite is asked for in its place; `$1` is the moment of the copy.
+    pub(super) kind: ColumnKind,
+    /// The expression that SQLite is to return for it; `$1` is the moment of the copy.
     pub(super) read: &'static str,
 }
 
-/// What a column holds, and so how its values are read and written.
+/// The kind of a column, which decides how its values are read and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ColumnKind {
     /// 16 bytes in SQLite, a UUID in PostgreSQL.
     Id,
     Number,
@@ -28,48 +29,48 @@ pub(super) enum Kind {
     Bytes,
     /// A text in SQLite, a DATE in PostgreSQL.
     Day,
-    /// What a key has used of its quota: see [`super::quota`].
-    Used,
+    /// The used quota of a key: see [`super::quota`].
+    UsedQuota,
 }
 
-const fn column(name: &'static str, kind: Kind) -> Column {
-    Column { name, kind, read: name }
+const fn column(name: &'static str, kind: ColumnKind) -> CopiedColumn {
+    CopiedColumn { name, kind, read: name }
 }
 
-const fn id(name: &'static str) -> Column {
-    column(name, Kind::Id)
+const fn id(name: &'static str) -> CopiedColumn {
+    column(name, ColumnKind::Id)
 }
 
-const fn number(name: &'static str) -> Column {
-    column(name, Kind::Number)
+const fn number(name: &'static str) -> CopiedColumn {
+    column(name, ColumnKind::Number)
 }
 
-const fn text(name: &'static str) -> Column {
-    column(name, Kind::Text)
+const fn text(name: &'static str) -> CopiedColumn {
+    column(name, ColumnKind::Text)
 }
 
-const fn bytes(name: &'static str) -> Column {
-    column(name, Kind::Bytes)
+const fn bytes(name: &'static str) -> CopiedColumn {
+    column(name, ColumnKind::Bytes)
 }
 
-const fn day(name: &'static str) -> Column {
-    column(name, Kind::Day)
+const fn day(name: &'static str) -> CopiedColumn {
+    column(name, ColumnKind::Day)
 }
 
-/// In the order in which they are copied. What a column computes from others is left to PostgreSQL.
-pub(super) const TABLES: [Table; 22] = [
-    Table { name: "setting", key: 1, columns: &[text("name"), bytes("value")] },
-    Table {
+/// All tables, in the order of the copy. Computed columns are left to PostgreSQL.
+pub(super) const TABLES: [CopiedTable; 22] = [
+    CopiedTable { name: "setting", key: 1, columns: &[text("name"), bytes("value")] },
+    CopiedTable {
         name: "company",
         key: 1,
         columns: &[id("id"), number("last_stamp"), text("record"), number("version")],
     },
-    Table {
+    CopiedTable {
         name: "series",
         key: 3,
         columns: &[id("company_id"), text("kind"), number("year"), number("last"), day("last_date")],
     },
-    Table {
+    CopiedTable {
         name: "api_key",
         key: 2,
         columns: &[
@@ -81,10 +82,10 @@ pub(super) const TABLES: [Table; 22] = [
             number("created_at"),
             number("last_used_at"),
             number("revoked_at"),
-            Column { name: "accepted", kind: Kind::Used, read: "quota_log" },
+            CopiedColumn { name: "accepted", kind: ColumnKind::UsedQuota, read: "quota_log" },
         ],
     },
-    Table {
+    CopiedTable {
         name: "client",
         key: 2,
         columns: &[
@@ -98,7 +99,7 @@ pub(super) const TABLES: [Table; 22] = [
             number("version"),
         ],
     },
-    Table {
+    CopiedTable {
         name: "quote",
         key: 2,
         columns: &[
@@ -109,9 +110,9 @@ pub(super) const TABLES: [Table; 22] = [
             number("created_at"),
             number("updated_at"),
             text("summary"),
-            Column {
+            CopiedColumn {
                 name: "lines",
-                kind: Kind::Text,
+                kind: ColumnKind::Text,
                 read: "coalesce((SELECT l.lines FROM large_lines l \
                     WHERE l.company_id = quote.company_id AND l.document_id = quote.id), lines)",
             },
@@ -120,8 +121,12 @@ pub(super) const TABLES: [Table; 22] = [
             number("version"),
         ],
     },
-    Table { name: "quote_costing", key: 2, columns: &[id("company_id"), id("quote_id"), text("costings")] },
-    Table {
+    CopiedTable {
+        name: "quote_costing",
+        key: 2,
+        columns: &[id("company_id"), id("quote_id"), text("costings")],
+    },
+    CopiedTable {
         name: "document",
         key: 3,
         columns: &[
@@ -136,12 +141,12 @@ pub(super) const TABLES: [Table; 22] = [
             text("particulars"),
         ],
     },
-    Table {
+    CopiedTable {
         name: "upload",
         key: 2,
         columns: &[id("company_id"), id("id"), number("began_at"), number("abandoned_at")],
     },
-    Table {
+    CopiedTable {
         name: "signing_link",
         key: 2,
         columns: &[
@@ -153,7 +158,7 @@ pub(super) const TABLES: [Table; 22] = [
             number("revoked_at"),
         ],
     },
-    Table {
+    CopiedTable {
         name: "proof",
         key: 2,
         columns: &[
@@ -167,7 +172,7 @@ pub(super) const TABLES: [Table; 22] = [
             number("signed_at"),
         ],
     },
-    Table {
+    CopiedTable {
         name: "invoice",
         key: 2,
         columns: &[
@@ -179,9 +184,9 @@ pub(super) const TABLES: [Table; 22] = [
             number("created_at"),
             number("updated_at"),
             text("summary"),
-            Column {
+            CopiedColumn {
                 name: "lines",
-                kind: Kind::Text,
+                kind: ColumnKind::Text,
                 read: "coalesce((SELECT l.lines FROM large_lines l \
                     WHERE l.company_id = invoice.company_id AND l.document_id = invoice.id), lines)",
             },
@@ -189,7 +194,7 @@ pub(super) const TABLES: [Table; 22] = [
             number("version"),
         ],
     },
-    Table {
+    CopiedTable {
         name: "payment",
         key: 3,
         columns: &[
@@ -202,12 +207,12 @@ pub(super) const TABLES: [Table; 22] = [
             number("version"),
         ],
     },
-    Table {
+    CopiedTable {
         name: "project",
         key: 2,
         columns: &[id("company_id"), id("id"), text("record"), number("version")],
     },
-    Table {
+    CopiedTable {
         name: "webhook",
         key: 2,
         columns: &[
@@ -227,7 +232,7 @@ pub(super) const TABLES: [Table; 22] = [
             text("ping_log"),
         ],
     },
-    Table {
+    CopiedTable {
         name: "disabled_notice",
         key: 3,
         columns: &[
@@ -235,11 +240,11 @@ pub(super) const TABLES: [Table; 22] = [
             id("webhook_id"),
             number("disabled_at"),
             text("reason"),
-            // The stopped service called the host, which may not have ended.
-            Column { name: "held_until", kind: Kind::Number, read: "0" },
+            // The stopped service may have died during its call of the host, so the notice is free.
+            CopiedColumn { name: "held_until", kind: ColumnKind::Number, read: "0" },
         ],
     },
-    Table {
+    CopiedTable {
         name: "bulk_change",
         key: 2,
         columns: &[
@@ -252,7 +257,7 @@ pub(super) const TABLES: [Table; 22] = [
             number("ended_until"),
         ],
     },
-    Table {
+    CopiedTable {
         name: "event",
         key: 2,
         columns: &[
@@ -265,7 +270,7 @@ pub(super) const TABLES: [Table; 22] = [
             text("trace_context"),
         ],
     },
-    Table {
+    CopiedTable {
         name: "delivery",
         key: 1,
         columns: &[
@@ -275,14 +280,14 @@ pub(super) const TABLES: [Table; 22] = [
             id("webhook_id"),
             text("status"),
             text("reason"),
-            // What the stopped service had claimed is due and free.
-            Column {
+            // A delivery that the stopped service had claimed is due and free.
+            CopiedColumn {
                 name: "due_at",
-                kind: Kind::Number,
+                kind: ColumnKind::Number,
                 read: "CASE WHEN status = 'pending' AND claim <> 0 THEN min(due_at, $1) ELSE due_at END",
             },
-            Column { name: "held_until", kind: Kind::Number, read: "0" },
-            Column { name: "claim", kind: Kind::Number, read: "0" },
+            CopiedColumn { name: "held_until", kind: ColumnKind::Number, read: "0" },
+            CopiedColumn { name: "claim", kind: ColumnKind::Number, read: "0" },
             number("claims"),
             number("attempts"),
             number("claims_in_all"),
@@ -290,7 +295,7 @@ pub(super) const TABLES: [Table; 22] = [
             number("ended_at"),
         ],
     },
-    Table {
+    CopiedTable {
         name: "attempt",
         key: 5,
         columns: &[
@@ -304,7 +309,7 @@ pub(super) const TABLES: [Table; 22] = [
             text("failure"),
         ],
     },
-    Table {
+    CopiedTable {
         name: "history",
         key: 2,
         columns: &[
@@ -317,33 +322,34 @@ pub(super) const TABLES: [Table; 22] = [
             text("detail"),
         ],
     },
-    Table { name: "spent_form", key: 2, columns: &[id("company_id"), id("token"), number("noted")] },
+    CopiedTable { name: "spent_form", key: 2, columns: &[id("company_id"), id("token"), number("noted")] },
 ];
 
-impl Table {
+impl CopiedTable {
     /// The columns of the key.
-    pub(super) fn key(&self) -> &'static [Column] {
+    pub(super) fn key(&self) -> &'static [CopiedColumn] {
         self.columns.split_at_checked(self.key).map_or(self.columns, |(key, _)| key)
     }
 
-    fn listed(columns: &[Column], part: fn(&Column) -> &'static str) -> String {
+    fn listed(columns: &[CopiedColumn], part: fn(&CopiedColumn) -> &'static str) -> String {
         columns.iter().map(part).collect::<Vec<_>>().join(", ")
     }
 
-    /// Reads rows from SQLite in the order of the key: `$1` is the moment of the copy, `$2` how many rows are skipped.
+    /// The statement that reads rows from SQLite in the order of the key: `$1` is the moment of the
+    /// copy, `$2` the number of rows to skip.
     pub(super) fn select(&self) -> String {
         let (name, key) = (self.name, Self::listed(self.key(), |column| column.name));
         let columns = Self::listed(self.columns, |column| column.read);
         format!("SELECT {columns} FROM {name} ORDER BY {key} LIMIT -1 OFFSET $2")
     }
 
-    /// Takes rows into PostgreSQL.
+    /// The statement that takes rows into PostgreSQL.
     pub(super) fn copy_in(&self) -> String {
         let columns = Self::listed(self.columns, |column| column.name);
         format!("COPY {} ({columns}) FROM STDIN (FORMAT binary)", self.name)
     }
 
-    /// Gives all rows of PostgreSQL in the order of the key.
+    /// The statement that returns all rows of PostgreSQL in the order of the key.
     pub(super) fn copy_out(&self) -> String {
         let (columns, key) = (
             Self::listed(self.columns, |column| column.name),

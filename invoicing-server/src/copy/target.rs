@@ -1,7 +1,8 @@
-//! The PostgreSQL side: what stands there, the next rows, and the end.
+//! The PostgreSQL side: an earlier copy, the next rows, and the end.
 //!
-//! The table `invoicing_copy` counts the rows of a copy, and while it is there no service opens the database. The
-//! transaction that takes rows counts them. What remains of it is a setting that names the source.
+//! The table `invoicing_copy` counts the rows of a copy, and while it exists no service opens the
+//! database. The transaction that takes rows counts them. The end of the copy replaces the table by
+//! a setting that names the source.
 
 use std::time::Duration;
 
@@ -9,18 +10,18 @@ use futures_util::TryStreamExt as _;
 use sha2::{Digest, Sha256};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, Postgres, Transaction};
 
-use super::source::{Batch, Survey};
-use super::tables::{TABLES, Table};
+use super::source::{RowBatch, Survey};
+use super::tables::{CopiedTable, TABLES};
 use super::{CopyError, Moment, binary};
 use crate::PostgresSettings;
 use crate::env::Env;
 use crate::store::locks::{COPY, SERVICE_LOCK, TABLE_EXISTS};
 use crate::store::{migrate, postgres};
 
-/// The setting that says what was copied.
+/// The setting that names the source of a finished copy.
 const COPIED_FROM: &str = "copied_from";
 
-/// A copy may take longer than the limits of the server allow other transactions.
+/// A copy may take longer than the server's limits for other transactions.
 const NO_LIMITS: &str = "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0";
 /// The moment by both clocks, the source, and the rows that were copied so far.
 const CREATE: &str = "CREATE TABLE invoicing_copy (at BIGINT NOT NULL, ahead BIGINT NOT NULL, source BYTEA NOT NULL, \
@@ -38,20 +39,20 @@ const FINISH: &str = "INSERT INTO setting (name, value) VALUES ($1, $2)";
 const DROP: &str = "DROP TABLE invoicing_copy";
 
 /// A PostgreSQL database that takes a copy.
-pub(super) struct Target {
+pub(super) struct PostgresTarget {
     connection: PgConnection,
 }
 
 /// A copy that was begun by an earlier call.
-pub(super) struct Earlier {
+pub(super) struct EarlierCopy {
     pub(super) moment: Moment,
-    /// The fingerprint of what is copied.
+    /// The fingerprint of the source.
     pub(super) source: Vec<u8>,
     /// Rows that were copied so far; `None` once it was finished.
     pub(super) rows: Option<u64>,
 }
 
-impl Target {
+impl PostgresTarget {
     pub(super) async fn connect(settings: &PostgresSettings) -> Result<Self, CopyError> {
         // Nothing is prepared by name: a pooler may give each transaction another connection.
         let options =
@@ -70,8 +71,8 @@ impl Target {
         Ok(tx)
     }
 
-    /// What an earlier call has done. Refuses a database with something else in it.
-    pub(super) async fn earlier_copy(&mut self) -> Result<Option<Earlier>, CopyError> {
+    /// The copy of an earlier call, if there is one. Refuses a database with other content.
+    pub(super) async fn earlier_copy(&mut self) -> Result<Option<EarlierCopy>, CopyError> {
         let mut tx = self.begin().await?;
         if exists(&mut tx, COPY).await? {
             return Ok(Some(begun(&mut tx).await?));
@@ -87,7 +88,8 @@ impl Target {
         Ok(None)
     }
 
-    /// The moment, by the clock of this machine, by which the service went so far, and by that of the database.
+    /// The present moment by the clock of this machine, which the service has used so far, and by
+    /// the clock of the database.
     pub(super) async fn moment(&mut self, env: &Env) -> Result<Moment, CopyError> {
         let mut tx = self.begin().await?;
         let at = env.now().as_millis();
@@ -99,7 +101,8 @@ impl Target {
     pub(super) async fn begin_copy(&mut self, moment: Moment, survey: &Survey) -> Result<(), CopyError> {
         migrate::postgres(&mut self.connection).await.map_err(CopyError::Target)?;
         let mut tx = self.begin().await?;
-        // A service that is just opening either finds the table or has left something.
+        // With the lock, a service that is opening the database either finds the table, or has left
+        // rows that the check finds.
         sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(SERVICE_LOCK).execute(&mut *tx).await?;
         sqlx::raw_sql(CREATE).execute(&mut *tx).await?;
         assert_empty(&mut tx).await?;
@@ -110,7 +113,12 @@ impl Target {
     }
 
     /// Copies the rows behind the first `copied` ones, in a transaction that counts them.
-    pub(super) async fn copy(&mut self, table: &Table, batch: &Batch, copied: u64) -> Result<(), CopyError> {
+    pub(super) async fn copy(
+        &mut self,
+        table: &CopiedTable,
+        batch: &RowBatch,
+        copied: u64,
+    ) -> Result<(), CopyError> {
         let mut tx = self.begin().await?;
         let found: i64 = sqlx::query_scalar(COPIED).fetch_one(&mut *tx).await?;
         if found != number(copied) {
@@ -126,8 +134,8 @@ impl Target {
         Ok(())
     }
 
-    /// Compares everything with the source, and if it is the same, opens the database for the service. No row can
-    /// change between the two.
+    /// Compares everything with the source, and if it is the same, opens the database for the
+    /// service. No row can change between the comparison and the opening.
     pub(super) async fn finish(&mut self, moment: Moment, survey: &Survey) -> Result<(), CopyError> {
         let mut tx = self.begin().await?;
         let names: Vec<_> = TABLES.iter().map(|table| table.name).collect();
@@ -149,7 +157,7 @@ impl Target {
     }
 
     pub(super) async fn close(self) {
-        // Everything is committed; a connection that does not say goodbye is no failure of the copy.
+        // Everything is committed, so an error on closing the connection is no failure of the copy.
         if let Err(error) = self.connection.close().await {
             tracing::debug!(
                 error = &error as &dyn std::error::Error,
@@ -163,15 +171,15 @@ async fn exists(tx: &mut PgConnection, table: &str) -> Result<bool, sqlx::Error>
     sqlx::query_scalar(TABLE_EXISTS).bind(table).fetch_one(tx).await
 }
 
-async fn begun(tx: &mut PgConnection) -> Result<Earlier, CopyError> {
-    type Row = (i64, i64, Vec<u8>, i64);
-    let (at, ahead, source, rows): Row = sqlx::query_as(BEGUN).fetch_one(tx).await?;
-    tracing::info!(rows, "a copy was begun: going on with it");
+async fn begun(tx: &mut PgConnection) -> Result<EarlierCopy, CopyError> {
+    type CopyRow = (i64, i64, Vec<u8>, i64);
+    let (at, ahead, source, rows): CopyRow = sqlx::query_as(BEGUN).fetch_one(tx).await?;
+    tracing::info!(rows, "a copy was begun: continuing it");
     let rows = u64::try_from(rows).map_err(|_| CopyError::OtherSource)?;
-    Ok(Earlier { moment: Moment { at, ahead }, source, rows: Some(rows) })
+    Ok(EarlierCopy { moment: Moment { at, ahead }, source, rows: Some(rows) })
 }
 
-/// That no table has a row.
+/// Returns an error if a table has a row.
 async fn assert_empty(tx: &mut PgConnection) -> Result<(), CopyError> {
     for table in &TABLES {
         let name = table.name;
@@ -186,13 +194,13 @@ async fn assert_empty(tx: &mut PgConnection) -> Result<(), CopyError> {
     Ok(())
 }
 
-async fn count(tx: &mut PgConnection, table: &Table) -> Result<u64, sqlx::Error> {
+async fn count(tx: &mut PgConnection, table: &CopiedTable) -> Result<u64, sqlx::Error> {
     let statement = AssertSqlSafe(format!("SELECT count(*) FROM {}", table.name));
     let count: i64 = sqlx::query_scalar(statement).fetch_one(tx).await?;
     Ok(u64::try_from(count).unwrap_or(0))
 }
 
-async fn hash(tx: &mut PgConnection, table: &Table) -> Result<[u8; 32], sqlx::Error> {
+async fn hash(tx: &mut PgConnection, table: &CopiedTable) -> Result<[u8; 32], sqlx::Error> {
     let mut hash = Sha256::new();
     let mut rows = tx.copy_out_raw(&table.copy_out()).await?;
     while let Some(piece) = rows.try_next().await? {
@@ -201,19 +209,19 @@ async fn hash(tx: &mut PgConnection, table: &Table) -> Result<[u8; 32], sqlx::Er
     Ok(hash.finalize().into())
 }
 
-/// A number of rows, as PostgreSQL counts them.
+/// A number of rows as a BIGINT.
 fn number(rows: u64) -> i64 {
     i64::try_from(rows).unwrap_or(i64::MAX)
 }
 
-/// The moment and the source of a copy, as they are kept.
+/// The stored form of a copy's moment and source.
 fn copied_from(moment: Moment, survey: &Survey) -> Vec<u8> {
     [&moment.at.to_be_bytes()[..], &moment.ahead.to_be_bytes(), &survey.fingerprint()].concat()
 }
 
-fn finished(value: &[u8]) -> Option<Earlier> {
+fn finished(value: &[u8]) -> Option<EarlierCopy> {
     let (at, rest) = value.split_first_chunk()?;
     let (ahead, source) = rest.split_first_chunk()?;
     let moment = Moment { at: i64::from_be_bytes(*at), ahead: i64::from_be_bytes(*ahead) };
-    Some(Earlier { moment, source: source.to_vec(), rows: None })
+    Some(EarlierCopy { moment, source: source.to_vec(), rows: None })
 }

@@ -1,4 +1,4 @@
-//! That everything is copied, in the form that PostgreSQL gives back.
+//! Tests that everything is copied, in the form that PostgreSQL returns.
 
 use std::collections::BTreeSet;
 
@@ -7,13 +7,13 @@ use sqlx::{Connection, SqliteConnection};
 
 use super::quota::accepted;
 use super::source::days;
-use super::tables::{Kind, TABLES};
+use super::tables::{ColumnKind, TABLES};
 use super::*;
 
 const MOMENT: Moment = Moment { at: 1_000_000_000, ahead: 250 };
 
-/// What the database has and its copy has not: the versions of the schema, computed columns, and the table of lines that
-/// PostgreSQL keeps in the row.
+/// Parts of the database that the copy leaves out: the versions of the schema, computed columns,
+/// and the table of lines, which PostgreSQL keeps in the row.
 const LEFT_OUT: [&str; 6] = [
     "invoicing_migration.version",
     "webhook.sealed_with",
@@ -38,12 +38,12 @@ async fn every_column_of_every_table_is_copied() {
     }
     let names = TABLES.iter().flat_map(|table| {
         table.columns.iter().map(move |column| match column.kind {
-            Kind::Used => format!("{}.quota_log", table.name),
+            ColumnKind::UsedQuota => format!("{}.quota_log", table.name),
             _ => format!("{}.{}", table.name, column.name),
         })
     });
     assert_eq!(names.collect::<BTreeSet<_>>(), found);
-    // Rows are read in the order of a key that tells them apart.
+    // Rows are read in the order of a unique key.
     for table in &TABLES {
         let key: Vec<_> = table.key().iter().map(|column| column.name).collect();
         let unique = "SELECT count(*) FROM (SELECT group_concat(c.name, ' ' ORDER BY c.seqno) AS names \
@@ -87,7 +87,7 @@ fn a_row_is_written_as_postgresql_writes_it() {
 }
 
 #[test]
-fn what_a_key_has_used_is_carried_over_to_the_clock_of_the_database() {
+fn the_used_quota_is_carried_over_to_the_clock_of_the_database() {
     let log = |pairs: &[(i64, u32)]| serde_json::to_string(pairs).unwrap();
     let of = |pairs: &[(i64, u32)]| accepted(&log(pairs), MOMENT).unwrap();
     assert!(of(&[]).is_empty());

@@ -1,4 +1,5 @@
-//! One attempt: sign, send, ask [`RetryPolicy`] for the next step. No transaction is open meanwhile.
+//! One attempt: sign, send, take the next step from [`RetryPolicy`]. No transaction is open
+//! meanwhile.
 
 use std::time::{Duration, Instant};
 
@@ -11,14 +12,14 @@ use super::transport::Post;
 use crate::queue::{Job, Pool};
 use crate::telemetry::spans;
 
-/// A delivery is given up after this many claims beyond the limit of attempts: its processes kept dying before they
-/// recorded one.
+/// A delivery is given up after this many claims beyond the limit of attempts: its processes kept
+/// dying before they recorded one.
 const SPARE_CLAIMS: u32 = 20;
-/// Shortest rest of a lease, beyond the limit of an attempt, with which an attempt is begun. In milliseconds; 1 s less than
-/// any lease has at first, so that a fresh one always suffices.
+/// Shortest remaining lease beyond the time limit of an attempt, in milliseconds. With less, no
+/// attempt is begun. Any fresh lease has 1 s more, so it always suffices.
 const MIN_REST_MS: u64 = 5_000;
 
-/// A job, and what came of it.
+/// A job, and the result of its attempt.
 #[derive(Debug, Clone)]
 pub(super) struct Finished {
     pub(super) job: Job,
@@ -29,6 +30,7 @@ pub(super) struct Finished {
     pub(super) in_flight: usize,
 }
 
+/// The result of an attempt, or the reason why none was made.
 #[derive(Debug, Clone)]
 pub(super) enum AttemptResult {
     /// The attempt was made.
@@ -39,6 +41,7 @@ pub(super) enum AttemptResult {
     Released,
 }
 
+/// An attempt that was made, with its outcome and the next step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SentAttempt {
     pub(super) at: Timestamp,
@@ -65,42 +68,43 @@ pub(super) async fn attempt(context: &DispatchContext, job: Job, pool: Pool, in_
     Finished { job, result, pool, in_flight }
 }
 
-/// What is to be sent, and when; or why the attempt fails before that.
-type Prepared = (Timestamp, Result<Post, FailureClass>);
+/// The instant of an attempt, and its request; or the failure of an attempt that cannot be sent.
+type PreparedAttempt = (Timestamp, Result<Post, FailureClass>);
 
 /// # Errors
-/// Why no attempt is made.
-async fn prepare(context: &DispatchContext, job: &Job) -> Result<Prepared, AttemptResult> {
+/// The result to record if no attempt is made.
+async fn prepare(context: &DispatchContext, job: &Job) -> Result<PreparedAttempt, AttemptResult> {
     let settings = &context.settings;
     let now = context.env.now();
     if job.claims > settings.max_attempts.saturating_add(SPARE_CLAIMS) {
         return Ok((now, Err(FailureClass::Abandoned)));
     }
-    let receiver = match context.receivers.find(&context.store, job.company, job.webhook, now).await {
+    let receiver = match context.endpoints.find(&context.store, job.company, job.webhook, now).await {
         Ok(receiver) => receiver,
         Err(error) => {
             tracing::warn!(error = &error as &dyn std::error::Error, webhook = %job.webhook, "webhook not read");
             return Err(AttemptResult::Released);
         }
     };
-    // The delivery may have waited in its lane, and reading may have taken long.
+    // Read again: the delivery may have waited in its lane, and the read of the webhook may have
+    // taken long.
     let at = context.env.now();
     let needed = i64::try_from(settings.attempt_timeout_ms.saturating_add(MIN_REST_MS)).unwrap_or(i64::MAX);
     if at.plus_millis(needed) > job.lease_until {
         return Err(AttemptResult::Released);
     }
-    let ready = match receiver.endpoint(job.is_ping) {
-        Some(Ok(ready)) => ready,
+    let endpoint = match receiver.resolve(job.is_ping) {
+        Some(Ok(endpoint)) => endpoint,
         Some(Err(class)) => return Ok((at, Err(class))),
         None => return Err(AttemptResult::Disabled),
     };
     let event = HeaderValue::from_str(&job.event.to_string());
-    let (Ok(signature), Ok(event)) = (ready.signature(at, &job.body), event) else {
+    let (Ok(signature), Ok(event)) = (endpoint.signature(at, &job.body), event) else {
         return Ok((at, Err(FailureClass::Unsendable)));
     };
-    let mut post = ready.target.post(job.body.clone());
-    post.headers_mut().insert(context.receivers.event_header.clone(), event);
-    post.headers_mut().insert(context.receivers.signature_header.clone(), signature);
+    let mut post = endpoint.target.post(job.body.clone());
+    post.headers_mut().insert(context.endpoints.event_header.clone(), event);
+    post.headers_mut().insert(context.endpoints.signature_header.clone(), signature);
     Ok((at, Ok(post)))
 }
 
@@ -117,7 +121,7 @@ async fn send(
     };
     let begun = Instant::now();
     let limit = Duration::from_millis(settings.attempt_timeout_ms);
-    let outcome = context.receivers.transport.send(post, limit, at).await;
+    let outcome = context.endpoints.transport.send(post, limit, at).await;
     let ended_at = context.env.now();
     let policy = RetryPolicy { max_attempts: settings.max_attempts };
     let next = policy.after(job.attempts + 1, outcome, ended_at, u16::from_le_bytes(context.env.bytes()));

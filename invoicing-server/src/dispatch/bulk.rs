@@ -1,7 +1,9 @@
-//! What changes of webhooks have left to be done to their deliveries, in batches beside all other work.
+//! Bulk changes of deliveries that follow a change of their webhook, in batches beside all other
+//! work.
 //!
-//! Each poll reads which webhooks have work left. So any dispatcher takes up what an operation, or a process that died, has
-//! left. One batch is under way at a time, and the webhooks take turns.
+//! Each poll reads which webhooks have work left, so any dispatcher continues the work of an
+//! operation or of a process that died. One batch is under way at a time, and the webhooks take
+//! turns.
 
 use std::collections::VecDeque;
 
@@ -13,10 +15,10 @@ use super::DispatchContext;
 use crate::Error;
 use crate::store::bulk_changes::NotedWebhook;
 
-/// The webhook of a batch, and whether nothing is left.
+/// The webhook of a batch, and whether its work is complete.
 pub(super) type EndedBatch = (NotedWebhook, Result<bool, Error>);
 
-/// See the module's text.
+/// The webhooks with work left, and the batch under way.
 pub(super) struct BulkWork<'a> {
     noted: VecDeque<NotedWebhook>,
     last: Option<WebhookId>,
@@ -28,7 +30,8 @@ impl<'a> BulkWork<'a> {
         Self { noted: VecDeque::new(), last: None, batch: Fuse::terminated() }
     }
 
-    /// Replaces the webhooks with work left, which are ordered by id, without losing whose turn it is.
+    /// Replaces the webhooks with work left, which are ordered by id. The next one in turn stays
+    /// the next.
     pub(super) fn set_noted(&mut self, noted: Vec<NotedWebhook>) {
         let next = noted.partition_point(|noted| Some(noted.webhook) <= self.last);
         self.noted = noted.into();
@@ -51,13 +54,13 @@ impl<'a> BulkWork<'a> {
         match ended {
             Ok(true) => {}
             Ok(false) => {
-                // A poll may have listed it meanwhile.
+                // A poll may have listed the webhook meanwhile.
                 if self.noted.iter().all(|other| other.webhook != noted.webhook) {
                     self.noted.push_back(noted);
                 }
             }
             Err(error) => {
-                // Where the database is unavailable, the others would fail as well.
+                // While the database is unavailable, the other webhooks would fail as well.
                 if matches!(error, Error::StorageUnavailable(_)) && !error.is_statement_timeout() {
                     self.noted.clear();
                 }
@@ -68,7 +71,7 @@ impl<'a> BulkWork<'a> {
         }
     }
 
-    /// Whether nothing is known to be left.
+    /// True if the last poll has found no work that is still left.
     pub(super) fn is_done(&self) -> bool {
         self.noted.is_empty()
     }
@@ -95,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_poll_does_not_change_whose_turn_it_is() {
+    fn a_poll_does_not_change_the_next_webhook_in_turn() {
         let mut work = BulkWork::new();
         work.set_noted(noted(&[1, 2, 3]));
         assert_eq!(order(&work), [1, 2, 3]);

@@ -1,15 +1,16 @@
-//! Whether a dispatcher of this process runs, and when its loop last turned.
+//! The state of this process's dispatcher, and the last turn of its loop.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Longest time between two turns of a loop that runs: it naps for [`POLL`](super::delivery_queue::POLL) at most, and a turn
-/// waits for nothing.
+/// Longest time between two turns of a loop that runs. The loop naps for
+/// [`POLL`](super::storage::POLL) at most, and a turn waits for nothing.
 const MOST: Duration = Duration::from_secs(9);
 
 const NOT_RUN: u64 = 0;
 const ENDED: u64 = 1;
-/// Any higher number: the milliseconds from the opening to the last turn, and this.
+/// The lowest number of a run: the state is this plus the milliseconds from the opening to the last
+/// turn.
 const RUNNING: u64 = 2;
 
 /// The dispatcher of this process, as far as [`Dispatcher::run`](crate::Dispatcher::run) runs it.
@@ -27,28 +28,28 @@ pub enum DispatcherHealth {
     Ended,
 }
 
-/// See the module's text.
+/// The state of the dispatcher, shared by its loop and the health checks.
 #[derive(Debug)]
 pub(crate) struct Heartbeat {
     opened_at: Instant,
     state: AtomicU64,
 }
 
-/// A run. It ends when this is dropped.
-pub(super) struct Run<'h>(&'h Heartbeat);
+/// A run, which ends when this guard is dropped.
+pub(super) struct RunGuard<'h>(&'h Heartbeat);
 
 impl Heartbeat {
     pub(crate) fn new() -> Self {
         Self { opened_at: Instant::now(), state: AtomicU64::new(NOT_RUN) }
     }
 
-    /// Begins a run: there is one at a time.
-    pub(super) fn begin(&self) -> Run<'_> {
+    /// Begins a run. There is at most one at a time.
+    pub(super) fn begin(&self) -> RunGuard<'_> {
         self.store(Instant::now());
-        Run(self)
+        RunGuard(self)
     }
 
-    /// Notes a turn of the loop. Outside of a run it notes nothing.
+    /// Records a turn of the loop; outside of a run it does nothing.
     pub(super) fn beat(&self, now: Instant) {
         if self.state.load(Ordering::Relaxed) >= RUNNING {
             self.store(now);
@@ -75,7 +76,7 @@ impl Heartbeat {
     }
 }
 
-impl Drop for Run<'_> {
+impl Drop for RunGuard<'_> {
     fn drop(&mut self) {
         self.0.state.store(ENDED, Ordering::Relaxed);
     }

@@ -1,5 +1,5 @@
-//! The deliveries of each webhook that the dispatcher holds or waits for, and how late its receiver
-//! was.
+//! The deliveries of each webhook that the dispatcher holds or waits for, and its receiver's
+//! latency.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use super::latency::{LatencyTracker, Standing};
 use super::turns::{Line, Turn};
 use crate::queue::{Job, Pool, Queue};
 
-/// Most webhooks without deliveries whose standing is kept.
-pub(super) const MAX_REMEMBERED: usize = 16_384;
+/// Most lanes that are kept for their standing only.
+pub(super) const MAX_KEPT_LANES: usize = 16_384;
 
-/// A delivery that has begun.
-pub(super) type Begun = (WebhookId, i64);
+/// A delivery that has begun: at least one attempt was made.
+pub(super) type BegunDelivery = (WebhookId, i64);
 
 /// The next attempt of a lane.
 #[derive(Debug)]
 pub(super) enum Next {
     First(Job),
-    /// The delivery is claimed once it has a slot, so it has its whole lease, and takes no place
-    /// before.
+    /// A delivery that is claimed only once it has a slot. So the attempt has the whole lease, and
+    /// the delivery needs no place in memory before.
     Retry(i64),
 }
 
@@ -49,9 +49,9 @@ impl Lane {
         self.latency.standing().pool()
     }
 
-    /// Where it waits for slots. A prompt webhook that has one delivery and no slot is in front of
-    /// those with many; a webhook of which nothing is known, with its first attempt, in front of
-    /// slow ones.
+    /// The line in which the lane waits for slots. A prompt webhook with one delivery and no slot
+    /// is in front of those with many. A new webhook is in front of slow ones with its first
+    /// attempt.
     pub(super) fn line(&self) -> Line {
         let has_little = match self.latency.standing() {
             Standing::Prompt => self.queue.len() + self.due.len() <= 1,
@@ -61,21 +61,21 @@ impl Lane {
         Line { pool: self.pool(), is_in_front: has_little && self.in_flight == 0 }
     }
 
-    /// Deliveries that have begun and not ended. Only they count against the bound of a webhook,
-    /// so that a retry never waits for a first attempt.
+    /// Number of deliveries that have begun and not ended. They alone count against the bound of a
+    /// webhook, so that a retry never waits for a first attempt.
     fn under_way(&self) -> usize {
         self.in_flight + self.waiting.len()
     }
 
-    /// True if it could start an attempt, if it had a slot and may have `most` deliveries under
+    /// True if the lane could start an attempt with a free slot and at most `most` deliveries under
     /// way.
     pub(super) fn can_start(&self, most: usize) -> bool {
         let can_begin = !self.queue.is_empty() && self.under_way() < most;
         self.failed < DISABLE_AFTER_FAILURES && (can_begin || !self.due.is_empty())
     }
 
-    /// Takes the next delivery to attempt, if the webhook may have `share` slots now. A retry takes
-    /// any that is left.
+    /// Takes the next delivery to attempt, while the webhook may have `share` slots. A retry needs
+    /// only one free slot, even if the webhook has more than its share.
     pub(super) fn start(&mut self, share: usize, most: usize) -> Option<Next> {
         if share == 0 || !self.can_start(most) {
             return None;
@@ -99,19 +99,19 @@ impl Lane {
         self.queue.split_off(kept.min(self.queue.len())).into()
     }
 
-    /// Forgets the deliveries that have begun and wait.
-    pub(super) fn forget_waiting(&mut self) {
+    /// Removes the deliveries that have begun and wait.
+    pub(super) fn clear_waiting(&mut self) {
         self.waiting.clear();
         self.due.clear();
     }
 
-    /// Whether it has nothing to do.
+    /// True if the lane has no deliveries and waits for no slot.
     fn is_idle(&self) -> bool {
         self.queue.is_empty() && self.under_way() == 0 && self.failed == 0 && self.turn.is_none()
     }
 
-    /// True if it may be forgotten: it is idle, and does not show how soon its receiver answers.
-    fn is_void(&self, now: Instant) -> bool {
+    /// True if the lane may be dropped: it is idle, and its latency is unknown or outdated.
+    fn is_evictable(&self, now: Instant) -> bool {
         self.is_idle() && (self.latency.standing() == Standing::New || self.latency.is_outdated(now))
     }
 }
@@ -119,12 +119,12 @@ impl Lane {
 /// All lanes.
 pub(super) struct Lanes {
     all: HashMap<WebhookId, Lane>,
-    /// When deliveries that have begun are due. Entries that are out of date are skipped: the
-    /// delivery waits no longer, or for another instant.
+    /// When deliveries that have begun are due. Outdated entries are skipped: the delivery waits no
+    /// longer, or its instant has changed.
     due: BTreeSet<(Timestamp, i64, WebhookId)>,
-    /// Is given the pools of the webhooks.
+    /// Keeps the pool of each webhook.
     queue: Arc<Queue>,
-    /// Most lanes that are kept though they are idle.
+    /// Most lanes; beyond it, idle ones are dropped.
     most: usize,
 }
 
@@ -144,22 +144,22 @@ impl Lanes {
         lane.queue.push_back(job);
     }
 
-    /// Notes a delivery that has begun and waits in the table until it is due. A later call
-    /// replaces the instant: the delivery may have been skipped and queued again.
-    pub(super) fn wait(&mut self, (webhook, delivery): Begun, until: Timestamp) {
+    /// Adds a delivery that has begun and waits in the table until it is due. A later call replaces
+    /// the instant: the delivery may have been skipped and queued again.
+    pub(super) fn wait(&mut self, (webhook, delivery): BegunDelivery, until: Timestamp) {
         self.all.entry(webhook).or_default().waiting.insert(delivery, until);
         self.due.insert((until, delivery, webhook));
     }
 
-    /// Notes a delivery that a poll has found, unless it is known.
-    pub(super) fn found(&mut self, (webhook, delivery): Begun, due: Timestamp) {
+    /// Adds a delivery that a poll has found, unless it already waits.
+    pub(super) fn found(&mut self, (webhook, delivery): BegunDelivery, due: Timestamp) {
         if !self.all.get(&webhook).is_some_and(|lane| lane.waiting.contains_key(&delivery)) {
             self.wait((webhook, delivery), due);
         }
     }
 
-    /// The webhook of the next delivery that has begun and is due by now; its lane is to attempt it
-    /// again.
+    /// The webhook of the next delivery that has begun and is due at `now`, which moves to the due
+    /// ones of its lane.
     pub(super) fn next_due_by(&mut self, now: Timestamp) -> Option<WebhookId> {
         while let Some(&(at, delivery, webhook)) = self.due.first()
             && at <= now
@@ -184,7 +184,7 @@ impl Lanes {
         self.all.get(&webhook).map_or(Standing::New, |lane| lane.latency.standing())
     }
 
-    /// Changes what is known of a receiver.
+    /// Changes the latency of a receiver, and the pool of its webhook with it.
     pub(super) fn update(&mut self, webhook: WebhookId, change: impl FnOnce(&mut LatencyTracker)) {
         let lane = self.all.entry(webhook).or_default();
         let before = lane.pool();
@@ -194,10 +194,10 @@ impl Lanes {
         }
     }
 
-    /// Forgets idle lanes: those that do not show how soon the receiver answers, and of the others,
-    /// if they are too many, those whose last attempt is longest ago.
-    pub(super) fn forget(&mut self, now: Instant) {
-        self.all.retain(|_, lane| !lane.is_void(now));
+    /// Drops idle lanes: those whose latency is unknown or outdated, and, if too many are left,
+    /// those whose last attempt is longest ago.
+    pub(super) fn evict_idle(&mut self, now: Instant) {
+        self.all.retain(|_, lane| !lane.is_evictable(now));
         let surplus = self.all.len().saturating_sub(self.most);
         if surplus == 0 {
             return;
@@ -234,11 +234,11 @@ mod tests {
         lanes.update(webhook, |latency| latency.add(ANSWERED, Duration::from_millis(millis), 1, at));
     }
 
-    fn remembered(lanes: &Lanes) -> Vec<u64> {
+    fn kept(lanes: &Lanes) -> Vec<u64> {
         let number = |webhook: &WebhookId| u64::try_from(webhook.0.as_u128()).unwrap();
-        let mut remembered: Vec<u64> = lanes.all.keys().map(number).collect();
-        remembered.sort_unstable();
-        remembered
+        let mut kept: Vec<u64> = lanes.all.keys().map(number).collect();
+        kept.sort_unstable();
+        kept
     }
 
     fn at(millis: i64) -> Timestamp {
@@ -286,7 +286,7 @@ mod tests {
             assert_eq!([then, 90].map(|now| lanes.next_due_by(at(now))), [Some(one), None]);
             lanes.found((one, 1), at(10));
             assert_eq!(lanes.next_due_by(at(90)), None, "it is due already");
-            lanes.get_mut(one).unwrap().forget_waiting();
+            lanes.get_mut(one).unwrap().clear_waiting();
             lanes.found((one, 1), at(95));
             assert_eq!((lanes.next_due(), lanes.next_due_by(at(99))), (Some(at(95)), Some(one)));
         }
@@ -323,19 +323,19 @@ mod tests {
             attempted(&mut lanes, webhook(number), 5, begun + Duration::from_secs(10 - number));
         }
         lanes.get_mut(webhook(5)).unwrap().in_flight = 1;
-        lanes.forget(begun);
-        assert_eq!(remembered(&lanes), [0, 1, 5], "one that is busy is kept");
+        lanes.evict_idle(begun);
+        assert_eq!(kept(&lanes), [0, 1, 5], "one that is busy is kept");
         assert_eq!(lanes.queue.prompt_webhooks(), 3);
         for number in 6..100 {
             attempted(&mut lanes, webhook(number), 5, begun + Duration::from_secs(number));
-            lanes.forget(begun);
+            lanes.evict_idle(begun);
         }
-        assert_eq!(remembered(&lanes), [5, 98, 99]);
+        assert_eq!(kept(&lanes), [5, 98, 99]);
         assert_eq!(lanes.queue.prompt_webhooks(), 3);
         lanes.push(job(webhook(1), 1));
         lanes.get_mut(webhook(1)).unwrap().queue.clear();
-        lanes.forget(begun);
-        assert_eq!(remembered(&lanes), [5, 98, 99], "of one without attempts nothing is known");
+        lanes.evict_idle(begun);
+        assert_eq!(kept(&lanes), [5, 98, 99], "the latency of one without attempts is unknown");
     }
 
     /// Rules: ISOLATION-3
@@ -347,17 +347,17 @@ mod tests {
         let after = |millis| begun + Duration::from_millis(millis);
         attempted(&mut lanes, one, 4_300, begun);
         attempted(&mut lanes, one, 5, after(30_000));
-        lanes.forget(after(59_999));
+        lanes.evict_idle(after(59_999));
         assert_eq!(lanes.standing(one), Standing::Slow);
         lanes.get_mut(one).unwrap().in_flight = 1;
-        lanes.forget(after(60_000));
+        lanes.evict_idle(after(60_000));
         assert_eq!(lanes.standing(one), Standing::Slow, "it is busy");
         lanes.get_mut(one).unwrap().in_flight = 0;
-        lanes.forget(after(60_000));
+        lanes.evict_idle(after(60_000));
         assert_eq!((lanes.standing(one), lanes.queue.prompt_webhooks()), (Standing::New, 0));
         attempted(&mut lanes, one, 5, after(70_000));
-        lanes.forget(after(86_400_000));
-        assert_eq!(lanes.standing(one), Standing::Prompt, "what is prompt is remembered");
+        lanes.evict_idle(after(86_400_000));
+        assert_eq!(lanes.standing(one), Standing::Prompt, "a prompt one is kept");
     }
 
     /// Rules: ISOLATION-3

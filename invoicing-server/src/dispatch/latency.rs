@@ -1,4 +1,4 @@
-//! How soon a receiver answered lately, and the standing of its webhook that follows.
+//! The recent latency of a receiver, and the standing of its webhook.
 
 use std::time::{Duration, Instant};
 
@@ -6,19 +6,20 @@ use invoicing_core::{AttemptOutcome, FailureClass};
 
 use crate::queue::Pool;
 
-/// An attempt is late that takes so long for a delivery.
+/// Shortest duration of a late attempt, divided by the attempts in flight.
 pub(super) const LATE: Duration = Duration::from_millis(250);
-/// So is one that takes this long, however many others share it.
+/// Shortest duration of an attempt that is late however many others are in flight.
 const LATE_ALONE: Duration = Duration::from_secs(2);
-/// A webhook is slow once its attempts were late for longer than this and a tenth of the time. So
-/// one late answer makes no webhook slow, nor do short ones once in a while, as when this process
-/// stalls.
+/// A webhook is slow once its late attempts took longer than this plus a tenth of the time. So
+/// neither one late answer makes a webhook slow, nor short ones once in a while, as when this
+/// process stalls.
 const TOLERATED: Duration = Duration::from_secs(6);
 const TOLERATED_PART: u32 = 10;
-/// Most late time that counts. So a webhook is no longer slow a minute after it was last late.
+/// Most late time that counts, so that a webhook stops being slow a minute after its last late
+/// attempt.
 const MOST_COUNTED: Duration = Duration::from_secs(12);
 
-/// Decides in which pool a webhook is, and before which others.
+/// The class of a webhook by its latency, which decides its pool and its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
     /// No attempt has ended.
@@ -39,22 +40,22 @@ impl Standing {
 /// Tracks how late the attempts of a webhook are.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LatencyTracker {
-    /// When the last attempt ended, or earlier ones were read. None before that.
+    /// When the last attempt ended, or the attempts on record were read. `None` before that.
     last_attempt: Option<Instant>,
-    /// Time of late attempts, less what was tolerated until the last attempt ended.
+    /// Time of late attempts, less the time tolerated until the last attempt ended.
     late: Duration,
 }
 
 impl LatencyTracker {
-    /// Of a receiver that was prompt before the dispatcher was started.
+    /// The tracker of a receiver that was prompt before the dispatcher was started.
     pub(super) fn prompt(now: Instant) -> Self {
         Self { last_attempt: Some(now), late: Duration::ZERO }
     }
 
     /// Adds an attempt that ended while `in_flight` of the webhook were in flight, itself included.
     ///
-    /// They share its duration: a receiver that serves one request after the other is as slow as it
-    /// is alone.
+    /// The attempts in flight share its duration, so a receiver that serves its requests one by one
+    /// is not slower for having several.
     pub(super) fn add(
         &mut self,
         outcome: AttemptOutcome,
@@ -74,7 +75,7 @@ impl LatencyTracker {
         self.last_attempt = Some(now);
     }
 
-    /// Late time that is not tolerated by now.
+    /// The late time that is left at `now`, less the time tolerated since the last attempt.
     fn late_at(&self, now: Instant) -> Duration {
         let passed = self.last_attempt.map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
         self.late.saturating_sub(passed / TOLERATED_PART)
@@ -92,8 +93,8 @@ impl LatencyTracker {
         }
     }
 
-    /// True if it is slow by attempts that are too long ago: the cause, such as a start of the
-    /// receiver, may be over.
+    /// True if the webhook is slow only by attempts of long ago: their cause, such as a start of
+    /// the receiver, may be over.
     pub(super) fn is_outdated(self, now: Instant) -> bool {
         self.standing() == Standing::Slow && self.late_at(now) <= TOLERATED
     }
@@ -153,7 +154,7 @@ mod tests {
                 "{late} ms"
             );
         }
-        // As seldom as for a tenth of the time.
+        // Late for less than a tenth of the time.
         let seldom = [vec![(ANSWERED, 5); 800], vec![(ANSWERED, 400)]].concat();
         assert_eq!(after(&seldom.repeat(50)).standing(), Standing::Prompt);
     }

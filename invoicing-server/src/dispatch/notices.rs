@@ -1,8 +1,9 @@
-//! Tells the host of webhooks that failures have disabled.
+//! Notifies the host of webhooks that failures have disabled.
 //!
-//! The transaction that disables a webhook leaves a notice in the database. After the commit the host is called
-//! beside the dispatcher, and the notice is deleted once the call has succeeded. A node holds a notice for a minute while it calls, so
-//! that the nodes do not call twice. Where it dies or the call fails, any node calls again after that minute.
+//! The transaction that disables a webhook leaves a notice in the database. After the commit the
+//! dispatcher calls the host beside its other work, and deletes the notice once the call has
+//! succeeded. A node holds a notice for a minute while it calls, so that two nodes do not call for
+//! the same notice. If the node dies or the call fails, any node calls again after that minute.
 
 use std::error::Error as StdError;
 use std::future::Future;
@@ -22,13 +23,13 @@ use crate::records::DisabledReason;
 use crate::store::disabled_notices::DisabledNotice;
 use crate::store::{ServiceTables, ServiceTx};
 
-/// How long a node holds a notice, in milliseconds.
+/// Time for which a node holds a notice, in milliseconds.
 const HELD_MS: i64 = 60 * 1_000;
-/// How long a call may take: less than the notice is held.
+/// Time limit of a call: less than the notice is held.
 const CALL_LIMIT: Duration = Duration::from_secs(30);
-/// How often notices are looked for that another node has left.
+/// Interval at which a node looks for notices that another node has left.
 const POLL: Duration = Duration::from_secs(30);
-/// How long a dispatcher that stops waits for calls.
+/// Time limit for calls under way while the dispatcher stops.
 const STOPPING_LIMIT: Duration = Duration::from_secs(5);
 /// Most calls at the same time.
 const BATCH: u32 = 16;
@@ -44,7 +45,8 @@ pub struct DisabledWebhook {
     pub webhook: WebhookId,
     /// Why it was disabled.
     pub reason: DisabledReason,
-    /// When it was disabled. With the webhook it tells a repeated call from another disabling.
+    /// When it was disabled. A repeated call has the same webhook and instant; another disabling
+    /// has another instant.
     pub disabled_at: Timestamp,
 }
 
@@ -55,19 +57,20 @@ impl From<DisabledNotice> for DisabledWebhook {
     }
 }
 
-type Told = Result<(), Box<dyn StdError + Send + Sync>>;
+/// The result of the callback.
+type CallbackResult = Result<(), Box<dyn StdError + Send + Sync>>;
 
 /// The host's callback.
 pub(crate) struct Notices {
-    callback: Arc<dyn Fn(DisabledWebhook) -> BoxFuture<'static, Told> + Send + Sync>,
-    /// A webhook was disabled by this node.
+    callback: Arc<dyn Fn(DisabledWebhook) -> BoxFuture<'static, CallbackResult> + Send + Sync>,
+    /// Notified when this node has disabled a webhook.
     wake: Notify,
 }
 
 impl Notices {
     pub(crate) fn new<F>(callback: impl Fn(DisabledWebhook) -> F + Send + Sync + 'static) -> Self
     where
-        F: Future<Output = Told> + Send + 'static,
+        F: Future<Output = CallbackResult> + Send + 'static,
     {
         Self { callback: Arc::new(move |disabled| callback(disabled).boxed()), wake: Notify::new() }
     }
@@ -76,12 +79,12 @@ impl Notices {
         self.wake.notify_one();
     }
 
-    /// Calls the host, in a task of its own, so that a callback that blocks does not block the dispatcher. Whether it took
-    /// the notice.
+    /// Calls the host, in a separate task so that a callback that blocks does not block the
+    /// dispatcher. Returns whether the call has succeeded.
     async fn call(&self, disabled: DisabledWebhook) -> bool {
         let DisabledWebhook { company, webhook, .. } = disabled;
         let callback = Arc::clone(&self.callback);
-        // It ends with this call.
+        // A `JoinSet` aborts its task when this call ends.
         let mut task = JoinSet::new();
         task.spawn(async move { callback(disabled).await });
         match tokio::time::timeout(CALL_LIMIT, task.join_next()).await {
@@ -101,24 +104,26 @@ impl Notices {
     }
 }
 
-/// Tells the host beside a dispatcher, until that has ended. Calls under way may then take a few seconds more.
-pub(super) async fn tell_until(context: &DispatchContext, mut ended: watch::Receiver<bool>) {
-    let mut told = pin!(go_on(context, ended.clone()));
+/// Notifies the host beside a dispatcher, until the dispatcher has ended. Calls under way may then
+/// take a few seconds more.
+pub(super) async fn notify_until(context: &DispatchContext, mut ended: watch::Receiver<bool>) {
+    let mut notifying = pin!(notify_repeatedly(context, ended.clone()));
     tokio::select! {
-        () = &mut told => return,
+        () = &mut notifying => return,
         _ = ended.wait_for(|ended| *ended) => {}
     }
-    if tokio::time::timeout(STOPPING_LIMIT, told).await.is_err() {
+    if tokio::time::timeout(STOPPING_LIMIT, notifying).await.is_err() {
         tracing::warn!("a callback for disabled webhooks is broken off; the next start calls again");
     }
 }
 
-async fn go_on(context: &DispatchContext, mut ended: watch::Receiver<bool>) {
+async fn notify_repeatedly(context: &DispatchContext, mut ended: watch::Receiver<bool>) {
     let Some(notices) = &context.notices else { return };
     loop {
-        // Also what was disabled last.
+        // Read before the calls: a last round follows the end, for webhooks that were disabled just
+        // before it.
         let is_last = *ended.borrow();
-        tell(context).await;
+        notify_host(context).await;
         if is_last {
             return;
         }
@@ -130,14 +135,14 @@ async fn go_on(context: &DispatchContext, mut ended: watch::Receiver<bool>) {
     }
 }
 
-/// Tells the host of all webhooks whose notices are free.
-pub(super) async fn tell(context: &DispatchContext) {
+/// Notifies the host of all webhooks whose notices no node holds.
+pub(super) async fn notify_host(context: &DispatchContext) {
     let Some(notices) = &context.notices else { return };
     loop {
         match hold(context).await {
             Ok(held) if held.is_empty() => return,
             Ok(held) => {
-                join_all(held.into_iter().map(|notice| tell_of(context, notices, notice))).await;
+                join_all(held.into_iter().map(|notice| notify_of(context, notices, notice))).await;
             }
             Err(error) => {
                 let error = &error as &dyn StdError;
@@ -148,7 +153,7 @@ pub(super) async fn tell(context: &DispatchContext) {
     }
 }
 
-/// Holds notices that are free.
+/// Holds notices that no node holds, and returns them.
 async fn hold(context: &DispatchContext) -> Result<Vec<DisabledNotice>, Error> {
     let now = context.env.now();
     let latest = now.plus_millis(HELD_MS);
@@ -172,13 +177,13 @@ async fn hold(context: &DispatchContext) -> Result<Vec<DisabledNotice>, Error> {
         .await
 }
 
-async fn tell_of(context: &DispatchContext, notices: &Notices, notice: DisabledNotice) {
+async fn notify_of(context: &DispatchContext, notices: &Notices, notice: DisabledNotice) {
     if !notices.call(notice.into()).await {
         return;
     }
     let delete = async move |tx: ServiceTx<'_>| tx.webhooks().delete_notice(&notice).await;
     if let Err(error) = context.store.write_service(delete).await {
         let error = &error as &dyn StdError;
-        tracing::warn!(error, "a notice of a disabled webhook cannot be deleted; the host is told again");
+        tracing::warn!(error, "a notice of a disabled webhook cannot be deleted; the host is called again");
     }
 }

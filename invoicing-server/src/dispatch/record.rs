@@ -1,12 +1,13 @@
-//! Records a batch of results in one transaction: attempt rows, ends, retries, failure counts, disabled webhooks.
+//! Records a batch of results in one transaction: attempt rows, ends, retries, failure counts,
+//! disabled webhooks.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use invoicing_core::{CompanyId, DeliveryOutcome, DeliveryStatus, NextStep, Timestamp, WebhookId};
 
 use super::attempt::{AttemptResult, Finished, SentAttempt};
-use super::lane::Begun;
-use super::{DispatchReport, PAUSE_MS, Receivers};
+use super::lane::BegunDelivery;
+use super::{DispatchReport, EndpointCache, PAUSE_MS};
 use crate::Error;
 use crate::queue::Job;
 use crate::records::DisabledReason;
@@ -16,15 +17,16 @@ use crate::store::skipping::{self, Skipping};
 use crate::store::webhooks::{Failures, WebhookState};
 use crate::store::{ServiceTables, ServiceTx, Tables};
 
-/// What the dispatcher has to know after a batch is recorded.
+/// The result of recording a batch, for the dispatcher.
 #[derive(Debug, Default)]
 pub(super) struct BatchOutcome {
-    /// When another attempt is due.
-    pub(super) retried: Vec<(Timestamp, Begun)>,
-    /// When deliveries that were not attempted can be claimed again. They fell due at any time before.
+    /// Retries, with the instant at which each is due.
+    pub(super) retried: Vec<(Timestamp, BegunDelivery)>,
+    /// Webhooks with deliveries that were not attempted, and the instant from which on these can be
+    /// claimed again. They may have fallen due at any time before.
     pub(super) released: Vec<(WebhookId, Timestamp)>,
     pub(super) report: DispatchReport,
-    /// Attempts whose claim was gone.
+    /// Attempts whose claim had been lost.
     pub(super) claims_lost: u64,
     /// Webhooks that the batch has disabled.
     pub(super) disabled: u64,
@@ -40,12 +42,12 @@ impl BatchOutcome {
     }
 }
 
-/// A batch, sorted by what is to be written.
+/// The results of a batch, sorted by the rows to write.
 #[derive(Default)]
-struct Batch<'b> {
+struct SortedBatch<'b> {
     attempts: Vec<AttemptRow>,
     delivered: Vec<i64>,
-    /// Each with the success of its webhook that is before it in the batch, if there is one.
+    /// Each with the last success of its webhook before it in the batch, if there is one.
     failed: Vec<(&'b Job, Option<i64>)>,
     last_delivered: HashMap<WebhookId, i64>,
     retries: Vec<(&'b Job, Timestamp)>,
@@ -55,7 +57,7 @@ struct Batch<'b> {
     released: Vec<&'b Job>,
 }
 
-impl<'b> Batch<'b> {
+impl<'b> SortedBatch<'b> {
     fn of(results: &'b [Finished]) -> Self {
         let mut batch = Self::default();
         for Finished { job, result, .. } in results {
@@ -86,26 +88,27 @@ impl<'b> Batch<'b> {
         }
     }
 
-    /// Whether the batch does more to a webhook than to reset its count of failures. Then none of its webhooks may be
-    /// enabled or disabled meanwhile.
+    /// True if the batch does more to a webhook than to reset its count of failures. Then none of
+    /// its webhooks may be enabled or disabled meanwhile.
     fn needs_states(&self) -> bool {
         !(self.failed.is_empty() && self.retries.is_empty() && self.disabled.is_empty())
     }
 }
 
-/// Records a batch. The attempts are inserted first: where they are on record, an earlier commit whose answer was lost has
-/// recorded all of the batch, and nothing counts twice.
+/// Records a batch. The attempts are inserted first. If they are on record already, an earlier
+/// commit whose answer was lost has recorded the whole batch, and nothing counts twice.
 pub(super) async fn record_batch(
     tx: ServiceTx<'_>,
     results: &[Finished],
-    receivers: &Receivers,
+    endpoints: &EndpointCache,
 ) -> Result<BatchOutcome, Error> {
-    let batch = Batch::of(results);
+    let batch = SortedBatch::of(results);
     if !batch.attempts.is_empty() && !tx.deliveries().insert_attempts(&batch.attempts).await? {
         return Ok(BatchOutcome::default());
     }
-    // Webhooks that the batch may change are locked before any delivery, and in order, so that concurrent transactions
-    // cannot deadlock. One without failures whose deliveries all arrived stays as it is.
+    // Webhooks that the batch may change are locked before any delivery, and in order, so that
+    // concurrent transactions cannot deadlock. A webhook without failures whose deliveries all
+    // arrived is not locked, as it does not change.
     let webhooks: HashSet<WebhookId> = results.iter().map(|finished| finished.job.webhook).collect();
     let states = tx.webhooks().lock_states(webhooks.into_iter(), !batch.needs_states()).await?;
     let (now, token) = (tx.env().now(), tx.queue().token());
@@ -116,11 +119,11 @@ pub(super) async fn record_batch(
     recording.count_failures(&ends(results, &late)).await?;
     recording.retry(&batch).await?;
     recording.skip(&batch).await?;
-    recording.release(&batch, receivers).await?;
+    recording.release(&batch, endpoints).await?;
     Ok(recording.recorded)
 }
 
-/// How the deliveries of each webhook ended, in order, without pings and without those whose claim was gone.
+/// The ends of each webhook's deliveries, in order, without pings and without lost claims.
 fn ends(results: &[Finished], late: &HashSet<i64>) -> BTreeMap<(CompanyId, WebhookId), Vec<DeliveryOutcome>> {
     let mut ends = BTreeMap::<_, Vec<DeliveryOutcome>>::new();
     for Finished { job, result, .. } in results {
@@ -139,17 +142,18 @@ struct Recording<'t> {
     tx: ServiceTx<'t>,
     now: Timestamp,
     token: i64,
-    /// The webhooks of the batch that are locked: those that the batch may disable, or whose count it may reset.
+    /// The locked webhooks: those that the batch may disable, or whose count it may reset.
     states: HashMap<WebhookId, WebhookState>,
     recorded: BatchOutcome,
 }
 
 impl Recording<'_> {
-    /// Ends deliveries. Returns those whose claim is gone: they only count the attempt.
+    /// Ends deliveries. Returns those whose claim was lost, of which only the attempt counts.
     ///
-    /// A failure is dated no earlier than the first one since the last success, and no earlier than its webhook was disabled,
-    /// whatever the clocks of the nodes: a replay since either instant includes it.
-    async fn end(&mut self, batch: &Batch<'_>) -> Result<HashSet<i64>, Error> {
+    /// The end of a failure is never earlier than the first failure since the last success, nor
+    /// than the disabling of its webhook, even if the clocks of the nodes differ. Otherwise a
+    /// replay since either instant would miss it.
+    async fn end(&mut self, batch: &SortedBatch<'_>) -> Result<HashSet<i64>, Error> {
         let mut all_late = HashSet::new();
         if !batch.delivered.is_empty() {
             let (ids, delivered) = (&batch.delivered, DeliveryStatus::Delivered);
@@ -161,7 +165,7 @@ impl Recording<'_> {
         for (job, after) in &batch.failed {
             let disabled_at = self.skipping(job).map(|skipping| skipping.since);
             let follows_success = after.is_some_and(|success| !all_late.contains(&success));
-            // As long as it is enabled, a success ends the failures before.
+            // A success ends the row of failures before it, unless the webhook is disabled.
             let is_over = |state: &&WebhookState| follows_success && state.skipping.is_none();
             let state = self.states.get(&job.webhook).filter(|state| !is_over(state));
             let failing_since = state.and_then(|state| state.failures.since);
@@ -182,7 +186,8 @@ impl Recording<'_> {
         ends: &BTreeMap<(CompanyId, WebhookId), Vec<DeliveryOutcome>>,
     ) -> Result<(), Error> {
         for (&(company, webhook), ends) in ends {
-            // Disabled or removed: nothing counts. Not locked: none has failed, before or now.
+            // A disabled or removed webhook counts nothing. A webhook that is not locked has no
+            // failures, neither before nor in this batch.
             let Some(&WebhookState { failures: before, skipping: None }) = self.states.get(&webhook) else {
                 continue;
             };
@@ -223,7 +228,7 @@ impl Recording<'_> {
     }
 
     /// Counts attempts, and puts back the deliveries whose webhook is still enabled.
-    async fn retry(&mut self, batch: &Batch<'_>) -> Result<(), Error> {
+    async fn retry(&mut self, batch: &SortedBatch<'_>) -> Result<(), Error> {
         if batch.retries.is_empty() {
             return Ok(());
         }
@@ -244,11 +249,11 @@ impl Recording<'_> {
     }
 
     /// Skips the deliveries that have not ended and whose webhook has been disabled or removed.
-    async fn skip(&mut self, batch: &Batch<'_>) -> Result<(), Error> {
+    async fn skip(&mut self, batch: &SortedBatch<'_>) -> Result<(), Error> {
         let mut skipped = BTreeMap::<(&str, Timestamp), Vec<i64>>::new();
         for job in batch.retries.iter().map(|(job, _)| job).chain(&batch.disabled) {
             if let Some(Skipping { reason, since }) = self.skipping(job) {
-                // As a failure does.
+                // Never earlier than the disabling, as in `end`.
                 skipped.entry((reason, self.now.max(since))).or_default().push(job.delivery);
             }
         }
@@ -259,14 +264,14 @@ impl Recording<'_> {
     }
 
     /// Releases the deliveries that were not attempted, unless they are skipped.
-    async fn release(&mut self, batch: &Batch<'_>, receivers: &Receivers) -> Result<(), Error> {
-        // Not at once, as such a release follows a failure.
+    async fn release(&mut self, batch: &SortedBatch<'_>, endpoints: &EndpointCache) -> Result<(), Error> {
+        // Not at once, because such a release follows a failure.
         let later = self.now.plus_millis(PAUSE_MS);
         let mut released: Vec<(&Job, Timestamp)> = batch.released.iter().map(|job| (*job, later)).collect();
         for job in &batch.disabled {
             if self.skipping(job).is_none() {
-                // Enabled by now.
-                receivers.forget(job.webhook);
+                // The webhook has been enabled since the cache read it.
+                endpoints.remove(job.webhook);
                 released.push((job, self.now));
             }
         }
@@ -278,7 +283,7 @@ impl Recording<'_> {
         Ok(())
     }
 
-    /// Why a delivery is skipped, if it is.
+    /// The reason for skipping a delivery, if there is one.
     fn skipping(&self, job: &Job) -> Option<Skipping> {
         let removed = Some(Skipping { reason: skipping::REMOVED, since: self.now });
         let skipping = self.states.get(&job.webhook).map_or(removed, |state| state.skipping);

@@ -1,4 +1,4 @@
-//! Attempts at once, and which webhook gets the next one.
+//! The slots for concurrent attempts, and the choice of the webhook that gets the next one.
 
 use invoicing_core::WebhookId;
 
@@ -7,7 +7,7 @@ use super::turns::{Line, Turns};
 use crate::config::DispatchSettings;
 use crate::queue::{Pool, Pools};
 
-/// A webhook that gets a slot of a pool, and what it attempts.
+/// A webhook that gets a slot, its next attempt, and the pool of the slot.
 type Given = (WebhookId, Next, Pool);
 
 /// The slots for attempts, and the lanes that wait for one.
@@ -15,12 +15,12 @@ type Given = (WebhookId, Next, Pool);
 pub(super) struct Slots {
     pools: Pools,
     turns: Turns,
-    /// The pool that was given a slot last. The other one is served first.
+    /// The pool that got a slot last. The other one is served first.
     served: Pool,
-    /// Whether the slow and the prompt pool gave their last slot to the line in front.
+    /// For the slow and the prompt pool: true if the line in front got the pool's last slot.
     served_front: [bool; 2],
     per_webhook: usize,
-    /// Slots of the slow pool that slow webhooks leave to those of which nothing is known.
+    /// Slots of the slow pool that slow webhooks leave to new ones.
     for_new: usize,
 }
 
@@ -38,7 +38,7 @@ impl Slots {
         }
     }
 
-    /// How many slots a webhook of a line may have now.
+    /// Number of slots that a webhook of a line may have now.
     pub(super) fn share(&self, line: Line) -> usize {
         let kept = if line.is_in_front { 0 } else { self.for_new };
         self.pools.share(line.pool, self.per_webhook, kept)
@@ -51,7 +51,7 @@ impl Slots {
         }
     }
 
-    /// Whether no lane waits.
+    /// True if no lane waits for a slot.
     pub(super) fn is_idle(&self) -> bool {
         self.turns.is_empty()
     }
@@ -61,7 +61,9 @@ impl Slots {
         let mut given = Vec::new();
         for pool in [self.served.other(), self.served] {
             let [front, back] = [true, false].map(|is_in_front| Line { pool, is_in_front });
-            // While slots become free one by one, the lines of a pool have them in turn.
+            // While slots become free one by one, the two lines of a pool take turns. Otherwise a
+            // crowd of small webhooks in front would keep the slots from those with many
+            // deliveries.
             if self.served_front[usize::from(pool == Pool::Prompt)] {
                 self.give_in(back, 1, lanes, &mut given);
             }
@@ -71,7 +73,7 @@ impl Slots {
         given
     }
 
-    /// Gives slots to the lanes of a line, so many at most.
+    /// Gives at most `most` slots to the lanes of a line.
     fn give_in(&mut self, from: Line, most: usize, lanes: &mut Lanes, given: &mut Vec<Given>) {
         let (pool, mut passed_over, most) = (from.pool, Vec::new(), given.len().saturating_add(most));
         while given.len() < most
@@ -91,13 +93,13 @@ impl Slots {
                 passed_over.push(webhook);
             }
         }
-        // Until other lanes free slots.
+        // These lanes have their share of slots. They wait in their lines until slots become free.
         for webhook in passed_over {
             self.join(webhook, lanes);
         }
     }
 
-    /// An attempt of a webhook has ended, or could not be made.
+    /// Frees the slot of an attempt that has ended or could not be made.
     pub(super) fn free(&mut self, webhook: WebhookId, pool: Pool, lanes: &mut Lanes) {
         self.pools.free(pool, 1);
         if let Some(lane) = lanes.get_mut(webhook) {
@@ -123,7 +125,7 @@ mod tests {
     const ANSWERED: AttemptOutcome = AttemptOutcome::Answered { status: 200, retry_after: None };
     const TIMED_OUT: AttemptOutcome = AttemptOutcome::Failed(FailureClass::Timeout);
 
-    /// Attempts without a network, of deliveries that are numbered, and what has to hold of them.
+    /// Attempts of numbered deliveries without a network, and the invariants of the slots.
     struct Scene {
         lanes: Lanes,
         slots: Slots,
@@ -213,13 +215,13 @@ mod tests {
             self.assert_shared();
         }
 
-        /// How many attempts of the webhook are in flight.
+        /// Number of the webhook's attempts in flight.
         fn of(&self, webhook: WebhookId) -> usize {
             self.in_flight.iter().filter(|(of, ..)| *of == webhook).count()
         }
 
-        /// No pool has more than it may, and no webhook without an attempt in flight waits while
-        /// its pool has one to give.
+        /// No pool exceeds its limit, and no webhook without an attempt in flight waits while its
+        /// pool has a free slot.
         fn assert_shared(&mut self) {
             let slow = self.in_flight.iter().filter(|(.., pool)| *pool == Pool::Slow).count();
             let (half, for_new) = ((self.all / 2).max(1), (self.all / 8).max(1));

@@ -1,4 +1,4 @@
-//! Builders for the tests of several parts.
+//! Builders for the tests of several modules.
 
 use bytes::Bytes;
 use invoicing_core::{CompanyId, EventId, Timestamp, WebhookId};

@@ -1,28 +1,31 @@
 //! The dispatcher's HTTP client: one POST, one deadline, one outcome.
 //!
-//! **One limit.** The time given to [`Transport::send`] covers the lookup, connecting, TLS, the request, and the
-//! response with its body.
+//! **One limit.** The time given to [`Transport::send`] covers the lookup, connecting, TLS, the
+//! request, and the response with its body.
 //!
-//! **The head decides.** Once it has arrived, its status is the outcome, whatever becomes of the body: it may break off,
-//! trickle or never end. The body is read so that the connection can be used again, for [`BODY_TIME`] at most.
+//! **The head decides.** Once it has arrived, its status is the outcome, whatever becomes of the
+//! body: it may break off, trickle or never end. The body is read so that the connection can be
+//! used again, for [`BODY_TIME`] at most.
 //!
-//! **Bounded.** At most [`MAX_BODY`] of a response's body and [`MAX_HEAD`] of its headers are read, and at most
-//! [`MAX_EXCHANGE`](metered::MAX_EXCHANGE) bytes of an exchange: interim responses, framing and trailers count, too. A bound
-//! that is reached before the head has ended is a protocol failure. Either closes the connection. The body is discarded,
-//! never decompressed.
+//! **Bounded.** At most [`MAX_BODY`] of a response's body and [`MAX_HEAD`] of its headers are read,
+//! and at most [`MAX_EXCHANGE`](metered::MAX_EXCHANGE) bytes of an exchange: interim responses,
+//! framing and trailers count, too. A bound that is reached closes the connection. If it is reached
+//! before the head has ended, the outcome is a protocol failure. The body is discarded, never
+//! decompressed.
 //!
-//! **Policy when connecting.** Every address is checked where it is used, so a name that changes its answer between
-//! two lookups gains nothing. One forbidden address among several refuses them all. A pooled connection was checked
-//! when it was made, and still leads to the address that passed. The same holds with a forward proxy, which is asked
-//! for addresses and not for names.
+//! **Policy when connecting.** Every address is checked at its use, so a name that changes its
+//! answer between two lookups gains nothing. One forbidden address among several refuses them all.
+//! A pooled connection was checked when it was made, and still leads to the address that passed.
+//! The same holds with a forward proxy, which is sent addresses and not names.
 //!
-//! **Not here.** Redirects are not followed: a 3xx is an outcome like any other. There are no cookies. Retries are
-//! decided from the outcome, by `invoicing_core::RetryPolicy`.
+//! **Not here.** Redirects are not followed: a 3xx is an outcome like any other. There are no
+//! cookies. Retries are decided from the outcome, by `invoicing_core::RetryPolicy`.
 //!
-//! hyper-util moves a request to another connection in one case: the pooled one was closed *before a byte of the
-//! request was written to it*. That cannot deliver twice. A connection that closes later is a network failure, and
-//! the next attempt may repeat what the receiver has handled, as "at least once" allows. The pool drops connections
-//! after [`IDLE_TIMEOUT`], before common servers do, to make that rare.
+//! hyper-util moves a request to another connection in one case: the pooled one was closed *before
+//! a byte of the request was written to it*. That cannot deliver twice. A connection that closes
+//! later is a network failure, and the next attempt may repeat what the receiver has handled, as
+//! "at least once" allows. The pool drops connections after [`IDLE_TIMEOUT`], before common servers
+//! do, to make that rare.
 
 mod connector;
 mod failure_class;
@@ -64,11 +67,12 @@ const MAX_HEAD: usize = 64 * 1024;
 /// Longest time for which a body is read.
 const BODY_TIME: Duration = Duration::from_millis(250);
 
-/// How long a connection is kept for the next delivery. Node.js closes idle connections after 5 s, others later.
+/// Time for which an idle connection is kept for the next delivery. Node.js closes idle connections
+/// after 5 s, others later.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// Idle connections kept per scheme, host and port. As many as there can be attempts: many webhooks may share a host,
-/// and a connection that is not kept must be opened again for the next attempt.
+/// Idle connections kept per scheme, host and port. As many as there can be attempts: many webhooks
+/// may share a host, and a connection that is not kept must be opened again for the next attempt.
 const MAX_IDLE_PER_HOST: usize = 256;
 
 /// A request that is ready to be sent: a [`Target::post`], to which headers may be added.
@@ -82,7 +86,8 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// A target with the headers that each delivery carries. `Host` and `Content-Length` are added to them.
+    /// A target with the headers that each delivery carries. `Host` and `Content-Length` are added
+    /// to them.
     pub(crate) fn new(url: &TargetUrl, headers: HeaderMap) -> Self {
         let uri = url.uri().clone();
         let host = uri.authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok());
@@ -92,7 +97,8 @@ impl Target {
         Self { uri, headers: all }
     }
 
-    /// A POST of exactly these bytes. Headers that differ from attempt to attempt are added to the result.
+    /// A POST of exactly these bytes. Headers that differ from attempt to attempt are added to the
+    /// result.
     pub(crate) fn post(&self, body: Bytes) -> Post {
         let mut request = Post::new(Full::new(body));
         *request.method_mut() = Method::POST;
@@ -102,9 +108,11 @@ impl Target {
     }
 }
 
-/// The HTTP client, with its pool of connections. Build one and share it: a clone uses the same pool.
+/// The HTTP client, with its pool of connections. Build one and share it: a clone uses the same
+/// pool.
 ///
-/// It has to be used within a Tokio runtime, on which it runs its connections. HTTP/1.1 over TCP, TLS 1.2 or 1.3.
+/// It has to be used within a Tokio runtime, on which it runs its connections. HTTP/1.1 over TCP,
+/// TLS 1.2 or 1.3.
 #[derive(Debug, Clone)]
 pub(crate) struct Transport {
     client: Client<Connector, Full<Bytes>>,
@@ -126,8 +134,8 @@ impl Transport {
         }
     }
 
-    /// Makes one attempt, which takes `limit` at most. A `Retry-After` that is a date counts from `now`. Dropping the
-    /// future abandons the attempt and its connection.
+    /// Makes one attempt, which takes `limit` at most. A `Retry-After` that is a date counts from
+    /// `now`. Dropping the future abandons the attempt and its connection.
     pub(crate) async fn send(&self, request: Post, limit: Duration, now: Timestamp) -> AttemptOutcome {
         let host = request.uri().authority().cloned();
         let deadline = Instant::now() + limit;
@@ -156,7 +164,8 @@ async fn read_to_bound(mut body: Incoming, budget: Option<&ReadBudget>) {
             Some(Ok(frame)) => read += frame.data_ref().map_or(0, Bytes::len),
             Some(Err(_)) => break,
             None => {
-                // The next exchange may have begun by now. It gains no more than what it has read already.
+                // The next exchange may have begun by now. The renewal gives it back only the bytes
+                // that it has read already.
                 if let Some(budget) = budget {
                     budget.renew();
                 }
@@ -181,7 +190,8 @@ pub struct TransportBuilder {
 }
 
 impl TransportBuilder {
-    /// Resolves names with this instead of the system's resolver. The policy applies to its answers.
+    /// Resolves names with this instead of the system's resolver. The policy applies to its
+    /// answers.
     pub fn resolver(mut self, resolver: impl Resolve) -> Self {
         self.resolver = Arc::new(resolver);
         self
@@ -193,8 +203,9 @@ impl TransportBuilder {
         self
     }
 
-    /// Trusts the operating system's certificate authorities instead of Mozilla's list, which is compiled in. They are
-    /// read once, from where the system or `SSL_CERT_FILE` and `SSL_CERT_DIR` say.
+    /// Trusts the operating system's certificate authorities instead of Mozilla's list, which is
+    /// compiled in. They are read once, from the system's folders or those in `SSL_CERT_FILE` and
+    /// `SSL_CERT_DIR`.
     #[cfg(feature = "platform-roots")]
     pub fn platform_roots(mut self) -> Self {
         self.platform_roots = true;
@@ -207,7 +218,7 @@ impl TransportBuilder {
         self
     }
 
-    /// How long an idle connection is kept. Default 4 s.
+    /// Time for which an idle connection is kept. Default 4 s.
     pub fn idle_timeout(mut self, idle_timeout: Duration) -> Self {
         self.idle_timeout = idle_timeout;
         self
@@ -219,8 +230,9 @@ impl TransportBuilder {
         self
     }
 
-    /// Longest time for lookup, connection and TLS handshake, by default the limit of an attempt. The attempt's own
-    /// limit applies as well. This one also ends a connection in progress that no attempt waits for any more.
+    /// Longest time for lookup, connection and TLS handshake, by default the limit of an attempt.
+    /// The attempt's own limit applies as well. This one also ends a connection in progress that no
+    /// attempt waits for any more.
     pub fn connect_timeout(mut self, connect_timeout: Duration) -> Self {
         self.connect_timeout = connect_timeout;
         self
@@ -246,25 +258,26 @@ impl TransportBuilder {
             .pool_idle_timeout(self.idle_timeout)
             .pool_max_idle_per_host(self.max_idle_per_host)
             .http1_max_buf_size(MAX_HEAD)
-            // As headers are written in what receivers read: some look them up by their exact case.
+            // Title case, as in the documentation for receivers: some look headers up by their
+            // exact case.
             .http1_title_case_headers(true)
-            // An invalid header must not turn an answer into a failure. If it is the one that delimits the body, it is
-            // lost, and the connection is not reused.
+            // An invalid header must not turn an answer into a failure. If it is the one that
+            // delimits the body, it is lost, and the connection is not reused.
             .http1_ignore_invalid_headers_in_responses(true)
             .build(connector);
         Ok(Transport { client })
     }
 }
 
-/// Why the HTTP client that delivers webhooks cannot be built.
+/// The reason why the HTTP client that delivers webhooks cannot be built.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportError {
     /// A root certificate is not a certificate that can be trusted.
     #[error("a root certificate cannot be used")]
     RootCertificate(#[source] rustls::Error),
-    /// No certificate authority of the operating system can be read. The log has the reasons. (Only with the feature
-    /// `platform-roots`.)
+    /// No certificate authority of the operating system can be read. The log has the reasons. (Only
+    /// with the feature `platform-roots`.)
     #[error("the operating system has no certificate authorities")]
     PlatformRoots,
     /// The TLS library refuses its settings.

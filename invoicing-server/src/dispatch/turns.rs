@@ -1,4 +1,4 @@
-//! Webhooks that wait for their turn, in lines.
+//! Lines of webhooks that wait for their turn.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use invoicing_core::WebhookId;
 
 use crate::queue::Pool;
 
-/// A line of webhooks. Of one pool, those in front have their turns before all others.
+/// A line of webhooks. In each pool, the line in front is served before the other one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Line {
     pub(super) pool: Pool,
@@ -20,7 +20,8 @@ pub(super) struct Turn {
     number: u64,
 }
 
-/// The lines. A webhook stands in one of them at most, if it is given its turn with each call.
+/// The lines. A webhook stands in at most one of them, as long as the caller passes its turn with
+/// each call.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     waiting: BTreeMap<Turn, WebhookId>,
@@ -28,8 +29,8 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// The webhook stands in this line, behind the others. One that stands there already keeps its
-    /// turn.
+    /// Puts the webhook at the end of this line, and removes it from any other. If it stands in
+    /// this line already, it keeps its turn.
     pub(super) fn join(&mut self, line: Line, webhook: WebhookId, turn: Option<Turn>) -> Turn {
         match turn {
             Some(turn) if turn.line == line => return turn,

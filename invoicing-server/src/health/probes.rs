@@ -20,17 +20,19 @@ use crate::http::response_body::Body;
 use crate::http::routing::{self, Found, RouteTable};
 use crate::http::service::impl_service;
 
-/// Answers probes: see [`Invoicing::health_service`](crate::Invoicing::health_service). Cheap to clone, always ready, and
-/// never fails.
+/// Answers probes: see [`Invoicing::health_service`](crate::Invoicing::health_service). Cheap to
+/// clone, always ready, and never fails.
 ///
 /// | Path | Answer |
 /// |---|---|
-/// | `/livez` | 200 `{"live":true}`: the process turns. It asks nothing of the database |
+/// | `/livez` | 200 `{"live":true}`: the process answers. The database is not checked |
 /// | `/readyz` | 200 or 503 `{"ready":false,"store":"unreachable","documents":"reachable","dispatcher":"running","reasons":["the database does not answer"]}` |
 ///
-/// `store` is `reachable`, `unreachable`, `read_only` or `old_schema`; `documents` is `reachable` or `unreachable`; `dispatcher` is `running`, `not_run`, `stalled` or
-/// `ended`. A later version may add values and members. Any other path is answered with 404, and any other method than `GET`
-/// and `HEAD` with 405. A query is ignored. Neither names, addresses nor keys are shown, so no key is needed.
+/// `store` is `reachable`, `unreachable`, `read_only` or `old_schema`; `documents` is `reachable`
+/// or `unreachable`; `dispatcher` is `running`, `not_run`, `stalled` or `ended`. A later version
+/// may add values and members. Any other path is answered with 404, and any other method than `GET`
+/// and `HEAD` with 405. A query is ignored. Neither names, addresses nor keys are shown, so no key
+/// is needed.
 #[derive(Clone)]
 pub struct HealthService(Arc<HealthContext>);
 
@@ -40,6 +42,7 @@ impl fmt::Debug for HealthService {
     }
 }
 
+/// The body of an answer to `/readyz`.
 #[derive(Serialize)]
 struct Readiness {
     ready: bool,
@@ -77,12 +80,14 @@ impl HealthService {
 
 impl_service!(HealthService);
 
+/// The question of a probe.
 #[derive(Debug, Clone, Copy)]
 enum Probe {
     Live,
     Ready,
 }
 
+/// A route of the probes.
 #[derive(Debug)]
 pub(crate) struct ProbeRoute {
     path: &'static str,
@@ -134,7 +139,7 @@ impl Application for HealthContext {
                     record(status, &readiness)?
                 }
             };
-            // A service without memory for its callers is alive, so probes take none.
+            // Probes reserve no memory: a service without memory for its callers is alive.
             Ok(shared(response))
         })
     }

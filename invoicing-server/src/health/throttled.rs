@@ -1,4 +1,4 @@
-//! A value that costs something to fetch, and that many ask for.
+//! A value that is expensive to fetch, and shared by many callers.
 
 use std::time::Duration;
 
@@ -8,12 +8,14 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// How long a value is used, from the begin of its fetch.
+/// Age of a value, from the begin of its fetch, up to which it is used.
 pub(super) const VALID: Duration = Duration::from_secs(1);
 
-/// The value of the last fetch: one is begun at most every [`VALID`], however many ask and however many of them go away.
+/// The value of the last fetch. A fetch is begun at most every [`VALID`], however many callers
+/// there are and however many of them go away.
 pub(super) struct Throttled<T>(Mutex<Option<Fetch<T>>>);
 
+/// A fetch that has begun, and its value to come.
 struct Fetch<T> {
     begun: Instant,
     value: Shared<oneshot::Receiver<T>>,
@@ -26,9 +28,10 @@ impl<T> Default for Throttled<T> {
 }
 
 impl<T: Clone + Send + Sync + 'static> Throttled<T> {
-    /// The value of the last fetch, which may be under way, or of a new one. `None` where the fetch has panicked.
+    /// The value of the last fetch, which may be under way, or of a new one. `None` if the fetch
+    /// has panicked.
     ///
-    /// `fetch` has to end within a limit of its own.
+    /// `fetch` must have a time limit.
     pub(super) async fn get<F>(&self, fetch: impl FnOnce() -> F) -> Option<T>
     where
         F: Future<Output = T> + Send + 'static,
@@ -54,12 +57,12 @@ impl<T: Clone + Send + Sync + 'static> Throttled<T> {
     }
 }
 
-/// In a task of its own, as the caller that began it may go away while others wait.
+/// Runs the fetch in a separate task, as the caller that began it may go away while others wait.
 #[expect(clippy::disallowed_methods, reason = "it ends within the limit of the fetch")]
 fn start<T: Send + 'static>(fetch: impl Future<Output = T> + Send + 'static) -> oneshot::Receiver<T> {
     let (sender, value) = oneshot::channel();
     tokio::spawn(async move {
-        // Where all callers are gone, the next one still finds the value.
+        // If all callers are gone, the next one still finds the value.
         let _ = sender.send(fetch.await);
     });
     value

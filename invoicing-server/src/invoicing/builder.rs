@@ -17,7 +17,7 @@ use crate::cause::TraceContext;
 use crate::config::PostgresSettings;
 use crate::config::{SettingError, Settings};
 use crate::dispatch::transport::{Transport, TransportBuilder};
-use crate::dispatch::{DisabledWebhook, DispatchContext, Heartbeat, Notices, Receivers};
+use crate::dispatch::{DisabledWebhook, DispatchContext, EndpointCache, Heartbeat, Notices};
 use crate::documents::{DocumentRenderer, DocumentStore, Documents, ObjectStorage, UrlSigner};
 use crate::env::Env;
 use crate::health::HealthContext;
@@ -244,7 +244,7 @@ impl Builder {
         let document_store = self.store.map_or_else(|| database.default_document_store(), Ok)?;
         let transport = (self.transport)(transport_builder(&settings)).build()?;
         let (counting, max_age) = database.sharing();
-        let receivers = Arc::new(Receivers::new(&settings, transport, Arc::clone(&sealer), max_age)?);
+        let endpoints = Arc::new(EndpointCache::new(&settings, transport, Arc::clone(&sealer), max_age)?);
         let access = Arc::new(Access {
             store: Arc::clone(&store),
             env: env.clone(),
@@ -256,7 +256,7 @@ impl Builder {
             unnoted: Unnoted::default(),
         });
         access.take_over_unnoted().await;
-        listen(&store, Arc::clone(&access.keys), Arc::clone(&receivers), Arc::clone(&queue)).await;
+        listen(&store, Arc::clone(&access.keys), Arc::clone(&endpoints), Arc::clone(&queue)).await;
         let documents = Arc::new(Documents::new(renderer, document_store));
         let services = Arc::new(Services {
             store: Arc::clone(&store),
@@ -279,7 +279,7 @@ impl Builder {
             env: env.clone(),
             settings: settings.dispatch.clone(),
             queue,
-            receivers,
+            endpoints,
             slot: Mutex::default(),
             heartbeat: Heartbeat::new(),
             traces: self.traces.clone(),
@@ -325,21 +325,21 @@ fn transport_builder(settings: &Settings) -> TransportBuilder {
 }
 
 /// Updates the caches after commits of this node and others, until the store is closed.
-async fn listen(store: &Store, keys: Arc<KeyCache>, receivers: Arc<Receivers>, queue: Arc<Queue>) {
+async fn listen(store: &Store, keys: Arc<KeyCache>, endpoints: Arc<EndpointCache>, queue: Arc<Queue>) {
     let listener = move |incoming: Incoming| match incoming {
         Incoming::Notification(Notification::Due(webhook)) => {
             drop(queue.hand_over(vec![NewDelivery::Pending(webhook)]));
         }
         Incoming::Notification(Notification::Webhook(webhook)) => {
-            receivers.forget(webhook);
+            endpoints.remove(webhook);
             queue.webhook_changed(webhook);
         }
         Incoming::Notification(Notification::Key(key)) => keys.revoke(key),
-        Incoming::Notification(Notification::KeyIssued) => keys.forget_unknown(),
+        Incoming::Notification(Notification::KeyIssued) => keys.clear_unknown(),
         Incoming::Notification(Notification::Plan { company, plan }) => keys.set_plan(company, plan),
         Incoming::Gap => {
-            receivers.forget_all();
-            keys.outdate();
+            endpoints.clear();
+            keys.mark_stale();
             queue.request_poll();
         }
     };

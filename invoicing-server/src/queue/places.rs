@@ -1,6 +1,6 @@
-//! Places in memory for deliveries, and how many of them each webhook may hold.
+//! Places in memory for deliveries, and their shares among webhooks.
 //!
-//! A delivery is claimed when it gets its place, so each pool has no more of them than its attempts
+//! A delivery is claimed when it gets its place, so each pool has no more places than its attempts
 //! serve within a lease, by the default settings. A delivery whose lease is nearly over is released
 //! instead of attempted.
 
@@ -13,13 +13,13 @@ use crate::config::DispatchSettings;
 
 /// Most places of one webhook: enough that a claim and a recording are shared by many deliveries.
 const PER_WEBHOOK: usize = 256;
-/// Places for each attempt in flight, and for each that slow webhooks may have: what is served
-/// within a part of a lease. With half as many for prompt ones, twenty busy webhooks would be
-/// limited by each other.
+/// Places for each attempt in flight, and for each that slow webhooks may have: the deliveries that
+/// are served within a part of a lease. With half as many for prompt webhooks, twenty busy ones
+/// would be limited by each other.
 const PER_ATTEMPT: usize = 32;
 const PER_SLOW_ATTEMPT: usize = 4;
 
-/// The places, and who holds them.
+/// The places, and the webhooks that hold them.
 #[derive(Debug)]
 pub(super) struct Places {
     pools: Pools,
@@ -35,7 +35,7 @@ impl Places {
         let in_flight = settings.in_flight;
         let (all, slow) =
             (in_flight.saturating_mul(PER_ATTEMPT), in_flight.saturating_mul(PER_SLOW_ATTEMPT / 2));
-        // With more, a single webhook could take what is left to those that hold none.
+        // With more, a single webhook could take the places that are left to webhooks without any.
         let most = |places: usize, most: usize| most.min(places / 8).max(1);
         Self {
             pools: Pools::new(all, slow),
@@ -46,7 +46,7 @@ impl Places {
         }
     }
 
-    /// Moves a webhook to a pool, with what it holds.
+    /// Moves a webhook to a pool, with its places.
     pub(super) fn set_pool(&mut self, webhook: WebhookId, pool: Pool) {
         let (held, before) = (self.held_by(webhook), self.pool_of(webhook));
         match pool {
@@ -58,7 +58,7 @@ impl Places {
     }
 
     /// Takes a place for a new delivery. A quarter of the webhook's places is kept for claims, so
-    /// that new deliveries cannot keep out those that wait in the table.
+    /// that new deliveries cannot keep out the older ones in the table.
     pub(super) fn take_one(&mut self, webhook: WebhookId) -> bool {
         let limit = self.limit(webhook);
         let is_free = self.held_by(webhook) < limit - limit / 4;
@@ -68,7 +68,7 @@ impl Places {
         is_free
     }
 
-    /// Takes places for a claim; for how many deliveries. 0 if the webhook holds enough, `None` if
+    /// Takes places for a claim, and returns their number: 0 if the webhook holds enough, `None` if
     /// no place is left for any webhook of its pool. A claim is made only while a quarter of the
     /// webhook's places is free, so that few claims read past rows that are held.
     pub(super) fn take_for_claim(&mut self, webhook: WebhookId, wanted: usize) -> Option<usize> {
@@ -117,7 +117,7 @@ impl Places {
         if self.prompt.contains(&webhook) { Pool::Prompt } else { Pool::Slow }
     }
 
-    /// How many webhooks are in the prompt pool.
+    /// Number of webhooks in the prompt pool.
     #[cfg(test)]
     pub(super) fn prompt_webhooks(&self) -> usize {
         self.prompt.len()

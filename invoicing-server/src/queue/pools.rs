@@ -1,19 +1,17 @@
-//! Two pools for each of the resources that all webhooks share: attempts at once, and places in
-//! memory.
+//! Two pools of each resource that all webhooks share: concurrent attempts, and places in memory.
 //!
-//! An attempt may stay in flight for its whole time limit, so no number of webhooks may take all
-//! there is:
-//! - Slow webhooks, and those of which nothing is known, have a bounded part together. Prompt ones
-//!   have all that these leave.
-//! - The fewer are free, the fewer a webhook may have. The last quarter is for webhooks that have
+//! An attempt may stay in flight for its whole time limit, so no number of webhooks may take a
+//! whole resource:
+//! - Slow and new webhooks together have a bounded part. Prompt ones have the rest.
+//! - The less is free, the less a webhook may have. The last quarter is for webhooks that have
 //!   none.
 
-/// Which webhooks share with each other.
+/// A pool: the webhooks that share with each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Pool {
-    /// Those whose receivers answered soon.
+    /// Webhooks whose receivers answered soon.
     Prompt,
-    /// All others.
+    /// All other webhooks: slow ones and new ones.
     Slow,
 }
 
@@ -23,11 +21,11 @@ impl Pool {
     }
 }
 
-/// How many of a limited number are taken, by pool.
+/// The units of a resource that are taken, by pool.
 #[derive(Debug)]
 pub(crate) struct Pools {
     all: usize,
-    /// Most of the slow pool.
+    /// Most units of the slow pool.
     slow: usize,
     taken: usize,
     taken_by_slow: usize,
@@ -38,8 +36,8 @@ impl Pools {
         Self { all, slow, taken: 0, taken_by_slow: 0 }
     }
 
-    /// How many a webhook may have now, and `most` at most. Of the slow pool, `kept` are for
-    /// others.
+    /// Number of units that a webhook may have now, `most` at most. Of the slow pool, `kept` units
+    /// are for other webhooks.
     pub(crate) fn share(&self, pool: Pool, most: usize, kept: usize) -> usize {
         let of_all = share(self.all, self.taken, most);
         match pool {
@@ -77,7 +75,8 @@ mod tests {
 
     use super::*;
 
-    /// Webhooks take in turn until none may take more, each at most `most`; how many each has.
+    /// Lets webhooks take units in turn until none may take more, each at most `most`. Returns the
+    /// number of each.
     fn fill(pools: &mut Pools, pool: Pool, webhooks: usize, most: usize) -> Vec<usize> {
         let mut held = vec![0; webhooks];
         loop {
@@ -125,7 +124,8 @@ mod tests {
     }
 
     proptest! {
-        /// However many all other webhooks take and keep, in turn or one group after the other.
+        /// The rule holds however many units all other webhooks take and keep, in turn or group by
+        /// group.
         ///
         /// Rules: ISOLATION-3
         #[test]

@@ -1,7 +1,8 @@
 //! The form of a sealed value: `v1.<key id>.<base64url of nonce, ciphertext and tag>`.
 //!
-//! The cipher is XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03). Its nonce of 24 random bytes needs no counter, for any
-//! number of values under one key. The authenticated data holds the key's id and the parts of [`AssociatedData`].
+//! The cipher is XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03). Its nonce of 24 random bytes
+//! needs no counter, for any number of values under one key. The authenticated data holds the key's
+//! id and the parts of [`AssociatedData`].
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -61,7 +62,8 @@ fn cipher(key: &SealingKey) -> XChaCha20Poly1305 {
     XChaCha20Poly1305::new((&*key.bytes).into())
 }
 
-/// The bytes that are authenticated. Each part follows its length, so that no two sets of parts give the same bytes.
+/// The bytes that are authenticated. Each part follows its length, so that no two sets of parts
+/// give the same bytes.
 fn encode(key_id: &str, data: &AssociatedData) -> Vec<u8> {
     let company = data.company.as_ref().map_or(&[][..], |company| company.0.as_bytes());
     let (table, column, row) = (data.table.as_bytes(), data.column.as_bytes(), data.row.as_bytes());

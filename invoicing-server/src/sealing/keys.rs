@@ -15,7 +15,8 @@ const MAX_ID: usize = 32;
 const LENIENT: GeneralPurposeConfig =
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
 
-/// A key that secrets are sealed with: 32 random bytes, and an id that is stored beside each sealed value.
+/// A key that secrets are sealed with: 32 random bytes, and an id that is stored beside each sealed
+/// value.
 ///
 /// `Debug` shows the id only, and the memory is wiped on drop.
 ///
@@ -35,7 +36,7 @@ pub struct SealingKey {
     pub(super) bytes: Zeroizing<[u8; 32]>,
 }
 
-/// Why a value is not a sealing key. The text never quotes the key.
+/// The reason why a value is not a sealing key. The text never quotes the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SealingKeyError {
@@ -63,8 +64,8 @@ impl SealingKey {
         Ok(Self { id: id.to_owned(), bytes })
     }
 
-    /// A key from the base64 of its 32 bytes, in either alphabet, padded or not. White space around the text is
-    /// ignored, as files end with a line break.
+    /// A key from the base64 of its 32 bytes, in either alphabet, padded or not. White space around
+    /// the text is ignored, as files end with a line break.
     ///
     /// # Errors
     /// The fault of the id or of the text.
@@ -96,15 +97,16 @@ pub(crate) fn is_id(text: &str) -> bool {
     (1..=MAX_ID).contains(&text.len()) && text.bytes().all(allowed)
 }
 
-/// The keys of a service: one to seal with, and older ones to read what was sealed before.
+/// The keys of a service: one to seal with, and older ones to read the values that were sealed
+/// before.
 ///
 /// To change to a new key: open the service with the new one as current and the old one as
-/// [`older`](Self::older) (or hand both to [`use_sealing_keys`](crate::Invoicing::use_sealing_keys) while it runs), call
-/// [`reseal`](crate::Invoicing::reseal), and drop the old one once [`sealed_with`](crate::Invoicing::sealed_with) no
-/// longer lists it.
+/// [`older`](Self::older) (or hand both to [`use_sealing_keys`](crate::Invoicing::use_sealing_keys)
+/// while it runs), call [`reseal`](crate::Invoicing::reseal), and drop the old one once
+/// [`sealed_with`](crate::Invoicing::sealed_with) no longer lists it.
 #[derive(Clone)]
 pub struct SealingKeys {
-    /// The current one first.
+    /// The current key, then the older ones.
     keys: Vec<SealingKey>,
     lost: Vec<String>,
 }
@@ -122,8 +124,9 @@ impl SealingKeys {
         self
     }
 
-    /// Declares a key permanently lost, so that the service opens without it. Webhooks whose secrets are sealed with it
-    /// fail until their secrets are rotated, and document URLs that are still valid stop working.
+    /// Declares a key permanently lost, so that the service opens without it. Webhooks whose
+    /// secrets are sealed with it fail until their secrets are rotated, and document URLs that are
+    /// still valid stop working.
     #[must_use]
     pub fn lost(mut self, id: &str) -> Self {
         self.lost.push(id.to_owned());

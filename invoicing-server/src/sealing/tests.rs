@@ -23,10 +23,11 @@ fn data() -> AssociatedData {
 
 #[test]
 fn a_value_sealed_by_another_implementation_opens() {
-    // Made with Python: HChaCha20 written from the draft (and checked against its vector) gives the subkey, and
-    // cryptography's ChaCha20Poly1305(subkey).encrypt(bytes(4) + nonce[16:], b"whsec_example", aad) the rest, where
-    // key = bytes([7]) * 32, nonce = bytes(range(24)) and aad = b"".join(struct.pack(">Q", len(p)) + p for p in
-    // (b"invoicing/sealed/v1", b"k1", b"webhook", b"secret", company.bytes, str(webhook).encode())).
+    // Made with Python: HChaCha20 written from the draft (and checked against its vector) gives the
+    // subkey, and cryptography's ChaCha20Poly1305(subkey).encrypt(bytes(4) + nonce[16:],
+    // b"whsec_example", aad) the rest, where key = bytes([7]) * 32, nonce = bytes(range(24)) and
+    // aad = b"".join(struct.pack(">Q", len(p)) + p for p in (b"invoicing/sealed/v1", b"k1",
+    // b"webhook", b"secret", company.bytes, str(webhook).encode())).
     let sealed = "v1.k1.AAECAwQFBgcICQoLDA0ODxAREhMUFRYX33_Y4JlDPt1EqvErgyzF2DvZp7KaDeX5e2VcXDw";
     let opened = sealer(SealingKeys::new(key("k1", 7))).open_text(&data(), sealed).unwrap();
     assert_eq!(&*opened, "whsec_example");

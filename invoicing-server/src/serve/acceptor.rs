@@ -10,9 +10,9 @@ use tokio::time::{Instant, sleep, timeout};
 use super::connection_table::{ConnectionGuard, ConnectionTable};
 use super::limits::ServeLimits;
 
-/// Pause after a failed accept, so that a lack of file descriptors does not become a busy loop.
+/// Pause after a failed accept, so that a lack of file descriptors does not cause a busy loop.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// How long the limit stays reduced after the process has run out of file descriptors.
+/// Time for which the limit stays reduced after the process has run out of file descriptors.
 const REDUCED_LIMIT_TIME: Duration = Duration::from_mins(1);
 /// File descriptors to free at least: the database and the document store need some too.
 const SPARE_DESCRIPTORS: usize = 32;
@@ -51,7 +51,7 @@ impl Acceptor {
                 continue;
             }
             while !self.table.make_room(self.limit()) {
-                // Also without a change, since a reduced limit ends.
+                // The wait ends even without a change, because a reduced limit expires.
                 let _ = timeout(Duration::from_secs(1), self.table.changed()).await;
             }
             return (stream, self.table.insert(peer.ip()));
@@ -66,7 +66,8 @@ impl Acceptor {
         }
     }
 
-    /// Lowers the limit when there is no file descriptor for another connection, and closes connections down to it.
+    /// Lowers the limit when there is no file descriptor for another connection, and closes
+    /// connections down to it.
     fn reduce_limit(&mut self, error: &io::Error) {
         let (open, before) = (self.table.len(), self.limit());
         let limit = before.min(open.saturating_sub(SPARE_DESCRIPTORS.max(open / 16))).max(1);

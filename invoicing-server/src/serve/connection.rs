@@ -27,19 +27,19 @@ use crate::http::byte_budget::ConnectionHandle;
 use crate::http::response_body::Body;
 use crate::log::ErrorChain;
 
-/// What is served with its limits, shared by all connections.
-pub(super) struct Server {
+/// The applications and the limits that all connections share.
+pub(super) struct ServeContext {
     pub(super) app: ServedApp,
     pub(super) limits: ServeLimits,
 }
 
 /// One connection, shared by its requests.
 struct Connection {
-    /// As the API knows it.
+    /// The handle of the connection for the API.
     handle: ConnectionHandle,
-    /// `None` where it has gone already.
+    /// The address of the peer; `None` if the peer has gone already.
     peer: Option<IpAddr>,
-    server: Arc<Server>,
+    context: Arc<ServeContext>,
     // Dropped before the guard, so that its descriptor is free when the table has room again.
     stream: Stream,
     guard: Arc<ConnectionGuard>,
@@ -47,7 +47,7 @@ struct Connection {
     has_begun: AtomicBool,
 }
 
-impl Server {
+impl ServeContext {
     /// Serves one connection until it ends, reaches its age, must make room, or the server stops.
     pub(super) async fn serve_connection(
         self: Arc<Self>,
@@ -58,18 +58,19 @@ impl Server {
         let peer = stream.peer_addr().ok().map(|peer| peer.ip().to_canonical());
         let (stream, has_begun) = (Stream::new(stream), AtomicBool::new(false));
         let handle = guard.handle();
-        let connection = Arc::new(Connection { handle, peer, server: self, guard, stream, has_begun });
-        let Connection { server, guard, stream, has_begun, .. } = &*connection;
+        let connection = Arc::new(Connection { handle, peer, context: self, guard, stream, has_begun });
+        let Connection { context, guard, stream, has_begun, .. } = &*connection;
         let service = service_fn({
             let connection = Arc::clone(&connection);
             move |request: Request<Incoming>| {
-                // HTTP/2 limits the bytes of a head only, and small fields occupy more than their bytes. The head is
-                // dropped here and not in the future, as hyper reads many heads before it polls the first future.
-                let has_few = request.headers().len() <= connection.server.limits.headers;
+                // HTTP/2 limits the bytes of a head only, and small fields occupy more than their
+                // bytes. The head is dropped here and not in the future, as hyper reads many heads
+                // before it polls the first future.
+                let has_few = request.headers().len() <= connection.context.limits.headers;
                 Arc::clone(&connection).answer(has_few.then_some(request))
             }
         });
-        let limits = &server.limits;
+        let limits = &context.limits;
         let builder = limits.builder();
         let mut serving = pin!(builder.serve_connection(TokioIo::new(stream.clone()), service));
         tokio::select! {
@@ -100,7 +101,7 @@ impl Connection {
         // `_request_guard` is declared before the body, so that it is dropped after it.
         let (_request_guard, body_guard) = match self.guard.begin_request() {
             Some(guards) => guards,
-            // The connection must close: `serve_connection` drops this future when it is polled next.
+            // The connection must close: the next poll of `serve_connection` drops this future.
             None => pending().await,
         };
         let is_http_2 = request.as_ref().is_none_or(|request| request.version() >= Version::HTTP_2);
@@ -113,10 +114,10 @@ impl Connection {
         Ok(response.map(|body| self.limit_reading(body, is_http_2)))
     }
 
-    /// Limits the time to read a response. Over HTTP/2 the stream alone ends, as a proxy may serve other callers on the
-    /// same connection.
+    /// Limits the time to read a response. Over HTTP/2 the stream alone ends, as a proxy may serve
+    /// other callers on the same connection.
     fn limit_reading(&self, body: Body, is_http_2: bool) -> Body {
-        let deadline = Instant::now() + self.server.limits.response_read_time(body.left());
+        let deadline = Instant::now() + self.context.limits.response_read_time(body.left());
         if is_http_2 {
             body.end_after(deadline);
             body
@@ -126,16 +127,16 @@ impl Connection {
         }
     }
 
-    /// Refuses a request with ambiguous framing. On HTTP/1 the connection closes then, as its next request may be part
-    /// of this one's body.
+    /// Refuses a request with ambiguous framing. On HTTP/1 the connection closes then, as its next
+    /// request may be part of this one's body.
     async fn answer_well_framed(&self, mut request: Request<RequestBody>) -> Response<Body> {
         if let Some(peer) = self.peer {
-            // For the evidence of a signature.
+            // The address is part of the evidence of a signature.
             request.extensions_mut().insert(peer);
         }
         let checked = framing::check(&request);
         let closes = checked.is_err() && request.version() < Version::HTTP_2;
-        let mut response = self.server.app.answer(&self.handle, request, checked).await;
+        let mut response = self.context.app.answer(&self.handle, request, checked).await;
         if closes {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
@@ -160,7 +161,7 @@ fn arriving(body: Incoming, guard: ChangeGuard) -> RequestBody {
     RequestBody::new(body.map_err(keep_guard))
 }
 
-/// Logs why a connection has ended. At level `debug`, as peers break connections all the time.
+/// Logs why a connection has ended, at level `debug`, as peers break connections all the time.
 fn connection_ended(result: Result<(), Box<dyn std::error::Error + Send + Sync>>, stream: &Stream) {
     let Err(error) = result else { return };
     let timed_out = error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_timeout);

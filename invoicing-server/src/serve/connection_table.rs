@@ -1,8 +1,9 @@
-//! The table of open connections. When it is full, it closes the connection that has waited longest for its peer.
+//! The table of open connections. When it is full, it closes the connection that has waited longest
+//! for its peer.
 //!
 //! Every second it also closes the connections whose peer has not read a response in time.
 //!
-//! The table only counts and chooses: a connection is notified, and ends itself.
+//! The table only counts and chooses. A connection that is notified ends itself.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
@@ -15,7 +16,8 @@ use tokio::time::Instant;
 
 use crate::http::byte_budget::ConnectionHandle;
 
-/// What an idle connection waits for. Ordered: the first kind is closed first.
+/// The event that an idle connection waits for. The kinds are ordered: the first one is closed
+/// first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum WaitsFor {
     /// The first request.
@@ -26,19 +28,21 @@ enum WaitsFor {
     RequestBody,
 }
 
-/// The place of an idle connection in the order of closing: the kind of its wait, then the time since which it waits.
+/// The place of an idle connection in the order of closing: the kind of its wait, then the time
+/// since which it waits.
 type IdleKey = (WaitsFor, u64);
 
 /// The open connections of a server.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionTable {
-    inner: Mutex<Inner>,
+    inner: Mutex<TableState>,
     /// Notified when a connection has ended or becomes idle.
     changed: Notify,
 }
 
+/// The state of the table, behind its lock.
 #[derive(Debug, Default)]
-struct Inner {
+struct TableState {
     /// Logical clock: increases with every change, so that its values order the changes.
     clock: u64,
     /// The connections that have not ended, with those that were asked to close, by address.
@@ -52,10 +56,11 @@ struct Inner {
 }
 
 #[derive(Debug, Default)]
+/// The state of an open connection.
 struct ConnectionState {
     /// Requests that are being served.
     requests: usize,
-    /// Those of them whose body is still arriving.
+    /// Requests whose body is still arriving.
     arriving_bodies: usize,
     /// Whether a request has been answered.
     has_answered: bool,
@@ -74,7 +79,8 @@ impl ConnectionTable {
         self.changed.notified().await;
     }
 
-    /// Closes as many idle connections as needed for one more among `limit`. Whether there is room already.
+    /// Closes as many idle connections as needed to admit another one below `limit`. Returns
+    /// whether there is room already.
     pub(super) fn make_room(&self, limit: usize) -> bool {
         let mut inner = self.inner.lock();
         while inner.connections.len() >= limit
@@ -116,13 +122,14 @@ impl ConnectionTable {
     }
 }
 
-impl Inner {
+impl TableState {
     fn tick(&mut self) -> u64 {
         self.clock += 1;
         self.clock
     }
 
-    /// Changes a connection, and its place in the order of closing. Whether it is idle then; `None` once it is closing.
+    /// Changes a connection, and its place in the order of closing. Returns whether it is idle
+    /// then; `None` if it is closing.
     fn change(&mut self, id: u64, change: impl FnOnce(&mut ConnectionState)) -> Option<bool> {
         let now = self.tick();
         let connection = self.connections.get_mut(&id)?;
@@ -178,7 +185,7 @@ pub(super) struct ConnectionGuard {
 }
 
 impl ConnectionGuard {
-    /// The connection for the API, which may ask it to close too.
+    /// The connection's handle for the API, which may close it too.
     pub(super) fn handle(&self) -> ConnectionHandle {
         ConnectionHandle::new(Arc::clone(&self.close))
     }
@@ -188,8 +195,8 @@ impl ConnectionGuard {
         self.close.notified().await;
     }
 
-    /// Registers a request whose head has arrived. `None` where the connection must close. The guards are those of the
-    /// request and of its body; that of the body must be dropped first.
+    /// Registers a request whose head has arrived. `None` if the connection must close. The guards
+    /// are those of the request and of its body. The guard of the body must be dropped first.
     pub(super) fn begin_request(self: &Arc<Self>) -> Option<(ChangeGuard, ChangeGuard)> {
         self.table.inner.lock().change(self.id, |connection| {
             connection.requests += 1;
@@ -206,7 +213,8 @@ impl ConnectionGuard {
         Some((request, body))
     }
 
-    /// Registers a response that the peer must have read by the deadline, until the result is dropped.
+    /// Registers a response that the peer must have read by the deadline, until the result is
+    /// dropped.
     #[must_use]
     pub(super) fn begin_response(self: &Arc<Self>, deadline: Instant) -> impl Send + Sync + 'static {
         let mut inner = self.table.inner.lock();
@@ -235,7 +243,8 @@ impl Drop for ConnectionGuard {
     }
 }
 
-/// The unit of the limit per address. For IPv6 the first 64 bits, which a provider assigns to one subscriber.
+/// The unit of the limit per address: of an IPv6 address the first 64 bits, which a provider
+/// assigns to one subscriber.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),

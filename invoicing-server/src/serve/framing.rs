@@ -1,8 +1,9 @@
-//! Checks against request smuggling: requests that hyper accepts, but that a proxy in front may read with another end or
-//! another host.
+//! Checks against request smuggling: requests that hyper accepts, but that a proxy in front may
+//! read with another end or another host.
 //!
-//! hyper itself refuses malformed requests, two lengths that differ, and a `Transfer-Encoding` that does not end in
-//! `chunked`. For a length together with `chunked` it ignores the length and closes after the response.
+//! hyper itself refuses malformed requests, two lengths that differ, and a `Transfer-Encoding` that
+//! does not end in `chunked`. For a length together with `chunked` it ignores the length and closes
+//! after the response.
 
 use http::uri::Authority;
 use http::{HeaderMap, Request, Version, header};
@@ -12,7 +13,8 @@ use crate::http::error::ApiError;
 /// Checks the framing of a request.
 ///
 /// # Errors
-/// `bad_request` and `expectation_failed`. The caller must not read the rest of the connection then.
+/// `bad_request` and `expectation_failed`. The caller must not read the rest of the connection
+/// then.
 pub(super) fn check<B>(request: &Request<B>) -> Result<(), ApiError> {
     if request.version() < Version::HTTP_2 {
         check_host(request)?;

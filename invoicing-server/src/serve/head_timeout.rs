@@ -14,8 +14,8 @@ use crate::http::request_id::X_REQUEST_ID;
 
 /// Ready when the time limit has passed without a first request.
 ///
-/// hyper's own limit starts with the first byte, which tells it the version of HTTP. A peer could hold a connection
-/// open for ever by sending nothing.
+/// hyper's own limit starts with the first byte, by which it recognises the version of HTTP. Under
+/// that limit alone, a peer could hold a connection open for ever by sending nothing.
 pub(super) async fn no_first_request(has_begun: &AtomicBool, limit: Duration) {
     sleep(limit).await;
     if has_begun.load(Ordering::Relaxed) {
@@ -23,7 +23,8 @@ pub(super) async fn no_first_request(has_begun: &AtomicBool, limit: Duration) {
     }
 }
 
-/// Sends 408 after a partial HTTP/1 head, which hyper does not; otherwise the connection closes without a response.
+/// Sends 408 after a partial HTTP/1 head, which hyper does not; otherwise the connection closes
+/// without a response.
 pub(super) fn send_timeout(stream: &Stream) {
     if stream.is_in_head() && !stream.is_http_2() {
         let id = Env::system().uuid();

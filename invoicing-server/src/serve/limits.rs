@@ -19,7 +19,8 @@ const HYPER_HEADERS: usize = 100;
 const STREAM_WINDOW: u32 = 64 * 1024;
 /// Unread bytes of all bodies of one HTTP/2 connection.
 const CONNECTION_WINDOW: u32 = 256 * 1024;
-/// Largest HTTP/2 frame, in bytes: the lowest limit that the protocol allows (RFC 9113, section 4.2).
+/// Largest HTTP/2 frame, in bytes: the lowest limit that the protocol allows (RFC 9113, section
+/// 4.2).
 const FRAME: u32 = 16 * 1024;
 /// Bytes of one HTTP/2 response that wait in hyper. The rest waits in the API, which can drop it.
 const SEND_BUFFER: usize = 32 * 1024;
@@ -53,16 +54,16 @@ const MIN_READ_RATE: usize = 16 * 1024;
 /// | chunk extensions, trailers | 16 KiB each | 400 `bad_request` |
 /// | HTTP/2: unread bytes of bodies | 64 KiB a stream, 256 KiB a connection | the peer has to wait |
 /// | HTTP/2: bytes of one answer that wait in hyper | 48 KiB | the rest waits in the API, which can drop it |
-/// | an answer that stands still while memory is needed | 3 s | its rest is dropped; where that does not suffice, the connection ends |
+/// | an answer that stands still while memory is needed | 3 s | its rest is dropped; if that does not suffice, the connection ends |
 /// | HTTP/2: frame | 16 KiB | the connection ends |
 /// | HTTP/2: resets before a response, errors | 20, 64 | the connection ends (`ENHANCE_YOUR_CALM`) |
 /// | HTTP/2: `CONTINUATION` frames of one head | as many as [`header_bytes`](Self::header_bytes) needs | the connection ends |
 /// | HTTP/2: answer to a ping, sent every 20 s | [`header_read`](Self::header_read) | the connection ends |
 ///
-/// Limits on requests hold for every server: see [`RequestLimits`](crate::RequestLimits). A head counts there while its
-/// body arrives. The rest is limited by [`connections`](Self::connections) and
-/// [`concurrent_streams`](Self::concurrent_streams) only: one incomplete head for each connection, and for each HTTP/2
-/// stream its state, and its head until it is served.
+/// Limits on requests hold for every server: see [`RequestLimits`](crate::RequestLimits). A head
+/// counts there while its body arrives. The rest is limited by [`connections`](Self::connections)
+/// and [`concurrent_streams`](Self::concurrent_streams) only: one incomplete head for each
+/// connection, and for each HTTP/2 stream its state, and its head until it is served.
 ///
 /// # Serving with another server
 ///
@@ -70,40 +71,44 @@ const MIN_READ_RATE: usize = 16 * 1024;
 /// [`RequestLimits`](crate::RequestLimits) hold. The host then has to:
 /// - limit the number of connections;
 /// - set hyper's `header_read_timeout` (which needs a `timer`), `max_buf_size` and `max_headers`;
-/// - set for HTTP/2 `max_concurrent_streams`, `max_header_list_size`, `max_pending_accept_reset_streams`, window sizes and
-///   `keep_alive_interval`;
-/// - close HTTP/1 connections of peers that do not read their responses, and set `max_send_buf_size` for HTTP/2: what
-///   waits in hyper cannot be dropped;
-/// - refuse requests that hyper accepts: without exactly one `Host`, with a `Transfer-Encoding` other than `chunked`, or
-///   over HTTP/2 with too many header fields.
+/// - set for HTTP/2 `max_concurrent_streams`, `max_header_list_size`,
+///   `max_pending_accept_reset_streams`, window sizes and `keep_alive_interval`;
+/// - close HTTP/1 connections of peers that do not read their responses, and set
+///   `max_send_buf_size` for HTTP/2: a response that waits in hyper cannot be dropped;
+/// - refuse requests that hyper accepts: without exactly one `Host`, with a `Transfer-Encoding`
+///   other than `chunked`, or over HTTP/2 with too many header fields.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct ServeLimits {
-    /// Connections at once, at least 1; each is a file descriptor. A further one replaces the connection that has waited
-    /// longest: first among those without a request, then between two requests, then with a body that is arriving. It
-    /// waits only while the server works for all of them. If file descriptors run out, the limit is lower for a minute.
+    /// Connections at once, at least 1; each is a file descriptor. A further one replaces the
+    /// connection that has waited longest: first among those without a request, then between two
+    /// requests, then with a body that is arriving. It waits only while the server works for all of
+    /// them. If file descriptors run out, the limit is lower for a minute.
     pub connections: usize,
-    /// Connections at once from one address; of an IPv6 address the first 64 bits count. `None` behind a proxy, from whose
-    /// address all connections come.
+    /// Connections at once from one address; of an IPv6 address the first 64 bits count. `None`
+    /// behind a proxy, from whose address all connections come.
     pub connections_per_address: Option<usize>,
-    /// Time limit for the head of a request, from the opening of the connection or the response before. It also closes an
-    /// idle connection. Over HTTP/2 it holds for the first head only. Deserialised from milliseconds as `headerReadMs`,
-    /// like the other times.
+    /// Time limit for the head of a request, from the opening of the connection or the response
+    /// before. It also closes an idle connection. Over HTTP/2 it holds for the first head only.
+    /// Deserialised from milliseconds as `headerReadMs`, like the other times.
     #[serde(rename = "headerReadMs", deserialize_with = "milliseconds")]
     pub header_read: Duration,
     /// Largest head of a request in bytes; at least 8 KiB are allowed.
     pub header_bytes: usize,
     /// Most header fields of a request.
     pub headers: usize,
-    /// Time limit for a peer to read a small response. A larger one has a second more for each 16 KiB.
+    /// Time limit for a peer to read a small response. A larger one has a second more for each 16
+    /// KiB.
     #[serde(rename = "responseReadMs", deserialize_with = "milliseconds")]
     pub response_read: Duration,
     /// Requests at once on one HTTP/2 connection. At least 1.
     pub concurrent_streams: u32,
-    /// Age at which a connection ends after its requests in progress, so that a peer cannot keep it for ever.
+    /// Age at which a connection ends after its requests in progress, so that a peer cannot keep it
+    /// for ever.
     #[serde(rename = "connectionAgeMs", deserialize_with = "milliseconds")]
     pub connection_age: Duration,
-    /// Time limit for requests in progress when a connection reaches its age and when the server stops.
+    /// Time limit for requests in progress when a connection reaches its age and when the server
+    /// stops.
     #[serde(rename = "graceMs", deserialize_with = "milliseconds")]
     pub grace: Duration,
 }

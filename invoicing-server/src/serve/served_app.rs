@@ -13,17 +13,19 @@ use crate::http::error::ApiError;
 use crate::http::exchange::AnyApplication;
 use crate::http::response_body::Body;
 
-/// The applications that [`serve`](crate::serve()) serves: the API, made from an [`ApiService`](crate::ApiService). With the
-/// feature `console` also the API and a `Console`, made from a pair of both: requests below the path of the console's base
-/// URL, but not below `/api/`, go to the console.
+/// The applications that [`serve`](crate::serve()) serves: the API, made from an
+/// [`ApiService`](crate::ApiService). With the feature `console` also the API and a `Console`, made
+/// from a pair of both: requests below the path of the console's base URL, but not below `/api/`,
+/// go to the console.
 #[derive(Clone)]
 pub struct ServedApp {
     api: Arc<dyn AnyApplication>,
-    console: Option<Console>,
+    console: Option<MountedConsole>,
 }
 
+/// The console, and the prefix of its requests.
 #[derive(Clone)]
-struct Console {
+struct MountedConsole {
     /// The path of its base URL, without a slash at the end.
     prefix: Arc<str>,
     application: Arc<dyn AnyApplication>,
@@ -43,10 +45,11 @@ impl ServedApp {
 
     #[cfg(feature = "console")]
     pub(crate) fn with_console(self, prefix: &str, application: Arc<dyn AnyApplication>) -> Self {
-        Self { console: Some(Console { prefix: prefix.into(), application }), ..self }
+        Self { console: Some(MountedConsole { prefix: prefix.into(), application }), ..self }
     }
 
-    /// Answers one request that has arrived on a connection, with the error of a check if it failed.
+    /// Answers one request that has arrived on a connection, with the error of a check if it
+    /// failed.
     pub(super) async fn answer(
         &self,
         connection: &ConnectionHandle,
@@ -70,7 +73,7 @@ impl ServedApp {
     }
 }
 
-impl Console {
+impl MountedConsole {
     /// The application, and the address without the prefix, if the request is for it.
     fn below(&self, uri: &Uri) -> Option<(&Arc<dyn AnyApplication>, Uri)> {
         if uri.path().starts_with("/api/") {

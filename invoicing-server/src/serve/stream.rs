@@ -1,4 +1,5 @@
-//! A TCP stream that stays writable after hyper has ended the connection, and that tracks what the peer has sent.
+//! A TCP stream that stays writable after hyper has ended the connection, and that tracks what the
+//! peer has sent.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -14,22 +15,24 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// The server's end of a connection. Clones share it.
 #[derive(Debug, Clone)]
-pub(super) struct Stream(Arc<Mutex<Inner>>);
+pub(super) struct Stream(Arc<Mutex<StreamState>>);
 
 #[derive(Debug)]
-struct Inner {
+/// The stream, and the progress of its peer.
+struct StreamState {
     tcp: TcpStream,
     /// Whether bytes have arrived since the head of the last request.
     has_received: bool,
-    /// The first bytes that have arrived, as many as the preface has.
+    /// The first bytes that have arrived, up to the length of the preface.
     first_bytes: Vec<u8>,
 }
 
 impl Stream {
     pub(super) fn new(tcp: TcpStream) -> Self {
-        // Responses are written whole. With Nagle's algorithm the last segment would wait for an acknowledgement.
+        // Responses are written whole. With Nagle's algorithm the last segment would wait for an
+        // acknowledgement.
         let _ = tcp.set_nodelay(true);
-        Self(Arc::new(Mutex::new(Inner { tcp, has_received: false, first_bytes: Vec::new() })))
+        Self(Arc::new(Mutex::new(StreamState { tcp, has_received: false, first_bytes: Vec::new() })))
     }
 
     /// Marks the head of a request as complete.

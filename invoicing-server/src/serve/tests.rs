@@ -15,7 +15,7 @@ use tokio::time::sleep;
 use super::*;
 use crate::{Invoicing, MemoryStore, Settings};
 
-/// Time limit for everything that a test waits for.
+/// Time limit of every wait of a test.
 const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// A limit that no test reaches.
 const NEVER: Duration = Duration::from_hours(1);

@@ -1,16 +1,18 @@
 //! Public addresses: those on the public internet, outside of every special-purpose block.
 //!
-//! All blocks of the IANA special-purpose registries are refused. That includes the few globally reachable ones
-//! (anycast services, AS112), as no webhook receiver is in them. Refused too are multicast, the reserved space, and
-//! two well-known addresses of cloud platforms outside those blocks. In IPv6 only global unicast (`2000::/3`) passes.
+//! All blocks of the IANA special-purpose registries are refused. That includes the few globally
+//! reachable ones (anycast services, AS112), as no webhook receiver is in them. Refused too are
+//! multicast, the reserved space, and two well-known addresses of cloud platforms outside those
+//! blocks. In IPv6 only global unicast (`2000::/3`) passes.
 //!
-//! **Addresses that embed an IPv4 address** (mapped, compatible, SIIT, 6to4, Teredo, ISATAP) are refused, with any
-//! content: no public name resolves to one, and the network decides where they lead. The one exception is NAT64's
-//! well-known prefix `64:ff9b::/96`, which DNS64 returns for *every* IPv4-only receiver on an IPv6-only machine. Such
-//! an address is as public as the one inside, as RFC 6052, section 3.1 asks.
+//! **Addresses that embed an IPv4 address** (mapped, compatible, SIIT, 6to4, Teredo, ISATAP) are
+//! refused, with any content: no public name resolves to one, and the network decides their
+//! targets. The one exception is NAT64's well-known prefix `64:ff9b::/96`, which DNS64 returns for
+//! *every* IPv4-only receiver on an IPv6-only machine. Such an address is as public as the one
+//! inside, by RFC 6052, section 3.1.
 //!
-//! A NAT64 or a VPN under an operator's own global prefix looks like any public network, and passes. Keeping webhooks
-//! out of those is the task of a firewall.
+//! A NAT64 or a VPN under an operator's own global prefix looks like any public network, and
+//! passes. Keeping webhooks out of those is the task of a firewall.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -45,11 +47,13 @@ const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 19] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4),      // reserved, RFC 1112, and limited broadcast, RFC 919
 ];
 
-/// Global unicast, the only part of IPv6 that is assigned: <https://www.iana.org/assignments/ipv6-unicast-address-assignments>.
+/// Global unicast, the only part of IPv6 that is assigned:
+/// <https://www.iana.org/assignments/ipv6-unicast-address-assignments>.
 const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// Special blocks *within* global unicast: <https://www.iana.org/assignments/iana-ipv6-special-registry>. Loopback,
-/// mapped, unique local, link-local, site-local, discard, multicast and segment routing (`5f00::/16`) lie outside.
+/// Special blocks *within* global unicast:
+/// <https://www.iana.org/assignments/iana-ipv6-special-registry>. Loopback, mapped, unique local,
+/// link-local, site-local, discard, multicast and segment routing (`5f00::/16`) lie outside.
 const NOT_PUBLIC_V6: [(Ipv6Addr, u32); 6] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23), // IETF: Teredo, ORCHID, benchmarking, AMT, …, RFC 2928
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32), // documentation, RFC 3849
@@ -74,8 +78,8 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     within(&GLOBAL_UNICAST) && !NOT_PUBLIC_V6.iter().any(within) && !is_isatap(address)
 }
 
-/// The interface identifier `0000:5efe` or `0200:5efe` and an IPv4 address, under any prefix: RFC 5214, section 6.1.
-/// The two lowest bits of the first byte (universal, group) are ignored.
+/// The interface identifier `0000:5efe` or `0200:5efe` and an IPv4 address, under any prefix: RFC
+/// 5214, section 6.1. The two lowest bits of the first byte (universal, group) are ignored.
 fn is_isatap(address: Ipv6Addr) -> bool {
     let segments = address.segments();
     segments[4] & 0xfcff == 0 && segments[5] == 0x5efe

@@ -1,9 +1,11 @@
 //! Ports that no webhook may use.
 //!
-//! A company controls parts of a body, and a mail or chat server may take its lines for commands. Browsers keep a
-//! list of such ports for the same reason. No port in common use by web servers is in it.
+//! A company controls parts of a body, and a mail or chat server may take its lines for commands.
+//! Browsers keep a list of such ports for the same reason. No port in common use by web servers is
+//! in it.
 
-/// The "bad ports" of the Fetch standard, <https://fetch.spec.whatwg.org/#port-blocking>, in order. 0 is among them.
+/// The "bad ports" of the Fetch standard, <https://fetch.spec.whatwg.org/#port-blocking>, in order.
+/// 0 is among them.
 const BLOCKED: [u16; 83] = [
     0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103,
     104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514,

@@ -162,7 +162,7 @@ fn a_stored_url_that_is_no_longer_accepted_ends_the_delivery() {
     }
 }
 
-/// All ways the WHATWG parser reads this IPv4 address from.
+/// All spellings that the WHATWG parser reads as this IPv4 address.
 fn spellings(address: std::net::Ipv4Addr) -> Vec<String> {
     let [a, b, c, d] = address.octets();
     let all = address.to_bits();

@@ -13,7 +13,7 @@ impl Label {
         self.values.iter().position(|known| *known == value).unwrap_or(last)
     }
 
-    /// The value as it is known.
+    /// The value, or the last one if it is outside of the set.
     pub(super) fn known(&self, value: &str) -> &'static str {
         self.values[self.position(value)]
     }
@@ -167,10 +167,10 @@ pub(super) static EVENT: Label = Label {
     ],
 };
 
-/// What became of the delivery.
+/// The outcome of the delivery.
 pub(super) static OUTCOME: Label = Label { name: "outcome", values: &["delivered", "retried", "failed"] };
 
-/// The class of the status, or why there was no answer.
+/// The class of the status, or the class of the failure without an answer.
 pub(super) static REASON: Label = Label {
     name: "reason",
     values: &[
@@ -214,7 +214,7 @@ mod tests {
     use crate::ROUTES;
 
     #[test]
-    fn the_values_are_all_that_the_service_knows() {
+    fn the_values_are_all_that_the_service_uses() {
         let routes: BTreeSet<&str> = ROUTES.iter().map(|route| route.path).collect();
         assert_eq!(ROUTE.values[..ROUTE.values.len() - 1].iter().copied().collect::<BTreeSet<_>>(), routes);
         for route in ROUTES {
@@ -232,7 +232,8 @@ mod tests {
         assert!(OPERATION.values.is_sorted_by(|value, next| *next == "other" || value < next));
     }
 
-    /// What stands in quotes after the calls that begin an operation, in the sources below a folder.
+    /// Finds the names in quotes after the calls that begin an operation, in the sources below a
+    /// folder.
     fn operations(folder: &Path, found: &mut BTreeSet<String>) {
         for entry in fs::read_dir(folder).expect("a folder") {
             let path = entry.expect("an entry").path();

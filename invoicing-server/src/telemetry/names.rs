@@ -1,18 +1,21 @@
-//! Every metric: its name, kind and labels, as OPERATIONS.md lists them. They are as stable as the API.
+//! Every metric: its name, kind and labels, as OPERATIONS.md lists them. They are as stable as the
+//! API.
 
 use super::labels::{EVENT, LIMIT, Label, METHOD, OPERATION, OUTCOME, REASON, RESULT, ROUTE, SOURCE, STATUS};
 
+/// The kind of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MetricKind {
     Counter,
     Gauge,
     Histogram,
 }
 
+/// A metric, with the labels of its values.
 #[derive(Debug)]
 pub(super) struct Metric {
     pub(super) name: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: MetricKind,
     pub(super) labels: &'static [&'static Label],
     pub(super) help: &'static str,
 }
@@ -23,113 +26,113 @@ impl Metric {
         self.labels.iter().map(|label| label.values.len()).product()
     }
 
-    /// The place of a combination among all.
-    pub(super) fn place(&self, values: &[&str]) -> usize {
+    /// The index of a combination among all.
+    pub(super) fn index(&self, values: &[&str]) -> usize {
         debug_assert_eq!(self.labels.len(), values.len(), "{}", self.name);
         let pairs = self.labels.iter().zip(values);
-        pairs.fold(0, |place, (label, value)| place * label.values.len() + label.position(value))
+        pairs.fold(0, |index, (label, value)| index * label.values.len() + label.position(value))
     }
 }
 
 pub(super) static REQUEST_DURATION: Metric = Metric {
     name: "http_server_request_duration_seconds",
-    kind: Kind::Histogram,
+    kind: MetricKind::Histogram,
     labels: &[&ROUTE, &METHOD, &STATUS],
     help: "Requests to the API, until their answer is ready to be sent",
 };
 pub(super) static REQUESTS_LIMITED: Metric = Metric {
     name: "invoicing_requests_limited_total",
-    kind: Kind::Counter,
+    kind: MetricKind::Counter,
     labels: &[&LIMIT],
     help: "Requests refused because a quota was used up, or because too much was done at once",
 };
 pub(super) static OPERATION_DURATION: Metric = Metric {
     name: "invoicing_operation_duration_seconds",
-    kind: Kind::Histogram,
+    kind: MetricKind::Histogram,
     labels: &[&OPERATION, &RESULT],
     help: "Host operations, those of the API included",
 };
 pub(super) static PAGES: Metric = Metric {
     name: "invoicing_pages_total",
-    kind: Kind::Counter,
+    kind: MetricKind::Counter,
     labels: &[&SOURCE],
     help: "Pages of lists, where there is a read replica",
 };
 pub(super) static COMMIT_DURATION: Metric = Metric {
     name: "invoicing_store_commit_duration_seconds",
-    kind: Kind::Histogram,
+    kind: MetricKind::Histogram,
     labels: &[],
     help: "Commits, each of which may hold several operations",
 };
 pub(super) static EVENTS: Metric = Metric {
     name: "invoicing_events_total",
-    kind: Kind::Counter,
+    kind: MetricKind::Counter,
     labels: &[&EVENT],
     help: "Events committed by this process",
 };
 pub(super) static ATTEMPTS: Metric = Metric {
     name: "invoicing_webhook_attempts_total",
-    kind: Kind::Counter,
+    kind: MetricKind::Counter,
     labels: &[&OUTCOME, &REASON],
     help: "Attempts on record, counted by the process that made them",
 };
 pub(super) static ATTEMPT_DURATION: Metric = Metric {
     name: "invoicing_webhook_attempt_duration_seconds",
-    kind: Kind::Histogram,
+    kind: MetricKind::Histogram,
     labels: &[&OUTCOME],
     help: "Attempts, from the lookup of the name to the end of the answer",
 };
 pub(super) static DELAY: Metric = Metric {
     name: "invoicing_webhook_delay_seconds",
-    kind: Kind::Histogram,
+    kind: MetricKind::Histogram,
     labels: &[],
     help: "From an event to its delivery, without replays",
 };
 pub(super) static CLAIMS_LOST: Metric = Metric {
     name: "invoicing_claims_lost_total",
-    kind: Kind::Counter,
+    kind: MetricKind::Counter,
     labels: &[],
     help: "Attempts that outlived their claim: they are made again",
 };
 pub(super) static WEBHOOKS_DISABLED: Metric = Metric {
     name: "invoicing_webhooks_disabled_total",
-    kind: Kind::Counter,
+    kind: MetricKind::Counter,
     labels: &[],
     help: "Webhooks disabled after failed deliveries in a row",
 };
 pub(super) static PENDING: Metric = Metric {
     name: "invoicing_deliveries_pending",
-    kind: Kind::Gauge,
+    kind: MetricKind::Gauge,
     labels: &[],
     help: "Deliveries that wait, of all nodes, up to 10,000; as of the last poll",
 };
 pub(super) static OLDEST: Metric = Metric {
     name: "invoicing_deliveries_oldest_seconds",
-    kind: Kind::Gauge,
+    kind: MetricKind::Gauge,
     labels: &[],
     help: "How long the oldest delivery has waited since it was queued; as of the last poll",
 };
 pub(super) static IN_FLIGHT: Metric = Metric {
     name: "invoicing_attempts_in_flight",
-    kind: Kind::Gauge,
+    kind: MetricKind::Gauge,
     labels: &[],
     help: "Attempts under way in this process",
 };
 pub(super) static LAST_TURN: Metric = Metric {
     name: "invoicing_dispatcher_last_turn_timestamp_seconds",
-    kind: Kind::Gauge,
+    kind: MetricKind::Gauge,
     labels: &[],
     help: "When the loop of the dispatcher last turned",
 };
 pub(super) static LAST_SWEEP: Metric = Metric {
     name: "invoicing_sweep_last_timestamp_seconds",
-    kind: Kind::Gauge,
+    kind: MetricKind::Gauge,
     labels: &[],
     help: "When this process last completed a sweep",
 };
 pub(super) static CLOCK_OFFSET: Metric = Metric {
     name: "invoicing_clock_offset_seconds",
-    kind: Kind::Gauge,
+    kind: MetricKind::Gauge,
     labels: &[],
     help: "By how much the clock of PostgreSQL was ahead of that of this process when it was last corrected",
 };
@@ -176,9 +179,9 @@ mod tests {
         listed.extend(rows("invoicing_"));
         let expected = ALL.map(|metric| {
             let kind = match metric.kind {
-                Kind::Counter => "counter",
-                Kind::Gauge => "gauge",
-                Kind::Histogram => "histogram",
+                MetricKind::Counter => "counter",
+                MetricKind::Gauge => "gauge",
+                MetricKind::Histogram => "histogram",
             };
             let labels = metric.labels.iter().map(|label| format!("`{}`", label.name)).collect::<Vec<_>>();
             vec![format!("`{}`", metric.name), kind.to_owned(), labels.join(", "), metric.help.to_owned()]
@@ -209,11 +212,11 @@ mod tests {
         let places: BTreeSet<usize> = OUTCOME
             .values
             .iter()
-            .flat_map(|outcome| REASON.values.iter().map(|reason| ATTEMPTS.place(&[outcome, reason])))
+            .flat_map(|outcome| REASON.values.iter().map(|reason| ATTEMPTS.index(&[outcome, reason])))
             .collect();
         assert_eq!(places, (0..ATTEMPTS.size()).collect());
-        assert_eq!(ATTEMPTS.place(&["retried", "new"]), ATTEMPTS.place(&["retried", "other"]));
-        assert_eq!(CLAIMS_LOST.place(&[]), 0);
+        assert_eq!(ATTEMPTS.index(&["retried", "new"]), ATTEMPTS.index(&["retried", "other"]));
+        assert_eq!(CLAIMS_LOST.index(&[]), 0);
         assert_eq!(CLAIMS_LOST.size(), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! With the feature `metrics`: handles of the recorder, registered when they are first used.
+//! The metrics with the feature `metrics`: handles of the recorder, registered at their first use.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -10,7 +10,7 @@ use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder, 
 
 #[cfg(feature = "postgres")]
 use super::PageSource;
-use super::names::{self, Kind, Metric};
+use super::names::{self, Metric, MetricKind};
 use super::{AttemptEnd, Limit};
 
 static METADATA: Metadata<'static> = Metadata::new("invoicing_server", Level::INFO, Some(module_path!()));
@@ -18,11 +18,11 @@ static METADATA: Metadata<'static> = Metadata::new("invoicing_server", Level::IN
 /// Kinds of event, pings included.
 const KINDS: usize = 7;
 
-/// See [`super`]. Cheap to clone.
+/// The metrics of a service. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Metrics(Arc<Families>);
 
-/// Measures how long something takes.
+/// A running measurement of a duration.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timer(Instant);
 
@@ -32,14 +32,15 @@ pub(crate) struct EventCounts([u32; KINDS]);
 
 impl EventCounts {
     pub(crate) fn add(&mut self, kind: &str) {
-        if let Some(count) = self.0.get_mut(names::EVENTS.place(&[kind])) {
+        if let Some(count) = self.0.get_mut(names::EVENTS.index(&[kind])) {
             *count += 1;
         }
     }
 }
 
+/// The handles of all metrics, with their recorder.
 struct Families {
-    /// `None`: the one that the process has installed.
+    /// `None` for the recorder that the process has installed.
     recorder: Option<Arc<dyn Recorder + Send + Sync>>,
     requests: Family<Histogram>,
     limited: Family<Counter>,
@@ -98,7 +99,7 @@ impl<H: Handle> Family<H> {
 
     fn handle(&self, families: &Families, values: &[&str]) -> &H {
         let all = self.handles.get_or_init(|| (0..self.metric.size()).map(|_| OnceLock::new()).collect());
-        all[self.metric.place(values)].get_or_init(|| {
+        all[self.metric.index(values)].get_or_init(|| {
             let labels = self.metric.labels.iter().zip(values);
             let labels =
                 labels.map(|(label, value)| Label::from_static_parts(label.name, label.known(value)));
@@ -130,7 +131,8 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// For this recorder, or for the one that the process has installed when a handle is first used.
+    /// Metrics for this recorder, or for the one that the process has installed at the first use of
+    /// a handle.
     pub(crate) fn new(recorder: Option<Arc<dyn Recorder + Send + Sync>>) -> Self {
         Self(Arc::new(Families {
             recorder,
@@ -156,18 +158,19 @@ impl Metrics {
         }))
     }
 
-    /// Tells the recorder what there will be. Counters that rarely move begin at 0, so that their first step is seen.
+    /// Describes all metrics to the recorder. Counters that rarely move begin at 0, so that their
+    /// first step is seen.
     pub(crate) fn describe(&self) {
         self.0.with_recorder(|recorder| {
             for metric in names::ALL {
                 let (name, help) = (metric.name.into(), metric.help.into());
                 match metric.kind {
-                    Kind::Counter => recorder.describe_counter(name, Some(Unit::Count), help),
-                    Kind::Gauge if metric.name.ends_with("_seconds") => {
+                    MetricKind::Counter => recorder.describe_counter(name, Some(Unit::Count), help),
+                    MetricKind::Gauge if metric.name.ends_with("_seconds") => {
                         recorder.describe_gauge(name, Some(Unit::Seconds), help);
                     }
-                    Kind::Gauge => recorder.describe_gauge(name, Some(Unit::Count), help),
-                    Kind::Histogram => recorder.describe_histogram(name, Some(Unit::Seconds), help),
+                    MetricKind::Gauge => recorder.describe_gauge(name, Some(Unit::Count), help),
+                    MetricKind::Histogram => recorder.describe_histogram(name, Some(Unit::Seconds), help),
                 }
             }
         });
@@ -229,7 +232,7 @@ impl Metrics {
         self.0.webhooks_disabled.handle(&self.0, &[]).increment(count);
     }
 
-    /// `oldest_ms`: for how long the oldest has waited.
+    /// `oldest_ms`: the wait of the oldest delivery.
     pub(crate) fn backlog(&self, pending: u32, oldest_ms: i64) {
         self.0.pending.handle(&self.0, &[]).set(pending);
         self.0.oldest.handle(&self.0, &[]).set(seconds(oldest_ms.max(0)));
@@ -306,7 +309,8 @@ mod tests {
     use super::super::spans;
     use super::*;
 
-    /// What the service does for a request, an operation, a transaction with an event, and an attempt.
+    /// Measures a request, an operation, a transaction with an event, and an attempt, as the
+    /// service does.
     fn observe(metrics: &Metrics, request_id: &HeaderValue) {
         let (timer, company) = (metrics.start(), CompanyId(Uuid::nil()));
         let request = spans::request(&Method::GET, request_id, Some("/api/v1/quotes"));

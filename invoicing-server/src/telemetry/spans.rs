@@ -1,18 +1,21 @@
-//! The spans: one for each request, operation, transaction and attempt. OPERATIONS.md lists their fields.
+//! The spans: one for each request, operation, transaction and attempt. OPERATIONS.md lists their
+//! fields.
 //!
-//! They have ids, routes, statuses and codes only. None holds a key, a secret, a token, an address, a name or a body.
+//! Spans have ids, routes, statuses and codes only. None holds a key, a secret, a token, an
+//! address, a name or a body.
 
 use http::{HeaderValue, Method, StatusCode};
 use invoicing_core::{AttemptOutcome, CompanyId, EventId, WebhookId};
 use tracing::Span;
 use tracing::field::{Empty, display};
 
-/// A transaction, as the operation waits for it: several may share one of the database's.
+/// The span of an operation's wait for its transaction; several operations may share one
+/// transaction of the database.
 pub(crate) fn transaction(access: &'static str, company: Option<CompanyId>) -> Span {
     tracing::info_span!("transaction", access, company = company.map(display))
 }
 
-/// A method as spans and log lines may show it: a caller can send any.
+/// The form of a method in spans and log lines: a caller can send any text.
 pub(crate) fn known(method: &Method) -> &str {
     match *method {
         Method::GET
@@ -26,8 +29,9 @@ pub(crate) fn known(method: &Method) -> &str {
     }
 }
 
-/// A request to an application. Of its path only the pattern of the route is recorded: a path may hold a token. The span has
-/// its name before it is entered, as exporters take it then.
+/// The span of a request to an application. It records only the pattern of the route and not the
+/// path, which may hold a token. The span has its name before it is entered, because exporters read
+/// the name then.
 pub(crate) fn request(method: &Method, request_id: &HeaderValue, route: Option<&'static str>) -> Span {
     let span = tracing::info_span!(
         "request",
@@ -47,12 +51,12 @@ pub(crate) fn request(method: &Method, request_id: &HeaderValue, route: Option<&
     span
 }
 
-/// The request has a valid key.
+/// Records the company of a request with a valid key.
 pub(crate) fn of_company(span: &Span, company: CompanyId) {
     span.record("company", display(company));
 }
 
-/// The request is answered.
+/// Records the answer of a request.
 pub(crate) fn answered(span: &Span, status: StatusCode) {
     span.record("http.response.status_code", status.as_u16());
     if status.is_server_error() {
@@ -60,17 +64,18 @@ pub(crate) fn answered(span: &Span, status: StatusCode) {
     }
 }
 
-/// A host operation.
+/// The span of a host operation.
 pub(crate) fn operation(operation: &'static str, company: Option<CompanyId>) -> Span {
     tracing::info_span!("operation", otel.name = operation, company = company.map(display), result = Empty,)
 }
 
-/// An operation has ended.
+/// Records the end of an operation.
 pub(crate) fn ended(span: &Span, result: &str) {
     span.record("result", result);
 }
 
-/// An attempt to deliver an event. A trace of its own: the operation that caused it is long over.
+/// The span of an attempt to deliver an event. It begins a new trace, because the operation that
+/// caused the event is long over.
 pub(crate) fn attempt(
     company: CompanyId,
     webhook: WebhookId,
@@ -94,7 +99,7 @@ pub(crate) fn attempt(
     )
 }
 
-/// An attempt has ended.
+/// Records the end of an attempt.
 pub(crate) fn attempted(span: &Span, outcome: AttemptOutcome) {
     let is_success = matches!(outcome, AttemptOutcome::Answered { status: 200..=299, .. });
     match outcome {

@@ -1,7 +1,8 @@
 //! From a URL to a connection: policy, TCP, TLS, and one time limit around all of them.
 //!
-//! The one place where an address becomes a connection. [`Connector`] refuses what needs no lookup to be refused.
-//! Names go to a [`CheckedResolver`], which returns only addresses that the policy permits.
+//! Only this module turns an address into a connection. [`Connector`] refuses every target whose
+//! refusal needs no lookup. Names go to a [`CheckedResolver`], which returns only addresses that
+//! the policy permits.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -34,14 +35,14 @@ type Stream = MaybeHttpsStream<TokioIo<Metered>>;
 #[derive(Clone)]
 pub(super) struct Connector {
     policy: TargetPolicy,
-    route: Route,
+    dialer: Dialer,
     tls: Arc<ClientConfig>,
     limit: Duration,
 }
 
 /// How a permitted address is reached.
 #[derive(Clone)]
-enum Route {
+enum Dialer {
     Direct(HttpConnector<CheckedResolver>),
     Proxy(Box<TunnelConnector>),
 }
@@ -62,30 +63,31 @@ impl Connector {
     ) -> Result<Self, TransportError> {
         let tls = Arc::new(tls_config(roots)?);
         let names = CheckedResolver { policy, resolver };
-        let route = match proxy {
+        let dialer = match proxy {
             Some(ProxyOptions { proxy, resolves_names }) => {
                 let names = (!resolves_names).then_some(names);
-                Route::Proxy(Box::new(TunnelConnector::new(proxy, names, Arc::clone(&tls), limit)))
+                Dialer::Proxy(Box::new(TunnelConnector::new(proxy, names, Arc::clone(&tls), limit)))
             }
-            None => Route::Direct(names.tcp_connector(limit)),
+            None => Dialer::Direct(names.tcp_connector(limit)),
         };
-        Ok(Self { policy, route, tls, limit })
+        Ok(Self { policy, dialer, tls, limit })
     }
 
     /// A connection to the target, without a time limit.
     async fn connect(self, uri: Uri) -> Result<Stream, ConnectError> {
-        // hyper-util asks the resolver for names only, and connects to address literals without asking.
+        // hyper-util resolves names only, and connects to address literals without the resolver.
         if !self.policy.permits_uri(&uri) {
             return Err(ConnectError::refused());
         }
         let tls_name = (uri.scheme() != Some(&Scheme::HTTP)).then(|| server_name(&uri)).transpose()?;
-        let tcp = match self.route {
-            // Keeps the class that the resolver gave. Other errors are of the network, or a limit that ran out.
-            Route::Direct(mut tcp) => match tcp.call(uri).await {
+        let tcp = match self.dialer {
+            // The class of the resolver is kept. Other errors are those of the network, or an
+            // expired time limit.
+            Dialer::Direct(mut tcp) => match tcp.call(uri).await {
                 Ok(tcp) => MaybeHttpsStream::Http(tcp),
                 Err(error) => return Err(ConnectError::new(classify(&error), error)),
             },
-            Route::Proxy(tunnel) => tunnel.connect(uri).await?,
+            Dialer::Proxy(tunnel) => tunnel.connect(uri).await?,
         };
         let tcp = Metered::new(tcp);
         let budget = tcp.budget();
@@ -107,7 +109,8 @@ fn tls_error(error: impl std::error::Error + Send + Sync + 'static) -> ConnectEr
     ConnectError::new(tls_class(&error).unwrap_or(FailureClass::Tls), error)
 }
 
-/// Names the provider: rustls panics if Cargo features enable two and the host has installed none.
+/// The configuration names its provider: rustls panics if Cargo features enable two and the host
+/// has installed none.
 fn tls_config(roots: RootCertStore) -> Result<ClientConfig, TransportError> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
@@ -126,8 +129,8 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        // The attempt's limit does not cover this: the pool goes on opening a connection when the attempt has been
-        // served by another one meanwhile.
+        // The attempt's limit does not cover this: the pool goes on opening a connection when the
+        // attempt has been served by another one meanwhile.
         let connecting = tokio::time::timeout(self.limit, self.clone().connect(uri));
         let timed_out = |elapsed| Err(ConnectError::new(FailureClass::Timeout, elapsed));
         Box::pin(async move { connecting.await.unwrap_or_else(timed_out) })

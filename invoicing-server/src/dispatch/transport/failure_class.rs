@@ -1,7 +1,8 @@
 //! From an error of the HTTP client to a failure class.
 //!
-//! A failure to connect is classified where it happens, by a [`ConnectError`], which is then found among the causes of
-//! the client's error. TLS failures and those on an open connection are recognised by the types of other crates.
+//! A failure to connect is classified at once, by a [`ConnectError`], which is then found among the
+//! causes of the client's error. TLS failures and those on an open connection are recognised by the
+//! types of other crates.
 
 use std::error::Error;
 use std::{io, iter};
@@ -9,6 +10,7 @@ use std::{io, iter};
 use invoicing_core::FailureClass;
 use rustls::{CertificateError, OtherError};
 
+/// The error of any layer below a connection.
 pub(super) type BoxError = Box<dyn Error + Send + Sync>;
 
 /// No connection could be made. The text names no address: companies must not learn any.
@@ -24,7 +26,8 @@ impl ConnectError {
         Self { class, source: source.into() }
     }
 
-    /// The policy forbids the target. One text for every reason, so that it tells nothing about the network.
+    /// The policy forbids the target. The text is the same for every reason, so that it reveals
+    /// nothing about the network.
     pub(super) fn refused() -> Self {
         Self::new(FailureClass::TargetRefused, "the policy does not permit this target")
     }
@@ -34,15 +37,15 @@ impl ConnectError {
 pub(super) fn classify(error: &(dyn Error + 'static)) -> FailureClass {
     let connect_class = |cause: &(dyn Error + 'static)| Some(cause.downcast_ref::<ConnectError>()?.class);
     causes(error)
-        // First: the cause below a `ConnectError` says less than its class.
+        // First: the class of a `ConnectError` is more exact than the cause below it.
         .find_map(connect_class)
         .or_else(|| tls_class(error))
         .or_else(|| causes(error).find_map(connection_class))
         .unwrap_or(FailureClass::Network)
 }
 
-/// The class of a TLS failure; `None` for other errors. With TLS 1.3 a server may refuse the client only after the
-/// handshake, so its alert may arrive as a failed read.
+/// The class of a TLS failure; `None` for other errors. With TLS 1.3 a server may refuse the client
+/// only after the handshake, so its alert may arrive as a failed read.
 pub(super) fn tls_class(error: &(dyn Error + 'static)) -> Option<FailureClass> {
     match causes(error).find_map(|cause| cause.downcast_ref())? {
         rustls::Error::InvalidCertificate(error) => Some(certificate_class(error)),
@@ -69,8 +72,8 @@ fn certificate_class(error: &CertificateError) -> FailureClass {
     }
 }
 
-/// The class of a failure on an open connection. hyper reports an invalid chunk of a body as `InvalidInput` or
-/// `InvalidData`.
+/// The class of a failure on an open connection. hyper reports an invalid chunk of a body as
+/// `InvalidInput` or `InvalidData`.
 fn connection_class(cause: &(dyn Error + 'static)) -> Option<FailureClass> {
     if let Some(error) = cause.downcast_ref::<hyper::Error>() {
         return error.is_parse().then_some(FailureClass::Protocol);

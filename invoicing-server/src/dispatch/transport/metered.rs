@@ -1,7 +1,7 @@
 //! A connection that reads no more than a budget for each exchange.
 //!
-//! Everything that arrives counts where it arrives: interim responses, the head, chunk framing, trailers and TLS records,
-//! and so also what the HTTP client reads without showing it.
+//! Every byte counts as it arrives: interim responses, the head, chunk framing, trailers and TLS
+//! records, and so also the bytes that the HTTP client does not show.
 
 use std::io;
 use std::pin::Pin;
@@ -16,11 +16,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::tunnel::TcpOrTls;
 use super::{MAX_BODY, MAX_HEAD};
 
-/// Most bytes that are read in one exchange, or in the TLS handshake before the first: a head, a body, and as much as
-/// either for what surrounds them.
+/// Most bytes that are read in one exchange, or in the TLS handshake before the first: a head, a
+/// body, and as much as either for the framing around them.
 pub(super) const MAX_EXCHANGE: usize = MAX_HEAD + MAX_BODY + 64 * 1024;
 
-/// What an exchange may still read. Clones share it.
+/// The bytes that an exchange may still read. Clones share it.
 #[derive(Debug, Clone)]
 pub(super) struct ReadBudget(Arc<AtomicUsize>);
 
@@ -45,7 +45,7 @@ impl ReadBudget {
     }
 }
 
-/// See the module's text.
+/// A TCP stream with a read budget.
 pub(super) struct Metered {
     stream: TokioIo<TcpOrTls>,
     budget: ReadBudget,

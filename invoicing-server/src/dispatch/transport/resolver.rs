@@ -1,8 +1,9 @@
 //! Names to addresses, and the policy on the answers.
 //!
-//! A connection is made to the addresses that passed here, without a second lookup in between. Answers are not cached.
-//! Connections that are opened at the same time may share a lookup, and each of them checks its answer. A pooled
-//! connection stays on the address that passed, even if the name resolves to another one by now.
+//! A connection is made to the addresses that the policy has passed, without a second lookup in
+//! between. Answers are not cached. Connections that are opened at the same time may share a
+//! lookup, and each of them checks its answer. A pooled connection stays on the address that
+//! passed, even if the name resolves to another one by now.
 
 use std::collections::HashMap;
 use std::io;
@@ -29,11 +30,12 @@ pub type ResolveFuture = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + 
 
 /// Resolves host names. The default is the system's resolver.
 ///
-/// A host whose internal names must stay secret supplies a resolver that knows public names only. With the system's
-/// one, companies can tell a name that does not exist (`dns`) from one with a forbidden address (`target_refused`).
+/// A host whose internal names must stay secret supplies a resolver for public names only. With the
+/// system's resolver, companies can distinguish a name that does not exist (`dns`) from one with a
+/// forbidden address (`target_refused`).
 pub trait Resolve: Send + Sync + 'static {
-    /// All addresses of a host name, with its aliases (CNAME) followed. The port comes from the URL. The lookup counts
-    /// towards the attempt's time limit.
+    /// All addresses of a host name, with its aliases (CNAME) followed. The port comes from the
+    /// URL. The lookup counts towards the attempt's time limit.
     ///
     /// # Errors
     /// The name does not exist, or no server answers. An empty answer counts as an error too.
@@ -42,27 +44,30 @@ pub trait Resolve: Send + Sync + 'static {
 
 /// The operating system's resolver (`getaddrinfo`), with its hosts file and search list.
 ///
-/// A lookup blocks a thread until the name's servers answer or the system gives up, long after its attempt has timed
-/// out. Two rules keep slow names from occupying all threads. A name has one lookup at a time, which all its callers
-/// share. A lookup that takes long moves to permits of its own, so that the next one can start.
+/// A lookup blocks a thread until the name's servers answer or the system gives up, long after its
+/// attempt has timed out. Two rules keep slow names from occupying all threads. A name has one
+/// lookup at a time, which all its callers share. A lookup that takes long moves to a separate set
+/// of permits, so that the next one can start.
 #[derive(Clone)]
 pub(crate) struct SystemResolver(Arc<Lookups>);
 
-/// Most lookups at a time, and as many slow ones besides. Tokio's 512 threads for blocking work serve files, too.
+/// Most concurrent lookups, and most slow ones besides. Tokio's 512 threads for blocking work serve
+/// files, too.
 const MAX_LOOKUPS: usize = 128;
 
 /// A lookup counts as slow after this time.
 const SLOW_AFTER: Duration = Duration::from_secs(1);
 
 /// The result of a lookup.
-type Answer = Result<Vec<IpAddr>, Arc<io::Error>>;
+type LookupResult = Result<Vec<IpAddr>, Arc<io::Error>>;
 
 /// A lookup in progress, which all callers of the name wait for.
-type SharedLookup = Shared<BoxFuture<'static, Answer>>;
+type SharedLookup = Shared<BoxFuture<'static, LookupResult>>;
 
 /// Resolves a name, blocking its thread.
 type BlockingLookup = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
 
+/// The lookups in progress, and the permits for more.
 struct Lookups {
     look_up: Box<BlockingLookup>,
     in_progress: Mutex<HashMap<String, SharedLookup>>,
@@ -104,14 +109,16 @@ impl Resolve for SystemResolver {
 }
 
 impl Lookups {
-    /// Starts a lookup, or joins the one that another caller has started while this one waited for its permit.
+    /// Starts a lookup, or joins the one that another caller has started while this one waited for
+    /// its permit.
     #[expect(clippy::disallowed_methods, reason = "ends with its thread, which outlives the attempt")]
     fn start_or_join(self: Arc<Self>, host: &str, permit: OwnedSemaphorePermit) -> SharedLookup {
         let mut in_progress = self.in_progress.lock();
         if let Some(lookup) = running(&in_progress, host) {
             return lookup;
         }
-        // A task of its own: the thread runs on when the attempt that asked has timed out, and must keep its permit.
+        // A separate task: the thread outlives an attempt that has timed out, and must keep its
+        // permit.
         let task = tokio::spawn(Arc::clone(&self).run(host.to_owned(), permit));
         let lookup =
             task.map(|ended| ended.unwrap_or_else(|error| Err(Arc::new(error.into())))).boxed().shared();
@@ -119,7 +126,7 @@ impl Lookups {
         lookup
     }
 
-    async fn run(self: Arc<Self>, host: String, permit: OwnedSemaphorePermit) -> Answer {
+    async fn run(self: Arc<Self>, host: String, permit: OwnedSemaphorePermit) -> LookupResult {
         let mut thread = tokio::task::spawn_blocking({
             let (lookups, host) = (Arc::clone(&self), host.clone());
             move || (lookups.look_up)(&host)
@@ -127,7 +134,8 @@ impl Lookups {
         let (found, _permit) = if let Ok(found) = tokio::time::timeout(SLOW_AFTER, &mut thread).await {
             (found, permit)
         } else {
-            // Without a free slow permit the lookup keeps its own: together they bound the threads that are busy.
+            // Without a free slow permit the lookup keeps its own: together they bound the threads
+            // that are busy.
             let slow_permit = Arc::clone(&self.slow_permits).try_acquire_owned();
             let permit = slow_permit.unwrap_or(permit);
             (thread.await, permit)
@@ -138,13 +146,14 @@ impl Lookups {
     }
 }
 
-/// The lookup of a name. Each removes itself when it ends: one that is still there after its callers have seen it end
-/// has lost its task.
+/// The lookup of a name that is in progress. A lookup removes itself when it ends, so an ended one
+/// in the map has lost its task and is ignored.
 fn running(in_progress: &HashMap<String, SharedLookup>, host: &str) -> Option<SharedLookup> {
     in_progress.get(host).filter(|lookup| lookup.peek().is_none()).cloned()
 }
 
-/// A resolver with the policy applied to its answers, in the form that hyper-util's connector takes.
+/// A resolver with the policy applied to its answers, in the form that hyper-util's connector
+/// takes.
 #[derive(Clone)]
 pub(super) struct CheckedResolver {
     pub(super) policy: TargetPolicy,
@@ -178,7 +187,8 @@ impl CheckedResolver {
         // The connector otherwise accepts `http` URLs only; TLS is added around it.
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
-        // Divided evenly among the addresses of a name, so that an unreachable one leaves time for the next.
+        // Divided evenly among the addresses of a name, so that an unreachable one leaves time for
+        // the next.
         tcp.set_connect_timeout(Some(limit));
         tcp
     }

@@ -9,8 +9,8 @@ use invoicing_core::Timestamp;
 /// Longest wait that is reported, in seconds: a day. The retry policy waits far less anyway.
 const LONGEST: u64 = 86_400;
 
-/// The seconds that a receiver asks to be left alone, at most a day. A date that has passed asks for 0; a value that
-/// is neither form asks for nothing.
+/// The receiver's wait in seconds, at most a day. A date that has passed is a wait of 0; a value of
+/// neither form is ignored.
 pub(super) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<u64> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?;
     // In whole seconds, as dates are.

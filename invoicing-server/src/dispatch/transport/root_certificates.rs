@@ -1,10 +1,11 @@
 //! The certificate authorities that are trusted before a host adds its own.
 //!
-//! Mozilla's list is compiled in and the same on every machine. With the feature `platform-roots` a host may choose
-//! the operating system's list instead, which its administrators maintain.
+//! Mozilla's list is compiled in and the same on every machine. With the feature `platform-roots` a
+//! host may choose the operating system's list instead, which its administrators maintain.
 //!
-//! webpki verifies certificates either way, so failures are classified alike on every system. The verifier of the
-//! system (`rustls-platform-verifier`) names them differently on Windows and macOS; on Linux it is this same list.
+//! webpki verifies certificates either way, so failures are classified alike on every system. The
+//! verifier of the system (`rustls-platform-verifier`) names them differently on Windows and macOS;
+//! on Linux it is this same list.
 
 use rustls::RootCertStore;
 
@@ -23,8 +24,8 @@ mod platform {
 
     use crate::dispatch::transport::TransportError;
 
-    /// The operating system's list, read from its files. Unreadable certificates are logged and left out: systems
-    /// carry odd ones that no receiver needs.
+    /// The operating system's list, read from its files. Unreadable certificates are logged and
+    /// left out: systems carry odd ones that no receiver needs.
     ///
     /// # Errors
     /// No certificate can be read.

@@ -14,7 +14,7 @@ use invoicing_core::FailureClass::{
 };
 
 use super::*;
-use server::{Server, Step};
+use server::{ScriptedServer, Step};
 
 const OPEN: TargetPolicy = TargetPolicy { allow_http: true, allow_private: true };
 const STRICT: TargetPolicy = TargetPolicy { allow_http: false, allow_private: false };
@@ -24,7 +24,7 @@ const HTTP_ONLY: TargetPolicy = TargetPolicy { allow_http: true, allow_private: 
 const NOW: Timestamp = Timestamp::from_millis(784_111_777_000);
 /// Long enough never to run out in a test that passes.
 const AMPLE: Duration = Duration::from_secs(30);
-/// The limit in tests where it runs out.
+/// The limit in tests that let it run out.
 const SHORT: Duration = Duration::from_millis(300);
 
 fn transport() -> Transport {
@@ -86,7 +86,8 @@ impl<F: Fn() -> ResolveFuture + Send + Sync + 'static> Resolve for Lookup<F> {
 async fn the_status_is_the_outcome() {
     for status in [200, 201, 204, 299, 301, 302, 307, 308, 400, 404, 410, 429, 500, 503, 599, 999] {
         let server =
-            Server::answering(&format!("HTTP/1.1 {status} Reason\r\ncontent-length: 0\r\n\r\n")).await;
+            ScriptedServer::answering(&format!("HTTP/1.1 {status} Reason\r\ncontent-length: 0\r\n\r\n"))
+                .await;
         assert_eq!(post(&transport(), &server.url(), AMPLE).await, answered(status), "{status}");
     }
 }
@@ -94,10 +95,10 @@ async fn the_status_is_the_outcome() {
 /// Rules: TARGET-4
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
-    let elsewhere = Server::answering(server::OK).await;
+    let elsewhere = ScriptedServer::answering(server::OK).await;
     let response =
         format!("HTTP/1.1 302 Found\r\nlocation: {}\r\ncontent-length: 0\r\n\r\n", elsewhere.url());
-    let server = Server::answering(&response).await;
+    let server = ScriptedServer::answering(&response).await;
     assert_eq!(post(&transport(), &server.url(), AMPLE).await, answered(302));
     assert_eq!(elsewhere.connections(), 0);
 }
@@ -112,7 +113,7 @@ async fn retry_after_is_read_as_seconds_and_as_a_date() {
         ("\u{e9}", None),
     ] {
         let response = format!("HTTP/1.1 429 No\r\nretry-after: {value}\r\ncontent-length: 0\r\n\r\n");
-        let server = Server::answering(&response).await;
+        let server = ScriptedServer::answering(&response).await;
         let expected = AttemptOutcome::Answered { status: 429, retry_after: expected };
         assert_eq!(post(&transport(), &server.url(), AMPLE).await, expected, "{value}");
     }
@@ -133,7 +134,7 @@ async fn unusual_responses_count_by_their_status() {
         b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 8\r\n\r\nnot gzip",
         b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
     ] {
-        let server = Server::new(vec![Step::send(response), Step::Close]).await;
+        let server = ScriptedServer::new(vec![Step::send(response), Step::Close]).await;
         let outcome = post(&transport(), &server.url(), AMPLE).await;
         assert_eq!(outcome, answered(200), "{}", response.escape_ascii());
     }
@@ -150,7 +151,7 @@ async fn an_answer_that_is_not_http_is_a_protocol_failure() {
         b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
         b"\x15\x03\x03\x00\x02\x02\x28",
     ] {
-        let server = Server::new(vec![Step::send(response), Step::Close]).await;
+        let server = ScriptedServer::new(vec![Step::send(response), Step::Close]).await;
         let outcome = post(&transport(), &server.url(), AMPLE).await;
         assert_eq!(outcome, failed(Protocol), "{}", response.escape_ascii());
     }
@@ -159,7 +160,8 @@ async fn an_answer_that_is_not_http_is_a_protocol_failure() {
 #[tokio::test]
 async fn endless_headers_are_a_protocol_failure() {
     let line = b"x-padding: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n";
-    let server = Server::new(vec![Step::send(b"HTTP/1.1 200 OK\r\n"), Step::Flood(line.to_vec())]).await;
+    let server =
+        ScriptedServer::new(vec![Step::send(b"HTTP/1.1 200 OK\r\n"), Step::Flood(line.to_vec())]).await;
     assert_eq!(post(&transport(), &server.url(), AMPLE).await, failed(Protocol));
 }
 
@@ -171,7 +173,7 @@ async fn a_broken_connection_is_a_network_failure() {
         vec![Step::send(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n"), Step::Close],
     ] {
         let label = format!("{steps:?}");
-        let server = Server::new(steps).await;
+        let server = ScriptedServer::new(steps).await;
         assert_eq!(post(&transport(), &server.url(), AMPLE).await, failed(Network), "{label}");
     }
 }
@@ -204,12 +206,12 @@ async fn one_time_limit_covers_the_attempt_up_to_the_end_of_the_head() {
         vec![Step::send(b"HTTP/1.1 200 OK\r\nx-drip: "), drip()],
         vec![Step::Drip(b"HTTP/1.1 103 Early\r\n\r\n".to_vec())],
     ] {
-        let server = Server::new(steps).await;
+        let server = ScriptedServer::new(steps).await;
         assert_times_out(&transport(), &server.url()).await;
     }
 }
 
-/// Whatever becomes of the body: it breaks off, is no HTTP, hangs or trickles.
+/// The body may break off, be no HTTP, hang or trickle.
 ///
 /// Rules: ATTEMPT-6, ATTEMPT-8, ATTEMPT-9
 #[tokio::test]
@@ -229,7 +231,7 @@ async fn the_head_decides_and_a_body_that_does_not_end_costs_250_ms() {
             // These have no body.
             let ends = ends || status == 204;
             let head = format!("HTTP/1.1 {status} Status\r\n{head}");
-            let server = Server::new(vec![Step::send(head.as_bytes()), rest.clone()]).await;
+            let server = ScriptedServer::new(vec![Step::send(head.as_bytes()), rest.clone()]).await;
             let (transport, began) = (transport(), Instant::now());
             assert_eq!(post(&transport, &server.url(), AMPLE).await, answered(status), "{head}");
             let took = began.elapsed();
@@ -242,7 +244,7 @@ async fn the_head_decides_and_a_body_that_does_not_end_costs_250_ms() {
 #[tokio::test]
 async fn a_head_in_time_is_an_answer_and_its_body_gets_the_time_left() {
     let head = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n";
-    let server = Server::new(vec![Step::send(head), Step::Hang]).await;
+    let server = ScriptedServer::new(vec![Step::send(head), Step::Hang]).await;
     let (transport, began, limit) = (transport(), Instant::now(), BODY_TIME / 2);
     assert_eq!(post(&transport, &server.url(), limit).await, answered(200));
     assert!((limit..BODY_TIME).contains(&began.elapsed()), "{:?}", began.elapsed());
@@ -254,7 +256,7 @@ async fn a_head_in_time_is_an_answer_and_its_body_gets_the_time_left() {
 /// Rules: ATTEMPT-5
 #[tokio::test]
 async fn a_tls_handshake_that_hangs_is_a_timeout() {
-    let server = Server::greeting(vec![Step::Hang]).await;
+    let server = ScriptedServer::greeting(vec![Step::Hang]).await;
     assert_times_out(&transport(), &server.url().replace("http:", "https:")).await;
 }
 
@@ -268,7 +270,7 @@ async fn a_lookup_that_hangs_is_a_timeout() {
 
 #[tokio::test]
 async fn the_connect_timeout_applies_without_an_attempt_limit() {
-    let server = Server::greeting(vec![Step::Hang]).await;
+    let server = ScriptedServer::greeting(vec![Step::Hang]).await;
     let transport = Transport::builder(OPEN).connect_timeout(SHORT).build().unwrap();
     let url = server.url().replace("http:", "https:");
     assert_eq!(post(&transport, &url, AMPLE).await, failed(Timeout));
@@ -284,10 +286,11 @@ async fn an_endless_body_counts_by_its_status_and_is_not_read_further() {
         (b"HTTP/1.1 200 OK\r\ncontent-length: 99999999999\r\n\r\n", b"aaaaaaaaaaaaaaaa"),
         (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", b"8\r\naaaaaaaa\r\n"),
     ] {
-        let server = Server::new(vec![Step::send(head), Step::Flood(body.repeat(64))]).await;
+        let server = ScriptedServer::new(vec![Step::send(head), Step::Flood(body.repeat(64))]).await;
         let transport = transport();
         assert_eq!(post(&transport, &server.url(), AMPLE).await, answered(200));
-        // The flood ends when the client closes the connection. It stands for what the kernel buffers, too.
+        // The flood ends when the client closes the connection. It stands for what the kernel
+        // buffers, too.
         let sent = server.flooded().await;
         assert!(sent > MAX_BODY && sent < 64 * 1024 * 1024, "{sent}");
         assert_eq!(post(&transport, &server.url(), AMPLE).await, answered(200));
@@ -303,7 +306,7 @@ async fn endless_interim_responses_are_a_protocol_failure_and_stop_the_read() {
         b"HTTP/1.1 100 Continue\r\n\r\n",
         b"HTTP/1.1 199 \r\n\r\n",
     ] {
-        let server = Server::new(vec![Step::Flood(interim.repeat(64))]).await;
+        let server = ScriptedServer::new(vec![Step::Flood(interim.repeat(64))]).await;
         assert_eq!(post(&transport(), &server.url(), AMPLE).await, failed(Protocol));
         let sent = server.flooded().await;
         assert!(sent < 64 * 1024 * 1024, "{sent}");
@@ -312,7 +315,7 @@ async fn endless_interim_responses_are_a_protocol_failure_and_stop_the_read() {
 
 /// Rules: ISOLATION-4
 #[tokio::test]
-async fn what_surrounds_a_body_counts_too() {
+async fn chunk_framing_and_trailers_count_too() {
     let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
     for (begin, flood, outcome) in [
         (&b""[..], &b"1\r\na\r\n"[..], answered(200)),
@@ -320,7 +323,7 @@ async fn what_surrounds_a_body_counts_too() {
         (b"0\r\n", b"x-trailer: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n", answered(200)),
     ] {
         let head = [&head[..], begin].concat();
-        let server = Server::new(vec![Step::send(&head), Step::Flood(flood.repeat(64))]).await;
+        let server = ScriptedServer::new(vec![Step::send(&head), Step::Flood(flood.repeat(64))]).await;
         assert_eq!(post(&transport(), &server.url(), AMPLE).await, outcome, "{}", flood.escape_ascii());
         let sent = server.flooded().await;
         assert!(sent < 64 * 1024 * 1024, "{sent}");
@@ -331,7 +334,7 @@ async fn what_surrounds_a_body_counts_too() {
 #[tokio::test]
 async fn a_body_up_to_the_bound_leaves_the_connection_in_the_pool() {
     let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {MAX_BODY}\r\n\r\n");
-    let server = Server::answering(&(head + &"a".repeat(MAX_BODY))).await;
+    let server = ScriptedServer::answering(&(head + &"a".repeat(MAX_BODY))).await;
     let transport = transport();
     // More in all than one exchange may have.
     for _ in 0..10 {
@@ -345,7 +348,7 @@ async fn a_body_up_to_the_bound_leaves_the_connection_in_the_pool() {
 /// Rules: WEBHOOK-8
 #[tokio::test]
 async fn the_request_is_a_post_of_exactly_these_bytes_and_headers() {
-    let server = Server::answering(server::OK).await;
+    let server = ScriptedServer::answering(server::OK).await;
     let url = OPEN.parse(&format!("{}hooks/%C3%A9?a=1|2&b='", server.url())).unwrap();
     let headers = HeaderMap::from_iter([
         (CONTENT_TYPE, HeaderValue::from_static("application/json")),
@@ -371,7 +374,7 @@ async fn the_request_is_a_post_of_exactly_these_bytes_and_headers() {
 
 #[tokio::test]
 async fn a_long_request_body_arrives_completely() {
-    let server = Server::answering(server::OK).await;
+    let server = ScriptedServer::answering(server::OK).await;
     let body: Vec<u8> = (0..1_000_000_u32).map(|n| n.to_le_bytes()[1]).collect();
     let request = target(&server.url()).post(Bytes::from(body.clone()));
     assert_eq!(transport().send(request, AMPLE, NOW).await, answered(200));
@@ -396,7 +399,7 @@ fn the_host_header_has_the_port_unless_it_is_the_default() {
 
 #[tokio::test]
 async fn connections_are_reused() {
-    let server = Server::answering("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
+    let server = ScriptedServer::answering("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
     let transport = transport();
     let target = target(&server.url());
     for _ in 0..20 {
@@ -408,12 +411,13 @@ async fn connections_are_reused() {
 
 #[tokio::test]
 async fn a_connection_that_the_peer_closed_while_idle_costs_no_failure() {
-    let server = Server::new(vec![Step::send(server::OK.as_bytes()), Step::Close]).await;
+    let server = ScriptedServer::new(vec![Step::send(server::OK.as_bytes()), Step::Close]).await;
     let transport = transport();
     for sent in 1..=10 {
         assert_eq!(post(&transport, &server.url(), AMPLE).await, answered(200));
         server.closed(sent).await;
-        // This runtime looks at its sockets after 61 polls at the latest, and so sees that the peer has closed.
+        // This runtime looks at its sockets after 61 polls at the latest, and so sees that the peer
+        // has closed.
         for _ in 0..200 {
             tokio::task::yield_now().await;
         }
@@ -423,7 +427,7 @@ async fn a_connection_that_the_peer_closed_while_idle_costs_no_failure() {
 
 #[tokio::test]
 async fn a_request_that_has_been_written_is_not_sent_again() {
-    let server = Server::new(vec![Step::send(server::OK.as_bytes()), Step::Read, Step::Close]).await;
+    let server = ScriptedServer::new(vec![Step::send(server::OK.as_bytes()), Step::Read, Step::Close]).await;
     let transport = transport();
     for connections in 1..=5 {
         assert_eq!(post(&transport, &server.url(), AMPLE).await, answered(200));
@@ -434,7 +438,7 @@ async fn a_request_that_has_been_written_is_not_sent_again() {
 
 #[tokio::test]
 async fn an_idle_connection_is_closed_after_the_idle_timeout() {
-    let server = Server::answering(server::OK).await;
+    let server = ScriptedServer::answering(server::OK).await;
     let transport = Transport::builder(OPEN).idle_timeout(Duration::from_millis(50)).build().unwrap();
     assert_eq!(post(&transport, &server.url(), AMPLE).await, answered(200));
     // Waits for the client to close; hangs for good if it does not.

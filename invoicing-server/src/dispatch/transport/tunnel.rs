@@ -1,13 +1,14 @@
 //! TCP to a target through a forward proxy: HTTP `CONNECT`, for `https` and `http` targets alike.
 //!
-//! **The policy holds.** A proxy that is asked for a name resolves it, and so decides where the connection leads. So
-//! names are resolved and checked here, and the proxy is asked for an *address* that passed. TLS and the `Host`
-//! header still carry the name. A host whose machine cannot resolve public names may leave them to the proxy. Then
-//! literals are checked here, and names by the proxy alone.
+//! **The policy holds.** A proxy that is sent a name resolves it, and so decides the target of the
+//! connection. So this process resolves and checks names, and sends the proxy an *address* that
+//! passed. TLS and the `Host` header still carry the name. A host whose machine cannot resolve
+//! public names may leave them to the proxy. Then this process checks literals, and the proxy alone
+//! checks names.
 //!
-//! The proxy itself is the host's choice and usually in its private network. No policy applies to it, and the system
-//! resolves its name. Its failures and refusals are [`FailureClass::Proxy`], because a proxy does not tell reliably
-//! whether it failed or the receiver did.
+//! The proxy itself is the host's choice and usually in its private network. No policy applies to
+//! it, and the system resolves its name. Its failures and refusals are [`FailureClass::Proxy`],
+//! because a proxy does not report reliably whether it failed or the receiver did.
 
 use std::future::poll_fn;
 use std::net::{IpAddr, SocketAddr};
@@ -79,7 +80,7 @@ impl TunnelConnector {
         }
     }
 
-    /// Asks the proxy for a connection to `host:port`.
+    /// Requests a connection to `host:port` from the proxy.
     async fn open(&mut self, authority: &str) -> Result<TcpOrTls, ConnectError> {
         let failed = |error| ConnectError::new(FailureClass::Proxy, error);
         // Only the host and the port of this URI are sent to the proxy.
@@ -90,8 +91,9 @@ impl TunnelConnector {
     }
 }
 
-/// The address to ask for first, and the one to ask for if that fails. The second is of the other family if there is
-/// one, because a proxy may reach one family only. Two at most, so that an attempt is never a burst on the proxy.
+/// The address to request first, and the one to request if that fails. The second is of the other
+/// family if there is one, because a proxy may reach one family only. Two at most, so that an
+/// attempt is never a burst on the proxy.
 fn first_and_fallback(addresses: &[IpAddr], port: u16) -> Result<(String, Option<String>), ConnectError> {
     let [first, rest @ ..] = addresses else { return Err(ConnectError::refused()) };
     let other = rest.iter().find(|address| address.is_ipv4() != first.is_ipv4()).or(rest.first());

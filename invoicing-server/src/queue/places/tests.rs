@@ -10,7 +10,8 @@ fn places(in_flight: usize) -> Places {
     Places::new(&DispatchSettings { in_flight, ..DispatchSettings::default() })
 }
 
-/// Claims for webhooks of a pool in turn until none gets any more; how many places each holds.
+/// Claims for webhooks of a pool in turn until none gets a place. Returns the number of places of
+/// each.
 fn fill(places: &mut Places, webhooks: std::ops::Range<usize>, pool: Pool) -> Vec<usize> {
     for number in webhooks.clone() {
         places.set_pool(webhook(number), pool);
@@ -35,7 +36,7 @@ fn slow_webhooks_hold_what_a_lease_serves_and_leave_the_rest() {
     for slow in [1, 180, 300, 1_000, 5_000] {
         let mut places = places(256);
         let held = fill(&mut places, 0..slow, Pool::Slow);
-        // 128 attempts at once, of which each ends four deliveries within 20 s.
+        // 128 concurrent attempts, each of which ends four deliveries within 20 s.
         assert!(held.iter().sum::<usize>() <= 512 && held.iter().all(|held| *held <= 16), "{slow}: {held:?}");
         assert_eq!(fill(&mut places, 9_999..10_000, Pool::Prompt), [PER_WEBHOOK], "{slow}");
     }

@@ -80,7 +80,7 @@ proptest! {
         prop_assert_eq!(is_public(outer.into()), is_public(inner.into()));
     }
 
-    /// The standard library's own judgement, where it has one.
+    /// The judgement of the standard library, if it has one.
     #[test]
     fn addresses_that_the_standard_library_calls_special_are_not_public(bits: u32, wide: u128) {
         let v4 = Ipv4Addr::from_bits(bits);

@@ -1,11 +1,11 @@
 //! The target policy, checked again at connect time, and lookups.
 
-use super::server::Server;
+use super::server::ScriptedServer;
 use super::*;
 
 #[tokio::test]
 async fn a_private_literal_is_refused_at_connect_time_too() {
-    let server = Server::answering(server::OK).await;
+    let server = ScriptedServer::answering(server::OK).await;
     let port = server.address().port();
     let refusing = Transport::builder(HTTP_ONLY).build().unwrap();
     for host in
@@ -23,7 +23,7 @@ async fn a_private_literal_is_refused_at_connect_time_too() {
 
 #[tokio::test]
 async fn plain_http_is_refused_at_connect_time_too() {
-    let server = Server::answering(server::OK).await;
+    let server = ScriptedServer::answering(server::OK).await;
     let private = TargetPolicy { allow_http: false, allow_private: true };
     let transport = Transport::builder(private).build().unwrap();
     assert_eq!(post(&transport, &server.url(), AMPLE).await, failed(TargetRefused));
@@ -41,7 +41,7 @@ async fn a_blocked_port_is_refused_at_connect_time_too() {
 /// Rules: TARGET-2
 #[tokio::test]
 async fn one_private_address_among_public_ones_refuses_the_name() {
-    let server = Server::answering(server::OK).await;
+    let server = ScriptedServer::answering(server::OK).await;
     let url = format!("http://hooks.example:{}/", server.address().port());
     for answer in [
         &["127.0.0.1"][..],
@@ -60,11 +60,11 @@ async fn one_private_address_among_public_ones_refuses_the_name() {
 /// Rules: TARGET-2
 #[tokio::test]
 async fn every_lookup_is_checked_and_each_connection_is_made_from_one_lookup() {
-    let server = Server::new(vec![Step::send(server::OK.as_bytes()), Step::Close]).await;
+    let server = ScriptedServer::new(vec![Step::send(server::OK.as_bytes()), Step::Close]).await;
     let url = format!("http://hooks.example:{}/", server.address().port());
     let resolver = Fixed::new(&[&["127.0.0.1"], &["93.184.216.34", "10.0.0.1"]]);
     let lookups = Arc::clone(&resolver.lookups);
-    // The first answer is permitted where private addresses are allowed; the second is refused by the strict policy.
+    // The open policy permits the first answer; the strict one refuses the second.
     let open = Transport::builder(OPEN).resolver(resolver.clone()).build().unwrap();
     assert_eq!(post(&open, &url, AMPLE).await, answered(200));
     assert_eq!(lookups.load(Ordering::SeqCst), 1);
@@ -76,7 +76,7 @@ async fn every_lookup_is_checked_and_each_connection_is_made_from_one_lookup() {
 
 #[tokio::test]
 async fn the_port_is_the_url_s_and_the_next_address_follows_an_unreachable_one() {
-    let server = Server::answering(server::OK).await;
+    let server = ScriptedServer::answering(server::OK).await;
     let url = format!("http://hooks.example:{}/", server.address().port());
     // Nothing listens on 127.0.0.2 with this port.
     let resolver = Fixed::new(&[&["127.0.0.2", "127.0.0.1"]]);
@@ -103,7 +103,7 @@ async fn a_name_that_does_not_resolve_is_a_dns_failure() {
 async fn the_system_resolver_finds_localhost_and_the_policy_refuses_it() {
     let found = SystemResolver::default().resolve("localhost").await.unwrap();
     assert!(!found.is_empty() && found.iter().all(IpAddr::is_loopback), "{found:?}");
-    let server = Server::answering(server::OK).await;
+    let server = ScriptedServer::answering(server::OK).await;
     let url = format!("http://localhost:{}/", server.address().port());
     let refusing = Transport::builder(HTTP_ONLY).build().unwrap();
     assert_eq!(post(&refusing, &url, AMPLE).await, failed(TargetRefused));

@@ -1,4 +1,5 @@
-//! Deliveries through a forward proxy: the requests it gets, those it never gets, and the class of its failures.
+//! Deliveries through a forward proxy: the requests it gets, those it never gets, and the class of
+//! its failures.
 
 use std::net::SocketAddr;
 use std::sync::Mutex;
@@ -15,8 +16,8 @@ use super::*;
 
 const PUBLIC: &str = "93.184.216.34";
 
-/// What a proxy does with a `CONNECT`.
-enum Answer {
+/// The proxy's reaction to a `CONNECT`.
+enum ProxyAnswer {
     /// Connects to this port on loopback, ignoring the requested target.
     Tunnel(u16),
     Say(&'static str),
@@ -31,13 +32,16 @@ struct Proxy {
 }
 
 impl Proxy {
-    /// The answer depends on what is asked for, as `host:port`.
-    async fn start(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
+    /// Starts a proxy whose answer depends on the requested `host:port`.
+    async fn start(answer: impl Fn(&str) -> ProxyAnswer + Send + Sync + 'static) -> Self {
         Self::with(None, answer).await
     }
 
     /// A proxy that expects TLS if an acceptor is given.
-    async fn with(tls: Option<TlsAcceptor>, answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
+    async fn with(
+        tls: Option<TlsAcceptor>,
+        answer: impl Fn(&str) -> ProxyAnswer + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let heads = Arc::<Mutex<Vec<String>>>::default();
@@ -60,7 +64,7 @@ impl Proxy {
 async fn accept(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
-    answer: Arc<impl Fn(&str) -> Answer + Send + Sync + 'static>,
+    answer: Arc<impl Fn(&str) -> ProxyAnswer + Send + Sync + 'static>,
     heads: Arc<Mutex<Vec<String>>>,
 ) {
     let mut connections = JoinSet::new();
@@ -80,7 +84,7 @@ async fn accept(
 
 async fn serve(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
-    answer: &impl Fn(&str) -> Answer,
+    answer: &impl Fn(&str) -> ProxyAnswer,
     heads: &Mutex<Vec<String>>,
 ) {
     let mut head = Vec::new();
@@ -92,9 +96,9 @@ async fn serve(
     let answer = answer(head.strip_prefix("CONNECT ").unwrap().split(' ').next().unwrap());
     heads.lock().unwrap().push(head);
     match answer {
-        Answer::Hang => drop(stream.read_u8().await),
-        Answer::Say(answer) => stream.write_all(answer.as_bytes()).await.unwrap(),
-        Answer::Tunnel(port) => {
+        ProxyAnswer::Hang => drop(stream.read_u8().await),
+        ProxyAnswer::Say(answer) => stream.write_all(answer.as_bytes()).await.unwrap(),
+        ProxyAnswer::Tunnel(port) => {
             stream.write_all(b"HTTP/1.1 200 Connection established\r\nvia: 1.1 proxy\r\n\r\n").await.unwrap();
             let mut behind = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
             // Ends when one side does.
@@ -113,13 +117,13 @@ fn through(policy: TargetPolicy, proxy: &Proxy, answers: &[&[&str]]) -> Transpor
 async fn the_proxy_is_asked_for_the_checked_address_and_tls_verifies_the_name() {
     let server = TlsServer::start(false).await;
     let port = server.port;
-    let proxy = Proxy::start(move |_| Answer::Tunnel(port)).await;
+    let proxy = Proxy::start(move |_| ProxyAnswer::Tunnel(port)).await;
     let client = through(STRICT, &proxy, &[&[PUBLIC]]).root_certificate(server.root.clone()).build().unwrap();
     for _ in 0..3 {
         assert_eq!(post(&client, "https://hooks.example/a", AMPLE).await, answered(200));
     }
     assert_eq!(proxy.asked(), ["93.184.216.34:443"], "one connection, used again");
-    // The certificate is for another name; the proxy was asked for the right target.
+    // The certificate is for another name; the request to the proxy named the right target.
     assert_eq!(post(&client, "https://other.example:8443/", AMPLE).await, failed(TlsWrongName));
     assert_eq!(proxy.asked()[1..], ["93.184.216.34:8443"]);
     assert_eq!(post(&client, "https://[2606:4700::1111]/", AMPLE).await, failed(TlsWrongName));
@@ -129,9 +133,9 @@ async fn the_proxy_is_asked_for_the_checked_address_and_tls_verifies_the_name() 
 
 #[tokio::test]
 async fn plain_http_uses_a_tunnel_too_and_sends_its_host_header() {
-    let server = Server::answering(server::OK).await;
+    let server = ScriptedServer::answering(server::OK).await;
     let port = server.address().port();
-    let proxy = Proxy::start(move |_| Answer::Tunnel(port)).await;
+    let proxy = Proxy::start(move |_| ProxyAnswer::Tunnel(port)).await;
     let client = through(HTTP_ONLY, &proxy, &[&[PUBLIC]]).build().unwrap();
     assert_eq!(post(&client, "http://hooks.example/a", AMPLE).await, answered(200));
     assert_eq!(proxy.asked(), ["93.184.216.34:80"]);
@@ -141,9 +145,9 @@ async fn plain_http_uses_a_tunnel_too_and_sends_its_host_header() {
 
 #[tokio::test]
 async fn credentials_are_sent_to_the_proxy_only() {
-    let server = Server::answering(server::OK).await;
+    let server = ScriptedServer::answering(server::OK).await;
     let port = server.address().port();
-    let proxy = Proxy::start(move |_| Answer::Tunnel(port)).await;
+    let proxy = Proxy::start(move |_| ProxyAnswer::Tunnel(port)).await;
     let setting = ForwardProxy::parse(&format!("http://user:pass@{}", proxy.address)).unwrap();
     let client = through(HTTP_ONLY, &proxy, &[&[PUBLIC]]).proxy(Some(setting), false).build().unwrap();
     assert_eq!(post(&client, "http://hooks.example/", AMPLE).await, answered(200));
@@ -155,12 +159,12 @@ async fn credentials_are_sent_to_the_proxy_only() {
 
 #[tokio::test]
 async fn one_further_address_is_tried_preferably_of_the_other_family() {
-    let server = Server::answering(server::OK).await;
+    let server = ScriptedServer::answering(server::OK).await;
     let port = server.address().port();
     let proxy = Proxy::start(move |asked| match asked {
-        "93.184.216.34:80" => Answer::Tunnel(port),
-        "[2606:4700::3]:80" => Answer::Hang,
-        _ => Answer::Say("HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n"),
+        "93.184.216.34:80" => ProxyAnswer::Tunnel(port),
+        "[2606:4700::3]:80" => ProxyAnswer::Hang,
+        _ => ProxyAnswer::Say("HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n"),
     })
     .await;
     let unreachable = &["2606:4700::1", "2606:4700::2", PUBLIC][..];
@@ -183,7 +187,7 @@ async fn one_further_address_is_tried_preferably_of_the_other_family() {
 
 #[tokio::test]
 async fn a_forbidden_target_never_reaches_the_proxy() {
-    let proxy = Proxy::start(|_| Answer::Say("HTTP/1.1 502 Bad Gateway\r\n\r\n")).await;
+    let proxy = Proxy::start(|_| ProxyAnswer::Say("HTTP/1.1 502 Bad Gateway\r\n\r\n")).await;
     for answer in [
         &["10.0.0.1"][..],
         &[PUBLIC, "127.0.0.1"],
@@ -206,11 +210,15 @@ async fn a_forbidden_target_never_reaches_the_proxy() {
 #[tokio::test]
 async fn a_name_that_changes_its_answer_is_refused_at_the_next_connection() {
     let closing = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-    let server =
-        Server::new(vec![Step::send(server::OK.as_bytes()), Step::Read, Step::send(closing), Step::Close])
-            .await;
+    let server = ScriptedServer::new(vec![
+        Step::send(server::OK.as_bytes()),
+        Step::Read,
+        Step::send(closing),
+        Step::Close,
+    ])
+    .await;
     let port = server.address().port();
-    let proxy = Proxy::start(move |_| Answer::Tunnel(port)).await;
+    let proxy = Proxy::start(move |_| ProxyAnswer::Tunnel(port)).await;
     let resolver = Fixed::new(&[&[PUBLIC], &[PUBLIC, "10.0.0.1"], &["10.0.0.1"]]);
     let lookups = Arc::clone(&resolver.lookups);
     let client = through(HTTP_ONLY, &proxy, &[&[]]).resolver(resolver).build().unwrap();
@@ -228,9 +236,9 @@ async fn a_name_that_changes_its_answer_is_refused_at_the_next_connection() {
 
 #[tokio::test]
 async fn names_may_be_left_to_the_proxy_but_literals_are_still_checked() {
-    let server = Server::answering(server::OK).await;
+    let server = ScriptedServer::answering(server::OK).await;
     let port = server.address().port();
-    let proxy = Proxy::start(move |_| Answer::Tunnel(port)).await;
+    let proxy = Proxy::start(move |_| ProxyAnswer::Tunnel(port)).await;
     let resolver = Fixed::new(&[&["10.0.0.1"]]);
     let lookups = Arc::clone(&resolver.lookups);
     let client = Transport::builder(HTTP_ONLY).resolver(resolver).proxy(Some(proxy.setting()), true);
@@ -256,7 +264,7 @@ async fn failures_of_the_proxy_have_their_own_class() {
         "HTTP/1.1 200",
         "",
     ] {
-        let proxy = Proxy::start(move |_| Answer::Say(answer)).await;
+        let proxy = Proxy::start(move |_| ProxyAnswer::Say(answer)).await;
         for (policy, url) in [(STRICT, "https://hooks.example/"), (HTTP_ONLY, "http://hooks.example/")] {
             let client = through(policy, &proxy, &[&[PUBLIC]]).build().unwrap();
             assert_eq!(post(&client, url, AMPLE).await, failed(ProxyFailed), "{answer}");
@@ -272,12 +280,13 @@ async fn failures_of_the_proxy_have_their_own_class() {
         let client = client.proxy(Some(setting), false).build().unwrap();
         assert_eq!(post(&client, "https://hooks.example/", AMPLE).await, failed(ProxyFailed));
     }
-    let proxy = Proxy::start(|_| Answer::Hang).await;
+    let proxy = Proxy::start(|_| ProxyAnswer::Hang).await;
     let client = through(STRICT, &proxy, &[&[PUBLIC]]).build().unwrap();
     assert_eq!(post(&client, "https://hooks.example/", SHORT).await, failed(Timeout));
 }
 
-/// TLS to the receiver goes within TLS to the proxy, and each certificate is checked against its own name.
+/// TLS to the receiver goes within TLS to the proxy, and each certificate is checked against its
+/// own name.
 #[tokio::test]
 async fn a_proxy_may_be_reached_over_tls() {
     let server = TlsServer::start(false).await;
@@ -285,7 +294,7 @@ async fn a_proxy_may_be_reached_over_tls() {
         |params: &mut CertificateParams| params.distinguished_name.push(DnType::CommonName, "proxy");
     let (acceptor, proxys_root) = acceptor(certificate(of_its_own), false);
     let port = server.port;
-    let proxy = Proxy::with(Some(acceptor), move |_| Answer::Tunnel(port)).await;
+    let proxy = Proxy::with(Some(acceptor), move |_| ProxyAnswer::Tunnel(port)).await;
     let setting = ForwardProxy::parse(&format!("https://{}", proxy.address)).unwrap();
     let client = |roots: &[&Vec<u8>]| {
         let client = Transport::builder(STRICT).resolver(Fixed::new(&[&[PUBLIC]]));

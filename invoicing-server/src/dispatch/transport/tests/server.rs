@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 pub(super) const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
 
-/// What the server does once it has read a request. After the last step it waits for the next request.
+/// A step of the server's reaction to a request. After the last step it waits for the next request.
 #[derive(Debug, Clone)]
 pub(super) enum Step {
     Send(Vec<u8>),
@@ -34,14 +34,14 @@ impl Step {
 }
 
 /// Ends, with all its connections, when dropped.
-pub(super) struct Server {
+pub(super) struct ScriptedServer {
     listener: SocketAddr,
-    state: Arc<State>,
+    state: Arc<ServerState>,
     requests: Mutex<mpsc::UnboundedReceiver<Vec<u8>>>,
     _tasks: JoinSet<()>,
 }
 
-struct State {
+struct ServerState {
     steps: Vec<Step>,
     /// Whether the steps begin before anything was read.
     greets: bool,
@@ -52,7 +52,7 @@ struct State {
     flooded: watch::Sender<Option<usize>>,
 }
 
-impl Server {
+impl ScriptedServer {
     /// Gives this answer to every request, and keeps the connection.
     pub(super) async fn answering(response: &str) -> Self {
         Self::new(vec![Step::send(response.as_bytes())]).await
@@ -70,7 +70,7 @@ impl Server {
     async fn start(steps: Vec<Step>, greets: bool) -> Self {
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (received, requests) = mpsc::unbounded_channel();
-        let state = Arc::new(State {
+        let state = Arc::new(ServerState {
             steps,
             greets,
             connections: AtomicUsize::new(0),
@@ -113,13 +113,13 @@ impl Server {
         self.state.closed.subscribe().wait_for(|closed| *closed >= connections).await.unwrap();
     }
 
-    /// Waits until a flood has ended, and says how many bytes could be sent.
+    /// Waits until a flood has ended, and returns the number of bytes that could be sent.
     pub(super) async fn flooded(&self) -> usize {
         self.state.flooded.subscribe().wait_for(Option::is_some).await.unwrap().unwrap()
     }
 }
 
-async fn accept(listener: TcpListener, state: Arc<State>) {
+async fn accept(listener: TcpListener, state: Arc<ServerState>) {
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
         state.connections.fetch_add(1, Ordering::SeqCst);
@@ -131,7 +131,7 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
     }
 }
 
-async fn serve(mut stream: TcpStream, state: &State) {
+async fn serve(mut stream: TcpStream, state: &ServerState) {
     loop {
         if !state.greets && read_and_note(&mut stream, state).await.is_none() {
             return;
@@ -144,14 +144,14 @@ async fn serve(mut stream: TcpStream, state: &State) {
     }
 }
 
-async fn read_and_note(stream: &mut TcpStream, state: &State) -> Option<()> {
+async fn read_and_note(stream: &mut TcpStream, state: &ServerState) -> Option<()> {
     let request = read_request(stream).await?;
     state.requests.fetch_add(1, Ordering::SeqCst);
     state.received.send(request).ok()
 }
 
 /// `None`: the connection is done with.
-async fn perform(step: &Step, stream: &mut TcpStream, state: &State) -> Option<()> {
+async fn perform(step: &Step, stream: &mut TcpStream, state: &ServerState) -> Option<()> {
     match step {
         Step::Send(bytes) => stream.write_all(bytes).await.ok(),
         Step::Read => read_and_note(stream, state).await,

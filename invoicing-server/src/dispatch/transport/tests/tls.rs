@@ -1,4 +1,4 @@
-//! TLS: whom the client trusts, and what it calls a TLS failure.
+//! TLS: the authorities that the client trusts, and the failures that count as TLS failures.
 
 use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, KeyPair};
 use rustls::pki_types::PrivatePkcs8KeyDer;
@@ -116,7 +116,7 @@ async fn an_unknown_authority_and_a_wrong_name_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_bad_certificate_has_a_class_that_tells_its_fault() {
+async fn a_bad_certificate_has_the_class_of_its_fault() {
     type Adjust = fn(&mut CertificateParams);
     let cases: [(Adjust, FailureClass); 4] = [
         (|params| params.not_after = rcgen::date_time_ymd(2020, 1, 1), TlsExpired),
@@ -146,13 +146,14 @@ async fn a_server_that_does_not_speak_tls_is_a_tls_failure() {
         // Alerts: handshake failure; protocol version, which is what a server of TLS 1.1 answers.
         vec![Step::send(b"\x15\x03\x03\x00\x02\x02\x28"), Step::Hang],
         vec![Step::send(b"\x15\x03\x02\x00\x02\x02\x46"), Step::Hang],
-        // A `ServerHello` of TLS 1.1, from a server that does not mind: version, random, no session, a cipher.
+        // A `ServerHello` of TLS 1.1, from a server that does not mind: version, random, no
+        // session, a cipher.
         vec![Step::Send(server_hello_of_tls_1_1()), Step::Hang],
         vec![Step::send(&[0xff; 64]), Step::Hang],
         vec![Step::send(b"SSH-2.0-OpenSSH_9.2\r\n"), Step::Hang],
         vec![Step::Close],
     ] {
-        let server = Server::greeting(steps).await;
+        let server = ScriptedServer::greeting(steps).await;
         let url = server.url().replace("http:", "https:");
         assert_eq!(post(&transport(), &url, AMPLE).await, failed(Tls));
     }

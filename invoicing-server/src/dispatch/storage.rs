@@ -1,4 +1,5 @@
-//! What the loop asks of the database. Each is a future beside the attempts: the loop never waits for one of them.
+//! The loop's access to the database. Each call is a future beside the attempts: the loop never
+//! waits for one of them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use invoicing_core::{Timestamp, WebhookId};
 use super::DispatchContext;
 use super::PAUSE_MS;
 use super::attempt::Finished;
-use super::lane::{Begun, MAX_REMEMBERED};
+use super::lane::{BegunDelivery, MAX_KEPT_LANES};
 use super::latency::LATE;
 use super::record::{BatchOutcome, record_batch};
 use crate::Error;
@@ -20,11 +21,12 @@ use crate::store::claims::{Claimant, Claimed, Waiting, Wanted};
 use crate::store::settings::HostTask;
 use crate::store::{ServiceTables, ServiceTx};
 
-/// How long a dispatcher that stops goes on trying to record, from the first failure on.
+/// Time limit for the retries of a recording while the dispatcher stops, from the first failure on.
 const STOPPING_LIMIT: Duration = Duration::from_secs(5);
 
-/// Releases claims that earlier runs and dead processes left, as far as these are known. Until the queue is opened after
-/// this, deliveries are committed without a claim, so none of the new run is released.
+/// Releases the claims of earlier runs of this process and of processes that are known to be dead.
+/// The queue opens after this call. Until then deliveries are committed without a claim, so no
+/// claim of the new run is released.
 pub(super) async fn recover(context: &DispatchContext) -> Result<u64, Error> {
     let (unreleased, token) = context.queue.unreleased();
     context
@@ -37,40 +39,41 @@ pub(super) async fn recover(context: &DispatchContext) -> Result<u64, Error> {
         .await
 }
 
-/// The webhooks that were prompt by the attempts on record. Others may have been slow for a cause that is over, so they count
-/// as new. So do all if the attempts cannot be read.
-pub(super) async fn recall(context: &DispatchContext) -> Vec<WebhookId> {
+/// The webhooks that were prompt by the attempts on record. All others count as new, because the
+/// cause of their slow attempts may be over. If the attempts cannot be read, every webhook counts
+/// as new.
+pub(super) async fn load_latency_history(context: &DispatchContext) -> Vec<WebhookId> {
     let prompt =
-        context.store.read_service(async |tx| tx.deliveries().prompt_webhooks(LATE, MAX_REMEMBERED).await);
+        context.store.read_service(async |tx| tx.deliveries().prompt_webhooks(LATE, MAX_KEPT_LANES).await);
     prompt.await.unwrap_or_else(|error| {
         let error = &error as &dyn std::error::Error;
-        tracing::warn!(error, "how soon receivers answered before the start cannot be read");
+        tracing::warn!(error, "the latency of receivers before the start cannot be read");
         Vec::new()
     })
 }
 
-/// How often it is noted that a dispatcher runs, in milliseconds.
+/// Interval at which the dispatcher's last run is recorded in the database, in milliseconds.
 const NOTE_MS: i64 = 30 * 60 * 1_000;
 
-/// How often the table is polled without a request: wake-ups may be lost.
+/// Interval of polls without a request: wake-ups may be lost.
 pub(super) const POLL: Duration = Duration::from_secs(5);
-/// How many times as long as the server's work for a poll the pause after it is at least: it is slow where the server keeps many
-/// old entries for another session.
+/// Shortest pause after a poll, in multiples of the server's time for the poll. A poll is slow
+/// while the server keeps many old index entries for another session.
 const PAUSE_PER_POLL: u32 = 20;
-/// What was missed waits no longer than this.
+/// Longest pause between polls, and so the longest wait of a delivery that a claim has missed.
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
-/// What a poll of the table finds.
+/// The result of a poll of the table.
 pub(super) struct Polled {
     /// When it began.
     pub(super) at: Timestamp,
-    /// Every webhook with deliveries that wait to be attempted.
+    /// Every webhook with pending deliveries.
     pub(super) waiting: Vec<Waiting>,
-    /// Deliveries that have begun and wait for another attempt: those that an earlier run or another node has left.
-    pub(super) begun: Vec<(Timestamp, Begun)>,
+    /// Deliveries that wait for a retry, such as those of an earlier run or of another node.
+    pub(super) begun: Vec<(Timestamp, BegunDelivery)>,
     /// The webhooks with [bulk work](super::bulk), ordered by id.
     pub(super) noted: Vec<NotedWebhook>,
-    /// Until the next poll.
+    /// Pause until the next poll.
     pub(super) pause: Duration,
 }
 
@@ -93,8 +96,8 @@ pub(super) async fn poll(context: &DispatchContext) -> Result<Polled, Error> {
         }
     }
     #[cfg(feature = "metrics")]
-    super::measure::backlog(context, now).await;
-    // Claiming what is being skipped is in vain.
+    super::metrics::backlog(context, now).await;
+    // Bulk work skips these deliveries, so a claim of them would be in vain.
     let skipping: HashSet<_> = noted.iter().filter(|noted| noted.skips).map(|noted| noted.webhook).collect();
     waiting.retain(|waiting| !skipping.contains(&waiting.webhook));
     begun.retain(|(_, (webhook, _))| !skipping.contains(webhook));
@@ -102,7 +105,7 @@ pub(super) async fn poll(context: &DispatchContext) -> Result<Polled, Error> {
     Ok(Polled { at: now, waiting, begun, noted, pause })
 }
 
-/// Result of a claim for one webhook, with the room that was reserved for it.
+/// Result of a claim for one webhook, with the number of places reserved for it.
 pub(super) type ClaimResult = (WebhookId, usize, Result<Claimed, Error>);
 
 /// Claims for several webhooks at once.
@@ -120,7 +123,7 @@ pub(super) struct Grant {
     pub(super) pool: Pool,
 }
 
-/// Retries that are to be claimed; those that were.
+/// The retries to claim, and the ones that were claimed.
 pub(super) type Resumption = (Vec<Grant>, Result<Vec<Job>, Error>);
 
 pub(super) async fn resume(context: &DispatchContext, granted: Vec<Grant>) -> Resumption {
@@ -134,9 +137,10 @@ fn claimant(context: &DispatchContext) -> Claimant {
     Claimant { token: context.queue.token(), now, lease_until: context.queue.lease_from(now) }
 }
 
-/// Records a batch. While the database is unavailable it is retried: an attempt that is not recorded is made again, while
-/// one that is recorded twice counts once. After any other error each result is recorded by itself, and only those that
-/// still fail are left to the end of their lease.
+/// Records a batch. While the database is unavailable the recording is retried: an attempt without
+/// a record would be made again, and a result that is recorded twice counts once. After any other
+/// error each result is recorded by itself. A result that still fails is dropped, and its delivery
+/// falls due at the end of its lease.
 pub(super) async fn record(
     context: &DispatchContext,
     batch: Arc<Vec<Finished>>,
@@ -144,12 +148,12 @@ pub(super) async fn record(
 ) -> BatchOutcome {
     let mut failing_since = None;
     loop {
-        let (shared, receivers) = (Arc::clone(&batch), Arc::clone(&context.receivers));
+        let (shared, endpoints) = (Arc::clone(&batch), Arc::clone(&context.endpoints));
         let recorded =
-            context.store.write_service(async move |tx| record_batch(tx, &shared, &receivers).await);
+            context.store.write_service(async move |tx| record_batch(tx, &shared, &endpoints).await);
         let error = match recorded.await {
             Ok(recorded) => {
-                super::measure::recorded(context.env.metrics(), &batch, &recorded);
+                super::metrics::recorded(context.env.metrics(), &batch, &recorded);
                 if recorded.disabled > 0
                     && let Some(notices) = &context.notices
                 {
@@ -167,7 +171,7 @@ pub(super) async fn record(
         if unavailable && !is_over {
             tokio::time::sleep(Duration::from_millis(PAUSE_MS.unsigned_abs())).await;
         } else if unavailable || results == 1 {
-            tracing::error!(results, "results are lost; their attempts will be made again");
+            tracing::error!(results, "attempt results not recorded; the attempts will be repeated");
             return BatchOutcome::default();
         } else {
             let mut all = BatchOutcome::default();
@@ -180,7 +184,7 @@ pub(super) async fn record(
     }
 }
 
-/// Releases the deliveries that a run has left. Where that fails, the next start does it.
+/// Releases the claims that a run has left. If that fails, the next start does it.
 pub(super) async fn release(context: &DispatchContext) {
     let (unreleased, token) = context.queue.unreleased();
     let released = context.store.write_service(async move |tx| {

@@ -1,4 +1,4 @@
-//! Without the feature `metrics`: the same calls, which do nothing.
+//! The metrics without the feature `metrics`: the same calls, which do nothing.
 
 #![expect(clippy::unused_self, reason = "the calls are those of the other form")]
 
@@ -11,15 +11,15 @@ use invoicing_core::{AttemptOutcome, Timestamp};
 use super::PageSource;
 use super::{AttemptEnd, Limit};
 
-/// See [`super`].
+/// Metrics that measure nothing.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Metrics;
 
-/// Measures how long something takes.
+/// A timer that measures nothing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timer;
 
-/// Events recorded by a transaction, by kind.
+/// Counts of a transaction's events, which are not kept.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct EventCounts;
 

@@ -1,6 +1,6 @@
-//! What attempts need of a webhook, prepared once and cached: target, headers, keyed signer.
+//! The cache of webhooks as attempts use them: target, headers and keyed signer, prepared once.
 //!
-//! The cache follows the notifications of changed webhooks.
+//! A notification of a changed webhook removes it from the cache.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,16 +22,17 @@ use crate::store::webhooks::ReceiverRow;
 use crate::store::{Store, Tables};
 use crate::target::TargetPolicy;
 
-/// Target and signers of a webhook.
-pub(super) struct Ready {
+/// The target and the signers of a webhook.
+pub(super) struct Endpoint {
     pub(super) target: Target,
     signer: Signer,
-    /// Signs with the secret before the last rotation as well, until an instant.
+    /// The signer with the secret before the last rotation, and the instant until which it signs
+    /// too.
     previous: Option<(Signer, Timestamp)>,
 }
 
-impl Ready {
-    /// The signature header of an attempt: the new secret first.
+impl Endpoint {
+    /// The signature header of an attempt, with the new secret's signature first.
     pub(super) fn signature(&self, at: Timestamp, body: &[u8]) -> Result<HeaderValue, InvalidHeaderValue> {
         let signature = self.signer.sign(at.as_seconds(), body);
         match &self.previous {
@@ -44,18 +45,20 @@ impl Ready {
     }
 }
 
-/// A webhook as an attempt needs it.
+/// A webhook as an attempt uses it.
 #[derive(Clone)]
 pub(super) struct Receiver {
-    /// Why deliveries are skipped, if they are. It is read again before they are.
+    /// The reason for skipping deliveries, if there is one. The recording reads it again before it
+    /// skips them.
     skipping: Option<Skipping>,
-    /// Or the failure of its attempts, where the stored URL or secret cannot be used. The reason is logged when it is read.
-    endpoint: Result<Arc<Ready>, FailureClass>,
+    /// The endpoint, or the failure of all attempts if the stored URL or secret cannot be used. The
+    /// reason is logged at each read.
+    endpoint: Result<Arc<Endpoint>, FailureClass>,
 }
 
 impl Receiver {
-    /// What a delivery is sent to; `None` where it is skipped.
-    pub(super) fn endpoint(&self, is_ping: bool) -> Option<Result<&Ready, FailureClass>> {
+    /// The endpoint for a delivery; `None` if the delivery is skipped.
+    pub(super) fn resolve(&self, is_ping: bool) -> Option<Result<&Endpoint, FailureClass>> {
         let is_skipped = self.skipping.is_some_and(|skipping| skipping.concerns(is_ping));
         (!is_skipped).then(|| self.endpoint.as_deref().map_err(|class| *class))
     }
@@ -64,15 +67,15 @@ impl Receiver {
 /// Most receivers of a generation.
 const GENERATION: usize = 8_192;
 
-/// Receivers that were used lately, in two generations. A full one takes the place of the one before, so what is not used
-/// any more goes, as those of removed webhooks do.
+/// Recently used receivers, in two generations. A full generation replaces the one before, so
+/// receivers that are no longer used are dropped, such as those of removed webhooks.
 struct Cache {
-    /// With the instant at which each was read.
+    /// The receivers, with the instant at which each was read.
     recent: HashMap<WebhookId, (Receiver, Instant)>,
     older: HashMap<WebhookId, (Receiver, Instant)>,
     /// Most receivers of a generation.
     most: usize,
-    /// Counts changes, so that a receiver that was read before a change is not used after it.
+    /// Number of changes, so that a receiver that was read before a change is not used after it.
     changes: u64,
 }
 
@@ -92,7 +95,7 @@ impl Cache {
         if self.recent.len() >= self.most && !self.recent.contains_key(&webhook) {
             self.older = std::mem::take(&mut self.recent);
         }
-        // Otherwise it would replace this one when it is used.
+        // Otherwise `get` would replace the new receiver by the older one.
         self.older.remove(&webhook);
         self.recent.insert(webhook, (receiver, read_at));
     }
@@ -110,13 +113,13 @@ impl Cache {
     }
 }
 
-/// How often a receiver is read while webhooks are being changed.
-const TRIES: u32 = 5;
+/// Most reads of a receiver while webhooks are being changed.
+const MAX_READS: u32 = 5;
 
-/// See the module's text.
-pub(crate) struct Receivers {
+/// The cache, with the HTTP client and the settings that all endpoints share.
+pub(crate) struct EndpointCache {
     cache: Mutex<Cache>,
-    /// For how long a receiver is used before it is read again.
+    /// Age at which a receiver is read again.
     max_age: Duration,
     pub(super) transport: Transport,
     policy: TargetPolicy,
@@ -127,7 +130,7 @@ pub(crate) struct Receivers {
     user_agent: HeaderValue,
 }
 
-impl Receivers {
+impl EndpointCache {
     pub(crate) fn new(
         settings: &Settings,
         transport: Transport,
@@ -151,17 +154,18 @@ impl Receivers {
         })
     }
 
-    /// Forgets a webhook that has changed.
-    pub(crate) fn forget(&self, webhook: WebhookId) {
+    /// Removes a webhook that has changed.
+    pub(crate) fn remove(&self, webhook: WebhookId) {
         self.cache.lock().remove(webhook);
     }
 
-    /// Forgets all webhooks: other keys open other secrets.
-    pub(crate) fn forget_all(&self) {
+    /// Removes all webhooks, because new sealing keys may open other secrets.
+    pub(crate) fn clear(&self) {
         self.cache.lock().clear();
     }
 
-    /// One that cannot be used is read each time: otherwise deliveries would fail for a reason that is gone.
+    /// The receiver of a webhook, from the cache or the database. An unusable one is not cached:
+    /// otherwise deliveries would fail for a reason that is gone.
     pub(super) async fn find(
         &self,
         store: &Store,
@@ -169,7 +173,7 @@ impl Receivers {
         webhook: WebhookId,
         now: Timestamp,
     ) -> Result<Receiver, Error> {
-        for _ in 0..TRIES {
+        for _ in 0..MAX_READS {
             let changes = {
                 let mut cache = self.cache.lock();
                 if let Some((receiver, read_at)) = cache.get(webhook)
@@ -190,7 +194,8 @@ impl Receivers {
                 }
                 return Ok(receiver);
             }
-            // A webhook was changed meanwhile, perhaps this one: an attempt after that must not use what was before.
+            // A webhook was changed meanwhile, perhaps this one: an attempt after the change must
+            // not use the old state.
         }
         Err(Error::unavailable("webhooks keep changing"))
     }
@@ -203,7 +208,7 @@ impl Receivers {
     ) -> Result<Receiver, Error> {
         let unusable = |skipping| Receiver { skipping, endpoint: Err(FailureClass::Unsendable) };
         let Some(row) = row else { return Ok(unusable(None)) };
-        // A removed webhook has no secret any more.
+        // A removed webhook has no secret, so its endpoint is not prepared.
         let skipping = row.skipping;
         if skipping.is_some_and(|skipping| skipping.concerns(true)) {
             return Ok(unusable(skipping));
@@ -211,13 +216,13 @@ impl Receivers {
         Ok(Receiver { skipping, endpoint: self.prepare(company, webhook, row)? })
     }
 
-    /// Fails where the secret was read under keys that have been changed since; it can be read again.
+    /// Fails if the secret was read under keys that have been changed since. A new read succeeds.
     fn prepare(
         &self,
         company: CompanyId,
         webhook: WebhookId,
         row: ReceiverRow,
-    ) -> Result<Result<Arc<Ready>, FailureClass>, Error> {
+    ) -> Result<Result<Arc<Endpoint>, FailureClass>, Error> {
         let url = match self.policy.parse(&row.url) {
             Ok(url) => url,
             Err(error) => {
@@ -240,11 +245,12 @@ impl Receivers {
         if let Ok(id) = HeaderValue::from_str(&webhook.to_string()) {
             headers.insert(self.id_header.clone(), id);
         }
-        Ok(Ok(Arc::new(Ready { target: Target::new(&url, headers), signer, previous })))
+        Ok(Ok(Arc::new(Endpoint { target: Target::new(&url, headers), signer, previous })))
     }
 }
 
-/// `None` for a secret that cannot be used. Fails where it was read under keys that have been changed since.
+/// `None` for a secret that cannot be used. Fails if the secret was read under keys that have been
+/// changed since.
 fn signer_of(
     secret: Result<Zeroizing<String>, NotOpened>,
     place: &AssociatedData,
@@ -304,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_stays_in_the_cache_while_others_come() {
+    fn a_used_receiver_stays_in_the_cache_while_others_come() {
         let mut cache = Cache::new(10);
         for number in 0..1_000 {
             insert(&mut cache, number);

@@ -1,4 +1,4 @@
-//! What is measured of deliveries.
+//! Metrics of attempts and of the backlog.
 
 use invoicing_core::{DeliveryOutcome, EventId, NextStep, Timestamp};
 
@@ -6,8 +6,8 @@ use super::attempt::{AttemptResult, Finished, SentAttempt};
 use super::record::BatchOutcome;
 use crate::telemetry::{AttemptEnd, Metrics};
 
-/// Counts attempts once they are on record, so that all nodes together count those of the table. A batch whose first commit
-/// went unanswered counts here too.
+/// Counts attempts once they are on record, so that the counts of all nodes add up to the table. A
+/// batch whose first commit went unanswered counts here too.
 pub(super) fn recorded(metrics: &Metrics, batch: &[Finished], outcome: &BatchOutcome) {
     for Finished { job, result, .. } in batch {
         let AttemptResult::Sent(SentAttempt { at, duration, outcome, next }) = result else { continue };
@@ -17,7 +17,8 @@ pub(super) fn recorded(metrics: &Metrics, batch: &[Finished], outcome: &BatchOut
             NextStep::End(DeliveryOutcome::Failed) => AttemptEnd::Failed,
         };
         metrics.attempt(*outcome, end, *duration);
-        // Queued again, it has more claims in all: its event may be of long ago.
+        // The number counts all claims of the delivery. If it is higher than the claims since the
+        // queueing, the delivery was queued again, and its event may be of long ago.
         if matches!(end, AttemptEnd::Delivered) && job.number == job.claims {
             let took = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
             metrics.delivered_after(at.as_millis() + took - happened_at(job.event).as_millis());
@@ -32,7 +33,7 @@ fn happened_at(event: EventId) -> Timestamp {
     Timestamp::from_millis(i64::try_from(event.0.as_u128() >> 80).unwrap_or(0))
 }
 
-/// Sets the gauges of what waits. They stay as they are where it cannot be read.
+/// Sets the gauges of the backlog, which keep their values if it cannot be read.
 #[cfg(feature = "metrics")]
 pub(super) async fn backlog(context: &super::DispatchContext, now: Timestamp) {
     use crate::store::ServiceTables as _;
