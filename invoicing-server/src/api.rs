@@ -13,7 +13,7 @@ mod documents;
 mod invoices;
 mod json;
 mod openapi;
-mod query;
+mod query_string;
 mod quotes;
 mod rate_limit;
 #[cfg(feature = "reference")]

@@ -2,7 +2,7 @@
 //! without a script.
 //!
 //! [`application`] serves a request: [`routes`] finds the page, [`sign_in`] calls the host,
-//! [`origin`] refuses forms of other sites, and the file of a subject has the handler, which calls
+//! [`csrf`] refuses forms of other sites, and the file of a subject has the handler, which calls
 //! operations. [`layout`] has the head, the bar and the components of all pages, [`assets`] their
 //! style and script. [`sign`] is the page behind a signing link, which needs no session. A GET
 //! changes nothing; a form is answered with a redirect to a page that shows its effect, or with a
@@ -13,8 +13,10 @@ mod application;
 mod assets;
 mod carried_out;
 mod client_address;
+mod csrf;
 mod error;
 mod error_pages;
+mod event_cells;
 mod events;
 mod figures;
 mod fixed_pages;
@@ -24,11 +26,9 @@ mod history;
 mod keys;
 mod language;
 mod layout;
-mod origin;
 mod paging;
 mod public;
 mod quotes;
-mod recorded;
 mod refusals;
 mod request;
 mod routes;

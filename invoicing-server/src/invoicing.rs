@@ -25,7 +25,7 @@ use crate::env::Env;
 use crate::health::{Health, HealthContext, HealthService};
 #[cfg(feature = "console")]
 use crate::http::HttpContext;
-use crate::operations::sealing;
+use crate::operations::resealing;
 use crate::operations::sweep::Sweeper;
 use crate::operations::{Companies, CompanyHandle, ResealReport, Services, SigningLinks, SweepReport};
 use crate::records::SealingStats;
@@ -251,7 +251,7 @@ impl Invoicing {
     pub async fn use_sealing_keys(&self, keys: SealingKeys) -> Result<(), SealingError> {
         let Services { store, sealer, .. } = &*self.0.services;
         let dispatch = Arc::clone(&self.0.dispatch);
-        sealing::adopt(store, sealer, Some(keys), move || dispatch.endpoints.clear()).await
+        resealing::adopt(store, sealer, Some(keys), move || dispatch.endpoints.clear()).await
     }
 
     /// Seals every stored secret with the current key: secrets in clear, and secrets that older

@@ -166,10 +166,10 @@ mod health;
 mod http;
 mod invoicing;
 mod keyed_semaphore;
+mod list_query;
 mod log;
 mod open_error;
 mod operations;
-mod page;
 mod queue;
 mod records;
 mod sealing;
@@ -215,6 +215,9 @@ pub use error::Error;
 pub use forward_proxy::{ForwardProxy, ProxyError};
 pub use health::{DocumentsHealth, Health, HealthService};
 pub use invoicing::{Builder, Invoicing};
+pub use list_query::{
+    ClientQuery, DeliveryQuery, EventQuery, HistoryQuery, PageQuery, PageWindow, QuoteSearch, RecordedKind,
+};
 /// The crate in the version whose recorders the service accepts.
 #[cfg(feature = "metrics")]
 pub use metrics;
@@ -226,9 +229,6 @@ pub use operations::{
     KeyUsage, Keys, NewPayment, NewProject, NewWebhook, OpenedDocument, Projects, Quotes, RecordedPayment,
     RegisteredWebhook, ResealReport, Signature, SigningLinks, SigningPage, SweepReport, UnreadableRecord,
     WebhookChange, Webhooks,
-};
-pub use page::{
-    ClientQuery, DeliveryQuery, EventQuery, HistoryQuery, PageQuery, PageWindow, QuoteSearch, RecordedKind,
 };
 pub use records::DocumentRecord;
 pub use records::EventRecord;

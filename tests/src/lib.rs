@@ -17,6 +17,8 @@ pub mod description;
 pub mod documents;
 mod figures;
 pub mod hostile;
+#[cfg(test)]
+mod house;
 mod ledger;
 #[cfg(test)]
 mod operations;

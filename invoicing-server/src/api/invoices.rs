@@ -3,14 +3,14 @@
 use http::StatusCode;
 use invoicing_core::{InvoiceId, InvoiceStatus};
 
-use super::query;
+use super::query_string;
 use super::request::ApiRequest;
 use crate::http::response::{ApiResult, json};
 use crate::records::StoredJson;
 
 /// `GET /invoices`.
 pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {
-    let query = query::page::<InvoiceStatus>(request.query())?;
+    let query = query_string::page::<InvoiceStatus>(request.query())?;
     request.reserve_page(query.window)?;
     let invoices = request.company.invoices();
     let page = match invoices.small_page(&query).await? {
@@ -26,7 +26,7 @@ pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {
 /// `GET /invoices/{id}`.
 pub(super) async fn get(request: &ApiRequest<'_>) -> ApiResult {
     let id: InvoiceId = request.id()?;
-    query::none(request.query())?;
+    query_string::none(request.query())?;
     let invoices = request.company.invoices();
     let detail = match invoices.small_detail(id).await? {
         StoredJson::Whole(detail) => detail,

@@ -4,7 +4,7 @@
 use invoicing_core::Invalid;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-use super::query::excerpt;
+use super::query_string::excerpt;
 use crate::http::error::ApiError;
 
 /// Deepest nesting of a body. No body of this API needs more than one level.

@@ -25,7 +25,7 @@ use serde_json::{Map, Value, json};
 use self::endpoints::Tag;
 use self::limits::fill;
 
-use super::query;
+use super::query_string;
 use super::routes::ROUTES;
 use crate::config::Settings;
 use crate::http::error::ApiError;
@@ -49,7 +49,7 @@ impl OpenApi {
         if !self.settings.reference.openapi {
             return Err(ApiError::NOT_FOUND);
         }
-        query::none(head.uri.query().unwrap_or_default())?;
+        query_string::none(head.uri.query().unwrap_or_default())?;
         Ok(self.document.get_or_init(|| render(&self.settings)).answer(&head.headers))
     }
 }

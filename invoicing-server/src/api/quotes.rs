@@ -5,7 +5,7 @@ use http::StatusCode;
 use invoicing_core::{QuoteId, QuoteStatus};
 use serde::Deserialize;
 
-use super::query;
+use super::query_string;
 use super::request::ApiRequest;
 use crate::http::response::{ApiResult, json, record};
 use crate::records::StoredJson;
@@ -21,7 +21,7 @@ struct LinkBody {
 
 /// `GET /quotes`.
 pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {
-    let query = query::page::<QuoteStatus>(request.query())?;
+    let query = query_string::page::<QuoteStatus>(request.query())?;
     request.reserve_page(query.window)?;
     let quotes = request.company.quotes();
     let page = match quotes.small_page(&query).await? {
@@ -37,7 +37,7 @@ pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {
 /// `GET /quotes/{id}`.
 pub(super) async fn get(request: &ApiRequest<'_>) -> ApiResult {
     let id: QuoteId = request.id()?;
-    query::none(request.query())?;
+    query_string::none(request.query())?;
     let quotes = request.company.quotes();
     let detail = match quotes.small_detail(id).await? {
         StoredJson::Whole(detail) => detail,
@@ -52,7 +52,7 @@ pub(super) async fn get(request: &ApiRequest<'_>) -> ApiResult {
 /// `PATCH /quotes/{id}`.
 pub(super) async fn link(request: &ApiRequest<'_>, body: &Bytes) -> ApiResult {
     let id: QuoteId = request.id()?;
-    query::none(request.query())?;
+    query_string::none(request.query())?;
     let LinkBody { external_id } = request.json(body)?;
     let link = request.company.quotes().link(id, external_id.as_deref()).await?;
     record(StatusCode::OK, &link)
@@ -61,6 +61,6 @@ pub(super) async fn link(request: &ApiRequest<'_>, body: &Bytes) -> ApiResult {
 /// `GET /quotes/{id}/document`.
 pub(super) async fn document(request: &ApiRequest<'_>) -> ApiResult {
     let id: QuoteId = request.id()?;
-    query::document(request.query())?;
+    query_string::document(request.query())?;
     record(StatusCode::OK, &request.company.quotes().document(id).await?)
 }

@@ -26,7 +26,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, header};
 use sha2::{Digest, Sha256};
 
-use super::{openapi, query};
+use super::{openapi, query_string};
 use crate::config::Settings;
 use crate::http::error::ApiError;
 use crate::http::fixed_response::FixedResponse;
@@ -56,7 +56,7 @@ impl Reference {
         if !self.settings.reference.page {
             return Err(ApiError::NOT_FOUND);
         }
-        query::none(head.uri.query().unwrap_or_default())?;
+        query_string::none(head.uri.query().unwrap_or_default())?;
         Ok(self.page.get_or_init(|| render(&self.settings)).answer(&head.headers))
     }
 }

@@ -11,8 +11,8 @@ use super::{content_type, json};
 use crate::Error;
 use crate::http::byte_budget::{ByteReservation, SMALL};
 use crate::http::error::ApiError;
+use crate::list_query::PageWindow;
 use crate::operations::CompanyHandle;
-use crate::page::PageWindow;
 
 /// More bytes than most items of a list have, without large lines.
 const USUAL_ITEM: usize = 2 * 1024;

@@ -14,7 +14,7 @@ use super::request::{Elsewhere, FormOutcome, PageRequest, PageResult, page, see_
 use super::routes::{self, Endpoint, Needs, Route};
 use super::sign_in::{Session, SignInDecision};
 use super::{
-    ConsoleContext, Language, carried_out, events, form_token, history, keys, origin, quotes, webhooks,
+    ConsoleContext, Language, carried_out, csrf, events, form_token, history, keys, quotes, webhooks,
 };
 use crate::http::HttpContext;
 use crate::http::body::RequestBody;
@@ -74,7 +74,7 @@ impl Application for ConsoleContext {
             };
             let head = exchange.head;
             if !matches!(head.method, Method::GET | Method::HEAD)
-                && !origin::is_own(head, &self.place, &self.settings.trusted_origins)
+                && !csrf::is_own(head, &self.place, &self.settings.trusted_origins)
             {
                 return Err(PageError::CrossSite);
             }

@@ -4,11 +4,11 @@ use invoicing_core::{DeliveryStatus, EventId};
 use maud::{Markup, html};
 
 use super::error::PageError;
+use super::event_cells;
 use super::layout::{Chapter, Content};
 use super::paging::{ITEMS, List};
-use super::recorded;
 use super::request::PageRequest;
-use crate::page::EventQuery;
+use crate::list_query::EventQuery;
 use crate::records::DeliveryRecord;
 use crate::records::EventSubject;
 use crate::records::Webhook;
@@ -17,12 +17,12 @@ use crate::records::{DeliveryCounts, EventItem};
 /// `GET /events`.
 pub(super) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError> {
     let list = List { path: "/events".to_owned(), filters: &["kind"] };
-    let query = EventQuery { kind: recorded::chosen(request, "kind")?, before: List::before(request)? };
+    let query = EventQuery { kind: event_cells::chosen(request, "kind")?, before: List::before(request)? };
     let page = request.company.events().page(&query, ITEMS).await?;
     let title = request.pick("Events", "Événements");
     let body = html! {
         h1 { (title) }
-        (list.filter(request, &recorded::kinds(request)))
+        (list.filter(request, &event_cells::kinds(request)))
         @if page.items.is_empty() {
             (list.nothing(request, page.next.is_some()))
         } @else {
@@ -49,7 +49,7 @@ fn row(request: &PageRequest<'_>, item: &EventItem) -> Markup {
                 a href=(request.link(format!("/events/{}", item.id))) { (item.kind) }
             }
             td data-name=(request.pick("About", "Objet")) {
-                (recorded::subject(request, &item.kind, item.subject.as_ref()))
+                (event_cells::subject(request, &item.kind, item.subject.as_ref()))
             }
             td data-name=(request.pick("When", "Quand")) { (request.clock().show(item.timestamp)) }
             td data-name=(request.pick("Deliveries", "Envois")) { (counted(request, item.deliveries)) }
@@ -67,7 +67,7 @@ fn counted(request: &PageRequest<'_>, counts: DeliveryCounts) -> String {
     ];
     let there = by_state.into_iter().filter(|(count, _)| *count > 0);
     let texts: Vec<_> =
-        there.map(|(count, status)| format!("{}: {count}", recorded::word(request, status))).collect();
+        there.map(|(count, status)| format!("{}: {count}", event_cells::word(request, status))).collect();
     if texts.is_empty() { request.pick("none", "aucun").to_owned() } else { texts.join(", ") }
 }
 
@@ -77,7 +77,7 @@ pub(super) async fn show(request: &PageRequest<'_>) -> Result<Content, PageError
     let event = request.company.events().get(id).await?;
     let deliveries = request.company.events().deliveries(id).await?;
     let webhooks = request.company.webhooks().list().await?;
-    let about = recorded::subject(request, &event.kind, EventSubject::read(&event.body).as_ref());
+    let about = event_cells::subject(request, &event.kind, EventSubject::read(&event.body).as_ref());
     let body = html! {
         p { a href=(request.link("/events")) { "← " (request.pick("Events", "Événements")) } }
         h1 { (event.kind) }
@@ -100,7 +100,7 @@ pub(super) async fn show(request: &PageRequest<'_>) -> Result<Content, PageError
                 tbody { @for delivery in &deliveries { (delivered(request, delivery, &webhooks)) } }
             }
         }
-        (recorded::payload(request, &event.body))
+        (event_cells::payload(request, &event.body))
     };
     Ok(Content::new(event.kind, Chapter::Events, body))
 }
@@ -115,7 +115,7 @@ fn delivered(request: &PageRequest<'_>, delivery: &DeliveryRecord, webhooks: &[W
                     (request.pick("a removed webhook", "un webhook supprimé")) " " code { (delivery.webhook) }
                 }
             }
-            td data-name=(request.pick("State", "État")) { (recorded::state(request, delivery)) }
+            td data-name=(request.pick("State", "État")) { (event_cells::state(request, delivery)) }
             td.figure data-name=(request.pick("Attempts", "Tentatives")) { (delivery.attempts) }
         }
     }

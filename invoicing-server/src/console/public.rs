@@ -14,7 +14,7 @@ use crate::console::error::PageError;
 use crate::console::layout::Frame;
 use crate::console::request::{FormOutcome, PageResult, page, see_other};
 use crate::console::routes::Endpoint;
-use crate::console::sign::{self, Visit};
+use crate::console::sign::{self, SigningRequest};
 use crate::http::body::RequestBody;
 use crate::http::byte_budget::Holder;
 use crate::http::download::Download;
@@ -47,7 +47,7 @@ impl ConsoleContext {
         let reservation = exchange.admit(Holder::Link(linked.company.id()))?;
         let form = form_of(exchange, body, reservation).await?;
         let user_agent = head.headers.get(header::USER_AGENT);
-        let visit = Visit {
+        let request = SigningRequest {
             linked,
             token,
             capacity,
@@ -59,23 +59,23 @@ impl ConsoleContext {
             ip: client_address(head, self.proxies.as_ref()),
             user_agent: user_agent.map(|agent| String::from_utf8_lossy(agent.as_bytes()).into_owned()),
         };
-        self.visited(endpoint, &visit).await
+        self.visited(endpoint, &request).await
     }
 
-    async fn visited(&self, endpoint: Endpoint, visit: &Visit<'_>) -> PageResult {
+    async fn visited(&self, endpoint: Endpoint, request: &SigningRequest<'_>) -> PageResult {
         let outcome = match endpoint {
-            Endpoint::SigningPage => sign::show(visit).await?,
-            Endpoint::Sign => sign::sign(visit).await?,
-            Endpoint::ConfirmRefusal => sign::confirm_refusal(visit).await?,
-            Endpoint::Decline => sign::decline(visit).await?,
+            Endpoint::SigningPage => sign::show(request).await?,
+            Endpoint::Sign => sign::sign(request).await?,
+            Endpoint::ConfirmRefusal => sign::confirm_refusal(request).await?,
+            Endpoint::Decline => sign::decline(request).await?,
             _ => return Err(PageError::NOT_FOUND),
         };
         match outcome {
             FormOutcome::Page(status, content) => {
-                let frame = Frame { has_home: false, ..self.bare_frame(visit.language) };
+                let frame = Frame { has_home: false, ..self.bare_frame(request.language) };
                 Ok(page(status, &frame.around(&content)))
             }
-            FormOutcome::See(path) => see_other(&visit.link(path)),
+            FormOutcome::See(path) => see_other(&request.link(path)),
         }
     }
 

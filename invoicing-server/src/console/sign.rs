@@ -1,20 +1,20 @@
 //! The signing page, for the holder of a signing link. The token in its address is the permission.
 //!
-//! [`paper`] shows the frozen document as HTML, [`pages`] is a page for each state of the quote. A
+//! [`document_html`] shows the frozen document as HTML, [`pages`] is a page for each state of the quote. A
 //! form carries the hash of the document that was shown, so that nothing else is signed or
 //! declined. A form with unusable fields is refused before the quote is read.
 
+mod document_html;
 mod fields;
 mod pages;
-mod paper;
-mod visit;
+mod signing_request;
 
 use std::sync::Arc;
 
 use http::StatusCode;
 use invoicing_core::{QuoteStatus, SignatureEvidence};
 
-pub(super) use self::visit::Visit;
+pub(super) use self::signing_request::SigningRequest;
 use super::error::PageError;
 use super::request::FormOutcome;
 use crate::Error;
@@ -57,127 +57,131 @@ fn is_open(shown: &SignableQuote, fields: &Fields) -> Result<bool, PageError> {
 }
 
 /// `GET /sign/{token}`.
-pub(super) async fn show(visit: &Visit<'_>) -> Result<FormOutcome, PageError> {
-    let place = visit.place().await?;
-    let shown = visit.shown().await?;
+pub(super) async fn show(request: &SigningRequest<'_>) -> Result<FormOutcome, PageError> {
+    let place = request.place().await?;
+    let shown = request.shown().await?;
     let content = match State::of(&shown)? {
-        State::Open => pages::open(visit, &shown, &visit.sheet(place, &shown).await?),
-        State::Signed => pages::signed(visit, &shown, &visit.sheet(place, &shown).await?, false),
-        state => pages::ended(visit, &shown, state, false),
+        State::Open => pages::open(request, &shown, &request.sheet(place, &shown).await?),
+        State::Signed => pages::signed(request, &shown, &request.sheet(place, &shown).await?, false),
+        state => pages::ended(request, &shown, state, false),
     };
     Ok(FormOutcome::Page(StatusCode::OK, content))
 }
 
 /// `POST /sign/{token}`: the first form shows the document and the signer, the second form signs.
-pub(super) async fn sign(visit: &Visit<'_>) -> Result<FormOutcome, PageError> {
-    let entered = Fields::read(&visit.form);
+pub(super) async fn sign(request: &SigningRequest<'_>) -> Result<FormOutcome, PageError> {
+    let entered = Fields::read(&request.form);
     let fields = match entered.checked() {
         Ok(fields) => fields,
-        Err(invalid) => return Ok(refused(visit, &entered, &invalid.field)),
+        Err(invalid) => return Ok(refused(request, &entered, &invalid.field)),
     };
     if !fields.is_confirmed {
-        return confirm_signature(visit, &fields).await;
+        return confirm_signature(request, &fields).await;
     }
-    match sign_as(visit, &fields).await {
+    match sign_as(request, &fields).await {
         Ok(()) => Ok(FormOutcome::See(String::new())),
         Err(Error::Invalid(invalid)) if Fields::has(&invalid.field) => {
-            Ok(refused(visit, &entered, &invalid.field))
+            Ok(refused(request, &entered, &invalid.field))
         }
-        Err(error) => overtaken(visit, &fields, error).await,
+        Err(error) => overtaken(request, &fields, error).await,
     }
 }
 
-async fn confirm_signature(visit: &Visit<'_>, fields: &Fields) -> Result<FormOutcome, PageError> {
-    let place = visit.place().await?;
-    let shown = visit.shown().await?;
+async fn confirm_signature(request: &SigningRequest<'_>, fields: &Fields) -> Result<FormOutcome, PageError> {
+    let place = request.place().await?;
+    let shown = request.shown().await?;
     if !is_open(&shown, fields)? {
-        return too_late(visit, place, &shown, fields).await;
+        return too_late(request, place, &shown, fields).await;
     }
-    let content = pages::confirm_signature(visit, &shown, fields, &accepted_text(&shown.input()));
+    let content = pages::confirm_signature(request, &shown, fields, &accepted_text(&shown.input()));
     Ok(FormOutcome::Page(StatusCode::OK, content))
 }
 
-async fn sign_as(visit: &Visit<'_>, fields: &Fields) -> Result<(), Error> {
-    let _place = visit.place_to_sign().await?;
+async fn sign_as(request: &SigningRequest<'_>, fields: &Fields) -> Result<(), Error> {
+    let _place = request.place_to_sign().await?;
     // The validity is judged by this instant: rendering and waiting may last over midnight.
-    let now = visit.env.now();
-    let quote = visit.linked.signable(now).await?;
+    let now = request.env.now();
+    let quote = request.linked.signable(now).await?;
     let evidence = SignatureEvidence::new(&*fields.name, &*fields.email, accepted_text(&quote.input()));
     let signature = Signature {
-        ip: visit.ip,
-        user_agent: visit.user_agent.clone(),
+        ip: request.ip,
+        user_agent: request.user_agent.clone(),
         ..Signature::new(evidence).document_sha256(&*fields.document)
     };
-    visit.linked.sign(quote, &signature, now).await
+    request.linked.sign(quote, &signature, now).await
 }
 
 /// The form again, with the field that was refused.
-fn refused(visit: &Visit<'_>, fields: &Fields, wrong: &str) -> FormOutcome {
-    FormOutcome::Page(StatusCode::BAD_REQUEST, pages::correct(visit, fields, wrong))
+fn refused(request: &SigningRequest<'_>, fields: &Fields, wrong: &str) -> FormOutcome {
+    FormOutcome::Page(StatusCode::BAD_REQUEST, pages::correct(request, fields, wrong))
 }
 
 /// `GET /sign/{token}/decline`.
-pub(super) async fn confirm_refusal(visit: &Visit<'_>) -> Result<FormOutcome, PageError> {
-    let place = visit.place().await?;
-    let shown = visit.shown().await?;
+pub(super) async fn confirm_refusal(request: &SigningRequest<'_>) -> Result<FormOutcome, PageError> {
+    let place = request.place().await?;
+    let shown = request.shown().await?;
     let content = match State::of(&shown)? {
-        State::Open => pages::confirm_refusal(visit, &shown),
-        State::Signed => pages::signed(visit, &shown, &visit.sheet(place, &shown).await?, false),
-        state => pages::ended(visit, &shown, state, false),
+        State::Open => pages::confirm_refusal(request, &shown),
+        State::Signed => pages::signed(request, &shown, &request.sheet(place, &shown).await?, false),
+        state => pages::ended(request, &shown, state, false),
     };
     Ok(FormOutcome::Page(StatusCode::OK, content))
 }
 
 /// `POST /sign/{token}/decline`.
-pub(super) async fn decline(visit: &Visit<'_>) -> Result<FormOutcome, PageError> {
-    let (fields, reason) = (Fields::read(&visit.form), visit.form.text("reason"));
+pub(super) async fn decline(request: &SigningRequest<'_>) -> Result<FormOutcome, PageError> {
+    let (fields, reason) = (Fields::read(&request.form), request.form.text("reason"));
     let refusal = Decline::default().reason(reason).document_sha256(&*fields.document);
     if refusal.checked_reason().is_err() {
-        let content = pages::correct_reason(visit, &fields.document, reason);
+        let content = pages::correct_reason(request, &fields.document, reason);
         return Ok(FormOutcome::Page(StatusCode::BAD_REQUEST, content));
     }
-    let place = visit.place().await?;
-    let shown = visit.shown().await?;
+    let place = request.place().await?;
+    let shown = request.shown().await?;
     if State::of(&shown)? == State::Declined && fields.document == shown.document.sha256.to_string() {
         // The same form, sent twice.
         return Ok(FormOutcome::See(String::new()));
     }
     if !is_open(&shown, &fields)? {
-        return too_late(visit, place, &shown, &fields).await;
+        return too_late(request, place, &shown, &fields).await;
     }
     drop(place);
-    match visit.linked.decline(&refusal).await {
+    match request.linked.decline(&refusal).await {
         Ok(()) => Ok(FormOutcome::See(String::new())),
-        Err(error) => overtaken(visit, &fields, error).await,
+        Err(error) => overtaken(request, &fields, error).await,
     }
 }
 
 /// The answer to a form about a quote that was decided, has expired, or was sent again since.
 async fn too_late(
-    visit: &Visit<'_>,
+    request: &SigningRequest<'_>,
     place: Slot,
     shown: &Arc<SignableQuote>,
     fields: &Fields,
 ) -> Result<FormOutcome, PageError> {
     let content = match State::of(shown)? {
-        State::Open => pages::sent_again(visit, shown),
+        State::Open => pages::sent_again(request, shown),
         // The same form, sent twice.
         State::Signed if fields.are_signed(&shown.quote) => return Ok(FormOutcome::See(String::new())),
-        State::Signed => pages::signed(visit, shown, &visit.sheet(place, shown).await?, true),
-        state => pages::ended(visit, shown, state, true),
+        State::Signed => pages::signed(request, shown, &request.sheet(place, shown).await?, true),
+        state => pages::ended(request, shown, state, true),
     };
     Ok(FormOutcome::Page(StatusCode::CONFLICT, content))
 }
 
 /// The answer to a form after an operation has refused it: another decision was faster.
-async fn overtaken(visit: &Visit<'_>, fields: &Fields, error: Error) -> Result<FormOutcome, PageError> {
+async fn overtaken(
+    request: &SigningRequest<'_>,
+    fields: &Fields,
+    error: Error,
+) -> Result<FormOutcome, PageError> {
     if !matches!(error, Error::Conflict(_)) {
         return Err(error.into());
     }
-    let place = visit.place().await?;
-    let shown = visit.shown().await?;
+    let place = request.place().await?;
+    let shown = request.shown().await?;
     if is_open(&shown, fields)? {
         return Err(error.into());
     }
-    too_late(visit, place, &shown, fields).await
+    too_late(request, place, &shown, fields).await
 }

@@ -24,7 +24,7 @@ use crate::health::HealthContext;
 use crate::http::HttpContext;
 use crate::http::capacity::Capacity;
 use crate::open_error::OpenError;
-use crate::operations::sealing;
+use crate::operations::resealing;
 use crate::operations::sweep::Sweeper;
 use crate::operations::{HeldDates, Numbering, Reminder, Services};
 use crate::queue::{NewDelivery, Queue};
@@ -239,7 +239,7 @@ impl Builder {
         let queue = Arc::new(Queue::new(&env, &settings.dispatch));
         let store = Arc::new(database.open(env.clone(), Arc::clone(&queue)).await?);
         let sealer = Arc::new(Sealer::new(env.clone()));
-        sealing::adopt(&store, &sealer, self.sealing_keys, || {}).await?;
+        resealing::adopt(&store, &sealer, self.sealing_keys, || {}).await?;
         let url_key = url_key(&store, &env, &sealer).await?;
         let document_store = self.store.map_or_else(|| database.default_document_store(), Ok)?;
         let transport = (self.transport)(transport_builder(&settings)).build()?;

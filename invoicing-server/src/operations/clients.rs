@@ -4,7 +4,7 @@ use invoicing_core::{Client, ClientChange, ClientId, Conflict, NewClient, Page, 
 
 use super::CompanyHandle;
 use crate::Error;
-use crate::page::ClientQuery;
+use crate::list_query::ClientQuery;
 use crate::records::HistoryAction;
 use crate::store::rows::from_json;
 use crate::store::{Prefetch, Tables};

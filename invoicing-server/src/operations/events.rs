@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::CompanyHandle;
 use crate::Error;
-use crate::page::EventQuery;
+use crate::list_query::EventQuery;
 use crate::records::DeliveryRecord;
 use crate::records::EventPage;
 use crate::records::EventRecord;

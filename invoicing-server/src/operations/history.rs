@@ -2,7 +2,7 @@
 
 use super::CompanyHandle;
 use crate::Error;
-use crate::page::HistoryQuery;
+use crate::list_query::HistoryQuery;
 use crate::records::{HistoryPage, HistoryRecord};
 use crate::store::Tables;
 

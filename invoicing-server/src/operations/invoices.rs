@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::CompanyHandle;
 use crate::Error;
-use crate::page::PageQuery;
+use crate::list_query::PageQuery;
 use crate::records::HistoryAction;
 use crate::records::StoredJson;
 use crate::records::{Payment, PaymentMethod, PaymentSource};

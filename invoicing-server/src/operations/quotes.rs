@@ -14,7 +14,7 @@ use invoicing_core::{
 use super::{CompanyHandle, missing_client};
 use crate::Error;
 use crate::documents::ContentHash;
-use crate::page::{PageQuery, QuoteSearch};
+use crate::list_query::{PageQuery, QuoteSearch};
 use crate::records::DocumentRecord;
 use crate::records::HistoryAction;
 use crate::records::ProofRecord;

@@ -13,7 +13,7 @@ use super::statement::Sql;
 use super::versions::{RecordRow, StoredRecord};
 use super::write::{Many, Reads, Write};
 use crate::Error;
-use crate::page::{ClientQuery, NOWHERE};
+use crate::list_query::{ClientQuery, NOWHERE};
 use crate::records::StoredJson;
 
 /// A page of clients: `$5` the longest word of the search, `$6` a JSON array of the others, `$7` whether one has an

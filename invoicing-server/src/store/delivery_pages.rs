@@ -12,7 +12,7 @@ use super::company::Tables;
 use super::deliveries::{AttemptLogRow, DeliveryRow, DeliveryTable};
 use super::statement::Sql;
 use crate::Error;
-use crate::page::{DeliveryQuery, RecordedKind, check_limit};
+use crate::list_query::{DeliveryQuery, RecordedKind, check_limit};
 use crate::records::EventSubject;
 use crate::records::{AttemptRecord, DeliveryRecord};
 use crate::records::{DeliveryDetail, DeliveryItem, DeliveryPage, NextAttempt};

@@ -13,7 +13,7 @@ use super::events::{EventRow, EventTable};
 use super::scope::Scope;
 use super::statement::Sql;
 use crate::Error;
-use crate::page::{AFTER_ALL, EventQuery, RecordedKind, check_limit};
+use crate::list_query::{AFTER_ALL, EventQuery, RecordedKind, check_limit};
 use crate::records::DeliveryRecord;
 use crate::records::EventRecord;
 use crate::records::{DeliveryCounts, EventItem, EventPage};

@@ -10,7 +10,7 @@ use super::enqueue::{AFTER_RECORDS, BEFORE_NOTES};
 use super::scope::Scope;
 use super::write::Write;
 use crate::Error;
-use crate::page::{HistoryQuery, check_limit};
+use crate::list_query::{HistoryQuery, check_limit};
 use crate::records::{HistoryAction, HistoryPage, HistoryRecord};
 
 /// How many changes a page looks at, as no index holds them by record.

@@ -8,7 +8,7 @@ use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 use super::rows::{LARGE_LINES, LINES};
 use super::versions::{StoredRecord, in_todays_shape};
 use crate::Error;
-use crate::page::PageWindow;
+use crate::list_query::PageWindow;
 use crate::records::StoredJson;
 
 /// Between the items of a page: a comma, and a line end, which no item contains.

@@ -9,7 +9,7 @@ use super::scope::Scope;
 use super::statement::{Query, Sql};
 use super::versions::StoredRecord;
 use crate::Error;
-use crate::page::{PageQuery, PageWindow, check_limit};
+use crate::list_query::{PageQuery, PageWindow, check_limit};
 use crate::records::StoredJson;
 
 /// The statements of a list of documents. Each returns one row, so a page is one snapshot: see [`PageRow`].

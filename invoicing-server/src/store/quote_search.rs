@@ -14,7 +14,7 @@ use super::arguments::Argument;
 use super::quotes::QuoteTable;
 use super::versions;
 use crate::Error;
-use crate::page::{QuoteSearch, check_limit};
+use crate::list_query::{QuoteSearch, check_limit};
 use crate::records::QuotePage;
 
 /// How many quotes a page looks at, and how many of them are read at once.

@@ -3,7 +3,7 @@
 use invoicing_core::{DEFAULT_PAGE_LIMIT, InvoiceStatus, MAX_PAGE_LIMIT, QuoteStatus, SHORT_TEXT};
 use serde_json::{Value, json};
 
-use crate::api::query;
+use crate::api::query_string;
 use crate::api::routes::{Endpoint, Route};
 
 /// The parameters of a route: those of its path, then those that its query is parsed with, then
@@ -24,9 +24,9 @@ fn path_parameters(path: &'static str) -> impl Iterator<Item = &'static str> {
 /// The names that the query of an endpoint is parsed with.
 fn query_parameters(endpoint: Endpoint) -> &'static [&'static str] {
     match endpoint {
-        Endpoint::ListQuotes | Endpoint::ListInvoices => &query::PAGE,
-        Endpoint::ListClients => &query::CLIENTS,
-        Endpoint::QuoteDocument => &query::DOCUMENT,
+        Endpoint::ListQuotes | Endpoint::ListInvoices => &query_string::PAGE,
+        Endpoint::ListClients => &query_string::CLIENTS,
+        Endpoint::QuoteDocument => &query_string::DOCUMENT,
         Endpoint::FrozenDocument => &["sha256", "name", "expires", "signature"],
         Endpoint::GetQuote
         | Endpoint::LinkQuote

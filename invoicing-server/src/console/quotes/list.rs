@@ -5,12 +5,12 @@ use maud::{Markup, html};
 
 use super::words;
 use crate::console::error::PageError;
+use crate::console::event_cells::shortened;
 use crate::console::figures::Figures;
 use crate::console::layout::{Chapter, Content, entered};
 use crate::console::paging::{ITEMS, List};
-use crate::console::recorded::shortened;
 use crate::console::request::PageRequest;
-use crate::page::QuoteSearch;
+use crate::list_query::QuoteSearch;
 
 const FILTERS: &[&str] = &["q", "status"];
 

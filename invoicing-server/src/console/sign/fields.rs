@@ -5,7 +5,7 @@ use invoicing_core::{
 };
 use maud::{Markup, html};
 
-use super::visit::Visit;
+use super::signing_request::SigningRequest;
 use crate::console::form::Form;
 use crate::documents::ContentHash;
 
@@ -59,7 +59,7 @@ impl Fields {
     }
 
     /// `wrong`: the field that was refused.
-    pub(super) fn inputs(&self, visit: &Visit<'_>, wrong: Option<&str>) -> Markup {
+    pub(super) fn inputs(&self, visit: &SigningRequest<'_>, wrong: Option<&str>) -> Markup {
         let is_wrong = |field| (wrong == Some(field)).then_some("true");
         html! {
             label for="name" { (visit.pick("Your name", "Votre nom")) }
@@ -77,7 +77,7 @@ impl Fields {
     }
 
     /// The error of a field.
-    pub(super) fn problem(&self, visit: &Visit<'_>, field: &str) -> String {
+    pub(super) fn problem(&self, visit: &SigningRequest<'_>, field: &str) -> String {
         let (text, is_email) = match field {
             "signedByEmail" => (&self.email, true),
             _ => (&self.name, false),

@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 
 use super::State;
+use super::document_html::{Sheet, grand_total};
 use super::fields::Fields;
-use super::paper::{Sheet, grand_total};
-use super::visit::Visit;
+use super::signing_request::SigningRequest;
 use crate::console::layout::{Content, notice};
 use crate::console::time::Clock;
 use crate::documents::content::mentions::accepted_text;
@@ -13,64 +13,64 @@ use crate::documents::content::visible;
 use crate::operations::{REASON_LIMIT, SignableQuote};
 
 /// The document and the form below it.
-pub(super) fn open(visit: &Visit<'_>, shown: &SignableQuote, sheet: &Sheet) -> Content {
+pub(super) fn open(request: &SigningRequest<'_>, shown: &SignableQuote, sheet: &Sheet) -> Content {
     let is_last = sheet.part == sheet.last;
-    let clock = Clock::of(&shown.particulars().company, visit.language);
+    let clock = Clock::of(&shown.particulars().company, request.language);
     let until = shown.quote.summary.valid_until.map(|until| clock.date(until));
     let body = html! {
-        h1 { (title(visit, shown)) }
+        h1 { (title(request, shown)) }
         p {
-            (visit.pick("From", "De la part de")) " " bdi { (visible(&shown.particulars().company.name)) } ". "
-            (visit.pick("Read the quote, then sign it below it.", "Lisez le devis, puis signez-le plus bas."))
+            (request.pick("From", "De la part de")) " " bdi { (visible(&shown.particulars().company.name)) } ". "
+            (request.pick("Read the quote, then sign it below it.", "Lisez le devis, puis signez-le plus bas."))
             @if let Some(until) = until {
-                " " (visit.pick("It can be signed until", "Il peut être signé jusqu’au")) " " (until) "."
+                " " (request.pick("It can be signed until", "Il peut être signé jusqu’au")) " " (until) "."
             }
         }
         (sheet.html)
-        (parts(visit, sheet))
-        @if is_last { (signature_form(visit, shown)) }
-        (download(visit, shown, visit.pick("Download the quote as a PDF", "Télécharger le devis en PDF")))
+        (parts(request, sheet))
+        @if is_last { (signature_form(request, shown)) }
+        (download(request, shown, request.pick("Download the quote as a PDF", "Télécharger le devis en PDF")))
         div.sign-bar {
             @if let Some((label, total)) = grand_total(&shown.input()) { p lang="fr" { (label) " " strong { (total) } } }
             @if is_last {
-                button form="signature" { (visit.pick("Sign", "Signer")) }
+                button form="signature" { (request.pick("Sign", "Signer")) }
             } @else {
-                a.button href=(visit.link(format!("?part={}", sheet.part + 2))) {
-                    (visit.pick("Continue reading", "Lire la suite"))
+                a.button href=(request.link(format!("?part={}", sheet.part + 2))) {
+                    (request.pick("Continue reading", "Lire la suite"))
                 }
             }
-            a.button.plain href=(visit.link("/decline")) { (visit.pick("Decline", "Refuser")) }
+            a.button.plain href=(request.link("/decline")) { (request.pick("Decline", "Refuser")) }
         }
     };
-    Content::alone(title(visit, shown), body)
+    Content::alone(title(request, shown), body)
 }
 
 /// Links to the other parts of a long document.
-fn parts(visit: &Visit<'_>, Sheet { part, last, .. }: &Sheet) -> Markup {
+fn parts(request: &SigningRequest<'_>, Sheet { part, last, .. }: &Sheet) -> Markup {
     html! {
         @if *last > 0 {
-            nav.actions aria-label=(visit.pick("Parts of the quote", "Parties du devis")) {
+            nav.actions aria-label=(request.pick("Parts of the quote", "Parties du devis")) {
                 @if *part > 0 {
-                    a rel="prev" href=(visit.link(format!("?part={part}"))) { (visit.pick("Previous part", "Partie précédente")) }
+                    a rel="prev" href=(request.link(format!("?part={part}"))) { (request.pick("Previous part", "Partie précédente")) }
                 }
-                span { (visit.pick("Part", "Partie")) " " (part + 1) " / " (last + 1) }
+                span { (request.pick("Part", "Partie")) " " (part + 1) " / " (last + 1) }
                 @if part < last {
-                    a rel="next" href=(visit.link(format!("?part={}", part + 2))) { (visit.pick("Next part", "Partie suivante")) }
+                    a rel="next" href=(request.link(format!("?part={}", part + 2))) { (request.pick("Next part", "Partie suivante")) }
                 }
             }
         }
     }
 }
 
-fn signature_form(visit: &Visit<'_>, shown: &SignableQuote) -> Markup {
+fn signature_form(request: &SigningRequest<'_>, shown: &SignableQuote) -> Markup {
     html! {
-        h2 { (visit.pick("Sign the quote", "Signer le devis")) }
-        form #signature method="post" action=(visit.link("")) {
+        h2 { (request.pick("Sign the quote", "Signer le devis")) }
+        form #signature method="post" action=(request.link("")) {
             input type="hidden" name="document" value=(shown.document.sha256);
-            (Fields::empty().inputs(visit, None))
-            p #accepted { (visit.pick("By signing, you agree to this text:", "En signant, vous acceptez ce texte :")) }
+            (Fields::empty().inputs(request, None))
+            p #accepted { (request.pick("By signing, you agree to this text:", "En signant, vous acceptez ce texte :")) }
             (accepted(&accepted_text(&shown.input())))
-            p.hint { (visit.pick(
+            p.hint { (request.pick(
                 "It becomes a part of the signed document, with your name, your e-mail and the time. Your browser and your \
                  network address may be kept as evidence.",
                 "Il figurera dans le document signé, avec votre nom, votre e-mail et l’heure. Votre navigateur et votre adresse \
@@ -85,22 +85,22 @@ fn accepted(text: &str) -> Markup {
 }
 
 /// The fields again, without the quote. `wrong`: the one that was refused.
-pub(super) fn correct(visit: &Visit<'_>, fields: &Fields, wrong: &str) -> Content {
-    let title = visit.pick("Sign the quote", "Signer le devis");
+pub(super) fn correct(request: &SigningRequest<'_>, fields: &Fields, wrong: &str) -> Content {
+    let title = request.pick("Sign the quote", "Signer le devis");
     let body = html! {
         h1 { (title) }
         (notice("error", &html! {
             p #wrong {
-                (fields.problem(visit, wrong)) " "
-                a href={ "#" (Fields::input(wrong)) } { (visit.pick("Correct it", "Corriger")) }
+                (fields.problem(request, wrong)) " "
+                a href={ "#" (Fields::input(wrong)) } { (request.pick("Correct it", "Corriger")) }
             }
         }))
-        form #signature method="post" action=(visit.link("")) {
+        form #signature method="post" action=(request.link("")) {
             input type="hidden" name="document" value=(fields.document);
-            (fields.inputs(visit, Some(wrong)))
+            (fields.inputs(request, Some(wrong)))
             p.actions {
-                button { (visit.pick("Continue", "Continuer")) }
-                (back_to_quote(visit))
+                button { (request.pick("Continue", "Continuer")) }
+                (back_to_quote(request))
             }
         }
     };
@@ -109,76 +109,82 @@ pub(super) fn correct(visit: &Visit<'_>, fields: &Fields, wrong: &str) -> Conten
 
 /// The second form: the document, and its signer. Nothing is signed before this form is sent.
 pub(super) fn confirm_signature(
-    visit: &Visit<'_>,
+    request: &SigningRequest<'_>,
     shown: &SignableQuote,
     fields: &Fields,
     accepted_text: &str,
 ) -> Content {
     let total = grand_total(&shown.input()).map(|(_, total)| total).unwrap_or_default();
-    let title = format!("{} {total}", visit.pick("You sign", "Vous signez pour"));
+    let title = format!("{} {total}", request.pick("You sign", "Vous signez pour"));
     let body = html! {
         h1 { (title) }
-        p { (self::title(visit, shown)) ", " bdi { (visible(&shown.particulars().company.name)) } }
+        p { (self::title(request, shown)) ", " bdi { (visible(&shown.particulars().company.name)) } }
         dl.facts {
-            div { dt { (visit.pick("Your name", "Votre nom")) } dd { bdi { (visible(&fields.name)) } } }
-            div { dt { (visit.pick("Your e-mail", "Votre e-mail")) } dd { bdi { (visible(&fields.email)) } } }
+            div { dt { (request.pick("Your name", "Votre nom")) } dd { bdi { (visible(&fields.name)) } } }
+            div { dt { (request.pick("Your e-mail", "Votre e-mail")) } dd { bdi { (visible(&fields.email)) } } }
         }
-        p { (visit.pick("You agree to this text:", "Vous acceptez ce texte :")) }
+        p { (request.pick("You agree to this text:", "Vous acceptez ce texte :")) }
         (accepted(accepted_text))
-        form method="post" action=(visit.link("")) {
+        form method="post" action=(request.link("")) {
             input type="hidden" name="document" value=(fields.document);
             input type="hidden" name="name" value=(fields.name);
             input type="hidden" name="email" value=(fields.email);
             input type="hidden" name="confirmed" value="yes";
             p.actions {
-                button { (visit.pick("Sign now", "Signer maintenant")) }
-                (back_to_quote(visit))
+                button { (request.pick("Sign now", "Signer maintenant")) }
+                (back_to_quote(request))
             }
         }
     };
     Content::alone(title, body)
 }
 
-fn back_to_quote(visit: &Visit<'_>) -> Markup {
-    html! { a href=(visit.link("")) { (visit.pick("Back to the quote", "Revenir au devis")) } }
+fn back_to_quote(request: &SigningRequest<'_>) -> Markup {
+    html! { a href=(request.link("")) { (request.pick("Back to the quote", "Revenir au devis")) } }
 }
 
 /// The question before a refusal.
-pub(super) fn confirm_refusal(visit: &Visit<'_>, shown: &SignableQuote) -> Content {
+pub(super) fn confirm_refusal(request: &SigningRequest<'_>, shown: &SignableQuote) -> Content {
     let about =
-        html! { p { (title(visit, shown)) ", " bdi { (visible(&shown.particulars().company.name)) } } };
-    refusal(visit, &about, &shown.document.sha256.to_string(), "", false)
+        html! { p { (title(request, shown)) ", " bdi { (visible(&shown.particulars().company.name)) } } };
+    refusal(request, &about, &shown.document.sha256.to_string(), "", false)
 }
 
 /// The same after the reason was refused, without the quote.
-pub(super) fn correct_reason(visit: &Visit<'_>, document: &str, reason: &str) -> Content {
+pub(super) fn correct_reason(request: &SigningRequest<'_>, document: &str, reason: &str) -> Content {
     let wrong = notice(
         "error",
-        &html! { p #wrong { (visit.pick(
+        &html! { p #wrong { (request.pick(
             "The reason is too long or has a character that is not accepted.",
             "Le motif est trop long ou contient un caractère refusé.",
         )) } },
     );
-    refusal(visit, &wrong, document, reason, true)
+    refusal(request, &wrong, document, reason, true)
 }
 
-fn refusal(visit: &Visit<'_>, above: &Markup, document: &str, reason: &str, is_wrong: bool) -> Content {
-    let title = visit.pick("Decline the quote?", "Refuser le devis ?");
+fn refusal(
+    request: &SigningRequest<'_>,
+    above: &Markup,
+    document: &str,
+    reason: &str,
+    is_wrong: bool,
+) -> Content {
+    let title = request.pick("Decline the quote?", "Refuser le devis ?");
     let body = html! {
         h1 { (title) }
         (above)
-        form method="post" action=(visit.link("/decline")) {
+        form method="post" action=(request.link("/decline")) {
             input type="hidden" name="document" value=(document);
-            label for="reason" { (visit.pick("Reason (optional)", "Motif (facultatif)")) }
+            label for="reason" { (request.pick("Reason (optional)", "Motif (facultatif)")) }
             textarea #reason name="reason" rows="4" maxlength=(REASON_LIMIT) aria-describedby="reason-hint"
                 aria-invalid=[is_wrong.then_some("true")] { (reason) }
             p.hint #reason-hint {
-                (visit.pick("The company reads it.", "L’entreprise le lira.")) " "
-                (visit.pick("At most 500 characters.", "500 caractères au plus."))
+                (request.pick("The company reads it.", "L’entreprise le lira.")) " "
+                (request.pick("At most 500 characters.", "500 caractères au plus."))
             }
             p.actions {
-                button.grave { (visit.pick("Decline the quote", "Refuser le devis")) }
-                (back_to_quote(visit))
+                button.grave { (request.pick("Decline the quote", "Refuser le devis")) }
+                (back_to_quote(request))
             }
         }
     };
@@ -186,17 +192,17 @@ fn refusal(visit: &Visit<'_>, above: &Markup, document: &str, reason: &str, is_w
 }
 
 /// The page of a form about a document that a later one has replaced.
-pub(super) fn sent_again(visit: &Visit<'_>, shown: &SignableQuote) -> Content {
-    let title = visit.pick("The quote was sent again", "Le devis a été renvoyé");
+pub(super) fn sent_again(request: &SigningRequest<'_>, shown: &SignableQuote) -> Content {
+    let title = request.pick("The quote was sent again", "Le devis a été renvoyé");
     let body = html! {
         h1 { (title) }
-        (notice("error", &html! { p { (visit.pick(
+        (notice("error", &html! { p { (request.pick(
             "Since you opened the page, another version of the quote was sent. Nothing was signed or declined.",
             "Depuis l’ouverture de la page, une autre version du devis a été envoyée. Rien n’a été signé ni refusé.",
         )) } }))
-        p { (self::title(visit, shown)) ", " bdi { (visible(&shown.particulars().company.name)) } }
+        p { (self::title(request, shown)) ", " bdi { (visible(&shown.particulars().company.name)) } }
         p.actions {
-            a.button href=(visit.link("")) { (visit.pick("Read the current version", "Lire la version actuelle")) }
+            a.button href=(request.link("")) { (request.pick("Read the current version", "Lire la version actuelle")) }
         }
     };
     Content::alone(title, body)
@@ -204,28 +210,38 @@ pub(super) fn sent_again(visit: &Visit<'_>, shown: &SignableQuote) -> Content {
 
 /// The page of a quote that can be neither signed nor declined, and has no signature. `late`: in
 /// answer to a form.
-pub(super) fn ended(visit: &Visit<'_>, shown: &SignableQuote, state: State, late: bool) -> Content {
+pub(super) fn ended(
+    request: &SigningRequest<'_>,
+    shown: &SignableQuote,
+    state: State,
+    late: bool,
+) -> Content {
     let title = match state {
-        State::Expired => visit.pick("The quote has expired", "Le devis a expiré").to_owned(),
-        State::Accepted => visit.pick("The quote is accepted", "Le devis est accepté").to_owned(),
-        State::Declined => visit.pick("The quote was declined", "Le devis a été refusé").to_owned(),
-        State::Open | State::Signed => title(visit, shown),
+        State::Expired => request.pick("The quote has expired", "Le devis a expiré").to_owned(),
+        State::Accepted => request.pick("The quote is accepted", "Le devis est accepté").to_owned(),
+        State::Declined => request.pick("The quote was declined", "Le devis a été refusé").to_owned(),
+        State::Open | State::Signed => title(request, shown),
     };
-    decided(visit, title, late, &unsigned(visit, shown, state))
+    decided(request, title, late, &unsigned(request, shown, state))
 }
 
 /// The page of a quote that is signed: its document, the signed copy and the fingerprint of its
 /// proof.
-pub(super) fn signed(visit: &Visit<'_>, shown: &SignableQuote, sheet: &Sheet, late: bool) -> Content {
-    let title = visit.pick("The quote is signed", "Le devis est signé").to_owned();
-    decided(visit, title, late, &signature(visit, shown, sheet))
+pub(super) fn signed(
+    request: &SigningRequest<'_>,
+    shown: &SignableQuote,
+    sheet: &Sheet,
+    late: bool,
+) -> Content {
+    let title = request.pick("The quote is signed", "Le devis est signé").to_owned();
+    decided(request, title, late, &signature(request, shown, sheet))
 }
 
-fn decided(visit: &Visit<'_>, title: String, late: bool, rest: &Markup) -> Content {
+fn decided(request: &SigningRequest<'_>, title: String, late: bool, rest: &Markup) -> Content {
     let body = html! {
         h1 { (title) }
         @if late {
-            (notice("error", &html! { p { (visit.pick(
+            (notice("error", &html! { p { (request.pick(
                 "This was decided before your form arrived. Your form has changed nothing.",
                 "La décision a été prise avant l’arrivée de votre formulaire, qui n’a rien changé.",
             )) } }))
@@ -236,39 +252,39 @@ fn decided(visit: &Visit<'_>, title: String, late: bool, rest: &Markup) -> Conte
 }
 
 /// The signed copy and the fingerprint of its proof, and below them the document.
-fn signature(visit: &Visit<'_>, shown: &SignableQuote, sheet: &Sheet) -> Markup {
-    let clock = Clock::of(&shown.particulars().company, visit.language);
+fn signature(request: &SigningRequest<'_>, shown: &SignableQuote, sheet: &Sheet) -> Markup {
+    let clock = Clock::of(&shown.particulars().company, request.language);
     html! {
-        p { (title(visit, shown)) ", " bdi { (visible(&shown.particulars().company.name)) } }
+        p { (title(request, shown)) ", " bdi { (visible(&shown.particulars().company.name)) } }
         @if let Some(signature) = &shown.quote.detail.signature {
             dl.facts {
-                div { dt { (visit.pick("Signed by", "Signé par")) } dd { bdi { (visible(&signature.signed_by_name)) } } }
-                div { dt { (visit.pick("Signed on", "Signé le")) } dd { (clock.show(signature.signed_at)) } }
+                div { dt { (request.pick("Signed by", "Signé par")) } dd { bdi { (visible(&signature.signed_by_name)) } } }
+                div { dt { (request.pick("Signed on", "Signé le")) } dd { (clock.show(signature.signed_at)) } }
                 div {
-                    dt { (visit.pick("Fingerprint of the proof", "Empreinte de la preuve")) }
+                    dt { (request.pick("Fingerprint of the proof", "Empreinte de la preuve")) }
                     dd { code { (signature.proof_fingerprint) } }
                 }
             }
         }
-        (download(visit, shown, visit.pick("Download the signed copy as a PDF", "Télécharger l’exemplaire signé en PDF")))
+        (download(request, shown, request.pick("Download the signed copy as a PDF", "Télécharger l’exemplaire signé en PDF")))
         (sheet.html)
-        (parts(visit, sheet))
+        (parts(request, sheet))
     }
 }
 
-fn unsigned(visit: &Visit<'_>, shown: &SignableQuote, state: State) -> Markup {
+fn unsigned(request: &SigningRequest<'_>, shown: &SignableQuote, state: State) -> Markup {
     let company = &shown.particulars().company;
-    let clock = Clock::of(company, visit.language);
+    let clock = Clock::of(company, request.language);
     let until = shown.quote.summary.valid_until.filter(|_| state == State::Expired);
     html! {
-        p { (title(visit, shown)) ", " bdi { (visible(&company.name)) } }
+        p { (title(request, shown)) ", " bdi { (visible(&company.name)) } }
         @if let Some(until) = until {
-            p { (visit.pick("It could be signed until", "Il pouvait être signé jusqu’au")) " " (clock.date(until)) "." }
+            p { (request.pick("It could be signed until", "Il pouvait être signé jusqu’au")) " " (clock.date(until)) "." }
         }
         @if let Some(at) = shown.quote.summary.accepted_at {
-            p { (visit.pick("It was accepted on", "Il a été accepté le")) " " (clock.show_day(at)) "." }
+            p { (request.pick("It was accepted on", "Il a été accepté le")) " " (clock.show_day(at)) "." }
         } @else {
-            p { (visit.pick(
+            p { (request.pick(
                 "If you still want the work to be done, ask the company for a new quote.",
                 "Si vous souhaitez toujours ces travaux, demandez un nouveau devis à l’entreprise.",
             )) }
@@ -276,20 +292,20 @@ fn unsigned(visit: &Visit<'_>, shown: &SignableQuote, state: State) -> Markup {
         @for way in [&company.identity.phone, &company.identity.email].into_iter().flatten() {
             p { bdi { (visible(way)) } }
         }
-        (download(visit, shown, visit.pick("Download the quote as a PDF", "Télécharger le devis en PDF")))
+        (download(request, shown, request.pick("Download the quote as a PDF", "Télécharger le devis en PDF")))
     }
 }
 
 /// `Quote DEV-2026-0042`.
-fn title(visit: &Visit<'_>, shown: &SignableQuote) -> String {
-    format!("{} {}", visit.pick("Quote", "Devis"), shown.quote.summary.number)
+fn title(request: &SigningRequest<'_>, shown: &SignableQuote) -> String {
+    format!("{} {}", request.pick("Quote", "Devis"), shown.quote.summary.number)
 }
 
 /// The frozen document, and the hash by which it can be checked.
-fn download(visit: &Visit<'_>, shown: &SignableQuote, text: &str) -> Markup {
+fn download(request: &SigningRequest<'_>, shown: &SignableQuote, text: &str) -> Markup {
     html! {
         p.download {
-            a href=(visit.link("/document.pdf")) { (text) } " "
+            a href=(request.link("/document.pdf")) { (text) } " "
             span.soft { "SHA-256 " code { (shown.document.sha256) } }
         }
     }

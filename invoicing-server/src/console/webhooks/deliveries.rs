@@ -6,11 +6,11 @@ use maud::{Markup, html};
 use super::done::done;
 use crate::console::Action;
 use crate::console::error::PageError;
+use crate::console::event_cells;
 use crate::console::layout::{Chapter, Content};
 use crate::console::paging::{ITEMS, List};
-use crate::console::recorded;
 use crate::console::request::PageRequest;
-use crate::page::DeliveryQuery;
+use crate::list_query::DeliveryQuery;
 use crate::records::Webhook;
 use crate::records::{DeliveryItem, NextAttempt};
 
@@ -56,10 +56,10 @@ fn row(request: &PageRequest<'_>, item: &DeliveryItem) -> Markup {
         tr {
             td data-name=(request.pick("Event", "Événement")) { a href=(request.link(address)) { (item.kind) } }
             td data-name=(request.pick("About", "Objet")) {
-                (recorded::subject(request, &item.kind, item.subject.as_ref()))
+                (event_cells::subject(request, &item.kind, item.subject.as_ref()))
             }
             td data-name=(request.pick("Created", "Créé")) { (request.clock().show(item.timestamp)) }
-            td data-name=(request.pick("State", "État")) { (recorded::state(request, delivery)) }
+            td data-name=(request.pick("State", "État")) { (event_cells::state(request, delivery)) }
             td.figure data-name=(request.pick("Attempts", "Tentatives")) { (delivery.attempts) }
             td data-name=(request.pick("Next attempt", "Prochaine tentative")) {
                 @if let Some(next) = item.next_attempt { (next_attempt(request, next)) } @else { "–" }
@@ -79,8 +79,8 @@ pub(super) fn next_attempt(request: &PageRequest<'_>, next: NextAttempt) -> Mark
 /// The filters of the query.
 fn query(request: &PageRequest<'_>) -> Result<DeliveryQuery, Invalid> {
     Ok(DeliveryQuery {
-        status: recorded::chosen(request, "status")?,
-        kind: recorded::chosen(request, "kind")?,
+        status: event_cells::chosen(request, "status")?,
+        kind: event_cells::chosen(request, "kind")?,
         from: instant(request, "from")?,
         until: instant(request, "until")?,
         before: List::before(request)?,
@@ -107,7 +107,7 @@ fn filters(request: &PageRequest<'_>) -> Markup {
     html! {
         div.fields {
             (states(request))
-            (recorded::kinds(request))
+            (event_cells::kinds(request))
             (time("from", request.pick("From", "Depuis")))
             (time("until", request.pick("Before", "Avant")))
         }
@@ -126,7 +126,7 @@ fn states(request: &PageRequest<'_>) -> Markup {
                 option value="" { (request.pick("all", "tous")) }
                 @for status in DeliveryStatus::ALL {
                     option value=(status) selected[request.form.text("status") == status.as_str()] {
-                        (recorded::word(request, *status))
+                        (event_cells::word(request, *status))
                     }
                 }
             }

@@ -8,8 +8,8 @@ use super::done::done;
 use super::failure;
 use crate::console::Action;
 use crate::console::error::PageError;
+use crate::console::event_cells;
 use crate::console::layout::{Chapter, Content};
-use crate::console::recorded;
 use crate::console::request::{PageRequest, PageResult};
 use crate::records::AttemptRecord;
 use crate::records::{DeliveryDetail, NextAttempt};
@@ -20,7 +20,7 @@ pub(in crate::console) async fn delivery(request: &PageRequest<'_>) -> Result<Co
     let webhook = request.company.webhooks().get(id).await?;
     let detail = request.company.webhooks().delivery(id, event).await?;
     let (item, delivery) = (&detail.item, &detail.item.delivery);
-    let about = recorded::subject(request, &item.kind, item.subject.as_ref());
+    let about = event_cells::subject(request, &item.kind, item.subject.as_ref());
     let title = format!("{} {}", request.pick("Delivery of", "Envoi de"), item.kind);
     let can_be_sent_again = matches!(delivery.status, DeliveryStatus::Failed | DeliveryStatus::Skipped)
         && webhook.disabled.is_none()
@@ -34,7 +34,7 @@ pub(in crate::console) async fn delivery(request: &PageRequest<'_>) -> Result<Co
         h1 { (title) }
         (done(request))
         dl.facts {
-            div { dt { (request.pick("State", "État")) } dd { (recorded::state(request, delivery)) } }
+            div { dt { (request.pick("State", "État")) } dd { (event_cells::state(request, delivery)) } }
             div { dt { (request.pick("About", "Objet")) } dd { (about) } }
             div { dt { (request.pick("Created", "Créé")) } dd { (request.clock().show(item.timestamp)) } }
             div { dt { (request.pick("Receiver", "Récepteur")) } dd.address { (webhook.shown_url()) } }
@@ -52,7 +52,7 @@ pub(in crate::console) async fn delivery(request: &PageRequest<'_>) -> Result<Co
         }
         h2 { (request.pick("Attempts", "Tentatives")) }
         (attempts(request, &detail))
-        (recorded::payload(request, &detail.body))
+        (event_cells::payload(request, &detail.body))
     };
     Ok(Content::new(title, Chapter::Webhooks, body))
 }

@@ -4,7 +4,7 @@ use invoicing_core::{Conflict, EventId, Timestamp, WebhookId};
 
 use super::{Webhooks, lock, note_replay};
 use crate::Error;
-use crate::page::DeliveryQuery;
+use crate::list_query::DeliveryQuery;
 use crate::records::AttemptRecord;
 use crate::records::DayCounts;
 use crate::records::{DeliveryDetail, DeliveryPage};

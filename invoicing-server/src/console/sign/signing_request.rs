@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::paper::{Paper, Sheet};
+use super::document_html::{DocumentHtml, Sheet};
 use crate::Error;
 use crate::company_slots::Slot;
 use crate::console::Language;
@@ -29,7 +29,7 @@ const PAGE_WAIT: Duration = Duration::from_secs(4);
 const SIGNATURE_WAIT: Duration = Duration::from_secs(15);
 
 /// A request whose token is known.
-pub(in crate::console) struct Visit<'r> {
+pub(in crate::console) struct SigningRequest<'r> {
     pub(in crate::console) linked: LinkedQuote,
     pub(in crate::console) token: &'r str,
     pub(in crate::console) capacity: &'r Capacity,
@@ -46,7 +46,7 @@ pub(in crate::console) struct Visit<'r> {
     pub(in crate::console) user_agent: Option<String>,
 }
 
-impl Visit<'_> {
+impl SigningRequest<'_> {
     /// The address of a page behind the link: `""` is the signing page.
     pub(in crate::console) fn link(&self, path: impl AsRef<str>) -> String {
         format!("{}/sign/{}{}", self.prefix, self.token, path.as_ref())
@@ -80,7 +80,7 @@ impl Visit<'_> {
         let made = spawn_blocking(move || {
             let quote = unread.read(id)?;
             // Moves the slot here: it is held to the end of the work, even if the caller has gone.
-            Ok::<_, Error>(Paper::of(shown.input_of(&quote)).sheet(wanted, place)?)
+            Ok::<_, Error>(DocumentHtml::of(shown.input_of(&quote)).sheet(wanted, place)?)
         });
         Ok(made.await.map_err(Error::internal)??)
     }

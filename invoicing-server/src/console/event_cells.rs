@@ -10,7 +10,7 @@ use maud::{Markup, html};
 
 use super::layout::entered;
 use super::request::PageRequest;
-use crate::page::RecordedKind;
+use crate::list_query::RecordedKind;
 use crate::records::DeliveryRecord;
 use crate::records::EventSubject;
 use crate::store::skipping::{DISABLED, REMOVED};

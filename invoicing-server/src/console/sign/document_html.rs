@@ -35,13 +35,13 @@ pub(super) struct Sheet {
 }
 
 /// A document whose table is divided into parts.
-pub(super) struct Paper<'q> {
+pub(super) struct DocumentHtml<'q> {
     input: DocumentInput<'q>,
     rows: Vec<Row<'q>>,
     parts: Vec<Range<usize>>,
 }
 
-impl<'q> Paper<'q> {
+impl<'q> DocumentHtml<'q> {
     pub(super) fn of(input: DocumentInput<'q>) -> Self {
         let rows = rows(&by_lot_and_section(&input.quote.lines), currency(&input));
         let parts = parts(&rows);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     fn assert_says_all(input: &DocumentInput<'_>) {
-        let paper = Paper::of(*input);
+        let paper = DocumentHtml::of(*input);
         let html: String =
             (0..paper.parts()).map(|part| paper.part(part).expect("texts").into_string()).collect();
         let text = text_of(&html);
@@ -310,7 +310,7 @@ mod tests {
         let text = "\"é".repeat(1_000);
         let lines = (0..60).map(|i| line(&text, (Some(&format!("Lot {i}")), Some("Pièce")), "10")).collect();
         let (company, quote) = (company(), quote_of(lines));
-        let paper = Paper::of(input(&company, &quote));
+        let paper = DocumentHtml::of(input(&company, &quote));
         assert!(paper.parts() > 2);
         for part in 0..paper.parts() {
             let rows = paper.rows_of(part).iter().map(|row| row_html(row, "EUR").into_string());
@@ -329,7 +329,7 @@ mod tests {
         let mut quote = quote_of(texts.iter().map(wide).collect());
         quote.lines[0].unit = Some("&".repeat(255));
         let company = company();
-        let paper = Paper::of(input(&company, &quote));
+        let paper = DocumentHtml::of(input(&company, &quote));
         for row in &paper.rows {
             let html = row_html(row, "EUR").into_string();
             assert!(html.len() <= most_bytes(row), "{} of {}: {html}", html.len(), most_bytes(row));

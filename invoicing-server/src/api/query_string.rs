@@ -11,7 +11,7 @@ use invoicing_core::{
 };
 use percent_encoding::percent_decode_str;
 
-use crate::page::{ClientQuery, PageQuery, PageWindow};
+use crate::list_query::{ClientQuery, PageQuery, PageWindow};
 use crate::secret::without_secrets;
 
 /// Longest part of the input that an error message repeats, in characters.

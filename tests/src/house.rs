@@ -1,0 +1,66 @@
+//! Rules of the repository that no compiler keeps: the length of the README, that every snippet of a document is built, and that
+//! a statement is a text that can be searched for.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The sources below a folder, each with its path from there.
+fn sources(folder: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+                found.push((name, fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn the_readme_has_at_most_150_lines() {
+    let lines = fs::read_to_string(root().join("README.md")).unwrap().lines().count();
+    assert!(lines <= 150, "{lines} lines");
+}
+
+#[test]
+fn every_snippet_of_a_document_is_built() {
+    for document in [
+        "README.md",
+        "CONTRIBUTING.md",
+        "invoicing-client/README.md",
+        "invoicing-core/README.md",
+        "invoicing-server/README.md",
+        "webhook-verify/README.md",
+    ] {
+        let text = fs::read_to_string(root().join(document)).unwrap();
+        let ignored = text.lines().find(|line| line.starts_with("```") && line.contains("ignore"));
+        assert_eq!(ignored, None, "{document}");
+    }
+}
+
+/// The type of a statement is `&'static str`. These files alone hand the driver a text of another type: the begin of a transaction
+/// is one message with its ids in it, as a message of several statements takes no arguments, and a copy names tables.
+const WITHOUT_THAT_TYPE: [&str; 3] = ["copy/source.rs", "copy/target.rs", "store/session.rs"];
+
+#[test]
+fn statements_are_constants() {
+    let sources = sources(&root().join("invoicing-server/src"));
+    let before_tests = |text: &str| text.split("#[cfg(test)]").next().unwrap_or_default().to_owned();
+    let assembled = sources.iter().filter(|(_, text)| before_tests(text).contains("AssertSqlSafe"));
+    assert_eq!(assembled.map(|(name, _)| &**name).collect::<Vec<_>>(), WITHOUT_THAT_TYPE);
+    // No other way makes a static text at run time.
+    for (name, text) in &sources {
+        assert!(!before_tests(text).contains("leak()"), "{name}");
+    }
+}
