@@ -51,7 +51,7 @@ use self::assets::Assets;
 use self::client_address::TrustedProxies;
 use self::fixed_pages::FixedPages;
 pub use self::language::Language;
-use self::settings::Place;
+use self::settings::MountPoint;
 pub use self::settings::{ConsoleSettings, Logo, Theme};
 pub use self::sign_in::{Action, Role, Session, SignIn, SignInDecision, SignInFuture};
 use crate::config::{DispatchSettings, SettingError};
@@ -69,7 +69,7 @@ pub(crate) struct ConsoleContext {
     /// Time limit of an attempt to deliver.
     attempt_timeout_ms: u64,
     settings: ConsoleSettings,
-    place: Place,
+    place: MountPoint,
     /// `None` if no header is trusted.
     proxies: Option<TrustedProxies>,
     /// The beginning of links to the signing page.

@@ -11,7 +11,7 @@ use matchit::Params;
 use super::error::PageError;
 use super::form::Form;
 use super::request::{Elsewhere, FormOutcome, PageRequest, PageResult, page, see_other};
-use super::routes::{self, Endpoint, Needs, Route};
+use super::routes::{self, Endpoint, Permission, Route};
 use super::sign_in::{Session, SignInDecision};
 use super::{
     ConsoleContext, Language, carried_out, csrf, events, form_token, history, keys, quotes, webhooks,
@@ -78,7 +78,7 @@ impl Application for ConsoleContext {
             {
                 return Err(PageError::CrossSite);
             }
-            if route.needs == Needs::Nothing {
+            if route.needs == Permission::Nothing {
                 self.public(exchange, route.endpoint, &params, body).await
             } else {
                 self.serve_signed_in(exchange, route, params, body).await
@@ -124,7 +124,7 @@ impl ConsoleContext {
             SignInDecision::Forbidden => return Err(PageError::Forbidden),
         };
         exchange.is_of(session.company);
-        if let Needs::To(action) = route.needs
+        if let Permission::To(action) = route.needs
             && !session.role.allows(action)
         {
             return Err(PageError::Forbidden);

@@ -4,13 +4,13 @@
 use maud::{Markup, html};
 
 use super::history;
-use super::layout::{Chapter, Content, notice};
+use super::layout::{Chapter, PageContent, notice};
 use super::request::PageRequest;
 use super::routes::Endpoint;
 use crate::operations::CarriedOut;
 
 /// The second answer to a form.
-pub(super) fn page(request: &PageRequest<'_>, form: Endpoint, before: &CarriedOut) -> Content {
+pub(super) fn page(request: &PageRequest<'_>, form: Endpoint, before: &CarriedOut) -> PageContent {
     let title = request.pick("Already done", "Déjà fait");
     let body = html! {
         h1 { (title) }
@@ -31,7 +31,7 @@ pub(super) fn page(request: &PageRequest<'_>, form: Endpoint, before: &CarriedOu
             }
         }
     };
-    Content::new(title, chapter(form), body)
+    PageContent::new(title, chapter(form), body)
 }
 
 /// The message above a form that comes again because it was too old, or was opened for another

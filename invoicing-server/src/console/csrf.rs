@@ -4,7 +4,7 @@
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, header};
 
-use super::settings::Place;
+use super::settings::MountPoint;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -13,7 +13,7 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Browsers send the relation of the two sites in `Sec-Fetch-Site`, which no page can set. They
 /// leave it out on a site without TLS: then `Origin` must be the console's or a trusted one. A
 /// request with neither is refused.
-pub(super) fn is_own(head: &Parts, place: &Place, trusted: &[String]) -> bool {
+pub(super) fn is_own(head: &Parts, place: &MountPoint, trusted: &[String]) -> bool {
     match (value(&head.headers, SEC_FETCH_SITE), value(&head.headers, header::ORIGIN)) {
         (Given::Once(site), _) => site == "same-origin",
         (Given::Never, Given::Once(origin)) => {
@@ -51,7 +51,7 @@ mod tests {
             request = request.header(name, value);
         }
         let (head, ()) = request.body(()).unwrap().into_parts();
-        let place = Place { origin: "https://a.example".to_owned(), path: "/x".to_owned() };
+        let place = MountPoint { origin: "https://a.example".to_owned(), path: "/x".to_owned() };
         super::is_own(&head, &place, &["https://b.example".to_owned()])
     }
 

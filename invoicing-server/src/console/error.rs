@@ -4,7 +4,7 @@ use http::request::Parts;
 use http::{HeaderValue, StatusCode};
 use maud::html;
 
-use super::layout::Content;
+use super::layout::PageContent;
 use super::routes::SIGN;
 use super::{Language, refusals};
 use crate::Error;
@@ -64,7 +64,7 @@ impl PageError {
     }
 
     /// The page with the reason and a link that leads on.
-    pub(super) fn content(&self, language: Language, way_back: Option<&str>) -> Content {
+    pub(super) fn content(&self, language: Language, way_back: Option<&str>) -> PageContent {
         let (title, text) = self.texts(language);
         let body = html! {
             h1 { (title) }
@@ -76,7 +76,7 @@ impl PageError {
                 p.actions { a.button.plain href=(address) { (self.way_back_text(language)) } }
             }
         };
-        Content::alone(title, body)
+        PageContent::alone(title, body)
     }
 
     fn way_back_text(&self, language: Language) -> &'static str {

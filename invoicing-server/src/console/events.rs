@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::error::PageError;
 use super::event_cells;
-use super::layout::{Chapter, Content};
+use super::layout::{Chapter, PageContent};
 use super::paging::{ITEMS, List};
 use super::request::PageRequest;
 use crate::list_query::EventQuery;
@@ -15,7 +15,7 @@ use crate::records::Webhook;
 use crate::records::{DeliveryCounts, EventItem};
 
 /// `GET /events`.
-pub(super) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError> {
+pub(super) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let list = List { path: "/events".to_owned(), filters: &["kind"] };
     let query = EventQuery { kind: event_cells::chosen(request, "kind")?, before: List::before(request)? };
     let page = request.company.events().page(&query, ITEMS).await?;
@@ -39,7 +39,7 @@ pub(super) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError
         }
         (list.links(request, page.next))
     };
-    Ok(Content::new(title, Chapter::Events, body))
+    Ok(PageContent::new(title, Chapter::Events, body))
 }
 
 fn row(request: &PageRequest<'_>, item: &EventItem) -> Markup {
@@ -72,7 +72,7 @@ fn counted(request: &PageRequest<'_>, counts: DeliveryCounts) -> String {
 }
 
 /// `GET /events/{id}`.
-pub(super) async fn show(request: &PageRequest<'_>) -> Result<Content, PageError> {
+pub(super) async fn show(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let id: EventId = request.id()?;
     let event = request.company.events().get(id).await?;
     let deliveries = request.company.events().deliveries(id).await?;
@@ -102,7 +102,7 @@ pub(super) async fn show(request: &PageRequest<'_>) -> Result<Content, PageError
         }
         (event_cells::payload(request, &event.body))
     };
-    Ok(Content::new(event.kind, Chapter::Events, body))
+    Ok(PageContent::new(event.kind, Chapter::Events, body))
 }
 
 fn delivered(request: &PageRequest<'_>, delivery: &DeliveryRecord, webhooks: &[Webhook]) -> Markup {

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use uuid::Uuid;
 
 use super::error::PageError;
-use super::layout::{Chapter, Content, entered};
+use super::layout::{Chapter, PageContent, entered};
 use super::paging::{ITEMS, List};
 use super::request::PageRequest;
 use crate::list_query::HistoryQuery;
@@ -17,7 +17,7 @@ use crate::records::Webhook;
 use words::Entry;
 
 /// `GET /history`. `record`: only changes of the record with this identifier.
-pub(super) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError> {
+pub(super) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let list = List { path: "/history".to_owned(), filters: &["record"] };
     let query = query(request)?;
     let page = request.company.history().page(&query, ITEMS).await?;
@@ -45,7 +45,7 @@ pub(super) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError
         }
         (list.links(request, page.next))
     };
-    Ok(Content::new(title, Chapter::History, body))
+    Ok(PageContent::new(title, Chapter::History, body))
 }
 
 /// Most changes that the page of a record shows: the latest.

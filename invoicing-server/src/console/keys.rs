@@ -8,7 +8,9 @@ use maud::{Markup, html};
 
 use super::Action;
 use super::error::PageError;
-use super::layout::{Chapter, Content, described_by, entered, is_about, notice, problem, revealed, wrong};
+use super::layout::{
+    Chapter, PageContent, described_by, entered, is_about, notice, problem, revealed, wrong,
+};
 use super::request::{FormOutcome, PageRequest, PageResult};
 use crate::Error;
 use crate::documents::content::visible;
@@ -19,7 +21,7 @@ use crate::records::KeyRecord;
 const SHOWN: usize = 100;
 
 /// `GET /keys`.
-pub(super) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError> {
+pub(super) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let mut keys = request.company.keys().usage().await?;
     keys.sort_by_key(|key| (key.record.revoked_at.is_some(), Reverse(key.record.created_at)));
     let left_out = keys.len().saturating_sub(SHOWN);
@@ -60,7 +62,7 @@ pub(super) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError
             p.actions { a.button href=(request.link("/keys/new")) { (request.pick("Issue a key", "Émettre une clé")) } }
         }
     };
-    Ok(Content::new(title, Chapter::Keys, body))
+    Ok(PageContent::new(title, Chapter::Keys, body))
 }
 
 fn row(request: &PageRequest<'_>, key: &KeyUsage, may_manage: bool) -> Markup {
@@ -116,7 +118,7 @@ fn quota(request: &PageRequest<'_>, key: &KeyUsage) -> Markup {
 }
 
 /// `GET /keys/new`.
-pub(super) fn new(request: &PageRequest<'_>) -> Content {
+pub(super) fn new(request: &PageRequest<'_>) -> PageContent {
     issuing(request, request.entered().map_or("", |form| form.text("label")), None)
 }
 
@@ -129,7 +131,7 @@ pub(super) async fn issue(request: &PageRequest<'_>) -> Result<FormOutcome, Page
     }
 }
 
-fn issuing(request: &PageRequest<'_>, label: &str, error: Option<&Error>) -> Content {
+fn issuing(request: &PageRequest<'_>, label: &str, error: Option<&Error>) -> PageContent {
     let title = request.pick("New API key", "Nouvelle clé d’API");
     let body = html! {
         h1 { (title) }
@@ -149,11 +151,11 @@ fn issuing(request: &PageRequest<'_>, label: &str, error: Option<&Error>) -> Con
             }
         }))
     };
-    Content::new(title, Chapter::Keys, body)
+    PageContent::new(title, Chapter::Keys, body)
 }
 
 /// The page of a new key, which is shown this once, with a request that tries it.
-fn once(request: &PageRequest<'_>, issued: &IssuedKey) -> Content {
+fn once(request: &PageRequest<'_>, issued: &IssuedKey) -> PageContent {
     let title = request.pick("Key issued", "Clé émise");
     let attempt = format!(
         "curl -H 'Authorization: Bearer <API_KEY>' '{}/api/v1/quotes?limit=1'",
@@ -173,11 +175,11 @@ fn once(request: &PageRequest<'_>, issued: &IssuedKey) -> Content {
             a.button href=(request.link("/keys")) { (request.pick("I have kept it", "Je l’ai conservée")) }
         }
     };
-    Content::new(title, Chapter::Keys, body)
+    PageContent::new(title, Chapter::Keys, body)
 }
 
 /// `GET /keys/{id}/revoke`. A key that was revoked is answered like an unknown one.
-pub(super) async fn confirm_revocation(request: &PageRequest<'_>) -> Result<Content, PageError> {
+pub(super) async fn confirm_revocation(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let id: KeyId = request.id()?;
     let is_asked_for = |key: &KeyRecord| key.id == id && key.revoked_at.is_none();
     let key = request.company.keys().list().await?.into_iter().find(is_asked_for);
@@ -197,7 +199,7 @@ pub(super) async fn confirm_revocation(request: &PageRequest<'_>) -> Result<Cont
             }
         }))
     };
-    Ok(Content::new(title, Chapter::Keys, body))
+    Ok(PageContent::new(title, Chapter::Keys, body))
 }
 
 /// `POST /keys/{id}/revoke`.

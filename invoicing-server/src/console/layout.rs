@@ -45,7 +45,7 @@ pub(super) struct SignedIn<'f> {
 }
 
 /// A page without its frame.
-pub(super) struct Content {
+pub(super) struct PageContent {
     pub(super) title: String,
     pub(super) chapter: Option<Chapter>,
     /// Seconds after which the browser loads the page again, while something is under way.
@@ -53,7 +53,7 @@ pub(super) struct Content {
     pub(super) body: Markup,
 }
 
-impl Content {
+impl PageContent {
     pub(super) fn new(title: impl Into<String>, chapter: Chapter, body: Markup) -> Self {
         Self { title: title.into(), chapter: Some(chapter), refresh: None, body }
     }
@@ -66,7 +66,7 @@ impl Content {
 
 impl Frame<'_> {
     /// The whole page.
-    pub(super) fn around(&self, content: &Content) -> Markup {
+    pub(super) fn around(&self, content: &PageContent) -> Markup {
         html! {
             html lang=(self.language.tag()) {
                 head {

@@ -10,7 +10,7 @@ use maud::{DOCTYPE, Markup, html};
 
 use super::error::PageError;
 use super::form::Form;
-use super::layout::Content;
+use super::layout::PageContent;
 use super::time::Clock;
 use super::{Action, Language, Session, form_token};
 use crate::Error;
@@ -26,7 +26,7 @@ pub(super) type PageResult = Result<Response<Bytes>, PageError>;
 /// The outcome of a form.
 pub(super) enum FormOutcome {
     /// A page that cannot be loaded again, such as one with a secret, or the form with its errors.
-    Page(StatusCode, Content),
+    Page(StatusCode, PageContent),
     /// A page of the console.
     See(String),
 }
@@ -34,7 +34,7 @@ pub(super) enum FormOutcome {
 impl FormOutcome {
     /// The form again with the error, if an input is invalid or a conflict refuses it. Other errors
     /// have their pages.
-    pub(super) fn refused(error: Error, form: impl FnOnce(&Error) -> Content) -> Result<Self, PageError> {
+    pub(super) fn refused(error: Error, form: impl FnOnce(&Error) -> PageContent) -> Result<Self, PageError> {
         match error {
             Error::Invalid(_) | Error::Conflict(_) => Ok(Self::Page(error.status(), form(&error))),
             error => Err(error.into()),

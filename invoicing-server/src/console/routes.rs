@@ -85,7 +85,7 @@ impl Endpoint {
 
 /// The permission that a route needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Needs {
+pub(super) enum Permission {
     Nothing,
     /// A session.
     SignIn,
@@ -99,37 +99,37 @@ pub(crate) struct Route {
     pub(super) method: Method,
     pub(super) path: &'static str,
     pub(super) endpoint: Endpoint,
-    pub(super) needs: Needs,
+    pub(super) needs: Permission,
 }
 
 impl Route {
     /// True for a form that is carried out once. A form of a signing link needs no token, as it
     /// changes the state that decides about the next one.
     pub(super) fn is_once(&self) -> bool {
-        self.method == Method::POST && matches!(self.needs, Needs::To(_))
+        self.method == Method::POST && matches!(self.needs, Permission::To(_))
     }
 }
 
 const fn page(path: &'static str, endpoint: Endpoint) -> Route {
-    Route { method: Method::GET, path, endpoint, needs: Needs::SignIn }
+    Route { method: Method::GET, path, endpoint, needs: Permission::SignIn }
 }
 
 /// A page that belongs to a form.
 const fn question(path: &'static str, endpoint: Endpoint, action: Action) -> Route {
-    Route { method: Method::GET, path, endpoint, needs: Needs::To(action) }
+    Route { method: Method::GET, path, endpoint, needs: Permission::To(action) }
 }
 
 const fn form(path: &'static str, endpoint: Endpoint, action: Action) -> Route {
-    Route { method: Method::POST, path, endpoint, needs: Needs::To(action) }
+    Route { method: Method::POST, path, endpoint, needs: Permission::To(action) }
 }
 
 const fn public(path: &'static str, endpoint: Endpoint) -> Route {
-    Route { method: Method::GET, path, endpoint, needs: Needs::Nothing }
+    Route { method: Method::GET, path, endpoint, needs: Permission::Nothing }
 }
 
 /// A form behind a signing link: its token is the permission.
 const fn public_form(path: &'static str, endpoint: Endpoint) -> Route {
-    Route { method: Method::POST, path, endpoint, needs: Needs::Nothing }
+    Route { method: Method::POST, path, endpoint, needs: Permission::Nothing }
 }
 
 /// Every page and form. The methods of a path stand one after the other.
@@ -229,10 +229,11 @@ mod tests {
     #[test]
     fn each_change_is_a_form_that_needs_an_action_or_a_signing_link() {
         for route in ROUTES {
-            let is_permitted = matches!(route.needs, Needs::To(_)) || route.path.starts_with("/sign/{token}");
+            let is_permitted =
+                matches!(route.needs, Permission::To(_)) || route.path.starts_with("/sign/{token}");
             let is_form = route.method == Method::POST && is_permitted;
             assert!(route.method == Method::GET || is_form, "{}", route.path);
-            assert_eq!(route.needs == Needs::Nothing, is_public(route.path), "{}", route.path);
+            assert_eq!(route.needs == Permission::Nothing, is_public(route.path), "{}", route.path);
             assert_eq!(route.endpoint.page_of_form().is_some(), route.is_once(), "{}", route.path);
         }
     }

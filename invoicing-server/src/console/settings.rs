@@ -90,14 +90,14 @@ impl ConsoleSettings {
     }
 
     /// Origin and path of the base URL, the path without a slash at its end.
-    pub(super) fn place(&self) -> Result<Place, SettingError> {
-        Place::of("console.baseUrl", &self.base_url)
+    pub(super) fn place(&self) -> Result<MountPoint, SettingError> {
+        MountPoint::of("console.baseUrl", &self.base_url)
     }
 
     /// The beginning of links to the signing page, without a slash at the end.
     pub(super) fn signing_address(&self) -> Result<String, SettingError> {
         let base = self.signing_base.as_ref().unwrap_or(&self.base_url);
-        let Place { origin, path } = Place::of("console.signingBase", base)?;
+        let MountPoint { origin, path } = MountPoint::of("console.signingBase", base)?;
         Ok(format!("{origin}{path}"))
     }
 
@@ -138,13 +138,13 @@ fn origin(url: &Url) -> Option<String> {
 
 /// The address at which browsers reach the console.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct MountPoint {
     pub(super) origin: String,
     /// Empty, or begins with a slash and ends without one.
     pub(super) path: String,
 }
 
-impl Place {
+impl MountPoint {
     /// Origin and path of the URL in a setting.
     fn of(setting: &'static str, url: &str) -> Result<Self, SettingError> {
         let rule = "must be an http or https URL without a query, such as https://app.example.com/settings";

@@ -21,11 +21,11 @@ use crate::Error;
 use crate::company_slots::Slot;
 use crate::documents::content::mentions::accepted_text;
 use crate::operations::{Decline, SignableQuote, Signature};
-use fields::Fields;
+use fields::SignatureFields;
 
 /// The state of a quote for its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum SigningState {
     /// It can be signed and declined.
     Open,
     /// Its validity has ended.
@@ -37,7 +37,7 @@ enum State {
     Declined,
 }
 
-impl State {
+impl SigningState {
     fn of(shown: &SignableQuote) -> Result<Self, PageError> {
         let head = &shown.quote.summary;
         Ok(match head.status {
@@ -52,17 +52,17 @@ impl State {
 }
 
 /// True if a form about this document can still decide the quote.
-fn is_open(shown: &SignableQuote, fields: &Fields) -> Result<bool, PageError> {
-    Ok(State::of(shown)? == State::Open && fields.document == shown.document.sha256.to_string())
+fn is_open(shown: &SignableQuote, fields: &SignatureFields) -> Result<bool, PageError> {
+    Ok(SigningState::of(shown)? == SigningState::Open && fields.document == shown.document.sha256.to_string())
 }
 
 /// `GET /sign/{token}`.
 pub(super) async fn show(request: &SigningRequest<'_>) -> Result<FormOutcome, PageError> {
     let place = request.place().await?;
     let shown = request.shown().await?;
-    let content = match State::of(&shown)? {
-        State::Open => pages::open(request, &shown, &request.sheet(place, &shown).await?),
-        State::Signed => pages::signed(request, &shown, &request.sheet(place, &shown).await?, false),
+    let content = match SigningState::of(&shown)? {
+        SigningState::Open => pages::open(request, &shown, &request.sheet(place, &shown).await?),
+        SigningState::Signed => pages::signed(request, &shown, &request.sheet(place, &shown).await?, false),
         state => pages::ended(request, &shown, state, false),
     };
     Ok(FormOutcome::Page(StatusCode::OK, content))
@@ -70,7 +70,7 @@ pub(super) async fn show(request: &SigningRequest<'_>) -> Result<FormOutcome, Pa
 
 /// `POST /sign/{token}`: the first form shows the document and the signer, the second form signs.
 pub(super) async fn sign(request: &SigningRequest<'_>) -> Result<FormOutcome, PageError> {
-    let entered = Fields::read(&request.form);
+    let entered = SignatureFields::read(&request.form);
     let fields = match entered.checked() {
         Ok(fields) => fields,
         Err(invalid) => return Ok(refused(request, &entered, &invalid.field)),
@@ -80,14 +80,17 @@ pub(super) async fn sign(request: &SigningRequest<'_>) -> Result<FormOutcome, Pa
     }
     match sign_as(request, &fields).await {
         Ok(()) => Ok(FormOutcome::See(String::new())),
-        Err(Error::Invalid(invalid)) if Fields::has(&invalid.field) => {
+        Err(Error::Invalid(invalid)) if SignatureFields::has(&invalid.field) => {
             Ok(refused(request, &entered, &invalid.field))
         }
         Err(error) => overtaken(request, &fields, error).await,
     }
 }
 
-async fn confirm_signature(request: &SigningRequest<'_>, fields: &Fields) -> Result<FormOutcome, PageError> {
+async fn confirm_signature(
+    request: &SigningRequest<'_>,
+    fields: &SignatureFields,
+) -> Result<FormOutcome, PageError> {
     let place = request.place().await?;
     let shown = request.shown().await?;
     if !is_open(&shown, fields)? {
@@ -97,7 +100,7 @@ async fn confirm_signature(request: &SigningRequest<'_>, fields: &Fields) -> Res
     Ok(FormOutcome::Page(StatusCode::OK, content))
 }
 
-async fn sign_as(request: &SigningRequest<'_>, fields: &Fields) -> Result<(), Error> {
+async fn sign_as(request: &SigningRequest<'_>, fields: &SignatureFields) -> Result<(), Error> {
     let _place = request.place_to_sign().await?;
     // The validity is judged by this instant: rendering and waiting may last over midnight.
     let now = request.env.now();
@@ -112,7 +115,7 @@ async fn sign_as(request: &SigningRequest<'_>, fields: &Fields) -> Result<(), Er
 }
 
 /// The form again, with the field that was refused.
-fn refused(request: &SigningRequest<'_>, fields: &Fields, wrong: &str) -> FormOutcome {
+fn refused(request: &SigningRequest<'_>, fields: &SignatureFields, wrong: &str) -> FormOutcome {
     FormOutcome::Page(StatusCode::BAD_REQUEST, pages::correct(request, fields, wrong))
 }
 
@@ -120,9 +123,9 @@ fn refused(request: &SigningRequest<'_>, fields: &Fields, wrong: &str) -> FormOu
 pub(super) async fn confirm_refusal(request: &SigningRequest<'_>) -> Result<FormOutcome, PageError> {
     let place = request.place().await?;
     let shown = request.shown().await?;
-    let content = match State::of(&shown)? {
-        State::Open => pages::confirm_refusal(request, &shown),
-        State::Signed => pages::signed(request, &shown, &request.sheet(place, &shown).await?, false),
+    let content = match SigningState::of(&shown)? {
+        SigningState::Open => pages::confirm_refusal(request, &shown),
+        SigningState::Signed => pages::signed(request, &shown, &request.sheet(place, &shown).await?, false),
         state => pages::ended(request, &shown, state, false),
     };
     Ok(FormOutcome::Page(StatusCode::OK, content))
@@ -130,7 +133,7 @@ pub(super) async fn confirm_refusal(request: &SigningRequest<'_>) -> Result<Form
 
 /// `POST /sign/{token}/decline`.
 pub(super) async fn decline(request: &SigningRequest<'_>) -> Result<FormOutcome, PageError> {
-    let (fields, reason) = (Fields::read(&request.form), request.form.text("reason"));
+    let (fields, reason) = (SignatureFields::read(&request.form), request.form.text("reason"));
     let refusal = Decline::default().reason(reason).document_sha256(&*fields.document);
     if refusal.checked_reason().is_err() {
         let content = pages::correct_reason(request, &fields.document, reason);
@@ -138,7 +141,9 @@ pub(super) async fn decline(request: &SigningRequest<'_>) -> Result<FormOutcome,
     }
     let place = request.place().await?;
     let shown = request.shown().await?;
-    if State::of(&shown)? == State::Declined && fields.document == shown.document.sha256.to_string() {
+    if SigningState::of(&shown)? == SigningState::Declined
+        && fields.document == shown.document.sha256.to_string()
+    {
         // The same form, sent twice.
         return Ok(FormOutcome::See(String::new()));
     }
@@ -157,13 +162,15 @@ async fn too_late(
     request: &SigningRequest<'_>,
     place: Slot,
     shown: &Arc<SignableQuote>,
-    fields: &Fields,
+    fields: &SignatureFields,
 ) -> Result<FormOutcome, PageError> {
-    let content = match State::of(shown)? {
-        State::Open => pages::sent_again(request, shown),
+    let content = match SigningState::of(shown)? {
+        SigningState::Open => pages::sent_again(request, shown),
         // The same form, sent twice.
-        State::Signed if fields.are_signed(&shown.quote) => return Ok(FormOutcome::See(String::new())),
-        State::Signed => pages::signed(request, shown, &request.sheet(place, shown).await?, true),
+        SigningState::Signed if fields.are_signed(&shown.quote) => {
+            return Ok(FormOutcome::See(String::new()));
+        }
+        SigningState::Signed => pages::signed(request, shown, &request.sheet(place, shown).await?, true),
         state => pages::ended(request, shown, state, true),
     };
     Ok(FormOutcome::Page(StatusCode::CONFLICT, content))
@@ -172,7 +179,7 @@ async fn too_late(
 /// The answer to a form after an operation has refused it: another decision was faster.
 async fn overtaken(
     request: &SigningRequest<'_>,
-    fields: &Fields,
+    fields: &SignatureFields,
     error: Error,
 ) -> Result<FormOutcome, PageError> {
     if !matches!(error, Error::Conflict(_)) {

@@ -23,21 +23,21 @@ pub(super) use self::pages::{confirm_removal, confirm_rotation, home, show};
 pub(super) use self::replay::{confirm_replay, replay};
 use super::Action;
 use super::error::PageError;
-use super::layout::{Chapter, Content, problem, secret};
+use super::layout::{Chapter, PageContent, problem, secret};
 use super::request::{FormOutcome, PageRequest, PageResult};
 use crate::Error;
 use crate::operations::{NewWebhook, RegisteredWebhook, WebhookChange};
-use fields::Fields;
+use fields::WebhookFields;
 
 /// `GET /webhooks/new`.
-pub(super) fn new(request: &PageRequest<'_>) -> Content {
-    let fields = request.entered().map(Fields::read).unwrap_or_default();
+pub(super) fn new(request: &PageRequest<'_>) -> PageContent {
+    let fields = request.entered().map(WebhookFields::read).unwrap_or_default();
     registration(request, &fields, None)
 }
 
 /// `POST /webhooks`.
 pub(super) async fn register(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
-    let fields = Fields::read(&request.form);
+    let fields = WebhookFields::read(&request.form);
     let registered = match fields.events() {
         Ok(events) => request.company.webhooks().register(&NewWebhook::new(&fields.url, events)).await,
         Err(invalid) => Err(invalid.into()),
@@ -53,7 +53,7 @@ pub(super) async fn register(request: &PageRequest<'_>) -> Result<FormOutcome, P
 /// `POST /webhooks/{id}`.
 pub(super) async fn change(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
     let id: WebhookId = request.id()?;
-    let fields = Fields::read(&request.form);
+    let fields = WebhookFields::read(&request.form);
     let changed = match fields.events() {
         Ok(events) => {
             let change = WebhookChange::default().url(&fields.url).events(events);
@@ -143,14 +143,14 @@ fn once(request: &PageRequest<'_>, registered: &RegisteredWebhook, title: &str) 
         }
         (verification::snippets(request))
     };
-    FormOutcome::Page(StatusCode::OK, Content::new(title, Chapter::Webhooks, body))
+    FormOutcome::Page(StatusCode::OK, PageContent::new(title, Chapter::Webhooks, body))
 }
 
-fn registration(request: &PageRequest<'_>, fields: &Fields, error: Option<&Error>) -> Content {
+fn registration(request: &PageRequest<'_>, fields: &WebhookFields, error: Option<&Error>) -> PageContent {
     let title = request.pick("New webhook", "Nouveau webhook");
     let body = html! {
         h1 { (title) }
-        (problem(request.language, error, Fields::INPUTS))
+        (problem(request.language, error, WebhookFields::INPUTS))
         (request.form("/webhooks", &html! {
             (fields.inputs(request, 0, error))
             p.actions {
@@ -159,5 +159,5 @@ fn registration(request: &PageRequest<'_>, fields: &Fields, error: Option<&Error
             }
         }))
     };
-    Content::new(title, Chapter::Webhooks, body)
+    PageContent::new(title, Chapter::Webhooks, body)
 }

@@ -32,7 +32,7 @@ use invoicing_core::Invalid;
 
 use self::composer::{Composer, Look, WIDTH};
 use self::fonts::Fonts;
-use self::pagination::{Ink, Page, Paginator};
+use self::pagination::{Ink, Paginator, PdfPage};
 use self::tags::Tags;
 use self::typesetter::Typesetter;
 use self::writer::{Footer, Writer};
@@ -107,7 +107,7 @@ impl PdfRenderer {
         Ok(Self { fonts: Arc::new(fonts), ..self })
     }
 
-    fn compose(&self, input: &DocumentInput<'_>) -> Result<(Vec<Page>, Tags, Footer)> {
+    fn compose(&self, input: &DocumentInput<'_>) -> Result<(Vec<PdfPage>, Tags, Footer)> {
         let mut composer = self.composer(input, None);
         let pages = pages(&mut composer, input)?;
         let footer = footer(&mut composer, input, pages.len())?;
@@ -126,7 +126,7 @@ impl PdfRenderer {
 }
 
 /// The pages without their footers.
-fn pages(composer: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<Vec<Page>> {
+fn pages(composer: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<Vec<PdfPage>> {
     header::head(composer, input)?;
     line_table::line_table(composer, input)?;
     totals::totals(composer, input)?;

@@ -21,7 +21,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use self::eviction::{Demand, make_room};
-use self::ledger::{AnswerId, Content, Ledger};
+use self::ledger::{AnswerId, HeldContent, Ledger};
 use self::shares::Limits;
 pub(crate) use self::shares::SMALL;
 use super::error::ApiError;
@@ -175,21 +175,21 @@ impl ByteReservation {
     /// Puts an answer into the budget, which may end it. The reservation has the size of the
     /// answer.
     pub(super) fn hold(self, answer: Bytes) -> UnreadAnswer {
-        UnreadAnswer(self.into_answer(Content::Unread(answer)))
+        UnreadAnswer(self.into_answer(HeldContent::Unread(answer)))
     }
 
     /// Registers an answer that leaves at once. The reservation has its size.
     pub(super) fn send(mut self) -> SendingPiece {
         let bytes = *self.bytes.get_mut();
-        SendingPiece { answer: self.into_answer(Content::Sending(bytes)), bytes }
+        SendingPiece { answer: self.into_answer(HeldContent::Sending(bytes)), bytes }
     }
 
     /// Moves the reserved bytes to an answer. The reservation then counts none.
-    fn into_answer(mut self, content: Content) -> Answer {
+    fn into_answer(mut self, content: HeldContent) -> HeldAnswer {
         *self.bytes.get_mut() = 0;
         let (owner, download) = (self.owner.clone(), self.download.take());
         let id = self.budget.ledger.lock().insert(owner, content, download);
-        Answer { budget: Arc::clone(&self.budget), id }
+        HeldAnswer { budget: Arc::clone(&self.budget), id }
     }
 }
 
@@ -206,14 +206,14 @@ impl Drop for ByteReservation {
 
 /// An answer that counts in the ledger until it is dropped.
 #[derive(Debug, Clone)]
-struct Answer {
+struct HeldAnswer {
     budget: Arc<ByteBudget>,
     id: AnswerId,
 }
 
 /// An answer in the budget. Dropping it drops the bytes that have not left.
 #[derive(Debug)]
-pub(super) struct UnreadAnswer(Answer);
+pub(super) struct UnreadAnswer(HeldAnswer);
 
 impl UnreadAnswer {
     /// Sets the time at which [`ByteBudget::end_overdue`] ends the answer.
@@ -242,7 +242,7 @@ impl Drop for UnreadAnswer {
 /// Bytes that the server has taken. They count until this is dropped.
 #[derive(Debug)]
 pub(super) struct SendingPiece {
-    answer: Answer,
+    answer: HeldAnswer,
     bytes: usize,
 }
 

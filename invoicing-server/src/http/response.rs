@@ -71,16 +71,16 @@ pub(crate) fn with_headers(status: StatusCode, headers: HeaderMap, body: Bytes) 
 /// Mark of a response whose bytes are the same for all callers: they take no further memory, so
 /// they count for no caller.
 #[derive(Debug, Clone, Copy)]
-struct Shared;
+struct SharedBytes;
 
 /// Marks a response as [shared](Shared).
 pub(crate) fn shared(mut response: Response<Bytes>) -> Response<Bytes> {
-    response.extensions_mut().insert(Shared);
+    response.extensions_mut().insert(SharedBytes);
     response
 }
 
 pub(super) fn is_shared(response: &Response<Bytes>) -> bool {
-    response.extensions().get::<Shared>().is_some()
+    response.extensions().get::<SharedBytes>().is_some()
 }
 
 /// The response to `OPTIONS`, with the value of `Allow`.

@@ -27,7 +27,7 @@ const PIECE_GROWTH: usize = 4;
 /// [`RequestLimits::buffered_bytes`](crate::RequestLimits::buffered_bytes).
 #[derive(Default)]
 pub struct Body {
-    content: Content,
+    content: BodyContent,
     /// Dropped with the last piece.
     guard: Option<Guard>,
 }
@@ -35,7 +35,7 @@ pub struct Body {
 type Guard = Box<dyn Send + Sync>;
 
 #[derive(Default)]
-enum Content {
+enum BodyContent {
     #[default]
     Empty,
     /// Leaves at once. `None` if the bytes count for no caller, such as those that all answers
@@ -63,11 +63,11 @@ impl Body {
             (FIRST_PIECE_OVER_HTTP_2, FIRST_PIECE_OVER_HTTP_2)
         };
         let content = if left == 0 {
-            Content::Empty
+            BodyContent::Empty
         } else if left <= at_once {
-            Content::Whole(bytes, Some(reservation.send()))
+            BodyContent::Whole(bytes, Some(reservation.send()))
         } else {
-            Content::Large { answer: reservation.hold(bytes), left, next_piece }
+            BodyContent::Large { answer: reservation.hold(bytes), left, next_piece }
         };
         Self { content, guard: None }
     }
@@ -83,7 +83,7 @@ impl Body {
 
     /// Lets the rest be dropped after this instant.
     pub(crate) fn end_after(&self, deadline: Instant) {
-        if let Content::Large { answer, .. } = &self.content {
+        if let BodyContent::Large { answer, .. } = &self.content {
             answer.set_deadline(deadline);
         }
     }
@@ -91,18 +91,18 @@ impl Body {
     /// Bytes that have not left.
     pub(crate) fn left(&self) -> usize {
         match &self.content {
-            Content::Empty => 0,
-            Content::Whole(bytes, _) => bytes.len(),
-            Content::Large { left, .. } => *left,
+            BodyContent::Empty => 0,
+            BodyContent::Whole(bytes, _) => bytes.len(),
+            BodyContent::Large { left, .. } => *left,
         }
     }
 
     fn next_piece(&mut self) -> Option<Result<Bytes, UnreadResponse>> {
         match std::mem::take(&mut self.content) {
-            Content::Empty => None,
-            Content::Whole(bytes, None) if self.guard.is_none() => Some(Ok(bytes)),
-            Content::Whole(bytes, piece) => Some(Ok(guarded_bytes(bytes, (piece, self.guard.take())))),
-            Content::Large { answer, left, next_piece } => {
+            BodyContent::Empty => None,
+            BodyContent::Whole(bytes, None) if self.guard.is_none() => Some(Ok(bytes)),
+            BodyContent::Whole(bytes, piece) => Some(Ok(guarded_bytes(bytes, (piece, self.guard.take())))),
+            BodyContent::Large { answer, left, next_piece } => {
                 let Some((piece, bytes)) = answer.take_piece(next_piece) else {
                     return Some(Err(UnreadResponse));
                 };
@@ -111,7 +111,7 @@ impl Body {
                     return Some(Ok(guarded_bytes(bytes, (piece, self.guard.take()))));
                 }
                 let next_piece = PIECE.min(next_piece * PIECE_GROWTH);
-                self.content = Content::Large { answer, left, next_piece };
+                self.content = BodyContent::Large { answer, left, next_piece };
                 Some(Ok(guarded_bytes(bytes, piece)))
             }
         }
@@ -138,7 +138,7 @@ impl<G> AsRef<[u8]> for GuardedBytes<G> {
 /// and for pages of the host beside the API.
 impl From<Bytes> for Body {
     fn from(bytes: Bytes) -> Self {
-        Self { content: Content::Whole(bytes, None), guard: None }
+        Self { content: BodyContent::Whole(bytes, None), guard: None }
     }
 }
 

@@ -61,7 +61,7 @@ pub(super) struct Description {
     /// The schema of the request body.
     pub(super) body: Option<&'static str>,
     /// The successful responses, and responses without a body.
-    pub(super) answers: &'static [Answer],
+    pub(super) answers: &'static [AnswerSpec],
     /// Requests that a client can send next.
     pub(super) links: &'static [Link],
 }
@@ -96,16 +96,16 @@ const OF_LINK: &[Link] = &[link("getQuote", "id", "$response.body#/id")];
 const OF_CLIENT: &[Link] = &[link("listClients", "externalId", "$response.body#/externalId")];
 
 /// A response that is no error.
-pub(super) struct Answer {
+pub(super) struct AnswerSpec {
     pub(super) status: StatusCode,
     pub(super) text: &'static str,
-    pub(super) content: Content,
+    pub(super) content: ContentSpec,
     pub(super) headers: &'static [Header],
 }
 
 /// The body of a response.
 #[derive(Clone, Copy)]
-pub(super) enum Content {
+pub(super) enum ContentSpec {
     None,
     /// JSON of this schema.
     Json(&'static str),
@@ -117,16 +117,16 @@ pub(super) enum Content {
 
 const fn answer(
     status: StatusCode,
-    content: Content,
+    content: ContentSpec,
     headers: &'static [Header],
     text: &'static str,
-) -> Answer {
-    Answer { status, text, content, headers }
+) -> AnswerSpec {
+    AnswerSpec { status, text, content, headers }
 }
 
 /// A 200 with JSON, as requests with a key have it.
-const fn ok(schema: &'static str, text: &'static str) -> Answer {
-    answer(StatusCode::OK, Content::Json(schema), &RATE_LIMIT, text)
+const fn ok(schema: &'static str, text: &'static str) -> AnswerSpec {
+    answer(StatusCode::OK, ContentSpec::Json(schema), &RATE_LIMIT, text)
 }
 
 pub(super) const fn describe(endpoint: Endpoint) -> Description {
@@ -233,7 +233,7 @@ const CREATE_CLIENT: Description = Description {
     body: Some("NewClient"),
     answers: &[
         ok("Client", "A client with this `externalId` is there already. Nothing was created or changed."),
-        answer(StatusCode::CREATED, Content::Json("Client"), &RATE_LIMIT, "The client was created."),
+        answer(StatusCode::CREATED, ContentSpec::Json("Client"), &RATE_LIMIT, "The client was created."),
     ],
     links: OF_CLIENT,
 };
@@ -258,8 +258,8 @@ const OPENAPI: Description = Description {
            is answered with 404.",
     body: None,
     answers: &[
-        answer(StatusCode::OK, Content::AnyJson, OF_DOCUMENT, "The document."),
-        answer(StatusCode::NOT_MODIFIED, Content::None, KNOWN_DOCUMENT, "It is the one that you have."),
+        answer(StatusCode::OK, ContentSpec::AnyJson, OF_DOCUMENT, "The document."),
+        answer(StatusCode::NOT_MODIFIED, ContentSpec::None, KNOWN_DOCUMENT, "It is the one that you have."),
     ],
     links: &[],
 };
@@ -272,8 +272,8 @@ const DOCS: Description = Description {
            answered with 404.",
     body: None,
     answers: &[
-        answer(StatusCode::OK, Content::Html, OF_PAGE, "The page."),
-        answer(StatusCode::NOT_MODIFIED, Content::None, KNOWN_PAGE, "It is the one that you have."),
+        answer(StatusCode::OK, ContentSpec::Html, OF_PAGE, "The page."),
+        answer(StatusCode::NOT_MODIFIED, ContentSpec::None, KNOWN_PAGE, "It is the one that you have."),
     ],
     links: &[],
 };
@@ -298,16 +298,16 @@ const OF_PAGE: &[Header] = &[
     Header::NoReferrer,
 ];
 
-const DOWNLOAD: &[Answer] = &[
+const DOWNLOAD: &[AnswerSpec] = &[
     answer(
         StatusCode::OK,
-        Content::Pdf,
+        ContentSpec::Pdf,
         &[Header::ETag, Header::AcceptRanges, Header::ContentDisposition, Header::NoSniff],
         "The whole document.",
     ),
     answer(
         StatusCode::PARTIAL_CONTENT,
-        Content::Pdf,
+        ContentSpec::Pdf,
         &[
             Header::ETag,
             Header::AcceptRanges,
@@ -317,10 +317,10 @@ const DOWNLOAD: &[Answer] = &[
         ],
         "The part that `Range` asks for.",
     ),
-    answer(StatusCode::NOT_MODIFIED, Content::None, &[Header::ETag], "It is the document that you have."),
+    answer(StatusCode::NOT_MODIFIED, ContentSpec::None, &[Header::ETag], "It is the document that you have."),
     answer(
         StatusCode::RANGE_NOT_SATISFIABLE,
-        Content::None,
+        ContentSpec::None,
         &[Header::ETag, Header::AcceptRanges, Header::ContentRange],
         "`Range` begins behind the end of the document.",
     ),

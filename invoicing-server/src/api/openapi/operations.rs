@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::endpoints::{Answer, Content, Description, Link, describe};
+use super::endpoints::{AnswerSpec, ContentSpec, Description, Link, describe};
 use super::headers::{self, Header};
 use super::schema::component;
 use super::{errors, examples, parameters};
@@ -52,7 +52,7 @@ impl Link {
     }
 }
 
-impl Answer {
+impl AnswerSpec {
     fn response(&self, endpoint: Endpoint, id: &str) -> Value {
         let cache = if matches!(endpoint, Endpoint::OpenApi | Endpoint::Docs) {
             Header::NoCache
@@ -61,14 +61,16 @@ impl Answer {
         };
         let mut response = json!({"description": self.text, "headers": headers::of(self.headers, cache)});
         let content = match self.content {
-            Content::None => return response,
-            Content::Json(schema) => {
+            ContentSpec::None => return response,
+            ContentSpec::Json(schema) => {
                 let example = examples::response(id, self.status.as_u16());
                 json!({"application/json": {"schema": component("schemas", schema), "example": example}})
             }
-            Content::AnyJson => json!({"application/json": {"schema": {"type": "object"}}}),
-            Content::Html => json!({"text/html": {"schema": {"type": "string"}}}),
-            Content::Pdf => json!({"application/pdf": {"schema": {"type": "string", "format": "binary"}}}),
+            ContentSpec::AnyJson => json!({"application/json": {"schema": {"type": "object"}}}),
+            ContentSpec::Html => json!({"text/html": {"schema": {"type": "string"}}}),
+            ContentSpec::Pdf => {
+                json!({"application/pdf": {"schema": {"type": "string", "format": "binary"}}})
+            }
         };
         response["content"] = content;
         response

@@ -53,16 +53,16 @@ fn highlighted(code: &str, comment: Option<&str>) -> Markup {
     html! {
         @for (kind, text) in tokens(code, comment) {
             @match kind {
-                Kind::Plain => (text),
-                Kind::Text => span.t { (text) },
-                Kind::Comment => span.c { (text) },
+                TokenKind::Plain => (text),
+                TokenKind::Text => span.t { (text) },
+                TokenKind::Comment => span.c { (text) },
             }
         }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TokenKind {
     Plain,
     /// A text in quotes.
     Text,
@@ -70,7 +70,7 @@ enum Kind {
 }
 
 /// Splits code. A comment ends with its line, a text with its quote or, without one, with its line.
-fn tokens<'c>(code: &'c str, comment: Option<&str>) -> Vec<(Kind, &'c str)> {
+fn tokens<'c>(code: &'c str, comment: Option<&str>) -> Vec<(TokenKind, &'c str)> {
     let mut tokens = Vec::new();
     let mut rest = code;
     while !rest.is_empty() {
@@ -83,26 +83,26 @@ fn tokens<'c>(code: &'c str, comment: Option<&str>) -> Vec<(Kind, &'c str)> {
 }
 
 /// True if a comment may begin behind a token: `"#!` and `https://` begin none.
-fn ends_a_word((_, token): &(Kind, &str)) -> bool {
+fn ends_a_word((_, token): &(TokenKind, &str)) -> bool {
     token.ends_with(char::is_whitespace)
 }
 
-fn next_token(rest: &str, comment: Option<&str>, may_comment: bool) -> (Kind, usize) {
+fn next_token(rest: &str, comment: Option<&str>, may_comment: bool) -> (TokenKind, usize) {
     let line = rest.find('\n').unwrap_or(rest.len());
     if may_comment && comment.is_some_and(|mark| rest.starts_with(mark)) {
-        return (Kind::Comment, line);
+        return (TokenKind::Comment, line);
     }
     if let Some(quote @ ('"' | '\'' | '`')) = rest.chars().next() {
         return match closing_quote(&rest[1..line], quote) {
-            Some(length) => (Kind::Text, length + 2),
-            None => (Kind::Plain, 1),
+            Some(length) => (TokenKind::Text, length + 2),
+            None => (TokenKind::Plain, 1),
         };
     }
     let is_special = |(at, c): &(usize, char)| {
         *at > 0
             && (matches!(c, '"' | '\'' | '`') || comment.is_some_and(|mark| rest[*at..].starts_with(mark)))
     };
-    (Kind::Plain, rest.char_indices().find(is_special).map_or(rest.len(), |(at, _)| at))
+    (TokenKind::Plain, rest.char_indices().find(is_special).map_or(rest.len(), |(at, _)| at))
 }
 
 /// The end of a text that began before, as an index.
@@ -130,10 +130,10 @@ mod tests {
             tokens.into_iter().filter(|token| token.0 == kind).map(|token| token.1).collect()
         };
         let code = "x = \"a \\\" # b\"  # why\ny = 'it' + z#\n";
-        assert_eq!(of(Kind::Text, code, Some("#")), ["\"a \\\" # b\"", "'it'"]);
-        assert_eq!(of(Kind::Comment, code, Some("#")), ["# why"]);
-        assert_eq!(of(Kind::Comment, "a https://b // c", Some("//")), ["// c"]);
-        assert_eq!(of(Kind::Text, "it's\n'x'", None), ["'x'"]);
+        assert_eq!(of(TokenKind::Text, code, Some("#")), ["\"a \\\" # b\"", "'it'"]);
+        assert_eq!(of(TokenKind::Comment, code, Some("#")), ["# why"]);
+        assert_eq!(of(TokenKind::Comment, "a https://b // c", Some("//")), ["// c"]);
+        assert_eq!(of(TokenKind::Text, "it's\n'x'", None), ["'x'"]);
     }
 
     proptest! {

@@ -6,7 +6,7 @@ use super::document::Document;
 use super::markdown::Links;
 
 /// The document and the links that the chapters are rendered from.
-pub(super) struct Page<'d> {
+pub(super) struct ReferencePage<'d> {
     pub(super) document: Document<'d>,
     pub(super) links: Links,
 }

@@ -25,7 +25,7 @@ pub(super) struct Operation<'d> {
 }
 
 /// A response of an operation.
-pub(super) struct Answer<'d> {
+pub(super) struct RecordedAnswer<'d> {
     pub(super) status: &'d str,
     pub(super) value: &'d Value,
 }
@@ -148,13 +148,13 @@ impl<'d> Operation<'d> {
         self.value.get("requestBody")
     }
 
-    pub(super) fn answers(&self, document: &Document<'d>) -> Vec<Answer<'d>> {
+    pub(super) fn answers(&self, document: &Document<'d>) -> Vec<RecordedAnswer<'d>> {
         let answers = members(&self.value["responses"]);
-        answers.map(|(status, value)| Answer { status, value: document.resolve(value) }).collect()
+        answers.map(|(status, value)| RecordedAnswer { status, value: document.resolve(value) }).collect()
     }
 }
 
-impl<'d> Answer<'d> {
+impl<'d> RecordedAnswer<'d> {
     /// True if the response is an error. A class of statuses, such as `4XX`, is none.
     pub(super) fn is_error(&self) -> bool {
         self.status.parse().is_ok_and(|status: u16| status >= 400)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::content::Page;
+use super::content::ReferencePage;
 use super::document::{Document, Operation, members};
 
 static NOTHING: Value = Value::Null;
@@ -56,7 +56,7 @@ fn describe<'d>(document: &Document<'d>, code: &str, answer: &'d Value) -> &'d s
 }
 
 /// The table of the errors.
-pub(super) fn codes(page: &Page<'_>) -> Markup {
+pub(super) fn codes(page: &ReferencePage<'_>) -> Markup {
     html! {
         div.scroll {
             table.fields {
@@ -78,7 +78,7 @@ pub(super) fn codes(page: &Page<'_>) -> Markup {
 }
 
 /// The errors of an operation.
-pub(super) fn of_operation<'d>(page: &Page<'d>, operation: &Operation<'d>) -> Markup {
+pub(super) fn of_operation<'d>(page: &ReferencePage<'d>, operation: &Operation<'d>) -> Markup {
     let answers = operation.answers(&page.document);
     html! {
         h4 { "Errors" }
@@ -94,7 +94,7 @@ pub(super) fn of_operation<'d>(page: &Page<'d>, operation: &Operation<'d>) -> Ma
 }
 
 /// The headers of answers.
-pub(super) fn headers(page: &Page<'_>) -> Markup {
+pub(super) fn headers(page: &ReferencePage<'_>) -> Markup {
     let document = &page.document;
     let answers = document.operations().flat_map(|operation| operation.answers(document));
     let mut found: Vec<(&str, &Value)> = Vec::new();

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 use webhook_verify::Signer;
 
-use super::content::{Page, heading};
+use super::content::{ReferencePage, heading};
 use super::document::{Operation, example_of, schema_of};
 use super::{code, records};
 use crate::snippets::Language;
@@ -31,7 +31,7 @@ pub(super) fn overview(events: &[Operation<'_>]) -> Markup {
 }
 
 /// An event.
-pub(super) fn render<'d>(page: &Page<'d>, event: &Operation<'d>) -> Markup {
+pub(super) fn render<'d>(page: &ReferencePage<'d>, event: &Operation<'d>) -> Markup {
     let example = event.body().and_then(example_of);
     html! {
         section.operation aria-labelledby=(id(event.path)) {
@@ -56,16 +56,16 @@ pub(super) fn render<'d>(page: &Page<'d>, event: &Operation<'d>) -> Markup {
     }
 }
 
-fn fields<'d>(page: &Page<'d>, event: &Operation<'d>) -> Markup {
+fn fields<'d>(page: &ReferencePage<'d>, event: &Operation<'d>) -> Markup {
     html! {
         h4 { "Body" }
         @if let Some(schema) = event.body().and_then(schema_of) { (records::fields_of(page, schema)) }
     }
 }
 
-fn headers<'d>(page: &Page<'d>, event: &Operation<'d>) -> Markup {
+fn headers<'d>(page: &ReferencePage<'d>, event: &Operation<'d>) -> Markup {
     let headers = event.parameters(&page.document);
-    let rows = headers.iter().map(|header| records::Row {
+    let rows = headers.iter().map(|header| records::FieldRow {
         name: header["name"].as_str().unwrap_or_default(),
         schema: &header["schema"],
         description: header["description"].as_str().unwrap_or_default(),
@@ -81,7 +81,7 @@ fn headers<'d>(page: &Page<'d>, event: &Operation<'d>) -> Markup {
 }
 
 /// The answers of a receiver.
-fn answers<'d>(page: &Page<'d>, event: &Operation<'d>) -> Markup {
+fn answers<'d>(page: &ReferencePage<'d>, event: &Operation<'d>) -> Markup {
     html! {
         h4 { "Your answer" }
         @for answer in event.answers(&page.document) {
@@ -94,7 +94,7 @@ fn answers<'d>(page: &Page<'d>, event: &Operation<'d>) -> Markup {
 }
 
 /// The delivery, byte for byte, with a signature that can be computed again.
-fn as_it_arrives<'d>(page: &Page<'d>, event: &Operation<'d>, example: &Value) -> Markup {
+fn as_it_arrives<'d>(page: &ReferencePage<'d>, event: &Operation<'d>, example: &Value) -> Markup {
     let body = example.to_string();
     let sent_at = example["timestamp"].as_str().and_then(|text| DateTime::parse_from_rfc3339(text).ok());
     let signer = Signer::new(SECRET).expect("the secret is not empty");

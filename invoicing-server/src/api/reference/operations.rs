@@ -4,8 +4,8 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::content::{Page, heading};
-use super::document::{Answer, Operation, example_of, media_type, schema_of};
+use super::content::{ReferencePage, heading};
+use super::document::{Operation, RecordedAnswer, example_of, media_type, schema_of};
 use super::{code, errors, records};
 
 /// The operations of a chapter, as a table.
@@ -20,7 +20,7 @@ pub(super) fn overview(operations: &[Operation<'_>]) -> Markup {
 }
 
 /// An operation.
-pub(super) fn render<'d>(page: &Page<'d>, operation: &Operation<'d>) -> Markup {
+pub(super) fn render<'d>(page: &ReferencePage<'d>, operation: &Operation<'d>) -> Markup {
     html! {
         section.operation aria-labelledby=(operation.id()) {
             (heading(operation.id(), operation.text("summary")))
@@ -59,14 +59,14 @@ fn access(operation: &Operation<'_>) -> &'static str {
     }
 }
 
-fn parameters<'d>(page: &Page<'d>, operation: &Operation<'d>) -> Markup {
+fn parameters<'d>(page: &ReferencePage<'d>, operation: &Operation<'d>) -> Markup {
     let parameters = operation.parameters(&page.document);
     if parameters.is_empty() {
         return Markup::default();
     }
     html! {
         h4 { "Parameters" }
-        (records::table("Parameter", parameters.iter().map(|parameter| records::Row {
+        (records::table("Parameter", parameters.iter().map(|parameter| records::FieldRow {
             name: parameter["name"].as_str().unwrap_or_default(),
             schema: &parameter["schema"],
             description: parameter["description"].as_str().unwrap_or_default(),
@@ -83,7 +83,7 @@ fn remarks(parameter: &Value) -> Vec<String> {
     vec![place, required.to_owned()]
 }
 
-fn request_body<'d>(page: &Page<'d>, operation: &Operation<'d>) -> Markup {
+fn request_body<'d>(page: &ReferencePage<'d>, operation: &Operation<'d>) -> Markup {
     let Some(body) = operation.body() else { return Markup::default() };
     html! {
         h4 { "Body" }
@@ -92,7 +92,7 @@ fn request_body<'d>(page: &Page<'d>, operation: &Operation<'d>) -> Markup {
     }
 }
 
-fn answers<'d>(page: &Page<'d>, operation: &Operation<'d>) -> Markup {
+fn answers<'d>(page: &ReferencePage<'d>, operation: &Operation<'d>) -> Markup {
     html! {
         h4 { "Answers" }
         @for answer in operation.answers(&page.document).iter().filter(|answer| !answer.is_error()) {
@@ -101,7 +101,7 @@ fn answers<'d>(page: &Page<'d>, operation: &Operation<'d>) -> Markup {
     }
 }
 
-fn render_answer<'d>(page: &Page<'d>, answer: &Answer<'d>) -> Markup {
+fn render_answer<'d>(page: &ReferencePage<'d>, answer: &RecordedAnswer<'d>) -> Markup {
     let is_json = media_type(answer.value) == Some("application/json");
     html! {
         p.answer {
@@ -118,7 +118,7 @@ fn render_answer<'d>(page: &Page<'d>, answer: &Answer<'d>) -> Markup {
 }
 
 /// The bodies that were recorded.
-fn examples<'d>(page: &Page<'d>, operation: &Operation<'d>) -> Markup {
+fn examples<'d>(page: &ReferencePage<'d>, operation: &Operation<'d>) -> Markup {
     let answers = operation.answers(&page.document);
     let recorded = answers.iter().filter_map(|answer| Some((answer.status, example_of(answer.value)?)));
     html! {

@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 
-use super::content::{Page, heading};
+use super::content::{ReferencePage, heading};
 use super::document::{Document, Operation};
 use super::markdown::{Chapter, Links, chapters, top_level};
 use super::{STYLE, code, errors, events, failures, operations, records};
@@ -25,14 +25,14 @@ struct Section {
 pub(super) fn render(document: &Value) -> String {
     let document = Document::new(document);
     let links = links(&document);
-    let page = Page { document, links };
+    let page = ReferencePage { document, links };
     let description = page.document.text(&["info", "description"]);
     let (intro, guide) = chapters(description, top_level(description));
     let sections: Vec<_> = guide.iter().map(|chapter| page.guide(chapter)).chain(page.generated()).collect();
     page.layout(intro, &sections).into_string()
 }
 
-impl Page<'_> {
+impl ReferencePage<'_> {
     fn layout(&self, intro: &str, sections: &[Section]) -> Markup {
         let title = self.document.text(&["info", "title"]);
         html! {

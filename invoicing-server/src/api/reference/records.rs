@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::content::Page;
+use super::content::ReferencePage;
 use super::document::{component_name, members};
 
 /// The id of the section of a schema.
@@ -13,7 +13,7 @@ pub(super) fn id(name: &str) -> String {
 }
 
 /// A row of a table of fields or parameters.
-pub(super) struct Row<'d> {
+pub(super) struct FieldRow<'d> {
     pub(super) name: &'d str,
     pub(super) schema: &'d Value,
     pub(super) description: &'d str,
@@ -23,7 +23,7 @@ pub(super) struct Row<'d> {
 }
 
 /// A schema of this name, with its description.
-pub(super) fn schema<'d>(page: &Page<'d>, name: &'d str) -> Markup {
+pub(super) fn schema<'d>(page: &ReferencePage<'d>, name: &'d str) -> Markup {
     let schema = page.document.schema(name);
     html! {
         (page.links.render(schema["description"].as_str().unwrap_or_default()))
@@ -33,22 +33,22 @@ pub(super) fn schema<'d>(page: &Page<'d>, name: &'d str) -> Markup {
 }
 
 /// The fields of a body; empty if the body is no record.
-pub(super) fn fields_of<'d>(page: &Page<'d>, body: &'d Value) -> Markup {
+pub(super) fn fields_of<'d>(page: &ReferencePage<'d>, body: &'d Value) -> Markup {
     component_name(body).map_or_else(Markup::default, |name| fields(page, name))
 }
 
 /// The schema of a body: its fields if it is a record.
-pub(super) fn body<'d>(page: &Page<'d>, body: &'d Value) -> Markup {
+pub(super) fn body<'d>(page: &ReferencePage<'d>, body: &'d Value) -> Markup {
     match component_name(body) {
         Some(name) => schema(page, name),
         None => Markup::default(),
     }
 }
 
-fn fields<'d>(page: &Page<'d>, name: &'d str) -> Markup {
+fn fields<'d>(page: &ReferencePage<'d>, name: &'d str) -> Markup {
     let required = &page.document.schema(name)["required"];
     let is_required = |field| required.as_array().is_some_and(|names| names.iter().any(|it| it == field));
-    let rows = page.document.fields(name).map(|(field, of)| Row {
+    let rows = page.document.fields(name).map(|(field, of)| FieldRow {
         name: field,
         schema: of,
         description: of["description"].as_str().unwrap_or_default(),
@@ -60,7 +60,11 @@ fn fields<'d>(page: &Page<'d>, name: &'d str) -> Markup {
 }
 
 /// A table of fields or parameters.
-pub(super) fn table<'d>(what: &str, rows: impl Iterator<Item = Row<'d>>, page: &Page<'d>) -> Markup {
+pub(super) fn table<'d>(
+    what: &str,
+    rows: impl Iterator<Item = FieldRow<'d>>,
+    page: &ReferencePage<'d>,
+) -> Markup {
     html! {
         div.scroll {
             table.fields {
@@ -71,8 +75,8 @@ pub(super) fn table<'d>(what: &str, rows: impl Iterator<Item = Row<'d>>, page: &
     }
 }
 
-impl<'d> Row<'d> {
-    fn render(&self, page: &Page<'d>) -> Markup {
+impl<'d> FieldRow<'d> {
+    fn render(&self, page: &ReferencePage<'d>) -> Markup {
         let remarks: Vec<_> = self.remarks.iter().cloned().chain(limits(self.schema)).collect();
         html! {
             tr {
@@ -165,7 +169,7 @@ fn word_of(word: &Value) -> String {
 }
 
 /// The words of a state, with their meanings.
-fn words<'d>(page: &Page<'d>, schema: &'d Value) -> Markup {
+fn words<'d>(page: &ReferencePage<'d>, schema: &'d Value) -> Markup {
     let described = schema["anyOf"].as_array().and_then(|alternatives| alternatives.first());
     let Some(words) = described.map(|words| &words["x-enumDescriptions"]).filter(|words| words.is_object())
     else {

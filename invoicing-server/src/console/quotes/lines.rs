@@ -22,7 +22,7 @@ const GROUP_MARKUP: usize = 320;
 
 /// A row of the table.
 #[derive(Debug, PartialEq)]
-enum Row<'q> {
+enum LineRow<'q> {
     Lot(Heading<'q>),
     Section(Heading<'q>),
     /// A line, and its number among all of the quote.
@@ -32,7 +32,7 @@ enum Row<'q> {
 
 /// Consecutive lines, with the headings above them.
 struct Part<'q> {
-    rows: Vec<Row<'q>>,
+    rows: Vec<LineRow<'q>>,
     /// Number of lines of the quote up to the end of the part.
     end: usize,
 }
@@ -60,21 +60,23 @@ fn part<'q>(lines: &'q [Line], from: usize) -> Part<'q> {
                 let again =
                     |heading: Heading<'q>, begun: bool| Heading { again: heading.again || begun, ..heading };
                 rows.extend(
-                    lot_heading.take().map(|of| Row::Lot(again(of, begins(&lot.sections[0]) < from))),
+                    lot_heading.take().map(|of| LineRow::Lot(again(of, begins(&lot.sections[0]) < from))),
                 );
-                rows.extend(section_heading.take().map(|of| Row::Section(again(of, begins(section) < from))));
-                rows.push(Row::Line(end, line));
+                rows.extend(
+                    section_heading.take().map(|of| LineRow::Section(again(of, begins(section) < from))),
+                );
+                rows.push(LineRow::Line(end, line));
             }
             if let (Some(name), Some(total)) = (section.name(), section.total)
                 && end > from
             {
-                rows.push(Row::Subtotal(name, total));
+                rows.push(LineRow::Subtotal(name, total));
             }
         }
         if let (Some(name), Some(total)) = (lot.name(), lot.total)
             && end > from
         {
-            rows.push(Row::Subtotal(name, total));
+            rows.push(LineRow::Subtotal(name, total));
         }
     }
     Part { rows, end }
@@ -168,24 +170,24 @@ const fn is_figure(place: usize) -> bool {
     matches!(place, 2 | 4..)
 }
 
-fn row(request: &PageRequest<'_>, quote: &Quote, row: &Row<'_>, names: [&str; 7]) -> Markup {
+fn row(request: &PageRequest<'_>, quote: &Quote, row: &LineRow<'_>, names: [&str; 7]) -> Markup {
     let figures = Figures::new(request.language, &quote.summary.currency);
     match row {
-        Row::Lot(heading) => {
+        LineRow::Lot(heading) => {
             let name = name(request, *heading, request.pick("Outside of lots", "Hors lot"));
             html! { tr.lot { th scope="colgroup" colspan="7" { (name) } } }
         }
-        Row::Section(heading) => {
+        LineRow::Section(heading) => {
             let name = name(request, *heading, request.pick("Outside of sections", "Hors section"));
             html! { tr.section { th scope="colgroup" colspan="7" { (name) } } }
         }
-        Row::Subtotal(name, sum) => html! {
+        LineRow::Subtotal(name, sum) => html! {
             tr.subtotal {
                 th scope="row" colspan="6" { (request.pick("Subtotal", "Sous-total")) " " (entered(name)) }
                 td.figure { (figures.amount(*sum)) }
             }
         },
-        Row::Line(number, line) => {
+        LineRow::Line(number, line) => {
             let [no, description, quantity, unit, price, rate, total] = names;
             html! {
                 tr {
@@ -232,7 +234,7 @@ mod tests {
 
     fn numbers(parts: &[Part<'_>]) -> Vec<usize> {
         let rows = parts.iter().flat_map(|part| &part.rows);
-        rows.filter_map(|row| if let Row::Line(number, _) = row { Some(*number) } else { None }).collect()
+        rows.filter_map(|row| if let LineRow::Line(number, _) = row { Some(*number) } else { None }).collect()
     }
 
     #[test]
@@ -244,13 +246,13 @@ mod tests {
         assert_eq!(parts.len(), 4);
         assert_eq!(numbers(&parts), (1..=170).collect::<Vec<_>>());
         let rows = || parts.iter().flat_map(|part| &part.rows);
-        let subtotals: Vec<_> = rows().filter(|row| matches!(row, Row::Subtotal(..))).collect();
-        let of = |name, lines: i64| Row::Subtotal(name, Decimal::from(10 * lines));
+        let subtotals: Vec<_> = rows().filter(|row| matches!(row, LineRow::Subtotal(..))).collect();
+        let of = |name, lines: i64| LineRow::Subtotal(name, Decimal::from(10 * lines));
         assert_eq!(subtotals, [&of("s", 28), &of("s", 28), &of("b", 56), &of("s", 29), &of("a", 57)]);
         // A part begins with the headings above its lines.
         let again = |name| Heading { name: Some(name), again: true };
-        assert_eq!(parts[1].rows[..2], [Row::Lot(again("b")), Row::Section(again("s"))]);
-        assert!(rows().any(|row| matches!(row, Row::Lot(Heading { name: None, .. }))));
+        assert_eq!(parts[1].rows[..2], [LineRow::Lot(again("b")), LineRow::Section(again("s"))]);
+        assert!(rows().any(|row| matches!(row, LineRow::Lot(Heading { name: None, .. }))));
         assert_eq!(part(&lines[..0], 0).end, 0);
     }
 

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 
 use crate::console::Action;
 use crate::console::error::PageError;
-use crate::console::layout::{Chapter, Content, revealed};
+use crate::console::layout::{Chapter, PageContent, revealed};
 use crate::console::request::{FormOutcome, PageRequest, PageResult};
 use crate::records::SigningLinkRecord;
 
@@ -109,13 +109,13 @@ pub(in crate::console) async fn make_link(request: &PageRequest<'_>) -> Result<F
             }
         }
     };
-    Ok(FormOutcome::Page(StatusCode::OK, Content::new(title, Chapter::Quotes, body)))
+    Ok(FormOutcome::Page(StatusCode::OK, PageContent::new(title, Chapter::Quotes, body)))
 }
 
 /// `GET /quotes/{id}/links/{link}/revoke`. A link that is not open is answered like an unknown one.
 pub(in crate::console) async fn confirm_link_revocation(
     request: &PageRequest<'_>,
-) -> Result<Content, PageError> {
+) -> Result<PageContent, PageError> {
     let (id, token_hash): (QuoteId, _) = (request.id()?, token_hash(request)?);
     let links = request.company.quotes().signing_links(id).await?;
     let is_asked_for = |link: &&SigningLinkRecord| link.token_hash == token_hash && is_open(request, link);
@@ -136,7 +136,7 @@ pub(in crate::console) async fn confirm_link_revocation(
             }
         }))
     };
-    Ok(Content::new(title, Chapter::Quotes, body))
+    Ok(PageContent::new(title, Chapter::Quotes, body))
 }
 
 /// `POST /quotes/{id}/links/{link}/revoke`.

@@ -7,7 +7,7 @@ use super::words;
 use crate::console::error::PageError;
 use crate::console::event_cells::shortened;
 use crate::console::figures::Figures;
-use crate::console::layout::{Chapter, Content, entered};
+use crate::console::layout::{Chapter, PageContent, entered};
 use crate::console::paging::{ITEMS, List};
 use crate::console::request::PageRequest;
 use crate::list_query::QuoteSearch;
@@ -16,7 +16,7 @@ const FILTERS: &[&str] = &["q", "status"];
 
 /// `GET /quotes`. `q`: part of number, client or external id. `status`: one of [`QuoteStatus`].
 /// `before`: the quote behind which a further page begins.
-pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError> {
+pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let search =
         QuoteSearch { q: text(request)?, status: status(request)?, after: List::before::<QuoteId>(request)? };
     let page = request.company.quotes().search(&search, ITEMS).await?;
@@ -32,7 +32,7 @@ pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<Conten
         }
         (list.links(request, page.next))
     };
-    Ok(Content::new(title, Chapter::Quotes, body))
+    Ok(PageContent::new(title, Chapter::Quotes, body))
 }
 
 fn text(request: &PageRequest<'_>) -> Result<Option<String>, Invalid> {

@@ -7,7 +7,7 @@ use super::{lines, links, sending, totals, words};
 use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::history::{self, DeclineRecord};
-use crate::console::layout::{Chapter, Content, entered, notice};
+use crate::console::layout::{Chapter, PageContent, entered, notice};
 use crate::console::request::PageRequest;
 use crate::records::DocumentRecord;
 
@@ -15,7 +15,7 @@ use crate::records::DocumentRecord;
 const DOCUMENTS: usize = 10;
 
 /// `GET /quotes/{id}`. `lines`: the number of lines before the shown part.
-pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<Content, PageError> {
+pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let id: QuoteId = request.id()?;
     let quote = super::read(request, id).await?;
     let documents = request.company.quotes().documents(id).await?;
@@ -41,7 +41,7 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<Conten
         (signing_links)
         (history)
     };
-    Ok(Content::new(&*summary.number, Chapter::Quotes, body))
+    Ok(PageContent::new(&*summary.number, Chapter::Quotes, body))
 }
 
 fn facts(request: &PageRequest<'_>, quote: &QuoteSummary, refusal: Option<&DeclineRecord>) -> Markup {

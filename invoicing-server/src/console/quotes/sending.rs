@@ -8,7 +8,7 @@ use super::words;
 use crate::Error;
 use crate::console::error::PageError;
 use crate::console::figures::Figures;
-use crate::console::layout::{Chapter, Content, described_by, entered, is_about, notice, problem, wrong};
+use crate::console::layout::{Chapter, PageContent, described_by, entered, is_about, notice, problem, wrong};
 use crate::console::request::{FormOutcome, PageRequest};
 
 /// True if a quote in this status can be sent.
@@ -26,7 +26,7 @@ pub(super) fn title(request: &PageRequest<'_>, quote: &QuoteSummary) -> &'static
 }
 
 /// `GET /quotes/{id}/send`.
-pub(in crate::console) async fn confirm_sending(request: &PageRequest<'_>) -> Result<Content, PageError> {
+pub(in crate::console) async fn confirm_sending(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let quote = super::read(request, request.id()?).await?;
     let valid_until = quote.summary.valid_until.filter(|_| quote.summary.status == QuoteStatus::Draft);
     let shown = valid_until.map(|day| day.to_string()).unwrap_or_default();
@@ -72,7 +72,7 @@ fn valid_until(request: &PageRequest<'_>) -> Result<Option<NaiveDate>, Invalid> 
 }
 
 /// The question again, as the quote has changed since it was shown.
-fn changed_meanwhile(request: &PageRequest<'_>, question: Content) -> Content {
+fn changed_meanwhile(request: &PageRequest<'_>, question: PageContent) -> PageContent {
     let notice = notice(
         "error",
         &html! { p { (request.pick(
@@ -82,7 +82,7 @@ fn changed_meanwhile(request: &PageRequest<'_>, question: Content) -> Content {
              que vous avez saisie.",
         )) } },
     );
-    Content { body: html! { (notice) (question.body) }, ..question }
+    PageContent { body: html! { (notice) (question.body) }, ..question }
 }
 
 fn question(
@@ -91,7 +91,7 @@ fn question(
     valid_until: &str,
     version: &str,
     error: Option<&Error>,
-) -> Content {
+) -> PageContent {
     let title = title(request, quote);
     let total = Figures::new(request.language, &quote.currency).amount(quote.total_ttc.get());
     let page = format!("/quotes/{}", quote.id);
@@ -127,5 +127,5 @@ fn question(
             }
         }))
     };
-    Content::new(title, Chapter::Quotes, body)
+    PageContent::new(title, Chapter::Quotes, body)
 }

@@ -10,7 +10,7 @@ use maud::{Markup, html};
 
 use crate::company_slots::Slot;
 use crate::documents::content::line_groups::by_lot_and_section;
-use crate::documents::content::line_table::{LABELS, Row, cells, rows};
+use crate::documents::content::line_table::{LABELS, TableRow, cells, rows};
 use crate::documents::content::totals::{TotalKind, totals};
 use crate::documents::content::{footer, header, mentions, signature, visible};
 use crate::documents::{DocumentInput, RenderError};
@@ -37,7 +37,7 @@ pub(super) struct Sheet {
 /// A document whose table is divided into parts.
 pub(super) struct DocumentHtml<'q> {
     input: DocumentInput<'q>,
-    rows: Vec<Row<'q>>,
+    rows: Vec<TableRow<'q>>,
     parts: Vec<Range<usize>>,
 }
 
@@ -81,7 +81,7 @@ impl<'q> DocumentHtml<'q> {
         })
     }
 
-    fn rows_of(&self, part: usize) -> &[Row<'q>] {
+    fn rows_of(&self, part: usize) -> &[TableRow<'q>] {
         self.parts.get(part).map_or(&[], |rows| &self.rows[rows.clone()])
     }
 
@@ -168,18 +168,18 @@ fn currency<'q>(input: &DocumentInput<'q>) -> &'q str {
 
 /// The rows of each part. No part ends with the name of a lot or section, which stays with its
 /// first line.
-fn parts(rows: &[Row<'_>]) -> Vec<Range<usize>> {
+fn parts(rows: &[TableRow<'_>]) -> Vec<Range<usize>> {
     let (mut parts, mut begin, mut lines, mut bytes) = (Vec::new(), 0, 0, 0);
     // The index of the first name before the next line, and the size of these names.
     let (mut names, mut name_bytes) = (None, 0);
     for (index, row) in rows.iter().enumerate() {
         let size = most_bytes(row);
-        if matches!(row, Row::Lot(_) | Row::Section(_)) {
+        if matches!(row, TableRow::Lot(_) | TableRow::Section(_)) {
             names.get_or_insert(index);
             name_bytes += size;
             continue;
         }
-        let is_line = matches!(row, Row::Line(_));
+        let is_line = matches!(row, TableRow::Line(_));
         let is_full = lines == PART_LINES || bytes + name_bytes + size > PART_BYTES;
         if is_line && lines > 0 && is_full {
             let end = names.unwrap_or(index);
@@ -194,12 +194,12 @@ fn parts(rows: &[Row<'_>]) -> Vec<Range<usize>> {
 }
 
 /// Upper bound of the bytes of a row in HTML.
-fn most_bytes(row: &Row<'_>) -> usize {
+fn most_bytes(row: &TableRow<'_>) -> usize {
     ROW_BYTES
         + match row {
-            Row::Lot(text) | Row::Section(text) => most_escaped(&text.text),
-            Row::Subtotal(subtotal) => most_escaped(&subtotal.label),
-            Row::Line((_, line)) => {
+            TableRow::Lot(text) | TableRow::Section(text) => most_escaped(&text.text),
+            TableRow::Subtotal(subtotal) => most_escaped(&subtotal.label),
+            TableRow::Line((_, line)) => {
                 most_escaped(&line.description) + most_escaped(line.unit.as_deref().unwrap_or_default())
             }
         }
@@ -218,21 +218,21 @@ fn most_escaped(text: &str) -> usize {
     text.bytes().map(size).sum()
 }
 
-fn row_html(row: &Row<'_>, currency: &str) -> Markup {
+fn row_html(row: &TableRow<'_>, currency: &str) -> Markup {
     match row {
-        Row::Lot(name) => {
+        TableRow::Lot(name) => {
             html! { tr.lot { th scope="row" colspan="6" dir="auto" { (visible(&name.text)) } } }
         }
-        Row::Section(name) => {
+        TableRow::Section(name) => {
             html! { tr.section { th scope="row" colspan="6" dir="auto" { (visible(&name.text)) } } }
         }
-        Row::Subtotal(subtotal) => html! {
+        TableRow::Subtotal(subtotal) => html! {
             tr.subtotal {
                 th scope="row" colspan="5" { (visible(&subtotal.label)) }
                 td.figure { (subtotal.amount) }
             }
         },
-        Row::Line(line) => html! {
+        TableRow::Line(line) => html! {
             tr { @for (place, text) in cells(line, currency).iter().enumerate() { (cell(place, &text.text)) } }
         },
     }

@@ -11,7 +11,7 @@ use crate::documents::ContentHash;
 
 /// The fields as they were entered, and the hash of the document that was shown.
 #[derive(Default)]
-pub(super) struct Fields {
+pub(super) struct SignatureFields {
     pub(super) name: String,
     pub(super) email: String,
     /// Empty if the form has no hash.
@@ -20,7 +20,7 @@ pub(super) struct Fields {
     pub(super) is_confirmed: bool,
 }
 
-impl Fields {
+impl SignatureFields {
     pub(super) fn empty() -> Self {
         Self::default()
     }

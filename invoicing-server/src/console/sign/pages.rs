@@ -2,18 +2,18 @@
 
 use maud::{Markup, html};
 
-use super::State;
+use super::SigningState;
 use super::document_html::{Sheet, grand_total};
-use super::fields::Fields;
+use super::fields::SignatureFields;
 use super::signing_request::SigningRequest;
-use crate::console::layout::{Content, notice};
+use crate::console::layout::{PageContent, notice};
 use crate::console::time::Clock;
 use crate::documents::content::mentions::accepted_text;
 use crate::documents::content::visible;
 use crate::operations::{REASON_LIMIT, SignableQuote};
 
 /// The document and the form below it.
-pub(super) fn open(request: &SigningRequest<'_>, shown: &SignableQuote, sheet: &Sheet) -> Content {
+pub(super) fn open(request: &SigningRequest<'_>, shown: &SignableQuote, sheet: &Sheet) -> PageContent {
     let is_last = sheet.part == sheet.last;
     let clock = Clock::of(&shown.particulars().company, request.language);
     let until = shown.quote.summary.valid_until.map(|until| clock.date(until));
@@ -42,7 +42,7 @@ pub(super) fn open(request: &SigningRequest<'_>, shown: &SignableQuote, sheet: &
             a.button.plain href=(request.link("/decline")) { (request.pick("Decline", "Refuser")) }
         }
     };
-    Content::alone(title(request, shown), body)
+    PageContent::alone(title(request, shown), body)
 }
 
 /// Links to the other parts of a long document.
@@ -67,7 +67,7 @@ fn signature_form(request: &SigningRequest<'_>, shown: &SignableQuote) -> Markup
         h2 { (request.pick("Sign the quote", "Signer le devis")) }
         form #signature method="post" action=(request.link("")) {
             input type="hidden" name="document" value=(shown.document.sha256);
-            (Fields::empty().inputs(request, None))
+            (SignatureFields::empty().inputs(request, None))
             p #accepted { (request.pick("By signing, you agree to this text:", "En signant, vous acceptez ce texte :")) }
             (accepted(&accepted_text(&shown.input())))
             p.hint { (request.pick(
@@ -85,14 +85,14 @@ fn accepted(text: &str) -> Markup {
 }
 
 /// The fields again, without the quote. `wrong`: the one that was refused.
-pub(super) fn correct(request: &SigningRequest<'_>, fields: &Fields, wrong: &str) -> Content {
+pub(super) fn correct(request: &SigningRequest<'_>, fields: &SignatureFields, wrong: &str) -> PageContent {
     let title = request.pick("Sign the quote", "Signer le devis");
     let body = html! {
         h1 { (title) }
         (notice("error", &html! {
             p #wrong {
                 (fields.problem(request, wrong)) " "
-                a href={ "#" (Fields::input(wrong)) } { (request.pick("Correct it", "Corriger")) }
+                a href={ "#" (SignatureFields::input(wrong)) } { (request.pick("Correct it", "Corriger")) }
             }
         }))
         form #signature method="post" action=(request.link("")) {
@@ -104,16 +104,16 @@ pub(super) fn correct(request: &SigningRequest<'_>, fields: &Fields, wrong: &str
             }
         }
     };
-    Content::alone(title, body)
+    PageContent::alone(title, body)
 }
 
 /// The second form: the document, and its signer. Nothing is signed before this form is sent.
 pub(super) fn confirm_signature(
     request: &SigningRequest<'_>,
     shown: &SignableQuote,
-    fields: &Fields,
+    fields: &SignatureFields,
     accepted_text: &str,
-) -> Content {
+) -> PageContent {
     let total = grand_total(&shown.input()).map(|(_, total)| total).unwrap_or_default();
     let title = format!("{} {total}", request.pick("You sign", "Vous signez pour"));
     let body = html! {
@@ -136,7 +136,7 @@ pub(super) fn confirm_signature(
             }
         }
     };
-    Content::alone(title, body)
+    PageContent::alone(title, body)
 }
 
 fn back_to_quote(request: &SigningRequest<'_>) -> Markup {
@@ -144,14 +144,14 @@ fn back_to_quote(request: &SigningRequest<'_>) -> Markup {
 }
 
 /// The question before a refusal.
-pub(super) fn confirm_refusal(request: &SigningRequest<'_>, shown: &SignableQuote) -> Content {
+pub(super) fn confirm_refusal(request: &SigningRequest<'_>, shown: &SignableQuote) -> PageContent {
     let about =
         html! { p { (title(request, shown)) ", " bdi { (visible(&shown.particulars().company.name)) } } };
     refusal(request, &about, &shown.document.sha256.to_string(), "", false)
 }
 
 /// The same after the reason was refused, without the quote.
-pub(super) fn correct_reason(request: &SigningRequest<'_>, document: &str, reason: &str) -> Content {
+pub(super) fn correct_reason(request: &SigningRequest<'_>, document: &str, reason: &str) -> PageContent {
     let wrong = notice(
         "error",
         &html! { p #wrong { (request.pick(
@@ -168,7 +168,7 @@ fn refusal(
     document: &str,
     reason: &str,
     is_wrong: bool,
-) -> Content {
+) -> PageContent {
     let title = request.pick("Decline the quote?", "Refuser le devis ?");
     let body = html! {
         h1 { (title) }
@@ -188,11 +188,11 @@ fn refusal(
             }
         }
     };
-    Content::alone(title, body)
+    PageContent::alone(title, body)
 }
 
 /// The page of a form about a document that a later one has replaced.
-pub(super) fn sent_again(request: &SigningRequest<'_>, shown: &SignableQuote) -> Content {
+pub(super) fn sent_again(request: &SigningRequest<'_>, shown: &SignableQuote) -> PageContent {
     let title = request.pick("The quote was sent again", "Le devis a été renvoyé");
     let body = html! {
         h1 { (title) }
@@ -205,7 +205,7 @@ pub(super) fn sent_again(request: &SigningRequest<'_>, shown: &SignableQuote) ->
             a.button href=(request.link("")) { (request.pick("Read the current version", "Lire la version actuelle")) }
         }
     };
-    Content::alone(title, body)
+    PageContent::alone(title, body)
 }
 
 /// The page of a quote that can be neither signed nor declined, and has no signature. `late`: in
@@ -213,14 +213,14 @@ pub(super) fn sent_again(request: &SigningRequest<'_>, shown: &SignableQuote) ->
 pub(super) fn ended(
     request: &SigningRequest<'_>,
     shown: &SignableQuote,
-    state: State,
+    state: SigningState,
     late: bool,
-) -> Content {
+) -> PageContent {
     let title = match state {
-        State::Expired => request.pick("The quote has expired", "Le devis a expiré").to_owned(),
-        State::Accepted => request.pick("The quote is accepted", "Le devis est accepté").to_owned(),
-        State::Declined => request.pick("The quote was declined", "Le devis a été refusé").to_owned(),
-        State::Open | State::Signed => title(request, shown),
+        SigningState::Expired => request.pick("The quote has expired", "Le devis a expiré").to_owned(),
+        SigningState::Accepted => request.pick("The quote is accepted", "Le devis est accepté").to_owned(),
+        SigningState::Declined => request.pick("The quote was declined", "Le devis a été refusé").to_owned(),
+        SigningState::Open | SigningState::Signed => title(request, shown),
     };
     decided(request, title, late, &unsigned(request, shown, state))
 }
@@ -232,12 +232,12 @@ pub(super) fn signed(
     shown: &SignableQuote,
     sheet: &Sheet,
     late: bool,
-) -> Content {
+) -> PageContent {
     let title = request.pick("The quote is signed", "Le devis est signé").to_owned();
     decided(request, title, late, &signature(request, shown, sheet))
 }
 
-fn decided(request: &SigningRequest<'_>, title: String, late: bool, rest: &Markup) -> Content {
+fn decided(request: &SigningRequest<'_>, title: String, late: bool, rest: &Markup) -> PageContent {
     let body = html! {
         h1 { (title) }
         @if late {
@@ -248,7 +248,7 @@ fn decided(request: &SigningRequest<'_>, title: String, late: bool, rest: &Marku
         }
         (rest)
     };
-    Content::alone(title, body)
+    PageContent::alone(title, body)
 }
 
 /// The signed copy and the fingerprint of its proof, and below them the document.
@@ -272,10 +272,10 @@ fn signature(request: &SigningRequest<'_>, shown: &SignableQuote, sheet: &Sheet)
     }
 }
 
-fn unsigned(request: &SigningRequest<'_>, shown: &SignableQuote, state: State) -> Markup {
+fn unsigned(request: &SigningRequest<'_>, shown: &SignableQuote, state: SigningState) -> Markup {
     let company = &shown.particulars().company;
     let clock = Clock::of(company, request.language);
-    let until = shown.quote.summary.valid_until.filter(|_| state == State::Expired);
+    let until = shown.quote.summary.valid_until.filter(|_| state == SigningState::Expired);
     html! {
         p { (title(request, shown)) ", " bdi { (visible(&company.name)) } }
         @if let Some(until) = until {

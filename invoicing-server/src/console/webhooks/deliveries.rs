@@ -7,7 +7,7 @@ use super::done::done;
 use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::event_cells;
-use crate::console::layout::{Chapter, Content};
+use crate::console::layout::{Chapter, PageContent};
 use crate::console::paging::{ITEMS, List};
 use crate::console::request::PageRequest;
 use crate::list_query::DeliveryQuery;
@@ -15,7 +15,7 @@ use crate::records::Webhook;
 use crate::records::{DeliveryItem, NextAttempt};
 
 /// `GET /webhooks/{id}/deliveries`.
-pub(in crate::console) async fn deliveries(request: &PageRequest<'_>) -> Result<Content, PageError> {
+pub(in crate::console) async fn deliveries(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let id: WebhookId = request.id()?;
     let webhook = request.company.webhooks().get(id).await?;
     let list =
@@ -46,7 +46,7 @@ pub(in crate::console) async fn deliveries(request: &PageRequest<'_>) -> Result<
         }
         (list.links(request, page.next))
     };
-    Ok(Content::new(title, Chapter::Webhooks, body))
+    Ok(PageContent::new(title, Chapter::Webhooks, body))
 }
 
 fn row(request: &PageRequest<'_>, item: &DeliveryItem) -> Markup {

@@ -9,13 +9,13 @@ use super::failure;
 use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::event_cells;
-use crate::console::layout::{Chapter, Content};
+use crate::console::layout::{Chapter, PageContent};
 use crate::console::request::{PageRequest, PageResult};
 use crate::records::AttemptRecord;
 use crate::records::{DeliveryDetail, NextAttempt};
 
 /// `GET /webhooks/{id}/deliveries/{event}`.
-pub(in crate::console) async fn delivery(request: &PageRequest<'_>) -> Result<Content, PageError> {
+pub(in crate::console) async fn delivery(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let (id, event): (WebhookId, EventId) = (request.id()?, request.param("event")?);
     let webhook = request.company.webhooks().get(id).await?;
     let detail = request.company.webhooks().delivery(id, event).await?;
@@ -54,7 +54,7 @@ pub(in crate::console) async fn delivery(request: &PageRequest<'_>) -> Result<Co
         (attempts(request, &detail))
         (event_cells::payload(request, &detail.body))
     };
-    Ok(Content::new(title, Chapter::Webhooks, body))
+    Ok(PageContent::new(title, Chapter::Webhooks, body))
 }
 
 /// `POST /webhooks/{id}/deliveries/{event}/replay`.

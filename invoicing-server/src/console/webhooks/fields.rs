@@ -11,14 +11,14 @@ use crate::records::Webhook;
 
 /// The fields as they were entered.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Fields {
+pub(super) struct WebhookFields {
     pub(super) url: String,
     events: Vec<String>,
     /// The version of the webhook that the page has shown.
     pub(super) version: String,
 }
 
-impl Fields {
+impl WebhookFields {
     pub(super) fn of(webhook: &Webhook) -> Self {
         let events = webhook.events.iter().map(|kind| kind.as_str().to_owned()).collect();
         Self { url: webhook.url.clone(), events, version: webhook.version() }

@@ -6,7 +6,7 @@ use super::done::done;
 use super::fields::unknown_kinds;
 use crate::console::Action;
 use crate::console::error::PageError;
-use crate::console::layout::{Chapter, Content};
+use crate::console::layout::{Chapter, PageContent};
 use crate::console::request::PageRequest;
 use crate::records::DayCounts;
 use crate::records::{DisabledReason, Webhook};
@@ -15,7 +15,7 @@ const MINUTE_MS: i64 = 60 * 1_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 
 /// `GET /webhooks`.
-pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError> {
+pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let webhooks = request.company.webhooks().list().await?;
     let counts = request.company.webhooks().day_counts().await?;
     let body = html! {
@@ -43,7 +43,7 @@ pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<Conten
             }
         }
     };
-    Ok(Content::new("Webhooks", Chapter::Webhooks, body))
+    Ok(PageContent::new("Webhooks", Chapter::Webhooks, body))
 }
 
 /// The time from which deliveries are counted.

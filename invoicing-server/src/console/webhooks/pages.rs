@@ -5,12 +5,12 @@ use maud::{Markup, html};
 
 use super::delivery::attempts;
 use super::done::done;
-use super::fields::Fields;
+use super::fields::WebhookFields;
 use super::list::state;
 use crate::Error;
 use crate::console::Action;
 use crate::console::error::PageError;
-use crate::console::layout::{Chapter, Content, notice, problem};
+use crate::console::layout::{Chapter, PageContent, notice, problem};
 use crate::console::request::PageRequest;
 use crate::records::DeliveryDetail;
 use crate::records::Webhook;
@@ -22,7 +22,7 @@ const TEST_REFRESH: u32 = 2;
 const TEST_REFRESH_ENDS_MS: i64 = 60_000;
 
 /// `GET /`: how to receive a first webhook, in three steps.
-pub(in crate::console) async fn home(request: &PageRequest<'_>) -> Result<Content, PageError> {
+pub(in crate::console) async fn home(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let webhooks = request.company.webhooks().list().await?;
     let title = request.pick("Overview", "Aperçu");
     let first = webhooks.first().map(|webhook| request.link(format!("/webhooks/{}", webhook.id)));
@@ -51,16 +51,16 @@ pub(in crate::console) async fn home(request: &PageRequest<'_>) -> Result<Conten
             }
         }
     };
-    Ok(Content::new(title, Chapter::Home, body))
+    Ok(PageContent::new(title, Chapter::Home, body))
 }
 
 /// `GET /webhooks/{id}`.
-pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<Content, PageError> {
+pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let id: WebhookId = request.id()?;
     let webhook = request.company.webhooks().get(id).await?;
     let test = tested(request, id).await?;
     let entered = request.entered().filter(|form| form.given("url").is_some());
-    let fields = entered.map_or_else(|| Fields::of(&webhook), Fields::read);
+    let fields = entered.map_or_else(|| WebhookFields::of(&webhook), WebhookFields::read);
     let mut content = page(request, &webhook, &fields, None);
     if let Some(test) = test {
         let is_new = request.now < test.item.timestamp.plus_millis(TEST_REFRESH_ENDS_MS);
@@ -76,15 +76,15 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<Conten
 pub(super) fn page(
     request: &PageRequest<'_>,
     webhook: &Webhook,
-    fields: &Fields,
+    fields: &WebhookFields,
     error: Option<&Error>,
-) -> Content {
+) -> PageContent {
     let (id, may_manage) = (webhook.id, request.allows(Action::ManageWebhooks));
     let body = html! {
         p { a href=(request.link("/webhooks")) { "← Webhooks" } }
         h1.address { (webhook.shown_url()) }
         (done(request))
-        (problem(request.language, error, Fields::INPUTS))
+        (problem(request.language, error, WebhookFields::INPUTS))
         dl.facts {
             div { dt { (request.pick("State", "État")) } dd { (state(request, webhook)) } }
             div { dt { (request.pick("Identifier", "Identifiant")) } dd { code { (id) } } }
@@ -115,12 +115,16 @@ pub(super) fn page(
             }))
         }
     };
-    Content::new(webhook.shown_url(), Chapter::Webhooks, body)
+    PageContent::new(webhook.shown_url(), Chapter::Webhooks, body)
 }
 
 /// The page of a webhook that was changed after the page was shown: the stored webhook, and the
 /// form as entered.
-pub(super) fn changed_meanwhile(request: &PageRequest<'_>, webhook: &Webhook, mut fields: Fields) -> Content {
+pub(super) fn changed_meanwhile(
+    request: &PageRequest<'_>,
+    webhook: &Webhook,
+    mut fields: WebhookFields,
+) -> PageContent {
     fields.version = webhook.version();
     let events = webhook.events.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
     let stored = notice(
@@ -216,7 +220,9 @@ fn outcome(request: &PageRequest<'_>, test: &DeliveryDetail) -> Markup {
 }
 
 /// `GET /webhooks/{id}/rotate`.
-pub(in crate::console) async fn confirm_rotation(request: &PageRequest<'_>) -> Result<Content, PageError> {
+pub(in crate::console) async fn confirm_rotation(
+    request: &PageRequest<'_>,
+) -> Result<PageContent, PageError> {
     let webhook = request.company.webhooks().get(request.id()?).await?;
     let title = request.pick("Rotate the secret", "Renouveler le secret");
     let is_entered = |hours: &str| request.entered().is_some_and(|form| form.text("overlap") == hours);
@@ -246,11 +252,11 @@ pub(in crate::console) async fn confirm_rotation(request: &PageRequest<'_>) -> R
             }
         }))
     };
-    Ok(Content::new(title, Chapter::Webhooks, body))
+    Ok(PageContent::new(title, Chapter::Webhooks, body))
 }
 
 /// `GET /webhooks/{id}/remove`.
-pub(in crate::console) async fn confirm_removal(request: &PageRequest<'_>) -> Result<Content, PageError> {
+pub(in crate::console) async fn confirm_removal(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let webhook = request.company.webhooks().get(request.id()?).await?;
     let title = request.pick("Remove the webhook?", "Supprimer le webhook ?");
     let body = html! {
@@ -267,5 +273,5 @@ pub(in crate::console) async fn confirm_removal(request: &PageRequest<'_>) -> Re
             }
         }))
     };
-    Ok(Content::new(title, Chapter::Webhooks, body))
+    Ok(PageContent::new(title, Chapter::Webhooks, body))
 }

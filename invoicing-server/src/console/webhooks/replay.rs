@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::deliveries::instant;
 use crate::console::error::PageError;
 use crate::console::form::Form;
-use crate::console::layout::{Chapter, Content, notice};
+use crate::console::layout::{Chapter, PageContent, notice};
 use crate::console::refusals;
 use crate::console::request::{PageRequest, PageResult};
 use crate::records::Webhook;
@@ -18,7 +18,7 @@ const CHOICES: [(i64, &str, &str); 3] =
     [(1, "the last hour", "une heure"), (24, "24 hours", "24 heures"), (24 * 7, "7 days", "7 jours")];
 
 /// `GET /webhooks/{id}/replay`: the choice of the instant, or the number of deliveries since then.
-pub(in crate::console) async fn confirm_replay(request: &PageRequest<'_>) -> Result<Content, PageError> {
+pub(in crate::console) async fn confirm_replay(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let webhook = request.company.webhooks().get(request.id()?).await?;
     let title = request.pick("Send again what failed", "Renvoyer ce qui a échoué");
     let question = match since(request) {
@@ -39,7 +39,7 @@ pub(in crate::console) async fn confirm_replay(request: &PageRequest<'_>) -> Res
         p { code { (webhook.shown_url()) } }
         (question)
     };
-    Ok(Content::new(title, Chapter::Webhooks, body))
+    Ok(PageContent::new(title, Chapter::Webhooks, body))
 }
 
 /// `POST /webhooks/{id}/replay`. `since`: the instant that was confirmed.

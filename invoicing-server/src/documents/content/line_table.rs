@@ -19,7 +19,7 @@ const CONTINUED: &str = " (suite)";
 
 /// A row of the table.
 #[derive(Debug)]
-pub(crate) enum Row<'q> {
+pub(crate) enum TableRow<'q> {
     /// The name of a lot, across the table.
     Lot(Text<'q>),
     /// The name of a section, across the table.
@@ -38,18 +38,18 @@ pub(crate) struct Subtotal {
 }
 
 /// The rows below the headings, in order.
-pub(crate) fn rows<'q>(lots: &[Lot<'q>], currency: &str) -> Vec<Row<'q>> {
+pub(crate) fn rows<'q>(lots: &[Lot<'q>], currency: &str) -> Vec<TableRow<'q>> {
     let mut rows = Vec::new();
     for lot in lots {
         let first = lot.sections.first().and_then(|section| section.lines.first()).map_or(0, |line| line.0);
-        rows.extend(lot.heading.map(|heading| Row::Lot(name("lot", first, heading, OUTSIDE_LOTS))));
+        rows.extend(lot.heading.map(|heading| TableRow::Lot(name("lot", first, heading, OUTSIDE_LOTS))));
         for section in &lot.sections {
             let first = section.lines.first().map_or(0, |line| line.0);
             let heading = section.heading;
             rows.extend(
-                heading.map(|heading| Row::Section(name("section", first, heading, OUTSIDE_SECTIONS))),
+                heading.map(|heading| TableRow::Section(name("section", first, heading, OUTSIDE_SECTIONS))),
             );
-            rows.extend(section.lines.iter().copied().map(Row::Line));
+            rows.extend(section.lines.iter().copied().map(TableRow::Line));
             rows.extend(subtotal(section.name(), section.total, currency, false));
         }
         rows.extend(subtotal(lot.name(), lot.total, currency, true));
@@ -74,9 +74,14 @@ pub(crate) fn named(name: &str) -> &str {
     name.strip_suffix(CONTINUED).unwrap_or(name)
 }
 
-fn subtotal<'q>(name: Option<&str>, sum: Option<Decimal>, currency: &str, of_lot: bool) -> Option<Row<'q>> {
+fn subtotal<'q>(
+    name: Option<&str>,
+    sum: Option<Decimal>,
+    currency: &str,
+    of_lot: bool,
+) -> Option<TableRow<'q>> {
     let label = format!("Sous-total {}", name?);
-    Some(Row::Subtotal(Subtotal { label, amount: french::amount(sum?, currency), of_lot }))
+    Some(TableRow::Subtotal(Subtotal { label, amount: french::amount(sum?, currency), of_lot }))
 }
 
 /// The texts of a line, one for each column.

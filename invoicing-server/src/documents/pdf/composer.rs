@@ -65,14 +65,14 @@ pub(super) enum Side {
 
 /// Texts below each other.
 #[derive(Debug, Clone)]
-pub(super) struct Column {
+pub(super) struct TextColumn {
     x: f32,
     width: f32,
     end: f32,
     slots: Vec<BlockLine>,
 }
 
-impl Column {
+impl TextColumn {
     /// An empty column, in points from the page's left.
     pub(super) fn new(x: f32, width: f32) -> Self {
         Self { x, width, end: 0.0, slots: Vec::new() }
@@ -100,7 +100,7 @@ impl Column {
 }
 
 /// A block of columns beside each other, with some room above and below them.
-pub(super) fn block(columns: impl IntoIterator<Item = Column>, padding: f32) -> Block {
+pub(super) fn block(columns: impl IntoIterator<Item = TextColumn>, padding: f32) -> Block {
     let mut block = Block { padding, ..Block::default() };
     for column in columns {
         block.height = block.height.max(column.end);
@@ -164,7 +164,7 @@ impl Composer<'_> {
     /// Adds a text to a column.
     pub(super) fn put(
         &mut self,
-        column: &mut Column,
+        column: &mut TextColumn,
         (field, text): (Field, &str),
         look: Look,
         node: NodeId,
@@ -177,7 +177,7 @@ impl Composer<'_> {
     /// Adds a figure to a column: right-aligned, on one line, in a smaller size if it is too wide.
     pub(super) fn put_figure(
         &mut self,
-        column: &mut Column,
+        column: &mut TextColumn,
         (field, text): (Field, &str),
         look: Look,
         node: NodeId,
@@ -199,7 +199,7 @@ impl Composer<'_> {
     /// Adds a text to a column, as a separate paragraph.
     pub(super) fn put_in(
         &mut self,
-        column: &mut Column,
+        column: &mut TextColumn,
         text: (Field, &str),
         look: Look,
         parent: NodeId,
@@ -210,12 +210,17 @@ impl Composer<'_> {
 
     /// A heading across the page.
     pub(super) fn heading(&mut self, text: &str) -> Result<()> {
-        let heading = self.heading_in(Column::new(LEFT, WIDTH), text, HEADING)?;
+        let heading = self.heading_in(TextColumn::new(LEFT, WIDTH), text, HEADING)?;
         self.pages.push(heading_block([heading], 2.0))
     }
 
     /// A heading in a column, and its entry in the outline.
-    pub(super) fn heading_in(&mut self, mut column: Column, text: &str, look: Look) -> Result<Column> {
+    pub(super) fn heading_in(
+        &mut self,
+        mut column: TextColumn,
+        text: &str,
+        look: Look,
+    ) -> Result<TextColumn> {
         let node = self.tags.add(None, heading(2, text));
         self.tags.outline(node, text.to_owned());
         self.put(&mut column, (Field::Own, text), look, node)?;
@@ -229,7 +234,7 @@ impl Composer<'_> {
         let lines = self.lines(text.0, text.1, look.style, Some(WIDTH))?;
         let last = lines.len().saturating_sub(1);
         for (index, line) in lines.iter().enumerate() {
-            let mut column = Column::new(LEFT, WIDTH);
+            let mut column = TextColumn::new(LEFT, WIDTH);
             column.add(std::slice::from_ref(line), look, Side::Left, node);
             let gap = if index == 0 { gap } else { 0.0 };
             let keeps_with_next = last > 0 && (index == 0 || index + 1 == last);
@@ -240,7 +245,7 @@ impl Composer<'_> {
 }
 
 /// A block of a heading and the columns beside it. It stays with the next block.
-pub(super) fn heading_block(columns: impl IntoIterator<Item = Column>, padding: f32) -> Block {
+pub(super) fn heading_block(columns: impl IntoIterator<Item = TextColumn>, padding: f32) -> Block {
     Block { gap: ABOVE_HEADING, keeps_with_next: true, ..block(columns, padding) }
 }
 

@@ -4,7 +4,7 @@ use invoicing_core::{Company, Quote};
 use krilla::tagging::Tag;
 
 use super::Result;
-use super::composer::{Column, Composer, Look, Side, WIDTH, block, heading, widest};
+use super::composer::{Composer, Look, Side, TextColumn, WIDTH, block, heading, widest};
 use super::pagination::{Block, Edge, Ink, LEFT, RIGHT};
 use super::tags::NodeId;
 use crate::documents::DocumentInput;
@@ -38,7 +38,7 @@ pub(super) fn head(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(
 
     let facts = to.tags.add(None, Tag::Div);
     let dates = dates(to, input, facts)?;
-    let mut site = Column::new(SITE.0, SITE.1);
+    let mut site = TextColumn::new(SITE.0, SITE.1);
     if let Some(address) = header::work_site(input) {
         to.put_in(&mut site, (Field::Own, header::SITE), LABEL, facts)?;
         to.put_in(&mut site, address.entry(), VALUE, facts)?;
@@ -48,21 +48,21 @@ pub(super) fn head(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(
 }
 
 /// The title at the right, in a column of its width.
-fn title(to: &mut Composer<'_>, quote: &Quote, parent: NodeId) -> Result<(Column, f32)> {
+fn title(to: &mut Composer<'_>, quote: &Quote, parent: NodeId) -> Result<(TextColumn, f32)> {
     let number = (Field::Named("number"), quote.summary.number.as_str());
     let node = to.tags.add(Some(parent), heading(1, &super::writer::title(number.1)));
     to.tags.outline(node, super::writer::title(number.1));
     let word = to.lines(Field::Own, header::TITLE, TITLE.style, None)?;
     let lines = to.lines(number.0, number.1, NUMBER.style, Some(WIDTH * 0.45))?;
     let width = widest(&word).max(widest(&lines));
-    let mut column = Column::new(RIGHT - width, width);
+    let mut column = TextColumn::new(RIGHT - width, width);
     column.add(&word, TITLE, Side::Right, node);
     column.add(&lines, NUMBER, Side::Right, node);
     Ok((column, width))
 }
 
-fn issuer(to: &mut Composer<'_>, company: &Company, parent: NodeId, width: f32) -> Result<Column> {
-    let mut column = Column::new(LEFT, width);
+fn issuer(to: &mut Composer<'_>, company: &Company, parent: NodeId, width: f32) -> Result<TextColumn> {
+    let mut column = TextColumn::new(LEFT, width);
     column.space(6.0);
     to.put_in(&mut column, (Field::Named("company.name"), &company.name), NAME, parent)?;
     column.space(3.0);
@@ -72,8 +72,8 @@ fn issuer(to: &mut Composer<'_>, company: &Company, parent: NodeId, width: f32) 
     Ok(column)
 }
 
-fn dates(to: &mut Composer<'_>, input: &DocumentInput<'_>, parent: NodeId) -> Result<Column> {
-    let mut column = Column::new(DATES.0, DATES.1);
+fn dates(to: &mut Composer<'_>, input: &DocumentInput<'_>, parent: NodeId) -> Result<TextColumn> {
+    let mut column = TextColumn::new(DATES.0, DATES.1);
     for (label, day) in header::dates(input) {
         to.put_in(&mut column, (Field::Own, label), LABEL, parent)?;
         to.put_in(&mut column, (Field::Own, &day), VALUE, parent)?;
@@ -82,8 +82,8 @@ fn dates(to: &mut Composer<'_>, input: &DocumentInput<'_>, parent: NodeId) -> Re
     Ok(column)
 }
 
-fn client(to: &mut Composer<'_>, input: &DocumentInput<'_>, parent: NodeId) -> Result<Column> {
-    let mut column = Column::new(CLIENT, RIGHT - CLIENT);
+fn client(to: &mut Composer<'_>, input: &DocumentInput<'_>, parent: NodeId) -> Result<TextColumn> {
+    let mut column = TextColumn::new(CLIENT, RIGHT - CLIENT);
     to.put_in(&mut column, (Field::Own, header::CLIENT), LABEL, parent)?;
     to.put_in(&mut column, header::client_name(input).entry(), STRONG, parent)?;
     if let Some(address) = header::client_address(input) {

@@ -5,12 +5,12 @@ use std::num::NonZeroU32;
 use krilla::tagging::{TableHeaderScope, Tag};
 
 use super::Result;
-use super::composer::{Column, Composer, Look, Side, WIDTH, block, widest};
+use super::composer::{Composer, Look, Side, TextColumn, WIDTH, block, widest};
 use super::pagination::{Block, Edge, Ink, LEFT, RIGHT};
 use super::tags::NodeId;
 use crate::documents::DocumentInput;
 use crate::documents::content::line_groups::{IndexedLine, Lot, by_lot_and_section};
-use crate::documents::content::line_table::{LABELS, Row, Subtotal, cells, continued, named, rows};
+use crate::documents::content::line_table::{LABELS, Subtotal, TableRow, cells, continued, named, rows};
 use crate::documents::content::{Field, Text, french};
 
 const HEAD: Look = Look::new(7.5).ink(Ink::Muted);
@@ -43,7 +43,7 @@ pub(super) fn line_table(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Re
     let root = to.tags.add(None, Tag::Table);
     let head = to.tags.add(Some(root), Tag::THead);
     let body = to.tags.add(Some(root), Tag::TBody);
-    let mut table = Table { to, columns, body, currency, lot: None };
+    let mut table = LineTableLayout { to, columns, body, currency, lot: None };
     table.head(head)?;
     let rows = rows(&lots, currency);
     for (index, row) in rows.iter().enumerate() {
@@ -101,7 +101,7 @@ fn side(place: usize) -> Side {
 }
 
 /// The table while it is composed.
-struct Table<'t, 'f, 'q> {
+struct LineTableLayout<'t, 'f, 'q> {
     to: &'t mut Composer<'f>,
     /// Left edges and widths of the columns.
     columns: [(f32, f32); 6],
@@ -111,7 +111,7 @@ struct Table<'t, 'f, 'q> {
     lot: Option<Text<'q>>,
 }
 
-impl<'q> Table<'_, '_, 'q> {
+impl<'q> LineTableLayout<'_, '_, 'q> {
     fn head(&mut self, section: NodeId) -> Result<()> {
         let row = self.to.tags.add(Some(section), Tag::TR);
         let mut columns = Vec::new();
@@ -123,17 +123,17 @@ impl<'q> Table<'_, '_, 'q> {
         self.to.pages.push(Block { gap: 20.0, keeps_with_next: true, repeats: true, ..head })
     }
 
-    fn row(&mut self, row: &Row<'q>, next: Option<&Row<'_>>) -> Result<()> {
+    fn row(&mut self, row: &TableRow<'q>, next: Option<&TableRow<'_>>) -> Result<()> {
         // A row stays with the subtotal below it, which would have no meaning at the top of a page.
-        let keeps_with_next = matches!(next, Some(Row::Subtotal(_)));
+        let keeps_with_next = matches!(next, Some(TableRow::Subtotal(_)));
         match row {
-            Row::Lot(name) => {
+            TableRow::Lot(name) => {
                 self.to.pages.run_on(None);
                 self.lot = Some(name.clone());
                 let cell = self.group(name.entry(), LOT, 14.0, &name.text)?;
                 self.to.tags.outline(cell, name.text.clone().into_owned());
             }
-            Row::Section(name) => {
+            TableRow::Section(name) => {
                 let mut full = name.text.clone();
                 // The name of the earlier section is no longer repeated, but the name of the lot
                 // is.
@@ -146,8 +146,8 @@ impl<'q> Table<'_, '_, 'q> {
                 }
                 self.group(name.entry(), SECTION, 8.0, &full)?;
             }
-            Row::Line(line) => self.line(line, keeps_with_next)?,
-            Row::Subtotal(subtotal) => self.subtotal(subtotal, keeps_with_next)?,
+            TableRow::Line(line) => self.line(line, keeps_with_next)?,
+            TableRow::Subtotal(subtotal) => self.subtotal(subtotal, keeps_with_next)?,
         }
         Ok(())
     }
@@ -158,7 +158,7 @@ impl<'q> Table<'_, '_, 'q> {
         let row = self.to.tags.add(Some(self.body), Tag::TR);
         let scope = Tag::TH(TableHeaderScope::Row).with_col_span(Some(COLUMNS));
         let cell = self.to.tags.add(Some(row), scope);
-        let mut column = Column::new(LEFT, WIDTH);
+        let mut column = TextColumn::new(LEFT, WIDTH);
         self.to.put(&mut column, text, look, cell)?;
         let runs_on = Some(Box::new(self.continuation(full)?));
         self.to.pages.push(Block { gap, keeps_with_next: true, runs_on, ..block([column], 3.0) })?;
@@ -168,7 +168,7 @@ impl<'q> Table<'_, '_, 'q> {
     /// The name of a lot or section for the top of a page on which its lines go on. It is cut to
     /// one line. Its parts were set before, so a character without a glyph is refused there.
     fn continuation(&mut self, name: &str) -> Result<Block> {
-        let mut column = Column::new(LEFT, WIDTH);
+        let mut column = TextColumn::new(LEFT, WIDTH);
         let lines = self.to.lines(Field::Own, &continued(name), SECTION.style, Some(WIDTH))?;
         column.add(&lines[..lines.len().min(1)], SECTION.ink(Ink::Accent), Side::Left, self.body);
         Ok(Block { gap: ABOVE_CONTINUATION, ..block([column], 3.0) })
@@ -187,9 +187,9 @@ impl<'q> Table<'_, '_, 'q> {
     }
 
     /// A text in its column. A figure stays on one line, in a smaller size if it is too wide.
-    fn cell(&mut self, place: usize, text: (Field, &str), look: Look, node: NodeId) -> Result<Column> {
+    fn cell(&mut self, place: usize, text: (Field, &str), look: Look, node: NodeId) -> Result<TextColumn> {
         let (x, width) = self.columns[place];
-        let mut column = Column::new(x, width);
+        let mut column = TextColumn::new(x, width);
         match side(place) {
             Side::Left => self.to.put(&mut column, text, look, node)?,
             Side::Right => self.to.put_figure(&mut column, text, look, node)?,
@@ -203,7 +203,7 @@ impl<'q> Table<'_, '_, 'q> {
         let label = self.to.tags.add(Some(row), scope);
         let cell = self.to.tags.add(Some(row), Tag::TD);
         let width = self.columns[5].0 - GUTTER - LEFT;
-        let mut left = Column::new(LEFT, width);
+        let mut left = TextColumn::new(LEFT, width);
         // Without the field of the name, which has been checked as the heading of the group.
         let lines = self.to.lines(Field::Own, &subtotal.label, SUBTOTAL.style, Some(width))?;
         left.add(&lines, SUBTOTAL, Side::Right, label);

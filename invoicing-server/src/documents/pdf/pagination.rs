@@ -164,7 +164,7 @@ pub(super) struct Rectangle {
 
 /// The content of a page, in reading order.
 #[derive(Debug, Default)]
-pub(super) struct Page {
+pub(super) struct PdfPage {
     pub(super) texts: Vec<Text>,
     pub(super) rectangles: Vec<Rectangle>,
     /// The blocks and parts of blocks, each with its index in the document and its top. For tests
@@ -176,7 +176,7 @@ pub(super) struct Page {
 /// Fills pages with blocks, from top to bottom.
 #[derive(Debug)]
 pub(super) struct Paginator<'d> {
-    pages: Vec<Page>,
+    pages: Vec<PdfPage>,
     y: f32,
     /// True if the page has no block yet, apart from a repeated one.
     page_is_empty: bool,
@@ -190,7 +190,7 @@ pub(super) struct Paginator<'d> {
 
 impl<'d> Paginator<'d> {
     pub(super) fn new(deadline: RenderDeadline<'d>) -> Self {
-        let pages = vec![Page::default()];
+        let pages = vec![PdfPage::default()];
         Self {
             pages,
             y: TOP,
@@ -226,7 +226,7 @@ impl<'d> Paginator<'d> {
     }
 
     /// The filled pages.
-    pub(super) fn finish(&mut self) -> Result<Vec<Page>> {
+    pub(super) fn finish(&mut self) -> Result<Vec<PdfPage>> {
         self.place_chain()?;
         Ok(std::mem::take(&mut self.pages))
     }
@@ -349,7 +349,7 @@ impl<'d> Paginator<'d> {
         if self.pages.len() == MAX_PAGES {
             return Err(Invalid::new("lines", format!("fill more than {MAX_PAGES} pages")).into());
         }
-        self.pages.push(Page::default());
+        self.pages.push(PdfPage::default());
         (self.y, self.page_is_empty) = (TOP, true);
         for block in [self.repeated.clone(), self.runs_on.clone()].into_iter().flatten() {
             self.draw(&block);

@@ -8,7 +8,7 @@ use invoicing_core::SignatureBlock;
 use krilla::tagging::Tag;
 
 use super::Result;
-use super::composer::{Column, Composer, HEADING, Look, Side, WIDTH, block, heading_block};
+use super::composer::{Composer, HEADING, Look, Side, TextColumn, WIDTH, block, heading_block};
 use super::pagination::{Block, BlockRule, Edge, Ink, LEFT};
 use crate::documents::DocumentInput;
 use crate::documents::content::{self, Field, signature};
@@ -49,9 +49,9 @@ fn title(
     text: &str,
     indent: f32,
     look: Look,
-) -> Result<[Column; 2]> {
-    let heading = to.heading_in(Column::new(LEFT + indent, TITLE), text, look)?;
-    let mut subject = Column::new(LEFT + indent + TITLE, WIDTH - indent - TITLE);
+) -> Result<[TextColumn; 2]> {
+    let heading = to.heading_in(TextColumn::new(LEFT + indent, TITLE), text, look)?;
+    let mut subject = TextColumn::new(LEFT + indent + TITLE, WIDTH - indent - TITLE);
     let node = to.tags.add(None, Tag::P);
     let text = signature::subject(input);
     to.put_figure(&mut subject, (Field::Named("number"), &text), HEADING, node)?;
@@ -66,7 +66,7 @@ fn to_be_signed(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<()> 
     let mut columns = Vec::new();
     let mut marks = Vec::new();
     for (x, label) in [LEFT, LEFT + width + BOX_GUTTER].into_iter().zip(signature::BOXES) {
-        let mut column = Column::new(x + 9.0, width - 18.0);
+        let mut column = TextColumn::new(x + 9.0, width - 18.0);
         column.space(7.0);
         to.put_in(&mut column, (Field::Own, label), LABEL, parent)?;
         columns.push(column);
@@ -117,14 +117,14 @@ fn row(
     is_last: bool,
 ) -> Result<()> {
     let parent = to.tags.add(None, Tag::P);
-    let mut left = Column::new(LEFT + INDENT, LABELS);
+    let mut left = TextColumn::new(LEFT + INDENT, LABELS);
     let label_node = to.tags.add(Some(parent), Tag::Span);
     to.put(&mut left, (Field::Own, label), look.ink(Ink::Muted), label_node)?;
     let value_node = to.tags.add(Some(parent), Tag::Span);
     let lines = to.lines(field, value, look.style, Some(VALUES.1))?;
     let mut label = Some(left);
     for (index, line) in lines.iter().enumerate() {
-        let mut right = Column::new(VALUES.0, VALUES.1);
+        let mut right = TextColumn::new(VALUES.0, VALUES.1);
         right.add(std::slice::from_ref(line), look, Side::Left, value_node);
         let keeps_with_next = match lines.len() - index {
             1 => !is_last,

@@ -118,7 +118,7 @@ fn try_render(company: &Company, quote: &Quote) -> Result<Vec<u8>, RenderError> 
     PdfRenderer::new().render(&input(company, quote))
 }
 
-fn composed(company: &Company, quote: &Quote) -> Vec<Page> {
+fn composed(company: &Company, quote: &Quote) -> Vec<PdfPage> {
     PdfRenderer::new().compose(&input(company, quote)).unwrap().0
 }
 
@@ -139,13 +139,13 @@ pub(crate) fn drawn(input: &DocumentInput<'_>) -> Vec<String> {
 }
 
 /// The lines of all pages in reading order, with plain spaces.
-fn text_of(pages: &[Page]) -> String {
+fn text_of(pages: &[PdfPage]) -> String {
     let lines = pages.iter().flat_map(|page| &page.texts).map(|text| said(&text.line).trim_end());
     lines.collect::<Vec<_>>().join("\n").replace(['\u{a0}', '\u{202f}'], " ")
 }
 
 /// Checks that no text is printed over another, or outside the page.
-fn assert_tidy(pages: &[Page]) {
+fn assert_tidy(pages: &[PdfPage]) {
     for page in pages {
         let mut texts: Vec<_> = page.texts.iter().filter(|text| text.line.width > 0.0).collect();
         texts.sort_by(|a, b| a.baseline.total_cmp(&b.baseline).then(a.x.total_cmp(&b.x)));

@@ -3,7 +3,7 @@
 use krilla::tagging::{TableHeaderScope, Tag};
 
 use super::Result;
-use super::composer::{Column, Composer, Look, Side, block, widest};
+use super::composer::{Composer, Look, Side, TextColumn, block, widest};
 use super::pagination::{Block, Edge, Ink, RIGHT};
 use crate::documents::DocumentInput;
 use crate::documents::content::Field;
@@ -32,9 +32,9 @@ pub(super) fn totals(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result
         let figures = look.figures();
         let amount = to.lines(Field::Named("currency"), &row.amount, figures.style, None)?;
         let width = widest(&amount);
-        let mut left = Column::new(X, RIGHT - X - width - GUTTER);
+        let mut left = TextColumn::new(X, RIGHT - X - width - GUTTER);
         to.put(&mut left, (Field::Own, &row.label), look.ink(label_ink(look.ink)), label)?;
-        let mut right = Column::new(RIGHT - width, width);
+        let mut right = TextColumn::new(RIGHT - width, width);
         right.add(&amount, figures, Side::Right, cell);
         let gap = if index == 0 { 16.0 } else { 0.0 };
         let block = Block { gap, keeps_with_next: index < last, ..block([left, right], 3.0) };

@@ -41,7 +41,7 @@ pub(super) struct Style {
 pub(super) struct Line {
     /// The paragraph that the line is from.
     pub(super) text: Rc<str>,
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<TextRun>,
     /// Left edge within the given width. It is not 0 for text from right to left.
     pub(super) x: f32,
     /// Width without trailing spaces.
@@ -52,7 +52,7 @@ pub(super) struct Line {
 
 /// Glyphs of one font.
 #[derive(Debug, Clone)]
-pub(super) struct Run {
+pub(super) struct TextRun {
     pub(super) font: Font,
     /// Left edge, from the line's beginning.
     pub(super) x: f32,
@@ -186,7 +186,7 @@ impl<'f> Typesetter<'f> {
             let glyphs = glyphs(&run, &mut x);
             if !glyphs.is_empty() {
                 let font = self.fonts.faces[&run.font().data.id()].clone();
-                runs.push(Run { font, x: begin, size: run.font_size(), glyphs });
+                runs.push(TextRun { font, x: begin, size: run.font_size(), glyphs });
             }
         }
         let width = metrics.advance - metrics.trailing_whitespace;

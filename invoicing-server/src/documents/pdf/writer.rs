@@ -22,7 +22,7 @@ use krilla::{Document, SerializeSettings};
 use serde::Serialize;
 
 use super::Result;
-use super::pagination::{Ink, LEFT, PAGE, Page, RIGHT, Rectangle, Text};
+use super::pagination::{Ink, LEFT, PAGE, PdfPage, RIGHT, Rectangle, Text};
 use super::tags::Tags;
 use super::typesetter::Line;
 use crate::documents::content::header::TITLE;
@@ -56,7 +56,7 @@ impl Writer {
     pub(super) fn write(
         mut self,
         input: &DocumentInput<'_>,
-        pages: &[Page],
+        pages: &[PdfPage],
         footer: &Footer,
     ) -> Result<Vec<u8>> {
         let configuration = ConfigurationBuilder::new()
@@ -87,7 +87,7 @@ impl Writer {
         Ok(without_suspects(pdf))
     }
 
-    fn page(&mut self, surface: &mut Surface<'_>, page: &Page, index: usize) {
+    fn page(&mut self, surface: &mut Surface<'_>, page: &PdfPage, index: usize) {
         if !page.rectangles.is_empty() {
             surface.start_tagged(artifact(ArtifactType::Layout));
             for rectangle in &page.rectangles {

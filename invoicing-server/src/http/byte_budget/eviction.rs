@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use bytes::Bytes;
 
-use super::ledger::{Answer, AnswerId, Ledger};
+use super::ledger::{AnswerId, Ledger, LedgerEntry};
 use super::shares::{Limits, Share};
 use super::{Holder, Owner};
 use crate::http::error::ApiError;
@@ -103,7 +103,7 @@ impl Needy<'_> {
     /// True if an answer may be ended: its peer does not read it, and its holder is that of the
     /// demand or has more. If all memory is used up, a larger holder loses the answer even if its
     /// peer reads a byte now and then.
-    fn gives_way(&self, ledger: &Ledger, answer: &Answer) -> bool {
+    fn gives_way(&self, ledger: &Ledger, answer: &LedgerEntry) -> bool {
         let (own, holder) = (self.owner.holder.share(), answer.owner.holder.share());
         if holder == own {
             return answer.stands_still();
@@ -114,7 +114,7 @@ impl Needy<'_> {
     /// True if a connection may be closed for an answer, as the bytes that the server has taken are
     /// freed in no other way. A connection that serves other holders stays open, unless all memory
     /// is used up and the answer is of a larger holder.
-    fn may_close(&self, ledger: &Ledger, answer: &Answer, connection: u64) -> bool {
+    fn may_close(&self, ledger: &Ledger, answer: &LedgerEntry, connection: u64) -> bool {
         let own = self.owner.holder.share();
         let is_of_larger = answer.owner.holder.share() != own;
         self.share == Share::Total && is_of_larger || serves_only(ledger, connection, own)

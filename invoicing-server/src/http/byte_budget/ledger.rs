@@ -29,14 +29,14 @@ pub(super) struct Ledger {
     /// Bytes of all answers that the server has taken and not sent.
     sending: usize,
     usage: HashMap<Share, Usage>,
-    answers: HashMap<AnswerId, Answer>,
+    answers: HashMap<AnswerId, LedgerEntry>,
     next_id: AnswerId,
     downloads: HashMap<DocumentKey, usize>,
 }
 
 /// The bytes of a new answer.
 #[derive(Debug)]
-pub(super) enum Content {
+pub(super) enum HeldContent {
     /// Bytes that the server takes in pieces.
     Unread(Bytes),
     /// Number of bytes, all of which the server takes at once.
@@ -52,7 +52,7 @@ struct Usage {
 
 /// An answer that is not sent to its end.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct LedgerEntry {
     pub(super) owner: Owner,
     /// Bytes that the server has not taken.
     rest: Bytes,
@@ -66,7 +66,7 @@ pub(super) struct Answer {
     download: Option<DocumentKey>,
 }
 
-impl Answer {
+impl LedgerEntry {
     /// True if the peer reads the answer too slowly, or not at all.
     pub(super) fn stands_still(&self) -> bool {
         let slowest = Duration::from_secs((self.sending / LOWEST_SPEED) as u64);
@@ -110,12 +110,12 @@ impl Ledger {
         self.sending
     }
 
-    pub(super) fn answer(&self, id: AnswerId) -> Option<&Answer> {
+    pub(super) fn answer(&self, id: AnswerId) -> Option<&LedgerEntry> {
         self.answers.get(&id)
     }
 
     /// The answers in a share.
-    pub(super) fn answers(&self, share: Share) -> impl Iterator<Item = (AnswerId, &Answer)> {
+    pub(super) fn answers(&self, share: Share) -> impl Iterator<Item = (AnswerId, &LedgerEntry)> {
         let all = (share == Share::Total).then_some(&self.answers).into_iter().flat_map(HashMap::keys);
         let ids = self.usage.get(&share).into_iter().flat_map(|usage| &usage.answers);
         all.chain(ids).filter_map(|id| self.answers.get(id).map(|answer| (*id, answer)))
@@ -156,15 +156,15 @@ impl Ledger {
     pub(super) fn insert(
         &mut self,
         owner: Owner,
-        content: Content,
+        content: HeldContent,
         download: Option<DocumentKey>,
     ) -> AnswerId {
         let (rest, held, sending) = match content {
-            Content::Unread(rest) => {
+            HeldContent::Unread(rest) => {
                 let held = rest.len();
                 (rest, held, 0)
             }
-            Content::Sending(bytes) => (Bytes::new(), 0, bytes),
+            HeldContent::Sending(bytes) => (Bytes::new(), 0, bytes),
         };
         self.sending += sending;
         let (id, last_progress) = (self.next_id, Instant::now());
@@ -172,7 +172,7 @@ impl Ledger {
         for share in owner.shares() {
             self.usage.entry(share).or_default().answers.insert(id);
         }
-        let answer = Answer { owner, rest, held, sending, last_progress, deadline: None, download };
+        let answer = LedgerEntry { owner, rest, held, sending, last_progress, deadline: None, download };
         self.answers.insert(id, answer);
         id
     }
@@ -235,7 +235,7 @@ impl Ledger {
 
     /// Drops the rests of answers past their deadline.
     pub(super) fn end_overdue(&mut self, now: Instant) -> Vec<Bytes> {
-        let is_overdue = |answer: &Answer| answer.deadline.is_some_and(|deadline| deadline <= now);
+        let is_overdue = |answer: &LedgerEntry| answer.deadline.is_some_and(|deadline| deadline <= now);
         let overdue: Vec<_> =
             self.answers.iter().filter(|(_, answer)| is_overdue(answer)).map(|(id, _)| *id).collect();
         overdue.into_iter().filter_map(|id| self.drop_rest(id)).collect()

@@ -131,7 +131,7 @@ fn a_line_taller_than_a_page_begins_where_there_is_room() {
                 !pages.iter().any(|page| page.blocks.last().unwrap().2.keeps_with_next),
                 "{rows}, {before}"
             );
-            let begins = |page: &&Page| page.texts.iter().any(|text| said(&text.line).contains("étape"));
+            let begins = |page: &&PdfPage| page.texts.iter().any(|text| said(&text.line).contains("étape"));
             let empty = pages.iter().take_while(|page| !begins(page)).last().map_or(0.0, |page| {
                 let (_, top, last) = page.blocks.last().unwrap();
                 (PAGE.1 - 58.0 - top - last.height) / (PAGE.1 - 108.0)
@@ -168,7 +168,7 @@ fn postes(count: usize) -> Vec<Line> {
 }
 
 /// The signed document of a quote of `lines` lines.
-fn signed(lines: usize, signature: SignatureBlock) -> Vec<Page> {
+fn signed(lines: usize, signature: SignatureBlock) -> Vec<PdfPage> {
     let (company, mut quote) = (company(), quote_of(postes(lines)));
     quote.detail.signature = Some(signature);
     let copy = SentCopy { file_name: "DEV-2026-0042.pdf", sha256: ContentHash::of(b""), bytes: b"" };
@@ -189,8 +189,8 @@ fn a_signature_of_short_texts_adds_no_page() {
 }
 
 /// The part of a page that is empty because the block with this title begins the next one.
-fn empty_before(title: &str, pages: &[Page]) -> f32 {
-    let begins = |page: &Page| said(&page.texts[0].line) == title;
+fn empty_before(title: &str, pages: &[PdfPage]) -> f32 {
+    let begins = |page: &PdfPage| said(&page.texts[0].line) == title;
     let Some(at) = pages.iter().position(begins) else { return 0.0 };
     let (_, top, last) = pages[at - 1].blocks.last().unwrap();
     let (first, bottom) = (50.0, PAGE.1 - 58.0);
@@ -231,8 +231,8 @@ fn is_repeated(block: &Block) -> bool {
 }
 
 /// The blocks with parts on several pages.
-fn split_blocks(pages: &[Page]) -> Vec<usize> {
-    let placed = |page: &Page| {
+fn split_blocks(pages: &[PdfPage]) -> Vec<usize> {
+    let placed = |page: &PdfPage| {
         page.blocks.iter().filter(|(_, _, block)| !is_repeated(block)).map(|(index, ..)| *index).collect()
     };
     let mut all: Vec<usize> = pages.iter().flat_map::<Vec<usize>, _>(placed).collect();
