@@ -1,7 +1,7 @@
-//! What a host's UI calls, and what the API needs: one file per noun, one call = one transaction.
+//! The operations that a host's UI and the API call: one file per noun, one call = one transaction.
 //!
-//! An operation reads what it needs, lets `invoicing-core` decide, and stores the record, its events and their
-//! deliveries together. It knows neither HTTP nor SQL.
+//! An operation reads its records, lets `invoicing-core` decide, and stores the record, its events
+//! and their deliveries together. It has no access to HTTP or SQL.
 
 mod clients;
 mod closing;
@@ -53,7 +53,8 @@ pub(crate) use services::Services;
 pub(crate) use signing::{ACTOR, LinkedQuote, REASON_LIMIT, SignableQuote};
 pub(crate) use webhooks::MAX_WEBHOOKS;
 
-/// A record that an input names and that does not exist is bad input.
+/// Turns [`Error::NotFound`] about a record that an input names into [`Error::Invalid`] about the
+/// field.
 fn missing(error: Error, field: &'static str, rule: &'static str) -> Error {
     match error {
         Error::NotFound => Invalid::new(field, rule).into(),

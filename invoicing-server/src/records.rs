@@ -1,4 +1,4 @@
-//! Records as the host and the pages show them, without the statements that read them.
+//! Records for the host and the pages, without the statements that read them.
 
 mod day_counts;
 mod delivery;

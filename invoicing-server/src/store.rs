@@ -1,8 +1,8 @@
 //! The database, one of two, and one file per table group.
 //!
-//! Knows rows and SQL; decides nothing. Every statement that touches a tenant's row names the company. What the two
-//! databases do differently, opening, writing, claiming, is in [`sqlite`] and [`postgres`]; a statement is written once
-//! for both, in the file of its table.
+//! The store executes SQL and decides nothing. Every statement that touches a tenant's row names
+//! the company. Opening, writing and claiming differ between the two databases and are in
+//! [`sqlite`] and [`postgres`]; a statement is written once for both, in the file of its table.
 
 mod arguments;
 pub(crate) mod attempts;
@@ -100,16 +100,17 @@ use sqlite::{Mark, Sqlite};
 pub(crate) use sweep_lock::SweepLock;
 pub(crate) use tx::Tx;
 
-/// An open database: the same operations on either.
+/// An open database, with the same operations for either kind.
 pub(crate) enum Store {
-    /// Boxed, as it is much the larger one.
+    /// Boxed, as this variant is much the larger one.
     Sqlite(Box<Sqlite>),
     #[cfg(feature = "postgres")]
     Postgres(Postgres),
 }
 
 impl Store {
-    /// Lets `on_incoming` receive what this node and other nodes commit, until the store is closed.
+    /// Passes the notifications of this node's and other nodes' commits to `on_incoming`, until the
+    /// store is closed.
     pub(crate) async fn listen(&self, on_incoming: OnIncoming) {
         match self {
             Self::Sqlite(database) => database.listen(on_incoming),
@@ -118,7 +119,8 @@ impl Store {
         }
     }
 
-    /// Reads records of a company. On PostgreSQL a read that fails transiently is tried again, on a copy.
+    /// Reads records of a company. On PostgreSQL a read that fails transiently is tried again, on a
+    /// copy.
     pub(crate) fn read<T, F>(
         &self,
         company: CompanyId,
@@ -169,7 +171,8 @@ impl Store {
         }
     }
 
-    /// A page of a list from the read replica, if there is one and it shows the company as the primary does.
+    /// A page of a list from the read replica, if there is one and it shows the same state of the
+    /// company as the primary.
     #[cfg_attr(not(feature = "postgres"), expect(clippy::unused_async, reason = "PostgreSQL has replicas"))]
     pub(crate) async fn page_of_replica<F>(&self, company: CompanyId, operation: F) -> Option<StoredJson>
     where
@@ -185,8 +188,8 @@ impl Store {
         }
     }
 
-    /// Whether a change had better read large lines before its transaction: on SQLite, where all companies wait for the one
-    /// that writes.
+    /// True on SQLite: reading large lines inside the write transaction would block every writer
+    /// there, so a change reads them before it.
     pub(crate) fn has_one_writer(&self) -> bool {
         match self {
             Self::Sqlite(_) => true,
@@ -195,9 +198,11 @@ impl Store {
         }
     }
 
-    /// Changes records of a company in a transaction, which locks the company first. When this returns `Ok`, the change
-    /// is on disk. Dropping the future before the operation has run cancels it; after that the operation completes.
-    /// `records`: the first that the operation reads.
+    /// Changes records of a company in a transaction, which locks the company first. When this
+    /// returns `Ok`, the change is on disk. Dropping the future before the operation has run
+    /// cancels it; after that the operation completes.
+    ///
+    /// `records` are those that the operation reads first.
     ///
     /// On PostgreSQL an operation that fails transiently is run again, on a copy.
     pub(crate) fn write<T, F, const N: usize>(
@@ -256,7 +261,8 @@ impl Store {
         }
     }
 
-    /// Claims deliveries that have begun and are due, by their webhooks and ids. Those that it did.
+    /// Claims deliveries that have begun and are due, by their webhooks and ids. Returns those that
+    /// it has claimed.
     pub(crate) async fn resume(
         &self,
         claimant: Claimant,
@@ -280,7 +286,7 @@ impl Store {
         }
     }
 
-    /// Deletes rows that the store keeps for itself, once they are too old to be of use.
+    /// Deletes rows of the store's own bookkeeping, once they are too old to be of use.
     pub(crate) async fn prune(&self) -> Result<(), Error> {
         match self {
             Self::Sqlite(_) => Ok(()),
@@ -298,7 +304,7 @@ impl Store {
         }
     }
 
-    /// Truncates the write-ahead log, so that it keeps no old pages. Whether that was done.
+    /// Truncates the write-ahead log, so that it keeps no old pages. Returns true if that was done.
     pub(crate) async fn cut_log(&self) -> Result<bool, Error> {
         match self {
             Self::Sqlite(database) => database.cut_log().await,
@@ -308,7 +314,7 @@ impl Store {
         }
     }
 
-    /// Finishes what is being written and closes the database.
+    /// Finishes the writes under way and closes the database.
     pub(crate) async fn close(&self) {
         match self {
             Self::Sqlite(database) => database.close().await,

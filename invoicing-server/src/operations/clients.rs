@@ -41,25 +41,25 @@ pub struct Clients<'a>(pub(super) &'a CompanyHandle);
 pub struct ClientCreation {
     /// The client: the new one, or the one that already had the `externalId`.
     pub client: Client,
-    /// Whether it is new.
+    /// True if the call has created the client.
     pub created: bool,
 }
 
 impl CompanyHandle {
-    /// Its clients.
+    /// The clients of the company.
     pub fn clients(&self) -> Clients<'_> {
         Clients(self)
     }
 }
 
 impl Clients<'_> {
-    /// Creates a client. With an `externalId` that is already known it returns the client that has it, unchanged,
+    /// Creates a client. If a client already has the `externalId`, returns that client unchanged
     /// and creates nothing: the call can be repeated safely, also by concurrent callers.
     pub async fn create(&self, new: &NewClient) -> Result<Client, Error> {
         Ok(self.find_or_create(new).await?.client)
     }
 
-    /// As [`create`](Self::create), and says whether the client is new: the API answers 201 or 200.
+    /// As [`create`](Self::create), with a flag for a new client: the API answers 201 or 200.
     pub async fn find_or_create(&self, new: &NewClient) -> Result<ClientCreation, Error> {
         let sought = new.external_id.as_deref().map(SoughtId::new);
         let fields = new.check();
@@ -85,7 +85,7 @@ impl Clients<'_> {
         self.0.operation("clients.find_or_create", changed).await
     }
 
-    /// Replaces the fields of a client. Where nothing changes, `updatedAt` stays.
+    /// Replaces the fields of a client. If nothing changes, `updatedAt` stays.
     ///
     /// # Errors
     /// [`Error::Conflict`] when another client has the `externalId`.

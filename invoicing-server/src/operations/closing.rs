@@ -1,20 +1,20 @@
-//! Closing a company: everything ends through which others reach it.
+//! Closing a company: ends every access of others to it.
 
 use super::{CompanyHandle, webhooks};
 use crate::Error;
 use crate::records::HistoryAction;
 use crate::store::Tables;
 
-/// Signing links that one transaction revokes. Other changes of the company wait for it.
+/// Signing links that one transaction revokes, while other changes of the company wait for it.
 const LINKS: u32 = 500;
 
 impl CompanyHandle {
-    /// Ends everything through which others reach the company: its API keys and signing links are revoked, its webhooks
-    /// removed. Deliveries that wait for them are kept as skipped. Records, documents, events and numbers stay as they are,
-    /// and the host can read them.
+    /// Ends every access of others to the company: revokes its API keys and signing links, and
+    /// removes its webhooks. Deliveries that wait for them are kept as skipped. Records, documents,
+    /// events and numbers stay as they are, and the host can read them.
     ///
-    /// Links are revoked in batches, so after an error some may be left: call it again. Keys, links and webhooks that the
-    /// host makes afterwards work.
+    /// Links are revoked in batches, so some may be left after an error: call it again. Keys, links
+    /// and webhooks that the host makes afterwards work.
     pub async fn close(&self) -> Result<(), Error> {
         self.operation("company.close", self.end_all()).await
     }
@@ -28,7 +28,7 @@ impl CompanyHandle {
     async fn end_keys_and_webhooks(&self) -> Result<(), Error> {
         self.write([], async move |mut tx| {
             for key in tx.keys().list().await? {
-                // Each revoked one would tell the other nodes again.
+                // Revoking a revoked key again would notify the other nodes again.
                 if key.revoked_at.is_none()
                     && let Some(label) = tx.revoke_key(key.id).await?
                 {
@@ -43,7 +43,7 @@ impl CompanyHandle {
         .await
     }
 
-    /// Revokes a batch of signing links. Whether there may be more.
+    /// Revokes a batch of signing links. Returns true if there may be more.
     async fn revoke_links(&self) -> Result<bool, Error> {
         self.write([], async move |mut tx| {
             let now = tx.change.now;

@@ -52,18 +52,20 @@ impl Companies {
 }
 
 impl CompanyHandle {
-    /// Its record.
+    /// The record of the company.
     pub async fn details(&self) -> Result<Company, Error> {
         let row = self.read(async |mut tx| tx.company_row().find().await);
         let (company, _) = self.operation("company.details", row).await?;
         Ok(company)
     }
 
-    /// Changes the plan. Keys lose or gain the API with it at once, also on other nodes where requests are counted; without
-    /// a quota, another node that does not hear of it may go on for up to 5 s.
+    /// Changes the plan. Keys lose or gain the API with it at once, also on other nodes if requests
+    /// are counted. Without a quota, another node that misses the notification may go on for up to
+    /// 5 s.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when the new plan lacks the automatic conversion that the company has switched on.
+    /// [`Error::Conflict`] when the new plan lacks the automatic conversion that the company has
+    /// switched on.
     pub async fn set_plan(&self, plan: Plan) -> Result<Company, Error> {
         let (action, detail) = (HistoryAction::CompanyPlanSet, plan.as_str());
         let set = self.change(action, detail, move |company| {
@@ -73,7 +75,7 @@ impl CompanyHandle {
         self.operation("company.set_plan", set).await
     }
 
-    /// Changes what documents say about the company. Frozen documents stay as they are.
+    /// Changes the company's details as documents show them. Frozen documents stay as they are.
     pub async fn set_identity(&self, identity: &CompanyIdentity) -> Result<Company, Error> {
         let identity = identity.clone();
         let set = self.change(HistoryAction::CompanyIdentitySet, "", move |company| {

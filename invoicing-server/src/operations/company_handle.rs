@@ -1,4 +1,4 @@
-//! The handle from which every operation of a company starts, and the verbs of the operations: read and write.
+//! The handle of a company, from which every operation starts, and its two verbs: read and write.
 
 use std::sync::Arc;
 
@@ -13,9 +13,11 @@ use crate::records::StoredJson;
 use crate::store::spent_forms::OpenForm;
 use crate::store::{AuditContext, CompanyReader, CompanyTx, Operation, Prefetch};
 
-/// One company: every operation on its records starts here. Cheap to clone; holds no lock and no connection.
+/// One company: every operation on its records starts here. Cheap to clone; holds no lock and no
+/// connection.
 ///
-/// A handle can be made for an id that does not exist; its operations then return [`Error::NotFound`].
+/// A handle can be made for an id that does not exist; its operations then return
+/// [`Error::NotFound`].
 ///
 /// ```
 /// # use invoicing_server::{Invoicing, NewCompany, Plan};
@@ -40,11 +42,11 @@ use crate::store::{AuditContext, CompanyReader, CompanyTx, Operation, Prefetch};
 pub struct CompanyHandle {
     pub(super) services: Arc<Services>,
     pub(super) id: CompanyId,
-    /// Who makes the changes, where they are to be noted.
+    /// Author of the changes, if the history is to note them.
     actor: Option<Arc<str>>,
-    /// The request that they are made for.
+    /// The request that the changes are made for.
     pub(super) request_id: Option<Arc<str>>,
-    /// The form that they answer.
+    /// The console's form that the next noted change carries out.
     #[cfg(feature = "console")]
     pub(super) form: Option<Arc<OpenForm>>,
 }
@@ -61,8 +63,9 @@ impl CompanyHandle {
         }
     }
 
-    /// A handle whose changes note in the [history](Self::history) who made them: `name`, for instance the name of the
-    /// user who is signed in at the host, 1 to 255 characters, of which controls of direction are left out. A handle without a name notes nothing.
+    /// A handle whose changes note their author in the [history](Self::history): `name`, for
+    /// instance the name of the user who is signed in at the host. It has 1 to 255 characters;
+    /// controls of direction are left out of it. A handle without a name notes nothing.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a name that is not usable.
@@ -71,9 +74,10 @@ impl CompanyHandle {
         Ok(Self { actor: Some(actor.into()), ..self.clone() })
     }
 
-    /// A handle for a request with this id, which the rows of the events that it causes keep ([`EventRecord::request_id`]),
-    /// and the spans of their attempts name. 1 to 128 letters, digits, `.`, `_` and `-`, as in `X-Request-Id`; anything else is
-    /// left out, as is what begins like a secret.
+    /// A handle for a request with this id. The rows of the events that the request causes keep the
+    /// id ([`EventRecord::request_id`]), and the spans of their attempts name it. An id has 1 to
+    /// 128 letters, digits, `.`, `_` and `-`, as in `X-Request-Id`; any other text is left out, as
+    /// is one that begins like a secret.
     ///
     /// [`EventRecord::request_id`]: crate::EventRecord::request_id
     #[must_use]
@@ -81,7 +85,7 @@ impl CompanyHandle {
         Self { request_id: request_id(id), ..self.clone() }
     }
 
-    /// Which company.
+    /// Identifier of the company.
     pub fn id(&self) -> CompanyId {
         self.id
     }
@@ -97,7 +101,8 @@ impl CompanyHandle {
         read
     }
 
-    /// Reads a page of a list, from the read replica if that shows the company as the primary does.
+    /// Reads a page of a list, from the read replica if it shows the same state of the company as
+    /// the primary.
     pub(super) async fn read_page<F>(&self, operation: F) -> Result<StoredJson, Error>
     where
         F: for<'c> AsyncFnOnce(CompanyReader<'c>) -> Result<StoredJson, Error>,
@@ -111,8 +116,8 @@ impl CompanyHandle {
         page
     }
 
-    /// Changes records of the company in one transaction. `records`: the first that the operation reads, which PostgreSQL
-    /// reads as the transaction begins.
+    /// Changes records of the company in one transaction. `records` are those that the operation
+    /// reads first; PostgreSQL reads them as the transaction begins.
     pub(super) async fn write<T, F, const N: usize>(
         &self,
         records: [Prefetch; N],
@@ -139,8 +144,8 @@ impl CompanyHandle {
         reminder.remind(store, env).await;
     }
 
-    /// Runs the work of an operation in its span, and measures it. `name` is `noun.method`, as the metrics list it. No
-    /// operation is a step of another one.
+    /// Runs the work of an operation in its span, and measures it. `name` is `noun.method`, as the
+    /// metrics list it. No operation calls another one.
     pub(super) fn operation<T>(
         &self,
         name: &'static str,
@@ -154,7 +159,7 @@ impl CompanyHandle {
     }
 }
 
-/// The id of a request, if one can have it.
+/// The id of a request, if the text has the form of one.
 pub(super) fn request_id(id: &str) -> Option<Arc<str>> {
     is_request_id(id.as_bytes()).then(|| id.into())
 }

@@ -1,4 +1,4 @@
-//! Frozen documents: made, stored, and handed out.
+//! Frozen documents: rendered, stored, and handed out.
 
 use bytes::Bytes;
 use invoicing_core::{CompanyId, DocumentLink, Quote, QuoteId, QuoteStatus, Timestamp};
@@ -36,7 +36,7 @@ use crate::store::{Tables, UNAUDITED};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenedDocument {
-    /// The very bytes that were frozen.
+    /// The exact bytes that were frozen.
     pub bytes: Bytes,
     /// Name under which the file is offered.
     pub file_name: String,
@@ -48,8 +48,8 @@ impl Quotes<'_> {
     /// A signed URL to the frozen document, good for 5 minutes.
     ///
     /// # Errors
-    /// [`Error::DocumentUnavailable`] for a quote that was never sent or accepted, [`Error::StorageUnavailable`] when the store does
-    /// not have the document or does not answer.
+    /// [`Error::DocumentUnavailable`] for a quote that was never sent or accepted,
+    /// [`Error::StorageUnavailable`] when the store does not have the document or does not answer.
     pub async fn document(&self, id: QuoteId) -> Result<DocumentLink, Error> {
         self.0.operation("quotes.document", self.document_link(id)).await
     }
@@ -83,12 +83,12 @@ impl Quotes<'_> {
         Ok(OpenedDocument { bytes, file_name, sha256: sha256.to_string() })
     }
 
-    /// One of the frozen documents of a quote, by the hash with which [`documents`](Self::documents) lists it: also an
-    /// earlier copy than the last one.
+    /// One of the frozen documents of a quote, by the hash with which
+    /// [`documents`](Self::documents) lists it: the last one or an earlier one.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a hash of none of them, [`Error::StorageUnavailable`] when the store does not have the
-    /// document or does not answer.
+    /// [`Error::NotFound`] if none of them has this hash, [`Error::StorageUnavailable`] when the
+    /// store does not have the document or does not answer.
     pub async fn open_copy(&self, id: QuoteId, sha256: &str) -> Result<OpenedDocument, Error> {
         let opened = async {
             let (document, _) = self.find_copy(id, sha256).await?;
@@ -97,7 +97,7 @@ impl Quotes<'_> {
         self.0.operation("quotes.open_copy", opened).await
     }
 
-    /// One of the frozen documents of a quote, unread, and its size in bytes.
+    /// One of the frozen documents of a quote, not read yet, and its size in bytes.
     async fn find_copy(&self, id: QuoteId, sha256: &str) -> Result<(StoredDocument, u64), Error> {
         let hash: ContentHash = sha256.parse().map_err(|_| Error::NotFound)?;
         let company = self.0.id();
@@ -114,13 +114,14 @@ impl Quotes<'_> {
 
 #[cfg(feature = "console")]
 impl Quotes<'_> {
-    /// The last frozen document, unread, and its size in bytes.
+    /// The last frozen document, not read yet, and its size in bytes.
     pub(crate) async fn stored_document(&self, id: QuoteId) -> Result<(StoredDocument, u64), Error> {
         let latest = self.0.services.latest_document(self.0.id, id);
         self.0.operation("quotes.stored_document", latest).await
     }
 
-    /// One of the frozen documents of a quote, unread, and its size in bytes: see [`open_copy`](Self::open_copy).
+    /// One of the frozen documents of a quote, not read yet, and its size in bytes: see
+    /// [`open_copy`](Self::open_copy).
     pub(crate) async fn stored_copy(
         &self,
         id: QuoteId,
@@ -138,8 +139,8 @@ impl Quotes<'_> {
 impl Services {
     /// Renders and stores a document for a transaction that is about to refer to it.
     ///
-    /// The upload is on disk before the first byte is put. So documents that a crash, a failure or a refusal leaves in
-    /// the store are known, and the sweep deletes them.
+    /// The row of the upload is on disk before the first byte is put. So the sweep finds and
+    /// deletes every document that a crash, a failure or a refusal leaves in the store.
     pub(super) async fn freeze_document(
         &self,
         particulars: Particulars,
@@ -191,7 +192,7 @@ impl Services {
         if self.presigned_urls
             && let Some(url) = store.presign(document).await?
         {
-            // Stores count from the whole second in which they sign.
+            // Stores count the validity from the whole second in which they sign.
             let second = Timestamp::from_millis(now.as_millis().div_euclid(1_000) * 1_000);
             return Ok((url, second.plus_millis(DOCUMENT_URL_VALID_MS)));
         }
@@ -200,17 +201,17 @@ impl Services {
         Ok((format!("{}{path}", self.base_url), expires_at))
     }
 
-    /// What a signed URL, as path and query, gives access to. Not found unless it is exactly as it was signed and has not
-    /// expired.
+    /// The document that a signed URL, as path and query, gives access to. Not found unless the URL
+    /// is exactly as it was signed and has not expired.
     pub(crate) fn verify_document_url(&self, url: &str) -> Result<StoredDocument, Error> {
         self.url_signer.verify(url, self.env.now()).ok_or(Error::NotFound)
     }
 }
 
-/// The latest document of a quote in this state.
+/// The latest document of a quote, or the error of a quote in this state without one.
 pub(super) fn latest_of<D>(quote: QuoteId, status: QuoteStatus, latest: Option<D>) -> Result<D, Error> {
     match (status, latest) {
-        // A draft, also one that was discarded.
+        // A draft, or a draft that was discarded.
         (QuoteStatus::Draft, _) | (QuoteStatus::Rejected, None) => Err(Error::DocumentUnavailable),
         (_, Some(document)) => Ok(document),
         (status, None) => {

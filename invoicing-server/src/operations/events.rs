@@ -1,4 +1,4 @@
-//! What has happened, and which webhooks have been told: for the host's own pages and tests.
+//! Events and the deliveries of each, for the host's own pages and tests.
 
 use invoicing_core::EventId;
 use uuid::Uuid;
@@ -46,23 +46,24 @@ use crate::store::Tables;
 pub struct Events<'a>(pub(super) &'a CompanyHandle);
 
 impl CompanyHandle {
-    /// What has happened to its records.
+    /// The events of the company's records.
     pub fn events(&self) -> Events<'_> {
         Events(self)
     }
 }
 
 impl Events<'_> {
-    /// Events after a given one (or from the first), in the order of their ids, at most `limit`: any number, as the answer is
-    /// held in memory at once.
+    /// Events after a given one (or from the first), in the order of their ids, at most `limit`.
+    /// `limit` has no maximum; the whole answer is in memory at once.
     pub async fn list(&self, after: Option<EventId>, limit: u32) -> Result<Vec<EventRecord>, Error> {
         let after = after.unwrap_or(EventId(Uuid::nil()));
         let found = self.0.read(async move |mut tx| tx.events().list(after, limit).await);
         self.0.operation("events.list", found).await
     }
 
-    /// A page of events, newest first, at most `limit` (1 to 100). With a kind it looks at 2,000 events at most, so it may be
-    /// shorter, also empty, and still name a [`next`](EventPage::next) page.
+    /// A page of events, newest first, at most `limit` (1 to 100). With a kind it looks at 2,000
+    /// events at most, so it may be shorter or empty, and still name a [`next`](EventPage::next)
+    /// page.
     ///
     /// # Errors
     /// [`Error::Invalid`] about any other `limit`.

@@ -1,7 +1,7 @@
-//! A form of the console, which is carried out once.
+//! A form of the console, carried out once.
 //!
-//! The transaction that notes the change in the history spends the form's token. If another click has spent it meanwhile, the
-//! transaction is refused.
+//! The transaction that notes the change in the history spends the form's token. If another click
+//! has spent it meanwhile, the transaction is refused.
 
 use std::sync::Arc;
 
@@ -27,21 +27,22 @@ impl CompanyHandle {
         handle
     }
 
-    /// How the form was carried out, if it was.
+    /// The result of the form, if it was carried out.
     pub(crate) async fn carried_out(&self) -> Result<Option<CarriedOut>, Error> {
         let Some(form) = &self.form else { return Ok(None) };
         let token = form.token;
         self.read(async move |mut tx| find(&mut tx, token).await).await
     }
 
-    /// As [`Self::carried_out`], after the changes of the company that are under way.
+    /// As [`Self::carried_out`], but waits first for the changes of the company that are under way.
     pub(crate) async fn carried_out_meanwhile(&self) -> Result<Option<CarriedOut>, Error> {
         let Some(form) = &self.form else { return Ok(None) };
         let token = form.token;
         self.write([], async move |mut tx| find(&mut tx, token).await).await
     }
 
-    /// Spends the token of a form that has changed nothing. `false` if another click has spent it.
+    /// Spends the token of a form that has changed nothing. Returns false if another click has
+    /// spent it.
     pub(crate) async fn end_form(&self) -> Result<bool, Error> {
         let Some(form) = self.form.as_ref().filter(|form| !form.is_spent()) else { return Ok(true) };
         let token = form.token;

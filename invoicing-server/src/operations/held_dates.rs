@@ -1,7 +1,7 @@
 //! Warnings about issue dates that are held back.
 //!
-//! A clock that is set back would date an invoice before the last one of its series. The invoice then gets the date of
-//! that one, until the clock has caught up.
+//! A clock that is set back would date an invoice before the last one of its series. The invoice
+//! then gets the date of the last one, until the clock has caught up.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Who did what: for the host's own pages.
+//! The history of changes and their authors, for the host's own pages.
 
 use super::CompanyHandle;
 use crate::Error;
@@ -6,8 +6,9 @@ use crate::list_query::HistoryQuery;
 use crate::records::{HistoryPage, HistoryRecord};
 use crate::store::Tables;
 
-/// The changes of a company that were made through a handle [with a name](CompanyHandle::acting_as). Each is noted in the
-/// transaction of the change: what is refused, or changes nothing, leaves no note. Notes are kept like the records.
+/// The changes of a company that were made through a handle [with a
+/// name](CompanyHandle::acting_as). The transaction of a change notes it, so a refused call, or one
+/// that changes nothing, leaves no note. Notes are kept like the records.
 ///
 /// ```
 /// # use invoicing_server::{Invoicing, NewCompany, Plan};
@@ -34,22 +35,23 @@ use crate::store::Tables;
 pub struct History<'a>(pub(super) &'a CompanyHandle);
 
 impl CompanyHandle {
-    /// Who changed what.
+    /// The changes of the company, with their authors.
     pub fn history(&self) -> History<'_> {
         History(self)
     }
 }
 
 impl History<'_> {
-    /// Changes before that of a number (or up to the last), latest first, at most `limit`: any number, as the answer is
-    /// held in memory at once.
+    /// Changes before the one with this number (or up to the last), latest first, at most `limit`.
+    /// `limit` has no maximum; the whole answer is in memory at once.
     pub async fn list(&self, before: Option<i64>, limit: u32) -> Result<Vec<HistoryRecord>, Error> {
         let before = before.unwrap_or(i64::MAX);
         let found = self.0.read(async move |mut tx| tx.history().list(before, limit).await);
         self.0.operation("history.list", found).await
     }
 
-    /// How a quote was declined or discarded last, where that was done under a name or through a signing link.
+    /// The last time that a quote was declined or discarded, if that was done under a name or
+    /// through a signing link.
     #[cfg(feature = "console")]
     pub(crate) async fn refusal(
         &self,
@@ -59,8 +61,9 @@ impl History<'_> {
         self.0.operation("history.refusal", found).await
     }
 
-    /// A page of the changes, latest first, at most `limit` (1 to 1,000). With a record it looks at 2,000 changes at most, so
-    /// it may be shorter, also empty, and still name a [`next`](HistoryPage::next) page.
+    /// A page of the changes, latest first, at most `limit` (1 to 1,000). With a record it looks at
+    /// 2,000 changes at most, so it may be shorter or empty, and still name a
+    /// [`next`](HistoryPage::next) page.
     ///
     /// # Errors
     /// [`Error::Invalid`] about any other `limit`.

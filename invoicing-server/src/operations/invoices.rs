@@ -70,16 +70,16 @@ pub struct Invoices<'a>(pub(super) &'a CompanyHandle);
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewPayment {
-    /// How much, above 0.
+    /// The amount, above 0.
     #[serde(deserialize_with = "exact_number")]
     pub amount: Money,
-    /// Where the entry comes from.
+    /// The origin of the entry.
     pub source: PaymentSource,
-    /// How the client paid, where that is known.
+    /// The method of the payment, if known.
     #[serde(default)]
     pub method: Option<PaymentMethod>,
-    /// The payer's or the bank's reference, at most 255 characters. The same one twice on one invoice is one payment,
-    /// unless the first was reversed. With another amount it is a conflict.
+    /// The payer's or the bank's reference, at most 255 characters. The same reference twice on one
+    /// invoice is one payment, unless the first was reversed. With another amount it is a conflict.
     #[serde(default)]
     pub reference: Option<String>,
 }
@@ -111,12 +111,12 @@ pub struct RecordedPayment {
     pub payment: Payment,
     /// The invoice.
     pub invoice: Invoice,
-    /// Whether the payment is new.
+    /// True if the call has recorded the payment.
     pub created: bool,
 }
 
 impl CompanyHandle {
-    /// Its invoices.
+    /// The invoices of the company.
     pub fn invoices(&self) -> Invoices<'_> {
         Invoices(self)
     }
@@ -143,8 +143,9 @@ impl Invoices<'_> {
         self.0.operation("invoices.convert", changed).await
     }
 
-    /// Issues a draft: allocates the number. Its `issueDate` is today, or that of the last one of its series where the
-    /// clock is behind it. `due_date` defaults to 30 days later. With nothing due it is PAID at once: `invoice.paid`.
+    /// Issues a draft: allocates the number. Its `issueDate` is today, or the date of the last
+    /// invoice of its series if the clock is behind that. `due_date` defaults to 30 days later. An
+    /// invoice with nothing due is PAID at once: `invoice.paid`.
     pub async fn issue(&self, id: InvoiceId, due_date: Option<NaiveDate>) -> Result<Invoice, Error> {
         let changed = async {
             let known = self.known(id).await?;
@@ -164,12 +165,14 @@ impl Invoices<'_> {
         Ok(invoice)
     }
 
-    /// Records a payment. When nothing is due any more: PAID and `invoice.paid`. A payment whose reference the
-    /// invoice already has changes nothing, unless the payment that has it was reversed. More than is due is accepted: it
-    /// pays the retention, and what exceeds `totalTTC` is shown as `amountOverpaid`.
+    /// Records a payment. When nothing is due any more: PAID and `invoice.paid`. A payment whose
+    /// reference the invoice already has changes nothing, unless the payment that has it was
+    /// reversed. An amount above the one due is accepted: it pays the retention, and the part above
+    /// `totalTTC` is shown as `amountOverpaid`.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when the invoice has a payment of another amount with this reference, or takes no payment.
+    /// [`Error::Conflict`] when the invoice has a payment of another amount with this reference, or
+    /// takes no payment.
     pub async fn pay(&self, id: InvoiceId, payment: &NewPayment) -> Result<RecordedPayment, Error> {
         let sought =
             payment.reference.as_deref().map(SoughtId::new).filter(|sought| !sought.as_sent().is_empty());
@@ -186,7 +189,8 @@ impl Invoices<'_> {
                         same_amount(&known, payment.amount, sought.stripped())?;
                         return Ok(RecordedPayment { payment: known, invoice, created: false });
                     }
-                    // Only now: an earlier version may have recorded the payment with a reference that is refused today.
+                    // Checked only now: an earlier version may have recorded the payment with a
+                    // reference that is refused today.
                     let new = NewPayment { reference: reference?, ..payment };
                     let paid = invoice.record_payment(new.amount, tx.change.at())?;
                     let payment = insert_payment(&mut tx, id, new).await?;
@@ -199,8 +203,8 @@ impl Invoices<'_> {
         self.0.operation("invoices.pay", changed).await
     }
 
-    /// Marks an invoice paid by hand: enters the remaining amount as a payment. A draft is issued first, in the same
-    /// transaction.
+    /// Marks an invoice paid by hand: enters the remaining amount as a payment. A draft is issued
+    /// first, in the same transaction.
     pub async fn mark_paid(&self, id: InvoiceId) -> Result<Invoice, Error> {
         let changed = async {
             let known = self.known(id).await?;
@@ -211,7 +215,7 @@ impl Invoices<'_> {
                         (invoice.summary.status == InvoiceStatus::Draft).then(|| tx.change.today());
                     if issued_on.is_some() {
                         let issued = issue(&mut tx, &invoice, None).await?;
-                        // With nothing due it is paid already.
+                        // With nothing due the issued invoice is paid already.
                         if issued.record.summary.status == InvoiceStatus::Paid {
                             let invoice = update(&mut tx, issued).await?;
                             note(&mut tx, HistoryAction::InvoiceMarkedPaid, &invoice).await?;
@@ -264,7 +268,8 @@ impl Invoices<'_> {
         self.0.operation("invoices.reverse", changed).await
     }
 
-    /// Cancels an invoice on which nothing has been paid. It keeps its number; its quote can be converted again.
+    /// Cancels an invoice on which nothing has been paid. It keeps its number; its quote can be
+    /// converted again.
     pub async fn cancel(&self, id: InvoiceId) -> Result<Invoice, Error> {
         let changed = async {
             let known = self.known(id).await?;
@@ -280,7 +285,7 @@ impl Invoices<'_> {
         self.0.operation("invoices.cancel", changed).await
     }
 
-    /// The invoice before a change, where that had better be read before its transaction.
+    /// Preloads the invoice on SQLite, before the transaction; `None` on PostgreSQL.
     async fn known(&self, id: InvoiceId) -> Result<Option<Invoice>, Error> {
         if self.0.services.store.has_one_writer() { self.find(id).await.map(Some) } else { Ok(None) }
     }
@@ -309,7 +314,7 @@ impl Invoices<'_> {
         self.0.operation("invoices.detail", detail).await
     }
 
-    /// As [`detail`](Self::detail), unless its lines are large.
+    /// As [`detail`](Self::detail), unless its lines are large: then only the size.
     pub(crate) async fn small_detail(&self, id: InvoiceId) -> Result<StoredJson, Error> {
         let detail = self.0.read(async move |mut tx| tx.invoices().small_detail(id).await);
         self.0.operation("invoices.detail", detail).await
@@ -326,8 +331,9 @@ impl Invoices<'_> {
     /// A page of invoices as the JSON envelope of the API.
     ///
     /// # Errors
-    /// [`Error::Invalid`] about `limit` where the lines make a page of several invoices larger than 16 MiB. It names the
-    /// largest limit that works: see [`page_limit`](invoicing_core::page_limit).
+    /// [`Error::Invalid`] about `limit` if the lines make a page of several invoices larger than 16
+    /// MiB. The error names the largest limit that works: see
+    /// [`page_limit`](invoicing_core::page_limit).
     pub async fn page(&self, query: &PageQuery<InvoiceStatus>) -> Result<Vec<u8>, Error> {
         match self.small_page(query).await? {
             StoredJson::Whole(page) => Ok(page),
@@ -335,7 +341,7 @@ impl Invoices<'_> {
         }
     }
 
-    /// As [`page`](Self::page), unless its lines are large.
+    /// As [`page`](Self::page), unless its lines are large: then only the size.
     pub(crate) async fn small_page(&self, query: &PageQuery<InvoiceStatus>) -> Result<StoredJson, Error> {
         let query = *query;
         let page = self.0.read_page(async move |mut tx| {
@@ -380,7 +386,8 @@ async fn issue(
     Ok(draft.issue(InvoiceIssue { number: &number, issue_date, due_date }, tx.change.at())?)
 }
 
-/// Checks that a payment with a known reference is the one that has it. Otherwise one of the two would be lost.
+/// Checks that a payment with a known reference has the amount of the recorded one. Otherwise one
+/// of the two would be lost.
 fn same_amount(known: &Payment, amount: Money, reference: &str) -> Result<(), Conflict> {
     if known.amount == amount {
         return Ok(());
@@ -404,7 +411,7 @@ async fn insert_payment(
     Ok(payment)
 }
 
-/// Notes what was done to an invoice.
+/// Notes a change of an invoice in the history.
 async fn note(tx: &mut CompanyTx<'_>, action: HistoryAction, invoice: &Invoice) -> Result<(), Error> {
     let number = invoice.summary.number.as_deref().unwrap_or_default();
     tx.note(action, invoice.summary.id.0, &number).await

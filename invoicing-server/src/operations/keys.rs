@@ -39,36 +39,39 @@ pub struct Keys<'a>(pub(super) &'a CompanyHandle);
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IssuedKey {
-    /// Its record.
+    /// The record of the key.
     pub record: KeyRecord,
-    /// `isk_` and 43 characters: what goes into the `Authorization` header. [`reveal`](Secret::reveal) gives the text.
+    /// The key for the `Authorization` header: `isk_` and 43 characters. [`reveal`](Secret::reveal)
+    /// gives the text.
     pub key: Secret,
 }
 
-/// A key, and how much of its quota it has used.
+/// A key, and the used part of its quota.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KeyUsage {
-    /// Its record.
+    /// The record of the key.
     pub record: KeyRecord,
     /// Requests that were accepted within the last 60 s; 0 for a revoked key.
     pub used: u32,
-    /// Most requests that are accepted within 60 s; `None` where the host has set no quota, and for a revoked key.
+    /// Most requests that are accepted within 60 s; `None` if the host has set no quota, and for a
+    /// revoked key.
     pub limit: Option<u32>,
-    /// From when on the oldest of these requests counts no longer, so that another is accepted; `None` where none counts.
+    /// The instant at which the oldest of these requests stops counting, so that another is
+    /// accepted; `None` if none counts.
     pub oldest_until: Option<Timestamp>,
 }
 
 impl CompanyHandle {
-    /// Its API keys.
+    /// The API keys of the company.
     pub fn keys(&self) -> Keys<'_> {
         Keys(self)
     }
 }
 
 impl Keys<'_> {
-    /// Issues a key, whose text is [`issued.key.reveal()`](Secret::reveal). Any plan may have keys; only the team plan may use
-    /// them.
+    /// Issues a key, whose text is [`issued.key.reveal()`](Secret::reveal). Any plan may have keys;
+    /// only the team plan may use them.
     ///
     /// # Errors
     /// [`Error::Conflict`] beyond 100 keys that are not revoked.
@@ -101,9 +104,10 @@ impl Keys<'_> {
         self.0.operation("keys.list", self.0.read(async |mut tx| tx.keys().list().await)).await
     }
 
-    /// All keys as in [`list`](Self::list), with what they have used of their quota now. Asking counts nothing. Where one
-    /// process owns the database, requests that an earlier one had reserved when it died are no use of a key, until the key is
-    /// used again: then they count for a minute from the opening on.
+    /// All keys as in [`list`](Self::list), with the part of their quota that is used now. The call
+    /// itself counts in no quota. If one process owns the database, requests that an earlier
+    /// process had reserved when it died do not count until the key is used again: then they count
+    /// for a minute from the opening on.
     pub async fn usage(&self) -> Result<Vec<KeyUsage>, Error> {
         let access = &self.0.services.access;
         let read = async {

@@ -36,7 +36,7 @@ pub struct Projects<'a>(pub(super) &'a CompanyHandle);
 pub struct NewProject {
     /// Name, 1 to 255 characters.
     pub name: String,
-    /// Whose project it is.
+    /// The client of the project.
     pub client_id: Option<ClientId>,
     /// The quotes that belong to it.
     pub quote_ids: Vec<QuoteId>,
@@ -62,7 +62,7 @@ impl NewProject {
 }
 
 impl CompanyHandle {
-    /// Its projects.
+    /// The projects of the company.
     pub fn projects(&self) -> Projects<'_> {
         Projects(self)
     }
@@ -91,7 +91,8 @@ impl Projects<'_> {
         self.0.operation("projects.create", changed).await
     }
 
-    /// Moves a project. Each move to COMPLETED emits `project.completed`; the same status again does nothing.
+    /// Moves a project. Each move to COMPLETED emits `project.completed`; the same status again
+    /// does nothing.
     pub async fn set_status(&self, id: ProjectId, status: ProjectStatus) -> Result<Project, Error> {
         let changed = self.0.write([], async move |mut tx| {
             let project = tx.projects().find(id).await?;

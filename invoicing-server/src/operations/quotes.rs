@@ -69,7 +69,7 @@ pub(super) use freezing::{ATTEMPTS, By, FrozenChange, keeps_changing, until_comm
 pub struct Quotes<'a>(pub(super) &'a CompanyHandle);
 
 impl CompanyHandle {
-    /// Its quotes.
+    /// The quotes of the company.
     pub fn quotes(&self) -> Quotes<'_> {
         Quotes(self)
     }
@@ -116,13 +116,15 @@ impl Quotes<'_> {
         self.0.operation("quotes.edit", changed).await
     }
 
-    /// The texts that the document of a quote could not show, so that they can be changed before it is sent: each with its
-    /// field, and with the character and its position. Empty when it can be sent as it stands.
+    /// The texts that the document of a quote could not show, so that they can be changed before it
+    /// is sent. Each error names the field, the character and its position. Empty when the quote
+    /// can be sent as it stands.
     ///
-    /// A host whose companies need other scripts adds fonts to the renderer: see `PdfRenderer::with_fallback`.
+    /// A host whose companies need other scripts adds fonts to the renderer: see
+    /// `PdfRenderer::with_fallback`.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when it cannot be sent in its state, or has no line.
+    /// [`Error::Conflict`] when the quote cannot be sent in its state, or has no line.
     pub async fn readiness(&self, id: QuoteId) -> Result<Vec<Invalid>, Error> {
         let checked = async {
             let before = self.snapshot(id).await?;
@@ -134,8 +136,9 @@ impl Quotes<'_> {
         self.0.operation("quotes.readiness", checked).await
     }
 
-    /// Sends a draft, or sends an expired or rejected quote again with a new validity. Freezes the document; no event.
-    /// `valid_until` defaults to the draft's own, or else to 30 days from today.
+    /// Sends a draft, or sends an expired or rejected quote again with a new validity. Freezes the
+    /// document; no event. `valid_until` defaults to the draft's own, or else to 30 days from
+    /// today.
     ///
     /// # Errors
     /// [`Error::Invalid`] about a text that the document cannot show: see [`Self::readiness`].
@@ -143,7 +146,7 @@ impl Quotes<'_> {
         self.send_if(id, valid_until, None).await
     }
 
-    /// As [`send`](Self::send), for a page that has shown the quote as it was changed last at this instant.
+    /// As [`send`](Self::send), for a page that has shown the quote with this `updatedAt`.
     ///
     /// # Errors
     /// [`Error::Conflict`] if it was changed meanwhile.
@@ -204,7 +207,7 @@ impl Quotes<'_> {
         .await
     }
 
-    /// As [`Self::accept`], for a quote that has a document; `None` where it has none.
+    /// As [`Self::accept`], for a quote that has a document; `None` if it has none.
     async fn accept_sent(&self, id: QuoteId) -> Result<Option<Quote>, Error> {
         let known = self.known(id).await?;
         self.0
@@ -222,8 +225,8 @@ impl Quotes<'_> {
             .await
     }
 
-    /// Records that the client declined, or discards a draft. No event. A discarded draft is not deleted: its number stays
-    /// taken, and `since` shows it.
+    /// Records that the client declined, or discards a draft. No event. A discarded draft is not
+    /// deleted: its number stays taken, and `since` shows it.
     pub async fn reject(&self, id: QuoteId) -> Result<Quote, Error> {
         let changed = async {
             let known = self.known(id).await?;
@@ -238,7 +241,8 @@ impl Quotes<'_> {
         self.0.operation("quotes.reject", changed).await
     }
 
-    /// As [`Self::reject`], by the client, with this link. `shown`: the document that the client has seen, where that is known.
+    /// As [`Self::reject`], by the client, with this link. `shown`: the document that the client
+    /// has seen, if known.
     pub(super) async fn decline(
         &self,
         id: QuoteId,
@@ -280,7 +284,7 @@ impl Quotes<'_> {
         Ok(ExternalLink { id, external_id: self.0.operation("quotes.link", linked).await? })
     }
 
-    /// The quote before a change, where that had better be read before its transaction.
+    /// Preloads the quote on SQLite, before the transaction; `None` on PostgreSQL.
     pub(super) async fn known(&self, id: QuoteId) -> Result<Option<Quote>, Error> {
         if self.0.services.store.has_one_writer() { self.find(id).await.map(Some) } else { Ok(None) }
     }
@@ -300,7 +304,7 @@ impl Quotes<'_> {
         self.0.operation("quotes.detail", detail).await
     }
 
-    /// As [`detail`](Self::detail), unless its lines are large.
+    /// As [`detail`](Self::detail), unless its lines are large: then only the size.
     pub(crate) async fn small_detail(&self, id: QuoteId) -> Result<StoredJson, Error> {
         let detail = self.0.read(async move |mut tx| tx.quotes().small_detail(id).await);
         self.0.operation("quotes.detail", detail).await
@@ -317,8 +321,9 @@ impl Quotes<'_> {
     /// A page of quotes as the JSON envelope of the API.
     ///
     /// # Errors
-    /// [`Error::Invalid`] about `limit` where the lines make a page of several quotes larger than 16 MiB. It names the
-    /// largest limit that works: see [`page_limit`](invoicing_core::page_limit).
+    /// [`Error::Invalid`] about `limit` if the lines make a page of several quotes larger than 16
+    /// MiB. The error names the largest limit that works: see
+    /// [`page_limit`](invoicing_core::page_limit).
     pub async fn page(&self, query: &PageQuery<QuoteStatus>) -> Result<Vec<u8>, Error> {
         match self.small_page(query).await? {
             StoredJson::Whole(page) => Ok(page),
@@ -326,7 +331,7 @@ impl Quotes<'_> {
         }
     }
 
-    /// As [`page`](Self::page), unless its lines are large.
+    /// As [`page`](Self::page), unless its lines are large: then only the size.
     pub(crate) async fn small_page(&self, query: &PageQuery<QuoteStatus>) -> Result<StoredJson, Error> {
         let query = *query;
         let page = self.0.read_page(async move |mut tx| {
@@ -344,8 +349,9 @@ impl Quotes<'_> {
         self.0.operation("quotes.page", page).await?.whole()
     }
 
-    /// A page of quotes for the host's own list, newest first, at most `limit` (1 to 100). With `q` it looks at 10,000 quotes at
-    /// most, so it may be shorter, also empty, and still name a [`next`](QuotePage::next) page.
+    /// A page of quotes for the host's own list, newest first, at most `limit` (1 to 100). With `q`
+    /// it looks at 10,000 quotes at most, so it may be shorter or empty, and still name a
+    /// [`next`](QuotePage::next) page.
     ///
     /// # Errors
     /// [`Error::NotFound`] for an [`after`](QuoteSearch::after) that is no quote of the company.
@@ -355,13 +361,13 @@ impl Quotes<'_> {
         self.0.operation("quotes.search", found).await
     }
 
-    /// What the lines cost the company itself, in the order of the lines. For the host only.
+    /// Internal costs of the lines, in the order of the lines. For the host only.
     pub async fn costings(&self, id: QuoteId) -> Result<Vec<Costing>, Error> {
         let found = self.0.read(async move |mut tx| tx.quotes().find_costings(id).await);
         self.0.operation("quotes.costings", found).await
     }
 
-    /// Where the work of a quote is done, as its document says it.
+    /// The place of the work of a quote, as its document shows it.
     pub async fn work_site(&self, id: QuoteId) -> Result<Option<String>, Error> {
         let found = self.0.read(async move |mut tx| tx.quotes().find_work_site(id).await);
         self.0.operation("quotes.work_site", found).await
@@ -386,12 +392,13 @@ impl Quotes<'_> {
     }
 }
 
-/// Checks and prices the content, and separates what the API shows from internal details.
+/// Checks and prices the content, and separates the lines that the API shows from internal details.
 fn check(content: &NewQuote) -> Result<(Vec<Line>, InternalDetails), Invalid> {
     check_change(content, &[], &[])
 }
 
-/// As [`check`] for the new content of a quote, whose own texts are not refused if only an earlier version accepted them.
+/// As [`check`] for the new content of a quote. A text that the quote already has is accepted,
+/// although today's rules refuse it, if an earlier version accepted it.
 async fn check_edit(
     tx: &mut CompanyTx<'_>,
     content: &NewQuote,
@@ -410,7 +417,7 @@ fn check_change(
     Ok((lines, InternalDetails { costings, work_site: content.check_work_site()? }))
 }
 
-/// The refusal of a decision about a document that is no longer the one that counts.
+/// The refusal of a decision about an outdated document: the quote was sent again since.
 pub(super) fn sent_again() -> Error {
     Conflict::new("the quote was sent again since its document was shown").into()
 }
@@ -422,13 +429,13 @@ async fn refuse(tx: &mut CompanyTx<'_>, id: QuoteId, known: Option<Quote>) -> Re
     update(tx, rejected).await
 }
 
-/// Notes what was done to a quote.
+/// Notes a change of a quote in the history.
 async fn note(tx: &mut CompanyTx<'_>, action: HistoryAction, quote: &QuoteSummary) -> Result<(), Error> {
     tx.note(action, quote.id.0, &quote.number).await
 }
 
-/// Stores a changed quote with its events; where it has just been accepted and the company wants it, also the invoice
-/// that follows from it.
+/// Stores a changed quote with its events. If it has just been accepted and the company converts
+/// automatically, also stores the invoice.
 async fn update(tx: &mut CompanyTx<'_>, changed: Changed<Quote>) -> Result<Quote, Error> {
     let Changed { record, events } = changed;
     tx.quotes().update(&record).await?;

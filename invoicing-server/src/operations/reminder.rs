@@ -1,8 +1,9 @@
-//! Warnings about what the host forgot to run: a dispatcher while deliveries wait, or the sweep.
+//! Warnings about tasks that the host forgot to run: a dispatcher while deliveries wait, or the
+//! sweep.
 //!
-//! Dispatchers and sweeps note in the database that they run, so a node knows of those of the others. Operations of
-//! companies look for these notes once a minute. So no task is needed: one operation in a minute makes up to two more reads,
-//! and each other one a comparison.
+//! Dispatchers and sweeps note in the database that they run, so each node finds the notes of all
+//! others. Operations of companies look for these notes once a minute. So no task is needed: one
+//! operation in a minute makes up to two more reads, and each other one a comparison.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -15,14 +16,15 @@ use crate::store::{ServiceTables, Store};
 
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
-/// How long deliveries may wait without a dispatcher.
+/// Longest wait of deliveries without a dispatcher.
 const MAX_WAIT_MS: i64 = MINUTE_MS;
-/// How long a dispatcher is known of after its last note. Longer than it takes to note it again.
+/// A dispatcher counts as running for this long after its last heartbeat row. Longer than the
+/// interval between two rows.
 const DISPATCHER_KNOWN_MS: i64 = HOUR_MS;
-/// How long the service may be open without a sweep.
+/// Longest time for which the service may be open without a sweep.
 const MAX_SWEEP_GAP_MS: i64 = 2 * HOUR_MS;
 
-/// Something that is done at most once in an interval.
+/// An action that happens at most once in an interval.
 #[derive(Debug)]
 struct Throttle {
     last: AtomicI64,
@@ -34,13 +36,13 @@ impl Throttle {
         Self { last: AtomicI64::new(last), interval_ms }
     }
 
-    /// Also where the clock was set back.
+    /// True if the interval is over, or if the clock was set back.
     fn is_due(&self, now: Timestamp) -> bool {
         let last = self.last.load(Ordering::Relaxed);
         !(last..last.saturating_add(self.interval_ms)).contains(&now.as_millis())
     }
 
-    /// Begins the next interval. `false` where another caller has just done so.
+    /// Begins the next interval. Returns false if another caller has just done so.
     fn take(&self, now: Timestamp) -> bool {
         let last = self.last.load(Ordering::Relaxed);
         let begin = |now| self.last.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed);
@@ -48,7 +50,7 @@ impl Throttle {
     }
 }
 
-/// What this process has looked for and warned of.
+/// The times of this process's looks for notes and of its warnings.
 #[derive(Debug)]
 pub(crate) struct Reminder {
     opened_at: Timestamp,
@@ -58,7 +60,8 @@ pub(crate) struct Reminder {
 }
 
 impl Reminder {
-    /// Its first look is a minute after the opening: a host may do this and that before it runs anything.
+    /// Sets the first look to a minute after the opening: this gives the host a minute to start its
+    /// tasks.
     pub(crate) fn new(opened_at: Timestamp) -> Self {
         Self {
             opened_at,
@@ -78,7 +81,8 @@ impl Reminder {
             self.look_for_dispatcher(store, now).await?;
             self.look_for_sweep(store, now).await
         };
-        // One that failed is taken again in a minute. Boxed, as it is rare, and each operation would hold its future.
+        // A look that failed is repeated in a minute. Boxed, as it is rare, and each operation
+        // would hold its future.
         if let Err(error) = Box::pin(look).await {
             tracing::debug!(
                 error = &error as &dyn std::error::Error,
@@ -116,7 +120,7 @@ impl Reminder {
             return Ok(());
         }
         let last = store.read_service(async |tx| tx.settings().last_run(HostTask::Sweep).await);
-        // A note from a clock that ran ahead tells nothing.
+        // A note from a clock that ran ahead proves nothing.
         if last.await?.is_none_or(|at| at > now || is_over(at)) && self.sweep_warnings.take(now) {
             tracing::warn!(
                 "no sweep has run for two hours, so quotes do not expire and invoices do not fall overdue: run \

@@ -1,4 +1,4 @@
-//! Sealing of stored secrets: keys taken into use, secrets sealed again, and the keys that are still needed.
+//! Sealing of stored secrets: adopts keys, seals secrets again, and lists the keys still needed.
 
 use std::sync::Arc;
 
@@ -9,26 +9,28 @@ use crate::Error;
 use crate::sealing::{Sealer, SealingError, SealingKeys};
 use crate::store::{ServiceTables, ServiceTx, Store, settings};
 
-/// Secrets that are sealed again in one transaction, a statement each: other writers wait for no more.
+/// Secrets that are sealed again in one transaction, a statement each. The bound limits how long
+/// other writers wait.
 const BATCH: u32 = 20;
 
-/// What [`Invoicing::reseal`](crate::Invoicing::reseal) did.
+/// The result of [`Invoicing::reseal`](crate::Invoicing::reseal).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ResealReport {
-    /// Secrets that are sealed with the current key now and were not before.
+    /// Secrets that the call has sealed with the current key.
     pub resealed: u64,
-    /// Secrets that could not be read and stayed as they are. Each was logged with its row; a webhook's is repaired by
-    /// rotating it.
+    /// Secrets that could not be read and stayed as they are. Each was logged with its row. A
+    /// rotation repairs a webhook's secret.
     pub unreadable: u64,
-    /// Whether the write-ahead log was cut, so that the database's files hold no earlier form of the secrets. If not,
-    /// a long read prevented it; the next call tries again. Backups keep what they hold. Never so on PostgreSQL,
-    /// where earlier forms go with `VACUUM` and with the retention of the server's own log.
+    /// True if the write-ahead log was cut, so that the database's files hold no earlier form of
+    /// the secrets. If not, a long read prevented it; the next call tries again. Backups keep their
+    /// contents. Never true on PostgreSQL, which removes earlier forms with `VACUUM` and with the
+    /// retention of the server's own log.
     pub log_cut: bool,
 }
 
-/// Takes keys into use, if they are those that the database needs. Without keys: if it needs none. `then` runs as
-/// soon as they are in use, even where the caller has gone away.
+/// Takes keys into use, if they are those that the database needs. Without keys: succeeds if it
+/// needs none. `then` runs as soon as they are in use, even if the caller has gone away.
 pub(crate) async fn adopt(
     store: &Store,
     sealer: &Arc<Sealer>,
@@ -44,14 +46,15 @@ pub(crate) async fn adopt(
         );
     }
     let (sealer, keys) = (Arc::clone(sealer), keys.map(Arc::new));
-    // Secrets are sealed within transactions too, so none can be sealed with a key that is just given up.
+    // Secrets are sealed within transactions too, so none can be sealed with a key that is just
+    // given up.
     let adopted = store.write_service(async move |tx| {
         if let Err(refused) = check_keys(tx, &sealer, keys.as_deref()).await? {
             return Ok(Err(refused));
         }
         if let Some(keys) = keys {
-            // Not before the database knows the keys for good; until then the present key is used, which is one of
-            // them.
+            // The keys are used only once the database has stored their check for good. Until then
+            // the present key is used, which is one of them.
             tx.on_commit(move || {
                 sealer.set_keys(keys);
                 then();
@@ -63,7 +66,7 @@ pub(crate) async fn adopt(
 }
 
 impl Services {
-    /// See [`Invoicing::reseal`](crate::Invoicing::reseal).
+    /// Seals all secrets with the current key: see [`Invoicing::reseal`](crate::Invoicing::reseal).
     pub(crate) async fn reseal(&self) -> Result<ResealReport, Error> {
         let mut report = ResealReport::default();
         let mut after = Some(Uuid::nil());
@@ -85,8 +88,9 @@ impl Services {
         Ok(report)
     }
 
-    /// Seals the key of document URLs again where it is not sealed with the current key, and forgets the keys that nothing is
-    /// sealed with any more. `None` where the key of document URLs cannot be read.
+    /// Seals the key of document URLs again if it is sealed with another key than the current one,
+    /// and deletes the check values of keys that nothing is sealed with any more. `None` if the key
+    /// of document URLs cannot be read.
     async fn reseal_settings(&self) -> Result<Option<bool>, Error> {
         let sealer = Arc::clone(&self.sealer);
         self.store
@@ -109,7 +113,8 @@ async fn check_keys(
     tx.lock_service().await?;
     let knows = |id: &str| keys.is_some_and(|keys| keys.find(id).is_some() || keys.is_lost(id));
     let mut missing = tx.sealed_secrets().count().await?.keys;
-    // What other operations of the same commit have sealed with the present key may not be on disk yet.
+    // Secrets that other operations of the same commit have sealed with the present key may not be
+    // on disk yet.
     missing.extend(sealer.keys().map(|now| (now.current().id().to_owned(), 0)));
     missing.retain(|id, _| !knows(id));
     if !missing.is_empty() {
@@ -122,7 +127,7 @@ async fn check_keys(
         let check = settings::key_check(key.id());
         match tx.settings().find(&trial, &check).await? {
             Some(Err(_)) => return Ok(Err(SealingError::WrongKey(key.id().to_owned()))),
-            // So that another key under this id is noticed.
+            // Stores a check value, so that another key under this id is noticed.
             None if key.id() == keys.current().id() => tx.settings().set(&trial, &check, b"").await?,
             Some(Ok(_)) | None => {}
         }

@@ -1,4 +1,4 @@
-//! The parts that operations work with, and how an operation is observed.
+//! The parts that operations work with, and the span and metrics of an operation.
 
 use std::fmt;
 use std::sync::Arc;
@@ -32,14 +32,14 @@ pub(crate) struct Services {
     pub(crate) url_signer: UrlSigner,
     /// The beginning of documents' URLs, without a slash at the end.
     pub(crate) base_url: String,
-    /// URLs lead to the document store itself if it can sign them.
+    /// True if URLs lead to the document store itself when it can sign them.
     pub(crate) presigned_urls: bool,
     /// The URLs that webhooks may have.
     pub(crate) target: TargetPolicy,
     pub(crate) numbering: Numbering,
     pub(crate) held_dates: HeldDates,
     pub(crate) reminder: Reminder,
-    /// Takes the contexts of the host's calls to the attempts.
+    /// Carries the contexts of the host's calls to the attempts.
     pub(crate) traces: Option<Arc<dyn TraceContext>>,
 }
 
@@ -50,8 +50,8 @@ impl fmt::Debug for Services {
 }
 
 impl Services {
-    /// Runs the work of an operation in its span, and measures it. Work that is dropped before its end is not measured, nor is
-    /// input that is refused before it begins.
+    /// Runs the work of an operation in its span, and measures it. Work that is dropped before its
+    /// end is not measured, nor is input that is refused before the work begins.
     ///
     /// Boxed, as the compiler limits the depth of nested futures, to which those of the host add.
     pub(super) fn operation<T>(

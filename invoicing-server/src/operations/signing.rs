@@ -1,6 +1,7 @@
 //! The public signing link: the client of a company opens, signs and declines a quote with it.
 //!
-//! The token of the link is the only proof that its holder may do so; it leads to one quote of one company.
+//! The token of the link is the only proof of the right to do so; it leads to one quote of one
+//! company.
 
 mod linked_quote;
 
@@ -20,14 +21,15 @@ use linked_quote::Purpose;
 #[cfg(feature = "console")]
 pub(crate) use linked_quote::SignableQuote;
 
-/// Name in the history of what is done through a link.
+/// Actor in the history of changes that are made through a link.
 pub(crate) const ACTOR: &str = "signing link";
 
 /// Longest reason for a refusal, in characters.
 pub(crate) const REASON_LIMIT: usize = 500;
 
-/// What the holder of a signing link can do, by the text of its token ([`token.reveal()`](crate::Secret::reveal)). A link that
-/// has ended or was revoked is [`Error::NotFound`], like an unknown one.
+/// The operations of the holder of a signing link, by the text of its token
+/// ([`token.reveal()`](crate::Secret::reveal)). A link that has ended or was revoked is
+/// [`Error::NotFound`], like an unknown one.
 ///
 /// ```
 /// # use invoicing_server::{Invoicing, NewClient, NewCompany, NewLine, NewQuote, Plan};
@@ -62,11 +64,11 @@ pub(crate) const REASON_LIMIT: usize = 500;
 #[derive(Debug, Clone)]
 pub struct SigningLinks {
     services: Arc<Services>,
-    /// The request that they are used for.
+    /// The request that the links are used for.
     request_id: Option<Arc<str>>,
 }
 
-/// What the client submits. `Debug` shows none of it: it is evidence about a person.
+/// The client's input to sign. `Debug` shows none of it: it is evidence about a person.
 #[must_use]
 #[derive(Clone, PartialEq, Eq)]
 pub struct Signature {
@@ -76,13 +78,14 @@ pub struct Signature {
     pub ip: Option<std::net::IpAddr>,
     /// The client's browser, as it identifies itself. Kept as evidence, never shown.
     pub user_agent: Option<String>,
-    /// The copy that was shown to the client: [`OpenedDocument::sha256`] of [`SigningLinks::document`]. Where it is given, no
-    /// other can be signed, such as one that was sent since.
+    /// The copy that was shown to the client: [`OpenedDocument::sha256`] of
+    /// [`SigningLinks::document`]. If it is given, no other copy can be signed, such as one that
+    /// was sent since.
     pub document_sha256: Option<String>,
 }
 
 impl Signature {
-    /// A signature of which only this is known.
+    /// A signature with this evidence and nothing else.
     pub const fn new(evidence: SignatureEvidence) -> Self {
         Self { evidence, ip: None, user_agent: None, document_sha256: None }
     }
@@ -111,7 +114,8 @@ pub(crate) struct CheckedSignature<'s> {
     pub(super) signature: &'s Signature,
     pub(super) evidence: SignatureEvidence,
     pub(super) shown: Option<ContentHash>,
-    /// The validity is judged by this instant: rendering and waiting may last over midnight.
+    /// The instant that decides if the validity has ended: rendering and waiting may last over
+    /// midnight.
     pub(super) submitted_at: Timestamp,
 }
 
@@ -132,12 +136,13 @@ impl std::fmt::Debug for Signature {
     }
 }
 
-/// What a client says who declines. `Debug` shows none of it.
+/// The client's input to decline. `Debug` shows none of it.
 #[must_use]
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decline {
-    /// Why: at most 500 characters. Line breaks are read as spaces, and controls of direction are left out.
+    /// The reason: at most 500 characters. Line breaks are read as spaces, and controls of
+    /// direction are left out.
     pub reason: Option<String>,
     /// The copy that was shown to the client, as in [`Signature::document_sha256`].
     pub document_sha256: Option<String>,
@@ -156,12 +161,12 @@ impl Decline {
         self
     }
 
-    /// The reason as it is noted, and the document that was shown.
+    /// The reason for the history, and the document that was shown.
     fn check(&self) -> Result<(Option<String>, Option<ContentHash>), Invalid> {
         Ok((self.checked_reason()?, shown_document(self.document_sha256.as_deref())?))
     }
 
-    /// The reason as it is noted.
+    /// The reason for the history.
     pub(crate) fn checked_reason(&self) -> Result<Option<String>, Invalid> {
         let reason = self.reason.as_deref().map(without_bidi_controls);
         let reason = reason.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -175,11 +180,11 @@ impl std::fmt::Debug for Decline {
     }
 }
 
-/// What the client sees.
+/// The page behind a signing link, as the client sees it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SigningPage {
-    /// Whose quote it is.
+    /// Name of the company that made the quote.
     pub company_name: String,
     /// The quote.
     pub quote: Quote,
@@ -190,7 +195,7 @@ impl SigningLinks {
         Self { services, request_id: None }
     }
 
-    /// The same for a request with this id: see [`CompanyHandle::for_request`].
+    /// The same links for a request with this id: see [`CompanyHandle::for_request`].
     #[must_use]
     pub fn for_request(&self, id: &str) -> Self {
         Self { request_id: request_id(id), ..self.clone() }
@@ -220,13 +225,14 @@ impl SigningLinks {
         company.quotes().open_latest(id).await
     }
 
-    /// Signs: SENT → ACCEPTED, `quote.signed` and `quote.accepted`. Keeps the evidence and freezes the document anew,
-    /// with the signature.
+    /// Signs: SENT → ACCEPTED, `quote.signed` and `quote.accepted`. Keeps the evidence and freezes
+    /// the document anew, with the signature.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when the evidence or the hash is not usable. [`Error::Conflict`] when the quote is not SENT, its
-    /// validity ended before the call, or another document was shown than the last one that was sent. [`Error::NotFound`]
-    /// also when the link is revoked, or the company closed, before the signature is stored.
+    /// [`Error::Invalid`] when the evidence or the hash is not usable. [`Error::Conflict`] when the
+    /// quote is not SENT, its validity ended before the call, or another document was shown than
+    /// the last one that was sent. [`Error::NotFound`] also when the link is revoked, or the
+    /// company closed, before the signature is stored.
     pub async fn sign(&self, token: &str, signature: &Signature) -> Result<Quote, Error> {
         let signed = async {
             let signature = signature.check(self.services.env.now())?;
@@ -240,8 +246,8 @@ impl SigningLinks {
     /// Declines: SENT → REJECTED. The history notes it, with the reason, as done by `signing link`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when the reason or the hash is not usable. [`Error::Conflict`] when the quote is not SENT, or
-    /// another document was shown than the last one that was sent.
+    /// [`Error::Invalid`] when the reason or the hash is not usable. [`Error::Conflict`] when the
+    /// quote is not SENT, or another document was shown than the last one that was sent.
     pub async fn decline(&self, token: &str, refusal: &Decline) -> Result<Quote, Error> {
         let declined = async {
             let (reason, shown) = refusal.check()?;
@@ -253,7 +259,8 @@ impl SigningLinks {
     /// The quote of a link. A text that cannot be a token is refused without a statement.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for an unknown, ended or revoked link, [`Error::Overloaded`] while too many are being looked up.
+    /// [`Error::NotFound`] for an unknown, ended or revoked link, [`Error::Overloaded`] while too
+    /// many are being looked up.
     pub(crate) async fn resolve(&self, token: &str) -> Result<LinkedQuote, Error> {
         if !has_form(SIGNING_LINK, token) {
             return Err(Error::NotFound);

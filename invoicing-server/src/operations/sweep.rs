@@ -1,4 +1,5 @@
-//! The sweep: what falls due without a call (validity, due dates, idle keys, old attempts, orphans).
+//! The sweep: changes that fall due without a call (validity, due dates, idle keys, old attempts,
+//! orphans).
 //!
 //! EXPIRED and OVERDUE are stored changes and not computed when read, so that `since` shows them.
 //! [`Invoicing::run`](crate::Invoicing::run) sweeps every hour; sweeping more often does no harm.
@@ -24,15 +25,16 @@ use super::quotes::links;
 
 /// Records per transaction: a sweep must not delay other writers.
 const BATCH: u32 = 100;
-/// How long attempts are kept: 30 days in milliseconds.
+/// Time for which attempts are kept: 30 days in milliseconds.
 const ATTEMPTS_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
-/// How long spent forms are kept. A form is accepted for a day, by the clock of any node.
+/// Time for which spent forms are kept. A form is accepted for a day, by the clock of any node.
 const FORMS_KEPT_MS: i64 = 2 * 24 * 60 * 60 * 1_000;
 
-/// How long notices of disabled webhooks wait for a host that asks for them: 30 days in milliseconds.
+/// Time for which notices of disabled webhooks wait for a host that reads them: 30 days in
+/// milliseconds.
 const NOTICES_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
 
-/// What a sweep changed.
+/// The changes that a sweep has made.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SweepReport {
@@ -40,7 +42,8 @@ pub struct SweepReport {
     pub expired_quotes: u64,
     /// Invoices that went from SENT to OVERDUE.
     pub overdue_invoices: u64,
-    /// Cancelled invoices of earlier versions that still owed something. They owe 0 now, with a new `updatedAt`.
+    /// Cancelled invoices of earlier versions that still owed something. They owe 0 now, with a new
+    /// `updatedAt`.
     pub settled_invoices: u64,
     /// Keys that were revoked because they were idle for more than 90 days.
     pub revoked_keys: u64,
@@ -50,14 +53,16 @@ pub struct SweepReport {
     pub wiped_secrets: u64,
     /// Documents that were deleted because no record had come to refer to them within an hour.
     pub swept_documents: u64,
-    /// Records of older versions that were rewritten in today's shape. Their `updatedAt` did not move.
+    /// Records of older versions that were rewritten in today's shape. Their `updatedAt` did not
+    /// move.
     pub rewritten_records: u64,
-    /// Another node on the same database is sweeping, so this one did nothing.
+    /// True if another node on the same database is sweeping, so this one did nothing.
     pub elsewhere: bool,
-    /// What cannot be read and was passed over. The log says why, and the next sweep tries it again.
+    /// Records that cannot be read and were passed over. The log names the error, and the next
+    /// sweep tries them again.
     pub unreadable: Vec<UnreadableRecord>,
-    /// Companies of which something was not swept, as the database or the document store failed for now. The log says what,
-    /// and the next sweep tries it again.
+    /// Companies with a part that was not swept, as the database or the document store failed for
+    /// now. The log names the error, and the next sweep tries again.
     pub failed: Vec<CompanyId>,
 }
 
@@ -113,7 +118,7 @@ impl Progress {
         }
     }
 
-    /// Goes on where a record could not be read, which is noted.
+    /// Ignores the error of a record that cannot be read, after noting it. Returns any other error.
     fn pass_over(&mut self, record: UnreadableRecord, swept: Result<(), Error>) -> Result<(), Error> {
         match swept {
             Err(error @ Error::Internal(_)) => {
@@ -136,14 +141,14 @@ impl Progress {
     }
 }
 
-/// What is done for all companies before the next step begins for any.
+/// A step of the sweep, which ends for all companies before the next one begins for any.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// What falls due: companies and their clients wait for it.
+    /// Records that fall due: companies and their clients wait for them.
     Due,
-    /// What may take long in a large company.
+    /// Work that may take long in a large company.
     Upkeep,
-    /// Last, as a document store that hangs must not delay the rest.
+    /// Orphaned documents; last, as a document store that hangs must not delay the rest.
     Orphans,
 }
 
@@ -188,14 +193,14 @@ impl Sweeper {
         self.note_run().await
     }
 
-    /// Notes that a sweep runs.
+    /// Notes in the database that a sweep runs.
     async fn note_run(&self) -> Result<(), Error> {
         let Services { store, env, .. } = &*self.services;
         let now = env.now();
         store.write_service(async move |tx| tx.settings().note_run(HostTask::Sweep, now).await).await
     }
 
-    /// Takes a step for each company. Those that go on to the next one.
+    /// Takes a step for each company. Returns the companies for which it succeeded.
     async fn sweep_each(
         &self,
         companies: Vec<CompanyId>,
@@ -245,7 +250,8 @@ impl Sweeper {
         }
     }
 
-    /// Gives an end to signing links that a node of an older version made during an upgrade. They have none yet.
+    /// Gives an end to signing links that have none yet, as a node of an older version made them
+    /// during an upgrade.
     async fn end_links(&self, company: CompanyId, progress: &mut Progress) -> Result<(), Error> {
         let store = &self.services.store;
         let mut after = QuoteId(Uuid::nil());
@@ -265,7 +271,8 @@ impl Sweeper {
         }
     }
 
-    /// One by one, as a key whose revocation fails must not keep the others from being revoked.
+    /// Revokes idle keys one by one, as a key whose revocation fails must not keep the others from
+    /// being revoked.
     async fn revoke_idle_keys(&self, progress: &mut Progress) -> Result<(), Error> {
         // A key must not be revoked because its last use could not be stored.
         if let Err(error) = self.access.note_unnoted().await {
@@ -303,7 +310,7 @@ async fn wipe_secrets(mut tx: CompanyTx<'_>) -> Result<u64, Error> {
     let now = tx.change.now;
     let wiped = tx.webhooks().wipe_ended_secrets(now).await?;
     for webhook in &wiped {
-        // Dispatchers hold what was prepared of the secret.
+        // Dispatchers cache a signer keyed with the secret.
         tx.notify(Notification::Webhook(*webhook));
     }
     Ok(wiped.len() as u64)

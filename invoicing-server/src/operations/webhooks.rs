@@ -1,4 +1,5 @@
-//! Webhooks: registered, changed, disabled and enabled, and tested. What becomes of their deliveries is in [`deliveries`].
+//! Webhooks: registered, changed, disabled and enabled, and tested. [`deliveries`] holds the
+//! operations on their deliveries.
 
 mod deliveries;
 
@@ -23,7 +24,7 @@ pub(crate) const MAX_WEBHOOKS: i64 = 20;
 /// Most test deliveries to a webhook within a minute.
 const MAX_PINGS: usize = 10;
 
-/// Longest time for which two secrets of a webhook sign.
+/// Longest overlap of a rotation, during which two secrets of a webhook sign.
 const MAX_OVERLAP: Duration = Duration::from_hours(7 * 24);
 
 /// The webhooks of a company.
@@ -64,17 +65,18 @@ const MAX_OVERLAP: Duration = Duration::from_hours(7 * 24);
 #[derive(Debug, Clone, Copy)]
 pub struct Webhooks<'a>(pub(super) &'a CompanyHandle);
 
-/// A webhook as it is entered. `Debug` shows of the URL where it leads, without path and query.
+/// A webhook as it is entered. `Debug` shows only scheme, host and port of the URL.
 #[must_use]
 #[derive(Clone, PartialEq, Eq)]
 pub struct NewWebhook {
-    /// Where deliveries go: `https`, no user info, a public host.
+    /// Target of the deliveries: `https`, no user info, a public host.
     pub url: String,
-    /// What it subscribes to, at least one.
+    /// The kinds of events that it subscribes to, at least one.
     pub events: Vec<EventKind>,
 }
 
-/// A change of a webhook. What is `None` stays. `Debug` shows of the URL where it leads, without path and query.
+/// A change of a webhook. A field that is `None` stays. `Debug` shows only scheme, host and port of
+/// the URL.
 #[must_use]
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct WebhookChange {
@@ -130,11 +132,12 @@ impl fmt::Debug for WebhookChange {
 pub struct RegisteredWebhook {
     /// The webhook.
     pub webhook: Webhook,
-    /// `whsec_` and 43 characters; all its bytes are the HMAC key. [`reveal`](Secret::reveal) gives the text.
+    /// The secret: `whsec_` and 43 characters; all its bytes are the HMAC key.
+    /// [`reveal`](Secret::reveal) gives the text.
     pub secret: Secret,
 }
 
-/// What a webhook that is enabled gets again.
+/// The deliveries that a webhook gets again when it is enabled.
 #[derive(Debug, Clone, Copy)]
 enum Replay {
     Nothing,
@@ -153,18 +156,20 @@ impl Replay {
 }
 
 impl CompanyHandle {
-    /// Its webhooks.
+    /// The webhooks of the company.
     pub fn webhooks(&self) -> Webhooks<'_> {
         Webhooks(self)
     }
 }
 
 impl Webhooks<'_> {
-    /// Registers a webhook. Its receiver verifies with [`registered.secret.reveal()`](Secret::reveal).
+    /// Registers a webhook. Its receiver verifies with
+    /// [`registered.secret.reveal()`](Secret::reveal).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a URL that webhooks may not reach, as far as that shows without a lookup; each attempt
-    /// checks the addresses that it connects to. [`Error::Conflict`] beyond 20 webhooks.
+    /// [`Error::Invalid`] for a URL that webhooks may not reach, as far as that shows without a
+    /// lookup; each attempt checks the addresses that it connects to. [`Error::Conflict`] beyond 20
+    /// webhooks.
     pub async fn register(&self, new: &NewWebhook) -> Result<RegisteredWebhook, Error> {
         let url = self.check_url(&new.url)?;
         let events = in_order(&new.events);
@@ -194,7 +199,7 @@ impl Webhooks<'_> {
         Ok(RegisteredWebhook { webhook, secret })
     }
 
-    /// Changes the target or the events. Kinds that only a newer version knows stay as they are.
+    /// Changes the target or the events. Kinds that a newer version has added stay as they are.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a URL that webhooks may not reach, and if no event would be left.
@@ -202,7 +207,8 @@ impl Webhooks<'_> {
         self.change_if(id, change, None).await
     }
 
-    /// As [`change`](Self::change), for a page that has shown the webhook in this [version](Webhook::version).
+    /// As [`change`](Self::change), for a page that has shown the webhook in this
+    /// [version](Webhook::version).
     ///
     /// # Errors
     /// [`Error::Conflict`] if it was changed meanwhile.
@@ -246,9 +252,9 @@ impl Webhooks<'_> {
         self.0.operation("webhooks.change", changed).await
     }
 
-    /// Disables a webhook. What waits for it, and what happens meanwhile, is kept as skipped and can be replayed.
-    /// Disabling it again changes nothing. Many deliveries follow in batches, by the dispatchers, and are shown as skipped
-    /// at once.
+    /// Disables a webhook. Waiting deliveries, and those of events that happen meanwhile, are kept
+    /// as skipped and can be replayed. Disabling it again changes nothing. Many deliveries are
+    /// skipped in batches, by the dispatchers, and are shown as skipped at once.
     pub async fn disable(&self, id: WebhookId) -> Result<Webhook, Error> {
         let changed = self.0.write([], async move |mut tx| {
             let webhook = tx.webhooks().find(id).await?;
@@ -264,18 +270,21 @@ impl Webhooks<'_> {
         self.0.operation("webhooks.disable", changed).await
     }
 
-    /// Enables a webhook again, with its count of failures at 0. What was skipped stays so until it is replayed. First
-    /// skips what is left to be skipped since it was disabled, which takes a few seconds for 500,000 deliveries.
+    /// Enables a webhook again, with its count of failures at 0. Skipped deliveries stay so until
+    /// they are replayed. The call first finishes the skipping that disabling the webhook began,
+    /// which takes a few seconds for 500,000 deliveries.
     pub async fn enable(&self, id: WebhookId) -> Result<Webhook, Error> {
         let enabled = self.enable_with(id, Replay::Nothing);
         let (webhook, _) = self.0.operation("webhooks.enable", enabled).await?;
         Ok(webhook)
     }
 
-    /// Like [`enable`](Self::enable), and in the same transaction queues again what was skipped or has failed since an
-    /// instant, by default [all that it has missed](Webhook::missed_since): since its last success, or since its registration
-    /// if there was none, also where it was disabled by hand. How many deliveries it queues; without an instant, 0 for a
-    /// webhook that is not disabled. Many follow in batches, as those of [`replay`](Self::replay) do.
+    /// Like [`enable`](Self::enable), and in the same transaction queues the deliveries again that
+    /// were skipped or have failed since an instant. The default is [all that it has
+    /// missed](Webhook::missed_since): since its last success, or since its registration if there
+    /// was none, also if it was disabled by hand. Returns the number of deliveries that it queues;
+    /// without an instant, 0 for a webhook that is not disabled. Many deliveries follow in batches,
+    /// as those of [`replay`](Self::replay) do.
     pub async fn enable_and_replay(&self, id: WebhookId, since: Option<Timestamp>) -> Result<u64, Error> {
         let enabled = self.enable_with(id, since.map_or(Replay::Missed, Replay::Since));
         let (_, queued) = self.0.operation("webhooks.enable_and_replay", enabled).await?;
@@ -283,7 +292,8 @@ impl Webhooks<'_> {
     }
 
     async fn enable_with(&self, id: WebhookId, replay: Replay) -> Result<(Webhook, u64), Error> {
-        // A transaction per batch, so that other changes of the company do not wait for all of them.
+        // One transaction per batch, so that other changes of the company do not wait for all of
+        // them.
         while !self.0.write([], async move |mut tx| Ok(catch_up(&mut tx, id).await?.is_done)).await? {}
         loop {
             let counted =
@@ -295,7 +305,7 @@ impl Webhooks<'_> {
             let enabled = self.0.write([], async move |mut tx| {
                 let CaughtUp { is_done, webhook: before } = catch_up(&mut tx, id).await?;
                 let since = replay.since(&before);
-                // Disabled meanwhile, or not caught up: to be counted again.
+                // The webhook was disabled meanwhile, or has a batch left: the count is repeated.
                 if !is_done || since.is_some() && since != counted.map(|counted| counted.since) {
                     return Ok(None);
                 }
@@ -317,7 +327,8 @@ impl Webhooks<'_> {
         }
     }
 
-    /// Removes a webhook. Its deliveries and their log stay; what waits for it is kept as skipped.
+    /// Removes a webhook. Its deliveries and their log stay; waiting deliveries are kept as
+    /// skipped.
     pub async fn remove(&self, id: WebhookId) -> Result<(), Error> {
         let changed = self.0.write([], async move |mut tx| {
             let webhook = tx.webhooks().find(id).await?;
@@ -326,16 +337,17 @@ impl Webhooks<'_> {
         self.0.operation("webhooks.remove", changed).await
     }
 
-    /// Gives a webhook a new secret, shown this once. From now on every attempt is signed with it, also those of
-    /// deliveries that wait already, and with no other: a secret that has leaked is rotated so. Another node that misses the
-    /// notification may use the old one for up to 5 s.
+    /// Gives a webhook a new secret, shown this once. From now on every attempt is signed with it
+    /// and with no other secret, including attempts of deliveries that wait already: this is the
+    /// call for a secret that has leaked. Another node that misses the notification may use the old
+    /// one for up to 5 s.
     pub async fn rotate(&self, id: WebhookId) -> Result<RegisteredWebhook, Error> {
         self.rotate_with_overlap(id, Duration::ZERO).await
     }
 
-    /// Like [`rotate`](Self::rotate), but for a time of at most 7 days every attempt is signed with both secrets:
-    /// `t=…,v1=<new>,v1=<old>`. A receiver that accepts any matching `v1` can change over within it without a refused
-    /// delivery. Others cannot:
+    /// Like [`rotate`](Self::rotate), but for a time of at most 7 days every attempt is signed with
+    /// both secrets: `t=…,v1=<new>,v1=<old>`. A receiver that accepts any matching `v1` can change
+    /// over within it without a refused delivery. Others cannot:
     ///
     /// | The receiver looks at | with the old secret | with the new secret |
     /// |---|---|---|
@@ -344,12 +356,14 @@ impl Webhooks<'_> {
     /// | the last `v1` | accepts until the overlap ends | refuses until the overlap ends |
     /// | one `v1`, and refuses more | refuses | refuses until the overlap ends |
     ///
-    /// [`end_overlap`](Self::end_overlap) ends the time early; a sweep wipes what has ended.
+    /// [`end_overlap`](Self::end_overlap) ends the time early; a sweep wipes the old secret after
+    /// the end.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for more than 7 days. [`Error::Conflict`] while an earlier overlap lasts: another one would end the
-    /// secret that the receiver may still use. End that one first, or rotate without an overlap. [`Error::Internal`] if
-    /// the present secret cannot be read: rotate without an overlap.
+    /// [`Error::Invalid`] for more than 7 days. [`Error::Conflict`] while an earlier overlap lasts:
+    /// another rotation would end the secret that the receiver may still use. End that overlap
+    /// first, or rotate without an overlap. [`Error::Internal`] if the present secret cannot be
+    /// read: rotate without an overlap.
     pub async fn rotate_with_overlap(
         &self,
         id: WebhookId,
@@ -375,7 +389,8 @@ impl Webhooks<'_> {
         Ok(RegisteredWebhook { webhook, secret })
     }
 
-    /// Ends the overlap of a rotation, if there is one: attempts are signed with the new secret alone.
+    /// Ends the overlap of a rotation, if there is one: attempts are signed with the new secret
+    /// alone.
     pub async fn end_overlap(&self, id: WebhookId) -> Result<Webhook, Error> {
         let changed = self.0.write([], async move |mut tx| {
             let webhook = tx.webhooks().find(id).await?;
@@ -388,8 +403,9 @@ impl Webhooks<'_> {
         self.0.operation("webhooks.end_overlap", changed).await
     }
 
-    /// Queues a test delivery, also while the webhook is disabled. It is signed, retried and logged like any other, but
-    /// never counts, neither as a failure nor as a success. While one is under way, no other is queued: the answer is that one.
+    /// Queues a test delivery, also while the webhook is disabled. It is signed, retried and logged
+    /// like any other, but never counts, neither as a failure nor as a success. While one is under
+    /// way, no other is queued: the call returns the event of that one.
     ///
     /// # Errors
     /// [`Error::Conflict`] beyond 10 test deliveries within a minute.
@@ -432,13 +448,13 @@ impl Webhooks<'_> {
     }
 }
 
-/// Ends a change of a registration; the dispatchers read the webhook again.
+/// Ends a change of a registration, and lets the dispatchers read the webhook again.
 async fn changed(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<Webhook, Error> {
     tx.notify(Notification::Webhook(id));
     tx.webhooks().find(id).await
 }
 
-/// See [`Webhooks::remove`].
+/// Removes a webhook: see [`Webhooks::remove`].
 pub(super) async fn remove(tx: &mut CompanyTx<'_>, webhook: &Webhook) -> Result<(), Error> {
     let now = tx.change.now;
     tx.webhooks().remove(webhook.id, now).await?;
@@ -448,7 +464,8 @@ pub(super) async fn remove(tx: &mut CompanyTx<'_>, webhook: &Webhook) -> Result<
     Ok(())
 }
 
-/// Notes what was done to a webhook. Path and query of its URL may carry a token of the receiver.
+/// Notes a change of a webhook in the history. Path and query of its URL may carry a token of the
+/// receiver, so the note leaves them out.
 async fn note(tx: &mut CompanyTx<'_>, action: HistoryAction, webhook: &Webhook) -> Result<(), Error> {
     tx.note(action, webhook.id.0, &shown_url(&webhook.url)).await
 }
@@ -461,25 +478,26 @@ async fn note_replay(tx: &mut CompanyTx<'_>, id: WebhookId, queued: u64) -> Resu
     Ok(())
 }
 
-/// A webhook that is locked, and whether nothing is left to be done to its deliveries.
+/// A webhook that is locked, and true if nothing is left to be done to its deliveries.
 struct CaughtUp {
     is_done: bool,
     webhook: Webhook,
 }
 
-/// Carries out a batch of what was left when a webhook was disabled, or by a replay.
+/// Carries out a batch of the changes that disabling the webhook, or a replay, has left.
 async fn catch_up(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<CaughtUp, Error> {
     let skipping = lock(tx, id).await?;
     let is_done = match skipping {
-        // Noted again, as a lease may have run out since, and its delivery is shown as skipped.
+        // Noted again: a lease may have run out since, and its delivery is shown as skipped.
         Some(_) => tx.skip_waiting(id).await?,
         None => tx.continue_bulk_change(id).await?,
     };
-    // A dispatcher may have disabled it before it was locked.
+    // Read after the lock, as a dispatcher may have disabled the webhook before it was locked.
     Ok(CaughtUp { is_done, webhook: tx.webhooks().find(id).await? })
 }
 
-/// Whether a webhook is disabled. Failures that a dispatcher records cannot disable it before the end of the transaction.
+/// Locks a webhook, and returns why its deliveries are skipped, if they are. A dispatcher that
+/// records failures cannot disable it before the end of the transaction.
 async fn lock(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<Option<Skipping>, Error> {
     tx.webhooks().find(id).await?;
     tx.webhooks().lock_skipping(id).await
@@ -492,7 +510,7 @@ fn check_events(events: &[EventKind]) -> Result<(), Error> {
     Ok(())
 }
 
-/// In the order of the contract, each once.
+/// The kinds in the order of the contract, each once.
 fn in_order(events: &[EventKind]) -> Vec<EventKind> {
     EventKind::ALL.iter().copied().filter(|kind| events.contains(kind)).collect()
 }

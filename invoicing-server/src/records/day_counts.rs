@@ -1,24 +1,24 @@
-//! Deliveries of the last day by webhook.
+//! Deliveries of the last day, counted by webhook.
 
 use invoicing_core::{Timestamp, WebhookId};
 
-/// How the deliveries of a company went of late.
+/// Results of the recent deliveries of a company.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DayCounts {
-    /// From when on successes are counted: 24 hours ago, or later where 10,000 attempts were made since.
+    /// Start of the count of successes: 24 hours ago, or later if 10,000 attempts were made since.
     pub since: Timestamp,
-    /// Those of each webhook, in the order of the list of webhooks.
+    /// Counts of each webhook, in the order of the list of webhooks.
     pub webhooks: Vec<WebhookDayStats>,
 }
 
-/// How the deliveries of a webhook went of late.
+/// Results of the recent deliveries to a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WebhookDayStats {
     /// The webhook.
     pub webhook: WebhookId,
-    /// Deliveries that its receiver took since then.
+    /// Deliveries that its receiver took since [`DayCounts::since`].
     pub delivered: u64,
     /// Deliveries that ended failed within 24 hours and stay so, at most 10,000.
     pub failed: u64,

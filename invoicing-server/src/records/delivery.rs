@@ -14,41 +14,41 @@ pub struct DeliveryRecord {
     pub webhook: WebhookId,
     /// Its state.
     pub status: DeliveryStatus,
-    /// Why it was skipped.
+    /// Reason for which it was skipped.
     pub reason: Option<String>,
-    /// When a pending delivery is attempted next, or its lease ends.
+    /// Instant of the next attempt of a pending delivery, or of the end of its lease.
     pub due_at: Timestamp,
     /// Attempts so far, replays included.
     pub attempts: u32,
-    /// When it was delivered, failed or skipped.
+    /// Instant at which it was delivered, failed or skipped.
     pub ended_at: Option<Timestamp>,
 }
 
-/// One attempt to deliver, as the debugging page shows it.
+/// An attempt to deliver, as the debugging page shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AttemptRecord {
-    /// When it began.
+    /// Instant at which it began.
     pub at: Timestamp,
     /// The event.
     pub event: EventId,
     /// `quote.created`, …, or `ping`.
     pub kind: String,
-    /// Number of the claim that the attempt was made with, replays included: 1 for the first. No two attempts of a
-    /// delivery share a number. A claim that came to no attempt leaves a gap.
+    /// Number of the claim that the attempt was made with, replays included: 1 for the first. No
+    /// two attempts of a delivery share a number. A claim without an attempt leaves a gap.
     pub number: u32,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: u32,
-    /// HTTP status, where the receiver answered.
+    /// HTTP status; `None` if the receiver did not answer.
     pub status: Option<u16>,
-    /// Why not, where it did not.
+    /// Class of the failure; `None` if the receiver answered.
     pub failure: Option<FailureClass>,
     /// The first 500 characters of the body.
     pub payload: String,
 }
 
 impl AttemptRecord {
-    /// What the owner of the webhook does about it; `None` where it succeeded.
+    /// Advice for the owner of the webhook; `None` if the attempt succeeded.
     ///
     /// ```no_run
     /// # use invoicing_server::AttemptRecord;
@@ -75,11 +75,11 @@ pub struct DeliveryItem {
     pub delivery: DeliveryRecord,
     /// `quote.created`, …, or `ping`.
     pub kind: String,
-    /// When the event happened.
+    /// Instant of the event.
     pub timestamp: Timestamp,
-    /// The record that it is about, where its body names one.
+    /// The record that the event is about; `None` if the body names none.
     pub subject: Option<EventSubject>,
-    /// What a pending one waits for.
+    /// The next attempt of a pending delivery.
     pub next_attempt: Option<NextAttempt>,
 }
 
@@ -87,9 +87,9 @@ pub struct DeliveryItem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NextAttempt {
-    /// It is being made.
+    /// The attempt is being made.
     InFlight,
-    /// It is due from this instant on.
+    /// The attempt is due from this instant on.
     DueAt(Timestamp),
 }
 
@@ -97,19 +97,19 @@ pub enum NextAttempt {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeliveryPage {
-    /// Newest event first. May be fewer than asked for, also none, where a next page follows.
+    /// Newest event first. May be fewer than the limit, or none, although a next page follows.
     pub items: Vec<DeliveryItem>,
-    /// Where the next page goes on; `None` at the end.
+    /// Start of the next page; `None` at the end.
     pub next: Option<EventId>,
 }
 
-/// A delivery with all that is known of it.
+/// A delivery with its body and its attempts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeliveryDetail {
-    /// As a list shows it.
+    /// The delivery as a list shows it.
     pub item: DeliveryItem,
-    /// The very text that each attempt carries.
+    /// The exact text that each attempt carries.
     pub body: String,
     /// Its attempts, oldest first. Kept for 30 days.
     pub attempts: Vec<AttemptRecord>,

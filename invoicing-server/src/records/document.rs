@@ -12,6 +12,6 @@ pub struct DocumentRecord {
     pub size_bytes: u64,
     /// Name under which it is offered.
     pub file_name: String,
-    /// When it was frozen.
+    /// Instant of the freezing.
     pub created_at: Timestamp,
 }

@@ -8,16 +8,16 @@ use uuid::Uuid;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EventRecord {
-    /// Identifier of the record. The events of a company are ordered by it as they were committed, so the last one
-    /// read is a cursor that misses nothing.
+    /// Identifier of the record. The ids order the events of a company by commit, so the last id
+    /// that was read is a cursor that misses nothing.
     pub id: EventId,
     /// `quote.created`, …, or `ping`.
     pub kind: String,
-    /// When it happened.
+    /// Instant of the event.
     pub timestamp: Timestamp,
-    /// The very text that each delivery of it carries.
+    /// The exact text that each delivery of the event carries.
     pub body: String,
-    /// The id of the request that caused it; `None` where the host's call named none
+    /// The id of the request that caused the event; `None` if the host's call named none
     /// ([`CompanyHandle::for_request`](crate::CompanyHandle::for_request)).
     pub request_id: Option<String>,
 }
@@ -30,11 +30,11 @@ pub struct EventItem {
     pub id: EventId,
     /// `quote.created`, …, or `ping`.
     pub kind: String,
-    /// When it happened.
+    /// Instant of the event.
     pub timestamp: Timestamp,
-    /// The record that it is about, where its body names one.
+    /// The record that the event is about; `None` if the body names none.
     pub subject: Option<EventSubject>,
-    /// What became of its deliveries.
+    /// States of its deliveries.
     pub deliveries: DeliveryCounts,
 }
 
@@ -42,13 +42,13 @@ pub struct EventItem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct DeliveryCounts {
-    /// Those that wait or are being attempted.
+    /// Deliveries that wait or are being attempted.
     pub pending: u32,
-    /// Those that a receiver has answered with 2xx.
+    /// Deliveries that a receiver has answered with 2xx.
     pub delivered: u32,
-    /// Those of which no attempt succeeded.
+    /// Deliveries without a successful attempt.
     pub failed: u32,
-    /// Those that were not attempted because the webhook is disabled or removed.
+    /// Deliveries that were not attempted because the webhook is disabled or removed.
     pub skipped: u32,
 }
 
@@ -56,9 +56,9 @@ pub struct DeliveryCounts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EventPage {
-    /// Newest first. May be fewer than asked for, also none, where a next page follows.
+    /// Newest first. May be fewer than the limit, or none, although a next page follows.
     pub items: Vec<EventItem>,
-    /// Where the next page goes on; `None` at the end.
+    /// Start of the next page; `None` at the end.
     pub next: Option<EventId>,
 }
 
@@ -73,13 +73,14 @@ impl DeliveryCounts {
     }
 }
 
-/// The record that an event is about, as it was named then.
+/// The record that an event is about, with its name at that time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EventSubject {
-    /// Identifier of the quote, the invoice or the project; of a test, that of its webhook.
+    /// Identifier of the quote, the invoice or the project; for a test, that of its webhook.
     pub id: Uuid,
-    /// Number of the quote or the invoice, name of the project. An invoice has no number before it is issued, a test none.
+    /// Number of the quote or the invoice, or name of the project. An invoice has no number before
+    /// it is issued; a test has none.
     pub name: Option<String>,
     /// Name of the client.
     pub client: Option<String>,
@@ -100,7 +101,7 @@ struct Data {
 }
 
 impl EventSubject {
-    /// `None` where the body of another version names no record like this.
+    /// `None` if the body is of another version and names no record like this.
     pub(crate) fn read(body: &str) -> Option<Self> {
         let Body { data } = serde_json::from_str(body).ok()?;
         Some(Self { id: data.id, name: data.number.or(data.name), client: data.client_name })

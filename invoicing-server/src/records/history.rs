@@ -1,11 +1,11 @@
-//! The history of a company: who changed what.
+//! The history of a company: its changes and their authors.
 
 use invoicing_core::{OpenEnum, Timestamp};
 use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 use uuid::Uuid;
 
-/// What was done. Its text is stored, and never changes. The word before the dot names what
-/// [`HistoryRecord::subject`] identifies, unless another is named here.
+/// The kind of a change. Its text is stored, and never changes. The word before the dot names the
+/// record that [`HistoryRecord::subject`] identifies, unless a variant names another one.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumString, IntoStaticStr, VariantArray,
 )]
@@ -14,7 +14,7 @@ pub enum HistoryAction {
     /// The company has another plan: the detail is the plan.
     #[strum(serialize = "company.plan_set")]
     CompanyPlanSet,
-    /// Documents say something else about the company.
+    /// The details of the company that documents show were changed.
     #[strum(serialize = "company.identity_set")]
     CompanyIdentitySet,
     /// The automatic conversion was switched: the detail is `on` or `off`.
@@ -26,7 +26,7 @@ pub enum HistoryAction {
     /// A client was changed.
     #[strum(serialize = "client.changed")]
     ClientChanged,
-    /// A draft was created: the detail is its number, as for everything that is done to a quote.
+    /// A draft was created: the detail is its number, as for every change of a quote.
     #[strum(serialize = "quote.created")]
     QuoteCreated,
     /// A quote was imported in a later state.
@@ -44,8 +44,8 @@ pub enum HistoryAction {
     /// A quote was marked rejected by hand, or a draft discarded.
     #[strum(serialize = "quote.rejected")]
     QuoteRejected,
-    /// The client declined a quote through its signing link: the detail is its number and, behind `: `, the reason that was
-    /// given.
+    /// The client declined a quote through its signing link: the detail is its number and, behind
+    /// `: `, the reason that was given.
     #[strum(serialize = "quote.declined")]
     QuoteDeclined,
     /// A quote was linked to an identifier of another system, or unlinked.
@@ -60,7 +60,7 @@ pub enum HistoryAction {
     /// A quote was converted to an invoice: the detail is the number of the quote.
     #[strum(serialize = "invoice.created")]
     InvoiceCreated,
-    /// An invoice was issued: the detail is its number, as for everything that is done to it from then on.
+    /// An invoice was issued: the detail is its number, as for every later change of the invoice.
     #[strum(serialize = "invoice.issued")]
     InvoiceIssued,
     /// A payment was entered: the detail is its amount.
@@ -81,8 +81,8 @@ pub enum HistoryAction {
     /// A project was moved: the detail is its new status.
     #[strum(serialize = "project.moved")]
     ProjectMoved,
-    /// A webhook was registered: the detail says where its URL leads, without path and query, as it does wherever no other
-    /// is named.
+    /// A webhook was registered: the detail is the target of its URL, without path and query, as
+    /// for every change of a webhook that names no other detail.
     #[strum(serialize = "webhook.registered")]
     WebhookRegistered,
     /// A webhook got another URL or other events.
@@ -106,7 +106,8 @@ pub enum HistoryAction {
     /// A test delivery was queued.
     #[strum(serialize = "webhook.pinged")]
     WebhookPinged,
-    /// Skipped or failed deliveries were queued again: the subject is their webhook, the detail how many.
+    /// Skipped or failed deliveries were queued again: the subject is their webhook, the detail
+    /// their number.
     #[strum(serialize = "deliveries.replayed")]
     DeliveriesReplayed,
     /// A key was issued: the detail is its label.
@@ -118,7 +119,7 @@ pub enum HistoryAction {
 }
 
 impl HistoryAction {
-    /// All of them.
+    /// All kinds.
     pub const ALL: &[Self] = Self::VARIANTS;
 
     /// Its text.
@@ -127,21 +128,22 @@ impl HistoryAction {
     }
 }
 
-/// A change, and the name of who made it.
+/// A change, and the name of its author.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HistoryRecord {
-    /// Its place among the changes of the company, in the order of their commits. Increases.
+    /// Its place among the changes of the company, in the order of their commits. Numbers increase.
     pub number: i64,
-    /// When it was made.
+    /// Instant of the change.
     pub at: Timestamp,
     /// The name that the host gave.
     pub actor: String,
-    /// What was done. A node of a later version may have done what this one does not know.
+    /// The kind of the change. A node of a later version may have made a change of a kind that this
+    /// version lacks.
     pub action: OpenEnum<HistoryAction>,
     /// Identifier of the record that was changed.
     pub subject: Uuid,
-    /// What the page says beside it: see [`HistoryAction`]. Holds no secret.
+    /// The detail that the page shows beside the action: see [`HistoryAction`]. Holds no secret.
     pub detail: String,
 }
 
@@ -149,8 +151,8 @@ pub struct HistoryRecord {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HistoryPage {
-    /// Latest first. May be fewer than asked for, also none, where a next page follows.
+    /// Latest first. May be fewer than the limit, or none, although a next page follows.
     pub items: Vec<HistoryRecord>,
-    /// Where the next page goes on; `None` at the end.
+    /// Start of the next page; `None` at the end.
     pub next: Option<i64>,
 }

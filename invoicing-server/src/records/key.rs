@@ -12,10 +12,10 @@ pub struct KeyRecord {
     pub last4: String,
     /// The name that the owner gave it.
     pub label: String,
-    /// When it was issued.
+    /// Instant of the issue.
     pub created_at: Timestamp,
-    /// When it was last used; may lag by up to a minute.
+    /// Instant of the last use; may lag by up to a minute.
     pub last_used_at: Option<Timestamp>,
-    /// When it was revoked, by hand or because it was idle.
+    /// Instant of the revocation, by hand or because the key was idle.
     pub revoked_at: Option<Timestamp>,
 }

@@ -12,22 +12,22 @@ pub struct Payment {
     pub id: PaymentId,
     /// The invoice.
     pub invoice_id: InvoiceId,
-    /// How much, above 0.
+    /// The amount, above 0.
     pub amount: Money,
-    /// Where the entry comes from.
+    /// The origin of the entry.
     pub source: PaymentSource,
-    /// How the client paid, where that is known.
+    /// The method of the payment, if known.
     pub method: Option<PaymentMethod>,
     /// The payer's or the bank's reference; the same one twice on one invoice is one payment,
     /// unless the first was reversed.
     pub reference: Option<String>,
-    /// When it was recorded.
+    /// Instant of the recording.
     pub recorded_at: Timestamp,
-    /// When it was taken back.
+    /// Instant of the reversal.
     pub reversed_at: Option<Timestamp>,
 }
 
-/// How a client paid.
+/// The method of a payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -46,7 +46,7 @@ pub enum PaymentMethod {
     Other,
 }
 
-/// Where the entry of a payment comes from.
+/// The origin of the entry of a payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]

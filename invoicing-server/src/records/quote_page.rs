@@ -6,8 +6,8 @@ use invoicing_core::{QuoteId, QuoteSummary};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct QuotePage {
-    /// Newest first. May be fewer than asked for, also none, where a next page follows.
+    /// Newest first. May be fewer than the limit, or none, although a next page follows.
     pub items: Vec<QuoteSummary>,
-    /// Where the next page goes on; `None` at the end.
+    /// Start of the next page; `None` at the end.
     pub next: Option<QuoteId>,
 }

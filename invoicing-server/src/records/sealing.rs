@@ -1,18 +1,19 @@
-//! Stored secrets by their key.
+//! Numbers of stored secrets, by their key.
 
 use std::collections::BTreeMap;
 
 use crate::sealing::is_id;
 
-/// How many stored secrets are sealed with which key.
+/// Numbers of stored secrets, by the key that they are sealed with.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SealingStats {
-    /// Stored in clear: written while no key was given.
+    /// Secrets stored in clear, written while no key was given.
     pub clear: u64,
-    /// By the id of the key. A key that is not named here is not needed any more.
+    /// Secrets by the id of their key. A key that is not named here is no longer needed.
     pub keys: BTreeMap<String, u64>,
-    /// So badly damaged that not even the key is known. Webhooks whose secret is damaged are repaired by rotating it.
+    /// Secrets so badly damaged that even their key cannot be read. A rotation repairs a webhook
+    /// whose secret is damaged.
     pub damaged: u64,
 }
 

@@ -14,9 +14,9 @@ pub struct ProofRecord {
     pub user_agent: Option<String>,
     /// SHA-256 of the document that was signed, 64 lowercase hex digits.
     pub document_sha256: String,
-    /// See [`proof_fingerprint`](invoicing_core::proof_fingerprint).
+    /// The fingerprint of the proof: see [`proof_fingerprint`](invoicing_core::proof_fingerprint).
     pub proof_fingerprint: String,
-    /// When it was signed.
+    /// Instant of the signature.
     pub signed_at: Timestamp,
 }
 
@@ -28,18 +28,18 @@ impl std::fmt::Debug for ProofRecord {
     }
 }
 
-/// A signing link as its company sees it: the token itself is known to its holder only.
+/// A signing link as its company sees it: only its holder has the token itself.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SigningLinkRecord {
     /// SHA-256 of the token; [`ProofRecord::token_hash`] of a signature that was made with it.
     pub token_hash: Vec<u8>,
-    /// When it was made.
+    /// Instant at which it was made.
     pub created_at: Timestamp,
-    /// From when on it is answered like an unknown one. `None` until the next sweep, if a node of an older version made it
-    /// during an upgrade.
+    /// The instant from which on the link is answered like an unknown one. `None` until the next
+    /// sweep, if a node of an older version made the link during an upgrade.
     pub ends_at: Option<Timestamp>,
-    /// When it was revoked.
+    /// Instant of the revocation.
     pub revoked_at: Option<Timestamp>,
 }
 

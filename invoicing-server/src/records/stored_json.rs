@@ -2,11 +2,11 @@
 
 use crate::Error;
 
-/// JSON of the API, read from its rows.
+/// JSON of the API, read from its rows, or the size of JSON that has large lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StoredJson {
     Whole(Vec<u8>),
-    /// It has large lines, so memory for it is to be reserved before it is read.
+    /// The JSON has large lines, so memory for it is to be reserved before it is read.
     Large {
         /// Its size.
         bytes: usize,

@@ -7,11 +7,11 @@ use sha2::{Digest, Sha256};
 
 use crate::secret::shown_url;
 
-/// Why a webhook is disabled.
+/// The reason why a webhook is disabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DisabledReason {
-    /// By its owner.
+    /// Its owner has disabled it.
     Manual,
     /// 10 deliveries in a row ended failed.
     Failures,
@@ -39,39 +39,41 @@ impl fmt::Display for DisabledReason {
 
 /// A webhook as its owner sees it. The secret was shown once, at registration or rotation.
 ///
-/// `Debug` shows of the URL where it leads, without path and query: these may carry a token of the receiver.
+/// `Debug` shows only scheme, host and port of the URL: path and query may carry a token of the
+/// receiver.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Webhook {
     /// Identifier; each delivery names it in `X-Service-Webhook-Id`.
     pub id: WebhookId,
-    /// Where deliveries go.
+    /// Target of the deliveries.
     pub url: String,
-    /// What it subscribes to, in the order of the contract's table.
+    /// The kinds of events that it subscribes to, in the order of the contract's table.
     pub events: Vec<EventKind>,
-    /// How many further kinds it subscribes to that a newer version has added. Changes by this version leave them as they are.
+    /// Number of further kinds that it subscribes to and that a newer version has added. Changes by
+    /// this version leave them as they are.
     pub unknown_events: u32,
     /// Deliveries that ended failed since the last success, or since it was enabled.
     pub consecutive_failures: u32,
-    /// When the first delivery after its last success ended failed. Enabling it does not change this.
+    /// End of the first failed delivery after its last success. Enabling it does not change this.
     pub failing_since: Option<Timestamp>,
-    /// Since when and why it is disabled.
+    /// Instant and reason of its disabling, while it is disabled.
     pub disabled: Option<(Timestamp, DisabledReason)>,
-    /// When it was registered.
+    /// Instant of the registration.
     pub created_at: Timestamp,
-    /// Until when attempts are signed with the secret before the last rotation as well. In the past once that has ended,
-    /// until the next sweep wipes it.
+    /// The instant until which attempts are also signed with the secret before the last rotation.
+    /// An instant in the past stays until the next sweep wipes that secret.
     pub previous_secret_until: Option<Timestamp>,
 }
 
 impl Webhook {
-    /// Scheme, host and port of the URL, as `https://example.com/..`: for pages and logs, as path and query may carry a token of
-    /// the receiver.
+    /// Scheme, host and port of the URL, as `https://example.com/..`: for pages and logs, as path
+    /// and query may carry a token of the receiver.
     pub fn shown_url(&self) -> String {
         shown_url(&self.url)
     }
 
-    /// Another one for each state of the URL and the events. Shows nothing of the URL.
+    /// A text that differs for each state of the URL and the events. Reveals nothing of the URL.
     pub(crate) fn version(&self) -> String {
         let mut hash = Sha256::new_with_prefix(&self.url);
         for kind in &self.events {
@@ -111,8 +113,9 @@ impl fmt::Debug for Webhook {
 }
 
 impl Webhook {
-    /// From when on it has missed deliveries: since its first failure after its last success, or since it was disabled.
-    /// `None` while it is enabled. Another node's clock may have dated either one later than it was.
+    /// The instant since which it has missed deliveries: its first failure after its last success,
+    /// or the instant at which it was disabled. `None` while it is enabled. Another node's clock
+    /// may have dated either one later than it was.
     pub fn missed_since(&self) -> Option<Timestamp> {
         let (disabled_at, _) = self.disabled?;
         Some(self.failing_since.map_or(disabled_at, |failing_since| failing_since.min(disabled_at)))

@@ -1,7 +1,8 @@
-//! What a statement takes as arguments.
+//! The arguments of a statement.
 //!
-//! A list is one argument: a JSON array in SQLite, an array of the type itself in PostgreSQL. Any other argument is also a
-//! *cell*: on PostgreSQL, where several rows are written at once, those of a column go to the server as an array.
+//! A list is one argument: a JSON array in SQLite, an array of the type itself in PostgreSQL. Any
+//! other argument is also a *cell*: when several rows are written at once on PostgreSQL, the cells
+//! of a column go to the server as an array.
 
 use chrono::NaiveDate;
 use invoicing_core::{
@@ -38,7 +39,7 @@ pub(super) enum Type {
     Uuid,
 }
 
-/// The cells of a column, a row each.
+/// The cells of a column, one for each row.
 #[cfg(feature = "postgres")]
 #[derive(Debug)]
 pub(super) enum Column {
@@ -48,7 +49,8 @@ pub(super) enum Column {
     Uuids(Vec<Option<Uuid>>),
 }
 
-/// Types, and the value that both databases take for them, or that of SQLite and that of PostgreSQL.
+/// Implements `Argument` for types, with one value for both databases, or one for SQLite and one
+/// for PostgreSQL.
 macro_rules! argument {
     ($($type:ty)|+ => |$value:ident| $column:expr) => {
         argument!($($type)|+ => |$value| $column, $column);
@@ -69,7 +71,8 @@ macro_rules! argument {
     )+};
 }
 
-/// As `argument!`, for types that can be cells: also the kind of their column, and the cell where it is another value.
+/// As `argument!`, for types that can be cells: also takes the kind of their column, and the cell
+/// if its value differs.
 macro_rules! cell {
     ($kind:ident: $($type:ty)|+ => |$value:ident| $argument:expr) => {
         cell!($kind: $($type)|+ => |$value| $argument, $argument);
@@ -116,7 +119,7 @@ argument!([u8; 32] => |hash| hash.as_slice());
 argument!(&[i64] | Vec<i64> => |numbers| Json(numbers), numbers);
 // Hexadecimal texts, which a statement takes apart with `unhex`.
 argument!(Vec<Uuid> => |ids| Json(ids.iter().map(Uuid::as_simple).collect::<Vec<_>>()), ids);
-// An array of lists of different lengths is one of texts.
+// PostgreSQL has no array of lists of different lengths, so each list is a text.
 impl_cell!(Texts: Vec<Uuid> => |ids| to_array(ids));
 impl_cell!(Texts: Vec<i64> => |numbers| to_array(numbers));
 
@@ -157,7 +160,7 @@ impl Column {
         }
     }
 
-    /// Binds it as one argument.
+    /// Binds the column as one argument.
     pub(super) fn bind(&self, query: PostgresQuery) -> PostgresQuery {
         match self {
             Self::Integers(cells) => query.bind(cells),
@@ -167,7 +170,7 @@ impl Column {
         }
     }
 
-    /// Size of the last cell, where that is a text.
+    /// Size of the last cell, if it is a text.
     pub(super) fn last_text_bytes(&self) -> usize {
         match self {
             Self::Texts(cells) => cells.last().and_then(Option::as_ref).map_or(0, String::len),

@@ -1,7 +1,8 @@
 //! Records the outcome of attempts.
 //!
-//! Each change of a claimed delivery repeats the token of the claim. An attempt whose claim is gone is recorded and
-//! counted, and changes nothing else. `status || ''` is explained at [`DeliveryTable`](super::deliveries::DeliveryTable).
+//! Each change of a claimed delivery repeats the token of the claim. An attempt whose claim is gone
+//! is recorded and counted, and changes nothing else. `status || ''` is explained at
+//! [`DeliveryTable`](super::deliveries::DeliveryTable).
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -17,7 +18,8 @@ use super::statement::Sql;
 use crate::Error;
 use crate::queue::Job;
 
-/// An attempt as its row, with status or failure class. SQLite finds the company, the event and the webhook by the delivery.
+/// An attempt as its row, with a status or a failure class. SQLite finds the company, the event and
+/// the webhook by the delivery.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AttemptRow {
     delivery: i64,
@@ -42,25 +44,26 @@ impl AttemptRow {
         Self { delivery, company, event, webhook, number, at, duration_ms, status, failure }
     }
 
-    /// What SQLite reads, in the order in which it does.
+    /// The values of the SQLite statement, in its order.
     fn json_array(&self) -> impl Serialize {
         (self.delivery, self.number, self.at, self.duration_ms, self.status, self.failure)
     }
 }
 
-/// Of how many companies the last attempts are read, and how many of each: more than a company has webhooks.
+/// Number of companies whose last attempts are read, and number of attempts of each: more than a
+/// company has webhooks.
 const COMPANIES: u32 = 2_048;
 const LAST_ATTEMPTS: u32 = 32;
 
 impl AllDeliveries<'_> {
-    /// The webhooks that took less than `late` on average for the last attempts of their companies: those attempted last, and
-    /// of the companies that were.
+    /// The webhooks whose last attempts, among those of their companies, took less than `late` on
+    /// average. Most recent companies and webhooks first.
     pub(crate) async fn prompt_webhooks(
         &mut self,
         late: Duration,
         most: usize,
     ) -> Result<Vec<WebhookId>, Error> {
-        // From the end of each company's part of the key.
+        // Both forms read from the end of each company's part of the key.
         const PROMPT: Sql = Sql {
             sqlite: "
                 SELECT a.webhook_id
@@ -108,12 +111,13 @@ impl AllDeliveries<'_> {
         Ok(webhooks.into_iter().map(WebhookId).collect())
     }
 
-    /// Adds a row per attempt; false where all of them are on record, because the answer to an earlier commit was lost.
+    /// Adds a row per attempt. Returns false if all of them are on record, because the answer to an
+    /// earlier commit was lost.
     ///
     /// # Errors
-    /// Where some of a batch are on record: each has to be recorded by itself.
+    /// If some of a batch are on record: each attempt has to be recorded by itself.
     pub(crate) async fn insert_attempts(&mut self, attempts: &[AttemptRow]) -> Result<bool, Error> {
-        // The condition tells ON CONFLICT from a join's ON.
+        // `WHERE true` keeps SQLite from reading `ON CONFLICT` as the `ON` of the join.
         const SQLITE: &str = "
             INSERT INTO attempt (company_id, event_id, webhook_id, number, at, duration_ms, status, failure)
             SELECT d.company_id, d.event_id, d.webhook_id,
@@ -134,14 +138,15 @@ impl AllDeliveries<'_> {
     }
 
     async fn insert_attempts_shared(&mut self, attempts: &[AttemptRow]) -> Result<u64, Error> {
-        // Lists of columns are read twenty times as fast as JSON.
+        // PostgreSQL reads lists of columns twenty times as fast as JSON.
         const INSERT: &str = "
             INSERT INTO attempt (company_id, event_id, webhook_id, number, at, duration_ms, status, failure)
             SELECT company, event, webhook, number, at, took, nullif(status, 0), failure
             FROM unnest(
                 $1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[]
             ) AS a(company, event, webhook, number, at, took, status, failure)";
-        // To look for a conflict costs a third of the insertion, so a batch with one fails as a whole.
+        // Looking for a conflict costs a third of the insertion, so only a single row does. A batch
+        // with a conflict fails as a whole.
         const INSERT_ONE: &str = "
             INSERT INTO attempt (company_id, event_id, webhook_id, number, at, duration_ms, status, failure)
             SELECT company, event, webhook, number, at, took, nullif(status, 0), failure
@@ -163,8 +168,8 @@ impl AllDeliveries<'_> {
         Ok(self.0.query(insert, &arguments).execute().await?)
     }
 
-    /// Counts attempts of deliveries that have not ended. Where the claim is gone, an attempt counts in all, but not
-    /// towards the limit.
+    /// Counts attempts of deliveries that have not ended. An attempt whose claim is gone counts in
+    /// `attempts_in_all`, but not towards the limit.
     pub(crate) async fn count_attempts(&mut self, ids: &[i64], token: i64) -> Result<(), Error> {
         const COUNT: Sql = Sql {
             sqlite: "
@@ -180,8 +185,8 @@ impl AllDeliveries<'_> {
         Ok(())
     }
 
-    /// Ends deliveries with the attempt that has just been recorded. Returns those whose claim is gone: they stay as they
-    /// are, and only count the attempt.
+    /// Ends deliveries with the attempt that has just been recorded. Returns the deliveries whose
+    /// claim is gone: they stay as they are, and only count the attempt.
     pub(crate) async fn end(
         &mut self,
         ids: &[i64],
@@ -210,14 +215,14 @@ impl AllDeliveries<'_> {
         if ended == ids.len() as u64 {
             return Ok(Vec::new());
         }
-        // Asked separately, as it is rare: a lease ran out, or its dispatcher was dropped.
+        // Read separately, as it is rare: a lease ran out, or its dispatcher was dropped.
         let late: Vec<i64> = self.0.query(NOT_ENDED, &[&ids, &status, &at]).all_scalars().await?;
         self.count_attempts(&late, token).await?;
         Ok(late)
     }
 
-    /// Puts deliveries back, each with a time before which it is not attempted. Returns those that were put back: one whose
-    /// claim is gone stays as it is.
+    /// Puts deliveries back, each with a time before which it is not attempted. Returns those that
+    /// were put back: a delivery whose claim is gone stays as it is.
     pub(crate) async fn retry(
         &mut self,
         retries: &[(i64, Timestamp)],
@@ -227,7 +232,7 @@ impl AllDeliveries<'_> {
             UPDATE delivery SET due_at = r.at, claim = 0, held_until = 0
             FROM (SELECT value ->> 0 AS delivery, value ->> 1 AS at FROM json_each($1)) r
             WHERE id = r.delivery AND status || '' = 'pending' AND claim = $2 RETURNING id";
-        // No join, which a plan could turn round.
+        // Written without a join, as a plan could turn a join round.
         const POSTGRES: &str = "
             UPDATE delivery SET due_at = ($3::bigint[])[array_position($1::bigint[], id)], claim = 0, held_until = 0
             WHERE id = ANY($1) AND status || '' = 'pending' AND claim = $2 RETURNING id";
@@ -242,7 +247,7 @@ impl AllDeliveries<'_> {
         Ok(put_back.into_iter().collect())
     }
 
-    /// Ends claimed deliveries as skipped; how many.
+    /// Ends claimed deliveries as skipped. Returns their number.
     pub(crate) async fn skip(
         &mut self,
         ids: &[i64],

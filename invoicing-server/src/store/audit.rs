@@ -6,19 +6,19 @@ use std::sync::Arc;
 use super::spent_forms::OpenForm;
 use crate::cause::Cause;
 
-/// Who makes a change, and why: noted in the history and with its events.
+/// The author and the cause of a change, for the history and its events.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AuditContext {
-    /// The name under which the history notes the change; `None` if it is not noted.
+    /// The author's name in the history; `None` if the history does not note the change.
     pub(crate) actor: Option<Arc<str>>,
-    /// The cause that its events are noted with.
+    /// The cause that is stored with its events.
     pub(crate) cause: Option<Arc<Cause>>,
-    /// The form that it answers.
+    /// The console's form that the change carries out.
     #[cfg(feature = "console")]
     pub(crate) form: Option<Arc<OpenForm>>,
 }
 
-/// Of changes that the service makes by itself.
+/// The context of changes that the service makes by itself.
 pub(crate) const UNAUDITED: AuditContext = AuditContext {
     actor: None,
     cause: None,

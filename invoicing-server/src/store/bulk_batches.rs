@@ -1,13 +1,14 @@
-//! Changes of a webhook that concern many deliveries. The change itself is one short write; its deliveries follow in
-//! batches.
+//! Changes of a webhook that concern many deliveries. The change itself is one short write; its
+//! deliveries follow in batches.
 //!
-//! The state of a webhook says what its waiting deliveries are: skipped, while it is disabled or removed. A webhook is
+//! A waiting delivery counts as skipped while its webhook is disabled or removed. A webhook is
 //! enabled only when nothing is left to skip, so no batch meets deliveries that were made after it.
 //!
-//! A replay is noted as a range of events. Events of a company are ordered by their ids as they were committed, so the last
-//! id is a cut-off that needs no clock. Each batch moves the start of the range, so a delivery that fails again is queued
-//! once. What ends after the replay was asked for is not part of it. A replay that comes with enabling has no such end:
-//! another node's clock may have dated a skip later. So it includes what fails before its batch.
+//! A replay is noted as a range of events. The ids of a company's events rise in the order of their
+//! commits, so the last id is a cut-off that needs no clock. Each batch moves the start of the
+//! range, so a delivery that fails again is queued once. A delivery that ends after the call of the
+//! replay is not part of it. A replay that comes with enabling has no such end: another node's
+//! clock may have dated a skip later. So it includes deliveries that fail before its batch.
 
 use std::sync::Arc;
 
@@ -23,17 +24,17 @@ use crate::queue::NewDelivery;
 /// Most deliveries that one transaction changes, since other writers wait for it.
 const BATCH: u32 = 1_000;
 
-/// What a batch has done.
+/// Result of a batch.
 struct Batch {
-    /// Nothing is left.
+    /// True if nothing is left.
     is_done: bool,
-    /// The deliveries are skipped, and not queued.
+    /// True if the batch skips deliveries instead of queueing them.
     skips: bool,
     queued: u64,
 }
 
 impl CompanyReader<'_> {
-    /// All that has failed or was skipped by now.
+    /// All deliveries that have failed or were skipped by now.
     pub(crate) async fn replayable(
         &mut self,
         webhook: WebhookId,
@@ -42,7 +43,7 @@ impl CompanyReader<'_> {
         self.replayable_between(webhook, ALWAYS, now).await
     }
 
-    /// What has failed or was skipped since an instant, by now.
+    /// The deliveries that have failed or were skipped since an instant, by now.
     pub(crate) async fn replayable_between(
         &mut self,
         webhook: WebhookId,
@@ -54,7 +55,8 @@ impl CompanyReader<'_> {
         Ok(Replayable { ended_until: now.max(last_end), ..counted })
     }
 
-    /// What has failed or was skipped since an instant, for a webhook that is enabled. See the module's text on its end.
+    /// The deliveries that have failed or were skipped since an instant, for a webhook that is
+    /// being enabled. The range has no end, as another node's clock may have dated a skip later.
     pub(crate) async fn replayable_since(
         &mut self,
         webhook: WebhookId,
@@ -84,7 +86,7 @@ impl CompanyReader<'_> {
 }
 
 impl CompanyTx<'_> {
-    /// Whether no other replay has been noted since it was counted.
+    /// True if no other replay has been noted since the count.
     pub(crate) async fn is_current(
         &mut self,
         webhook: WebhookId,
@@ -95,8 +97,8 @@ impl CompanyTx<'_> {
 }
 
 impl Tx {
-    /// Skips what waits for a webhook that is disabled or removed: a batch now, the rest by the dispatchers. Whether nothing
-    /// is left.
+    /// Skips the deliveries that wait for a webhook that is disabled or removed: a batch now, the
+    /// rest by the dispatchers. Returns true if nothing is left.
     pub(crate) async fn skip_waiting(
         &mut self,
         company: CompanyId,
@@ -107,8 +109,9 @@ impl Tx {
         Ok(self.begin_bulk_change(company, webhook).await?.is_done)
     }
 
-    /// Queues again what was counted, and skipped deliveries of later events: a batch now, the rest by the dispatchers. How
-    /// many in all, without those that an earlier replay still has to queue.
+    /// Queues the counted deliveries again, and skipped deliveries of later events: a batch now,
+    /// the rest by the dispatchers. Returns their number in all, without those that an earlier
+    /// replay still has to queue.
     pub(super) async fn replay(
         &mut self,
         company: CompanyId,
@@ -122,18 +125,21 @@ impl Tx {
         let until = tables.events().last().await?;
         let later = ReplayRange { at, after: last_event, until, since, ended_until };
         let (more, _) = tables.deliveries().count_replayable(webhook, later, ReplayRange::NONE).await?;
-        // Else more may have ended since it was counted, which an enabling replay includes.
+        // A first replay goes on: more may have ended since the count, and an enabling replay
+        // includes it.
         if count + more == 0 && !is_first {
             return Ok(0);
         }
         let range = ReplayRange { after: EventId(Uuid::nil()), ..later };
         tables.bulk_changes().note_replay(webhook, range).await?;
         let batch = self.begin_bulk_change(company, webhook).await?;
-        // Others may have queued some since they were counted.
+        // Other transactions may have queued some since the count, so the number of the batch is
+        // exact.
         Ok(if batch.is_done && is_first { batch.queued } else { count + more })
     }
 
-    /// Carries out a batch of what is noted for a webhook. Whether nothing is left.
+    /// Carries out a batch of the change that is noted for a webhook. Returns true if nothing is
+    /// left.
     pub(crate) async fn continue_bulk_change(
         &mut self,
         company: CompanyId,
@@ -152,7 +158,7 @@ impl Tx {
         Ok(batch)
     }
 
-    /// A first batch. A dispatcher of this process learns of the rest at once.
+    /// Carries out a first batch, and requests a poll of this process's dispatcher for the rest.
     async fn begin_bulk_change(&mut self, company: CompanyId, webhook: WebhookId) -> Result<Batch, Error> {
         let batch = self.carry_out(company, webhook).await?;
         if !batch.is_done {
@@ -169,7 +175,7 @@ async fn carry_out(
     now: Timestamp,
     abandoned: Timestamp,
 ) -> Result<Batch, Error> {
-    // First, as the lock also keeps what is noted from other transactions.
+    // Locked first: the lock also keeps other transactions from changing the noted range.
     let skipping = tables.webhooks().lock_skipping(webhook).await?;
     let mut batch = Batch { is_done: true, skips: skipping.is_some(), queued: 0 };
     let Some(range) = tables.bulk_changes().find(webhook).await? else { return Ok(batch) };
@@ -181,7 +187,8 @@ async fn carry_out(
         tables.bulk_changes().set_start(webhook, part.until).await?;
         batch.is_done = next.is_none();
     }
-    // Also what this batch has just queued: the replay was asked for before.
+    // Also skips the deliveries that this batch has just queued: the replay was requested before
+    // the skip.
     if let Some(skipping) = skipping {
         let skipped = tables.deliveries().skip_waiting(webhook, skipping, abandoned, BATCH).await?;
         batch.is_done &= skipped < u64::from(BATCH);
@@ -201,7 +208,7 @@ mod tests {
     use crate::store::UNAUDITED;
     use crate::{Invoicing, NewWebhook};
 
-    /// A webhook of a company to which a delivery waits.
+    /// A company and its webhook with one waiting delivery.
     async fn waiting(invoicing: &Invoicing) -> (CompanyId, WebhookId) {
         let new = NewCompany::named("Martin", Plan::Team);
         let company = invoicing.company(invoicing.companies().create(&new).await.unwrap().id);
@@ -222,7 +229,7 @@ mod tests {
         let count = async move |mut tx: CompanyReader<'_>| tx.replayable_since(webhook, ALWAYS).await;
         let counted = store.read(company, count).await.unwrap();
         assert_eq!(counted.count, 0);
-        // As the recording of a claim that was in memory skips its delivery.
+        // Disables the webhook and skips its delivery, as the recording of a claim in memory does.
         let skip = async move |mut tx: CompanyTx<'_>| {
             let now = tx.change.now;
             tx.webhooks().disable(webhook, now, DisabledReason::Manual).await?;

@@ -1,4 +1,5 @@
-//! What changes of webhooks have left to be done to their deliveries, as [batches](super::bulk_batches) carry it out.
+//! Changes of webhooks whose deliveries are still to follow; [batches](super::bulk_batches) carry
+//! them out.
 
 use invoicing_core::{CompanyId, EventId, Timestamp, WebhookId};
 use sqlx::FromRow;
@@ -8,11 +9,11 @@ use super::connection::Connection;
 use super::scope::Scope;
 use crate::Error;
 
-/// Deliveries that a replay still has to queue: those that ended from an instant to another, of the events after one up
-/// to another.
+/// Deliveries that a replay still has to queue: of the events with `after < id <= until`, and ended
+/// from `since` to `ended_until`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReplayRange {
-    /// When it was asked for.
+    /// Instant of the call.
     pub(super) at: Timestamp,
     pub(super) after: EventId,
     pub(super) until: EventId,
@@ -34,33 +35,33 @@ impl ReplayRange {
     }
 }
 
-/// Before any delivery has ended.
+/// An instant before the end of any delivery.
 pub(super) const ALWAYS: Timestamp = Timestamp::from_millis(i64::MIN);
-/// After all deliveries have ended.
+/// An instant after the end of all deliveries.
 pub(super) const NEVER: Timestamp = Timestamp::from_millis(i64::MAX);
 
-/// What a replay queues, as it was counted before the replay is noted: counting reads all of it, and no writer has to wait
-/// for that.
+/// The deliveries that a replay queues, counted before the replay is noted: the count reads all of
+/// them, and no writer has to wait for that.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Replayable {
     pub(crate) since: Timestamp,
     pub(super) ended_until: Timestamp,
     pub(crate) count: u64,
-    /// The last event when it was counted.
+    /// The last event at the time of the count.
     pub(super) last_event: EventId,
-    /// What an earlier replay had left, which was not counted.
+    /// The rest of an earlier replay, which was not counted.
     pub(super) earlier: Option<ReplayRange>,
 }
 
 impl Replayable {
-    /// Whether what is noted now is what was noted, or what its batches have left of it.
+    /// True if the noted range is the one of the count, or its rest after batches.
     pub(super) fn is_current(&self, noted: Option<ReplayRange>) -> bool {
         let start = |range: ReplayRange| ReplayRange { after: range.until, ..range };
         noted.is_none_or(|noted| self.earlier.is_some_and(|earlier| start(earlier) == start(noted)))
     }
 }
 
-/// What is noted for the webhooks of a company.
+/// The changes that are noted for the webhooks of a company.
 pub(crate) struct BulkChangeTable<'c>(pub(super) Scope<'c>);
 
 #[derive(FromRow)]
@@ -87,7 +88,8 @@ impl BulkChangeTable<'_> {
         }))
     }
 
-    /// Notes that what waits has to be skipped. A replay that is under way stays noted: its deliveries wait as well.
+    /// Notes that waiting deliveries have to be skipped. A replay that is under way stays noted:
+    /// its deliveries wait as well.
     pub(super) async fn note(&mut self, webhook: WebhookId, at: Timestamp) -> Result<(), Error> {
         const NOTE: &str = "
             INSERT INTO bulk_change (company_id, webhook_id, at, after_event, until_event, since, ended_until)
@@ -96,7 +98,7 @@ impl BulkChangeTable<'_> {
         Ok(())
     }
 
-    /// Notes a replay. One of all that has ended includes what an earlier one has left.
+    /// Notes a replay. A replay of all ended deliveries includes the rest of an earlier one.
     pub(super) async fn note_replay(&mut self, webhook: WebhookId, range: ReplayRange) -> Result<(), Error> {
         const NOTE_REPLAY: &str = "
             INSERT INTO bulk_change (company_id, webhook_id, at, after_event, until_event, since, ended_until)
@@ -122,15 +124,15 @@ impl BulkChangeTable<'_> {
     }
 }
 
-/// What is noted for the webhooks of all companies, for the dispatchers.
+/// The changes that are noted for the webhooks of all companies, for the dispatchers.
 pub(crate) struct AllBulkChanges<'c>(pub(super) &'c mut Connection);
 
-/// A webhook with deliveries that are still to follow a change.
+/// A webhook with a noted change whose deliveries are still to follow.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NotedWebhook {
     pub(crate) company: CompanyId,
     pub(crate) webhook: WebhookId,
-    /// Its deliveries are skipped.
+    /// True if its deliveries are to be skipped.
     pub(crate) skips: bool,
 }
 
@@ -142,7 +144,7 @@ struct NotedRow {
 }
 
 impl AllBulkChanges<'_> {
-    /// Ordered by webhook.
+    /// The noted webhooks, ordered by id.
     pub(crate) async fn list(&mut self) -> Result<Vec<NotedWebhook>, Error> {
         const LIST: &str = "
             SELECT b.company_id, b.webhook_id, w.disabled_at IS NOT NULL OR w.removed_at IS NOT NULL AS skips

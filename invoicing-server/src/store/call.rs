@@ -1,4 +1,4 @@
-//! An operation that waits for a transaction, and its caller.
+//! An operation that waits for a transaction, with its caller.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -13,25 +13,26 @@ use super::prefetch::Prefetch;
 use super::tx::Tx;
 use crate::Error;
 
-/// An operation, and its caller.
+/// An operation, with its caller.
 #[cfg_attr(
     not(feature = "postgres"),
     expect(dead_code, reason = "a SQLite file is not shared, so nothing is loaded ahead or tried again")
 )]
 pub(super) trait Call: Send {
-    /// Runs the operation, and keeps its value. It has no effect before the commit, so it can run again after a rollback.
+    /// Runs the operation, and keeps its value. It has no effect before the commit, so it can run
+    /// again after a rollback.
     fn run<'t>(&'t mut self, tx: &'t mut Tx) -> BoxFuture<'t, Result<(), Error>>;
 
-    /// The company whose row it needs locked.
+    /// The company whose row the operation needs locked.
     fn company(&self) -> Option<CompanyId>;
 
-    /// The records of the company that it reads first.
+    /// The records of the company that the operation reads first.
     fn prefetches(&self) -> &[Prefetch];
 
-    /// Whether the caller still waits.
+    /// True if the caller still waits.
     fn is_wanted(&self) -> bool;
 
-    /// When the caller began to wait.
+    /// The instant at which the caller began to wait.
     fn begun(&self) -> Instant;
 
     /// Answers the caller, with the value if the operation is committed.
@@ -107,7 +108,7 @@ pub(super) async fn answered<T>(answer: oneshot::Receiver<Result<T, Error>>) -> 
     answer.await.map_err(|_| Error::unavailable("the operation was given up, and may have happened"))?
 }
 
-/// Answers all with one error.
+/// Answers all calls with one error.
 pub(super) fn answer_all(mut calls: Group, error: Error) {
     if calls.len() == 1 {
         return calls.remove(0).answer(Err(error));
@@ -118,7 +119,7 @@ pub(super) fn answer_all(mut calls: Group, error: Error) {
     }
 }
 
-/// An error that several callers get.
+/// An error for several callers.
 pub(super) fn shared_error(error: &Arc<Error>) -> Error {
     match **error {
         Error::Internal(_) => Error::internal(Arc::clone(error)),

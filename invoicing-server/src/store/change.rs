@@ -1,4 +1,4 @@
-//! What every change of a company starts from.
+//! The starting point of every change of a company.
 
 use std::sync::Arc;
 
@@ -32,13 +32,13 @@ impl CompanyChange {
         now.max(Timestamp::from_millis(last.as_millis().saturating_add(1)))
     }
 
-    /// When the change happens.
+    /// The instants of the change.
     pub(crate) fn at(&self) -> ChangeTime {
         ChangeTime { now: self.now, stamp: self.stamp }
     }
 
-    /// The date in the company's time zone. It follows the clock: a clock that once ran ahead has moved the stamps
-    /// ahead for good.
+    /// The date in the company's time zone. It follows the clock: a clock that once ran ahead has
+    /// moved the stamps ahead for good.
     pub(crate) fn today(&self) -> NaiveDate {
         self.date_of(self.now)
     }
@@ -47,10 +47,11 @@ impl CompanyChange {
     pub(crate) fn date_of(&self, at: Timestamp) -> NaiveDate {
         at.to_chrono().with_timezone(&self.zone).date_naive()
     }
-    /// The end of a day in the company's time zone, which is the begin of the next.
+    /// The end of a day in the company's time zone, which is the beginning of the next.
     pub(crate) fn end_of(&self, day: NaiveDate) -> Timestamp {
         let midnight = day.succ_opt().unwrap_or(day).and_time(NaiveTime::MIN);
-        // Where daylight saving time begins at midnight, the day begins an hour later.
+        // On a day that begins with daylight saving time, midnight is skipped and the day begins an
+        // hour later.
         let begin = [midnight, midnight + TimeDelta::hours(1)]
             .into_iter()
             .find_map(|time| self.zone.from_local_datetime(&time).earliest())

@@ -1,20 +1,22 @@
-//! Whether the database can be used now.
+//! The health check of the database.
 
 use super::Store;
 use crate::Error;
 
-/// The database, as far as [`Invoicing::health`](crate::Invoicing::health) asks it.
+/// The state of the database for [`Invoicing::health`](crate::Invoicing::health).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum StoreHealth {
-    /// It answers, takes changes, and its schema is that of this version, or a newer one during an upgrade.
+    /// The database answers, takes changes, and its schema is that of this version, or a newer one
+    /// during an upgrade.
     Reachable,
-    /// It did not answer within 0.8 s, or the service is closed.
+    /// The database did not answer within 0.8 s, or the service is closed.
     Unreachable,
-    /// It answers, but takes no changes: a standby, or a SQLite file whose writer has failed.
+    /// The database answers, but takes no changes: a standby, or a SQLite file whose writer has
+    /// failed.
     ReadOnly,
-    /// Its schema lacks migrations of this version: an older backup was restored.
+    /// The schema lacks migrations of this version: an older backup was restored.
     OldSchema,
 }
 
@@ -29,7 +31,8 @@ impl StoreHealth {
 }
 
 impl Store {
-    /// One statement, on a connection that load does not occupy where the database is a server.
+    /// Checks with one statement. A database that is a server has a connection for it that load
+    /// does not occupy.
     pub(crate) async fn check(&self) -> Result<StoreHealth, Error> {
         match self {
             Self::Sqlite(database) => database.check().await,

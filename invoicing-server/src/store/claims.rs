@@ -1,9 +1,9 @@
 //! Claims on deliveries.
 //!
-//! A claim is a token, a lease (`held_until`), and the number of the attempt that may be made with it. The attempt ends
-//! the delivery only while its token is still there. Once the lease has expired, the delivery may be claimed again. New
-//! deliveries may be inserted as claimed; all others are claimed here. How long a lease lasts is a setting
-//! (`DispatchSettings::lease_ms`).
+//! A claim is a token, a lease (`held_until`), and the number of the attempt that may be made with
+//! it. The attempt ends the delivery only while its token is still there. Once the lease has
+//! expired, the delivery may be claimed again. New deliveries may be inserted as claimed; all
+//! others are claimed here. The setting `DispatchSettings::lease_ms` is the length of a lease.
 
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -31,25 +31,26 @@ pub(crate) struct Claimant {
     pub(crate) lease_until: Timestamp,
 }
 
-/// A webhook that deliveries are claimed for.
+/// A claim request: a webhook, and the bounds of its deliveries.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted {
     pub(crate) webhook: WebhookId,
-    /// How many at most.
+    /// Most deliveries to claim.
     pub(crate) room: usize,
-    /// Those that fell due earlier are left to a claim after the next poll. SQLite claims them too.
+    /// The claim leaves out deliveries that fell due earlier: a claim after the next poll takes
+    /// them. SQLite claims them too.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "SQLite removes old entries at once"))]
     pub(crate) from: Timestamp,
 }
 
-/// What was claimed for a webhook.
+/// The deliveries that were claimed for a webhook.
 #[derive(Debug, Default)]
 pub(crate) struct Claimed {
-    /// Oldest first.
+    /// The deliveries, oldest first.
     pub(crate) jobs: Vec<Job>,
-    /// When it is to be claimed for again, if there may be more.
+    /// The instant of the next claim for the webhook, if there may be more.
     pub(crate) again: Option<Timestamp>,
-    /// When the last of these fell due. SQLite does not say.
+    /// The due time of the last of these deliveries; `None` on SQLite.
     pub(crate) last_due: Option<Timestamp>,
 }
 
@@ -57,9 +58,10 @@ pub(crate) struct Claimed {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Waiting {
     pub(crate) webhook: WebhookId,
-    /// When the next of them can be claimed.
+    /// The instant at which the next of them can be claimed.
     pub(crate) at: Timestamp,
-    /// When the first of them that is not claimed falls due or fell due; else the first of all. SQLite does not say.
+    /// The due time of the first unclaimed one, or of the first of all if all are claimed; `None`
+    /// on SQLite.
     pub(crate) from: Option<Timestamp>,
 }
 
@@ -67,7 +69,7 @@ pub(crate) struct Waiting {
 #[derive(Deserialize)]
 struct ClaimedRow(i64, Uuid, Uuid, Uuid, u32, u32, u32, ClaimedEvent);
 
-/// An event as its deliveries need it.
+/// The columns of an event that its deliveries need.
 #[derive(Clone, Deserialize)]
 #[serde(from = "EventColumns")]
 struct ClaimedEvent {
@@ -108,23 +110,25 @@ impl Claimant {
     }
 }
 
-/// How many deliveries wait.
+/// Number and age of the waiting deliveries.
 #[cfg(feature = "metrics")]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BacklogSize {
-    /// Up to 10,000.
+    /// Their number, up to 10,000.
     pub(crate) pending: u32,
-    /// When the oldest was queued, without the time of its attempts.
+    /// The instant at which the oldest was queued, without the time of its attempts.
     pub(crate) oldest: Option<Timestamp>,
 }
 
 impl AllDeliveries<'_> {
-    /// Every webhook with pending deliveries, and when the next of them can be claimed: when the first unclaimed one falls
-    /// due, or else when the first lease ends. And how long a server worked for it.
+    /// Every webhook with pending deliveries, and the instant at which the next of them can be
+    /// claimed: the due time of the first unclaimed one, or else the end of the first lease. Also
+    /// returns the time that the server spent on the statement.
     pub(crate) async fn next_due(&mut self, now: Timestamp) -> Result<(Vec<Waiting>, Duration), Error> {
-        // On PostgreSQL the index leads from one webhook with pending deliveries to the next: webhooks without any cost
-        // nothing. The way to the first one passes entries that no vacuum has removed, and is gone once. The last row says how
-        // long that took; an answer may be late for other reasons.
+        // On PostgreSQL the index leads from one webhook with pending deliveries to the next, so
+        // webhooks without any cost nothing. The scan for the first one passes entries that no
+        // vacuum has removed, and happens only once. The last row holds the time on the server, as
+        // an answer may be late for other reasons.
         const NEXT_DUE: Sql = Sql {
             sqlite: "
                 SELECT webhook_id, at, NULL AS from_at FROM (
@@ -175,11 +179,12 @@ impl AllDeliveries<'_> {
         Ok((waiting, took))
     }
 
-    /// How many deliveries wait, and since when.
+    /// The number of waiting deliveries, and the age of the oldest.
     #[cfg(feature = "metrics")]
     pub(crate) async fn backlog_size(&mut self) -> Result<BacklogSize, Error> {
-        // A retry moves `due_at` by its gap (`RetryPolicy::GAPS_MS`). Bounded, as it is read with every poll. The first ones of
-        // each webhook are read too, as the bound leaves out whole webhooks.
+        // A retry moves `due_at` by its gap (`RetryPolicy::GAPS_MS`). The statement is bounded, as
+        // every poll executes it. It also reads the first deliveries of each webhook, as the bound
+        // leaves out whole webhooks.
         const SIZE: Sql = Sql {
             sqlite: "
                 WITH some_of_all AS (SELECT due_at, attempts FROM delivery WHERE status = 'pending' LIMIT 10000),
@@ -220,7 +225,7 @@ impl AllDeliveries<'_> {
         Ok(BacklogSize { pending, oldest: oldest.map(Timestamp::from_millis) })
     }
 
-    /// Deliveries that have begun and that nobody holds, with the instants at which they are due: those that are due first.
+    /// The first deliveries by due time that have begun and are not claimed, with their due times.
     pub(crate) async fn begun(
         &mut self,
         now: Timestamp,
@@ -269,7 +274,8 @@ impl AllDeliveries<'_> {
 
     /// Claims these deliveries, in SQLite. The ids are a JSON array.
     async fn claim_ids(&mut self, claimant: Claimant, ids: String) -> Result<Vec<Job>, Error> {
-        // Two statements in one call: the deliveries as one row, since every row is a hop between threads; and the claim.
+        // Two statements in one call: the deliveries as one row, since every row is a hop between
+        // threads; and the claim.
         const CLAIM: &str = "
             SELECT json_group_array(
                 json_array(
@@ -288,9 +294,10 @@ impl AllDeliveries<'_> {
         Ok(claimed.into_iter().map(|row| claimant.job(row)).collect())
     }
 
-    /// Releases claimed deliveries that were not attempted; how many. The number of the claim is not used again.
+    /// Releases claimed deliveries that were not attempted. Returns their number. The number of the
+    /// claim is not used again.
     pub(crate) async fn release(&mut self, ids: &[i64], token: i64, now: Timestamp) -> Result<u64, Error> {
-        // A due delivery stays due, also where the clock was set back since.
+        // A due delivery stays due, also if the clock was set back since.
         const RELEASE: Sql = Sql {
             sqlite: "
                 UPDATE delivery SET claim = 0, held_until = 0, due_at = min(due_at, $3), claims = claims - 1
@@ -302,8 +309,8 @@ impl AllDeliveries<'_> {
         Ok(self.0.query(RELEASE, &[&ids, &token, &now]).execute().await?)
     }
 
-    /// Releases the claims of a run that ends: these, and in SQLite all others that it has made, also those that were
-    /// committed after it had ended.
+    /// Releases the claims of a run that ends: the ones with these ids, and in SQLite all others of
+    /// its token, also those that were committed after its end.
     pub(crate) async fn release_run(
         &mut self,
         ids: &[i64],
@@ -319,8 +326,8 @@ impl AllDeliveries<'_> {
         Ok(self.0.query(RELEASE_RUN, &[&token, &now]).execute().await?)
     }
 
-    /// Releases the claims of dead processes. On PostgreSQL a dead process cannot be told from a slow one: its leases
-    /// expire.
+    /// Releases the claims of dead processes. PostgreSQL cannot distinguish a dead process from a
+    /// slow one: there the leases expire.
     pub(crate) async fn release_dead(&mut self, now: Timestamp) -> Result<u64, Error> {
         const RELEASE_ALL: &str = "
             UPDATE delivery SET claim = 0, held_until = 0, due_at = min(due_at, $1)

@@ -16,9 +16,10 @@ use crate::Error;
 use crate::list_query::{ClientQuery, NOWHERE};
 use crate::records::StoredJson;
 
-/// A page of clients: `$5` the longest word of the search, `$6` a JSON array of the others, `$7` whether one has an
-/// apostrophe, `$8` the sought `externalId` as it was sent, `$9` the same without what renders as nothing at its ends. Texts
-/// are searched with the apostrophe of today if a word has one, as earlier versions stored each as it was entered.
+/// A page of clients: `$5` the longest word of the search, `$6` a JSON array of the others, `$7`
+/// true if one has an apostrophe, `$8` the sought `externalId` as it was sent, `$9` the same
+/// without characters at its ends that render as nothing. Texts are searched with the apostrophe of
+/// today if a word has one, as earlier versions stored each as it was entered.
 const PAGE_BY_CREATION: Sql = Sql {
     sqlite: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, string_agg(CAST(version AS TEXT), ',') AS versions,
@@ -89,7 +90,7 @@ const PAGE_BY_MODIFICATION: Sql = Sql {
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
 };
-/// At most one client, so any order will do.
+/// Finds at most one client, so any order will do.
 const PAGE_BY_EXTERNAL_ID: Sql = Sql {
     sqlite: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, string_agg(CAST(version AS TEXT), ',') AS versions,
@@ -133,10 +134,12 @@ const PAGE_BY_EXTERNAL_ID: Sql = Sql {
         ) items",
 };
 
-/// Clients by the forms of an `externalId`: `$2` as it was sent, `$3` without what renders as nothing at its ends, and those of
-/// earlier versions that may be the same as the second. The last part finds none of nearly all companies, by the index
-/// `client_external_id_older`: an end of theirs [renders as nothing](invoicing_core::renders_as_nothing). Only earlier
-/// versions stored such an end, but for the last character of an emoji.
+/// Clients by the forms of an `externalId`: `$2` as it was sent, `$3` without characters at its
+/// ends that render as nothing, and those of earlier versions that may be the same as the second.
+/// The last part reads the index `client_external_id_older`, which has no entry for nearly all
+/// companies: it holds the clients whose `externalId` has an end that [renders as
+/// nothing](invoicing_core::renders_as_nothing). Only earlier versions stored such an end, but for
+/// the last character of an emoji.
 const BY_EXTERNAL_ID: Sql = Sql {
     sqlite: "
         SELECT id, created_at, external_id, record, version FROM client
@@ -213,7 +216,8 @@ impl ClientTable<'_> {
         row.ok_or(Error::NotFound)?.read(id)
     }
 
-    /// The client that has an `externalId`: as it was sent, or else stripped, or else the oldest one of an earlier version.
+    /// The client that has an `externalId`: as it was sent, or else stripped, or else the oldest
+    /// one of an earlier version.
     pub(crate) async fn find_by_external_id(&mut self, sought: &SoughtId) -> Result<Option<Client>, Error> {
         let best = self.best_by_external_id(sought).await?;
         best.map(|row| row.record.read(row.id)).transpose()
@@ -348,7 +352,8 @@ impl ClientTable<'_> {
     }
 }
 
-/// A text as the databases can compare it: PostgreSQL refuses an argument with a NUL, and no client has an empty `externalId`.
+/// A text in a form that the databases can compare: PostgreSQL refuses an argument with a NUL, and
+/// no client has an empty `externalId`.
 fn searchable(external_id: &str) -> &str {
     if external_id.is_empty() || external_id.contains('\0') { NOWHERE } else { external_id }
 }

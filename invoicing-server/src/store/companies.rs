@@ -15,7 +15,8 @@ use crate::Error;
 /// The row of one company.
 pub(crate) struct CompanyRow<'c>(pub(super) Scope<'c>);
 
-/// A company and its last stamp; no other transaction changes the company or its records before the end of this one.
+/// Reads a company and its last stamp. No other transaction changes the company or its records
+/// before the end of this one.
 pub(super) const LOCK: Sql = Sql {
     sqlite: "SELECT id, record, version, last_stamp FROM company WHERE id = $1",
     postgres: "SELECT id, record, version, last_stamp FROM company WHERE id = $1 FOR UPDATE",

@@ -1,5 +1,5 @@
-//! Handles on the records of one company. Every table reached through them names the company in its statements, so an
-//! operation cannot forget to.
+//! Handles on the records of one company. The statements of every table reached through them name
+//! the company, so no operation can leave it out.
 
 use std::fmt::Display;
 
@@ -37,7 +37,7 @@ use crate::records::KeyRecord;
 
 /// The tables of a company.
 pub(crate) trait Tables {
-    /// What a table's statements run on.
+    /// The connection and the company for the statements of a table.
     fn scope(&mut self) -> Scope<'_>;
 
     /// The company's own row.
@@ -112,7 +112,8 @@ pub(crate) trait Tables {
     }
 }
 
-/// Reads records of a company. Each statement is a snapshot of its own, unless one was begun on the connection.
+/// A reader of the records of a company. Each statement reads a new snapshot, unless one was begun
+/// on the connection.
 pub(crate) type CompanyReader<'c> = Scope<'c>;
 
 impl Tables for Scope<'_> {
@@ -121,7 +122,8 @@ impl Tables for Scope<'_> {
     }
 }
 
-/// A transaction that changes records of a company. No other transaction changes them before it ends.
+/// A transaction that changes records of a company. No other transaction changes them before it
+/// ends.
 pub(crate) struct CompanyTx<'t> {
     pub(super) tx: &'t mut Tx,
     /// The company and the instants of the change.
@@ -140,13 +142,13 @@ impl CompanyTx<'_> {
         Self { origin, ..self }
     }
 
-    /// Whether [`Self::note`] notes anything.
+    /// True if [`Self::note`] notes anything.
     pub(crate) fn is_audited(&self) -> bool {
         self.origin.actor.is_some()
     }
 
-    /// Notes in the history that the actor has made a change; without an actor, nothing. Spends the token of the form that the
-    /// change answers.
+    /// Notes in the history that the actor has made a change; without an actor, nothing. Spends the
+    /// token of the form that the change answers.
     pub(crate) async fn note(
         &mut self,
         action: HistoryAction,
@@ -175,7 +177,8 @@ impl CompanyTx<'_> {
         self.tx.env()
     }
 
-    /// Ends a change of records: moves the company's stamp, and records the events with their deliveries.
+    /// Ends a change of records: moves the company's stamp, and records the events with their
+    /// deliveries.
     pub(crate) async fn finish(&mut self, events: &[Event]) -> Result<(), Error> {
         let Self { tx, change, origin } = self;
         tx.remember_stamp(change);
@@ -192,7 +195,7 @@ impl CompanyTx<'_> {
         Ok(())
     }
 
-    /// Revokes a key for good. Its label, unless it was revoked before.
+    /// Revokes a key for good. Returns its label, unless it was revoked before.
     pub(crate) async fn revoke_key(&mut self, id: KeyId) -> Result<Option<String>, Error> {
         let now = self.change.now;
         let revoked = self.keys().revoke(id, now).await?;
@@ -200,7 +203,8 @@ impl CompanyTx<'_> {
         Ok(revoked)
     }
 
-    /// Revokes a key for good if it was not used since that instant. Whether it was revoked.
+    /// Revokes a key for good if it was not used since that instant. Returns true if it was
+    /// revoked.
     pub(crate) async fn revoke_idle_key(&mut self, id: KeyId, idle_since: Timestamp) -> Result<bool, Error> {
         let now = self.change.now;
         let revoked = self.keys().revoke_idle(id, now, idle_since).await?;
@@ -215,7 +219,8 @@ impl CompanyTx<'_> {
         events::record_ping(self.tx, &self.change, self.origin.cause.as_ref(), webhook).await
     }
 
-    /// Queues the skipped or failed delivery of an event again, unless an earlier replay does so. How many.
+    /// Queues the skipped or failed delivery of an event again, unless an earlier replay does so.
+    /// Returns the number of queued deliveries.
     pub(crate) async fn replay_one(&mut self, webhook: WebhookId, event: EventId) -> Result<u64, Error> {
         let now = self.change.now;
         let queued = self.deliveries().replay_one(webhook, event, now).await?;
@@ -223,30 +228,32 @@ impl CompanyTx<'_> {
         Ok(queued)
     }
 
-    /// Queues again what was counted, where nothing but that [is noted](Self::is_current). How many, now or by the batches
-    /// that follow.
+    /// Queues the counted deliveries again, if no other replay [is noted](Self::is_current).
+    /// Returns their number, now or by the batches that follow.
     pub(crate) async fn replay(&mut self, webhook: WebhookId, counted: &Replayable) -> Result<u64, Error> {
         self.tx.replay(self.change.company.id, webhook, counted).await
     }
 
-    /// Skips what waits for a webhook that is disabled or removed. Whether nothing is left for the batches that follow.
+    /// Skips the deliveries that wait for a webhook that is disabled or removed. Returns true if
+    /// nothing is left for the batches that follow.
     pub(crate) async fn skip_waiting(&mut self, webhook: WebhookId) -> Result<bool, Error> {
         self.tx.skip_waiting(self.change.company.id, webhook).await
     }
 
-    /// Carries out a batch of what earlier changes of a webhook have left. Whether nothing is left.
+    /// Carries out a batch of the changes that a webhook has left. Returns true if nothing is left.
     pub(crate) async fn continue_bulk_change(&mut self, webhook: WebhookId) -> Result<bool, Error> {
         self.tx.continue_bulk_change(self.change.company.id, webhook).await
     }
 
-    /// Tells the caches of this node and the other nodes once the transaction is committed.
+    /// Notifies the caches of this node and the other nodes once the transaction is committed.
     pub(crate) fn notify(&mut self, notification: Notification) {
         self.tx.notify(notification);
     }
 }
 
 impl Tx {
-    /// Begins a change of a company: reads its settings and last stamp, and locks both to the end of the transaction.
+    /// Begins a change of a company: reads its settings and last stamp, and locks both to the end
+    /// of the transaction.
     pub(super) async fn company(&mut self, company: CompanyId) -> Result<CompanyTx<'_>, Error> {
         let change = self.begin_change(company).await?;
         Ok(CompanyTx { tx: self, change, origin: UNAUDITED })
@@ -258,7 +265,8 @@ impl Tx {
             return Ok(change);
         }
         let (record, last_stamp) = self.of_company(company).company_row().lock().await?;
-        // The change begins when the lock is taken: the wait for it may have been long.
+        // The clock is read after the lock: the wait for it may have been long, and the change
+        // begins only now.
         let now = self.env().now();
         let change = CompanyChange::new(record, last_stamp, now)?;
         if let Some(cache) = self.connection().write_cache() {

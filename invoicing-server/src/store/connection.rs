@@ -1,4 +1,5 @@
-//! A connection to either database. The set of databases is closed, so this is an enum and a `match`, not a trait.
+//! A connection to either database. The set of databases is closed, so this is an enum and a
+//! `match`, not a trait.
 
 use sqlx::SqliteConnection;
 
@@ -14,23 +15,24 @@ use crate::Error;
 
 /// A connection.
 pub(crate) enum Connection {
-    /// The one that writes, and what it remembers.
+    /// The only writing connection, with its cache.
     SqliteWriter(SqliteConnection, WriteCache),
-    /// One of those that read.
+    /// A reading connection.
     SqliteReader(Reader),
-    /// In a transaction or not. It remembers what its transaction has locked.
+    /// A connection in a transaction or not, with the cache of the companies that its transaction
+    /// has locked.
     #[cfg(feature = "postgres")]
     Postgres(Session, WriteCache),
 }
 
 impl Connection {
-    /// A connection to PostgreSQL that remembers nothing.
+    /// A connection to PostgreSQL with an empty cache.
     #[cfg(feature = "postgres")]
     pub(super) fn of(session: Session) -> Self {
         Self::Postgres(session, WriteCache::default())
     }
 
-    /// Whether other processes write to the database too.
+    /// True if other processes write to the database too.
     pub(super) fn is_shared(&self) -> bool {
         match self {
             Self::SqliteWriter(..) | Self::SqliteReader(_) => false,
@@ -44,7 +46,7 @@ impl Connection {
         self.query_of(Reads::Anything, statement, arguments)
     }
 
-    /// As [`Self::query`], for a statement that reads no more than that.
+    /// As [`Self::query`], for a statement that reads only `reads`.
     pub(super) fn query_of(
         &mut self,
         reads: Reads,
@@ -54,8 +56,8 @@ impl Connection {
         self.bind(statement.into(), arguments.iter().copied(), reads)
     }
 
-    /// A write that may wait for the end of the operation, unless an earlier one that waits stands in its way. `arguments`
-    /// are at least the company and the id of the record.
+    /// A write that may wait for the end of the operation, unless an earlier waiting write must be
+    /// sent first. `arguments` are at least the company and the id of the record.
     pub(super) async fn write(
         &mut self,
         write: &'static Write,
@@ -84,6 +86,7 @@ impl Connection {
             Self::Postgres(session, _) => {
                 let query =
                     arguments.fold(sqlx::query(sql.postgres), |query, value| value.bind_postgres(query));
+                // Any statement but a SELECT may change rows, prefetched ones included.
                 let leaves_trace = !sql.postgres.trim_start().starts_with("SELECT");
                 if leaves_trace {
                     session.drop_prefetched();
@@ -95,7 +98,7 @@ impl Connection {
         Query::Sqlite(connection, query)
     }
 
-    /// What this connection remembers of the companies that it writes for.
+    /// The cache of the companies that this connection writes for.
     pub(super) fn write_cache(&mut self) -> Option<&mut WriteCache> {
         match self {
             Self::SqliteWriter(_, cache) => Some(cache),
@@ -105,7 +108,7 @@ impl Connection {
         }
     }
 
-    /// Marks the begin of an operation of a transaction that writes.
+    /// Marks the beginning of an operation of a transaction that writes.
     pub(super) fn begin_operation(&mut self) {
         if let Some(cache) = self.write_cache() {
             cache.begin_operation();
@@ -116,8 +119,8 @@ impl Connection {
         }
     }
 
-    /// Undoes the present operation without a statement. Whether nothing is left of it in the database: on SQLite there is
-    /// a savepoint for that.
+    /// Undoes the present operation without a statement. Returns true if nothing is left of it in
+    /// the database; false on SQLite, which has a savepoint for that.
     pub(super) fn roll_back_operation(&mut self) -> bool {
         if let Some(cache) = self.write_cache() {
             cache.roll_back_operation();
@@ -129,10 +132,10 @@ impl Connection {
         }
     }
 
-    /// Lets the statements up to [`Self::end_transaction`] read one snapshot.
+    /// Makes the statements up to [`Self::end_transaction`] read one snapshot.
     pub(super) async fn begin_snapshot(&mut self) -> Result<(), sqlx::Error> {
         match self {
-            // It sees nothing but its own changes.
+            // The only writer sees no changes but its own.
             Self::SqliteWriter(..) => Ok(()),
             Self::SqliteReader(reader) => reader.begin().await,
             #[cfg(feature = "postgres")]

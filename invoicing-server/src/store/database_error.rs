@@ -1,15 +1,15 @@
-//! Why a database cannot be opened.
+//! The reasons why a database cannot be opened.
 
 use std::path::PathBuf;
 
 use crate::config::SettingError;
 
-/// Why a database cannot be opened.
+/// The reason why a database cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatabaseError {
-    /// This SQLite file is open already. It belongs to one process at a time, which opens it once: an
-    /// [`Invoicing`](crate::Invoicing) is cloned instead.
+    /// This SQLite file is open already. It belongs to one process at a time, which opens it once:
+    /// an [`Invoicing`](crate::Invoicing) is cloned instead.
     #[error("{} is open already, in another process or in this one", .0.display())]
     InUse(PathBuf),
     /// The lock file beside the database cannot be created or locked.
@@ -25,10 +25,11 @@ pub enum DatabaseError {
     Path {
         /// The path as it was given.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem of the path.
         problem: String,
     },
-    /// The SQLite file is on a file system of a network, such as NFS or SMB. The locks that it needs do not hold there.
+    /// The SQLite file is on a file system of a network, such as NFS or SMB. The locks that it
+    /// needs do not hold there.
     #[error("the database {} is on a network file system ({kind}): SQLite needs a local disk", path.display())]
     NetworkFileSystem {
         /// The database.
@@ -41,7 +42,7 @@ pub enum DatabaseError {
     JournalMode {
         /// The database.
         path: PathBuf,
-        /// The mode that it has.
+        /// The mode of the file.
         mode: String,
     },
     /// SQLite cannot open or read the file.
@@ -57,7 +58,7 @@ pub enum DatabaseError {
     Connect {
         /// Host, or folder of the socket, and port.
         address: String,
-        /// What went wrong, and which setting mends it where that is known.
+        /// The cause, and the setting that mends it if known.
         cause: String,
     },
     /// The database cannot be read or migrated. The text holds the cause, so it is no source.
@@ -74,11 +75,11 @@ pub enum DatabaseError {
     TooNew {
         /// Schema version of the database.
         found: i64,
-        /// Newest schema version that this code knows.
+        /// Newest schema version of this code.
         known: i64,
     },
-    /// The database was written by a development state before the first release. No migration leads from it to a
-    /// released schema: the service needs a new database.
+    /// The database was written by a development state before the first release. No migration leads
+    /// from it to a released schema: the service needs a new database.
     #[error(
         "the database has schema {found} of a development state before the first release; create a new database"
     )]

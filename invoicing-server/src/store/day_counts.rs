@@ -1,5 +1,5 @@
-//! How the deliveries of the webhooks of a company went of late. Read from the records, as counters would cost every
-//! delivery; so the number of rows that are looked at is bounded.
+//! Results of the recent deliveries to the webhooks of a company. They are read from the records,
+//! as counters would cost every delivery; so the number of rows that are looked at is bounded.
 
 use invoicing_core::{Timestamp, WebhookId};
 use sqlx::FromRow;
@@ -9,7 +9,7 @@ use super::deliveries::DeliveryTable;
 use crate::Error;
 use crate::records::{DayCounts, WebhookDayStats};
 
-/// How many attempts of the company are looked at.
+/// Number of attempts of the company that are looked at.
 const ATTEMPTS: i64 = 10_000;
 /// Most failed deliveries of a webhook that are counted.
 const MOST_FAILED: u64 = 10_000;
@@ -23,7 +23,7 @@ struct DayRow {
 }
 
 impl DeliveryTable<'_> {
-    /// What ended since an instant.
+    /// Numbers of the deliveries that ended since an instant.
     pub(crate) async fn day_counts(&mut self, since: Timestamp) -> Result<DayCounts, Error> {
         // An attempt that is answered with 2xx ends its delivery.
         const COUNT: &str = "

@@ -19,7 +19,8 @@ use crate::records::{AttemptRecord, DeliveryRecord};
 /// The deliveries of all companies, by row id, for the dispatcher.
 pub(crate) struct AllDeliveries<'c>(pub(super) &'c mut Connection);
 
-/// A delivery as its row has it, with what its webhook and a replay that is noted make of it.
+/// A delivery as its row, with the noted replay and the state of its webhook that change how it is
+/// shown.
 #[derive(FromRow)]
 pub(super) struct DeliveryRow {
     event_id: Uuid,
@@ -29,9 +30,9 @@ pub(super) struct DeliveryRow {
     next_at: i64,
     attempts_in_all: i64,
     ended_at: Option<i64>,
-    /// Its claimant decides about it.
+    /// True if a claimant holds the delivery and decides about it.
     held: bool,
-    /// When the replay that has not reached its row yet was asked for.
+    /// The instant of the call of a noted replay that has not reached its row yet.
     replayed_at: Option<i64>,
     disabled_at: Option<i64>,
     removed_at: Option<i64>,
@@ -39,7 +40,8 @@ pub(super) struct DeliveryRow {
 }
 
 impl DeliveryRow {
-    /// The delivery as it is once the [bulk changes](super::bulk_changes) noted for its webhook are carried out.
+    /// The delivery as it is once the [bulk changes](super::bulk_changes) noted for its webhook are
+    /// carried out.
     pub(super) fn after_bulk_changes(mut self) -> Self {
         let can_be_replayed = ["failed", "skipped"].contains(&self.status.as_str());
         if let Some(at) = self.replayed_at.filter(|_| can_be_replayed) {
@@ -57,7 +59,7 @@ impl DeliveryRow {
 }
 
 impl DeliveryRow {
-    /// Whether an attempt is being made: a claim has not run out.
+    /// True if an attempt is being made: a claim has not run out.
     pub(super) fn is_in_flight(&self) -> bool {
         self.held && self.status == DeliveryStatus::Pending.as_str()
     }
@@ -118,8 +120,9 @@ struct ReplayableRow {
 
 /// The deliveries of a company and their attempts.
 ///
-/// `status || ''` in a condition keeps PostgreSQL off the index of pending deliveries where rows are found by their ids:
-/// as long as its statistics show few pending rows, reading that whole index looks cheapest to the planner.
+/// `status || ''` in a condition keeps PostgreSQL off the index of pending deliveries when rows are
+/// found by their ids: as long as its statistics show few pending rows, reading that whole index
+/// looks cheapest to the planner.
 pub(crate) struct DeliveryTable<'c>(pub(super) Scope<'c>);
 
 impl DeliveryTable<'_> {
@@ -155,8 +158,8 @@ impl DeliveryTable<'_> {
         rows.into_iter().map(AttemptRecord::try_from).collect()
     }
 
-    /// Skips deliveries that wait for a webhook, at most `limit`; how many. Pings wait on, unless it is removed. A claim
-    /// that is not abandoned is left to its claimant.
+    /// Skips deliveries that wait for a webhook, at most `limit`. Returns their number. Pings wait
+    /// on, unless the webhook is removed. A claim that is not abandoned is left to its claimant.
     pub(super) async fn skip_waiting(
         &mut self,
         webhook: WebhookId,
@@ -164,7 +167,7 @@ impl DeliveryTable<'_> {
         abandoned: Timestamp,
         limit: u32,
     ) -> Result<u64, Error> {
-        // A locked row is being claimed or recorded, and is skipped by that.
+        // A locked row is being claimed or recorded; that transaction skips it.
         const SKIP_WAITING: Sql = Sql {
             sqlite: "
                 UPDATE delivery SET status = 'skipped', reason = $3, ended_at = $4, claim = 0, held_until = 0
@@ -193,7 +196,7 @@ impl DeliveryTable<'_> {
         Ok(self.0.query(SKIP_WAITING, &[&webhook, &reason, &since, &abandoned, &limit]).execute().await?)
     }
 
-    /// Whether the delivery of an event has not ended.
+    /// True if the delivery of an event has not ended.
     pub(crate) async fn is_pending(&mut self, webhook: WebhookId, event: EventId) -> Result<bool, Error> {
         const STATUS: &str =
             "SELECT status FROM delivery WHERE company_id = $1 AND webhook_id = $2 AND event_id = $3";
@@ -201,7 +204,8 @@ impl DeliveryTable<'_> {
         Ok(status.is_some_and(|status| status == DeliveryStatus::Pending.as_str()))
     }
 
-    /// Queues the skipped or failed delivery of one event again, unless a noted replay does so; how many.
+    /// Queues the skipped or failed delivery of one event again, unless a noted replay does so.
+    /// Returns the number of queued deliveries.
     pub(super) async fn replay_one(
         &mut self,
         webhook: WebhookId,
@@ -220,8 +224,8 @@ impl DeliveryTable<'_> {
         Ok(self.0.query(REPLAY_ONE, &[&webhook, &now, &event]).execute().await?)
     }
 
-    /// How many deliveries a replay would queue that are not part of another one, and when the last of all that it would
-    /// queue ended.
+    /// The number of deliveries that a replay would queue and that are not part of another one, and
+    /// the last end of all deliveries that it would queue.
     pub(super) async fn count_replayable(
         &mut self,
         webhook: WebhookId,
@@ -251,7 +255,8 @@ impl DeliveryTable<'_> {
         Ok((u64::try_from(row.count).unwrap_or(0), Timestamp::from_millis(row.last_end)))
     }
 
-    /// The last event of the next `limit` deliveries that a replay queues; `None` where there are fewer.
+    /// The last event of the next `limit` deliveries that a replay queues; `None` if there are
+    /// fewer.
     pub(super) async fn end_of_batch(
         &mut self,
         webhook: WebhookId,
@@ -273,7 +278,7 @@ impl DeliveryTable<'_> {
         Ok(end.map(EventId))
     }
 
-    /// Queues the skipped and failed deliveries of a range again; how many.
+    /// Queues the skipped and failed deliveries of a range again. Returns their number.
     pub(super) async fn replay(&mut self, webhook: WebhookId, range: ReplayRange) -> Result<u64, Error> {
         const REPLAY: &str = "
             UPDATE delivery SET status = 'pending', reason = NULL, due_at = $7, ended_at = NULL, claim = 0,
@@ -284,7 +289,7 @@ impl DeliveryTable<'_> {
         Ok(self.0.query(REPLAY, &[&webhook, &after, &until, &since, &ended_until, &at]).execute().await?)
     }
 
-    /// Deletes attempts that began before an instant, at most `limit`; how many.
+    /// Deletes attempts that began before an instant, at most `limit`. Returns their number.
     pub(crate) async fn prune_attempts(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error> {
         const PRUNE: &str = "
             DELETE FROM attempt WHERE (company_id, at, event_id, webhook_id, number) IN (

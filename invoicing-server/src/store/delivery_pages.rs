@@ -1,8 +1,8 @@
 //! The deliveries of one webhook, newest event first, and one of them with its attempts.
 //!
-//! No index holds them in this order by state and kind, as every delivery would pay for it. So a page looks at a bounded
-//! number of events, or of deliveries that failed or were skipped, which have an index. It may be shorter than asked for,
-//! and says where the next one goes on.
+//! No index holds them in this order by state and kind, as every delivery would pay for it. So a
+//! page looks at a bounded number of events, or of deliveries that failed or were skipped, which
+//! have an index. It may be shorter than the limit, and names the start of the next page.
 
 use invoicing_core::{DeliveryStatus, EventId, Timestamp, WebhookId};
 use sqlx::FromRow;
@@ -17,13 +17,15 @@ use crate::records::EventSubject;
 use crate::records::{AttemptRecord, DeliveryRecord};
 use crate::records::{DeliveryDetail, DeliveryItem, DeliveryPage, NextAttempt};
 
-/// How many events, or deliveries that failed or were skipped, a page looks at.
+/// Number of events, or of deliveries that failed or were skipped, that a page looks at.
 const LOOKED_AT: u32 = 1_000;
 /// Most attempts of one delivery that are shown.
 const MOST_ATTEMPTS: u32 = 1_000;
-/// How long before its last known instant a delivery may have been attempted first, where stamps ran ahead of the clock.
+/// Longest time before the last recorded instant of a delivery at which its first attempt may be
+/// dated, as stamps may have run ahead of the clock.
 const BEFORE_MS: i64 = 24 * 60 * 60 * 1_000;
-/// How long after the end of its delivery an attempt may have begun, by the clock of another node.
+/// Longest time after the end of its delivery at which an attempt may have begun, by the clock of
+/// another node.
 const AFTER_MS: i64 = 60 * 1_000;
 
 #[derive(FromRow)]
@@ -59,17 +61,18 @@ struct DetailRow {
     body: String,
 }
 
-/// Where a page looks for its deliveries.
+/// The rows in which a page looks for its deliveries.
 #[derive(Debug, Clone, Copy)]
 enum Source {
-    /// At the last events, and looks the delivery of each up.
+    /// The last events; the delivery of each is looked up.
     Events,
-    /// At the last deliveries that failed or were skipped.
+    /// The last deliveries that failed or were skipped.
     FailedOrSkipped,
 }
 
 impl Source {
-    /// Deliveries to a webhook that is disabled are shown as skipped while their rows wait, and are no part of the index.
+    /// Chooses the rows. A page of a disabled webhook shows waiting deliveries as skipped, and
+    /// their rows are not in the index of skipped ones.
     fn of(status: Option<DeliveryStatus>, is_disabled: bool) -> Self {
         match status {
             Some(DeliveryStatus::Failed) => Self::FailedOrSkipped,
@@ -78,8 +81,9 @@ impl Source {
         }
     }
 
-    /// `$1` company, `$2` webhook, `$3` and `$4` the first id and that behind the last one, `$5` kind, `$6` the state of the
-    /// row, `$7` now, `$8` how many are looked at, `$9` how many are taken.
+    /// The statement of a page: `$1` company, `$2` webhook, `$3` and `$4` the first id and that
+    /// behind the last one, `$5` kind, `$6` the state of the row, `$7` now, `$8` number of rows
+    /// that are looked at, `$9` number of rows that are taken.
     const fn items(self) -> Sql {
         match self {
             Self::Events => Sql {
@@ -99,7 +103,8 @@ impl Source {
                         AND b.since <= d.ended_at AND d.ended_at <= b.ended_until
                     WHERE ($5 IS NULL OR e.kind = $5) AND ($6 IS NULL OR d.status || '' = $6)
                     ORDER BY e.id DESC LIMIT $9",
-                // The limit of the second subquery makes the planner look the deliveries up one by one.
+                // The limit of the second subquery makes the planner look the deliveries up one by
+                // one.
                 postgres: "
                     SELECT d.event_id, d.webhook_id, d.status, d.reason, d.attempts_in_all, d.ended_at,
                         CASE WHEN d.held_until > d.due_at THEN d.held_until ELSE d.due_at END AS next_at,
@@ -179,7 +184,8 @@ impl DeliveryTable<'_> {
         let source = Source::of(query.status, is_disabled);
         let (from, before) = query.ids();
         let kind = query.kind.map(RecordedKind::as_str);
-        // Rows in these states are shown as they are, or not at all. Any other row may be shown in any state.
+        // Rows in these states are shown as they are, or not at all. Any other row may be shown in
+        // any state.
         let stored = query
             .status
             .filter(|status| [DeliveryStatus::Delivered, DeliveryStatus::Failed].contains(status));
@@ -204,7 +210,7 @@ impl DeliveryTable<'_> {
         Ok(DeliveryPage { items: self.named(items).await?, next })
     }
 
-    /// The same deliveries, with what their events are about.
+    /// The same deliveries, with the subjects of their events.
     async fn named(&mut self, mut items: Vec<DeliveryItem>) -> Result<Vec<DeliveryItem>, Error> {
         let events = items.iter().map(|item| item.delivery.event.0).collect();
         let mut subjects = self.0.events().subjects(&events).await?;
@@ -214,7 +220,7 @@ impl DeliveryTable<'_> {
         Ok(items)
     }
 
-    /// The last event that a page has looked at; `None` where it has looked at all.
+    /// The last event that a page has looked at; `None` if it has looked at all.
     async fn last_looked_at(
         &mut self,
         source: Source,
@@ -262,8 +268,8 @@ impl DeliveryTable<'_> {
         Ok(DeliveryDetail { item, body, attempts })
     }
 
-    /// The attempts of a delivery. They have an index by time only, so its instants bound the search, and it ends with the
-    /// last one.
+    /// The attempts of a delivery. Their only index is by time, so the instants of the delivery
+    /// bound the search, and `LIMIT` ends it with the last attempt.
     async fn attempts(&mut self, item: &DeliveryItem) -> Result<Vec<AttemptRecord>, Error> {
         const ATTEMPTS: &str = "
             SELECT a.at, a.event_id, a.number, a.duration_ms, a.status, a.failure, e.kind,

@@ -1,4 +1,5 @@
-//! Notices for the host: webhooks that failures have disabled and of which it is still to be told.
+//! Notices for the host: webhooks that failures have disabled and that the host is still to be
+//! notified of.
 
 use invoicing_core::{CompanyId, Timestamp, WebhookId};
 use sqlx::FromRow;
@@ -9,7 +10,7 @@ use crate::records::DisabledReason;
 use super::webhooks::{AllWebhooks, WebhookTable};
 use crate::Error;
 
-/// A webhook that was disabled, until the host was told of it.
+/// A notice for the host that a webhook was disabled, kept until the host is notified.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DisabledNotice {
     pub(crate) company: CompanyId,
@@ -54,7 +55,8 @@ impl WebhookTable<'_> {
 }
 
 impl AllWebhooks<'_> {
-    /// The notices that no node holds, at most `limit`. One that a clock far ahead holds is free.
+    /// The notices that no node holds, at most `limit`. A notice that a clock far ahead holds is
+    /// free.
     pub(crate) async fn free_notices(
         &mut self,
         now: Timestamp,
@@ -68,7 +70,7 @@ impl AllWebhooks<'_> {
         Ok(rows.into_iter().map(DisabledNotice::from).collect())
     }
 
-    /// Holds a notice for this node up to `latest`. Whether it was still free.
+    /// Holds a notice for this node up to `latest`. Returns true if it was still free.
     pub(crate) async fn hold_notice(
         &mut self,
         notice: &DisabledNotice,
@@ -83,7 +85,7 @@ impl AllWebhooks<'_> {
         Ok(held > 0)
     }
 
-    /// Deletes a notice: the host was told.
+    /// Deletes a notice: the host was notified.
     pub(crate) async fn delete_notice(&mut self, notice: &DisabledNotice) -> Result<(), Error> {
         const DELETE: &str =
             "DELETE FROM disabled_notice WHERE company_id = $1 AND webhook_id = $2 AND disabled_at = $3";
@@ -92,7 +94,7 @@ impl AllWebhooks<'_> {
         Ok(())
     }
 
-    /// Deletes the notices of webhooks that were disabled before an instant: no host has asked to be told.
+    /// Deletes the notices of webhooks that were disabled before an instant: no host reads them.
     pub(crate) async fn prune_notices(&mut self, before: Timestamp) -> Result<(), Error> {
         const PRUNE: &str = "DELETE FROM disabled_notice WHERE disabled_at < $1";
         self.0.query(PRUNE, &[&before]).execute().await?;

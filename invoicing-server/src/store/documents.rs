@@ -1,9 +1,10 @@
 //! Frozen documents, and uploads: documents on their way into the document store.
 //!
-//! The row of an upload is inserted before the bytes are put, and deleted by the transaction that refers to the document.
-//! A remaining row means that there may be a document that no record refers to. The sweep marks such rows abandoned
-//! before it deletes the documents; from then on no transaction can refer to them. So the sweep never deletes a document
-//! that a record refers to, and the document store need not be listed.
+//! The row of an upload is inserted before the bytes are put, and deleted by the transaction that
+//! refers to the document. A remaining row means that there may be a document that no record refers
+//! to. The sweep marks such rows abandoned before it deletes the documents; from then on no
+//! transaction can refer to them. So the sweep never deletes a document that a record refers to,
+//! and the document store need not be listed.
 
 use invoicing_core::{QuoteId, QuoteStatus, Timestamp};
 use serde::de::DeserializeOwned;
@@ -19,7 +20,7 @@ use crate::records::DocumentRecord;
 /// A document that a record refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DocumentRow {
-    /// The upload that stored it, which is its name in the document store.
+    /// The upload that stored it; its id names the document in the store.
     pub(crate) upload: Uuid,
     /// SHA-256 of its bytes, 64 lowercase hex digits.
     pub(crate) sha256: String,
@@ -68,7 +69,7 @@ struct LatestRow {
 }
 
 impl LatestRow {
-    /// `None` where the quote has no document.
+    /// The document; `None` if the quote has none.
     fn document(self) -> Option<DocumentRow> {
         Some(DocumentRow {
             upload: self.upload_id?,
@@ -83,7 +84,8 @@ impl LatestRow {
 pub(crate) struct DocumentTable<'c>(pub(super) Scope<'c>);
 
 impl DocumentTable<'_> {
-    /// Adds the latest document of a quote. `particulars` are what it says besides the quote, as JSON.
+    /// Adds the latest document of a quote. `particulars` are the data that it shows besides the
+    /// quote, as JSON.
     pub(crate) async fn insert(
         &mut self,
         quote: QuoteId,
@@ -119,7 +121,7 @@ impl DocumentTable<'_> {
         Ok(rows.into_iter().map(record).collect())
     }
 
-    /// The document of a quote with this hash; of several the latest.
+    /// The document of a quote with this hash; the latest if there are several.
     pub(crate) async fn find(&mut self, quote: QuoteId, sha256: &str) -> Result<DocumentRow, Error> {
         const FIND: &str = "
             SELECT upload_id, sha256, size_bytes, file_name FROM document
@@ -144,7 +146,8 @@ impl DocumentTable<'_> {
         Ok((status, row.document()))
     }
 
-    /// The latest document of a quote, with what it shows besides the quote; `None` if the quote has none.
+    /// The latest document of a quote, with the data that it shows besides the quote; `None` if the
+    /// quote has none.
     pub(crate) async fn latest_with_particulars<P: DeserializeOwned>(
         &mut self,
         quote: QuoteId,
@@ -169,8 +172,8 @@ impl UploadTable<'_> {
         Ok(())
     }
 
-    /// Finishes an upload, in the transaction that refers to the document. `false` where the upload is abandoned: then no
-    /// record may refer to the document.
+    /// Finishes an upload, in the transaction that refers to the document. Returns false if the
+    /// upload is abandoned: then no record may refer to the document.
     pub(crate) async fn finish(&mut self, id: Uuid) -> Result<bool, Error> {
         const FINISH: &str = "
             DELETE FROM upload WHERE company_id = $1 AND id = $2 AND abandoned_at IS NULL";
@@ -195,7 +198,7 @@ impl UploadTable<'_> {
         Ok(self.0.query(ABANDONED, &[&after, &limit]).all_scalars().await?)
     }
 
-    /// How many are not finished.
+    /// The number of uploads that are not finished.
     #[cfg(test)]
     pub(crate) async fn count(&mut self) -> Result<i64, Error> {
         const COUNT: &str = "SELECT count(*) FROM upload WHERE company_id = $1";

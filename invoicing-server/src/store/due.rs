@@ -12,7 +12,7 @@ pub(crate) struct DueRecord {
 }
 
 impl DueRecord {
-    /// Stands before all records: none has a date before the year 0.
+    /// A position before all records: none has a date before the year 0.
     pub(crate) const BEFORE_ALL: Self = Self { day: FIRST_DAY, id: Uuid::nil() };
 }
 

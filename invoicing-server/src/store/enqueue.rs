@@ -1,4 +1,5 @@
-//! Inserts the deliveries of a new event, and decides which of them the dispatcher of this process gets at once.
+//! Inserts the deliveries of a new event, and decides which of them the dispatcher of this process
+//! gets at once.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::Error;
 use crate::cause::Cause;
 use crate::queue::{Job, NewDelivery};
 
-/// State in which a delivery is inserted, as [`INSERT_EVENT`] knows it.
+/// State in which a delivery is inserted, as its number in [`INSERT_EVENT`].
 #[derive(Debug, Clone, Copy)]
 enum InitialState {
     /// Due and not claimed.
@@ -28,22 +29,24 @@ enum InitialState {
 /// The deliveries of one event.
 pub(super) struct InitialDeliveries {
     deliveries: Vec<(WebhookId, InitialState)>,
-    /// Row id of the first; the others follow.
+    /// Row id of the first delivery; the others follow.
     pub(super) first: i64,
     pub(super) due_at: Timestamp,
-    /// Not before a webhook was disabled, by whichever clock: what was skipped since then can be replayed.
+    /// No earlier than a webhook was disabled, even if clocks differ: deliveries skipped since then
+    /// can be replayed.
     pub(super) skipped_at: Timestamp,
     pub(super) lease_until: Timestamp,
 }
 
-/// Decides for each webhook whether its delivery is skipped, handed to the dispatcher of this process, or left in
-/// the table. A rollback frees the room that is reserved here.
+/// Decides for each webhook whether its delivery is skipped, handed to the dispatcher of this
+/// process, or left in the table. A rollback frees the room that is reserved here.
 pub(super) async fn plan(
     tx: &mut Tx,
     token: i64,
     webhooks: &[Subscriber],
 ) -> Result<InitialDeliveries, Error> {
-    // First, as nothing may fail between the first reservation and the moment at which a rollback knows of it.
+    // Allocated first, as nothing may fail between the first reservation and the point from which a
+    // rollback frees it.
     let first = tx.delivery_ids(webhooks.len()).await?;
     let due_at = tx.env().now();
     let state = |webhook: &Subscriber| match webhook.disabled_at {
@@ -59,9 +62,10 @@ pub(super) async fn plan(
 
 /// Inserts an event with its deliveries, and moves the company's stamp.
 ///
-/// `$1` company, `$2` event, `$3` row id of the first delivery, `$4` webhooks, `$5` their [states](InitialState),
-/// `$6` now, `$7` token and `$8` end of the leases, `$9` reason of the skipped ones; `$10` kind, `$11` timestamp and
-/// `$12` body of the event, `$13` stamp, `$14` when the skipped ones end, `$15` and `$16` [cause](Cause) of the event.
+/// `$1` company, `$2` event, `$3` row id of the first delivery, `$4` webhooks, `$5` their
+/// [states](InitialState), `$6` now, `$7` token and `$8` end of the leases, `$9` reason of the
+/// skipped ones; `$10` kind, `$11` timestamp and `$12` body of the event, `$13` stamp, `$14` when
+/// the skipped ones end, `$15` and `$16` [cause](Cause) of the event.
 pub(super) static INSERT_EVENT: Write = Write {
     table: "event",
     sqlite: "
@@ -80,9 +84,10 @@ pub(super) static INSERT_EVENT: Write = Write {
     replaces: false,
 };
 
-/// What follows the records of changes on PostgreSQL: `$1` to `$16` events as above, with lists of webhooks and states as
-/// texts; from `$17` on the last numbers of [series](super::series), from `$22` on notes of the [history](super::history), from
-/// `$28` on the ends of [signing links](super::signatures), from `$32` on stamps of changes without an event.
+/// The statement on PostgreSQL that follows those of the records: `$1` to `$16` events as above,
+/// with lists of webhooks and states as texts; from `$17` on the last numbers of
+/// [series](super::series), from `$22` on notes of the [history](super::history), from `$28` on the
+/// ends of [signing links](super::signatures), from `$32` on stamps of changes without an event.
 pub(super) static AFTER_RECORDS: Many = Many {
     text: "
         WITH new AS (
@@ -145,14 +150,15 @@ pub(super) static AFTER_RECORDS: Many = Many {
     ],
 };
 
-/// How many arguments come before those of the series, of the history, of the links, and of the stamps.
+/// Numbers of arguments before those of the series, of the history, of the links, and of the
+/// stamps.
 pub(super) const BEFORE_NUMBERS: usize = 16;
 pub(super) const BEFORE_NOTES: usize = 21;
 pub(super) const BEFORE_LINKS: usize = 27;
 pub(super) const BEFORE_STAMPS: usize = 31;
 
 impl InitialDeliveries {
-    /// `$4` and `$5` of [`INSERT_EVENT`].
+    /// The arguments `$4` and `$5` of [`INSERT_EVENT`].
     pub(super) fn columns(&self) -> (Vec<Uuid>, Vec<i64>) {
         self.deliveries.iter().map(|(webhook, state)| (webhook.0, *state as i64)).unzip()
     }

@@ -1,4 +1,4 @@
-//! The events of a company, newest first, with what became of their deliveries.
+//! The events of a company, newest first, with the states of their deliveries.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use crate::records::DeliveryRecord;
 use crate::records::EventRecord;
 use crate::records::{DeliveryCounts, EventItem, EventPage};
 
-/// How many events a page looks at, as no index holds them by kind.
+/// Number of events that a page looks at, as no index holds them by kind.
 const LOOKED_AT: u32 = 2_000;
 /// Most events of a page, as the deliveries of all of them are read.
 const MOST: u32 = 100;
@@ -95,7 +95,7 @@ impl EventTable<'_> {
 }
 
 impl DeliveryTable<'_> {
-    /// What became of the deliveries of some events.
+    /// Numbers of the deliveries of some events, by state.
     async fn counts(
         &mut self,
         events: &Vec<Uuid>,
@@ -113,8 +113,8 @@ impl DeliveryTable<'_> {
                 LEFT JOIN bulk_change b ON b.company_id = $1 AND b.webhook_id = d.webhook_id
                     AND b.after_event < d.event_id AND d.event_id <= b.until_event
                     AND b.since <= d.ended_at AND d.ended_at <= b.ended_until",
-            // The limits make the planner look the events and their deliveries up one by one: an event has at most one
-            // for each webhook.
+            // The limits make the planner look the events and their deliveries up one by one: an
+            // event has at most one delivery for each webhook.
             postgres: "
                 SELECT d.event_id, d.webhook_id, d.status, d.reason, d.attempts_in_all, d.ended_at,
                     CASE WHEN d.held_until > d.due_at THEN d.held_until ELSE d.due_at END AS next_at,

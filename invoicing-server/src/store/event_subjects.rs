@@ -1,4 +1,4 @@
-//! What events are about, as their bodies say, so that a page of them names the records.
+//! The subjects of events, read from their bodies, so that a page of events names the records.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ struct BodyRow {
 }
 
 impl EventTable<'_> {
-    /// What some events are about. Reads each by its key, as a page of them is small.
+    /// The subjects of some events. Reads each event by its key, as a page of them is small.
     pub(super) async fn subjects(
         &mut self,
         events: &Vec<Uuid>,

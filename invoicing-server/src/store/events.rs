@@ -19,8 +19,8 @@ use crate::Error;
 use crate::cause::Cause;
 use crate::records::EventRecord;
 
-/// Records events of one company, moves its stamp, and queues a delivery for each webhook that subscribes to them.
-/// Deliveries to a disabled webhook are kept as skipped.
+/// Records events of one company, moves its stamp, and queues a delivery for each webhook that
+/// subscribes to them. Deliveries to a disabled webhook are kept as skipped.
 pub(super) async fn record(
     tx: &mut Tx,
     change: &CompanyChange,
@@ -36,7 +36,7 @@ pub(super) async fn record(
     Ok(())
 }
 
-/// The webhooks of a company, with what they subscribe to.
+/// The webhooks of a company, with the kinds that each subscribes to.
 async fn subscribers(tx: &mut Tx, company: CompanyId) -> Result<Arc<[Subscriber]>, Error> {
     if let Some(known) = tx.connection().write_cache().and_then(|cache| cache.subscribers(company)) {
         return Ok(known);
@@ -61,7 +61,7 @@ pub(super) async fn record_ping(
     enqueue_event(tx, change, cause, &event, &[Subscriber::to_ping(webhook)]).await
 }
 
-/// One call for the stamp, the event and its deliveries.
+/// Records an event. One call moves the stamp and inserts the event and its deliveries.
 async fn enqueue_event(
     tx: &mut Tx,
     change: &CompanyChange,
@@ -112,7 +112,7 @@ impl From<EventRow> for EventRecord {
 }
 
 impl EventTable<'_> {
-    /// The last event; an id before all events where there is none.
+    /// The last event; an id before all events if there is none.
     pub(super) async fn last(&mut self) -> Result<EventId, Error> {
         const LAST: &str = "SELECT id FROM event WHERE company_id = $1 ORDER BY id DESC LIMIT 1";
         let last: Option<Uuid> = self.0.query(LAST, &[]).optional_scalar().await?;

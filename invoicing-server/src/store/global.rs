@@ -1,7 +1,8 @@
-//! Handles on what belongs to no single company.
+//! Handles on records that belong to no single company.
 //!
-//! The list is short on purpose: all companies, keys and signing links by the hash of their text, the delivery queue
-//! with the bulk changes of it, and what the service keeps about itself. Everything else is reached through a company's handle.
+//! The list is short on purpose: all companies, keys and signing links by the hash of their text,
+//! the delivery queue with its bulk changes, and the service's own settings. Everything else is
+//! reached through a company's handle.
 
 use super::bulk_changes::AllBulkChanges;
 use super::companies::CompanyTable;
@@ -16,7 +17,7 @@ use super::webhooks::AllWebhooks;
 
 /// The tables that go across companies.
 pub(crate) trait ServiceTables {
-    /// What a table's statements run on.
+    /// The connection for the statements of a table.
     fn connection(&mut self) -> &mut Connection;
 
     fn bulk_changes(&mut self) -> AllBulkChanges<'_> {
@@ -52,7 +53,7 @@ pub(crate) trait ServiceTables {
     }
 }
 
-/// Reads across companies. Each statement is a snapshot of its own.
+/// A reader across companies. Each statement reads a new snapshot.
 pub(crate) type ServiceReader<'c> = &'c mut Connection;
 
 impl ServiceTables for Connection {

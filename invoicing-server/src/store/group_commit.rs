@@ -1,12 +1,14 @@
 //! Group commit: operations that wait at the same time share a transaction, and so its commit.
 //!
-//! A *worker* is a task with one connection. It takes the calls that wait, at most 64, of each company in turn. It begins a
-//! transaction, runs them one after the other for at most 100 ms, commits, and answers all of them. A call that is refused
-//! leaves no trace, and the others stand. If the transaction fails, nothing of it is committed, and its calls run again, each
-//! by itself: so each caller gets its own error, and one that fails the others fails alone. After a commit whose outcome is
-//! not known, no call runs again. A call whose caller has gone away before it began does not run.
+//! A *worker* is a task with one connection. It takes at most 64 waiting calls, of each company in
+//! turn. It begins a transaction, runs the calls one after the other for at most 100 ms, commits,
+//! and answers all of them. A call that is refused leaves no trace, and the others stand. If the
+//! transaction fails, nothing of it is committed, and its calls run again, each by itself. So each
+//! caller gets the error of its own call, and a call that fails the others fails alone. After a
+//! commit whose outcome is not known, no call runs again. A call whose caller has gone away before
+//! it began does not run.
 //!
-//! What the databases do differently is in [`Transactions`].
+//! [`Transactions`] is the part that differs between the databases.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -27,20 +29,21 @@ use crate::Error;
 
 /// Most calls in one transaction. Bounds how long the first one waits for the last.
 pub(super) const GROUP: usize = 64;
-/// How long a transaction takes up calls: much shorter than other nodes wait for the row of a company.
+/// Time for which a transaction takes up calls: much less than other nodes wait for the row of a
+/// company.
 const GROUP_TIME: Duration = Duration::from_millis(100);
 /// Most calls that wait for a worker; further callers wait for room.
 const QUEUE: usize = 1_024;
-/// How long a worker without calls keeps its connection.
+/// Time for which a worker without calls keeps its connection.
 const IDLE: Duration = Duration::from_millis(100);
 
-/// Why a transaction failed.
+/// Class of the failure of a transaction.
 pub(super) enum Failure {
     /// Nothing is committed, and a call that fails alone is not tried again.
     Permanent(Error),
     /// Nothing is committed, and another try may succeed.
     Transient(Error),
-    /// It may have been committed, or no transaction can be begun: no call runs again.
+    /// The transaction may have been committed, or none can be begun: no call runs again.
     Final(Error),
 }
 
@@ -58,33 +61,35 @@ pub(super) trait Transactions: Send + 'static {
         async { Ok(()) }
     }
 
-    /// How long a transaction may take from its begin to the end of its last call.
+    /// Longest time from the beginning of a transaction to the end of its last call.
     fn limit(&self) -> Duration {
         Duration::MAX
     }
 
-    /// Begins a transaction for calls. It leaves out those that are for another one.
+    /// Begins a transaction for calls. Removes the calls that another transaction has to run.
     fn begin(&mut self, calls: &mut Group) -> impl Future<Output = Result<(), Failure>> + Send;
 
     /// The transaction that was begun.
     fn tx(&mut self) -> &mut Tx;
 
-    /// Whether calls that come while a transaction runs can be part of it: not if each needs a company that is locked.
+    /// True if calls that come while a transaction runs can be part of it: not if each needs a
+    /// company that is locked at the beginning.
     fn takes_more(&self) -> bool {
         false
     }
 
-    /// Marks the begin of a call, for [`undo`](Self::undo).
+    /// Marks the beginning of a call, for [`undo`](Self::undo).
     fn mark(&mut self) -> impl Future<Output = Result<(), Error>> + Send {
         async { Ok(()) }
     }
 
-    /// Undoes the statements of a call from the mark on. Whether that is possible without the end of the transaction.
+    /// Undoes the statements of a call from the mark on. Returns false if only the end of the
+    /// transaction can undo them.
     fn undo(&mut self) -> impl Future<Output = bool> + Send {
         async { false }
     }
 
-    /// Commits, and answers the calls. They are returned if nothing is committed.
+    /// Commits, and answers the calls. Returns the calls if nothing is committed.
     fn commit(&mut self, ran: Ran) -> impl Future<Output = Result<(), (Group, Failure)>> + Send;
 
     /// Ends a transaction that has changed nothing.
@@ -93,7 +98,7 @@ pub(super) trait Transactions: Send + 'static {
     /// Ends a transaction that has failed.
     fn roll_back(&mut self) -> impl Future<Output = ()> + Send;
 
-    /// What an error of a call or a statement means for the transaction.
+    /// Classifies an error of a call or a statement as a failure of the transaction.
     fn classify(&self, error: Error) -> Failure;
 
     /// Runs calls again after their transaction has failed.
@@ -112,12 +117,13 @@ pub(super) type Queue = mpsc::Receiver<Box<dyn Call>>;
 /// Calls that were run in a transaction.
 pub(super) struct Ran {
     calls: Group,
-    /// An entry for each call: its error if it is refused and has left nothing.
+    /// An entry for each call: its error if the call was refused and has left nothing.
     refusals: Vec<Option<Error>>,
 }
 
 impl Ran {
-    /// Answers the callers once the transaction is committed: a refusal may be due to what it commits.
+    /// Answers the callers. Runs after the commit, as a refusal may be due to a change that it
+    /// commits.
     pub(super) fn answer(self) {
         for (call, refusal) in self.calls.into_iter().zip(self.refusals) {
             call.answer(refusal.map_or(Ok(()), Err));
@@ -135,7 +141,7 @@ impl Ran {
 
 /// The workers.
 pub(super) struct GroupCommit {
-    /// Empty once closed.
+    /// One queue per worker; empty once closed.
     queues: Mutex<Vec<mpsc::Sender<Box<dyn Call>>>>,
     tasks: tokio::sync::Mutex<Vec<JoinHandle<()>>>,
 }
@@ -152,7 +158,8 @@ impl GroupCommit {
         Self { queues: Mutex::new(queues), tasks: tokio::sync::Mutex::new(tasks) }
     }
 
-    /// Runs an operation. `company`: the one whose row it locks. `records`: those of the company that it reads first.
+    /// Runs an operation. `company` is the one whose row it locks; `records` are those of the
+    /// company that it reads first.
     pub(super) async fn run<T, F>(
         &self,
         company: Option<CompanyId>,
@@ -168,26 +175,27 @@ impl GroupCommit {
         answered(answer).await
     }
 
-    /// Lets a call wait for the worker of its company.
+    /// Puts a call into the queue of its company's worker.
     pub(super) async fn send(&self, call: Box<dyn Call>) -> Result<(), Error> {
         let queue = self.queue_of(call.company()).ok_or_else(closed)?;
         queue.send(call).await.map_err(|_| closed())
     }
 
-    /// A company always has the same worker.
+    /// The queue of a company, always of the same worker: two workers would find the company locked
+    /// by each other.
     fn queue_of(&self, company: Option<CompanyId>) -> Option<mpsc::Sender<Box<dyn Call>>> {
         let queues = self.queues.lock();
         let number = company.map_or(0, |company| company.0.as_u128()).checked_rem(queues.len() as u128)?;
         queues.get(usize::try_from(number).ok()?).cloned()
     }
 
-    /// Whether it takes operations.
+    /// True if it takes operations.
     pub(super) fn is_running(&self) -> bool {
         let queues = self.queues.lock();
         !queues.is_empty() && queues.iter().all(|queue| !queue.is_closed())
     }
 
-    /// Takes no more operations, and waits until those that were taken are done.
+    /// Takes no more operations, and waits for the end of those that were taken.
     pub(super) async fn close(&self) {
         self.queues.lock().clear();
         for task in self.tasks.lock().await.drain(..) {
@@ -206,14 +214,16 @@ async fn work<D: Transactions>(mut database: D, mut queue: Queue) {
     let mut waiting = Group::new();
     while take(&mut database, &mut queue, &mut waiting).await {
         let group = next_group(&mut waiting);
-        // A panic, such as one of the host's clock, fails the group and not the companies of this worker for ever.
+        // A panic, such as one of the host's clock, fails the group and not the companies of this
+        // worker for ever.
         let run = AssertUnwindSafe(run_group(&mut database, group, Some(&mut queue))).catch_unwind();
+        // Calls that were not started in time come first in the next transaction.
         waiting.splice(..0, run.await.unwrap_or_default());
     }
     database.close().await;
 }
 
-/// Takes the calls that wait, and waits for one if there is none. `false` at the end.
+/// Takes the calls that wait, and waits for one if there is none. Returns false at the end.
 async fn take<D: Transactions>(database: &mut D, queue: &mut Queue, waiting: &mut Group) -> bool {
     if waiting.is_empty() {
         if let Ok(count) = timeout(IDLE, queue.recv_many(waiting, QUEUE)).await {
@@ -230,8 +240,9 @@ async fn take<D: Transactions>(database: &mut D, queue: &mut Queue, waiting: &mu
     true
 }
 
-/// The calls of the next transaction: one of each company in turn, so that no company waits for all calls of another. One of
-/// no company, such as a claim or a recording, has its turn like the first of a company.
+/// The calls of the next transaction: one of each company in turn, so that no company waits for all
+/// calls of another. A call without a company, such as a claim or a recording, has its turn like
+/// the first of a company.
 fn next_group(waiting: &mut Group) -> Group {
     let mut counts = HashMap::new();
     waiting.sort_by_cached_key(|call| {
@@ -245,7 +256,7 @@ fn next_group(waiting: &mut Group) -> Group {
     std::mem::replace(waiting, rest)
 }
 
-/// Runs calls, together or else each by itself. Those for which there was no time are left.
+/// Runs calls, together or else each by itself. Returns the calls that were not started in time.
 pub(super) async fn run_group<D: Transactions>(
     database: &mut D,
     calls: Group,
@@ -262,8 +273,8 @@ pub(super) async fn run_group<D: Transactions>(
     Group::new()
 }
 
-/// Runs calls in one transaction, and those that come meanwhile, and answers them. Those for which there was no time are
-/// left. If nothing is committed, all of them are returned.
+/// Runs calls in one transaction, and those that come meanwhile, and answers them. Returns the
+/// calls that were not started in time. If nothing is committed, the error holds all of them.
 pub(super) async fn attempt<D: Transactions>(
     database: &mut D,
     mut calls: Group,
@@ -282,10 +293,11 @@ pub(super) async fn attempt<D: Transactions>(
         database.roll_back().await;
         return Err((calls, failure));
     }
+    // Calls without an entry have not run.
     let rest = calls.split_off(refusals.len());
     match end(database, Ran { calls, refusals }).await {
         Ok(()) => {}
-        // The calls that are left have not run.
+        // The remaining calls have not run, so the next transaction can run them.
         Err((calls, Failure::Final(error))) => answer_all(calls, error),
         Err((mut calls, failure)) => {
             calls.extend(rest);
@@ -331,6 +343,7 @@ async fn run_calls<D: Transactions>(
     queue: Option<&mut Queue>,
 ) -> Result<(), Error> {
     let (since, mut queue) = (Instant::now(), queue.filter(|_| database.takes_more()));
+    // The first call runs in any case, so that each transaction makes progress.
     while let Some(call) = calls.get_mut(refusals.len())
         && (refusals.is_empty() || since.elapsed() < GROUP_TIME)
     {
@@ -345,7 +358,7 @@ async fn run_calls<D: Transactions>(
     Ok(())
 }
 
-/// Runs a call. Its error if it is refused and has left nothing.
+/// Runs a call. Returns its error if it is refused and has left nothing.
 async fn run_call<D: Transactions>(database: &mut D, call: &mut dyn Call) -> Result<Option<Error>, Error> {
     if !call.is_wanted() {
         return Ok(Some(Error::unavailable("the caller has gone away")));
@@ -377,7 +390,7 @@ mod tests {
         assert_eq!((companies, calls.len()), (expected.to_vec(), 0));
     }
 
-    /// Panics as the first transaction begins, and has no other.
+    /// A database that panics as the first transaction begins, and has no other.
     struct Panicking(bool);
 
     impl Transactions for Panicking {

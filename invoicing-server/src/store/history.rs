@@ -1,5 +1,5 @@
-//! Who changed what: the changes that were made through a handle with a name. Only inserted; nothing reads it but its
-//! page.
+//! The history of a company: changes that were made through a handle with a name. Rows are only
+//! inserted; nothing reads them but their page.
 
 use invoicing_core::{OpenEnum, Timestamp};
 use sqlx::FromRow;
@@ -13,7 +13,7 @@ use crate::Error;
 use crate::list_query::{HistoryQuery, check_limit};
 use crate::records::{HistoryAction, HistoryPage, HistoryRecord};
 
-/// How many changes a page looks at, as no index holds them by record.
+/// Number of changes that a page looks at, as no index holds them by record.
 const LOOKED_AT: u32 = 2_000;
 /// Most changes of a page.
 const MOST: u32 = 1_000;
@@ -42,7 +42,7 @@ impl From<HistoryRow> for HistoryRecord {
     }
 }
 
-/// A change that is being made.
+/// A note of a change that is being made.
 pub(super) struct NewEntry<'a> {
     pub(super) at: Timestamp,
     pub(super) actor: &'a str,
@@ -79,7 +79,7 @@ impl HistoryTable<'_> {
         Ok(rows.into_iter().map(HistoryRecord::from).collect())
     }
 
-    /// How a quote was declined or discarded last.
+    /// The last time that a quote was declined or discarded.
     #[cfg(feature = "console")]
     pub(crate) async fn refusal(&mut self, quote: Uuid) -> Result<Option<HistoryRecord>, Error> {
         const REFUSAL: &str = "

@@ -71,8 +71,8 @@ pub(crate) const INVOICE_PAGES: PageStatements = PageStatements {
         ) items",
 };
 
-/// The stored shape of a [`Payment`]. The source keeps the name that it had in the first release, so that its nodes read
-/// the row during a rolling upgrade.
+/// The stored shape of a [`Payment`]. The source keeps the name that it had in the first release,
+/// so that nodes of that release read the row during a rolling upgrade.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", remote = "Payment")]
 struct PaymentShape {
@@ -94,7 +94,7 @@ struct StoredPayment(#[serde(with = "PaymentShape")] Payment);
 
 impl StoredRecord for StoredPayment {
     const TABLE: &'static str = "payment";
-    /// 2: how the client paid.
+    /// Version 2 adds the method of the payment.
     const VERSION: i64 = 2;
 }
 
@@ -108,7 +108,7 @@ impl InvoiceTable<'_> {
         in_todays_shape::<InvoiceSummary>(parts.detail(), parts.version, id)
     }
 
-    /// As [`Self::detail`], unless its lines are large.
+    /// As [`Self::detail`], unless its lines are large: then only the size.
     pub(crate) async fn small_detail(&mut self, id: InvoiceId) -> Result<StoredJson, Error> {
         const FIND: &str = "
             SELECT summary, CASE WHEN lines_bytes <= 8192 THEN lines ELSE '' END AS lines, detail, version, lines_bytes
@@ -133,8 +133,8 @@ impl InvoiceTable<'_> {
         row.ok_or(Error::NotFound)?.read(id)
     }
 
-    /// The invoice as it stands. `known` is an earlier state: lines and detail never change, so they are not read again,
-    /// which takes long for large ones.
+    /// The invoice as it stands. `known` is an earlier state. Lines and detail never change, so
+    /// they are not read again: that takes long if they are large.
     pub(crate) async fn refresh(&mut self, id: InvoiceId, known: Option<Invoice>) -> Result<Invoice, Error> {
         let Some(known) = known else { return self.find(id).await };
         let summary = self.find_summary(id).await?;
@@ -197,7 +197,7 @@ impl InvoiceTable<'_> {
         self.0.write(&INSERT, &cells).await
     }
 
-    /// Stores the summary; nothing else of an invoice ever changes.
+    /// Stores the summary, the only part of an invoice that changes.
     pub(crate) async fn update(&mut self, summary: &InvoiceSummary) -> Result<(), Error> {
         static UPDATE: Write = Write {
             table: "invoice",
@@ -231,7 +231,8 @@ impl InvoiceTable<'_> {
         self.update(&summary).await
     }
 
-    /// Issued invoices that were due before `today`, with something still due, in the order of their due dates.
+    /// Issued invoices that were due before `today`, with something still due, in the order of
+    /// their due dates.
     pub(crate) async fn due_before(
         &mut self,
         today: NaiveDate,
@@ -245,7 +246,7 @@ impl InvoiceTable<'_> {
         Ok(self.0.query(DUE_BEFORE, &[&today, &after.day, &after.id, &limit]).fetch_all().await?)
     }
 
-    /// Cancelled invoices that still owe something, as versions before stored them, by id.
+    /// Cancelled invoices that still owe something, as earlier versions stored them, by id.
     pub(crate) async fn canceled_owing(
         &mut self,
         after: DueRecord,
@@ -295,7 +296,8 @@ impl InvoiceTable<'_> {
         Ok(payment)
     }
 
-    /// The payment with a reference that was not reversed. An earlier version may have stored its ends as they were entered.
+    /// The payment with a reference that was not reversed. An earlier version may have stored the
+    /// reference with untrimmed ends.
     pub(crate) async fn find_payment_by_reference(
         &mut self,
         invoice: InvoiceId,
@@ -338,7 +340,7 @@ impl InvoiceTable<'_> {
         rows.iter().map(|row| row.read(invoice).map(|StoredPayment(payment)| payment)).collect()
     }
 
-    /// Stores that a payment was reversed, at `payment.reversed_at`.
+    /// Stores the reversal of a payment, at `payment.reversed_at`.
     pub(crate) async fn reverse_payment(&mut self, payment: &Payment) -> Result<(), Error> {
         const REVERSE: &str = "
             UPDATE payment SET reversed_at = $4, record = $5, version = $6
@@ -350,7 +352,7 @@ impl InvoiceTable<'_> {
     }
 }
 
-/// The day after which the invoice is overdue: only where something is due.
+/// The last day before the invoice is overdue; `None` if nothing is due.
 fn overdue_after(invoice: &InvoiceSummary) -> Option<NaiveDate> {
     invoice.due_date.filter(|_| !invoice.amount_due.is_zero())
 }

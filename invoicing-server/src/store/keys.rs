@@ -48,7 +48,7 @@ impl KeyTable<'_> {
         Ok(())
     }
 
-    /// How many are not revoked.
+    /// The number of keys that are not revoked.
     pub(crate) async fn count_active(&mut self) -> Result<i64, Error> {
         const COUNT_ACTIVE: &str =
             "SELECT count(*) FROM api_key WHERE company_id = $1 AND revoked_at IS NULL";
@@ -71,7 +71,8 @@ impl KeyTable<'_> {
         Ok(rows.into_iter().map(|(id, log)| (KeyId(id), log)).collect())
     }
 
-    /// Revokes a key for good. Its label, unless it was revoked before, which changes nothing.
+    /// Revokes a key for good. Returns its label, unless it was revoked before: then nothing
+    /// changes.
     pub(crate) async fn revoke(&mut self, id: KeyId, at: Timestamp) -> Result<Option<String>, Error> {
         const REVOKE: &str = "
             UPDATE api_key SET revoked_at = $3 WHERE company_id = $1 AND id = $2 AND revoked_at IS NULL";
@@ -81,7 +82,7 @@ impl KeyTable<'_> {
         Ok(Some(label.ok_or(Error::NotFound)?).filter(|_| revoked))
     }
 
-    /// Revokes a key that was last used, or issued, before `idle_since`. Whether it was.
+    /// Revokes a key that was last used, or issued, before `idle_since`. Returns true if it was.
     pub(crate) async fn revoke_idle(
         &mut self,
         id: KeyId,
@@ -103,11 +104,11 @@ impl KeyTable<'_> {
     }
 }
 
-/// A key that is not revoked, as authentication needs it.
+/// A key that is not revoked, with the data for authentication.
 pub(crate) struct ActiveKey {
     pub(crate) company: Company,
     pub(crate) id: KeyId,
-    /// Or issued, where it was never used.
+    /// The last use, or the issue if it was never used.
     pub(crate) last_used: Timestamp,
     pub(crate) quota_log: String,
 }
@@ -150,8 +151,8 @@ struct IdleKeyRow {
 pub(crate) struct AllKeys<'c>(pub(super) &'c mut Connection);
 
 impl AllKeys<'_> {
-    /// Looks keys up; those that exist come in any order. The text of a key is the proof that its caller belongs to the
-    /// company.
+    /// Looks keys up; those that exist come in any order. The text of a key is the proof that its
+    /// caller belongs to the company.
     pub(crate) async fn find_by_hashes(&mut self, hashes: &[[u8; 32]]) -> Result<Vec<ActiveKeyRow>, Error> {
         const FIND: Sql = Sql {
             sqlite: "
@@ -170,8 +171,8 @@ impl AllKeys<'_> {
         Ok(self.0.query(FIND, &[&hashes]).fetch_all().await?)
     }
 
-    /// Stores that each key was used at an instant, and with it its quota, unless it was idle before. For a database that one
-    /// process owns.
+    /// Stores for each key the instant of its last use and its quota, unless it was idle before.
+    /// For a database that one process owns.
     pub(crate) async fn set_all_used(
         &mut self,
         at: Timestamp,

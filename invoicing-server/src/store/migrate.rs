@@ -2,7 +2,7 @@
 
 use super::DatabaseError;
 
-/// In order. Never edited once released.
+/// The migrations, in order. Never edited once released.
 pub(super) const SQLITE: &[&str] = &[
     include_str!("../../migrations/sqlite/0001_initial.sql"),
     include_str!("../../migrations/sqlite/0002_webhooks.sql"),
@@ -45,8 +45,8 @@ pub(super) const POSTGRES: &[&str] = &[
     include_str!("../../migrations/postgres/0018_items.sql"),
 ];
 
-/// Version of the first migration. The states of development before the first release had versions below it, and
-/// cannot be brought up to date.
+/// Version of the first migration. The development states before the first release had versions
+/// below it, and cannot be brought up to date.
 const FIRST: i64 = 101;
 
 /// The schema of this version.
@@ -56,7 +56,7 @@ pub(crate) const KNOWN_SQLITE: i64 = newest(SQLITE);
 #[cfg(feature = "postgres")]
 pub(super) const KNOWN_POSTGRES: i64 = newest(POSTGRES);
 
-/// The prefix keeps the table apart from the host's own in the same database.
+/// The prefix distinguishes the table from the host's own in the same database.
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS invoicing_migration (version BIGINT PRIMARY KEY)";
 pub(super) const FOUND: &str = "SELECT max(version) FROM invoicing_migration";
 const DONE: &str = "INSERT INTO invoicing_migration (version) VALUES ($1)";
@@ -76,7 +76,7 @@ fn next(found: Option<i64>, known: i64) -> Result<i64, DatabaseError> {
     }
 }
 
-/// Whether a database whose newest migration is `found` has all of these.
+/// True if a database whose newest migration is `found` has all of these.
 pub(super) fn is_complete(found: Option<i64>, migrations: &[&str]) -> bool {
     found.is_some_and(|found| found >= newest(migrations))
 }
@@ -101,7 +101,8 @@ pub(super) async fn sqlite(connection: &mut sqlx::SqliteConnection) -> Result<()
     Ok(())
 }
 
-/// Nodes that start together take the lock in turn: the first one migrates, the others find the schema up to date.
+/// Migrates a PostgreSQL database. Nodes that start together take the lock in turn: the first one
+/// migrates, the others find the schema up to date.
 #[cfg(feature = "postgres")]
 pub(crate) async fn postgres(connection: &mut sqlx::PgConnection) -> Result<(), DatabaseError> {
     let encoding: String = sqlx::query_scalar("SHOW server_encoding").fetch_one(&mut *connection).await?;

@@ -1,6 +1,7 @@
-//! What a commit tells the caches of its own node and the other nodes.
+//! Notifications of a commit to the caches of its own node and to the other nodes.
 //!
-//! No correctness depends on the other nodes: one that misses a notification finds it with its next poll.
+//! Correct results never depend on the other nodes: a node that misses a notification finds the
+//! change with its next poll.
 
 use invoicing_core::{CompanyId, KeyId, Plan, WebhookId};
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,7 @@ pub(crate) enum Notification {
     Plan { company: CompanyId, plan: Plan },
 }
 
-/// What a listener on this node receives.
+/// A message to the listener of this node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Incoming {
     /// This node or another one has committed a change.
@@ -33,11 +34,12 @@ pub(crate) enum Incoming {
     Gap,
 }
 
-/// Lets the caches of this node follow what is committed.
+/// The listener of a node, through which its caches follow committed changes.
 pub(crate) type OnIncoming = Box<dyn Fn(Incoming) + Send + Sync>;
 
 impl Notification {
-    /// What other nodes need to know of a delivery that has just been committed.
+    /// The notification of the other nodes about a delivery that was just committed; `None` if they
+    /// need none.
     pub(super) fn of(delivery: &NewDelivery) -> Option<Self> {
         match delivery {
             NewDelivery::Pending(webhook) => Some(Self::Due(*webhook)),

@@ -6,8 +6,9 @@ use crate::Error;
 
 /// A closure from a transaction's handle to a future that is `Send`.
 ///
-/// `for<'t> AsyncFnOnce(CompanyTx<'t>) -> …` alone cannot say that the future is `Send`, which both a boxed job and a
-/// spawned task need. This trait names the future, so that a bound can. Every matching closure implements it.
+/// `for<'t> AsyncFnOnce(CompanyTx<'t>) -> …` alone cannot require the future to be `Send`, which
+/// both a boxed job and a spawned task need. This trait names the future, so that a bound can.
+/// Every matching closure implements it.
 pub(crate) trait Operation<A, T>:
     AsyncFnOnce(A) -> Result<T, Error> + FnOnce(A) -> Self::Run + Send
 {

@@ -1,4 +1,5 @@
-//! The envelope of a list's response. Items are copied as the database returns them, and never parsed.
+//! The envelope of a list's response. Items are copied as the database returns them, and never
+//! parsed.
 
 use std::str::FromStr;
 
@@ -11,9 +12,9 @@ use crate::Error;
 use crate::list_query::PageWindow;
 use crate::records::StoredJson;
 
-/// Between the items of a page: a comma, and a line end, which no item contains.
+/// Separator of the items of a page: a comma, and a line end, which no item contains.
 const BETWEEN: &[u8] = b",\n";
-/// Before the items.
+/// Text before the items.
 const START: &[u8] = br#"{"data":["#;
 /// Room for the rest of the envelope.
 const AROUND: usize = 160;
@@ -48,7 +49,7 @@ where
     Option<String>: Decode<'r, R::Database> + Type<R::Database>,
 {
     fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
-        // As bytes, so that they are copied once.
+        // Read as bytes, so that they are copied once.
         let items: &[u8] = row.try_get_unchecked("items")?;
         let mut json = Vec::with_capacity(items.len() + AROUND);
         json.extend_from_slice(START);
@@ -74,6 +75,7 @@ impl PageRow {
         let as_of = Timestamp::from_millis(last_stamp.ok_or(Error::NotFound)?);
         let has_more = count > i64::from(window.limit);
         if has_more {
+            // Line ends stand only between items, so the last one precedes the extra item.
             let last = memchr::memrchr(BETWEEN[1], &json).unwrap_or(0);
             json.truncate(last.saturating_sub(1));
         }
@@ -88,7 +90,7 @@ fn numbers<N: FromStr>(list: Option<&str>) -> Result<Vec<N>, Error> {
     numbers.ok_or_else(|| Error::internal("a page has a number that is none"))
 }
 
-/// One page.
+/// A page of items, with the data of its envelope.
 pub(super) struct Page {
     /// The envelope up to the last item.
     json: Vec<u8>,
@@ -99,7 +101,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Prints items of older versions in today's shape. Without any, nothing is parsed.
+    /// Prints items of older versions in today's shape. If there are none, nothing is parsed.
     fn in_todays_shape<T: StoredRecord>(self, versions: &[i64]) -> Result<Self, Error> {
         if versions.iter().all(|version| *version >= T::VERSION) {
             return Ok(self);
@@ -125,7 +127,7 @@ impl Page {
         })
     }
 
-    /// The page, whose items were read with these lines.
+    /// The JSON of the page whose items were read with these lines, or its size.
     pub(super) fn with_lines(self, lines: Lines) -> Result<StoredJson, Error> {
         let sizes: Vec<_> = self.items().zip(&self.lines_bytes).collect();
         if sizes.iter().all(|(_, lines_bytes)| **lines_bytes <= LARGE_LINES) {

@@ -12,14 +12,16 @@ use crate::Error;
 use crate::list_query::{PageQuery, PageWindow, check_limit};
 use crate::records::StoredJson;
 
-/// The statements of a list of documents. Each returns one row, so a page is one snapshot: see [`PageRow`].
+/// The statements of a list of documents. Each returns one row, so a page is one snapshot: see
+/// [`PageRow`].
 ///
-/// `$1` company, `$2` limit, `$3` offset, `$4` since, `$5` status, `$6` true if items have their lines, `$7` true if they have
-/// large ones too, of more than 8 KiB. Both databases know the size of lines without reading them.
+/// `$1` company, `$2` limit, `$3` offset, `$4` since, `$5` status, `$6` true if items have their
+/// lines, `$7` true if they have large ones too, of more than 8 KiB. Both databases read the size
+/// of lines without the lines.
 ///
-/// The filters leave the index of the order as the only useful one: `status || ''` keeps `changed` off the index by status,
-/// with which it would have to sort. The aggregate takes the items in the order of its subquery, which SQLite keeps as there
-/// is a limit, and PostgreSQL as it is sorted.
+/// The filters leave the index of the order as the only useful one: `status || ''` keeps `changed`
+/// off the index by status, which would require a sort. The aggregate takes the items in the order
+/// of its subquery. SQLite keeps that order as there is a limit, and PostgreSQL as it is sorted.
 pub(crate) struct PageStatements {
     pub(super) newest: &'static str,
     pub(super) newest_in_status: &'static str,

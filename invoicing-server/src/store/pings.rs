@@ -1,4 +1,4 @@
-//! The test deliveries of a webhook, as their bounds need them.
+//! The recent test deliveries of a webhook, for their bounds.
 
 use invoicing_core::{EventId, Timestamp, WebhookId};
 
@@ -7,7 +7,8 @@ use crate::Error;
 
 const MINUTE_MS: u64 = 60 * 1_000;
 
-/// The test deliveries to a webhook within a minute, and the last one in any case: ids and milliseconds, oldest first.
+/// The test deliveries to a webhook within a minute, and the last one in any case: ids and
+/// milliseconds, oldest first.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PingLog(Vec<(EventId, i64)>);
 
@@ -16,12 +17,13 @@ impl PingLog {
         self.0.last().map(|(event, _)| *event)
     }
 
-    /// How many were made within a minute. One that a clock far ahead has dated does not count.
+    /// The number of test deliveries within a minute. A delivery that a clock far ahead has dated
+    /// does not count.
     pub(crate) fn count(&self, now: Timestamp) -> usize {
         self.0.iter().filter(|ping| is_recent(ping, now)).count()
     }
 
-    /// The log with another one.
+    /// The log with a further delivery.
     pub(crate) fn with(&self, event: EventId, now: Timestamp) -> Self {
         let recent = self.0.iter().copied().filter(|ping| is_recent(ping, now));
         Self(recent.chain([(event, now.as_millis())]).collect())

@@ -1,8 +1,8 @@
 //! A PostgreSQL database that several nodes share.
 //!
-//! Changes of a company lock its row first, so that changes of one company are serial and those of different companies do not wait for each other.
-//! Transient failures are retried for a few seconds ([`retry`]). A commit whose answer was lost is resolved
-//! ([`commit_status`]).
+//! Changes of a company lock its row first, so that changes of one company are serial and those of
+//! different companies do not wait for each other. Transient failures are retried for a few seconds
+//! ([`retry`]). A commit whose answer was lost is resolved ([`commit_status`]).
 
 mod begin;
 mod commit;
@@ -43,52 +43,56 @@ use replica::Replica;
 use retry::Attempts;
 use transactions::{Contended, Transactor};
 
-/// Also answered by a standby, to which a connection may lead during a failover.
+/// The query of the health check. A standby answers it too, as a connection may lead to one during
+/// a failover.
 const CHECK: &str = "SELECT max(version), NOT pg_is_in_recovery() FROM invoicing_migration";
 
 type Answer = (Option<i64>, bool);
 
-/// A transaction that has waited for a lock sees what was committed meanwhile. The database may have another default level.
+/// Begins a transaction that sees, after a wait for a lock, the changes that were committed
+/// meanwhile. The level is explicit, as the database may have another default.
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
-/// The session of a sweep may idle for 10 minutes, so that no other sweep takes over what it is about to delete. PostgreSQL
-/// ends a session that idles longer, or whose machine is gone.
+/// Begins the transaction of a sweep. Its session may idle for 10 minutes, so that no other sweep
+/// takes over the documents that it is about to delete. PostgreSQL ends a session that idles
+/// longer, or whose machine is gone.
 const BEGIN_SWEEP: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10min'; \
      SET LOCAL tcp_keepalives_idle = 30; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 3";
 
-/// Transactions of several companies at once. With more, fewer operations share one.
+/// Number of workers, each with a transaction of several companies. With more of them, fewer
+/// operations share one.
 const WRITERS: usize = 4;
 /// Statements that each connection keeps prepared; those that are common fit.
 const PREPARED: usize = 256;
-/// A connection that has been idle for longer is asked whether it still lives before it is used.
+/// A connection that was idle for longer is checked by a ping before it is used.
 const IDLE: Duration = Duration::from_millis(500);
-/// How long to wait where a connection broke off while it was made.
+/// The pause after a connection broke off while it was made.
 const CONNECT_PAUSE: Duration = Duration::from_millis(50);
-/// How much longer than the server's own limits an answer is waited for.
+/// Time beyond the server's own limits after which no answer is expected any more.
 const ANSWER_MARGIN: Duration = Duration::from_secs(2);
 
 /// An open database.
 pub(crate) struct Postgres {
     shared: Arc<Shared>,
     writers: GroupCommit,
-    /// The task that listens, sends, and corrects the clock. Ends when it is dropped.
+    /// The task that listens, sends, and corrects the clock. Dropping it ends the task.
     listener: tokio::sync::Mutex<JoinSet<()>>,
-    /// Asks whether the database can be used; none before it was asked.
+    /// The connection of the health check; `None` before the first check.
     check_connection: tokio::sync::Mutex<Option<PgConnection>>,
 }
 
-/// What a transaction needs that outlives the call it was begun by.
+/// The parts of the database that a transaction needs and that outlive the call that began it.
 struct Shared {
     pool: PgPool,
     options: PgConnectOptions,
-    /// Tells this node from the others.
+    /// Identifier of this node.
     node: Uuid,
     settings: PostgresSettings,
     answer_limit: Duration,
     context: Arc<StoreContext>,
     notifier: Notifier,
     contended: Contended,
-    /// Tasks of contended companies occupy half of the connections at most.
+    /// Permits for half of the connections at most, held by the tasks of contended companies.
     waiting: Arc<Semaphore>,
     replica: Option<Arc<Replica>>,
 }
@@ -140,7 +144,7 @@ impl Postgres {
         })
     }
 
-    /// A connection that reads, waited for no longer than that.
+    /// A reading connection. `limit` bounds the wait for it.
     pub(super) async fn read(&self, limit: Duration) -> Result<Connection, Error> {
         Ok(Connection::of(self.shared.session_within(limit).await?))
     }
@@ -150,7 +154,8 @@ impl Postgres {
         Attempts::new(&self.shared.context.env)
     }
 
-    /// Claims for several webhooks in one call. Where its answer is lost, what it claimed waits for the end of the lease.
+    /// Claims for several webhooks in one call. If its answer is lost, the claimed deliveries wait
+    /// for the end of the lease.
     pub(super) async fn claim(
         &self,
         claimant: Claimant,
@@ -177,7 +182,8 @@ impl Postgres {
         AllDeliveries(&mut connection).resume_several(claimant, &begun).await
     }
 
-    /// A lock that one node has at a time, held by a transaction that does nothing else; `None` while another has it.
+    /// The lock of the sweep, which one node has at a time. A transaction that does nothing else
+    /// holds it; `None` while another node has it.
     pub(super) async fn sweep_lock(&self) -> Result<Option<Connection>, Error> {
         let mut attempts = self.attempts();
         loop {
@@ -198,7 +204,8 @@ impl Postgres {
         Ok(locked.then_some(Connection::of(session)))
     }
 
-    /// Receives the notifications of this node, and exchanges them with other nodes until the database is closed.
+    /// Receives the notifications of this node, and exchanges them with other nodes until the
+    /// database is closed.
     pub(super) async fn listen(&self, on_incoming: OnIncoming) {
         if self.shared.context.on_incoming.set(on_incoming).is_ok() {
             self.listener.lock().await.spawn(listener::work(Arc::clone(&self.shared)));
@@ -225,8 +232,9 @@ impl Postgres {
         self.close_check().await;
     }
 
-    /// On a connection of its own, so that a node whose pool is busy is not taken for one without a database. It is kept
-    /// for the next check; one that is dropped in the middle is not.
+    /// Checks the database on a connection outside the pool, so that a node whose pool is busy is
+    /// not taken for one without a database. The connection is kept for the next check, unless the
+    /// call is dropped in the middle.
     pub(super) async fn check(&self) -> Result<StoreHealth, Error> {
         let mut kept = self.check_connection.lock().await;
         if self.shared.pool.is_closed() {
@@ -236,7 +244,7 @@ impl Postgres {
             Some(mut connection) => ask_health(&mut connection).await.ok().map(|answer| (answer, connection)),
             None => None,
         };
-        // One that leads to a standby is made anew, as the address may lead elsewhere by then.
+        // A connection to a standby is made anew, as the address may lead elsewhere by then.
         let keep = |answer: &Answer, connection| answer.1.then_some(connection);
         let (found, takes_changes) = if let Some((answer, connection)) = answer {
             *kept = keep(&answer, connection);
@@ -248,7 +256,7 @@ impl Postgres {
                     *kept = keep(&answer, connection);
                     answer
                 }
-                // It may accept no more connections.
+                // The server may accept no more connections.
                 Err(sqlx::Error::Database(_)) => self.ask_in_pool().await?,
                 Err(error) => return Err(error.into()),
             }
@@ -264,7 +272,7 @@ impl Postgres {
     /// Ends the connection of the checks.
     async fn close_check(&self) {
         if let Some(connection) = self.check_connection.lock().await.take() {
-            // The server learns of it in any case.
+            // The server notices the end of the connection in any case.
             let _ = connection.close().await;
         }
     }
@@ -279,9 +287,9 @@ impl Shared {
         self.session_within(Duration::MAX).await
     }
 
-    /// A connection, waited for no longer than that. The pool itself asks again for as long as the server refuses
-    /// connections or admits none yet, and not where one breaks off while it is made: a failover, or a pooler that is
-    /// started again.
+    /// A connection. `limit` bounds the wait for it. The pool itself retries for as long as the
+    /// server refuses connections or admits none yet. It does not if a connection breaks off while
+    /// it is made, as in a failover or a restart of a pooler, so the loop here retries that.
     async fn session_within(&self, limit: Duration) -> Result<Session, sqlx::Error> {
         let acquired = async {
             loop {
@@ -298,7 +306,7 @@ impl Shared {
         Ok(Session::new(acquired.unwrap_or(Err(sqlx::Error::PoolTimedOut))?, self.answer_limit))
     }
 
-    /// Limits that a pooler between us and the server does not let through when a connection is made.
+    /// Limits that a pooler in front of the server does not let through when a connection is made.
     fn limits_behind_pooler(&self) -> String {
         if !self.settings.transaction_pooling {
             return String::new();
@@ -318,12 +326,13 @@ fn limits(settings: &PostgresSettings) -> [(&'static str, u64); 3] {
     [
         ("statement_timeout", statement_timeout_ms),
         ("lock_timeout", lock_timeout_ms),
-        // A process that stands still in the middle of a transaction must not hold its locks for ever.
+        // A process that stands still in the middle of a transaction must not hold its locks for
+        // ever.
         ("idle_in_transaction_session_timeout", statement_timeout_ms.saturating_add(lock_timeout_ms)),
     ]
 }
 
-/// Whether a connection of a pool can be used. One that was idle is asked.
+/// True if a connection of a pool can be used. A connection that was idle is pinged.
 async fn is_alive(connection: &mut PgConnection, metadata: &PoolConnectionMetadata) -> bool {
     metadata.idle_for < IDLE || sqlx::Connection::ping(connection).await.is_ok()
 }
@@ -334,11 +343,12 @@ fn options(settings: &PostgresSettings, url: &str) -> Result<PgConnectOptions, S
         return Ok(options);
     }
     Ok(options.options(limits(settings)).options([
-        // Every statement has an index, also where the planner thinks that a table is small: a plan that it keeps from a
-        // young database would read a grown one from end to end.
+        // Every statement has an index, and must use it even if the planner takes a table for
+        // small: a plan that it keeps from a young database would read a grown one from end to end.
         ("enable_seqscan", "off"),
         ("enable_bitmapscan", "off"),
-        // With an index for everything a plan need not know the arguments, and planning costs more than most statements.
+        // With an index for everything a plan does not depend on the arguments, and planning costs
+        // more than most statements.
         ("plan_cache_mode", "force_generic_plan"),
         ("jit", "off"),
     ]))

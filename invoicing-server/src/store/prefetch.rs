@@ -1,8 +1,8 @@
 //! Records that an operation reads first.
 //!
-//! On PostgreSQL they come along with the answer that begins the transaction, so that reading them takes no call. They are
-//! read after the lock of their company, and the transaction drops those that it writes. Lines that are large do not come
-//! along.
+//! On PostgreSQL the answer that begins the transaction contains them, so that reading them takes
+//! no call. They are read after the lock of their company, and the transaction drops those that it
+//! writes. Large lines are not prefetched.
 
 use invoicing_core::{ClientId, InvoiceId, QuoteId};
 #[cfg(feature = "postgres")]
@@ -13,7 +13,7 @@ use super::sql::Sql;
 /// A statement that finds a record by `$1`, the company, and `$2`, its id.
 #[derive(Debug)]
 pub(super) struct Find {
-    /// The rows of `begin_change_1` that are the same, if there are any.
+    /// The part of `begin_change_1` that returns the same rows, if it has one.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "nothing comes along on SQLite"))]
     pub(super) part: &'static str,
     pub(super) table: &'static str,
@@ -26,13 +26,13 @@ pub(crate) enum Prefetch {
     Client(ClientId),
     Invoice(InvoiceId),
     Quote(QuoteId),
-    /// Without lines and detail.
+    /// The quote without lines and detail.
     QuoteSummary(QuoteId),
 }
 
 #[cfg(feature = "postgres")]
 impl Prefetch {
-    /// Its part of what `begin_change_1` returns, and its id.
+    /// The name of its part in the rows of `begin_change_1`, and its id.
     pub(super) fn part(self) -> (&'static str, Uuid) {
         match self {
             Self::Client(id) => (CLIENT.part, id.0),

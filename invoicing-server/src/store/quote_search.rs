@@ -1,7 +1,7 @@
-//! Quotes as the host's own list searches them.
+//! The quotes of the host's own list, with its search.
 //!
-//! What is searched stands in the summary, so that no write pays for a column of its own. Summaries are read newest first and
-//! compared here, in a bounded number.
+//! The search reads the summary, so that no write pays for a column of searched texts. Summaries
+//! are read newest first and compared here, in a bounded number.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use crate::Error;
 use crate::list_query::{QuoteSearch, check_limit};
 use crate::records::QuotePage;
 
-/// How many quotes a page looks at, and how many of them are read at once.
+/// Number of quotes that a page looks at, and number of them that are read at once.
 const LOOKED_AT: usize = 10_000;
 const BATCH: u32 = 500;
 /// Most quotes of a page.
@@ -31,7 +31,7 @@ struct SummaryRow {
     version: i64,
 }
 
-/// What is searched of a summary, of any version.
+/// The searched texts of a summary, of any version.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Searched<'a> {
@@ -50,7 +50,7 @@ impl SummaryRow {
         versions::read(self.record.as_bytes(), self.version, self.id)
     }
 
-    /// Whether each of the words, which are folded, is a part of one of its texts.
+    /// True if each of the words, which are folded, is a part of one of its texts.
     fn contains(&self, words: &[String]) -> Result<bool, Error> {
         let searched: Searched = serde_json::from_str(&self.record)
             .map_err(|cause| Error::bad_row("quote", "summary", self.id, cause))?;
@@ -62,7 +62,7 @@ impl SummaryRow {
     }
 }
 
-/// Behind which quote the next ones are read.
+/// The quote behind which the next ones are read.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     created_at: Timestamp,

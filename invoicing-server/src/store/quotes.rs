@@ -68,12 +68,12 @@ pub(crate) const QUOTE_PAGES: PageStatements = PageStatements {
         ) items",
 };
 
-/// What a quote has besides the record that the API shows.
+/// The data of a quote that its public record does not hold.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct InternalDetails {
-    /// What the lines cost the company itself, in the order of the lines.
+    /// Internal costs of the lines, in the order of the lines.
     pub(crate) costings: Vec<Costing>,
-    /// Where the work is done.
+    /// The place of the work.
     pub(crate) work_site: Option<String>,
 }
 
@@ -87,7 +87,7 @@ impl QuoteTable<'_> {
         in_todays_shape::<QuoteSummary>(parts.detail(), parts.version, id)
     }
 
-    /// As [`Self::detail`], unless its lines are large.
+    /// As [`Self::detail`], unless its lines are large: then only the size.
     pub(crate) async fn small_detail(&mut self, id: QuoteId) -> Result<StoredJson, Error> {
         const FIND: &str = "
             SELECT summary, CASE WHEN lines_bytes <= 8192 THEN lines ELSE '' END AS lines, detail, version, lines_bytes
@@ -109,7 +109,7 @@ impl QuoteTable<'_> {
         versions::read(&parts.detail(), parts.version, id)
     }
 
-    /// The quote as if it had no lines, which may be large.
+    /// The quote without its lines, which may be large.
     #[cfg(feature = "console")]
     pub(crate) async fn find_without_lines(&mut self, id: QuoteId) -> Result<Quote, Error> {
         const FIND: &str = "
@@ -130,8 +130,8 @@ impl QuoteTable<'_> {
         row.ok_or(Error::NotFound)?.read(id)
     }
 
-    /// The quote as it stands. `known` is an earlier state: where it has not changed, its lines are not read again, which
-    /// takes long for large ones.
+    /// The quote as it stands. `known` is an earlier state. If the quote has not changed, its lines
+    /// are not read again: that takes long if they are large.
     pub(crate) async fn refresh(&mut self, id: QuoteId, known: Option<Quote>) -> Result<Quote, Error> {
         const FIND: &str = "SELECT updated_at FROM quote WHERE company_id = $1 AND id = $2";
         let Some(known) = known else { return self.find(id).await };
@@ -143,7 +143,7 @@ impl QuoteTable<'_> {
         self.find(id).await
     }
 
-    /// [`Error::NotFound`] where there is no such quote.
+    /// [`Error::NotFound`] if there is no such quote.
     pub(crate) async fn check_exists(&mut self, id: QuoteId) -> Result<(), Error> {
         const EXISTS: &str = "SELECT CAST(1 AS BIGINT) FROM quote WHERE company_id = $1 AND id = $2";
         let found: Option<i64> = self.0.query(EXISTS, &[&id]).optional_scalar().await?;

@@ -1,10 +1,10 @@
-//! A connection to a SQLite file that reads.
+//! A reading connection to a SQLite file.
 
 use sqlx::pool::PoolConnection;
 use sqlx::{Sqlite, SqliteConnection};
 
-/// A connection of the pool. One that is dropped within a transaction is closed, as its next user would read an old
-/// snapshot.
+/// A reading connection of the pool. A connection that is dropped within a transaction is closed,
+/// as its next user would read an old snapshot.
 pub(crate) struct Reader {
     connection: PoolConnection<Sqlite>,
     in_transaction: bool,

@@ -17,8 +17,8 @@ pub(crate) enum Table {
 impl Table {
     pub(crate) const ALL: [Self; 3] = [Self::Clients, Self::Quotes, Self::Invoices];
 
-    /// Finds the next older rows. The version is a constant, so that the index of older rows serves: it is renewed with
-    /// `StoredRecord::VERSION`.
+    /// The statement that finds the next older rows. The version is a constant, so that the index
+    /// of older rows serves: it is renewed with `StoredRecord::VERSION`.
     const fn older(self) -> &'static str {
         match self {
             Self::Clients => {
@@ -34,18 +34,18 @@ impl Table {
     }
 }
 
-/// What became of a batch of older rows.
+/// Result of a batch of older rows.
 #[derive(Debug, Default)]
 pub(crate) struct RewrittenBatch {
     pub(crate) rewritten: u64,
-    /// Rows that cannot be read, and why.
+    /// Rows that cannot be read, each with the error.
     pub(crate) unreadable: Vec<(Uuid, Error)>,
-    /// Where the next batch begins; `None` where none is left.
+    /// The id after which the next batch begins; `None` if no older row is left.
     pub(crate) last: Option<Uuid>,
 }
 
 impl CompanyReader<'_> {
-    /// Whether there are rows of older versions after an id.
+    /// True if there are rows of older versions after an id.
     pub(crate) async fn has_older(&mut self, table: Table, after: Uuid) -> Result<bool, Error> {
         let next: Option<Uuid> = self.query(table.older(), &[&after, &1_u32]).optional_scalar().await?;
         Ok(next.is_some())
@@ -53,10 +53,11 @@ impl CompanyReader<'_> {
 }
 
 impl CompanyTx<'_> {
-    /// Rewrites the next rows of older versions after an id, in the order of their ids, in today's shape. A row that cannot
-    /// be read keeps no other from being rewritten.
+    /// Rewrites the next rows of older versions after an id, in the order of their ids, in today's
+    /// shape. A row that cannot be read keeps no other from being rewritten.
     ///
-    /// They are found within the transaction: a row found before it may have been rewritten by a change since.
+    /// The rows are found within the transaction: a row found before it may have been rewritten by
+    /// a change since.
     pub(crate) async fn rewrite_older(
         &mut self,
         table: Table,

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 
 use crate::Error;
 
-/// A record as JSON. Our own types always have a JSON form.
+/// A record as JSON. The types of this crate always have a JSON form.
 pub(crate) fn to_json(value: &impl Serialize) -> Result<String, Error> {
     serde_json::to_string(value).map_err(Error::internal)
 }
@@ -19,13 +19,14 @@ pub(crate) fn from_json<T: DeserializeOwned>(
     serde_json::from_slice(json.as_ref()).map_err(|cause| Error::bad_row(table, "record", id, cause))
 }
 
-/// Between the summary of a quote or an invoice and its lines.
+/// Text between the summary of a quote or an invoice and its lines.
 pub(super) const LINES: &str = ",\"lines\":";
 
-/// Lines of more bytes are large. Statements name it, too.
+/// Lines of more bytes are large. Statements contain the number, too.
 pub(crate) const LARGE_LINES: usize = 8 * 1024;
 
-/// A quote or an invoice in the three parts in which it is stored, so that an answer copies text and parses nothing.
+/// A quote or an invoice in the three parts in which it is stored, so that an answer copies text
+/// and parses nothing.
 #[derive(sqlx::FromRow)]
 pub(crate) struct JsonParts {
     /// The object of a list item without its closing brace.
@@ -34,7 +35,7 @@ pub(crate) struct JsonParts {
     pub(crate) lines: String,
     /// The rest of the detail's object without its opening brace.
     pub(crate) detail: String,
-    /// Of the shape: see `StoredRecord`.
+    /// Version of the shape: see `StoredRecord`.
     pub(super) version: i64,
 }
 

@@ -1,4 +1,4 @@
-//! What the statements of a company's tables run on.
+//! A connection plus the company bound as `$1`.
 
 use invoicing_core::CompanyId;
 use uuid::Uuid;
@@ -22,7 +22,7 @@ impl Scope<'_> {
         self.query_of(Reads::Anything, statement, arguments)
     }
 
-    /// As [`Self::query`], for a statement that reads no more than that.
+    /// As [`Self::query`], for a statement that reads only `reads`.
     pub(super) fn query_of(
         &mut self,
         reads: Reads,
@@ -34,7 +34,7 @@ impl Scope<'_> {
         self.connection.bind(statement.into(), arguments, reads)
     }
 
-    /// The row of a record, which may have come along as the transaction began.
+    /// The row of a record, which may have been prefetched with the beginning of the transaction.
     pub(super) async fn find<R: Row>(
         &mut self,
         find: &'static Find,
@@ -49,7 +49,8 @@ impl Scope<'_> {
         self.query_of(Reads::Record(find.table, id), find.sql, &[&id]).fetch_optional().await
     }
 
-    /// A write that may wait for the end of the operation. `$1` is the company, `$2` the first of the arguments.
+    /// A write that may wait for the end of the operation. `$1` is the company, `$2` the first of
+    /// the arguments.
     pub(super) async fn write(
         &mut self,
         write: &'static Write,
@@ -59,7 +60,8 @@ impl Scope<'_> {
         self.connection.write(write, &[&[company], arguments].concat()).await
     }
 
-    /// Lets the reads up to [`Self::end_snapshot`] see one snapshot, which has to be called also after an error.
+    /// Makes the reads up to [`Self::end_snapshot`] see one snapshot. The caller must call that
+    /// also after an error.
     pub(crate) async fn begin_snapshot(&mut self) -> Result<(), Error> {
         Ok(self.connection.begin_snapshot().await?)
     }
@@ -68,7 +70,8 @@ impl Scope<'_> {
         Ok(self.connection.end_transaction().await?)
     }
 
-    /// To be called when the settings or the webhooks of the company are written.
+    /// Drops the company from the cache. Must be called when the settings or the webhooks of the
+    /// company are written.
     pub(super) fn forget(&mut self) {
         if let Some(cache) = self.connection.write_cache() {
             cache.forget(self.company);

@@ -1,4 +1,4 @@
-//! Which keys the stored secrets are sealed with, and sealing those of webhooks again.
+//! The keys that the stored secrets are sealed with, and the sealing of webhooks' secrets again.
 
 use invoicing_core::{CompanyId, WebhookId};
 use sqlx::FromRow;
@@ -17,10 +17,10 @@ use crate::sealing::{AssociatedData, Sealer};
 /// The sealed secrets of all companies.
 pub(crate) struct SealedSecrets<'c>(pub(super) &'c mut Connection);
 
-/// What sealing a batch of secrets again gave.
+/// The result of sealing a batch of secrets again.
 pub(crate) struct Resealed {
     pub(crate) sealed: u64,
-    /// They do not open; each was logged.
+    /// Secrets that cannot be opened; each was logged.
     pub(crate) unreadable: u64,
     /// The webhook after which the next batch begins; `None` after the last batch.
     pub(crate) last: Option<Uuid>,
@@ -53,7 +53,7 @@ struct KeyCount {
     secrets: i64,
 }
 
-/// The secrets of a webhook, with what is sealed with another key than the current one.
+/// The secrets of a webhook that are sealed with another key than the current one.
 #[derive(FromRow)]
 struct StoredSecrets {
     company_id: Uuid,
@@ -63,7 +63,7 @@ struct StoredSecrets {
 }
 
 impl SealedSecrets<'_> {
-    /// How many secrets are sealed with which key.
+    /// Numbers of the secrets, by the key that they are sealed with.
     pub(crate) async fn count(&mut self) -> Result<SealingStats, Error> {
         const WEBHOOKS: &str = "
             SELECT sealed_with, count(*) AS secrets FROM (
@@ -81,7 +81,8 @@ impl SealedSecrets<'_> {
         Ok(all)
     }
 
-    /// Seals secrets of webhooks with the current key that are not, in the order of the webhooks' ids.
+    /// Seals the secrets of webhooks that are not sealed with the current key, in the order of the
+    /// webhooks' ids.
     pub(crate) async fn reseal_webhooks(
         &mut self,
         sealer: &Sealer,

@@ -1,4 +1,5 @@
-//! Number series: one per company, kind of document and year, without gaps and in the order of their dates.
+//! Number series: one per company, kind of document and year, without gaps and in the order of
+//! their dates.
 
 use std::sync::Arc;
 
@@ -32,7 +33,8 @@ impl Series<'_> {
         self.set_last(last + 1, None).await
     }
 
-    /// As [`Self::allocate`], for a document that is dated `today`, or as the last one of the series if that is later.
+    /// As [`Self::allocate`], for a document that is dated `today`, or like the last one of the
+    /// series if that is later.
     pub(crate) async fn allocate_dated(&mut self, today: NaiveDate) -> Result<(String, NaiveDate), Error> {
         let (last, last_date) = self.last().await?;
         let date = last_date.map_or(today, |last_date| last_date.max(today));
@@ -57,7 +59,7 @@ impl Series<'_> {
         Ok(numbers.iter().find(is_this).map_or((0, None), |number| (number.last, number.last_date)))
     }
 
-    /// The last numbers of all series of the company: there are few.
+    /// The last numbers of all series of the company; there are few.
     async fn read_all(&mut self) -> Result<Arc<[LastNumber]>, Error> {
         let numbers: Vec<LastNumber> = self.scope.query(LAST_NUMBERS, &[]).fetch_all().await?;
         let numbers: Arc<[LastNumber]> = numbers.into();
@@ -85,7 +87,8 @@ impl Series<'_> {
         Ok(self.format(last))
     }
 
-    /// `DEV-2026-0042`; more than 9,999 documents a year make it longer.
+    /// The text of a number, such as `DEV-2026-0042`; more than 9,999 documents a year make it
+    /// longer.
     fn format(&self, number: i64) -> String {
         format!("{}-{}-{number:04}", self.kind, self.year)
     }

@@ -1,8 +1,9 @@
 //! A connection of the pool, within a transaction or not.
 //!
-//! A transaction is begun in one call with its limits and its row in `commit_status`. A session that is dropped in the middle
-//! of one, or in the middle of a statement, closes its connection, which the server answers with a rollback: no other
-//! caller ever gets a connection with something left open on it, or waits for an answer that does not come.
+//! One call begins a transaction with its limits and its row in `commit_status`. A session that is
+//! dropped in the middle of a transaction or of a statement closes its connection, which the server
+//! answers with a rollback. So no other caller ever gets a connection with an open transaction, or
+//! waits for an answer that does not come.
 
 mod rows;
 
@@ -24,32 +25,33 @@ use super::write::{Reads, Write};
 use crate::Error;
 use rows::{Rows, id_of};
 
-/// See the module's text.
+/// A PostgreSQL connection of the pool, with its transaction and the writes that are not sent yet.
 pub(crate) struct Session {
     connection: PoolConnection<Postgres>,
     answer_limit: Duration,
     in_transaction: bool,
-    /// A statement was sent, and its answer has not come. After the limit this stays set, and the session sends nothing
-    /// more.
+    /// True while a statement was sent and its answer has not come. It stays true after the limit,
+    /// and the session sends nothing more.
     is_waiting: bool,
-    /// A statement has failed, so that a commit would be a rollback.
+    /// True if a statement has failed, so that a commit would be a rollback.
     pub(super) failed: bool,
     writes: Writes,
-    /// What came along as the transaction began, and has not been changed by it.
+    /// The rows that were prefetched with the beginning of the transaction, without those that it
+    /// has changed.
     prefetched: Prefetched,
 }
 
-/// Rows by what they are part of, their company and their id.
+/// Prefetched rows by the name of their part, their company and their id.
 pub(super) type Prefetched = HashMap<(String, CompanyId, Uuid), PgRow>;
 
-/// What a transaction has written.
+/// The writes of a transaction.
 #[derive(Default)]
 struct Writes {
-    /// Not sent yet.
+    /// Rows that are not sent yet.
     waiting: Rows,
-    /// A table in which a record was not replaced: one of a newer version.
+    /// A table with a record that was not replaced, as a newer version wrote it.
     outdated: Option<&'static str>,
-    /// The present operation has changed something that only a rollback undoes.
+    /// True if the current operation has executed a write, which only a rollback undoes.
     leaves_trace: bool,
 }
 
@@ -66,15 +68,15 @@ impl Session {
         }
     }
 
-    /// Whether another transaction can begin on it.
+    /// True if another transaction can begin on the session.
     pub(super) fn is_free(&self) -> bool {
         !self.in_transaction && !self.is_waiting
     }
 
-    /// Sends statements and waits for the answer, but not without end.
+    /// Sends statements and waits for the answer, for at most `answer_limit`.
     ///
-    /// An answer that comes too late must not be taken for the answer to another statement, so the session
-    /// sends no other then. After an error the transaction cannot be committed.
+    /// A late answer must not be taken for the answer to another statement, so the session sends no
+    /// other statement after the limit. After an error the transaction cannot be committed.
     pub(super) async fn ask<T>(
         &mut self,
         statements: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
@@ -91,7 +93,8 @@ impl Session {
         answer
     }
 
-    /// To be called before a statement. Sends the writes that wait if it may read what they change.
+    /// Must be called before a statement. Sends the waiting writes if the statement may read their
+    /// rows.
     pub(super) async fn before(&mut self, reads: Reads, leaves_trace: bool) -> Result<(), sqlx::Error> {
         if self.writes.waiting.concern(reads) {
             self.send_deferred().await?;
@@ -100,12 +103,12 @@ impl Session {
         Ok(())
     }
 
-    /// Notes whether a statement has changed something.
+    /// Records that a statement has changed rows, if it has.
     pub(super) fn leaves_trace(&mut self, leaves_trace: bool) {
         self.writes.leaves_trace |= leaves_trace;
     }
 
-    /// Lets a write wait. One that stands in its way is sent first.
+    /// Makes a write wait. If no row can wait beside the present ones, they are sent first.
     pub(super) async fn defer(
         &mut self,
         write: &'static Write,
@@ -115,28 +118,30 @@ impl Session {
             self.send_deferred().await?;
         }
         self.writes.waiting.push(write, cells);
+        // The prefetched row of the same record is outdated from now on.
         let written = id_of(write, cells);
         self.prefetched.retain(|(_, _, id), _| Some(*id) != written);
         Ok(())
     }
 
-    /// Keeps rows that came along.
+    /// Keeps the prefetched rows.
     pub(super) fn keep_prefetched(&mut self, rows: Prefetched) {
         self.prefetched = rows;
     }
 
-    /// Drops the rows that came along, before a statement that may change them.
+    /// Drops the prefetched rows, before a statement that may change them.
     pub(super) fn drop_prefetched(&mut self) {
         self.prefetched.clear();
     }
 
-    /// The row of a record, where it came along.
+    /// The row of a record, if it was prefetched.
     pub(super) fn prefetched(&self, find: &'static Find, company: CompanyId, id: Uuid) -> Option<&PgRow> {
         self.prefetched.get(&(find.part.to_owned(), company, id))
     }
 
-    /// Sends the writes that wait.
+    /// Sends the waiting writes.
     pub(super) async fn send_deferred(&mut self) -> Result<(), sqlx::Error> {
+        // Once sent, the rows of the present operation can be undone by a rollback only.
         self.writes.leaves_trace |= self.writes.waiting.has_own();
         for batch in self.writes.waiting.take() {
             let query = batch.query();
@@ -146,10 +151,10 @@ impl Session {
         Ok(())
     }
 
-    /// Sends the writes that wait, at the end of a transaction.
+    /// Sends the waiting writes, at the end of a transaction.
     ///
     /// # Errors
-    /// Where the transaction must not be committed.
+    /// If the transaction must not be committed.
     pub(super) async fn finish(&mut self) -> Result<(), Error> {
         self.send_deferred().await?;
         match self.writes.outdated {
@@ -164,20 +169,21 @@ impl Session {
         self.writes.leaves_trace = false;
     }
 
-    /// Undoes the present operation, where that takes no statement. Whether it is undone.
+    /// Undoes the present operation, if that takes no statement. Returns true if it is undone.
     pub(super) fn roll_back_operation(&mut self) -> bool {
         self.writes.waiting.roll_back_operation();
+        // After a failed or unanswered statement only a rollback of the transaction helps.
         !self.writes.leaves_trace && !self.failed && !self.is_waiting
     }
 
-    /// Begins a transaction with statements of our own making; their rows.
+    /// Begins a transaction with statements that this crate has built. Returns their rows.
     pub(super) async fn begin(&mut self, statements: String) -> Result<Vec<PgRow>, sqlx::Error> {
         (self.in_transaction, self.failed) = (true, false);
         (self.writes, self.prefetched) = (Writes::default(), Prefetched::new());
         self.run(statements).await
     }
 
-    /// As [`Self::begin`]; the value of their only row.
+    /// As [`Self::begin`]. Returns the value of the only row.
     pub(super) async fn begin_with<T>(&mut self, statements: String) -> Result<T, sqlx::Error>
     where
         T: for<'r> Decode<'r, Postgres> + Type<Postgres>,
@@ -186,7 +192,8 @@ impl Session {
         rows.first().ok_or(sqlx::Error::RowNotFound)?.try_get(0)
     }
 
-    /// Begins a transaction that reads what was committed before its first statement, unless there is one.
+    /// Begins a transaction that reads one snapshot, taken by its first statement, unless one is
+    /// open.
     pub(super) async fn begin_snapshot(&mut self) -> Result<(), sqlx::Error> {
         if self.in_transaction {
             return Ok(());
@@ -199,7 +206,7 @@ impl Session {
         self.end("COMMIT").await
     }
 
-    /// Ends the transaction, if one is open: a page with large lines has ended it.
+    /// Ends the transaction, if one is open: a page with large lines has ended it already.
     pub(super) async fn roll_back(&mut self) -> Result<(), sqlx::Error> {
         if !self.in_transaction {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What the service keeps about itself: a few values by name, sealed where a key is given.
+//! The service's own settings: a few values by name, sealed if there is a key.
 
 use invoicing_core::Timestamp;
 use zeroize::Zeroizing;
@@ -12,7 +12,8 @@ pub(crate) const DOCUMENT_URL_KEY: &str = "document_url_key";
 /// Prefix of the names of [`key_check`].
 const KEY_CHECK: &str = "sealing_key.";
 
-/// What a host has to run. When it last ran is stored, so that each node knows of the others.
+/// A task that a host has to run. The instant of its last run is stored, so that each node can read
+/// the runs of the others.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum HostTask {
     Dispatcher,
@@ -20,7 +21,7 @@ pub(crate) enum HostTask {
 }
 
 impl HostTask {
-    /// The setting that says when it last ran, in milliseconds as decimal digits.
+    /// The name of the setting with its last run, in milliseconds as decimal digits.
     const fn setting(self) -> &'static str {
         match self {
             Self::Dispatcher => "dispatcher_ran_at",
@@ -36,7 +37,7 @@ enum Stored {
 }
 
 impl Stored {
-    /// A value in clear has 32 bytes; a sealed one is a longer text.
+    /// Distinguishes the forms: a value in clear has 32 bytes; a sealed one is a longer text.
     fn of(value: Vec<u8>) -> Self {
         match String::from_utf8(value) {
             Ok(text) if text.len() != 32 && is_sealed(&text) => Self::Sealed(text),
@@ -79,7 +80,7 @@ impl SettingTable<'_> {
         self.set_value(task.setting(), at.as_millis().to_string().into_bytes()).await
     }
 
-    /// When a task was last noted; `None` where it never was.
+    /// The instant of a task's last note; `None` if it has none.
     pub(crate) async fn last_run(&mut self, task: HostTask) -> Result<Option<Timestamp>, Error> {
         let Some(value) = self.value(task.setting()).await? else { return Ok(None) };
         let millis = str::from_utf8(&value).ok().and_then(|digits| digits.parse().ok());
@@ -101,7 +102,8 @@ impl SettingTable<'_> {
         self.set_value(name, stored.map_or_else(|| value.to_vec(), String::into_bytes)).await
     }
 
-    /// Seals a value with the current key where it is not. Whether that was necessary; `None` where it cannot be read.
+    /// Seals a value with the current key, unless it is sealed with that. Returns true if the value
+    /// was sealed again, `None` if it cannot be read.
     pub(crate) async fn reseal(&mut self, sealer: &Sealer, name: &str) -> Result<Option<bool>, Error> {
         let current = sealer.current_id()?;
         let Some(found) = self.stored(name).await? else { return Ok(Some(false)) };
@@ -120,7 +122,8 @@ impl SettingTable<'_> {
         Ok(Some(true))
     }
 
-    /// The key that the key of document URLs is sealed with: an id, `None` in clear, or a text that is no id.
+    /// The key that the key of document URLs is sealed with: an id, `None` in clear, or a text that
+    /// is no id.
     pub(super) async fn sealed_with(&mut self) -> Result<Option<Option<String>>, Error> {
         let stored = self.stored(DOCUMENT_URL_KEY).await?;
         Ok(stored.map(|stored| match stored {
@@ -143,7 +146,8 @@ impl SettingTable<'_> {
     }
 }
 
-/// The name of a key's check value: nothing, sealed with that key, so that it opens only with the same key.
+/// The name of a key's check value: nothing, sealed with that key, so that it opens only with the
+/// same key.
 pub(crate) fn key_check(id: &str) -> String {
     format!("{KEY_CHECK}{id}")
 }

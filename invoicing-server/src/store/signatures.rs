@@ -34,7 +34,7 @@ struct LinkRecordRow {
 pub(crate) struct SignatureTable<'c>(pub(super) Scope<'c>);
 
 impl SignatureTable<'_> {
-    /// Adds a signing link, known by the hash of its token.
+    /// Adds a signing link, stored by the hash of its token.
     pub(crate) async fn insert_link(
         &mut self,
         quote: QuoteId,
@@ -49,7 +49,7 @@ impl SignatureTable<'_> {
         Ok(())
     }
 
-    /// How many signing links of a quote have neither ended nor been revoked.
+    /// The number of signing links of a quote that have neither ended nor been revoked.
     pub(crate) async fn count_good_links(&mut self, quote: QuoteId, now: Timestamp) -> Result<i64, Error> {
         const COUNT_GOOD: &str = "
             SELECT count(*) FROM signing_link
@@ -85,7 +85,7 @@ impl SignatureTable<'_> {
         Ok(ids.into_iter().map(QuoteId).collect())
     }
 
-    /// Gives an end to those links of a quote that have none yet.
+    /// Sets the end of those links of a quote that have none yet.
     pub(crate) async fn end_endless_links(
         &mut self,
         quote: QuoteId,
@@ -98,7 +98,7 @@ impl SignatureTable<'_> {
         Ok(())
     }
 
-    /// Gives those links of a quote that have not ended another end.
+    /// Changes the end of those links of a quote that have not ended.
     pub(crate) async fn set_links_end(
         &mut self,
         quote: QuoteId,
@@ -117,7 +117,8 @@ impl SignatureTable<'_> {
         self.0.write(&SET_END, &[&quote, &ends_at, &now]).await
     }
 
-    /// Revokes a link for good. Whether it did: revoking it again changes nothing.
+    /// Revokes a link for good. Returns true if it was revoked by this call: revoking it again
+    /// changes nothing.
     pub(crate) async fn revoke_link(
         &mut self,
         quote: QuoteId,
@@ -135,7 +136,7 @@ impl SignatureTable<'_> {
         found.map(|_| revoked).ok_or(Error::NotFound)
     }
 
-    /// Revokes links that are still good, at most `limit`; the quote of each.
+    /// Revokes links that are still good, at most `limit`. Returns the quote of each.
     pub(crate) async fn revoke_good_links(
         &mut self,
         at: Timestamp,
@@ -153,7 +154,7 @@ impl SignatureTable<'_> {
         Ok(quotes.into_iter().map(QuoteId).collect())
     }
 
-    /// Whether a link of a quote is there and not revoked.
+    /// True if a link of a quote exists and is not revoked.
     pub(crate) async fn is_unrevoked(
         &mut self,
         quote: QuoteId,
@@ -208,7 +209,7 @@ pub(crate) struct GoodLinkRow {
 }
 
 impl GoodLinkRow {
-    /// Of the token.
+    /// The SHA-256 of the token.
     pub(crate) fn hash(&self) -> &[u8] {
         &self.token_hash
     }
@@ -226,7 +227,8 @@ impl GoodLinkRow {
 pub(crate) struct AllSigningLinks<'c>(pub(super) &'c mut Connection);
 
 impl AllSigningLinks<'_> {
-    /// Looks links up that are not revoked, in any order. The token of a link is the proof that its holder may see its quote.
+    /// Looks up links that are not revoked, in any order. The token of a link is the proof that its
+    /// holder may see its quote.
     pub(crate) async fn find_by_hashes(&mut self, hashes: &[[u8; 32]]) -> Result<Vec<GoodLinkRow>, Error> {
         const FIND: Sql = Sql {
             sqlite: "

@@ -1,4 +1,4 @@
-//! Forms of the console that were carried out: each at most once.
+//! Forms of the console that were carried out, each at most once.
 
 #[cfg(feature = "console")]
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use crate::Error;
 #[derive(Debug)]
 pub(crate) struct OpenForm {
     pub(crate) token: Uuid,
-    /// Whether a transaction has spent the token.
+    /// True once a transaction has spent the token.
     is_spent: AtomicBool,
 }
 
@@ -38,7 +38,7 @@ impl OpenForm {
 pub(crate) struct SpentFormTable<'c>(pub(super) Scope<'c>);
 
 impl SpentFormTable<'_> {
-    /// Spends a token. `false` if it was spent before.
+    /// Spends a token. Returns false if it was spent before.
     #[cfg(feature = "console")]
     pub(crate) async fn insert(&mut self, token: Uuid) -> Result<bool, Error> {
         const INSERT: &str = "
@@ -46,7 +46,8 @@ impl SpentFormTable<'_> {
         Ok(self.0.query(INSERT, &[&token]).execute().await? > 0)
     }
 
-    /// As [`Self::insert`], for the change that is noted next. The transaction locks the company, so the note is its own.
+    /// As [`Self::insert`], for the change that is noted next. The transaction locks the company,
+    /// so the next note belongs to this change.
     #[cfg(feature = "console")]
     pub(super) async fn insert_noted(&mut self, token: Uuid) -> Result<bool, Error> {
         const INSERT: &str = "
@@ -55,7 +56,7 @@ impl SpentFormTable<'_> {
         Ok(self.0.query_of(Reads::Table("history"), INSERT, &[&token]).execute().await? > 0)
     }
 
-    /// The number of the note of what a spent token has changed, 0 if nothing.
+    /// The number of the note of the change that a spent token has made, 0 if it has made none.
     #[cfg(feature = "console")]
     pub(crate) async fn find(&mut self, token: Uuid) -> Result<Option<i64>, Error> {
         const FIND: &str = "

@@ -1,6 +1,6 @@
 //! The text of a statement, in the form of each database.
 
-/// A statement that the databases spell differently.
+/// A statement that differs between the databases.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sql {
     pub(super) sqlite: &'static str,

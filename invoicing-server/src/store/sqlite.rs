@@ -32,17 +32,19 @@ use crate::Error;
 use crate::env::Env;
 use crate::queue::{Job, Queue};
 
-/// Connections that read. SQLite reads run on a thread each; more than the cores only adds switching.
+/// Number of reading connections. SQLite reads run on a thread each; more than the cores only adds
+/// switching.
 const READERS: u32 = 4;
-/// Pages in the write-ahead log before it is written back: rarely, so that commits seldom pay for it.
+/// Pages in the write-ahead log before it is written back: rarely, so that commits seldom pay for
+/// it.
 const CHECKPOINT_PAGES: &str = "10000";
-/// Pages that each connection may keep in memory: 16 MiB, as SQLite counts. With its own 2 MiB, most pages of a list
-/// would be read from the file again and again.
+/// Pages that each connection may keep in memory: 16 MiB, as SQLite counts. With its own 2 MiB,
+/// most pages of a list would be read from the file again and again.
 const CACHE_SIZE: &str = "-16384";
 /// Statements that each connection keeps prepared; every statement of this crate fits.
 const PREPARED: usize = 256;
 
-/// How often, and how far apart, a database that is in use is asked for again: for 2 s in all.
+/// Number of tries, and the wait between them, to lock a database that is in use: 2 s in all.
 const LOCK_TRIES: u32 = 40;
 const LOCK_WAIT: Duration = Duration::from_millis(50);
 
@@ -50,9 +52,9 @@ const LOCK_WAIT: Duration = Duration::from_millis(50);
 pub(crate) struct Sqlite {
     pub(super) writer: GroupCommit,
     readers: SqlitePool,
-    /// The process may not write to the file.
+    /// True if the process may not write to the file.
     is_read_only: bool,
-    /// Of requests that could not be noted.
+    /// The mark of requests that could not be noted.
     pub(super) mark: Mark,
     context: Arc<StoreContext>,
 }
@@ -61,7 +63,8 @@ impl Sqlite {
     /// Opens or creates the database at `path` and brings its schema up to date.
     pub(crate) async fn open(path: &Path, env: Env, queue: Arc<Queue>) -> Result<Self, DatabaseError> {
         let lock = lock(path).await?;
-        // SQLite gives its log and the index of it the mode of the database. It reports by itself what fails here.
+        // Creates the file for its owner only: SQLite gives the same mode to its log and the index
+        // of the log. SQLite itself reports an error of the creation.
         drop(private().create_new(true).open(path));
         let options = SqliteConnectOptions::new()
             .filename(path)
@@ -72,7 +75,8 @@ impl Sqlite {
             .busy_timeout(Duration::from_secs(5))
             .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
             .pragma("cache_size", CACHE_SIZE)
-            // What is overwritten or deleted leaves no trace within its page; the default keeps the old bytes.
+            // Wipes overwritten and deleted bytes within their page; the default keeps the old
+            // bytes.
             .pragma("secure_delete", "FAST")
             .statement_cache_capacity(PREPARED);
         let file = |cause| DatabaseError::File { path: path.to_owned(), cause };
@@ -147,8 +151,8 @@ impl Sqlite {
         resumed.await
     }
 
-    /// Writes the write-ahead log back and cuts it to nothing, so that it keeps no old pages. Whether that was done:
-    /// a long read prevents it.
+    /// Writes the write-ahead log back and cuts it to nothing, so that it keeps no old pages.
+    /// Returns true if that was done: a long read prevents it.
     pub(super) async fn cut_log(&self) -> Result<bool, Error> {
         let mut connection = self.readers.acquire().await.map_err(Error::unavailable)?;
         let (busy, ..): (i64, i64, i64) =
@@ -179,13 +183,15 @@ pub(crate) async fn lock(database: &Path) -> Result<File, DatabaseError> {
     Err(DatabaseError::InUse(database.to_owned()))
 }
 
-/// SQLite falls back to another mode without an error.
+/// Checks that the file has a write-ahead log, as SQLite falls back to another mode without an
+/// error.
 async fn check_journal_mode(connection: &mut SqliteConnection, path: &Path) -> Result<(), DatabaseError> {
     let mode: String = sqlx::query_scalar("PRAGMA journal_mode").fetch_one(connection).await?;
     if mode == "wal" { Ok(()) } else { Err(DatabaseError::JournalMode { path: path.to_owned(), mode }) }
 }
 
-/// SQLite opens a file that the process may only read, and `BEGIN IMMEDIATE` does not fail there.
+/// True if the process may only read the file. SQLite opens such a file, and `BEGIN IMMEDIATE` does
+/// not fail there, so a statement tries to write.
 async fn is_read_only(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
     const CHANGE_NOTHING: &str = "DELETE FROM invoicing_migration WHERE version < 0";
     const READ_ONLY: &str = "8";
@@ -196,7 +202,8 @@ async fn is_read_only(connection: &mut SqliteConnection) -> Result<bool, sqlx::E
     }
 }
 
-/// Opens files for writing. One that is made is for its owner only, as a database holds secrets and personal data.
+/// Options that open files for writing. A new file is for its owner only, as a database holds
+/// secrets and personal data.
 fn private() -> OpenOptions {
     let mut options = File::options();
     options.write(true);
@@ -221,7 +228,7 @@ mod tests {
     async fn a_database_that_cannot_have_a_log_is_refused_by_name() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("invoicing.db");
-        // As on a file system without shared memory.
+        // The file gets the mode that SQLite chooses on a file system without shared memory.
         let options = SqliteConnectOptions::new().filename(&path).create_if_missing(true);
         let mut connection = options.journal_mode(SqliteJournalMode::Delete).connect().await.unwrap();
         let text = check_journal_mode(&mut connection, &path).await.unwrap_err().to_string();

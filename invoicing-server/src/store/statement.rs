@@ -1,4 +1,4 @@
-//! A statement with its arguments, and how it is run on either database.
+//! A statement with its arguments, and its execution on either database.
 
 use futures_util::{FutureExt as _, TryFutureExt as _};
 use sqlx::FromRow;
@@ -17,7 +17,7 @@ use super::versions::{StoredRecord, newer};
 use super::write::Reads;
 use crate::Error;
 
-/// Lets a test see the calls that lead to the driver.
+/// Counts the calls that lead to the driver, for a test.
 fn at_driver() {
     #[cfg(all(test, feature = "console", feature = "postgres"))]
     crate::tests::walks::note();
@@ -38,8 +38,8 @@ impl<R> PostgresRow for R {}
 
 /// A statement on its connection.
 ///
-/// On PostgreSQL no answer is waited for without end: a statement that is not answered is given up together with its
-/// connection.
+/// On PostgreSQL the wait for an answer is bounded: a statement that is not answered is given up
+/// together with its connection.
 pub(super) enum Query<'c> {
     Sqlite(&'c mut SqliteConnection, SqliteQuery),
     #[cfg(feature = "postgres")]
@@ -52,7 +52,7 @@ pub(super) enum Query<'c> {
 }
 
 impl Query<'_> {
-    /// How many rows it changed.
+    /// Executes the statement. Returns the number of rows that it changed.
     pub(super) async fn execute(self) -> Result<u64, sqlx::Error> {
         match self {
             Self::Sqlite(connection, query) => {
@@ -67,13 +67,14 @@ impl Query<'_> {
                     query.execute(connection).await
                 };
                 let done = session.ask(run).await?;
+                // A write that changed no row leaves nothing to undo.
                 session.leaves_trace(leaves_trace && done.rows_affected() > 0);
                 Ok(done.rows_affected())
             }
         }
     }
 
-    /// For a statement that must change one row.
+    /// Executes a statement that must change one row.
     pub(super) async fn change_one(self, table: &'static str) -> Result<(), Error> {
         match self.execute().await? {
             1 => Ok(()),
@@ -81,7 +82,7 @@ impl Query<'_> {
         }
     }
 
-    /// For a statement that replaces the record of one row, unless a newer version wrote it.
+    /// Executes a statement that replaces the record of one row, unless a newer version wrote it.
     pub(super) async fn replace_record<T: StoredRecord>(self) -> Result<(), Error> {
         match self.execute().await? {
             0 => Err(newer(T::TABLE)),
@@ -108,7 +109,7 @@ impl Query<'_> {
         }
     }
 
-    /// For a statement that returns at most one row.
+    /// The row of a statement that returns at most one.
     pub(super) fn fetch_optional<R: Row>(self) -> impl Future<Output = Result<Option<R>, sqlx::Error>> {
         self.fetch_all().map_ok(|mut rows| rows.pop())
     }
@@ -117,7 +118,7 @@ impl Query<'_> {
         self.fetch_all().map(|rows| rows?.pop().ok_or(sqlx::Error::RowNotFound))
     }
 
-    /// The one column of each row.
+    /// The only column of each row.
     pub(super) fn all_scalars<T>(self) -> impl Future<Output = Result<Vec<T>, sqlx::Error>>
     where
         (T,): Row,
@@ -125,7 +126,7 @@ impl Query<'_> {
         self.fetch_all().map_ok(|rows| rows.into_iter().map(|(value,)| value).collect())
     }
 
-    /// The one column of the row, if there is one.
+    /// The only column of the row, if there is a row.
     pub(super) fn optional_scalar<T>(self) -> impl Future<Output = Result<Option<T>, sqlx::Error>>
     where
         (T,): Row,
@@ -133,7 +134,7 @@ impl Query<'_> {
         self.fetch_all().map_ok(|mut rows| rows.pop().map(|(value,)| value))
     }
 
-    /// The one column of the row.
+    /// The only column of the row.
     pub(super) fn scalar<T>(self) -> impl Future<Output = Result<T, sqlx::Error>>
     where
         (T,): Row,

@@ -1,13 +1,13 @@
-//! Which events a webhook subscribes to, as a row holds it.
+//! The kinds of events that a webhook subscribes to, as bits of a row.
 
 use invoicing_core::{EventKind, Timestamp, WebhookId};
 
-/// A webhook as an event needs it.
+/// The columns of a webhook that an event needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Subscriber {
     pub(crate) id: WebhookId,
     pub(super) kinds: i64,
-    /// Since when its deliveries are kept as skipped.
+    /// The instant since which its deliveries are kept as skipped.
     pub(super) disabled_at: Option<Timestamp>,
 }
 
@@ -35,7 +35,8 @@ pub(super) fn from_bits(bits: i64) -> Vec<EventKind> {
     EventKind::ALL.iter().copied().filter(|kind| bits & bit(*kind) != 0).collect()
 }
 
-/// The bits of kinds that a newer version may have added. A change of the known ones leaves them as they are.
+/// The bits of kinds that a newer version may have added. A change of the known ones leaves them as
+/// they are.
 pub(super) fn unknown_bits() -> i64 {
     !to_bits(EventKind::ALL)
 }

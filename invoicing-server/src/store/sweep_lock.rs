@@ -5,14 +5,15 @@ use crate::Error;
 
 /// The exclusive right to sweep. Dropping it releases it a little later.
 ///
-/// The connection holds the lock. None on SQLite, where two sweeps of the one process do no harm.
+/// The connection holds the lock; `None` on SQLite: two sweeps of its one process do no harm.
 pub(crate) struct SweepLock(pub(super) Option<Connection>);
 
 impl SweepLock {
-    /// To be called between steps: PostgreSQL takes the lock from a connection that is idle for long.
+    /// Must be called between steps: PostgreSQL ends the lock of a connection that is idle for
+    /// long.
     ///
     /// # Errors
-    /// Where the lock is lost, with the connection that held it.
+    /// If the lock is lost, with the connection that held it.
     pub(crate) async fn refresh(&mut self) -> Result<(), Error> {
         let Some(connection) = &mut self.0 else { return Ok(()) };
         connection.query("SELECT 1", &[]).execute().await?;

@@ -1,4 +1,4 @@
-//! What the store promises, whatever is built on it: each test runs on both databases.
+//! Promises of the store; each test runs on both databases.
 
 #![cfg(feature = "postgres")]
 
@@ -34,10 +34,10 @@ use crate::records::Webhook;
 use crate::sealing::Sealer;
 use crate::secret::{self, Secret};
 
-/// Changes at once: more than share a transaction.
+/// Number of changes at once: more than share a transaction.
 const MANY: usize = 150;
 
-/// A store on a database of its own, with a company.
+/// A store on a fresh database, with a company.
 struct Place {
     store: Store,
     env: Env,
@@ -45,7 +45,7 @@ struct Place {
     database: Fresh,
 }
 
-/// Where a store is opened.
+/// A fresh database for a store.
 enum Fresh {
     File(tempfile::TempDir),
     Server(postgres::Fresh),
@@ -105,7 +105,7 @@ async fn insert(tx: &mut CompanyTx<'_>, name: &str) -> Result<ClientId, Error> {
 }
 
 impl Place {
-    /// How many clients the company has.
+    /// The number of the company's clients.
     async fn clients(&self) -> usize {
         self.clients_of(self.company).await
     }
@@ -288,7 +288,7 @@ async fn the_history_numbers_notes_of_a_company_in_the_order_of_its_changes(db: 
     assert_eq!(numbers, expected.collect::<Vec<_>>());
 }
 
-/// A webhook with this many deliveries that are due.
+/// A webhook with `deliveries` due deliveries.
 async fn webhook_with(place: &Place, deliveries: usize) -> WebhookId {
     let (env, id) = (place.env.clone(), WebhookId(place.env.uuid()));
     let (sealer, secret) = (Arc::new(Sealer::new(env.clone())), Secret::generate(secret::WEBHOOK, &env));

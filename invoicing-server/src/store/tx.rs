@@ -1,4 +1,4 @@
-//! A transaction, and what happens after its commit.
+//! A transaction, and the actions after its commit.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -19,7 +19,7 @@ use crate::telemetry::EventCounts;
 #[cfg(feature = "postgres")]
 pub(super) const BLOCK: i64 = 1_024;
 
-/// What a store shares with its transactions.
+/// The parts that a store shares with its transactions.
 pub(super) struct StoreContext {
     pub(super) env: Env,
     pub(super) queue: Arc<Queue>,
@@ -33,32 +33,33 @@ impl StoreContext {
     }
 }
 
-/// A transaction. Only the store makes one; an operation that returns an error is rolled back by it.
+/// A transaction. Only the store makes one, and rolls back an operation that returns an error.
 pub(crate) struct Tx {
     connection: Connection,
     context: Arc<StoreContext>,
-    /// Row ids for deliveries: of a block that belongs to this transaction alone, or all that are left where no other
-    /// process writes.
+    /// Row ids for deliveries: of a block that belongs to this transaction alone, or all unused
+    /// ones if no other process writes.
     delivery_ids: Range<i64>,
     new_deliveries: NewDeliveries,
-    /// What runs after the commit.
+    /// Hooks that run after the commit.
     hooks: Vec<Box<dyn FnOnce() + Send>>,
-    /// What other nodes are told after the commit.
+    /// Notifications of other nodes, sent after the commit.
     notifications: Vec<Notification>,
     /// Events recorded by the operation under way.
     events: u16,
-    /// Those of all its operations, by kind.
+    /// Events recorded by all its operations, by kind.
     event_counts: EventCounts,
 }
 
-/// Deliveries that go to the dispatcher after the commit. Dropped before it, they free the room that is reserved for them.
+/// Deliveries that go to the dispatcher after the commit. If they are dropped before it, they free
+/// the room that is reserved for them.
 struct NewDeliveries {
     queue: Arc<Queue>,
     waiting: Vec<NewDelivery>,
 }
 
 impl NewDeliveries {
-    /// Drops those after the first ones.
+    /// Drops the deliveries after the first `kept`.
     fn truncate(&mut self, kept: usize) {
         self.queue.undo(&self.waiting.split_off(kept));
     }
@@ -70,7 +71,8 @@ impl Drop for NewDeliveries {
     }
 }
 
-/// Where an operation began, to drop what it left for after the commit.
+/// The lengths of the lists of actions after the commit at the beginning of an operation, to drop
+/// those that it adds.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Savepoint {
     new_deliveries: usize,
@@ -107,8 +109,9 @@ impl Tx {
         &self.context.queue
     }
 
-    /// Claims whose leases end by this instant bind no dispatcher. On SQLite, where the file has one process, its running
-    /// dispatcher decides about each of its claims, and without one no claim binds.
+    /// Leases that end at or before this instant are expired. A SQLite file has one process: its
+    /// running dispatcher decides about each of its claims, so no lease is expired; without a
+    /// dispatcher, all are.
     pub(super) fn abandoned_leases(&self) -> Timestamp {
         match (self.connection.is_shared(), self.queue().is_open()) {
             (true, _) => self.env().now(),
@@ -117,8 +120,9 @@ impl Tx {
         }
     }
 
-    /// Locks what the service keeps about itself against other transactions, until the end of this one. It is the first
-    /// thing that a service does in a database, so a copy into it, which begins under the same lock, is noticed here.
+    /// Locks the service's own settings against other transactions, until the end of this one. It
+    /// is the first action of a service in a database. A copy into the database begins under the
+    /// same lock, so this call notices it.
     pub(crate) async fn lock_service(&mut self) -> Result<(), Error> {
         #[cfg(feature = "postgres")]
         if self.connection.is_shared() {
@@ -132,7 +136,7 @@ impl Tx {
         Ok(())
     }
 
-    /// To be called when the company's stamp is written.
+    /// Updates the cache. Must be called when the company's stamp is written.
     pub(super) fn remember_stamp(&mut self, change: &CompanyChange) {
         if let Some(cache) = self.connection.write_cache() {
             cache.set_stamp(change.company.id, change.stamp);
@@ -144,19 +148,19 @@ impl Tx {
         self.new_deliveries.waiting.extend(deliveries);
     }
 
-    /// Runs `hook` once the transaction is committed and its deliveries are handed over, whether or not the caller still
-    /// waits.
+    /// Runs `hook` once the transaction is committed and its deliveries are handed over, whether or
+    /// not the caller still waits.
     pub(crate) fn on_commit(&mut self, hook: impl FnOnce() + Send + 'static) {
         self.hooks.push(Box::new(hook));
     }
 
-    /// Tells the caches of this node and the other nodes once the transaction is committed.
+    /// Notifies the caches of this node and the other nodes once the transaction is committed.
     pub(crate) fn notify(&mut self, notification: Notification) {
         self.notifications.push(notification);
     }
 
-    /// The id of an event. The events of a company are ordered by their ids as they were committed: by stamp, and
-    /// within one operation in turn.
+    /// The id of an event. The ids order the events of a company as they were committed: by stamp,
+    /// and within one operation in the order of the calls.
     pub(super) fn event_id(&mut self, stamp: Timestamp) -> EventId {
         self.events += 1;
         EventId(self.env().uuid_at(stamp, self.events))
@@ -167,13 +171,15 @@ impl Tx {
         self.event_counts.add(kind);
     }
 
-    /// Consecutive row ids for deliveries; the first of them. An event has fewer deliveries than a block has ids.
+    /// Allocates consecutive row ids for deliveries. Returns the first of them. An event has fewer
+    /// deliveries than a block has ids.
     pub(super) async fn delivery_ids(&mut self, deliveries: usize) -> Result<i64, Error> {
         let wanted = i64::try_from(deliveries).unwrap_or(i64::MAX);
         #[cfg(feature = "postgres")]
         if self.delivery_ids.end - self.delivery_ids.start < wanted {
             const NEXT_BLOCK: &str = "SELECT nextval('delivery_id_block')";
             let block: i64 = self.connection.query_of(Reads::Nothing, NEXT_BLOCK, &[]).scalar().await?;
+            // The rest of the old block is given up: row ids may have gaps.
             self.delivery_ids = block..block + BLOCK;
         }
         let first = self.delivery_ids.start;
@@ -192,7 +198,8 @@ impl Tx {
         }
     }
 
-    /// Drops what the present operation has left in memory. Whether it has left nothing in the database either.
+    /// Drops everything that the present operation has left in memory. Returns true if it has left
+    /// nothing in the database either.
     pub(super) fn undo_to(&mut self, mark: Savepoint) -> bool {
         self.hooks.truncate(mark.hooks);
         self.notifications.truncate(mark.notifications);
@@ -201,8 +208,8 @@ impl Tx {
         self.connection.roll_back_operation()
     }
 
-    /// Does what had to wait for the commit. What the other nodes are to be told, and the deliveries that are claimed for a
-    /// run of the dispatcher that has ended.
+    /// Runs the commit hooks. Returns the notifications for other nodes, and the jobs that were
+    /// claimed for a run of the dispatcher that has ended.
     pub(super) fn committed(&mut self) -> (Vec<Notification>, Vec<Job>) {
         self.context.env.metrics().events(std::mem::take(&mut self.event_counts));
         let mut notifications = std::mem::take(&mut self.notifications);

@@ -1,14 +1,16 @@
 //! Versions of the stored shapes.
 //!
-//! A row holds finished JSON, so a field that a release adds is missing in every row from before. Each row therefore
-//! names the version of its shape. An older row is completed when it is read and rewritten by the sweep. A newer row was
-//! written by a newer node during a rolling upgrade: it is copied as it is, and a change of it is refused.
+//! A row holds finished JSON, so a field that a release adds is missing in every row from before.
+//! Each row therefore names the version of its shape. An older row is completed when it is read and
+//! rewritten by the sweep. A newer row was written by a newer node during a rolling upgrade: it is
+//! copied as it is, and a change of it is refused.
 //!
-//! Versions of a quote or an invoice differ in the summary only. So an older one is completed without its lines, which may
-//! be large, and each statement that writes the summary brings the row to today's version.
+//! Versions of a quote or an invoice differ in the summary only. So an older one is completed
+//! without its lines, which may be large, and each statement that writes the summary brings the row
+//! to today's version.
 //!
-//! A release that adds a field to a record counts its version up, gives the field a default, and renews the index of
-//! older rows in a migration, where the record has one: see `rewrite`.
+//! A release that adds a field to a record counts its version up and gives the field a default. If
+//! the record has an index of older rows, a migration renews it: see `rewrite`.
 
 use std::fmt::Display;
 
@@ -22,7 +24,7 @@ use super::rows::{LINES, summary_to_json};
 use crate::Error;
 
 const QUOTE: i64 = 1;
-/// 2: `retentionDue`, on which the other amounts depend.
+/// Version 2 adds `retentionDue`, on which the other amounts depend.
 const INVOICE: i64 = 2;
 const CLIENT: i64 = 1;
 const PROJECT: i64 = 1;
@@ -35,7 +37,7 @@ pub(crate) trait StoredRecord: Serialize + DeserializeOwned {
     /// Version of the shape that this code writes.
     const VERSION: i64;
 
-    /// Computes what older versions did not store, as far as serde's defaults do not do.
+    /// Computes the fields that older versions did not store, as far as serde's defaults do not.
     fn complete(&mut self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -100,6 +102,7 @@ impl RecordRow {
 /// Reads a row's JSON, of any version.
 pub(super) fn read<T: StoredRecord>(json: &[u8], version: i64, id: impl Display) -> Result<T, Error> {
     let mut record: T = serde_json::from_slice(json).map_err(|cause| {
+        // A newer shape may be one that this version cannot parse: the row is not damaged.
         if version > T::VERSION { newer(T::TABLE) } else { Error::bad_row(T::TABLE, "record", &id, cause) }
     })?;
     if version < T::VERSION {
@@ -108,10 +111,10 @@ pub(super) fn read<T: StoredRecord>(json: &[u8], version: i64, id: impl Display)
     Ok(record)
 }
 
-/// A row's JSON in today's shape. That of a newer row stays as it is.
+/// A row's JSON in today's shape. A newer row stays as it is.
 ///
-/// `T` is what stands before the lines; these and what follows are copied. In a string the quotes of [`LINES`] would be
-/// escaped, so its first occurrence is the member.
+/// `T` is the part before the lines; the lines and the rest are copied. Within a string the quotes
+/// of [`LINES`] would be escaped, so its first occurrence is the member.
 pub(super) fn in_todays_shape<T: StoredRecord>(
     mut json: Vec<u8>,
     version: i64,
@@ -126,7 +129,8 @@ pub(super) fn in_todays_shape<T: StoredRecord>(
     Ok(json)
 }
 
-/// A change of a row that a newer version of the service wrote. This version would drop its new fields.
+/// The refusal to change a row that a newer version of the service wrote. This version would drop
+/// its new fields.
 pub(super) fn newer(table: &'static str) -> Error {
     Error::unavailable(format!("table {table}: the row was written by a newer version of the service"))
 }

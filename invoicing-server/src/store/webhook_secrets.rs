@@ -1,4 +1,4 @@
-//! The secrets of a webhook: the present one, and during the overlap of a rotation the one before.
+//! The secrets of a webhook: the present one and, during the overlap of a rotation, the one before.
 
 use invoicing_core::{Timestamp, WebhookId};
 use uuid::Uuid;
@@ -10,7 +10,7 @@ use crate::sealing::{AssociatedData, Sealer};
 use crate::secret::Secret;
 
 impl WebhookTable<'_> {
-    /// Stores a secret sealed again: nothing else changes.
+    /// Stores the secret, sealed again; nothing else changes.
     pub(super) async fn set_secret(
         &mut self,
         sealer: &Sealer,
@@ -22,7 +22,7 @@ impl WebhookTable<'_> {
         self.0.query(SET_SECRET, &[&id, &*secret]).change_one("webhook").await
     }
 
-    /// Stores the secret before the last rotation sealed again: nothing else changes.
+    /// Stores the secret before the last rotation, sealed again; nothing else changes.
     pub(super) async fn set_previous_secret(
         &mut self,
         sealer: &Sealer,
@@ -35,10 +35,11 @@ impl WebhookTable<'_> {
         self.0.query(SET_PREVIOUS, &[&id, &*secret]).change_one("webhook").await
     }
 
-    /// Replaces the secret. With an instant, the present one is kept until then; an earlier one is wiped in any case.
+    /// Replaces the secret. With an instant, the present one is kept until then; an earlier one is
+    /// wiped in any case.
     ///
     /// # Errors
-    /// The present secret is to be kept and cannot be read.
+    /// If the present secret is to be kept and cannot be read.
     pub(crate) async fn rotate(
         &mut self,
         sealer: &Sealer,
@@ -73,7 +74,7 @@ impl WebhookTable<'_> {
         self.0.query(WIPE, &[&id]).change_one("webhook").await
     }
 
-    /// Wipes the secrets before the last rotations whose time has ended; of which webhooks.
+    /// Wipes the secrets before the last rotations if their time has ended. Returns their webhooks.
     pub(crate) async fn wipe_ended_secrets(&mut self, now: Timestamp) -> Result<Vec<WebhookId>, Error> {
         const WIPE_ENDED: &str = "
             UPDATE webhook SET previous_secret = NULL, previous_secret_until = NULL

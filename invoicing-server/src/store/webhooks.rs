@@ -1,6 +1,6 @@
-//! Webhook registrations. Secrets are sealed and opened here and in [`webhook_secrets`](super::webhook_secrets), so that no
-//! caller can skip it.
-//! When failures disable a webhook is decided in `dispatch::record`, by `FailureCount` of the core.
+//! Webhook registrations. Secrets are sealed and opened here and in
+//! [`webhook_secrets`](super::webhook_secrets), so that no caller can skip it. `dispatch::record`
+//! decides with `FailureCount` of the core when failures disable a webhook.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,8 @@ use crate::records::{DisabledReason, Webhook};
 use crate::sealing::{AssociatedData, NotOpened, Sealer};
 use crate::secret::Secret;
 
-/// When the first delivery after the last success failed. A node of the version before counts failures without it.
+/// The end of the first failed delivery after the last success. A node of the version before counts
+/// failures without it.
 fn failing_since(stored: Option<i64>, failures: i64, created_at: i64) -> Option<Timestamp> {
     stored.or((failures > 0).then_some(created_at)).map(Timestamp::from_millis)
 }
@@ -55,7 +56,7 @@ impl From<WebhookRow> for Webhook {
     }
 }
 
-/// The webhooks of a company, as an event needs them.
+/// The webhooks of a company, with the columns that an event needs.
 pub(super) const SUBSCRIBERS: &str = "
     SELECT company_id, id, kinds, disabled_at FROM webhook WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
 
@@ -76,14 +77,14 @@ impl From<SubscriberRow> for Subscriber {
     }
 }
 
-/// A webhook as an attempt needs it.
+/// A webhook with the data that an attempt needs.
 pub(crate) struct ReceiverRow {
     pub(crate) url: String,
-    /// Or why it cannot be opened.
+    /// The secret, or the error of opening it.
     pub(crate) secret: Result<Zeroizing<String>, NotOpened>,
-    /// The secret before the last rotation, and until when it is used.
+    /// The secret before the last rotation, and the end of its use.
     pub(crate) previous: Option<(Result<Zeroizing<String>, NotOpened>, Timestamp)>,
-    /// Why its deliveries are skipped, if they are.
+    /// The reason for which its deliveries are skipped, if they are.
     pub(crate) skipping: Option<Skipping>,
 }
 
@@ -126,7 +127,7 @@ impl WebhookTable<'_> {
         Ok(rows.into_iter().map(Webhook::from).collect())
     }
 
-    /// What an event needs of all webhooks.
+    /// The subscriptions of all webhooks.
     pub(super) async fn subscribers(&mut self) -> Result<Vec<Subscriber>, Error> {
         let rows: Vec<SubscriberRow> = self.0.query(SUBSCRIBERS, &[]).fetch_all().await?;
         Ok(rows.into_iter().map(Subscriber::from).collect())
@@ -154,7 +155,7 @@ impl WebhookTable<'_> {
         Ok(())
     }
 
-    /// Stores another URL and other events. Kinds that this version does not know stay.
+    /// Stores another URL and other events. Kinds that a newer version has added stay.
     pub(crate) async fn set_target(&mut self, webhook: &Webhook) -> Result<(), Error> {
         const SET_TARGET: &str =
             "UPDATE webhook SET url = $3, kinds = (kinds & $5) | $4 WHERE company_id = $1 AND id = $2";
@@ -192,7 +193,7 @@ impl WebhookTable<'_> {
         self.0.query(REMOVE, &[&id, &at]).change_one("webhook").await
     }
 
-    /// What an attempt needs, also of a webhook that is disabled or removed.
+    /// The receiver of an attempt, also of a webhook that is disabled or removed.
     pub(crate) async fn receiver(
         &mut self,
         sealer: &Sealer,
@@ -211,14 +212,15 @@ impl WebhookTable<'_> {
             previous: row.previous_secret.zip(row.previous_secret_until).and_then(|(secret, until)| {
                 let until = Timestamp::from_millis(until);
                 let place = AssociatedData::previous_webhook_secret(company, id);
-                // One that has ended waits for the sweep.
+                // An ended one waits for the sweep and signs nothing.
                 (now < until).then(|| (open(place, secret), until))
             }),
             skipping: Skipping::of(row.disabled_at, row.removed_at),
         }))
     }
 
-    /// Why its deliveries are skipped, if they are. No other transaction changes that before the end of this one.
+    /// The reason for which its deliveries are skipped, if they are. No other transaction changes
+    /// that before the end of this one.
     pub(crate) async fn lock_skipping(&mut self, id: WebhookId) -> Result<Option<Skipping>, Error> {
         const LOCK_SKIPPING: Sql = Sql {
             sqlite: "SELECT disabled_at, removed_at FROM webhook WHERE company_id = $1 AND id = $2",
@@ -243,9 +245,9 @@ pub(crate) struct AllWebhooks<'c>(pub(super) &'c mut Connection);
 /// The failures of a webhook in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Failures {
-    /// Since the last success, or since it was enabled.
+    /// Failures since the last success, or since the webhook was enabled.
     pub(crate) count: FailureCount,
-    /// When the first of them ended since the last success.
+    /// The end of the first failed delivery since the last success.
     pub(crate) since: Option<Timestamp>,
 }
 
@@ -260,12 +262,12 @@ impl Failures {
     }
 }
 
-/// What the recording of an attempt needs of a webhook.
+/// The state of a webhook that the recording of an attempt reads and changes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WebhookState {
     /// Deliveries that failed in a row.
     pub(crate) failures: Failures,
-    /// Why its deliveries are skipped, if they are.
+    /// The reason for which its deliveries are skipped, if they are.
     pub(crate) skipping: Option<Skipping>,
 }
 
@@ -280,8 +282,8 @@ struct StateRow {
 }
 
 impl AllWebhooks<'_> {
-    /// The states of those that exist, or of those alone with a failure since their last success. No other transaction changes them
-    /// before the end of this one.
+    /// The states of the existing webhooks, or only of those with a failure since their last
+    /// success. No other transaction changes them before the end of this one.
     pub(crate) async fn lock_states(
         &mut self,
         webhooks: impl Iterator<Item = WebhookId>,

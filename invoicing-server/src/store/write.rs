@@ -1,8 +1,8 @@
 //! Writes whose answer no operation waits for.
 //!
-//! An operation gives most of its writes without waiting for an answer. On PostgreSQL their rows are collected
-//! (`session/rows`), and sent before the commit, or before a statement that may read them: one statement for the rows of all
-//! operations of a group. On SQLite each runs at once.
+//! An operation issues most of its writes without waiting for an answer. On PostgreSQL their rows
+//! are collected (`session/rows`), and sent before the commit, or before a statement that may read
+//! them: one statement for the rows of all operations of a group. On SQLite each runs at once.
 
 use uuid::Uuid;
 
@@ -11,17 +11,17 @@ use super::arguments::Type;
 /// A write of a row. Its arguments are the company, the id of the record, and others.
 #[derive(Debug)]
 pub(super) struct Write {
-    /// Where the row is written.
+    /// The table of the row.
     pub(super) table: &'static str,
-    /// For one row: `$1` is the company, `$2` the id of the record.
+    /// The statement for one row: `$1` is the company, `$2` the id of the record.
     pub(super) sqlite: &'static str,
-    /// For many rows, also of others of the same statement.
+    /// The statement for many rows, also of other writes with the same statement.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "a form that is left out"))]
     pub(super) postgres: &'static Many,
-    /// How many arguments of that statement come before those of this one.
+    /// Number of arguments of that statement before those of this write.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "a form that is left out"))]
     pub(super) first: usize,
-    /// Whether it replaces a record, which must be there, and of no newer version.
+    /// True if the write replaces a record, which must exist and must not be of a newer version.
     pub(super) replaces: bool,
 }
 
@@ -30,20 +30,20 @@ pub(super) struct Write {
 #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "a form that is left out"))]
 pub(super) struct Many {
     pub(super) text: &'static str,
-    /// The types of its arguments: an array may be empty.
+    /// The types of its arguments, as an array may be empty and so have no type.
     pub(super) columns: &'static [Type],
 }
 
-/// What a statement reads, as far as it decides whether rows that wait are sent first.
+/// The rows that a statement reads. They decide if waiting rows are sent before it.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "no write waits on SQLite"))]
 pub(super) enum Reads {
-    /// Whatever there is.
+    /// Any row.
     Anything,
-    /// Nothing that a write changes.
+    /// No row that a write changes.
     #[cfg(feature = "postgres")]
     Nothing,
-    /// This table only.
+    /// Rows of this table only.
     Table(&'static str),
     /// The record of this id in this table only.
     Record(&'static str, Uuid),

@@ -1,9 +1,12 @@
-//! What a transaction that writes remembers of companies: settings, last stamp, subscriptions, numbers.
+//! The cache of a transaction that writes: settings, last stamp, subscriptions and numbers of
+//! companies.
 //!
-//! A SQLite database belongs to one process, which writes with one task. So what the task has read or written stays true
-//! until it writes again, over all its transactions. On PostgreSQL a transaction remembers the company that it has locked.
-//! Only a dispatcher may disable a webhook meanwhile, which the attempt sees. Either way an operation need not read again
-//! what an earlier one has read. What an operation that is rolled back has changed here is put back.
+//! A SQLite database belongs to one process, which writes with one task. So the values that the
+//! task has read or written stay true until it writes again, over all its transactions. On
+//! PostgreSQL a transaction caches the companies that it has locked. Only a dispatcher may disable
+//! a webhook meanwhile; the attempt then sees that. Either way an operation need not repeat the
+//! reads of an earlier one. A rollback of an operation restores the cached values that it has
+//! changed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,12 +17,12 @@ use invoicing_core::{CompanyId, Timestamp};
 use super::change::CompanyChange;
 use super::subscriber::Subscriber;
 
-/// Companies that are remembered. Beyond that all are forgotten, which costs a read each.
+/// Most cached companies. Beyond that all are dropped, which costs a read each.
 const CAPACITY: usize = 1_024;
 
 #[derive(Clone)]
 struct Remembered {
-    /// As it was read, with the last stamp. Each change replaces its instants.
+    /// The last change, with the last stamp. Each change replaces its instants.
     last_change: CompanyChange,
     subscribers: Option<Arc<[Subscriber]>>,
     /// The last number of each series.
@@ -32,20 +35,20 @@ pub(super) struct LastNumber {
     pub(super) kind: String,
     pub(super) year: i64,
     pub(super) last: i64,
-    /// Date of the document that has it, where dates are kept.
+    /// Date of the document that has the number, if the series keeps dates.
     pub(super) last_date: Option<NaiveDate>,
 }
 
-/// See the module's text.
+/// The cached values of the companies that a connection writes for.
 #[derive(Default)]
 pub(crate) struct WriteCache {
     companies: HashMap<CompanyId, Remembered>,
-    /// As they were before the present operation changed them; `None` where they were not remembered.
+    /// The companies before the present operation changed them; `None` for one that was not cached.
     before: Vec<(CompanyId, Option<Remembered>)>,
 }
 
 impl WriteCache {
-    /// A change that begins now.
+    /// A change that begins now, if the company is cached.
     pub(super) fn change(&self, company: CompanyId, now: Timestamp) -> Option<CompanyChange> {
         let Remembered { last_change, .. } = self.companies.get(&company)?;
         let stamp = CompanyChange::next_stamp(last_change.stamp, now);
@@ -81,7 +84,7 @@ impl WriteCache {
         }
     }
 
-    /// A number is allocated.
+    /// Updates the last number of a series.
     pub(super) fn set_number(&mut self, company: CompanyId, number: &LastNumber) {
         if let Some(Remembered { numbers: Some(numbers), .. }) = self.before_change(company) {
             let is_other = |other: &&LastNumber| (&other.kind, other.year) != (&number.kind, number.year);
@@ -89,20 +92,20 @@ impl WriteCache {
         }
     }
 
-    /// The company's stamp is moved.
+    /// Updates the last stamp of a company.
     pub(super) fn set_stamp(&mut self, company: CompanyId, stamp: Timestamp) {
         if let Some(remembered) = self.before_change(company) {
             remembered.last_change.stamp = stamp;
         }
     }
 
-    /// The company's settings or webhooks are being changed.
+    /// Drops a company whose settings or webhooks are being changed.
     pub(super) fn forget(&mut self, company: CompanyId) {
         self.before_change(company);
         self.companies.remove(&company);
     }
 
-    /// What is remembered of a company that the present operation changes.
+    /// The cached values of a company that the present operation changes, kept for its rollback.
     fn before_change(&mut self, company: CompanyId) -> Option<&mut Remembered> {
         if self.before.iter().all(|(changed, _)| *changed != company) {
             self.before.push((company, self.companies.get(&company).cloned()));
@@ -114,7 +117,7 @@ impl WriteCache {
         self.before.clear();
     }
 
-    /// The present operation is rolled back.
+    /// Restores the companies that the present operation has changed.
     pub(super) fn roll_back_operation(&mut self) {
         for (company, before) in self.before.drain(..) {
             self.companies.remove(&company);
@@ -122,7 +125,7 @@ impl WriteCache {
         }
     }
 
-    /// The transaction is rolled back, with operations that had ended well.
+    /// Drops all companies: the transaction is rolled back, with operations that had ended well.
     pub(super) fn clear(&mut self) {
         self.companies.clear();
     }

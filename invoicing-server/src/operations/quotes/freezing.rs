@@ -1,7 +1,8 @@
 //! Changes of a quote that freeze a document.
 //!
-//! The document is rendered and stored before the transaction that refers to it, from a preview of the changed record.
-//! The transaction checks that the record is still the one of the preview; otherwise all begins again.
+//! The document is rendered and stored before the transaction that refers to it, from a preview of
+//! the changed record. The transaction checks that the record is still the one of the preview;
+//! otherwise all begins again.
 
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ use crate::store::documents::DocumentRow;
 use crate::store::rows::to_json;
 use crate::store::{CompanyChange, CompanyTx, Prefetch, Tables};
 
-/// How often a change begins again because the record changed while its document was being rendered.
+/// Number of times that a change is attempted if the record changes while its document is being
+/// rendered.
 pub(in crate::operations) const ATTEMPTS: usize = 8;
 
 /// A quote as it was read before its document was rendered.
@@ -28,7 +30,7 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// What a document that is frozen now says besides the quote.
+    /// The data besides the quote that a document shows if it is frozen now.
     pub(super) fn particulars(&self, quote: &Quote) -> Particulars {
         particulars(&self.change, quote, &self.client, self.work_site.clone())
     }
@@ -54,7 +56,7 @@ pub(super) fn particulars(
 pub(in crate::operations) struct FrozenChange<D> {
     pub(in crate::operations) by: By,
     pub(in crate::operations) document: Option<Frozen>,
-    /// The change itself, which the preview has shown to be allowed.
+    /// The change itself, which the preview has proved to be allowed.
     pub(in crate::operations) decide: D,
 }
 
@@ -67,7 +69,8 @@ pub(in crate::operations) enum By {
     Client(ProofRecord),
 }
 
-/// Attempts a change until it is committed. An attempt gives `None` where its document shows what no longer holds.
+/// Attempts a change until it is committed. An attempt returns `None` if its document shows
+/// outdated data.
 pub(in crate::operations) async fn until_committed<T, F, A>(
     attempts: usize,
     mut attempt: F,
@@ -120,8 +123,8 @@ impl Quotes<'_> {
         services.freeze_document(particulars, quote, None, &mut services.documents.bounded_store()).await
     }
 
-    /// Commits a change of a quote as it was read before. `None` if the record or the data of its document has changed since, or
-    /// the upload of the document is abandoned.
+    /// Commits a change of a quote as it was read before. `None` if the record or the data of its
+    /// document has changed since, or the upload of the document is abandoned.
     pub(in crate::operations) async fn commit<D>(
         &self,
         before: &Arc<Quote>,
@@ -141,7 +144,8 @@ impl Quotes<'_> {
                 if tx.quotes().find_summary(id).await?.updated_at != quote.summary.updated_at {
                     return Ok(None);
                 }
-                // A signed copy repeats the data of the sent one; any other document must match the current data.
+                // A signed copy repeats the data of the sent one; any other document must match the
+                // current data.
                 if let (Some(frozen), By::Company(_)) = (&document, &by)
                     && !is_current(&mut tx, &quote, &frozen.particulars).await?
                 {
@@ -173,7 +177,7 @@ pub(in crate::operations) fn keeps_changing() -> Error {
     Conflict::new("the record keeps changing; try again").into()
 }
 
-/// Whether a document with these particulars shows the current data.
+/// True if a document with these particulars shows the current data.
 async fn is_current(tx: &mut CompanyTx<'_>, quote: &Quote, shown: &Particulars) -> Result<bool, Error> {
     let client = tx.clients().find(quote.summary.client_id).await?;
     let work_site = tx.quotes().find_work_site(quote.summary.id).await?;
@@ -183,8 +187,8 @@ async fn is_current(tx: &mut CompanyTx<'_>, quote: &Quote, shown: &Particulars) 
         && shown.work_site == work_site)
 }
 
-/// Refers to a stored document and finishes its upload. `false` where the upload is abandoned: then nothing is written,
-/// and the document has to be frozen again.
+/// Refers to a stored document and finishes its upload. Returns false if the upload is abandoned:
+/// then nothing is written, and the document has to be frozen again.
 pub(super) async fn finish_upload(
     tx: &mut CompanyTx<'_>,
     id: QuoteId,

@@ -1,8 +1,10 @@
-//! Creation of quotes: drafts, and imports of quotes that were made in another system. Both allocate their number here.
+//! Creation of quotes: drafts, and imports of quotes that were made in another system. Both
+//! allocate their number here.
 //!
-//! The document of an import is frozen at once, and shows a number that is allocated only with the quote. So the import
-//! renders the number that is next, and its transaction takes that number or starts again. An import brings neither number
-//! nor key of its own: the same import twice makes two quotes.
+//! The document of an import is frozen at once, and shows a number that is allocated only with the
+//! quote. So the import renders the next number, and its transaction takes that number or starts
+//! again. An import brings neither a number nor an identifier: the same import twice makes two
+//! quotes.
 
 use std::time::Duration;
 
@@ -21,7 +23,8 @@ use crate::records::HistoryAction;
 use crate::store::quotes::InternalDetails;
 use crate::store::{CompanyChange, CompanyTx, Prefetch, Tables};
 
-/// How long an import keeps the other creations of its company and process from allocating numbers.
+/// Longest time for which an import keeps the other creations of its company and process from
+/// allocating numbers.
 const LOCK_LIMIT: Duration = Duration::from_secs(5);
 
 /// The content of an import.
@@ -57,14 +60,17 @@ impl Incoming {
 }
 
 impl Quotes<'_> {
-    /// Takes over a quote that was made in another system, in the state that it had there. It emits only
-    /// `quote.created`; its number is from the company's own series. Unless it is a draft, its document is frozen.
+    /// Takes over a quote that was made in another system, in the state that it had there. It emits
+    /// only `quote.created`; its number is from the company's own series. Unless it is a draft, its
+    /// document is frozen.
     ///
-    /// While other quotes of the company are created, its document may have to be rendered again. From the second
-    /// rendering on the other creations in this process wait for the import, for 5 s at most.
+    /// While other quotes of the company are created, its document may have to be rendered again.
+    /// From the second rendering on, the other creations in this process wait for the import, for 5
+    /// s at most.
     ///
     /// # Errors
-    /// [`Error::StorageUnavailable`] where creations by other processes have taken the number of each of 8 renderings.
+    /// [`Error::StorageUnavailable`] if creations by other processes have taken the number of each
+    /// of 8 renderings.
     pub async fn import(&self, new: &NewQuote, import: &QuoteImport) -> Result<Quote, Error> {
         self.0.operation("quotes.import", self.import_any(new, import)).await
     }
@@ -74,7 +80,7 @@ impl Quotes<'_> {
             return self.import_draft(new, import).await;
         }
         let (id, incoming) = (QuoteId(self.0.env().uuid()), Incoming::new(new, import)?);
-        // Another import that renders again comes first: this one would take its number.
+        // An import that renders again comes first: this one would take its number.
         if !self.0.services.numbering.imports.is_used(&self.0.id)
             && let Some(quote) = Box::pin(self.try_import(id, &incoming)).await?
         {
@@ -83,8 +89,8 @@ impl Quotes<'_> {
         Box::pin(self.import_again(id, &incoming)).await
     }
 
-    /// Further attempts. Other creations of the company in this process wait meanwhile, but not for longer than
-    /// [`LOCK_LIMIT`].
+    /// Makes the further attempts. Other creations of the company in this process wait meanwhile,
+    /// but not for longer than [`LOCK_LIMIT`].
     async fn import_again(&self, id: QuoteId, incoming: &Incoming) -> Result<Quote, Error> {
         let Numbering { imports, numbers } = &self.0.services.numbering;
         let turn = imports.acquire(self.0.id).await?;
@@ -115,7 +121,8 @@ impl Quotes<'_> {
             .await
     }
 
-    /// `None` where the rendered number is no longer the next one, or the document does not show the current data.
+    /// Attempts an import. `None` if the rendered number is no longer the next one, or the document
+    /// does not show the current data.
     async fn try_import(&self, id: QuoteId, incoming: &Incoming) -> Result<Option<Quote>, Error> {
         let (then, number) = self.next_number().await?;
         let client_id = incoming.client_id;
@@ -128,7 +135,8 @@ impl Quotes<'_> {
         let internal = incoming.internal.clone();
         self.0
             .write([Prefetch::Client(client_id)], async move |mut tx| {
-                // A transaction that answers `None` is committed, so the checks come before the first change.
+                // A transaction that answers `None` is committed, so the checks come before the
+                // first change.
                 if !is_current(&mut tx, &frozen, &client, &number).await?
                     || !finish_upload(&mut tx, id, &frozen).await?
                 {
@@ -163,7 +171,7 @@ impl Quotes<'_> {
     }
 }
 
-/// Whether the document shows the next number and the current data.
+/// True if the document shows the next number and the current data.
 async fn is_current(
     tx: &mut CompanyTx<'_>,
     frozen: &Frozen,

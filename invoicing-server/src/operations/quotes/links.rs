@@ -1,4 +1,4 @@
-//! The signing links of a quote: made, listed, revoked, and when they end.
+//! The signing links of a quote: made, listed, revoked, and their ends.
 
 use chrono::{Days, NaiveDate};
 use invoicing_core::{Conflict, QuoteId, QuoteStatus, QuoteSummary, Timestamp};
@@ -10,18 +10,21 @@ use crate::records::SigningLinkRecord;
 use crate::secret::{SIGNING_LINK, Secret};
 use crate::store::{CompanyChange, CompanyTx, Tables};
 
-/// Days for which links outlive the validity, or the decision if that is later.
+/// Days between the end of the validity, or the decision if that is later, and the end of the
+/// links.
 const DAYS: Days = Days::new(30);
 /// Most links of a quote that have neither ended nor been revoked.
 const MAX_GOOD: i64 = 50;
 
 impl Quotes<'_> {
-    /// The token of a link with which the client can see, sign and decline the quote: [`token.reveal()`](Secret::reveal) is its
-    /// text, and what [`SigningLinks`](crate::SigningLinks) takes. It is shown once; each call makes another link. A link ends
-    /// 30 days after `validUntil`, or after the acceptance or refusal if that is later.
+    /// The token of a link with which the client can see, sign and decline the quote:
+    /// [`token.reveal()`](Secret::reveal) is its text, the input of
+    /// [`SigningLinks`](crate::SigningLinks). It is shown once; each call makes another link. A
+    /// link ends 30 days after `validUntil`, or after the acceptance or refusal if that is later.
     ///
     /// # Errors
-    /// [`Error::Conflict`] for a quote that was never sent or accepted, for one whose links have ended, and beyond 50 good links.
+    /// [`Error::Conflict`] for a quote that was never sent or accepted, for one whose links have
+    /// ended, and beyond 50 good links.
     pub async fn signing_link(&self, id: QuoteId) -> Result<Secret, Error> {
         let token = Secret::generate(SIGNING_LINK, self.0.env());
         let hash = token.sha256();
@@ -59,8 +62,8 @@ impl Quotes<'_> {
         self.0.operation("quotes.signing_links", found).await
     }
 
-    /// Revokes a signing link for good, by [`SigningLinkRecord::token_hash`]. A signature or refusal that is not stored by
-    /// then is refused, also where it is under way. Revoking it again changes nothing.
+    /// Revokes a signing link for good, by [`SigningLinkRecord::token_hash`]. A signature or
+    /// refusal that is under way and not stored yet is refused. Revoking it again changes nothing.
     pub async fn revoke_signing_link(&self, id: QuoteId, token_hash: &[u8]) -> Result<(), Error> {
         let token_hash = <[u8; 32]>::try_from(token_hash).map_err(|_| Error::NotFound)?;
         let changed = self.0.write([], async move |mut tx| {
@@ -75,7 +78,7 @@ impl Quotes<'_> {
     }
 }
 
-/// Refuses what is done through a link that was revoked meanwhile, like what is done through an unknown one.
+/// Refuses a decision through a link that was revoked meanwhile, like one through an unknown link.
 pub(super) async fn check_unrevoked(
     tx: &mut CompanyTx<'_>,
     id: QuoteId,
@@ -85,7 +88,7 @@ pub(super) async fn check_unrevoked(
     if tx.signatures().is_unrevoked(id, &token_hash).await? { Ok(()) } else { Err(Error::NotFound) }
 }
 
-/// Moves the end of the links of a quote to where its state has it. Links that have ended stay so.
+/// Sets the end of the links of a quote by its state. Links that have ended stay so.
 pub(in crate::operations) async fn move_end(
     tx: &mut CompanyTx<'_>,
     changed: &QuoteSummary,
@@ -94,23 +97,25 @@ pub(in crate::operations) async fn move_end(
     tx.signatures().set_links_end(changed.id, ends_at, now).await
 }
 
-/// Gives those links of a quote that have no end yet the one that its state has for them. The others stay.
+/// Sets the end, by the state of the quote, of those of its links that have none yet. The others
+/// stay.
 pub(in crate::operations) async fn end_endless(tx: &mut CompanyTx<'_>, id: QuoteId) -> Result<(), Error> {
     let quote = tx.quotes().find_summary(id).await?;
     let ends_at = links_end(&quote, &tx.change);
     tx.signatures().end_endless_links(id, ends_at).await
 }
 
-/// When links of the quote end: see [`DAYS`].
+/// The end of the links of the quote: see [`DAYS`].
 fn links_end(quote: &QuoteSummary, change: &CompanyChange) -> Timestamp {
     let decided_at = match quote.status {
         QuoteStatus::Accepted => quote.accepted_at,
-        // No record says when it was refused. A later change can only lengthen links that are made after it.
+        // No record holds the time of the refusal, so the last change stands for it. A later change
+        // can only lengthen links that are made after it.
         QuoteStatus::Rejected => Some(quote.updated_at.min(change.now)),
         _ => None,
     };
     let decided_on = decided_at.map(|at| change.date_of(at));
-    // An imported quote may have neither.
+    // An imported quote may have neither validity nor decision.
     let last_day = quote.valid_until.max(decided_on).unwrap_or_else(|| change.date_of(quote.created_at));
     change.end_of(last_day.checked_add_days(DAYS).unwrap_or(NaiveDate::MAX))
 }

@@ -33,9 +33,10 @@ pub(crate) struct LinkedQuote {
     pub(super) token_hash: [u8; 32],
 }
 
-/// A quote and the last document that was frozen of it, read in one snapshot: the document shows this state.
+/// A quote and its last frozen document, read in one snapshot: the document shows this state.
 pub(crate) struct SignableQuote {
-    /// With its lines if it was read to be signed. Few pages show them, and they may be large.
+    /// The quote, with its lines if it was read to be signed. Few pages show them, and they may be
+    /// large.
     pub(crate) quote: Arc<Quote>,
     pub(crate) document: StoredDocument,
     particulars: Particulars,
@@ -87,7 +88,7 @@ impl LinkedQuote {
         signed.await?.ok_or_else(keeps_changing)
     }
 
-    /// `None` if the quote has changed since it was read.
+    /// Attempts to sign. `None` if the quote has changed since it was read.
     async fn try_sign(
         &self,
         signable: SignableQuote,
@@ -117,7 +118,8 @@ impl LinkedQuote {
         self.company.quotes().commit(&quote, change).await
     }
 
-    /// Declines the quote for this reason. `shown`: the document that the client has seen, if that is known.
+    /// Declines the quote for this reason. `shown`: the document that the client has seen, if
+    /// known.
     pub(super) async fn decline_with(
         &self,
         reason: Option<String>,
@@ -146,7 +148,7 @@ impl LinkedQuote {
         self.company.operation("signing_links.show", self.read(Purpose::Sign(at))).await
     }
 
-    /// See [`SigningLinks::sign`](super::SigningLinks::sign).
+    /// Signs the quote: see [`SigningLinks::sign`](super::SigningLinks::sign).
     pub(crate) async fn sign(
         &self,
         quote: SignableQuote,
@@ -157,7 +159,7 @@ impl LinkedQuote {
         self.company.operation("signing_links.sign", signed).await.map(drop)
     }
 
-    /// See [`SigningLinks::decline`](super::SigningLinks::decline).
+    /// Declines the quote: see [`SigningLinks::decline`](super::SigningLinks::decline).
     pub(crate) async fn decline(&self, decline: &Decline) -> Result<(), Error> {
         let declined = async {
             let (reason, shown) = decline.check()?;
@@ -194,7 +196,7 @@ impl UnreadQuote {
 
 #[cfg(feature = "console")]
 impl SignableQuote {
-    /// The date in the company's time zone.
+    /// Today's date in the company's time zone.
     pub(crate) fn today(&self) -> NaiveDate {
         self.change.today()
     }
@@ -204,12 +206,13 @@ impl SignableQuote {
         &self.particulars
     }
 
-    /// The input that the document was rendered from, but for the lines and the bytes of the copy that was signed.
+    /// The input that the document was rendered from, without the lines and the bytes of the copy
+    /// that was signed.
     pub(crate) fn input(&self) -> DocumentInput<'_> {
         self.input_of(&self.quote)
     }
 
-    /// The same of the quote with its lines.
+    /// The same input for the quote with its lines.
     pub(crate) fn input_of<'q>(&'q self, quote: &'q Quote) -> DocumentInput<'q> {
         // The copy that was sent has the name that the signed one has.
         let file_name = &self.document.file_name;

@@ -1,5 +1,5 @@
-//! Records that fall due: quotes whose validity has ended, invoices that are overdue, and cancelled ones of earlier versions
-//! that still owe something.
+//! Records that fall due: quotes whose validity has ended, invoices that are overdue, and cancelled
+//! ones of earlier versions that still owe something.
 
 use invoicing_core::{CompanyId, InvoiceId, QuoteId, Timestamp};
 use uuid::Uuid;
@@ -25,7 +25,7 @@ impl Due {
         }
     }
 
-    /// Where the report counts the changed ones.
+    /// The counter of the report for the changed records.
     fn count(self, report: &mut SweepReport) -> &mut u64 {
         match self {
             Self::Quotes => &mut report.expired_quotes,
@@ -50,7 +50,7 @@ impl Due {
         }
     }
 
-    /// Changes those of the records that are still due; how many.
+    /// Changes those of the records that are still due. Returns the number of changes.
     async fn change(self, mut tx: CompanyTx<'_>, ids: Vec<Uuid>) -> Result<u64, Error> {
         let mut changed = 0;
         for id in ids {
@@ -86,7 +86,7 @@ impl Due {
 }
 
 impl Sweeper {
-    /// Changes what is due of a company, in batches. Those that cannot be read are noted.
+    /// Changes the due records of a company, in batches. Records that cannot be read are noted.
     pub(super) async fn sweep_due(
         &self,
         company: CompanyId,

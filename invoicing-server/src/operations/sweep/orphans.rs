@@ -1,6 +1,8 @@
-//! Orphans: documents in the store that no record refers to, left by a crash, a failure or a refusal.
+//! Orphans: documents in the store that no record refers to, left by a crash, a failure or a
+//! refusal.
 //!
-//! The rows of unfinished uploads lead to them, so the store is never listed. See [`documents`](crate::store::documents).
+//! The rows of unfinished uploads lead to them, so the store is never listed. See
+//! [`documents`](crate::store::documents).
 
 use futures_util::stream::{self, StreamExt};
 use invoicing_core::CompanyId;
@@ -12,7 +14,8 @@ use crate::documents::{DocumentKey, StoreError};
 use crate::log::ErrorChain;
 use crate::store::{Tables, UNAUDITED};
 
-/// How long a document may take from the begin of its upload to the commit of its record: 1 h in milliseconds.
+/// Longest time from the beginning of a document's upload to the commit of its record: 1 h in
+/// milliseconds.
 const UPLOAD_LIMIT_MS: i64 = 60 * 60 * 1_000;
 /// Documents per batch.
 const BATCH: u32 = 32;
@@ -24,13 +27,13 @@ const AT_ONCE: usize = 16;
 struct Deletions {
     deleted: Vec<Uuid>,
     refused: usize,
-    /// First of those that failed: the store may be down.
+    /// The first error of a failed deletion: the store may be down.
     failed: Option<StoreError>,
 }
 
 impl Sweeper {
-    /// Deletes the orphans of a company. Those that the store does not delete stay abandoned, and the next sweep tries them
-    /// again.
+    /// Deletes the orphans of a company. Documents that the store does not delete stay abandoned,
+    /// and the next sweep tries them again.
     pub(super) async fn sweep_orphans(
         &self,
         company: CompanyId,
@@ -46,7 +49,8 @@ impl Sweeper {
             let Some(end) = batch.last() else { break };
             last = *end;
             let done = self.delete_documents(company, batch).await;
-            // Without an answer to a whole batch, the store is down: each further one would take the full time limit.
+            // If no deletion of a whole batch is answered, the store is down: each further one
+            // would take the full time limit.
             let is_down = done.failed.is_some() && done.deleted.is_empty() && done.refused == 0;
             progress.report.swept_documents += done.deleted.len() as u64;
             failed = failed.or(done.failed);

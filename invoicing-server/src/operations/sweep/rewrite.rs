@@ -1,4 +1,5 @@
-//! Records of older versions, rewritten in today's shape, so that lists copy them again instead of parsing them.
+//! Rewriting of records of older versions in today's shape, so that lists copy them again instead
+//! of parsing them.
 
 use invoicing_core::{ClientId, CompanyId, InvoiceId, QuoteId};
 use uuid::Uuid;
@@ -9,7 +10,8 @@ use crate::store::rewrite::Table;
 use crate::store::{CompanyReader, CompanyTx, UNAUDITED};
 
 impl Sweeper {
-    /// Rewrites the older records of a company. Their stamps stay, as readers were shown the same before.
+    /// Rewrites the older records of a company. Their stamps stay, as readers were shown the same
+    /// before.
     pub(super) async fn rewrite_older(
         &self,
         company: CompanyId,
@@ -17,7 +19,7 @@ impl Sweeper {
     ) -> Result<(), Error> {
         for table in Table::ALL {
             let mut after = Uuid::nil();
-            // Mostly there are none, and a transaction keeps other writers waiting.
+            // Usually there are none, and a transaction keeps other writers waiting.
             while self.has_older(company, table, after).await? {
                 progress.lock.refresh().await?;
                 let rewrite = async move |mut tx: CompanyTx<'_>| tx.rewrite_older(table, after, BATCH).await;

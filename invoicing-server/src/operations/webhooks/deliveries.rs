@@ -10,13 +10,14 @@ use crate::records::DayCounts;
 use crate::records::{DeliveryDetail, DeliveryPage};
 use crate::store::{CompanyTx, Tables};
 
-/// For how long successes and failures are counted, in milliseconds.
+/// The period in which successes and failures are counted, in milliseconds.
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 impl Webhooks<'_> {
-    /// Queues skipped and failed deliveries again, with the same bytes: that of one event, or all. How many it queues.
-    /// Many follow in batches, by the dispatchers, and are shown as pending at once. A delivery that ends after the call
-    /// began is not queued, and one that an earlier replay still has to queue is not queued twice.
+    /// Queues skipped and failed deliveries again, with the same bytes: the delivery of one event,
+    /// or all. Returns the number of deliveries that it queues. Many follow in batches, by the
+    /// dispatchers, and are shown as pending at once. A delivery that ends after the call began is
+    /// not queued, and one that an earlier replay still has to queue is not queued twice.
     ///
     /// # Errors
     /// [`Error::Conflict`] while the webhook is disabled.
@@ -63,8 +64,9 @@ impl Webhooks<'_> {
         }
     }
 
-    /// As [`replay`](Self::replay) of all, but only of what ended at or after an instant, when a receiver began to fail. First
-    /// carries out what an earlier replay has left, which takes a few seconds for 500,000 deliveries.
+    /// As [`replay`](Self::replay) of all, but only of deliveries that ended at or after an
+    /// instant, for instance when a receiver began to fail. The call first finishes an earlier
+    /// replay, which takes a few seconds for 500,000 deliveries.
     ///
     /// # Errors
     /// [`Error::Conflict`] while the webhook is disabled.
@@ -74,7 +76,8 @@ impl Webhooks<'_> {
 
     async fn replay_from(&self, id: WebhookId, since: Timestamp) -> Result<u64, Error> {
         loop {
-            // A transaction per batch, so that other changes of the company do not wait for all of them.
+            // One transaction per batch, so that other changes of the company do not wait for all
+            // of them.
             let is_done = self.0.write([], async move |mut tx| {
                 lock_enabled(&mut tx, id).await?;
                 tx.continue_bulk_change(id).await
@@ -101,8 +104,8 @@ impl Webhooks<'_> {
         }
     }
 
-    /// How many deliveries [`replay_since`](Self::replay_since) would queue now, without those that an earlier replay still
-    /// has to queue.
+    /// The number of deliveries that [`replay_since`](Self::replay_since) would queue now, without
+    /// those that an earlier replay still has to queue.
     pub async fn count_replayable(&self, id: WebhookId, since: Timestamp) -> Result<u64, Error> {
         let found = self.0.read(async move |mut tx| {
             tx.webhooks().find(id).await?;
@@ -111,11 +114,12 @@ impl Webhooks<'_> {
         self.0.operation("webhooks.count_replayable", found).await
     }
 
-    /// A page of the deliveries to a webhook, newest event first, at most `limit` (1 to 1,000). What is noted for many of them
-    /// is shown as if it were carried out.
+    /// A page of the deliveries to a webhook, newest event first, at most `limit` (1 to 1,000). A
+    /// change that is noted for many of them is shown as if it were carried out.
     ///
-    /// It looks at 1,000 events at most, or at 1,000 deliveries that failed or were skipped where only these are asked for. So
-    /// it may be shorter, also empty, and still name a [`next`](DeliveryPage::next) page.
+    /// It looks at 1,000 events at most, or at 1,000 deliveries that failed or were skipped if the
+    /// query is for these alone. So it may be shorter or empty, and still name a
+    /// [`next`](DeliveryPage::next) page.
     ///
     /// # Errors
     /// [`Error::Invalid`] about any other `limit`.
@@ -143,16 +147,16 @@ impl Webhooks<'_> {
         self.0.operation("webhooks.delivery", found).await
     }
 
-    /// How many deliveries of each webhook succeeded and failed within 24 hours. Looks at a bounded number of attempts: see
-    /// [`DayCounts`].
+    /// The numbers of deliveries of each webhook that succeeded and failed within 24 hours. Looks
+    /// at a bounded number of attempts: see [`DayCounts`].
     pub async fn day_counts(&self) -> Result<DayCounts, Error> {
         let since = self.0.env().now().plus_millis(-DAY_MS);
         let found = self.0.read(async move |mut tx| tx.deliveries().day_counts(since).await);
         self.0.operation("webhooks.day_counts", found).await
     }
 
-    /// The last attempts to deliver to a webhook, latest first, at most `limit`: any number, as the answer is held in memory at
-    /// once. Kept for 30 days.
+    /// The last attempts to deliver to a webhook, latest first, at most `limit`. `limit` has no
+    /// maximum; the whole answer is in memory at once. Attempts are kept for 30 days.
     pub async fn log(&self, id: WebhookId, limit: u32) -> Result<Vec<AttemptRecord>, Error> {
         let found = self.0.read(async move |mut tx| {
             tx.webhooks().find(id).await?;

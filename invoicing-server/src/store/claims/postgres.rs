@@ -23,7 +23,7 @@ struct ClaimedDelivery {
     due_at: i64,
 }
 
-/// By company and event.
+/// Events by company and id.
 type Events = HashMap<(Uuid, Uuid), ClaimedEvent>;
 
 impl ClaimedDelivery {
@@ -77,7 +77,8 @@ impl AllDeliveries<'_> {
         claimant: Claimant,
         begun: &[(WebhookId, i64)],
     ) -> Result<Vec<Job>, Error> {
-        // As a claim for webhooks.
+        // Skips rows that another node is claiming, and updates the locked rows in place, as the
+        // claim for webhooks does.
         const RESUME: &str = "
             WITH claimed AS (
                 UPDATE delivery
@@ -104,9 +105,10 @@ impl AllDeliveries<'_> {
         claimant: Claimant,
         wanted: &[Wanted],
     ) -> Result<Vec<ClaimedDelivery>, Error> {
-        // $3 which webhooks, $5 how many of each, $6 from when on. Rows that another node is claiming are skipped. The locked
-        // rows are updated where they lie, so no index leads to them again. One that another transaction has just changed is
-        // not there for this statement: the next poll finds it.
+        // `$3` the webhooks, `$5` the number for each, `$6` the first due time of each. Rows that
+        // another node is claiming are skipped. The locked rows are updated by their place in the
+        // table (`ctid`), so no index is searched for them again. The statement misses a row that
+        // another transaction has just moved by a change: the next poll finds it.
         const CLAIM: &str = "
             WITH claimed AS (
                 UPDATE delivery
@@ -133,7 +135,7 @@ impl AllDeliveries<'_> {
         Ok(claim.fetch_all().await?)
     }
 
-    /// The events of claimed deliveries, which are released where they cannot be read.
+    /// The events of claimed deliveries. If they cannot be read, the deliveries are released.
     async fn events_of(
         &mut self,
         claimant: Claimant,
@@ -141,7 +143,7 @@ impl AllDeliveries<'_> {
     ) -> Result<Events, Error> {
         let read = self.read_events(deliveries).await;
         if read.is_err() {
-            // Where that fails too, the leases expire.
+            // If the release fails too, the leases expire.
             let ids: Vec<i64> = deliveries.iter().map(|row| row.id).collect();
             let _ = self.release(&ids, claimant.token, claimant.now).await;
         }
@@ -149,7 +151,8 @@ impl AllDeliveries<'_> {
     }
 
     async fn read_events(&mut self, deliveries: &[ClaimedDelivery]) -> Result<Events, Error> {
-        // Each event once, however many webhooks it goes to. The limit makes the planner look them up one by one.
+        // Reads each event once, however many webhooks it goes to. The limit makes the planner look
+        // them up one by one.
         const EVENTS: &str = "
             SELECT w.company AS company_id, w.event AS event_id, e.kind, e.body, e.request_id, e.trace_context
             FROM unnest($1::uuid[], $2::uuid[]) AS w(company, event)

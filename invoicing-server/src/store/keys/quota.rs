@@ -1,5 +1,5 @@
-//! Counts requests in a database that several nodes share: one statement decides and counts, under the lock of the key's
-//! row.
+//! Counts requests in a database that several nodes share: one statement decides and counts, under
+//! the lock of the key's row.
 
 use invoicing_core::{KeyId, Plan, QUOTA_WINDOW_MS, Timestamp};
 use sqlx::FromRow;
@@ -10,12 +10,12 @@ use super::super::rows::from_json;
 use super::KeyTable;
 use crate::Error;
 
-/// A caller as it was read: where that has changed since, its request is not counted.
+/// A caller as it was read. If its key or plan has changed since, its request is not counted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Caller {
     pub(crate) key: KeyId,
     pub(crate) plan: Plan,
-    /// A key that was not used since is idle.
+    /// A key that was not used since then is idle.
     pub(crate) idle_since: Timestamp,
 }
 
@@ -28,9 +28,9 @@ struct UsedRow {
 
 /// The requests of a key that count in the present window, oldest first.
 pub(crate) enum Counted {
-    /// This request is the last of them.
+    /// The request was accepted and is the last of them.
     Accepted(Vec<i64>),
-    /// This request is none of them.
+    /// The request was refused and is none of them.
     Refused(Vec<i64>),
     /// The key was revoked or its company has another plan by now.
     Changed,
@@ -44,8 +44,9 @@ impl KeyTable<'_> {
         limit: u32,
         now: Timestamp,
     ) -> Result<Counted, Error> {
-        // $3 now, $4 limit, $5 since when an unused key is idle, $6 plan, $7 length of the window. No instant is before the
-        // last one, whichever node's clock it comes from.
+        // `$3` now, `$4` limit, `$5` instant since which an unused key is idle, `$6` plan, `$7`
+        // length of the window. No instant is earlier than the last one, although each may come
+        // from another node's clock.
         const COUNT: &str = "
             UPDATE api_key k SET
                 last_used_at = greatest(k.last_used_at, $3),
@@ -79,7 +80,8 @@ impl KeyTable<'_> {
         })
     }
 
-    /// How many requests of each key count in the present window, and when the oldest of them was accepted.
+    /// For each key, the number of requests in the present window, and the instant of the oldest of
+    /// them.
     pub(crate) async fn used(
         &mut self,
         now: Timestamp,
@@ -96,7 +98,7 @@ impl KeyTable<'_> {
         Ok(rows.into_iter().map(used).collect())
     }
 
-    /// Stores that a key without a quota was used.
+    /// Stores the use of a key without a quota.
     pub(crate) async fn set_last_used(&mut self, key: KeyId, at: Timestamp) -> Result<(), Error> {
         const SET_LAST_USED: &str = "
             UPDATE api_key SET last_used_at = greatest(last_used_at, $3) WHERE company_id = $1 AND id = $2";

@@ -1,4 +1,5 @@
-//! The begin of a transaction: one call, which also locks the companies and reads what each change of them needs.
+//! The beginning of a transaction: one call, which also locks the companies and reads their
+//! settings, last stamps, webhooks, numbers and prefetched records.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Display;
@@ -24,19 +25,20 @@ use crate::store::tx::{BLOCK, Tx};
 use crate::store::webhooks::SubscriberRow;
 use crate::store::write_cache::{LastNumber, WriteCache};
 
-/// How long a transaction of several companies waits for a row that another one has locked.
+/// Longest wait of a transaction of several companies for a row that another one has locked. Short,
+/// as its other companies wait with it.
 const SHORT_WAIT: &str = "; SET LOCAL lock_timeout = '100ms'";
 
-/// Whether a transaction waits for a company that another one has locked.
+/// The treatment of a company that another transaction has locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Locks {
-    /// It does, and has one company or none.
+    /// Waits for the lock. The transaction has one company or none.
     Waited,
-    /// It leaves the company out.
+    /// Leaves the company out.
     Free,
 }
 
-/// A transaction that is open.
+/// An open transaction.
 pub(super) struct Open {
     pub(super) tx: Tx,
     /// Its row in `commit_status`.
@@ -44,7 +46,7 @@ pub(super) struct Open {
 }
 
 impl Open {
-    /// Whether it has locked a company.
+    /// True if the transaction has locked the company: then it is in the cache.
     pub(super) fn has_locked(&mut self, company: Option<CompanyId>) -> bool {
         let now = self.tx.env().now();
         let cache = self.tx.connection().write_cache();
@@ -58,7 +60,7 @@ impl Open {
         }
     }
 
-    /// The session after its end, where another transaction can begin on it.
+    /// The session after the end of the transaction, if another one can begin on it.
     pub(super) fn into_session(self) -> Option<Session> {
         match self.tx.into_connection() {
             Connection::Postgres(session, _) => Some(session).filter(Session::is_free),
@@ -67,14 +69,14 @@ impl Open {
     }
 }
 
-/// What a transaction locks and reads as it begins.
+/// The companies that a transaction locks as it begins, and the records that it prefetches.
 pub(super) struct Needs {
     companies: BTreeSet<CompanyId>,
     records: BTreeSet<(CompanyId, Prefetch)>,
 }
 
 impl Needs {
-    /// Those of calls.
+    /// The companies and records of calls.
     pub(super) fn of(calls: &Group) -> Self {
         let companies = calls.iter().filter_map(|call| call.company()).collect();
         let of_each = calls.iter().filter_map(|call| Some((call.company()?, call.prefetches())));
@@ -82,7 +84,8 @@ impl Needs {
         Self { companies, records: records.collect() }
     }
 
-    /// The arguments of `begin_change_1` from the companies on. Ids and names of ours need no escaping.
+    /// The arguments of `begin_change_1` from the companies on. The ids and names are the service's
+    /// own, so they need no escaping.
     fn arguments(&self, locks: Locks) -> String {
         let (companies, owners) =
             (array(&self.companies), array(self.records.iter().map(|(owner, _)| owner)));
@@ -115,7 +118,7 @@ pub(super) async fn begin(
     let rows = match session.begin(begin).await {
         Ok(rows) => rows,
         Err(error) => {
-            // Keeps the connection, where the server has answered.
+            // Keeps the connection if the server has answered.
             let _ = session.roll_back().await;
             return Err(error.into());
         }
@@ -125,7 +128,7 @@ pub(super) async fn begin(
     let mut cache = WriteCache::default();
     for (company, row) in companies {
         let (webhooks, numbers) = (of_company(&webhooks, company), of_company(&numbers, company));
-        // What cannot be read, each operation finds by itself.
+        // On a decode error the operation reads the row itself and reports the error.
         let _ = remember(&mut cache, company, &row, webhooks, numbers, env);
     }
     let connection = Connection::Postgres(session, cache);
@@ -138,12 +141,12 @@ fn of_company(rows: &OfCompanies, company: CompanyId) -> &[PgRow] {
     rows.get(&company).map_or(&[], Vec::as_slice)
 }
 
-/// What `begin_change_1` has returned.
+/// The rows of `begin_change_1`, by part.
 #[derive(Default)]
 struct Parts {
     /// The first of a block of row ids for deliveries.
     block: i64,
-    /// Those that are locked.
+    /// The companies that are locked.
     companies: HashMap<CompanyId, PgRow>,
     webhooks: OfCompanies,
     numbers: OfCompanies,
@@ -171,7 +174,7 @@ impl Parts {
     }
 }
 
-/// Remembers a company that is locked, its webhooks and its numbers.
+/// Caches a locked company, its webhooks and its numbers.
 fn remember(
     cache: &mut WriteCache,
     company: CompanyId,

@@ -1,11 +1,13 @@
-//! The commit of a transaction, its status if the answer was lost, and what follows it.
+//! The commit of a transaction, its status if the answer was lost, and the actions after it.
 //!
-//! Each transaction begins by inserting a row with an id of its own into `commit_status`. To resolve a lost commit, the
-//! same row is inserted again: the statement waits for the transaction if it is still in progress. If the row exists,
-//! the transaction was committed. If not, the statement has inserted it, and the transaction can no longer commit. So
-//! the answer is final, also after a failover to a synchronous standby.
+//! Each transaction begins by inserting a row with its id into `commit_status`. To resolve a lost
+//! commit, the same row is inserted again: the statement waits for the transaction if it is still
+//! in progress. If the row exists, the transaction was committed. If not, the statement has
+//! inserted it, and the transaction can no longer commit. So the answer is final, also after a
+//! failover to a synchronous standby.
 //!
-//! A commit is resolved, and committed deliveries are handed over, also if it takes longer than the callers wait.
+//! A commit is resolved, and committed deliveries are handed over, also if it takes longer than the
+//! callers wait.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -26,30 +28,34 @@ use crate::store::group_commit::Failure;
 use crate::store::notification::Notification;
 use crate::store::session::{Session, no_answer};
 
-/// How long a caller waits for a commit. After that the commit is still resolved, and committed deliveries are handed over.
+/// Longest wait of a caller for a commit. After that the commit is still resolved, and committed
+/// deliveries are handed over.
 const COMMIT_LIMIT: Duration = Duration::from_secs(20);
 
-/// The connection was lost during the commit, and the status of the transaction was not found out in time.
+/// The connection was lost during the commit, and the status of the transaction was not found in
+/// time.
 const IN_DOUBT: &str = "the outcome of the commit is not known";
-/// How long the status is asked for. The caller gets its answer earlier; what is committed is still handed over.
+/// Time for which the status is queried. The caller gets its answer earlier; committed deliveries
+/// are still handed over.
 const ASK_FOR: Duration = Duration::from_mins(1);
-/// Pause before it is asked for again.
+/// Pause before the next query of the status.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How long a row is kept: 1 h in milliseconds.
+/// Time for which a row is kept: 1 h in milliseconds.
 const KEPT_MS: i64 = 60 * 60 * 1_000;
-/// How long a missing row means "not committed": half of that, however far the clocks of the nodes differ.
+/// Age up to which a missing row means "not committed": half of that time, as the clocks of the
+/// nodes may differ.
 const RELIABLE_MS: i64 = KEPT_MS / 2;
 /// Rows that one statement prunes.
 const BATCH: i64 = 10_000;
 
-/// Writes in either case, so that the answer comes only once it is as durable as the transaction's own commit: with a
-/// synchronous standby, there too.
+/// The query of a commit's status. Writes in either case, so that the answer is as durable as the
+/// transaction's own commit: with a synchronous standby, there too.
 const ASK: &str = "INSERT INTO commit_status (id, at, given_up) VALUES ($1, $2, true) \
      ON CONFLICT (id) DO UPDATE SET at = excluded.at RETURNING given_up";
 const PRUNE: &str = "DELETE FROM commit_status \
      WHERE id = ANY(ARRAY(SELECT id FROM commit_status WHERE id < $1 ORDER BY id LIMIT $2))";
 
-/// Commits. The session, where it can be used again.
+/// Commits. Returns the session, if it can be used again.
 pub(super) async fn commit_in_time(shared: &Arc<Shared>, open: Open) -> Result<Option<Session>, Failure> {
     let shared = Arc::clone(shared);
     let committing = async move { commit(&shared, open).await };
@@ -87,8 +93,8 @@ async fn commit(shared: &Shared, mut open: Open) -> Result<Option<Session>, Fail
     Ok(session)
 }
 
-/// Releases deliveries that were claimed for a run of the dispatcher that has ended. Where that fails, their leases expire.
-/// The session, where it can be used again.
+/// Releases deliveries that were claimed for a run of the dispatcher that has ended. If that fails,
+/// their leases expire. Returns the session, if it can be used again.
 async fn release(shared: &Shared, session: Option<Session>, jobs: &[Job]) -> Option<Session> {
     let released = async {
         let session = match session {
@@ -113,20 +119,22 @@ async fn release(shared: &Shared, session: Option<Session>, jobs: &[Job]) -> Opt
     }
 }
 
-/// Whether the server has answered that a commit was a rollback. After any other error the status is in doubt: a server
-/// that stops may have committed first.
+/// True if the server has answered that a commit was a rollback: SQLSTATE class 40 (transaction
+/// rollback) or 23 (integrity constraint violation). After any other error the status is in doubt:
+/// a server that stops may have committed first.
 fn is_rolled_back(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(DatabaseError::code);
     code.is_some_and(|code| code.starts_with("40") || code.starts_with("23"))
 }
 
-/// Whether a transaction was committed.
+/// True if a transaction was committed.
 ///
 /// # Errors
-/// Where that could not be found out in time.
+/// If the status could not be found in time.
 async fn was_committed(shared: &Shared, id: Uuid) -> Result<bool, Error> {
     let begun = Instant::now();
-    // The time is in the id. The process may have been suspended for longer than rows are kept.
+    // The id holds the time. A missing row proves nothing once rows of that age may be pruned: the
+    // process may have been suspended for longer than rows are kept.
     let is_old = || shared.context.env.now().as_millis() - millis_of(id) > RELIABLE_MS;
     loop {
         match ask(shared, id).await {
@@ -147,8 +155,8 @@ async fn was_committed(shared: &Shared, id: Uuid) -> Result<bool, Error> {
     }
 }
 
-/// Asks on a connection of its own, as transactions in doubt may hold all those of the pool. Where the server accepts no
-/// more connections, asks on one of the pool.
+/// Queries the status on a new connection, as transactions in doubt may hold all those of the pool.
+/// If the server accepts no more connections, uses one of the pool.
 async fn ask(shared: &Shared, id: Uuid) -> Result<bool, sqlx::Error> {
     let now = shared.context.env.now().as_millis();
     let asked = async {

@@ -1,4 +1,4 @@
-//! The first connection: why there is none is said in words that name the host and the setting to change.
+//! The first connection. If it fails, the error names the host and the setting to change.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ const HAS_TLS: bool = cfg!(feature = "postgres-tls");
 /// SQLSTATE of a server that is starting or stopping.
 const CANNOT_CONNECT_NOW: &str = "57P03";
 
-/// Reads a URL of PostgreSQL. What would be ignored or misread is refused by name.
+/// Reads a URL of PostgreSQL. A part that would be ignored or misread is refused by name.
 pub(crate) fn parse(url: &str) -> Result<PgConnectOptions, SettingError> {
     const RULE: &str = "must be a URL such as postgres://user:password@host:5432/database";
     const HOSTS: &str = "must name one host: give the address that always leads to the primary";
@@ -40,7 +40,7 @@ pub(crate) fn parse(url: &str) -> Result<PgConnectOptions, SettingError> {
     PgConnectOptions::from_str(url).or_else(|_| refuse(RULE))
 }
 
-/// Connects, and tries again for that long while nothing listens or the server is starting.
+/// Connects, and tries again during `patience` while nothing listens or the server is starting.
 pub(crate) async fn connect(
     options: &PgConnectOptions,
     patience: Duration,
@@ -73,7 +73,7 @@ fn is_passing(error: &sqlx::Error) -> bool {
     }
 }
 
-/// Without the layers that sqlx puts before it.
+/// The text of an error, without the layers that sqlx puts before it.
 fn message(error: &sqlx::Error) -> String {
     match error {
         sqlx::Error::Io(error) => error.to_string(),
@@ -101,7 +101,7 @@ fn address(options: &PgConnectOptions) -> String {
     }
 }
 
-/// Warns of what works, and not as it should.
+/// Warns of a connection that the limits of a session do not reach, or that is not encrypted.
 pub(super) async fn check(
     connection: &mut PgConnection,
     options: &PgConnectOptions,

@@ -1,13 +1,15 @@
-//! What a node exchanges with the database beside its operations: notifications, and the time.
+//! The exchange of notifications and of the time between a node and the database.
 //!
-//! Notifications: `NOTIFY` for what this node has committed, `LISTEN` for what others have.
-//! Notifications are sent after the commit and in batches, as a transaction that notifies takes a lock that all others of
-//! the server wait for. So they may be lost, and nothing may depend on them: the dispatcher polls every few seconds, and
-//! caches of keys and webhooks expire as often.
+//! Notifications: `NOTIFY` for changes that this node has committed, `LISTEN` for those of the
+//! others. Notifications are sent after the commit and in batches, as a transaction that notifies
+//! takes a lock that all others of the server wait for. So they may be lost, and nothing may depend
+//! on them: the dispatcher polls every few seconds, and caches of keys and webhooks expire as
+//! often.
 //!
-//! The time: leases, quotas and due times are instants that one node writes and another one reads. A node whose clock
-//! is minutes ahead would take claims of other nodes for expired. So a node asks the database for the time and corrects
-//! its own clock by the difference. A clock that does not follow the database (one that a test moves) is left alone.
+//! The time: leases, quotas and due times are instants that one node writes and another one reads.
+//! A node whose clock is minutes ahead would take claims of other nodes for expired. So a node
+//! reads the time of the database and corrects its own clock by the difference. A clock that does
+//! not follow the database (one that a test moves) is left alone.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -29,16 +31,18 @@ const CHANNEL: &str = "invoicing";
 const NOTIFY: &str = "SELECT pg_notify('invoicing', $1)";
 /// Notifications in one message, which may have 8,000 bytes.
 const BATCH: usize = 100;
-/// How many may wait to be sent. Beyond that, one message tells that something was left out.
+/// Most notifications that wait to be sent. Beyond that, one message reports that some were left
+/// out.
 const MOST_WAITING: usize = 10_000;
 /// Pause after a failure.
 const PAUSE: Duration = Duration::from_secs(1);
-/// After so long without a message the connection is opened anew: a dead peer sends nothing either.
+/// Time without a message after which the connection is opened anew: a dead peer sends nothing
+/// either.
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// The time of the database in milliseconds.
 const NOW: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
-/// How often the database is asked.
+/// Interval between two readings of the database's time.
 const CLOCK_INTERVAL: Duration = Duration::from_secs(1);
 /// Smaller differences are the round trip to the server, in milliseconds.
 const GRAIN_MS: i64 = 20;
@@ -53,9 +57,9 @@ pub(super) struct Notifier {
 /// Payload of a `NOTIFY`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Message {
-    /// The node that sends it, which ignores it.
+    /// The node that sends the message and that ignores it on its return.
     from: Uuid,
-    /// Empty where something was left out.
+    /// Empty if notifications were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     notifications: Vec<Notification>,
 }
@@ -83,7 +87,7 @@ async fn listen(shared: &Shared) {
     let settings = &shared.settings;
     let url = match &settings.listen_url {
         Some(url) => url,
-        // There is no listening through a pooler.
+        // A pooler passes no notifications on.
         None if settings.transaction_pooling => return std::future::pending().await,
         None => &settings.url,
     };
@@ -102,7 +106,7 @@ async fn listen_at(shared: &Shared, url: &str) -> Result<Infallible, sqlx::Error
     let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
     let mut listener = PgListener::connect_with(&pool).await?;
     listener.listen(CHANNEL).await?;
-    // Earlier notifications were missed.
+    // Earlier notifications were missed, so the first list is empty and reports a gap.
     let mut notifications = Vec::new();
     loop {
         if let Some(on_incoming) = shared.context.on_incoming.get() {
@@ -115,7 +119,7 @@ async fn listen_at(shared: &Shared, url: &str) -> Result<Infallible, sqlx::Error
     }
 }
 
-/// The next notifications of other nodes; none where some may have been missed.
+/// The next notifications of other nodes; none if some may have been missed.
 async fn next(listener: &mut PgListener, node: Uuid) -> Result<Vec<Notification>, sqlx::Error> {
     loop {
         let Ok(received) = tokio::time::timeout(SILENCE, listener.try_recv()).await else {
@@ -125,7 +129,7 @@ async fn next(listener: &mut PgListener, node: Uuid) -> Result<Vec<Notification>
         match serde_json::from_str::<Message>(message.payload()) {
             Ok(Message { from, .. }) if from == node => {}
             Ok(Message { notifications, .. }) => return Ok(notifications),
-            // A newer version may send kinds that this one does not know.
+            // A newer version may send kinds that this version lacks, so they count as a gap.
             Err(_) => return Ok(Vec::new()),
         }
     }
@@ -138,7 +142,7 @@ async fn send(shared: &Shared) {
     }
 }
 
-/// Sends what is waiting.
+/// Sends the waiting notifications.
 pub(super) async fn send_waiting(shared: &Shared) {
     let waiting = std::mem::take(&mut *shared.notifier.waiting.lock());
     let waiting: Vec<Notification> = waiting.into_iter().collect();
@@ -152,7 +156,7 @@ pub(super) async fn send_waiting(shared: &Shared) {
         };
         if let Err(error) = sent.await {
             tracing::warn!(%error, "notifications were not sent; other nodes poll");
-            // The next ones would fail as well, each after its own wait.
+            // The next batches would fail as well, each after a wait.
             return;
         }
     }
@@ -168,7 +172,7 @@ async fn correct_clock(shared: &Shared) {
 }
 
 impl Shared {
-    /// Asks the database for the time.
+    /// Reads the time of the database, and corrects the clock by the difference.
     pub(super) async fn correct_clock(&self) -> Result<(), sqlx::Error> {
         let mut connection = Connection::of(self.session().await?);
         let env = &self.context.env;
@@ -177,7 +181,8 @@ impl Shared {
         let after = env.now().as_millis();
         // The server answered between the two instants; a time between them needs no correction.
         let off = if there < before { there - before } else { (there - after).max(0) };
-        // That of the machine, and not what is left of it after earlier corrections.
+        // The metric shows the difference of the machine's clock, not the rest after earlier
+        // corrections.
         env.metrics().clock_was_off(env.correction() + off);
         if off.abs() >= GRAIN_MS && env.correct(off) {
             tracing::info!(milliseconds = off, "clock corrected by the database's");

@@ -1,21 +1,26 @@
-//! Pages of quotes, invoices and clients from a streaming standby, where that shows what the primary shows.
+//! Pages of quotes, invoices and clients from a streaming standby, if it shows the same state as
+//! the primary.
 //!
-//! Each change that a list shows raises the last stamp of its company in the same transaction, under the lock of the
-//! company's row. So on one timeline a stamp stands for one state of all that the company's lists show. What does not raise it
-//! shows in no list: webhooks, keys, history, documents, internal costs, and rewriting a record in a newer shape.
+//! Each change that a list shows raises the last stamp of its company in the same transaction,
+//! under the lock of the company's row. So on one timeline a stamp stands for one state of all that
+//! the company's lists show. Changes that do not raise it show in no list: webhooks, keys, history,
+//! documents, internal costs, and rewriting a record in a newer shape.
 //!
-//! Each page asks the primary for stamp and timeline first, and then the replica, in the snapshot of the page. Only if they are
-//! equal, the page is read there, so it is what the primary showed at that moment. Hence no answer is older than one before
-//! it, and a caller reads what it wrote. It costs the primary one read of a row instead of the page.
+//! Each page reads stamp and timeline from the primary first, and then from the replica, in the
+//! snapshot of the page. Only if they are equal, the page is read there, so it is the page that the
+//! primary showed at that moment. Hence no answer is older than one before it, and a caller reads
+//! its own writes. It costs the primary one read of a row instead of the page.
 //!
-//! A later stamp will not do: a standby shows a commit before the primary does, if that still waits for a synchronous
-//! standby. It may yet be lost, and the next answer of the primary would be older. Nor do stamps alone: what a promoted
-//! standby stores belongs to another timeline, and may have the same stamps. So a server that is no longer in recovery gives
-//! no page. A standby knows its timeline by its last restart point, so after a failover pages come from the primary for some
-//! minutes.
+//! The stamp must be equal: a standby may show a commit that the primary does not show yet, as it
+//! still waits for a synchronous standby. The commit may yet be lost, and the next answer of the
+//! primary would be older. Stamps alone do not suffice: a promoted standby writes to another
+//! timeline, which may have the same stamps. So a server that is no longer in recovery gives no
+//! page. A standby reads its timeline from its last restart point, so after a failover pages come
+//! from the primary for some minutes.
 //!
-//! A page is waited for [`LIMIT`] at most. A replica that does not answer, is no standby of this primary or lacks a migration
-//! is left alone for a while, and then tried in the background: no further request waits for it.
+//! The wait for a page is bounded by [`LIMIT`]. A replica that does not answer, is no standby of
+//! this primary or lacks a migration is left alone for a while, and then tried in the background:
+//! no further request waits for it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -41,58 +46,61 @@ use crate::telemetry::PageSource;
 
 /// Longest time for a page, with the wait for a connection.
 const LIMIT: Duration = Duration::from_millis(500);
-/// How long a connection to the primary is waited for: a busy one gives the page itself.
+/// Longest wait for a connection to the primary: a busy primary gives the page itself.
 const SHORT_WAIT: Duration = Duration::from_millis(100);
-/// The server's own limit for a statement, in milliseconds. It is shorter, so that a server that lives says that it gave up.
+/// The server's own limit for a statement, in milliseconds. It is shorter than [`LIMIT`], so that a
+/// live server reports the statement that it gave up.
 const STATEMENT_LIMIT_MS: u64 = 400;
-/// How long a replica is left alone after a failure; each time twice as long, until it gives a page.
+/// First pause after a failure; each next one is twice as long, until the replica gives a page.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// A page may fail for its own sake: a deep offset takes long, others wait for its connection, and the standby cancels what
-/// holds up its replay. This many in a row are the server's failure.
+/// Number of pages in a row whose failure counts as the server's. A single page may fail while the
+/// server is sound: a deep offset takes long, others wait for its connection, and the standby
+/// cancels statements that hold up its replay.
 const STRIKES: u32 = 3;
 
-/// See the module's text.
+/// The read replica: its connections, and its state after failures.
 pub(super) struct Replica {
     pool: PgPool,
     state: Mutex<State>,
-    /// When it last failed. No connection from before is used again, as the address may lead elsewhere by then.
+    /// Instant of its last failure. No connection from before is used again, as the address may
+    /// lead elsewhere by then.
     failed_at: Arc<Mutex<Option<Instant>>>,
 }
 
 struct State {
     mode: Mode,
     pause: Duration,
-    /// Pages in a row that failed for their own sake.
+    /// Pages in a row that failed while the server may be sound.
     strikes: u32,
-    /// Whether it was last said to give pages.
+    /// The last log entry: true if it reported that the replica gives pages.
     said: Option<bool>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Up,
-    /// Left alone until then.
+    /// Left alone until this instant.
     Down(Instant),
     /// Being tried in the background.
     Tried,
 }
 
-/// What a server shows of a company: its last stamp, and the timeline that it belongs to.
+/// The state of a company on a server: its last stamp, and the timeline that the stamp belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Shown {
     stamp: i64,
     timeline: i64,
 }
 
-/// The timeline of a primary is the first part of the name of the file that it writes to.
+/// The timeline of a primary, which begins the name of the file that it writes to.
 fn timeline_of(wal_file: &str) -> Option<i64> {
     u32::from_str_radix(wal_file.get(..8)?, 16).ok().map(i64::from)
 }
 
-/// The last stamp of the company `$1`, and the timeline of a standby: none if it may give no page, as it is no standby, lacks
-/// the migration `$2`, or is in the middle of a copy, which stores companies with their stamps before their records.
-/// `pg_class` is read in the snapshot of the page.
+/// The last stamp of the company `$1`, and a `timeline` column: NULL if the server is not a
+/// standby, lacks the migration `$2`, or is being copied into. A copy stores companies with their
+/// stamps before their records. The table `pg_class` is read in the snapshot of the page.
 const SHOWN: &str = "
     SELECT (SELECT last_stamp FROM company WHERE id = $1) AS stamp,
         CASE WHEN pg_is_in_recovery() AND (SELECT max(version) FROM invoicing_migration) >= $2
@@ -101,7 +109,7 @@ const SHOWN: &str = "
         END AS timeline";
 
 impl Postgres {
-    /// A page of the replica, where there is one and the page is what the primary shows.
+    /// A page of the replica, if there is one and the page is the same as on the primary.
     pub(in crate::store) async fn page_of_replica<F>(
         &self,
         company: CompanyId,
@@ -124,7 +132,8 @@ impl Postgres {
         page
     }
 
-    /// What the primary shows of a company. `None` if it is in recovery, or there is no such company.
+    /// The state of a company on the primary. `None` if that is in recovery, or there is no such
+    /// company.
     async fn shows(&self, company: CompanyId) -> Result<Option<Shown>, Error> {
         const SHOWN: &str = "
             SELECT last_stamp, pg_walfile_name(pg_current_wal_lsn()) FROM company
@@ -138,7 +147,7 @@ impl Postgres {
 }
 
 impl Replica {
-    /// As the settings say. Nothing is connected yet.
+    /// The replica of the settings. No connection is made yet.
     pub(super) fn of(settings: &PostgresSettings) -> Result<Option<Arc<Self>>, SettingError> {
         let Some(url) = &settings.replica_url else { return Ok(None) };
         let own = PostgresSettings {
@@ -152,7 +161,8 @@ impl Replica {
         let failed = Arc::clone(&failed_at);
         let pool = PgPoolOptions::new()
             .max_connections(settings.max_connections)
-            // The wait for a connection, and for an answer, ends with that for the page.
+            // The limit of the page ends the wait for a connection, and for an answer, before this
+            // one does.
             .acquire_timeout(2 * LIMIT)
             .test_before_acquire(false)
             .before_acquire(move |connection, metadata| {
@@ -170,7 +180,8 @@ impl Replica {
         self.pool.close().await;
     }
 
-    /// Whether it may be asked for a page. One that was left alone for long enough is tried in the background.
+    /// True if the replica may be queried for a page. If it was left alone for long enough, it is
+    /// tried in the background.
     fn is_up(self: &Arc<Self>) -> bool {
         let mut state = self.state.lock();
         if matches!(state.mode, Mode::Down(until) if until <= Instant::now()) {
@@ -198,7 +209,7 @@ impl Replica {
         Ok(Connection::of(Session::new(self.pool.acquire().await?, 2 * LIMIT)))
     }
 
-    /// A page, if the replica shows the same as the primary.
+    /// A page, if the replica shows the same state as the primary.
     async fn page<F>(&self, company: CompanyId, primary: Shown, operation: F) -> Option<StoredJson>
     where
         F: for<'c> Operation<CompanyReader<'c>, StoredJson>,
@@ -218,7 +229,7 @@ impl Replica {
                 }
                 None
             }
-            // The company may be too new, or the page too large as it was then. The primary says what holds.
+            // The company may be too new, or the page too large in that state. The primary decides.
             Ok(Err(_)) => None,
             Err(late) => {
                 if self.strike() {
@@ -261,14 +272,15 @@ impl Replica {
         }
     }
 
-    /// Counts a page that failed for its own sake. Whether these are too many.
+    /// Counts a page that failed while the server may be sound. Returns true if there are too many
+    /// in a row.
     fn strike(&self) -> bool {
         let mut state = self.state.lock();
         state.strikes += 1;
         state.strikes >= STRIKES
     }
 
-    /// Leaves it alone for a while. Requests that fail together count once.
+    /// Leaves the replica alone for a while. Requests that fail together count once.
     fn fail(&self, error: &(dyn std::error::Error + 'static)) {
         let mut state = self.state.lock();
         if matches!(state.mode, Mode::Down(_)) {
@@ -284,7 +296,7 @@ impl Replica {
     }
 }
 
-/// What a standby shows of a company.
+/// The state of a company on a standby.
 async fn shown(
     connection: &mut Connection,
     company: CompanyId,
@@ -292,7 +304,7 @@ async fn shown(
     connection.query(SHOWN, &[&company, &KNOWN_POSTGRES, &COPY]).fetch_one().await
 }
 
-/// Why a server that answers gives no page.
+/// The reason why a server that answers gives no page.
 #[derive(Debug, thiserror::Error)]
 #[error("it is no standby of the primary, has not reached its timeline yet, or lacks a migration")]
 struct NoStandby;

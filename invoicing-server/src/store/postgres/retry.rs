@@ -1,7 +1,7 @@
 //! Retries of transient failures, for a few seconds.
 //!
-//! The one place that decides what is retried: serialization failures, deadlocks, lock timeouts, broken connections, a
-//! server that starts or stops.
+//! The only place that decides which failures are retried: serialization failures, deadlocks, lock
+//! timeouts, broken connections, a server that starts or stops.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,9 +12,10 @@ use crate::error::StatementError;
 use crate::store::call::{Group, shared_error};
 use crate::store::group_commit::Failure;
 
-/// How long a call is retried: longer than a node that stands still may hold a lock, with the default limits.
+/// Time for which a call is retried: longer than a node that stands still may hold a lock, with the
+/// default limits.
 const RETRY_FOR: Duration = Duration::from_secs(8);
-/// Shortest wait for a connection, however little of that is left.
+/// Shortest wait for a connection, even if less of that time is left.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 /// The first pause between two tries; each next one is twice as long, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
@@ -42,7 +43,8 @@ impl From<sqlx::Error> for Failure {
     }
 }
 
-/// The calls whose callers still wait. Those that have waited too long are answered. `cause`: why they are not committed yet.
+/// The calls whose callers still wait. Callers that have waited too long are answered. `cause` is
+/// the failure that kept the calls from being committed.
 pub(super) fn in_time(calls: Group, cause: Option<&Arc<Error>>) -> Group {
     let wanted = calls.into_iter().filter(|call| call.is_wanted());
     let (in_time, late): (Group, Group) = wanted.partition(|call| has_time(call.begun()));
@@ -55,12 +57,12 @@ pub(super) fn in_time(calls: Group, cause: Option<&Arc<Error>>) -> Group {
     in_time
 }
 
-/// How long a call that began then may wait for a connection.
+/// Longest wait for a connection of a call that began at `begun`.
 pub(super) fn time_left(begun: Instant) -> Duration {
     RETRY_FOR.saturating_sub(begun.elapsed()).max(SHORTEST_WAIT)
 }
 
-/// Whether a call that began then may be tried again.
+/// True if a call that began at `begun` may be tried again.
 fn has_time(begun: Instant) -> bool {
     begun.elapsed() <= RETRY_FOR
 }
@@ -76,7 +78,8 @@ impl<'e> Pauses<'e> {
         Self { env, next: FIRST_PAUSE }
     }
 
-    /// With jitter of up to one half, so that transactions that collided do not collide again.
+    /// Waits, with jitter of up to one half, so that transactions that collided do not collide
+    /// again.
     pub(super) async fn wait(&mut self) {
         let [chance] = self.env.bytes::<1>();
         tokio::time::sleep(self.next + self.next * u32::from(chance) / 512).await;
@@ -95,12 +98,13 @@ impl<'e> Attempts<'e> {
         Self { begun: Instant::now(), pauses: Pauses::new(env) }
     }
 
-    /// How long the next attempt may wait for a connection.
+    /// Longest wait of the next attempt for a connection.
     pub(in crate::store) fn time_left(&self) -> Duration {
         time_left(self.begun)
     }
 
-    /// The result of the call after an attempt; `None`, after a pause, if another attempt is to be made.
+    /// The result of the call after an attempt; `None`, after a pause, if another attempt is to be
+    /// made.
     pub(in crate::store) async fn ended<T>(
         &mut self,
         result: Result<T, Failure>,
@@ -116,7 +120,8 @@ impl<'e> Attempts<'e> {
     }
 }
 
-/// SQLSTATE classes and codes (PostgreSQL, appendix A) after which the server has rolled back and a retry may succeed.
+/// SQLSTATE classes and codes (PostgreSQL, appendix A) after which the server has rolled back and a
+/// retry may succeed.
 const TRANSIENT: [&str; 10] = [
     "08",    // connection exception
     "40001", // serialization_failure

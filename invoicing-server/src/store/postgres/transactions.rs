@@ -1,9 +1,11 @@
-//! How group commit runs on PostgreSQL: [`Transactions`] of several companies, or of one that is contended.
+//! The transactions of group commit on PostgreSQL: [`Transactions`] of several companies, or of one
+//! that is contended.
 //!
-//! A worker locks the companies that are free, and waits for none. A company is *contended* if another node, or a transaction
-//! that takes long, has it locked, or if a transaction with its calls has failed. A task of its own runs its calls then, those
-//! that come meanwhile too, until none is left. It waits for the lock, and tries again after transient failures. So no
-//! company waits for another one.
+//! A worker locks the companies that are free, and waits for none. A company is *contended* if
+//! another node, or a transaction that takes long, has it locked, or if a transaction with its
+//! calls has failed. A separate task then runs its calls, those that come meanwhile too, until none
+//! is left. It waits for the lock, and tries again after transient failures. So no company waits
+//! for another one.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -30,15 +32,16 @@ use crate::store::group_commit::{Failure, GROUP, Ran, Transactions, attempt, run
 use crate::store::session::Session;
 use crate::store::tx::Tx;
 
-/// How long a worker stays with a transaction, and with its commit. One that is late is committed all the same.
+/// Longest time that a worker stays with a transaction, and with its commit. A late commit goes on
+/// in a task.
 const WORKER_TIME: Duration = Duration::from_millis(500);
 
 /// The calls that wait for the task of each contended company.
 pub(super) type Contended = Mutex<HashMap<CompanyId, Group>>;
 
 impl Postgres {
-    /// Runs an operation in a transaction. `company`: the one whose row it locks. `records`: those of the company that it reads
-    /// first.
+    /// Runs an operation in a transaction. `company` is the one whose row it locks; `records` are
+    /// those of the company that it reads first.
     pub(in crate::store) async fn write<T, F>(
         &self,
         company: Option<CompanyId>,
@@ -51,11 +54,13 @@ impl Postgres {
     {
         let (call, answer) = call(company, records, operation);
         match company {
+            // The task of a contended company waits for its lock; a worker would only find it
+            // locked.
             Some(company) if self.shared.contended.lock().contains_key(&company) => {
                 self.shared.hand_over(vec![call]);
             }
             Some(_) => self.writers.send(call).await?,
-            // In a task: if its caller is cancelled, what is committed is still handed over.
+            // In a task: if the caller is cancelled, committed deliveries are still handed over.
             None => drop(spawn(run_alone(Arc::clone(&self.shared), call))),
         }
         answered(answer).await
@@ -63,7 +68,7 @@ impl Postgres {
 }
 
 impl Shared {
-    /// Gives calls to the tasks of their companies.
+    /// Gives calls to the tasks of their companies, and starts the tasks that are missing.
     fn hand_over(self: &Arc<Self>, calls: Group) {
         let mut contended = self.contended.lock();
         for call in calls {
@@ -78,33 +83,35 @@ impl Shared {
         }
     }
 
-    /// The next calls of a contended company. It is no longer contended if there are none.
+    /// The next calls of a contended company. If there are none, it is no longer contended.
     fn take_of(&self, company: CompanyId) -> Group {
         let mut contended = self.contended.lock();
         let Some(waiting) = contended.get_mut(&company) else { return Group::new() };
         let next = waiting.drain(..waiting.len().min(GROUP)).collect::<Group>();
+        // Removed under the lock of the map, so that a call that comes later starts a new task.
         if next.is_empty() {
             contended.remove(&company);
         }
         next
     }
 
-    /// A connection, waited for as long as a call that began then may wait.
+    /// A connection. A call that began at `begun` bounds the wait for it.
     async fn session_since(&self, begun: Instant) -> Result<Session, Failure> {
         self.session_within(time_left(begun)).await.map_err(|error| match Failure::from(error) {
-            // The calls have waited for it long enough.
+            // The calls have waited for a connection long enough.
             Failure::Permanent(error) => Failure::Final(error),
             failure => failure,
         })
     }
 
-    /// Whether the pool has a connection for others at once.
+    /// True if the pool has a connection for others at once.
     fn has_other_connections(&self) -> bool {
         self.pool.num_idle() > 0 || self.pool.size() < self.settings.max_connections
     }
 }
 
-/// Runs the calls of a contended company until none waits. Boxed, as a worker begins such tasks, and they are workers too.
+/// Runs the calls of a contended company until none waits. Boxed, as the future contains itself:
+/// the workers of group commit start such tasks, and the tasks are workers too.
 fn work(shared: Arc<Shared>, company: CompanyId) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         let mut calls = shared.take_of(company);
@@ -120,7 +127,7 @@ fn work(shared: Arc<Shared>, company: CompanyId) -> BoxFuture<'static, ()> {
     })
 }
 
-/// Runs a call that is of no company.
+/// Runs a call without a company.
 fn run_alone(shared: Arc<Shared>, call: Box<dyn Call>) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         let mut database = Transactor::new(shared, Locks::Waited);
@@ -128,14 +135,14 @@ fn run_alone(shared: Arc<Shared>, call: Box<dyn Call>) -> BoxFuture<'static, ()>
     })
 }
 
-/// Runs one transaction after the other.
+/// A connection that runs one transaction after the other.
 pub(super) struct Transactor {
     shared: Arc<Shared>,
     locks: Locks,
     is_of_contended: bool,
-    /// Tasks that wait for locks leave connections to all others.
+    /// Permit of a task that waits for locks: such tasks leave connections to all others.
     permit: Option<OwnedSemaphorePermit>,
-    /// One that is kept: to give it back and take one costs a round trip.
+    /// A session that is kept: to give it back and take another costs a round trip.
     session: Option<Session>,
     open: Option<Open>,
 }
@@ -145,7 +152,7 @@ impl Transactor {
         Self { shared, locks, is_of_contended: false, permit: None, session: None, open: None }
     }
 
-    /// One of a worker, which waits for no company.
+    /// The transactor of a worker, which waits for no company.
     pub(super) fn of_worker(shared: &Arc<Shared>) -> Self {
         Self::new(Arc::clone(shared), Locks::Free)
     }
@@ -216,6 +223,7 @@ impl Transactions for Transactor {
     async fn commit(&mut self, ran: Ran) -> Result<(), (Group, Failure)> {
         let open = self.open.take().expect("calls run in an open transaction");
         let mut ending = Box::pin(end(Arc::clone(&self.shared), open, ran));
+        // A slow commit must not hold up the other companies of the worker.
         let Ok(ended) = timeout(self.limit(), &mut ending).await else {
             let shared = Arc::clone(&self.shared);
             drop(spawn(async move { ended_late(&shared, ending.await) }));
@@ -230,9 +238,10 @@ impl Transactions for Transactor {
         Ok(())
     }
 
-    /// Explicitly, so that the connection can be used again.
+    /// Rolls back explicitly, so that the connection can be used again.
     async fn roll_back(&mut self) {
-        // A connection that does not answer is closed instead, which the server answers with a rollback.
+        // A connection that does not answer is closed instead, which the server answers with a
+        // rollback.
         if let Some(mut open) = self.open.take()
             && timeout(self.limit(), open.roll_back()).await.is_ok()
         {
@@ -263,7 +272,7 @@ impl Transactions for Transactor {
     async fn close(self) {}
 }
 
-/// Sends what waits, commits, and answers. The session if it can be used again.
+/// Sends the waiting writes, commits, and answers. Returns the session, if it can be used again.
 async fn end(shared: Arc<Shared>, mut open: Open, ran: Ran) -> Result<Option<Session>, (Group, Failure)> {
     if let Connection::Postgres(session, _) = open.tx.connection()
         && let Err(error) = session.finish().await
@@ -280,7 +289,7 @@ async fn end(shared: Arc<Shared>, mut open: Open, ran: Ran) -> Result<Option<Ses
     }
 }
 
-/// What is left to do after a commit that its worker has not waited for.
+/// Answers the calls of a commit that its worker has not waited for, or runs them again.
 fn ended_late(shared: &Arc<Shared>, ended: Result<Option<Session>, (Group, Failure)>) {
     match ended {
         Ok(_session) => {}

@@ -1,27 +1,27 @@
 //! The rows that a transaction has still to write.
 //!
-//! They are sent together, a statement for each [`Many`]. So an operation that is refused before its rows were sent leaves no
-//! trace, and the operations of a group share the round trips.
+//! They are sent together, a statement for each [`Many`]. So an operation that is refused before
+//! its rows were sent leaves no trace, and the operations of a group share the round trips.
 
 use uuid::Uuid;
 
 use crate::store::arguments::{Cell, Column, PostgresQuery};
 use crate::store::write::{Many, Reads, Write};
 
-/// Size of the texts from which on rows wait no longer.
+/// Size of the waiting texts from which on the rows are sent.
 const MOST_BYTES: usize = 1024 * 1024;
 
-/// Rows that wait.
+/// Waiting rows.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     batches: Vec<Batch>,
     bytes: usize,
-    /// The lengths of all columns, and the bytes, as the present operation began.
+    /// The lengths of all columns, and the bytes, at the beginning of the present operation.
     before: Vec<Vec<usize>>,
     bytes_before: usize,
 }
 
-/// The rows of a statement.
+/// The waiting rows of a statement.
 #[derive(Debug)]
 pub(super) struct Batch {
     statement: &'static Many,
@@ -34,7 +34,7 @@ impl Rows {
         self.batches.iter().all(Batch::is_empty)
     }
 
-    /// Whether a statement may read what waits.
+    /// True if a statement may read waiting rows.
     pub(super) fn concern(&self, reads: Reads) -> bool {
         match reads {
             Reads::Anything => !self.is_empty(),
@@ -44,7 +44,8 @@ impl Rows {
         }
     }
 
-    /// Whether a row can wait beside the others: a statement changes no record twice, and the order of two is not kept.
+    /// True if a row can wait beside the others. One statement must not change a record twice, and
+    /// two statements may be sent in another order than their rows came.
     pub(super) fn have_room_for(&self, write: &'static Write, cells: &[&dyn Cell]) -> bool {
         let waits = |id| self.batches.iter().any(|batch| batch.has(write.table, id));
         self.bytes < MOST_BYTES && !id_of(write, cells).is_some_and(waits)
@@ -59,19 +60,19 @@ impl Rows {
         self.bytes += self.batches[place].push(write, cells);
     }
 
-    /// Marks the begin of an operation.
+    /// Marks the beginning of an operation.
     pub(super) fn begin_operation(&mut self) {
         self.before = self.batches.iter().map(Batch::lengths).collect();
         self.bytes_before = self.bytes;
     }
 
-    /// Whether the present operation has left any.
+    /// True if rows of the present operation wait.
     pub(super) fn has_own(&self) -> bool {
         let now = self.batches.iter().map(Batch::lengths);
         !now.eq(self.before.iter().cloned())
     }
 
-    /// Drops what the present operation has left.
+    /// Drops the rows of the present operation.
     pub(super) fn roll_back_operation(&mut self) {
         self.bytes = self.bytes_before;
         self.batches.truncate(self.before.len());
@@ -80,7 +81,7 @@ impl Rows {
         }
     }
 
-    /// Takes all, by their statements.
+    /// Takes all rows, by their statements.
     pub(super) fn take(&mut self) -> Vec<Batch> {
         let mut batches = std::mem::take(self).batches;
         batches.retain(|batch| !batch.is_empty());
@@ -99,13 +100,13 @@ impl Batch {
         self.columns.iter().fold(sqlx::query(self.statement.text), |query, column| column.bind(query))
     }
 
-    /// The table in which not every record was replaced, if the statement has changed that many rows.
+    /// The table with a record that was not replaced, if the statement has changed `changed` rows.
     pub(super) fn outdated(&self, changed: u64) -> Option<&'static str> {
         let write = self.writes.iter().find(|write| write.replaces)?;
         (usize::try_from(changed) != Ok(self.rows_of(write))).then_some(write.table)
     }
 
-    /// How many bytes its texts have.
+    /// Adds a row. Returns the size of its texts in bytes.
     fn push(&mut self, write: &'static Write, cells: &[&dyn Cell]) -> usize {
         if !self.writes.iter().any(|other| std::ptr::eq(*other, write)) {
             self.writes.push(write);
@@ -148,7 +149,7 @@ impl Batch {
     }
 }
 
-/// The id of the record that a row is of, if it has one.
+/// The id of the record of a row, if it has one.
 pub(super) fn id_of(write: &Write, cells: &[&dyn Cell]) -> Option<Uuid> {
     let mut id = Column::new(write.postgres.columns[write.first + 1]);
     cells[1].push_to(&mut id);

@@ -1,4 +1,5 @@
-//! Where a database is: a file on a local disk, or refused by name before anything is made beside it.
+//! The location of a database: a file on a local disk. Any other is refused by name before anything
+//! is made beside it.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ pub(super) fn check(path: &Path) -> Result<(), DatabaseError> {
     if path.as_os_str().is_empty() {
         return refuse("the path is empty".to_owned());
     }
-    // SQLite takes such names for something else than a file of that name.
+    // SQLite reads such names as something else than the name of a file.
     let name = path.to_string_lossy();
     if name == ":memory:" {
         return refuse(
@@ -40,20 +41,22 @@ pub(super) fn check(path: &Path) -> Result<(), DatabaseError> {
     }
 }
 
-/// A bare file name is in the present folder.
+/// The folder of a path; a bare file name is in the present folder.
 fn folder(path: &Path) -> PathBuf {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     parent.unwrap_or(Path::new(".")).to_owned()
 }
 
-/// The kind of network file system of a folder, if it is on one. Elsewhere than on Linux this cannot be asked.
+/// The kind of network file system of a folder, if it is on one. `None` on other systems than
+/// Linux.
 fn network_file_system(folder: &Path) -> Option<String> {
     let mounts = std::fs::read_to_string("/proc/self/mounts").ok()?;
     let kind = kind_of_mount(&mounts, &folder.canonicalize().ok()?)?;
     NETWORK.contains(&kind).then(|| kind.to_owned())
 }
 
-/// The type of the innermost mount that holds a folder; the last one where several are at the same place.
+/// The type of the innermost mount that holds a folder; the last one if several are at the same
+/// place.
 fn kind_of_mount<'m>(mounts: &'m str, folder: &Path) -> Option<&'m str> {
     let mounts = mounts.lines().filter_map(|line| {
         let mut fields = line.split(' ').skip(1);
@@ -63,7 +66,7 @@ fn kind_of_mount<'m>(mounts: &'m str, folder: &Path) -> Option<&'m str> {
     holding.max_by_key(|(at, _)| at.components().count()).map(|(_, kind)| kind)
 }
 
-/// The kernel writes these as octal numbers.
+/// The path of a mount, which the kernel writes with octal numbers for some characters.
 fn unescaped(text: &str) -> String {
     [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
         .iter()

@@ -1,5 +1,6 @@
-//! The mark beside a database that could not be written: from when on requests may have been accepted that are noted
-//! nowhere. It is overwritten in place, as a full disk has no room for a new file.
+//! The mark beside a database that could not be written: the instant since which requests may have
+//! been accepted without a note. It is overwritten in place, as a full disk has no room for a new
+//! file.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -10,13 +11,14 @@ use parking_lot::Mutex;
 
 use super::private;
 
-/// Decimal milliseconds. Within one sector, so it is never half written.
+/// Length of the mark in decimal milliseconds. It is within one sector, so it is never half
+/// written.
 const WIDTH: usize = 16;
 const UNMARKED: &[u8; WIDTH] = b"----------------";
 
 /// The file of the mark.
 pub(crate) struct Mark {
-    /// `None` if it cannot be used, or the database is closed.
+    /// The open file; `None` if it cannot be used, or the database is closed.
     file: Mutex<Option<File>>,
     found: Option<Timestamp>,
 }
@@ -33,7 +35,7 @@ impl Mark {
         }
     }
 
-    /// Since when the process before may have accepted requests without a note.
+    /// The instant since which the process before may have accepted requests without a note.
     pub(crate) fn found(&self) -> Option<Timestamp> {
         self.found
     }
@@ -48,7 +50,7 @@ impl Mark {
         self.overwrite(UNMARKED)
     }
 
-    /// The next process owns the file.
+    /// Closes the file: the next process owns it.
     pub(super) fn close(&self) {
         self.file.lock().take();
     }
@@ -68,7 +70,7 @@ fn open(database: &Path) -> io::Result<(File, Option<Timestamp>)> {
         Err(error) => return Err(error),
     };
     let mut file = private().create(true).truncate(false).open(&path)?;
-    // Also if an earlier process could not write all of it.
+    // The file is new, or an earlier process could not write all of it.
     if found.len() < WIDTH {
         write(&mut file, UNMARKED)?;
         return Ok((file, None));

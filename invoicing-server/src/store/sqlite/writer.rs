@@ -1,4 +1,4 @@
-//! The connection that writes: one, as a SQLite file has one writer at a time.
+//! The connection that writes: only one, as a SQLite file has one writer at a time.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -11,18 +11,20 @@ use crate::store::connection::Connection;
 use crate::store::group_commit::{Failure, Ran, Transactions, attempt};
 use crate::store::tx::Tx;
 
-/// Each call begins at the savepoint. Undoing it rolls back to there; COMMIT releases it.
+/// Begins a transaction and the savepoint of its first call. Undoing a call rolls back to its
+/// savepoint; COMMIT releases it.
 const BEGIN: &str = "BEGIN IMMEDIATE; SAVEPOINT operation";
 const NEXT: &str = "RELEASE operation; SAVEPOINT operation";
 const UNDO: &str = "ROLLBACK TO operation";
 
-/// Transactions in a row that fail before the calls that are left are answered with the last error: on a full disk, each
-/// of them would fail after a sync of its own.
+/// Transactions in a row that fail before the remaining calls are answered with the last error: on
+/// a full disk, each of them would fail after another sync.
 const FAILURES: usize = 2;
 
-/// Holds the lock of the database for as long as it writes.
+/// The writer of a file, with the lock of the database, which it holds for as long as it writes.
 pub(super) struct Writer {
     tx: Tx,
+    /// True if the present savepoint is the one of the next call, so that it needs no new one.
     is_at_savepoint: bool,
     lock: File,
 }
@@ -32,7 +34,7 @@ impl Writer {
         Self { tx, is_at_savepoint: false, lock }
     }
 
-    /// Runs a statement that begins or ends something.
+    /// Runs a statement that begins or ends a transaction or a savepoint.
     async fn control(&mut self, statement: &'static str) -> Result<(), Error> {
         self.tx.connection().query(statement, &[]).execute().await?;
         Ok(())
@@ -77,7 +79,8 @@ impl Transactions for Writer {
             self.roll_back().await;
             return Err((ran.into_calls(), Failure::Permanent(error)));
         }
-        // There is no other node to notify, and the start of a dispatcher releases what an earlier one held.
+        // There is no other node to notify, and the start of a dispatcher releases the claims of an
+        // earlier one.
         drop(self.tx.committed());
         ran.answer();
         Ok(())
@@ -88,12 +91,12 @@ impl Transactions for Writer {
     }
 
     async fn roll_back(&mut self) {
-        // Fails if SQLite has rolled back by itself, which is as good.
+        // A failure means that SQLite has rolled back by itself, which is as good.
         let _ = self.control("ROLLBACK").await;
         self.tx.rolled_back();
     }
 
-    /// Nothing is transient: no other process has the file.
+    /// No failure is transient: no other process has the file.
     fn classify(&self, error: Error) -> Failure {
         Failure::Permanent(error)
     }
@@ -147,7 +150,7 @@ mod tests {
     use crate::store::tx::StoreContext;
     use crate::store::write_cache::WriteCache;
 
-    /// A child without its parent is refused by the commit only.
+    /// Only the commit refuses a child without its parent.
     const SCHEMA: &str = "
         CREATE TABLE parent (id INTEGER PRIMARY KEY);
         CREATE TABLE child (id INTEGER PRIMARY KEY REFERENCES parent DEFERRABLE INITIALLY DEFERRED)";

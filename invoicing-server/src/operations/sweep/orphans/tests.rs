@@ -13,7 +13,7 @@ use crate::documents::{DocumentFile, DocumentStore};
 use crate::store::{Store, UNAUDITED};
 use crate::{Env, Invoicing, ManualClock, MemoryStore};
 
-/// One step of a history. Numbers choose among what there is.
+/// One step of a history. Numbers choose among the existing uploads, documents and sweeps.
 #[derive(Debug, Clone)]
 enum Step {
     /// An upload of a company begins.
@@ -26,13 +26,13 @@ enum Step {
     Crash(usize),
     /// A sweep marks the old uploads of a company abandoned.
     Abandon(usize),
-    /// A sweep lists what it is going to delete.
+    /// A sweep lists the documents that it is going to delete.
     List(usize),
-    /// It deletes the documents.
+    /// The sweep deletes the documents.
     Delete(usize),
-    /// It deletes the rows of what it has deleted.
+    /// The sweep deletes the rows of the deleted documents.
     Forget(usize),
-    /// It ends.
+    /// The sweep ends.
     CrashSweep(usize),
     /// Seconds pass.
     Wait(u16),
@@ -104,7 +104,7 @@ impl Model {
         &self.sweeper().services.store
     }
 
-    /// Sweeps the orphans of a company: how many were deleted, and how it ended.
+    /// Sweeps the orphans of a company. Returns the number of deletions, and the result.
     async fn sweep(&self, company: CompanyId) -> (u64, Result<(), Error>) {
         let mut progress = Progress::begin(self.store()).await.unwrap().unwrap();
         let ended = self.sweeper().sweep_orphans(company, &mut progress).await;
@@ -179,7 +179,8 @@ impl Model {
         self.document_store.keys().into_iter().filter(|key| self.companies.contains(&key.company)).collect()
     }
 
-    /// Everything under way ends. Then a sweep leaves exactly the documents that are referred to, and no upload.
+    /// Ends everything under way. Then a sweep leaves exactly the documents that are referred to,
+    /// and no upload.
     async fn check_end(mut self) -> Result<(), TestCaseError> {
         self.freezes.clear();
         self.sweeps.clear();
