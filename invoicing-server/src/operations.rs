@@ -37,6 +37,8 @@ pub use invoices::{Invoices, NewPayment, RecordedPayment};
 pub use keys::{IssuedKey, KeyUsage, Keys};
 pub use projects::{NewProject, Projects};
 pub use quotes::Quotes;
+#[cfg(feature = "console")]
+pub(crate) use quotes::sent_again;
 pub use resealing::ResealReport;
 pub use signing::{Decline, Signature, SigningLinks, SigningPage};
 pub use sweep::{SweepReport, UnreadableRecord};

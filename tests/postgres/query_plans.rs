@@ -47,9 +47,9 @@ const SEEN: [&str; 22] = [
     "coalesce(max(ended_at), $5) AS last_end",
     "ORDER BY a.at DESC",
     "DELETE FROM attempt",
-    "FROM quote WHERE company_id = $1 ORDER BY created_at DESC",
-    "FROM quote WHERE company_id = $1 AND status = $6",
-    "FROM quote WHERE company_id = $1 AND updated_at >= $4 AND ($6 IS NULL OR status",
+    "FROM quote_item WHERE company_id = $1 ORDER BY created_at DESC",
+    "FROM quote_item WHERE company_id = $1 AND status = $5",
+    "FROM quote_item WHERE company_id = $1 AND updated_at >= $4 AND ($5 IS NULL OR status",
     "FROM event WHERE company_id = $1 AND id > $2",
     "CROSS JOIN LATERAL ( SELECT company_id, webhook_id, duration_ms, at FROM attempt",
 ];

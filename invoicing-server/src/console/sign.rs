@@ -20,7 +20,7 @@ use super::request::FormOutcome;
 use crate::Error;
 use crate::company_slots::Slot;
 use crate::documents::content::mentions::accepted_text;
-use crate::operations::{Decline, SignableQuote, Signature};
+use crate::operations::{Decline, SignableQuote, Signature, sent_again};
 use fields::SignatureFields;
 
 /// The state of a quote for its client.
@@ -105,6 +105,9 @@ async fn sign_as(request: &SigningRequest<'_>, fields: &SignatureFields) -> Resu
     // The validity is judged by this instant: rendering and waiting may last over midnight.
     let now = request.env.now();
     let quote = request.linked.signable(now).await?;
+    if fields.document != quote.document.sha256.to_string() {
+        return Err(sent_again());
+    }
     let evidence = SignatureEvidence::new(&*fields.name, &*fields.email, accepted_text(&quote.input()));
     let signature = Signature {
         ip: request.ip,

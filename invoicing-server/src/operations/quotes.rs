@@ -418,7 +418,7 @@ fn check_change(
 }
 
 /// The refusal of a decision about an outdated document: the quote was sent again since.
-pub(super) fn sent_again() -> Error {
+pub(crate) fn sent_again() -> Error {
     Conflict::new("the quote was sent again since its document was shown").into()
 }
 
