@@ -88,7 +88,7 @@ impl Cause {
     }
 
     /// Passes the context to the host when an attempt begins.
-    pub(crate) fn tell(&self, traces: &dyn TraceContext, span: &tracing::Span) {
+    pub(crate) fn notify_host(&self, traces: &dyn TraceContext, span: &tracing::Span) {
         let Some(Ok(context)) = self.trace_context.as_ref().map(|text| STANDARD.decode(text)) else { return };
         traces.attempt(span, &context);
     }
@@ -130,7 +130,7 @@ mod tests {
             let traces = Traces { current: Some(bytes.clone()), ..Traces::default() };
             let cause = Cause::now(None, Some(&traces)).expect("a context");
             let row = Cause::of_row(None, cause.trace_context.clone()).expect("a context");
-            row.tell(&traces, &tracing::Span::none());
+            row.notify_host(&traces, &tracing::Span::none());
             assert_eq!(*traces.told.lock(), [bytes]);
         }
         let traces = Traces { current: Some(vec![1; 129]), ..Traces::default() };

@@ -83,9 +83,9 @@ use crate::queue::Job;
 use crate::records::StoredJson;
 use crate::telemetry::spans;
 pub(crate) use audit::{AuditContext, UNAUDITED};
-pub(crate) use change::CompanyChange;
+pub(crate) use change::ChangeContext;
 pub use check::StoreHealth;
-use claims::{Claimant, Claimed, Wanted};
+use claims::{ClaimLease, ClaimRequest, Claimed};
 pub(crate) use company::{CompanyReader, CompanyTx, Tables};
 pub use database_error::DatabaseError;
 pub(crate) use global::{ServiceReader, ServiceTables, ServiceTx};
@@ -251,8 +251,8 @@ impl Store {
     /// Claims due deliveries of several webhooks.
     pub(crate) async fn claim(
         &self,
-        claimant: Claimant,
-        wanted: &[Wanted],
+        claimant: ClaimLease,
+        wanted: &[ClaimRequest],
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
         match self {
             Self::Sqlite(database) => database.claim(claimant, wanted).await,
@@ -265,7 +265,7 @@ impl Store {
     /// it has claimed.
     pub(crate) async fn resume(
         &self,
-        claimant: Claimant,
+        claimant: ClaimLease,
         begun: Vec<(WebhookId, i64)>,
     ) -> Result<Vec<Job>, Error> {
         match self {

@@ -57,7 +57,7 @@ pub(super) async fn attempt(context: &DispatchContext, job: Job, pool: Pool, in_
             let request_id = job.cause.as_ref().and_then(|cause| cause.request_id.as_deref());
             let span = spans::attempt(job.company, job.webhook, job.event, job.number, request_id);
             if let (Some(cause), Some(traces)) = (&job.cause, &context.traces) {
-                cause.tell(&**traces, &span);
+                cause.notify_host(&**traces, &span);
             }
             let sent = send(context, &job, at, post).instrument(span.clone()).await;
             spans::attempted(&span, sent.outcome);

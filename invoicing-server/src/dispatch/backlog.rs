@@ -13,7 +13,7 @@ use invoicing_core::{Timestamp, WebhookId};
 
 use super::latency::Standing;
 use super::turns::{Line, Turn, Turns};
-use crate::store::claims::Waiting;
+use crate::store::claims::PendingWebhook;
 
 /// Time by which a claim begins before the first known delivery: other transactions may commit
 /// earlier deliveries late, and the clocks of other nodes may be behind.
@@ -67,8 +67,9 @@ impl Backlog {
     }
 
     /// Sets the floors by the first waiting delivery of each webhook, from a poll at `at`.
-    pub(super) fn polled(&mut self, at: Timestamp, waiting: &[Waiting]) {
-        let floor = |waiting: &Waiting| Some((waiting.webhook, waiting.from?.plus_millis(-OVERLAP_MS)));
+    pub(super) fn polled(&mut self, at: Timestamp, waiting: &[PendingWebhook]) {
+        let floor =
+            |waiting: &PendingWebhook| Some((waiting.webhook, waiting.from?.plus_millis(-OVERLAP_MS)));
         self.floors = waiting.iter().filter_map(floor).collect();
         self.default_floor = Some(at.plus_millis(-OVERLAP_MS));
         for (webhook, at) in std::mem::take(&mut self.requeued) {
@@ -237,7 +238,7 @@ mod tests {
     fn claims_start_near_the_last_until_a_poll_or_a_requeue() {
         let mut backlog = Backlog::default();
         let one = webhook(1);
-        let found = |from| [Waiting { webhook: one, at: at(0), from: Some(at(from)) }];
+        let found = |from| [PendingWebhook { webhook: one, at: at(0), from: Some(at(from)) }];
         let start = |backlog: &Backlog| backlog.claim_from(one, at(90_000)).as_millis();
         let claim = |backlog: &mut Backlog, last| {
             backlog.set_claiming(one);
@@ -276,7 +277,7 @@ mod tests {
         backlog.begin_poll();
         backlog.reset_floor(one);
         backlog.lower_floor(other, at(5_000));
-        backlog.polled(at(50_000), &[Waiting { webhook: one, at: at(0), from: Some(at(40_000)) }]);
+        backlog.polled(at(50_000), &[PendingWebhook { webhook: one, at: at(0), from: Some(at(40_000)) }]);
         assert_eq!([one, other].map(|webhook| backlog.claim_from(webhook, at(60_000))), [at(0), at(5_000)]);
         backlog.begin_poll();
         backlog.polled(at(50_000), &[]);
@@ -286,7 +287,7 @@ mod tests {
     #[test]
     fn a_delivery_polled_before_it_is_due_hides_no_earlier_one() {
         let mut backlog = Backlog::default();
-        let retried = Waiting { webhook: webhook(1), at: at(55_000), from: Some(at(55_000)) };
+        let retried = PendingWebhook { webhook: webhook(1), at: at(55_000), from: Some(at(55_000)) };
         backlog.polled(at(50_000), &[retried]);
         assert_eq!(backlog.claim_from(webhook(1), at(50_100)), at(47_100));
         assert_eq!(backlog.claim_from(webhook(1), at(20_000)), at(17_000), "the clock was set back");

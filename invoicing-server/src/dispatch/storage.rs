@@ -17,7 +17,7 @@ use super::record::{BatchOutcome, record_batch};
 use crate::Error;
 use crate::queue::{Job, Pool};
 use crate::store::bulk_changes::NotedWebhook;
-use crate::store::claims::{Claimant, Claimed, Waiting, Wanted};
+use crate::store::claims::{ClaimLease, ClaimRequest, Claimed, PendingWebhook};
 use crate::store::settings::HostTask;
 use crate::store::{ServiceTables, ServiceTx};
 
@@ -68,7 +68,7 @@ pub(super) struct Polled {
     /// When it began.
     pub(super) at: Timestamp,
     /// Every webhook with pending deliveries.
-    pub(super) waiting: Vec<Waiting>,
+    pub(super) waiting: Vec<PendingWebhook>,
     /// Deliveries that wait for a retry, such as those of an earlier run or of another node.
     pub(super) begun: Vec<(Timestamp, BegunDelivery)>,
     /// The webhooks with [bulk work](super::bulk), ordered by id.
@@ -109,7 +109,7 @@ pub(super) async fn poll(context: &DispatchContext) -> Result<Polled, Error> {
 pub(super) type ClaimResult = (WebhookId, usize, Result<Claimed, Error>);
 
 /// Claims for several webhooks at once.
-pub(super) async fn claim(context: &DispatchContext, wanted: Vec<Wanted>) -> Vec<ClaimResult> {
+pub(super) async fn claim(context: &DispatchContext, wanted: Vec<ClaimRequest>) -> Vec<ClaimResult> {
     let claimed = context.store.claim(claimant(context), &wanted).await;
     let rooms = wanted.into_iter().map(|wanted| wanted.room);
     claimed.into_iter().zip(rooms).map(|((webhook, claimed), room)| (webhook, room, claimed)).collect()
@@ -132,9 +132,9 @@ pub(super) async fn resume(context: &DispatchContext, granted: Vec<Grant>) -> Re
     (granted, jobs)
 }
 
-fn claimant(context: &DispatchContext) -> Claimant {
+fn claimant(context: &DispatchContext) -> ClaimLease {
     let now = context.env.now();
-    Claimant { token: context.queue.token(), now, lease_until: context.queue.lease_from(now) }
+    ClaimLease { token: context.queue.token(), now, lease_until: context.queue.lease_from(now) }
 }
 
 /// Records a batch. While the database is unavailable the recording is retried: an attempt without

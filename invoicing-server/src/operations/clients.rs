@@ -78,7 +78,7 @@ impl Clients<'_> {
             }
             let client = fields?.create(ClientId(tx.env().uuid()), tx.change.at());
             tx.clients().insert(&client).await?;
-            tx.finish(&[]).await?;
+            tx.record_events(&[]).await?;
             tx.note(HistoryAction::ClientCreated, client.id.0, &client.name).await?;
             Ok(ClientCreation { client, created: true })
         });
@@ -105,7 +105,7 @@ impl Clients<'_> {
             }
             let Some(changed) = fields.apply(&client, tx.change.stamp) else { return Ok(client) };
             tx.clients().update(&changed).await?;
-            tx.finish(&[]).await?;
+            tx.record_events(&[]).await?;
             tx.note(HistoryAction::ClientChanged, id.0, &changed.name).await?;
             Ok(changed)
         });

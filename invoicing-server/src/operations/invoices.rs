@@ -129,10 +129,10 @@ impl Invoices<'_> {
     /// [`Error::Conflict`] when the quote is not ACCEPTED or has an invoice that is not cancelled.
     pub async fn convert(&self, quote: QuoteId) -> Result<Invoice, Error> {
         let changed = async {
-            let known = self.0.quotes().known(quote).await?;
+            let known = self.0.quotes().preload(quote).await?;
             self.0
                 .write([Prefetch::Quote(quote)], async move |mut tx| {
-                    let quote = tx.quotes().refresh(quote, known).await?;
+                    let quote = tx.quotes().reload_if_changed(quote, known).await?;
                     let invoice = convert(&mut tx, &quote).await?;
                     tx.note(HistoryAction::InvoiceCreated, invoice.summary.id.0, &quote.summary.number)
                         .await?;
@@ -148,10 +148,10 @@ impl Invoices<'_> {
     /// invoice with nothing due is PAID at once: `invoice.paid`.
     pub async fn issue(&self, id: InvoiceId, due_date: Option<NaiveDate>) -> Result<Invoice, Error> {
         let changed = async {
-            let known = self.known(id).await?;
+            let known = self.preload(id).await?;
             self.0
                 .write([Prefetch::Invoice(id)], async move |mut tx| {
-                    let draft = tx.invoices().refresh(id, known).await?;
+                    let draft = tx.invoices().reload_if_changed(id, known).await?;
                     let issued = issue(&mut tx, &draft, due_date).await?;
                     let invoice = update(&mut tx, issued).await?;
                     note(&mut tx, HistoryAction::InvoiceIssued, &invoice).await?;
@@ -179,10 +179,10 @@ impl Invoices<'_> {
         let reference = optional_text("reference", payment.reference.as_deref(), SHORT_TEXT);
         let payment = NewPayment { reference: None, ..*payment };
         let changed = async {
-            let known = self.known(id).await?;
+            let known = self.preload(id).await?;
             self.0
                 .write([Prefetch::Invoice(id)], async move |mut tx| {
-                    let invoice = tx.invoices().refresh(id, known).await?;
+                    let invoice = tx.invoices().reload_if_changed(id, known).await?;
                     if let Some(sought) = &sought
                         && let Some(known) = tx.invoices().find_payment_by_reference(id, sought).await?
                     {
@@ -207,10 +207,10 @@ impl Invoices<'_> {
     /// first, in the same transaction.
     pub async fn mark_paid(&self, id: InvoiceId) -> Result<Invoice, Error> {
         let changed = async {
-            let known = self.known(id).await?;
+            let known = self.preload(id).await?;
             self.0
                 .write([Prefetch::Invoice(id)], async move |mut tx| {
-                    let mut invoice = tx.invoices().refresh(id, known).await?;
+                    let mut invoice = tx.invoices().reload_if_changed(id, known).await?;
                     let issued_on =
                         (invoice.summary.status == InvoiceStatus::Draft).then(|| tx.change.today());
                     if issued_on.is_some() {
@@ -248,10 +248,10 @@ impl Invoices<'_> {
     /// [`Error::Conflict`] when the payment has been reversed already.
     pub async fn reverse(&self, id: InvoiceId, payment: PaymentId) -> Result<Invoice, Error> {
         let changed = async {
-            let known = self.known(id).await?;
+            let known = self.preload(id).await?;
             self.0
                 .write([Prefetch::Invoice(id)], async move |mut tx| {
-                    let invoice = tx.invoices().refresh(id, known).await?;
+                    let invoice = tx.invoices().reload_if_changed(id, known).await?;
                     let mut payment = tx.invoices().find_payment(id, payment).await?;
                     if payment.reversed_at.is_some() {
                         return Err(Conflict::new("the payment has been reversed already").into());
@@ -272,10 +272,11 @@ impl Invoices<'_> {
     /// converted again.
     pub async fn cancel(&self, id: InvoiceId) -> Result<Invoice, Error> {
         let changed = async {
-            let known = self.known(id).await?;
+            let known = self.preload(id).await?;
             self.0
                 .write([Prefetch::Invoice(id)], async move |mut tx| {
-                    let canceled = tx.invoices().refresh(id, known).await?.cancel(tx.change.at())?;
+                    let canceled =
+                        tx.invoices().reload_if_changed(id, known).await?.cancel(tx.change.at())?;
                     let invoice = update(&mut tx, canceled).await?;
                     note(&mut tx, HistoryAction::InvoiceCanceled, &invoice).await?;
                     Ok(invoice)
@@ -286,7 +287,7 @@ impl Invoices<'_> {
     }
 
     /// Preloads the invoice on SQLite, before the transaction; `None` on PostgreSQL.
-    async fn known(&self, id: InvoiceId) -> Result<Option<Invoice>, Error> {
+    async fn preload(&self, id: InvoiceId) -> Result<Option<Invoice>, Error> {
         if self.0.services.store.has_one_writer() { self.find(id).await.map(Some) } else { Ok(None) }
     }
 
@@ -372,7 +373,7 @@ async fn convert(tx: &mut CompanyTx<'_>, quote: &Quote) -> Result<Invoice, Error
 pub(super) async fn convert_accepted(tx: &mut CompanyTx<'_>, quote: &Quote) -> Result<Invoice, Error> {
     let converted = Invoice::from_quote(InvoiceId(tx.env().uuid()), quote, tx.change.at())?;
     tx.invoices().insert(&converted.record).await?;
-    tx.finish(&converted.events).await?;
+    tx.record_events(&converted.events).await?;
     Ok(converted.record)
 }
 
@@ -420,6 +421,6 @@ async fn note(tx: &mut CompanyTx<'_>, action: HistoryAction, invoice: &Invoice) 
 /// Stores a changed invoice with its events.
 async fn update(tx: &mut CompanyTx<'_>, changed: Changed<Invoice>) -> Result<Invoice, Error> {
     tx.invoices().update(&changed.record.summary).await?;
-    tx.finish(&changed.events).await?;
+    tx.record_events(&changed.events).await?;
     Ok(changed.record)
 }

@@ -84,7 +84,7 @@ impl Projects<'_> {
             let id = ProjectId(tx.env().uuid());
             let project = Project::open(id, &name, client.as_ref(), quote_ids, tx.change.at())?;
             tx.projects().insert(&project).await?;
-            tx.finish(&[]).await?;
+            tx.record_events(&[]).await?;
             tx.note(HistoryAction::ProjectCreated, id.0, &project.name).await?;
             Ok(project)
         });
@@ -100,7 +100,7 @@ impl Projects<'_> {
                 return Ok(project);
             };
             tx.projects().update(&changed.record).await?;
-            tx.finish(&changed.events).await?;
+            tx.record_events(&changed.events).await?;
             tx.note(HistoryAction::ProjectMoved, id.0, &changed.record.status).await?;
             Ok(changed.record)
         });

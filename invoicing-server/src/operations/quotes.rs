@@ -23,7 +23,7 @@ use crate::records::StoredJson;
 use crate::store::page_query::Lines;
 use crate::store::quotes::{InternalDetails, QUOTE_PAGES};
 use crate::store::rows::from_json;
-use crate::store::{CompanyChange, CompanyTx, Prefetch, Tables};
+use crate::store::{ChangeContext, CompanyTx, Prefetch, Tables};
 
 pub(super) use freezing::{ATTEMPTS, By, FrozenChange, keeps_changing, until_committed};
 
@@ -87,10 +87,10 @@ impl Quotes<'_> {
         let NewQuote { client_id, retention_rate, valid_until, .. } = *content;
         let (checked, content) = (check(content), content.clone());
         let changed = async {
-            let known = self.known(id).await?;
+            let known = self.preload(id).await?;
             self.0
                 .write([Prefetch::Quote(id), Prefetch::Client(client_id)], async move |mut tx| {
-                    let quote = tx.quotes().refresh(id, known).await?;
+                    let quote = tx.quotes().reload_if_changed(id, known).await?;
                     let (lines, internal) = match checked {
                         Ok(checked) if !have_older_texts(&quote.lines) => checked,
                         _ => check_edit(&mut tx, &content, &quote).await?,
@@ -178,7 +178,7 @@ impl Quotes<'_> {
             Ok(FrozenChange {
                 by: By::Company(HistoryAction::QuoteSent),
                 document: Some(self.freeze(before.particulars(&preview), &preview).await?),
-                decide: move |quote: &Quote, change: &CompanyChange| {
+                decide: move |quote: &Quote, change: &ChangeContext| {
                     Ok(quote.send(valid_until, sent_at, change.stamp, change.today())?)
                 },
             })
@@ -201,7 +201,7 @@ impl Quotes<'_> {
                 None => Some(self.freeze(before.particulars(&preview), &preview).await?),
                 Some(_) => None,
             };
-            let decide = |quote: &Quote, change: &CompanyChange| Ok(quote.accept(change.at())?);
+            let decide = |quote: &Quote, change: &ChangeContext| Ok(quote.accept(change.at())?);
             Ok(FrozenChange { by: By::Company(HistoryAction::QuoteAccepted), document, decide })
         })
         .await
@@ -209,15 +209,15 @@ impl Quotes<'_> {
 
     /// As [`Self::accept`], for a quote that has a document; `None` if it has none.
     async fn accept_sent(&self, id: QuoteId) -> Result<Option<Quote>, Error> {
-        let known = self.known(id).await?;
+        let known = self.preload(id).await?;
         self.0
             .write([Prefetch::Quote(id)], async move |mut tx| {
-                let quote = tx.quotes().refresh(id, known).await?;
+                let quote = tx.quotes().reload_if_changed(id, known).await?;
                 if quote.summary.sent_at.is_none() {
                     return Ok(None);
                 }
                 let accepted = quote.accept(tx.change.at())?;
-                links::move_end(&mut tx, &accepted.record.summary).await?;
+                links::extend_expiry(&mut tx, &accepted.record.summary).await?;
                 let accepted = update(&mut tx, accepted).await?;
                 note(&mut tx, HistoryAction::QuoteAccepted, &accepted.summary).await?;
                 Ok(Some(accepted))
@@ -229,7 +229,7 @@ impl Quotes<'_> {
     /// deleted: its number stays taken, and `since` shows it.
     pub async fn reject(&self, id: QuoteId) -> Result<Quote, Error> {
         let changed = async {
-            let known = self.known(id).await?;
+            let known = self.preload(id).await?;
             self.0
                 .write([Prefetch::Quote(id)], async move |mut tx| {
                     let rejected = refuse(&mut tx, id, known).await?;
@@ -250,7 +250,7 @@ impl Quotes<'_> {
         shown: Option<ContentHash>,
         reason: Option<String>,
     ) -> Result<Quote, Error> {
-        let known = self.known(id).await?;
+        let known = self.preload(id).await?;
         self.0
             .write([Prefetch::Quote(id)], async move |mut tx| {
                 links::check_unrevoked(&mut tx, id, &token_hash).await?;
@@ -277,7 +277,7 @@ impl Quotes<'_> {
                 return Ok(quote.external_id);
             };
             tx.quotes().update_summary(&linked).await?;
-            tx.finish(&[]).await?;
+            tx.record_events(&[]).await?;
             note(&mut tx, HistoryAction::QuoteLinked, &linked).await?;
             Ok(linked.external_id)
         });
@@ -285,7 +285,7 @@ impl Quotes<'_> {
     }
 
     /// Preloads the quote on SQLite, before the transaction; `None` on PostgreSQL.
-    pub(super) async fn known(&self, id: QuoteId) -> Result<Option<Quote>, Error> {
+    pub(super) async fn preload(&self, id: QuoteId) -> Result<Option<Quote>, Error> {
         if self.0.services.store.has_one_writer() { self.find(id).await.map(Some) } else { Ok(None) }
     }
 
@@ -424,8 +424,8 @@ pub(crate) fn sent_again() -> Error {
 
 /// Stores that a quote was rejected.
 async fn refuse(tx: &mut CompanyTx<'_>, id: QuoteId, known: Option<Quote>) -> Result<Quote, Error> {
-    let rejected = tx.quotes().refresh(id, known).await?.reject(tx.change.stamp)?;
-    links::move_end(tx, &rejected.record.summary).await?;
+    let rejected = tx.quotes().reload_if_changed(id, known).await?.reject(tx.change.stamp)?;
+    links::extend_expiry(tx, &rejected.record.summary).await?;
     update(tx, rejected).await
 }
 
@@ -439,7 +439,7 @@ async fn note(tx: &mut CompanyTx<'_>, action: HistoryAction, quote: &QuoteSummar
 async fn update(tx: &mut CompanyTx<'_>, changed: Changed<Quote>) -> Result<Quote, Error> {
     let Changed { record, events } = changed;
     tx.quotes().update(&record).await?;
-    tx.finish(&events).await?;
+    tx.record_events(&events).await?;
     let accepted = events.iter().any(|event| event.kind == Some(EventKind::QuoteAccepted));
     if accepted && tx.change.company.automatic_invoicing {
         super::invoices::convert_accepted(tx, &record).await?;

@@ -25,7 +25,7 @@ use crate::queue::NewDelivery;
 const BATCH: u32 = 1_000;
 
 /// Result of a batch.
-struct Batch {
+struct BulkBatch {
     /// True if nothing is left.
     is_done: bool,
     /// True if the batch skips deliveries instead of queueing them.
@@ -148,7 +148,7 @@ impl Tx {
         Ok(self.carry_out(company, webhook).await?.is_done)
     }
 
-    async fn carry_out(&mut self, company: CompanyId, webhook: WebhookId) -> Result<Batch, Error> {
+    async fn carry_out(&mut self, company: CompanyId, webhook: WebhookId) -> Result<BulkBatch, Error> {
         let (now, abandoned) = (self.env().now(), self.abandoned_leases());
         let batch = carry_out(&mut self.of_company(company), webhook, now, abandoned).await?;
         // Pings to a disabled webhook are not claimed before the rest is skipped.
@@ -159,7 +159,11 @@ impl Tx {
     }
 
     /// Carries out a first batch, and requests a poll of this process's dispatcher for the rest.
-    async fn begin_bulk_change(&mut self, company: CompanyId, webhook: WebhookId) -> Result<Batch, Error> {
+    async fn begin_bulk_change(
+        &mut self,
+        company: CompanyId,
+        webhook: WebhookId,
+    ) -> Result<BulkBatch, Error> {
         let batch = self.carry_out(company, webhook).await?;
         if !batch.is_done {
             let queue = Arc::clone(self.queue());
@@ -174,10 +178,10 @@ async fn carry_out(
     webhook: WebhookId,
     now: Timestamp,
     abandoned: Timestamp,
-) -> Result<Batch, Error> {
+) -> Result<BulkBatch, Error> {
     // Locked first: the lock also keeps other transactions from changing the noted range.
     let skipping = tables.webhooks().lock_skipping(webhook).await?;
-    let mut batch = Batch { is_done: true, skips: skipping.is_some(), queued: 0 };
+    let mut batch = BulkBatch { is_done: true, skips: skipping.is_some(), queued: 0 };
     let Some(range) = tables.bulk_changes().find(webhook).await? else { return Ok(batch) };
     if !range.is_empty() {
         let next = tables.deliveries().end_of_batch(webhook, range, BATCH).await?;

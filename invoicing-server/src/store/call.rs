@@ -42,7 +42,7 @@ pub(super) trait Call: Send {
 /// Calls that share a transaction, in their order.
 pub(super) type Group = Vec<Box<dyn Call>>;
 
-struct Waiting<T, F> {
+struct WaitingCall<T, F> {
     company: Option<CompanyId>,
     prefetches: Vec<Prefetch>,
     operation: F,
@@ -63,10 +63,10 @@ where
 {
     let (reply, answer) = oneshot::channel();
     let begun = Instant::now();
-    (Box::new(Waiting { company, prefetches, operation, begun, value: None, reply }), answer)
+    (Box::new(WaitingCall { company, prefetches, operation, begun, value: None, reply }), answer)
 }
 
-impl<T, F> Call for Waiting<T, F>
+impl<T, F> Call for WaitingCall<T, F>
 where
     T: Send + 'static,
     F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,

@@ -10,7 +10,7 @@ use crate::Error;
 
 /// The company that is being changed, and the instants of the change.
 #[derive(Debug, Clone)]
-pub(crate) struct CompanyChange {
+pub(crate) struct ChangeContext {
     pub(crate) company: Arc<Company>,
     pub(crate) zone: Tz,
     /// The instant on the clock.
@@ -19,7 +19,7 @@ pub(crate) struct CompanyChange {
     pub(crate) stamp: Timestamp,
 }
 
-impl CompanyChange {
+impl ChangeContext {
     pub(crate) fn new(company: Company, last_stamp: Timestamp, now: Timestamp) -> Result<Self, Error> {
         let zone = company
             .time_zone
@@ -71,7 +71,7 @@ mod tests {
     fn end(zone: &str, day: &str) -> String {
         let new = NewCompany { time_zone: zone.into(), ..NewCompany::named("A", Plan::Team) };
         let company = new.create(CompanyId(Uuid::nil()), Timestamp::EARLIEST).unwrap();
-        let change = CompanyChange::new(company, Timestamp::EARLIEST, Timestamp::EARLIEST).unwrap();
+        let change = ChangeContext::new(company, Timestamp::EARLIEST, Timestamp::EARLIEST).unwrap();
         change.end_of(day.parse().unwrap()).to_string()
     }
 

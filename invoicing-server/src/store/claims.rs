@@ -25,7 +25,7 @@ use crate::queue::Job;
 
 /// Token and lease of new claims.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Claimant {
+pub(crate) struct ClaimLease {
     pub(crate) token: i64,
     pub(crate) now: Timestamp,
     pub(crate) lease_until: Timestamp,
@@ -33,7 +33,7 @@ pub(crate) struct Claimant {
 
 /// A claim request: a webhook, and the bounds of its deliveries.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted {
+pub(crate) struct ClaimRequest {
     pub(crate) webhook: WebhookId,
     /// Most deliveries to claim.
     pub(crate) room: usize,
@@ -56,7 +56,7 @@ pub(crate) struct Claimed {
 
 /// A webhook with pending deliveries.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Waiting {
+pub(crate) struct PendingWebhook {
     pub(crate) webhook: WebhookId,
     /// The instant at which the next of them can be claimed.
     pub(crate) at: Timestamp,
@@ -89,7 +89,7 @@ impl From<EventColumns> for ClaimedEvent {
     }
 }
 
-impl Claimant {
+impl ClaimLease {
     fn job(self, row: ClaimedRow) -> Job {
         let ClaimedRow(delivery, company, webhook, event, attempts, claims, number, claimed) = row;
         let ClaimedEvent { is_ping, body, cause } = claimed;
@@ -124,7 +124,10 @@ impl AllDeliveries<'_> {
     /// Every webhook with pending deliveries, and the instant at which the next of them can be
     /// claimed: the due time of the first unclaimed one, or else the end of the first lease. Also
     /// returns the time that the server spent on the statement.
-    pub(crate) async fn next_due(&mut self, now: Timestamp) -> Result<(Vec<Waiting>, Duration), Error> {
+    pub(crate) async fn next_due(
+        &mut self,
+        now: Timestamp,
+    ) -> Result<(Vec<PendingWebhook>, Duration), Error> {
         // On PostgreSQL the index leads from one webhook with pending deliveries to the next, so
         // webhooks without any cost nothing. The scan for the first one passes entries that no
         // vacuum has removed, and happens only once. The last row holds the time on the server, as
@@ -172,7 +175,9 @@ impl AllDeliveries<'_> {
         for (webhook, at, from) in rows {
             let from = from.map(Timestamp::from_millis);
             match webhook.map(WebhookId) {
-                Some(webhook) => waiting.push(Waiting { webhook, at: Timestamp::from_millis(at), from }),
+                Some(webhook) => {
+                    waiting.push(PendingWebhook { webhook, at: Timestamp::from_millis(at), from })
+                }
                 None => took = Duration::from_millis(u64::try_from(at).unwrap_or(0)),
             }
         }
@@ -242,7 +247,7 @@ impl AllDeliveries<'_> {
     /// Claims deliveries that have begun and are due, in SQLite.
     pub(super) async fn resume(
         &mut self,
-        claimant: Claimant,
+        claimant: ClaimLease,
         begun: &[(WebhookId, i64)],
     ) -> Result<Vec<Job>, Error> {
         const BEGUN: &str = "
@@ -257,8 +262,8 @@ impl AllDeliveries<'_> {
     /// Claims due deliveries of one webhook that have not begun, in SQLite.
     pub(super) async fn claim_one(
         &mut self,
-        claimant: Claimant,
-        Wanted { webhook, room, .. }: Wanted,
+        claimant: ClaimLease,
+        ClaimRequest { webhook, room, .. }: ClaimRequest,
     ) -> Result<Claimed, Error> {
         const WAITING: &str = "
             SELECT json_group_array(id) FROM (
@@ -273,7 +278,7 @@ impl AllDeliveries<'_> {
     }
 
     /// Claims these deliveries, in SQLite. The ids are a JSON array.
-    async fn claim_ids(&mut self, claimant: Claimant, ids: String) -> Result<Vec<Job>, Error> {
+    async fn claim_ids(&mut self, claimant: ClaimLease, ids: String) -> Result<Vec<Job>, Error> {
         // Two statements in one call: the deliveries as one row, since every row is a hop between
         // threads; and the claim.
         const CLAIM: &str = "
@@ -288,7 +293,7 @@ impl AllDeliveries<'_> {
             WHERE d.id IN (SELECT value FROM json_each($3));
             UPDATE delivery SET claim = $1, held_until = $2, claims = claims + 1, claims_in_all = claims_in_all + 1
             WHERE id IN (SELECT value FROM json_each($3))";
-        let Claimant { token, lease_until, .. } = claimant;
+        let ClaimLease { token, lease_until, .. } = claimant;
         let rows: String = self.0.query(CLAIM, &[&token, &lease_until, &ids]).scalar().await?;
         let claimed: Vec<ClaimedRow> = from_json(rows, "delivery", ids)?;
         Ok(claimed.into_iter().map(|row| claimant.job(row)).collect())

@@ -11,7 +11,7 @@ use super::rows::to_json;
 use super::scope::Scope;
 use super::statement::Sql;
 use super::versions::{RecordRow, StoredRecord};
-use super::write::{Many, Reads, Write};
+use super::write::{Many, ReadSet, Write};
 use crate::Error;
 use crate::list_query::{ClientQuery, NOWHERE};
 use crate::records::StoredJson;
@@ -225,7 +225,7 @@ impl ClientTable<'_> {
 
     async fn best_by_external_id(&mut self, sought: &SoughtId) -> Result<Option<FoundRow>, Error> {
         let (as_sent, stripped) = (searchable(sought.as_sent()), searchable(sought.stripped()));
-        let find = self.0.query_of(Reads::Table("client"), BY_EXTERNAL_ID, &[&as_sent, &stripped]);
+        let find = self.0.query_of(ReadSet::Table("client"), BY_EXTERNAL_ID, &[&as_sent, &stripped]);
         let rows: Vec<FoundRow> = find.fetch_all().await?;
         let ranked = rows.into_iter().filter_map(|row| {
             let rank = sought.rank(&row.external_id)?;
@@ -303,7 +303,7 @@ impl ClientTable<'_> {
                 ],
             },
             first: 0,
-            replaces: false,
+            requires_current_version: false,
         };
         let Client { id, external_id, created_at, updated_at, .. } = client;
         let (search, record) = (client.search_text(), to_json(client)?);
@@ -338,7 +338,7 @@ impl ClientTable<'_> {
                 ],
             },
             first: 0,
-            replaces: true,
+            requires_current_version: true,
         };
         let Client { id, external_id, updated_at, .. } = client;
         let (search, record) = (client.search_text(), to_json(client)?);

@@ -68,7 +68,7 @@ impl CompanyRow<'_> {
             sqlite: "UPDATE company SET last_stamp = $2 WHERE id = $1",
             postgres: &AFTER_RECORDS,
             first: BEFORE_STAMPS,
-            replaces: false,
+            requires_current_version: false,
         };
         self.0.write(&SET_STAMP, &[&stamp]).await
     }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::AuditContext;
 use super::UNAUDITED;
 use super::bulk_changes::{BulkChangeTable, Replayable};
-use super::change::CompanyChange;
+use super::change::ChangeContext;
 use super::clients::ClientTable;
 use super::companies::CompanyRow;
 use super::deliveries::DeliveryTable;
@@ -127,7 +127,7 @@ impl Tables for Scope<'_> {
 pub(crate) struct CompanyTx<'t> {
     pub(super) tx: &'t mut Tx,
     /// The company and the instants of the change.
-    pub(crate) change: CompanyChange,
+    pub(crate) change: ChangeContext,
     origin: AuditContext,
 }
 
@@ -179,7 +179,7 @@ impl CompanyTx<'_> {
 
     /// Ends a change of records: moves the company's stamp, and records the events with their
     /// deliveries.
-    pub(crate) async fn finish(&mut self, events: &[Event]) -> Result<(), Error> {
+    pub(crate) async fn record_events(&mut self, events: &[Event]) -> Result<(), Error> {
         let Self { tx, change, origin } = self;
         tx.remember_stamp(change);
         if events.is_empty() {
@@ -259,7 +259,7 @@ impl Tx {
         Ok(CompanyTx { tx: self, change, origin: UNAUDITED })
     }
 
-    async fn begin_change(&mut self, company: CompanyId) -> Result<CompanyChange, Error> {
+    async fn begin_change(&mut self, company: CompanyId) -> Result<ChangeContext, Error> {
         let now = self.env().now();
         if let Some(change) = self.connection().write_cache().and_then(|cache| cache.change(company, now)) {
             return Ok(change);
@@ -268,7 +268,7 @@ impl Tx {
         // The clock is read after the lock: the wait for it may have been long, and the change
         // begins only now.
         let now = self.env().now();
-        let change = CompanyChange::new(record, last_stamp, now)?;
+        let change = ChangeContext::new(record, last_stamp, now)?;
         if let Some(cache) = self.connection().write_cache() {
             cache.remember(&change, last_stamp);
         }

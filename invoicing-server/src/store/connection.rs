@@ -9,7 +9,7 @@ use super::reader::Reader;
 use super::session::Session;
 use super::statement::{Query, Sql};
 use super::versions::newer;
-use super::write::{Reads, Write};
+use super::write::{ReadSet, Write};
 use super::write_cache::WriteCache;
 use crate::Error;
 
@@ -43,13 +43,13 @@ impl Connection {
 
     /// A statement and its arguments: `$1` is the first of them.
     pub(super) fn query(&mut self, statement: impl Into<Sql>, arguments: &[&dyn Argument]) -> Query<'_> {
-        self.query_of(Reads::Anything, statement, arguments)
+        self.query_of(ReadSet::Anything, statement, arguments)
     }
 
     /// As [`Self::query`], for a statement that reads only `reads`.
     pub(super) fn query_of(
         &mut self,
-        reads: Reads,
+        reads: ReadSet,
         statement: impl Into<Sql>,
         arguments: &[&dyn Argument],
     ) -> Query<'_> {
@@ -68,8 +68,8 @@ impl Connection {
             return Ok(session.defer(write, arguments).await?);
         }
         let arguments = arguments.iter().map(|cell| *cell as &dyn Argument);
-        let written = self.bind(write.sqlite.into(), arguments, Reads::Anything).execute().await?;
-        if written == 0 && write.replaces { Err(newer(write.table)) } else { Ok(()) }
+        let written = self.bind(write.sqlite.into(), arguments, ReadSet::Anything).execute().await?;
+        if written == 0 && write.requires_current_version { Err(newer(write.table)) } else { Ok(()) }
     }
 
     pub(super) fn bind<'a>(
@@ -77,7 +77,7 @@ impl Connection {
         sql: Sql,
         arguments: impl Iterator<Item = &'a dyn Argument>,
         #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "no write waits on SQLite"))]
-        reads: Reads,
+        reads: ReadSet,
     ) -> Query<'_> {
         let connection = match self {
             Self::SqliteWriter(connection, _) => connection,
@@ -87,11 +87,11 @@ impl Connection {
                 let query =
                     arguments.fold(sqlx::query(sql.postgres), |query, value| value.bind_postgres(query));
                 // Any statement but a SELECT may change rows, prefetched ones included.
-                let leaves_trace = !sql.postgres.trim_start().starts_with("SELECT");
-                if leaves_trace {
+                let is_write = !sql.postgres.trim_start().starts_with("SELECT");
+                if is_write {
                     session.drop_prefetched();
                 }
-                return Query::Postgres { session, query, reads, leaves_trace };
+                return Query::Postgres { session, query, reads, is_write };
             }
         };
         let query = arguments.fold(sqlx::query(sql.sqlite), |query, value| value.bind_sqlite(query));

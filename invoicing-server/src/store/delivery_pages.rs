@@ -63,14 +63,14 @@ struct DetailRow {
 
 /// The rows in which a page looks for its deliveries.
 #[derive(Debug, Clone, Copy)]
-enum Source {
+enum DeliverySource {
     /// The last events; the delivery of each is looked up.
     Events,
     /// The last deliveries that failed or were skipped.
     FailedOrSkipped,
 }
 
-impl Source {
+impl DeliverySource {
     /// Chooses the rows. A page of a disabled webhook shows waiting deliveries as skipped, and
     /// their rows are not in the index of skipped ones.
     fn of(status: Option<DeliveryStatus>, is_disabled: bool) -> Self {
@@ -181,7 +181,7 @@ impl DeliveryTable<'_> {
         now: Timestamp,
     ) -> Result<DeliveryPage, Error> {
         check_limit(limit, LOOKED_AT)?;
-        let source = Source::of(query.status, is_disabled);
+        let source = DeliverySource::of(query.status, is_disabled);
         let (from, before) = query.ids();
         let kind = query.kind.map(RecordedKind::as_str);
         // Rows in these states are shown as they are, or not at all. Any other row may be shown in
@@ -223,7 +223,7 @@ impl DeliveryTable<'_> {
     /// The last event that a page has looked at; `None` if it has looked at all.
     async fn last_looked_at(
         &mut self,
-        source: Source,
+        source: DeliverySource,
         webhook: WebhookId,
         from: EventId,
         before: EventId,
@@ -237,8 +237,10 @@ impl DeliveryTable<'_> {
             ORDER BY event_id DESC LIMIT 1 OFFSET $4";
         let earlier = LOOKED_AT - 1;
         let last = match source {
-            Source::Events => self.0.query(LAST_EVENT, &[&from, &before, &earlier]),
-            Source::FailedOrSkipped => self.0.query(LAST_DELIVERY, &[&from, &before, &earlier, &webhook]),
+            DeliverySource::Events => self.0.query(LAST_EVENT, &[&from, &before, &earlier]),
+            DeliverySource::FailedOrSkipped => {
+                self.0.query(LAST_DELIVERY, &[&from, &before, &earlier, &webhook])
+            }
         };
         Ok(last.optional_scalar().await?.map(EventId))
     }

@@ -8,7 +8,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::arguments::Cell;
-use super::change::CompanyChange;
+use super::change::ChangeContext;
 use super::enqueue::{self, INSERT_EVENT, InitialDeliveries};
 use super::scope::Scope;
 use super::skipping::DISABLED;
@@ -23,7 +23,7 @@ use crate::records::EventRecord;
 /// subscribes to them. Deliveries to a disabled webhook are kept as skipped.
 pub(super) async fn record(
     tx: &mut Tx,
-    change: &CompanyChange,
+    change: &ChangeContext,
     cause: Option<&Arc<Cause>>,
     events: &[Event],
 ) -> Result<(), Error> {
@@ -52,7 +52,7 @@ async fn subscribers(tx: &mut Tx, company: CompanyId) -> Result<Arc<[Subscriber]
 /// Records a test delivery for one webhook, also while it is disabled.
 pub(super) async fn record_ping(
     tx: &mut Tx,
-    change: &CompanyChange,
+    change: &ChangeContext,
     cause: Option<&Arc<Cause>>,
     webhook: WebhookId,
 ) -> Result<EventId, Error> {
@@ -64,7 +64,7 @@ pub(super) async fn record_ping(
 /// Records an event. One call moves the stamp and inserts the event and its deliveries.
 async fn enqueue_event(
     tx: &mut Tx,
-    change: &CompanyChange,
+    change: &ChangeContext,
     cause: Option<&Arc<Cause>>,
     event: &Event,
     webhooks: &[Subscriber],

@@ -90,7 +90,7 @@ pub(super) trait Transactions: Send + 'static {
     }
 
     /// Commits, and answers the calls. Returns the calls if nothing is committed.
-    fn commit(&mut self, ran: Ran) -> impl Future<Output = Result<(), (Group, Failure)>> + Send;
+    fn commit(&mut self, ran: Executed) -> impl Future<Output = Result<(), (Group, Failure)>> + Send;
 
     /// Ends a transaction that has changed nothing.
     fn end_unchanged(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
@@ -115,13 +115,13 @@ pub(super) trait Transactions: Send + 'static {
 pub(super) type Queue = mpsc::Receiver<Box<dyn Call>>;
 
 /// Calls that were run in a transaction.
-pub(super) struct Ran {
+pub(super) struct Executed {
     calls: Group,
     /// An entry for each call: its error if the call was refused and has left nothing.
     refusals: Vec<Option<Error>>,
 }
 
-impl Ran {
+impl Executed {
     /// Answers the callers. Runs after the commit, as a refusal may be due to a change that it
     /// commits.
     pub(super) fn answer(self) {
@@ -295,7 +295,7 @@ pub(super) async fn attempt<D: Transactions>(
     }
     // Calls without an entry have not run.
     let rest = calls.split_off(refusals.len());
-    match end(database, Ran { calls, refusals }).await {
+    match end(database, Executed { calls, refusals }).await {
         Ok(()) => {}
         // The remaining calls have not run, so the next transaction can run them.
         Err((calls, Failure::Final(error))) => answer_all(calls, error),
@@ -307,7 +307,7 @@ pub(super) async fn attempt<D: Transactions>(
     Ok(rest)
 }
 
-async fn end<D: Transactions>(database: &mut D, ran: Ran) -> Result<(), (Group, Failure)> {
+async fn end<D: Transactions>(database: &mut D, ran: Executed) -> Result<(), (Group, Failure)> {
     if !ran.has_changed_nothing() {
         return database.commit(ran).await;
     }
@@ -403,7 +403,7 @@ mod tests {
             unreachable!("no transaction begins")
         }
 
-        async fn commit(&mut self, ran: Ran) -> Result<(), (Group, Failure)> {
+        async fn commit(&mut self, ran: Executed) -> Result<(), (Group, Failure)> {
             ran.answer();
             Ok(())
         }

@@ -64,7 +64,7 @@ impl HistoryTable<'_> {
                 SELECT $1, coalesce(max(number), 0) + 1, $2, $3, $4, $5, $6 FROM history WHERE company_id = $1",
             postgres: &AFTER_RECORDS,
             first: BEFORE_NOTES,
-            replaces: false,
+            requires_current_version: false,
         };
         let NewEntry { at, actor, action, subject, detail } = entry;
         self.0.write(&INSERT, &[&at, &actor, &action.as_str(), &subject, &detail]).await

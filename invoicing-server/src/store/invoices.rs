@@ -14,7 +14,7 @@ use super::rows::{JsonParts, detail_to_json, summary_to_json, to_json};
 use super::scope::Scope;
 use super::statement::Sql;
 use super::versions::{self, RecordRow, StoredRecord, in_todays_shape};
-use super::write::{Many, Reads, Write};
+use super::write::{Many, ReadSet, Write};
 use crate::Error;
 use crate::records::StoredJson;
 use crate::records::{Payment, PaymentMethod, PaymentSource};
@@ -135,7 +135,11 @@ impl InvoiceTable<'_> {
 
     /// The invoice as it stands. `known` is an earlier state. Lines and detail never change, so
     /// they are not read again: that takes long if they are large.
-    pub(crate) async fn refresh(&mut self, id: InvoiceId, known: Option<Invoice>) -> Result<Invoice, Error> {
+    pub(crate) async fn reload_if_changed(
+        &mut self,
+        id: InvoiceId,
+        known: Option<Invoice>,
+    ) -> Result<Invoice, Error> {
         let Some(known) = known else { return self.find(id).await };
         let summary = self.find_summary(id).await?;
         Ok(Invoice { summary, ..known })
@@ -145,7 +149,7 @@ impl InvoiceTable<'_> {
     pub(crate) async fn find_live(&mut self, quote: QuoteId) -> Result<Option<InvoiceId>, Error> {
         const FIND_LIVE: &str = "
             SELECT id FROM invoice WHERE company_id = $1 AND quote_id = $2 AND status <> 'CANCELED'";
-        let find = self.0.query_of(Reads::Table("invoice"), FIND_LIVE, &[&quote]);
+        let find = self.0.query_of(ReadSet::Table("invoice"), FIND_LIVE, &[&quote]);
         let id: Option<Uuid> = find.optional_scalar().await?;
         Ok(id.map(InvoiceId))
     }
@@ -185,7 +189,7 @@ impl InvoiceTable<'_> {
                 ],
             },
             first: 0,
-            replaces: false,
+            requires_current_version: false,
         };
         let (summary, detail) = (summary_to_json(&invoice.summary)?, detail_to_json(&invoice.detail)?);
         let lines = to_json(&invoice.lines)?;
@@ -217,7 +221,7 @@ impl InvoiceTable<'_> {
                 columns: &[Type::Uuid, Type::Uuid, Type::Text, Type::Date, Type::Int, Type::Text, Type::Int],
             },
             first: 0,
-            replaces: true,
+            requires_current_version: true,
         };
         let json = summary_to_json(summary)?;
         let InvoiceSummary { id, status, updated_at, .. } = summary;
@@ -281,7 +285,7 @@ impl InvoiceTable<'_> {
                 columns: &[Type::Uuid, Type::Uuid, Type::Uuid, Type::Text, Type::Text, Type::Int],
             },
             first: 0,
-            replaces: false,
+            requires_current_version: false,
         };
         let Payment { invoice_id, id, reference, .. } = payment;
         let record = to_json(&StoredPayment(payment.clone()))?;
@@ -320,7 +324,7 @@ impl InvoiceTable<'_> {
         if part.contains('\0') {
             return Ok(None);
         }
-        let find = self.0.query_of(Reads::Table("payment"), FIND, &[&invoice, &part]);
+        let find = self.0.query_of(ReadSet::Table("payment"), FIND, &[&invoice, &part]);
         let rows: Vec<RecordRow> = find.fetch_all().await?;
         let mut found = Vec::with_capacity(rows.len());
         for row in rows {

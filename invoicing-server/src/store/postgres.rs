@@ -25,7 +25,7 @@ use uuid::Uuid;
 
 use super::DatabaseError;
 use super::check::StoreHealth;
-use super::claims::{Claimant, Claimed, Wanted};
+use super::claims::{ClaimLease, ClaimRequest, Claimed};
 use super::connection::Connection;
 use super::deliveries::AllDeliveries;
 use super::group_commit::{Failure, GroupCommit};
@@ -47,7 +47,7 @@ use transactions::{Contended, Transactor};
 /// a failover.
 const CHECK: &str = "SELECT max(version), NOT pg_is_in_recovery() FROM invoicing_migration";
 
-type Answer = (Option<i64>, bool);
+type HealthAnswer = (Option<i64>, bool);
 
 /// Begins a transaction that sees, after a wait for a lock, the changes that were committed
 /// meanwhile. The level is explicit, as the database may have another default.
@@ -158,8 +158,8 @@ impl Postgres {
     /// for the end of the lease.
     pub(super) async fn claim(
         &self,
-        claimant: Claimant,
-        wanted: &[Wanted],
+        claimant: ClaimLease,
+        wanted: &[ClaimRequest],
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
         let claimed = async {
             let mut connection = Connection::of(self.shared.session().await?);
@@ -170,12 +170,12 @@ impl Postgres {
             Ok(claimed) => Ok(claimed.remove(&webhook).unwrap_or_default()),
             Err(error) => Err(Error::unavailable(Arc::clone(error))),
         };
-        wanted.iter().map(|&Wanted { webhook, .. }| (webhook, of(webhook))).collect()
+        wanted.iter().map(|&ClaimRequest { webhook, .. }| (webhook, of(webhook))).collect()
     }
 
     pub(super) async fn resume(
         &self,
-        claimant: Claimant,
+        claimant: ClaimLease,
         begun: Vec<(WebhookId, i64)>,
     ) -> Result<Vec<Job>, Error> {
         let mut connection = Connection::of(self.shared.session().await?);
@@ -245,7 +245,7 @@ impl Postgres {
             None => None,
         };
         // A connection to a standby is made anew, as the address may lead elsewhere by then.
-        let keep = |answer: &Answer, connection| answer.1.then_some(connection);
+        let keep = |answer: &HealthAnswer, connection| answer.1.then_some(connection);
         let (found, takes_changes) = if let Some((answer, connection)) = answer {
             *kept = keep(&answer, connection);
             answer
@@ -265,7 +265,7 @@ impl Postgres {
         Ok(StoreHealth::of(migrate::is_complete(found, POSTGRES), takes_changes))
     }
 
-    async fn ask_in_pool(&self) -> Result<Answer, sqlx::Error> {
+    async fn ask_in_pool(&self) -> Result<HealthAnswer, sqlx::Error> {
         Connection::of(self.shared.session().await?).query(CHECK, &[]).fetch_one().await
     }
 
@@ -278,7 +278,7 @@ impl Postgres {
     }
 }
 
-async fn ask_health(connection: &mut PgConnection) -> Result<Answer, sqlx::Error> {
+async fn ask_health(connection: &mut PgConnection) -> Result<HealthAnswer, sqlx::Error> {
     sqlx::query_as(CHECK).fetch_one(connection).await
 }
 

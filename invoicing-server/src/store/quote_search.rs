@@ -64,7 +64,7 @@ impl SummaryRow {
 
 /// The quote behind which the next ones are read.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct SearchPlace {
     created_at: Timestamp,
     id: QuoteId,
 }
@@ -92,8 +92,10 @@ impl QuoteTable<'_> {
             looked_at += rows.len();
             match rows.last() {
                 Some(last) if rows.len() == batch as usize => {
-                    place =
-                        Place { created_at: Timestamp::from_millis(last.created_at), id: QuoteId(last.id) };
+                    place = SearchPlace {
+                        created_at: Timestamp::from_millis(last.created_at),
+                        id: QuoteId(last.id),
+                    };
                 }
                 _ => return Ok(QuotePage { items, next: None }),
             }
@@ -103,19 +105,22 @@ impl QuoteTable<'_> {
         }
     }
 
-    async fn place(&mut self, after: Option<QuoteId>) -> Result<Place, Error> {
+    async fn place(&mut self, after: Option<QuoteId>) -> Result<SearchPlace, Error> {
         const CREATED_AT: &str = "SELECT created_at FROM quote WHERE company_id = $1 AND id = $2";
         let Some(id) = after else {
-            return Ok(Place { created_at: Timestamp::from_millis(i64::MAX), id: QuoteId(Uuid::max()) });
+            return Ok(SearchPlace {
+                created_at: Timestamp::from_millis(i64::MAX),
+                id: QuoteId(Uuid::max()),
+            });
         };
         let created_at: Option<i64> = self.0.query(CREATED_AT, &[&id]).optional_scalar().await?;
-        Ok(Place { created_at: Timestamp::from_millis(created_at.ok_or(Error::NotFound)?), id })
+        Ok(SearchPlace { created_at: Timestamp::from_millis(created_at.ok_or(Error::NotFound)?), id })
     }
 
     async fn summaries(
         &mut self,
         search: &QuoteSearch,
-        behind: Place,
+        behind: SearchPlace,
         limit: u32,
     ) -> Result<Vec<SummaryRow>, Error> {
         const NEWEST: &str = "
@@ -126,7 +131,7 @@ impl QuoteTable<'_> {
             SELECT id, created_at, summary || '}' AS record, version FROM quote
             WHERE company_id = $1 AND status = $5 AND (created_at, id) < ($2, $3)
             ORDER BY created_at DESC, id DESC LIMIT $4";
-        let Place { created_at, id } = behind;
+        let SearchPlace { created_at, id } = behind;
         let part: [&dyn Argument; 3] = [&created_at, &id, &limit];
         let query = match &search.status {
             None => self.0.query(NEWEST, &part),

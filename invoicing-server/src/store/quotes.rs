@@ -12,7 +12,7 @@ use super::rows::{JsonParts, detail_to_json, from_json, summary_to_json, to_json
 use super::scope::Scope;
 use super::statement::Sql;
 use super::versions::{self, RecordRow, StoredRecord, in_todays_shape};
-use super::write::{Many, Reads, Write};
+use super::write::{Many, ReadSet, Write};
 use crate::Error;
 use crate::records::StoredJson;
 
@@ -132,10 +132,14 @@ impl QuoteTable<'_> {
 
     /// The quote as it stands. `known` is an earlier state. If the quote has not changed, its lines
     /// are not read again: that takes long if they are large.
-    pub(crate) async fn refresh(&mut self, id: QuoteId, known: Option<Quote>) -> Result<Quote, Error> {
+    pub(crate) async fn reload_if_changed(
+        &mut self,
+        id: QuoteId,
+        known: Option<Quote>,
+    ) -> Result<Quote, Error> {
         const FIND: &str = "SELECT updated_at FROM quote WHERE company_id = $1 AND id = $2";
         let Some(known) = known else { return self.find(id).await };
-        let find = self.0.query_of(Reads::Record("quote", id.0), FIND, &[&id]);
+        let find = self.0.query_of(ReadSet::Record("quote", id.0), FIND, &[&id]);
         let stamp: Option<i64> = find.optional_scalar().await?;
         if stamp.ok_or(Error::NotFound)? == known.summary.updated_at.as_millis() {
             return Ok(known);
@@ -198,7 +202,7 @@ impl QuoteTable<'_> {
                 ],
             },
             first: 0,
-            replaces: false,
+            requires_current_version: false,
         };
         let (summary, detail) = (summary_to_json(&quote.summary)?, detail_to_json(&quote.detail)?);
         let lines = to_json(&quote.lines)?;
@@ -250,7 +254,7 @@ impl QuoteTable<'_> {
                 ],
             },
             first: 0,
-            replaces: true,
+            requires_current_version: true,
         };
         let (summary, detail) = (summary_to_json(&quote.summary)?, detail_to_json(&quote.detail)?);
         let QuoteSummary { id, status, valid_until, updated_at, .. } = &quote.summary;
@@ -285,7 +289,7 @@ impl QuoteTable<'_> {
                 ],
             },
             first: 0,
-            replaces: true,
+            requires_current_version: true,
         };
         let json = summary_to_json(summary)?;
         let QuoteSummary { id, status, valid_until, updated_at, .. } = summary;

@@ -7,7 +7,7 @@ use super::arguments::{Argument, Cell};
 use super::connection::Connection;
 use super::prefetch::Find;
 use super::statement::{Query, Row, Sql};
-use super::write::{Reads, Write};
+use super::write::{ReadSet, Write};
 use crate::Error;
 
 /// A connection, and the company whose records may be reached with it.
@@ -19,13 +19,13 @@ pub(crate) struct Scope<'c> {
 impl Scope<'_> {
     /// A statement: `$1` is the company, `$2` the first of the arguments.
     pub(super) fn query(&mut self, statement: impl Into<Sql>, arguments: &[&dyn Argument]) -> Query<'_> {
-        self.query_of(Reads::Anything, statement, arguments)
+        self.query_of(ReadSet::Anything, statement, arguments)
     }
 
     /// As [`Self::query`], for a statement that reads only `reads`.
     pub(super) fn query_of(
         &mut self,
-        reads: Reads,
+        reads: ReadSet,
         statement: impl Into<Sql>,
         arguments: &[&dyn Argument],
     ) -> Query<'_> {
@@ -46,7 +46,7 @@ impl Scope<'_> {
         {
             return R::from_row(row).map(Some);
         }
-        self.query_of(Reads::Record(find.table, id), find.sql, &[&id]).fetch_optional().await
+        self.query_of(ReadSet::Record(find.table, id), find.sql, &[&id]).fetch_optional().await
     }
 
     /// A write that may wait for the end of the operation. `$1` is the company, `$2` the first of

@@ -21,7 +21,7 @@ use uuid::Uuid;
 use super::arguments::Cell;
 use super::prefetch::Find;
 use super::versions::newer;
-use super::write::{Reads, Write};
+use super::write::{ReadSet, Write};
 use crate::Error;
 use rows::{Rows, id_of};
 
@@ -52,7 +52,7 @@ struct Writes {
     /// A table with a record that was not replaced, as a newer version wrote it.
     outdated: Option<&'static str>,
     /// True if the current operation has executed a write, which only a rollback undoes.
-    leaves_trace: bool,
+    is_write: bool,
 }
 
 impl Session {
@@ -95,17 +95,17 @@ impl Session {
 
     /// Must be called before a statement. Sends the waiting writes if the statement may read their
     /// rows.
-    pub(super) async fn before(&mut self, reads: Reads, leaves_trace: bool) -> Result<(), sqlx::Error> {
+    pub(super) async fn before(&mut self, reads: ReadSet, is_write: bool) -> Result<(), sqlx::Error> {
         if self.writes.waiting.concern(reads) {
             self.send_deferred().await?;
         }
-        self.leaves_trace(leaves_trace);
+        self.is_write(is_write);
         Ok(())
     }
 
     /// Records that a statement has changed rows, if it has.
-    pub(super) fn leaves_trace(&mut self, leaves_trace: bool) {
-        self.writes.leaves_trace |= leaves_trace;
+    pub(super) fn is_write(&mut self, is_write: bool) {
+        self.writes.is_write |= is_write;
     }
 
     /// Makes a write wait. If no row can wait beside the present ones, they are sent first.
@@ -142,7 +142,7 @@ impl Session {
     /// Sends the waiting writes.
     pub(super) async fn send_deferred(&mut self) -> Result<(), sqlx::Error> {
         // Once sent, the rows of the present operation can be undone by a rollback only.
-        self.writes.leaves_trace |= self.writes.waiting.has_own();
+        self.writes.is_write |= self.writes.waiting.has_own();
         for batch in self.writes.waiting.take() {
             let query = batch.query();
             let done = self.ask(async move |connection| query.execute(connection).await).await?;
@@ -166,14 +166,14 @@ impl Session {
 
     pub(super) fn begin_operation(&mut self) {
         self.writes.waiting.begin_operation();
-        self.writes.leaves_trace = false;
+        self.writes.is_write = false;
     }
 
     /// Undoes the present operation, if that takes no statement. Returns true if it is undone.
     pub(super) fn roll_back_operation(&mut self) -> bool {
         self.writes.waiting.roll_back_operation();
         // After a failed or unanswered statement only a rollback of the transaction helps.
-        !self.writes.leaves_trace && !self.failed && !self.is_waiting
+        !self.writes.is_write && !self.failed && !self.is_waiting
     }
 
     /// Begins a transaction with statements that this crate has built. Returns their rows.
@@ -206,7 +206,7 @@ impl Session {
         self.end("COMMIT").await
     }
 
-    /// Ends the transaction, if one is open: a page with large lines has ended it already.
+    /// Ends the transaction, if one is open.
     pub(super) async fn roll_back(&mut self) -> Result<(), sqlx::Error> {
         if !self.in_transaction {
             return Ok(());

@@ -112,7 +112,7 @@ impl SignatureTable<'_> {
                 WHERE company_id = $1 AND quote_id = $2 AND (ends_at IS NULL OR ends_at > $4)",
             postgres: &AFTER_RECORDS,
             first: BEFORE_LINKS,
-            replaces: false,
+            requires_current_version: false,
         };
         self.0.write(&SET_END, &[&quote, &ends_at, &now]).await
     }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::scope::Scope;
 #[cfg(feature = "console")]
-use super::write::Reads;
+use super::write::ReadSet;
 use crate::Error;
 
 /// A form whose change is being made.
@@ -53,7 +53,7 @@ impl SpentFormTable<'_> {
         const INSERT: &str = "
             INSERT INTO spent_form (company_id, token, noted)
             SELECT $1, $2, coalesce(max(number), 0) + 1 FROM history WHERE company_id = $1 ON CONFLICT DO NOTHING";
-        Ok(self.0.query_of(Reads::Table("history"), INSERT, &[&token]).execute().await? > 0)
+        Ok(self.0.query_of(ReadSet::Table("history"), INSERT, &[&token]).execute().await? > 0)
     }
 
     /// The number of the note of the change that a spent token has made, 0 if it has made none.

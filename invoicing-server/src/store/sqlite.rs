@@ -19,7 +19,7 @@ use writer::Writer;
 
 use super::DatabaseError;
 use super::check::StoreHealth;
-use super::claims::{Claimant, Claimed, Wanted};
+use super::claims::{ClaimLease, ClaimRequest, Claimed};
 use super::connection::Connection;
 use super::deliveries::AllDeliveries;
 use super::group_commit::GroupCommit;
@@ -128,8 +128,8 @@ impl Sqlite {
     /// Claims for several webhooks; the claims share a commit.
     pub(super) async fn claim(
         &self,
-        claimant: Claimant,
-        wanted: &[Wanted],
+        claimant: ClaimLease,
+        wanted: &[ClaimRequest],
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
         let claims = wanted.iter().map(|&wanted| async move {
             let claimed = self.writer.run(None, Vec::new(), move |tx| {
@@ -142,7 +142,7 @@ impl Sqlite {
 
     pub(super) async fn resume(
         &self,
-        claimant: Claimant,
+        claimant: ClaimLease,
         begun: Vec<(WebhookId, i64)>,
     ) -> Result<Vec<Job>, Error> {
         let resumed = self.writer.run(None, Vec::new(), move |tx| {

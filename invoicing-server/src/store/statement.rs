@@ -14,7 +14,7 @@ use super::session::Session;
 pub(super) use super::sql::Sql;
 use super::versions::{StoredRecord, newer};
 #[cfg(feature = "postgres")]
-use super::write::Reads;
+use super::write::ReadSet;
 use crate::Error;
 
 /// Counts the calls that lead to the driver, for a test.
@@ -46,8 +46,8 @@ pub(super) enum Query<'c> {
     Postgres {
         session: &'c mut Session,
         query: PostgresQuery,
-        reads: Reads,
-        leaves_trace: bool,
+        reads: ReadSet,
+        is_write: bool,
     },
 }
 
@@ -60,7 +60,7 @@ impl Query<'_> {
                 Ok(query.execute(connection).await?.rows_affected())
             }
             #[cfg(feature = "postgres")]
-            Self::Postgres { session, query, reads, leaves_trace } => {
+            Self::Postgres { session, query, reads, is_write } => {
                 session.before(reads, false).await?;
                 let run = async move |connection: &mut PgConnection| {
                     at_driver();
@@ -68,7 +68,7 @@ impl Query<'_> {
                 };
                 let done = session.ask(run).await?;
                 // A write that changed no row leaves nothing to undo.
-                session.leaves_trace(leaves_trace && done.rows_affected() > 0);
+                session.is_write(is_write && done.rows_affected() > 0);
                 Ok(done.rows_affected())
             }
         }
@@ -97,8 +97,8 @@ impl Query<'_> {
                 query.try_map(|row| R::from_row(&row)).fetch_all(connection).await
             }
             #[cfg(feature = "postgres")]
-            Self::Postgres { session, query, reads, leaves_trace } => {
-                session.before(reads, leaves_trace).await?;
+            Self::Postgres { session, query, reads, is_write } => {
+                session.before(reads, is_write).await?;
                 let query = query.try_map(|row| R::from_row(&row));
                 let run = async move |connection: &mut PgConnection| {
                     at_driver();

@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 
 use super::Postgres;
 use super::UNAUDITED;
-use super::claims::{Claimant, Wanted};
+use super::claims::{ClaimLease, ClaimRequest};
 use super::company::{CompanyReader, CompanyTx, Tables as _};
 use super::deliveries::AllDeliveries;
 use super::global::ServiceTables as _;
@@ -100,7 +100,7 @@ async fn add_company(store: &Store, env: &Env) -> CompanyId {
 async fn insert(tx: &mut CompanyTx<'_>, name: &str) -> Result<ClientId, Error> {
     let client = NewClient::named(name).check().unwrap().create(ClientId(tx.env().uuid()), tx.change.at());
     tx.clients().insert(&client).await?;
-    tx.finish(&[]).await?;
+    tx.record_events(&[]).await?;
     Ok(client.id)
 }
 
@@ -159,7 +159,7 @@ async fn numbers_are_given_without_gaps_though_changes_are_refused(db: Database)
     let changes = (0..MANY).map(|change| {
         place.store.write(place.company, UNAUDITED, [], async move |mut tx: CompanyTx<'_>| {
             let number = tx.quote_series(2026).allocate().await?;
-            tx.finish(&[]).await?;
+            tx.record_events(&[]).await?;
             if change % 4 == 0 { Err(Conflict::new("refused").into()) } else { Ok(number) }
         })
     });
@@ -196,7 +196,7 @@ async fn a_record_that_is_not_there_is_not_replaced(db: Database) {
         let found = tx.clients().find(id).await?;
         let missing = Client { id: ClientId(tx.env().uuid()), ..found };
         tx.clients().update(&missing).await?;
-        tx.finish(&[]).await
+        tx.record_events(&[]).await
     });
     assert!(write.await.is_err());
     assert_eq!(place.clients().await, 0, "nothing of the change is there");
@@ -321,9 +321,9 @@ async fn a_delivery_is_claimed_once_and_again_after_its_lease(db: Database) {
     let begun = place.env.now();
     let claim = async |token, after_millis| {
         let now = begun.plus_millis(after_millis);
-        let claimant = Claimant { token, now, lease_until: now.plus_millis(1_000) };
+        let claimant = ClaimLease { token, now, lease_until: now.plus_millis(1_000) };
         let from = now.plus_millis(-60_000);
-        let claimed = place.store.claim(claimant, &[Wanted { webhook, room: 4, from }]).await;
+        let claimed = place.store.claim(claimant, &[ClaimRequest { webhook, room: 4, from }]).await;
         let claimed = claimed.into_iter().map(|(_, claimed)| claimed.unwrap());
         claimed.flat_map(|claimed| claimed.jobs).map(|job| job.delivery).collect::<Vec<_>>()
     };
@@ -344,8 +344,8 @@ async fn what_a_run_had_claimed_is_released_by_its_token(db: Database) {
     let place = place(db).await;
     let webhook = webhook_with(&place, 3).await;
     let now = place.env.now().plus_millis(10);
-    let claimant = Claimant { token: 7, now, lease_until: now.plus_millis(60_000) };
-    let wanted = Wanted { webhook, room: 10, from: now.plus_millis(-60_000) };
+    let claimant = ClaimLease { token: 7, now, lease_until: now.plus_millis(60_000) };
+    let wanted = ClaimRequest { webhook, room: 10, from: now.plus_millis(-60_000) };
     let claimed = place.store.claim(claimant, &[wanted]).await.remove(0).1.unwrap().jobs;
     let ids: Vec<i64> = claimed.iter().map(|job| job.delivery).collect();
     assert_eq!(ids.len(), 3);

@@ -5,11 +5,11 @@ use std::sync::{Arc, OnceLock};
 
 use invoicing_core::{EventId, Timestamp};
 
-use super::change::CompanyChange;
+use super::change::ChangeContext;
 use super::connection::Connection;
 use super::notification::{Incoming, Notification, OnIncoming};
 #[cfg(feature = "postgres")]
-use super::write::Reads;
+use super::write::ReadSet;
 use crate::Error;
 use crate::env::Env;
 use crate::queue::{Job, NewDelivery, Queue};
@@ -137,7 +137,7 @@ impl Tx {
     }
 
     /// Updates the cache. Must be called when the company's stamp is written.
-    pub(super) fn remember_stamp(&mut self, change: &CompanyChange) {
+    pub(super) fn remember_stamp(&mut self, change: &ChangeContext) {
         if let Some(cache) = self.connection.write_cache() {
             cache.set_stamp(change.company.id, change.stamp);
         }
@@ -178,7 +178,7 @@ impl Tx {
         #[cfg(feature = "postgres")]
         if self.delivery_ids.end - self.delivery_ids.start < wanted {
             const NEXT_BLOCK: &str = "SELECT nextval('delivery_id_block')";
-            let block: i64 = self.connection.query_of(Reads::Nothing, NEXT_BLOCK, &[]).scalar().await?;
+            let block: i64 = self.connection.query_of(ReadSet::Nothing, NEXT_BLOCK, &[]).scalar().await?;
             // The rest of the old block is given up: row ids may have gaps.
             self.delivery_ids = block..block + BLOCK;
         }

@@ -22,7 +22,7 @@ pub(super) struct Write {
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "a form that is left out"))]
     pub(super) first: usize,
     /// True if the write replaces a record, which must exist and must not be of a newer version.
-    pub(super) replaces: bool,
+    pub(super) requires_current_version: bool,
 }
 
 /// A statement of PostgreSQL that writes many rows: each argument is an array.
@@ -37,7 +37,7 @@ pub(super) struct Many {
 /// The rows that a statement reads. They decide if waiting rows are sent before it.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "no write waits on SQLite"))]
-pub(super) enum Reads {
+pub(super) enum ReadSet {
     /// Any row.
     Anything,
     /// No row that a write changes.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use chrono::NaiveDate;
 use invoicing_core::{CompanyId, Timestamp};
 
-use super::change::CompanyChange;
+use super::change::ChangeContext;
 use super::subscriber::Subscriber;
 
 /// Most cached companies. Beyond that all are dropped, which costs a read each.
@@ -23,7 +23,7 @@ const CAPACITY: usize = 1_024;
 #[derive(Clone)]
 struct Remembered {
     /// The last change, with the last stamp. Each change replaces its instants.
-    last_change: CompanyChange,
+    last_change: ChangeContext,
     subscribers: Option<Arc<[Subscriber]>>,
     /// The last number of each series.
     numbers: Option<Arc<[LastNumber]>>,
@@ -49,17 +49,17 @@ pub(crate) struct WriteCache {
 
 impl WriteCache {
     /// A change that begins now, if the company is cached.
-    pub(super) fn change(&self, company: CompanyId, now: Timestamp) -> Option<CompanyChange> {
+    pub(super) fn change(&self, company: CompanyId, now: Timestamp) -> Option<ChangeContext> {
         let Remembered { last_change, .. } = self.companies.get(&company)?;
-        let stamp = CompanyChange::next_stamp(last_change.stamp, now);
-        Some(CompanyChange { now, stamp, ..last_change.clone() })
+        let stamp = ChangeContext::next_stamp(last_change.stamp, now);
+        Some(ChangeContext { now, stamp, ..last_change.clone() })
     }
 
-    pub(super) fn remember(&mut self, change: &CompanyChange, last_stamp: Timestamp) {
+    pub(super) fn remember(&mut self, change: &ChangeContext, last_stamp: Timestamp) {
         if self.companies.len() >= CAPACITY {
             self.companies.clear();
         }
-        let last_change = CompanyChange { stamp: last_stamp, ..change.clone() };
+        let last_change = ChangeContext { stamp: last_stamp, ..change.clone() };
         self.companies
             .insert(change.company.id, Remembered { last_change, subscribers: None, numbers: None });
     }

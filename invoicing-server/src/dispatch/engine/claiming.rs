@@ -14,7 +14,7 @@ use crate::dispatch::storage::{ClaimResult, LONGEST_PAUSE, POLL, Polled, claim, 
 use crate::dispatch::turns::Line;
 use crate::queue::Pool;
 use crate::store::bulk_changes::NotedWebhook;
-use crate::store::claims::{Claimed, Waiting, Wanted};
+use crate::store::claims::{ClaimRequest, Claimed, PendingWebhook};
 
 /// Most webhooks of one claim, as other writers wait in the same queue of the database. Of these,
 /// at most half are in the slow pool.
@@ -57,7 +57,7 @@ impl Engine<'_> {
                     }
                 }
                 self.backlog.polled(at, &waiting);
-                for Waiting { webhook, at, .. } in waiting {
+                for PendingWebhook { webhook, at, .. } in waiting {
                     // A rolled-back operation may have freed a place in memory.
                     self.backlog.rejoin(webhook, self.lanes.standing(webhook));
                     self.backlog.due_at(webhook, at);
@@ -101,7 +101,7 @@ impl Engine<'_> {
     }
 
     /// Chooses webhooks to claim for, in turn, until `most` are chosen in all or no room is left.
-    fn choose(&mut self, standing: Standing, most: usize, wanted: &mut Vec<Wanted>) {
+    fn choose(&mut self, standing: Standing, most: usize, wanted: &mut Vec<ClaimRequest>) {
         let now = self.now();
         while wanted.len() < most
             && let Some(webhook) = self.backlog.next(standing)
@@ -116,7 +116,7 @@ impl Engine<'_> {
                 Some(0) => self.backlog.set_full(webhook),
                 Some(room) => {
                     self.backlog.set_claiming(webhook);
-                    wanted.push(Wanted { webhook, room, from: self.backlog.claim_from(webhook, now) });
+                    wanted.push(ClaimRequest { webhook, room, from: self.backlog.claim_from(webhook, now) });
                 }
             }
         }

@@ -15,7 +15,7 @@ use crate::records::HistoryAction;
 use crate::records::ProofRecord;
 use crate::store::documents::DocumentRow;
 use crate::store::rows::to_json;
-use crate::store::{CompanyChange, CompanyTx, Prefetch, Tables};
+use crate::store::{ChangeContext, CompanyTx, Prefetch, Tables};
 
 /// Number of times that a change is attempted if the record changes while its document is being
 /// rendered.
@@ -23,7 +23,7 @@ pub(in crate::operations) const ATTEMPTS: usize = 8;
 
 /// A quote as it was read before its document was rendered.
 pub(super) struct Snapshot {
-    pub(super) change: CompanyChange,
+    pub(super) change: ChangeContext,
     pub(super) quote: Arc<Quote>,
     client: Client,
     work_site: Option<String>,
@@ -37,7 +37,7 @@ impl Snapshot {
 }
 
 pub(super) fn particulars(
-    change: &CompanyChange,
+    change: &ChangeContext,
     quote: &Quote,
     client: &Client,
     work_site: Option<String>,
@@ -93,7 +93,7 @@ impl Quotes<'_> {
     where
         P: Fn(Arc<Snapshot>) -> R,
         R: Future<Output = Result<FrozenChange<D>, Error>>,
-        D: FnOnce(&Quote, &CompanyChange) -> Result<Changed<Quote>, Error> + Clone + Send + 'static,
+        D: FnOnce(&Quote, &ChangeContext) -> Result<Changed<Quote>, Error> + Clone + Send + 'static,
     {
         let changed = until_committed(ATTEMPTS, || async {
             let before = Arc::new(self.snapshot(id).await?);
@@ -109,7 +109,7 @@ impl Quotes<'_> {
             .read(async move |mut tx| {
                 let quote = Arc::new(tx.quotes().find(id).await?);
                 let (company, last_stamp) = tx.company_row().find().await?;
-                let change = CompanyChange::new(company, last_stamp, now)?;
+                let change = ChangeContext::new(company, last_stamp, now)?;
                 let client = tx.clients().find(quote.summary.client_id).await?;
                 let work_site = tx.quotes().find_work_site(id).await?;
                 Ok(Snapshot { change, quote, client, work_site })
@@ -131,7 +131,7 @@ impl Quotes<'_> {
         change: FrozenChange<D>,
     ) -> Result<Option<Quote>, Error>
     where
-        D: FnOnce(&Quote, &CompanyChange) -> Result<Changed<Quote>, Error> + Clone + Send + 'static,
+        D: FnOnce(&Quote, &ChangeContext) -> Result<Changed<Quote>, Error> + Clone + Send + 'static,
     {
         let FrozenChange { by, document, decide } = change;
         let (quote, id, client_id) = (Arc::clone(before), before.summary.id, before.summary.client_id);
@@ -160,7 +160,7 @@ impl Quotes<'_> {
                 if let By::Client(proof) = &by {
                     tx.signatures().insert_proof(id, proof).await?;
                 }
-                links::move_end(&mut tx, &changed.record.summary).await?;
+                links::extend_expiry(&mut tx, &changed.record.summary).await?;
                 let changed = update(&mut tx, changed).await?;
                 // The proof names the author of a signature.
                 if let By::Company(action) = by {

@@ -21,7 +21,7 @@ use crate::documents::Frozen;
 use crate::operations::numbering::{CREATIONS_AT_ONCE, Numbering};
 use crate::records::HistoryAction;
 use crate::store::quotes::InternalDetails;
-use crate::store::{CompanyChange, CompanyTx, Prefetch, Tables};
+use crate::store::{ChangeContext, CompanyTx, Prefetch, Tables};
 
 /// Longest time for which an import keeps the other creations of its company and process from
 /// allocating numbers.
@@ -48,7 +48,7 @@ impl Incoming {
     fn quote(
         &self,
         id: QuoteId,
-        change: &CompanyChange,
+        change: &ChangeContext,
         client: &Client,
         number: &str,
     ) -> Result<Changed<Quote>, Error> {
@@ -158,12 +158,12 @@ impl Quotes<'_> {
             .await
     }
 
-    async fn next_number(&self) -> Result<(CompanyChange, String), Error> {
+    async fn next_number(&self) -> Result<(ChangeContext, String), Error> {
         let now = self.0.env().now();
         self.0
             .read(async move |mut tx| {
                 let (company, last_stamp) = tx.company_row().find().await?;
-                let change = CompanyChange::new(company, last_stamp, now)?;
+                let change = ChangeContext::new(company, last_stamp, now)?;
                 let number = tx.quote_series(change.today().year()).next().await?;
                 Ok((change, number))
             })
@@ -192,7 +192,7 @@ async fn insert(
     internal: &InternalDetails,
 ) -> Result<Quote, Error> {
     tx.quotes().insert(&created.record, internal).await?;
-    tx.finish(&created.events).await?;
+    tx.record_events(&created.events).await?;
     note(tx, action, &created.record.summary).await?;
     Ok(created.record)
 }

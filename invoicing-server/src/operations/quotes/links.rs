@@ -8,7 +8,7 @@ use crate::Error;
 use crate::records::HistoryAction;
 use crate::records::SigningLinkRecord;
 use crate::secret::{SIGNING_LINK, Secret};
-use crate::store::{CompanyChange, CompanyTx, Tables};
+use crate::store::{ChangeContext, CompanyTx, Tables};
 
 /// Days between the end of the validity, or the decision if that is later, and the end of the
 /// links.
@@ -89,7 +89,7 @@ pub(super) async fn check_unrevoked(
 }
 
 /// Sets the end of the links of a quote by its state. Links that have ended stay so.
-pub(in crate::operations) async fn move_end(
+pub(in crate::operations) async fn extend_expiry(
     tx: &mut CompanyTx<'_>,
     changed: &QuoteSummary,
 ) -> Result<(), Error> {
@@ -106,7 +106,7 @@ pub(in crate::operations) async fn end_endless(tx: &mut CompanyTx<'_>, id: Quote
 }
 
 /// The end of the links of the quote: see [`DAYS`].
-fn links_end(quote: &QuoteSummary, change: &CompanyChange) -> Timestamp {
+fn links_end(quote: &QuoteSummary, change: &ChangeContext) -> Timestamp {
     let decided_at = match quote.status {
         QuoteStatus::Accepted => quote.accepted_at,
         // No record holds the time of the refusal, so the last change stands for it. A later change

@@ -21,7 +21,7 @@ use crate::operations::quotes::{ATTEMPTS, By, FrozenChange, keeps_changing, sent
 use crate::records::ProofRecord;
 #[cfg(feature = "console")]
 use crate::store::rows::from_json;
-use crate::store::{CompanyChange, CompanyReader, Tables};
+use crate::store::{ChangeContext, CompanyReader, Tables};
 
 /// Longest user agent that is kept, in characters.
 const USER_AGENT_LIMIT: usize = 500;
@@ -42,7 +42,7 @@ pub(crate) struct SignableQuote {
     particulars: Particulars,
     /// The document that was signed, if the quote is.
     signed: Option<ContentHash>,
-    change: CompanyChange,
+    change: ChangeContext,
 }
 
 /// The reason to read a quote.
@@ -59,7 +59,7 @@ impl LinkedQuote {
         let (id, now) = (self.id, self.company.env().now());
         let read = self.company.read(async move |mut tx| {
             let (company, last_stamp) = tx.company_row().find().await?;
-            let change = CompanyChange::new(company, last_stamp, now)?;
+            let change = ChangeContext::new(company, last_stamp, now)?;
             tx.begin_snapshot().await?;
             let read = read(&mut tx, id, change, purpose).await;
             tx.end_snapshot().await?;
@@ -111,7 +111,7 @@ impl LinkedQuote {
         let change = FrozenChange {
             by: By::Client(proof(self.token_hash, signature, &block, sha256)),
             document: Some(signed),
-            decide: move |quote: &Quote, change: &CompanyChange| {
+            decide: move |quote: &Quote, change: &ChangeContext| {
                 Ok(quote.sign(block, change.stamp, change.date_of(submitted_at))?)
             },
         };
@@ -224,7 +224,7 @@ impl SignableQuote {
 async fn read(
     tx: &mut CompanyReader<'_>,
     id: QuoteId,
-    change: CompanyChange,
+    change: ChangeContext,
     purpose: Purpose,
 ) -> Result<SignableQuote, Error> {
     let quote = match purpose {

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{BATCH, Progress, SweepReport, Sweeper, UnreadableRecord};
 use crate::Error;
 use crate::store::due::DueRecord;
-use crate::store::{CompanyChange, CompanyReader, CompanyTx, Tables, UNAUDITED};
+use crate::store::{ChangeContext, CompanyReader, CompanyTx, Tables, UNAUDITED};
 
 /// A kind of record that falls due.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +42,7 @@ impl Due {
         after: DueRecord,
     ) -> Result<Vec<DueRecord>, Error> {
         let (company, last_stamp) = tx.company_row().find().await?;
-        let today = CompanyChange::new(company, last_stamp, now)?.today();
+        let today = ChangeContext::new(company, last_stamp, now)?.today();
         match self {
             Self::Quotes => tx.quotes().ended_before(today, after, BATCH).await,
             Self::Invoices => tx.invoices().due_before(today, after, BATCH).await,
@@ -57,7 +57,7 @@ impl Due {
             changed += u64::from(self.change_one(&mut tx, id).await?);
         }
         if changed > 0 {
-            tx.finish(&[]).await?;
+            tx.record_events(&[]).await?;
         }
         Ok(changed)
     }

@@ -7,7 +7,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::super::deliveries::{AllDeliveries, small};
-use super::{Claimant, Claimed, ClaimedEvent, ClaimedRow, EventColumns, Wanted};
+use super::{ClaimLease, ClaimRequest, Claimed, ClaimedEvent, ClaimedRow, EventColumns};
 use crate::Error;
 use crate::queue::Job;
 
@@ -27,7 +27,7 @@ struct ClaimedDelivery {
 type Events = HashMap<(Uuid, Uuid), ClaimedEvent>;
 
 impl ClaimedDelivery {
-    fn job(self, claimant: Claimant, events: &Events) -> Option<Job> {
+    fn job(self, claimant: ClaimLease, events: &Events) -> Option<Job> {
         let Self { webhook_id, id, company_id, event_id, attempts, claims, claims_in_all, .. } = self;
         let Some(event) = events.get(&(company_id, event_id)) else {
             tracing::error!(delivery = id, event = %event_id, "the event of a delivery is missing");
@@ -53,8 +53,8 @@ impl AllDeliveries<'_> {
     /// Claims due deliveries of several webhooks that have not begun, expired claims included.
     pub(in crate::store) async fn claim_several(
         &mut self,
-        claimant: Claimant,
-        wanted: &[Wanted],
+        claimant: ClaimLease,
+        wanted: &[ClaimRequest],
     ) -> Result<HashMap<WebhookId, Claimed>, Error> {
         let rows = self.claim_rows(claimant, wanted).await?;
         let events = self.events_of(claimant, &rows).await?;
@@ -64,7 +64,7 @@ impl AllDeliveries<'_> {
             of_webhook.last_due = Some(Timestamp::from_millis(row.due_at));
             of_webhook.jobs.extend(row.job(claimant, &events));
         }
-        for &Wanted { webhook, room, .. } in wanted {
+        for &ClaimRequest { webhook, room, .. } in wanted {
             let of_webhook = claimed.entry(webhook).or_default();
             of_webhook.again = (of_webhook.jobs.len() >= room).then_some(claimant.now);
         }
@@ -74,7 +74,7 @@ impl AllDeliveries<'_> {
     /// Claims deliveries that have begun and are due, beside other nodes.
     pub(in crate::store) async fn resume_several(
         &mut self,
-        claimant: Claimant,
+        claimant: ClaimLease,
         begun: &[(WebhookId, i64)],
     ) -> Result<Vec<Job>, Error> {
         // Skips rows that another node is claiming, and updates the locked rows in place, as the
@@ -93,7 +93,7 @@ impl AllDeliveries<'_> {
             SELECT webhook_id, id, company_id, event_id, attempts, claims, claims_in_all, due_at
             FROM claimed ORDER BY due_at, id";
         let ids: Vec<i64> = begun.iter().map(|(_, id)| *id).collect();
-        let Claimant { token, now, lease_until } = claimant;
+        let ClaimLease { token, now, lease_until } = claimant;
         let rows: Vec<ClaimedDelivery> =
             self.0.query(RESUME, &[&token, &lease_until, &ids, &now]).fetch_all().await?;
         let events = self.events_of(claimant, &rows).await?;
@@ -102,8 +102,8 @@ impl AllDeliveries<'_> {
 
     async fn claim_rows(
         &mut self,
-        claimant: Claimant,
-        wanted: &[Wanted],
+        claimant: ClaimLease,
+        wanted: &[ClaimRequest],
     ) -> Result<Vec<ClaimedDelivery>, Error> {
         // `$3` the webhooks, `$5` the number for each, `$6` the first due time of each. Rows that
         // another node is claiming are skipped. The locked rows are updated by their place in the
@@ -130,7 +130,7 @@ impl AllDeliveries<'_> {
         let rooms: Vec<i64> =
             wanted.iter().map(|wanted| i64::try_from(wanted.room).unwrap_or(i64::MAX)).collect();
         let starts: Vec<i64> = wanted.iter().map(|wanted| wanted.from.as_millis()).collect();
-        let Claimant { token, now, lease_until } = claimant;
+        let ClaimLease { token, now, lease_until } = claimant;
         let claim = self.0.query(CLAIM, &[&token, &lease_until, &webhooks, &now, &rooms, &starts]);
         Ok(claim.fetch_all().await?)
     }
@@ -138,7 +138,7 @@ impl AllDeliveries<'_> {
     /// The events of claimed deliveries. If they cannot be read, the deliveries are released.
     async fn events_of(
         &mut self,
-        claimant: Claimant,
+        claimant: ClaimLease,
         deliveries: &[ClaimedDelivery],
     ) -> Result<Events, Error> {
         let read = self.read_events(deliveries).await;

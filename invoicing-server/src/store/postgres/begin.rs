@@ -14,7 +14,7 @@ use super::{BEGIN, Shared};
 use crate::Error;
 use crate::env::Env;
 use crate::store::call::Group;
-use crate::store::change::CompanyChange;
+use crate::store::change::ChangeContext;
 use crate::store::companies::StoredCompany;
 use crate::store::connection::Connection;
 use crate::store::group_commit::Failure;
@@ -31,7 +31,7 @@ const SHORT_WAIT: &str = "; SET LOCAL lock_timeout = '100ms'";
 
 /// The treatment of a company that another transaction has locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Locks {
+pub(super) enum LockMode {
     /// Waits for the lock. The transaction has one company or none.
     Waited,
     /// Leaves the company out.
@@ -70,12 +70,12 @@ impl Open {
 }
 
 /// The companies that a transaction locks as it begins, and the records that it prefetches.
-pub(super) struct Needs {
+pub(super) struct PrefetchPlan {
     companies: BTreeSet<CompanyId>,
     records: BTreeSet<(CompanyId, Prefetch)>,
 }
 
-impl Needs {
+impl PrefetchPlan {
     /// The companies and records of calls.
     pub(super) fn of(calls: &Group) -> Self {
         let companies = calls.iter().filter_map(|call| call.company()).collect();
@@ -86,11 +86,11 @@ impl Needs {
 
     /// The arguments of `begin_change_1` from the companies on. The ids and names are the service's
     /// own, so they need no escaping.
-    fn arguments(&self, locks: Locks) -> String {
+    fn arguments(&self, locks: LockMode) -> String {
         let (companies, owners) =
             (array(&self.companies), array(self.records.iter().map(|(owner, _)| owner)));
         let (parts, ids): (Vec<_>, Vec<_>) = self.records.iter().map(|(_, record)| record.part()).unzip();
-        let (skip_locked, parts, ids) = (locks == Locks::Free, array(parts), array(ids));
+        let (skip_locked, parts, ids) = (locks == LockMode::Free, array(parts), array(ids));
         format!("'{companies}', {skip_locked}, '{parts}', '{owners}', '{ids}'")
     }
 }
@@ -105,13 +105,13 @@ fn array<T: Display>(items: impl IntoIterator<Item = T>) -> String {
 pub(super) async fn begin(
     shared: &Shared,
     mut session: Session,
-    locks: Locks,
-    needs: &Needs,
+    locks: LockMode,
+    needs: &PrefetchPlan,
 ) -> Result<Open, Failure> {
     let env = &shared.context.env;
     let (id, now) = (env.uuid(), env.now().as_millis());
     let limits = shared.limits_behind_pooler();
-    let lock_timeout = if locks == Locks::Free { SHORT_WAIT } else { "" };
+    let lock_timeout = if locks == LockMode::Free { SHORT_WAIT } else { "" };
     let arguments = needs.arguments(locks);
     let begin =
         format!("{BEGIN}{limits}{lock_timeout}; SELECT * FROM begin_change_1('{id}', {now}, {arguments})");
@@ -184,7 +184,7 @@ fn remember(
     env: &Env,
 ) -> Result<(), Error> {
     let (record, last_stamp) = StoredCompany::from_row(row)?.read(company)?;
-    cache.remember(&CompanyChange::new(record, last_stamp, env.now())?, last_stamp);
+    cache.remember(&ChangeContext::new(record, last_stamp, env.now())?, last_stamp);
     let webhooks = webhooks.iter().map(|row| SubscriberRow::from_row(row).map(Subscriber::from));
     cache.remember_subscribers(company, &webhooks.collect::<Result<Arc<_>, _>>()?);
     cache.remember_numbers(company, numbers.iter().map(LastNumber::from_row).collect::<Result<Arc<_>, _>>()?);

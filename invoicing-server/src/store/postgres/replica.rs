@@ -62,13 +62,13 @@ const STRIKES: u32 = 3;
 /// The read replica: its connections, and its state after failures.
 pub(super) struct Replica {
     pool: PgPool,
-    state: Mutex<State>,
+    state: Mutex<ReplicaState>,
     /// Instant of its last failure. No connection from before is used again, as the address may
     /// lead elsewhere by then.
     failed_at: Arc<Mutex<Option<Instant>>>,
 }
 
-struct State {
+struct ReplicaState {
     mode: Mode,
     pause: Duration,
     /// Pages in a row that failed while the server may be sound.
@@ -170,7 +170,8 @@ impl Replica {
                 Box::pin(async move { Ok(!is_outdated && is_alive(connection, &metadata).await) })
             })
             .connect_lazy_with(options);
-        let state = State { mode: Mode::Down(Instant::now()), pause: FIRST_PAUSE, strikes: 0, said: None };
+        let state =
+            ReplicaState { mode: Mode::Down(Instant::now()), pause: FIRST_PAUSE, strikes: 0, said: None };
         let replica = Arc::new(Self { pool, state: Mutex::new(state), failed_at });
         replica.is_up();
         Ok(Some(replica))

@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
-use super::begin::{Locks, Needs, Open, begin};
+use super::begin::{LockMode, Open, PrefetchPlan, begin};
 use super::commit::commit_in_time;
 use super::retry::{Pauses, in_time, time_left};
 use super::{Postgres, Shared, spawn};
@@ -28,7 +28,7 @@ use crate::Error;
 use crate::store::Prefetch;
 use crate::store::call::{Call, Group, answer_all, answered, call};
 use crate::store::connection::Connection;
-use crate::store::group_commit::{Failure, GROUP, Ran, Transactions, attempt, run_group};
+use crate::store::group_commit::{Executed, Failure, GROUP, Transactions, attempt, run_group};
 use crate::store::session::Session;
 use crate::store::tx::Tx;
 
@@ -116,7 +116,7 @@ fn work(shared: Arc<Shared>, company: CompanyId) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         let mut calls = shared.take_of(company);
         while !calls.is_empty() {
-            let mut database = Transactor::new(Arc::clone(&shared), Locks::Waited);
+            let mut database = Transactor::new(Arc::clone(&shared), LockMode::Waited);
             database.is_of_contended = true;
             let run = AssertUnwindSafe(run_group(&mut database, calls, None)).catch_unwind();
             calls = run.await.unwrap_or_default();
@@ -130,7 +130,7 @@ fn work(shared: Arc<Shared>, company: CompanyId) -> BoxFuture<'static, ()> {
 /// Runs a call without a company.
 fn run_alone(shared: Arc<Shared>, call: Box<dyn Call>) -> BoxFuture<'static, ()> {
     Box::pin(async move {
-        let mut database = Transactor::new(shared, Locks::Waited);
+        let mut database = Transactor::new(shared, LockMode::Waited);
         drop(run_group(&mut database, vec![call], None).await);
     })
 }
@@ -138,7 +138,7 @@ fn run_alone(shared: Arc<Shared>, call: Box<dyn Call>) -> BoxFuture<'static, ()>
 /// A connection that runs one transaction after the other.
 pub(super) struct Transactor {
     shared: Arc<Shared>,
-    locks: Locks,
+    locks: LockMode,
     is_of_contended: bool,
     /// Permit of a task that waits for locks: such tasks leave connections to all others.
     permit: Option<OwnedSemaphorePermit>,
@@ -148,13 +148,13 @@ pub(super) struct Transactor {
 }
 
 impl Transactor {
-    fn new(shared: Arc<Shared>, locks: Locks) -> Self {
+    fn new(shared: Arc<Shared>, locks: LockMode) -> Self {
         Self { shared, locks, is_of_contended: false, permit: None, session: None, open: None }
     }
 
     /// The transactor of a worker, which waits for no company.
     pub(super) fn of_worker(shared: &Arc<Shared>) -> Self {
-        Self::new(Arc::clone(shared), Locks::Free)
+        Self::new(Arc::clone(shared), LockMode::Free)
     }
 
     fn keep(&mut self, session: Option<Session>) {
@@ -201,15 +201,16 @@ impl Transactions for Transactor {
 
     fn limit(&self) -> Duration {
         match self.locks {
-            Locks::Free => WORKER_TIME,
-            Locks::Waited => Duration::MAX,
+            LockMode::Free => WORKER_TIME,
+            LockMode::Waited => Duration::MAX,
         }
     }
 
     async fn begin(&mut self, calls: &mut Group) -> Result<(), Failure> {
         let session = self.session.take().ok_or_else(|| Failure::Final(Error::internal("no connection")))?;
-        let open = self.open.insert(begin(&self.shared, session, self.locks, &Needs::of(calls)).await?);
-        if self.locks == Locks::Free {
+        let open =
+            self.open.insert(begin(&self.shared, session, self.locks, &PrefetchPlan::of(calls)).await?);
+        if self.locks == LockMode::Free {
             let locked_elsewhere = calls.extract_if(.., |call| !open.has_locked(call.company()));
             self.shared.hand_over(locked_elsewhere.collect());
         }
@@ -220,7 +221,7 @@ impl Transactions for Transactor {
         &mut self.open.as_mut().expect("calls run in an open transaction").tx
     }
 
-    async fn commit(&mut self, ran: Ran) -> Result<(), (Group, Failure)> {
+    async fn commit(&mut self, ran: Executed) -> Result<(), (Group, Failure)> {
         let open = self.open.take().expect("calls run in an open transaction");
         let mut ending = Box::pin(end(Arc::clone(&self.shared), open, ran));
         // A slow commit must not hold up the other companies of the worker.
@@ -256,7 +257,7 @@ impl Transactions for Transactor {
     async fn run_apart(&mut self, calls: Group, error: Error) {
         tracing::debug!(error = &error as &dyn std::error::Error, "operations no longer share a transaction");
         let cause = Arc::new(error);
-        if self.locks == Locks::Free {
+        if self.locks == LockMode::Free {
             return self.shared.hand_over(in_time(calls, Some(&cause)));
         }
         for call in calls {
@@ -273,7 +274,11 @@ impl Transactions for Transactor {
 }
 
 /// Sends the waiting writes, commits, and answers. Returns the session, if it can be used again.
-async fn end(shared: Arc<Shared>, mut open: Open, ran: Ran) -> Result<Option<Session>, (Group, Failure)> {
+async fn end(
+    shared: Arc<Shared>,
+    mut open: Open,
+    ran: Executed,
+) -> Result<Option<Session>, (Group, Failure)> {
     if let Connection::Postgres(session, _) = open.tx.connection()
         && let Err(error) = session.finish().await
     {

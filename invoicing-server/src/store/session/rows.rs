@@ -6,7 +6,7 @@
 use uuid::Uuid;
 
 use crate::store::arguments::{Cell, Column, PostgresQuery};
-use crate::store::write::{Many, Reads, Write};
+use crate::store::write::{Many, ReadSet, Write};
 
 /// Size of the waiting texts from which on the rows are sent.
 const MOST_BYTES: usize = 1024 * 1024;
@@ -14,7 +14,7 @@ const MOST_BYTES: usize = 1024 * 1024;
 /// Waiting rows.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    batches: Vec<Batch>,
+    batches: Vec<RowBatch>,
     bytes: usize,
     /// The lengths of all columns, and the bytes, at the beginning of the present operation.
     before: Vec<Vec<usize>>,
@@ -23,7 +23,7 @@ pub(super) struct Rows {
 
 /// The waiting rows of a statement.
 #[derive(Debug)]
-pub(super) struct Batch {
+pub(super) struct RowBatch {
     statement: &'static Many,
     writes: Vec<&'static Write>,
     columns: Vec<Column>,
@@ -31,16 +31,16 @@ pub(super) struct Batch {
 
 impl Rows {
     pub(super) fn is_empty(&self) -> bool {
-        self.batches.iter().all(Batch::is_empty)
+        self.batches.iter().all(RowBatch::is_empty)
     }
 
     /// True if a statement may read waiting rows.
-    pub(super) fn concern(&self, reads: Reads) -> bool {
+    pub(super) fn concern(&self, reads: ReadSet) -> bool {
         match reads {
-            Reads::Anything => !self.is_empty(),
-            Reads::Nothing => false,
-            Reads::Table(table) => self.batches.iter().any(|batch| batch.has_table(table)),
-            Reads::Record(table, id) => self.batches.iter().any(|batch| batch.has(table, id)),
+            ReadSet::Anything => !self.is_empty(),
+            ReadSet::Nothing => false,
+            ReadSet::Table(table) => self.batches.iter().any(|batch| batch.has_table(table)),
+            ReadSet::Record(table, id) => self.batches.iter().any(|batch| batch.has(table, id)),
         }
     }
 
@@ -54,7 +54,7 @@ impl Rows {
     pub(super) fn push(&mut self, write: &'static Write, cells: &[&dyn Cell]) {
         let place = self.batches.iter().position(|batch| std::ptr::eq(batch.statement, write.postgres));
         let place = place.unwrap_or_else(|| {
-            self.batches.push(Batch::new(write.postgres));
+            self.batches.push(RowBatch::new(write.postgres));
             self.batches.len() - 1
         });
         self.bytes += self.batches[place].push(write, cells);
@@ -62,13 +62,13 @@ impl Rows {
 
     /// Marks the beginning of an operation.
     pub(super) fn begin_operation(&mut self) {
-        self.before = self.batches.iter().map(Batch::lengths).collect();
+        self.before = self.batches.iter().map(RowBatch::lengths).collect();
         self.bytes_before = self.bytes;
     }
 
     /// True if rows of the present operation wait.
     pub(super) fn has_own(&self) -> bool {
-        let now = self.batches.iter().map(Batch::lengths);
+        let now = self.batches.iter().map(RowBatch::lengths);
         !now.eq(self.before.iter().cloned())
     }
 
@@ -82,14 +82,14 @@ impl Rows {
     }
 
     /// Takes all rows, by their statements.
-    pub(super) fn take(&mut self) -> Vec<Batch> {
+    pub(super) fn take(&mut self) -> Vec<RowBatch> {
         let mut batches = std::mem::take(self).batches;
         batches.retain(|batch| !batch.is_empty());
         batches
     }
 }
 
-impl Batch {
+impl RowBatch {
     fn new(statement: &'static Many) -> Self {
         let columns = statement.columns.iter().map(|of| Column::new(*of)).collect();
         Self { statement, writes: Vec::new(), columns }
@@ -102,7 +102,7 @@ impl Batch {
 
     /// The table with a record that was not replaced, if the statement has changed `changed` rows.
     pub(super) fn outdated(&self, changed: u64) -> Option<&'static str> {
-        let write = self.writes.iter().find(|write| write.replaces)?;
+        let write = self.writes.iter().find(|write| write.requires_current_version)?;
         (usize::try_from(changed) != Ok(self.rows_of(write))).then_some(write.table)
     }
 
@@ -163,21 +163,23 @@ mod tests {
 
     static MANY: Many =
         Many { text: "INSERT", columns: &[Type::Uuid, Type::Uuid, Type::Text, Type::Uuid, Type::Uuid] };
-    static LETTER: Write = Write { table: "letter", sqlite: "", postgres: &MANY, first: 0, replaces: false };
-    static STAMP: Write = Write { table: "stamp", sqlite: "", postgres: &MANY, first: 3, replaces: false };
+    static LETTER: Write =
+        Write { table: "letter", sqlite: "", postgres: &MANY, first: 0, requires_current_version: false };
+    static STAMP: Write =
+        Write { table: "stamp", sqlite: "", postgres: &MANY, first: 3, requires_current_version: false };
     static UPDATE: Write = Write {
         table: "envelope",
         sqlite: "",
         postgres: &Many { text: "UPDATE", columns: &[Type::Uuid, Type::Uuid, Type::Text] },
         first: 0,
-        replaces: true,
+        requires_current_version: true,
     };
     static CLEAR: Write = Write {
         table: "envelope",
         sqlite: "",
         postgres: &Many { text: "CLEAR", columns: &[Type::Uuid, Type::Uuid] },
         first: 0,
-        replaces: false,
+        requires_current_version: false,
     };
 
     fn id(number: u128) -> Uuid {
@@ -203,7 +205,7 @@ mod tests {
         let mut rows = with(&[(&LETTER, 1), (&UPDATE, 2), (&LETTER, 3), (&UPDATE, 4), (&STAMP, 5)]);
         let batches = rows.take();
         assert!(rows.is_empty());
-        let lengths: Vec<_> = batches.iter().map(Batch::lengths).collect();
+        let lengths: Vec<_> = batches.iter().map(RowBatch::lengths).collect();
         assert_eq!(lengths, [vec![2, 2, 2, 1, 1], vec![2, 2, 2]]);
         let outdated: Vec<_> = batches.iter().map(|batch| batch.outdated(1)).collect();
         assert_eq!(outdated, [None, Some("envelope")]);
@@ -231,11 +233,11 @@ mod tests {
     #[test]
     fn a_read_waits_for_what_it_may_see() {
         let rows = with(&[(&LETTER, 1), (&UPDATE, 2)]);
-        assert!(rows.concern(Reads::Anything) && !rows.concern(Reads::Nothing));
-        assert!(rows.concern(Reads::Table("letter")) && !rows.concern(Reads::Table("stamp")));
-        assert!(rows.concern(Reads::Record("letter", id(1))));
-        assert!(!rows.concern(Reads::Record("letter", id(2))));
-        assert!(!Rows::default().concern(Reads::Anything));
+        assert!(rows.concern(ReadSet::Anything) && !rows.concern(ReadSet::Nothing));
+        assert!(rows.concern(ReadSet::Table("letter")) && !rows.concern(ReadSet::Table("stamp")));
+        assert!(rows.concern(ReadSet::Record("letter", id(1))));
+        assert!(!rows.concern(ReadSet::Record("letter", id(2))));
+        assert!(!Rows::default().concern(ReadSet::Anything));
     }
 
     #[test]
@@ -249,8 +251,8 @@ mod tests {
         assert!(rows.has_own());
         rows.roll_back_operation();
         assert!(!rows.has_own());
-        assert!(rows.concern(Reads::Record("letter", id(1))));
-        assert!(!rows.concern(Reads::Record("letter", id(2))));
-        assert!(!rows.concern(Reads::Table("stamp")) && !rows.concern(Reads::Table("envelope")));
+        assert!(rows.concern(ReadSet::Record("letter", id(1))));
+        assert!(!rows.concern(ReadSet::Record("letter", id(2))));
+        assert!(!rows.concern(ReadSet::Table("stamp")) && !rows.concern(ReadSet::Table("envelope")));
     }
 }

@@ -8,7 +8,7 @@ use sqlx::Connection as _;
 use crate::Error;
 use crate::store::call::{Group, answer_all, shared_error};
 use crate::store::connection::Connection;
-use crate::store::group_commit::{Failure, Ran, Transactions, attempt};
+use crate::store::group_commit::{Executed, Failure, Transactions, attempt};
 use crate::store::tx::Tx;
 
 /// Begins a transaction and the savepoint of its first call. Undoing a call rolls back to its
@@ -70,7 +70,7 @@ impl Transactions for Writer {
         self.control(UNDO).await.is_ok()
     }
 
-    async fn commit(&mut self, ran: Ran) -> Result<(), (Group, Failure)> {
+    async fn commit(&mut self, ran: Executed) -> Result<(), (Group, Failure)> {
         let timer = self.tx.env().metrics().start();
         let committed = self.control("COMMIT").await;
         self.tx.env().metrics().committed(timer);
