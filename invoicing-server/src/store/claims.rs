@@ -176,7 +176,7 @@ impl AllDeliveries<'_> {
             let from = from.map(Timestamp::from_millis);
             match webhook.map(WebhookId) {
                 Some(webhook) => {
-                    waiting.push(PendingWebhook { webhook, at: Timestamp::from_millis(at), from })
+                    waiting.push(PendingWebhook { webhook, at: Timestamp::from_millis(at), from });
                 }
                 None => took = Duration::from_millis(u64::try_from(at).unwrap_or(0)),
             }
