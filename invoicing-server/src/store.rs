@@ -80,6 +80,7 @@ use tracing::Instrument as _;
 
 use crate::Error;
 use crate::queue::Job;
+#[cfg(feature = "postgres")]
 use crate::records::StoredJson;
 use crate::telemetry::spans;
 pub(crate) use audit::{AuditContext, UNAUDITED};
@@ -173,14 +174,13 @@ impl Store {
 
     /// A page of a list from the read replica, if there is one and it shows the same state of the
     /// company as the primary.
-    #[cfg_attr(not(feature = "postgres"), expect(clippy::unused_async, reason = "PostgreSQL has replicas"))]
+    #[cfg(feature = "postgres")]
     pub(crate) async fn page_of_replica<F>(&self, company: CompanyId, operation: F) -> Option<StoredJson>
     where
         F: for<'c> Operation<CompanyReader<'c>, StoredJson>,
     {
         match self {
             Self::Sqlite(_) => None,
-            #[cfg(feature = "postgres")]
             Self::Postgres(database) => {
                 let page = database.page_of_replica(company, operation);
                 Box::pin(page.instrument(spans::transaction("replica", Some(company)))).await

@@ -108,7 +108,11 @@ impl CompanyHandle {
         F: for<'c> AsyncFnOnce(CompanyReader<'c>) -> Result<StoredJson, Error>,
         F: for<'c> Operation<CompanyReader<'c>, StoredJson> + Clone,
     {
-        let page = match self.services.store.page_of_replica(self.id, operation.clone()).await {
+        #[cfg(feature = "postgres")]
+        let of_replica = self.services.store.page_of_replica(self.id, operation.clone()).await;
+        #[cfg(not(feature = "postgres"))]
+        let of_replica = None;
+        let page = match of_replica {
             Some(page) => Ok(page),
             None => self.services.store.read(self.id, operation).await,
         };

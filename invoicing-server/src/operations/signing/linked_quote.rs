@@ -41,6 +41,7 @@ pub(crate) struct SignableQuote {
     pub(crate) document: StoredDocument,
     particulars: Particulars,
     /// The document that was signed, if the quote is.
+    #[cfg(feature = "console")]
     signed: Option<ContentHash>,
     change: ChangeContext,
 }
@@ -239,13 +240,26 @@ async fn read(
     let latest = tx.documents().latest_with_particulars(id).await?;
     let (row, particulars) = latest_of(id, quote.summary.status, latest)?;
     let (document, _) = stored(change.company.id, id, row)?;
+    Ok(SignableQuote {
+        #[cfg(feature = "console")]
+        signed: signed_document(tx, &quote).await?,
+        quote: Arc::new(quote),
+        document,
+        particulars,
+        change,
+    })
+}
+
+/// The hash of the document that was signed, if the quote is.
+#[cfg(feature = "console")]
+async fn signed_document(tx: &mut CompanyReader<'_>, quote: &Quote) -> Result<Option<ContentHash>, Error> {
+    let id = quote.summary.id;
     let signed = match &quote.detail.signature {
         Some(_) => tx.signatures().find_proof(id).await?,
         None => None,
     };
     let signed = signed.map(|proof| proof.document_sha256.parse()).transpose();
-    let signed = signed.map_err(|cause| Error::bad_row("proof", "document_sha256", id, cause))?;
-    Ok(SignableQuote { quote: Arc::new(quote), document, particulars, signed, change })
+    signed.map_err(|cause| Error::bad_row("proof", "document_sha256", id, cause))
 }
 
 fn signature_block(
