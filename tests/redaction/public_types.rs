@@ -33,7 +33,7 @@ const NOTHING_TO_PRINT: &[&str] = &[
     "Logo",
     "Session",
     "SignInDecision",
-    "Site",
+    "ServedApp",
     "Theme",
     // Closed sets, counts and clocks.
     "Action",
