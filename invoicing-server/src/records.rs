@@ -25,5 +25,5 @@ pub use self::payment::{Payment, PaymentMethod, PaymentSource};
 pub use self::quote_page::QuotePage;
 pub use self::sealing::SealingStats;
 pub use self::signing::{ProofRecord, SigningLinkRecord};
-pub(crate) use self::stored_json::StoredJson;
+pub(crate) use self::stored_json::{Lines, MAX_PAGE_READS, StoredJson, StoredPage};
 pub use self::webhook::{DisabledReason, Webhook};

@@ -81,7 +81,7 @@ use tracing::Instrument as _;
 use crate::Error;
 use crate::queue::Job;
 #[cfg(feature = "postgres")]
-use crate::records::StoredJson;
+use crate::records::StoredPage;
 use crate::telemetry::spans;
 pub(crate) use audit::{AuditContext, UNAUDITED};
 pub(crate) use change::ChangeContext;
@@ -175,12 +175,13 @@ impl Store {
     /// A page of a list from the read replica, if there is one and it shows the same state of the
     /// company as the primary.
     #[cfg(feature = "postgres")]
-    pub(crate) async fn page_of_replica<F>(&self, company: CompanyId, operation: F) -> Option<StoredJson>
+    pub(crate) async fn page_of_replica<F>(&self, company: CompanyId, operation: F) -> Option<StoredPage>
     where
-        F: for<'c> Operation<CompanyReader<'c>, StoredJson>,
+        F: for<'c> Operation<CompanyReader<'c>, StoredPage>,
     {
         match self {
             Self::Sqlite(_) => None,
+            Self::Postgres(database) if !database.has_replica() => None,
             Self::Postgres(database) => {
                 let page = database.page_of_replica(company, operation);
                 Box::pin(page.instrument(spans::transaction("replica", Some(company)))).await

@@ -5,22 +5,26 @@ use invoicing_core::{InvoiceId, InvoiceStatus};
 
 use super::query_string;
 use super::request::ApiRequest;
+use crate::http::error::ApiError;
 use crate::http::response::{ApiResult, json};
-use crate::records::StoredJson;
+use crate::records::{Lines, MAX_PAGE_READS, StoredJson, StoredPage};
 
 /// `GET /invoices`.
 pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {
     let query = query_string::page::<InvoiceStatus>(request.query())?;
     request.reserve_page(query.window)?;
     let invoices = request.company.invoices();
-    let page = match invoices.small_page(&query).await? {
-        StoredJson::Whole(page) => page,
-        StoredJson::Large { bytes } => {
-            request.reserve(bytes)?;
-            invoices.whole_page(&query).await?
+    let mut lines = Lines::UnlessLarge;
+    for _ in 0..MAX_PAGE_READS {
+        match invoices.page_with(&query, lines).await? {
+            StoredPage::Whole(page) => return Ok(json(StatusCode::OK, page)),
+            StoredPage::Large { bytes, as_of } => {
+                request.reserve(bytes)?;
+                lines = Lines::AsOf(as_of);
+            }
         }
-    };
-    Ok(json(StatusCode::OK, page))
+    }
+    Err(ApiError::Overloaded)
 }
 
 /// `GET /invoices/{id}`.

@@ -7,8 +7,9 @@ use serde::Deserialize;
 
 use super::query_string;
 use super::request::ApiRequest;
+use crate::http::error::ApiError;
 use crate::http::response::{ApiResult, json, record};
-use crate::records::StoredJson;
+use crate::records::{Lines, MAX_PAGE_READS, StoredJson, StoredPage};
 
 /// The body of `PATCH /quotes/{id}`.
 #[derive(Debug, Deserialize)]
@@ -24,14 +25,17 @@ pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {
     let query = query_string::page::<QuoteStatus>(request.query())?;
     request.reserve_page(query.window)?;
     let quotes = request.company.quotes();
-    let page = match quotes.small_page(&query).await? {
-        StoredJson::Whole(page) => page,
-        StoredJson::Large { bytes } => {
-            request.reserve(bytes)?;
-            quotes.whole_page(&query).await?
+    let mut lines = Lines::UnlessLarge;
+    for _ in 0..MAX_PAGE_READS {
+        match quotes.page_with(&query, lines).await? {
+            StoredPage::Whole(page) => return Ok(json(StatusCode::OK, page)),
+            StoredPage::Large { bytes, as_of } => {
+                request.reserve(bytes)?;
+                lines = Lines::AsOf(as_of);
+            }
         }
-    };
-    Ok(json(StatusCode::OK, page))
+    }
+    Err(ApiError::Overloaded)
 }
 
 /// `GET /quotes/{id}`.

@@ -101,9 +101,9 @@ async fn confirm_signature(
 }
 
 async fn sign_as(request: &SigningRequest<'_>, fields: &SignatureFields) -> Result<(), Error> {
-    let _place = request.place_to_sign().await?;
-    // The validity is judged by this instant: rendering and waiting may last over midnight.
+    // The validity is judged by this instant: waiting and rendering may last over midnight.
     let now = request.env.now();
+    let _place = request.place_to_sign().await?;
     let quote = request.linked.signable(now).await?;
     if fields.document != quote.document.sha256.to_string() {
         return Err(sent_again());

@@ -27,14 +27,17 @@ const DISCARD_TIME: Duration = Duration::from_secs(5);
 /// The body of a request, with its frames as they arrive. It records whether it broke off.
 pub(crate) struct RequestBody {
     body: Fuse<UnsyncBoxBody<Bytes, BoxError>>,
+    /// The bytes that it has at least, if that is known before they arrive.
+    least_bytes: u64,
     is_broken: bool,
 }
 
 impl RequestBody {
     pub(crate) fn new(body: impl Body<Data: Buf, Error: Into<BoxError>> + Send + 'static) -> Self {
+        let least_bytes = body.size_hint().lower();
         let to_bytes = |frame: Frame<_>| frame.map_data(|mut data: _| bytes_of(&mut data));
         let body = body.map_frame(to_bytes).map_err(Into::into).boxed_unsync();
-        Self { body: body.fuse(), is_broken: false }
+        Self { body: body.fuse(), least_bytes, is_broken: false }
     }
 
     /// True once the last byte has arrived, so that another request may follow on its connection.
@@ -121,7 +124,7 @@ pub(super) async fn discard(body: &mut RequestBody) {
 fn announced_length(body: &RequestBody, headers: &HeaderMap) -> u64 {
     let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     let length = length.and_then(|length| length.parse().ok()).unwrap_or(0);
-    body.size_hint().lower().max(length)
+    body.least_bytes.max(length)
 }
 
 #[cfg(test)]

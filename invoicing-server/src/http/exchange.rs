@@ -215,6 +215,9 @@ fn conclude<A: Application>(
         match context.capacity.bytes.admit(owner) {
             Ok(admitted) => reservation = Some(admitted),
             Err(overloaded) => {
+                if let Some(error) = &error {
+                    error.log(head, request_id);
+                }
                 let overloaded = error.insert(overloaded.into());
                 response = application.overloaded_response(overloaded, head);
             }

@@ -8,7 +8,7 @@ use super::Services;
 use crate::Error;
 use crate::cause::{Cause, is_request_id};
 use crate::env::Env;
-use crate::records::StoredJson;
+use crate::records::StoredPage;
 #[cfg(feature = "console")]
 use crate::store::spent_forms::OpenForm;
 use crate::store::{AuditContext, CompanyReader, CompanyTx, Operation, Prefetch};
@@ -103,10 +103,10 @@ impl CompanyHandle {
 
     /// Reads a page of a list, from the read replica if it shows the same state of the company as
     /// the primary.
-    pub(super) async fn read_page<F>(&self, operation: F) -> Result<StoredJson, Error>
+    pub(super) async fn read_page<F>(&self, operation: F) -> Result<StoredPage, Error>
     where
-        F: for<'c> AsyncFnOnce(CompanyReader<'c>) -> Result<StoredJson, Error>,
-        F: for<'c> Operation<CompanyReader<'c>, StoredJson> + Clone,
+        F: for<'c> AsyncFnOnce(CompanyReader<'c>) -> Result<StoredPage, Error>,
+        F: for<'c> Operation<CompanyReader<'c>, StoredPage> + Clone,
     {
         #[cfg(feature = "postgres")]
         let of_replica = self.services.store.page_of_replica(self.id, operation.clone()).await;

@@ -12,10 +12,9 @@ use super::CompanyHandle;
 use crate::Error;
 use crate::list_query::PageQuery;
 use crate::records::HistoryAction;
-use crate::records::StoredJson;
+use crate::records::{Lines, MAX_PAGE_READS, StoredJson, StoredPage};
 use crate::records::{Payment, PaymentMethod, PaymentSource};
 use crate::store::invoices::INVOICE_PAGES;
-use crate::store::page_query::Lines;
 use crate::store::rows::from_json;
 use crate::store::{CompanyTx, Prefetch, Tables};
 
@@ -336,28 +335,27 @@ impl Invoices<'_> {
     /// MiB. The error names the largest limit that works: see
     /// [`page_limit`](invoicing_core::page_limit).
     pub async fn page(&self, query: &PageQuery<InvoiceStatus>) -> Result<Vec<u8>, Error> {
-        match self.small_page(query).await? {
-            StoredJson::Whole(page) => Ok(page),
-            StoredJson::Large { .. } => self.whole_page(query).await,
+        let mut lines = Lines::UnlessLarge;
+        for _ in 0..MAX_PAGE_READS {
+            match self.page_with(query, lines).await? {
+                StoredPage::Whole(page) => return Ok(page),
+                StoredPage::Large { as_of, .. } => lines = Lines::AsOf(as_of),
+            }
         }
+        Err(Error::Overloaded)
     }
 
-    /// As [`page`](Self::page), unless its lines are large: then only the size.
-    pub(crate) async fn small_page(&self, query: &PageQuery<InvoiceStatus>) -> Result<StoredJson, Error> {
+    /// A page with these lines.
+    pub(crate) async fn page_with(
+        &self,
+        query: &PageQuery<InvoiceStatus>,
+        lines: Lines,
+    ) -> Result<StoredPage, Error> {
         let query = *query;
         let page = self.0.read_page(async move |mut tx| {
-            tx.document_page::<InvoiceSummary, _>(&INVOICE_PAGES, &query, Lines::UnlessLarge).await
+            tx.document_page::<InvoiceSummary, _>(&INVOICE_PAGES, &query, lines).await
         });
         self.0.operation("invoices.page", page).await
-    }
-
-    /// As [`page`](Self::page), also with large lines.
-    pub(crate) async fn whole_page(&self, query: &PageQuery<InvoiceStatus>) -> Result<Vec<u8>, Error> {
-        let query = *query;
-        let page = self.0.read_page(async move |mut tx| {
-            tx.document_page::<InvoiceSummary, _>(&INVOICE_PAGES, &query, Lines::All).await
-        });
-        self.0.operation("invoices.page", page).await?.whole()
     }
 }
 

@@ -19,8 +19,7 @@ use crate::records::DocumentRecord;
 use crate::records::HistoryAction;
 use crate::records::ProofRecord;
 use crate::records::QuotePage;
-use crate::records::StoredJson;
-use crate::store::page_query::Lines;
+use crate::records::{Lines, MAX_PAGE_READS, StoredJson, StoredPage};
 use crate::store::quotes::{InternalDetails, QUOTE_PAGES};
 use crate::store::rows::from_json;
 use crate::store::{ChangeContext, CompanyTx, Prefetch, Tables};
@@ -325,28 +324,27 @@ impl Quotes<'_> {
     /// MiB. The error names the largest limit that works: see
     /// [`page_limit`](invoicing_core::page_limit).
     pub async fn page(&self, query: &PageQuery<QuoteStatus>) -> Result<Vec<u8>, Error> {
-        match self.small_page(query).await? {
-            StoredJson::Whole(page) => Ok(page),
-            StoredJson::Large { .. } => self.whole_page(query).await,
+        let mut lines = Lines::UnlessLarge;
+        for _ in 0..MAX_PAGE_READS {
+            match self.page_with(query, lines).await? {
+                StoredPage::Whole(page) => return Ok(page),
+                StoredPage::Large { as_of, .. } => lines = Lines::AsOf(as_of),
+            }
         }
+        Err(Error::Overloaded)
     }
 
-    /// As [`page`](Self::page), unless its lines are large: then only the size.
-    pub(crate) async fn small_page(&self, query: &PageQuery<QuoteStatus>) -> Result<StoredJson, Error> {
+    /// A page with these lines.
+    pub(crate) async fn page_with(
+        &self,
+        query: &PageQuery<QuoteStatus>,
+        lines: Lines,
+    ) -> Result<StoredPage, Error> {
         let query = *query;
         let page = self.0.read_page(async move |mut tx| {
-            tx.document_page::<QuoteSummary, _>(&QUOTE_PAGES, &query, Lines::UnlessLarge).await
+            tx.document_page::<QuoteSummary, _>(&QUOTE_PAGES, &query, lines).await
         });
         self.0.operation("quotes.page", page).await
-    }
-
-    /// As [`page`](Self::page), also with large lines.
-    pub(crate) async fn whole_page(&self, query: &PageQuery<QuoteStatus>) -> Result<Vec<u8>, Error> {
-        let query = *query;
-        let page = self.0.read_page(async move |mut tx| {
-            tx.document_page::<QuoteSummary, _>(&QUOTE_PAGES, &query, Lines::All).await
-        });
-        self.0.operation("quotes.page", page).await?.whole()
     }
 
     /// A page of quotes for the host's own list, newest first, at most `limit` (1 to 100). With `q`

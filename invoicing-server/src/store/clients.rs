@@ -14,7 +14,7 @@ use super::versions::{RecordRow, StoredRecord};
 use super::write::{Many, ReadSet, Write};
 use crate::Error;
 use crate::list_query::{ClientQuery, NOWHERE};
-use crate::records::StoredJson;
+use crate::records::StoredPage;
 
 /// A page of clients: `$5` the longest word of the search, `$6` a JSON array of the others, `$7`
 /// true if one has an apostrophe, `$8` the sought `externalId` as it was sent, `$9` the same
@@ -235,9 +235,9 @@ impl ClientTable<'_> {
     }
 
     /// A page as the JSON envelope of the API.
-    pub(crate) async fn page(&mut self, query: &ClientQuery) -> Result<StoredJson, Error> {
+    pub(crate) async fn page(&mut self, query: &ClientQuery) -> Result<StoredPage, Error> {
         let page = self.find_page(query).await?.page::<Client>(query.window)?;
-        Ok(StoredJson::Whole(page.json()))
+        Ok(StoredPage::Whole(page.json()))
     }
 
     async fn find_page(&mut self, query: &ClientQuery) -> Result<PageRow, Error> {

@@ -22,49 +22,43 @@ use crate::records::{Payment, PaymentMethod, PaymentSource};
 /// The lists of invoices.
 pub(crate) const INVOICE_PAGES: PageStatements = PageStatements {
     newest: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, string_agg(CAST(version AS TEXT), ',') AS versions,
+        SELECT coalesce(string_agg(concat(summary, ',\"lines\":' || lines, '}'), ',\n'), '') AS items,
+            string_agg(CAST(version AS TEXT), ',') AS versions,
             string_agg(CAST(lines_bytes AS TEXT), ',') AS lines_bytes, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT
-                concat(
-                    summary,
-                    CASE WHEN $6 AND (lines_bytes <= 8192 OR $7) THEN concat(',\"lines\":', lines) END,
-                    '}'
-                ) AS item,
-                version, lines_bytes
+            SELECT summary, version, lines_bytes,
+                CASE
+                    WHEN $6 AND (lines_bytes <= 8192 OR $7 = (SELECT last_stamp FROM company WHERE id = $1)) THEN lines
+                END AS lines
             FROM invoice_item
             WHERE company_id = $1
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     newest_in_status: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, string_agg(CAST(version AS TEXT), ',') AS versions,
+        SELECT coalesce(string_agg(concat(summary, ',\"lines\":' || lines, '}'), ',\n'), '') AS items,
+            string_agg(CAST(version AS TEXT), ',') AS versions,
             string_agg(CAST(lines_bytes AS TEXT), ',') AS lines_bytes, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT
-                concat(
-                    summary,
-                    CASE WHEN $6 AND (lines_bytes <= 8192 OR $7) THEN concat(',\"lines\":', lines) END,
-                    '}'
-                ) AS item,
-                version, lines_bytes
+            SELECT summary, version, lines_bytes,
+                CASE
+                    WHEN $6 AND (lines_bytes <= 8192 OR $7 = (SELECT last_stamp FROM company WHERE id = $1)) THEN lines
+                END AS lines
             FROM invoice_item
             WHERE company_id = $1 AND status = $5
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     changed: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, string_agg(CAST(version AS TEXT), ',') AS versions,
+        SELECT coalesce(string_agg(concat(summary, ',\"lines\":' || lines, '}'), ',\n'), '') AS items,
+            string_agg(CAST(version AS TEXT), ',') AS versions,
             string_agg(CAST(lines_bytes AS TEXT), ',') AS lines_bytes, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT
-                concat(
-                    summary,
-                    CASE WHEN $6 AND (lines_bytes <= 8192 OR $7) THEN concat(',\"lines\":', lines) END,
-                    '}'
-                ) AS item,
-                version, lines_bytes
+            SELECT summary, version, lines_bytes,
+                CASE
+                    WHEN $6 AND (lines_bytes <= 8192 OR $7 = (SELECT last_stamp FROM company WHERE id = $1)) THEN lines
+                END AS lines
             FROM invoice_item
             WHERE company_id = $1 AND updated_at >= $4 AND ($5 IS NULL OR status || '' = $5)
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3

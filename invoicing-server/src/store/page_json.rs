@@ -10,7 +10,7 @@ use super::rows::{LARGE_LINES, LINES};
 use super::versions::{StoredRecord, in_todays_shape};
 use crate::Error;
 use crate::list_query::PageWindow;
-use crate::records::StoredJson;
+use crate::records::{Lines, StoredPage};
 
 /// Separator of the items of a page: a comma, and a line end, which no item contains.
 const BETWEEN: &[u8] = b",\n";
@@ -18,14 +18,6 @@ const BETWEEN: &[u8] = b",\n";
 const START: &[u8] = br#"{"data":["#;
 /// Room for the rest of the envelope.
 const AROUND: usize = 160;
-
-/// The lines of the items of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lines {
-    /// If a page has large lines, its size is returned instead, so that memory can be reserved.
-    UnlessLarge,
-    All,
-}
 
 /// A page as the database returns it, with one item beyond the limit if there is one.
 pub(super) struct PageRow {
@@ -78,6 +70,8 @@ impl PageRow {
             // Line ends stand only between items, so the last one precedes the extra item.
             let last = memchr::memrchr(BETWEEN[1], &json).unwrap_or(0);
             json.truncate(last.saturating_sub(1));
+            // The extra item may have been large, and what is sent keeps its whole allocation.
+            json.shrink_to(json.len() + AROUND);
         }
         let page = Page { json, lines_bytes: numbers(lines_bytes.as_deref())?, window, has_more, as_of };
         page.in_todays_shape::<T>(&numbers(versions.as_deref())?)
@@ -128,22 +122,19 @@ impl Page {
     }
 
     /// The JSON of the page whose items were read with these lines, or its size.
-    pub(super) fn with_lines(self, lines: Lines) -> Result<StoredJson, Error> {
-        let sizes: Vec<_> = self.items().zip(&self.lines_bytes).collect();
-        if sizes.iter().all(|(_, lines_bytes)| **lines_bytes <= LARGE_LINES) {
-            return Ok(StoredJson::Whole(self.json()));
+    pub(super) fn with_lines(self, lines: Lines) -> Result<StoredPage, Error> {
+        let is_large = |bytes: &usize| *bytes > LARGE_LINES;
+        let items: Vec<_> = self.items().zip(&self.lines_bytes).collect();
+        if lines == Lines::AsOf(self.as_of) || !items.iter().any(|(_, bytes)| is_large(bytes)) {
+            return Ok(StoredPage::Whole(self.json()));
         }
-        let size = |(item, lines_bytes): &(&[u8], &usize)| match lines {
-            Lines::UnlessLarge if **lines_bytes > LARGE_LINES => item.len() + LINES.len() + **lines_bytes,
-            _ => item.len(),
-        };
-        let sizes: Vec<usize> = sizes.iter().map(size).collect();
+        let left_out = |bytes: &usize| if is_large(bytes) { LINES.len() + bytes } else { 0 };
+        let sizes: Vec<usize> = items.iter().map(|(item, bytes)| item.len() + left_out(bytes)).collect();
         page_limit::check(&sizes)?;
-        let bytes = AROUND + sizes.iter().map(|bytes| bytes + BETWEEN.len()).sum::<usize>();
-        Ok(match lines {
-            Lines::UnlessLarge => StoredJson::Large { bytes },
-            Lines::All => StoredJson::Whole(self.json()),
-        })
+        // The item beyond the limit is read too.
+        let extra = self.lines_bytes.get(items.len()).map_or(0, left_out);
+        let bytes = AROUND + extra + sizes.iter().map(|bytes| bytes + BETWEEN.len()).sum::<usize>();
+        Ok(StoredPage::Large { bytes, as_of: self.as_of })
     }
 
     /// The whole envelope.
@@ -154,5 +145,52 @@ impl Page {
         );
         json.extend_from_slice(tail.as_bytes());
         json
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use invoicing_core::{ClientId, NewClient, NewQuote};
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::Invoicing;
+    use crate::list_query::PageQuery;
+
+    /// A quote with this many lines of 1,900 characters.
+    fn content(client: ClientId, lines: usize) -> NewQuote {
+        let line = json!({ "description": "x".repeat(1_900), "quantity": 1, "unitPrice": 1, "tvaRate": 20 });
+        NewQuote {
+            lines: serde_json::from_value(vec![line; lines].into()).unwrap(),
+            ..NewQuote::empty(client)
+        }
+    }
+
+    /// Rules: LIST-8, FAIR-7
+    #[tokio::test]
+    async fn large_lines_are_read_if_their_page_is_still_the_one_that_was_counted() {
+        let (_folder, _invoicing, company) = Invoicing::with_company().await;
+        let client = company.clients().create(&NewClient::named("B")).await.unwrap().id;
+        let quotes = company.quotes();
+        quotes.create(&content(client, 500)).await.unwrap();
+        let newest = quotes.create(&content(client, 6)).await.unwrap().summary;
+        let window = PageWindow::default().limit(1);
+        let query = PageQuery { include_lines: true, ..PageQuery::default() }.window(window);
+        let size = async |lines| match quotes.page_with(&query, lines).await.unwrap() {
+            StoredPage::Large { bytes, as_of } => (bytes, as_of),
+            StoredPage::Whole(page) => panic!("{} bytes", page.len()),
+        };
+        let (bytes, as_of) = size(Lines::UnlessLarge).await;
+        assert!(bytes > 500 * 1_900, "the item beyond the limit is read too: {bytes}");
+
+        quotes.edit(newest.id, &content(client, 7)).await.unwrap();
+        let (bytes, as_of) = size(Lines::AsOf(as_of)).await;
+        let StoredPage::Whole(page) = quotes.page_with(&query, Lines::AsOf(as_of)).await.unwrap() else {
+            panic!("the page has not changed")
+        };
+        assert!(page.len() < bytes && page.capacity() < page.len() + 4_096, "{} kept", page.capacity());
+        let page: Value = serde_json::from_slice(&page).unwrap();
+        assert_eq!(page["data"][0]["lines"].as_array().unwrap().len(), 7);
+        assert_eq!(page["asOf"], json!(as_of));
     }
 }

@@ -3,21 +3,21 @@
 use invoicing_core::{MAX_PAGE_LIMIT, Timestamp};
 
 use super::arguments::Argument;
-pub(crate) use super::page_json::Lines;
 use super::page_json::PageRow;
 use super::scope::Scope;
 use super::statement::{Query, Sql};
 use super::versions::StoredRecord;
 use crate::Error;
 use crate::list_query::{PageQuery, PageWindow, check_limit};
-use crate::records::StoredJson;
+use crate::records::{Lines, StoredPage};
 
 /// The statements of a list of documents. Each returns one row, so a page is one snapshot: see
 /// [`PageRow`].
 ///
 /// `$1` company, `$2` limit, `$3` offset, `$4` since, `$5` status, `$6` true if items have their
-/// lines, `$7` true if they have large ones too, of more than 8 KiB. Both databases read the size
-/// of lines without the lines.
+/// lines, `$7` the company's last stamp with which they have large ones too, of more than 8 KiB.
+/// Both databases read the size of lines without the lines. The inner select passes lines on, and
+/// the outer one prints them: rows that the offset skips are never printed.
 ///
 /// The filters leave the index of the order as the only useful one: `status || ''` keeps `changed`
 /// off the index by status, which would require a sort. The aggregate takes the items in the order
@@ -38,17 +38,21 @@ impl Scope<'_> {
         statements: &PageStatements,
         query: &PageQuery<S>,
         lines: Lines,
-    ) -> Result<StoredJson, Error> {
+    ) -> Result<StoredPage, Error> {
         let statement = match (query.window.since, query.status) {
             (None, None) => statements.newest,
             (None, Some(_)) => statements.newest_in_status,
             (Some(_), _) => statements.changed,
         };
-        let (status, has_large) = (query.status.map(Into::into), lines == Lines::All);
-        let filters: [&dyn Argument; 3] = [&status, &query.include_lines, &has_large];
+        let status = query.status.map(Into::into);
+        let as_of = match lines {
+            Lines::UnlessLarge => None,
+            Lines::AsOf(stamp) => Some(stamp),
+        };
+        let filters: [&dyn Argument; 3] = [&status, &query.include_lines, &as_of];
         let row: PageRow = self.page_query(query.window, statement, &filters)?.fetch_one().await?;
         let page = row.page::<T>(query.window)?;
-        if query.include_lines { page.with_lines(lines) } else { Ok(StoredJson::Whole(page.json())) }
+        if query.include_lines { page.with_lines(lines) } else { Ok(StoredPage::Whole(page.json())) }
     }
 
     /// A statement of a list: `filters` are its arguments from `$5` on.

@@ -19,49 +19,43 @@ use crate::records::StoredJson;
 /// The lists of quotes.
 pub(crate) const QUOTE_PAGES: PageStatements = PageStatements {
     newest: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, string_agg(CAST(version AS TEXT), ',') AS versions,
+        SELECT coalesce(string_agg(concat(summary, ',\"lines\":' || lines, '}'), ',\n'), '') AS items,
+            string_agg(CAST(version AS TEXT), ',') AS versions,
             string_agg(CAST(lines_bytes AS TEXT), ',') AS lines_bytes, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT
-                concat(
-                    summary,
-                    CASE WHEN $6 AND (lines_bytes <= 8192 OR $7) THEN concat(',\"lines\":', lines) END,
-                    '}'
-                ) AS item,
-                version, lines_bytes
+            SELECT summary, version, lines_bytes,
+                CASE
+                    WHEN $6 AND (lines_bytes <= 8192 OR $7 = (SELECT last_stamp FROM company WHERE id = $1)) THEN lines
+                END AS lines
             FROM quote_item
             WHERE company_id = $1
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     newest_in_status: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, string_agg(CAST(version AS TEXT), ',') AS versions,
+        SELECT coalesce(string_agg(concat(summary, ',\"lines\":' || lines, '}'), ',\n'), '') AS items,
+            string_agg(CAST(version AS TEXT), ',') AS versions,
             string_agg(CAST(lines_bytes AS TEXT), ',') AS lines_bytes, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT
-                concat(
-                    summary,
-                    CASE WHEN $6 AND (lines_bytes <= 8192 OR $7) THEN concat(',\"lines\":', lines) END,
-                    '}'
-                ) AS item,
-                version, lines_bytes
+            SELECT summary, version, lines_bytes,
+                CASE
+                    WHEN $6 AND (lines_bytes <= 8192 OR $7 = (SELECT last_stamp FROM company WHERE id = $1)) THEN lines
+                END AS lines
             FROM quote_item
             WHERE company_id = $1 AND status = $5
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     changed: "
-        SELECT coalesce(string_agg(item, ',\n'), '') AS items, string_agg(CAST(version AS TEXT), ',') AS versions,
+        SELECT coalesce(string_agg(concat(summary, ',\"lines\":' || lines, '}'), ',\n'), '') AS items,
+            string_agg(CAST(version AS TEXT), ',') AS versions,
             string_agg(CAST(lines_bytes AS TEXT), ',') AS lines_bytes, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT
-                concat(
-                    summary,
-                    CASE WHEN $6 AND (lines_bytes <= 8192 OR $7) THEN concat(',\"lines\":', lines) END,
-                    '}'
-                ) AS item,
-                version, lines_bytes
+            SELECT summary, version, lines_bytes,
+                CASE
+                    WHEN $6 AND (lines_bytes <= 8192 OR $7 = (SELECT last_stamp FROM company WHERE id = $1)) THEN lines
+                END AS lines
             FROM quote_item
             WHERE company_id = $1 AND updated_at >= $4 AND ($5 IS NULL OR status || '' = $5)
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
@@ -106,6 +100,17 @@ impl QuoteTable<'_> {
 
     pub(crate) async fn find(&mut self, id: QuoteId) -> Result<Quote, Error> {
         let parts = self.parts(id).await?;
+        versions::read(&parts.detail(), parts.version, id)
+    }
+
+    /// The quote with its lines if it is SENT: no other can be signed, and the holder of a link may
+    /// ask at any time.
+    pub(crate) async fn find_to_sign(&mut self, id: QuoteId) -> Result<Quote, Error> {
+        const FIND: &str = "
+            SELECT summary, CASE WHEN status = 'SENT' THEN lines ELSE '[]' END AS lines, detail, version
+            FROM quote_item WHERE company_id = $1 AND id = $2";
+        let parts: Option<JsonParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
+        let parts = parts.ok_or(Error::NotFound)?;
         versions::read(&parts.detail(), parts.version, id)
     }
 

@@ -232,7 +232,7 @@ async fn read(
         #[cfg(feature = "console")]
         Purpose::Show => tx.quotes().find_without_lines(id).await?,
         Purpose::Sign(at) => {
-            let quote = tx.quotes().find(id).await?;
+            let quote = tx.quotes().find_to_sign(id).await?;
             quote.check_signable(change.date_of(at))?;
             quote
         }

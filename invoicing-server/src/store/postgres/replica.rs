@@ -35,7 +35,7 @@ use uuid::Uuid;
 use super::{Postgres, is_alive, options, spawn};
 use crate::Error;
 use crate::config::{PostgresSettings, SettingError};
-use crate::records::StoredJson;
+use crate::records::StoredPage;
 use crate::store::company::CompanyReader;
 use crate::store::connection::Connection;
 use crate::store::locks::COPY;
@@ -109,14 +109,18 @@ const SHOWN: &str = "
         END AS timeline";
 
 impl Postgres {
+    pub(in crate::store) fn has_replica(&self) -> bool {
+        self.shared.replica.is_some()
+    }
+
     /// A page of the replica, if there is one and the page is the same as on the primary.
     pub(in crate::store) async fn page_of_replica<F>(
         &self,
         company: CompanyId,
         operation: F,
-    ) -> Option<StoredJson>
+    ) -> Option<StoredPage>
     where
-        F: for<'c> Operation<CompanyReader<'c>, StoredJson>,
+        F: for<'c> Operation<CompanyReader<'c>, StoredPage>,
     {
         let replica = self.shared.replica.as_ref()?;
         let page = async {
@@ -211,9 +215,9 @@ impl Replica {
     }
 
     /// A page, if the replica shows the same state as the primary.
-    async fn page<F>(&self, company: CompanyId, primary: Shown, operation: F) -> Option<StoredJson>
+    async fn page<F>(&self, company: CompanyId, primary: Shown, operation: F) -> Option<StoredPage>
     where
-        F: for<'c> Operation<CompanyReader<'c>, StoredJson>,
+        F: for<'c> Operation<CompanyReader<'c>, StoredPage>,
     {
         let read = async {
             let mut connection = self.connection().await?;
@@ -247,9 +251,9 @@ impl Replica {
         company: CompanyId,
         primary: Shown,
         operation: F,
-    ) -> Result<Option<StoredJson>, Error>
+    ) -> Result<Option<StoredPage>, Error>
     where
-        F: for<'c> Operation<CompanyReader<'c>, StoredJson>,
+        F: for<'c> Operation<CompanyReader<'c>, StoredPage>,
     {
         let (stamp, timeline) = shown(connection, company).await?;
         if timeline != Some(primary.timeline) {
