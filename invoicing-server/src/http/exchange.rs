@@ -199,39 +199,36 @@ fn conclude<A: Application>(
     route: Option<&'static str>,
     timer: Timer,
 ) -> Unsent {
-    let Exchange { context, connection, head, span, reservation, caller, .. } = exchange;
-    let mut reservation = reservation.into_inner();
+    let Exchange { head, span, .. } = exchange;
     let (mut response, mut error) = match result {
         Ok(response) => (response, None),
-        Err(error) => (application.error_response(&error, head, &caller), Some(error)),
+        Err(error) => (application.error_response(&error, head, &exchange.caller), Some(error)),
     };
     // A body that was too slow gets no more time, and a body that has panicked may panic again.
     let reads_rest = !matches!(
         error.as_ref().and_then(HttpError::as_api),
         Some(ApiError::RequestTimeout | ApiError::Panicked)
     );
-    if reservation.is_none() && !response.body().is_empty() && !is_shared(&response) {
-        let owner = Owner { connection: connection.cloned(), holder: Holder::Unknown };
-        match context.capacity.bytes.admit(owner) {
-            Ok(admitted) => reservation = Some(admitted),
-            Err(overloaded) => {
-                if let Some(error) = &error {
-                    error.log(head, request_id);
-                }
-                let overloaded = error.insert(overloaded.into());
-                response = application.overloaded_response(overloaded, head);
-            }
+    let takes_memory = !response.body().is_empty() && !is_shared(&response);
+    if takes_memory
+        && exchange.reservation.get().is_none()
+        && let Err(overloaded) = exchange.admit(Holder::Unknown)
+    {
+        if let Some(error) = &error {
+            error.log(head, request_id);
         }
+        let overloaded = error.insert(overloaded.into());
+        response = application.overloaded_response(overloaded, head);
     }
     if let Some(error) = &error {
         error.log(head, request_id);
     }
-    application.finish(&mut response, &caller);
+    application.finish(&mut response, &exchange.caller);
     let status = response.status();
     spans::answered(span, status);
     application.measure(&Answered { method: &head.method, route, status, error: error.as_ref(), timer });
     complete(&mut response, request_id, head.method == Method::HEAD);
-    Unsent { response, reservation, reads_rest }
+    Unsent { response, reservation: exchange.reservation.into_inner(), reads_rest }
 }
 
 /// A response that is ready to be sent.
