@@ -45,6 +45,7 @@ pub use sweep::{SweepReport, UnreadableRecord};
 pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookChange, Webhooks};
 
 use crate::Error;
+use crate::records::{Lines, MAX_PAGE_READS, StoredPage};
 #[cfg(feature = "console")]
 pub(crate) use forms::CarriedOut;
 pub(crate) use held_dates::HeldDates;
@@ -66,4 +67,20 @@ fn missing(error: Error, field: &'static str, rule: &'static str) -> Error {
 
 fn missing_client(error: Error) -> Error {
     missing(error, "clientId", "must be a client of the company")
+}
+
+/// A page with all of its lines. It is read again if it has large ones, and for as long as the
+/// company changes in between.
+async fn whole_page<R>(read: impl Fn(Lines) -> R) -> Result<Vec<u8>, Error>
+where
+    R: Future<Output = Result<StoredPage, Error>>,
+{
+    let mut lines = Lines::UnlessLarge;
+    for _ in 0..MAX_PAGE_READS {
+        match read(lines).await? {
+            StoredPage::Whole(page) => return Ok(page),
+            StoredPage::Large { as_of, .. } => lines = Lines::AsOf(as_of),
+        }
+    }
+    Err(Error::Overloaded)
 }

@@ -11,8 +11,7 @@ use maud::{Markup, html};
 use super::layout::entered;
 use super::request::PageRequest;
 use crate::list_query::RecordedKind;
-use crate::records::DeliveryRecord;
-use crate::records::EventSubject;
+use crate::records::{DeliveryRecord, EventSubject};
 use crate::store::skipping::{DISABLED, REMOVED};
 
 /// Most characters of a payload that are shown.

@@ -9,10 +9,7 @@ use super::layout::{Chapter, PageContent};
 use super::paging::{ITEMS, List};
 use super::request::PageRequest;
 use crate::list_query::EventQuery;
-use crate::records::DeliveryRecord;
-use crate::records::EventSubject;
-use crate::records::Webhook;
-use crate::records::{DeliveryCounts, EventItem};
+use crate::records::{DeliveryCounts, DeliveryRecord, EventItem, EventSubject, Webhook};
 
 /// `GET /events`.
 pub(super) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageError> {

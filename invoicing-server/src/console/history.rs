@@ -12,8 +12,7 @@ use super::paging::{ITEMS, List};
 use super::request::PageRequest;
 use crate::list_query::HistoryQuery;
 use crate::operations::ACTOR;
-use crate::records::HistoryRecord;
-use crate::records::Webhook;
+use crate::records::{HistoryRecord, Webhook};
 use words::Entry;
 
 /// `GET /history`. `record`: only changes of the record with this identifier.

@@ -6,9 +6,7 @@ use uuid::Uuid;
 use super::CompanyHandle;
 use crate::Error;
 use crate::list_query::EventQuery;
-use crate::records::DeliveryRecord;
-use crate::records::EventPage;
-use crate::records::EventRecord;
+use crate::records::{DeliveryRecord, EventPage, EventRecord};
 use crate::store::Tables;
 
 /// The recorded events of a company.

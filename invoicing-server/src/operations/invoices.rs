@@ -8,12 +8,10 @@ use invoicing_core::{
 };
 use serde::Deserialize;
 
-use super::CompanyHandle;
+use super::{CompanyHandle, whole_page};
 use crate::Error;
 use crate::list_query::PageQuery;
-use crate::records::HistoryAction;
-use crate::records::{Lines, MAX_PAGE_READS, StoredJson, StoredPage};
-use crate::records::{Payment, PaymentMethod, PaymentSource};
+use crate::records::{HistoryAction, Lines, Payment, PaymentMethod, PaymentSource, StoredJson, StoredPage};
 use crate::store::invoices::INVOICE_PAGES;
 use crate::store::rows::from_json;
 use crate::store::{CompanyTx, Prefetch, Tables};
@@ -335,14 +333,7 @@ impl Invoices<'_> {
     /// MiB. The error names the largest limit that works: see
     /// [`page_limit`](invoicing_core::page_limit).
     pub async fn page(&self, query: &PageQuery<InvoiceStatus>) -> Result<Vec<u8>, Error> {
-        let mut lines = Lines::UnlessLarge;
-        for _ in 0..MAX_PAGE_READS {
-            match self.page_with(query, lines).await? {
-                StoredPage::Whole(page) => return Ok(page),
-                StoredPage::Large { as_of, .. } => lines = Lines::AsOf(as_of),
-            }
-        }
-        Err(Error::Overloaded)
+        whole_page(|lines| self.page_with(query, lines)).await
     }
 
     /// A page with these lines.

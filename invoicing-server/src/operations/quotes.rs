@@ -11,15 +11,11 @@ use invoicing_core::{
     price_changed_lines,
 };
 
-use super::{CompanyHandle, missing_client};
+use super::{CompanyHandle, missing_client, whole_page};
 use crate::Error;
 use crate::documents::ContentHash;
 use crate::list_query::{PageQuery, QuoteSearch};
-use crate::records::DocumentRecord;
-use crate::records::HistoryAction;
-use crate::records::ProofRecord;
-use crate::records::QuotePage;
-use crate::records::{Lines, MAX_PAGE_READS, StoredJson, StoredPage};
+use crate::records::{DocumentRecord, HistoryAction, Lines, ProofRecord, QuotePage, StoredJson, StoredPage};
 use crate::store::quotes::{InternalDetails, QUOTE_PAGES};
 use crate::store::rows::from_json;
 use crate::store::{ChangeContext, CompanyTx, Prefetch, Tables};
@@ -324,14 +320,7 @@ impl Quotes<'_> {
     /// MiB. The error names the largest limit that works: see
     /// [`page_limit`](invoicing_core::page_limit).
     pub async fn page(&self, query: &PageQuery<QuoteStatus>) -> Result<Vec<u8>, Error> {
-        let mut lines = Lines::UnlessLarge;
-        for _ in 0..MAX_PAGE_READS {
-            match self.page_with(query, lines).await? {
-                StoredPage::Whole(page) => return Ok(page),
-                StoredPage::Large { as_of, .. } => lines = Lines::AsOf(as_of),
-            }
-        }
-        Err(Error::Overloaded)
+        whole_page(|lines| self.page_with(query, lines)).await
     }
 
     /// A page with these lines.

@@ -11,8 +11,7 @@ use invoicing_core::{Conflict, EventId, EventKind, Invalid, Timestamp, WebhookId
 
 use super::CompanyHandle;
 use crate::Error;
-use crate::records::HistoryAction;
-use crate::records::{DisabledReason, Webhook};
+use crate::records::{DisabledReason, HistoryAction, Webhook};
 use crate::secret::{self, Secret, shown_url};
 use crate::store::notification::Notification;
 use crate::store::skipping::Skipping;

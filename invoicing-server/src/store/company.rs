@@ -32,8 +32,7 @@ use super::webhooks::WebhookTable;
 use crate::Error;
 use crate::env::Env;
 use crate::queue::NewDelivery;
-use crate::records::HistoryAction;
-use crate::records::KeyRecord;
+use crate::records::{HistoryAction, KeyRecord};
 
 /// The tables of a company.
 pub(crate) trait Tables {

@@ -13,9 +13,9 @@ use super::deliveries::{AttemptLogRow, DeliveryRow, DeliveryTable};
 use super::statement::Sql;
 use crate::Error;
 use crate::list_query::{DeliveryQuery, RecordedKind, check_limit};
-use crate::records::EventSubject;
-use crate::records::{AttemptRecord, DeliveryRecord};
-use crate::records::{DeliveryDetail, DeliveryItem, DeliveryPage, NextAttempt};
+use crate::records::{
+    AttemptRecord, DeliveryDetail, DeliveryItem, DeliveryPage, DeliveryRecord, EventSubject, NextAttempt,
+};
 
 /// Number of events, or of deliveries that failed or were skipped, that a page looks at.
 const LOOKED_AT: u32 = 1_000;

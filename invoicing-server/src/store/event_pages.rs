@@ -14,9 +14,7 @@ use super::scope::Scope;
 use super::statement::Sql;
 use crate::Error;
 use crate::list_query::{AFTER_ALL, EventQuery, RecordedKind, check_limit};
-use crate::records::DeliveryRecord;
-use crate::records::EventRecord;
-use crate::records::{DeliveryCounts, EventItem, EventPage};
+use crate::records::{DeliveryCounts, DeliveryRecord, EventItem, EventPage, EventRecord};
 
 /// Number of events that a page looks at, as no index holds them by kind.
 const LOOKED_AT: u32 = 2_000;

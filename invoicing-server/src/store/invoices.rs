@@ -16,8 +16,7 @@ use super::statement::Sql;
 use super::versions::{self, RecordRow, StoredRecord, in_todays_shape};
 use super::write::{Many, ReadSet, Write};
 use crate::Error;
-use crate::records::StoredJson;
-use crate::records::{Payment, PaymentMethod, PaymentSource};
+use crate::records::{Payment, PaymentMethod, PaymentSource, StoredJson};
 
 /// The lists of invoices.
 pub(crate) const INVOICE_PAGES: PageStatements = PageStatements {

@@ -29,8 +29,7 @@ use crate::config::DispatchSettings;
 use crate::config::PostgresSettings;
 use crate::env::Env;
 use crate::queue::Queue;
-use crate::records::HistoryAction;
-use crate::records::Webhook;
+use crate::records::{HistoryAction, Webhook};
 use crate::sealing::Sealer;
 use crate::secret::{self, Secret};
 

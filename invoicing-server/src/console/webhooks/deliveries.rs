@@ -11,8 +11,7 @@ use crate::console::layout::{Chapter, PageContent};
 use crate::console::paging::{ITEMS, List};
 use crate::console::request::PageRequest;
 use crate::list_query::DeliveryQuery;
-use crate::records::Webhook;
-use crate::records::{DeliveryItem, NextAttempt};
+use crate::records::{DeliveryItem, NextAttempt, Webhook};
 
 /// `GET /webhooks/{id}/deliveries`.
 pub(in crate::console) async fn deliveries(request: &PageRequest<'_>) -> Result<PageContent, PageError> {

@@ -11,8 +11,7 @@ use crate::console::error::PageError;
 use crate::console::event_cells;
 use crate::console::layout::{Chapter, PageContent};
 use crate::console::request::{PageRequest, PageResult};
-use crate::records::AttemptRecord;
-use crate::records::{DeliveryDetail, NextAttempt};
+use crate::records::{AttemptRecord, DeliveryDetail, NextAttempt};
 
 /// `GET /webhooks/{id}/deliveries/{event}`.
 pub(in crate::console) async fn delivery(request: &PageRequest<'_>) -> Result<PageContent, PageError> {

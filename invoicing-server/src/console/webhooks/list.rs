@@ -8,8 +8,7 @@ use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::layout::{Chapter, PageContent};
 use crate::console::request::PageRequest;
-use crate::records::DayCounts;
-use crate::records::{DisabledReason, Webhook};
+use crate::records::{DayCounts, DisabledReason, Webhook};
 
 const MINUTE_MS: i64 = 60 * 1_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;

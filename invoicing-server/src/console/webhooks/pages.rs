@@ -12,8 +12,7 @@ use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::layout::{Chapter, PageContent, notice, problem};
 use crate::console::request::PageRequest;
-use crate::records::DeliveryDetail;
-use crate::records::Webhook;
+use crate::records::{DeliveryDetail, Webhook};
 
 /// Seconds until the page of a test that is under way is loaded again.
 const TEST_REFRESH: u32 = 2;

@@ -5,8 +5,7 @@ use invoicing_core::{Conflict, QuoteId, QuoteStatus, QuoteSummary, Timestamp};
 
 use super::{Quotes, note};
 use crate::Error;
-use crate::records::HistoryAction;
-use crate::records::SigningLinkRecord;
+use crate::records::{HistoryAction, SigningLinkRecord};
 use crate::secret::{SIGNING_LINK, Secret};
 use crate::store::{ChangeContext, CompanyTx, Tables};
 

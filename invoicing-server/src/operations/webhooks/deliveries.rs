@@ -5,9 +5,7 @@ use invoicing_core::{Conflict, EventId, Timestamp, WebhookId};
 use super::{Webhooks, lock, note_replay};
 use crate::Error;
 use crate::list_query::DeliveryQuery;
-use crate::records::AttemptRecord;
-use crate::records::DayCounts;
-use crate::records::{DeliveryDetail, DeliveryPage};
+use crate::records::{AttemptRecord, DayCounts, DeliveryDetail, DeliveryPage};
 use crate::store::{CompanyTx, Tables};
 
 /// The period in which successes and failures are counted, in milliseconds.
