@@ -4,7 +4,6 @@
 //! the company. Opening, writing and claiming differ between the two databases and are in
 //! [`sqlite`] and [`postgres`]; a statement is written once for both, in the file of its table.
 
-mod arguments;
 pub(crate) mod attempts;
 mod audit;
 mod bulk_batches;
@@ -16,7 +15,7 @@ pub(crate) mod claims;
 pub(crate) mod clients;
 pub(crate) mod companies;
 mod company;
-mod connection;
+pub(crate) mod connection;
 mod database_error;
 pub(crate) mod day_counts;
 pub(crate) mod deliveries;
@@ -34,8 +33,6 @@ mod group_commit;
 pub(crate) mod history;
 pub(crate) mod invoices;
 pub(crate) mod keys;
-#[cfg(feature = "postgres")]
-pub(crate) mod locks;
 pub(crate) mod migrate;
 pub(crate) mod notification;
 mod operation;
@@ -44,25 +41,19 @@ pub(crate) mod page_query;
 mod pings;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
-mod prefetch;
 pub(crate) mod projects;
 pub(crate) mod quote_search;
 pub(crate) mod quotes;
-mod reader;
 pub(crate) mod rewrite;
 pub(crate) mod rows;
 mod scope;
 pub(crate) mod sealed;
 mod series;
-#[cfg(feature = "postgres")]
-mod session;
 pub(crate) mod settings;
 pub(crate) mod signatures;
 pub(crate) mod skipping;
 pub(crate) mod spent_forms;
-mod sql;
 pub(crate) mod sqlite;
-mod statement;
 mod subscriber;
 mod sweep_lock;
 #[cfg(test)]
@@ -71,7 +62,6 @@ mod tx;
 mod versions;
 mod webhook_secrets;
 pub(crate) mod webhooks;
-mod write;
 mod write_cache;
 
 use futures_util::future::BoxFuture;
@@ -88,6 +78,7 @@ pub(crate) use change::ChangeContext;
 pub use check::StoreHealth;
 use claims::{ClaimLease, ClaimRequest, Claimed};
 pub(crate) use company::{CompanyReader, CompanyTx, Tables};
+pub(crate) use connection::Prefetch;
 pub use database_error::DatabaseError;
 pub(crate) use global::{ServiceReader, ServiceTables, ServiceTx};
 #[cfg(feature = "postgres")]
@@ -96,7 +87,6 @@ use notification::OnIncoming;
 pub(crate) use operation::Operation;
 #[cfg(feature = "postgres")]
 use postgres::Postgres;
-pub(crate) use prefetch::Prefetch;
 use sqlite::{Mark, Sqlite};
 pub(crate) use sweep_lock::SweepLock;
 pub(crate) use tx::Tx;

@@ -15,7 +15,7 @@ use super::tables::{CopiedTable, TABLES};
 use super::{CopyError, Moment, binary};
 use crate::PostgresSettings;
 use crate::env::Env;
-use crate::store::locks::{COPY, SERVICE_LOCK, TABLE_EXISTS};
+use crate::store::connection::postgres::locks::{COPY, SERVICE_LOCK, TABLE_EXISTS};
 use crate::store::{migrate, postgres};
 
 /// The setting that names the source of a finished copy.

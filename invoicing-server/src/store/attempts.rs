@@ -11,10 +11,9 @@ use invoicing_core::{AttemptOutcome, CompanyId, DeliveryStatus, EventId, Timesta
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::arguments::Argument;
+use super::connection::{Argument, Sql};
 use super::deliveries::AllDeliveries;
 use super::rows::to_json;
-use super::statement::Sql;
 use crate::Error;
 use crate::queue::Job;
 

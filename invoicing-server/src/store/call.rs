@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use invoicing_core::CompanyId;
 use tokio::sync::oneshot;
 
-use super::prefetch::Prefetch;
+use super::connection::prefetch::Prefetch;
 use super::tx::Tx;
 use crate::Error;
 

@@ -16,9 +16,9 @@ use invoicing_core::{CompanyId, Event, EventId, Timestamp, WebhookId};
 use serde::Deserialize;
 use uuid::Uuid;
 
+use super::connection::Sql;
 use super::deliveries::AllDeliveries;
 use super::rows::from_json;
-use super::statement::Sql;
 use crate::Error;
 use crate::cause::Cause;
 use crate::queue::Job;

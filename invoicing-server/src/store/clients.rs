@@ -4,14 +4,11 @@ use invoicing_core::{Client, ClientId, Invalid, SHORT_TEXT, SoughtId};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::arguments::{Argument, Cell, Type};
+use super::connection::{Argument, Cell, Many, ReadSet, Sql, Type, Write, prefetch};
 use super::page_json::PageRow;
-use super::prefetch;
 use super::rows::to_json;
 use super::scope::Scope;
-use super::statement::Sql;
 use super::versions::{RecordRow, StoredRecord};
-use super::write::{Many, ReadSet, Write};
 use crate::Error;
 use crate::list_query::{ClientQuery, NOWHERE};
 use crate::records::StoredPage;

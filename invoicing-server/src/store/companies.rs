@@ -3,13 +3,11 @@
 use invoicing_core::{Company, CompanyId, Timestamp};
 use sqlx::FromRow;
 
-use super::connection::Connection;
+use super::connection::{Connection, Sql, Write};
 use super::enqueue::{AFTER_RECORDS, BEFORE_STAMPS};
 use super::rows::to_json;
 use super::scope::Scope;
-use super::statement::Sql;
 use super::versions::{self, RecordRow, StoredRecord};
-use super::write::Write;
 use crate::Error;
 
 /// The row of one company.

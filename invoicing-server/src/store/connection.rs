@@ -1,17 +1,31 @@
-//! A connection to either database. The set of databases is closed, so this is an enum and a
-//! `match`, not a trait.
+//! A connection to either database, and the statements that run on it.
+//!
+//! The set of databases is closed, so a connection is an enum and a `match`, not a trait.
+//! [`statement`] executes one statement. [`postgres`] is a session on PostgreSQL with the writes
+//! that wait in it; [`sqlite`] is a reading connection to a file.
+
+pub(crate) mod arguments;
+#[cfg(feature = "postgres")]
+pub(crate) mod postgres;
+pub(crate) mod prefetch;
+mod sql;
+mod sqlite;
+mod statement;
+mod write;
 
 use sqlx::SqliteConnection;
 
-use super::arguments::{Argument, Cell};
-use super::reader::Reader;
-#[cfg(feature = "postgres")]
-use super::session::Session;
-use super::statement::{Query, Sql};
 use super::versions::newer;
-use super::write::{ReadSet, Write};
 use super::write_cache::WriteCache;
 use crate::Error;
+pub(crate) use arguments::{Argument, Cell, Type};
+#[cfg(feature = "postgres")]
+pub(crate) use postgres::Session;
+pub(crate) use prefetch::Prefetch;
+pub(crate) use sql::Sql;
+pub(crate) use sqlite::Reader;
+pub(crate) use statement::{Query, Row};
+pub(crate) use write::{Many, ReadSet, Write};
 
 /// A connection.
 pub(crate) enum Connection {

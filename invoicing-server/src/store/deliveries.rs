@@ -7,12 +7,10 @@ use invoicing_core::{DeliveryStatus, EventId, Timestamp, WebhookId};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::arguments::Argument;
 use super::bulk_changes::ReplayRange;
-use super::connection::Connection;
+use super::connection::{Argument, Connection, Sql};
 use super::scope::Scope;
 use super::skipping::Skipping;
-use super::statement::Sql;
 use crate::Error;
 use crate::records::{AttemptRecord, DeliveryRecord};
 

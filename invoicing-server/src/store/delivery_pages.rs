@@ -7,10 +7,9 @@
 use invoicing_core::{DeliveryStatus, EventId, Timestamp, WebhookId};
 use sqlx::FromRow;
 
-use super::arguments::Argument;
 use super::company::Tables;
+use super::connection::{Argument, Sql};
 use super::deliveries::{AttemptLogRow, DeliveryRow, DeliveryTable};
-use super::statement::Sql;
 use crate::Error;
 use crate::list_query::{DeliveryQuery, RecordedKind, check_limit};
 use crate::records::{

@@ -11,9 +11,9 @@ use serde::de::DeserializeOwned;
 use sqlx::FromRow;
 use uuid::Uuid;
 
+use super::connection::Sql;
 use super::rows::from_json;
 use super::scope::Scope;
-use super::statement::Sql;
 use crate::Error;
 use crate::records::DocumentRecord;
 

@@ -7,10 +7,9 @@ use bytes::Bytes;
 use invoicing_core::{CompanyId, EventId, Timestamp, WebhookId};
 use uuid::Uuid;
 
-use super::arguments::Type;
+use super::connection::{Many, Type, Write};
 use super::subscriber::Subscriber;
 use super::tx::Tx;
-use super::write::{Many, Write};
 use crate::Error;
 use crate::cause::Cause;
 use crate::queue::{Job, NewDelivery};

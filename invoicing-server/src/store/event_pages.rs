@@ -6,12 +6,11 @@ use invoicing_core::{EventId, Timestamp};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::arguments::Argument;
 use super::company::Tables;
+use super::connection::{Argument, Sql};
 use super::deliveries::{DeliveryRow, DeliveryTable};
 use super::events::{EventRow, EventTable};
 use super::scope::Scope;
-use super::statement::Sql;
 use crate::Error;
 use crate::list_query::{AFTER_ALL, EventQuery, RecordedKind, check_limit};
 use crate::records::{DeliveryCounts, DeliveryRecord, EventItem, EventPage, EventRecord};

@@ -6,8 +6,8 @@ use invoicing_core::EventId;
 use sqlx::FromRow;
 use uuid::Uuid;
 
+use super::connection::Sql;
 use super::events::EventTable;
-use super::statement::Sql;
 use crate::Error;
 use crate::records::EventSubject;
 

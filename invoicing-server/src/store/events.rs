@@ -7,8 +7,8 @@ use invoicing_core::{CompanyId, Event, EventId, Timestamp, WebhookId};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::arguments::Cell;
 use super::change::ChangeContext;
+use super::connection::Cell;
 use super::enqueue::{self, INSERT_EVENT, InitialDeliveries};
 use super::scope::Scope;
 use super::skipping::DISABLED;

@@ -5,10 +5,9 @@ use invoicing_core::{OpenEnum, Timestamp};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::arguments::Argument;
+use super::connection::{Argument, Write};
 use super::enqueue::{AFTER_RECORDS, BEFORE_NOTES};
 use super::scope::Scope;
-use super::write::Write;
 use crate::Error;
 use crate::list_query::{HistoryQuery, check_limit};
 use crate::records::{HistoryAction, HistoryPage, HistoryRecord};

@@ -5,16 +5,13 @@ use invoicing_core::{Invoice, InvoiceId, InvoiceSummary, Money, PaymentId, Quote
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::arguments::{Cell, Type};
+use super::connection::{Cell, Many, ReadSet, Sql, Type, Write, prefetch};
 use super::detail::SizedParts;
 use super::due::DueRecord;
 use super::page_query::PageStatements;
-use super::prefetch;
 use super::rows::{JsonParts, detail_to_json, summary_to_json, to_json};
 use super::scope::Scope;
-use super::statement::Sql;
 use super::versions::{self, RecordRow, StoredRecord, in_todays_shape};
-use super::write::{Many, ReadSet, Write};
 use crate::Error;
 use crate::records::{Payment, PaymentMethod, PaymentSource, StoredJson};
 

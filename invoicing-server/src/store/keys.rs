@@ -7,9 +7,8 @@ use invoicing_core::{Company, CompanyId, KeyId, Timestamp};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::connection::Connection;
+use super::connection::{Connection, Sql};
 use super::scope::Scope;
-use super::statement::Sql;
 use super::versions;
 use crate::Error;
 use crate::records::KeyRecord;

@@ -113,7 +113,7 @@ pub(crate) async fn postgres(connection: &mut sqlx::PgConnection) -> Result<(), 
     // A migration may take longer than any limit for operations.
     sqlx::raw_sql("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0").execute(&mut *tx).await?;
     sqlx::query("SELECT pg_advisory_xact_lock($1)")
-        .bind(super::locks::MIGRATION_LOCK)
+        .bind(super::connection::postgres::locks::MIGRATION_LOCK)
         .execute(&mut *tx)
         .await?;
     migrate!(tx, POSTGRES);

@@ -2,10 +2,9 @@
 
 use invoicing_core::{MAX_PAGE_LIMIT, Timestamp};
 
-use super::arguments::Argument;
+use super::connection::{Argument, Query, Sql};
 use super::page_json::PageRow;
 use super::scope::Scope;
-use super::statement::{Query, Sql};
 use super::versions::StoredRecord;
 use crate::Error;
 use crate::list_query::{PageQuery, PageWindow, check_limit};

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::arguments::Argument;
+use super::connection::Argument;
 use super::quotes::QuoteTable;
 use super::versions;
 use crate::Error;

@@ -3,16 +3,13 @@
 use chrono::NaiveDate;
 use invoicing_core::{Costing, Quote, QuoteId, QuoteSummary};
 
-use super::arguments::{Cell, Type};
+use super::connection::{Cell, Many, ReadSet, Sql, Type, Write, prefetch};
 use super::detail::SizedParts;
 use super::due::DueRecord;
 use super::page_query::PageStatements;
-use super::prefetch;
 use super::rows::{JsonParts, detail_to_json, from_json, summary_to_json, to_json};
 use super::scope::Scope;
-use super::statement::Sql;
 use super::versions::{self, RecordRow, StoredRecord, in_todays_shape};
-use super::write::{Many, ReadSet, Write};
 use crate::Error;
 use crate::records::StoredJson;
 

@@ -3,11 +3,8 @@
 use invoicing_core::CompanyId;
 use uuid::Uuid;
 
-use super::arguments::{Argument, Cell};
-use super::connection::Connection;
-use super::prefetch::Find;
-use super::statement::{Query, Row, Sql};
-use super::write::{ReadSet, Write};
+use super::connection::prefetch::Find;
+use super::connection::{Argument, Cell, Connection, Query, ReadSet, Row, Sql, Write};
 use crate::Error;
 
 /// A connection, and the company whose records may be reached with it.

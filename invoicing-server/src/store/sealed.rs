@@ -5,10 +5,9 @@ use sqlx::FromRow;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use super::connection::Connection;
+use super::connection::{Connection, Sql};
 use super::scope::Scope;
 use super::settings::SettingTable;
-use super::statement::Sql;
 use super::webhooks::WebhookTable;
 use crate::Error;
 use crate::records::SealingStats;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use chrono::NaiveDate;
 
+use super::connection::Write;
 use super::enqueue::{AFTER_RECORDS, BEFORE_NUMBERS};
 use super::scope::Scope;
-use super::write::Write;
 use super::write_cache::LastNumber;
 use crate::Error;
 

@@ -4,11 +4,9 @@ use invoicing_core::{CompanyId, QuoteId, Timestamp};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::connection::Connection;
+use super::connection::{Connection, Sql, Write};
 use super::enqueue::{AFTER_RECORDS, BEFORE_LINKS};
 use super::scope::Scope;
-use super::sql::Sql;
-use super::write::Write;
 use crate::Error;
 use crate::records::{ProofRecord, SigningLinkRecord};
 

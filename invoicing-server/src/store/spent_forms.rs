@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use uuid::Uuid;
 
-use super::scope::Scope;
 #[cfg(feature = "console")]
-use super::write::ReadSet;
+use super::connection::ReadSet;
+use super::scope::Scope;
 use crate::Error;
 
 /// A form whose change is being made.

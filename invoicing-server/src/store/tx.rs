@@ -7,9 +7,9 @@ use invoicing_core::{EventId, Timestamp};
 
 use super::change::ChangeContext;
 use super::connection::Connection;
-use super::notification::{Incoming, Notification, OnIncoming};
 #[cfg(feature = "postgres")]
-use super::write::ReadSet;
+use super::connection::ReadSet;
+use super::notification::{Incoming, Notification, OnIncoming};
 use crate::Error;
 use crate::env::Env;
 use crate::queue::{Job, NewDelivery, Queue};
@@ -126,7 +126,7 @@ impl Tx {
     pub(crate) async fn lock_service(&mut self) -> Result<(), Error> {
         #[cfg(feature = "postgres")]
         if self.connection.is_shared() {
-            use super::locks::{COPY, SERVICE_LOCK, TABLE_EXISTS};
+            use super::connection::postgres::locks::{COPY, SERVICE_LOCK, TABLE_EXISTS};
             let connection = &mut self.connection;
             connection.query("SELECT pg_advisory_xact_lock($1)", &[&SERVICE_LOCK]).execute().await?;
             if connection.query(TABLE_EXISTS, &[&COPY]).scalar().await? {

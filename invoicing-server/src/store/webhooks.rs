@@ -9,10 +9,9 @@ use sqlx::FromRow;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use super::connection::Connection;
+use super::connection::{Connection, Sql};
 use super::scope::Scope;
 use super::skipping::Skipping;
-use super::statement::Sql;
 use super::subscriber::{Subscriber, from_bits, to_bits, unknown_bits};
 use crate::Error;
 use crate::records::{DisabledReason, Webhook};

@@ -23,10 +23,10 @@ use super::{Postgres, Shared, spawn};
 use crate::Error;
 use crate::queue::{Job, NewDelivery};
 use crate::store::connection::Connection;
+use crate::store::connection::postgres::{Session, no_answer};
 use crate::store::deliveries::AllDeliveries;
 use crate::store::group_commit::Failure;
 use crate::store::notification::Notification;
-use crate::store::session::{Session, no_answer};
 
 /// Longest wait of a caller for a commit. After that the commit is still resolved, and committed
 /// deliveries are handed over.

@@ -37,11 +37,10 @@ use crate::Error;
 use crate::config::{PostgresSettings, SettingError};
 use crate::records::StoredPage;
 use crate::store::company::CompanyReader;
-use crate::store::connection::Connection;
-use crate::store::locks::COPY;
+use crate::store::connection::postgres::locks::COPY;
+use crate::store::connection::{Connection, Session};
 use crate::store::migrate::KNOWN_POSTGRES;
 use crate::store::operation::Operation;
-use crate::store::session::Session;
 use crate::telemetry::PageSource;
 
 /// Longest time for a page, with the wait for a connection.

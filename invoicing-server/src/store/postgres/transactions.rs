@@ -27,9 +27,8 @@ use super::{Postgres, Shared, spawn};
 use crate::Error;
 use crate::store::Prefetch;
 use crate::store::call::{Call, Group, answer_all, answered, call};
-use crate::store::connection::Connection;
+use crate::store::connection::{Connection, Session};
 use crate::store::group_commit::{Executed, Failure, GROUP, Transactions, attempt, run_group};
-use crate::store::session::Session;
 use crate::store::tx::Tx;
 
 /// Longest time that a worker stays with a transaction, and with its commit. A late commit goes on

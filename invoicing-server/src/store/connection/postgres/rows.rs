@@ -5,15 +5,15 @@
 
 use uuid::Uuid;
 
-use crate::store::arguments::{Cell, Column, PostgresQuery};
-use crate::store::write::{Many, ReadSet, Write};
+use crate::store::connection::arguments::{Cell, Column, PostgresQuery};
+use crate::store::connection::write::{Many, ReadSet, Write};
 
 /// Size of the waiting texts from which on the rows are sent.
 const MOST_BYTES: usize = 1024 * 1024;
 
 /// Waiting rows.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
+pub(crate) struct Rows {
     batches: Vec<RowBatch>,
     bytes: usize,
     /// The lengths of all columns, and the bytes, at the beginning of the present operation.
@@ -23,19 +23,19 @@ pub(super) struct Rows {
 
 /// The waiting rows of a statement.
 #[derive(Debug)]
-pub(super) struct RowBatch {
+pub(crate) struct RowBatch {
     statement: &'static Many,
     writes: Vec<&'static Write>,
     columns: Vec<Column>,
 }
 
 impl Rows {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.batches.iter().all(RowBatch::is_empty)
     }
 
     /// True if a statement may read waiting rows.
-    pub(super) fn concern(&self, reads: ReadSet) -> bool {
+    pub(crate) fn concern(&self, reads: ReadSet) -> bool {
         match reads {
             ReadSet::Anything => !self.is_empty(),
             ReadSet::Nothing => false,
@@ -46,12 +46,12 @@ impl Rows {
 
     /// True if a row can wait beside the others. One statement must not change a record twice, and
     /// two statements may be sent in another order than their rows came.
-    pub(super) fn have_room_for(&self, write: &'static Write, cells: &[&dyn Cell]) -> bool {
+    pub(crate) fn have_room_for(&self, write: &'static Write, cells: &[&dyn Cell]) -> bool {
         let waits = |id| self.batches.iter().any(|batch| batch.has(write.table, id));
         self.bytes < MOST_BYTES && !id_of(write, cells).is_some_and(waits)
     }
 
-    pub(super) fn push(&mut self, write: &'static Write, cells: &[&dyn Cell]) {
+    pub(crate) fn push(&mut self, write: &'static Write, cells: &[&dyn Cell]) {
         let place = self.batches.iter().position(|batch| std::ptr::eq(batch.statement, write.postgres));
         let place = place.unwrap_or_else(|| {
             self.batches.push(RowBatch::new(write.postgres));
@@ -61,19 +61,19 @@ impl Rows {
     }
 
     /// Marks the beginning of an operation.
-    pub(super) fn begin_operation(&mut self) {
+    pub(crate) fn begin_operation(&mut self) {
         self.before = self.batches.iter().map(RowBatch::lengths).collect();
         self.bytes_before = self.bytes;
     }
 
     /// True if rows of the present operation wait.
-    pub(super) fn has_own(&self) -> bool {
+    pub(crate) fn has_own(&self) -> bool {
         let now = self.batches.iter().map(RowBatch::lengths);
         !now.eq(self.before.iter().cloned())
     }
 
     /// Drops the rows of the present operation.
-    pub(super) fn roll_back_operation(&mut self) {
+    pub(crate) fn roll_back_operation(&mut self) {
         self.bytes = self.bytes_before;
         self.batches.truncate(self.before.len());
         for (batch, before) in self.batches.iter_mut().zip(&self.before) {
@@ -82,7 +82,7 @@ impl Rows {
     }
 
     /// Takes all rows, by their statements.
-    pub(super) fn take(&mut self) -> Vec<RowBatch> {
+    pub(crate) fn take(&mut self) -> Vec<RowBatch> {
         let mut batches = std::mem::take(self).batches;
         batches.retain(|batch| !batch.is_empty());
         batches
@@ -96,12 +96,12 @@ impl RowBatch {
     }
 
     /// The statement, which writes all rows.
-    pub(super) fn query(&self) -> PostgresQuery {
+    pub(crate) fn query(&self) -> PostgresQuery {
         self.columns.iter().fold(sqlx::query(self.statement.text), |query, column| column.bind(query))
     }
 
     /// The table with a record that was not replaced, if the statement has changed `changed` rows.
-    pub(super) fn outdated(&self, changed: u64) -> Option<&'static str> {
+    pub(crate) fn outdated(&self, changed: u64) -> Option<&'static str> {
         let write = self.writes.iter().find(|write| write.requires_current_version)?;
         (usize::try_from(changed) != Ok(self.rows_of(write))).then_some(write.table)
     }
@@ -150,7 +150,7 @@ impl RowBatch {
 }
 
 /// The id of the record of a row, if it has one.
-pub(super) fn id_of(write: &Write, cells: &[&dyn Cell]) -> Option<Uuid> {
+pub(crate) fn id_of(write: &Write, cells: &[&dyn Cell]) -> Option<Uuid> {
     let mut id = Column::new(write.postgres.columns[write.first + 1]);
     cells[1].push_to(&mut id);
     id.last_id()
@@ -159,7 +159,7 @@ pub(super) fn id_of(write: &Write, cells: &[&dyn Cell]) -> Option<Uuid> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::arguments::Type;
+    use crate::store::connection::arguments::Type;
 
     static MANY: Many =
         Many { text: "INSERT", columns: &[Type::Uuid, Type::Uuid, Type::Text, Type::Uuid, Type::Uuid] };

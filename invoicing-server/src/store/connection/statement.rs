@@ -10,12 +10,11 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use super::arguments::PostgresQuery;
 use super::arguments::SqliteQuery;
 #[cfg(feature = "postgres")]
-use super::session::Session;
-pub(super) use super::sql::Sql;
-use super::versions::{StoredRecord, newer};
+use super::postgres::Session;
 #[cfg(feature = "postgres")]
 use super::write::ReadSet;
 use crate::Error;
+use crate::store::versions::{StoredRecord, newer};
 
 /// Counts the calls that lead to the driver, for a test.
 fn at_driver() {
@@ -24,15 +23,15 @@ fn at_driver() {
 }
 
 /// A row of either database, by the names of its columns.
-pub(super) trait Row: for<'r> FromRow<'r, SqliteRow> + PostgresRow + Send + Unpin {}
+pub(crate) trait Row: for<'r> FromRow<'r, SqliteRow> + PostgresRow + Send + Unpin {}
 impl<R: for<'r> FromRow<'r, SqliteRow> + PostgresRow + Send + Unpin> Row for R {}
 
 #[cfg(feature = "postgres")]
-pub(super) trait PostgresRow: for<'r> FromRow<'r, sqlx::postgres::PgRow> {}
+pub(crate) trait PostgresRow: for<'r> FromRow<'r, sqlx::postgres::PgRow> {}
 #[cfg(feature = "postgres")]
 impl<R: for<'r> FromRow<'r, sqlx::postgres::PgRow>> PostgresRow for R {}
 #[cfg(not(feature = "postgres"))]
-pub(super) trait PostgresRow {}
+pub(crate) trait PostgresRow {}
 #[cfg(not(feature = "postgres"))]
 impl<R> PostgresRow for R {}
 
@@ -40,7 +39,7 @@ impl<R> PostgresRow for R {}
 ///
 /// On PostgreSQL the wait for an answer is bounded: a statement that is not answered is given up
 /// together with its connection.
-pub(super) enum Query<'c> {
+pub(crate) enum Query<'c> {
     Sqlite(&'c mut SqliteConnection, SqliteQuery),
     #[cfg(feature = "postgres")]
     Postgres {
@@ -53,7 +52,7 @@ pub(super) enum Query<'c> {
 
 impl Query<'_> {
     /// Executes the statement. Returns the number of rows that it changed.
-    pub(super) async fn execute(self) -> Result<u64, sqlx::Error> {
+    pub(crate) async fn execute(self) -> Result<u64, sqlx::Error> {
         match self {
             Self::Sqlite(connection, query) => {
                 at_driver();
@@ -75,7 +74,7 @@ impl Query<'_> {
     }
 
     /// Executes a statement that must change one row.
-    pub(super) async fn change_one(self, table: &'static str) -> Result<(), Error> {
+    pub(crate) async fn change_one(self, table: &'static str) -> Result<(), Error> {
         match self.execute().await? {
             1 => Ok(()),
             changed => Err(Error::internal(format!("table {table}: an update of one row changed {changed}"))),
@@ -83,14 +82,14 @@ impl Query<'_> {
     }
 
     /// Executes a statement that replaces the record of one row, unless a newer version wrote it.
-    pub(super) async fn replace_record<T: StoredRecord>(self) -> Result<(), Error> {
+    pub(crate) async fn replace_record<T: StoredRecord>(self) -> Result<(), Error> {
         match self.execute().await? {
             0 => Err(newer(T::TABLE)),
             _ => Ok(()),
         }
     }
 
-    pub(super) async fn fetch_all<R: Row>(self) -> Result<Vec<R>, sqlx::Error> {
+    pub(crate) async fn fetch_all<R: Row>(self) -> Result<Vec<R>, sqlx::Error> {
         match self {
             Self::Sqlite(connection, query) => {
                 at_driver();
@@ -110,16 +109,16 @@ impl Query<'_> {
     }
 
     /// The row of a statement that returns at most one.
-    pub(super) fn fetch_optional<R: Row>(self) -> impl Future<Output = Result<Option<R>, sqlx::Error>> {
+    pub(crate) fn fetch_optional<R: Row>(self) -> impl Future<Output = Result<Option<R>, sqlx::Error>> {
         self.fetch_all().map_ok(|mut rows| rows.pop())
     }
 
-    pub(super) fn fetch_one<R: Row>(self) -> impl Future<Output = Result<R, sqlx::Error>> {
+    pub(crate) fn fetch_one<R: Row>(self) -> impl Future<Output = Result<R, sqlx::Error>> {
         self.fetch_all().map(|rows| rows?.pop().ok_or(sqlx::Error::RowNotFound))
     }
 
     /// The only column of each row.
-    pub(super) fn all_scalars<T>(self) -> impl Future<Output = Result<Vec<T>, sqlx::Error>>
+    pub(crate) fn all_scalars<T>(self) -> impl Future<Output = Result<Vec<T>, sqlx::Error>>
     where
         (T,): Row,
     {
@@ -127,7 +126,7 @@ impl Query<'_> {
     }
 
     /// The only column of the row, if there is a row.
-    pub(super) fn optional_scalar<T>(self) -> impl Future<Output = Result<Option<T>, sqlx::Error>>
+    pub(crate) fn optional_scalar<T>(self) -> impl Future<Output = Result<Option<T>, sqlx::Error>>
     where
         (T,): Row,
     {
@@ -135,7 +134,7 @@ impl Query<'_> {
     }
 
     /// The only column of the row.
-    pub(super) fn scalar<T>(self) -> impl Future<Output = Result<T, sqlx::Error>>
+    pub(crate) fn scalar<T>(self) -> impl Future<Output = Result<T, sqlx::Error>>
     where
         (T,): Row,
     {

@@ -3,9 +3,9 @@
 /// Advisory locks. The first half is the same for all of ours, so that a host can distinguish them
 /// from its own.
 const LOCKS: i64 = 0x696e_766f << 32;
-pub(super) const MIGRATION_LOCK: i64 = LOCKS | 1;
+pub(crate) const MIGRATION_LOCK: i64 = LOCKS | 1;
 pub(crate) const SERVICE_LOCK: i64 = LOCKS | 2;
-pub(super) const SWEEP_LOCK: i64 = LOCKS | 3;
+pub(crate) const SWEEP_LOCK: i64 = LOCKS | 3;
 
 /// True if there is a table. A query sees tables that are committed by now; `to_regclass` may
 /// answer from the catalogue as the session saw it before it waited for a lock.

@@ -1,7 +1,7 @@
 //! Writes whose answer no operation waits for.
 //!
 //! An operation issues most of its writes without waiting for an answer. On PostgreSQL their rows
-//! are collected (`session/rows`), and sent before the commit, or before a statement that may read
+//! are collected (`postgres/rows`), and sent before the commit, or before a statement that may read
 //! them: one statement for the rows of all operations of a group. On SQLite each runs at once.
 
 use uuid::Uuid;
@@ -10,34 +10,34 @@ use super::arguments::Type;
 
 /// A write of a row. Its arguments are the company, the id of the record, and others.
 #[derive(Debug)]
-pub(super) struct Write {
+pub(crate) struct Write {
     /// The table of the row.
-    pub(super) table: &'static str,
+    pub(crate) table: &'static str,
     /// The statement for one row: `$1` is the company, `$2` the id of the record.
-    pub(super) sqlite: &'static str,
+    pub(crate) sqlite: &'static str,
     /// The statement for many rows, also of other writes with the same statement.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "a form that is left out"))]
-    pub(super) postgres: &'static Many,
+    pub(crate) postgres: &'static Many,
     /// Number of arguments of that statement before those of this write.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "a form that is left out"))]
-    pub(super) first: usize,
+    pub(crate) first: usize,
     /// True if the write replaces a record, which must exist and must not be of a newer version.
-    pub(super) requires_current_version: bool,
+    pub(crate) requires_current_version: bool,
 }
 
 /// A statement of PostgreSQL that writes many rows: each argument is an array.
 #[derive(Debug)]
 #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "a form that is left out"))]
-pub(super) struct Many {
-    pub(super) text: &'static str,
+pub(crate) struct Many {
+    pub(crate) text: &'static str,
     /// The types of its arguments, as an array may be empty and so have no type.
-    pub(super) columns: &'static [Type],
+    pub(crate) columns: &'static [Type],
 }
 
 /// The rows that a statement reads. They decide if waiting rows are sent before it.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "no write waits on SQLite"))]
-pub(super) enum ReadSet {
+pub(crate) enum ReadSet {
     /// Any row.
     Anything,
     /// No row that a write changes.

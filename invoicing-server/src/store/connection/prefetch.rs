@@ -12,12 +12,12 @@ use super::sql::Sql;
 
 /// A statement that finds a record by `$1`, the company, and `$2`, its id.
 #[derive(Debug)]
-pub(super) struct Find {
+pub(crate) struct Find {
     /// The part of `begin_change_1` that returns the same rows, if it has one.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "nothing comes along on SQLite"))]
-    pub(super) part: &'static str,
-    pub(super) table: &'static str,
-    pub(super) sql: Sql,
+    pub(crate) part: &'static str,
+    pub(crate) table: &'static str,
+    pub(crate) sql: Sql,
 }
 
 /// A record that an operation reads first.
@@ -33,7 +33,7 @@ pub(crate) enum Prefetch {
 #[cfg(feature = "postgres")]
 impl Prefetch {
     /// The name of its part in the rows of `begin_change_1`, and its id.
-    pub(super) fn part(self) -> (&'static str, Uuid) {
+    pub(crate) fn part(self) -> (&'static str, Uuid) {
         match self {
             Self::Client(id) => (CLIENT.part, id.0),
             Self::Invoice(id) => (INVOICE.part, id.0),
@@ -43,13 +43,13 @@ impl Prefetch {
     }
 }
 
-pub(super) static CLIENT: Find = Find {
+pub(crate) static CLIENT: Find = Find {
     part: "client",
     table: "client",
     sql: Sql::both("SELECT record, version FROM client WHERE company_id = $1 AND id = $2"),
 };
 
-pub(super) static INVOICE: Find = Find {
+pub(crate) static INVOICE: Find = Find {
     part: "invoice",
     table: "invoice",
     sql: Sql {
@@ -61,13 +61,13 @@ pub(super) static INVOICE: Find = Find {
     },
 };
 
-pub(super) static INVOICE_SUMMARY: Find = Find {
+pub(crate) static INVOICE_SUMMARY: Find = Find {
     part: "invoice_summary",
     table: "invoice",
     sql: Sql::both("SELECT summary || '}' AS record, version FROM invoice WHERE company_id = $1 AND id = $2"),
 };
 
-pub(super) static QUOTE: Find = Find {
+pub(crate) static QUOTE: Find = Find {
     part: "quote",
     table: "quote",
     sql: Sql {
@@ -79,7 +79,7 @@ pub(super) static QUOTE: Find = Find {
     },
 };
 
-pub(super) static QUOTE_SUMMARY: Find = Find {
+pub(crate) static QUOTE_SUMMARY: Find = Find {
     part: "quote_summary",
     table: "quote",
     sql: Sql::both("SELECT summary || '}' AS record, version FROM quote WHERE company_id = $1 AND id = $2"),

@@ -13,26 +13,26 @@ use sqlx::sqlite::SqliteArguments;
 use sqlx::types::Json;
 use uuid::Uuid;
 
-pub(super) type SqliteQuery = sqlx::query::Query<'static, sqlx::Sqlite, SqliteArguments>;
+pub(crate) type SqliteQuery = sqlx::query::Query<'static, sqlx::Sqlite, SqliteArguments>;
 #[cfg(feature = "postgres")]
-pub(super) type PostgresQuery = sqlx::query::Query<'static, sqlx::Postgres, sqlx::postgres::PgArguments>;
+pub(crate) type PostgresQuery = sqlx::query::Query<'static, sqlx::Postgres, sqlx::postgres::PgArguments>;
 
 /// An argument of a statement. `Sync`, as futures hold references to it.
-pub(super) trait Argument: Sync {
+pub(crate) trait Argument: Sync {
     fn bind_sqlite(&self, query: SqliteQuery) -> SqliteQuery;
     #[cfg(feature = "postgres")]
     fn bind_postgres(&self, query: PostgresQuery) -> PostgresQuery;
 }
 
 /// An argument that can be one of a column.
-pub(super) trait Cell: Argument {
+pub(crate) trait Cell: Argument {
     #[cfg(feature = "postgres")]
     fn push_to(&self, column: &mut Column);
 }
 
 /// The type of a column.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Type {
+pub(crate) enum Type {
     Int,
     Text,
     Date,
@@ -42,7 +42,7 @@ pub(super) enum Type {
 /// The cells of a column, one for each row.
 #[cfg(feature = "postgres")]
 #[derive(Debug)]
-pub(super) enum Column {
+pub(crate) enum Column {
     Integers(Vec<Option<i64>>),
     Texts(Vec<Option<String>>),
     Dates(Vec<Option<NaiveDate>>),
@@ -132,7 +132,7 @@ argument!(Vec<Option<String>> => |texts| Json(texts), texts);
 
 #[cfg(feature = "postgres")]
 impl Column {
-    pub(super) fn new(of: Type) -> Self {
+    pub(crate) fn new(of: Type) -> Self {
         match of {
             Type::Int => Self::Integers(Vec::new()),
             Type::Text => Self::Texts(Vec::new()),
@@ -141,7 +141,7 @@ impl Column {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Self::Integers(cells) => cells.len(),
             Self::Texts(cells) => cells.len(),
@@ -151,7 +151,7 @@ impl Column {
     }
 
     /// Drops the cells after the first ones.
-    pub(super) fn truncate(&mut self, rows: usize) {
+    pub(crate) fn truncate(&mut self, rows: usize) {
         match self {
             Self::Integers(cells) => cells.truncate(rows),
             Self::Texts(cells) => cells.truncate(rows),
@@ -161,7 +161,7 @@ impl Column {
     }
 
     /// Binds the column as one argument.
-    pub(super) fn bind(&self, query: PostgresQuery) -> PostgresQuery {
+    pub(crate) fn bind(&self, query: PostgresQuery) -> PostgresQuery {
         match self {
             Self::Integers(cells) => query.bind(cells),
             Self::Texts(cells) => query.bind(cells),
@@ -171,19 +171,19 @@ impl Column {
     }
 
     /// Size of the last cell, if it is a text.
-    pub(super) fn last_text_bytes(&self) -> usize {
+    pub(crate) fn last_text_bytes(&self) -> usize {
         match self {
             Self::Texts(cells) => cells.last().and_then(Option::as_ref).map_or(0, String::len),
             _ => 0,
         }
     }
 
-    pub(super) fn contains(&self, id: Uuid) -> bool {
+    pub(crate) fn contains(&self, id: Uuid) -> bool {
         matches!(self, Self::Uuids(cells) if cells.contains(&Some(id)))
     }
 
     /// The last cell, if that is an id.
-    pub(super) fn last_id(&self) -> Option<Uuid> {
+    pub(crate) fn last_id(&self) -> Option<Uuid> {
         match self {
             Self::Uuids(cells) => cells.last().copied().flatten(),
             _ => None,

@@ -11,22 +11,22 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn new(connection: PoolConnection<Sqlite>) -> Self {
+    pub(crate) fn new(connection: PoolConnection<Sqlite>) -> Self {
         Self { connection, in_transaction: false }
     }
 
-    pub(super) fn connection(&mut self) -> &mut SqliteConnection {
+    pub(crate) fn connection(&mut self) -> &mut SqliteConnection {
         &mut self.connection
     }
 
     /// Begins a transaction. Its first statement takes the snapshot.
-    pub(super) async fn begin(&mut self) -> Result<(), sqlx::Error> {
+    pub(crate) async fn begin(&mut self) -> Result<(), sqlx::Error> {
         self.in_transaction = true;
         sqlx::raw_sql("BEGIN").execute(&mut *self.connection).await?;
         Ok(())
     }
 
-    pub(super) async fn roll_back(&mut self) -> Result<(), sqlx::Error> {
+    pub(crate) async fn roll_back(&mut self) -> Result<(), sqlx::Error> {
         sqlx::raw_sql("ROLLBACK").execute(&mut *self.connection).await?;
         self.in_transaction = false;
         Ok(())

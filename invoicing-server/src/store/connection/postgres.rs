@@ -1,10 +1,11 @@
-//! A connection of the pool, within a transaction or not.
+//! A session on PostgreSQL: a connection of the pool, within a transaction or not.
 //!
 //! One call begins a transaction with its limits and its row in `commit_status`. A session that is
 //! dropped in the middle of a transaction or of a statement closes its connection, which the server
 //! answers with a rollback. So no other caller ever gets a connection with an open transaction, or
 //! waits for an answer that does not come.
 
+pub(crate) mod locks;
 mod rows;
 
 use std::collections::HashMap;
@@ -20,9 +21,9 @@ use uuid::Uuid;
 
 use super::arguments::Cell;
 use super::prefetch::Find;
-use super::versions::newer;
 use super::write::{ReadSet, Write};
 use crate::Error;
+use crate::store::versions::newer;
 use rows::{Rows, id_of};
 
 /// A PostgreSQL connection of the pool, with its transaction and the writes that are not sent yet.
@@ -34,7 +35,7 @@ pub(crate) struct Session {
     /// and the session sends nothing more.
     is_waiting: bool,
     /// True if a statement has failed, so that a commit would be a rollback.
-    pub(super) failed: bool,
+    pub(crate) failed: bool,
     writes: Writes,
     /// The rows that were prefetched with the beginning of the transaction, without those that it
     /// has changed.
@@ -42,7 +43,7 @@ pub(crate) struct Session {
 }
 
 /// Prefetched rows by the name of their part, their company and their id.
-pub(super) type Prefetched = HashMap<(String, CompanyId, Uuid), PgRow>;
+pub(crate) type Prefetched = HashMap<(String, CompanyId, Uuid), PgRow>;
 
 /// The writes of a transaction.
 #[derive(Default)]
@@ -56,7 +57,7 @@ struct Writes {
 }
 
 impl Session {
-    pub(super) fn new(connection: PoolConnection<Postgres>, answer_limit: Duration) -> Self {
+    pub(crate) fn new(connection: PoolConnection<Postgres>, answer_limit: Duration) -> Self {
         Self {
             connection,
             answer_limit,
@@ -69,7 +70,7 @@ impl Session {
     }
 
     /// True if another transaction can begin on the session.
-    pub(super) fn is_free(&self) -> bool {
+    pub(crate) fn is_free(&self) -> bool {
         !self.in_transaction && !self.is_waiting
     }
 
@@ -77,7 +78,7 @@ impl Session {
     ///
     /// A late answer must not be taken for the answer to another statement, so the session sends no
     /// other statement after the limit. After an error the transaction cannot be committed.
-    pub(super) async fn ask<T>(
+    pub(crate) async fn ask<T>(
         &mut self,
         statements: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, sqlx::Error> {
@@ -95,7 +96,7 @@ impl Session {
 
     /// Must be called before a statement. Sends the waiting writes if the statement may read their
     /// rows.
-    pub(super) async fn before(&mut self, reads: ReadSet, is_write: bool) -> Result<(), sqlx::Error> {
+    pub(crate) async fn before(&mut self, reads: ReadSet, is_write: bool) -> Result<(), sqlx::Error> {
         if self.writes.waiting.concern(reads) {
             self.send_deferred().await?;
         }
@@ -104,12 +105,12 @@ impl Session {
     }
 
     /// Records that a statement has changed rows, if it has.
-    pub(super) fn is_write(&mut self, is_write: bool) {
+    pub(crate) fn is_write(&mut self, is_write: bool) {
         self.writes.is_write |= is_write;
     }
 
     /// Makes a write wait. If no row can wait beside the present ones, they are sent first.
-    pub(super) async fn defer(
+    pub(crate) async fn defer(
         &mut self,
         write: &'static Write,
         cells: &[&dyn Cell],
@@ -125,22 +126,22 @@ impl Session {
     }
 
     /// Keeps the prefetched rows.
-    pub(super) fn keep_prefetched(&mut self, rows: Prefetched) {
+    pub(crate) fn keep_prefetched(&mut self, rows: Prefetched) {
         self.prefetched = rows;
     }
 
     /// Drops the prefetched rows, before a statement that may change them.
-    pub(super) fn drop_prefetched(&mut self) {
+    pub(crate) fn drop_prefetched(&mut self) {
         self.prefetched.clear();
     }
 
     /// The row of a record, if it was prefetched.
-    pub(super) fn prefetched(&self, find: &'static Find, company: CompanyId, id: Uuid) -> Option<&PgRow> {
+    pub(crate) fn prefetched(&self, find: &'static Find, company: CompanyId, id: Uuid) -> Option<&PgRow> {
         self.prefetched.get(&(find.part.to_owned(), company, id))
     }
 
     /// Sends the waiting writes.
-    pub(super) async fn send_deferred(&mut self) -> Result<(), sqlx::Error> {
+    pub(crate) async fn send_deferred(&mut self) -> Result<(), sqlx::Error> {
         // Once sent, the rows of the present operation can be undone by a rollback only.
         self.writes.is_write |= self.writes.waiting.has_own();
         for batch in self.writes.waiting.take() {
@@ -155,7 +156,7 @@ impl Session {
     ///
     /// # Errors
     /// If the transaction must not be committed.
-    pub(super) async fn finish(&mut self) -> Result<(), Error> {
+    pub(crate) async fn finish(&mut self) -> Result<(), Error> {
         self.send_deferred().await?;
         match self.writes.outdated {
             _ if self.failed => Err(Error::internal("an operation went on after a statement had failed")),
@@ -164,27 +165,27 @@ impl Session {
         }
     }
 
-    pub(super) fn begin_operation(&mut self) {
+    pub(crate) fn begin_operation(&mut self) {
         self.writes.waiting.begin_operation();
         self.writes.is_write = false;
     }
 
     /// Undoes the present operation, if that takes no statement. Returns true if it is undone.
-    pub(super) fn roll_back_operation(&mut self) -> bool {
+    pub(crate) fn roll_back_operation(&mut self) -> bool {
         self.writes.waiting.roll_back_operation();
         // After a failed or unanswered statement only a rollback of the transaction helps.
         !self.writes.is_write && !self.failed && !self.is_waiting
     }
 
     /// Begins a transaction with statements that this crate has built. Returns their rows.
-    pub(super) async fn begin(&mut self, statements: String) -> Result<Vec<PgRow>, sqlx::Error> {
+    pub(crate) async fn begin(&mut self, statements: String) -> Result<Vec<PgRow>, sqlx::Error> {
         (self.in_transaction, self.failed) = (true, false);
         (self.writes, self.prefetched) = (Writes::default(), Prefetched::new());
         self.run(statements).await
     }
 
     /// As [`Self::begin`]. Returns the value of the only row.
-    pub(super) async fn begin_with<T>(&mut self, statements: String) -> Result<T, sqlx::Error>
+    pub(crate) async fn begin_with<T>(&mut self, statements: String) -> Result<T, sqlx::Error>
     where
         T: for<'r> Decode<'r, Postgres> + Type<Postgres>,
     {
@@ -194,7 +195,7 @@ impl Session {
 
     /// Begins a transaction that reads one snapshot, taken by its first statement, unless one is
     /// open.
-    pub(super) async fn begin_snapshot(&mut self) -> Result<(), sqlx::Error> {
+    pub(crate) async fn begin_snapshot(&mut self) -> Result<(), sqlx::Error> {
         if self.in_transaction {
             return Ok(());
         }
@@ -202,12 +203,12 @@ impl Session {
         self.begin(begin.to_owned()).await.map(drop)
     }
 
-    pub(super) async fn commit(&mut self) -> Result<(), sqlx::Error> {
+    pub(crate) async fn commit(&mut self) -> Result<(), sqlx::Error> {
         self.end("COMMIT").await
     }
 
     /// Ends the transaction, if one is open.
-    pub(super) async fn roll_back(&mut self) -> Result<(), sqlx::Error> {
+    pub(crate) async fn roll_back(&mut self) -> Result<(), sqlx::Error> {
         if !self.in_transaction {
             return Ok(());
         }
@@ -227,7 +228,7 @@ impl Session {
 }
 
 /// The error of a statement that is not answered in time.
-pub(super) fn no_answer() -> sqlx::Error {
+pub(crate) fn no_answer() -> sqlx::Error {
     io::Error::new(io::ErrorKind::TimedOut, "the database does not answer").into()
 }
 
