@@ -62,6 +62,7 @@ pub mod contract;
 mod currency;
 mod date;
 mod delivery;
+mod disabled_reason;
 mod document;
 mod error;
 mod event;
@@ -77,6 +78,7 @@ mod line;
 mod list;
 mod open_enum;
 pub mod page_limit;
+mod payment;
 mod project;
 mod project_states;
 mod proof;
@@ -96,6 +98,7 @@ pub use characters::{is_assigned, is_bidi_control, renders_as_nothing, trim_invi
 pub use client::{Client, ClientChange, ClientFields, ClientType, NewClient, SoughtId};
 pub use company::{Company, CompanyIdentity, NewCompany, Plan};
 pub use delivery::{AttemptOutcome, DeliveryOutcome, DeliveryStatus, FailureClass};
+pub use disabled_reason::DisabledReason;
 pub use document::{DocumentLink, sha256_hex};
 pub use error::{
     ApiErrorBody, ApiErrorDetail, Conflict, DomainError, ErrorCode, Invalid, TooManyRequestsBody,
@@ -117,6 +120,7 @@ pub use line::{
 };
 pub use list::{DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT, Page, Pagination};
 pub use open_enum::OpenEnum;
+pub use payment::{PaymentMethod, PaymentSource};
 pub use project::{Project, ProjectStatus};
 pub use proof::{ProofParts, proof_fingerprint};
 pub use quota::{QUOTA_WINDOW_MS, QuotaDecision, QuotaWindow};

@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use strum::VariantArray;
 
 use crate::{
-    ClientType, DeliveryStatus, EventKind, FailureClass, Invalid, InvoiceStatus, Plan, ProjectStatus,
-    QuoteStatus,
+    ClientType, DeliveryStatus, DisabledReason, EventKind, FailureClass, Invalid, InvoiceStatus,
+    PaymentMethod, PaymentSource, Plan, ProjectStatus, QuoteStatus,
 };
 
 /// The value with this text.
@@ -74,7 +74,10 @@ macro_rules! wire_enums {
     )*};
 }
 
-wire_enums! { ClientType DeliveryStatus EventKind FailureClass InvoiceStatus Plan ProjectStatus QuoteStatus }
+wire_enums! {
+    ClientType DeliveryStatus DisabledReason EventKind FailureClass InvoiceStatus PaymentMethod
+    PaymentSource Plan ProjectStatus QuoteStatus
+}
 
 #[cfg(test)]
 mod tests;

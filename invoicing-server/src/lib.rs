@@ -234,15 +234,15 @@ pub use records::DocumentRecord;
 pub use records::EventRecord;
 pub use records::EventSubject;
 pub use records::KeyRecord;
+pub use records::Payment;
 pub use records::QuotePage;
 pub use records::SealingStats;
+pub use records::Webhook;
 pub use records::{AttemptRecord, DeliveryRecord};
 pub use records::{DayCounts, WebhookDayStats};
 pub use records::{DeliveryCounts, EventItem, EventPage};
 pub use records::{DeliveryDetail, DeliveryItem, DeliveryPage, NextAttempt};
-pub use records::{DisabledReason, Webhook};
 pub use records::{HistoryAction, HistoryPage, HistoryRecord};
-pub use records::{Payment, PaymentMethod, PaymentSource};
 pub use records::{ProofRecord, SigningLinkRecord};
 pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};
 pub use secret::Secret;
@@ -253,11 +253,11 @@ pub use target::{MAX_URL_CHARS, TargetError, TargetPolicy, TargetUrl, is_public}
 pub use chrono::{self, NaiveDate};
 pub use invoicing_core::{
     self, ApiErrorBody, Client, ClientChange, ClientId, ClientType, Company, CompanyId, CompanyIdentity,
-    Conflict, Costing, DeliveryStatus, ErrorCode, EventId, EventKind, ExternalLink, Invalid, Invoice,
-    InvoiceId, InvoiceItem, InvoiceStatus, KeyId, Line, Money, NewClient, NewCompany, NewLine, NewQuote,
-    Page, PaymentId, Percent, Plan, Project, ProjectId, ProjectStatus, Quantity, Quote, QuoteId, QuoteImport,
-    QuoteItem, QuoteStatus, QuoteSummary, SignatureEvidence, Timestamp, UnitPrice, WebhookId, money, percent,
-    quantity, unit_price,
+    Conflict, Costing, DeliveryStatus, DisabledReason, ErrorCode, EventId, EventKind, ExternalLink, Invalid,
+    Invoice, InvoiceId, InvoiceItem, InvoiceStatus, KeyId, Line, Money, NewClient, NewCompany, NewLine,
+    NewQuote, Page, PaymentId, PaymentMethod, PaymentSource, Percent, Plan, Project, ProjectId,
+    ProjectStatus, Quantity, Quote, QuoteId, QuoteImport, QuoteItem, QuoteStatus, QuoteSummary,
+    SignatureEvidence, Timestamp, UnitPrice, WebhookId, money, percent, quantity, unit_price,
 };
 pub use rust_decimal::{self, Decimal};
 

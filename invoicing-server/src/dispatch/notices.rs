@@ -13,13 +13,12 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join_all};
-use invoicing_core::{CompanyId, Timestamp, WebhookId};
+use invoicing_core::{CompanyId, DisabledReason, Timestamp, WebhookId};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
 use super::DispatchContext;
 use crate::Error;
-use crate::records::DisabledReason;
 use crate::store::disabled_notices::DisabledNotice;
 use crate::store::{ServiceTables, ServiceTx};
 

@@ -3,14 +3,15 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use invoicing_core::{CompanyId, DeliveryOutcome, DeliveryStatus, NextStep, Timestamp, WebhookId};
+use invoicing_core::{
+    CompanyId, DeliveryOutcome, DeliveryStatus, DisabledReason, NextStep, Timestamp, WebhookId,
+};
 
 use super::attempt::{AttemptResult, Finished, SentAttempt};
 use super::lane::BegunDelivery;
 use super::{DispatchReport, EndpointCache, PAUSE_MS};
 use crate::Error;
 use crate::queue::Job;
-use crate::records::DisabledReason;
 use crate::store::attempts::AttemptRow;
 use crate::store::notification::Notification;
 use crate::store::skipping::{self, Skipping};

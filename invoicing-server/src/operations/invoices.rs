@@ -3,15 +3,15 @@
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{
     Changed, Conflict, IntoExact, Invoice, InvoiceId, InvoiceIssue, InvoiceItem, InvoiceStatus,
-    InvoiceSummary, Money, Page, PaymentId, Quote, QuoteId, SHORT_TEXT, SoughtId, exact_number,
-    optional_text,
+    InvoiceSummary, Money, Page, PaymentId, PaymentMethod, PaymentSource, Quote, QuoteId, SHORT_TEXT,
+    SoughtId, exact_number, optional_text,
 };
 use serde::Deserialize;
 
 use super::{CompanyHandle, whole_page};
 use crate::Error;
 use crate::list_query::PageQuery;
-use crate::records::{HistoryAction, Lines, Payment, PaymentMethod, PaymentSource, StoredJson, StoredPage};
+use crate::records::{HistoryAction, Lines, Payment, StoredJson, StoredPage};
 use crate::store::invoices::INVOICE_PAGES;
 use crate::store::rows::from_json;
 use crate::store::{CompanyTx, Prefetch, Tables};

@@ -7,11 +7,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use invoicing_core::{Conflict, EventId, EventKind, Invalid, Timestamp, WebhookId};
+use invoicing_core::{Conflict, DisabledReason, EventId, EventKind, Invalid, Timestamp, WebhookId};
 
 use super::CompanyHandle;
 use crate::Error;
-use crate::records::{DisabledReason, HistoryAction, Webhook};
+use crate::records::{HistoryAction, Webhook};
 use crate::secret::{self, Secret, shown_url};
 use crate::store::notification::Notification;
 use crate::store::skipping::Skipping;

@@ -1,6 +1,6 @@
 //! Payments on invoices.
 
-use invoicing_core::{InvoiceId, Money, PaymentId, Timestamp};
+use invoicing_core::{InvoiceId, Money, PaymentId, PaymentMethod, PaymentSource, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// A payment on an invoice.
@@ -25,38 +25,4 @@ pub struct Payment {
     pub recorded_at: Timestamp,
     /// Instant of the reversal.
     pub reversed_at: Option<Timestamp>,
-}
-
-/// The method of a payment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub enum PaymentMethod {
-    /// Bank transfer.
-    Transfer,
-    /// Payment card.
-    Card,
-    /// Cheque.
-    Cheque,
-    /// Cash.
-    Cash,
-    /// Direct debit.
-    DirectDebit,
-    /// Any other way.
-    Other,
-}
-
-/// The origin of the entry of a payment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum PaymentSource {
-    /// Marked paid by hand: the remaining amount.
-    Manual,
-    /// Entered by hand.
-    Entered,
-    /// Paid online.
-    Online,
-    /// Found by bank reconciliation.
-    Bank,
 }

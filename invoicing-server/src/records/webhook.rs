@@ -2,40 +2,10 @@
 
 use std::fmt;
 
-use invoicing_core::{EventKind, Timestamp, WebhookId};
+use invoicing_core::{DisabledReason, EventKind, Timestamp, WebhookId};
 use sha2::{Digest, Sha256};
 
 use crate::secret::shown_url;
-
-/// The reason why a webhook is disabled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum DisabledReason {
-    /// Its owner has disabled it.
-    Manual,
-    /// 10 deliveries in a row ended failed.
-    Failures,
-}
-
-impl DisabledReason {
-    /// The reason as it is stored and shown.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Manual => "manual",
-            Self::Failures => "consecutive_failures",
-        }
-    }
-
-    pub(crate) fn of(stored: &str) -> Self {
-        if stored == Self::Failures.as_str() { Self::Failures } else { Self::Manual }
-    }
-}
-
-impl fmt::Display for DisabledReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
 
 /// A webhook as its owner sees it. The secret was shown once, at registration or rotation.
 ///

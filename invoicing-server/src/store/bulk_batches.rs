@@ -205,10 +205,9 @@ async fn carry_out(
 
 #[cfg(test)]
 mod tests {
-    use invoicing_core::{EventKind, NewClient, NewCompany, NewQuote, Plan};
+    use invoicing_core::{DisabledReason, EventKind, NewClient, NewCompany, NewQuote, Plan};
 
     use super::*;
-    use crate::records::DisabledReason;
     use crate::store::UNAUDITED;
     use crate::{Invoicing, NewWebhook};
 

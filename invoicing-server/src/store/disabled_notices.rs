@@ -1,11 +1,9 @@
 //! Notices for the host: webhooks that failures have disabled and that the host is still to be
 //! notified of.
 
-use invoicing_core::{CompanyId, Timestamp, WebhookId};
+use invoicing_core::{CompanyId, DisabledReason, Timestamp, WebhookId};
 use sqlx::FromRow;
 use uuid::Uuid;
-
-use crate::records::DisabledReason;
 
 use super::webhooks::{AllWebhooks, WebhookTable};
 use crate::Error;
@@ -33,7 +31,7 @@ impl From<NoticeRow> for DisabledNotice {
             company: CompanyId(row.company_id),
             webhook: WebhookId(row.webhook_id),
             disabled_at: Timestamp::from_millis(row.disabled_at),
-            reason: DisabledReason::of(&row.reason),
+            reason: row.reason.parse().unwrap_or(DisabledReason::Manual),
         }
     }
 }

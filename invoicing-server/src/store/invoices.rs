@@ -1,7 +1,10 @@
 //! Invoices and their payments.
 
 use chrono::NaiveDate;
-use invoicing_core::{Invoice, InvoiceId, InvoiceSummary, Money, PaymentId, QuoteId, SoughtId, Timestamp};
+use invoicing_core::{
+    Invoice, InvoiceId, InvoiceSummary, Money, PaymentId, PaymentMethod, PaymentSource, QuoteId, SoughtId,
+    Timestamp,
+};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -13,7 +16,7 @@ use super::rows::{JsonParts, detail_to_json, summary_to_json, to_json};
 use super::scope::Scope;
 use super::versions::{self, RecordRow, StoredRecord, in_todays_shape};
 use crate::Error;
-use crate::records::{Payment, PaymentMethod, PaymentSource, StoredJson};
+use crate::records::{Payment, StoredJson};
 
 /// The lists of invoices.
 pub(crate) const INVOICE_PAGES: PageStatements = PageStatements {

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use invoicing_core::{DeliveryOutcome, FailureCount, Timestamp, WebhookId};
+use invoicing_core::{DeliveryOutcome, DisabledReason, FailureCount, Timestamp, WebhookId};
 use sqlx::FromRow;
 use uuid::Uuid;
 use zeroize::Zeroizing;
@@ -14,7 +14,7 @@ use super::scope::Scope;
 use super::skipping::Skipping;
 use super::subscriber::{Subscriber, from_bits, to_bits, unknown_bits};
 use crate::Error;
-use crate::records::{DisabledReason, Webhook};
+use crate::records::Webhook;
 use crate::sealing::{AssociatedData, NotOpened, Sealer};
 use crate::secret::Secret;
 
@@ -39,7 +39,11 @@ struct WebhookRow {
 
 impl From<WebhookRow> for Webhook {
     fn from(row: WebhookRow) -> Self {
-        let reason = row.disabled_reason.as_deref().map_or(DisabledReason::Manual, DisabledReason::of);
+        let reason = row
+            .disabled_reason
+            .as_deref()
+            .and_then(|reason| reason.parse().ok())
+            .unwrap_or(DisabledReason::Manual);
         let disabled = row.disabled_at.map(|at| (Timestamp::from_millis(at), reason));
         Self {
             id: WebhookId(row.id),

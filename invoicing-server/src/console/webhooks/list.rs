@@ -1,5 +1,6 @@
 //! The list of webhooks, each with its state and the counts of its latest deliveries.
 
+use invoicing_core::DisabledReason;
 use maud::{Markup, html};
 
 use super::done::done;
@@ -8,7 +9,7 @@ use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::layout::{Chapter, PageContent};
 use crate::console::request::PageRequest;
-use crate::records::{DayCounts, DisabledReason, Webhook};
+use crate::records::{DayCounts, Webhook};
 
 const MINUTE_MS: i64 = 60 * 1_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
@@ -102,9 +103,10 @@ pub(super) fn state(request: &PageRequest<'_>, webhook: &Webhook) -> Markup {
             }
         };
     };
-    let why = match reason {
-        DisabledReason::Manual => request.pick("by hand", "à la main"),
-        DisabledReason::Failures => request.pick("after 10 failures in a row", "après 10 échecs de suite"),
+    let why = if reason == DisabledReason::Manual {
+        request.pick("by hand", "à la main")
+    } else {
+        request.pick("after 10 failures in a row", "après 10 échecs de suite")
     };
     html! {
         span.state.bad { (request.pick("Disabled", "Désactivé")) } " "
