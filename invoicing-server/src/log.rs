@@ -1,10 +1,13 @@
-//! Texts of peers in a form that is safe in a log.
+//! Texts in a form that is safe in a log.
 //!
-//! Their control and invisible characters are escaped, so that they can neither forge a line nor
-//! hide one.
+//! Control and invisible characters in a peer's text are escaped, so that they can neither forge a
+//! line nor hide one. Secrets, and the parts of a URL that may hold one, are left out.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt::{self, Write};
+
+use crate::secret::PREFIXES;
 
 /// A writer that escapes control and invisible characters, and combining marks. Other characters
 /// stay unchanged.
@@ -48,9 +51,31 @@ impl fmt::Display for ErrorChain<'_> {
     }
 }
 
+/// The text up to the first secret in it, for error messages and logs.
+pub(crate) fn without_secrets(text: &str) -> Cow<'_, str> {
+    let end = |prefix: &&str| text.find(prefix).map(|at| at + prefix.len());
+    match PREFIXES.iter().filter_map(end).min() {
+        Some(end) => format!("{}…", &text[..end]).into(),
+        None => text.into(),
+    }
+}
+
+/// Scheme, host and port of a URL, for `Debug`, pages and logs. The rest may hold credentials:
+/// tokens in path and query, a password before the host.
+pub(crate) fn shown_url(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return "..".to_owned() };
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}/..")
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::env::Env;
+    use crate::secret::{API_KEY, Secret};
 
     #[test]
     fn control_and_invisible_characters_are_escaped() {
@@ -73,5 +98,37 @@ mod tests {
 
         let error = Outer(std::io::Error::other("inner\n\u{1b}"));
         assert_eq!(ErrorChain(&error).to_string(), "outer\\u{202e}: inner\\n\\u{1b}");
+    }
+
+    #[test]
+    fn only_scheme_host_and_port_of_a_url_are_shown() {
+        for (url, shown) in [
+            ("https://example.com/path/token?token=x", "https://example.com/.."),
+            ("https://example.com:8443", "https://example.com:8443/.."),
+            ("https://user:secret@example.com#x", "https://example.com/.."),
+            ("https://a@b@example.com/", "https://example.com/.."),
+            ("https://example.com?token=a@b", "https://example.com/.."),
+            ("https://example.com\\token", "https://example.com/.."),
+            ("no url", ".."),
+            ("", ".."),
+        ] {
+            assert_eq!(shown_url(url), shown, "{url}");
+        }
+    }
+
+    #[test]
+    fn text_after_a_secret_prefix_is_cut() {
+        assert_eq!(without_secrets("type: \"isk_abc\""), "type: \"isk_…");
+        assert_eq!(without_secrets("sgn_x whsec_y"), "sgn_…");
+        assert_eq!(without_secrets("no secret"), "no secret");
+    }
+
+    proptest! {
+        #[test]
+        fn a_secret_never_remains_in_a_text(before in "\\PC{0,20}", after in "\\PC{0,20}") {
+            let secret = Secret::generate(API_KEY, &Env::system());
+            let text = format!("{before}{}{after}", secret.reveal());
+            prop_assert!(!without_secrets(&text).contains(&secret.reveal()[4..8]));
+        }
     }
 }

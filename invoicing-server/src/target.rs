@@ -31,7 +31,7 @@ use invoicing_core::FailureClass;
 use serde::Deserialize;
 use url::{Host, ParseError, Url};
 
-use crate::secret::shown_url;
+use crate::log::shown_url;
 pub use addresses::is_public;
 
 /// Longest URL of a webhook in characters, both as given and as normalised.

@@ -12,7 +12,7 @@ use invoicing_core::{
 use percent_encoding::percent_decode_str;
 
 use crate::list_query::{ClientQuery, PageQuery, PageWindow};
-use crate::secret::without_secrets;
+use crate::log::without_secrets;
 
 /// Longest part of the input that an error message repeats, in characters.
 const MAX_EXCERPT: usize = 64;

@@ -9,8 +9,7 @@ use invoicing_core::{ApiErrorBody, ApiErrorDetail, ErrorCode, Invalid, TooManyRe
 
 use crate::Error;
 use crate::config::MAX_BODY_BYTES;
-use crate::log::{ErrorChain, PeerText};
-use crate::secret::without_secrets;
+use crate::log::{ErrorChain, PeerText, without_secrets};
 use crate::telemetry::spans;
 
 /// `Retry-After` while storage is unavailable, in seconds.

@@ -11,8 +11,9 @@ use invoicing_core::{Conflict, DisabledReason, EventId, EventKind, Invalid, Time
 
 use super::CompanyHandle;
 use crate::Error;
+use crate::log::shown_url;
 use crate::records::{HistoryAction, Webhook};
-use crate::secret::{self, Secret, shown_url};
+use crate::secret::{self, Secret};
 use crate::store::notification::Notification;
 use crate::store::skipping::Skipping;
 use crate::store::{CompanyTx, Tables};

@@ -5,7 +5,7 @@ use std::fmt;
 use invoicing_core::{DisabledReason, EventKind, Timestamp, WebhookId};
 use sha2::{Digest, Sha256};
 
-use crate::secret::shown_url;
+use crate::log::shown_url;
 
 /// A webhook as its owner sees it. The secret was shown once, at registration or rotation.
 ///
