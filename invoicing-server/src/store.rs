@@ -199,7 +199,7 @@ impl Store {
     pub(crate) fn write<T, F, const N: usize>(
         &self,
         company: CompanyId,
-        origin: AuditContext,
+        audit: AuditContext,
         records: [Prefetch; N],
         operation: F,
     ) -> impl Future<Output = Result<T, Error>>
@@ -208,7 +208,7 @@ impl Store {
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
         self.write_any(Some(company), records.into(), move |tx| {
-            Box::pin(async move { operation(tx.company(company).await?.with_audit(origin)).await })
+            Box::pin(async move { operation(tx.company(company).await?.with_audit(audit)).await })
         })
     }
 
@@ -242,13 +242,13 @@ impl Store {
     /// Claims due deliveries of several webhooks.
     pub(crate) async fn claim(
         &self,
-        claimant: ClaimLease,
-        wanted: &[ClaimRequest],
+        lease: ClaimLease,
+        requests: &[ClaimRequest],
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
         match self {
-            Self::Sqlite(database) => database.claim(claimant, wanted).await,
+            Self::Sqlite(database) => database.claim(lease, requests).await,
             #[cfg(feature = "postgres")]
-            Self::Postgres(database) => database.claim(claimant, wanted).await,
+            Self::Postgres(database) => database.claim(lease, requests).await,
         }
     }
 
@@ -256,13 +256,13 @@ impl Store {
     /// it has claimed.
     pub(crate) async fn resume(
         &self,
-        claimant: ClaimLease,
+        lease: ClaimLease,
         begun: Vec<(WebhookId, i64)>,
     ) -> Result<Vec<Job>, Error> {
         match self {
-            Self::Sqlite(database) => database.resume(claimant, begun).await,
+            Self::Sqlite(database) => database.resume(lease, begun).await,
             #[cfg(feature = "postgres")]
-            Self::Postgres(database) => database.resume(claimant, begun).await,
+            Self::Postgres(database) => database.resume(lease, begun).await,
         }
     }
 

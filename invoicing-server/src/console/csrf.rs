@@ -15,27 +15,27 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// request with neither is refused.
 pub(super) fn is_own(head: &Parts, place: &MountPoint, trusted: &[String]) -> bool {
     match (value(&head.headers, SEC_FETCH_SITE), value(&head.headers, header::ORIGIN)) {
-        (Given::Once(site), _) => site == "same-origin",
-        (Given::Never, Given::Once(origin)) => {
+        (SingleHeader::Once(site), _) => site == "same-origin",
+        (SingleHeader::Never, SingleHeader::Once(origin)) => {
             origin == place.origin || trusted.iter().any(|it| it == origin)
         }
         _ => false,
     }
 }
 
-enum Given<'h> {
+enum SingleHeader<'h> {
     Never,
     Once(&'h str),
     /// The header is there more than once, or is no text.
     Unclear,
 }
 
-fn value(headers: &HeaderMap, name: HeaderName) -> Given<'_> {
+fn value(headers: &HeaderMap, name: HeaderName) -> SingleHeader<'_> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
-        (None, _) => Given::Never,
-        (Some(value), None) => value.to_str().map_or(Given::Unclear, Given::Once),
-        (Some(_), Some(_)) => Given::Unclear,
+        (None, _) => SingleHeader::Never,
+        (Some(value), None) => value.to_str().map_or(SingleHeader::Unclear, SingleHeader::Once),
+        (Some(_), Some(_)) => SingleHeader::Unclear,
     }
 }
 

@@ -11,7 +11,7 @@ use maud::{DOCTYPE, Markup, html};
 use super::error::PageError;
 use super::form::Form;
 use super::layout::PageContent;
-use super::time::Clock;
+use super::time::LocalClock;
 use super::{Action, Language, Session, form_token};
 use crate::Error;
 use crate::env::Env;
@@ -92,8 +92,8 @@ impl PageRequest<'_> {
         self.params.get(name).and_then(|id| id.parse().ok()).ok_or(PageError::NOT_FOUND)
     }
 
-    pub(super) fn clock(&self) -> Clock {
-        Clock::of(&self.record, self.language)
+    pub(super) fn clock(&self) -> LocalClock {
+        LocalClock::of(&self.record, self.language)
     }
 
     pub(super) fn pick<'t>(&self, english: &'t str, french: &'t str) -> &'t str {

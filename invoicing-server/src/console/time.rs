@@ -14,12 +14,12 @@ const FRENCH_MONTHS: [&str; 12] =
 
 /// Writes instants for one reader.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Clock {
+pub(super) struct LocalClock {
     zone: Tz,
     language: Language,
 }
 
-impl Clock {
+impl LocalClock {
     /// The clock of a company's readers. It shows UTC if the company has no known zone.
     pub(super) fn of(company: &Company, language: Language) -> Self {
         Self { zone: company.time_zone.parse().unwrap_or(Tz::UTC), language }
@@ -86,13 +86,13 @@ mod tests {
     #[test]
     fn the_first_day_of_a_month_is_written_as_in_the_document() {
         let day = NaiveDate::from_ymd_opt(2026, 3, 1).unwrap();
-        let text = |language| Clock { zone: Tz::UTC, language }.day_text(&day);
+        let text = |language| LocalClock { zone: Tz::UTC, language }.day_text(&day);
         assert_eq!([text(Language::French), text(Language::English)], ["1er mars 2026", "1 Mar 2026"]);
     }
 
     #[test]
     fn local_times_are_read_in_the_zone_of_the_company() {
-        let clock = Clock { zone: Tz::Europe__Paris, language: Language::English };
+        let clock = LocalClock { zone: Tz::Europe__Paris, language: Language::English };
         for (text, instant) in [
             ("2026-09-14T09:41", "2026-09-14T07:41:00.000Z"),
             ("2026-09-14T09:41:07", "2026-09-14T07:41:07.000Z"),

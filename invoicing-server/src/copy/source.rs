@@ -42,7 +42,7 @@ pub(super) struct Survey {
 }
 
 /// The rows of a table, in batches.
-pub(super) struct Rows<'s> {
+pub(super) struct TableRows<'s> {
     table: &'static CopiedTable,
     moment: Moment,
     stream: BoxStream<'s, Result<SqliteRow, sqlx::Error>>,
@@ -50,7 +50,7 @@ pub(super) struct Rows<'s> {
 
 /// Rows in the binary form of PostgreSQL.
 #[derive(Default)]
-pub(super) struct RowBatch {
+pub(super) struct BinaryRows {
     pub(super) rows: u64,
     pub(super) bytes: Vec<u8>,
 }
@@ -111,17 +111,22 @@ impl SqliteSource {
     }
 
     /// The rows of a table behind the first `skipped` ones.
-    pub(super) fn rows(&mut self, table: &'static CopiedTable, moment: Moment, skipped: u64) -> Rows<'_> {
+    pub(super) fn rows(
+        &mut self,
+        table: &'static CopiedTable,
+        moment: Moment,
+        skipped: u64,
+    ) -> TableRows<'_> {
         let skipped = i64::try_from(skipped).unwrap_or(i64::MAX);
         let statement = sqlx::query(AssertSqlSafe(table.select())).bind(moment.at).bind(skipped);
-        Rows { table, moment, stream: statement.fetch(&mut self.connection) }
+        TableRows { table, moment, stream: statement.fetch(&mut self.connection) }
     }
 }
 
-impl Rows<'_> {
+impl TableRows<'_> {
     /// The next rows; `None` behind the last one.
-    pub(super) async fn next(&mut self) -> Result<Option<RowBatch>, CopyError> {
-        let mut batch = RowBatch::default();
+    pub(super) async fn next(&mut self) -> Result<Option<BinaryRows>, CopyError> {
+        let mut batch = BinaryRows::default();
         while batch.rows < BATCH
             && batch.bytes.len() < BATCH_BYTES
             && let Some(row) = self.stream.try_next().await.map_err(CopyError::Source)?

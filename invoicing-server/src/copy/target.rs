@@ -10,7 +10,7 @@ use futures_util::TryStreamExt as _;
 use sha2::{Digest, Sha256};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, Postgres, Transaction};
 
-use super::source::{RowBatch, Survey};
+use super::source::{BinaryRows, Survey};
 use super::tables::{CopiedTable, TABLES};
 use super::{CopyError, Moment, binary};
 use crate::PostgresSettings;
@@ -116,7 +116,7 @@ impl PostgresTarget {
     pub(super) async fn copy(
         &mut self,
         table: &CopiedTable,
-        batch: &RowBatch,
+        batch: &BinaryRows,
         copied: u64,
     ) -> Result<(), CopyError> {
         let mut tx = self.begin().await?;

@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use invoicing_core::{Timestamp, WebhookId};
 
 use super::latency::Standing;
-use super::turns::{Line, Turn, Turns};
+use super::turns::{Turn, Turns, WaitingLine};
 use crate::store::claims::PendingWebhook;
 
 /// Time by which a claim begins before the first known delivery: other transactions may commit
@@ -40,8 +40,8 @@ enum ClaimState {
 }
 
 /// The line of a webhook that waits for a claim. A new webhook is in front of slow ones.
-const fn line(standing: Standing) -> Line {
-    Line { pool: standing.pool(), is_in_front: matches!(standing, Standing::New) }
+const fn line(standing: Standing) -> WaitingLine {
+    WaitingLine { pool: standing.pool(), is_in_front: matches!(standing, Standing::New) }
 }
 
 /// The webhooks that wait for claims, and the floors of these claims.

@@ -8,7 +8,7 @@ use std::time::Instant;
 use invoicing_core::{DISABLE_AFTER_FAILURES, Timestamp, WebhookId};
 
 use super::latency::{LatencyTracker, Standing};
-use super::turns::{Line, Turn};
+use super::turns::{Turn, WaitingLine};
 use crate::queue::{Job, Pool, Queue};
 
 /// Most lanes that are kept for their standing only.
@@ -52,13 +52,13 @@ impl Lane {
     /// The line in which the lane waits for slots. A prompt webhook with one delivery and no slot
     /// is in front of those with many. A new webhook is in front of slow ones with its first
     /// attempt.
-    pub(super) fn line(&self) -> Line {
+    pub(super) fn line(&self) -> WaitingLine {
         let has_little = match self.latency.standing() {
             Standing::Prompt => self.queue.len() + self.due.len() <= 1,
             Standing::New => true,
             Standing::Slow => false,
         };
-        Line { pool: self.pool(), is_in_front: has_little && self.in_flight == 0 }
+        WaitingLine { pool: self.pool(), is_in_front: has_little && self.in_flight == 0 }
     }
 
     /// Number of deliveries that have begun and not ended. They alone count against the bound of a
@@ -297,7 +297,7 @@ mod tests {
     fn small_webhooks_precede_large_ones_and_new_ones_precede_slow_ones() {
         let (mut lanes, one, now) = (lanes(10), webhook(1), Instant::now());
         let line = |lanes: &mut Lanes| {
-            let Line { pool, is_in_front } = lanes.get_mut(one).unwrap().line();
+            let WaitingLine { pool, is_in_front } = lanes.get_mut(one).unwrap().line();
             (pool, is_in_front)
         };
         (1..=3).for_each(|delivery| lanes.push(job(one, delivery)));

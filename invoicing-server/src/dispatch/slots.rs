@@ -3,12 +3,12 @@
 use invoicing_core::WebhookId;
 
 use super::lane::{Lanes, Next};
-use super::turns::{Line, Turns};
+use super::turns::{Turns, WaitingLine};
 use crate::config::DispatchSettings;
 use crate::queue::{Pool, Pools};
 
 /// A webhook that gets a slot, its next attempt, and the pool of the slot.
-type Given = (WebhookId, Next, Pool);
+type GrantedSlot = (WebhookId, Next, Pool);
 
 /// The slots for attempts, and the lanes that wait for one.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Slots {
     }
 
     /// Number of slots that a webhook of a line may have now.
-    pub(super) fn share(&self, line: Line) -> usize {
+    pub(super) fn share(&self, line: WaitingLine) -> usize {
         let kept = if line.is_in_front { 0 } else { self.for_new };
         self.pools.share(line.pool, self.per_webhook, kept)
     }
@@ -57,10 +57,10 @@ impl Slots {
     }
 
     /// Gives the free slots to lanes, in turn.
-    pub(super) fn give(&mut self, lanes: &mut Lanes) -> Vec<Given> {
+    pub(super) fn give(&mut self, lanes: &mut Lanes) -> Vec<GrantedSlot> {
         let mut given = Vec::new();
         for pool in [self.served.other(), self.served] {
-            let [front, back] = [true, false].map(|is_in_front| Line { pool, is_in_front });
+            let [front, back] = [true, false].map(|is_in_front| WaitingLine { pool, is_in_front });
             // While slots become free one by one, the two lines of a pool take turns. Otherwise a
             // crowd of small webhooks in front would keep the slots from those with many
             // deliveries.
@@ -74,7 +74,7 @@ impl Slots {
     }
 
     /// Gives at most `most` slots to the lanes of a line.
-    fn give_in(&mut self, from: Line, most: usize, lanes: &mut Lanes, given: &mut Vec<Given>) {
+    fn give_in(&mut self, from: WaitingLine, most: usize, lanes: &mut Lanes, given: &mut Vec<GrantedSlot>) {
         let (pool, mut passed_over, most) = (from.pool, Vec::new(), given.len().saturating_add(most));
         while given.len() < most
             && self.share(from) > 0
@@ -230,7 +230,7 @@ mod tests {
             for webhook in (0..self.webhooks).map(webhook) {
                 let (per_webhook, in_flight) = (self.per_webhook, self.of(webhook));
                 let Some(lane) = self.lanes.get_mut(webhook) else { continue };
-                let Line { pool, is_in_front } = lane.line();
+                let WaitingLine { pool, is_in_front } = lane.line();
                 let most = if is_in_front { half + for_new } else { half };
                 let could = is_free && (slow < most || pool == Pool::Prompt);
                 assert!(!(could && in_flight == 0 && lane.can_start(per_webhook)), "{lane:?} waits");

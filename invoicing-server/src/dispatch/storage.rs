@@ -109,9 +109,9 @@ pub(super) async fn poll(context: &DispatchContext) -> Result<Polled, Error> {
 pub(super) type ClaimResult = (WebhookId, usize, Result<Claimed, Error>);
 
 /// Claims for several webhooks at once.
-pub(super) async fn claim(context: &DispatchContext, wanted: Vec<ClaimRequest>) -> Vec<ClaimResult> {
-    let claimed = context.store.claim(claimant(context), &wanted).await;
-    let rooms = wanted.into_iter().map(|wanted| wanted.room);
+pub(super) async fn claim(context: &DispatchContext, requests: Vec<ClaimRequest>) -> Vec<ClaimResult> {
+    let claimed = context.store.claim(lease(context), &requests).await;
+    let rooms = requests.into_iter().map(|request| request.room);
     claimed.into_iter().zip(rooms).map(|((webhook, claimed), room)| (webhook, room, claimed)).collect()
 }
 
@@ -128,11 +128,11 @@ pub(super) type Resumption = (Vec<Grant>, Result<Vec<Job>, Error>);
 
 pub(super) async fn resume(context: &DispatchContext, granted: Vec<Grant>) -> Resumption {
     let begun = granted.iter().map(|grant| (grant.webhook, grant.delivery)).collect();
-    let jobs = context.store.resume(claimant(context), begun).await;
+    let jobs = context.store.resume(lease(context), begun).await;
     (granted, jobs)
 }
 
-fn claimant(context: &DispatchContext) -> ClaimLease {
+fn lease(context: &DispatchContext) -> ClaimLease {
     let now = context.env.now();
     ClaimLease { token: context.queue.token(), now, lease_until: context.queue.lease_from(now) }
 }

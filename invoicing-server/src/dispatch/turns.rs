@@ -8,7 +8,7 @@ use crate::queue::Pool;
 
 /// A line of webhooks. In each pool, the line in front is served before the other one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Line {
+pub(super) struct WaitingLine {
     pub(super) pool: Pool,
     pub(super) is_in_front: bool,
 }
@@ -16,7 +16,7 @@ pub(super) struct Line {
 /// A place in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Turn {
-    pub(super) line: Line,
+    pub(super) line: WaitingLine,
     number: u64,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Turns {
 impl Turns {
     /// Puts the webhook at the end of this line, and removes it from any other. If it stands in
     /// this line already, it keeps its turn.
-    pub(super) fn join(&mut self, line: Line, webhook: WebhookId, turn: Option<Turn>) -> Turn {
+    pub(super) fn join(&mut self, line: WaitingLine, webhook: WebhookId, turn: Option<Turn>) -> Turn {
         match turn {
             Some(turn) if turn.line == line => return turn,
             Some(turn) => self.leave(turn),
@@ -48,7 +48,7 @@ impl Turns {
     }
 
     /// The next webhook of a line.
-    pub(super) fn next(&self, line: Line) -> Option<(Turn, WebhookId)> {
+    pub(super) fn next(&self, line: WaitingLine) -> Option<(Turn, WebhookId)> {
         let (turn, webhook) = self.waiting.range(Turn { line, number: 0 }..).next()?;
         (turn.line == line).then_some((*turn, *webhook))
     }
@@ -70,7 +70,7 @@ mod tests {
         let mut turns = Turns::default();
         let [one, two] = [1, 2].map(|number| WebhookId(Uuid::from_u128(number)));
         let lines = [Pool::Prompt, Pool::Slow]
-            .map(|pool| [false, true].map(|is_in_front| Line { pool, is_in_front }))
+            .map(|pool| [false, true].map(|is_in_front| WaitingLine { pool, is_in_front }))
             .concat();
         let mut turn = turns.join(lines[0], one, None);
         turns.join(lines[0], two, None);

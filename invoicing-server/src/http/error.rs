@@ -140,7 +140,7 @@ impl ApiError {
     /// `path`: the part of the request's path that the log may show.
     pub(crate) fn log_at(&self, method: &Method, path: &str, request_id: &HeaderValue) {
         let (method, path) = (spans::known(method), without_secrets(path));
-        let (path, error) = (PeerText(&path), Cause(self));
+        let (path, error) = (PeerText(&path), FailureCause(self));
         let request_id = request_id.to_str().unwrap_or_default();
         match self.code() {
             ErrorCode::ServerError => {
@@ -169,9 +169,9 @@ impl From<Invalid> for ApiError {
 }
 
 /// The cause of a failed request, for the log.
-struct Cause<'e>(&'e ApiError);
+struct FailureCause<'e>(&'e ApiError);
 
-impl fmt::Display for Cause<'_> {
+impl fmt::Display for FailureCause<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             ApiError::Operation(error) => write!(f, "{}", ErrorChain(error)),
@@ -256,6 +256,6 @@ mod tests {
     #[test]
     fn the_log_line_has_every_cause() {
         let error = ApiError::from(Error::internal(std::io::Error::other("the row is bad")));
-        assert_eq!(Cause(&error).to_string(), "internal failure: the row is bad");
+        assert_eq!(FailureCause(&error).to_string(), "internal failure: the row is bad");
     }
 }

@@ -132,13 +132,13 @@ impl CompanyHandle {
         F: for<'t> AsyncFnOnce(CompanyTx<'t>) -> Result<T, Error>,
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
-        let origin = AuditContext {
+        let audit = AuditContext {
             actor: self.actor.clone(),
             cause: Cause::now(self.request_id.clone(), self.services.traces.as_deref()),
             #[cfg(feature = "console")]
             form: self.form.clone(),
         };
-        let written = self.services.store.write(self.id, origin, records, operation).await;
+        let written = self.services.store.write(self.id, audit, records, operation).await;
         self.remind().await;
         written
     }

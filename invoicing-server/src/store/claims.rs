@@ -247,7 +247,7 @@ impl AllDeliveries<'_> {
     /// Claims deliveries that have begun and are due, in SQLite.
     pub(super) async fn resume(
         &mut self,
-        claimant: ClaimLease,
+        lease: ClaimLease,
         begun: &[(WebhookId, i64)],
     ) -> Result<Vec<Job>, Error> {
         const BEGUN: &str = "
@@ -255,14 +255,14 @@ impl AllDeliveries<'_> {
             WHERE id IN (SELECT value FROM json_each($1)) AND status || '' = 'pending' AND attempts > 0
                 AND due_at <= $2 AND held_until <= $2";
         let ids: Vec<i64> = begun.iter().map(|(_, id)| *id).collect();
-        let due: String = self.0.query(BEGUN, &[&&*ids, &claimant.now]).scalar().await?;
-        self.claim_ids(claimant, due).await
+        let due: String = self.0.query(BEGUN, &[&&*ids, &lease.now]).scalar().await?;
+        self.claim_ids(lease, due).await
     }
 
     /// Claims due deliveries of one webhook that have not begun, in SQLite.
     pub(super) async fn claim_one(
         &mut self,
-        claimant: ClaimLease,
+        lease: ClaimLease,
         ClaimRequest { webhook, room, .. }: ClaimRequest,
     ) -> Result<Claimed, Error> {
         const WAITING: &str = "
@@ -272,13 +272,13 @@ impl AllDeliveries<'_> {
                 ORDER BY due_at, id LIMIT $3
             )";
         let limit = i64::try_from(room).unwrap_or(i64::MAX);
-        let waiting: String = self.0.query(WAITING, &[&webhook, &claimant.now, &limit]).scalar().await?;
-        let jobs = self.claim_ids(claimant, waiting).await?;
-        Ok(Claimed { again: (jobs.len() >= room).then_some(claimant.now), jobs, last_due: None })
+        let waiting: String = self.0.query(WAITING, &[&webhook, &lease.now, &limit]).scalar().await?;
+        let jobs = self.claim_ids(lease, waiting).await?;
+        Ok(Claimed { again: (jobs.len() >= room).then_some(lease.now), jobs, last_due: None })
     }
 
     /// Claims these deliveries, in SQLite. The ids are a JSON array.
-    async fn claim_ids(&mut self, claimant: ClaimLease, ids: String) -> Result<Vec<Job>, Error> {
+    async fn claim_ids(&mut self, lease: ClaimLease, ids: String) -> Result<Vec<Job>, Error> {
         // Two statements in one call: the deliveries as one row, since every row is a hop between
         // threads; and the claim.
         const CLAIM: &str = "
@@ -293,10 +293,10 @@ impl AllDeliveries<'_> {
             WHERE d.id IN (SELECT value FROM json_each($3));
             UPDATE delivery SET claim = $1, held_until = $2, claims = claims + 1, claims_in_all = claims_in_all + 1
             WHERE id IN (SELECT value FROM json_each($3))";
-        let ClaimLease { token, lease_until, .. } = claimant;
+        let ClaimLease { token, lease_until, .. } = lease;
         let rows: String = self.0.query(CLAIM, &[&token, &lease_until, &ids]).scalar().await?;
         let claimed: Vec<ClaimedRow> = from_json(rows, "delivery", ids)?;
-        Ok(claimed.into_iter().map(|row| claimant.job(row)).collect())
+        Ok(claimed.into_iter().map(|row| lease.job(row)).collect())
     }
 
     /// Releases claimed deliveries that were not attempted. Returns their number. The number of the

@@ -196,7 +196,7 @@ const BY_EXTERNAL_ID: Sql = Sql {
 
 /// A client that a look-up by its `externalId` may find.
 #[derive(FromRow)]
-struct FoundRow {
+struct SoughtClientRow {
     id: Uuid,
     created_at: i64,
     external_id: String,
@@ -220,10 +220,10 @@ impl ClientTable<'_> {
         best.map(|row| row.record.read(row.id)).transpose()
     }
 
-    async fn best_by_external_id(&mut self, sought: &SoughtId) -> Result<Option<FoundRow>, Error> {
+    async fn best_by_external_id(&mut self, sought: &SoughtId) -> Result<Option<SoughtClientRow>, Error> {
         let (as_sent, stripped) = (searchable(sought.as_sent()), searchable(sought.stripped()));
         let find = self.0.query_of(ReadSet::Table("client"), BY_EXTERNAL_ID, &[&as_sent, &stripped]);
-        let rows: Vec<FoundRow> = find.fetch_all().await?;
+        let rows: Vec<SoughtClientRow> = find.fetch_all().await?;
         let ranked = rows.into_iter().filter_map(|row| {
             let rank = sought.rank(&row.external_id)?;
             Some(((rank, row.created_at, row.id), row))
@@ -250,7 +250,7 @@ impl ClientTable<'_> {
         }
         // Nearly always there is none.
         match self.best_by_external_id(&sought).await? {
-            Some(FoundRow { external_id, .. }) if sought.rank(&external_id) == Some(2) => {
+            Some(SoughtClientRow { external_id, .. }) if sought.rank(&external_id) == Some(2) => {
                 self.page_of(query, PAGE_BY_EXTERNAL_ID, Some(&external_id), Some(&external_id)).await
             }
             None if sought.stripped().is_empty() => {

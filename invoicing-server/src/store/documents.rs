@@ -29,7 +29,7 @@ pub(crate) struct DocumentRow {
 }
 
 #[derive(FromRow)]
-struct RecordRow {
+struct DocumentRecordRow {
     sha256: String,
     size_bytes: i64,
     file_name: String,
@@ -37,14 +37,14 @@ struct RecordRow {
 }
 
 #[derive(FromRow)]
-struct FoundRow {
+struct FoundDocumentRow {
     upload_id: Uuid,
     sha256: String,
     size_bytes: i64,
     file_name: String,
 }
 
-impl FoundRow {
+impl FoundDocumentRow {
     fn document(self) -> DocumentRow {
         let Self { upload_id, sha256, size_bytes, file_name } = self;
         let size_bytes = u64::try_from(size_bytes).unwrap_or(0);
@@ -55,7 +55,7 @@ impl FoundRow {
 #[derive(FromRow)]
 struct ParticularsRow {
     #[sqlx(flatten)]
-    found: FoundRow,
+    found: FoundDocumentRow,
     particulars: String,
 }
 
@@ -111,8 +111,8 @@ impl DocumentTable<'_> {
         const LIST: &str = "
             SELECT sha256, size_bytes, file_name, created_at FROM document
             WHERE company_id = $1 AND quote_id = $2 ORDER BY number";
-        let rows: Vec<RecordRow> = self.0.query(LIST, &[&quote]).fetch_all().await?;
-        let record = |row: RecordRow| DocumentRecord {
+        let rows: Vec<DocumentRecordRow> = self.0.query(LIST, &[&quote]).fetch_all().await?;
+        let record = |row: DocumentRecordRow| DocumentRecord {
             sha256: row.sha256,
             size_bytes: u64::try_from(row.size_bytes).unwrap_or(0),
             file_name: row.file_name,
@@ -126,7 +126,7 @@ impl DocumentTable<'_> {
         const FIND: &str = "
             SELECT upload_id, sha256, size_bytes, file_name FROM document
             WHERE company_id = $1 AND quote_id = $2 AND sha256 = $3 ORDER BY number DESC LIMIT 1";
-        let row: Option<FoundRow> = self.0.query(FIND, &[&quote, &sha256]).fetch_optional().await?;
+        let row: Option<FoundDocumentRow> = self.0.query(FIND, &[&quote, &sha256]).fetch_optional().await?;
         Ok(row.ok_or(Error::NotFound)?.document())
     }
 

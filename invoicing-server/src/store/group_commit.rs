@@ -112,7 +112,7 @@ pub(super) trait Transactions: Send + 'static {
 }
 
 /// The calls that wait for a worker.
-pub(super) type Queue = mpsc::Receiver<Box<dyn Call>>;
+pub(super) type CallQueue = mpsc::Receiver<Box<dyn Call>>;
 
 /// Calls that were run in a transaction.
 pub(super) struct Executed {
@@ -210,7 +210,7 @@ fn closed() -> Error {
     Error::unavailable("the database is closed")
 }
 
-async fn work<D: Transactions>(mut database: D, mut queue: Queue) {
+async fn work<D: Transactions>(mut database: D, mut queue: CallQueue) {
     let mut waiting = Group::new();
     while take(&mut database, &mut queue, &mut waiting).await {
         let group = next_group(&mut waiting);
@@ -224,7 +224,7 @@ async fn work<D: Transactions>(mut database: D, mut queue: Queue) {
 }
 
 /// Takes the calls that wait, and waits for one if there is none. Returns false at the end.
-async fn take<D: Transactions>(database: &mut D, queue: &mut Queue, waiting: &mut Group) -> bool {
+async fn take<D: Transactions>(database: &mut D, queue: &mut CallQueue, waiting: &mut Group) -> bool {
     if waiting.is_empty() {
         if let Ok(count) = timeout(IDLE, queue.recv_many(waiting, QUEUE)).await {
             return count > 0;
@@ -260,7 +260,7 @@ fn next_group(waiting: &mut Group) -> Group {
 pub(super) async fn run_group<D: Transactions>(
     database: &mut D,
     calls: Group,
-    queue: Option<&mut Queue>,
+    queue: Option<&mut CallQueue>,
 ) -> Group {
     match attempt(database, calls, queue).await {
         Ok(rest) => return rest,
@@ -278,7 +278,7 @@ pub(super) async fn run_group<D: Transactions>(
 pub(super) async fn attempt<D: Transactions>(
     database: &mut D,
     mut calls: Group,
-    queue: Option<&mut Queue>,
+    queue: Option<&mut CallQueue>,
 ) -> Result<Group, (Group, Failure)> {
     if let Err(failure) = database.connect(&mut calls).await {
         return Err((calls, failure));
@@ -323,7 +323,7 @@ async fn begin_and_run<D: Transactions>(
     database: &mut D,
     calls: &mut Group,
     refusals: &mut Vec<Option<Error>>,
-    queue: Option<&mut Queue>,
+    queue: Option<&mut CallQueue>,
 ) -> Result<(), Failure> {
     database.begin(calls).await?;
     match run_calls(database, calls, refusals, queue).await {
@@ -340,7 +340,7 @@ async fn run_calls<D: Transactions>(
     database: &mut D,
     calls: &mut Group,
     refusals: &mut Vec<Option<Error>>,
-    queue: Option<&mut Queue>,
+    queue: Option<&mut CallQueue>,
 ) -> Result<(), Error> {
     let (since, mut queue) = (Instant::now(), queue.filter(|_| database.takes_more()));
     // The first call runs in any case, so that each transaction makes progress.

@@ -157,28 +157,28 @@ impl Postgres {
     /// for the end of the lease.
     pub(super) async fn claim(
         &self,
-        claimant: ClaimLease,
-        wanted: &[ClaimRequest],
+        lease: ClaimLease,
+        requests: &[ClaimRequest],
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
         let claimed = async {
             let mut connection = Connection::of(self.shared.session().await?);
-            AllDeliveries(&mut connection).claim_several(claimant, wanted).await
+            AllDeliveries(&mut connection).claim_several(lease, requests).await
         };
         let mut claimed = claimed.await.map_err(Arc::new);
         let mut of = |webhook| match &mut claimed {
             Ok(claimed) => Ok(claimed.remove(&webhook).unwrap_or_default()),
             Err(error) => Err(Error::unavailable(Arc::clone(error))),
         };
-        wanted.iter().map(|&ClaimRequest { webhook, .. }| (webhook, of(webhook))).collect()
+        requests.iter().map(|&ClaimRequest { webhook, .. }| (webhook, of(webhook))).collect()
     }
 
     pub(super) async fn resume(
         &self,
-        claimant: ClaimLease,
+        lease: ClaimLease,
         begun: Vec<(WebhookId, i64)>,
     ) -> Result<Vec<Job>, Error> {
         let mut connection = Connection::of(self.shared.session().await?);
-        AllDeliveries(&mut connection).resume_several(claimant, &begun).await
+        AllDeliveries(&mut connection).resume_several(lease, &begun).await
     }
 
     /// The lock of the sweep, which one node has at a time. A transaction that does nothing else

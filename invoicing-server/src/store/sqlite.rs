@@ -127,25 +127,25 @@ impl Sqlite {
     /// Claims for several webhooks; the claims share a commit.
     pub(super) async fn claim(
         &self,
-        claimant: ClaimLease,
-        wanted: &[ClaimRequest],
+        lease: ClaimLease,
+        requests: &[ClaimRequest],
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
-        let claims = wanted.iter().map(|&wanted| async move {
+        let claims = requests.iter().map(|&request| async move {
             let claimed = self.writer.run(None, Vec::new(), move |tx| {
-                Box::pin(async move { AllDeliveries(tx.connection()).claim_one(claimant, wanted).await })
+                Box::pin(async move { AllDeliveries(tx.connection()).claim_one(lease, request).await })
             });
-            (wanted.webhook, claimed.await)
+            (request.webhook, claimed.await)
         });
         join_all(claims).await
     }
 
     pub(super) async fn resume(
         &self,
-        claimant: ClaimLease,
+        lease: ClaimLease,
         begun: Vec<(WebhookId, i64)>,
     ) -> Result<Vec<Job>, Error> {
         let resumed = self.writer.run(None, Vec::new(), move |tx| {
-            Box::pin(async move { AllDeliveries(tx.connection()).resume(claimant, &begun).await })
+            Box::pin(async move { AllDeliveries(tx.connection()).resume(lease, &begun).await })
         });
         resumed.await
     }

@@ -271,13 +271,13 @@ async fn changes_of_several_companies_are_committed_together_or_apart(db: Databa
 #[on_each_database]
 async fn the_history_numbers_notes_of_a_company_in_the_order_of_its_changes(db: Database) {
     let place = place(db).await;
-    let origin = AuditContext { actor: Some("Léa".into()), ..UNAUDITED };
+    let audit = AuditContext { actor: Some("Léa".into()), ..UNAUDITED };
     let changes = (0..MANY).map(|_| {
         let write = async |mut tx: CompanyTx<'_>| {
             let id = insert(&mut tx, "Zoé").await?;
             tx.note(HistoryAction::ClientCreated, id.0, &"Zoé").await
         };
-        place.store.write(place.company, origin.clone(), [], write)
+        place.store.write(place.company, audit.clone(), [], write)
     });
     assert!(join_all(changes).await.iter().all(Result::is_ok));
     let list = async |mut tx: CompanyReader<'_>| tx.history().list(i64::MAX, 1_000).await;
@@ -320,9 +320,9 @@ async fn a_delivery_is_claimed_once_and_again_after_its_lease(db: Database) {
     let begun = place.env.now();
     let claim = async |token, after_millis| {
         let now = begun.plus_millis(after_millis);
-        let claimant = ClaimLease { token, now, lease_until: now.plus_millis(1_000) };
+        let lease = ClaimLease { token, now, lease_until: now.plus_millis(1_000) };
         let from = now.plus_millis(-60_000);
-        let claimed = place.store.claim(claimant, &[ClaimRequest { webhook, room: 4, from }]).await;
+        let claimed = place.store.claim(lease, &[ClaimRequest { webhook, room: 4, from }]).await;
         let claimed = claimed.into_iter().map(|(_, claimed)| claimed.unwrap());
         claimed.flat_map(|claimed| claimed.jobs).map(|job| job.delivery).collect::<Vec<_>>()
     };
@@ -343,9 +343,9 @@ async fn what_a_run_had_claimed_is_released_by_its_token(db: Database) {
     let place = place(db).await;
     let webhook = webhook_with(&place, 3).await;
     let now = place.env.now().plus_millis(10);
-    let claimant = ClaimLease { token: 7, now, lease_until: now.plus_millis(60_000) };
-    let wanted = ClaimRequest { webhook, room: 10, from: now.plus_millis(-60_000) };
-    let claimed = place.store.claim(claimant, &[wanted]).await.remove(0).1.unwrap().jobs;
+    let lease = ClaimLease { token: 7, now, lease_until: now.plus_millis(60_000) };
+    let request = ClaimRequest { webhook, room: 10, from: now.plus_millis(-60_000) };
+    let claimed = place.store.claim(lease, &[request]).await.remove(0).1.unwrap().jobs;
     let ids: Vec<i64> = claimed.iter().map(|job| job.delivery).collect();
     assert_eq!(ids.len(), 3);
     for (token, released) in [(8, 0), (7, 3), (7, 0)] {
@@ -355,7 +355,7 @@ async fn what_a_run_had_claimed_is_released_by_its_token(db: Database) {
         };
         assert_eq!(place.store.write_service(release).await.unwrap(), released, "token {token}");
     }
-    assert_eq!(place.store.claim(claimant, &[wanted]).await.remove(0).1.unwrap().jobs.len(), 3);
+    assert_eq!(place.store.claim(lease, &[request]).await.remove(0).1.unwrap().jobs.len(), 3);
 }
 
 #[on_each_database]

@@ -7,7 +7,7 @@ use super::document_html::{Sheet, grand_total};
 use super::fields::SignatureFields;
 use super::signing_request::SigningRequest;
 use crate::console::layout::{PageContent, notice};
-use crate::console::time::Clock;
+use crate::console::time::LocalClock;
 use crate::documents::content::mentions::accepted_text;
 use crate::documents::content::visible;
 use crate::operations::{REASON_LIMIT, SignableQuote};
@@ -15,7 +15,7 @@ use crate::operations::{REASON_LIMIT, SignableQuote};
 /// The document and the form below it.
 pub(super) fn open(request: &SigningRequest<'_>, shown: &SignableQuote, sheet: &Sheet) -> PageContent {
     let is_last = sheet.part == sheet.last;
-    let clock = Clock::of(&shown.particulars().company, request.language);
+    let clock = LocalClock::of(&shown.particulars().company, request.language);
     let until = shown.quote.summary.valid_until.map(|until| clock.date(until));
     let body = html! {
         h1 { (title(request, shown)) }
@@ -253,7 +253,7 @@ fn decided(request: &SigningRequest<'_>, title: String, late: bool, rest: &Marku
 
 /// The signed copy and the fingerprint of its proof, and below them the document.
 fn signature(request: &SigningRequest<'_>, shown: &SignableQuote, sheet: &Sheet) -> Markup {
-    let clock = Clock::of(&shown.particulars().company, request.language);
+    let clock = LocalClock::of(&shown.particulars().company, request.language);
     html! {
         p { (title(request, shown)) ", " bdi { (visible(&shown.particulars().company.name)) } }
         @if let Some(signature) = &shown.quote.detail.signature {
@@ -274,7 +274,7 @@ fn signature(request: &SigningRequest<'_>, shown: &SignableQuote, sheet: &Sheet)
 
 fn unsigned(request: &SigningRequest<'_>, shown: &SignableQuote, state: SigningState) -> Markup {
     let company = &shown.particulars().company;
-    let clock = Clock::of(company, request.language);
+    let clock = LocalClock::of(company, request.language);
     let until = shown.quote.summary.valid_until.filter(|_| state == SigningState::Expired);
     html! {
         p { (title(request, shown)) ", " bdi { (visible(&company.name)) } }

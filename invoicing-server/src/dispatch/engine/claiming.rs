@@ -11,7 +11,7 @@ use crate::dispatch::PAUSE_MS;
 use crate::dispatch::bulk::EndedBatch;
 use crate::dispatch::latency::Standing;
 use crate::dispatch::storage::{ClaimResult, LONGEST_PAUSE, POLL, Polled, claim, poll};
-use crate::dispatch::turns::Line;
+use crate::dispatch::turns::WaitingLine;
 use crate::queue::Pool;
 use crate::store::bulk_changes::NotedWebhook;
 use crate::store::claims::{ClaimRequest, Claimed, PendingWebhook};
@@ -91,32 +91,36 @@ impl Engine<'_> {
         if !self.claiming.is_terminated() {
             return;
         }
-        let mut wanted = Vec::new();
-        self.choose(Standing::New, SLOW_CLAIM_WEBHOOKS, &mut wanted);
-        self.choose(Standing::Slow, SLOW_CLAIM_WEBHOOKS, &mut wanted);
-        self.choose(Standing::Prompt, CLAIM_WEBHOOKS, &mut wanted);
-        if !wanted.is_empty() {
-            self.claiming = claim(self.context, wanted).boxed().fuse();
+        let mut requests = Vec::new();
+        self.choose(Standing::New, SLOW_CLAIM_WEBHOOKS, &mut requests);
+        self.choose(Standing::Slow, SLOW_CLAIM_WEBHOOKS, &mut requests);
+        self.choose(Standing::Prompt, CLAIM_WEBHOOKS, &mut requests);
+        if !requests.is_empty() {
+            self.claiming = claim(self.context, requests).boxed().fuse();
         }
     }
 
     /// Chooses webhooks to claim for, in turn, until `most` are chosen in all or no room is left.
-    fn choose(&mut self, standing: Standing, most: usize, wanted: &mut Vec<ClaimRequest>) {
+    fn choose(&mut self, standing: Standing, most: usize, requests: &mut Vec<ClaimRequest>) {
         let now = self.now();
-        while wanted.len() < most
+        while requests.len() < most
             && let Some(webhook) = self.backlog.next(standing)
         {
             // A slow webhook gets only as many deliveries as it can attempt soon.
             let count = match standing.pool() {
                 Pool::Prompt => CLAIM,
-                Pool::Slow => self.slots.share(Line { pool: Pool::Slow, is_in_front: false }).max(1),
+                Pool::Slow => self.slots.share(WaitingLine { pool: Pool::Slow, is_in_front: false }).max(1),
             };
             match self.context.queue.reserve_many(webhook, count) {
                 None => return,
                 Some(0) => self.backlog.set_full(webhook),
                 Some(room) => {
                     self.backlog.set_claiming(webhook);
-                    wanted.push(ClaimRequest { webhook, room, from: self.backlog.claim_from(webhook, now) });
+                    requests.push(ClaimRequest {
+                        webhook,
+                        room,
+                        from: self.backlog.claim_from(webhook, now),
+                    });
                 }
             }
         }

@@ -29,7 +29,7 @@ const LOCK_LIMIT: Duration = Duration::from_secs(5);
 
 /// The content of an import.
 #[derive(Clone)]
-struct Incoming {
+struct ImportedContent {
     client_id: ClientId,
     retention_rate: Percent,
     valid_until: Option<NaiveDate>,
@@ -38,7 +38,7 @@ struct Incoming {
     internal: InternalDetails,
 }
 
-impl Incoming {
+impl ImportedContent {
     fn new(new: &NewQuote, import: &QuoteImport) -> Result<Self, Error> {
         let (lines, internal) = check(new)?;
         let NewQuote { client_id, retention_rate, valid_until, .. } = *new;
@@ -79,7 +79,7 @@ impl Quotes<'_> {
         if import.status == QuoteStatus::Draft {
             return self.import_draft(new, import).await;
         }
-        let (id, incoming) = (QuoteId(self.0.env().uuid()), Incoming::new(new, import)?);
+        let (id, incoming) = (QuoteId(self.0.env().uuid()), ImportedContent::new(new, import)?);
         // An import that renders again comes first: this one would take its number.
         if !self.0.services.numbering.imports.is_used(&self.0.id)
             && let Some(quote) = Box::pin(self.try_import(id, &incoming)).await?
@@ -91,7 +91,7 @@ impl Quotes<'_> {
 
     /// Makes the further attempts. Other creations of the company in this process wait meanwhile,
     /// but not for longer than [`LOCK_LIMIT`].
-    async fn import_again(&self, id: QuoteId, incoming: &Incoming) -> Result<Quote, Error> {
+    async fn import_again(&self, id: QuoteId, incoming: &ImportedContent) -> Result<Quote, Error> {
         let Numbering { imports, numbers } = &self.0.services.numbering;
         let turn = imports.acquire(self.0.id).await?;
         let all_numbers = numbers.acquire_within(self.0.id, CREATIONS_AT_ONCE, LOCK_LIMIT).await?;
@@ -107,7 +107,7 @@ impl Quotes<'_> {
 
     /// Creates a draft, which has no document.
     pub(super) async fn import_draft(&self, new: &NewQuote, import: &QuoteImport) -> Result<Quote, Error> {
-        let incoming = Incoming::new(new, import)?;
+        let incoming = ImportedContent::new(new, import)?;
         let _permit = self.0.services.numbering.numbers.acquire_if_used(self.0.id).await?;
         self.0
             .write([Prefetch::Client(incoming.client_id)], async move |mut tx| {
@@ -123,7 +123,7 @@ impl Quotes<'_> {
 
     /// Attempts an import. `None` if the rendered number is no longer the next one, or the document
     /// does not show the current data.
-    async fn try_import(&self, id: QuoteId, incoming: &Incoming) -> Result<Option<Quote>, Error> {
+    async fn try_import(&self, id: QuoteId, incoming: &ImportedContent) -> Result<Option<Quote>, Error> {
         let (then, number) = self.next_number().await?;
         let client_id = incoming.client_id;
         let client = self.0.read(async move |mut tx| tx.clients().find(client_id).await);

@@ -24,10 +24,10 @@ struct ClaimedDelivery {
 }
 
 /// Events by company and id.
-type Events = HashMap<(Uuid, Uuid), ClaimedEvent>;
+type ClaimedEvents = HashMap<(Uuid, Uuid), ClaimedEvent>;
 
 impl ClaimedDelivery {
-    fn job(self, claimant: ClaimLease, events: &Events) -> Option<Job> {
+    fn job(self, lease: ClaimLease, events: &ClaimedEvents) -> Option<Job> {
         let Self { webhook_id, id, company_id, event_id, attempts, claims, claims_in_all, .. } = self;
         let Some(event) = events.get(&(company_id, event_id)) else {
             tracing::error!(delivery = id, event = %event_id, "the event of a delivery is missing");
@@ -35,7 +35,7 @@ impl ClaimedDelivery {
         };
         let (attempts, claims, number) = (small(attempts), small(claims), small(claims_in_all));
         let row = ClaimedRow(id, company_id, webhook_id, event_id, attempts, claims, number, event.clone());
-        Some(claimant.job(row))
+        Some(lease.job(row))
     }
 }
 
@@ -53,20 +53,20 @@ impl AllDeliveries<'_> {
     /// Claims due deliveries of several webhooks that have not begun, expired claims included.
     pub(in crate::store) async fn claim_several(
         &mut self,
-        claimant: ClaimLease,
-        wanted: &[ClaimRequest],
+        lease: ClaimLease,
+        requests: &[ClaimRequest],
     ) -> Result<HashMap<WebhookId, Claimed>, Error> {
-        let rows = self.claim_rows(claimant, wanted).await?;
-        let events = self.events_of(claimant, &rows).await?;
+        let rows = self.claim_rows(lease, requests).await?;
+        let events = self.events_of(lease, &rows).await?;
         let mut claimed = HashMap::<WebhookId, Claimed>::new();
         for row in rows {
             let of_webhook = claimed.entry(WebhookId(row.webhook_id)).or_default();
             of_webhook.last_due = Some(Timestamp::from_millis(row.due_at));
-            of_webhook.jobs.extend(row.job(claimant, &events));
+            of_webhook.jobs.extend(row.job(lease, &events));
         }
-        for &ClaimRequest { webhook, room, .. } in wanted {
+        for &ClaimRequest { webhook, room, .. } in requests {
             let of_webhook = claimed.entry(webhook).or_default();
-            of_webhook.again = (of_webhook.jobs.len() >= room).then_some(claimant.now);
+            of_webhook.again = (of_webhook.jobs.len() >= room).then_some(lease.now);
         }
         Ok(claimed)
     }
@@ -74,7 +74,7 @@ impl AllDeliveries<'_> {
     /// Claims deliveries that have begun and are due, beside other nodes.
     pub(in crate::store) async fn resume_several(
         &mut self,
-        claimant: ClaimLease,
+        lease: ClaimLease,
         begun: &[(WebhookId, i64)],
     ) -> Result<Vec<Job>, Error> {
         // Skips rows that another node is claiming, and updates the locked rows in place, as the
@@ -93,17 +93,17 @@ impl AllDeliveries<'_> {
             SELECT webhook_id, id, company_id, event_id, attempts, claims, claims_in_all, due_at
             FROM claimed ORDER BY due_at, id";
         let ids: Vec<i64> = begun.iter().map(|(_, id)| *id).collect();
-        let ClaimLease { token, now, lease_until } = claimant;
+        let ClaimLease { token, now, lease_until } = lease;
         let rows: Vec<ClaimedDelivery> =
             self.0.query(RESUME, &[&token, &lease_until, &ids, &now]).fetch_all().await?;
-        let events = self.events_of(claimant, &rows).await?;
-        Ok(rows.into_iter().filter_map(|row| row.job(claimant, &events)).collect())
+        let events = self.events_of(lease, &rows).await?;
+        Ok(rows.into_iter().filter_map(|row| row.job(lease, &events)).collect())
     }
 
     async fn claim_rows(
         &mut self,
-        claimant: ClaimLease,
-        wanted: &[ClaimRequest],
+        lease: ClaimLease,
+        requests: &[ClaimRequest],
     ) -> Result<Vec<ClaimedDelivery>, Error> {
         // `$3` the webhooks, `$5` the number for each, `$6` the first due time of each. Rows that
         // another node is claiming are skipped. The locked rows are updated by their place in the
@@ -126,11 +126,11 @@ impl AllDeliveries<'_> {
             )
             SELECT webhook_id, id, company_id, event_id, attempts, claims, claims_in_all, due_at
             FROM claimed ORDER BY due_at, id";
-        let webhooks: Vec<Uuid> = wanted.iter().map(|wanted| wanted.webhook.0).collect();
+        let webhooks: Vec<Uuid> = requests.iter().map(|request| request.webhook.0).collect();
         let rooms: Vec<i64> =
-            wanted.iter().map(|wanted| i64::try_from(wanted.room).unwrap_or(i64::MAX)).collect();
-        let starts: Vec<i64> = wanted.iter().map(|wanted| wanted.from.as_millis()).collect();
-        let ClaimLease { token, now, lease_until } = claimant;
+            requests.iter().map(|request| i64::try_from(request.room).unwrap_or(i64::MAX)).collect();
+        let starts: Vec<i64> = requests.iter().map(|request| request.from.as_millis()).collect();
+        let ClaimLease { token, now, lease_until } = lease;
         let claim = self.0.query(CLAIM, &[&token, &lease_until, &webhooks, &now, &rooms, &starts]);
         Ok(claim.fetch_all().await?)
     }
@@ -138,19 +138,19 @@ impl AllDeliveries<'_> {
     /// The events of claimed deliveries. If they cannot be read, the deliveries are released.
     async fn events_of(
         &mut self,
-        claimant: ClaimLease,
+        lease: ClaimLease,
         deliveries: &[ClaimedDelivery],
-    ) -> Result<Events, Error> {
+    ) -> Result<ClaimedEvents, Error> {
         let read = self.read_events(deliveries).await;
         if read.is_err() {
             // If the release fails too, the leases expire.
             let ids: Vec<i64> = deliveries.iter().map(|row| row.id).collect();
-            let _ = self.release(&ids, claimant.token, claimant.now).await;
+            let _ = self.release(&ids, lease.token, lease.now).await;
         }
         read
     }
 
-    async fn read_events(&mut self, deliveries: &[ClaimedDelivery]) -> Result<Events, Error> {
+    async fn read_events(&mut self, deliveries: &[ClaimedDelivery]) -> Result<ClaimedEvents, Error> {
         // Reads each event once, however many webhooks it goes to. The limit makes the planner look
         // them up one by one.
         const EVENTS: &str = "
