@@ -200,7 +200,7 @@ impl GroupCommit {
         self.queues.lock().clear();
         for task in self.tasks.lock().await.drain(..) {
             if let Err(error) = task.await {
-                tracing::error!(%error, "a task that writes has failed");
+                tracing::error!(%error, "writer task failed; its last operations may have happened");
             }
         }
     }

@@ -37,7 +37,7 @@ impl Resealed {
                 let error = place.bad_row(cause);
                 tracing::error!(
                     error = &error as &dyn std::error::Error,
-                    "a webhook's secret was not sealed again; rotate it"
+                    "webhook secret not sealed again: it cannot be read; rotate the secret"
                 );
                 self.unreadable += 1;
                 None

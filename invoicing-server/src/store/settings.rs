@@ -114,7 +114,10 @@ impl SettingTable<'_> {
             Ok(value) => value,
             Err(cause) => {
                 let error = AssociatedData::setting(name).bad_row(cause);
-                tracing::error!(error = &error as &dyn std::error::Error, "a setting cannot be read");
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    "setting not sealed again: it cannot be read"
+                );
                 return Ok(None);
             }
         };

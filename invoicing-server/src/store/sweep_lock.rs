@@ -25,7 +25,7 @@ impl SweepLock {
         if let Some(mut connection) = self.0
             && let Err(error) = connection.end_transaction().await
         {
-            tracing::debug!(%error, "the sweep lock ends with its connection");
+            tracing::debug!(%error, "sweep lock not released; it ends with its connection");
         }
     }
 }

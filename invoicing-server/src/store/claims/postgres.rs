@@ -30,7 +30,7 @@ impl ClaimedDelivery {
     fn job(self, lease: ClaimLease, events: &ClaimedEvents) -> Option<Job> {
         let Self { webhook_id, id, company_id, event_id, attempts, claims, claims_in_all, .. } = self;
         let Some(event) = events.get(&(company_id, event_id)) else {
-            tracing::error!(delivery = id, event = %event_id, "the event of a delivery is missing");
+            tracing::error!(delivery = id, event = %event_id, "delivery not attempted: its event is missing");
             return None;
         };
         let (attempts, claims, number) = (small(attempts), small(claims), small(claims_in_all));

@@ -56,7 +56,7 @@ impl Open {
     /// Rolls back explicitly, so that the connection can be used again.
     pub(super) async fn roll_back(&mut self) {
         if let Err(error) = self.tx.connection().end_transaction().await {
-            tracing::debug!(%error, "rolled back by the end of the connection");
+            tracing::debug!(%error, "rollback failed; the end of the connection rolls back");
         }
     }
 

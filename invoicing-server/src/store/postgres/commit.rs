@@ -113,7 +113,7 @@ async fn release(shared: &Shared, session: Option<Session>, jobs: &[Job]) -> Opt
         Ok(Connection::SqliteWriter(..) | Connection::SqliteReader(_)) => None,
         Err(error) => {
             let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, "deliveries were not released; their leases have to expire");
+            tracing::warn!(error, "claimed deliveries not released; they fall due when their leases expire");
             None
         }
     }
@@ -139,15 +139,15 @@ async fn was_committed(shared: &Shared, id: Uuid) -> Result<bool, Error> {
     loop {
         match ask(shared, id).await {
             Ok(false) if is_old() => {
-                tracing::error!(transaction = %id, "commit status lost: the transaction is too old");
+                tracing::error!(transaction = %id, "commit status lost with its record; the change may have happened");
                 return Err(Error::unavailable(IN_DOUBT));
             }
             Ok(committed) => {
-                tracing::warn!(committed, "the answer to a commit was lost; its status is resolved");
+                tracing::warn!(committed, "answer to a commit lost; its status was read from the database");
                 return Ok(committed);
             }
             Err(error) if is_old() || begun.elapsed() > ASK_FOR => {
-                tracing::error!(%error, transaction = %id, "commit status unknown");
+                tracing::error!(%error, transaction = %id, "commit status not read in time; the change may have happened");
                 return Err(Error::unavailable(IN_DOUBT));
             }
             Err(_) => tokio::time::sleep(PAUSE).await,

@@ -118,13 +118,13 @@ pub(super) async fn check(
     {
         tracing::warn!(
             host = address(options),
-            "the limits of a session do not reach PostgreSQL: behind a pooler, set transaction_pooling"
+            "session timeouts have no effect in PostgreSQL; behind a pooler, set transaction_pooling"
         );
     }
     if is_remote(options) && !is_encrypted(connection, options).await? {
         tracing::warn!(
             host = address(options),
-            "the connection to PostgreSQL is not encrypted: it needs the feature postgres-tls and sslmode=verify-full"
+            "the connection to PostgreSQL is not encrypted; TLS needs the feature postgres-tls and sslmode=verify-full"
         );
     }
     Ok(())

@@ -94,7 +94,7 @@ async fn listen(shared: &Shared) {
     loop {
         let Err(error) = listen_at(shared, url).await;
         if !matches!(&error, sqlx::Error::Io(error) if error.kind() == io::ErrorKind::TimedOut) {
-            tracing::warn!(%error, "listening for notifications failed");
+            tracing::warn!(%error, "connection for notifications failed; it is opened again, and polls continue");
             tokio::time::sleep(PAUSE).await;
         }
     }
@@ -155,7 +155,7 @@ pub(super) async fn send_waiting(shared: &Shared) {
             connection.query(NOTIFY, &[&text]).execute().await
         };
         if let Err(error) = sent.await {
-            tracing::warn!(%error, "notifications were not sent; other nodes poll");
+            tracing::warn!(%error, "notifications not sent; other nodes wait for their next poll");
             // The next batches would fail as well, each after a wait.
             return;
         }
@@ -166,7 +166,7 @@ async fn correct_clock(shared: &Shared) {
     loop {
         tokio::time::sleep(CLOCK_INTERVAL).await;
         if let Err(error) = shared.correct_clock().await {
-            tracing::warn!(%error, "clock synchronisation failed");
+            tracing::warn!(%error, "clock of the database not read; the last correction stays in effect");
         }
     }
 }
@@ -185,7 +185,7 @@ impl Shared {
         // corrections.
         env.metrics().clock_was_off(env.correction() + off);
         if off.abs() >= GRAIN_MS && env.correct(off) {
-            tracing::info!(milliseconds = off, "clock corrected by the database's");
+            tracing::info!(milliseconds = off, "clock corrected to the time of the database");
         }
         Ok(())
     }

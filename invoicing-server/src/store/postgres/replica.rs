@@ -272,7 +272,7 @@ impl Replica {
         let mut state = self.state.lock();
         (state.pause, state.strikes) = (FIRST_PAUSE, 0);
         if state.said.replace(true) != Some(true) {
-            tracing::info!("the read replica answers: pages come from it where it is up to date");
+            tracing::info!("read replica in use: it gives the pages of companies for which it is up to date");
         }
     }
 
@@ -295,7 +295,7 @@ impl Replica {
         state.mode = Mode::Down(now + state.pause);
         state.pause = (state.pause * 2).min(LONGEST_PAUSE);
         if state.said.replace(false) != Some(false) {
-            tracing::warn!(error, "pages come from the primary: the read replica cannot give them");
+            tracing::warn!(error, "read replica not usable; pages come from the primary");
         }
     }
 }
@@ -310,6 +310,8 @@ async fn shown(
 
 /// The reason why a server that answers gives no page.
 #[derive(Debug, thiserror::Error)]
-#[error("it is no standby of the primary, has not reached its timeline yet, or lacks a migration")]
+#[error(
+    "the server is no standby of the primary, has not reached its timeline, lacks a migration, or is being copied into"
+)]
 struct NoStandby;
 static NO_STANDBY: NoStandby = NoStandby;

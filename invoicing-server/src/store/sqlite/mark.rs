@@ -29,7 +29,7 @@ impl Mark {
         match open(database) {
             Ok((file, found)) => Self { file: Mutex::new(Some(file)), found },
             Err(error) => {
-                tracing::warn!(%error, "the mark of a full disk cannot be stored: reads fail while the disk is full");
+                tracing::warn!(%error, "mark file of the database not usable: API requests will fail while the disk is full");
                 Self { file: Mutex::default(), found: None }
             }
         }

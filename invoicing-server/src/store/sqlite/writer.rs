@@ -45,7 +45,10 @@ impl Transactions for Writer {
     async fn begin(&mut self, _calls: &mut Group) -> Result<(), Failure> {
         self.is_at_savepoint = true;
         self.control(BEGIN).await.map_err(|error| {
-            tracing::error!(error = &error as &dyn std::error::Error, "no transaction can be begun");
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "transaction not begun; its operations fail"
+            );
             Failure::Final(error)
         })
     }
@@ -75,7 +78,10 @@ impl Transactions for Writer {
         let committed = self.control("COMMIT").await;
         self.tx.env().metrics().committed(timer);
         if let Err(error) = committed {
-            tracing::error!(error = &error as &dyn std::error::Error, "a transaction could not be committed");
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "transaction not committed; its changes are rolled back"
+            );
             self.roll_back().await;
             return Err((ran.into_calls(), Failure::Permanent(error)));
         }
@@ -106,7 +112,7 @@ impl Transactions for Writer {
         tracing::error!(
             error = &error as &dyn std::error::Error,
             operations,
-            "operations run again, one by one"
+            "transaction failed; its operations run again one by one"
         );
         let (mut failures, mut last) = (0, Arc::new(error));
         for call in calls {
@@ -129,7 +135,7 @@ impl Transactions for Writer {
         if let Connection::SqliteWriter(connection, _) = self.tx.into_connection()
             && let Err(error) = connection.close().await
         {
-            tracing::warn!(%error, "the database did not close cleanly");
+            tracing::warn!(%error, "database not closed cleanly; committed changes are kept");
         }
         drop(self.lock);
     }
