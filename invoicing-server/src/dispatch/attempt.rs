@@ -82,7 +82,8 @@ async fn prepare(context: &DispatchContext, job: &Job) -> Result<PreparedAttempt
     let receiver = match context.endpoints.find(&context.store, job.company, job.webhook, now).await {
         Ok(receiver) => receiver,
         Err(error) => {
-            tracing::warn!(error = &error as &dyn std::error::Error, webhook = %job.webhook, "webhook not read");
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, webhook = %job.webhook, "webhook not read; its delivery is attempted later");
             return Err(AttemptResult::Released);
         }
     };

@@ -66,7 +66,7 @@ impl<'a> BulkWork<'a> {
                 }
                 self.noted.retain(|other| other.webhook != noted.webhook);
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, webhook = %noted.webhook, "a bulk change waits for the next poll");
+                tracing::warn!(error, webhook = %noted.webhook, "bulk change interrupted; it continues after the next poll");
             }
         }
     }

@@ -197,7 +197,7 @@ impl EndpointCache {
             // A webhook was changed meanwhile, perhaps this one: an attempt after the change must
             // not use the old state.
         }
-        Err(Error::unavailable("webhooks keep changing"))
+        Err(Error::unavailable("webhook not read: webhooks changed during each read"))
     }
 
     fn receiver(
@@ -226,7 +226,7 @@ impl EndpointCache {
         let url = match self.policy.parse(&row.url) {
             Ok(url) => url,
             Err(error) => {
-                tracing::warn!(%webhook, %error, "the webhook's URL cannot be used");
+                tracing::warn!(%webhook, %error, "webhook URL not usable; its attempts fail");
                 return Ok(Err(error.failure_class()));
             }
         };
@@ -265,7 +265,7 @@ fn signer_of(
     };
     tracing::error!(
         error = &cause as &dyn std::error::Error,
-        "the webhook's secret cannot be read, and nothing is signed with it; rotate it"
+        "webhook secret cannot be read, so nothing is signed with it; rotate the secret"
     );
     Ok(None)
 }

@@ -43,7 +43,10 @@ pub(super) async fn backlog(context: &super::DispatchContext, now: Timestamp) {
             context.env.metrics().backlog(size.pending, oldest_ms);
         }
         Err(error) => {
-            tracing::debug!(error = &error as &dyn std::error::Error, "the backlog cannot be measured");
+            tracing::debug!(
+                error = &error as &dyn std::error::Error,
+                "backlog not measured; its gauges keep their values"
+            );
         }
     }
 }

@@ -90,13 +90,13 @@ impl Notices {
             Ok(Some(Ok(Ok(())))) => return true,
             Ok(Some(Ok(Err(error)))) => {
                 let error: &(dyn StdError + 'static) = &*error;
-                tracing::warn!(%company, %webhook, error, "the callback for disabled webhooks has failed");
+                tracing::warn!(%company, %webhook, error, "callback for disabled webhooks failed; it is called again");
             }
             Ok(_) => {
-                tracing::error!(%company, %webhook, "the callback for disabled webhooks has panicked");
+                tracing::error!(%company, %webhook, "callback for disabled webhooks panicked; it is called again");
             }
             Err(_) => {
-                tracing::warn!(%company, %webhook, "the callback for disabled webhooks took over {CALL_LIMIT:?}");
+                tracing::warn!(%company, %webhook, "callback for disabled webhooks exceeded {CALL_LIMIT:?}; it runs again");
             }
         }
         false
@@ -112,7 +112,7 @@ pub(super) async fn notify_until(context: &DispatchContext, mut ended: watch::Re
         _ = ended.wait_for(|ended| *ended) => {}
     }
     if tokio::time::timeout(STOPPING_LIMIT, notifying).await.is_err() {
-        tracing::warn!("a callback for disabled webhooks is broken off; the next start calls again");
+        tracing::warn!("callback for disabled webhooks cut short by the stop; the next start calls it again");
     }
 }
 
@@ -145,7 +145,7 @@ pub(super) async fn notify_host(context: &DispatchContext) {
             }
             Err(error) => {
                 let error = &error as &dyn StdError;
-                tracing::warn!(error, "notices of disabled webhooks cannot be read");
+                tracing::warn!(error, "notices of disabled webhooks not read; the next poll reads them");
                 return;
             }
         }
@@ -183,6 +183,6 @@ async fn notify_of(context: &DispatchContext, notices: &Notices, notice: Disable
     let delete = async move |tx: ServiceTx<'_>| tx.webhooks().delete_notice(&notice).await;
     if let Err(error) = context.store.write_service(delete).await {
         let error = &error as &dyn StdError;
-        tracing::warn!(error, "a notice of a disabled webhook cannot be deleted; the host is called again");
+        tracing::warn!(error, "notice of a disabled webhook not deleted; its callback is called again");
     }
 }

@@ -47,7 +47,7 @@ pub(super) async fn load_latency_history(context: &DispatchContext) -> Vec<Webho
         context.store.read_service(async |tx| tx.deliveries().prompt_webhooks(LATE, MAX_KEPT_LANES).await);
     prompt.await.unwrap_or_else(|error| {
         let error = &error as &dyn std::error::Error;
-        tracing::warn!(error, "the latency of receivers before the start cannot be read");
+        tracing::warn!(error, "earlier latencies of receivers not read; every webhook counts as new");
         Vec::new()
     })
 }
@@ -92,7 +92,10 @@ pub(super) async fn poll(context: &DispatchContext) -> Result<Polled, Error> {
         let note = async move |tx: ServiceTx<'_>| tx.settings().note_run(HostTask::Dispatcher, now).await;
         // The next poll tries again.
         if let Err(error) = context.store.write_service(note).await {
-            tracing::debug!(error = &error as &dyn std::error::Error, "the dispatcher's run cannot be noted");
+            tracing::debug!(
+                error = &error as &dyn std::error::Error,
+                "run of the dispatcher not noted; the next poll notes it"
+            );
         }
     }
     #[cfg(feature = "metrics")]
@@ -164,7 +167,11 @@ pub(super) async fn record(
             Err(error) => error,
         };
         let results = batch.len();
-        tracing::warn!(error = &error as &dyn std::error::Error, results, "results cannot be recorded");
+        tracing::warn!(
+            error = &error as &dyn std::error::Error,
+            results,
+            "recording of attempt results failed"
+        );
         let unavailable = matches!(error, Error::StorageUnavailable(_)) && !error.is_statement_timeout();
         let is_over = stopping.load(Ordering::Relaxed)
             && failing_since.get_or_insert_with(Instant::now).elapsed() > STOPPING_LIMIT;
@@ -193,6 +200,9 @@ pub(super) async fn release(context: &DispatchContext) {
     });
     if let Err(error) = released.await {
         let error = &error as &dyn std::error::Error;
-        tracing::warn!(error, "deliveries were not released; they wait for the next start");
+        tracing::warn!(
+            error,
+            "claimed deliveries not released; they wait for the next start or the end of their leases"
+        );
     }
 }

@@ -66,7 +66,7 @@ impl Engine<'_> {
             Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "pending deliveries cannot be polled"
+                    "poll of pending deliveries failed; the next poll finds them"
                 );
             }
         }
@@ -128,7 +128,7 @@ impl Engine<'_> {
 
     pub(super) fn claimed(&mut self, (webhook, room, result): ClaimResult) {
         let Claimed { jobs, again, last_due } = result.unwrap_or_else(|error| {
-            tracing::warn!(error = &error as &dyn std::error::Error, %webhook, "deliveries cannot be claimed");
+            tracing::warn!(error = &error as &dyn std::error::Error, %webhook, "deliveries not claimed; the claim is repeated");
             Claimed { again: Some(self.now().plus_millis(PAUSE_MS)), ..Claimed::default() }
         });
         self.context.queue.free(webhook, room - jobs.len().min(room));

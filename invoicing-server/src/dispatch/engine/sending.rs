@@ -58,7 +58,10 @@ impl Engine<'_> {
         let (jobs, again) = match jobs {
             Ok(jobs) => (jobs, None),
             Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "retries cannot be claimed");
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "retries not claimed; the claim is repeated"
+                );
                 (Vec::new(), Some(self.now().plus_millis(PAUSE_MS)))
             }
         };

@@ -32,7 +32,10 @@ mod platform {
     pub(in crate::dispatch::transport) fn load() -> Result<RootCertStore, TransportError> {
         let found = rustls_native_certs::load_native_certs();
         for error in &found.errors {
-            tracing::warn!(error = error as &dyn std::error::Error, "certificate authorities cannot be read");
+            tracing::warn!(
+                error = error as &dyn std::error::Error,
+                "certificate authorities not read, so they are left out"
+            );
         }
         store(found.certs)
     }
