@@ -128,7 +128,7 @@ impl Access {
             let Some(changed) = self.find(hash).await? else { return Ok(Verdict::Unauthorized) };
             key = changed;
         }
-        Err(Error::internal("the key keeps changing"))
+        Err(Error::internal("the key or its plan changed during each read"))
     }
 
     /// The requests of each key of a company that count in its quota now. The call itself is not

@@ -105,7 +105,7 @@ impl<R: HashedRow> Lookup<R> {
         if let Some(permit) = self.enter(hash, is_known, reply)? {
             self.start(permit);
         }
-        answer.await.map_err(|_| Error::internal("a look-up ended before its answer"))?
+        answer.await.map_err(|_| Error::internal("a look-up ended without a result"))?
     }
 
     /// Adds a caller, and returns the permit to read if no task has it.
@@ -177,7 +177,10 @@ async fn answer<R: HashedRow>(store: &Store, callers: Callers<R>) {
     }
     let read = R::read(store, callers.keys().copied().collect()).await;
     if let Err(error) = &read {
-        tracing::warn!(error = error as &dyn std::error::Error, "look-up of keys or signing links failed");
+        tracing::warn!(
+            error = error as &dyn std::error::Error,
+            "look-up of keys or signing links failed; its requests fail"
+        );
     }
     let found = read.as_ref().map(|rows| rows.iter().map(|row| (row.hash(), row)).collect::<HashMap<_, _>>());
     let count = callers.values().map(Vec::len).sum::<usize>();
@@ -195,7 +198,7 @@ async fn answer<R: HashedRow>(store: &Store, callers: Callers<R>) {
 
 /// The error of a batch for each of its callers.
 fn failure(error: &Error) -> Error {
-    const FAILED: &str = "a look-up failed";
+    const FAILED: &str = "the look-up of a key or signing link failed";
     if matches!(error, Error::Internal(_)) { Error::internal(FAILED) } else { Error::unavailable(FAILED) }
 }
 

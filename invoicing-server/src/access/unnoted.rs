@@ -61,9 +61,12 @@ impl Access {
             let mut unnoted = self.unnoted.state.lock();
             (unnoted.is_marked, unnoted.found) = (true, Some(found));
         }
-        tracing::warn!(%since, "the process before could not store all requests: the quota of each key counts as used");
+        tracing::warn!(%since, "the previous process may have accepted requests unstored: each quota counts as used");
         if let Err(error) = self.note_unnoted().await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "the uses of keys are not stored yet");
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "used quotas not stored; the next use of a key or the next sweep stores them"
+            );
         }
     }
 
@@ -95,7 +98,7 @@ impl Access {
             }
             unnoted.is_marked = true;
             let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, "the database cannot be written: uses of keys are kept in memory for now");
+            tracing::warn!(error, "database not writable; uses of keys are counted in memory until it is");
         }
         unnoted.failed_at = Some(Instant::now());
         Ok(key.state.lock().count_unnoted(self.quota, now))
@@ -119,7 +122,7 @@ impl Access {
             unnoted.found.is_some() || self.keys.all().iter().any(|key| key.state.lock().is_unnoted);
         if unnoted.is_marked && !is_left && self.store.mark().is_some_and(|mark| mark.clear().is_ok()) {
             unnoted.is_marked = false;
-            tracing::info!("the database can be written again: all uses of keys are stored");
+            tracing::info!("database writable again; all uses of keys are stored");
         }
         Ok(())
     }
