@@ -194,7 +194,10 @@ impl Invoicing {
             loop {
                 hours.tick().await;
                 if let Err(error) = self.sweep().await {
-                    tracing::error!(error = &error as &dyn std::error::Error, "the sweep failed");
+                    tracing::error!(
+                        error = &error as &dyn std::error::Error,
+                        "sweep failed; the next one follows in an hour"
+                    );
                 }
             }
         })
@@ -310,7 +313,10 @@ impl Invoicing {
     /// little smaller for a minute.
     pub async fn close(&self) {
         if let Err(error) = self.0.access.release_reservations().await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "releasing the reserved quota failed");
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "reserved quota not released; the quota of each key is smaller for a minute"
+            );
         }
         self.0.services.store.close().await;
     }

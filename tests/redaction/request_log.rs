@@ -138,5 +138,5 @@ fn an_issue_date_that_is_held_back_is_warned_of_once_per_company_and_day() {
         world.advance(2 * DAY);
         issue().await;
     });
-    assert_eq!(log.matches("the clock is behind it").count(), 2, "{log}");
+    assert_eq!(log.matches("the clock is behind that date").count(), 2, "{log}");
 }

@@ -314,7 +314,7 @@ fn renderer_or_default(
 ) -> Result<Arc<dyn DocumentRenderer>, SettingError> {
     #[cfg(feature = "pdf")]
     let given = given.or_else(|| Some(Arc::new(crate::documents::PdfRenderer::new())));
-    given.ok_or(SettingError::new("renderer", "must be given where the feature `pdf` is off"))
+    given.ok_or(SettingError::new("renderer", "must be given if the feature `pdf` is off"))
 }
 
 fn transport_builder(settings: &Settings) -> TransportBuilder {

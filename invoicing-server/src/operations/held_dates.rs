@@ -20,7 +20,7 @@ impl HeldDates {
         if let Some(date) = held
             && self.is_first(company, today)
         {
-            tracing::warn!(%company, %today, %date, "an invoice has the date of the last one: the clock is behind it");
+            tracing::warn!(%company, %today, %date, "invoice has the date of the last one: the clock is behind that date");
         }
     }
 

@@ -86,7 +86,7 @@ impl Reminder {
         if let Err(error) = Box::pin(look).await {
             tracing::debug!(
                 error = &error as &dyn std::error::Error,
-                "what the host runs cannot be looked for"
+                "check for a dispatcher and a sweep failed; it is repeated in a minute"
             );
         }
     }

@@ -110,7 +110,11 @@ impl Progress {
 
     /// Notes a failure that must not keep the rest from being swept.
     fn note(&mut self, record: UnreadableRecord, error: &Error) {
-        tracing::error!(error = error as &dyn std::error::Error, ?record, "record not swept");
+        tracing::error!(
+            error = error as &dyn std::error::Error,
+            ?record,
+            "record not swept; the next sweep tries again"
+        );
         if matches!(error, Error::Internal(_)) {
             self.report.unreadable.push(record);
         } else {
@@ -170,7 +174,7 @@ impl Sweeper {
         let swept = self.sweep_all(&mut progress).await;
         let report = progress.end().await;
         if swept.is_err() {
-            tracing::warn!(?report, "sweep ended early");
+            tracing::warn!(?report, "sweep ended early; the next sweep does the rest");
         }
         swept?;
         self.services.env.metrics().swept(self.services.env.now());
@@ -181,7 +185,10 @@ impl Sweeper {
         let store = &self.services.store;
         self.note_run().await?;
         if let Err(error) = store.prune().await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "pruning the commit records failed");
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "commit records not pruned; the next sweep prunes them"
+            );
         }
         let before = self.services.env.now().plus_millis(-NOTICES_KEPT_MS);
         store.write_service(async move |tx| tx.webhooks().prune_notices(before).await).await?;
@@ -276,7 +283,10 @@ impl Sweeper {
     async fn revoke_idle_keys(&self, progress: &mut Progress) -> Result<(), Error> {
         // A key must not be revoked because its last use could not be stored.
         if let Err(error) = self.access.note_unnoted().await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "idle keys are not looked for");
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "idle keys not revoked: uses of keys are not stored; the next sweep tries again"
+            );
             return Ok(());
         }
         let idle_since = self.services.env.now().plus_millis(-IDLE_LIMIT_MS);

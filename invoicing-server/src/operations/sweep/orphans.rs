@@ -82,7 +82,7 @@ impl Sweeper {
             match result {
                 Ok(()) => done.deleted.push(key.upload),
                 Err(StoreError::Refused(cause)) => {
-                    tracing::warn!(cause = %ErrorChain(&*cause), %key, "the document store refuses to delete an orphan");
+                    tracing::warn!(cause = %ErrorChain(&*cause), %key, "orphan not deleted: the document store refused");
                     done.refused += 1;
                 }
                 Err(error) => done.failed = done.failed.or(Some(error)),
