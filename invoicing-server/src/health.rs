@@ -143,7 +143,7 @@ async fn check_documents(documents: Arc<Documents>, logged: Arc<Mutex<DocumentsH
     };
     if std::mem::replace(&mut *logged.lock(), health) != health {
         if health == DocumentsHealth::Reachable {
-            tracing::info!("the document store is there again");
+            tracing::info!("the document store answers again");
         } else {
             let error = error.as_ref().map(|error| error as &dyn std::error::Error);
             tracing::warn!(error, "the document store does not answer, or its folder is gone");

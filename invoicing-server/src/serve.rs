@@ -81,7 +81,7 @@ pub async fn serve(
     drop(stopping);
     let ended = async { while connections.join_next().await.is_some() {} };
     if timeout(context.limits.grace, ended).await.is_err() {
-        tracing::warn!(connections = connections.len(), "dropping connections that did not end in time");
+        tracing::warn!(connections = connections.len(), "connections dropped: they did not end in time");
         connections.shutdown().await;
     }
     Ok(())

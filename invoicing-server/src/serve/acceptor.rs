@@ -77,7 +77,7 @@ impl Acceptor {
                 error,
                 open,
                 limit,
-                "cannot accept connections; the limit is reduced for a minute"
+                "connection not accepted; the limit of connections is reduced for a minute"
             );
         }
         self.reduced_limit = Some((limit, Instant::now() + REDUCED_LIMIT_TIME));
