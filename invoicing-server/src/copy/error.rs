@@ -45,11 +45,11 @@ pub enum CopyError {
     #[error("the PostgreSQL database cannot be prepared")]
     Target(#[source] DatabaseError),
     /// PostgreSQL has failed, or did not answer. The same call continues the copy.
-    #[error("PostgreSQL did not take the copy")]
+    #[error("PostgreSQL failed or did not answer; the same call continues the copy")]
     Postgres(#[from] sqlx::Error),
     /// The PostgreSQL database has records that are not of a copy of this source: at least one in
     /// this table. A copy needs a database that no service was opened on yet. Nothing was changed.
-    #[error("the PostgreSQL database is not empty: there is something in table {0}")]
+    #[error("the PostgreSQL database is not empty: table {0} has rows")]
     NotEmpty(&'static str),
     /// A copy was begun or finished there, of another database, or of this one before it was
     /// changed. Nothing was changed; to begin anew, empty the PostgreSQL database.
@@ -59,7 +59,7 @@ pub enum CopyError {
     )]
     OtherSource,
     /// Another copy into the same database was faster with the next rows.
-    #[error("another copy into the same PostgreSQL database is at work")]
+    #[error("another copy into the same PostgreSQL database is running")]
     AnotherCopy,
     /// The two databases do not hold the same in this table: the copy was changed. No service opens
     /// it; to begin anew, empty the PostgreSQL database.
