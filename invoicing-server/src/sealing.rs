@@ -58,13 +58,13 @@ impl AssociatedData {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NotOpened {
     /// The key with this id was not given.
-    #[error("it is sealed with the key {0}, which was not given")]
+    #[error("the value is sealed with the key {0}, which was not given")]
     NoKey(String),
     /// The host has declared the key with this id lost.
-    #[error("it is sealed with the key {0}, which is lost")]
+    #[error("the value is sealed with the key {0}, which is lost")]
     Lost(String),
     /// It is damaged, or was sealed for another row.
-    #[error("it is damaged, or was sealed for another row")]
+    #[error("the value is damaged, or was sealed for another row")]
     Damaged,
 }
 

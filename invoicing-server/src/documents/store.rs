@@ -134,7 +134,7 @@ pub enum StoreError {
     Corrupt,
     /// The store does not support or does not permit the call, and nothing has happened. A retry
     /// will not help.
-    #[error("the document store refuses")]
+    #[error("the document store refused the call")]
     Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The store does not work as it should. The effect of the call may have happened all the same.
     #[error("the document store is unavailable")]

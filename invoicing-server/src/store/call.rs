@@ -105,7 +105,7 @@ where
 
 /// Waits for the answer to a call.
 pub(super) async fn answered<T>(answer: oneshot::Receiver<Result<T, Error>>) -> Result<T, Error> {
-    answer.await.map_err(|_| Error::unavailable("the operation was given up, and may have happened"))?
+    answer.await.map_err(|_| Error::unavailable("the operation broke off, and may have happened"))?
 }
 
 /// Answers all calls with one error.

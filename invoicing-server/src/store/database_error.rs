@@ -65,13 +65,13 @@ pub enum DatabaseError {
     #[error("the database cannot be opened: {0}")]
     Sql(sqlx::Error),
     /// A copy into this database has begun and not ended. See `copy_to_postgres`.
-    #[error("the database is being copied into, and the copy is not complete")]
+    #[error("the copy into the database is not complete")]
     Copying,
     /// The PostgreSQL database does not store text in UTF-8, so it cannot hold every name.
     #[error("the database's encoding is {0}, and must be UTF8")]
     Encoding(String),
     /// The database was written by a newer version.
-    #[error("the database has schema {found}, this version knows up to {known}")]
+    #[error("the database has schema {found}, this version supports up to {known}")]
     TooNew {
         /// Schema version of the database.
         found: i64,

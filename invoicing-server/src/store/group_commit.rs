@@ -288,7 +288,7 @@ pub(super) async fn attempt<D: Transactions>(
     }
     let mut refusals = Vec::with_capacity(calls.len());
     let (limit, ran) = (database.limit(), begin_and_run(database, &mut calls, &mut refusals, queue));
-    let too_slow = |_elapsed| Err(Failure::Transient(Error::unavailable("the database is slow")));
+    let too_slow = |_elapsed| Err(Failure::Transient(Error::unavailable("the database was too slow")));
     if let Err(failure) = timeout(limit, ran).await.unwrap_or_else(too_slow) {
         database.roll_back().await;
         return Err((calls, failure));

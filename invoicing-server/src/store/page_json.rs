@@ -81,7 +81,7 @@ impl PageRow {
 fn numbers<N: FromStr>(list: Option<&str>) -> Result<Vec<N>, Error> {
     let texts = list.unwrap_or_default().split(',').filter(|text| !text.is_empty());
     let numbers: Option<Vec<N>> = texts.map(|text| text.parse().ok()).collect();
-    numbers.ok_or_else(|| Error::internal("a page has a number that is none"))
+    numbers.ok_or_else(|| Error::internal("a number of a page cannot be read"))
 }
 
 /// A page of items, with the data of its envelope.

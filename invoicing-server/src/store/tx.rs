@@ -130,7 +130,7 @@ impl Tx {
             let connection = &mut self.connection;
             connection.query("SELECT pg_advisory_xact_lock($1)", &[&SERVICE_LOCK]).execute().await?;
             if connection.query(TABLE_EXISTS, &[&COPY]).scalar().await? {
-                return Err(Error::unavailable("the database is being copied into"));
+                return Err(Error::unavailable("the copy into the database is not complete"));
             }
         }
         Ok(())

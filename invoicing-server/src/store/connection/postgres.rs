@@ -159,7 +159,7 @@ impl Session {
     pub(crate) async fn finish(&mut self) -> Result<(), Error> {
         self.send_deferred().await?;
         match self.writes.outdated {
-            _ if self.failed => Err(Error::internal("an operation went on after a statement had failed")),
+            _ if self.failed => Err(Error::internal("an operation continued after a statement had failed")),
             Some(table) => Err(newer(table)),
             None => Ok(()),
         }

@@ -64,7 +64,7 @@ pub(super) async fn commit_in_time(shared: &Arc<Shared>, open: Open) -> Result<O
         spawn(committing);
         return Err(Failure::Final(Error::unavailable(IN_DOUBT)));
     };
-    committed.map_err(|_panic| Failure::Final(Error::internal("what follows a commit panicked")))?
+    committed.map_err(|_panic| Failure::Final(Error::internal("a panic during or after a commit")))?
 }
 
 async fn commit(shared: &Shared, mut open: Open) -> Result<Option<Session>, Failure> {

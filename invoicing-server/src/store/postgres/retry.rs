@@ -51,7 +51,7 @@ pub(super) fn in_time(calls: Group, cause: Option<&Arc<Error>>) -> Group {
     for call in late {
         call.answer(Err(match cause {
             Some(cause) => shared_error(cause),
-            None => Error::unavailable("the queue for the database is too long"),
+            None => Error::unavailable("too many operations wait for the database"),
         }));
     }
     in_time
