@@ -140,6 +140,7 @@ impl Lanes {
     /// Adds a delivery without an attempt.
     pub(super) fn push(&mut self, job: Job) {
         let lane = self.all.entry(job.webhook).or_default();
+        // A replay starts the attempts anew, also those of a delivery that waited for a retry here.
         lane.waiting.remove(&job.delivery);
         lane.queue.push_back(job);
     }
@@ -207,6 +208,7 @@ impl Lanes {
         idle.sort_unstable();
         for (_, webhook) in idle.into_iter().take(surplus) {
             self.all.remove(&webhook);
+            // Without a lane the webhook counts as new, and new webhooks are in the slow pool.
             self.queue.set_pool(webhook, Pool::Slow);
         }
     }

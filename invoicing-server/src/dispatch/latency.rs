@@ -15,8 +15,8 @@ const LATE_ALONE: Duration = Duration::from_secs(2);
 /// process stalls.
 const TOLERATED: Duration = Duration::from_secs(6);
 const TOLERATED_PART: u32 = 10;
-/// Most late time that counts, so that a webhook stops being slow a minute after its last late
-/// attempt.
+/// Most late time that counts. The 6 s beyond `TOLERATED` wear off at a tenth of the time, so a
+/// webhook stops being slow a minute after its last late attempt.
 const MOST_COUNTED: Duration = Duration::from_secs(12);
 
 /// The class of a webhook by its latency, which decides its pool and its line.
@@ -66,6 +66,7 @@ impl LatencyTracker {
         let time = duration / u32::try_from(in_flight.max(1)).unwrap_or(u32::MAX);
         let is_late = time >= LATE || duration >= LATE_ALONE;
         let timed_out = outcome == AttemptOutcome::Failed(FailureClass::Timeout);
+        // A timeout, or a late first attempt, makes the webhook slow at once.
         self.late = if timed_out || (is_late && self.last_attempt.is_none()) {
             MOST_COUNTED
         } else {
