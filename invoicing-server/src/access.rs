@@ -56,6 +56,7 @@ pub(crate) struct UsedQuota {
 impl UsedQuota {
     /// `requests` requests, the oldest of which was accepted at `oldest`.
     fn since(requests: u32, oldest: Option<Timestamp>) -> Self {
+        // A request still counts in the last millisecond of its window.
         Self { requests, oldest_until: oldest.map(|at| at.plus_millis(QUOTA_WINDOW_MS + 1)) }
     }
 }

@@ -28,6 +28,7 @@ impl Reservations {
             if at == RESERVED {
                 reserved = count;
             } else {
+                // An instant was rounded up to the grain, so it may be later than now.
                 window.record(count as usize, Timestamp::from_millis(at).min(now));
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-/// A text is remembered for two periods at most.
+/// A text is remembered for two periods at most: up to 5 s.
 const PERIOD: Duration = Duration::from_millis(2_500);
 /// Most texts of one period. Further ones end it early.
 const MOST: usize = 4_096;
