@@ -235,6 +235,7 @@ impl AllDeliveries<'_> {
         &mut self,
         now: Timestamp,
     ) -> Result<Vec<(Timestamp, (WebhookId, i64))>, Error> {
+        // The limit bounds the statement, as every poll executes it.
         const BEGUN: Sql = Sql::both(
             "SELECT webhook_id, id, due_at FROM delivery
              WHERE status = 'pending' AND attempts > 0 AND held_until <= $1 ORDER BY due_at LIMIT 1000",
@@ -334,6 +335,7 @@ impl AllDeliveries<'_> {
     /// Releases the claims of dead processes. PostgreSQL cannot distinguish a dead process from a
     /// slow one: there the leases expire.
     pub(crate) async fn release_dead(&mut self, now: Timestamp) -> Result<u64, Error> {
+        // The claims still count in `claims`: the dead process may have made the attempts.
         const RELEASE_ALL: &str = "
             UPDATE delivery SET claim = 0, held_until = 0, due_at = min(due_at, $1)
             WHERE status = 'pending' AND claim <> 0";

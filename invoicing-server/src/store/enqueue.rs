@@ -87,6 +87,9 @@ pub(super) static INSERT_EVENT: Write = Write {
 /// with lists of webhooks and states as texts; from `$17` on the last numbers of
 /// [series](super::series), from `$22` on notes of the [history](super::history), from `$28` on the
 /// ends of [signing links](super::signatures), from `$32` on stamps of changes without an event.
+///
+/// Several operations of a transaction may move the same stamp or series. Both are grouped, since
+/// one statement changes a row only once.
 pub(super) static AFTER_RECORDS: Many = Many {
     text: "
         WITH new AS (

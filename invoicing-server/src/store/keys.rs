@@ -153,6 +153,7 @@ impl AllKeys<'_> {
     /// Looks keys up; those that exist come in any order. The text of a key is the proof that its
     /// caller belongs to the company.
     pub(crate) async fn find_by_hashes(&mut self, hashes: &[[u8; 32]]) -> Result<Vec<ActiveKeyRow>, Error> {
+        // PostgreSQL counts requests in `accepted`, so there the window is not read.
         const FIND: Sql = Sql {
             sqlite: "
                 SELECT k.hash, k.company_id, k.id, coalesce(k.last_used_at, k.created_at) AS last_used, k.quota_log,
@@ -178,6 +179,7 @@ impl AllKeys<'_> {
         quota: u32,
         idle_before: Timestamp,
     ) -> Result<(), Error> {
+        // A key that was issued after `at` has no requests from before.
         const SET_ALL_USED: &str = "
             UPDATE api_key SET last_used_at = max(coalesce(last_used_at, created_at), $1), quota_log = $2
             WHERE revoked_at IS NULL AND created_at <= $1 AND coalesce(last_used_at, created_at) >= $3";

@@ -61,6 +61,7 @@ pub(crate) static INVOICE: Find = Find {
     },
 };
 
+/// A summary is stored without its closing brace, as the lines of a list item follow it.
 pub(crate) static INVOICE_SUMMARY: Find = Find {
     part: "invoice_summary",
     table: "invoice",

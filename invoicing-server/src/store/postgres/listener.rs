@@ -146,6 +146,7 @@ async fn send(shared: &Shared) {
 pub(super) async fn send_waiting(shared: &Shared) {
     let waiting = std::mem::take(&mut *shared.notifier.waiting.lock());
     let waiting: Vec<Notification> = waiting.into_iter().collect();
+    // An empty list reports a gap.
     let batches = if waiting.len() >= MOST_WAITING { vec![&[][..]] } else { waiting.chunks(BATCH).collect() };
     for notifications in batches {
         let message = Message { from: shared.node, notifications: notifications.to_vec() };

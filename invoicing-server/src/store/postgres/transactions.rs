@@ -117,6 +117,7 @@ fn work(shared: Arc<Shared>, company: CompanyId) -> BoxFuture<'static, ()> {
         while !calls.is_empty() {
             let mut database = Transactor::new(Arc::clone(&shared), LockMode::Waited);
             database.is_of_contended = true;
+            // A panic drops the calls of the group, which fails them, and the next ones still run.
             let run = AssertUnwindSafe(run_group(&mut database, calls, None)).catch_unwind();
             calls = run.await.unwrap_or_default();
             if calls.is_empty() {
