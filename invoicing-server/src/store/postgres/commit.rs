@@ -139,7 +139,7 @@ async fn was_committed(shared: &Shared, id: Uuid) -> Result<bool, Error> {
     loop {
         match ask(shared, id).await {
             Ok(false) if is_old() => {
-                tracing::error!(transaction = %id, "commit status lost with its record; the change may have happened");
+                tracing::error!(transaction = %id, "commit status lost: its row may be pruned; the change may have happened");
                 return Err(Error::unavailable(IN_DOUBT));
             }
             Ok(committed) => {

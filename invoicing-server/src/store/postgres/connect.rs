@@ -86,7 +86,7 @@ fn message(error: &sqlx::Error) -> String {
 /// The setting to change.
 fn advice(error: &str) -> Option<&'static str> {
     const POOLER: &str = "a pooler is in the way: PgBouncer needs ignore_startup_parameters = extra_float_digits, and \
-         PostgresSettings transaction_pooling where it is in transaction mode";
+         PostgresSettings transaction_pooling if it is in transaction mode";
     const TLS: &str = "build the service with its feature postgres-tls";
     if error.contains("unsupported startup parameter") {
         return Some(POOLER);
