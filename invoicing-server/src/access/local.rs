@@ -143,6 +143,7 @@ impl KeyState {
         }
         let wanted = (quota / BLOCKS).clamp(1, LARGEST_BLOCK);
         match self.reservations.window.peek(quota, now) {
+            // `remaining` leaves out the request that is being decided.
             QuotaDecision::Accepted { remaining, .. } => wanted.min(remaining + 1),
             QuotaDecision::Refused { .. } => 0,
         }

@@ -24,11 +24,11 @@ use crate::store::{ServiceTables, ServiceTx};
 /// Pause between a failed write and the next one.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The requests that are counted in memory alone, and the mark of those of the process before.
+/// The requests that are counted in memory alone, and the mark that the previous process has left.
 #[derive(Debug, Default)]
 pub(crate) struct Unnoted {
     state: Mutex<UnnotedState>,
-    /// Held while the requests of the process before are being stored.
+    /// Held while the requests of the previous process are being stored.
     noting: tokio::sync::Mutex<()>,
 }
 
@@ -42,7 +42,7 @@ struct UnnotedState {
     found: Option<FoundMark>,
 }
 
-/// A mark of the process before.
+/// A mark of the previous process.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FoundMark {
     /// The instant from which on it may have accepted requests without storing them.
@@ -52,7 +52,7 @@ pub(super) struct FoundMark {
 }
 
 impl Access {
-    /// Takes over the mark of the process before.
+    /// Takes over the mark of the previous process.
     pub(crate) async fn take_over_unnoted(&self) {
         let Some(mark) = self.store.mark() else { return };
         let Some(since) = mark.found() else { return };
@@ -70,7 +70,7 @@ impl Access {
         }
     }
 
-    /// The mark of the process before, until its requests are stored.
+    /// The mark of the previous process, until its requests are stored.
     pub(super) fn found_unnoted(&self) -> Option<FoundMark> {
         self.unnoted.state.lock().found
     }
@@ -127,8 +127,8 @@ impl Access {
         Ok(())
     }
 
-    /// Stores the requests of the process before. This comes first, because it replaces the stored
-    /// use of each key.
+    /// Stores the requests of the previous process. Comes first, because it replaces the stored use
+    /// of each key.
     pub(super) async fn note_found(&self) -> Result<(), Error> {
         let _noting = self.unnoted.noting.lock().await;
         let Some(FoundMark { since, started }) = self.found_unnoted() else { return Ok(()) };

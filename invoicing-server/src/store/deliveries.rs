@@ -298,7 +298,7 @@ impl DeliveryTable<'_> {
     }
 }
 
-/// A count as it was stored: never below 0, and far from too large.
+/// A stored count, which is never negative or too large.
 pub(super) fn small(count: i64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

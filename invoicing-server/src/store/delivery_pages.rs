@@ -80,9 +80,9 @@ impl DeliverySource {
         }
     }
 
-    /// The statement of a page: `$1` company, `$2` webhook, `$3` and `$4` the first id and that
-    /// behind the last one, `$5` kind, `$6` the state of the row, `$7` now, `$8` number of rows
-    /// that are looked at, `$9` number of rows that are taken.
+    /// The statement of a page: `$1` company, `$2` webhook, `$3` the lowest event id and `$4` the
+    /// id above the highest one, `$5` kind, `$6` the state of the row, `$7` now, `$8` number of
+    /// rows that are looked at, `$9` number of rows that are taken.
     const fn items(self) -> Sql {
         match self {
             Self::Events => Sql {

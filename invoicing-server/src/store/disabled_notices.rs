@@ -1,5 +1,4 @@
-//! Notices for the host: webhooks that failures have disabled and that the host is still to be
-//! notified of.
+//! Notices for the host: webhooks that failures have disabled, until the host is notified.
 
 use invoicing_core::{CompanyId, DisabledReason, Timestamp, WebhookId};
 use sqlx::FromRow;

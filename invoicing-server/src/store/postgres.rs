@@ -61,7 +61,7 @@ const BEGIN_SWEEP: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout 
 /// Number of workers, each with a transaction of several companies. With more of them, fewer
 /// operations share one.
 const WRITERS: usize = 4;
-/// Statements that each connection keeps prepared; those that are common fit.
+/// Statements that each connection keeps prepared; all common ones fit.
 const PREPARED: usize = 256;
 /// A connection that was idle for longer is checked by a ping before it is used.
 const IDLE: Duration = Duration::from_millis(500);
@@ -243,7 +243,7 @@ impl Postgres {
             Some(mut connection) => ask_health(&mut connection).await.ok().map(|answer| (answer, connection)),
             None => None,
         };
-        // A connection to a standby is made anew, as the address may lead elsewhere by then.
+        // A connection to a standby is not kept, as its address may lead to another server later.
         let keep = |answer: &HealthAnswer, connection| answer.1.then_some(connection);
         let (found, takes_changes) = if let Some((answer, connection)) = answer {
             *kept = keep(&answer, connection);

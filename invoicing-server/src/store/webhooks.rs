@@ -18,8 +18,8 @@ use crate::records::Webhook;
 use crate::sealing::{AssociatedData, NotOpened, Sealer};
 use crate::secret::Secret;
 
-/// The end of the first failed delivery after the last success. A node of the version before counts
-/// failures without it.
+/// The end of the first failed delivery after the last success. A node of the previous version
+/// counts failures without it: then it is the creation of the webhook.
 fn failing_since(stored: Option<i64>, failures: i64, created_at: i64) -> Option<Timestamp> {
     stored.or((failures > 0).then_some(created_at)).map(Timestamp::from_millis)
 }
@@ -222,8 +222,8 @@ impl WebhookTable<'_> {
         }))
     }
 
-    /// The reason for which its deliveries are skipped, if they are. No other transaction changes
-    /// that before the end of this one.
+    /// The reason for which its deliveries are skipped, if they are. The webhook is locked until
+    /// the end of the transaction.
     pub(crate) async fn lock_skipping(&mut self, id: WebhookId) -> Result<Option<Skipping>, Error> {
         const LOCK_SKIPPING: Sql = Sql {
             sqlite: "SELECT disabled_at, removed_at FROM webhook WHERE company_id = $1 AND id = $2",

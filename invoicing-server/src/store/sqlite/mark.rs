@@ -35,7 +35,7 @@ impl Mark {
         }
     }
 
-    /// The instant since which the process before may have accepted requests without a note.
+    /// The instant since which the previous process may have accepted requests without a note.
     pub(crate) fn found(&self) -> Option<Timestamp> {
         self.found
     }
