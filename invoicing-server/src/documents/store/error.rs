@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub enum StorageSetupError {
     /// The text is no URL, or a URL of an unknown kind, or of a kind whose feature is not switched
     /// on.
-    #[error("{0} is not the URL of a document store; s3, gcs and azure are features")]
+    #[error("{0} is not the URL of a document store; s3, gcs and azure need the features of these names")]
     Url(String),
     /// The store has no such option.
     #[error("the document store has no option {0}")]
