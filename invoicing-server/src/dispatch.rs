@@ -45,11 +45,11 @@ use invoicing_core::Conflict;
 use tokio::sync::{Mutex, watch};
 
 use crate::Error;
-use crate::cause::TraceContext;
 use crate::config::DispatchSettings;
 use crate::env::Env;
 use crate::queue::Queue;
 use crate::store::Store;
+use crate::trace_context::TraceContext;
 pub(crate) use endpoint_cache::EndpointCache;
 use engine::Engine;
 pub use heartbeat::DispatcherHealth;

@@ -9,6 +9,7 @@
 //! A host may plug in a [`DocumentRenderer`] and a [`DocumentStore`]; the defaults are
 //! `PdfRenderer` (feature `pdf`) and [`ObjectStorage`].
 
+mod blob_store;
 #[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) mod content;
 mod content_disposition;
@@ -20,21 +21,22 @@ mod memory;
 mod pdf;
 mod render;
 mod signed_url;
-mod store;
 
 #[cfg(all(test, feature = "console", feature = "pdf"))]
 pub(crate) use pdf::tests as pdf_tests;
 
+pub use blob_store::{
+    DocumentFile, DocumentKey, DocumentStore, ObjectStorage, StorageSetupError, StoreError,
+};
 pub use hash::{ContentHash, ParseHashError};
 #[cfg(any(test, feature = "testing"))]
 pub use memory::MemoryStore;
 #[cfg(feature = "pdf")]
 pub use pdf::{FontError, PdfRenderer};
 pub use render::{DocumentInput, DocumentRenderer, RenderDeadline, RenderError, SentCopy};
-pub use store::{DocumentFile, DocumentKey, DocumentStore, ObjectStorage, StorageSetupError, StoreError};
 
+pub(crate) use blob_store::{CONTENT_TYPE, StoredDocument};
 pub(crate) use content_disposition::content_disposition;
 pub(crate) use freeze::{BoundedStore, Documents, Frozen, StoredCopy};
 pub(crate) use render::Particulars;
 pub(crate) use signed_url::{DOCUMENT_URL_VALID_MS, UrlSigner};
-pub(crate) use store::{CONTENT_TYPE, StoredDocument};

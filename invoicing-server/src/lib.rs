@@ -182,10 +182,10 @@ mod target;
 mod telemetry;
 #[cfg(test)]
 mod tests;
+mod trace_context;
 
 pub use self::http::response_body::{Body, UnreadResponse};
 pub use api::{ApiService, Endpoint, ROUTES, Route};
-pub use cause::TraceContext;
 #[cfg(feature = "postgres")]
 pub use config::PostgresSettings;
 pub use config::{
@@ -249,6 +249,7 @@ pub use secret::Secret;
 pub use serve::{ServeLimits, ServedApp, serve};
 pub use store::{DatabaseError, StoreHealth};
 pub use target::{MAX_URL_CHARS, TargetError, TargetPolicy, TargetUrl, is_public};
+pub use trace_context::TraceContext;
 
 pub use chrono::{self, NaiveDate};
 pub use invoicing_core::{

@@ -20,7 +20,6 @@ use crate::http::byte_budget::Holder;
 use crate::http::download::Download;
 use crate::http::error::ApiError;
 use crate::operations::{LinkedQuote, SigningLinks};
-use crate::secret::sha256;
 
 impl ConsoleContext {
     pub(super) async fn public(
@@ -39,7 +38,7 @@ impl ConsoleContext {
         let linked = links.resolve(token).await?;
         exchange.is_of(linked.company.id());
         let capacity = &self.http.capacity;
-        let _link = capacity.links.try_acquire(sha256(token)).ok_or(ApiError::Overloaded)?;
+        let _link = capacity.links.try_acquire(linked.token_hash).ok_or(ApiError::Overloaded)?;
         if endpoint == Endpoint::SigningDocument {
             return self.download(exchange, &linked).await;
         }

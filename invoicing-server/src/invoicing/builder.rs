@@ -12,7 +12,6 @@ use zeroize::Zeroizing;
 use super::{Inner, Invoicing};
 use crate::access::{Access, Counting, KeyCache, Lookup, Unnoted};
 use crate::api::ApiContext;
-use crate::cause::TraceContext;
 #[cfg(feature = "postgres")]
 use crate::config::PostgresSettings;
 use crate::config::{SettingError, Settings};
@@ -35,6 +34,7 @@ use crate::store::postgres::Postgres;
 use crate::store::sqlite::Sqlite;
 use crate::store::{ServiceTables, Store, settings};
 use crate::telemetry::Metrics;
+use crate::trace_context::TraceContext;
 
 /// The database and the parts that a service is opened with.
 pub struct Builder {

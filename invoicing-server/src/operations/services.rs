@@ -10,7 +10,6 @@ use tracing::Instrument as _;
 use super::{HeldDates, Numbering, Reminder};
 use crate::Error;
 use crate::access::{Access, Lookup};
-use crate::cause::TraceContext;
 use crate::documents::{Documents, UrlSigner};
 use crate::env::Env;
 use crate::sealing::Sealer;
@@ -18,6 +17,7 @@ use crate::store::Store;
 use crate::store::signatures::GoodLinkRow;
 use crate::target::TargetPolicy;
 use crate::telemetry::spans;
+use crate::trace_context::TraceContext;
 
 /// The parts that operations work with.
 pub(crate) struct Services {

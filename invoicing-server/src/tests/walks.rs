@@ -129,7 +129,20 @@ async fn a_page_of_the_console_reaches_the_driver_in_few_calls(db: Database) {
 
 /// Rows are read once: the link, the company, the quote with its lines, and the document that was sent.
 #[on_each_database]
-async fn a_signature_reads_each_row_once(db: Database) {
+fn a_signature_reads_each_row_once(db: Database) {
+    // The link is read by a task of its own. On one thread its statement is recorded too.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let walks = walks_of_a_signature(db).await;
+        let is_read = |walk: &&Vec<String>| !walk.iter().any(|call| call.contains("group_commit::"));
+        let by = |walk: &Vec<String>| walk.iter().rev().find(|call| !call.contains("statement::")).cloned();
+        let readers: Vec<_> = walks.iter().filter(is_read).filter_map(by).collect();
+        println!("{} reads before the deciding transaction:\n{}", readers.len(), readers.join("\n"));
+        assert_eq!(readers.len(), 4);
+    });
+}
+
+async fn walks_of_a_signature(db: Database) -> Vec<Vec<String>> {
     let place = place(db).await;
     let company = &place.company;
     let client = company.clients().create(&NewClient::named("Claire Lefèvre")).await.unwrap();
@@ -148,8 +161,5 @@ async fn a_signature_reads_each_row_once(db: Database) {
         .unwrap();
     let (answer, walks) = recorded(page.answer(request)).await;
     assert_eq!(answer.status(), 303);
-    let by = |walk: &Vec<String>| walk.iter().rev().find(|call| !call.contains("statement::")).cloned();
-    let readers: Vec<_> = walks.iter().filter_map(by).collect();
-    println!("{} statements before the transaction:\n{}", readers.len(), readers.join("\n"));
-    assert!(readers.len() <= 6, "{} statements", readers.len());
+    walks
 }

@@ -16,10 +16,9 @@ use crate::records::{DeliveryItem, NextAttempt, Webhook};
 /// `GET /webhooks/{id}/deliveries`.
 pub(in crate::console) async fn deliveries(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let id: WebhookId = request.id()?;
-    let webhook = request.company.webhooks().get(id).await?;
+    let (webhook, page) = request.company.webhooks().with_deliveries(id, &query(request)?, ITEMS).await?;
     let list =
         List { path: format!("/webhooks/{id}/deliveries"), filters: &["status", "kind", "from", "until"] };
-    let page = request.company.webhooks().deliveries(id, &query(request)?, ITEMS).await?;
     let title = request.pick("Deliveries", "Envois");
     let body = html! {
         p { a href=(request.link(format!("/webhooks/{id}"))) { "← " (webhook.shown_url()) } }

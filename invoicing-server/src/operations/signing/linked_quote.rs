@@ -30,7 +30,7 @@ const USER_AGENT_LIMIT: usize = 500;
 pub(crate) struct LinkedQuote {
     pub(crate) company: CompanyHandle,
     pub(crate) id: QuoteId,
-    pub(super) token_hash: [u8; 32],
+    pub(crate) token_hash: [u8; 32],
 }
 
 /// A quote and its last frozen document, read in one snapshot: the document shows this state.

@@ -5,7 +5,7 @@ use invoicing_core::{Conflict, EventId, Timestamp, WebhookId};
 use super::{Webhooks, lock, note_replay};
 use crate::Error;
 use crate::list_query::DeliveryQuery;
-use crate::records::{AttemptRecord, DayCounts, DeliveryDetail, DeliveryPage};
+use crate::records::{AttemptRecord, DayCounts, DeliveryDetail, DeliveryPage, Webhook};
 use crate::store::{CompanyTx, Tables};
 
 /// The period in which successes and failures are counted, in milliseconds.
@@ -127,10 +127,22 @@ impl Webhooks<'_> {
         query: &DeliveryQuery,
         limit: u32,
     ) -> Result<DeliveryPage, Error> {
+        let (_, page) = self.with_deliveries(id, query, limit).await?;
+        Ok(page)
+    }
+
+    /// As [`deliveries`](Self::deliveries), with the webhook, of the same snapshot.
+    pub(crate) async fn with_deliveries(
+        &self,
+        id: WebhookId,
+        query: &DeliveryQuery,
+        limit: u32,
+    ) -> Result<(Webhook, DeliveryPage), Error> {
         let (query, now) = (*query, self.0.env().now());
         let found = self.0.read(async move |mut tx| {
-            let is_disabled = tx.webhooks().find(id).await?.disabled.is_some();
-            tx.deliveries().page(id, is_disabled, &query, limit, now).await
+            let webhook = tx.webhooks().find(id).await?;
+            let page = tx.deliveries().page(id, webhook.disabled.is_some(), &query, limit, now).await?;
+            Ok((webhook, page))
         });
         self.0.operation("webhooks.deliveries", found).await
     }
