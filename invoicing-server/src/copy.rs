@@ -47,7 +47,7 @@ pub struct CopyReport {
     pub sha256: String,
     /// Rows that this call has copied: fewer than all rows if it has continued an earlier copy.
     pub copied: u64,
-    /// Whether an earlier call had finished the copy. Then this call has changed nothing.
+    /// True if an earlier call had finished the copy. Then this call has changed nothing.
     pub was_complete: bool,
 }
 

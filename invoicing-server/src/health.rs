@@ -43,7 +43,7 @@ pub struct Health {
 }
 
 impl Health {
-    /// Whether the process can serve. It need not run a dispatcher, but one that was started must
+    /// True if the process can serve. It need not run a dispatcher, but one that was started must
     /// still run.
     pub fn is_ready(&self) -> bool {
         self.reasons().is_empty()

@@ -59,7 +59,7 @@ pub(crate) enum NewDelivery {
 struct QueueState {
     /// Token of the claims of the current or the last run.
     token: i64,
-    /// Whether a run takes deliveries.
+    /// True if a run takes deliveries.
     open: bool,
     places: Places,
     inbox: Vec<NewDelivery>,
@@ -67,7 +67,7 @@ struct QueueState {
     changed: HashSet<WebhookId>,
     /// Deliveries that the last run held when it ended.
     unreleased: Vec<i64>,
-    /// Whether the dispatcher is to poll the table.
+    /// True if the dispatcher is to poll the table.
     poll: bool,
 }
 
@@ -84,7 +84,7 @@ impl QueueState {
         }
     }
 
-    /// Whether the run with this token takes deliveries.
+    /// True if the run with this token takes deliveries.
     fn takes(&self, token: i64) -> bool {
         self.open && self.token == token
     }
@@ -117,7 +117,7 @@ impl Queue {
         self.state.lock().token
     }
 
-    /// Whether a run takes deliveries.
+    /// True if a run takes deliveries.
     pub(crate) fn is_open(&self) -> bool {
         self.state.lock().open
     }
@@ -231,7 +231,7 @@ impl Queue {
         self.wake.notify_one();
     }
 
-    /// Whether a poll was requested since the last call.
+    /// True if a poll was requested since the last call.
     pub(crate) fn take_poll_request(&self) -> bool {
         std::mem::take(&mut self.state.lock().poll)
     }

@@ -41,9 +41,9 @@ pub const MAX_URL_CHARS: usize = 2_048;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct TargetPolicy {
-    /// Whether `http://` is accepted too. Such deliveries are readable on the way.
+    /// True if `http://` is accepted too. Such deliveries are readable on the way.
     pub allow_http: bool,
-    /// Whether webhooks may reach every address, including private networks and this machine. For
+    /// True if webhooks may reach every address, including private networks and this machine. For
     /// tests, and for hosts that trust all their companies with that network.
     pub allow_private: bool,
 }
@@ -94,19 +94,19 @@ impl TargetPolicy {
         Ok(TargetUrl { text, uri })
     }
 
-    /// Whether this address may be connected to.
+    /// True if this address may be connected to.
     pub fn permits(self, address: IpAddr) -> bool {
         self.allow_private || is_public(address)
     }
 
-    /// Whether a name with these addresses may be connected to. One forbidden address refuses them
+    /// True if a name with these addresses may be connected to. One forbidden address refuses them
     /// all: a name with a public and a private address is a mistake or an attack. An empty list is
     /// refused too.
     pub fn permits_all(self, addresses: &[IpAddr]) -> bool {
         !addresses.is_empty() && addresses.iter().all(|address| self.permits(*address))
     }
 
-    /// Whether this URL may be connected to, as far as that shows without a lookup. Checked at each
+    /// True if this URL may be connected to, as far as that shows without a lookup. Checked at each
     /// connection, because a stored URL may be older than the current policy.
     pub(crate) fn permits_uri(self, uri: &Uri) -> bool {
         (self.allow_http || uri.scheme() == Some(&Scheme::HTTPS))

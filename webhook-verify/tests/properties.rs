@@ -1,4 +1,4 @@
-//! What holds for every secret, body, time and header. `PROPTEST_CASES` raises the number of cases.
+//! Laws for every secret, body, time and header. `PROPTEST_CASES` raises the number of cases.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -51,7 +51,7 @@ fn element() -> impl Strategy<Value = Element> {
     ]
 }
 
-/// What a header of these elements must give, said in the plainest way.
+/// The result of a header of these elements, computed in the plainest way.
 fn model(elements: &[Element], now: i64) -> Result<i64, VerifyError> {
     let times: Vec<_> =
         elements.iter().filter_map(|e| if let Element::T(text) = e { Some(text) } else { None }).collect();

@@ -47,7 +47,7 @@ pub(super) struct KeyState {
 }
 
 impl KeyState {
-    /// Whether the stored last use is too old.
+    /// True if the stored last use is too old.
     pub(super) fn lags(&self, now: Timestamp) -> bool {
         self.stored_at.is_none_or(|at| now.as_millis() - at.as_millis() >= LAST_USE_LAG_MS)
     }
@@ -152,7 +152,7 @@ impl KeyCache {
         self.keys.read().get(hash).filter(|key| !self.is_stale(key)).cloned()
     }
 
-    /// Whether the key is in the cache, stale or not.
+    /// True if the key is in the cache, stale or not.
     pub(super) fn holds(&self, hash: &[u8; 32]) -> bool {
         self.keys.read().contains_key(hash)
     }

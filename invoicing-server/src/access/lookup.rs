@@ -80,7 +80,7 @@ struct PendingCallers<R> {
     callers: Callers<R>,
     /// Number of callers whose row is not in memory.
     unknown: usize,
-    /// Whether a task has the permit.
+    /// True if a task has the permit.
     is_reading: bool,
 }
 

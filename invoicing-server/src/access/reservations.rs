@@ -7,7 +7,8 @@ use super::UsedQuota;
 /// Grain of the stored window in milliseconds. Instants are rounded up to it, so no request leaves
 /// the window too early.
 const LOG_GRAIN_MS: i64 = 100;
-/// The instant of requests that are only reserved, in a stored window: the end of time.
+/// In a stored window, requests that are reserved but not accepted yet have this instant: the end
+/// of time.
 const RESERVED: i64 = i64::MAX;
 
 /// The quota window of a key, and the requests that are reserved on disk and have not been accepted

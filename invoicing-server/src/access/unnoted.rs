@@ -35,7 +35,7 @@ pub(crate) struct Unnoted {
 /// The state of [`Unnoted`], behind its lock.
 #[derive(Debug, Default)]
 struct UnnotedState {
-    /// Whether the mark is stored.
+    /// True if the mark is stored.
     is_marked: bool,
     /// When a write failed last.
     failed_at: Option<Instant>,

@@ -44,7 +44,7 @@ impl OpenApi {
         Self { settings: settings.clone(), document: OnceLock::new() }
     }
 
-    /// `GET /openapi.json`. Public, as it is the same for all callers.
+    /// `GET /openapi.json`. The description is public, as it is the same for all callers.
     pub(super) fn get(&self, head: &Parts) -> ApiResult {
         if !self.settings.reference.openapi {
             return Err(ApiError::NOT_FOUND);

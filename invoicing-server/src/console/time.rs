@@ -20,7 +20,7 @@ pub(super) struct LocalClock {
 }
 
 impl LocalClock {
-    /// The clock of a company's readers. It shows UTC if the company has no known zone.
+    /// A clock in the company's time zone, or in UTC if that zone is unknown.
     pub(super) fn of(company: &Company, language: Language) -> Self {
         Self { zone: company.time_zone.parse().unwrap_or(Tz::UTC), language }
     }

@@ -61,7 +61,7 @@ pub(super) struct Engine<'a> {
     /// The read of the webhooks that were prompt before the start, made once.
     loading_history: Fuse<BoxFuture<'a, Vec<WebhookId>>>,
     next_poll: Timestamp,
-    /// Whether a poll has ended. Attempts start after it, because it finds the deliveries that an
+    /// True if a poll has ended. Attempts start after it, because it finds the deliveries that an
     /// earlier run has begun.
     has_polled: bool,
     poll_pause: Duration,
@@ -191,7 +191,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Whether no future is pending.
+    /// True if no future is pending.
     fn is_quiet(&self) -> bool {
         self.attempts.is_empty()
             && self.recording.is_terminated()
@@ -201,7 +201,7 @@ impl<'a> Engine<'a> {
             && self.polling.is_terminated()
     }
 
-    /// Whether nothing is due.
+    /// True if nothing is due.
     fn is_idle(&self) -> bool {
         let now = self.now();
         self.results.is_empty()

@@ -48,7 +48,7 @@ impl ConnectionHandle {
     }
 }
 
-/// The identity that the peer has proved, to which bytes are charged.
+/// The party that bytes are charged to, by the proof that the peer has given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holder {
     /// No identity. All unknown peers share one part of the budget.
@@ -150,7 +150,7 @@ impl ByteReservation {
         }
     }
 
-    /// Counts `bytes` bytes instead of the reserved ones, for an answer that was built.
+    /// Replaces the reservation by `bytes`, the size of the finished answer.
     ///
     /// It is never refused, as its work is done. An answer beyond its reservation may therefore
     /// exceed the limits.

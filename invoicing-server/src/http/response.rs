@@ -73,7 +73,7 @@ pub(crate) fn with_headers(status: StatusCode, headers: HeaderMap, body: Bytes) 
 #[derive(Debug, Clone, Copy)]
 struct SharedBytes;
 
-/// Marks a response as [shared](Shared).
+/// Marks a response with [`SharedBytes`].
 pub(crate) fn shared(mut response: Response<Bytes>) -> Response<Bytes> {
     response.extensions_mut().insert(SharedBytes);
     response

@@ -1,4 +1,5 @@
-//! Sealing of stored secrets: adopts keys, seals secrets again, and lists the keys still needed.
+//! Sealing of stored secrets: takes keys into use, seals secrets again, and lists the keys that are
+//! still needed.
 
 use std::sync::Arc;
 

@@ -20,7 +20,7 @@ const NONCE: usize = 24;
 /// Separates sealed values from other uses of the same key.
 const DOMAIN: &[u8] = b"invoicing/sealed/v1";
 
-/// Whether a stored text is sealed, damaged or not.
+/// True if a stored text is sealed, damaged or not.
 pub(crate) fn is_sealed(stored: &str) -> bool {
     stored.starts_with(PREFIX)
 }

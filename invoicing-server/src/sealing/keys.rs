@@ -91,7 +91,7 @@ impl fmt::Debug for SealingKey {
     }
 }
 
-/// Whether a text can be the id of a key.
+/// True if a text can be the id of a key.
 pub(crate) fn is_id(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     (1..=MAX_ID).contains(&text.len()) && text.bytes().all(allowed)

@@ -43,7 +43,7 @@ struct Connection {
     // Dropped before the guard, so that its descriptor is free when the table has room again.
     stream: Stream,
     guard: Arc<ConnectionGuard>,
-    /// Whether the head of a request has arrived.
+    /// True if the head of a request has arrived.
     has_begun: AtomicBool,
 }
 

@@ -62,7 +62,7 @@ struct ConnectionState {
     requests: usize,
     /// Requests whose body is still arriving.
     arriving_bodies: usize,
-    /// Whether a request has been answered.
+    /// True if a request has been answered.
     has_answered: bool,
     idle: Option<IdleKey>,
     close: Arc<Notify>,
@@ -102,7 +102,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Whether fewer than `limit` connections come from this address.
+    /// True if fewer than `limit` connections come from this address.
     pub(super) fn has_room_for(&self, address: IpAddr, limit: Option<usize>) -> bool {
         let (inner, network) = (self.inner.lock(), network(address));
         let count = || inner.open.range((network, 0)..=(network, u64::MAX)).count();

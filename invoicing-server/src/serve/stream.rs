@@ -21,7 +21,7 @@ pub(super) struct Stream(Arc<Mutex<StreamState>>);
 /// The stream, and the progress of its peer.
 struct StreamState {
     tcp: TcpStream,
-    /// Whether bytes have arrived since the head of the last request.
+    /// True if bytes have arrived since the head of the last request.
     has_received: bool,
     /// The first bytes that have arrived, up to the length of the preface.
     first_bytes: Vec<u8>,
@@ -40,12 +40,12 @@ impl Stream {
         self.0.lock().has_received = false;
     }
 
-    /// Whether part of a head has arrived.
+    /// True if part of a head has arrived.
     pub(super) fn is_in_head(&self) -> bool {
         self.0.lock().has_received
     }
 
-    /// Whether the whole HTTP/2 preface has arrived.
+    /// True if the whole HTTP/2 preface has arrived.
     pub(super) fn is_http_2(&self) -> bool {
         self.0.lock().first_bytes == PREFACE
     }

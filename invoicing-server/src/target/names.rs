@@ -20,7 +20,7 @@ const LOCAL_NAMES: [&str; 14] = [
     "mail", // refused as a top-level domain like `corp` and `home`: ICANN, resolution 2018.02.04.12
 ];
 
-/// Whether a name is local, given in lower case and without a final dot. A name without a dot is
+/// True if a name is local, given in lower case and without a final dot. A name without a dot is
 /// one of this machine, or is completed from its search list.
 pub(super) fn is_local(name: &str) -> bool {
     let below =

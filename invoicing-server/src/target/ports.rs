@@ -14,7 +14,7 @@ const BLOCKED: [u16; 83] = [
     10_080,
 ];
 
-/// Whether the port belongs to a service other than the web's.
+/// True if the port belongs to a service other than the web's.
 pub(super) fn is_blocked(port: u16) -> bool {
     BLOCKED.binary_search(&port).is_ok()
 }

@@ -164,7 +164,7 @@ impl<I: Inbox + ?Sized> Worker<I> {
                 Err(_) => Err(format!("the handler took more than {:?}", self.handler_limit)),
             };
         match outcome {
-            // `false` is no error: the handler may have marked the message in a transaction.
+            // `false` is no error: the handler may have marked the message in its own transaction.
             Ok(()) => self.inbox.done(&claim).await.map(drop)?,
             Err(reason) => {
                 let pause = pause_after(claim.attempts);

@@ -1,4 +1,4 @@
-//! What every inbox promises, asked of each.
+//! The promises of an inbox, tested on each kind.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -258,7 +258,7 @@ async fn a_file_that_is_no_database_is_an_error_that_says_so() {
     assert!(cause.contains("not a database"), "{cause}");
 }
 
-/// What may be asked of an inbox, in any order.
+/// The calls of an inbox, which may come in any order.
 #[derive(Clone, Debug)]
 enum Ask {
     Receive(u8),

@@ -1,4 +1,4 @@
-//! What comes, and the status that it gets.
+//! Requests, and the statuses that they get.
 
 use bytes::Bytes;
 use http::Request;

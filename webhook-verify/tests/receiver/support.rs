@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Code that the tests share.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;

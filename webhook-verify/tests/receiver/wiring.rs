@@ -90,7 +90,7 @@ async fn each_refusal_is_told_once_whatever_receives() {
     assert!(refusals.lock().unwrap().is_empty());
 }
 
-/// What the process logs.
+/// The log of the process.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 

@@ -14,7 +14,7 @@ use crate::records::DocumentRecord;
 /// Most documents that the page lists: the latest.
 const DOCUMENTS: usize = 10;
 
-/// `GET /quotes/{id}`. `lines`: the number of lines before the shown part.
+/// `GET /quotes/{id}`. Its parameter `lines` is the number of lines before the shown part.
 pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let id: QuoteId = request.id()?;
     let quote = super::read(request, id).await?;

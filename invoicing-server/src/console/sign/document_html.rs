@@ -30,7 +30,7 @@ pub(super) struct Sheet {
     /// Its number and that of the last part, counted from 0.
     pub(super) part: usize,
     pub(super) last: usize,
-    /// Held until the page is written.
+    /// The slot of this page, held until the page is written.
     _place: Slot,
 }
 

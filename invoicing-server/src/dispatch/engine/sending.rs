@@ -175,7 +175,7 @@ impl Engine<'_> {
     }
 }
 
-/// Whether a delivery ended failed with this attempt.
+/// True if a delivery ended failed with this attempt.
 fn ended_failed(result: &AttemptResult) -> bool {
     let failed = NextStep::End(DeliveryOutcome::Failed);
     matches!(result, AttemptResult::Sent(attempt) if attempt.next == failed)

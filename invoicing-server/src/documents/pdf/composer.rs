@@ -16,8 +16,8 @@ use crate::documents::content::sanitize::{Unfit, Unprintable};
 /// Width of the text on a page.
 pub(super) const WIDTH: f32 = RIGHT - LEFT;
 
-/// Height of Inter's capitals, in sizes. Text is centred in its line by this height, which readers
-/// perceive.
+/// Height of Inter's capitals, in sizes. Text is centred in its line by this height, as readers
+/// see capitals first.
 const CAPITALS: f32 = 0.727;
 
 /// Most refused texts that are listed.

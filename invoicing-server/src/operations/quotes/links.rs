@@ -62,7 +62,7 @@ impl Quotes<'_> {
     }
 
     /// Revokes a signing link for good, by [`SigningLinkRecord::token_hash`]. A signature or
-    /// refusal that is under way and not stored yet is refused. Revoking it again changes nothing.
+    /// refusal that is under way but not stored yet is rejected. Revoking it again changes nothing.
     pub async fn revoke_signing_link(&self, id: QuoteId, token_hash: &[u8]) -> Result<(), Error> {
         let token_hash = <[u8; 32]>::try_from(token_hash).map_err(|_| Error::NotFound)?;
         let changed = self.0.write([], async move |mut tx| {

@@ -43,7 +43,7 @@ pub(super) struct ScriptedServer {
 
 struct ServerState {
     steps: Vec<Step>,
-    /// Whether the steps begin before anything was read.
+    /// True if the steps begin before anything was read.
     greets: bool,
     connections: AtomicUsize,
     requests: AtomicUsize,
