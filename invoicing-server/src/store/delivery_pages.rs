@@ -200,23 +200,18 @@ impl DeliveryTable<'_> {
         let items: Result<Vec<DeliveryItem>, Error> = rows.into_iter().map(DeliveryItem::try_from).collect();
         let mut items = items?;
         items.retain(|item| query.status.is_none_or(|status| item.delivery.status == status));
-        if items.len() > limit as usize {
+        let next = if items.len() > limit as usize {
             items.truncate(limit as usize);
-            let next = items.last().map(|item| item.delivery.event);
-            return Ok(DeliveryPage { items: self.named(items).await?, next });
-        }
-        let next = self.last_looked_at(source, webhook, from, before).await?;
-        Ok(DeliveryPage { items: self.named(items).await?, next })
-    }
-
-    /// The same deliveries, with the subjects of their events.
-    async fn named(&mut self, mut items: Vec<DeliveryItem>) -> Result<Vec<DeliveryItem>, Error> {
+            items.last().map(|item| item.delivery.event)
+        } else {
+            self.last_looked_at(source, webhook, from, before).await?
+        };
         let events = items.iter().map(|item| item.delivery.event.0).collect();
         let mut subjects = self.0.events().subjects(&events).await?;
         for item in &mut items {
             item.subject = subjects.remove(&item.delivery.event);
         }
-        Ok(items)
+        Ok(DeliveryPage { items, next })
     }
 
     /// The last event that a page has looked at; `None` if it has looked at all.
