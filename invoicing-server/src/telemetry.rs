@@ -1,12 +1,9 @@
 //! The telemetry of a running service for its host: [spans], and metrics for a recorder of the
 //! crate `metrics`.
 //!
-//! The metrics are in [`names`], their labels in [`labels`], and both in the table of
-//! OPERATIONS.md. Each handle is registered once and kept, so that a measurement costs no
-//! allocation. Without the feature `metrics` the measuring is empty.
+//! The metrics are in [`names`], as in the table of OPERATIONS.md. Without the feature `metrics` the
+//! measuring is empty.
 
-#[cfg(any(feature = "metrics", test))]
-mod labels;
 #[cfg(any(feature = "metrics", test))]
 mod names;
 #[cfg(not(feature = "metrics"))]
@@ -16,9 +13,9 @@ mod recording;
 pub(crate) mod spans;
 
 #[cfg(not(feature = "metrics"))]
-pub(crate) use noop::{EventCounts, Metrics, Timer};
+pub(crate) use noop::{Metrics, Timer};
 #[cfg(feature = "metrics")]
-pub(crate) use recording::{EventCounts, Metrics, Timer};
+pub(crate) use recording::{Metrics, Timer};
 
 /// The end of an attempt.
 #[derive(Debug, Clone, Copy)]

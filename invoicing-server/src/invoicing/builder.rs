@@ -220,7 +220,7 @@ impl Builder {
     #[cfg(feature = "metrics")]
     #[must_use]
     pub fn metrics_recorder(self, recorder: Arc<dyn metrics::Recorder + Send + Sync>) -> Self {
-        Self { metrics: Metrics::new(Some(recorder)), ..self }
+        Self { metrics: Metrics::new(recorder), ..self }
     }
 
     /// Opens the service. Creates the SQLite file if there is none; a PostgreSQL database must be

@@ -13,7 +13,6 @@ use super::notification::{Incoming, Notification, OnIncoming};
 use crate::Error;
 use crate::env::Env;
 use crate::queue::{Job, NewDelivery, Queue};
-use crate::telemetry::EventCounts;
 
 /// Row ids of deliveries that the sequence of PostgreSQL allocates at once: its increment.
 #[cfg(feature = "postgres")]
@@ -48,7 +47,7 @@ pub(crate) struct Tx {
     /// Events recorded by the operation under way.
     events: u16,
     /// Events recorded by all its operations, by kind.
-    event_counts: EventCounts,
+    event_kinds: Vec<&'static str>,
 }
 
 /// Deliveries that go to the dispatcher after the commit. If they are dropped before it, they free
@@ -78,7 +77,7 @@ pub(super) struct Savepoint {
     new_deliveries: usize,
     hooks: usize,
     notifications: usize,
-    event_counts: EventCounts,
+    event_kinds: usize,
 }
 
 impl Tx {
@@ -92,7 +91,7 @@ impl Tx {
             hooks: Vec::new(),
             notifications: Vec::new(),
             events: 0,
-            event_counts: EventCounts::default(),
+            event_kinds: Vec::new(),
         }
     }
 
@@ -167,8 +166,8 @@ impl Tx {
     }
 
     /// Counts an event, once the transaction is committed.
-    pub(super) fn count_event(&mut self, kind: &str) {
-        self.event_counts.add(kind);
+    pub(super) fn count_event(&mut self, kind: &'static str) {
+        self.event_kinds.push(kind);
     }
 
     /// Allocates consecutive row ids for deliveries. Returns the first of them. An event has fewer
@@ -194,7 +193,7 @@ impl Tx {
             new_deliveries: self.new_deliveries.waiting.len(),
             hooks: self.hooks.len(),
             notifications: self.notifications.len(),
-            event_counts: self.event_counts,
+            event_kinds: self.event_kinds.len(),
         }
     }
 
@@ -203,7 +202,7 @@ impl Tx {
     pub(super) fn undo_to(&mut self, mark: Savepoint) -> bool {
         self.hooks.truncate(mark.hooks);
         self.notifications.truncate(mark.notifications);
-        self.event_counts = mark.event_counts;
+        self.event_kinds.truncate(mark.event_kinds);
         self.new_deliveries.truncate(mark.new_deliveries);
         self.connection.roll_back_operation()
     }
@@ -211,7 +210,9 @@ impl Tx {
     /// Runs the commit hooks. Returns the notifications for other nodes, and the jobs that were
     /// claimed for a run of the dispatcher that has ended.
     pub(super) fn committed(&mut self) -> (Vec<Notification>, Vec<Job>) {
-        self.context.env.metrics().events(std::mem::take(&mut self.event_counts));
+        for kind in std::mem::take(&mut self.event_kinds) {
+            self.context.env.metrics().event(kind);
+        }
         let mut notifications = std::mem::take(&mut self.notifications);
         if let Some(on_incoming) = self.context.on_incoming.get() {
             notifications.iter().copied().map(Incoming::Notification).for_each(on_incoming);

@@ -19,14 +19,6 @@ pub(crate) struct Metrics;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timer;
 
-/// Counts of a transaction's events, which are not kept.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct EventCounts;
-
-impl EventCounts {
-    pub(crate) fn add(&mut self, _kind: &str) {}
-}
-
 impl Metrics {
     pub(crate) fn start(&self) -> Timer {
         Timer
@@ -40,7 +32,7 @@ impl Metrics {
 
     pub(crate) fn committed(&self, _timer: Timer) {}
 
-    pub(crate) fn events(&self, _counts: EventCounts) {}
+    pub(crate) fn event(&self, _kind: &'static str) {}
 
     pub(crate) fn attempt(&self, _outcome: AttemptOutcome, _end: AttemptEnd, _duration: Duration) {}
 

@@ -110,3 +110,25 @@ pub(crate) fn attempted(span: &Span, outcome: AttemptOutcome) {
         span.record("otel.status_code", "ERROR");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use allocation_counter::measure;
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn without_a_subscriber_nothing_is_allocated() {
+        let (company, request_id) = (CompanyId(Uuid::nil()), HeaderValue::from_static("r1"));
+        let measured = measure(|| {
+            let request = request(&Method::GET, &request_id, Some("/api/v1/quotes"));
+            of_company(&request, company);
+            let operation = operation("quotes.page", Some(company));
+            drop(transaction("read", Some(company)));
+            ended(&operation, "ok");
+            answered(&request, StatusCode::OK);
+        });
+        assert_eq!(measured.count_total, 0, "{measured:?}");
+    }
+}
