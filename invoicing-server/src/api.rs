@@ -10,6 +10,7 @@ mod application;
 mod clients;
 mod content_type;
 mod documents;
+mod fixed_page;
 mod invoices;
 mod json;
 mod openapi;
@@ -27,9 +28,7 @@ use std::sync::Arc;
 use bytes::Buf;
 use http::{Request, Response};
 
-use self::openapi::OpenApi;
-#[cfg(feature = "reference")]
-use self::reference::Reference;
+use self::fixed_page::FixedPage;
 pub use self::routes::{Endpoint, ROUTES, Route};
 use crate::access::Access;
 use crate::config::Settings;
@@ -45,10 +44,10 @@ pub(crate) struct ApiContext {
     http: Arc<HttpContext>,
     services: Arc<Services>,
     access: Arc<Access>,
-    /// The description of the API.
-    openapi: OpenApi,
-    #[cfg(feature = "reference")]
-    reference: Reference,
+    /// The description of the API, if it is served.
+    openapi: Option<FixedPage>,
+    /// The reference page, if it is served.
+    reference: Option<FixedPage>,
 }
 
 impl ApiContext {
@@ -62,9 +61,11 @@ impl ApiContext {
             http,
             services,
             access,
-            openapi: OpenApi::new(settings),
+            openapi: settings.reference.openapi.then(|| FixedPage::new(settings, openapi::render)),
             #[cfg(feature = "reference")]
-            reference: Reference::new(settings),
+            reference: settings.reference.page.then(|| FixedPage::new(settings, reference::render)),
+            #[cfg(not(feature = "reference"))]
+            reference: None,
         }
     }
 }

@@ -6,6 +6,7 @@ use http::request::Parts;
 use http::{Method, Response};
 
 use super::access::{admit, identify};
+use super::fixed_page::FixedPage;
 use super::rate_limit::KeyQuota;
 use super::request::ApiRequest;
 use super::routes::{self, Endpoint, Route};
@@ -48,8 +49,8 @@ impl Application for ApiContext {
                 Ok((Route { endpoint: Endpoint::FrozenDocument, .. }, _)) => {
                     documents::download(self, exchange).await
                 }
-                Ok((Route { endpoint: Endpoint::OpenApi, .. }, _)) => self.openapi.get(head),
-                Ok((Route { endpoint: Endpoint::Docs, .. }, _)) => self.docs(head),
+                Ok((Route { endpoint: Endpoint::OpenApi, .. }, _)) => fixed(self.openapi.as_ref(), head),
+                Ok((Route { endpoint: Endpoint::Docs, .. }, _)) => fixed(self.reference.as_ref(), head),
                 Err(ApiError::MethodNotAllowed { allow }) if head.method == Method::OPTIONS => {
                     allowed(&allow)
                 }
@@ -84,17 +85,6 @@ impl Application for ApiContext {
 }
 
 impl ApiContext {
-    #[cfg(feature = "reference")]
-    fn docs(&self, head: &Parts) -> ApiResult {
-        self.reference.get(head)
-    }
-
-    #[cfg(not(feature = "reference"))]
-    #[expect(clippy::unused_self, reason = "the page is there with the feature")]
-    fn docs(&self, _: &Parts) -> ApiResult {
-        Err(ApiError::NOT_FOUND)
-    }
-
     async fn serve_with_key(
         &self,
         exchange: &Exchange<'_, KeyQuota>,
@@ -147,4 +137,9 @@ fn limit_of(error: &ApiError) -> Option<Limit> {
         ApiError::Overloaded | ApiError::Operation(Error::Overloaded) => Some(Limit::Overloaded),
         _ => None,
     }
+}
+
+/// The response of a page, if the settings serve it.
+fn fixed(page: Option<&FixedPage>, head: &Parts) -> ApiResult {
+    page.ok_or(ApiError::NOT_FOUND)?.get(head)
 }

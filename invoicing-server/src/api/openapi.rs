@@ -16,46 +16,19 @@ mod parameters;
 mod records;
 mod schema;
 
-use std::sync::OnceLock;
-
-use http::request::Parts;
 use http::{HeaderMap, header};
 use serde_json::{Map, Value, json};
 
 use self::endpoints::Tag;
 use self::limits::fill;
 
-use super::query_string;
 use super::routes::ROUTES;
 use crate::config::Settings;
-use crate::http::error::ApiError;
 use crate::http::fixed_response::FixedResponse;
-use crate::http::response::{ApiResult, JSON};
-
-/// The document of a service, composed for the first request.
-#[derive(Debug)]
-pub(crate) struct OpenApi {
-    settings: Settings,
-    document: OnceLock<FixedResponse>,
-}
-
-impl OpenApi {
-    pub(crate) fn new(settings: &Settings) -> Self {
-        Self { settings: settings.clone(), document: OnceLock::new() }
-    }
-
-    /// `GET /openapi.json`. The description is public, as it is the same for all callers.
-    pub(super) fn get(&self, head: &Parts) -> ApiResult {
-        if !self.settings.reference.openapi {
-            return Err(ApiError::NOT_FOUND);
-        }
-        query_string::none(head.uri.query().unwrap_or_default())?;
-        Ok(self.document.get_or_init(|| render(&self.settings)).answer(&head.headers))
-    }
-}
+use crate::http::response::JSON;
 
 /// The document of a service with these settings, as it is served.
-fn render(settings: &Settings) -> FixedResponse {
+pub(super) fn render(settings: &Settings) -> FixedResponse {
     FixedResponse::new(text(&compose(settings)), HeaderMap::from_iter([(header::CONTENT_TYPE, JSON)]))
 }
 

@@ -18,19 +18,14 @@ mod records;
 #[cfg(test)]
 mod tests;
 
-use std::sync::OnceLock;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use http::request::Parts;
 use http::{HeaderMap, HeaderValue, header};
 use sha2::{Digest, Sha256};
 
-use super::{openapi, query_string};
+use super::openapi;
 use crate::config::Settings;
-use crate::http::error::ApiError;
 use crate::http::fixed_response::FixedResponse;
-use crate::http::response::ApiResult;
 
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
@@ -39,29 +34,8 @@ const NO_REFERRER: HeaderValue = HeaderValue::from_static("no-referrer");
 /// The style of the page, which is part of it.
 const STYLE: &str = include_str!("reference/style.css");
 
-/// The page of a service, rendered for the first request.
-#[derive(Debug)]
-pub(crate) struct Reference {
-    settings: Settings,
-    page: OnceLock<FixedResponse>,
-}
-
-impl Reference {
-    pub(crate) fn new(settings: &Settings) -> Self {
-        Self { settings: settings.clone(), page: OnceLock::new() }
-    }
-
-    /// `GET /docs`. Public, as it is the same for all callers.
-    pub(super) fn get(&self, head: &Parts) -> ApiResult {
-        if !self.settings.reference.page {
-            return Err(ApiError::NOT_FOUND);
-        }
-        query_string::none(head.uri.query().unwrap_or_default())?;
-        Ok(self.page.get_or_init(|| render(&self.settings)).answer(&head.headers))
-    }
-}
-
-fn render(settings: &Settings) -> FixedResponse {
+/// The page of a service with these settings.
+pub(super) fn render(settings: &Settings) -> FixedResponse {
     let html = page::render(&openapi::compose(settings));
     FixedResponse::new(html, headers())
 }
