@@ -14,28 +14,19 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// leave it out on a site without TLS: then `Origin` must be the console's or a trusted one. A
 /// request with neither is refused.
 pub(super) fn is_own(head: &Parts, place: &MountPoint, trusted: &[String]) -> bool {
-    match (value(&head.headers, SEC_FETCH_SITE), value(&head.headers, header::ORIGIN)) {
-        (SingleHeader::Once(site), _) => site == "same-origin",
-        (SingleHeader::Never, SingleHeader::Once(origin)) => {
-            origin == place.origin || trusted.iter().any(|it| it == origin)
-        }
-        _ => false,
+    if head.headers.contains_key(&SEC_FETCH_SITE) {
+        return only_value(&head.headers, &SEC_FETCH_SITE) == Some("same-origin");
     }
+    only_value(&head.headers, &header::ORIGIN)
+        .is_some_and(|origin| origin == place.origin || trusted.iter().any(|it| it == origin))
 }
 
-enum SingleHeader<'h> {
-    Never,
-    Once(&'h str),
-    /// The header is there more than once, or is no text.
-    Unclear,
-}
-
-fn value(headers: &HeaderMap, name: HeaderName) -> SingleHeader<'_> {
+/// The text of a header that is there once.
+fn only_value<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
-        (None, _) => SingleHeader::Never,
-        (Some(value), None) => value.to_str().map_or(SingleHeader::Unclear, SingleHeader::Once),
-        (Some(_), Some(_)) => SingleHeader::Unclear,
+        (Some(value), None) => value.to_str().ok(),
+        _ => None,
     }
 }
 
