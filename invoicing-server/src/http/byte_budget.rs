@@ -21,7 +21,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use self::eviction::{Demand, make_room};
-use self::ledger::{AnswerId, HeldContent, Ledger};
+use self::ledger::{AnswerId, Ledger};
 use self::shares::Limits;
 pub(crate) use self::shares::SMALL;
 use super::error::ApiError;
@@ -167,7 +167,8 @@ impl ByteReservation {
     /// The largest answer that may leave at once over HTTP/1. Bytes that hyper holds can be freed
     /// only by closing connections, so they stay a small part of the budget.
     pub(super) fn most_at_once(&self) -> usize {
-        let has_room = || self.budget.ledger.lock().sending() + ANSWER_AT_ONCE <= self.budget.limits.at_once;
+        let has_room =
+            || self.budget.ledger.lock().sending() + ANSWER_AT_ONCE <= self.budget.limits.at_once();
         let has_key = matches!(self.owner.holder, Holder::Company(_));
         if has_key && has_room() { ANSWER_AT_ONCE } else { PIECE }
     }
@@ -175,20 +176,21 @@ impl ByteReservation {
     /// Puts an answer into the budget, which may end it. The reservation has the size of the
     /// answer.
     pub(super) fn hold(self, answer: Bytes) -> UnreadAnswer {
-        UnreadAnswer(self.into_answer(HeldContent::Unread(answer)))
+        UnreadAnswer(self.into_answer(answer, 0))
     }
 
     /// Registers an answer that leaves at once. The reservation has its size.
     pub(super) fn send(mut self) -> SendingPiece {
         let bytes = *self.bytes.get_mut();
-        SendingPiece { answer: self.into_answer(HeldContent::Sending(bytes)), bytes }
+        SendingPiece { answer: self.into_answer(Bytes::new(), bytes), bytes }
     }
 
-    /// Moves the reserved bytes to an answer. The reservation then counts none.
-    fn into_answer(mut self, content: HeldContent) -> HeldAnswer {
+    /// Moves the reserved bytes to an answer, of which the server has taken `sending`. The
+    /// reservation then counts none.
+    fn into_answer(mut self, rest: Bytes, sending: usize) -> HeldAnswer {
         *self.bytes.get_mut() = 0;
         let (owner, download) = (self.owner.clone(), self.download.take());
-        let id = self.budget.ledger.lock().insert(owner, content, download);
+        let id = self.budget.ledger.lock().insert(owner, rest, sending, download);
         HeldAnswer { budget: Arc::clone(&self.budget), id }
     }
 }

@@ -34,15 +34,6 @@ pub(super) struct Ledger {
     downloads: HashMap<DocumentKey, usize>,
 }
 
-/// The bytes of a new answer.
-#[derive(Debug)]
-pub(super) enum HeldContent {
-    /// Bytes that the server takes in pieces.
-    Unread(Bytes),
-    /// Number of bytes, all of which the server takes at once.
-    Sending(usize),
-}
-
 /// The bytes and the answers in one share.
 #[derive(Debug, Default)]
 struct Usage {
@@ -152,20 +143,16 @@ impl Ledger {
         }
     }
 
-    /// Takes over the bytes and the download of a reservation.
+    /// Takes over the bytes and the download of a reservation: `rest` is taken in pieces, `sending`
+    /// bytes leave at once.
     pub(super) fn insert(
         &mut self,
         owner: Owner,
-        content: HeldContent,
+        rest: Bytes,
+        sending: usize,
         download: Option<DocumentKey>,
     ) -> AnswerId {
-        let (rest, held, sending) = match content {
-            HeldContent::Unread(rest) => {
-                let held = rest.len();
-                (rest, held, 0)
-            }
-            HeldContent::Sending(bytes) => (Bytes::new(), 0, bytes),
-        };
+        let held = rest.len();
         self.sending += sending;
         let (id, last_progress) = (self.next_id, Instant::now());
         self.next_id += 1;

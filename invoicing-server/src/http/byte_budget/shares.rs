@@ -61,35 +61,21 @@ impl Owner {
     }
 }
 
-/// The budget and its shares, in bytes.
+/// The budget in bytes, of which each share is a part.
 #[derive(Debug)]
 pub(super) struct Limits {
-    /// Limit on all bytes that were taken and not sent: an answer that keeps below it may leave at
-    /// once.
-    pub(super) at_once: usize,
     total: usize,
-    company: usize,
-    keyless: usize,
-    documents: usize,
-    document: usize,
-    unknown: usize,
-    unknown_on_connection: usize,
 }
 
 impl Limits {
     pub(super) fn new(total: usize) -> Self {
-        // Each share is enough for one request.
-        let share = |divisor: usize| (total / divisor).max(MIN_BUFFERED_BYTES).min(total);
-        Self {
-            at_once: total / 8,
-            total,
-            company: share(4),
-            keyless: share(4),
-            documents: share(8),
-            document: total / 16,
-            unknown: total / 16,
-            unknown_on_connection: total / 512,
-        }
+        Self { total }
+    }
+
+    /// Limit on all bytes that were taken and not sent: an answer that keeps below it may leave at
+    /// once.
+    pub(super) fn at_once(&self) -> usize {
+        self.total / 8
     }
 
     /// The most that one answer can reserve: half of the part for large answers, so that it is
@@ -100,23 +86,26 @@ impl Limits {
 
     /// The limit of a share, for a request of `size` bytes in all.
     pub(super) fn of(&self, share: Share, size: usize) -> usize {
+        // Each of these is enough for one request.
+        let part = |divisor: usize| self.enough_for_one(self.total / divisor);
         // A large answer leaves a reserve in the budget. A small one also has a reserve in the
         // shares of its company and its connection.
         let reserve = |share: usize| if size <= SMALL { share / 8 } else { 0 };
         match share {
             // Two readers of the largest document are served at a time.
-            Share::Document(_) => self.document.max(size.saturating_mul(2)),
-            Share::Documents(_) | Share::Links(_) => self.documents.max(size.saturating_mul(2)),
-            Share::Company(_) => self.company + reserve(self.company),
-            Share::Unknown => self.unknown,
+            Share::Document(_) => (self.total / 16).max(size.saturating_mul(2)),
+            Share::Documents(_) | Share::Links(_) => part(8).max(size.saturating_mul(2)),
+            Share::Company(_) | Share::Keyless(_) => part(4) + reserve(part(4)),
+            Share::Unknown => self.total / 16,
             // Smaller, so that a few connections do not take the share of all unknown callers.
-            Share::UnknownOn(_) => self.unknown_on_connection,
-            Share::Keyless(_) => self.keyless + reserve(self.keyless),
+            Share::UnknownOn(_) => self.total / 512,
             Share::Connection(_) => usize::MAX,
-            Share::Total => {
-                (self.total - self.total / 8 + reserve(self.total)).max(MIN_BUFFERED_BYTES).min(self.total)
-            }
+            Share::Total => self.enough_for_one(self.total - self.total / 8 + reserve(self.total)),
         }
+    }
+
+    fn enough_for_one(&self, bytes: usize) -> usize {
+        bytes.max(MIN_BUFFERED_BYTES).min(self.total)
     }
 
     /// True if an answer that is larger than the share is admitted while the share holds no other

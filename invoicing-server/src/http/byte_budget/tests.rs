@@ -134,7 +134,7 @@ async fn unread_pages_behind_links_leave_room_for_the_keys_of_their_company() {
 #[tokio::test]
 async fn an_ordinary_page_is_one_piece_over_http_1_while_there_is_room() {
     let budget = budget();
-    let at_once = budget.limits.at_once / ANSWER_AT_ONCE;
+    let at_once = budget.limits.at_once() / ANSWER_AT_ONCE;
     let mut bodies: Vec<_> =
         (0..=at_once).map(|_| answer(&budget, company(1), ANSWER_AT_ONCE).unwrap()).collect();
     let sizes = bodies.iter_mut().map(|body| piece(body).unwrap().unwrap().len());
