@@ -230,20 +230,12 @@ pub use operations::{
     RegisteredWebhook, ResealReport, Signature, SigningLinks, SigningPage, SweepReport, UnreadableRecord,
     WebhookChange, Webhooks,
 };
-pub use records::DocumentRecord;
-pub use records::EventRecord;
-pub use records::EventSubject;
-pub use records::KeyRecord;
-pub use records::Payment;
-pub use records::QuotePage;
-pub use records::SealingStats;
-pub use records::Webhook;
-pub use records::{AttemptRecord, DeliveryRecord};
-pub use records::{DayCounts, WebhookDayStats};
-pub use records::{DeliveryCounts, EventItem, EventPage};
-pub use records::{DeliveryDetail, DeliveryItem, DeliveryPage, NextAttempt};
-pub use records::{HistoryAction, HistoryPage, HistoryRecord};
-pub use records::{ProofRecord, SigningLinkRecord};
+pub use records::{
+    AttemptRecord, DayCounts, DeliveryCounts, DeliveryDetail, DeliveryItem, DeliveryPage, DeliveryRecord,
+    DocumentRecord, EventItem, EventPage, EventRecord, EventSubject, HistoryAction, HistoryPage,
+    HistoryRecord, KeyRecord, NextAttempt, Payment, ProofRecord, QuotePage, SealingStats, SigningLinkRecord,
+    Webhook, WebhookDayStats,
+};
 pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};
 pub use secret::Secret;
 pub use serve::{ServeLimits, ServedApp, serve};
