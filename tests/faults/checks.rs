@@ -1,4 +1,4 @@
-//! What must hold of a database that went through the worst: everything that was said is there, nothing is there twice,
+//! The laws of a database after faults: each announced change is there, nothing is there twice,
 //! and nothing is half there.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -16,7 +16,7 @@ use crate::process::{REPEATED_IDS, Site};
 /// Events in one answer.
 const PAGE: u32 = 1_000;
 
-/// What it came to.
+/// The totals of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Figures {
     pub(crate) operations: usize,
@@ -68,10 +68,10 @@ struct Found {
     attempts: HashMap<(WebhookId, EventId), Vec<AttemptRecord>>,
 }
 
-/// What each webhook got: one text per event, and how often it came.
+/// The deliveries of each webhook: one text per event, and the number of times that it came.
 type Came = HashMap<(String, Key), (Vec<u8>, usize)>;
 
-/// What went wrong, as far as nodes and writers have said so.
+/// The failures that nodes and writers have reported.
 pub(crate) fn said_wrong<'a>(said: &'a [Vec<Value>], field: &str) -> Option<&'a Value> {
     said.iter().flatten().find(|line| line.get(field).is_some())
 }
@@ -176,7 +176,7 @@ impl Found {
         self.recorded.keys().filter(|key| key.0 == kind && key.1 == id).count()
     }
 
-    /// What was said is there, at least as far as was said.
+    /// Each announced change is there; unannounced ones may be.
     fn check_said<'a>(&self, said: impl Iterator<Item = &'a Value>, figures: &mut Figures) {
         let mut records = HashMap::<String, (Timestamp, &'static str)>::new();
         let quotes = self.quotes.iter().map(|quote| {

@@ -10,12 +10,12 @@ use crate::process::{CLAIMED, Node, Site, Started};
 use crate::receivers::UnreliableReceivers;
 use crate::{QUOTA, WINDOW, checks, random, tell, times};
 
-/// What the callers of the API remember.
+/// The results that the callers of the API have seen.
 #[derive(Default)]
 struct Callers {
     /// The keys of the first two starts.
     keys: Vec<String>,
-    /// What each of them was accepted.
+    /// The number of accepted requests of each caller.
     accepted: [Vec<Answer>; 2],
     refused: usize,
     /// The answers to each creation with an `externalId`.

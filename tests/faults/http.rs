@@ -20,7 +20,7 @@ pub(crate) struct Answer {
     pub(crate) answered: Instant,
 }
 
-/// Sends a request; none where the connection ended before the answer was whole.
+/// Sends a request; `None` if the connection ended before the answer was whole.
 pub(crate) fn call(address: &str, key: &str, method: &str, path: &str, body: &str) -> Option<Answer> {
     let sent = Instant::now();
     let mut stream = TcpStream::connect(address).ok()?;

@@ -1,8 +1,8 @@
 //! Processes that are killed, paused and started again, databases that stop, connections that are cut: nothing that was
 //! answered is lost, nothing is half done, nothing happens twice.
 //!
-//! `FAULTS_KILLS` says how often the tests kill, `FAULTS_RESTARTS` how often they restart PostgreSQL, `FAULTS_CUTS` how
-//! many commits they cut, `FAULTS_BATCHES` how many batches, `FAULTS_PAUSES` how often they pause a node.
+//! `FAULTS_KILLS` is the number of kills, `FAULTS_RESTARTS` that of restarts of PostgreSQL, `FAULTS_CUTS` that of the
+//! commits that are cut, `FAULTS_BATCHES` that of the batches, `FAULTS_PAUSES` that of the pauses of a node.
 
 mod checks;
 mod crashes;
@@ -29,7 +29,7 @@ fn random(limit: u64) -> u64 {
     u64::from_le_bytes(invoicing_server::Env::system().bytes()) % limit
 }
 
-/// What the environment says, or else.
+/// The number in the environment, or the default.
 fn times(name: &str, otherwise: usize) -> usize {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }

@@ -1,4 +1,4 @@
-//! The faults that only a database of several processes knows. Each test has a cluster of its own, since it stops it,
+//! The faults of a database that several processes use. Each test has a cluster of its own, since it stops it,
 //! or would be disturbed by the load of the others.
 //!
 //! Nodes have short leases here, so that what a killed or paused one holds is free within seconds.

@@ -27,7 +27,7 @@ pub(crate) const REPEATED_IDS: &str = "SELECT count(*) - count(DISTINCT id) FROM
 const OTHERS: &str = "SELECT count(*) FROM pg_stat_activity \
      WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()";
 
-/// What nodes are started on: a database, a folder for documents, settings, and the webhooks of the companies.
+/// The place of nodes: a database, a folder for documents, settings, and the webhooks of the companies.
 pub(crate) struct Site {
     folder: TempDir,
     /// Where PostgreSQL is; otherwise the database is a file in the folder.
@@ -123,7 +123,7 @@ impl Site {
         count
     }
 
-    /// Waits until no delivery is pending. Those that are not by then are found one by one.
+    /// Waits until no delivery is pending. After the limit the deliveries that still are, are listed one by one.
     pub(crate) async fn wait_until_all_ended(&self) {
         self.wait_until_none(PENDING).await;
     }
@@ -160,7 +160,7 @@ struct Lines {
     changed: Condvar,
 }
 
-/// What a node says when it has started.
+/// The line that a node prints when it has started.
 #[derive(Debug, Clone)]
 pub(crate) struct Started {
     pub(crate) address: String,
@@ -202,7 +202,7 @@ impl Node {
         self.wait(|lines| lines.iter().find(|line| line.get(field).is_some()).cloned())
     }
 
-    /// What is found in the lines, as soon as it is; none if the node ends before, or takes too long.
+    /// The first match in the lines; `None` if the node ends before, or takes too long.
     fn wait<T>(&self, find: impl Fn(&[Value]) -> Option<T>) -> Option<T> {
         let begun = Instant::now();
         let mut lines = self.lines.lines.lock().expect("no panic");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use invoicing_tests::{Received, Receiver, Reply};
 
-/// More replies than one round asks for.
+/// More replies than one round needs.
 const MANY: usize = 5_000;
 /// Until everything that a receiver was answering is answered.
 const SETTLE: Duration = Duration::from_millis(60);
@@ -32,7 +32,7 @@ impl UnreliableReceivers {
         urls
     }
 
-    /// As bad as they get; `round` says how.
+    /// The worst receivers; `round` chooses their faults.
     pub(crate) async fn worsen(&mut self, round: usize) {
         let [_, moody, slow] = &self.receivers;
         let replies = [200, 500, 200, 429, 200, 503, 500, 500, 404].into_iter().cycle().skip(round);

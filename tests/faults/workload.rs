@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// What an import says of which other quotes have taken every number that it tried.
+/// The error of an import if other quotes have taken each number that it tried.
 const NUMBER_TAKEN: &str = "keep taking the number of the import";
 
 /// Where a writer announces what has returned.

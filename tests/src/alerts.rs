@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 const OPERATIONS: &str = include_str!("../../invoicing-server/OPERATIONS.md");
-/// What the metrics of the service begin with. Others are those of the machine.
+/// The prefix of the service's metrics. Others are those of the machine.
 const OURS: [&str; 2] = ["invoicing_", "http_server_"];
 
 /// The first words of table rows in backquotes that begin so.

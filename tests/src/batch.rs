@@ -1,5 +1,5 @@
 //! Operations of one company that come all at once, some of them refused: before they have written anything, or after.
-//! What each caller was told is held against what is stored.
+//! The answer of each caller is compared with the stored state.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -17,7 +17,7 @@ const CALLERS: usize = 64;
 /// Before any date on which a test runs.
 const LONG_AGO: &str = "2020-01-01";
 
-/// What a caller asks for. Equal ones ask for the same thing, which only one of them gets.
+/// The wish of a caller. Equal ones are for the same thing, which only one of them gets.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Operation {
     CreateClient(String),
@@ -37,7 +37,7 @@ enum Operation {
     IssueTooLate(InvoiceId),
 }
 
-/// What a caller was told of a change.
+/// The answer to a caller about a change.
 #[derive(Debug)]
 pub struct Done {
     /// `client`, `quote` or `invoice`.
@@ -52,7 +52,7 @@ pub struct Done {
     pub events: &'static [&'static str],
 }
 
-/// What the callers of one operation were told.
+/// The answers to the callers of one operation.
 #[derive(Debug, Default, Clone, Copy)]
 struct Told {
     done: usize,
@@ -60,7 +60,7 @@ struct Told {
     unavailable: usize,
 }
 
-/// What is stored of a company.
+/// The stored state of a company.
 struct Stored {
     company: CompanyHandle,
     clients: Vec<Client>,
@@ -107,11 +107,11 @@ impl Batch {
         join_all(self.operations.iter().map(|operation| operation.run(company))).await
     }
 
-    /// What was told is so: what was done is stored once, what was refused has left no trace, and what was unavailable is
-    /// stored at most once. How many of each.
+    /// The answers are true: a change that was done is stored once, a refused one has left no trace, and an unavailable one is
+    /// stored at most once. Returns the number of each.
     ///
     /// # Panics
-    /// If it is not.
+    /// If they are not.
     pub async fn check(&self, company: &CompanyHandle, told: &[Result<Done, Error>]) -> [usize; 3] {
         let stored = Stored::read(company).await;
         stored.check_order();

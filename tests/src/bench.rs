@@ -1,4 +1,4 @@
-//! What the benchmarks share: a core for each side, a peer process, a durable database server, an HTTP load, and medians.
+//! The common parts of the benchmarks: a core for each side, a peer process, a durable database server, an HTTP load, medians.
 //!
 //! Only ratios of one run mean anything, so a benchmark takes turns between the sides, round after round, and quotes
 //! the median of the rounds' ratios. A database server is started by the peer that uses it, and so runs on its core.
@@ -29,7 +29,7 @@ pub const LOAD_CORE: &str = "1";
 /// The first argument of a benchmark's executable that makes it the other side.
 const PEER: &str = "--server";
 
-/// What this process is to be, from its arguments: `Some` with the role of a peer, `None` for the benchmark itself,
+/// The role of this process, from its arguments: `Some` for a peer, `None` for the benchmark itself,
 /// which then moves to the load's core. To be called before any thread is started.
 pub fn role() -> Option<String> {
     let mut arguments = std::env::args().skip(1);
@@ -129,8 +129,8 @@ fn used_by_database(postmaster: u32) -> f64 {
 pub const OWN: usize = 14;
 const OF_ENDED_CHILDREN: usize = 16;
 
-/// Ticks of a processor (10 ms), for the user and the system, in two fields of `/proc/<pid>/stat`; `None` where the system does
-/// not tell.
+/// Ticks of a processor (10 ms), for the user and the system, in two fields of `/proc/<pid>/stat`; `None` on systems without
+/// that file.
 pub fn processor_ticks(pid: u32, first_field: usize) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The second field is a name, which may hold spaces.
@@ -150,7 +150,7 @@ fn used_by(pid: u32) -> f64 {
 }
 
 /// A database server on the core of its caller: durable, and with the memory that its host would give it.
-/// `None`, and a word about it, where there are no server programs.
+/// Without server programs, prints so and returns `None`.
 pub fn durable_cluster() -> Option<Cluster> {
     let settings = ["shared_buffers = 512MB", "max_wal_size = 4GB"].map(str::to_owned).to_vec();
     Cluster::start(&Options { durable: true, settings })
@@ -172,7 +172,7 @@ impl Piped for Command {
     }
 }
 
-/// The questions to this process, where it is a peer.
+/// The requests to this process, if it is a peer.
 #[derive(Debug)]
 pub struct Questions(Lines<BufReader<tokio::io::Stdin>>);
 
@@ -212,7 +212,7 @@ pub async fn call(sender: &mut SendRequest<Full<Bytes>>, request: Request<Full<B
     Response::from_parts(parts, body.collect().await.expect("a body").to_bytes())
 }
 
-/// Reads a body to its end and says how long it was.
+/// Reads a body to its end and returns its length.
 pub async fn drain(mut body: Incoming) -> usize {
     let mut bytes = 0;
     while let Some(frame) = body.frame().await {
@@ -275,7 +275,7 @@ pub fn report(what: &str, ratios: &[f64], target: &str) {
     println!("{what:<58} {median:>8.3}   ({low:.3} to {high:.3}, {} rounds)   target {target}", ratios.len());
 }
 
-/// Prints a figure beside its limit, and says whether it keeps it.
+/// Prints a figure beside its limit. Returns true if the figure keeps it.
 pub fn limit(what: &str, value: f64, limit: f64) -> bool {
     println!("{what:<58} {value:>10.1}   {:>5.2} of the limit {limit:.0}", value / limit);
     value <= limit

@@ -1,6 +1,6 @@
 //! The gate against breaking changes: compares the description of the API with the one that was released last.
 //!
-//! Version 1 only grows. What a caller sends must stay acceptable, and what it reads must stay as it was promised. A change that
+//! Version 1 only grows. Requests of callers must stay acceptable, and answers must stay as they were promised. A change that
 //! breaks this needs an entry with a reason in `openapi.allowed.json`.
 
 use std::collections::BTreeSet;
@@ -176,7 +176,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// What one side accepts is no narrower than what the other one writes.
+    /// One side accepts at least all values that the other one writes.
     fn limits(&mut self, at: &str, written: &Value, accepted: &Value) {
         let is_broken = |name: &str, is_beyond: fn(f64, f64) -> bool| match (
             written[name].as_f64(),
@@ -261,7 +261,7 @@ fn is_compared(name: &str) -> bool {
     [&LOWER[..], &UPPER, &CHOICES, &OTHERS].concat().contains(&name)
 }
 
-/// What a reference leads to.
+/// The target of a reference.
 fn resolve<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
     match value["$ref"].as_str() {
         Some(reference) => document.pointer(reference.trim_start_matches('#')).unwrap_or(&Value::Null),
@@ -281,7 +281,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// The types of a schema; `None` where it has no limit.
+/// The types of a schema; `None` if it has no limit.
 fn types(schema: &Value) -> Option<BTreeSet<String>> {
     match &schema["type"] {
         Value::Null => None,
@@ -290,7 +290,7 @@ fn types(schema: &Value) -> Option<BTreeSet<String>> {
     }
 }
 
-/// The words of a schema; `None` where it has no limit.
+/// The words of a schema; `None` if it has no limit.
 fn words(schema: &Value) -> Option<BTreeSet<String>> {
     match (&schema["const"], &schema["enum"]) {
         (Value::Null, Value::Null) => None,

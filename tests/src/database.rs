@@ -66,7 +66,7 @@ impl Place {
         }
     }
 
-    /// What opens a service here. On PostgreSQL it needs a document store.
+    /// A builder of a service here. On PostgreSQL it needs a document store.
     pub fn builder(&self) -> Builder {
         match &self.0 {
             Kind::Sqlite(_) => Invoicing::sqlite(self.file()),
@@ -74,10 +74,10 @@ impl Place {
         }
     }
 
-    /// What opens a service here that does not listen for other nodes, as behind a pooler without a `listen_url`.
+    /// A builder of a service here that does not listen for other nodes, as behind a pooler without a `listen_url`.
     ///
     /// # Panics
-    /// Where the database is a file.
+    /// If the database is a file.
     pub fn builder_without_listener(&self) -> Builder {
         match &self.0 {
             Kind::Sqlite(_) => panic!("a file has no nodes"),
@@ -114,7 +114,7 @@ impl Place {
         }
     }
 
-    /// The same place, asked for with a password where it was asked for without one: a cluster of ours takes any.
+    /// The same place by a URL with a password, if the URL had none: a cluster of ours takes any.
     #[must_use]
     pub fn with_password(self, password: &str) -> Self {
         match self.0 {
@@ -151,7 +151,7 @@ impl Place {
     pub async fn behind(&self) -> Behind {
         match &self.0 {
             Kind::Sqlite(_) => {
-                // What is overwritten must not stay readable in the file: some tests search it.
+                // Overwritten bytes must not stay readable in the file: some tests search it.
                 let options = SqliteConnectOptions::new()
                     .filename(self.file())
                     .create_if_missing(true)
@@ -165,7 +165,7 @@ impl Place {
     }
 }
 
-/// How a service reaches it: through the pooler, where there is one.
+/// The address for a service: that of the pooler, if there is one.
 fn settings(database: &postgres::Fresh) -> PostgresSettings {
     let direct = PostgresSettings::new(database.url());
     let Some(url) = database.pooled_url() else { return direct };
@@ -183,7 +183,7 @@ fn fill(url: String) -> LocalBoxFuture<'static, ()> {
             builder.document_store(Arc::new(MemoryStore::new())).sealing_keys(SealingKeys::new(key));
         let invoicing = builder.open().await.expect("it opens");
         invoicing.close().await;
-        // What the first opening chooses, every world chooses for itself.
+        // Every world makes the choices of a first opening itself.
         let mut connection = PgConnection::connect(&url).await.expect("the server answers");
         connection.execute("DELETE FROM setting").await.expect("the statement runs");
         connection.close().await.expect("the server answers");
@@ -199,7 +199,7 @@ pub enum Behind {
     Postgres(PgConnection),
 }
 
-/// What stands for `$1`, `$2`, … in a statement.
+/// The values of `$1`, `$2`, … in a statement.
 #[derive(Debug, Clone)]
 pub enum Argument {
     /// An id.
@@ -228,7 +228,7 @@ impl From<i64> for Argument {
     }
 }
 
-/// What a single column can be read as, from either database.
+/// A type that a single column can be read as, from either database.
 pub trait Scalar:
     for<'r> Decode<'r, Sqlite> + Type<Sqlite> + for<'r> Decode<'r, Postgres> + Type<Postgres> + Send + Unpin
 {

@@ -24,7 +24,7 @@ fn checked_in() -> Value {
     serde_json::from_str(&document).expect("the description is JSON")
 }
 
-/// Headers that belong to HTTP and not to the API. OpenAPI says of `Content-Type` that it is described by the body.
+/// Headers that belong to HTTP and not to the API. In OpenAPI, the body describes `Content-Type`.
 const OF_HTTP: [&str; 4] = ["content-type", "content-length", "connection", "host"];
 
 /// A description, and the validators that were needed so far.
@@ -33,14 +33,14 @@ pub struct Description {
     validators: Mutex<HashMap<String, Arc<Validator>>>,
 }
 
-/// Panics where an answer is not as the description says.
+/// Panics if an answer differs from the description.
 pub fn check_answer(method: &str, path: &str, answer: &Answer) {
     if let Err(fault) = DESCRIPTION.answer(method, path, answer) {
         panic!("{method} {path}: {fault}: {} {:?} {}", answer.status, answer.headers, answer.json);
     }
 }
 
-/// Panics where the body of an error is not as the description says. For answers whose request is not known: a server in
+/// Panics if the body of an error differs from the description. For answers whose request is not known: a server in
 /// front of the API refuses some with an empty body, which is `null` here.
 pub fn check_error(status: StatusCode, body: &Value) {
     if body.is_null() {
@@ -184,7 +184,7 @@ fn only_described<'n>(described: impl Iterator<Item = &'n str>, sent: &HeaderMap
     unknown.map_or(Ok(()), |name| Err(format!("the header {name} is not described")))
 }
 
-/// What is no endpoint can only refuse.
+/// A request to no endpoint can only be refused.
 fn refusal(status: StatusCode) -> Result<(), String> {
     let refused = status.is_client_error() || status.is_server_error();
     if refused { Ok(()) } else { Err("the route is not described".to_owned()) }

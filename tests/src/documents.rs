@@ -81,7 +81,7 @@ impl Paper {
         self
     }
 
-    /// What a renderer is given.
+    /// The inputs of a renderer.
     pub fn input(&self) -> DocumentInput<'_> {
         let copy = self.sent_copy.as_deref();
         DocumentInput {

@@ -1,6 +1,6 @@
-//! What takes bytes from strangers, one entry per surface, and what must hold for any bytes.
+//! Surfaces that take bytes from strangers, one entry each, and the laws for any bytes.
 //!
-//! An entry panics where something does not hold. The same entries are driven by a fuzzer (`tests/fuzz`) and, on a
+//! An entry panics if a law is broken. The same entries are driven by a fuzzer (`tests/fuzz`) and, on a
 //! stable toolchain, by random changes of the same seeds (`tests/security/fuzz_seeds.rs`).
 
 use std::net::IpAddr;
@@ -81,7 +81,7 @@ pub fn router(db: Database, bytes: &[u8]) {
     answer(db, Request::builder().method(method).uri(target), Bytes::new());
 }
 
-/// A query: the first byte says of which list.
+/// A query: the first byte chooses the list.
 pub fn query(db: Database, bytes: &[u8]) {
     let Some((list, query)) = bytes.split_first() else { return };
     let list = ["quotes", "invoices", "clients"][usize::from(*list) % 3];
@@ -90,7 +90,7 @@ pub fn query(db: Database, bytes: &[u8]) {
     answer(db, Request::get(uri), Bytes::new());
 }
 
-/// A body: the first byte says whether of a new client or of a link.
+/// A body: the first byte chooses a new client or a link.
 pub fn body(db: Database, bytes: &[u8]) {
     let Some((first, body)) = bytes.split_first() else { return };
     let request = if first.is_multiple_of(2) {

@@ -1,15 +1,15 @@
-//! What the database holds, read behind the service's back: that nothing has changed, and nothing was forgotten.
+//! The content of the database, read behind the service's back: proves that nothing has changed or is missing.
 
 use crate::{Behind, Database, World};
 
 /// Every table but the API keys and the uploads.
 const SQLITE_TABLES: &str = "SELECT name FROM sqlite_master \
     WHERE type = 'table' AND name NOT IN ('api_key', 'upload') ORDER BY name";
-/// Every table but these, and what became of transactions, which tells of refused ones too.
+/// Every table but these, and the statuses of transactions, which include refused ones.
 const POSTGRES_TABLES: &str = "SELECT tablename::text FROM pg_tables \
     WHERE schemaname = current_schema() AND tablename NOT IN ('api_key', 'upload', 'commit_status') ORDER BY 1";
 
-/// What must hold of the delivery rows at any moment, as queries that find what breaks it.
+/// The laws of the delivery rows at any moment, as queries that find rows which break them.
 const ALWAYS: [(&str, &str); 7] = [
     (
         "a status of its own",
@@ -40,7 +40,7 @@ const ALWAYS: [(&str, &str); 7] = [
 ];
 
 impl World {
-    /// Every row of every table: two of these are equal where nothing changed. But the API keys, which count requests,
+    /// Every row of every table: two of these are equal if nothing changed. But the API keys, which count requests,
     /// the uploads, which outlive what was refused until they are swept, and the notes of when dispatchers and sweeps ran.
     pub async fn dump(&self) -> Vec<String> {
         let database = self.database();
@@ -72,7 +72,7 @@ impl World {
         assert_eq!(due, 0, "deliveries that are due or claimed were forgotten");
     }
 
-    /// What holds of the deliveries at any moment at which no attempt is being recorded.
+    /// The laws of the deliveries at any moment at which no attempt is being recorded.
     pub async fn assert_ledger(&self) {
         self.behind_kept(async |behind| {
             for (what, statement) in ALWAYS {

@@ -1,4 +1,4 @@
-//! What the tests and the benchmarks share: a service on a database of its own, a clock moved by hand, and a receiver.
+//! The common parts of tests and benchmarks: a service on a database of its own, a clock moved by hand, and a receiver.
 
 #![expect(clippy::missing_panics_doc, reason = "a helper that panics fails its test, which is its purpose")]
 

@@ -1,4 +1,4 @@
-//! A webhook receiver on loopback that does what a test tells it, and remembers what came.
+//! A webhook receiver on loopback with the behaviour that a test sets, and a record of the deliveries.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 use crate::description;
 
-/// What came.
+/// A received delivery.
 #[derive(Debug, Clone)]
 pub struct Received {
     /// Request method.
@@ -67,7 +67,7 @@ struct Script {
     faults: Vec<String>,
 }
 
-/// A receiver. Stops when it is dropped; then each delivery must have been as the description of the API says.
+/// A receiver. Stops when it is dropped; then each delivery must have matched the description of the API.
 #[derive(Debug)]
 pub struct Receiver {
     /// Where it listens.

@@ -27,7 +27,7 @@ struct Handle {
 }
 
 impl Recorder {
-    /// A count: that of `name`, or of `name{label="value",…}` with the labels in their order. 0 where nothing was recorded.
+    /// A count: that of `name`, or of `name{label="value",…}` with the labels in their order. 0 if nothing was recorded.
     pub fn count(&self, key: &str) -> u64 {
         whole(self.value(key))
     }

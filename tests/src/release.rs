@@ -1,4 +1,4 @@
-//! What earlier versions recorded: see `released/record.rs` and `data/releases`.
+//! Databases and answers of earlier versions: see `released/record.rs` and `data/releases`.
 
 use std::path::{Path, PathBuf};
 
@@ -50,7 +50,7 @@ impl Release {
         serde_json::from_value(fact.clone()).unwrap_or_else(|error| panic!("{pointer}: {error}"))
     }
 
-    /// What the API answered, by path.
+    /// The answers of the API, by path.
     pub fn answers(&self) -> Map<String, Value> {
         self.fact("/answers")
     }

@@ -65,11 +65,11 @@ pub struct World {
     /// The connection of [`World::behind_kept`].
     kept: tokio::sync::Mutex<Option<Behind>>,
     has_foreign_rows: AtomicBool,
-    /// What it and its nodes have measured.
+    /// The measurements of the world and its nodes.
     pub metrics: Recorder,
 }
 
-/// What the API answered.
+/// An answer of the API.
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// HTTP status.
@@ -78,7 +78,7 @@ pub struct Answer {
     pub headers: http::HeaderMap,
     /// The body as it came.
     pub bytes: Bytes,
-    /// The body as JSON; null where it is not.
+    /// The body as JSON; `null` if it is no JSON.
     pub json: Value,
 }
 
@@ -328,7 +328,7 @@ where
 /// Names of members that no answer has.
 const PRIVATE: [&str; 5] = ["costing", "labourCost", "materialCost", "privateNote", "subcontractor"];
 
-/// What the contract says of every answer.
+/// The rules of the contract for every answer.
 fn check_everywhere(method: &str, path: &str, answer: &Answer) {
     let Answer { status, headers, bytes, json } = answer;
     assert!(headers.contains_key("x-request-id"), "{method} {path}: no X-Request-Id");

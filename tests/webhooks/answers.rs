@@ -1,4 +1,4 @@
-//! What an answer means of which the receiver sends the head and not the whole body, and how the request looks on the wire.
+//! Answers whose head arrives without the whole body, and the form of the request on the wire.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::support::{delivery, emit, hook};
 
-/// What is done behind the head of an answer.
+/// The behaviour of a receiver after the head of its answer.
 #[derive(Debug, Clone, Copy)]
 enum Behind {
     Closes,

@@ -196,7 +196,7 @@ enum Step {
     Dispatch,
 }
 
-/// What is expected of a webhook whose receiver takes everything.
+/// The expectations for a webhook whose receiver takes everything.
 #[derive(Debug)]
 struct Expected {
     disabled: bool,

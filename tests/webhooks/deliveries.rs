@@ -419,7 +419,7 @@ async fn an_attempt_that_is_recorded_twice_counts_once(db: Database) {
     assert_eq!((twice.status, twice.attempts), (DeliveryStatus::Pending, 1));
     assert_eq!(world.count("SELECT count(*) FROM attempt").await, 2);
 
-    // What the claim held is attempted again once its lease is over, as the next number.
+    // The deliveries of the claim are attempted again once its lease is over, as the next number.
     world.advance(DAY);
     assert_eq!(world.dispatch().await.failed, 1);
     assert_eq!(webhook(&world, id).await.consecutive_failures, 3);
@@ -427,7 +427,7 @@ async fn an_attempt_that_is_recorded_twice_counts_once(db: Database) {
     world.assert_all_ended().await;
 }
 
-/// 3 attempts and 20 claims to spare. What a claim gives back does not count.
+/// 3 attempts and 20 claims to spare. Deliveries that a claim gives back do not count.
 #[on_each_database]
 async fn a_delivery_claimed_too_often_without_outcome_waits_for_a_replay(db: Database) {
     let world = World::new(db).await;
@@ -506,7 +506,7 @@ async fn enabling_resets_the_count_so_that_9_more_failures_do_not_disable(db: Da
         let enabled = webhooks.enable(id).await.unwrap();
         assert_eq!((enabled.consecutive_failures, enabled.disabled), (0, None));
     }
-    // Also where the webhook was switched off by hand in the middle of a row.
+    // Even if the webhook was switched off by hand in the middle of a row.
     emit(&world, 5).await;
     world.dispatch().await;
     webhooks.disable(id).await.unwrap();
@@ -524,7 +524,7 @@ async fn a_burst_disables_once_and_what_still_waits_is_skipped(db: Database) {
     emit(&world, 200).await;
     let report = dispatch_to_the_end(&world).await;
     assert_eq!(report.failed + report.skipped + skipped_by_rows(&world, report.skipped).await, 200);
-    // What was in flight when the tenth failure was recorded has failed as well, and no more than that.
+    // The attempts in flight when the tenth failure was recorded have failed as well, and no others.
     let bound = 10 + 2 * world.invoicing.settings().dispatch.in_flight_per_webhook as u64;
     assert!((10..=bound).contains(&report.failed), "{report:?}");
     let webhook = webhook(&world, id).await;

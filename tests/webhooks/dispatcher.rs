@@ -246,8 +246,8 @@ async fn killed_again_and_again_at_any_moment_it_delivers_every_event(db: Databa
     assert_eq!(bodies.len(), made, "{report:?}");
 }
 
-/// Short runs that begin and end while operations commit: what is planned in one run and committed in the next must
-/// be neither lost nor recorded twice. The clock stands still, so that nothing tells two attempts apart by time.
+/// Short runs that begin and end while operations commit: a delivery that is planned in one run and committed in the next must
+/// be neither lost nor recorded twice. The clock stands still, so that two attempts cannot differ by time.
 ///
 /// Rules: DELIVERY-1
 #[on_each_database]
@@ -358,7 +358,7 @@ async fn a_delivery_with_a_nearly_spent_lease_waits_for_the_next_claim(db: Datab
     world.assert_all_ended().await;
 }
 
-/// Whether it comes true within a few seconds.
+/// True if the condition holds within a few seconds.
 async fn comes_true(mut condition: impl AsyncFnMut() -> bool) -> bool {
     let until = Instant::now() + 5 * SOON;
     while Instant::now() < until {
@@ -563,7 +563,7 @@ async fn endpoints_that_were_late_leave_places_to_others(db: Database) {
 }
 
 /// More webhooks than there are attempts at once, of which nothing is known, get one delivery each at the same time. Of the
-/// other one the dispatcher knows from the record of an earlier run.
+/// other one there is a record of an earlier run.
 ///
 /// Rules: ISOLATION-1, ISOLATION-3
 #[on_each_database]
@@ -601,7 +601,7 @@ async fn new_slow_endpoints_leave_slots_to_a_prompt_one_after_a_start_too(db: Da
     running.kill().await;
 }
 
-/// What is on record of earlier attempts helps the first deliveries of a run, and is not needed.
+/// The record of earlier attempts helps the first deliveries of a run, and is not needed.
 #[on_each_database]
 async fn a_dispatcher_starts_where_earlier_attempts_cannot_be_read(db: Database) {
     let world = World::new(db).await;

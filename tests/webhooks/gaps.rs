@@ -15,11 +15,11 @@ use tokio::sync::Semaphore;
 
 use crate::support::{delivery, emit, emit_for, hook_for};
 
-/// What an attempt takes.
+/// The duration of an attempt.
 const ATTEMPT_MS: i64 = 5_000;
 /// Deliveries of a webhook that may be under way.
 const UNDER_WAY: usize = 8;
-/// Longest gaps: a tenth is added at most. What happens at one instant of this clock takes no time.
+/// Longest gaps: a tenth is added at most. Work at one instant of this clock takes no time.
 const GAPS_MS: [i64; 2] = [1_100, 5_500];
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How long it is waited for something that may not come.
@@ -27,7 +27,7 @@ const BRIEFLY: Duration = Duration::from_millis(300);
 /// More than there are attempts.
 const MANY: usize = 500;
 
-/// What the oracle holds of a delivery that has begun.
+/// The state of a begun delivery in the oracle.
 #[derive(Debug, Clone, Copy)]
 enum Begun {
     /// Attempted since an instant; the answer is held back.
@@ -242,7 +242,7 @@ async fn retries_come_first_where_hundreds_waited_when_it_started(db: Database) 
     scene.end().await;
 }
 
-/// Those of the run before, which wait in the table behind hundreds that fell due earlier.
+/// Deliveries of the previous run, which wait in the table behind hundreds that fell due earlier.
 ///
 /// Rules: ATTEMPT-3, ATTEMPT-10
 #[on_each_database]

@@ -374,7 +374,7 @@ async fn a_test_while_one_is_under_way_is_that_one_and_new_ones_are_bounded(db: 
     world.assert_all_ended().await;
 }
 
-/// What a node skips or gives up whose clock is behind is part of the replay as well.
+/// Deliveries that a node with a slow clock skips or gives up are part of the replay as well.
 ///
 /// Rules: WEBHOOK-21
 #[on_each_database]
@@ -591,7 +591,7 @@ async fn replay_queues_skipped_and_failed_deliveries_again_with_the_same_bytes(d
     webhooks.enable(id).await.unwrap();
     world.advance(DAY);
     assert_eq!(webhooks.replay(id, None).await.unwrap(), 5);
-    // What is queued already, or delivered, is not queued again.
+    // Deliveries that are queued already, or delivered, are not queued again.
     assert_eq!(webhooks.replay(id, None).await.unwrap(), 0);
     assert_eq!(webhooks.replay(id, Some(delivered[0])).await.unwrap(), 0);
     let report = dispatch_to_the_end(&world).await;
@@ -740,7 +740,7 @@ async fn the_payload_in_the_log_is_cut_to_500_characters_not_bytes(db: Database)
         cut += usize::from(row.payload.len() < body.len());
     }
     assert!(cut >= 4, "{cut}");
-    // What was sent was whole.
+    // The deliveries that were sent were whole.
     for received in receiver.received() {
         assert!(recorded.iter().any(|event| event.body.as_bytes() == received.body));
     }

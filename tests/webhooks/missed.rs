@@ -7,7 +7,7 @@ use invoicing_tests::{Database, Receiver, Reply, World, on_each_database};
 
 use crate::support::{DAY, dispatch_to_the_end, emit, hook};
 
-/// What led to disabling was missed as well: that is what is repaired. What failed before the last success was not.
+/// The failures that led to disabling were missed as well, as the receiver is repaired. Earlier failures were not.
 ///
 /// Rules: WEBHOOK-21
 #[on_each_database]

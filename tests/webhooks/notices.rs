@@ -15,7 +15,7 @@ use crate::support::{dispatch_to_the_end, emit, hook};
 
 type Taken = Result<(), Box<dyn StdError + Send + Sync>>;
 
-/// What the host was told.
+/// The notices that the host received.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<DisabledWebhook>>>);
 

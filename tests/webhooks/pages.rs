@@ -1,4 +1,4 @@
-//! What the host's pages show of deliveries and events: in pages, by state, kind and time, and one by one.
+//! Deliveries and events for the host's pages: in pages, by state, kind and time, and one by one.
 
 use std::time::{Duration, Instant};
 
@@ -294,7 +294,7 @@ async fn successes_and_failures_of_a_day_are_counted_for_each_webhook(db: Databa
     assert_eq!((day.delivered, day.failed), (5, 0), "an older one was replayed today");
 }
 
-/// What is skipped while the webhook is disabled hides no failure, and neither does the age of an event.
+/// Deliveries that are skipped while the webhook is disabled hide no failure, and neither does the age of an event.
 ///
 /// Rules: WEBHOOK-25
 #[on_each_database]

@@ -125,7 +125,7 @@ async fn of_simultaneous_rotations_with_an_overlap_one_is_made(db: Database) {
     assert_eq!(world.count(KEPT).await, 0);
 }
 
-/// What a dispatcher has prepared of a webhook holds the old secret. It is prepared anew once the sweep has wiped the stored
+/// The prepared webhook of a dispatcher holds the old secret. It is prepared anew once the sweep has wiped the stored
 /// one, which shows by the URL.
 ///
 /// Rules: WEBHOOK-22
@@ -183,7 +183,7 @@ async fn an_overlap_lasts_at_most_7_days(db: Database) {
     assert_eq!(rotated.previous_secret_until, Some(world.now().plus_millis(7 * 86_400_000)));
 }
 
-/// What the receivers in the documentation of `rotate_with_overlap` do: accepts with the old secret, with the new one,
+/// The receivers in the documentation of `rotate_with_overlap`: they accept with the old secret, with the new one,
 /// before and after the end.
 ///
 /// Rules: WEBHOOK-22

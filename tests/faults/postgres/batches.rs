@@ -28,7 +28,7 @@ async fn cut_at_any_point_of_a_batch_every_caller_is_told_the_truth() {
     let site = on_new_database(&cluster, urls(&receivers)).await;
     let proxy = Proxy::start(cluster.port()).await;
     let invoicing = open(&site, proxy.url("invoicing"), hasty()).await;
-    // What is prepared, delivered and checked does not go through the proxy.
+    // Preparation, deliveries and checks do not go through the proxy.
     let beside = open(&site, cluster.url("invoicing"), hasty()).await;
     let delivering = RunningDispatcher::start(beside.dispatcher());
     let (company, _) = companies(&invoicing, &site.hooks).await.remove(0);
@@ -72,7 +72,7 @@ async fn cut_at_any_point_of_a_batch_every_caller_is_told_the_truth() {
     assert!(unavailable < done / 4, "too many callers were not told");
 }
 
-/// What passes the proxy in a batch that is not cut.
+/// The messages that pass the proxy in a batch that is not cut.
 #[derive(Debug, Default)]
 struct Passed {
     messages: u64,

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::http::{Answer, call};
 use crate::process::Node;
 
-/// What the callers do.
+/// The operations of the callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Calls {
     /// They read.

@@ -53,7 +53,7 @@ fn commits(sql: &[u8]) -> bool {
     })
 }
 
-/// What the server's messages say of a COMMIT; none where this one says nothing.
+/// The result of a COMMIT by a message of the server; `None` for a message about something else.
 pub(super) fn committed(message: &[u8]) -> Option<bool> {
     match (message[0], &message[5..]) {
         (b'C', b"COMMIT\0") => Some(true),

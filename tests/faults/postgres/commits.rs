@@ -34,7 +34,7 @@ async fn cut_in_the_middle_of_a_commit_everything_happens_once() {
     let receivers = receivers(1).await;
     let site = on_new_database(&cluster, urls(&receivers)).await;
     let proxy = Proxy::start(cluster.port()).await;
-    // What a claim that was cut has left behind is free again when its short lease is over.
+    // The deliveries of a claim that was cut are free again when its short lease is over.
     let invoicing = open(&site, proxy.url("invoicing"), hasty()).await;
     let companies = companies(&invoicing, &site.hooks).await;
     let said = Arc::new(Mutex::new(Vec::<Value>::new()));

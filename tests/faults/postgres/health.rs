@@ -1,4 +1,4 @@
-//! What probes are told of a server that stops, returns, or is a standby.
+//! Answers of probes if the database server stops, returns, or is a standby.
 
 use std::time::{Duration, Instant};
 

@@ -37,7 +37,7 @@ async fn one_of_three_nodes_killed_under_load_nothing_is_lost() {
         callers.look_again(&nodes.running);
     }
     nodes.wait_for_operations(2);
-    // What was not answered was asked of a node that died.
+    // Requests without an answer went to a node that died.
     let (beside, _) = callers.stop();
     check_quota("beside the kills", &beside);
 

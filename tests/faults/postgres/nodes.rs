@@ -1,4 +1,4 @@
-//! Several nodes on one database, and receivers that never fail: where a delivery comes twice, the reason lies in the
+//! Several nodes on one database, and receivers that never fail: if a delivery comes twice, the reason lies in the
 //! nodes.
 
 use std::time::Duration;

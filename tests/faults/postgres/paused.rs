@@ -103,7 +103,7 @@ async fn a_paused_node_delays_no_other() {
         let (sleeper, other) = (&nodes.running[pause % 2], &nodes.running[(pause + 1) % 2]);
         sleeper.pause();
         let begun = Instant::now();
-        // Of both companies, also where the paused node holds locks.
+        // Of both companies, even if the paused node holds locks.
         other.wait_for_operations(2);
         longest = longest.max(begun.elapsed());
         // Longer than its lease.

@@ -27,7 +27,7 @@ const LATE_MS: u64 = 300;
 /// Asks the server to finish what it was told one by one.
 const SYNC: &[u8] = b"S\0\0\0\x04";
 
-/// What becomes of a COMMIT whose connection is cut.
+/// The fates of a COMMIT whose connection is cut.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Fate {
     /// It never reaches the server.
@@ -38,7 +38,7 @@ pub(super) enum Fate {
     Late(Duration),
 }
 
-/// What is done to a COMMIT.
+/// The faults of a COMMIT.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fault {
     pub(super) fate: Fate,
@@ -46,7 +46,7 @@ pub(super) struct Fault {
     pub(super) away: Option<Duration>,
 }
 
-/// What was done so far.
+/// The faults so far.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Counts {
     /// Commits that came by, with or without a fault.
@@ -84,7 +84,7 @@ struct Shared {
     target: AtomicU16,
     /// How many of a thousand commits meet a fault.
     per_mille: AtomicU64,
-    /// What the next commits meet, or do not meet, instead of random faults.
+    /// The faults of the next commits, or `None` for none, instead of random ones.
     next: Mutex<VecDeque<Option<Fault>>>,
     /// Messages of clients up to the one that is not passed on, at which its connection is cut; 0 for none.
     messages_left: AtomicU64,
@@ -171,7 +171,7 @@ impl Shared {
         self.away_until.lock().expect("no panic").is_some_and(|until| Instant::now() < until)
     }
 
-    /// What the next commit meets.
+    /// The fault of the next commit.
     fn fault(&self) -> Option<Fault> {
         self.count(|counts| counts.commits += 1);
         let next = self.next.lock().expect("no panic").pop_front();

@@ -1,5 +1,5 @@
 //! Pages from a streaming standby that lags, stands still, is cut off, promoted or of another history: no caller sees a
-//! difference, and the counts by source say where each page came from.
+//! difference, and the counts by source show the origin of each page.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener};
@@ -33,8 +33,8 @@ const SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_
 const WAITING: &str =
     "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()";
 
-/// Two nodes on a primary, which read pages from its standby too. The first one has a quota, whose statement says what the
-/// primary shows; the second one asks for it.
+/// Two nodes on a primary, which read pages from its standby too. The first one has a quota, whose statement returns the
+/// state of the primary; the second one reads that state itself.
 struct Replicated {
     primary: Cluster,
     standby: Cluster,
@@ -360,7 +360,7 @@ impl Drop for Stopped {
     }
 }
 
-/// What a promoted standby stores may have the stamps of the primary.
+/// Changes on a promoted standby may have the stamps of the primary.
 /// Rules: REPLICA-1, REPLICA-2
 #[tokio::test(flavor = "multi_thread")]
 async fn a_promoted_standby_its_standby_an_old_schema_and_a_copy_give_no_page() {

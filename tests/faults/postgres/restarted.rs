@@ -40,7 +40,7 @@ async fn restarted_in_immediate_mode_under_load_the_nodes_recover_by_themselves(
             cluster.restart_immediate();
             continue;
         }
-        // Away until every node has said so and all leases have run out, and back until none says so any more.
+        // Away until every node has reported it and all leases have run out, and back until no node reports it any more.
         cluster.stop_immediate();
         let stopped = Instant::now();
         wait_until("all unavailable", async || callers.all_answered(503, stopped)).await;
@@ -75,7 +75,7 @@ async fn restarted_in_immediate_mode_under_load_the_nodes_recover_by_themselves(
     assert!(figures.operations > 20 * restarts, "too little happened to mean anything");
 }
 
-/// Every answer is what was asked for, or says when to ask again. How many were the latter.
+/// Every answer succeeds, or has `Retry-After`. Returns the number of the latter.
 fn check_answers(answers: &[Answer]) -> usize {
     let refused: Vec<&Answer> =
         answers.iter().filter(|answer| ![200, 201].contains(&answer.status)).collect();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::{Mention, Module, Modules};
 
-/// More imports in a row than any name has: ends the search where an import is called like its own crate.
+/// More imports in a row than any name has: ends the search if an import is called like its own crate.
 const MOST_IMPORTS: usize = 16;
 
 /// A module names another one.
@@ -17,7 +17,7 @@ pub(super) struct Arrow {
 }
 
 /// The arrows between the modules of a crate. The root only mounts and exports: what it names is no arrow, and a name
-/// that it exports leads on to where the name is declared.
+/// that it exports leads on to the module that declares it.
 pub(super) fn arrows(modules: &Modules) -> BTreeSet<Arrow> {
     let named = modules.iter().filter(|(from, _)| *from != "crate");
     named
@@ -39,7 +39,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The modules that a path leads to: the one that it names, and where it is an import there, the ones behind that.
+    /// The modules that a path leads to: the one that it names, and if it is an import there, the ones behind that.
     fn path(mut self, from: &str, segments: &[String], imports: usize) -> Vec<String> {
         self.follow(from, segments, imports);
         self.found.retain(|to| to != "crate" && to != from);
@@ -98,8 +98,8 @@ fn parent(module: &str) -> &str {
     module.rsplit_once("::").map_or("crate", |(parent, _)| parent)
 }
 
-/// The circles between modules of the same parent, as the arrows that they consist of, each with one place. What lies
-/// below a module counts as that module; the parent itself counts as none of them.
+/// The circles between modules of the same parent, as the arrows that they consist of, each with one place. A module
+/// below another one counts as that one; the parent itself counts as none of them.
 pub(super) fn circles(arrows: &BTreeSet<Arrow>) -> Vec<String> {
     let mut families: BTreeMap<String, BTreeMap<(String, String), &str>> = BTreeMap::new();
     for arrow in arrows {

@@ -11,7 +11,7 @@ use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 #[derive(Default)]
 pub(super) struct Module {
     pub(super) file: String,
-    /// What the module calls by a name of its own, each with the path behind it.
+    /// The names of the module, each with the path behind it.
     pub(super) imports: BTreeMap<String, Vec<String>>,
     /// The paths that end in `*`.
     pub(super) globs: Vec<Vec<String>>,
@@ -164,7 +164,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a word begins a path where it stands.
+/// True if a word begins a path.
 fn can_begin_path(before: &[TokenTree], word: &str) -> bool {
     match before {
         // A range, or the rest of a struct.

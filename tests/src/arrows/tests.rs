@@ -102,7 +102,7 @@ fn an_arrow_tells_its_place() {
     assert_eq!(arrow, expected);
 }
 
-/// What a table says of the modules `top`, `middle`, `middle::part` and `leaf`.
+/// The faults of a table for the modules `top`, `middle`, `middle::part` and `leaf`.
 fn faults(table: &str) -> Vec<String> {
     let modules = crate_of(&[
         ("lib.rs", "mod top; mod middle; mod leaf; pub use top::T;"),

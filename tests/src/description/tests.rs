@@ -121,7 +121,7 @@ fn a_delivery_with_a_property_more_or_less_is_a_fault() {
     }
 }
 
-/// Members of a delivery's `data` that are left out where they do not apply.
+/// Members of a delivery's `data` that are left out if they do not apply.
 const CONDITIONAL: [&str; 4] = ["signedAt", "acceptedAt", "signedByName", "signedByEmail"];
 
 /// Whether a version of a delivery lacks one of them.

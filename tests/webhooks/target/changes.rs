@@ -1,4 +1,4 @@
-//! Names that change their answer, what a refused target tells, and the forward proxy as a setting.
+//! Names that change their answer, the texts about a refused target, and the forward proxy as a setting.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -52,7 +52,7 @@ async fn a_name_that_turns_to_a_refused_address_is_never_connected_to(db: Databa
         settings.dispatch.proxy = Some(proxy.setting());
         let invoicing = open(&place, settings, &names).await;
         let company = company(&invoicing).await;
-        // On the listener's port, which is where the answer leads when it has turned.
+        // On the listener's port, to which the answer leads when it has turned.
         let url = format!("http://hooks.example.com:{}/", listener.port);
         hook_for(&company, &url, EventKind::ALL).await;
         assert_eq!(deliver(&invoicing, &company).await, [Ok(200)]);

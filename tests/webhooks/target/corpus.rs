@@ -1,5 +1,5 @@
 //! The corpus of webhook targets, `tests/data/target_addresses.txt`: every URL and every answer of a lookup is decided
-//! as it says there, by registration and by the attempt.
+//! as it is noted there, by registration and by the attempt.
 
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
@@ -17,7 +17,7 @@ use crate::support::{emit_for, hook_for};
 const STRICT: TargetPolicy = TargetPolicy { allow_http: false, allow_private: false };
 const PRIVATE: TargetPolicy = TargetPolicy { allow_http: false, allow_private: true };
 
-/// A URL, what the default policy says of it, and why.
+/// A URL, the decision of the default policy, and the reason.
 type UrlRow = (&'static str, &'static str, &'static str);
 
 /// The rows with three columns.
@@ -37,7 +37,7 @@ fn urls() -> impl Iterator<Item = UrlRow> {
     rows().filter(|(case, ..)| !case.starts_with("answer "))
 }
 
-/// What a name resolves to, and whether it may be connected to.
+/// The addresses of a name, and true if they may be connected to.
 fn answers() -> impl Iterator<Item = (Vec<IpAddr>, bool)> {
     rows().filter_map(|(case, verdict, _)| {
         let addresses = case.strip_prefix("answer ")?.split(' ');

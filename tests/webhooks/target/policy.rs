@@ -1,4 +1,4 @@
-//! What webhooks may reach: at registration, and when connecting.
+//! The targets that webhooks may reach: at registration, and when connecting.
 
 use std::io;
 use std::net::IpAddr;
@@ -107,7 +107,7 @@ impl Resolve for Answers {
     }
 }
 
-/// A service whose policy allows `http` and public addresses only, and whose names lead where the test says.
+/// A service whose policy allows `http` and public addresses only, and whose names lead to addresses that the test sets.
 async fn resolving(
     db: Database,
     answers: Vec<Vec<&'static str>>,

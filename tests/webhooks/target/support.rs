@@ -1,4 +1,4 @@
-//! What the tests of webhook targets share: names that lead where a test says, a forward proxy, a silent listener.
+//! The common parts of the tests of webhook targets: names with addresses that a test sets, a forward proxy, a silent listener.
 
 use std::collections::HashMap;
 use std::io;
@@ -74,7 +74,7 @@ impl Proxy {
         ForwardProxy::parse(&format!("http://{}", self.address)).unwrap()
     }
 
-    /// What it was asked for, as `host:port`, in order.
+    /// The requested targets, as `host:port`, in order.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }
@@ -126,7 +126,7 @@ impl Listener {
     }
 }
 
-/// Opens the service in a place, with names that lead where the test says. One attempt per delivery.
+/// Opens the service in a place, with the addresses of names that the test sets. One attempt per delivery.
 pub(crate) async fn open(place: &Place, mut settings: Settings, names: &Names) -> Invoicing {
     settings.dispatch.max_attempts = 1;
     let names = names.clone();
