@@ -1,7 +1,7 @@
 //! Random operations against a reference model: for any sequence of operations, calls, instants and replies, the
-//! service answers, stores, emits and delivers what the contract says.
+//! service answers, stores, emits and delivers as the contract demands.
 //!
-//! On each database. `PROPTEST_CASES` says how many sequences are tried, `MODEL_STEPS` how long they may be, `PROPTEST_RNG_SEED` repeats
+//! On each database. `PROPTEST_CASES` is the number of sequences, `MODEL_STEPS` their largest length, `PROPTEST_RNG_SEED` repeats
 //! a run. A sequence that failed is shrunk, printed step by step, and kept in `regressions.txt`.
 
 mod reference;

@@ -1,4 +1,4 @@
-//! What only PostgreSQL has: several nodes on one database, a pooler, query plans, and how often a change
+//! Features of PostgreSQL alone: several nodes on one database, a pooler, query plans, and how often a change
 //! waits for the server.
 
 mod nodes;

@@ -13,7 +13,7 @@ use invoicing_tests::{Database, Release, World, on_each_database};
 use rust_decimal::Decimal;
 use serde_json::Value;
 
-/// What this version answers where an earlier one gave this answer: a record or a list.
+/// The answer of this version for an answer of an earlier one: a record or a list.
 fn todays(answer: &Value) -> Value {
     let mut answer = answer.clone();
     match answer.get_mut("data").and_then(Value::as_array_mut) {
@@ -44,7 +44,7 @@ fn records(answer: &[u8]) -> BTreeSet<String> {
     items.split(",\n").filter(|item| !item.contains("\"status\":\"CANCELED\"")).map(str::to_owned).collect()
 }
 
-/// What the API answers to each recorded path, as it comes.
+/// The answer of the API to each recorded path, as it comes.
 async fn answers(world: &World, release: &Release) -> Vec<(String, bytes::Bytes)> {
     let mut answers = Vec::new();
     for (path, recorded) in release.answers() {

@@ -1,4 +1,4 @@
-//! Tenants kept apart, hostile input, and secrets at rest. What is printed and logged is tested in `redaction`.
+//! Tenants kept apart, hostile input, and secrets at rest. Printed and logged texts are tested in `redaction`.
 
 #[cfg(unix)]
 mod file_modes;

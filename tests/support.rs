@@ -1,4 +1,4 @@
-//! What the tests of this binary share: events as a list, refusals that leave no trace, records in every state.
+//! The common parts of this binary's tests: events as a list, refusals that leave no trace, records in every state.
 
 pub(crate) mod api;
 pub(crate) mod hooked_store;

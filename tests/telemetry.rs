@@ -1,4 +1,4 @@
-//! What a host can see of a running service.
+//! The telemetry of a running service for its host.
 
 mod causes;
 mod metrics;

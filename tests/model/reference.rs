@@ -1,7 +1,7 @@
 //! The contract as plain code over plain lists: what each operation must answer, change and emit.
 //!
 //! Written from the contract and not from the service: it computes totals, states, events and deliveries itself.
-//! What only the service can choose, such as ids, is taken from its answer.
+//! Values that only the service can choose, such as ids, are taken from its answer.
 
 pub(crate) mod clients;
 pub(crate) mod documents;
@@ -37,7 +37,7 @@ pub(crate) enum Refused {
 /// Done, or every reason there is to refuse: the contract does not say which one is looked at first.
 pub(crate) type Outcome = Result<(), Vec<Refused>>;
 
-/// What the service answered, where the reference may look for what only the service can know.
+/// The answer of the service, in which the reference may look for values that only the service can choose.
 pub(crate) struct Seen<'a> {
     pub(crate) answer: &'a Value,
     /// The clock when the operation ran: every instant in the record.
@@ -134,7 +134,7 @@ pub(crate) fn days_after(day: NaiveDate, days: i16) -> NaiveDate {
     if days < 0 { day - count } else { day + count }
 }
 
-/// `Ok` where there is no reason to refuse.
+/// `Ok` if there is no reason to refuse.
 fn unless(reasons: Vec<Refused>) -> Outcome {
     if reasons.is_empty() { Ok(()) } else { Err(reasons) }
 }

@@ -19,9 +19,9 @@ use serde_json::Value;
 use crate::model::reference::{Company, Millis, Refused, Seen};
 use crate::model::steps::{Nth, Script, Step, Who};
 
-/// What went wrong.
+/// A disagreement.
 pub(crate) type Verdict<T = ()> = Result<T, String>;
-/// What the service answered, in the reference's words.
+/// The answer of the service, in the form of the reference.
 pub(crate) type Answered = Result<Value, Refused>;
 
 /// Instants at which a case can begin: an ordinary one; shortly before Paris and then Auckland enter a year; before
@@ -31,7 +31,7 @@ const STARTS: [&str; 4] =
 /// Paris, and a zone whose day is another one for half of the time.
 const ZONES: [Tz; 2] = [chrono_tz::Europe::Paris, chrono_tz::Pacific::Auckland];
 
-/// A key as the reference knows it.
+/// A key in the reference.
 struct Key {
     text: String,
     /// When it was made or used last.
@@ -144,7 +144,7 @@ impl Run {
         self.sides[who.through].handle.clone()
     }
 
-    /// The place and id of a record in `records`, counted from the newest; where there is none, or it is another
+    /// The place and id of a record in `records`, counted from the newest; if there is none, or it is another
     /// company's, no place.
     fn pick<T>(
         &self,

@@ -1,4 +1,4 @@
-//! What can happen: steps as plain data, and how proptest makes them.
+//! Steps as plain data, and the strategies with which proptest makes them.
 //!
 //! A step refers to a record by its place, counted from the newest, modulo how many there are: after shrinking
 //! has removed steps, those that are left are still valid.
@@ -151,7 +151,7 @@ pub(crate) struct Script {
 }
 
 impl fmt::Debug for Script {
-    /// A line per step, also where a pretty form is asked for.
+    /// A line per step, also in the pretty form.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "start {}, serial {}", self.start, self.serial)?;
         self.steps.iter().enumerate().try_for_each(|(n, step)| writeln!(f, "{n:4}  {step:?}"))

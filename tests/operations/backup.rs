@@ -31,7 +31,7 @@ struct Script {
 }
 
 impl Script {
-    /// `None` where a program is missing: says so, unless `REQUIRE_SQLITE3=1` says that it must be there.
+    /// `None` if a program is missing, which is printed, unless `REQUIRE_SQLITE3=1` requires it.
     fn find(db: Database) -> Option<Self> {
         let needs_sqlite3 = db == Database::Sqlite;
         let found = std::process::Command::new("sqlite3").arg("--version").output();
@@ -200,7 +200,7 @@ async fn a_backup_of_a_running_service_is_one_moment_with_all_its_documents(db: 
         assert!(exists(&company, quote.summary.id).await, "{} was there before", quote.summary.number);
     }
     assert!(!exists(&company, lost.summary.id).await, "{} came later", lost.summary.number);
-    // What was written meanwhile is there up to one moment.
+    // Changes of that time are there up to one moment.
     let mut present = Vec::new();
     for quote in &host.meanwhile {
         present.push(exists(&company, quote.summary.id).await);
@@ -232,7 +232,7 @@ async fn after_a_restore_numbers_are_given_again_and_cursors_go_on(db: Database)
     let path = format!("/api/v1/quotes/{}", lost.id);
     assert_eq!(get(&restored, &path, &host.key).await.status, 404, "what an integrator knows may be lost");
 
-    // Numbers go on where the backup ends, so that another quote gets that of a lost one.
+    // Numbers go on after the last one of the backup, so another quote gets that of a lost one.
     let mut numbers = Vec::new();
     let client = client_of(&company).await;
     while !numbers.contains(&lost.number) {
@@ -241,7 +241,7 @@ async fn after_a_restore_numbers_are_given_again_and_cursors_go_on(db: Database)
         numbers.push(quote.number);
         assert!(numbers.len() <= host.meanwhile.len() + 1, "{numbers:?} without {}", lost.number);
     }
-    // What changes from now on is later than any cursor.
+    // Later changes are later than any cursor.
     let page = get(&restored, &since(cursor), &host.key).await.json;
     assert_eq!(page["data"].as_array().unwrap().len(), numbers.len().min(100));
     restored.close().await;

@@ -29,7 +29,7 @@ async fn last(company: &CompanyHandle) -> (HistoryAction, Uuid, String) {
     (last.action.known().unwrap(), last.subject, last.detail)
 }
 
-/// What makes a change of each kind that a webhook can have.
+/// A change of each kind that a webhook can have.
 async fn manage_webhooks(world: &World, company: &CompanyHandle) {
     let webhooks = company.webhooks();
     let new = NewWebhook::for_all_events(URL);
@@ -247,7 +247,7 @@ async fn pages_hold_each_change_once_also_of_one_record_among_many(db: Database)
     }
     assert!(found.iter().copied().eq((1..=2_501).rev()), "{found:?}");
 
-    // Looks at so many only, and says where to go on.
+    // Looks at a bounded number only, and returns the next start.
     let query = HistoryQuery::default().subject(first);
     let page = company.history().page(&query, 50).await.unwrap();
     assert!(page.items.is_empty());

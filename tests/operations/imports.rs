@@ -15,7 +15,7 @@ use crate::support::hooked_store::HookedStore;
 
 pub(crate) const IMPORT: QuoteImport =
     QuoteImport { status: QuoteStatus::Sent, sent_at: None, accepted_at: None };
-/// Time enough for a quote to be created, where it need not wait.
+/// Time enough for a quote to be created, if it need not wait.
 const A_WHILE: Duration = Duration::from_millis(150);
 
 /// Creates a quote whenever a document has just been stored.

@@ -439,7 +439,7 @@ async fn what_is_retained_is_not_due(db: Database) {
     let pay = payment(&payable.to_string(), None);
     let paid = world.company.invoices().pay(invoice.summary.id, &pay).await.unwrap().invoice;
     assert_eq!((paid.summary.status, paid.summary.amount_overpaid), (InvoiceStatus::Paid, Money::ZERO));
-    // What is paid later pays the retention, and only what exceeds the total is too much.
+    // A later payment pays the retention, and only one that exceeds the total is too much.
     assert_eq!(paid.summary.retention_due, invoice.summary.retention_amount);
     let held = invoice.summary.retention_amount;
     let pay = payment(&held.plus(money("3")).unwrap().to_string(), None);
@@ -474,7 +474,7 @@ async fn simultaneous_payments_with_one_reference_are_one_payment(db: Database) 
     let invoice = issued_over(&world.company, "100").await;
     let invoices = world.company.invoices();
     let seen = events(&world.company).await.len();
-    // Also where the reference differs in what does not count: spaces around it, and how its accents are composed.
+    // Also if the reference differs in spaces around it, or in the composition of its accents.
     let references = ["virement é", " virement é ", "virement e\u{301}"];
     let payments: Vec<_> = (0..20).map(|n| payment("100", Some(references[n % 3]))).collect();
     let results = join_all(payments.iter().map(|payment| invoices.pay(invoice.summary.id, payment))).await;

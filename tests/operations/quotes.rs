@@ -440,7 +440,7 @@ async fn of_simultaneous_decisions_exactly_one_wins(db: Database) {
         let token = quotes.signing_link(sent.summary.id).await.unwrap();
         let seen = events(&world.company).await.len();
         let (signature, refusal) = (signature(), Decline::default());
-        // Rejecting first leaves the way open to marking accepted, so what counts is what the record says in the end.
+        // Rejecting first leaves the way open to marking accepted, so the final state of the record counts.
         let (signed, declined) =
             tokio::join!(links.sign(token.reveal(), &signature), links.decline(token.reveal(), &refusal));
         assert!(signed.is_ok() != declined.is_ok(), "{signed:?} {declined:?}");

@@ -1,4 +1,4 @@
-//! What a host forgot to run is warned of, and nothing else.
+//! Warnings about parts that a host forgot to run, and about nothing else.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What happens because time has passed: EXPIRED, OVERDUE, idle keys, old attempts.
+//! Changes by the passing of time: EXPIRED, OVERDUE, idle keys, old attempts.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -320,7 +320,7 @@ async fn a_key_that_was_idle_for_more_than_90_days_is_revoked_for_good(db: Datab
     world.advance(90 * DAY + Duration::from_secs(61));
     assert_eq!(sweep(&world).await.revoked_keys, 1);
     assert_eq!(call(&world.key).await.status, 401);
-    // For good, also where the clock is set back.
+    // For good, even if the clock is set back.
     world.clock.set(at("2026-09-15T00:00:00.000Z"));
     assert_eq!(call(unused.key.reveal()).await.status, 401);
 }
@@ -429,7 +429,7 @@ async fn endless_links_get_an_end_beside_a_page_of_unreadable_quotes(db: Databas
     assert_eq!(ends[1], 9_000_000_000_000, "an end that is set stays");
 }
 
-/// What falls due in any company comes before the records that only have to be rewritten.
+/// Records that fall due in any company come before the records that only have to be rewritten.
 ///
 /// Rules: STATE-5
 #[tokio::test]

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::support::api::encode;
 use crate::support::conflict;
 
-/// What a field accepts.
+/// The rule of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// A name, a label, a phone number, an identifier.
@@ -156,7 +156,7 @@ async fn of_signature(world: &World, evidence: SignatureEvidence) -> Result<Sign
     Ok(SignatureEvidence::new(block.signed_by_name, block.signed_by_email, block.accepted_text))
 }
 
-/// What the history says about the last change.
+/// The entry of the history about the last change.
 async fn last_change(world: &World) -> invoicing_server::HistoryRecord {
     world.company.history().list(None, 1).await.unwrap().remove(0)
 }
@@ -417,7 +417,7 @@ async fn an_older_external_id_is_found_and_never_rewritten(db: Database) {
 #[on_each_database]
 async fn a_record_with_an_older_text_can_be_changed(db: Database) {
     let world = World::new(db).await;
-    // What an earlier version accepted, and this one refuses or would change.
+    // Texts that an earlier version accepted, and this one refuses or would change.
     let older = ["Zoé\u{202e}x", "\u{200b}Zoé\u{200b}", "\u{3164}", "Zoé\u{2028}x"];
     for text in older {
         let client = world.company.clients().create(&NewClient::named("NAME").city("CITY")).await.unwrap();

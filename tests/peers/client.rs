@@ -1,4 +1,4 @@
-//! Clients against one loopback server: invoicing-client, octocrab and async-stripe, each as it comes and, where that
+//! Clients against one loopback server: invoicing-client, octocrab and async-stripe, each as it comes and, if that
 //! makes a difference, with its own settings for the case.
 
 use std::sync::{Arc, Mutex};

@@ -101,7 +101,7 @@ fn now() -> i64 {
     Clock::default().unix_seconds()
 }
 
-/// What each crate says of a genuine delivery.
+/// The verdict of each crate on a genuine delivery.
 fn genuine(t: i64, body: &[u8]) -> [Verdict; 4] {
     SIDES.map(|side| (side.verify)(&t.to_string(), &[&(side.sign)(t, body)], body))
 }
@@ -153,7 +153,7 @@ fn times() {
         })
     };
     DOCS.state("A time beyond `i64`", &verify_at("9223372036854775808", now()));
-    // Subtractions overflow; where that is not checked, as in release builds, they go on with a wrong difference.
+    // Subtractions overflow; if that is not checked, as in release builds, they go on with a wrong difference.
     if cfg!(debug_assertions) {
         DOCS.state("The time `i64::MIN`, forged", &verify_at("-9223372036854775808", now()));
         DOCS.state("The time `i64::MIN`, genuine", &verify_at("-9223372036854775808", i64::MIN));
@@ -229,7 +229,7 @@ fn allocations() {
     let standard =
         (Standard::new(SECRET).unwrap(), in_three_headers("webhook", &t.to_string(), &[&standard]));
     let count = |verify: &dyn Fn() -> bool| measure(|| assert!(black_box(verify()))).count_total;
-    // What its parser spends on a body that it cannot read is not the verification's.
+    // The time of its parser on an unreadable body is not that of the verification.
     let parsing = count(&|| verified(Stripe::insecure(&body)).is_ok());
     let counts = [
         count(&|| verifier.verify_now(&ours, body.as_bytes()).is_ok()),

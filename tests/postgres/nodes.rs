@@ -21,7 +21,7 @@ use invoicing_server::{Clock, CompanyHandle, Env, Invoicing, ManualClock, System
 use invoicing_tests::World;
 use serde_json::Value;
 
-/// What one node tells the others has arrived by then: sooner than they would look by themselves.
+/// A notification of one node has reached the others by then: sooner than they would poll.
 const TOLD: Duration = Duration::from_secs(3);
 const MINUTE: Duration = Duration::from_mins(1);
 /// Counts the sessions that wait for a lock of another one.
@@ -86,7 +86,7 @@ impl Clock for Wrong {
     }
 }
 
-/// What a node answered.
+/// The answer of a node.
 struct Heard {
     status: u16,
     headers: HeaderMap,

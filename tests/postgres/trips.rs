@@ -19,7 +19,7 @@ const MOST: usize = 5;
 const TIMES: usize = 8;
 /// Changes one after the other.
 const IN_A_ROW: usize = 32;
-/// What a node asks and tells beside its operations: the time, and what other nodes are to hear.
+/// The messages of a node beside its operations: the clock, and notifications for other nodes.
 const BESIDE: [&str; 2] = ["clock_timestamp()", "pg_notify("];
 
 #[on_postgres]
@@ -148,7 +148,7 @@ impl Counter<'_> {
     }
 }
 
-/// A trip without a statement is the pool's: it asks a connection that is given back whether it still lives.
+/// A trip without a statement is the pool's: it checks a connection that is given back.
 fn is_of_a_change(trip: &str) -> bool {
     !trip.is_empty() && !BESIDE.iter().any(|beside| trip.contains(beside))
 }

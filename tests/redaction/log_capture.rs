@@ -10,7 +10,7 @@ use tracing_subscriber::fmt::format::FmtSpan;
 /// In the message of a panic that the scenario means.
 pub(crate) const MEANT: &str = "a renderer that panics";
 
-/// What was heard since it was asked to listen.
+/// The lines since the capture began.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LogCapture(Arc<Mutex<Vec<u8>>>);
 

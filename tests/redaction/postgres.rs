@@ -1,4 +1,4 @@
-//! What only a database server has: a password in its URL, settings, and a copy of a file on it.
+//! Secrets of a database server alone: a password in its URL, settings, and a copy of a file on it.
 
 use std::path::Path;
 

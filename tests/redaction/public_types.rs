@@ -27,7 +27,7 @@ const NOTHING_TO_PRINT: &[&str] = &[
     "serve",
     // Built from other things than values of ours, and without `Debug`.
     "TransportBuilder",
-    // What a host says of its console and of who is signed in.
+    // The inputs of a host for its console and its sessions.
     "Console",
     "ConsoleSettings",
     "Logo",
@@ -77,7 +77,7 @@ const NOTHING_TO_PRINT: &[&str] = &[
     "UnreadableRecord",
 ];
 
-/// Types that there are values of only where the database is a server.
+/// Types with values only if the database is a server.
 const OF_A_SERVER: &[&str] = &["CopyError", "CopyReport", "PostgresSettings"];
 
 /// Crates of which names are re-exported.

@@ -1,4 +1,4 @@
-//! What the log says of requests and issue dates: it leads from an answer to its failure, and holds no text of a caller.
+//! The log of requests and issue dates: it leads from an answer to its failure, and holds no text of a caller.
 
 use std::sync::PoisonError;
 use std::time::Duration;

@@ -26,7 +26,7 @@ use crate::log_capture::{LogCapture, MEANT};
 use crate::postgres;
 use crate::secrets::Secrets;
 
-/// What opens the bucket of documents.
+/// The settings of the bucket of documents.
 const STORE_SECRET: &str = "bucket-secret-7Jx2vQ9mLr";
 /// In the path of every webhook's URL, and in its query.
 const IN_PATH: &str = "path-token-8Zq4TnW1";
@@ -35,7 +35,7 @@ const PASSWORD: &str = "password-Vb3Ym9Qs";
 const SEALING: [u8; 32] = *b"0c9!sealing-key-bytes-4f7Wq2Hn8z";
 const NEXT_SEALING: [u8; 32] = *b"1d8!sealing-key-bytes-5g6Xr3Jm9y";
 
-/// What was printed: of what, and the text.
+/// A printed value: its name, and the text.
 #[derive(Default)]
 pub(crate) struct Printed {
     pub(crate) errors: Vec<(String, String)>,
@@ -54,7 +54,7 @@ impl Printed {
         self.errors.push((what.to_owned(), text));
     }
 
-    /// What must fail, and does.
+    /// A call that must fail, and does.
     pub(crate) fn failure<T>(&mut self, what: &str, result: Result<T, impl std::error::Error + 'static>) {
         match result {
             Ok(_) => panic!("{what}: was to fail"),
@@ -99,7 +99,7 @@ fn key(id: &str, bytes: [u8; 32]) -> SealingKey {
     SealingKey::new(id, bytes).unwrap()
 }
 
-/// What opens the service: with documents in a folder beside a file, or in memory where there is none.
+/// A builder of the service: with documents in a folder beside a file, or in memory without a file.
 fn builder(place: &Place, documents: &Arc<MemoryStore>) -> Builder {
     let builder = place.builder().settings(settings());
     match place.database() {
@@ -403,7 +403,7 @@ async fn api(
     printed.value("Keys", &owner.keys());
 }
 
-/// What the pages of a host read.
+/// The reads of a host's pages.
 async fn pages(owner: &CompanyHandle, printed: &mut Printed) {
     let owner = owner.acting_as("Anna").unwrap();
     let (webhooks, events) = (owner.webhooks(), owner.events());
@@ -462,7 +462,7 @@ async fn records(invoicing: &Invoicing, owner: &CompanyHandle, quote: QuoteId, p
     let bucket = ObjectStorage::from_url("s3://bucket/quotes", bucket).unwrap();
     assert!(!format!("{bucket:?}").contains(STORE_SECRET), "{bucket:?}");
     printed.value("ObjectStorage", &bucket);
-    // Whose key is shown as numbers, where it is shown at all.
+    // The key of such a debug text is shown as numbers, if at all.
     let account = [("azure_storage_account_name", "a"), ("azure_storage_account_key", "c3RvcmUta2V5")];
     let container = ObjectStorage::from_url("az://container/quotes", account).unwrap();
     assert_eq!(format!("{container:?}"), "ObjectStorage { prefix: \"quotes\", .. }");
@@ -523,11 +523,11 @@ async fn keys(invoicing: &Invoicing, place: &Place, documents: &Arc<MemoryStore>
     printed.error("opened twice, or with wrong keys", &second);
 }
 
-/// A database that refuses what the service writes, and says which values it was.
+/// A database that refuses the writes of the service, and names their values.
 async fn broken_database(invoicing: &Invoicing, owner: &CompanyHandle, place: &Place, printed: &mut Printed) {
     let mut behind = place.behind().await;
     for table in ["webhook", "api_key", "signing_link", "setting"] {
-        // PostgreSQL repeats the whole row in what it says of the check.
+        // PostgreSQL repeats the whole row in its error about the check.
         let refusal = match place.database() {
             Database::Sqlite => format!(
                 "CREATE TRIGGER refused_{table} BEFORE INSERT ON {table} \

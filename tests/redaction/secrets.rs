@@ -11,7 +11,7 @@ const SHORTEST: usize = 12;
 const PIECE: usize = 14;
 const PIECE_OF_LIST: usize = 28;
 
-/// What must not be printed.
+/// Texts that must not be printed.
 #[derive(Default)]
 pub(crate) struct Secrets(Vec<(&'static str, Vec<String>)>);
 

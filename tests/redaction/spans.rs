@@ -1,4 +1,4 @@
-//! The spans: which there are, with which fields, and that none says what is private.
+//! The spans, their fields, and that none has private data.
 
 use std::sync::PoisonError;
 
@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::TURN;
 use crate::log_capture::LogCapture;
 
-/// What is personal, or the customer's own. No part of another word.
+/// Texts that are personal, or the customer's own. No part of another word.
 const COMPANY: &str = "Kanarienvogel-Firma";
 const CLIENT: &str = "Kanarienvogel-Kundin";
 const MAIL: &str = "kanarienvogel.post";
@@ -44,7 +44,7 @@ async fn ask(console: &Console, method: &str, path: &str, form: &str) -> (Status
     (status, String::from_utf8_lossy(&body).into_owned())
 }
 
-/// A key is issued and a webhook tested in the console, and a quote is looked at behind its link. What must not be told of it.
+/// A key is issued and a webhook tested in the console, and a quote is read behind its link. Returns the texts that no span may have.
 async fn look(world: &World, company: CompanyId, hook: WebhookId, token: &str) -> Vec<String> {
     let session = Session::new(company, PERSON, Role::Full);
     let sign_in = move |_: &Parts| SignInDecision::Granted(session.clone());
@@ -67,8 +67,8 @@ async fn look(world: &World, company: CompanyId, hook: WebhookId, token: &str) -
     vec![key[..14].to_owned(), key[14..28].to_owned(), secret[..14].to_owned(), secret[14..28].to_owned()]
 }
 
-/// A company, its quote from the draft to the signature, an attempt of each kind, and requests. What the spans must hold, and
-/// what they must not.
+/// A company, its quote from the draft to the signature, an attempt of each kind, and requests. Returns the texts that the spans must have, and
+/// those that they must not have.
 async fn live(db: Database) -> (Vec<String>, Vec<String>) {
     let world = World::new(db).await;
     let company =

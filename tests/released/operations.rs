@@ -49,7 +49,7 @@ fn check_signatures(received: &[Received], secret: &str) {
     }
 }
 
-/// What waits is delivered, what failed or was skipped is delivered when it is replayed.
+/// Waiting deliveries are delivered, failed or skipped ones when they are replayed.
 async fn deliveries_go_on(world: &World, release: &Release) {
     let (webhooks, events) = (world.company.webhooks(), world.company.events());
     let active: WebhookId = release.fact("/webhooks/active");

@@ -355,7 +355,7 @@ async fn documents(store: &MemoryStore) -> Value {
     documents.into()
 }
 
-/// What the API answers, by path.
+/// The answers of the API, by path.
 async fn answers(recorded: &Recorded) -> Value {
     let mut answers = Map::new();
     for path in [

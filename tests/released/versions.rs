@@ -45,7 +45,7 @@ impl Records {
         Self { quote: quote.id, large, invoice, client: quote.client_id }
     }
 
-    /// What the API answers about them.
+    /// The answers of the API about them.
     async fn answers(&self, world: &World) -> Vec<bytes::Bytes> {
         let details = [
             format!("/api/v1/quotes/{}", self.quote),

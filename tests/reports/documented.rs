@@ -1,4 +1,4 @@
-//! What OPERATIONS.md says of the views.
+//! The views in OPERATIONS.md.
 
 use invoicing_core::CompanyId;
 use invoicing_tests::{Behind, Database};
@@ -49,7 +49,7 @@ impl View {
     }
 }
 
-/// What the values of a column are.
+/// The meaning of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Id,

@@ -1,4 +1,4 @@
-//! What the rows of the views have to be: taken from answers of the API and of operations, by the names of the columns.
+//! The expected rows of the views: from answers of the API and of operations, by the names of the columns.
 
 use std::collections::BTreeMap;
 
@@ -159,7 +159,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap()
 }
 
-/// What a column must show of a record.
+/// The expected value of a column for a record.
 fn value(record: &Value, column: &str) -> Value {
     let kind = Kind::of(column);
     let unit = ["_cents", "_bp", "_e4"].iter().find_map(|unit| column.strip_suffix(unit));

@@ -53,7 +53,7 @@ impl House {
         }
     }
 
-    /// What is stored as a webhook's secret.
+    /// The stored secret of a webhook.
     async fn stored(&self, id: WebhookId) -> String {
         self.place.behind().await.one("SELECT secret FROM webhook WHERE id = $1", &[id.0.into()]).await
     }
@@ -171,7 +171,7 @@ async fn clear_secrets_stay_readable_and_resealing_wipes_them_from_the_files(db:
     assert_signs(&invoicing, &owner, id, &secret).await;
     assert!(sealed_with(2, &[])(&invoicing.sealed_with().await.unwrap()));
     let report = invoicing.reseal().await.unwrap();
-    // What a server keeps of old rows is the affair of who runs it.
+    // Old rows that a database server keeps are the affair of its operator.
     let cut = house.place.database().either(true, false);
     assert_eq!((report.resealed, report.unreadable, report.log_cut), (2, 0, cut));
     assert!(!house.holds(secret.reveal().as_bytes()).await && !house.holds(&url_key).await);
@@ -441,7 +441,7 @@ enum Step {
     Reopen,
 }
 
-/// A webhook as the model knows it: its secret and which key it is sealed with, and the same of the one before.
+/// A webhook of the model: its secret and the key that it is sealed with, and the same of the previous secret.
 struct Known {
     id: WebhookId,
     secret: Secret,

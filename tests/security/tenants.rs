@@ -72,7 +72,7 @@ impl Tenant {
     }
 }
 
-/// What a caller can tell two answers apart by.
+/// The parts of an answer by which a caller can distinguish two.
 fn visible(answer: &Answer) -> (u16, HeaderMap, Bytes) {
     let mut headers = answer.headers.clone();
     headers.remove("x-request-id");

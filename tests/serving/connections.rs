@@ -22,7 +22,7 @@ use tokio::time::{sleep, timeout};
 
 /// Long enough for anything that is meant to happen soon, also on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a body may take where a test waits for that.
+/// Longest time of a body, if a test waits for that.
 const BODY_TIME_MS: u64 = 1_500;
 /// The same, with room for a busy machine.
 const BODY_LIMIT: std::ops::Range<Duration> = Duration::from_millis(BODY_TIME_MS)..Duration::from_secs(25);
@@ -137,7 +137,7 @@ impl Peer {
         self.stream.write_all(bytes).await.is_ok()
     }
 
-    /// The next answer; `None` where the server has closed instead.
+    /// The next answer; `None` if the server has closed instead.
     pub(crate) async fn answer(&mut self) -> Option<Heard> {
         timeout(PATIENCE, self.read_answer()).await.expect("neither an answer nor an end")
     }

@@ -190,7 +190,7 @@ async fn downloads_of_one_document_are_limited_and_those_of_another_are_served(d
 struct SlowStore {
     memory: Arc<MemoryStore>,
     let_go: Semaphore,
-    /// What it says about every document at once, if not the truth.
+    /// The same wrong answer for every document at once, if not the truth.
     size: OnceLock<u64>,
 }
 

@@ -120,7 +120,7 @@ impl Peer {
         taken
     }
 
-    /// The next frame; none where the server has closed.
+    /// The next frame; `None` if the server has closed.
     async fn frame(&mut self) -> Option<Frame> {
         let mut head = [0; 9];
         let read = async {
@@ -144,7 +144,7 @@ impl Peer {
         }
     }
 
-    /// Reads the body of one stream; the code where the server ends the stream before.
+    /// Reads the body of one stream; the code if the server ends the stream before.
     async fn data(&mut self, stream: u32) -> Result<(), u32> {
         loop {
             let frame = self.next(&[DATA, RST_STREAM]).await.expect("the connection goes on");
@@ -158,7 +158,7 @@ impl Peer {
         }
     }
 
-    /// Why the server ends the connection, as far as it says so before it does.
+    /// The reason for which the server ends the connection, if it sends one.
     async fn end(&mut self) -> Option<u32> {
         let mut code = None;
         while let Some(frame) = self.next(&[GOAWAY]).await {
@@ -352,7 +352,7 @@ async fn a_company_that_reads_nothing_leaves_a_proxy_connection_to_others(db: Da
     let window = |stream| frame(WINDOW_UPDATE, 0, stream, &OPEN.to_be_bytes());
     peer.pour(&window(0), 1).await;
     let mut streams = (1_u32..).step_by(2);
-    // The first company asks until it is refused.
+    // The first company sends requests until it is refused.
     for (key, most) in [(server.key(), 2 * PAGES), (&*other_key, PAGES)] {
         for count in 0..most {
             let stream = streams.next().unwrap();

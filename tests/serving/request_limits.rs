@@ -41,7 +41,7 @@ async fn work_beyond_the_limit_is_503_overloaded_and_counts_in_no_quota(db: Data
     assert_eq!(world.get("/api/v1/clients").await.headers["ratelimit-remaining"], "29");
     let create = post(&world.key).body(Full::new(Bytes::from_static(br#"{"name": "First"}"#))).unwrap();
     let mut first = Box::pin(world.invoicing.service().answer(create));
-    // What a change must wait for, on either database.
+    // The lock that a change must wait for, on either database.
     let mut other = world.behind().await;
     other.run("BEGIN", &[]).await;
     other.run("UPDATE company SET last_stamp = last_stamp", &[]).await;

@@ -5,7 +5,7 @@ use invoicing_tests::{Database, on_each_database};
 
 use crate::serving::connections::{PATIENCE, Peer, Server};
 
-/// What must never be served: it would create this client.
+/// The request that must never be served: it would create this client.
 const HIDDEN: &str = "Hidden";
 
 fn hidden(server: &Server) -> Vec<u8> {
@@ -214,7 +214,7 @@ async fn chunks_with_extensions_and_trailers_end_where_they_end(db: Database) {
     }
 }
 
-/// What comes where a request line is expected, and the statuses of all answers. Each is followed by a hidden request.
+/// Bytes in the place of a request line, and the statuses of all answers. Each is followed by a hidden request.
 const LINES: &[(&str, &[u16])] = &[
     ("GET /api/v1/clients\r\n\r\n", &[400]),
     ("GET\r\n\r\n", &[400]),

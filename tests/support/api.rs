@@ -1,4 +1,4 @@
-//! What the modules of this binary share: a company of one's own, records in every state, properties over random input.
+//! The common parts of this binary's modules: a company of one's own, records in every state, properties over random input.
 
 use std::fmt::Write;
 use std::time::Duration;

@@ -10,7 +10,7 @@ use invoicing_tests::{Database, World};
 
 type Hook = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// Once a document is stored, and before it says so, something of the test's own happens.
+/// Runs a hook of the test after a document is stored, and before the store answers.
 pub(crate) struct HookedStore {
     pub(crate) memory: Arc<MemoryStore>,
     hook: Mutex<Option<Hook>>,

@@ -1,4 +1,4 @@
-//! A page by its structure, as a browser reads it. A CSS selector says which elements are meant.
+//! A page by its structure, as a browser reads it. A CSS selector chooses the elements.
 
 use scraper::{ElementRef, Html, Selector};
 

@@ -5,7 +5,7 @@ use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use tokio::runtime::Runtime;
 
-/// Tries a property on so many cases, a third of them on PostgreSQL, where each takes longer. `PROPTEST_CASES` raises
+/// Tries a property on a number of cases, a third of them on PostgreSQL, as each takes longer there. `PROPTEST_CASES` raises
 /// their number on both databases.
 pub(crate) fn for_all<S: Strategy>(
     db: Database,

@@ -1,4 +1,4 @@
-//! What the service warns of.
+//! The warnings of the service.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, Once};
 use tracing_subscriber::filter::LevelFilter;
 
 thread_local! {
-    /// What this thread has logged while a test listens.
+    /// The lines that this thread has logged while a test listens.
     static LOG: RefCell<Option<Log>> = const { RefCell::new(None) };
 }
 

@@ -1,4 +1,4 @@
-//! What caused an event: the id of a request and a context of the host's, in its row and at each attempt, on any node.
+//! The cause of an event: the id of a request and a context of the host's, in its row and at each attempt, on any node.
 
 use std::sync::{Arc, Mutex};
 

@@ -29,7 +29,7 @@ const EXTERNAL: [Option<(&str, &str)>; 5] = [
     Some(("%", "%")),
     None,
 ];
-/// What is searched for, and its folded form.
+/// The searched text, and its folded form.
 const SEARCHES: [(&str, &str); 14] = [
     ("lefevre", "lefevre"),
     ("LEFÈVRE", "lefevre"),

@@ -1,4 +1,4 @@
-//! What quotes and invoices share: lines and totals.
+//! The common parts of quotes and invoices: lines and totals.
 
 use std::collections::BTreeMap;
 

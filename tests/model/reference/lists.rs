@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Company, Millis, instant};
 
-/// What a page is asked for.
+/// The query of a page.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Page {
     pub(crate) status: Option<&'static str>,
@@ -17,7 +17,7 @@ pub(crate) struct Page {
     pub(crate) external: Option<&'static str>,
 }
 
-/// What sorting needs of a record, and the record.
+/// The sort key of a record, and the record.
 struct Row {
     created: Millis,
     updated: Millis,

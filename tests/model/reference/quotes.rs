@@ -19,7 +19,7 @@ pub(crate) struct Quote {
     pub(crate) external: Option<String>,
     pub(crate) client: (String, String, Option<String>),
     pub(crate) priced: Priced,
-    /// What it was made of, to enter the same again.
+    /// Its input, to enter the same again.
     pub(crate) lines: Vec<LineSpec>,
     pub(crate) valid_until: Option<NaiveDate>,
     pub(crate) created: Millis,
@@ -41,7 +41,7 @@ pub(crate) struct Entered<'a> {
     pub(crate) until: Option<NaiveDate>,
 }
 
-/// What the signer submits.
+/// The form of the signer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Signer {
     pub(crate) name: &'static str,
@@ -78,7 +78,7 @@ impl Quote {
         json
     }
 
-    /// The twelve fields; the conditional ones only where they apply.
+    /// The twelve fields; the conditional ones only if they apply.
     fn data(&self) -> Value {
         let item = self.item(false);
         let always =
@@ -279,7 +279,7 @@ impl Company {
         quote.status = "ACCEPTED";
         quote.signed = Some(seen.now);
         quote.accepted = Some(seen.now);
-        // The fingerprint is checked where the document is known.
+        // The fingerprint is checked if the document is known.
         quote.signature = json!({
             "signedAt": instant_or_null(quote.signed), "signedByName": signer.name.trim(),
             "signedByEmail": signer.email, "acceptedText": signer.text,
@@ -291,7 +291,7 @@ impl Company {
         Ok(())
     }
 
-    /// The events of an acceptance, and the invoice where the company wants it at once.
+    /// The events of an acceptance, and the invoice if the company wants it at once.
     fn accepted(&mut self, place: usize, kinds: &[&'static str], seen: &Seen<'_>) {
         self.last_stamp = seen.at;
         let data = self.quotes[place].data();

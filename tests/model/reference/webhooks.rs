@@ -92,7 +92,7 @@ impl Delivery {
     }
 }
 
-/// What an answer means: done, again after a gap of at least and at most so many milliseconds, or given up.
+/// The meaning of an answer: done, again after a gap between two numbers of milliseconds, or given up.
 enum Meaning {
     Done,
     Again(Millis, Millis),
@@ -120,7 +120,7 @@ impl Company {
     pub(super) fn emit(&mut self, kind: &'static str, seen: &Seen<'_>, data: &Value) {
         let on = |hook: &Hook| !hook.is_removed && hook.kinds.contains(&kind);
         let subscribed = self.hooks.iter().enumerate().filter(|(_, hook)| on(hook));
-        // Those that are skipped end together, not before any of their webhooks was disabled.
+        // Skipped deliveries end together, not before any of their webhooks was disabled.
         let last_disabled = subscribed.clone().filter_map(|(_, hook)| hook.disabled_at).max();
         let deliveries = subscribed
             .map(|(place, hook)| Delivery::new(place, hook.disabled_at.and(last_disabled), seen.now))
@@ -218,7 +218,7 @@ impl Company {
         }
     }
 
-    /// `at`: when the ping says that it happened. Nothing is recorded while one is under way.
+    /// `at`: the instant in the ping. Nothing is recorded while one is under way.
     pub(crate) fn ping(&mut self, place: Option<usize>, at: Millis, message: &Value, now: Millis) -> Outcome {
         let pings = self.hook(place)?.pings.clone();
         let place = place.expect("found above");
@@ -300,7 +300,7 @@ impl Company {
         deliveries.filter(|delivery| delivery.hook == hook).filter(is_begun).count()
     }
 
-    /// What follows from an attempt, in the order in which they were made.
+    /// The consequences of the attempts, in the order in which these were made.
     pub(crate) fn attempted(&mut self, (event, place): Place, reply: Option<Scripted>, now: Millis) {
         let is_ping = self.events[event].kind == "ping";
         let delivery = &mut self.events[event].deliveries[place];

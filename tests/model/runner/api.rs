@@ -39,7 +39,7 @@ const BAD: [(&str, &str); 12] = [
     ("/clients?Q=a", "Q"),
 ];
 
-/// What the API says to a refusal.
+/// The answer of the API to a refusal.
 fn refusal(refused: Refused) -> (u16, &'static str) {
     match refused {
         Refused::NotFound => (404, "not_found"),
@@ -278,7 +278,7 @@ impl Run {
         }
     }
 
-    /// A call under the quota and the life of the key. `None` where it was refused for one of these.
+    /// A call under the quota and the life of the key. `None` if it was refused for one of these.
     async fn call(
         &mut self,
         company: usize,

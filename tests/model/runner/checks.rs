@@ -1,4 +1,4 @@
-//! What is compared beyond the answer: events, deliveries, payments, documents; the sweep; the end of a case.
+//! Comparisons beyond the answer: events, deliveries, payments, documents; the sweep; the end of a case.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -236,7 +236,7 @@ impl Run {
         self.check_metrics().await
     }
 
-    /// What was measured is what happened.
+    /// The metrics match the steps.
     async fn check_metrics(&self) -> Verdict {
         const ATTEMPTS: &str = "invoicing_webhook_attempts_total";
         let metrics = &self.world.metrics;

@@ -46,7 +46,7 @@ fn client_fields(spec: &ClientSpec) -> NewClient {
 }
 
 impl Run {
-    /// Runs the step if it is one of these; says whether it was.
+    /// Runs the step if it is one of these. Returns true if it was.
     pub(super) async fn business(&mut self, step: &Step) -> Verdict<bool> {
         match step {
             Step::NewClient(company, spec) => self.new_client(*company, spec).await?,

@@ -1,4 +1,4 @@
-//! What the cases came to in all: a model that never gets anywhere would agree with everything.
+//! The totals of all cases: a model that never gets anywhere would agree with everything.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

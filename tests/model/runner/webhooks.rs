@@ -52,7 +52,7 @@ impl Run {
         self.pick(who, nth, |company| &company.hooks, |hook| &hook.id)
     }
 
-    /// Runs the step if it is one of these; says whether it was.
+    /// Runs the step if it is one of these. Returns true if it was.
     pub(super) async fn hook_step(&mut self, step: &Step) -> Verdict<bool> {
         match step {
             Step::Register(company, url, bits) => self.register(*company, *url, *bits).await?,

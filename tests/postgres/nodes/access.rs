@@ -79,7 +79,7 @@ async fn the_quota_is_exact_over_nodes_whose_clocks_are_wrong(db: Database) {
 async fn a_refusal_for_the_quota_is_remembered_until_it_ends(db: Database) {
     let world = World::new(db).await;
     while world.get(PATH).await.status == 200 {}
-    // What a refusal that asks the database would see.
+    // The state that a refusal from the database would see.
     world.run("UPDATE api_key SET accepted = '{}'", &[]).await;
     for (after, wait) in [(0, "61"), (1, "60"), (59_000, "1")] {
         world.advance(Duration::from_millis(after));

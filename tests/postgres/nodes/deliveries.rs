@@ -229,7 +229,7 @@ fn is_signed(received: &Received, secret: &Secret) -> bool {
     verifier.verify_now(received.headers["x-service-signature"].as_bytes(), &received.body).is_ok()
 }
 
-/// Another node hears of a change a moment after it was committed, and keeps to it from then on.
+/// A change reaches another node a moment after its commit, and holds there from then on.
 ///
 /// Rules: WEBHOOK-4
 #[on_postgres(worker_threads = 4)]
@@ -338,7 +338,7 @@ async fn failures_in_a_row_are_counted_over_nodes(db: Database) {
     assert_eq!(receiver.received().len(), 10);
 }
 
-/// That a webhook was off is read again before anything is skipped for it, also where no news of it comes.
+/// The state of a webhook is read again before deliveries are skipped for it, even if no notification comes.
 #[on_postgres(worker_threads = 4)]
 async fn a_node_without_news_of_an_enabled_webhook_sends_its_new_events(db: Database) {
     let world = World::on(db).system_clock().open().await;

@@ -6,7 +6,7 @@ use invoicing_tests::{Database, World, on_postgres};
 
 use crate::support::{emit, hook_for, invoice_in, quote_in, signature};
 
-/// The end of each is waited for. The pool asks no connection that was used a moment ago whether it still lives.
+/// The test waits for the end of each. The pool does not check a connection that was used a moment ago.
 const CUT: &str = "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity \
      WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'invoicing'";
 

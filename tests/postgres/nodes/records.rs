@@ -63,7 +63,7 @@ async fn a_reader_beside_writers_on_all_nodes_misses_nothing(db: Database) {
     assert_eq!(reader, written);
 }
 
-/// Reads to the end again and again, each time from where the last time ended, until no writer is left.
+/// Reads to the end again and again, each time from the last end, until no writer is left.
 async fn read_along(company: CompanyHandle, at_work: &AtomicUsize) -> BTreeMap<ClientId, Timestamp> {
     let mut seen = BTreeMap::new();
     let mut since: Option<Timestamp> = None;
@@ -74,7 +74,7 @@ async fn read_along(company: CompanyHandle, at_work: &AtomicUsize) -> BTreeMap<C
             let window = PageWindow { since, limit: 100, offset };
             let page =
                 company.clients().list(&ClientQuery { window, ..ClientQuery::default() }).await.unwrap();
-            // What a pass begins with is where the next one goes on.
+            // The next pass goes on from the start of this one.
             as_of = as_of.or(Some(page.as_of));
             for client in &page.data {
                 assert!(since.is_none_or(|since| client.updated_at >= since));

@@ -1,4 +1,4 @@
-//! What `auto_explain` has written into a server's log.
+//! The plans of `auto_explain` in a server's log.
 
 /// A statement and the plan by which it was run.
 pub(super) struct Explained {
@@ -14,7 +14,7 @@ pub(super) fn explained(log: &str) -> Vec<Explained> {
         if !line.ends_with("plan:") {
             continue;
         }
-        // What belongs to an entry is indented by a tab.
+        // The lines of an entry are indented by a tab.
         let mut entry = String::new();
         while let Some(more) = lines.next_if(|line| line.starts_with('\t')) {
             entry.push_str(more);
@@ -36,7 +36,7 @@ fn split(entry: &str) -> Option<(&str, &str)> {
 }
 
 impl Explained {
-    /// Whether it reads a table from one end to the other.
+    /// True if the plan reads a table from one end to the other.
     pub(super) fn scans(&self, table: &str) -> bool {
         self.plan.lines().any(|line| {
             let read = line.split_once("Seq Scan on ");

@@ -81,7 +81,7 @@ struct Filling {
 impl Filling {
     async fn connect(url: &str, company: &CompanyHandle, now: Timestamp) -> Self {
         let mut connection = PgConnection::connect(url).await.unwrap();
-        // What fills the tables is of no interest.
+        // The content of the tables is of no interest.
         connection.execute("SET auto_explain.log_min_duration = -1").await.unwrap();
         Self { connection, company: company.id().0, now: now.as_millis() }
     }

@@ -71,7 +71,7 @@ impl Ids {
     }
 }
 
-/// What became of a call: what it gave, or what kind of error with which texts.
+/// The result of a call: its value, or the kind and the texts of its error.
 type Outcome = Result<String, String>;
 /// A call by a company, with ids that are not its own and ids that are.
 type Call = for<'a> fn(&'a CompanyHandle, Ids, Ids) -> BoxFuture<'a, Outcome>;
@@ -179,7 +179,7 @@ const OPERATIONS: &[(&str, Call)] = operations! { company, other, own:
     "history.page" => company.history().page(&HistoryQuery::default().subject(other.quote.0), 100);
 };
 
-/// What does not refuse an id that it does not know: it filters by it, and finds nothing of it.
+/// Operations that do not refuse an unknown id: they filter by it, and find nothing.
 const FILTERS: [&str; 6] = [
     "events.list",
     "events.page",
@@ -227,7 +227,7 @@ async fn company_with_records(world: &World, name: &str, state: u8) -> (CompanyH
     let key = company.keys().issue("CRM").await.unwrap().record.id;
     let event = company.events().list(None, 1).await.unwrap()[0].id;
     if state > 2 {
-        // What waits becomes skipped: something that a replay would find.
+        // Waiting deliveries become skipped, so that a replay would find them.
         company.webhooks().disable(webhook).await.unwrap();
         company.webhooks().enable(webhook).await.unwrap();
     }
