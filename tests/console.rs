@@ -37,7 +37,7 @@ struct Browser {
     company: CompanyId,
 }
 
-/// What the console answered.
+/// An answer of the console.
 struct Shown {
     status: StatusCode,
     headers: HeaderMap,
@@ -57,7 +57,7 @@ impl Shown {
         Page::read(&self.html)
     }
 
-    /// The address of the next page, as the browser asks for it.
+    /// The address of the next page, as the browser requests it.
     fn next_page(&self) -> Option<String> {
         let address = self.page().attrs("[rel=next]", "href").pop()?;
         Some(address.strip_prefix(PREFIX).unwrap().to_owned())

@@ -1,6 +1,6 @@
 //! Moving a host from SQLite to PostgreSQL: nothing is lost, nothing changes, and nothing half done is ever used.
 //!
-//! Each test says so where no PostgreSQL is found.
+//! Each test prints so if no PostgreSQL is found.
 
 mod host;
 
@@ -164,7 +164,7 @@ async fn goes_on(host: &Host, moved: &Invoicing, life: &host::Life, receiver: &R
     assert!(fresh.iter().all(|id| *id > last_id), "{fresh:?} after {last_id}");
     moved.signing_links().sign(&life.link, &crate::support::signature()).await.unwrap();
 
-    // What waited, what was due, and what is new; with the secret from before.
+    // Waiting, due and new deliveries, with the previous secret.
     receiver.take();
     host.clock.advance(Duration::from_secs(10));
     let pending = "SELECT count(*) FROM delivery WHERE status = 'pending'";

@@ -1,4 +1,4 @@
-//! Documents: what they say, that they are frozen, and where they are stored.
+//! Documents: their content, their freezing, and their storage.
 
 mod frozen_documents;
 mod golden;

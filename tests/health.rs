@@ -1,4 +1,4 @@
-//! What probes are told: of the database, of the dispatcher, and of neither.
+//! Answers of probes: about the database, about the dispatcher, and about neither.
 
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -91,7 +91,7 @@ async fn a_dispatcher_that_has_ended_is_not_ready_until_it_runs_again(db: Databa
         assert_eq!(readiness(&world.invoicing).await, (503, ended.clone()));
         assert_eq!(probe(&world.invoicing, "GET", "/livez").await.status, 200);
     }
-    // One that a test runs by itself tells nothing of the one that the host runs.
+    // A dispatcher that a test runs by itself does not count as that of the host.
     world.dispatch().await;
     assert_eq!(readiness(&world.invoicing).await, (503, ended));
 }

@@ -354,7 +354,7 @@ async fn restarts(db: Database, steps: Vec<Step>) -> Result<(), TestCaseError> {
             accepted.push(now);
         } else {
             prop_assert_eq!(answer.status.as_u16(), 429);
-            // What is stored is rounded up to 100 ms; the blocks that were lost count from the first call after it.
+            // Stored instants are rounded up to 100 ms; the blocks that were lost count from the first call after it.
             let inside = accepted.iter().filter(|at| now - **at <= WINDOW_MS + 100).count();
             prop_assert!(inside + lost(db, deaths) >= LIMIT, "refused with {} in the window", inside);
             let wait = header(&answer, "retry-after");

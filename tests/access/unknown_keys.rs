@@ -79,7 +79,7 @@ async fn an_unknown_key_that_was_just_refused_is_not_looked_up_again(db: Databas
         plant(&world, &text).await;
         remembered += usize::from(status(&world, &text).await == 401);
     }
-    // A node that begins to listen to others forgets what it remembers, and a busy machine may take seconds.
+    // A node that begins to listen to others drops its cache, and a busy machine may take seconds.
     assert!(remembered >= ASKED / 2, "{remembered}");
 }
 
@@ -90,7 +90,7 @@ async fn a_reread_key_is_not_refused_while_unknown_ones_fill_their_places(db: Da
     const PLACES: usize = 2 * 1_024;
     let world = World::new(db).await;
     assert_eq!(status(&world, &world.key).await, 200);
-    // What was read is outdated by then, also as a node that begins to listen to others may have missed a change.
+    // Cached keys are outdated by then, also as a node that begins to listen to others may have missed a change.
     tokio::time::sleep(Duration::from_millis(5_100)).await;
     let mut behind = world.behind().await;
     behind.run("BEGIN", &[]).await;

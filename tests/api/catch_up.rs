@@ -14,7 +14,7 @@ use crate::api::workload::{Act, Workload, acts, write_beside};
 use crate::support::api::{LISTS, Tenant, for_all_on_service, items, text};
 use crate::support::proptest_runner::runtime;
 
-/// What an integrator keeps: a checkpoint, and the newest version of each record that it was given.
+/// The state of an integrator: a checkpoint, and the newest version of each record that it has received.
 #[derive(Default)]
 struct Reader {
     since: Option<String>,

@@ -88,7 +88,7 @@ async fn every_other_state_has_a_document(db: Database) {
             quote.summary.status
         );
     }
-    // Also where it was accepted without ever having been sent.
+    // Also if it was accepted without ever having been sent.
     let draft = world.draft().await;
     world.company.quotes().accept(draft.summary.id).await.unwrap();
     assert!(open(&world, &path(&link(&world, draft.summary.id).await)).await.bytes.starts_with(b"%PDF-"));
@@ -180,7 +180,7 @@ async fn a_url_tampered_with_at_any_character_is_not_found(db: Database) {
             let bad = format!("{}{}{}", &good[..at], char::from(new), &good[at + 1..]);
             let answer = world.call("GET", &bad, Some(&world.key), &[], Bytes::new()).await;
             not_found(&answer, &bad);
-            // Without its slash it is no document's path any more, and anything else asks for a key first.
+            // Without its slash it is no document's path any more, and any other path needs a key first.
             if old != b'/' {
                 not_found(&open(&world, &bad).await, &bad);
             }

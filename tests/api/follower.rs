@@ -51,7 +51,7 @@ impl Served {
 #[derive(Default)]
 struct Copy {
     newest: BTreeMap<String, String>,
-    /// What came since the process began.
+    /// The records since the process began.
     seen: HashSet<RecordVersion>,
 }
 

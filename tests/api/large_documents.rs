@@ -94,7 +94,7 @@ async fn a_page_of_more_than_16_mib_is_refused_with_the_limit_that_works(db: Dat
         assert_eq!(limit_that_works(&world, &format!("{page}{filter}")).await, Some(8), "{filter}");
     }
     assert_eq!(items(&read(&world, QUOTES).await).len(), 9);
-    // What follows the page is not counted.
+    // Later records than the page are not counted.
     let (status, bytes) = get(&world, &format!("{page}&limit=8&offset=0")).await;
     assert_eq!((status, bytes.ends_with(b"}")), (StatusCode::OK, true));
     let tail = String::from_utf8_lossy(&bytes[bytes.len() - 120..]).into_owned();

@@ -415,7 +415,7 @@ async fn an_invoice_has_no_number_and_no_dates_while_it_is_a_draft(db: Database)
     assert!(canceled["canceledAt"].is_string());
 }
 
-/// The description says of each of these fields when it is `null`, and what a cancelled invoice owes.
+/// The description of each of these fields has the condition of `null`, and the debt of a cancelled invoice.
 ///
 /// Rules: RECORD-1, RECORD-7, INVOICE-17
 #[on_each_database]

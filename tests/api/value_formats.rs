@@ -463,7 +463,7 @@ fn any_text_is_stored_in_its_one_form_or_refused_by_name(db: Database) {
         assert_eq!(answer.status, 201, "{}", answer.json);
         let kept = text(&answer.json, "name");
         assert!((1..=255).contains(&kept.chars().count()) && kept.trim() == kept, "{kept:?}");
-        // What was stored is stored again as it is, and read as it was written.
+        // A stored value is stored again as it is, and read as it was written.
         let again = tenant.send("POST", CLIENTS, &json!({"name": kept})).await;
         assert_eq!((again.status.as_u16(), text(&again.json, "name")), (201, kept));
         let page = tenant.read(CLIENTS).await;

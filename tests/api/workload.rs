@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 
 use crate::support::api::{DAY, payment};
 
-/// What a host may do, or what may happen to its clock.
+/// A step of a host, or of its clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Act {
     AddClient,
@@ -257,7 +257,7 @@ fn done<T>(result: Result<T, Error>) -> Option<T> {
     }
 }
 
-/// What each writer does, again and again: no sweep, which would move the records of the others.
+/// The steps of each writer, again and again: no sweep, which would move the records of the others.
 const ROUND: [Act; 12] = [
     Act::AddQuote,
     Act::LinkQuote,

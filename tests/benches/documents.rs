@@ -1,4 +1,4 @@
-//! Rendering a quote, against a limit in time and, for one page, in bytes. Exits with 1 where a limit is missed.
+//! Rendering a quote, against a limit in time and, for one page, in bytes. Exits with 1 if a limit is missed.
 
 use std::hint::black_box;
 use std::process::ExitCode;

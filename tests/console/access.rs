@@ -17,7 +17,7 @@ use crate::support::page::Page;
 use crate::support::{emit, events, hook};
 
 const URL: &str = "http://127.0.0.1:8/hook";
-/// What pages show of it.
+/// The parts of its URL that pages show.
 const SHOWN_URL: &str = "http://127.0.0.1:8/..";
 
 /// The records that the pages show.
@@ -29,7 +29,7 @@ pub(super) struct Records {
     pub(super) quote: QuoteId,
     /// The SHA-256 of the quote's document.
     document: String,
-    /// What identifies the quote's signing link.
+    /// The identifier of the quote's signing link.
     link: String,
 }
 
@@ -99,7 +99,7 @@ fn forms(records: &Records) -> Vec<(String, Vec<(&'static str, &'static str)>)> 
     ]
 }
 
-/// What the forms could change.
+/// The state that the forms could change.
 async fn state(world: &World) -> (Vec<Webhook>, Vec<DeliveryRecord>, String) {
     let mut deliveries = Vec::new();
     for event in events(&world.company).await {
@@ -135,7 +135,7 @@ async fn a_form_of_another_site_is_refused_and_changes_nothing(db: Database) {
         }
     }
     assert_eq!(state(&world).await, before);
-    // A browser on a site without TLS says where the form is from in `Origin` alone.
+    // A browser on a site without TLS sends the origin of the form in `Origin` alone.
     let own = browser
         .post_from(&format!("/webhooks/{}/disable", records.webhook), &[], &[("origin", ORIGIN)])
         .await;
@@ -366,7 +366,7 @@ async fn where_there_is_no_room_a_page_says_so_and_files_are_served(db: Database
     let page = refused.into_body().collect().await.unwrap().to_bytes();
     let page = String::from_utf8_lossy(&page);
     assert!(page.contains("The service is busy"), "{page}");
-    // What is the same for all takes no room.
+    // Bytes that are the same for all take no room.
     let style = Page::read(&page).attr("link[rel=stylesheet]", "href");
     assert_eq!(browser.get(style.strip_prefix(PREFIX).unwrap()).await.status, StatusCode::OK);
     assert_eq!(browser.get(&format!("/sign/sgn_{:043}", 0)).await.status, StatusCode::NOT_FOUND);

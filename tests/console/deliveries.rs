@@ -124,7 +124,7 @@ async fn pages_hold_each_delivery_once_and_filters_stay_from_page_to_page(db: Da
     assert_eq!(found(&browser, id, "?status=failed").await.len(), failed.len());
     assert_eq!(found(&browser, id, "?status=delivered&kind=quote.created").await.len(), 116);
     assert!(found(&browser, id, "?status=skipped").await.is_empty());
-    // As the company's clock on the wall says, in minutes.
+    // By the company's local time, in minutes.
     let zone: chrono_tz::Tz = world.company.details().await.unwrap().time_zone.parse().unwrap();
     let local = between.plus_millis(60_000).to_chrono().with_timezone(&zone).format("%Y-%m-%dT%H:%M");
     assert_eq!(found(&browser, id, &format!("?from={local}")).await.len(), 117);

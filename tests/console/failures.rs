@@ -83,7 +83,7 @@ async fn each_failure_class_says_what_to_do_in_the_log_and_on_the_page(db: Datab
     }
 }
 
-/// Not the default of 5 s where the host has set another.
+/// Not the default of 5 s if the host has set another.
 #[on_each_database]
 async fn a_timeout_names_the_time_limit_that_is_set(db: Database) {
     for (ms, english, french) in [

@@ -69,7 +69,7 @@ struct Open {
 }
 
 impl Row {
-    /// Makes what the form is about. The page with the form, and where the form goes.
+    /// Creates the record of the form. Returns the page with the form, and its target.
     async fn arrange(&self, world: &World) -> (String, String) {
         match self.route {
             "/webhooks" => ("/webhooks/new".to_owned(), self.route.to_owned()),
@@ -155,7 +155,7 @@ fn full(world: &World) -> Browser {
     Browser::of(&world.invoicing, world.company.id(), Role::Full)
 }
 
-/// What people have done, latest first.
+/// The actions of people, latest first.
 async fn history(world: &World) -> Vec<HistoryRecord> {
     world.company.history().list(None, 1_000).await.unwrap()
 }

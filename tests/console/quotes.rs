@@ -360,7 +360,7 @@ async fn a_quote_shows_who_signed_why_it_was_declined_and_its_history(db: Databa
     let html = french.get(&page).await.html;
     assert_eq!(Page::read(&html).text("dt .state.bad"), "Refusé");
     assert!(html.contains("Trop cher") && html.contains("par un lien de signature"), "{html}");
-    // It says nothing of a refusal once the quote was sent again.
+    // The page shows no refusal once the quote was sent again.
     named.quotes().send(declined, None).await.unwrap();
     let html = browser.get(&page).await.html;
     assert!(!html.contains("Trop cher") && html.contains("Sent a quote"), "{html}");

@@ -36,7 +36,7 @@ async fn a_webhook_is_registered_tested_mended_rotated_and_removed(db: Database)
     let list = browser.get("/webhooks").await.html;
     assert!(list.contains(&webhook.shown_url()) && !list.contains(&receiver.url) && !list.contains("whsec_"));
 
-    // The test is under way, then its outcome says why it failed.
+    // The test is under way, then its outcome has the reason of the failure.
     let sent = browser.post(&format!("{page}/test"), &[]).await;
     assert_eq!(sent.status, StatusCode::SEE_OTHER);
     let test = sent.location().split('#').next().unwrap().to_owned();
@@ -62,7 +62,7 @@ async fn a_webhook_is_registered_tested_mended_rotated_and_removed(db: Database)
     let sent_at = std::str::from_utf8(signature).unwrap().split(['=', ',']).nth(1).unwrap().parse().unwrap();
     Verifier::new(&secret).unwrap().verify(signature, &received.body, sent_at).unwrap();
 
-    // What happens while it is disabled is sent when it is enabled.
+    // Events of the time while it is disabled are sent when it is enabled.
     let disabled = browser.post(&format!("{page}/disable"), &[]).await;
     assert!(browser.get(disabled.location()).await.html.contains("by hand"));
     world.draft().await;
@@ -124,7 +124,7 @@ async fn what_is_beyond_a_bound_is_refused_in_words_of_both_languages(db: Databa
     }
 }
 
-/// Kinds of a newer version are shown, and stay when the form is saved, also where no other is left.
+/// Kinds of a newer version are shown, and stay when the form is saved, even if no other is left.
 ///
 /// Rules: WEBHOOK-28
 #[on_each_database]

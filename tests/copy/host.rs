@@ -128,7 +128,7 @@ pub(super) async fn get(invoicing: &Invoicing, path: &str, key: &str) -> (Status
     (status, answer.into_body().collect().await.unwrap().to_bytes())
 }
 
-/// What a company has to be checked by.
+/// The data by which a company is checked.
 pub(super) struct Life {
     pub(super) company: CompanyHandle,
     pub(super) key: String,
@@ -145,7 +145,7 @@ pub(super) async fn live(host: &Host, invoicing: &Invoicing, receiver: &Receiver
     invoices(&company).await;
     let revoked = company.acting_as("Anna").unwrap().keys().issue("old one").await.unwrap();
     company.keys().revoke(revoked.record.id).await.unwrap();
-    // What has run out of time.
+    // Records whose time has run out.
     draft_and_send(&company).await;
     issued_over(&company, "50").await;
     host.clock.advance(31 * DAY);
@@ -230,7 +230,7 @@ async fn large(company: &CompanyHandle) {
     assert!(serde_json::to_vec(&invoice.lines).unwrap().len() > 16_384);
 }
 
-/// Delivered, failed, skipped, waiting for another attempt, and due. The webhook where some are due.
+/// Delivered, failed, skipped, waiting for another attempt, and due. Returns the webhook with due deliveries.
 async fn deliveries(
     company: &CompanyHandle,
     invoicing: &Invoicing,
@@ -257,7 +257,7 @@ async fn deliveries(
     hook
 }
 
-/// Everything that a service says of a company, over the API and to its host.
+/// All data of a company, over the API and for its host.
 pub(super) async fn told(invoicing: &Invoicing, life: &Life) -> Vec<String> {
     let company = invoicing.company(life.company.id());
     let mut told = host_side(invoicing, &company, life).await;
@@ -267,7 +267,7 @@ pub(super) async fn told(invoicing: &Invoicing, life: &Life) -> Vec<String> {
     }
     let (status, _) = get(invoicing, "/api/v1/quotes", "isk_unknown").await;
     assert_eq!(status, 401);
-    // After the calls: it tells when the key was used.
+    // After the calls, as it contains the last use of the key.
     told.push(format!("{:?}", company.keys().list().await.unwrap()));
     told
 }

@@ -301,7 +301,7 @@ async fn a_store_that_fails_refuses_every_freezing_operation_without_a_trace(db:
     unavailable(refused(&world, "document", quotes.document(sent.summary.id)).await);
     unavailable(refused(&world, "open", quotes.open_document(sent.summary.id)).await);
     unavailable(refused(&world, "link", links.document(token.reveal())).await);
-    // What needs no document works.
+    // Operations that need no document work.
     quotes.reject(sent.summary.id).await.unwrap();
     quotes.accept(sent.summary.id).await.unwrap();
     let drafted = quotes.create(&new).await.unwrap();

@@ -14,7 +14,7 @@ use invoicing_server::{DocumentRenderer, PdfRenderer};
 use invoicing_tests::documents::{Paper, few_lines, line, many_lines};
 use sha2::{Digest, Sha256};
 
-/// The output of a tool that has nothing to complain about; `None` where the tool is missing and need not be there.
+/// The output of a tool that has nothing to complain about; `None` if the tool is missing and need not be there.
 pub(crate) fn run(tool: &str, arguments: &[&str]) -> Option<Vec<u8>> {
     let output = match Command::new(tool).args(arguments).output() {
         Ok(output) => output,

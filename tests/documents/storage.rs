@@ -97,7 +97,7 @@ async fn s3() -> (Subject, FakeS3) {
     (Subject { store: Arc::new(server.storage()), damage: Box::new(damage) }, server)
 }
 
-/// What every store promises.
+/// The promises of every store.
 async fn keeps_its_promises(subject: &Subject) {
     nothing_is_there_at_first(&*subject.store).await;
     what_is_put_is_there_until_it_is_deleted(&*subject.store).await;

@@ -1,4 +1,4 @@
-//! What a document says besides the quote: the work site, and that a signature does not change what was sent.
+//! The work site in a document; and a signature does not change the copy that was sent.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use invoicing_tests::{Database, Place, World, new_quote, on_each_database};
 use crate::support::hooked_store::HookedStore;
 use crate::support::{date, refused, signature};
 
-/// What a renderer was given, as text.
+/// The input of a renderer, as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Seen {
     company: CompanyIdentity,

@@ -20,7 +20,7 @@ pub(crate) fn heads(key: &str, streams: usize, fields: usize) -> Vec<u8> {
     all
 }
 
-/// What a connection asks for and never reads.
+/// The answers that a connection requests and never reads.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct UnreadGets<'r> {
     pub(crate) key: Option<&'r str>,

@@ -30,7 +30,7 @@ const SLOW: usize = 500;
 const REQUESTS: usize = 200;
 /// Slowest of its answers, on a busy machine.
 const SLOWEST: Duration = Duration::from_secs(2);
-/// What a connection may cost the server, in KiB.
+/// Largest cost of a connection for the server, in KiB.
 const PER_CONNECTION: usize = 24;
 /// Longer than any test here: time limits are not what ends the connections.
 const NEVER_MS: u64 = 600_000;
@@ -40,9 +40,9 @@ fn patient() -> Value {
     json!({ "headerReadMs": NEVER_MS })
 }
 
-/// How many of those connections this process may open. It says so where they are fewer.
+/// Number of those connections that this process may open. Prints so if they are fewer.
 fn allowed(wanted: usize) -> usize {
-    /// What the other tests of this process open meanwhile.
+    /// Connections that the other tests of this process open meanwhile.
     const OTHERS: usize = 3_500;
     let wanted_files = (wanted + OTHERS) as u64;
     let files = rlimit::increase_nofile_limit(wanted_files).unwrap_or(1_024);
@@ -98,7 +98,7 @@ async fn slow(server: &Arc<Server>, count: usize) -> JoinSet<()> {
     dripping
 }
 
-/// What the client that means well sees: half of its requests on one connection, half on a new one each.
+/// The requests of the client that means well: half of them on one connection, half on a new one each.
 async fn well_served(server: &Server) {
     let mut kept = server.connect().await;
     let mut times = Vec::new();
@@ -223,12 +223,12 @@ async fn unread_answers_have_a_limit_in_bytes() {
     sleep(Duration::from_secs(1)).await;
     if let Some((before, after)) = before.zip(server.memory()) {
         tell("memory of unread answers", &format_args!("{before} KiB before, {after} KiB with them"));
-        // What an allocator keeps may double it.
+        // Memory that an allocator keeps may double it.
         let most = 2 * (HELD_KIB + IN_FLIGHT * ANSWER_KIB) + streams.len() * PER_CONNECTION;
         assert!(after - before < most, "{} KiB more, not {most}", after - before);
     }
     drop(streams);
-    // As `Retry-After` says: the server has to notice first.
+    // After `Retry-After`: the server has to notice first.
     sleep(Duration::from_secs(1)).await;
     well_served(&server).await;
 }
@@ -258,7 +258,7 @@ async fn connections_that_take_no_answers_are_dropped() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unread_answers_without_a_body_have_a_limit_too() {
-    /// What is sent, as far as it is taken, in pieces; and what that may cost.
+    /// The sent bytes, as far as the server takes them, in pieces; and their largest cost.
     const PIECES: usize = 3_000;
     const MOST_KIB: usize = 4 * 1024;
     let _beside = beside_others().await;
@@ -291,7 +291,7 @@ async fn heads_of_many_small_fields_are_not_kept_for_their_bodies() {
     const STREAMS: usize = 64;
     /// As many as pass for less than 32 KiB; in memory they are twice that.
     const FIELDS: usize = 950;
-    /// What a stream may cost in KiB, with what an allocator keeps.
+    /// Largest cost of a stream in KiB, with the memory that an allocator keeps.
     const PER_STREAM: usize = 24;
     let _beside = beside_others().await;
     let server = Server::start(&json!({ "serve": patient(), "requests": { "bodyTimeMs": NEVER_MS } }));

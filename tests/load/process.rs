@@ -40,11 +40,11 @@ pub(crate) struct Server {
     pub(crate) other_key: String,
     /// Further keys of the first company, as many as the settings ask for.
     pub(crate) keys: Vec<String>,
-    /// Path and query of documents' URLs, where the settings ask for documents.
+    /// Path and query of documents' URLs, if the settings have documents.
     pub(crate) documents: Vec<String>,
     /// Where the API links to a document of the first company.
     pub(crate) document_link: String,
-    /// Pages behind signing links of the first company, where the settings ask for them.
+    /// Pages behind signing links of the first company, if the settings have them.
     pub(crate) pages: Vec<Page>,
     /// One of them, of a quote with many lines.
     pub(crate) long_page: Page,
@@ -123,14 +123,14 @@ impl Server {
         begun.elapsed()
     }
 
-    /// Resident memory in KiB; none where the system does not tell.
+    /// Resident memory in KiB; `None` on systems without `/proc`.
     pub(crate) fn memory(&self) -> Option<usize> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
         line.trim().trim_end_matches(" kB").parse().ok()
     }
 
-    /// Waits until it does nothing, as far as the system tells.
+    /// Waits until it does nothing, as far as `/proc` shows.
     pub(crate) async fn is_quiet(&self) {
         let mut before = self.ticks();
         loop {
@@ -144,14 +144,14 @@ impl Server {
         }
     }
 
-    /// Open sockets; none where the system does not tell.
+    /// Open sockets; `None` on systems without `/proc`.
     pub(crate) fn sockets(&self) -> Option<usize> {
         let files = std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).ok()?;
         let targets = files.flatten().filter_map(|file| std::fs::read_link(file.path()).ok());
         Some(targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count())
     }
 
-    /// Ticks of a processor (10 ms) that it has used; none where the system does not tell.
+    /// Ticks of a processor (10 ms) that it has used; `None` on systems without `/proc`.
     pub(crate) fn ticks(&self) -> Option<u64> {
         bench::processor_ticks(self.child.id(), bench::OWN)
     }

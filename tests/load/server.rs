@@ -1,7 +1,7 @@
 //! An API server in a process of its own, so that its memory and its file descriptors are its own.
 //!
-//! `api-server <folder> <settings>`: serves two companies without a quota until standard input ends, and says on one
-//! line where it listens, with which keys, and where documents and signing pages are. The settings are JSON: `files`,
+//! `api-server <folder> <settings>`: serves two companies without a quota until standard input ends, and prints on one
+//! line its address, its keys, and the paths of documents and signing pages. The settings are JSON: `files`,
 //! `documentLines`, `documentCompanies`, `keys`, `pages`, `postgres`, and the limits `serve` and `requests`.
 
 use std::error::Error;

@@ -39,7 +39,7 @@ async fn a_prompt_endpoint_is_served_beside_180_slow_endpoints_with_a_backlog(db
     assert_served_beside(db, "slow", Reply::Slow(LATE, 200)).await;
 }
 
-/// What they get is attempted three times, and a retry takes any slot that slow webhooks may have.
+/// Their deliveries are attempted three times, and a retry takes any slot that slow webhooks may have.
 ///
 /// Rules: ISOLATION-1, ISOLATION-3, ATTEMPT-10
 #[on_each_database]

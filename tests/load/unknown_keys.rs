@@ -94,7 +94,7 @@ async fn reread_keys_on_postgresql_are_answered_beside_2000_unknown_a_second() {
         let answer = answer(&mut server.connect().await, &get(key)).await;
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
-    // What was read of them is outdated by then.
+    // The cached keys are outdated by then.
     tokio::time::sleep(Duration::from_millis(5_100)).await;
     valid_keys_are_answered(server).await;
 }

@@ -19,7 +19,7 @@ const STREAMS: usize = 60;
 const PART_CONNECTIONS: usize = 100;
 /// HTTP/1 connections: their answers are far more than the budget of 64 MiB.
 const HTTP_1_CONNECTIONS: usize = 150;
-/// How long the caller beside asks, and its pause between two requests.
+/// Duration of the requests of the caller beside, and its pause between two of them.
 const BESIDE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(20);
 /// Slowest answer of the caller beside, on a busy machine.

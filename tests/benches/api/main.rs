@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 const CONNECTIONS: usize = 16;
-/// Answers that need no key share a sixteenth of the memory for answers, where each counts whole.
+/// Answers that need no key share a sixteenth of the memory for answers, in which each counts whole.
 const FEW_CONNECTIONS: usize = 8;
 const ROUNDS: usize = 15;
 const TIME: Duration = Duration::from_millis(700);
@@ -41,14 +41,14 @@ const DESCRIPTIONS: [(&str, &str); 2] =
 
 const LIST: &str = "/api/v1/quotes?include=lines&limit=50";
 
-/// What a server is told, or tells, about its data.
+/// A message of a server, or to it, about its data.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Data {
     address: SocketAddr,
     key: String,
     company: CompanyId,
     quotes: Vec<Quote>,
-    /// An empty database, and the first process of its server, where it has one.
+    /// An empty database, and the first process of its server, if it has one.
     url_of_rival: Option<String>,
     postmaster: Option<u32>,
 }

@@ -57,7 +57,7 @@ pub(crate) async fn run() {
     }
 }
 
-/// What goes wrong is the server's fault.
+/// Every failure is the server's fault.
 struct Failed(sqlx::Error);
 
 impl From<sqlx::Error> for Failed {

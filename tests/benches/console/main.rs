@@ -1,6 +1,6 @@
-//! The pages of the console, against limits in time and in bytes. Exits with 1 where a limit is missed.
+//! The pages of the console, against limits in time and in bytes. Exits with 1 if a limit is missed.
 //!
-//! A page is asked for in the process of the service, so its time is the server's: sign-in, operations, markup. Lists have
+//! A page is requested in the process of the service, so its time is the server's: sign-in, operations, markup. Lists have
 //! 50 items. One webhook has 100,000 deliveries; most are copies of the first one, made by statements. There is one
 //! caller, and PostgreSQL shares the core of the service.
 

@@ -1,4 +1,4 @@
-//! What the pages show: quotes, and webhooks with few and with many deliveries.
+//! The records of the pages: quotes, and webhooks with few and with many deliveries.
 
 use invoicing_core::{EventId, EventKind, NewQuote, QuoteId, WebhookId};
 use invoicing_server::NewWebhook;

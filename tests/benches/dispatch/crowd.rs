@@ -16,7 +16,7 @@ const SIZES: [usize; 3] = [180, 300, 1_000];
 const BACKLOG: usize = 200;
 /// Events per second of the measured webhook.
 const PACE: usize = 20;
-/// What is measured from the start of the dispatcher, and what after that, in seconds.
+/// The times measured from the start of the dispatcher, and after that, in seconds.
 const FIRST_SECONDS: usize = 10;
 const THEN_SECONDS: usize = 20;
 /// How long a delivery is waited for after the last event.
@@ -69,7 +69,7 @@ async fn measure(database: &str, sink: &Sink, size: usize, path: &str) -> [f64; 
     tails
 }
 
-/// What has not arrived counts as if it arrived when the waiting ended.
+/// A delivery that has not arrived counts as if it arrived at the end of the wait.
 fn print(what: &str, calls: &HashMap<String, i64>, sink: &Sink) -> f64 {
     let end = super::sink::nanoseconds();
     let arrivals: HashMap<String, i64> = sink.arrivals().into_iter().collect();

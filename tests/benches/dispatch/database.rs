@@ -16,7 +16,7 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// A new one on a kind of database, or that of a peer who has said where it is.
+    /// A new one on a kind of database, or that of a peer, by its address.
     pub(crate) async fn new(database: &str) -> Self {
         match database {
             SQLITE => {
@@ -39,7 +39,7 @@ impl Place {
         }
     }
 
-    /// What the benchmark has to know of it.
+    /// The facts about it that the benchmark needs.
     pub(crate) fn told(&self) -> Value {
         match self {
             Self::File(_) => Value::Null,

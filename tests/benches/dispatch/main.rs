@@ -208,7 +208,7 @@ fn print_latencies(what: &str, latencies: &[f64]) -> f64 {
     p99
 }
 
-/// What one webhook that never answers does to the nineteen others.
+/// The effect of one webhook that never answers on the nineteen others.
 async fn hanging(peer: &mut Peer, sink: &Sink, database: &str) {
     println!("dispatch on {database}: 1 of 20 webhooks hangs; the 19 others");
     let (mut rates, mut tails) = (Vec::new(), Vec::new());

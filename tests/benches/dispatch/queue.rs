@@ -120,14 +120,14 @@ async fn latencies(peer: &mut Peer) -> Vec<f64> {
 /// what is no longer there.
 const DUE_A_SECOND: u32 = 10_000;
 const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM company";
-/// How long it is held, unless `SNAPSHOT_SECONDS` says otherwise, and how long before that is normal, in seconds.
+/// Seconds for which it is held, unless `SNAPSHOT_SECONDS` is set, and the seconds before, for comparison.
 const HELD: u64 = 300;
 const NORMAL: u64 = 20;
 /// Seconds of which the median counts, and how long they may take after the snapshot to be as before.
 const WINDOW: usize = 5;
 const BACK: u64 = 180;
 
-/// What a snapshot that is held for minutes does to the queue, and how long that lasts. The dispatcher runs all the time.
+/// The effect of a snapshot that is held for minutes on the queue, and its duration. The dispatcher runs all the time.
 pub(crate) async fn hold_snapshot(peer: &mut Peer, url: &str) {
     let asked = std::env::var("SNAPSHOT_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
     let seconds = asked.unwrap_or(HELD).max(2 * WINDOW as u64);
@@ -201,7 +201,7 @@ impl Queue {
         tidy_up(&mut connection).await;
     }
 
-    /// Puts so many deliveries into it, and has the server tidy up where that is asked for.
+    /// Puts `deliveries` pending ones into it, and vacuums the tables if `tidies_up`.
     pub(crate) async fn fill(&mut self, url: &str, deliveries: i64, now: Timestamp, tidies_up: bool) {
         let mut connection = PgConnection::connect(url).await.expect("the server answers");
         self.insert(&mut connection, deliveries, now, "pending", 0).await;

@@ -38,7 +38,7 @@ struct Running {
     task: JoinHandle<Result<DispatchReport, Error>>,
 }
 
-/// Does what the benchmark asks for.
+/// Carries out the requests of the benchmark.
 pub(crate) async fn run() {
     let mut questions = Questions::default();
     let open = questions.next().await.expect("where to");

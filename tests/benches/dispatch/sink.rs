@@ -1,4 +1,4 @@
-//! The receiver of all webhooks: answers 200, except where it hangs, and notes what came when.
+//! The receiver of all webhooks: answers 200, unless it hangs, and notes each delivery with its instant.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 
 /// The path that is never answered.
 pub(crate) const HANG: &str = "/hang";
-/// What the paths begin with that are answered after [`FAR_AWAY`].
+/// The prefix of the paths that are answered after [`FAR_AWAY`].
 pub(crate) const SLOW: &str = "/slow";
 /// The path that is answered at once and not noted, and the one that is answered [`TOO_LATE`] and not noted either.
 pub(crate) const CROWD: &str = "/crowd";

@@ -1,4 +1,4 @@
-//! What the tables take on disk.
+//! The sizes of the tables on disk.
 
 use sqlx::{Connection, PgConnection};
 

@@ -19,7 +19,7 @@ const ROUNDS: usize = 61;
 /// Bytes hashed per side and round.
 const VOLUME: usize = 12_000_000;
 
-/// What a ratio must keep to.
+/// The target of a ratio.
 #[derive(Clone, Copy)]
 enum Limit {
     AtMost(f64),

@@ -1,4 +1,4 @@
-//! Other crates that verify webhooks, each as its documentation says, on a genuine delivery in its own format.
+//! Other crates that verify webhooks, each by its documentation, on a genuine delivery in its own format.
 //!
 //! All hash the same body under HMAC-SHA256, look at the time (the system's clock, so this side reads it, too) and
 //! refuse a changed byte, which is checked first. `svix` and `standardwebhooks` take a map of three headers.

@@ -16,7 +16,7 @@ use super::{open_company, sync_time};
 /// Rounds of each row that count, after one that does not.
 const ROUNDS: usize = 5;
 
-/// What is measured.
+/// The measured values.
 struct Row {
     name: &'static str,
     callers: usize,
@@ -58,7 +58,7 @@ const ROWS: [Row; 6] = [
     },
 ];
 
-/// What the rounds of a row came to, each a value per round.
+/// The results of a row, each a value per round.
 #[derive(Default)]
 struct Figures {
     rates: Vec<f64>,
@@ -67,7 +67,7 @@ struct Figures {
     /// In microseconds: medians and 99th percentiles of the creations, and of the changes of status.
     creations: [Vec<f64>; 2],
     rejections: [Vec<f64>; 2],
-    /// What the disk takes to keep a page, in microseconds: it bounds the rates.
+    /// The time of the disk to keep a page, in microseconds: it bounds the rates.
     syncs: Vec<f64>,
 }
 

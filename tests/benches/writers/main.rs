@@ -101,7 +101,7 @@ async fn run<S: Side>(side: &Arc<S>, operation: Operation) -> (f64, f64) {
     (rate(durations.len(), begun.elapsed()), quantile(&durations, 0.99))
 }
 
-/// What one `fdatasync` of a page takes, in milliseconds.
+/// The time of one `fdatasync` of a page, in milliseconds.
 fn sync_time(folder: &Path) -> f64 {
     let mut file = std::fs::File::create(folder.join("sync")).expect("a file");
     let times: Vec<f64> = (0..50)

@@ -18,7 +18,7 @@ pub enum Database {
 }
 
 impl Database {
-    /// Runs a test on this database, with a runtime of its own; says so where there is no such database.
+    /// Runs a test on this database, with a runtime of its own; prints so if there is no such database.
     pub fn run<F: Future<Output = ()>>(self, worker_threads: Option<usize>, test: fn(Self) -> F) {
         // Boxed, so that the runtime's code is compiled once, and not for each test.
         self.run_boxed(worker_threads, Box::pin(async move { test(self).await }));
@@ -36,7 +36,7 @@ impl Database {
         runtime.block_on(test);
     }
 
-    /// Runs a test on this database that brings its own runtime; says so where there is no such database.
+    /// Runs a test on this database that brings its own runtime; prints so if there is no such database.
     pub fn run_sync(self, test: fn(Self)) {
         if self.is_available() {
             test(self);

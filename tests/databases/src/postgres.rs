@@ -26,7 +26,7 @@ pub use trips::TripProxy;
 
 /// Who owns a cluster and everything in it.
 const SUPERUSER: &str = "postgres";
-/// What is added to the cluster's own configuration, in a file of its own so that it can be written again.
+/// Additions to the cluster's own configuration, in a file of its own so that it can be written again.
 const ADDED: &str = "tests.conf";
 /// Ports that are tried: below those from which systems take the local ends of connections, so that a server that is
 /// stopped finds its own again.
@@ -50,7 +50,7 @@ pub struct Cluster {
     port: u16,
 }
 
-/// Whether there are server programs. Says so, once, where there are none.
+/// True if there are server programs. Prints so, once, if there are none.
 ///
 /// # Panics
 /// If there are none and `REQUIRE_POSTGRES=1` says that there must be.
@@ -58,7 +58,7 @@ pub fn is_installed() -> bool {
     found().is_some()
 }
 
-/// Where a program of the server is; `None` where there are none.
+/// The path of a program of the server; `None` if there is none.
 pub fn program(name: &str) -> Option<PathBuf> {
     found().map(|programs| programs.path(name))
 }
@@ -68,7 +68,7 @@ fn found() -> Option<&'static programs::Programs> {
 }
 
 impl Cluster {
-    /// Makes a cluster and starts it; `None` where there are no server programs.
+    /// Makes a cluster and starts it; `None` if there are no server programs.
     pub fn start(options: &Options) -> Option<Self> {
         let home = Home::new()?;
         home.initialise(SUPERUSER);
@@ -106,7 +106,7 @@ impl Cluster {
         format!("postgres://{SUPERUSER}@127.0.0.1:{}/{database}", self.port)
     }
 
-    /// Creates an empty database and says how to reach it.
+    /// Creates an empty database and returns its URL.
     pub async fn create_database(&self, name: &str) -> String {
         self.execute("postgres", &format!("CREATE DATABASE \"{name}\"")).await;
         self.url(name)
@@ -138,7 +138,7 @@ impl Cluster {
         }
     }
 
-    /// Writes the settings anew. Those that need no restart hold at once.
+    /// Writes the settings anew. Settings that need no restart hold at once.
     pub fn configure(&self, options: &Options) {
         configure(&self.home, self.port, options);
         home::run(&mut self.home.control("reload"));
@@ -159,7 +159,7 @@ impl Cluster {
         self.home.data()
     }
 
-    /// What the server has logged.
+    /// The log of the server.
     pub fn log(&self) -> String {
         self.home.log()
     }

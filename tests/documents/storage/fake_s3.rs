@@ -1,4 +1,4 @@
-//! A small S3 on loopback: what [`ObjectStorage`] needs of one, and moods.
+//! A small S3 on loopback: the calls that [`ObjectStorage`] needs, and moods.
 //!
 //! It checks what it can without the account's secret being spread over the tests: that each request is signed, that an
 //! object is only created where there is none, and that a presigned URL is unchanged and has not expired.
@@ -46,7 +46,7 @@ pub(super) struct Object {
     pub(super) disposition: String,
 }
 
-/// What a presigned URL led to.
+/// The response of a presigned URL.
 #[derive(Debug)]
 pub(super) struct Served {
     pub(super) status: u16,
@@ -206,7 +206,7 @@ impl State {
             .unwrap()
     }
 
-    /// `None` where the URL is not one that this store would honour.
+    /// `None` if the URL is not one that this store would honour.
     fn presigned(&mut self, method: &Method, name: &str, query: &str) -> Option<Response<Full<Bytes>>> {
         let url = form_urlencoded::parse(query.as_bytes());
         let parameters: BTreeMap<String, String> = url.into_owned().collect();

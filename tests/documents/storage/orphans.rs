@@ -14,7 +14,7 @@ use crate::support::hooked_store::HookedStore;
 
 const HOUR: Duration = Duration::from_hours(1);
 
-/// Sends a quote and drops the call where the bytes are stored and no record refers to them yet.
+/// Sends a quote and drops the call when the bytes are stored and no record refers to them yet.
 async fn die_sending(company: &CompanyHandle, store: &HookedStore, id: QuoteId) {
     let stored = Arc::new(Notify::new());
     let hook = Arc::clone(&stored);
@@ -47,7 +47,7 @@ async fn only_orphans_of_a_crash_are_swept_and_after_an_hour(db: Database) {
     assert_eq!(swept(&world).await, 0);
     world.advance(HOUR);
     assert_eq!(swept(&world).await, 0, "an hour exactly");
-    // Also where the process has died meanwhile.
+    // Also if the process has died meanwhile.
     let (draft, sent) = (draft.summary.id, sent.summary.id);
     let world = world.reopen().await;
     world.advance(Duration::from_millis(1));

@@ -1,5 +1,5 @@
-//! A store behind a network that fails in the ways in which such stores fail. What cannot be stored is not done, within
-//! 5 s, and leaves no trace; what is done is stored.
+//! A store behind a network that fails in the ways in which such stores fail. A change whose document cannot be stored is not done, within
+//! 5 s, and leaves no trace; a change that is done has its document.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -162,7 +162,7 @@ async fn a_link_leads_to_the_store_if_the_host_wants_that_and_the_store_can(db: 
     server.damage(&server.names()[0]);
     let damaged = refused(&world, "damaged", quotes.document(sent.summary.id)).await;
     assert!(matches!(damaged, Error::StorageUnavailable(_)), "{damaged:?}");
-    // And where the store has no such URLs, it leads to the service.
+    // And if the store has no such URLs, it leads to the service.
     let world = World::on(db).settings(presigning).open().await;
     let sent = world.sent().await;
     let link = world.company.quotes().document(sent.summary.id).await.unwrap();

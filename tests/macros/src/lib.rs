@@ -44,11 +44,11 @@ impl Options {
     }
 }
 
-/// What matters of the function.
+/// The parts of the function that matter.
 struct Function {
     name: Ident,
     is_async: bool,
-    /// Whether it is compiled at all: these hold for its tests too.
+    /// Its `cfg` conditions, which hold for its tests too.
     conditions: TokenStream,
 }
 

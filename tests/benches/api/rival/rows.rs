@@ -31,7 +31,7 @@ macro_rules! schema {
 pub(crate) const ON_SQLITE: &str = schema!("BLOB", "BLOB", "REAL");
 pub(crate) const ON_POSTGRES: &str = schema!("UUID", "BYTEA", "DOUBLE PRECISION");
 
-/// What `#[derive(FromRow)]` writes: each column by its name. sqlx's macros would be compiled for this alone.
+/// The code of `#[derive(FromRow)]`: each column by its name. sqlx's macros would be compiled for this alone.
 macro_rules! from_row {
     ($row:ident: $($column:ident),*) => {
         from_row!($row of SqliteRow: $($column),*);

@@ -12,7 +12,7 @@ const WATCHER: &str = r#"read -r line
 "$0" stop --pgdata="$1/data" --mode=immediate --timeout=20
 rm -rf "$1""#;
 
-/// A temporary folder for a cluster's data. What is in it, and the server that runs on it, disappear with it.
+/// A temporary folder for a cluster's data. Its content, and the server that runs on it, disappear with it.
 #[derive(Debug)]
 pub struct Home {
     folder: PathBuf,
@@ -22,7 +22,7 @@ pub struct Home {
 }
 
 impl Home {
-    /// An empty one; `None` where there are no server programs, see [`super::is_installed`].
+    /// An empty one; `None` if there are no server programs, see [`super::is_installed`].
     pub fn new() -> Option<Self> {
         let programs = super::found()?;
         let folder = tempfile::Builder::new().prefix("invoicing-postgres-").tempdir();

@@ -32,7 +32,7 @@ pub struct Pooler {
 }
 
 impl Pooler {
-    /// Starts one in front of the server of a database, with so many connections to it; `None`, and a word about it, where
+    /// Starts one in front of the server of a database, with a number of connections to it; prints so and returns `None` if
     /// none is installed that keeps prepared statements.
     pub fn start(url: &str, connections: u32) -> Option<Self> {
         let found = find()

@@ -22,7 +22,7 @@ pub(super) struct User {
 }
 
 impl Programs {
-    /// Those on the path, else Debian's newest; else why there are none.
+    /// The programs on the path, else Debian's newest; else the reason why there are none.
     pub(super) fn find() -> Result<&'static Self, String> {
         static FOUND: OnceLock<Option<Programs>> = OnceLock::new();
         let found = FOUND.get_or_init(|| on_path().or_else(newest_of_debian).map(Self));

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpStream, ToSocketAddrs};
 
-/// What the first message of a connection may ask for instead of a session.
+/// The requests that the first message of a connection may have instead of a session.
 const SSL: u32 = 80_877_103;
 const GSS_ENCRYPTION: u32 = 80_877_104;
 
@@ -22,7 +22,7 @@ pub struct Messages<R> {
 }
 
 impl<R: AsyncRead + Unpin> Messages<R> {
-    /// Those of a source.
+    /// The messages of a source.
     pub fn of(source: R) -> Self {
         Self { source, read: BytesMut::with_capacity(8 * 1024) }
     }
@@ -89,7 +89,7 @@ pub fn kinds(messages: &[u8]) -> impl Iterator<Item = u8> {
 /// The client's side of a connection through a proxy.
 #[derive(Debug)]
 pub struct ClientSide {
-    /// What it sends.
+    /// The messages of the client.
     pub requests: Messages<OwnedReadHalf>,
     /// Where its answers go.
     pub answers: OwnedWriteHalf,
@@ -100,7 +100,7 @@ pub struct ClientSide {
 pub struct ServerSide {
     /// Where requests go.
     pub requests: OwnedWriteHalf,
-    /// What it answers.
+    /// The messages of the server.
     pub answers: Messages<OwnedReadHalf>,
 }
 

@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{Cluster, Options};
 
-/// What the names of all databases of all runs begin with.
+/// The prefix of the names of all databases of all runs.
 const PREFIX: &str = "invoicing_tests_";
 
 /// Creates the tables in the database at a URL.
@@ -40,7 +40,7 @@ impl Fresh {
         std::env::var("POOLER_URL").ok().map(|pooler| at(&pooler, &self.name))
     }
 
-    /// The same one, asked for with a password where it was asked for without one: a cluster of ours takes any.
+    /// The same one by a URL with a password, if the URL had none: a cluster of ours takes any.
     #[must_use]
     pub fn with_password(mut self, password: &str) -> Self {
         if let Some((user, rest)) = self.url.split_once('@')
@@ -74,7 +74,7 @@ pub async fn fresh(fill: Option<Fill>) -> Fresh {
     Fresh { name, url, requests }
 }
 
-/// Whether there is a server for the tests. Says so, once, where there is none.
+/// True if there is a server for the tests. Prints so, once, if there is none.
 pub fn is_available() -> bool {
     suite().inspect_err(|why| postgres_did_not_run(why)).is_ok()
 }
@@ -84,7 +84,7 @@ pub(super) fn postgres_did_not_run(why: &str) {
     did_not_run("REQUIRE_POSTGRES", &line);
 }
 
-/// Says, once, that what needs a program did not run, past what the test harness holds back; fails where the environment
+/// Prints, once, that tests of a missing program did not run, past the capture of the test harness; fails if the environment
 /// requires it.
 pub(super) fn did_not_run(required: &'static str, line: &str) {
     static SAID: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());

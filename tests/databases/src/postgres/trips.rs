@@ -119,7 +119,7 @@ async fn carry(client: TcpStream, shared: &Shared) -> io::Result<()> {
             answers = server.answers.several() => {
                 let answers = answers?;
                 let ready = kinds(&answers).filter(|kind| *kind == b'Z').count();
-                // The server says that it is ready after the start of a session too.
+                // The server also sends that it is ready after the start of a session.
                 let ended = unanswered.drain(..ready.min(unanswered.len()));
                 shared.answered.lock().expect("no panic").extend(ended);
                 client.answers.write_all(&answers).await?;
@@ -140,7 +140,7 @@ async fn wait(delay: Duration) {
 struct Statements(HashMap<String, String>);
 
 impl Statements {
-    /// What a message of the client's runs or prepares.
+    /// The statement that a message of the client runs or prepares.
     fn in_message(&mut self, message: &[u8]) -> Option<String> {
         let mut texts = message[5..].split(|byte| *byte == 0);
         let mut text = || String::from_utf8_lossy(texts.next().unwrap_or_default()).into_owned();
