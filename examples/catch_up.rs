@@ -1,4 +1,4 @@
-//! A copy of all quotes that stays in step, also where webhooks were missed.
+//! A copy of all quotes that stays in step, even if webhooks were missed.
 //!
 //! ```console
 //! $ cargo run --example catch_up                                                    # on a service of its own
@@ -43,7 +43,7 @@ async fn pass(catch_up: &mut CatchUp<Quotes>, copy: &mut Copy) -> Result<usize, 
         );
         // Versions come oldest first, and a version may come again: the newest stays.
         copy.insert(quote.summary.id, quote);
-        // An error here would leave the checkpoint where it is, and the record would come again.
+        // An error here would leave the checkpoint unchanged, and the record would come again.
         ready(Ok::<(), std::io::Error>(()))
     });
     let pass = pass.await?;
@@ -70,7 +70,7 @@ async fn demonstrate() -> Result<(), Failure> {
     println!("meanwhile one is sent and one is new");
     quotes.send(first.summary.id, None).await?;
     quotes.create(&new).await?;
-    // As after a restart: only the file knows where it was.
+    // As after a restart: only the file has the checkpoint.
     let mut catch_up = client.quotes().catch_up(checkpoint);
     brought.push(pass(&mut catch_up, &mut copy).await?);
     brought.push(pass(&mut catch_up, &mut copy).await?);

@@ -26,7 +26,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// What the host's own handlers use.
+/// The state of the host's own handlers.
 #[derive(Clone)]
 struct Host {
     invoicing: Invoicing,
@@ -53,7 +53,7 @@ async fn main() -> Result<(), Failure> {
     let key = invoicing.company(company).keys().issue("embed_axum").await?.key;
     invoicing.company(company).clients().create(&NewClient::named("Claire Lefèvre")).await?;
 
-    // The company's own pages. `layer` stands for the middleware that knows who is signed in.
+    // The company's own pages. `layer` stands for the middleware that has the session.
     let console = invoicing.console(ConsoleSettings::at(format!("{origin}/settings")), sign_in)?;
     let settings = Router::new().fallback_service(console).layer(Extension(User { company, name: "Claire" }));
     let router = Router::new()
@@ -95,7 +95,7 @@ async fn tell(disabled: DisabledWebhook) -> Result<(), Box<dyn std::error::Error
     Ok(())
 }
 
-/// Who is signed in, as a middleware of the host says.
+/// The session, which a middleware of the host adds.
 #[derive(Clone)]
 struct User {
     company: CompanyId,

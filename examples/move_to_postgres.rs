@@ -1,4 +1,4 @@
-//! Moves a host from SQLite to PostgreSQL: copies the database, checks the copy, and says how fast it was.
+//! Moves a host from SQLite to PostgreSQL: copies the database, checks the copy, and prints its speed.
 //!
 //! ```console
 //! $ cargo run --release --example move_to_postgres -- invoicing.db postgres://invoicing@db.example/invoicing

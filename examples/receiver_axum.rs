@@ -32,7 +32,7 @@ fn router(verifier: Verifier, inbox: &Arc<SqliteInbox>) -> Router {
     Router::new().route_service("/hook", service)
 }
 
-/// What is done with an event. By now its sender has its answer, so this may take its time; an error here makes it
+/// The handler of an event. By now its sender has its answer, so this may take its time; an error here makes it
 /// come again, later.
 fn handle(claim: &Claim) -> String {
     let Ok(event) = claim.event() else { return "something else than an event".to_owned() };
@@ -67,7 +67,7 @@ async fn main() -> Result<(), Failure> {
     tokio::select! {
         served = axum::serve(listener, router).into_future() => served?,
         () = worker.run(print, std::future::pending()) => {}
-        // What was not handled by now is handled after the next start.
+        // Unhandled events are handled after the next start.
         _ = tokio::signal::ctrl_c() => {}
     }
     inbox.close().await;

@@ -50,7 +50,7 @@ impl Crm {
                 total: quote.summary.total_ttc.to_string(),
                 updated_at: quote.summary.updated_at,
             };
-            // What could not be written must not be taken for known: it would be acknowledged when it comes again.
+            // An event that could not be written must not count as known: it would be acknowledged when it comes again.
             let mut changed = deals.clone();
             changed.insert(quote.summary.id, deal);
             write(&self.path, &changed)?;

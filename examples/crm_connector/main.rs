@@ -33,7 +33,7 @@ use webhook_verify::receiver::Receiver;
 
 use crm::Crm;
 
-/// How long to wait where a quote could not be linked.
+/// The wait after a quote that could not be linked.
 const PAUSE: Duration = Duration::from_secs(10);
 
 struct Connector {
@@ -44,7 +44,7 @@ struct Connector {
 }
 
 impl Connector {
-    /// Keeps all it knows in this folder.
+    /// Keeps its state in this folder.
     async fn open(client: InvoicingClient, folder: &Path) -> Result<Self, Failure> {
         std::fs::create_dir_all(folder)?;
         let checkpoint = FileCheckpoint::new(folder.join("quotes.checkpoint.json"));
@@ -142,7 +142,7 @@ async fn main() -> Result<(), Failure> {
     }
 }
 
-/// One quote from before the connector starts, one that a webhook tells of, one from while it is away.
+/// One quote from before the connector starts, one that a webhook announces, one from while it is away.
 async fn demonstrate() -> Result<(), Failure> {
     let demo = Demo::start().await?;
     let folder = tempfile::tempdir()?;

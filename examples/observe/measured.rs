@@ -5,14 +5,14 @@ use std::time::Duration;
 use invoicing_examples::Failure;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
-/// In seconds. What the service measures takes milliseconds, unless something is wrong.
+/// In seconds. The measured durations are milliseconds, unless something is wrong.
 const BUCKETS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 /// Retries make a delivery late by minutes.
 const DELAYS: [f64; 9] = [0.05, 0.1, 0.5, 1.0, 2.5, 10.0, 30.0, 60.0, 300.0];
 /// How often what was measured is added up, so that it takes no memory without a scrape.
 const UPKEEP: Duration = Duration::from_secs(5);
 
-/// What was measured.
+/// The measurements.
 #[derive(Clone)]
 pub(crate) struct Measured(PrometheusHandle);
 

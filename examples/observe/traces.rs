@@ -14,11 +14,11 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
-/// What sends the spans, if they go anywhere.
+/// The exporter of the spans, if they go anywhere.
 pub(crate) struct Traces(Option<SdkTracerProvider>);
 
 impl Traces {
-    /// Installs the subscriber of this process: it logs to standard error, and exports spans where an endpoint is named.
+    /// Installs the subscriber of this process: it logs to standard error, and exports spans if an endpoint is named.
     pub(crate) fn install() -> Result<Self, Failure> {
         let provider = match std::env::var_os("OTEL_EXPORTER_OTLP_ENDPOINT") {
             Some(_) => {
@@ -49,7 +49,7 @@ impl Traces {
     }
 }
 
-/// Takes the ids of a trace from where an operation is called to the attempts. They are stored with the event, as 25 bytes.
+/// Takes the ids of a trace from the call of an operation to the attempts. They are stored with the event, as 25 bytes.
 pub(crate) struct OpenTelemetry;
 
 const TRACE_ID: usize = 16;

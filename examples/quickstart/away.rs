@@ -1,4 +1,4 @@
-//! What happens while the receiver is away, and how it catches up.
+//! Events while the receiver is away, and its catch-up.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -11,7 +11,7 @@ use invoicing_examples::Failure;
 
 use crate::story::Story;
 
-/// What changed while the receiver was away.
+/// The changes while the receiver was away.
 pub(crate) struct Missed {
     pub(crate) client: Client,
     pub(crate) quote: Quote,
@@ -100,7 +100,7 @@ impl Story {
     }
 }
 
-/// One pass over one resource. A real integration stores each record here, and only then says `Ok`.
+/// One pass over one resource. A real integration stores each record here, and only then returns `Ok`.
 async fn changed_since<R: Resource>(mut catch_up: CatchUp<R>) -> Result<Vec<RecordVersion>, Failure> {
     let mut versions = Vec::new();
     let pass = catch_up.pass(|record| {

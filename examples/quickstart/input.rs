@@ -4,7 +4,7 @@ use invoicing_core::{ClientId, NewClient, NewCompany, NewLine, NewQuote, Percent
 use invoicing_examples::Failure;
 use serde::Deserialize;
 
-/// What `data/renovation.json` holds.
+/// The content of `data/renovation.json`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Renovation {

@@ -1,5 +1,5 @@
 //! The integration: for each webhook it fetches the detail, links it to its own record, and downloads the PDF. It
-//! knows the API's address, its key and what the webhooks say, and nothing else.
+//! has the API's address, its key and the webhooks, and nothing else.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -97,7 +97,7 @@ impl Integration {
         let name = invoice.summary.number.as_deref().unwrap_or("the invoice (no number yet)");
         let (status, due) = (&invoice.summary.status, invoice.summary.amount_due);
         timeline.say("integration", format_args!("  detail of {name}: {status}, {due:.2} EUR due"));
-        // What can be linked and downloaded is the quote that it was made from.
+        // Only the quote that it was made from can be linked and downloaded.
         match invoice.summary.quote_id {
             Some(quote) => self.quote(quote, None, timeline).await,
             None => Ok(()),

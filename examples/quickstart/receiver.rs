@@ -30,7 +30,7 @@ pub(crate) struct Delivery {
     pub(crate) event_id: String,
 }
 
-/// What the integration uses of `data`.
+/// The fields of `data` that the integration uses.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Data {
@@ -44,13 +44,13 @@ pub(crate) struct Data {
 }
 
 impl Delivery {
-    /// What repeats of the delivery have in common.
+    /// The key that repeats of a delivery have in common.
     pub(crate) fn key(&self) -> String {
         DedupKey::recommended(&self.event, &self.data.id, &self.timestamp).to_string()
     }
 }
 
-/// What outlives a restart of the receiver. A real one keeps the keys in its database.
+/// The state that outlives a restart of the receiver. A real one keeps the keys in its database.
 pub(crate) struct Inbox {
     verifier: Verifier,
     known: Mutex<HashSet<String>>,
@@ -116,7 +116,7 @@ impl Receiver {
 
     /// Goes away: the address refuses connections from now on.
     pub(crate) async fn stop(self) -> Result<(), Failure> {
-        // Where the receiver has ended by itself, the next line says why.
+        // If the receiver has ended by itself, the next line has the reason.
         let _ = self.stop.send(());
         Ok(self.task.await??)
     }

@@ -1,4 +1,4 @@
-//! What happened when, for people; and the checks on the way.
+//! The events with their instants, for people; and the checks on the way.
 
 use std::fmt::Display;
 

@@ -1,4 +1,4 @@
-//! What has to be true of the whole.
+//! The checks of the whole.
 
 use http_body_util::{BodyExt, Empty};
 use invoicing_core::QuoteId;
@@ -8,7 +8,7 @@ use crate::receiver::Delivery;
 use crate::story::Story;
 
 impl Story {
-    /// What came is exactly what was recorded.
+    /// The received deliveries are exactly the recorded ones.
     pub(crate) async fn nothing_lost_or_doubled(&mut self) -> Result<(), Failure> {
         let recorded = self.company.events().list(None, 1_000).await?;
         let mut expected = Vec::new();

@@ -10,7 +10,7 @@ use invoicing_server::TargetPolicy;
 use lexopt::ValueExt;
 use lexopt::prelude::Long;
 
-/// What `--help` prints.
+/// The text of `--help`.
 pub(crate) const USAGE: &str = r#"Usage: sandbox [OPTIONS]
 
 A service with demo companies and a stream of business, to develop an integration against.
@@ -54,7 +54,7 @@ pub(crate) const TARGETS: TargetPolicy = TargetPolicy { allow_http: true, allow_
 /// More would be more than one core writes.
 const MAX_ACTIVITY: f64 = 1_000.0;
 
-/// What to run.
+/// The arguments.
 #[derive(Debug)]
 pub(crate) struct Args {
     /// Host and port.
@@ -101,7 +101,7 @@ pub(crate) struct WebhookArg {
     pub(crate) events: Vec<EventKind>,
 }
 
-/// Reads the command line; `None` asks for help.
+/// Reads the command line; `None` for `--help`.
 pub(crate) fn parse() -> Result<Option<Args>, lexopt::Error> {
     let mut parser = lexopt::Parser::from_env();
     let mut args = Args {

@@ -20,10 +20,10 @@ use crate::stop::Stop;
 
 /// Events that are read at once.
 const PAGE: u32 = 1_000;
-/// How often another step is drawn where one finds no record that it fits.
+/// The number of further draws if a step finds no record that it fits.
 const DRAWS: usize = 50;
 
-/// What a step did.
+/// The result of a step.
 pub(crate) struct Done {
     pub(crate) operation: &'static str,
     pub(crate) ids: BTreeMap<&'static str, Uuid>,

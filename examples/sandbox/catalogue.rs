@@ -1,4 +1,4 @@
-//! What a painter sells and to whom, drawn by a generator that a seed makes repeatable.
+//! The goods and the clients of a painter, drawn by a generator that a seed makes repeatable.
 
 use chrono::{Days, NaiveDate};
 use fastrand::Rng;

@@ -1,7 +1,7 @@
 //! The demo companies, and the credentials that the sandbox shows at each start.
 //!
 //! The service keeps only hashes of keys and shows secrets once. A sandbox has to show them again, so it keeps them in
-//! a file of its own beside the database, or beside the documents where the database is a server: secrets of a
+//! a file of its own beside the database, or beside the documents if the database is a server: secrets of a
 //! demonstration, readable by their owner only.
 
 use std::fs;
@@ -19,7 +19,7 @@ use crate::args::WebhookArg;
 const COMPANIES: [(&str, Plan); 3] =
     [("Martin Peinture", Plan::Team), ("Atelier Roux", Plan::Team), ("Dépannage Petit", Plan::Starter)];
 
-/// What the first line shows, and the file keeps.
+/// The credentials in the first line and in the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Credentials {
     pub(crate) companies: Vec<CompanyEntry>,

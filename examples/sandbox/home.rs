@@ -45,7 +45,7 @@ impl Home {
         Ok(Self { db, documents, credentials, _temporary: temporary })
     }
 
-    /// What the service is opened from.
+    /// A builder of the service.
     pub(crate) fn builder(&self) -> Result<Builder, Failure> {
         let builder = match &self.db {
             Db::File(path) => Invoicing::sqlite(path),

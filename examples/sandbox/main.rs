@@ -4,7 +4,7 @@
 //! $ cargo run --example sandbox -- --db sandbox.db --webhook http://127.0.0.1:9000/hook --activity 2
 //! ```
 //!
-//! `--help` tells all. Standard output is JSON lines for programs to read; logs go to standard error, as verbose as
+//! `--help` lists all options. Standard output is JSON lines for programs to read; logs go to standard error, as verbose as
 //! `RUST_LOG` says.
 
 mod args;
@@ -48,11 +48,11 @@ const WRONG_USAGE: u8 = 2;
 /// A write to standard output without a reader must not keep the process alive.
 const LEFTOVERS: Duration = Duration::from_millis(100);
 
-/// Seals the secrets in the database. It protects nothing, as it is public; a host reads its own from where it keeps
+/// Seals the secrets in the database. It protects nothing, as it is public; a host reads its own from the place of its
 /// secrets.
 const SEALING_KEY: [u8; 32] = *b"a sandbox has no secrets to keep";
 
-/// What runs until the sandbox is to stop.
+/// The tasks that run until the sandbox is to stop.
 type Tasks = JoinSet<Result<(), Failure>>;
 
 /// The first line.

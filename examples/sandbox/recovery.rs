@@ -109,7 +109,7 @@ impl Recovery {
     }
 
     async fn enable(&mut self, webhook: &Webhook) -> Result<(), Error> {
-        // By default all since its last success. What was replayed before is not replayed once more, so a receiver that
+        // By default all since its last success. Replayed deliveries are not replayed once more, so a receiver that
         // refuses some events does not get them for ever.
         let since = self.enabled.get(&webhook.id).copied();
         let replayed = self.company.webhooks().enable_and_replay(webhook.id, since).await?;

@@ -1,4 +1,4 @@
-//! Signs in to the console with a link of one use, and remembers it in a cookie of the sandbox's own.
+//! Signs in to the console with a link of one use, and keeps the session in a cookie of the sandbox's own.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};

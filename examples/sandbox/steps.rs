@@ -17,7 +17,7 @@ use crate::catalogue::{self, one_of};
 /// How far back a step looks for a record.
 const RECENT: PageWindow = PageWindow { limit: 20, offset: 0, since: None };
 
-/// What can happen.
+/// A step of the business.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     CreateClient,
@@ -82,7 +82,7 @@ pub(crate) fn draw(rng: &mut Rng) -> Step {
 }
 
 impl Business {
-    /// Performs a step; `None` where there is no record for it.
+    /// Performs a step; `None` if there is no record for it.
     pub(crate) async fn perform(&mut self, step: Step) -> Result<Option<Done>, Error> {
         match step {
             Step::CreateClient => self.create_client().await.map(Some),

@@ -1,4 +1,4 @@
-//! What several examples share: a service to try things on. It owns nothing of the service's own: see `embed_hyper`
+//! The common parts of several examples: a service to try things on. It owns nothing of the service's own: see `embed_hyper`
 //! and `embed_axum` for how a host sets one up.
 
 use std::error::Error;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-/// What an example fails with.
+/// The error of an example.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
 /// A service on a temporary file, served on loopback. It ends when it is dropped.

@@ -1,4 +1,4 @@
-//! What stands in the columns.
+//! The values of the columns.
 
 use std::fmt::Display;
 
@@ -112,7 +112,7 @@ fn or_empty(value: Option<impl Display>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
-/// A text as it was entered. What a spreadsheet would take for a formula gets an apostrophe in front.
+/// A text as it was entered. A text that a spreadsheet would take for a formula gets an apostrophe in front.
 fn text(value: &str) -> String {
     let is_formula = value.starts_with(['=', '+', '-', '@', '\t', '\r']);
     if is_formula { format!("'{value}") } else { value.to_owned() }

@@ -23,7 +23,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// The table in this folder. What an earlier run wrote is read when a pass begins.
+    /// The table in this folder. The rows of an earlier run are read when a pass begins.
     pub(crate) fn open<R: Row>(folder: &Path, name: &str) -> Arc<Self> {
         let path = folder.join(format!("{name}.csv"));
         let checkpoint = FileCheckpoint::new(folder.join(format!("{name}.checkpoint.json")));

@@ -1,6 +1,6 @@
 //! The console and the signing page in a browser: the whole journey, every page in every window, the keyboard, no script.
 //!
-//! The scripts are beside this file; [`tools`] says what they need. Pictures of each page are left below the target folder.
+//! The scripts are beside this file; [`tools`] lists their requirements. Pictures of each page are left below the target folder.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
 
@@ -46,7 +46,7 @@ impl ServedApp {
         Self { world, base, _stop: stop, _tasks: tasks }
     }
 
-    /// Runs a script, with what it is to know, and prints what it says. Nothing where there is no browser.
+    /// Runs a script with its input, and prints its output. Does nothing without a browser.
     async fn run(&self, script: &'static str, mut given: Value) {
         given["base"] = json!(self.base);
         let told = tokio::task::spawn_blocking(move || run(script, &given)).await.unwrap();
@@ -54,7 +54,7 @@ impl ServedApp {
     }
 }
 
-/// What a script says, if all holds.
+/// The output of a script, if all holds.
 fn run(script: &str, given: &Value) -> Result<String, String> {
     let Some((node, chromium)) = tools::browser() else { return Ok(String::new()) };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("browser").join(script);

@@ -2,7 +2,7 @@
 //! libraries of a sender that signs in the same way, validators and a fuzzer of the document, and clients generated from
 //! it.
 //!
-//! What is not part of a system comes from lock files with hashes. See [`tools`].
+//! Packages that are not part of a system come from lock files with hashes. See [`tools`].
 
 mod deliveries;
 mod document;

@@ -1,4 +1,4 @@
-//! The example `observe`: what a scrape says, what an export over OTLP holds, and whether the dashboard asks for what there is.
+//! The example `observe`: the content of a scrape and of an export over OTLP, and the queries of the dashboard.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
@@ -89,7 +89,7 @@ fn request(reader: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
     Some((path, body))
 }
 
-/// What the example has printed, and exported.
+/// The output of the example, and its exports.
 fn observed() -> (String, Vec<Value>) {
     let (url, exports) = collector();
     let output = Command::new(example("observe"))

@@ -1,6 +1,6 @@
 //! The examples on PostgreSQL: a host that moves there, and two sandboxes on one database.
 //!
-//! Each test says so where no PostgreSQL is found.
+//! Each test prints so if no PostgreSQL is found.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
 
@@ -29,7 +29,7 @@ fn a_sandbox_moves_to_postgresql_with_all_it_has() {
     let before = Sandbox::start(&["--db", file, "--activity", "200"]);
     let companies: Vec<_> = before.companies().into_iter().map(str::to_owned).collect();
     let told_before: Vec<_> = before.operations.iter().take(200).collect();
-    // What a process in full work leaves behind.
+    // The data that a process in full work leaves behind.
     drop(before);
 
     let moved = run("move_to_postgres", &[file, &url]);

@@ -73,7 +73,7 @@ fn sandbox_leaves_a_disabled_webhook_to_its_owner() {
     let sandbox = Sandbox::start(&["--activity", "50", "--webhook", &receiver.url]);
     wait_for("webhook disabled after 10 failed deliveries", &sandbox.log);
     receiver.reply_always(Reply::status(204));
-    // Those that were under way arrive meanwhile.
+    // Deliveries that were under way arrive meanwhile.
     let mut operations = sandbox.operations.iter();
     assert!(operations.nth(100).is_some());
     receiver.take();

@@ -1,4 +1,4 @@
-//! The snippets of the reference page in Rust, run as an integrator would run them. Those in other languages run with the
+//! The snippets of the reference page in Rust, run as an integrator would run them. Snippets in other languages run with the
 //! clients of the tests.
 
 use std::io::{BufRead, BufReader, Write};
@@ -21,7 +21,7 @@ fn every_request_is_answered() {
     let hello: Value = serde_json::from_str(&lines.next().expect("a first line")).expect("JSON");
     // An invoice is converted from an accepted quote.
     let has_business = lines.by_ref().any(|line| line.contains("invoice.created"));
-    // What stays unread would stop the sandbox.
+    // Unread output would stop the sandbox.
     let rest = std::thread::spawn(move || lines.for_each(drop));
     let output = Command::new(example("reference_requests"))
         .env("INVOICING_URL", hello["baseUrl"].as_str().expect("a URL"))

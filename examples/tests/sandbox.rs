@@ -70,7 +70,7 @@ impl Sandbox {
         [&self.hello["baseUrl"], &self.hello["companies"][0]["apiKey"]].map(|value| value.as_str().unwrap())
     }
 
-    /// What its API answers to that company.
+    /// The answers of its API to that company.
     pub(crate) fn get(&self, path: &str) -> Value {
         let [base_url, key] = self.api();
         let host = base_url.strip_prefix("http://").unwrap();
@@ -124,7 +124,7 @@ pub(crate) fn announced(line: &Value) -> Vec<[String; 3]> {
     events.iter().map(|event| key(&event["event"], &event["id"], &event["timestamp"])).collect()
 }
 
-/// What a delivery is recognised by.
+/// The key of a delivery.
 pub(crate) fn key(event: &Value, id: &Value, timestamp: &Value) -> [String; 3] {
     [event, id, timestamp].map(|value| value.as_str().unwrap().to_owned())
 }

@@ -1,4 +1,4 @@
-//! What must hold for a signed PDF and a detail to belong together.
+//! The checks that a signed PDF and a detail belong together.
 
 use invoicing_core::{OpenEnum, Quote, QuoteStatus, proof_fingerprint, sha256_hex};
 use serde_json::Value;
@@ -14,7 +14,7 @@ pub(crate) struct Finding {
     pub(crate) what: String,
 }
 
-/// What is looked at.
+/// The files that are checked.
 pub(crate) struct Subject {
     pub(crate) pdf_sha256: String,
     pub(crate) files: Vec<Attachment>,
@@ -62,7 +62,7 @@ impl Subject {
         findings
     }
 
-    /// The copy that was signed, where the PDF carries it.
+    /// The copy that was signed, if the PDF carries it.
     pub(crate) fn sent_copy(&self) -> Option<&[u8]> {
         self.copy(self.proof()?["documentSha256"].as_str()?)
     }

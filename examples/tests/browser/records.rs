@@ -7,7 +7,7 @@ use invoicing_server::{Decline, NewLine, NewQuote, NewWebhook, Signature, quanti
 use invoicing_tests::{Receiver, Reply, World};
 use serde_json::{Value, json};
 
-/// What the scripts have to know.
+/// The input of the scripts.
 pub(super) struct Records {
     /// The path of the signing page in each state.
     pub(super) signing: Value,

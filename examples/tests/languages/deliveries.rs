@@ -26,7 +26,7 @@ impl Delivery {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    /// What it is recognised by.
+    /// The key that it is recognised by.
     pub(crate) fn key(&self) -> [String; 3] {
         let event = self.json();
         let [kind, timestamp] = ["event", "timestamp"].map(|name| event[name].as_str().unwrap().to_owned());
@@ -39,7 +39,7 @@ impl Delivery {
         Env::system().now().to_chrono().timestamp()
     }
 
-    /// Sends it once more, and says how it was answered.
+    /// Sends it once more, and returns the answer.
     pub(crate) fn send(&self, to: SocketAddr) -> u16 {
         let head = format!(
             "POST /hook HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\nContent-Type: application/json\r\n\
@@ -85,7 +85,7 @@ impl Recorded {
 /// Passes connections on, and keeps what comes: a sandbox has to know an address before there is a secret with which a
 /// receiver can start.
 pub(crate) struct Relay {
-    /// What the sandbox sends to.
+    /// The target of the sandbox.
     pub(crate) url: String,
     /// Where it goes, once that is known.
     pub(crate) target: Arc<OnceLock<SocketAddr>>,

@@ -19,7 +19,7 @@ pub(crate) fn read() -> Value {
     serde_json::from_slice(&fs::read(path()).unwrap()).unwrap()
 }
 
-/// What a tool says of the document, and of the document with a mistake.
+/// The verdict of a tool on the document, and on the document with a mistake.
 fn accepts_only_the_document(tool: impl Fn(&Path) -> Command, mistake: impl Fn(&mut Value)) {
     let folder = tempfile::tempdir().unwrap();
     let (whole, broken) = (folder.path().join("openapi.json"), folder.path().join("broken.json"));

@@ -186,7 +186,7 @@ fn shares_its_inbox(programs: Programs<'_>, settings: &Settings<'_>, sender: &Se
     named.wait_for(&[other.key()].into());
 }
 
-/// A receiver asks a busy service a few times, then puts the event off; and follows it nowhere with the key.
+/// A receiver retries a busy service a few times, then puts the event off; and follows no redirect with the key.
 fn waits_for_a_busy_api(programs: Programs<'_>, settings: &Settings<'_>, sender: &Sender) {
     let (busy, elsewhere) = (Stub::busy("soon"), Stub::busy("1"));
     let redirects = Stub::redirecting_to(elsewhere.address);
@@ -202,7 +202,7 @@ fn waits_for_a_busy_api(programs: Programs<'_>, settings: &Settings<'_>, sender:
     assert_eq!(elsewhere.requests(), 0);
 }
 
-/// What a receiver finds in its environment.
+/// The environment of a receiver.
 #[derive(Debug, Clone)]
 struct Settings<'a> {
     secret: &'a str,
@@ -282,7 +282,7 @@ impl Receiver {
         next.key()
     }
 
-    /// Waits until it says that an event of this kind cannot be handled yet.
+    /// Waits until it prints that an event of this kind cannot be handled yet.
     fn wait_for_problem(&mut self, kind: &str) {
         while !self.problems.recv_timeout(LIMIT).expect("a problem").starts_with(kind) {}
     }

@@ -1,5 +1,5 @@
-//! A fuzzer that knows the document only, against a sandbox without a quota: what it sends and what it demands is in
-//! `schemathesis.toml`. `SCHEMATHESIS_EXAMPLES` says how many requests it generates for each operation.
+//! A fuzzer with the document alone, against a sandbox without a quota: its requests and its checks are in
+//! `schemathesis.toml`. `SCHEMATHESIS_EXAMPLES` is the number of requests for each operation.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
 
@@ -14,7 +14,7 @@ use super::tools::{self, Python, succeed};
 use crate::postgres::database;
 use crate::sandbox::Sandbox;
 
-/// Requests for each operation, unless the environment says otherwise.
+/// Requests for each operation, unless the environment has another number.
 const EXAMPLES: usize = 50;
 
 #[test]

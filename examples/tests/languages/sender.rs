@@ -18,7 +18,7 @@ impl Sender {
         Self { signer: Signer::new(secret).unwrap(), genuine: genuine.clone() }
     }
 
-    /// What was changed on the way, signed by another, or is no signature.
+    /// A delivery that was changed on the way, signed by another, or has no signature.
     pub(crate) fn forged(&self) -> Vec<Delivery> {
         let Delivery { signature, body } = &self.genuine;
         let (t, v1) = signature.split_once(",v1=").unwrap();

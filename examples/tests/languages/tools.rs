@@ -1,8 +1,8 @@
 //! Python with its packages, Node with its, PHP, and a browser.
 //!
-//! Packages are installed once into the target folder, from lock files with hashes. A test whose tool is missing says
-//! so and passes, unless `REQUIRE_PYTHON=1`, `REQUIRE_NODE=1`, `REQUIRE_PHP=1`, `REQUIRE_CURL=1` or `REQUIRE_BROWSER=1` says
-//! that it must be there.
+//! Packages are installed once into the target folder, from lock files with hashes. A test whose tool is missing prints
+//! so and passes, unless `REQUIRE_PYTHON=1`, `REQUIRE_NODE=1`, `REQUIRE_PHP=1`, `REQUIRE_CURL=1` or `REQUIRE_BROWSER=1` requires
+//! it.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
 
@@ -33,19 +33,19 @@ pub(crate) fn file(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("languages").join(path)
 }
 
-/// `None` where it is missing.
+/// `None` if it is missing.
 pub(crate) fn python() -> Option<&'static Python> {
     static PYTHON: LazyLock<Result<Python, String>> = LazyLock::new(Python::install);
     PYTHON.as_ref().inspect_err(|why| did_not_run(&SAID[0], "Python", why)).ok()
 }
 
-/// `None` where it is missing.
+/// `None` if it is missing.
 pub(crate) fn node() -> Option<&'static Node> {
     static NODE: LazyLock<Result<Node, String>> = LazyLock::new(Node::install);
     NODE.as_ref().inspect_err(|why| did_not_run(&SAID[1], "Node", why)).ok()
 }
 
-/// PHP with the extensions that the receiver needs; `None` where it is missing.
+/// PHP with the extensions that the receiver needs; `None` if it is missing.
 pub(crate) fn php() -> Option<Command> {
     let needed = r#"exit(extension_loaded("curl") && extension_loaded("pdo_sqlite") ? 0 : 1);"#;
     let checked = succeed(Command::new("php").args(["-r", needed]))
@@ -53,7 +53,7 @@ pub(crate) fn php() -> Option<Command> {
     checked.inspect_err(|why| did_not_run(&SAID[2], "PHP", why)).ok().map(|_| Command::new("php"))
 }
 
-/// The shell, if it has curl and openssl; `None` where they are missing.
+/// The shell, if it has curl and openssl; `None` if they are missing.
 pub(crate) fn shell() -> Option<Command> {
     let needed = "command -v curl openssl";
     let checked = succeed(Command::new("bash").args(["-c", needed]))
@@ -61,7 +61,7 @@ pub(crate) fn shell() -> Option<Command> {
     checked.inspect_err(|why| did_not_run(&SAID[3], "curl", why)).ok().map(|_| Command::new("bash"))
 }
 
-/// Chromium, and the packages that drive it; `None` where one of them is missing.
+/// Chromium, and the packages that drive it; `None` if one of them is missing.
 pub(crate) fn browser() -> Option<(&'static Node, &'static Path)> {
     static CHROMIUM: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
         let found =
@@ -173,7 +173,7 @@ pub(crate) fn succeed_with(command: &mut Command, input: &[u8]) -> Result<String
     let mut child = piped.spawn().map_err(|error| format!("{program} cannot be run: {error}"))?;
     let mut stdin = child.stdin.take().unwrap();
     let output = thread::scope(|scope| {
-        // A program that does not read its input says by its exit code whether that is right.
+        // A program that does not read its input is judged by its exit code.
         scope.spawn(move || stdin.write_all(input));
         child.wait_with_output().unwrap()
     });

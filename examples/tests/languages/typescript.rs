@@ -1,4 +1,4 @@
-//! What is written in TypeScript, compiled with `--strict`: the receiver, the snippets, and a switch over all events with
+//! The programs in TypeScript, compiled with `--strict`: the receiver, the snippets, and a switch over all events with
 //! the types that `openapi-typescript` generates from the document.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
@@ -25,7 +25,7 @@ pub(crate) fn compiled(name: &str) -> Option<Command> {
     Some(node.script(FOLDER.as_ref().unwrap().join(name).with_extension("js")))
 }
 
-/// Compiles all sources with the types of a document, and says where the programs are.
+/// Compiles all sources with the types of a document, and returns the folder of the programs.
 fn compile(node: &Node, name: &str, document: &Path) -> Result<PathBuf, String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&folder).unwrap();
@@ -51,7 +51,7 @@ fn compile(node: &Node, name: &str, document: &Path) -> Result<PathBuf, String> 
     Ok(folder.join("out"))
 }
 
-/// What the switch makes of events.
+/// The results of the switch for events.
 fn lines(program: &mut Command, events: &[Value]) -> Vec<String> {
     let told = succeed_with(program, json!(events).to_string().as_bytes()).unwrap();
     told.lines().map(str::to_owned).collect()

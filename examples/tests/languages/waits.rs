@@ -46,7 +46,7 @@ impl Stub {
         Self { address, came }
     }
 
-    /// Is busy for ever, and says when to come back in this way.
+    /// Is busy for ever, with `Retry-After` in this form.
     pub(crate) fn busy(retry_after: &'static str) -> Self {
         Self::start(None, move |_| Some(busy(retry_after)))
     }
