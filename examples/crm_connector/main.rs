@@ -5,8 +5,8 @@
 //! $ cargo run --example crm_connector -- http://127.0.0.1:8080 isk_… 127.0.0.1:9000 whsec_… crm
 //! ```
 //!
-//! Two ways in, for two purposes. What a quote looks like now comes from the API, with webhooks as hints and a pass over
-//! everything that changed at the start and every few minutes: nothing is missed, even where webhooks are lost. What
+//! Two ways in, for two purposes. The present state of a quote comes from the API, with webhooks as hints and a pass over
+//! everything that changed at the start and every few minutes: nothing is missed, even if webhooks are lost. What
 //! is to be done once because something happened, such as thanking for a payment, hangs on the event itself, in an
 //! inbox that knows what was done.
 

@@ -67,7 +67,7 @@ impl Subject {
         self.copy(self.proof()?["documentSha256"].as_str()?)
     }
 
-    /// What the PDF says was signed.
+    /// The signed data in the PDF.
     fn proof(&self) -> Option<Value> {
         let mut proofs = self.files.iter().filter(|file| file.name == PROOF);
         match (proofs.next(), proofs.next()) {

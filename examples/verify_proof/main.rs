@@ -8,11 +8,11 @@
 //! from that copy's hash, the accepted text, the signer and the instant; so the two belong together when the
 //! fingerprint that is computed here is the one in the detail. `--extract` writes that copy, for reading it.
 //!
-//! What the fingerprint proves is the copy inside. That copy and its proof can be put into a PDF with other pages;
+//! The fingerprint proves the copy inside. That copy and its proof can be put into a PDF with other pages;
 //! whether the pages are those of the service too, tells the hash of the whole file: give the answer of
 //! `GET /quotes/:id/document` with `--document`, or its `sha256` with `--sha256`.
 //!
-//! Ends with 0 where everything belongs together, with 1 where it does not, with 2 where it cannot tell, and with 3 where
+//! Ends with 0 if everything belongs together, with 1 if it does not, with 2 if it cannot tell, and with 3 if
 //! only the copy inside was checked, because the hash of the whole file was not given.
 
 mod args;
@@ -26,7 +26,7 @@ use args::Args;
 use check::{Finding, Subject};
 use invoicing_core::{DocumentLink, sha256_hex};
 
-/// Exit status where the pages were not checked.
+/// Exit status if the pages were not checked.
 const PAGES_UNKNOWN: u8 = 3;
 
 fn main() -> ExitCode {

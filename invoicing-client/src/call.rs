@@ -84,7 +84,7 @@ impl Call {
         }
     }
 
-    /// Whether the service counts the call in the key's quota.
+    /// True if the service counts the call in the key's quota.
     pub(crate) fn uses_quota(&self) -> bool {
         matches!(self.target, Target::Api(..))
     }

@@ -114,7 +114,7 @@ pub struct Pass {
     pub delivered: usize,
     /// The checkpoint. The next pass begins there, less the look-back.
     pub since: Timestamp,
-    /// Whether every page was in the order of the API contract. If not, [`CatchUp::overlap`] may be necessary.
+    /// True if every page was in the order of the API contract. If not, [`CatchUp::overlap`] may be necessary.
     pub in_order: bool,
 }
 

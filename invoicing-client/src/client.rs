@@ -145,7 +145,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Whether the client limits its own rate to the key's quota. Default: yes.
+    /// True if the client limits its own rate to the key's quota, which is the default.
     ///
     /// All clones share one rate limiter; [the crate documentation](crate#rate-limiting) describes it. Without it, the
     /// service refuses calls beyond the quota with 429, and they are retried by the rules for 429.

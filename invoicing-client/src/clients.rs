@@ -41,7 +41,7 @@ impl ClientCreation {
         }
     }
 
-    /// Whether this request created the client.
+    /// True if this request created the client.
     pub fn is_created(&self) -> bool {
         matches!(self, Self::Created(_))
     }

@@ -26,7 +26,7 @@ pub(crate) struct Details {
     pub(crate) attempts: u32,
     /// Host and port of the service.
     pub(crate) peer: Option<String>,
-    /// What the cause says, as it may be repeated.
+    /// The text of the cause, if it may be repeated.
     pub(crate) cause_text: Option<String>,
     pub(crate) cause: Option<Cause>,
 }
@@ -39,9 +39,9 @@ pub enum ErrorKind {
     Status,
     /// No connection, or none in time: name resolution, refused, TLS. No request was sent.
     Connect,
-    /// No response in time. Whether the service carried the call out is unknown.
+    /// No response in time. It is unknown if the service carried the call out.
     Timeout,
-    /// The connection broke before the response was complete. Whether the service carried the call out is unknown.
+    /// The connection broke before the response was complete. It is unknown if the service carried the call out.
     Interrupted,
     /// The response is larger than [`max_response_bytes`](crate::ClientBuilder::max_response_bytes).
     TooLarge,
@@ -54,7 +54,7 @@ pub enum ErrorKind {
     /// The call cannot be converted into an HTTP request. No request was sent.
     InvalidRequest,
     /// The client's rate limiter has no capacity before the deadline, or the first request, which reveals the quota, is
-    /// not answered by then. No request was sent; [`Error::retry_after`] says when there may be capacity.
+    /// not answered by then. No request was sent; [`Error::retry_after`] is the time until there may be capacity.
     LocalRateLimit,
 }
 
@@ -130,23 +130,23 @@ impl Error {
         self.0.attempts
     }
 
-    /// The error of the transport behind this one. The text already tells it.
+    /// The error of the transport behind this one. The text already contains it.
     pub fn cause(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
         self.0.cause.as_deref()
     }
 
-    /// The largest limit that works, where the service refused a page as too large.
+    /// The largest limit that works, if the service refused a page as too large.
     pub(crate) fn limit_that_works(&self) -> Option<u32> {
         let is_refused = self.code() == Some(&ErrorCode::ValidationError);
         self.message().filter(|_| is_refused).and_then(page_limit::parse)
     }
 
-    /// Whether the record does not exist (404).
+    /// True if the record does not exist (404).
     pub fn is_not_found(&self) -> bool {
         self.0.status == Some(404)
     }
 
-    /// Whether the service refused the call because the key's quota is used up (429).
+    /// True if the service refused the call because the key's quota is used up (429).
     ///
     /// The status alone decides, as the API contract requires, and not the body.
     pub fn is_rate_limited(&self) -> bool {

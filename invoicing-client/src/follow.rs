@@ -292,7 +292,7 @@ fn receive<N: Stream<Item = ChangeEvent>>(
     cx.waker().wake_by_ref();
 }
 
-/// Whether the same request may succeed later.
+/// True if the same request may succeed later.
 fn is_transient(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::Status => {

@@ -50,7 +50,7 @@
 //!
 //! While the key has no other user and the `RateLimit-*` headers arrive, no call meets a 429, with one exception: the
 //! first request of a process that starts
-//! when an earlier one has just used up the quota. It waits as its `Retry-After` says. Usage by others is learned from
+//! when an earlier one has just used up the quota. It waits for its `Retry-After`. Usage by others is learned from
 //! `RateLimit-Remaining`; if it causes a 429, all clones wait.
 //!
 //! A call that would have to wait past its deadline fails at once with [`ErrorKind::LocalRateLimit`], and states when
@@ -222,11 +222,11 @@ pub use invoicing_core::{
 
 /// A quote with all members of the API: the response of [`Quotes::get`]. Lists and catch-ups bring [`QuoteItem`]s.
 pub type Quote = invoicing_core::Quote<OpenEnum<QuoteStatus>>;
-/// A quote in a list, and what a [`CatchUp`] or [`Follow`] of quotes passes to its handler. Those have its lines.
+/// A quote in a list, a [`CatchUp`] or a [`Follow`]. In the last two it has its lines.
 pub type QuoteItem = invoicing_core::QuoteItem<OpenEnum<QuoteStatus>>;
 /// An invoice with all members of the API: the response of [`Invoices::get`]. Lists and catch-ups bring [`InvoiceItem`]s.
 pub type Invoice = invoicing_core::Invoice<OpenEnum<InvoiceStatus>>;
-/// An invoice in a list, and what a [`CatchUp`] or [`Follow`] of invoices passes to its handler. Those have its lines.
+/// An invoice in a list, a [`CatchUp`] or a [`Follow`]. In the last two it has its lines.
 pub type InvoiceItem = invoicing_core::InvoiceItem<OpenEnum<InvoiceStatus>>;
 /// A client record.
 pub type Client = invoicing_core::Client<OpenEnum<ClientType>>;

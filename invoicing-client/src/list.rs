@@ -21,7 +21,7 @@ pub struct List<R> {
     client: InvoicingClient,
     offset: u64,
     limit: Option<u32>,
-    /// The limit of the next page, where the service has refused a larger one.
+    /// The limit of the next page, if the service has refused a larger one.
     smaller_limit: Option<u32>,
     /// The other query parameters, each at most once.
     filters: Vec<(&'static str, String)>,
@@ -93,7 +93,7 @@ impl<R: Resource> List<R> {
                 Err(error) => error,
             };
             match error.limit_that_works() {
-                // Each further request asks for less, so there are not many.
+                // Each further request has a smaller limit, so there are not many.
                 Some(smaller) if smaller < self.smaller_limit.unwrap_or(wanted) => {
                     self.smaller_limit = Some(smaller);
                     was_refused = true;

@@ -14,7 +14,7 @@ pub trait Resource: sealed::Sealed + Send + Sync + 'static {
     /// The name in the path, such as `quotes`.
     const NAME: &'static str;
 
-    /// Whether a list can include lines.
+    /// True if a list can include lines.
     const HAS_LINES: bool;
 
     /// Name of the list operation in errors and logs.

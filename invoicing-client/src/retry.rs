@@ -30,7 +30,7 @@ pub(crate) struct Attempt {
     pub(crate) random: u64,
 }
 
-/// What follows an attempt.
+/// The step after an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decision {
     /// Return the response.

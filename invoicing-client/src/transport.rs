@@ -106,7 +106,7 @@ impl TransportError {
         Self { kind, cause: None }
     }
 
-    /// Adds the cause. The text of the call's [`Error`](crate::Error) tells it, so it must contain neither the key nor the
+    /// Adds the cause. The text of the call's [`Error`](crate::Error) contains it, so it must contain neither the key nor the
     /// URL of a document.
     #[must_use]
     pub fn caused_by(self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {

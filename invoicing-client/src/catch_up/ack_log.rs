@@ -49,7 +49,7 @@ impl AckLog {
         before(since, self.window)
     }
 
-    /// Whether this version is acknowledged.
+    /// True if this version is acknowledged.
     pub(crate) fn contains(&self, version: &RecordVersion) -> bool {
         version.updated_at < self.read_from() || self.acknowledged.contains(version)
     }

@@ -59,7 +59,7 @@ impl PageCursor {
         self.offset
     }
 
-    /// Whether the page at [`offset`](Self::offset) provably continues the pages read so far.
+    /// True if the page at [`offset`](Self::offset) provably continues the pages read so far.
     pub(super) fn follows(&self, page: &[RecordVersion]) -> bool {
         if self.overlap == 0 || self.offset == 0 {
             return true;

@@ -84,7 +84,7 @@ impl<R: Resource> PageReader<R> {
         self.bound.unwrap_or(self.latest_stamp)
     }
 
-    /// Whether all pages were in the order of the API contract.
+    /// True if all pages were in the order of the API contract.
     pub(super) fn in_order(&self) -> bool {
         self.in_order
     }

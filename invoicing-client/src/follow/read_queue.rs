@@ -45,7 +45,7 @@ impl ReadQueue {
         }
     }
 
-    /// Whether a pass is necessary.
+    /// True if a pass is necessary.
     pub(super) fn has_overflowed(&self) -> bool {
         self.has_overflowed
     }

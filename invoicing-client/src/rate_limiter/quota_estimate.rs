@@ -9,9 +9,9 @@
 //! less than a window before. All of them counted, so together they were at most the limit.
 //!
 //! An abandoned request counts from the moment it is abandoned. If the service accepts it later, a 429 is possible; the
-//! client cannot know.
+//! client cannot detect this.
 //!
-//! **Requests of earlier processes.** A new process knows neither the limit nor what an earlier one has used.
+//! **Requests of earlier processes.** A new process has neither the limit nor the usage of an earlier one.
 //! It sends one request at a time until the first response. A response to a request without concurrent ones states the
 //! usage of others exactly. That usage counts until it must have left the window. With concurrent requests, a
 //! response gives only a lower bound, as it is unknown which of them the service had counted before. Such a response
@@ -39,7 +39,7 @@ const REFUSAL_COUNTS: Duration = Duration::from_mins(10);
 /// Error of a time stated in whole seconds.
 const ROUNDING: Duration = Duration::from_secs(1);
 
-/// Quota usage as far as this process knows it.
+/// Quota usage in the view of this process.
 #[derive(Debug)]
 pub(super) struct QuotaEstimate {
     limit: u32,
@@ -57,7 +57,7 @@ pub(super) struct QuotaEstimate {
     blocked_until: Option<Instant>,
     /// Requests ever sent.
     sent: u64,
-    /// Those of them that the service did not count: refused, or never arrived.
+    /// Requests that the service did not count: refused, or never arrived.
     uncounted: u64,
 }
 

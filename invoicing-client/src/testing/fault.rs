@@ -10,7 +10,7 @@ use invoicing_core::ErrorCode;
 
 use super::respond::{error_response, json, too_many_requests};
 
-/// What happens to a request.
+/// The fate of a request.
 ///
 /// If the request *is carried out*, the service has made the change and only the response fails. Retries must handle
 /// this case.

@@ -1,4 +1,4 @@
-//! What the errors of a connection that fails say.
+//! The texts of errors of a failed connection.
 
 use std::convert::Infallible;
 use std::error::Error as _;

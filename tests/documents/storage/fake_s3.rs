@@ -1,7 +1,7 @@
 //! A small S3 on loopback: the calls that [`ObjectStorage`] needs, and moods.
 //!
 //! It checks what it can without the account's secret being spread over the tests: that each request is signed, that an
-//! object is only created where there is none, and that a presigned URL is unchanged and has not expired.
+//! object is only created if there is none, and that a presigned URL is unchanged and has not expired.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -5,7 +5,7 @@
 use super::super::service_model::{BeforeRequest, Change};
 use super::scenario::{PassPlan, Scenario};
 
-/// Whether the exhaustive tests run at full length. `PROPTEST_CASES` selects it too.
+/// True if the exhaustive tests run at full length. `PROPTEST_CASES` selects it too.
 pub(super) fn is_long() -> bool {
     std::env::var("PROPTEST_CASES").is_ok_and(|cases| cases.parse().is_ok_and(|cases: u32| cases >= 1_000))
 }
