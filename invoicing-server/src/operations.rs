@@ -10,7 +10,7 @@ mod company_handle;
 mod documents;
 mod events;
 #[cfg(feature = "console")]
-mod forms;
+mod form_once;
 mod held_dates;
 mod history;
 mod invoices;
@@ -47,7 +47,7 @@ pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookChange, Webhooks};
 use crate::Error;
 use crate::records::{Lines, MAX_PAGE_READS, StoredPage};
 #[cfg(feature = "console")]
-pub(crate) use forms::CarriedOut;
+pub(crate) use form_once::CarriedOut;
 pub(crate) use held_dates::HeldDates;
 pub(crate) use numbering::Numbering;
 pub(crate) use reminder::Reminder;

@@ -51,7 +51,7 @@ pub(crate) mod sealed;
 mod series;
 pub(crate) mod settings;
 pub(crate) mod signatures;
-pub(crate) mod skipping;
+pub(crate) mod skip_reason;
 pub(crate) mod spent_forms;
 pub(crate) mod sqlite;
 mod subscriber;

@@ -1,4 +1,5 @@
-//! Counting in a database that several nodes share: one statement decides and counts.
+//! Counting in a database that several nodes share (PostgreSQL): one statement of `keys::quota`
+//! decides and counts.
 
 use std::collections::HashMap;
 

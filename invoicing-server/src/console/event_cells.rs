@@ -12,7 +12,7 @@ use super::layout::entered;
 use super::request::PageRequest;
 use crate::list_query::RecordedKind;
 use crate::records::{DeliveryRecord, EventSubject};
-use crate::store::skipping::{DISABLED, REMOVED};
+use crate::store::skip_reason::{DISABLED, REMOVED};
 
 /// Most characters of a payload that are shown.
 const PAYLOAD_CHARS: usize = 500;

@@ -2,7 +2,7 @@
 //!
 //! A token is a `UUIDv7`, which carries its time, and a check of the company and the form that it
 //! was made for: a page of another company in an older tab is noticed. The check is no secret.
-//! Forms of other sites are refused by [`super::origin`].
+//! Forms of other sites are refused by [`super::csrf`].
 
 use invoicing_core::{CompanyId, Timestamp};
 use sha2::{Digest, Sha256};

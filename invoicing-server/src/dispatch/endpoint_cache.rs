@@ -17,7 +17,7 @@ use super::transport::{Target, Transport};
 use crate::Error;
 use crate::config::{SettingError, Settings};
 use crate::sealing::{AssociatedData, NotOpened, Sealer};
-use crate::store::skipping::Skipping;
+use crate::store::skip_reason::SkipReason;
 use crate::store::webhooks::ReceiverRow;
 use crate::store::{Store, Tables};
 use crate::target::TargetPolicy;
@@ -50,7 +50,7 @@ impl Endpoint {
 pub(super) struct Receiver {
     /// The reason for skipping deliveries, if there is one. The recording reads it again before it
     /// skips them.
-    skipping: Option<Skipping>,
+    skipping: Option<SkipReason>,
     /// The endpoint, or the failure of all attempts if the stored URL or secret cannot be used. The
     /// reason is logged at each read.
     endpoint: Result<Arc<Endpoint>, FailureClass>,

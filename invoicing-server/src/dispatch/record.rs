@@ -14,7 +14,7 @@ use crate::Error;
 use crate::queue::Job;
 use crate::store::attempts::AttemptRow;
 use crate::store::notification::Notification;
-use crate::store::skipping::{self, Skipping};
+use crate::store::skip_reason::{self, SkipReason};
 use crate::store::webhooks::{Failures, WebhookState};
 use crate::store::{ServiceTables, ServiceTx, Tables};
 
@@ -221,7 +221,7 @@ impl Recording<'_> {
         tables.webhooks().disable(webhook, self.now, DisabledReason::Failures).await?;
         tables.webhooks().leave_notice(webhook, self.now, DisabledReason::Failures).await?;
         self.tx.skip_waiting(company, webhook).await?;
-        let skipping = Some(Skipping { reason: skipping::DISABLED, since: self.now });
+        let skipping = Some(SkipReason { reason: skip_reason::DISABLED, since: self.now });
         self.states.insert(webhook, WebhookState { failures, skipping });
         self.tx.notify(Notification::Webhook(webhook));
         self.recorded.disabled += 1;
@@ -253,7 +253,7 @@ impl Recording<'_> {
     async fn skip(&mut self, batch: &SortedBatch<'_>) -> Result<(), Error> {
         let mut skipped = BTreeMap::<(&str, Timestamp), Vec<i64>>::new();
         for job in batch.retries.iter().map(|(job, _)| job).chain(&batch.disabled) {
-            if let Some(Skipping { reason, since }) = self.skipping(job) {
+            if let Some(SkipReason { reason, since }) = self.skipping(job) {
                 // Never earlier than the disabling, as in `end`.
                 skipped.entry((reason, self.now.max(since))).or_default().push(job.delivery);
             }
@@ -285,8 +285,8 @@ impl Recording<'_> {
     }
 
     /// The reason for skipping a delivery, if there is one.
-    fn skipping(&self, job: &Job) -> Option<Skipping> {
-        let removed = Some(Skipping { reason: skipping::REMOVED, since: self.now });
+    fn skipping(&self, job: &Job) -> Option<SkipReason> {
+        let removed = Some(SkipReason { reason: skip_reason::REMOVED, since: self.now });
         let skipping = self.states.get(&job.webhook).map_or(removed, |state| state.skipping);
         skipping.filter(|skipping| skipping.concerns(job.is_ping))
     }

@@ -16,7 +16,7 @@ use crate::log::shown_url;
 use crate::records::{HistoryAction, Webhook};
 use crate::secret::{self, Secret};
 use crate::store::notification::Notification;
-use crate::store::skipping::Skipping;
+use crate::store::skip_reason::SkipReason;
 use crate::store::{CompanyTx, Tables};
 
 /// Most webhooks that a company may have.
@@ -388,7 +388,7 @@ async fn note_replay(tx: &mut CompanyTx<'_>, id: WebhookId, queued: u64) -> Resu
 
 /// Locks a webhook, and returns why its deliveries are skipped, if they are. A dispatcher that
 /// records failures cannot disable it before the end of the transaction.
-async fn lock(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<Option<Skipping>, Error> {
+async fn lock(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<Option<SkipReason>, Error> {
     tx.webhooks().find(id).await?;
     tx.webhooks().lock_skipping(id).await
 }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::bulk_changes::ReplayRange;
 use super::connection::{Argument, Connection, Sql};
 use super::scope::Scope;
-use super::skipping::Skipping;
+use super::skip_reason::SkipReason;
 use crate::Error;
 use crate::records::{AttemptRecord, DeliveryRecord};
 
@@ -47,7 +47,7 @@ impl DeliveryRow {
             (self.reason, self.next_at, self.ended_at) = (None, at, None);
         }
         let waits = self.status == DeliveryStatus::Pending.as_str() && !self.held;
-        let skipping = Skipping::of(self.disabled_at, self.removed_at);
+        let skipping = SkipReason::of(self.disabled_at, self.removed_at);
         if let Some(skipping) = skipping.filter(|skipping| waits && skipping.concerns(self.is_ping)) {
             DeliveryStatus::Skipped.as_str().clone_into(&mut self.status);
             (self.reason, self.ended_at) = (Some(skipping.reason.into()), Some(skipping.since.as_millis()));
@@ -161,7 +161,7 @@ impl DeliveryTable<'_> {
     pub(super) async fn skip_waiting(
         &mut self,
         webhook: WebhookId,
-        skipping: Skipping,
+        skipping: SkipReason,
         abandoned: Timestamp,
         limit: u32,
     ) -> Result<u64, Error> {
@@ -190,7 +190,7 @@ impl DeliveryTable<'_> {
                     ORDER BY due_at LIMIT $6 FOR UPDATE SKIP LOCKED
                 )) AND status || '' = 'pending'",
         };
-        let Skipping { reason, since } = skipping;
+        let SkipReason { reason, since } = skipping;
         Ok(self.0.query(SKIP_WAITING, &[&webhook, &reason, &since, &abandoned, &limit]).execute().await?)
     }
 

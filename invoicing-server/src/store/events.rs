@@ -11,7 +11,7 @@ use super::change::ChangeContext;
 use super::connection::Cell;
 use super::enqueue::{self, INSERT_EVENT, InitialDeliveries};
 use super::scope::Scope;
-use super::skipping::DISABLED;
+use super::skip_reason::DISABLED;
 use super::subscriber::Subscriber;
 use super::tx::Tx;
 use super::webhooks::WebhookTable;

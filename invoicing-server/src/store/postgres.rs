@@ -2,7 +2,7 @@
 //!
 //! Changes of a company lock its row first, so that changes of one company are serial and those of
 //! different companies do not wait for each other. Transient failures are retried for a few seconds
-//! ([`retry`]). A commit whose answer was lost is resolved ([`commit_status`]).
+//! ([`retry`]). A commit whose answer was lost is resolved ([`commit`]).
 
 mod begin;
 mod commit;

@@ -46,7 +46,7 @@ pub(crate) struct Tx {
     notifications: Vec<Notification>,
     /// Events recorded by the operation under way.
     events: u16,
-    /// Events recorded by all its operations, by kind.
+    /// The kinds of the events that all its operations have recorded.
     event_kinds: Vec<&'static str>,
 }
 

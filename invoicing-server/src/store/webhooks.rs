@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use super::connection::{Connection, Sql};
 use super::scope::Scope;
-use super::skipping::Skipping;
+use super::skip_reason::SkipReason;
 use super::subscriber::{Subscriber, from_bits, to_bits, unknown_bits};
 use crate::Error;
 use crate::records::Webhook;
@@ -88,7 +88,7 @@ pub(crate) struct ReceiverRow {
     /// The secret before the last rotation, and the end of its use.
     pub(crate) previous: Option<(Result<Zeroizing<String>, NotOpened>, Timestamp)>,
     /// The reason for which its deliveries are skipped, if they are.
-    pub(crate) skipping: Option<Skipping>,
+    pub(crate) skipping: Option<SkipReason>,
 }
 
 #[derive(FromRow)]
@@ -218,20 +218,20 @@ impl WebhookTable<'_> {
                 // An ended one waits for the sweep and signs nothing.
                 (now < until).then(|| (open(place, secret), until))
             }),
-            skipping: Skipping::of(row.disabled_at, row.removed_at),
+            skipping: SkipReason::of(row.disabled_at, row.removed_at),
         }))
     }
 
     /// The reason for which its deliveries are skipped, if they are. The webhook is locked until
     /// the end of the transaction.
-    pub(crate) async fn lock_skipping(&mut self, id: WebhookId) -> Result<Option<Skipping>, Error> {
+    pub(crate) async fn lock_skipping(&mut self, id: WebhookId) -> Result<Option<SkipReason>, Error> {
         const LOCK_SKIPPING: Sql = Sql {
             sqlite: "SELECT disabled_at, removed_at FROM webhook WHERE company_id = $1 AND id = $2",
             postgres: "
                 SELECT disabled_at, removed_at FROM webhook WHERE company_id = $1 AND id = $2 FOR UPDATE",
         };
         let row: SkippingRow = self.0.query(LOCK_SKIPPING, &[&id]).fetch_one().await?;
-        Ok(Skipping::of(row.disabled_at, row.removed_at))
+        Ok(SkipReason::of(row.disabled_at, row.removed_at))
     }
 
     pub(crate) async fn set_failures(&mut self, id: WebhookId, failures: Failures) -> Result<(), Error> {
@@ -271,7 +271,7 @@ pub(crate) struct WebhookState {
     /// Deliveries that failed in a row.
     pub(crate) failures: Failures,
     /// The reason for which its deliveries are skipped, if they are.
-    pub(crate) skipping: Option<Skipping>,
+    pub(crate) skipping: Option<SkipReason>,
 }
 
 #[derive(FromRow)]
@@ -308,7 +308,7 @@ impl AllWebhooks<'_> {
         let ids: Vec<Uuid> = webhooks.map(|id| id.0).collect();
         let rows: Vec<StateRow> = self.0.query(LOCK_STATES, &[&ids, &failing_only]).fetch_all().await?;
         let state = |row: StateRow| {
-            let skipping = Skipping::of(row.disabled_at, row.removed_at);
+            let skipping = SkipReason::of(row.disabled_at, row.removed_at);
             let count = FailureCount(u32::try_from(row.failures).unwrap_or(u32::MAX));
             let since = failing_since(row.failing_since, row.failures, row.created_at);
             (WebhookId(row.id), WebhookState { failures: Failures { count, since }, skipping })

@@ -1,4 +1,5 @@
-//! Public addresses: those on the public internet, outside of every special-purpose block.
+//! Public addresses: those on the public internet, outside of every special-purpose block. A
+//! [`TargetPolicy`](super::TargetPolicy) decides by them.
 //!
 //! All blocks of the IANA special-purpose registries are refused. That includes the few globally
 //! reachable ones (anycast services, AS112), as no webhook receiver is in them. Refused too are

@@ -1,7 +1,8 @@
 //! Retries of transient failures, for a few seconds.
 //!
 //! The only place that decides which failures are retried: serialization failures, deadlocks, lock
-//! timeouts, broken connections, a server that starts or stops.
+//! timeouts, broken connections, a server that starts or stops. A transaction is retried by the loop
+//! in [`transactions`](super::transactions).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

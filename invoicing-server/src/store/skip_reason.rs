@@ -1,4 +1,7 @@
 //! The reasons for which deliveries are skipped: their webhook is disabled or removed.
+//!
+//! Waiting deliveries are skipped by `bulk_batches`, claimed ones by `attempts`, and those of a new
+//! event are inserted as skipped by `events`.
 
 use invoicing_core::Timestamp;
 
@@ -9,12 +12,12 @@ pub(crate) const REMOVED: &str = "webhook_removed";
 
 /// The reason for which the deliveries of a webhook are skipped, and its first instant.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Skipping {
+pub(crate) struct SkipReason {
     pub(crate) reason: &'static str,
     pub(crate) since: Timestamp,
 }
 
-impl Skipping {
+impl SkipReason {
     /// The reason by the row of a webhook; `None` while it is neither disabled nor removed.
     pub(super) fn of(disabled_at: Option<i64>, removed_at: Option<i64>) -> Option<Self> {
         let removed = removed_at.map(|at| (REMOVED, at));

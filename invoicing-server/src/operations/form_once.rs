@@ -1,7 +1,8 @@
 //! A form of the console, carried out once.
 //!
 //! The transaction that notes the change in the history spends the form's token. If another click
-//! has spent it meanwhile, the transaction is refused.
+//! has spent it meanwhile, the transaction is refused. The table is `store/spent_forms`, the token
+//! `console/form_token`, and the answer to the second click `console/carried_out`.
 
 use std::sync::Arc;
 
