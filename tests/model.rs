@@ -1,8 +1,9 @@
 //! Random operations against a reference model: for any sequence of operations, calls, instants and replies, the
-//! service answers, stores, emits and delivers as the contract demands.
+//! service answers, stores, emits and delivers as the contract requires.
 //!
-//! On each database. `PROPTEST_CASES` is the number of sequences, `MODEL_STEPS` their largest length, `PROPTEST_RNG_SEED` repeats
-//! a run. A sequence that failed is shrunk, printed step by step, and kept in `regressions.txt`.
+//! Runs on each database. `PROPTEST_CASES` sets the number of sequences, `MODEL_STEPS` their length,
+//! `PROPTEST_RNG_SEED` repeats a run. A sequence that failed is shrunk, printed step by step, and kept in
+//! `regressions.txt`.
 
 mod reference;
 mod runner;
@@ -36,7 +37,7 @@ fn any_sequence_of_operations_does_what_the_contract_says(db: Database) {
     let case = move |script| runtime.block_on(runner::run(db, &script)).map_err(TestCaseError::fail);
     let all =
         move || TestRunner::new(config).run(&steps::scripts(steps), case).map_err(|error| error.to_string());
-    // Unoptimised futures are large.
+    // Futures of an unoptimised build are large.
     let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(all).expect("a thread");
     if let Err(error) = thread.join().expect("no panic") {
         panic!("{error}");

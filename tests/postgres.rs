@@ -1,5 +1,5 @@
-//! Features of PostgreSQL alone: several nodes on one database, a pooler, query plans, and how often a change
-//! waits for the server.
+//! Tests that need PostgreSQL: several nodes on one database, a pooler, query plans, and the number of times that a
+//! change waits for the server.
 
 mod nodes;
 mod pooler;

@@ -1,4 +1,4 @@
-//! Tenants kept apart, hostile input, and secrets at rest. Printed and logged texts are tested in `redaction`.
+//! Tenants kept apart, hostile input, and secrets at rest. `redaction` tests printed and logged texts.
 
 #[cfg(unix)]
 mod file_modes;

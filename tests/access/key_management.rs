@@ -80,7 +80,7 @@ async fn a_company_has_at_most_100_active_keys_also_if_many_are_issued_at_once(d
     assert_eq!(issued.iter().filter(|issued| issued.is_ok()).count(), 99, "there was one before");
     assert!(issued.iter().all(|issued| matches!(issued, Ok(_) | Err(Error::Conflict(_)))));
     conflict(&world, "a 101st", keys.issue("x")).await;
-    // A revoked one leaves its place, and another company has its own.
+    // A revoked key frees a place, and another company has a limit for itself.
     keys.revoke(keys.list().await.unwrap()[0].id).await.unwrap();
     keys.issue("x").await.unwrap();
     conflict(&world, "a 101st", keys.issue("x")).await;
@@ -165,7 +165,7 @@ async fn the_usage_of_keys_outlives_a_restart(db: Database) {
 async fn what_a_dead_process_had_reserved_is_no_use_of_a_key(db: Database) {
     let world = World::new(db).await;
     assert_eq!(world.get("/api/v1/quotes").await.status, 200);
-    // Without an orderly end.
+    // The process ends without an orderly close.
     let world = world.reopen().await;
     let opened_at = world.now();
     let usage = async || world.company.keys().usage().await.unwrap().remove(0);
@@ -176,7 +176,7 @@ async fn what_a_dead_process_had_reserved_is_no_use_of_a_key(db: Database) {
         assert_eq!(usage.oldest_until, (is_known > 0).then(|| opened_at.plus_millis(60_001)));
         world.advance(Duration::from_secs(10));
     }
-    // Used again, the key has what the quota counts, and no look at it moves an instant.
+    // Used again, the key has all requests that the quota counts, and reading its usage moves no instant.
     assert_eq!(world.get("/api/v1/quotes").await.status, 200);
     for _ in 0..3 {
         let usage = usage().await;

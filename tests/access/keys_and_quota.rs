@@ -19,7 +19,7 @@ const LIMIT: usize = 30;
 const WINDOW_MS: i64 = 60_000;
 const PATH: &str = "/api/v1/quotes?limit=1";
 
-/// Requests that deaths of the process may cost: a block of reserved ones each. A server is told of every request.
+/// Requests that deaths of the process may cost: a block of reserved ones each. PostgreSQL records every request.
 fn lost(db: Database, deaths: usize) -> usize {
     deaths * db.either(3, 0)
 }
@@ -28,7 +28,7 @@ async fn with_key(world: &World, key: &str) -> Answer {
     world.call("GET", PATH, Some(key), &[], Bytes::new()).await
 }
 
-/// Calls until a request is refused: how many were accepted before.
+/// Sends requests until one is refused. Returns the number accepted before.
 async fn use_up(world: &World) -> usize {
     for accepted in 0..=LIMIT {
         match world.get(PATH).await.status.as_u16() {
@@ -119,8 +119,8 @@ async fn a_clock_that_is_set_back_does_not_open_the_window_again(db: Database) {
         world.clock.set(now.plus_millis(-back));
         assert_eq!(world.get(PATH).await.status, 429, "{back} ms back");
     }
-    // Nor does it stay shut until the clock has caught up, in a file that belongs to one process. Where nodes share a
-    // database, an earlier instant may be that of a node whose clock is behind, and the latest one counts.
+    // In a file that belongs to one process, the window does not stay shut until the clock has caught up. If nodes
+    // share a database, an earlier instant may be that of a node whose clock is behind, and the latest instant counts.
     let wait = header(&world.get(PATH).await, "retry-after");
     let longest = world.database().either(61, 61 + 3_600);
     assert!((1..=longest).contains(&wait), "{wait}");
@@ -137,7 +137,7 @@ fn the_quota_is_a_sliding_window(db: Database) {
     for_all(db, 12, &proptest::collection::vec(step, 1..150), |steps| {
         runtime.block_on(async {
             let key = world.company.keys().issue("one case").await.unwrap().key;
-            // A reference that forgets nothing.
+            // The reference keeps every accepted request.
             let mut accepted: Vec<i64> = Vec::new();
             for step in steps {
                 world.advance(Duration::from_millis(step));
@@ -163,7 +163,7 @@ fn the_quota_is_a_sliding_window(db: Database) {
     });
 }
 
-/// In no closed window of 60 s are more than 30.
+/// A closed window of 60 s has at most 30.
 fn never_more_than_the_quota(accepted: &[i64]) -> Result<(), TestCaseError> {
     for some in accepted.windows(LIMIT + 1) {
         prop_assert!(some[LIMIT] - some[0] > WINDOW_MS, "31 requests in {} ms", some[LIMIT] - some[0]);
@@ -185,7 +185,7 @@ async fn the_quota_is_per_key_and_not_per_company(db: Database) {
     assert_eq!(with_key(&world, &other).await.status, 200);
 }
 
-/// Calls at once from as many tasks: how many were accepted.
+/// Sends `calls` requests at once, each from a task. Returns the number accepted.
 async fn at_once(world: &World, calls: usize) -> usize {
     let mut tasks = JoinSet::new();
     for _ in 0..calls {
@@ -354,7 +354,7 @@ async fn restarts(db: Database, steps: Vec<Step>) -> Result<(), TestCaseError> {
             accepted.push(now);
         } else {
             prop_assert_eq!(answer.status.as_u16(), 429);
-            // Stored instants are rounded up to 100 ms; the blocks that were lost count from the first call after it.
+            // Stored instants are rounded up to 100 ms; lost blocks count from the first call after the loss.
             let inside = accepted.iter().filter(|at| now - **at <= WINDOW_MS + 100).count();
             prop_assert!(inside + lost(db, deaths) >= LIMIT, "refused with {} in the window", inside);
             let wait = header(&answer, "retry-after");

@@ -16,19 +16,19 @@ use crate::support::proptest_runner::{for_all, runtime};
 const LIMIT: usize = 30;
 const PATH: &str = "/api/v1/quotes?limit=1";
 
-/// Time that has passed, in milliseconds. Held while the clock moves, so a request that is counted meanwhile has begun
-/// before the move and ends after it.
+/// Elapsed time, in milliseconds. The lock is held while the clock moves, so a request that is counted meanwhile has
+/// begun before the move and ends after it.
 type Passed = Arc<Mutex<i64>>;
 
-/// A request that was accepted: the time when it was sent, and when it was answered.
+/// The times at which an accepted request was sent and answered.
 #[derive(Debug, Clone, Copy)]
 struct Accepted {
     sent: i64,
     answered: i64,
 }
 
-/// Requests at once, and how the clock moves meanwhile, in milliseconds. Time passes with each move ahead; a clock that is
-/// set back takes no time.
+/// The number of requests at once, and the moves of the clock meanwhile, in milliseconds. Time passes with each move
+/// ahead; a clock that is set back takes no time.
 type Step = (usize, Vec<i64>);
 
 /// Rules: QUOTA-1, QUOTA-7
@@ -51,7 +51,7 @@ async fn run(db: Database, steps: Vec<Step>) -> Result<(), TestCaseError> {
         }
         for by in moves {
             move_clock(&world, &passed, by);
-            // A write of another caller, which those of the requests wait for.
+            // The writes of the requests wait for this write of another caller.
             world.company.clients().create(&NewClient::named("Client")).await.unwrap();
         }
         accepted.extend(requests.join_all().await.into_iter().flatten());

@@ -1,4 +1,4 @@
-//! Texts that are no keys: what they cost, and what they delay.
+//! Texts that are no keys: their cost, and the requests that they delay.
 
 use std::time::{Duration, Instant};
 
@@ -10,11 +10,11 @@ use invoicing_server::Invoicing;
 use invoicing_tests::{Database, World, ask, on_each_database, on_postgres};
 use tokio::task::JoinSet;
 
-/// More than there are places for requests; for callers with unknown keys there are more.
+/// More than the places for requests; callers with unknown keys have more places.
 const AT_ONCE: usize = 1_000;
 const PATH: &str = "/api/v1/quotes?limit=1";
 
-/// A text that is a key by its form.
+/// A text in the form of a key.
 fn unknown(n: usize) -> String {
     format!("isk_{n:043}")
 }
@@ -40,7 +40,7 @@ async fn a_valid_key_is_answered_beside_a_thousand_unknown_ones_at_once(db: Data
     }
     let (answered, took) = list(world.invoicing.clone(), world.key.clone()).await;
     assert_eq!(answered, 200);
-    // The figure of the contract is held by a server of its own, in `tests/load`.
+    // A separate server, in `tests/load`, holds the figure of the contract.
     assert!(took < Duration::from_secs(10), "{took:?}");
     let refused = others.join_all().await.iter().filter(|(status, _)| *status == 401).count();
     assert_eq!(refused, AT_ONCE, "the others are 503");
@@ -79,7 +79,7 @@ async fn an_unknown_key_that_was_just_refused_is_not_looked_up_again(db: Databas
         plant(&world, &text).await;
         remembered += usize::from(status(&world, &text).await == 401);
     }
-    // A node that begins to listen to others drops its cache, and a busy machine may take seconds.
+    // The cache of refused keys is cleared when a node begins to listen to others, and a busy machine may take seconds.
     assert!(remembered >= ASKED / 2, "{remembered}");
 }
 
@@ -90,7 +90,7 @@ async fn a_reread_key_is_not_refused_while_unknown_ones_fill_their_places(db: Da
     const PLACES: usize = 2 * 1_024;
     let world = World::new(db).await;
     assert_eq!(status(&world, &world.key).await, 200);
-    // Cached keys are outdated by then, also as a node that begins to listen to others may have missed a change.
+    // The key's cached row is outdated by then, also if the node has just begun to listen and may have missed a change.
     tokio::time::sleep(Duration::from_millis(5_100)).await;
     let mut behind = world.behind().await;
     behind.run("BEGIN", &[]).await;
@@ -117,7 +117,7 @@ async fn a_key_works_as_soon_as_one_is_issued_although_it_was_just_refused(db: D
     let world = World::new(db).await;
     let text = unknown(1);
     assert_eq!(status(&world, &text).await, 401);
-    // As if this text were issued, which cannot be guessed before.
+    // The row stands for an issued key whose text was sent before.
     plant(&world, &text).await;
     world.company.keys().issue("new").await.unwrap();
     assert_eq!(status(&world, &text).await, 200);

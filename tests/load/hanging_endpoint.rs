@@ -1,5 +1,5 @@
-//! A webhook that accepts and never answers beside hundreds that are prompt: each gap between its attempts is as promised, and
-//! it is disabled in its time.
+//! A webhook that accepts and never answers beside hundreds that are prompt: each gap between its attempts is as
+//! promised, and it is disabled in time.
 //!
 //! `EVENTS_PER_SECOND` sets the rate of its events, 3 otherwise.
 
@@ -13,15 +13,15 @@ use tokio::time::{interval, sleep};
 
 use crate::process::beside_others;
 
-/// Companies beside it, and the webhooks of each.
+/// Companies of the prompt webhooks, and the webhooks of each.
 const COMPANIES: usize = 15;
 const WEBHOOKS: usize = 20;
-/// Between two events of those.
+/// Pause between two events of the prompt webhooks.
 const PAUSE: Duration = Duration::from_millis(333);
-/// Shortest and longest gaps, by the rows of attempts: a second and 5, a tenth, and what claims take. A machine that is busy
-/// with other tests takes longer for these, as its other deliveries show.
+/// Shortest and longest gaps, by the rows of attempts: 1 s and 5 s, a tenth more, and the time of claims. A machine
+/// that is busy with other tests takes longer for these, as its other deliveries show.
 const GAPS_MS: [(i64, i64); 2] = [(990, 1_200), (4_990, 5_600)];
-/// From an event of theirs to its last arrival, on a busy machine.
+/// Longest time from an event of the prompt webhooks to its last arrival, on a busy machine.
 const SLOWEST: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -29,7 +29,7 @@ fn rate() -> f64 {
     std::env::var("EVENTS_PER_SECOND").ok().and_then(|text| text.parse().ok()).unwrap_or(3.0)
 }
 
-/// Within what time of the first event it has to be disabled.
+/// The longest time from the first event until the webhook is disabled.
 fn limit_ms(rate: f64) -> i64 {
     if rate >= 1.0 / 3.0 { 60_000 } else { 130_000 }
 }
@@ -114,7 +114,7 @@ async fn client(company: &CompanyHandle) -> ClientId {
     company.clients().create(&NewClient::named("Client")).await.unwrap().id
 }
 
-/// One event.
+/// Emits one event.
 async fn emit(company: &CompanyHandle, client: ClientId) {
     company.quotes().create(&NewQuote::empty(client)).await.unwrap();
 }

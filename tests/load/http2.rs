@@ -1,4 +1,4 @@
-//! HTTP/2 as no client speaks it: heads of requests, and never a body; windows that stay shut.
+//! HTTP/2 in frames that no ordinary client sends: heads of requests, and never a body; windows that stay shut.
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEADERS: u8 = 1;
@@ -6,9 +6,10 @@ const SETTINGS: u8 = 4;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
-/// A connection's first bytes: so many `POST /api/v1/clients`, each with so many equal fields of one byte each.
+/// A connection's first bytes: `streams` times `POST /api/v1/clients`, each with `fields` equal fields of one byte.
 pub(crate) fn heads(key: &str, streams: usize, fields: usize) -> Vec<u8> {
-    // `:method` POST, `:scheme` http; a path and a key that are not put into the table; a field that is, and its index.
+    // `:method` POST, `:scheme` http; a path and a key that are not put into the table; a field that is put into it,
+    // and its index.
     let path = [vec![0x83, 0x86, 0x04], text("/api/v1/clients")].concat();
     let key = [vec![0], text("authorization"), text(&format!("Bearer {key}"))].concat();
     let same = [vec![0x40], text("a"), text(""), vec![0xbe; fields - 1]].concat();
@@ -20,7 +21,7 @@ pub(crate) fn heads(key: &str, streams: usize, fields: usize) -> Vec<u8> {
     all
 }
 
-/// The answers that a connection requests and never reads.
+/// Requests of a connection that never reads the answers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct UnreadGets<'r> {
     pub(crate) key: Option<&'r str>,
@@ -58,7 +59,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// A text of HPACK, not compressed: its length in 7 bits and more (RFC 7541, section 5.1), and itself.
+/// A text of HPACK, not compressed: its length in 7 bits and more (RFC 7541, section 5.1), and its bytes.
 fn text(text: &str) -> Vec<u8> {
     let length = match text.len() {
         short @ ..127 => vec![u8::try_from(short).unwrap()],

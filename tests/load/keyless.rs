@@ -1,9 +1,10 @@
 //! Work without a key: forms that are refused, signatures, long pages, files that nobody reads, and unknown tokens. Beside
 //! each, another company's API is as fast as alone, and the API and the pages of the same company are served.
 //!
-//! Each asks 200 times as the other company, and permits five times as long as is promised: a build for development, on a
-//! machine that may have other work. Figures beyond that are measured again on a new server, at most twice: another process
-//! slows one run, a fault all of them. `KEYLESS_REQUESTS=1000` sets another number, and compares with the promises themselves.
+//! Each measurement sends 200 requests as the other company, and permits five times as long as is promised: a build for
+//! development, on a machine that may have other work. Figures beyond that are measured again on a new server, at most
+//! twice: another process slows one run, a fault all of them. `KEYLESS_REQUESTS=1000` sets another number, and compares
+//! with the promises themselves.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,27 +28,27 @@ use crate::process::{Server, alone, answer, answer_within};
 
 /// Connections that send forms.
 const FORMS: usize = 48;
-/// Connections that ask for long pages, or for files that they do not read, and streams on each of the latter.
+/// Connections that request long pages, or files that they do not read, and streams on each of the latter.
 const CONNECTIONS: usize = 16;
 const STREAMS: usize = 60;
 /// Streams on which unknown tokens are presented, 60 on a connection.
 const UNKNOWN: usize = 2_400;
-/// Without load and beside it in turn.
+/// Rounds; each measures once without load and once beside it.
 const ROUNDS: usize = 4;
-/// The other company's p99 may be this in any case; beyond that twice its time alone.
+/// Limit of the other company's p99; a higher p99 may be up to twice that without load.
 const P99: Duration = Duration::from_millis(50);
-/// More memory while it lasts and afterwards, in KiB; and how long until then.
+/// More memory under load and afterwards, in KiB; and the time until then.
 const MOST_KIB: usize = 256 * 1024;
 const LEFT_KIB: usize = 64 * 1024;
 const UNTIL_FREED: Duration = Duration::from_secs(30);
 /// Slowest page behind a good link beside unknown tokens.
 const SLOWEST: Duration = Duration::from_secs(1);
 
-/// Lines of the long quote: as many as one may have.
+/// Lines of the long quote: the most that a quote may have.
 const LINES: usize = 5_000;
 /// Quotes that are signed under load in each round.
 const QUOTES: usize = 48;
-/// How long a caller waits for one answer.
+/// Longest time that a caller waits for one answer.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// Runs of a measurement, the last of which must keep the promise.
 const RUNS: usize = 3;
@@ -67,7 +68,7 @@ fn requests() -> usize {
     asked_requests().unwrap_or(200).div_ceil(ROUNDS)
 }
 
-/// How much more time than promised an answer may take.
+/// The factor by which an answer may exceed the promised time.
 fn slack() -> u32 {
     if asked_requests().is_some() { 1 } else { 5 }
 }
@@ -91,8 +92,8 @@ fn signature(path: &str, name: &str, email: &str, document: &str) -> Vec<u8> {
     form(path, &[("name", name), ("email", email), ("document", document), ("confirmed", "yes")])
 }
 
-/// Callers that go on until they are told to stop. They have a thread of their own, so that what is measured beside them does
-/// not wait for their turns.
+/// Callers that go on until they are stopped. They have a thread for themselves, so that the requests measured beside
+/// them do not wait for their turns.
 struct Load {
     stop: Arc<AtomicBool>,
     callers: JoinSet<BTreeMap<u16, usize>>,
@@ -105,7 +106,7 @@ impl Load {
         Self { stop: Arc::default(), callers: JoinSet::new(), runtime }
     }
 
-    /// Connections that send these requests in turn, each from another one on.
+    /// Connections that send these requests in turn; each begins with another one.
     fn connections(server: &Arc<Server>, connections: usize, requests: &Arc<Vec<Vec<u8>>>) -> Self {
         let mut load = Self::new();
         for connection in 0..connections {
@@ -145,7 +146,7 @@ impl Load {
                             if stop.load(Ordering::Relaxed) {
                                 break;
                             }
-                            // Every other stream presents one that others of its connection present, too.
+                            // Every other stream presents a token that others of its connection present, too.
                             let stream = if stream % 2 == 0 { stream } else { 1 };
                             let token = format!("{connection:05}{stream:05}{n:033}");
                             let request = Request::get(format!("http://x/sign/sgn_{token}"));
@@ -162,7 +163,7 @@ impl Load {
                     statuses = all => statuses,
                     _ = connecting => panic!("the connection has ended"),
                 };
-                // Until here, as a connection without one ends.
+                // The sender lives until here: a connection without one ends.
                 drop(sender);
                 statuses
             };
@@ -171,7 +172,7 @@ impl Load {
         load
     }
 
-    /// How many answers of each status there were.
+    /// The number of answers of each status.
     async fn end(self) -> BTreeMap<u16, usize> {
         self.stop.store(true, Ordering::Relaxed);
         let statuses = sum(self.callers.join_all().await);
@@ -188,7 +189,7 @@ fn sum(all: Vec<BTreeMap<u16, usize>>) -> BTreeMap<u16, usize> {
     sum
 }
 
-/// Beside a load: the other company's answers, those of the same company, and the memory.
+/// Measurements beside a load: the other company's answers, those of the same company, and the memory.
 struct Measured<'s> {
     what: &'s str,
     server: &'s Arc<Server>,
@@ -196,7 +197,7 @@ struct Measured<'s> {
     most: Option<usize>,
     quiet: Vec<Duration>,
     loaded: Vec<Duration>,
-    /// Answers to the same company, and how long they took.
+    /// Times of the answers to the same company.
     own: Vec<Duration>,
     /// Answers to the callers of each round.
     answers: Vec<BTreeMap<u16, usize>>,
@@ -214,7 +215,7 @@ impl<'s> Measured<'s> {
             own: Vec::new(),
             answers: Vec::new(),
         };
-        // So that what is allocated once is there.
+        // One round before the measurement, so that lasting allocations are made.
         measured.ask_as_both(50).await;
         (measured.loaded, measured.own) = (Vec::new(), Vec::new());
         measured.before = server.memory();
@@ -238,7 +239,8 @@ impl<'s> Measured<'s> {
         }
     }
 
-    /// Asks as the other company, and now and then as the same one: for a document, and for a page behind another link.
+    /// Sends requests as the other company, and now and then as the same one: for a document, and for a page behind
+    /// another link.
     async fn ask_as_both(&mut self, requests: usize) {
         let (mut other, mut own) = (self.server.connect().await, self.server.connect().await);
         for n in 0..requests {
@@ -258,7 +260,7 @@ impl<'s> Measured<'s> {
         }
     }
 
-    /// The API's link to a document, and what it leads to.
+    /// Downloads a document through the API's link.
     async fn download(&self, stream: &mut TcpStream) {
         let request = self.server.head(&format!("GET {}", self.server.document_link)) + "\r\n";
         let linked = answer(stream, request.as_bytes()).await;
@@ -313,14 +315,14 @@ impl<'s> Measured<'s> {
     }
 }
 
-/// Figures that break a promise, in words.
+/// The figures that break a promise, as a text.
 type Broken = String;
 
 fn check(is_kept: bool, broken: impl FnOnce() -> Broken) -> Result<(), Broken> {
     if is_kept { Ok(()) } else { Err(broken()) }
 }
 
-/// Measures on a server of its own, with this many quotes, until the promise is kept.
+/// Measures on a new server with `quotes` quotes until the promise is kept.
 async fn kept(quotes: usize, measure: impl AsyncFn(&Arc<Server>) -> Result<(), Broken>) {
     let _alone = alone().await;
     for _ in 1..RUNS {
@@ -337,7 +339,8 @@ fn p99(times: &mut [Duration]) -> Duration {
     times[times.len() * 99 / 100]
 }
 
-/// Quiet and loaded in turn. The callers get answers of these statuses, of the first one for certain.
+/// Measures without load and beside it in turn. The callers get only answers of these statuses, and some of the first
+/// one.
 async fn served_beside(
     what: &str,
     server: &Arc<Server>,
@@ -348,7 +351,7 @@ async fn served_beside(
     for round in 0..ROUNDS {
         measured.ask_quietly().await;
         let load = load(round);
-        // Until it is under way.
+        // The load is under way by then.
         sleep(Duration::from_millis(50)).await;
         measured.ask_as_both(requests()).await;
         measured.answers.push(load.end().await);
@@ -385,14 +388,14 @@ async fn refused_forms_delay_no_other_company() {
 /// Rules: SIGN-10
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn signatures_with_a_name_that_the_fonts_lack_delay_no_other_company() {
-    // The first page is the one that is measured.
+    // The first page is the measured one.
     kept(1 + ROUNDS * QUOTES, async |server| {
         let sign = |page: &crate::process::Page| signature(&page.path, "王小明", "a@b.fr", &page.document);
         let rounds: Vec<_> = server.pages[1..]
             .chunks(QUOTES)
             .map(|pages| Arc::new(pages.iter().chain([&server.long_page]).map(sign).collect::<Vec<_>>()))
             .collect();
-        // The same form again is answered as the first time.
+        // The same form again gets the answer of the first time.
         let load = |round: usize| Load::connections(server, FORMS, &rounds[round]);
         served_beside("signatures", server, &[303], load).await
     })

@@ -1,6 +1,6 @@
-//! Thousands of connections that want nothing good, and a client that still gets its answers. The server is a process
-//! of its own; its memory is printed (`--nocapture`) and has a limit. Hundreds of slow webhooks, and one that is prompt.
-//! Callers without a key, who ask for what costs most.
+//! Thousands of hostile connections, and a client that still gets its answers. The server is a separate process; its
+//! memory is printed (`--nocapture`) and has a limit. Hundreds of slow webhooks, and one that is prompt. Callers
+//! without a key, whose requests are the most expensive ones.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
 
@@ -26,23 +26,23 @@ use self::process::{PATIENCE, Server, ask, beside_others};
 
 const IDLE: usize = 5_000;
 const SLOW: usize = 500;
-/// Requests of the client that means well.
+/// Requests of the benign client.
 const REQUESTS: usize = 200;
-/// Slowest of its answers, on a busy machine.
+/// Slowest answer to the benign client, on a busy machine.
 const SLOWEST: Duration = Duration::from_secs(2);
-/// Largest cost of a connection for the server, in KiB.
+/// Memory of the server for a connection, in KiB.
 const PER_CONNECTION: usize = 24;
-/// Longer than any test here: time limits are not what ends the connections.
+/// Longer than any test here, so that no time limit ends the connections.
 const NEVER_MS: u64 = 600_000;
 
-/// Limits on connections that no client is too slow for.
+/// Limits under which no client is too slow.
 fn patient() -> Value {
     json!({ "headerReadMs": NEVER_MS })
 }
 
-/// Number of those connections that this process may open. Prints so if they are fewer.
+/// Number of `wanted` connections that this process may open. Prints a line if it is lower.
 fn allowed(wanted: usize) -> usize {
-    /// Connections that the other tests of this process open meanwhile.
+    /// File descriptors of the other tests of this process.
     const OTHERS: usize = 3_500;
     let wanted_files = (wanted + OTHERS) as u64;
     let files = rlimit::increase_nofile_limit(wanted_files).unwrap_or(1_024);
@@ -87,7 +87,7 @@ async fn slow(server: &Arc<Server>, count: usize) -> JoinSet<()> {
         dripping.spawn(async move {
             stream.write_all(&begin).await.unwrap();
             for byte in rest.into_iter().chain(std::iter::repeat(b'x')) {
-                // The server may let it go.
+                // The server may close the connection.
                 if stream.write_all(&[byte]).await.is_err() {
                     return;
                 }
@@ -98,7 +98,7 @@ async fn slow(server: &Arc<Server>, count: usize) -> JoinSet<()> {
     dripping
 }
 
-/// The requests of the client that means well: half of them on one connection, half on a new one each.
+/// Sends the requests of the benign client: half of them on one connection, half on a new one each.
 async fn well_served(server: &Server) {
     let mut kept = server.connect().await;
     let mut times = Vec::new();
@@ -190,13 +190,13 @@ async fn a_process_without_file_descriptors_lets_idle_connections_go() {
     well_served(&server).await;
 }
 
-/// Asks for large answers and takes none of them.
+/// Sends requests for large answers and reads none of them.
 async fn ask_and_do_not_read(server: &Server, connections: usize, requests: usize) -> Vec<TcpStream> {
     let mut streams = Vec::new();
     let request = server.head("GET /api/v1/clients?limit=100") + "\r\n";
     for _ in 0..connections {
         let mut stream = server.connect().await;
-        // The server need not read more of them than it can answer.
+        // The server may leave requests unread that it cannot answer yet.
         let _ =
             timeout(Duration::from_millis(20), stream.write_all(request.repeat(requests).as_bytes())).await;
         streams.push(stream);
@@ -223,12 +223,12 @@ async fn unread_answers_have_a_limit_in_bytes() {
     sleep(Duration::from_secs(1)).await;
     if let Some((before, after)) = before.zip(server.memory()) {
         tell("memory of unread answers", &format_args!("{before} KiB before, {after} KiB with them"));
-        // Memory that an allocator keeps may double it.
+        // The allocator may keep twice the memory.
         let most = 2 * (HELD_KIB + IN_FLIGHT * ANSWER_KIB) + streams.len() * PER_CONNECTION;
         assert!(after - before < most, "{} KiB more, not {most}", after - before);
     }
     drop(streams);
-    // After `Retry-After`: the server has to notice first.
+    // The time of `Retry-After`: the server has to detect the closed connections first.
     sleep(Duration::from_secs(1)).await;
     well_served(&server).await;
 }
@@ -258,7 +258,7 @@ async fn connections_that_take_no_answers_are_dropped() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unread_answers_without_a_body_have_a_limit_too() {
-    /// The sent bytes, as far as the server takes them, in pieces; and their largest cost.
+    /// Pieces to send, of which the server takes a part; and the memory that they may cost.
     const PIECES: usize = 3_000;
     const MOST_KIB: usize = 4 * 1024;
     let _beside = beside_others().await;
@@ -289,9 +289,9 @@ async fn unread_answers_without_a_body_have_a_limit_too() {
 async fn heads_of_many_small_fields_are_not_kept_for_their_bodies() {
     const CONNECTIONS: usize = 20;
     const STREAMS: usize = 64;
-    /// As many as pass for less than 32 KiB; in memory they are twice that.
+    /// The most fields that pass in less than 32 KiB; in memory they take twice that.
     const FIELDS: usize = 950;
-    /// Largest cost of a stream in KiB, with the memory that an allocator keeps.
+    /// Memory of a stream in KiB, with the rest that an allocator keeps.
     const PER_STREAM: usize = 24;
     let _beside = beside_others().await;
     let server = Server::start(&json!({ "serve": patient(), "requests": { "bodyTimeMs": NEVER_MS } }));

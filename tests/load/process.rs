@@ -1,4 +1,4 @@
-//! The server as a test holds it: started, asked, measured, and killed in the end.
+//! The server as a test's child process: started, called, measured, and killed in the end.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 /// Longest time for one answer, under any load.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Tests that run at the same time: those of which each leaves the machine to others.
+/// Places of the tests that run at the same time and leave the machine to others.
 static MACHINE: Semaphore = Semaphore::const_new(ALL as usize);
 const ALL: u32 = 64;
 
@@ -38,17 +38,17 @@ pub(crate) struct Server {
     pub(crate) key: String,
     /// The key of a second company.
     pub(crate) other_key: String,
-    /// Further keys of the first company, as many as the settings ask for.
+    /// Further keys of the first company; the settings give their number.
     pub(crate) keys: Vec<String>,
     /// Path and query of documents' URLs, if the settings have documents.
     pub(crate) documents: Vec<String>,
-    /// Where the API links to a document of the first company.
+    /// The API's path of the link to a document of the first company.
     pub(crate) document_link: String,
     /// Pages behind signing links of the first company, if the settings have them.
     pub(crate) pages: Vec<Page>,
-    /// One of them, of a quote with many lines.
+    /// The page of a quote with many lines.
     pub(crate) long_page: Page,
-    /// The path of one whose link has ended.
+    /// The path of a page whose link has ended.
     pub(crate) ended_page: String,
     _folder: TempDir,
 }
@@ -109,13 +109,13 @@ impl Server {
         (self.head("GET /api/v1/clients") + "\r\n").into_bytes()
     }
 
-    /// `POST /clients` with that body announced.
+    /// `POST /clients` with this body announced.
     pub(crate) fn post(&self, body: &str) -> Vec<u8> {
         let head = self.head("POST /api/v1/clients");
         format!("{head}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into()
     }
 
-    /// Asks on a connection of its own; how long it took.
+    /// Sends a request on a new connection. Returns how long it took.
     pub(crate) async fn ask_anew(&self) -> Duration {
         let begun = Instant::now();
         let stream = timeout(PATIENCE, self.connect()).await.expect("no connection");
@@ -123,20 +123,20 @@ impl Server {
         begun.elapsed()
     }
 
-    /// Resident memory in KiB; `None` on systems without `/proc`.
+    /// Resident memory in KiB; `None` if the system does not show it.
     pub(crate) fn memory(&self) -> Option<usize> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
         line.trim().trim_end_matches(" kB").parse().ok()
     }
 
-    /// Waits until it does nothing, as far as `/proc` shows.
+    /// Waits until the server's processor time stands still, if the system shows it.
     pub(crate) async fn is_quiet(&self) {
         let mut before = self.ticks();
         loop {
             sleep(Duration::from_millis(500)).await;
             let now = self.ticks();
-            // Now and then it looks after its connections.
+            // The server checks its connections now and then.
             if now <= before.map(|before| before + 1) {
                 return;
             }
@@ -144,14 +144,14 @@ impl Server {
         }
     }
 
-    /// Open sockets; `None` on systems without `/proc`.
+    /// Open sockets; `None` if the system does not show them.
     pub(crate) fn sockets(&self) -> Option<usize> {
         let files = std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).ok()?;
         let targets = files.flatten().filter_map(|file| std::fs::read_link(file.path()).ok());
         Some(targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count())
     }
 
-    /// Ticks of a processor (10 ms) that it has used; `None` on systems without `/proc`.
+    /// Used ticks of a processor (10 ms); `None` if the system does not show them.
     pub(crate) fn ticks(&self) -> Option<u64> {
         bench::processor_ticks(self.child.id(), bench::OWN)
     }
@@ -175,7 +175,7 @@ pub(crate) async fn answer(stream: &mut TcpStream, request: &[u8]) -> String {
     answer_within(PATIENCE, stream, request).await
 }
 
-/// As [`answer`], for a caller that waits so long.
+/// As [`answer`], for a caller that waits up to `patience`.
 pub(crate) async fn answer_within(patience: Duration, stream: &mut TcpStream, request: &[u8]) -> String {
     let answer = async {
         stream.write_all(request).await.expect("the request is taken");

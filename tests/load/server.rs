@@ -1,7 +1,7 @@
-//! An API server in a process of its own, so that its memory and its file descriptors are its own.
+//! An API server in a separate process, so that its memory and its file descriptors can be measured alone.
 //!
-//! `api-server <folder> <settings>`: serves two companies without a quota until standard input ends, and prints on one
-//! line its address, its keys, and the paths of documents and signing pages. The settings are JSON: `files`,
+//! `api-server <folder> <settings>`: serves two companies without a quota until standard input ends, and prints one
+//! line with its address, its keys, and the paths of documents and signing pages. The settings are JSON: `files`,
 //! `documentLines`, `documentCompanies`, `keys`, `pages`, `postgres`, and the limits `serve` and `requests`.
 
 use std::error::Error;
@@ -25,7 +25,7 @@ const DOCUMENTS: usize = 4;
 struct Arguments {
     /// File descriptors that the process may have.
     files: Option<u64>,
-    /// Lines of each quote that is sent, so that there are documents: [`DOCUMENTS`] of each company.
+    /// Lines of each sent quote. Every company with documents has [`DOCUMENTS`] of them.
     document_lines: Option<usize>,
     /// Further keys of the first company.
     keys: usize,
@@ -41,7 +41,7 @@ struct Arguments {
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 struct Pages {
-    /// How many, of quotes with few lines. A further one has ended.
+    /// Number of quotes with few lines. The link of one more has ended.
     quotes: usize,
     /// Lines of the long quote, which has a page too.
     lines: usize,
@@ -120,16 +120,16 @@ async fn open_company(invoicing: &Invoicing) -> Result<(CompanyHandle, String), 
     Ok((company, key))
 }
 
-/// Path and query of the URL of the document of a quote with so many lines.
+/// Path and query of the URL of the document of a quote with `lines` lines.
 async fn document(company: &CompanyHandle, lines: usize) -> Result<Value, Box<dyn Error>> {
     let quote = send(company, lines).await?;
     let url = company.quotes().document(quote).await?.url;
     Ok(url.split_once("/api/").map(|(_, path)| format!("/api/{path}")).into())
 }
 
-/// Sends a quote with so many lines.
+/// Sends a quote with `lines` lines.
 async fn send(company: &CompanyHandle, lines: usize) -> Result<QuoteId, Box<dyn Error>> {
-    // So that the lines of the longest quote are not more than 2 MiB together.
+    // The lines of the longest quote are at most 2 MiB together.
     let description = "x".repeat(400.min(1_000_000 / lines));
     let line = json!({ "description": description, "quantity": 1, "unitPrice": 1, "tvaRate": 20 });
     let line: NewLine = serde_json::from_value(line)?;

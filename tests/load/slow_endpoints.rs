@@ -1,5 +1,5 @@
 //! A webhook that answers at once beside hundreds that take 4.3 s and succeed, or hang, each with a backlog.
-//! `SLOW_ENDPOINTS=1000` sets how many, 180 otherwise.
+//! `SLOW_ENDPOINTS=1000` sets their number, 180 otherwise.
 
 use std::time::{Duration, Instant};
 
@@ -11,23 +11,23 @@ use crate::process::beside_others;
 
 /// Webhooks of each company of the crowd.
 const WEBHOOKS: usize = 20;
-/// Deliveries that wait for each of them: all together more than the places in memory.
+/// Deliveries that wait for each webhook: all together more than the places in memory.
 const BACKLOG: i64 = 200;
-/// Companies of the crowd of which nothing is known.
+/// Companies of the crowd whose webhooks have no earlier attempts.
 const NEW_COMPANIES: usize = 20;
-/// Longest time until the first delivery beside these: three rounds of their first attempts.
+/// Longest time until the first delivery beside these companies: three rounds of their first attempts.
 const FIRST: Duration = Duration::from_secs(14);
 const LATE: Duration = Duration::from_millis(4_300);
 /// Deliveries that are measured, one after the other.
 const DELIVERIES: usize = 100;
-/// Longest time that half of them may take, and all but one in a hundred, on a busy machine. A turn behind the slow ones
-/// takes longer.
+/// Longest time of half of the deliveries, and of all but one in a hundred, on a busy machine. A turn behind the slow
+/// webhooks takes longer.
 const MEDIAN: Duration = Duration::from_millis(250);
 const SLOWEST: Duration = Duration::from_secs(1);
-/// Longest time that a delivery is waited for.
+/// Longest wait for a delivery.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// More than there are attempts at once for slow ones.
+/// More than the attempts at once of slow webhooks.
 fn slow_endpoints() -> usize {
     std::env::var("SLOW_ENDPOINTS").ok().and_then(|text| text.parse().ok()).unwrap_or(180)
 }
@@ -39,7 +39,7 @@ async fn a_prompt_endpoint_is_served_beside_180_slow_endpoints_with_a_backlog(db
     assert_served_beside(db, "slow", Reply::Slow(LATE, 200)).await;
 }
 
-/// Their deliveries are attempted three times, and a retry takes any slot that slow webhooks may have.
+/// Deliveries to hanging webhooks are attempted three times, and a retry takes any slot that slow webhooks may have.
 ///
 /// Rules: ISOLATION-1, ISOLATION-3, ATTEMPT-10
 #[on_each_database]
@@ -63,7 +63,7 @@ async fn assert_served_beside(db: Database, how: &str, reply: Reply) {
     let slow = slow_endpoints();
     pile_up(&world, &crowd, slow / WEBHOOKS, BACKLOG).await;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
-    // All that may be in flight at first, and once more, when all are known to be slow.
+    // The first attempts in flight, and almost as many again: by then the whole crowd counts as slow.
     assert!(crowd.wait_for(250, PATIENCE).await, "{} came", crowd.received().len());
     let mut times = Vec::new();
     for n in 1..=DELIVERIES {
@@ -80,7 +80,8 @@ async fn assert_served_beside(db: Database, how: &str, reply: Reply) {
     running.kill().await;
 }
 
-/// Its first delivery waits for its turn among the first ones of all others, and no other delivery waits for them.
+/// The first delivery of the new webhook waits for its turn among the first ones of all others, and no other delivery
+/// waits for them.
 ///
 /// Rules: ISOLATION-1, ISOLATION-3
 #[on_each_database]
@@ -99,7 +100,7 @@ async fn assert_served_beside_new_ones(db: Database, backlog: i64) {
     crowd.reply_always(Reply::Slow(LATE, 200));
     pile_up(&world, &crowd, NEW_COMPANIES, backlog).await;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
-    // Nearly all that may be in flight at first: the others wait before it.
+    // Nearly all first attempts are in flight: the others wait before the new webhook.
     assert!(crowd.wait_for(128, PATIENCE).await, "{} came", crowd.received().len());
     let mut times = Vec::new();
     for n in 1..=DELIVERIES {
@@ -123,13 +124,13 @@ async fn register(company: &CompanyHandle, url: &str) {
     company.webhooks().register(&new).await.unwrap();
 }
 
-/// One event.
+/// Emits one event.
 async fn emit(company: &CompanyHandle) {
     let client = company.clients().create(&NewClient::named("Client")).await.unwrap();
     company.quotes().create(&NewQuote::empty(client.id)).await.unwrap();
 }
 
-/// Webhooks of other companies, each with a backlog.
+/// Registers webhooks of other companies, each with a backlog.
 async fn pile_up(world: &World, crowd: &Receiver, companies: usize, backlog: i64) {
     let (id, row) = match world.database() {
         Database::Sqlite => ("randomblob(16)", "row_number() OVER () + (1 << 50)"),
@@ -137,7 +138,7 @@ async fn pile_up(world: &World, crowd: &Receiver, companies: usize, backlog: i64
     };
     for _ in 0..companies {
         let (company, _) = world.another("Crowd", Plan::Team).await;
-        // Before there is a webhook, so that the event has the deliveries from below alone.
+        // The event precedes the webhooks, so that it has no deliveries but those inserted below.
         emit(&company).await;
         for _ in 0..WEBHOOKS {
             register(&company, &crowd.url).await;

@@ -11,24 +11,25 @@ use tokio::time::interval;
 
 use crate::process::{Server, answer, beside_others};
 
-/// Connections that ask with unknown keys, all at the same moment and 5 times a second: 2,000 requests a second.
+/// Connections that send unknown keys, all at the same moment and 5 times a second: 2,000 requests a second.
 const CONNECTIONS: usize = 400;
 const INTERVAL: Duration = Duration::from_millis(200);
 const ROUNDS: usize = 15;
 /// Valid keys, each used once beside the others; and the pause between them.
 const KEYS: usize = 50;
 const PAUSE: Duration = Duration::from_millis(50);
-/// Slowest answer for a valid key: on a machine of its own 1 s, beside other tests more.
+/// Slowest answer for a valid key: on an idle machine 1 s, beside other tests more.
 const SLOWEST: Duration = Duration::from_secs(3);
-/// How many times longer than intended the unknown keys may take, beside other tests.
+/// Factor by which the unknown keys may exceed their intended time, beside other tests.
 const SLOWER: u32 = 4;
 
-/// `GET` with a key.
+/// A `GET` with a key.
 fn get(key: &str) -> Vec<u8> {
     format!("GET /api/v1/clients HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\n\r\n").into()
 }
 
-/// Asks with keys that are unknown, each of them once; how many answers were not 401. A tick that is missed is made up for.
+/// Sends requests with unknown keys, each key once. Returns the number of answers that were not 401. A missed tick is
+/// made up for.
 async fn ask_with_unknown_keys(server: Arc<Server>, connection: usize) -> usize {
     let mut stream = server.connect().await;
     let mut ticks = interval(INTERVAL);
@@ -42,7 +43,7 @@ async fn ask_with_unknown_keys(server: Arc<Server>, connection: usize) -> usize 
     others
 }
 
-/// Asks with each of the valid keys beside 2,000 unknown ones a second.
+/// Sends a request with each of the valid keys beside 2,000 unknown ones a second.
 async fn valid_keys_are_answered(server: Server) {
     let server = Arc::new(server);
     let flood = Instant::now();
@@ -94,7 +95,7 @@ async fn reread_keys_on_postgresql_are_answered_beside_2000_unknown_a_second() {
         let answer = answer(&mut server.connect().await, &get(key)).await;
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
-    // The cached keys are outdated by then.
+    // The cached rows of the keys are outdated by then.
     tokio::time::sleep(Duration::from_millis(5_100)).await;
     valid_keys_are_answered(server).await;
 }

@@ -1,4 +1,4 @@
-//! Peers that ask for large answers and read nothing, beside a caller of another company.
+//! Peers that request large answers and read nothing, beside a caller of another company.
 
 use std::time::{Duration, Instant};
 
@@ -14,17 +14,17 @@ use crate::process::{Server, answer, ask, beside_others};
 /// HTTP/2 connections, and streams on each.
 const CONNECTIONS: usize = 30;
 const STREAMS: usize = 60;
-/// HTTP/2 connections that ask for parts of documents, on as many streams as one may have. The parts of 16 KiB are more
-/// than the budget of 64 MiB.
+/// HTTP/2 connections that request parts of documents, on the most streams that a connection may have. The parts of 16
+/// KiB are more than the budget of 64 MiB.
 const PART_CONNECTIONS: usize = 100;
 /// HTTP/1 connections: their answers are far more than the budget of 64 MiB.
 const HTTP_1_CONNECTIONS: usize = 150;
-/// Duration of the requests of the caller beside, and its pause between two of them.
+/// Duration of the other company's calls, and the pause between two requests.
 const BESIDE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(20);
-/// Slowest answer of the caller beside, on a busy machine.
+/// Slowest answer to the other company, on a busy machine.
 const SLOWEST: Duration = Duration::from_secs(2);
-/// Memory for the unread answers of a company and for those that it has made at once, in KiB.
+/// Memory for the unread answers of a company and for those that the server makes for it at once, in KiB.
 const MOST_KIB: usize = 192 * 1024;
 
 const PAGE: &str = "/api/v1/clients?limit=100";
@@ -40,7 +40,7 @@ async fn server() -> Server {
     server
 }
 
-/// HTTP/2 connections that ask for these paths in turn, on so many streams each, and read no answer.
+/// HTTP/2 connections that request these paths in turn, on `streams` streams each, and read no answer.
 async fn unread_over_http_2(
     server: &Server,
     connections: usize,
@@ -54,7 +54,7 @@ async fn unread_over_http_2(
         let mut stream = server.connect().await;
         let bytes = gets.of(paths.by_ref().take(streams));
         stream.write_all(&bytes).await.unwrap();
-        // All that can be answered is, before the next ones ask for the same.
+        // All possible answers are made before the next connection sends the same requests.
         while let Ok(Ok(1..)) = timeout(PAUSE, stream.read_buf(&mut Vec::new())).await {}
         opened.push(stream);
     }
@@ -74,9 +74,9 @@ async fn unread_over_http_1(server: &Server) -> Vec<TcpStream> {
     streams
 }
 
-/// Asks as the other company for some seconds: each request is answered, and in time.
+/// Sends requests as the other company for some seconds: each request is answered, and in time.
 async fn served_beside(what: &str, server: &Server, memory: Option<usize>) {
-    // Until every answer that can be made is there and unread.
+    // By then every possible answer is made and unread.
     server.is_quiet().await;
     let request =
         format!("GET {PAGE} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\r\n", server.other_key);
@@ -135,7 +135,7 @@ async fn unread_downloads_of_a_document_delay_no_other_company() {
     drop(streams);
 }
 
-/// The first bytes of documents of four companies: what HTTP/2 has taken of an answer cannot be dropped.
+/// The first bytes of documents of four companies: HTTP/2 cannot drop the part of an answer that it has taken.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unread_parts_of_many_documents_delay_no_other_company() {
     let _beside = beside_others().await;

@@ -1,7 +1,7 @@
-//! The contract as plain code over plain lists: what each operation must answer, change and emit.
+//! The contract as plain code over plain lists: the answer, changes and events of each operation.
 //!
-//! Written from the contract and not from the service: it computes totals, states, events and deliveries itself.
-//! Values that only the service can choose, such as ids, are taken from its answer.
+//! Written from the contract and not from the service: it computes totals, states, events and deliveries itself. Values
+//! that the service chooses, such as ids, are taken from its answer.
 
 pub(crate) mod clients;
 pub(crate) mod documents;
@@ -34,17 +34,17 @@ pub(crate) enum Refused {
     NoDocument,
 }
 
-/// Done, or every reason there is to refuse: the contract does not say which one is looked at first.
+/// `Ok`, or every reason to refuse: the contract leaves their order open.
 pub(crate) type Outcome = Result<(), Vec<Refused>>;
 
-/// The answer of the service, in which the reference may look for values that only the service can choose.
+/// The service's answer, from which the reference takes values that the service chooses.
 pub(crate) struct Seen<'a> {
     pub(crate) answer: &'a Value,
-    /// The clock when the operation ran: every instant in the record.
+    /// The clock when the operation ran: it dates every instant in the record.
     pub(crate) now: Millis,
-    /// The stamp that the operation must have got: `updatedAt`, and the time of its events.
+    /// The stamp that the operation must have received: `updatedAt`, and the time of its events.
     pub(crate) at: Millis,
-    /// Invoices that appeared with it, by their quote.
+    /// Invoices that the operation created, by their quote.
     pub(crate) invoices: BTreeMap<String, String>,
 }
 
@@ -54,7 +54,7 @@ impl Seen<'_> {
     }
 }
 
-/// One company and everything of it.
+/// One company with all its records.
 pub(crate) struct Company {
     pub(crate) zone: Tz,
     pub(crate) automatic: bool,
@@ -116,7 +116,7 @@ pub(crate) fn utc(at: Millis) -> DateTime<chrono::Utc> {
     DateTime::from_timestamp_millis(at).expect("an instant of our time")
 }
 
-/// An instant as the contract writes it.
+/// An instant in the format of the contract.
 pub(crate) fn instant(at: Millis) -> String {
     utc(at).to_rfc3339_opts(SecondsFormat::Millis, true)
 }

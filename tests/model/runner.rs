@@ -19,9 +19,9 @@ use serde_json::Value;
 use crate::model::reference::{Company, Millis, Refused, Seen};
 use crate::model::steps::{Nth, Script, Step, Who};
 
-/// A disagreement.
+/// A result whose error is the text of a difference.
 pub(crate) type Verdict<T = ()> = Result<T, String>;
-/// The answer of the service, in the form of the reference.
+/// The service's answer, in the reference's terms.
 pub(crate) type Answered = Result<Value, Refused>;
 
 /// Instants at which a case can begin: an ordinary one; shortly before Paris and then Auckland enter a year; before
@@ -31,16 +31,16 @@ const STARTS: [&str; 4] =
 /// Paris, and a zone whose day is another one for half of the time.
 const ZONES: [Tz; 2] = [chrono_tz::Europe::Paris, chrono_tz::Pacific::Auckland];
 
-/// A key in the reference.
+/// The reference's state of a key.
 struct Key {
     text: String,
-    /// When it was made or used last.
+    /// When the key was created or used last.
     used: Millis,
-    /// When requests were accepted.
+    /// When its requests were accepted.
     accepted: Vec<Millis>,
 }
 
-/// A company on both sides.
+/// A company of the service, and its reference.
 struct Side {
     handle: CompanyHandle,
     key: Key,
@@ -144,8 +144,8 @@ impl Run {
         self.sides[who.through].handle.clone()
     }
 
-    /// The place and id of a record in `records`, counted from the newest; if there is none, or it is another
-    /// company's, no place.
+    /// The place and id of a record in `records`, counted from the newest. The place is `None` if there is no such
+    /// record, or if it is another company's.
     fn pick<T>(
         &self,
         who: Who,
@@ -167,7 +167,7 @@ async fn new_key(handle: &CompanyHandle, now: Millis) -> Verdict<Key> {
     Ok(Key { text: issued.key.reveal().to_owned(), used: now, accepted: Vec::new() })
 }
 
-/// The company's last stamp as the service has it.
+/// The last stamp of the company in the service.
 async fn last_stamp(handle: &CompanyHandle) -> Verdict<Millis> {
     let page = handle.quotes().page(&invoicing_server::PageQuery::default()).await.map_err(text)?;
     let page: Value = serde_json::from_slice(&page).map_err(text)?;
@@ -180,7 +180,7 @@ fn millis(json: &Value) -> Verdict<Millis> {
     Ok(instant.timestamp_millis())
 }
 
-/// An answer in the reference's words. Anything but a refusal is a failure of the case.
+/// An answer in the reference's terms. Any error but a refusal is a failure of the case.
 fn answered<T: Serialize>(result: Result<T, Error>) -> Verdict<Answered> {
     match result {
         Ok(record) => serde_json::to_value(record).map(Ok).map_err(text),
@@ -194,7 +194,7 @@ fn answered<T: Serialize>(result: Result<T, Error>) -> Verdict<Answered> {
     }
 }
 
-/// Both sides did it, or both refused for a reason that there was.
+/// Fails unless both sides did it, or the service refused for one of the reference's reasons.
 fn agree(db: Database, answer: &Answered, expected: &Result<(), Vec<Refused>>) -> Verdict {
     match (answer, expected) {
         (Ok(_), Ok(())) => {

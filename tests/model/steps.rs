@@ -1,7 +1,7 @@
-//! Steps as plain data, and the strategies with which proptest makes them.
+//! Steps as plain data, and their proptest strategies.
 //!
-//! A step refers to a record by its place, counted from the newest, modulo how many there are: after shrinking
-//! has removed steps, those that are left are still valid.
+//! A step refers to a record by its place, counted from the newest, modulo the number of records: after shrinking has
+//! removed steps, the remaining ones are still valid.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Nth(pub(crate) u8);
 
-/// Through which company's handle, and whose record: seldom not the same.
+/// The company whose handle is used, and the company that owns the record: seldom two different ones.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Who {
     pub(crate) through: usize,
@@ -49,7 +49,7 @@ pub(crate) struct ClientSpec {
     pub(crate) external: u8,
 }
 
-/// How much is paid.
+/// The amount of a payment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Part {
     Cents(i64),
@@ -58,7 +58,7 @@ pub(crate) enum Part {
     TooMuch,
 }
 
-/// How a receiver answers.
+/// The reply of a receiver.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scripted {
     pub(crate) status: u16,
@@ -80,15 +80,15 @@ pub(crate) struct Query {
 /// An instant that `since` names.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Since {
-    /// The stamp of the event or record so many places back.
+    /// The stamp of the event or record at this place.
     pub(crate) record: Nth,
-    /// Moved by so many milliseconds.
+    /// Moved by this number of milliseconds.
     pub(crate) plus: i8,
-    /// Written with an offset of so many hours; 0 is `Z`.
+    /// Written with this offset in hours; 0 is `Z`.
     pub(crate) zone: i8,
 }
 
-/// One thing that happens.
+/// One step of a case.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
     Forward(i64),
@@ -118,9 +118,9 @@ pub(crate) enum Step {
     ChangeHook(Who, Nth, Option<u8>, Option<u8>),
     Disable(Who, Nth),
     Enable(Who, Nth),
-    /// With how many milliseconds ago, or since it was disabled.
+    /// Since this number of milliseconds ago, or since the webhook was disabled.
     EnableAndReplay(Who, Nth, Option<u32>),
-    /// With an overlap of so many milliseconds, or without.
+    /// With an overlap of this number of milliseconds, or without.
     Rotate(Who, Nth, Option<u32>),
     EndOverlap(Who, Nth),
     Remove(Who, Nth),
@@ -143,7 +143,7 @@ pub(crate) enum Step {
 /// A whole case.
 #[derive(Clone)]
 pub(crate) struct Script {
-    /// At which of a few instants it begins.
+    /// The index of the instant at which the case begins.
     pub(crate) start: u8,
     /// Attempts one after the other, so that replies can differ within one run of the dispatcher.
     pub(crate) serial: bool,
@@ -151,14 +151,14 @@ pub(crate) struct Script {
 }
 
 impl fmt::Debug for Script {
-    /// A line per step, also in the pretty form.
+    /// Prints one line per step, in the alternate form too.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "start {}, serial {}", self.start, self.serial)?;
         self.steps.iter().enumerate().try_for_each(|(n, step)| writeln!(f, "{n:4}  {step:?}"))
     }
 }
 
-/// Cases of up to about that many steps.
+/// Cases of up to about `most` steps.
 pub(crate) fn scripts(most: usize) -> impl Strategy<Value = Script> {
     let group = prop_oneof![
         30 => step().prop_map(|step| vec![step]),
@@ -187,7 +187,7 @@ fn beginning(url: u8) -> Vec<Step> {
     steps
 }
 
-/// Enough events for a webhook to be disabled, and a receiver that has enough of them.
+/// Enough events for a webhook to be disabled if its receiver refuses them.
 fn storm() -> impl Strategy<Value = Vec<Step>> {
     (0..2_usize, 8..14_usize, dispatch(), any::<bool>()).prop_map(|(company, count, dispatch, again)| {
         let who = Who { through: company, owner: company };

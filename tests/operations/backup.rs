@@ -1,5 +1,5 @@
-//! Backup and restore, by the script that OPERATIONS.md names: what a backup that was made while the service went on holds,
-//! and what callers, receivers and numbers meet after a restore.
+//! Backup and restore by the script that OPERATIONS.md names: the content of a backup made while the service went on,
+//! and its effect on callers, receivers and numbers after a restore.
 
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -22,7 +22,7 @@ use tokio::process::Command;
 
 use crate::support::{client_of, draft_of, hook_for};
 
-/// Quotes that are sent at least while a backup is made.
+/// Fewest quotes that are sent while a backup is made.
 const MEANWHILE: usize = 8;
 
 /// The script, with the programs that it needs.
@@ -31,7 +31,8 @@ struct Script {
 }
 
 impl Script {
-    /// `None` if a program is missing, which is printed, unless `REQUIRE_SQLITE3=1` requires it.
+    /// `None` if a program is missing: prints that the backups did not run. `REQUIRE_SQLITE3=1` turns this into a
+    /// failure.
     fn find(db: Database) -> Option<Self> {
         let needs_sqlite3 = db == Database::Sqlite;
         let found = std::process::Command::new("sqlite3").arg("--version").output();
@@ -44,7 +45,7 @@ impl Script {
         Some(Self { folder: Path::new(env!("CARGO_MANIFEST_DIR")).join("../invoicing-server") })
     }
 
-    /// Runs it; what it printed, or what it complained of.
+    /// Runs the script. Returns its output, or its errors if it fails.
     async fn run(&self, arguments: &[&str]) -> Result<String, String> {
         let mut command = Command::new(self.folder.join("backup.sh"));
         command.args(arguments);
@@ -58,7 +59,7 @@ impl Script {
     }
 }
 
-/// As the script names the database of a place.
+/// The database of a place, in the form of the script's argument.
 fn database(place: &Place) -> String {
     match place.database() {
         Database::Sqlite => place.file().display().to_string(),
@@ -87,7 +88,7 @@ async fn sent(company: &CompanyHandle) -> Quote {
     company.quotes().send(draft.summary.id, None).await.unwrap()
 }
 
-/// Asks a service with a key.
+/// Sends a `GET` with a key to a service.
 async fn get(invoicing: &Invoicing, path: &str, key: &str) -> Answer {
     let request = Request::get(path).header("authorization", format!("Bearer {key}"));
     ask(invoicing, request.body(Full::new(Bytes::new())).unwrap()).await
@@ -101,13 +102,13 @@ async fn exists(company: &CompanyHandle, quote: QuoteId) -> bool {
     }
 }
 
-/// The ids of the events that a receiver has got.
+/// The ids of the events that a receiver has received.
 fn received(receiver: &Receiver) -> Vec<String> {
     let id = |received: &Received| received.headers["x-service-event-id"].to_str().unwrap().to_owned();
     receiver.take().iter().map(id).collect()
 }
 
-/// A host with a backup that was made while it went on.
+/// A host with a backup that was made while the service went on.
 struct Host {
     script: Script,
     folder: tempfile::TempDir,
@@ -118,7 +119,7 @@ struct Host {
     receiver: Receiver,
     /// Sent before the backup began.
     before: Vec<Quote>,
-    /// Sent while it was made.
+    /// Sent while the backup was made.
     meanwhile: Vec<Quote>,
     backup: String,
 }
@@ -178,7 +179,7 @@ impl Host {
         (self.meanwhile, self.backup) = (quotes, saved.unwrap());
     }
 
-    /// The service on what was restored.
+    /// The service on the restored files.
     async fn restore(&self, db: Database) -> (Invoicing, Place) {
         let (place, documents) = (Place::empty(db).await, self.path("restored"));
         self.script.run(&["restore", &self.backup, &database(&place), &documents]).await.unwrap();
@@ -200,7 +201,7 @@ async fn a_backup_of_a_running_service_is_one_moment_with_all_its_documents(db: 
         assert!(exists(&company, quote.summary.id).await, "{} was there before", quote.summary.number);
     }
     assert!(!exists(&company, lost.summary.id).await, "{} came later", lost.summary.number);
-    // Changes of that time are there up to one moment.
+    // Quotes that were sent meanwhile are present up to one moment.
     let mut present = Vec::new();
     for quote in &host.meanwhile {
         present.push(exists(&company, quote.summary.id).await);
@@ -232,7 +233,7 @@ async fn after_a_restore_numbers_are_given_again_and_cursors_go_on(db: Database)
     let path = format!("/api/v1/quotes/{}", lost.id);
     assert_eq!(get(&restored, &path, &host.key).await.status, 404, "what an integrator knows may be lost");
 
-    // Numbers go on after the last one of the backup, so another quote gets that of a lost one.
+    // Numbers go on from the end of the backup, so another quote gets the number of a lost one.
     let mut numbers = Vec::new();
     let client = client_of(&company).await;
     while !numbers.contains(&lost.number) {
@@ -241,7 +242,7 @@ async fn after_a_restore_numbers_are_given_again_and_cursors_go_on(db: Database)
         numbers.push(quote.number);
         assert!(numbers.len() <= host.meanwhile.len() + 1, "{numbers:?} without {}", lost.number);
     }
-    // Later changes are later than any cursor.
+    // The stamps of all later changes lie behind any cursor.
     let page = get(&restored, &since(cursor), &host.key).await.json;
     assert_eq!(page["data"].as_array().unwrap().len(), numbers.len().min(100));
     restored.close().await;

@@ -18,7 +18,7 @@ async fn a_refusal_in_a_batch_leaves_no_trace_and_all_others_are_there(db: Datab
     }
 }
 
-/// More companies than are changed by transactions of their own at once.
+/// More companies than the service changes at once in separate transactions.
 const COMPANIES: usize = 5;
 
 /// Rules: NUMBER-3, STAMP-2, TENANT-1

@@ -67,7 +67,7 @@ async fn records_of_a_closed_company_stay_and_the_host_can_read_them(db: Databas
     assert!(world.company.quotes().open_document(signed).await.unwrap().bytes.starts_with(b"%PDF"));
     assert!(world.company.quotes().proof(signed).await.unwrap().is_some());
     nothing_happens(&world, world.company.close()).await;
-    // The books go on.
+    // Invoices of a closed company are still issued.
     assert!(world.company.invoices().issue(invoice.id, None).await.unwrap().summary.number.is_some());
 }
 

@@ -1,4 +1,4 @@
-//! Who changed what: noted with the change, and by no other.
+//! History: each change is noted in its transaction, with its actor.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -29,7 +29,7 @@ async fn last(company: &CompanyHandle) -> (HistoryAction, Uuid, String) {
     (last.action.known().unwrap(), last.subject, last.detail)
 }
 
-/// A change of each kind that a webhook can have.
+/// Makes a change of each kind of webhook change.
 async fn manage_webhooks(world: &World, company: &CompanyHandle) {
     let webhooks = company.webhooks();
     let new = NewWebhook::for_all_events(URL);
@@ -177,7 +177,7 @@ async fn changes_are_numbered_as_they_were_committed_and_read_in_pages(db: Datab
     let issue = async |company: &CompanyHandle, label: String| company.keys().issue(&label).await.unwrap();
     let (mine, theirs) = (world.company.acting_as(NAME).unwrap(), other.acting_as("B").unwrap());
     join_all((0..20).map(|n| issue(&mine, format!("at once {n}")))).await;
-    // A clock that was set back changes no order.
+    // Numbers follow the order of commits although the clock was set back.
     world.clock.set("2026-09-01T00:00:00Z".parse().unwrap());
     issue(&mine, "last".into()).await;
     issue(&theirs, "theirs".into()).await;
@@ -247,7 +247,7 @@ async fn pages_hold_each_change_once_also_of_one_record_among_many(db: Database)
     }
     assert!(found.iter().copied().eq((1..=2_501).rev()), "{found:?}");
 
-    // Looks at a bounded number only, and returns the next start.
+    // A page looks at a bounded number of changes and returns the place from which to go on.
     let query = HistoryQuery::default().subject(first);
     let page = company.history().page(&query, 50).await.unwrap();
     assert!(page.items.is_empty());

@@ -15,7 +15,7 @@ use crate::support::hooked_store::HookedStore;
 
 pub(crate) const IMPORT: QuoteImport =
     QuoteImport { status: QuoteStatus::Sent, sent_at: None, accepted_at: None };
-/// Time enough for a quote to be created, if it need not wait.
+/// Time enough to create a quote that need not wait.
 const A_WHILE: Duration = Duration::from_millis(150);
 
 /// Creates a quote whenever a document has just been stored.
@@ -31,7 +31,7 @@ impl Rival {
         Self { company: company.clone(), new: new_quote(client), creations: Arc::default() }
     }
 
-    /// Creates one; whether that was soon done. The first creation need not wait, and is awaited.
+    /// Creates a quote. True if it is created within [`A_WHILE`]; the first creation need not wait, and is awaited.
     async fn creates(&self) -> bool {
         let (company, new, done) = (self.company.clone(), self.new.clone(), Arc::new(Notify::new()));
         let waited = Arc::clone(&done);
@@ -88,7 +88,7 @@ impl Writers {
     }
 }
 
-/// That these are all numbers of a series from the first one on.
+/// Fails unless these are all numbers of a series, from the first one on.
 pub(crate) fn assert_no_gaps(mut numbers: Vec<String>) {
     numbers.sort_unstable_by_key(|number| (number.len(), number.clone()));
     let expected: Vec<String> = (1..=numbers.len()).map(|n| format!("DEV-2026-{n:04}")).collect();
@@ -110,7 +110,7 @@ async fn an_import_gets_its_number_however_many_quotes_are_created_meanwhile(db:
     });
     let quotes = world.company.quotes();
     let imported = quotes.import(&new_quote(client), &IMPORT).await.unwrap();
-    // The number of the first rendering was taken. During the second one the other creation waits.
+    // Another quote took the number of the first rendering. The creation during the second rendering waits.
     assert_eq!(store.memory.count(), 2);
     assert_eq!(imported.summary.number, "DEV-2026-0002");
     assert_eq!(rival.numbers().await, ["DEV-2026-0001", "DEV-2026-0003"]);
@@ -137,7 +137,7 @@ async fn while_imports_take_turns_other_creations_get_numbers_in_between(db: Dat
     store.happens(|| Box::pin(tokio::time::sleep(A_WHILE)));
     let (quotes, new) = (world.company.quotes(), new_quote(world.client("x").await));
     let imports = future::join_all((0..10).map(|_| quotes.import(&new, &IMPORT)));
-    // A quote created while all are stored for the first time takes the number of each.
+    // While all imports store their first document, another quote takes the number that each of them shows.
     let create = async {
         loop {
             quotes.create(&new).await.unwrap();
@@ -169,7 +169,7 @@ async fn what_changes_while_an_import_is_stored_is_shown_as_it_is(db: Database) 
                 let moved = CompanyIdentity { address, ..CompanyIdentity::default() };
                 company.set_identity(&moved).await.unwrap();
             } else {
-                // The second time this changes nothing.
+                // The second time the change is a no-op.
                 let change =
                     ClientChange { address: Some("3 rue Neuve".into()), ..ClientChange::named("Autre nom") };
                 company.clients().change(client, &change).await.unwrap();

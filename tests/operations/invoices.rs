@@ -340,7 +340,7 @@ async fn the_payment_that_covers_the_rest_emits_invoice_paid_once(db: Database) 
         let paid = invoices.pay(invoice.summary.id, &last).await.unwrap().invoice;
         assert_eq!((paid.summary.status, paid.summary.paid_at), (InvoiceStatus::Paid, Some(world.now())));
         assert_eq!(kinds_after(&world.company, seen).await, ["invoice.paid"]);
-        // More money changes the excess, not the state, and is not news.
+        // More money changes the excess and not the state, and emits no event.
         let more = invoices.pay(invoice.summary.id, &payment("5", None)).await.unwrap().invoice;
         assert_eq!(
             (more.summary.status, more.summary.amount_overpaid, more.summary.paid_at),
@@ -394,16 +394,16 @@ async fn a_reference_with_another_amount_is_a_conflict_that_names_both(db: Datab
     for named in ["0.01", "7.00", "VIR 7781"] {
         assert!(refusal.contains(named), "{refusal}");
     }
-    // The same amount, however it is written.
+    // The same amount in another notation.
     let again = invoices.pay(id, &payment("0.010", Some(" VIR 7781 "))).await.unwrap();
     assert_eq!((again.created, &again.payment), (false, &first.payment));
-    // Nothing else of the payment counts.
+    // The other fields of the payment do not count.
     let by_card = payment("0.01", Some("VIR 7781")).method(PaymentMethod::Card);
     assert!(!invoices.pay(id, &by_card).await.unwrap().created);
     invoices.reverse(id, first.payment.id).await.unwrap();
     assert!(invoices.pay(id, &other).await.unwrap().created);
     conflict(&world, "the reversed amount", invoices.pay(id, &payment("0.01", Some("VIR 7781")))).await;
-    // Of many at once one is recorded, and each other one is refused or finds it.
+    // Of simultaneous payments one is recorded; each other one is refused or returns the recorded one.
     let amounts = ["1", "2", "1", "2", "3", "1"].map(|amount| payment(amount, Some("CHQ 0412")));
     let paid = join_all(amounts.iter().map(|new| invoices.pay(id, new))).await;
     let recorded: Vec<_> = paid.iter().filter_map(|paid| paid.as_ref().ok()).collect();
@@ -439,7 +439,7 @@ async fn what_is_retained_is_not_due(db: Database) {
     let pay = payment(&payable.to_string(), None);
     let paid = world.company.invoices().pay(invoice.summary.id, &pay).await.unwrap().invoice;
     assert_eq!((paid.summary.status, paid.summary.amount_overpaid), (InvoiceStatus::Paid, Money::ZERO));
-    // A later payment pays the retention, and only one that exceeds the total is too much.
+    // Later payments go to the retention; only the amount above the total is an excess.
     assert_eq!(paid.summary.retention_due, invoice.summary.retention_amount);
     let held = invoice.summary.retention_amount;
     let pay = payment(&held.plus(money("3")).unwrap().to_string(), None);
@@ -462,7 +462,7 @@ async fn amounts_that_are_no_payment_are_refused(db: Database) {
     let long = "x".repeat(256);
     invalid(&world, "reference", invoices.pay(invoice.summary.id, &payment("1", Some(&long)))).await;
     invalid(&world, "reference", invoices.pay(invoice.summary.id, &payment("1", Some("a\0")))).await;
-    // So much that the sum cannot be written.
+    // Two amounts whose sum exceeds the largest amount.
     invoices.pay(invoice.summary.id, &payment("9999999999999.99", None)).await.unwrap();
     invalid(&world, "", invoices.pay(invoice.summary.id, &payment("9999999999999.99", None))).await;
 }
@@ -474,7 +474,7 @@ async fn simultaneous_payments_with_one_reference_are_one_payment(db: Database) 
     let invoice = issued_over(&world.company, "100").await;
     let invoices = world.company.invoices();
     let seen = events(&world.company).await.len();
-    // Also if the reference differs in spaces around it, or in the composition of its accents.
+    // Insignificant differences of the reference: spaces around it, and the composition of its accents.
     let references = ["virement é", " virement é ", "virement e\u{301}"];
     let payments: Vec<_> = (0..20).map(|n| payment("100", Some(references[n % 3]))).collect();
     let results = join_all(payments.iter().map(|payment| invoices.pay(invoice.summary.id, payment))).await;
@@ -503,7 +503,7 @@ async fn a_reference_is_known_per_invoice_and_free_again_after_a_reversal(db: Da
     assert_eq!(again.invoice.summary.status, InvoiceStatus::Paid);
     assert!(!nothing_happens(&world, invoices.pay(a.summary.id, &pay)).await.created);
     invoices.reverse(a.summary.id, again.payment.id).await.unwrap();
-    // Without a reference, each payment is one of its own.
+    // Without a reference, payments of the same amount are distinct.
     for _ in 0..2 {
         assert!(invoices.pay(a.summary.id, &payment("1", None)).await.unwrap().created);
         assert!(invoices.pay(a.summary.id, &payment("1", Some(" "))).await.unwrap().created);
@@ -658,8 +658,8 @@ async fn another_company_s_invoice_is_not_found_by_any_operation(db: Database) {
         .await;
 }
 
-/// Any payments and reversals in any order: the amounts follow from the payments that stand, PAID means that nothing
-/// is due, and `invoice.paid` comes exactly when an invoice becomes PAID.
+/// For any payments and reversals in any order: the amounts follow from the payments that stand, PAID implies that
+/// nothing is due, and `invoice.paid` comes exactly when an invoice becomes PAID.
 ///
 /// Rules: INVOICE-4, INVOICE-6, INVOICE-11, MONEY-11
 #[on_each_database]

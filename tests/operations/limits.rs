@@ -1,4 +1,4 @@
-//! How many items the host's lists give at most.
+//! Limits on the number of items in the host's lists.
 
 use invoicing_core::{EventKind, Invalid};
 use invoicing_server::{
@@ -50,7 +50,7 @@ async fn a_page_beyond_its_bounds_is_refused_as_by_the_api(db: Database) {
         assert_eq!(rule(company.history().page(&HistoryQuery::default(), limit).await), thousand, "{limit}");
         let deliveries = company.webhooks().deliveries(hook, &DeliveryQuery::default(), limit).await;
         assert_eq!(rule(deliveries), thousand, "{limit}");
-        // These give all that there is.
+        // These lists accept any limit.
         let most = limit as usize;
         assert!(company.events().list(None, limit).await.unwrap().len() <= most);
         assert!(company.history().list(None, limit).await.unwrap().len() <= most);

@@ -77,7 +77,7 @@ async fn an_issue_date_is_never_before_the_last_one_of_its_series(db: Database) 
     world.clock.set(right);
     assert_eq!(next_issued(company).await, issued("FAC-2026-0003", "2026-09-17", "2026-10-17"));
 
-    // Marked paid, a draft is issued in the same way; a due date counts from the date that is used.
+    // A draft that is marked paid is issued in the same way; a due date counts from the date that is used.
     let draft = |quote| async move { company.invoices().convert(quote).await.unwrap().summary.id };
     let marked = draft(accepted_of(company).await.summary.id).await;
     let marked = company.invoices().mark_paid(marked).await.unwrap().summary;
@@ -181,7 +181,8 @@ async fn concurrent_invoice_numbers_are_gapless_in_order_despite_refusals(db: Da
         drafts.push(invoices.convert(quote.summary.id).await.unwrap().summary.id);
     }
     let work = drafts.iter().enumerate().flat_map(|(n, id)| {
-        // Each is issued twice at once, a third with a date that is refused, a third by being marked paid.
+        // Each gets two calls at once: one issues it; the other has a refused date for a third of them, and marks a
+        // third paid.
         [(n % 3, *id), (2, *id)]
     });
     let results = join_all(work.map(|(kind, id)| async move {

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::support::quote_at;
 
-/// All that a search finds, by its pages of `limit`.
+/// All results of a search, by its pages of `limit`.
 async fn found(world: &World, search: QuoteSearch, limit: u32) -> Vec<QuoteSummary> {
     let (mut all, mut search) = (Vec::new(), search);
     loop {
@@ -59,7 +59,7 @@ async fn a_search_of_number_name_email_or_id_ignores_case_and_accents(db: Databa
     ] {
         assert_eq!(numbers(&world, q).await, [expected.number.as_str()], "{q}");
     }
-    // Neither what is between the texts, nor another member, nor an accent alone.
+    // No match: text between the searched fields, another member, an accent alone.
     for q in ["lyon", "currency", "DRAFT", "\u{301}", "claire lefevre paul", "\0", "clairelefevre"] {
         assert!(numbers(&world, q).await.is_empty(), "{q}");
     }
@@ -77,7 +77,7 @@ async fn a_search_combines_with_a_status_and_pages_show_each_quote_once(db: Data
         } else {
             drafts.insert(0, quote.id);
         }
-        // Two in each millisecond.
+        // Two quotes in each millisecond.
         if n % 2 == 1 {
             world.advance(Duration::from_millis(1));
         }

@@ -109,7 +109,7 @@ async fn an_import_is_refused_what_sending_and_accepting_refuse(db: Database) {
     let ahead = accepted.sent_at(now.plus_millis(60_000)).accepted_at(now.plus_millis(60_000));
     let imported = quotes.import(&new, &ahead).await.unwrap().summary;
     assert_eq!((imported.sent_at, imported.accepted_at), (ahead.sent_at, ahead.accepted_at));
-    // Without a line there is nothing to sign or to pay, but the record may be kept.
+    // Without a line there is nothing to sign or to pay, but a rejected quote may be kept.
     quotes.import(&empty, &QuoteImport::new(QuoteStatus::Rejected)).await.unwrap();
 }
 
@@ -223,7 +223,7 @@ async fn an_edit_that_changes_nothing_moves_no_stamp_of_the_record(db: Database)
     assert_eq!(world.company.quotes().get(quote.summary.id).await.unwrap(), quote);
 }
 
-/// Which states each operation accepts; everything else is a conflict that leaves no trace.
+/// The states that each operation accepts; every other pair is a conflict that leaves no trace.
 ///
 /// Rules: ERROR-9, QUOTE-9
 #[on_each_database]
@@ -234,7 +234,7 @@ async fn every_illegal_operation_in_a_state_is_a_conflict_without_a_trace(db: Da
         let quotes = world.company.quotes();
         let quote = quote_in(&world, *status).await;
         let id = quote.summary.id;
-        // A link from the time when there was one.
+        // A link from the time when the quote was sent.
         let token = match status {
             Draft => None,
             _ => Some(quotes.signing_link(id).await.unwrap()),
@@ -338,7 +338,7 @@ async fn sending_an_expired_or_rejected_quote_adds_a_copy_with_new_validity(db: 
         assert_ne!(new.sha256, old.sha256);
         assert_eq!(new.sha256, after[1].sha256);
         assert_eq!(world.documents.count(), 2, "the old copy is still in the store");
-        // And it can be signed with the link of the first time or a new one.
+        // The quote can be signed with the link of the first time or a new one.
         let token = quotes.signing_link(quote.summary.id).await.unwrap();
         let signed = world.invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
         assert_eq!(signed.summary.status, QuoteStatus::Accepted);
@@ -440,7 +440,7 @@ async fn of_simultaneous_decisions_exactly_one_wins(db: Database) {
         let token = quotes.signing_link(sent.summary.id).await.unwrap();
         let seen = events(&world.company).await.len();
         let (signature, refusal) = (signature(), Decline::default());
-        // Rejecting first leaves the way open to marking accepted, so the final state of the record counts.
+        // A quote that is rejected first can still be accepted, so the final record decides.
         let (signed, declined) =
             tokio::join!(links.sign(token.reveal(), &signature), links.decline(token.reveal(), &refusal));
         assert!(signed.is_ok() != declined.is_ok(), "{signed:?} {declined:?}");
@@ -637,7 +637,7 @@ async fn another_company_s_quote_is_not_found_by_any_operation(db: Database) {
     let foreign = quote_at(quote.summary.client_id, "1");
     invalid(&world, "clientId", quotes.create(&foreign)).await;
     assert!(events(&other).await.is_empty());
-    // Nor is a company that does not exist.
+    // A company that does not exist has no quotes either.
     let absent = world.invoicing.company(invoicing_core::CompanyId(Uuid::nil()));
     not_found(&world, "absent", absent.quotes().get(id)).await;
     not_found(&world, "absent", absent.quotes().create(&new)).await;

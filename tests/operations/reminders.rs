@@ -1,4 +1,4 @@
-//! Warnings about parts that a host forgot to run, and about nothing else.
+//! Warnings about a dispatcher or a sweep that a host forgot to run, and no others.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const HOUR: Duration = Duration::from_hours(1);
 const DISPATCHER: &str = "no dispatcher runs: run `Invoicing::run`, or `Invoicing::dispatcher`";
 const SWEEP: &str = "no sweep has run for two hours";
 
-/// Warnings of this kind by an operation that comes so much later.
+/// Number of warnings with this text by an operation that comes `wait` later.
 async fn warned_after(world: &World, warnings: &Warnings, wait: Duration, text: &str) -> usize {
     world.advance(wait);
     world.company.details().await.unwrap();
@@ -71,7 +71,7 @@ async fn two_hours_without_a_sweep_are_warned_of_once_an_hour(db: Database) {
     assert_eq!(after(HOUR).await, 1);
 }
 
-/// Each time the service is opened, it has two hours.
+/// Each opening of the service starts the two hours anew.
 #[on_each_database]
 async fn what_did_not_run_while_the_service_was_closed_is_not_warned_of(db: Database) {
     let world = World::new(db).await;
@@ -84,7 +84,7 @@ async fn what_did_not_run_while_the_service_was_closed_is_not_warned_of(db: Data
     assert_eq!(warned_after(&world, &warnings, MINUTE, SWEEP).await, 1);
 }
 
-/// A node that only serves requests has nothing to say where another one runs what it does not.
+/// A node that only serves requests gives no warning if another node runs the dispatcher and the sweep.
 ///
 /// Rules: DELIVERY-7, STATE-6
 #[on_postgres]
@@ -94,7 +94,7 @@ async fn a_node_does_not_warn_of_what_another_node_runs(db: Database) {
     let warnings = Warnings::listen();
     let receiver = Receiver::start().await;
     hook(&world, &receiver.url).await;
-    // Stands for one that runs still, and is busy with other deliveries.
+    // This run stands for a dispatcher that is still busy with other deliveries.
     other.dispatcher().run_once().await.unwrap();
     draft_of(&world.company).await;
     for _ in 0..12 {

@@ -1,4 +1,4 @@
-//! Which databases a service opens, by the version of their schema.
+//! The databases that a service opens, by the version of their schema.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ async fn a_database_of_a_development_state_is_refused_in_words_that_say_so(db: D
     assert_eq!(newest_version(&mut behind).await, newest, "the database is left as it was");
 }
 
-/// Runs those statements of the migration that are about a table.
+/// Runs the migration's statements about one table.
 async fn migrate_books(world: &World, behind: &mut Behind, table: &str) {
     let migration = world.database().either(
         include_str!("../../invoicing-server/migrations/sqlite/0003_books.sql"),

@@ -1,4 +1,4 @@
-//! Signing links: what the host sees of them, how it revokes them, and when they end.
+//! Signing links: the host's list of them, their revocation, and their end.
 
 use futures_util::future::join_all;
 use invoicing_core::{Quote, QuoteImport, QuoteStatus};
@@ -23,7 +23,7 @@ async fn sent_until(world: &World, day: &str) -> (Quote, Secret) {
     (sent, link)
 }
 
-/// The link is not answered in another way than an unknown one.
+/// The answers to an ended link are those to an unknown one.
 async fn is_over(world: &World, link: &Secret) {
     let (links, token) = (world.invoicing.signing_links(), link.reveal());
     not_found(world, "open", links.open(token)).await;
@@ -53,7 +53,7 @@ async fn a_link_ends_30_days_after_its_quote_in_the_company_s_zone(db: Database)
     ends(&world, &link, "2026-10-20T22:00:00Z").await;
     let quotes = world.company.quotes();
     conflict(&world, "another link", quotes.signing_link(quote.summary.id)).await;
-    // Sent again, the quote gets other links; one that has ended stays so.
+    // A quote that is sent again gets other links; an ended link stays ended.
     world.invoicing.sweep().await.unwrap();
     quotes.send(quote.summary.id, None).await.unwrap();
     is_over(&world, &link).await;
@@ -169,12 +169,12 @@ async fn a_quote_has_at_most_50_good_links_also_if_many_are_made_at_once(db: Dat
     assert_eq!(made.iter().filter(|made| made.is_ok()).count(), 49);
     assert!(made.iter().all(|made| matches!(made, Ok(_) | Err(Error::Conflict(_)))));
     conflict(&world, "a 51st", quotes.signing_link(id)).await;
-    // Another quote has its own, and a revoked link leaves its place.
+    // Another quote has a limit for itself, and a revoked link frees a place.
     sent_until(&world, "2026-09-20").await;
     quotes.revoke_signing_link(id, &hash(&first)).await.unwrap();
     quotes.signing_link(id).await.unwrap();
     conflict(&world, "a 51st", quotes.signing_link(id)).await;
-    // So do those that have ended: the quote is sent again and gets others.
+    // Ended links free their places too: the quote is sent again and gets others.
     world.clock.set("2026-10-20T22:00:00Z".parse().unwrap());
     world.invoicing.sweep().await.unwrap();
     quotes.send(id, None).await.unwrap();

@@ -1,4 +1,4 @@
-//! Changes by the passing of time: EXPIRED, OVERDUE, idle keys, old attempts.
+//! Changes because time has passed: EXPIRED, OVERDUE, idle keys, old attempts.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -21,7 +21,7 @@ async fn sweep(world: &World) -> SweepReport {
     world.invoicing.sweep().await.unwrap()
 }
 
-/// `Invoicing::run` does both what is due by itself and what is asked of it, and ends when it is told to.
+/// `Invoicing::run` sweeps, delivers, and ends when it is stopped.
 #[on_each_database]
 async fn run_sweeps_at_its_start_and_delivers_until_it_is_stopped(db: Database) {
     let world = World::new(db).await;
@@ -33,7 +33,7 @@ async fn run_sweeps_at_its_start_and_delivers_until_it_is_stopped(db: Database) 
     hook(&world, &receiver.url).await;
     let (stop, stopped) = oneshot::channel::<()>();
     let work = async {
-        // Expiring causes no event to wait for.
+        // Expiring emits no event that could be awaited.
         while quotes.get(due.summary.id).await.unwrap().summary.status != QuoteStatus::Expired {
             sleep(Duration::from_millis(10)).await;
         }
@@ -74,7 +74,7 @@ async fn a_quote_expires_when_its_last_day_is_over_in_the_company_s_zone(db: Dat
         company.quotes().send(draft.summary.id, Some(date("2026-09-20"))).await.unwrap();
         quotes.push((company, draft.summary.id));
     }
-    // The end of 2026-09-20 in each of the zones, and how many quotes have expired then.
+    // The end of 2026-09-20 in each of the zones, and the number of quotes that have expired then.
     let cases = [
         ("2026-09-20T11:59:59.990Z", 0),
         ("2026-09-20T12:00:00.000Z", 1),
@@ -177,12 +177,13 @@ async fn an_invoice_is_overdue_only_while_something_is_due(db: Database) {
     assert_eq!(status(nothing.summary.id).await, InvoiceStatus::Paid, "over nothing: never overdue");
     assert_eq!(status(half.summary.id).await, InvoiceStatus::Overdue);
     assert_eq!(status(whole.summary.id).await, InvoiceStatus::Paid);
-    // The last cent on an overdue invoice.
+    // A payment of the last cent on an overdue invoice.
     let paid = invoices.pay(half.summary.id, &payment("0.01", None)).await.unwrap();
     assert_eq!(paid.invoice.summary.status, InvoiceStatus::Paid);
 }
 
-/// The results of so many calls, several at once: with more, some would wait for the company in vain on a busy machine.
+/// The results of `count` calls, at most `AT_ONCE` at a time: of more, some would wait for the company in vain on a
+/// busy machine.
 async fn each_of<T>(count: usize, call: impl AsyncFn() -> T) -> Vec<T> {
     stream::iter(0..count).map(|_| call()).buffered(AT_ONCE).collect().await
 }
@@ -259,7 +260,7 @@ async fn what_an_earlier_version_cancelled_owes_nothing_after_the_sweep(db: Data
     }
     let live = invoices.convert(world.accepted().await.summary.id).await.unwrap();
     let (due, held) = (live.summary.amount_due, live.summary.retention_due);
-    // As versions before stored it, the last one as the first release did.
+    // Earlier versions stored these amounts; the last invoice is as the first release stored it.
     let owe = format!(
         "UPDATE invoice SET summary = replace(replace(summary, '\"amountDue\":0,', '\"amountDue\":{due},'),
             '\"retentionDue\":0,', '\"retentionDue\":{held},') WHERE status = 'CANCELED'"
@@ -312,7 +313,7 @@ async fn a_key_that_was_idle_for_more_than_90_days_is_revoked_for_good(db: Datab
     let call =
         async |key: &str| world.call("GET", "/api/v1/quotes", Some(key), &[], bytes::Bytes::new()).await;
     assert_eq!(call(unused.key.reveal()).await.status, 401);
-    // The one that was used a day later is good for a day more, and its use counts.
+    // The key that was used a day later is good for a day more, and its use counts.
     assert_eq!(call(&world.key).await.status, 200);
     world.advance(89 * DAY);
     sweep(&world).await;
@@ -320,7 +321,7 @@ async fn a_key_that_was_idle_for_more_than_90_days_is_revoked_for_good(db: Datab
     world.advance(90 * DAY + Duration::from_secs(61));
     assert_eq!(sweep(&world).await.revoked_keys, 1);
     assert_eq!(call(&world.key).await.status, 401);
-    // For good, even if the clock is set back.
+    // The revocation stands although the clock is set back.
     world.clock.set(at("2026-09-15T00:00:00.000Z"));
     assert_eq!(call(unused.key.reveal()).await.status, 401);
 }
@@ -335,7 +336,7 @@ async fn an_idle_key_is_refused_also_before_a_sweep_has_run(db: Database) {
     assert!(keys[0].revoked_at.is_some());
 }
 
-/// A row that cannot be read, of each kind: nothing else waits for its repair.
+/// A row of each kind is unreadable: it delays no other row.
 ///
 /// Rules: STATE-5
 #[on_each_database]
@@ -348,9 +349,9 @@ async fn unreadable_rows_keep_nothing_else_from_being_swept_and_are_named(db: Da
     let (other, _) = world.another("Autre", Plan::Team).await;
     let other_quote = draft_of(&other).await.summary.id;
     other.quotes().send(other_quote, None).await.unwrap();
-    // Also of an older version: there are two reasons to name it.
+    // An older version too: a second reason to name the row.
     world.run("UPDATE quote SET summary = '', version = 0 WHERE id = $1", &[bad_quote.0.into()]).await;
-    // PostgreSQL demands the field of every row that has it by its version.
+    // PostgreSQL demands the field of every row whose version has it.
     let broken = "UPDATE invoice SET summary = '\"retentionDue\":' WHERE id = $1";
     world.run(broken, &[bad_invoice.0.into()]).await;
     let (bad_id, other_id) = (bad_company.id(), other.id());
@@ -400,7 +401,7 @@ async fn many_unreadable_rows_do_not_keep_later_ones_from_the_sweep(db: Database
     }
 }
 
-/// Links that a node of an older version made have no end yet.
+/// Links of an older version's node have no end yet.
 ///
 /// Rules: STATE-5
 #[on_each_database]
@@ -429,7 +430,7 @@ async fn endless_links_get_an_end_beside_a_page_of_unreadable_quotes(db: Databas
     assert_eq!(ends[1], 9_000_000_000_000, "an end that is set stays");
 }
 
-/// Records that fall due in any company come before the records that only have to be rewritten.
+/// Due changes of any company come before records that only have to be rewritten.
 ///
 /// Rules: STATE-5
 #[tokio::test]
@@ -451,7 +452,7 @@ async fn rewriting_holds_back_no_expiry() {
     assert_eq!(seen, [0, 0], "no quote waits when a record is rewritten");
 }
 
-/// The commit status of a transaction is asked for within minutes, and kept for an hour.
+/// A server may look up the commit status of a transaction within minutes; it is kept for an hour.
 #[on_postgres]
 async fn the_commit_status_of_old_transactions_is_deleted(db: Database) {
     let world = World::new(db).await;
@@ -490,7 +491,7 @@ async fn attempts_are_kept_for_30_days_and_then_deleted_in_batches(db: Database)
     world.advance(Duration::from_millis(1));
     assert_eq!(sweep(&world).await.pruned_attempts, 230);
     assert_eq!(log().await.len(), 1, "the later one stays");
-    // Deliveries and events stay, and know how often they were attempted.
+    // Deliveries and events stay, with their number of attempts.
     for event in events(&world.company).await {
         let found = crate::support::delivery(&world, event.id, id).await;
         assert_eq!((found.status.as_str(), found.attempts), ("delivered", 1));

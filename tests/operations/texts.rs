@@ -1,4 +1,4 @@
-//! Texts as they enter: every field that a person or a program fills in.
+//! Texts as they are entered: every field that a person or a program fills in.
 
 use invoicing_core::{
     CompanyIdentity, Costing, Invalid, NewClient, NewCompany, NewLine, NewQuote, Plan, SignatureEvidence,
@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::support::api::encode;
 use crate::support::conflict;
 
-/// The rule of a field.
+/// The texts that a field accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// A name, a label, a phone number, an identifier.
@@ -21,7 +21,8 @@ enum Kind {
     /// Several lines.
     Long,
     Email,
-    /// Controls of direction and line breaks are left out: nobody who entered them could find them.
+    /// Controls of direction and line breaks are removed: they are invisible, so the person who entered them could not
+    /// find them.
     Freed,
 }
 use Kind::{Email, Freed, Long, Short};
@@ -63,7 +64,7 @@ const FIELDS: [(&str, Kind); 33] = [
     ("actor", Freed),
 ];
 
-/// Fails to compile when an input gets a field: a text one needs a row in [`FIELDS`], and a way in in [`enter`].
+/// Fails to compile if an input gets a field: a text field needs a row in [`FIELDS`], and a case in [`enter`].
 #[expect(dead_code, reason = "its patterns are what counts")]
 fn inputs(
     client: &NewClient,
@@ -156,12 +157,12 @@ async fn of_signature(world: &World, evidence: SignatureEvidence) -> Result<Sign
     Ok(SignatureEvidence::new(block.signed_by_name, block.signed_by_email, block.accepted_text))
 }
 
-/// The entry of the history about the last change.
+/// The last change in the history.
 async fn last_change(world: &World) -> invoicing_server::HistoryRecord {
     world.company.history().list(None, 1).await.unwrap().remove(0)
 }
 
-/// Enters a text in a field: what is stored.
+/// Enters a text in a field. Returns the stored text.
 async fn enter(world: &World, field: &str, text: &str) -> Result<Option<String>, Error> {
     let (company, quotes) = (&world.company, world.company.quotes());
     let named = || NewClient::named("Durand");
@@ -294,7 +295,7 @@ async fn what_shapes_a_word_or_a_sign_stays_in_every_text(db: Database) {
             "❤\u{fe0f}",
             "🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
         ] {
-            // Documents are not about this: fonts lack some of these.
+            // Signatures are left out: the fonts of documents lack some of these characters.
             if !field.starts_with("signature") {
                 let text = around(kind, part);
                 assert_eq!(enter(&world, field, &text).await.unwrap(), Some(text), "{field}");
@@ -362,7 +363,7 @@ async fn an_older_external_id_is_found_and_never_rewritten(db: Database) {
     let clients = world.company.clients();
     let named = |id: &str| NewClient::named("Durand").external_id(id);
     let create = async |id: &str| clients.find_or_create(&named(id)).await.unwrap();
-    // As earlier versions have stored them: a pair, and three that have no plain partner.
+    // Identifiers of earlier versions: a pair, and three without a plain partner.
     let marked = create("mark").await.client.id;
     make_older(&world, marked, "mark", "\u{feff}crm-42").await;
     let plain = create("crm-42").await.client.id;
@@ -404,7 +405,7 @@ async fn an_older_external_id_is_found_and_never_rewritten(db: Database) {
     }
     let answer = world.get(&format!("/api/v1/clients?externalId={}", encode("\u{200b}"))).await;
     assert_eq!((answer.status.as_u16(), answer.code()), (400, "validation_error"));
-    // Another field is changed, and the identifier stays as it is stored.
+    // A change of another field leaves the stored identifier alone.
     for (id, stored) in [(marked, "\u{feff}crm-42"), (hidden, "\u{2800}"), (turned, "crm\u{202e}9")] {
         let changed = clients.change(id, &named(stored).phone("01 02 03 04 05")).await.unwrap();
         assert_eq!(changed.external_id.as_deref(), Some(stored));
@@ -417,7 +418,7 @@ async fn an_older_external_id_is_found_and_never_rewritten(db: Database) {
 #[on_each_database]
 async fn a_record_with_an_older_text_can_be_changed(db: Database) {
     let world = World::new(db).await;
-    // Texts that an earlier version accepted, and this one refuses or would change.
+    // Texts that an earlier version accepted, and that this one refuses or would change.
     let older = ["Zoé\u{202e}x", "\u{200b}Zoé\u{200b}", "\u{3164}", "Zoé\u{2028}x"];
     for text in older {
         let client = world.company.clients().create(&NewClient::named("NAME").city("CITY")).await.unwrap();
@@ -546,7 +547,7 @@ async fn words_are_found_in_any_order_and_by_any_apostrophe_or_hyphen(db: Databa
 async fn a_search_finds_clients_of_an_earlier_version_at_once(db: Database) {
     for release in Release::all(db) {
         let place = Place::of_release(&release).await;
-        // Folded as versions before did it.
+        // The search text as folded by earlier versions.
         let statement = "
             UPDATE client SET search = $1, record = replace(record, '\"name\":\"', '\"name\":\"Cl\u{200b}aire L’Atelier ')
             WHERE external_id = 'crm-1'";

@@ -1,5 +1,5 @@
-//! Several services on one PostgreSQL database, each as a process of its own would be it: what one has committed holds
-//! for all, and nothing is done twice.
+//! Several services on one PostgreSQL database, as if each were a process: a commit of one holds for all, and nothing
+//! is done twice.
 
 mod access;
 mod deliveries;
@@ -21,7 +21,7 @@ use invoicing_server::{Clock, CompanyHandle, Env, Invoicing, ManualClock, System
 use invoicing_tests::World;
 use serde_json::Value;
 
-/// A notification of one node has reached the others by then: sooner than they would poll.
+/// Notifications of one node have reached the others by then: sooner than their next poll.
 const TOLD: Duration = Duration::from_secs(3);
 const MINUTE: Duration = Duration::from_mins(1);
 /// Counts the sessions that wait for a lock of another one.
@@ -62,7 +62,7 @@ impl Nodes {
         Self { all, world }
     }
 
-    /// The world's company, through one of the nodes; they are counted round and round.
+    /// The world's company, through the node with this number modulo the number of nodes.
     fn company(&self, node: usize) -> CompanyHandle {
         self.all[node % self.all.len()].company(self.world.company.id())
     }
@@ -73,7 +73,7 @@ impl Nodes {
     }
 }
 
-/// A clock that is wrong, which a database server can tell.
+/// A clock that is off by a constant; `follows_database` lets the server's clock correct it.
 struct Wrong(i64);
 
 impl Clock for Wrong {
@@ -107,7 +107,7 @@ async fn call(node: &Invoicing, method: &str, path: &str, key: &str, body: &'sta
     Heard { status: parts.status.as_u16(), headers: parts.headers, json }
 }
 
-/// Waits until something is so, as what one node has done reaches the others.
+/// Waits until a condition holds, as the effect of one node reaches the others.
 async fn comes_to<F: Future<Output = bool>>(what: &str, is_so: impl FnMut() -> F) {
     comes_within(TOLD, what, is_so).await;
 }

@@ -1,5 +1,5 @@
-//! How PostgreSQL runs the statements of the service, as the server itself explains them: with or without
-//! statistics of the tables, nothing reads a large table from one end to the other.
+//! PostgreSQL's plans for the statements of the service, from its own explanations: with or without statistics of the
+//! tables, no statement reads a large table from one end to the other.
 
 mod explained;
 mod filled;
@@ -20,15 +20,15 @@ use crate::support::client_of;
 
 /// The tables that grow with the business.
 const LARGE: [&str; 7] = ["delivery", "event", "attempt", "quote", "invoice", "client", "history"];
-/// A statement that works on a batch may read this many rows, and none that does not belong to it. The queue has
-/// thousands of times as many.
+/// Most rows that a statement on a batch may read, all of them rows of the batch. The queue has thousands of times as
+/// many.
 const MOST_ROWS: u64 = 3_000;
 /// Enough that a prepared statement gets the plan that is kept for all arguments.
 const ROUNDS: usize = 8;
 
-/// Parts of the statements that have to be seen: the records that come along with the begin of a change; claiming, also what
-/// has begun; what waits, what has begun, how much of it; attempts and the ends of deliveries; retries; what is given back;
-/// the batches of a replay; the pages in each of their orders; and the last attempts.
+/// Parts of the statements that must appear: the records that a change prefetches as it begins; claims, also of begun
+/// deliveries; the waiting and the begun deliveries, and their number; attempts and the ends of deliveries; retries;
+/// deliveries that are given back; the batches of a replay; the pages in each of their orders; and the last attempts.
 const SEEN: [&str; 22] = [
     "FOR UPDATE SKIP LOCKED",
     "JOIN client d ON d.company_id = w.owner AND d.id = w.id",
@@ -62,7 +62,7 @@ async fn no_statement_reads_a_large_table_from_end_to_end() {
     let cluster = Cluster::start(&Options { durable: false, settings: settings() }).unwrap();
     let url = cluster.create_database("invoicing").await;
     let mut shop = Shop::open(&url).await;
-    // Plans that are kept are made now, where every table is small.
+    // The server makes its kept plans now, while every table is small.
     for _ in 0..ROUNDS {
         shop.work().await;
     }
@@ -85,14 +85,14 @@ async fn no_statement_reads_a_large_table_from_end_to_end() {
     assert!(bad.is_empty(), "{bad}");
 }
 
-/// The statements that count attempts of a day, of one company, and deliveries that wait; and how many of them they read
-/// at most, from an index.
+/// The statements that count attempts of a day, of one company, and waiting deliveries; and the most rows that they
+/// read, from an index.
 const COUNTS_OF_A_DAY: &str = "WITH latest AS MATERIALIZED";
 const BACKLOG: &str = "some_of_all AS (SELECT due_at";
-/// Of those that wait, also the first of each webhook.
+/// Most counted rows: a count of waiting deliveries also reads the first one of each webhook.
 const MOST_COUNTED: u64 = 10_500;
 
-/// Everything that is run is explained in the log. No table is analysed automatically.
+/// The log explains every statement. No table is analysed automatically.
 fn settings() -> Vec<String> {
     let settings = [
         "shared_preload_libraries = 'auto_explain'",
@@ -107,7 +107,7 @@ fn settings() -> Vec<String> {
     settings.map(str::to_owned).to_vec()
 }
 
-/// Has everything done a few times. The plans that read too much, as a text.
+/// Runs every operation a few times. Returns the plans that read too much, as a text.
 async fn check(cluster: &Cluster, shop: &Shop, when: &str) -> String {
     let before = cluster.log().len();
     let begun = Instant::now();
@@ -133,13 +133,13 @@ fn is_bad(explained: &Explained) -> bool {
     LARGE.iter().any(|table| explained.scans(table)) || explained.most_rows() > most_rows
 }
 
-/// A service with one company that does all there is to do, on a clock moved by hand.
+/// A service with one company that runs every operation, on a clock moved by hand.
 struct Shop {
     invoicing: Invoicing,
     clock: Arc<ManualClock>,
     company: CompanyHandle,
     client: ClientId,
-    /// One that answers 200 to everything, and one that does not.
+    /// A receiver that answers 200 to everything, and one that does not.
     receivers: [Receiver; 2],
     webhooks: Vec<WebhookId>,
 }
@@ -161,7 +161,7 @@ impl Shop {
         Self { invoicing, clock, company, client, receivers, webhooks }
     }
 
-    /// On new connections.
+    /// Opens the service again, on new connections.
     async fn open_again(url: &str, shop: Self) -> Self {
         let Self { invoicing, clock, company, client, receivers, webhooks } = shop;
         invoicing.close().await;
@@ -179,7 +179,7 @@ impl Shop {
         self.read_pages().await;
     }
 
-    /// The first attempts, those that are made again, and the end of those that never go well.
+    /// Runs first attempts, retries, and the end of deliveries that never succeed.
     async fn deliver(&self) {
         for _ in 0..3 {
             self.invoicing.dispatcher().run_once().await.unwrap();
@@ -248,7 +248,7 @@ impl Shop {
 }
 
 async fn open(url: &str, clock: Arc<ManualClock>) -> Invoicing {
-    // Few, so that each statement comes often enough on each of them.
+    // Few connections, so that each statement comes often enough on each of them.
     let place = PostgresSettings { max_connections: 3, ..PostgresSettings::new(url) };
     let settings = Settings {
         target: TargetPolicy { allow_http: true, allow_private: true },

@@ -1,4 +1,4 @@
-//! How often a change waits for the server's answer, counted by a proxy in front of it.
+//! Number of times that a change waits for the server's answer, counted by a proxy in front of it.
 
 use std::fmt::{Debug, Write as _};
 use std::time::Duration;
@@ -15,11 +15,11 @@ use crate::support::{accepted_of, client_of, draft_of, hook_for, issued_over, pa
 
 /// Most trips of a change whose statements are prepared.
 const MOST: usize = 5;
-/// Each change is made so often, and the fewest trips count: the first ones prepare their statements.
+/// Each change is made `TIMES` times, and the fewest trips count: the first ones prepare their statements.
 const TIMES: usize = 8;
-/// Changes one after the other.
+/// Number of changes one after the other.
 const IN_A_ROW: usize = 32;
-/// The messages of a node beside its operations: the clock, and notifications for other nodes.
+/// A node's statements beside its operations: the time, and notifications to other nodes.
 const BESIDE: [&str; 2] = ["clock_timestamp()", "pg_notify("];
 
 #[on_postgres]
@@ -51,7 +51,7 @@ async fn a_change_takes_at_most_five_trips(db: Database) {
     assert!(counter.too_many.is_empty(), "more than {MOST} trips:\n{}", counter.too_many);
 }
 
-/// The statement that counts the request, and the page.
+/// One trip counts the request, one reads the page.
 #[on_postgres]
 async fn a_page_takes_two_trips(db: Database) {
     let world = World::new(db).await;
@@ -79,7 +79,7 @@ async fn changes_that_follow_each_other_keep_their_connection(db: Database) {
         company.clients().create(&NewClient::named(format!("Client {number}"))).await.unwrap();
     }
     node.close().await;
-    // Also those of the clock, once a second.
+    // The clock gives a connection back once a second, too.
     let given_back = proxy.take().iter().filter(|trip| trip.is_empty()).count();
     assert!(given_back < IN_A_ROW / 2, "{given_back} connections were given back");
 }
@@ -115,13 +115,13 @@ async fn sent_of(company: &CompanyHandle) -> QuoteId {
 struct Counter<'p> {
     proxy: &'p TripProxy,
     on: &'static str,
-    /// The trips of each change, and the statements of those that take too many.
+    /// The trips of each change, and the statements of changes that take too many.
     counted: String,
     too_many: String,
 }
 
 impl Counter<'_> {
-    /// Counts the trips of a change on what was prepared for it.
+    /// Counts the trips of a change; `prepare` makes its input.
     async fn at_most<P, T: Debug>(
         &mut self,
         what: &str,
@@ -148,12 +148,12 @@ impl Counter<'_> {
     }
 }
 
-/// A trip without a statement is the pool's: it checks a connection that is given back.
+/// A trip without a statement is the pool's: it tests a connection that is given back.
 fn is_of_a_change(trip: &str) -> bool {
     !trip.is_empty() && !BESIDE.iter().any(|beside| trip.contains(beside))
 }
 
-/// The begin of what was sent, in one line.
+/// The begin of a sent statement, in one line.
 fn head(trip: &str) -> String {
     let words: Vec<&str> = trip.split_whitespace().collect();
     words.join(" ").chars().take(110).collect()

@@ -1,4 +1,4 @@
-//! Everything that is logged by any crate, and every panic.
+//! The log of every crate, and every panic.
 
 use std::io::Write;
 use std::panic;
@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, OnceLock};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::FmtSpan;
 
-/// In the message of a panic that the scenario means.
+/// Part of the message of a panic that the scenario causes on purpose.
 pub(crate) const MEANT: &str = "a renderer that panics";
 
-/// The lines since the capture began.
+/// The captured log since the last [`LogCapture::anew`].
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LogCapture(Arc<Mutex<Vec<u8>>>);
 
 impl LogCapture {
-    /// Listens to the whole process, from now on.
+    /// Captures the log of the whole process, from now on.
     pub(crate) fn anew() -> Self {
         static CAPTURE: OnceLock<LogCapture> = OnceLock::new();
         let capture = CAPTURE.get_or_init(Self::install).clone();

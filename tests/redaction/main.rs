@@ -1,7 +1,7 @@
 //! No secret is ever printed: not in the logs of any crate at TRACE, not in texts of errors, messages of panics, or
 //! `Debug` of a public type.
 //!
-//! A binary of its own, as it takes the process's subscriber and panic hook: its tests run one after the other.
+//! A separate binary, as it takes the process's subscriber and panic hook: its tests run one after the other.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
 
@@ -19,7 +19,7 @@ use invoicing_tests::{Database, on_each_database};
 use log_capture::LogCapture;
 use secrets::Secrets;
 
-/// Whose life is being listened to.
+/// Held by the test whose log is captured.
 static TURN: Mutex<()> = Mutex::new(());
 
 #[on_each_database]
@@ -35,7 +35,7 @@ async fn listen(db: Database, capture: &LogCapture) {
     public_types::every_public_type_is_listed(db, &printed.types);
 
     let log = capture.log();
-    // Silence would pass as well, so each source must have logged.
+    // An empty log would pass as well, so each source must have logged.
     for speaker in ["invoicing_server", "sqlx", "h2::", "hyper_util", "rustls", log_capture::MEANT] {
         assert!(log.contains(speaker), "{speaker} logged nothing");
     }

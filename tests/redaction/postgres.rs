@@ -1,4 +1,4 @@
-//! Secrets of a database server alone: a password in its URL, settings, and a copy of a file on it.
+//! Secrets that only a database server has: a password in its URL, settings, and a copy of a file on it.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::secrets::Secrets;
 
 const PASSWORD: &str = "database-password-5Kd8Wz3Tq";
 
-/// A place whose server is asked for with a password, after everything has failed that can before it is opened.
+/// A place whose server requires a password. Every possible failure before opening has been printed.
 pub(crate) async fn place(secrets: &mut Secrets, printed: &mut Printed) -> Place {
     secrets.text("the password of the database", PASSWORD);
     let place = Place::new(Database::Postgres).await.with_password(PASSWORD);
@@ -47,7 +47,7 @@ async fn open(settings: PostgresSettings) -> Result<Invoicing, OpenError> {
 /// A file that is copied to a server.
 async fn copied(printed: &mut Printed) {
     let file = Place::new(Database::Sqlite).await;
-    // A key, as the scenario counts the warnings about missing ones.
+    // The file has a key, as the scenario counts the warnings about missing ones.
     let key = SealingKey::new("copied", [7; 32]).unwrap();
     file.builder().sealing_keys(SealingKeys::new(key)).open().await.unwrap().close().await;
     let server = Place::empty(Database::Postgres).await.with_password(PASSWORD);

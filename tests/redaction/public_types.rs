@@ -1,4 +1,4 @@
-//! Every public name of `invoicing-server`: a value of it was printed, or it is none that can be.
+//! Every public name of `invoicing-server`: a value of it was printed, or it has no value that can be printed.
 
 use std::collections::BTreeSet;
 
@@ -25,9 +25,9 @@ const NOTHING_TO_PRINT: &[&str] = &[
     "copy_to_postgres",
     "is_public",
     "serve",
-    // Built from other things than values of ours, and without `Debug`.
+    // Built from values that are not ours, and without `Debug`.
     "TransportBuilder",
-    // The inputs of a host for its console and its sessions.
+    // The host's settings of the console and its decision about the signed-in person.
     "Console",
     "ConsoleSettings",
     "Logo",
@@ -77,10 +77,10 @@ const NOTHING_TO_PRINT: &[&str] = &[
     "UnreadableRecord",
 ];
 
-/// Types with values only if the database is a server.
+/// Types that have values only if the database is a server.
 const OF_A_SERVER: &[&str] = &["CopyError", "CopyReport", "PostgresSettings"];
 
-/// Crates of which names are re-exported.
+/// Crates whose names are re-exported.
 const OTHERS: &[&str] = &["chrono", "invoicing_core", "rust_decimal"];
 
 /// The names of this crate after `pub use`.

@@ -1,4 +1,4 @@
-//! The log of requests and issue dates: it leads from an answer to its failure, and holds no text of a caller.
+//! Log lines of requests and issue dates: they lead from an answer to its failure, and hold no text of a caller.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use serde_json::json;
 use crate::TURN;
 use crate::log_capture::LogCapture;
 
-/// ESC, line breaks, CSI as one character, and a mark that turns the order of what follows.
+/// ESC, line breaks, CSI as one character, and a mark that turns the order of the characters behind it.
 const HOSTILE: &str = "a\u{1b}[2J\nforged\r\u{9b}31m\u{202e}txt";
 
-/// Runs with a world on SQLite; what was logged.
+/// Runs requests with a world on SQLite. Returns the log.
 fn logged<F: Future<Output = ()>>(db: Database, requests: impl FnOnce(World) -> F) -> String {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
@@ -43,7 +43,7 @@ fn text_of_a_caller_does_not_reach_the_log() {
             let answer = world.send("POST", "/api/v1/clients", &body).await;
             assert_eq!(answer.status, 400, "{body}");
         }
-        // A path is UTF-8 at will; what is a control character in a header's value is refused as it is read.
+        // A path is any UTF-8; a control character in a header's value is refused as it is read.
         assert_eq!(world.get("/api/v1/\u{9b}31m\u{202e}txt").await.status, 404);
         for name in ["authorization", "content-type", "x-request-id", "range", "accept"] {
             let headers = [("content-type", "application/json"), (name, "\u{9b}31m\u{202e}txt")];
@@ -63,7 +63,7 @@ fn text_of_a_caller_does_not_reach_the_log() {
     }
 }
 
-/// Also of one that is cut or written in another way.
+/// The token of a cut or altered link is not logged either.
 ///
 /// Rules: SIGN-9
 #[test]

@@ -1,4 +1,4 @@
-//! A life of the service in which everything goes wrong that can, with secrets wherever one may stand.
+//! A run of the service in which every operation fails that can, with secrets wherever one may stand.
 
 use std::fmt::{Debug, Write};
 use std::sync::Arc;
@@ -26,16 +26,16 @@ use crate::log_capture::{LogCapture, MEANT};
 use crate::postgres;
 use crate::secrets::Secrets;
 
-/// The settings of the bucket of documents.
+/// The secret key of the bucket of documents.
 const STORE_SECRET: &str = "bucket-secret-7Jx2vQ9mLr";
-/// In the path of every webhook's URL, and in its query.
+/// Tokens in the path and in the query of every webhook's URL.
 const IN_PATH: &str = "path-token-8Zq4TnW1";
 const IN_QUERY: &str = "query-token-Jx7Lk2Rd";
 const PASSWORD: &str = "password-Vb3Ym9Qs";
 const SEALING: [u8; 32] = *b"0c9!sealing-key-bytes-4f7Wq2Hn8z";
 const NEXT_SEALING: [u8; 32] = *b"1d8!sealing-key-bytes-5g6Xr3Jm9y";
 
-/// A printed value: its name, and the text.
+/// Printed texts, each with its source.
 #[derive(Default)]
 pub(crate) struct Printed {
     pub(crate) errors: Vec<(String, String)>,
@@ -43,7 +43,7 @@ pub(crate) struct Printed {
 }
 
 impl Printed {
-    /// An error with all that stands behind it, in both forms.
+    /// Prints an error with all its sources, in both forms.
     pub(crate) fn error(&mut self, what: &str, error: &(dyn std::error::Error + 'static)) {
         let mut text = String::new();
         let mut next = Some(error);
@@ -54,7 +54,7 @@ impl Printed {
         self.errors.push((what.to_owned(), text));
     }
 
-    /// A call that must fail, and does.
+    /// Prints the error of a call that must fail.
     pub(crate) fn failure<T>(&mut self, what: &str, result: Result<T, impl std::error::Error + 'static>) {
         match result {
             Ok(_) => panic!("{what}: was to fail"),
@@ -62,13 +62,13 @@ impl Printed {
         }
     }
 
-    /// `Debug` of a value, in both forms.
+    /// Prints a value by `Debug`, in both forms.
     pub(crate) fn value(&mut self, name: &str, value: &dyn Debug) {
         self.types.push((name.to_owned(), format!("{value:?} {value:#?}")));
     }
 }
 
-/// Renders, fails, or panics; in either case with all that it was given.
+/// Renders, fails, or panics; in either case with all of its input.
 #[derive(Default)]
 struct UnreliableRenderer {
     mood: AtomicU8,
@@ -99,7 +99,7 @@ fn key(id: &str, bytes: [u8; 32]) -> SealingKey {
     SealingKey::new(id, bytes).unwrap()
 }
 
-/// A builder of the service: with documents in a folder beside a file, or in memory without a file.
+/// The builder of the service: with documents in a folder beside a file, or in memory if there is no file.
 fn builder(place: &Place, documents: &Arc<MemoryStore>) -> Builder {
     let builder = place.builder().settings(settings());
     match place.database() {
@@ -108,7 +108,7 @@ fn builder(place: &Place, documents: &Arc<MemoryStore>) -> Builder {
     }
 }
 
-/// Lives it.
+/// Runs the scenario.
 pub(crate) async fn play(db: Database, capture: &LogCapture, secrets: &mut Secrets) -> Printed {
     let mut printed = Printed::default();
     secrets.text("the token in a webhook's path", IN_PATH);
@@ -141,7 +141,7 @@ pub(crate) async fn play(db: Database, capture: &LogCapture, secrets: &mut Secre
     printed
 }
 
-/// Without a sealing key: the key of document URLs lies in clear and can be planted.
+/// Starts without a sealing key: the key of document URLs lies in clear and can be planted.
 async fn first_start(place: &Place, documents: &Arc<MemoryStore>, secrets: &mut Secrets) {
     builder(place, documents).open().await.unwrap().close().await;
     let select = "SELECT value FROM setting WHERE name = 'document_url_key'";
@@ -184,7 +184,7 @@ async fn start(
     invoicing
 }
 
-/// A peer that sends back what it gets.
+/// A peer that sends back its input.
 async fn echo() -> (String, JoinSet<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -199,7 +199,7 @@ async fn echo() -> (String, JoinSet<()>) {
     (url, tasks)
 }
 
-/// Deliveries that end in every way.
+/// Deliveries with each outcome.
 async fn deliveries(
     invoicing: &Invoicing,
     owner: &CompanyHandle,
@@ -245,7 +245,7 @@ async fn deliveries(
         "UPDATE webhook SET secret = substr(secret, 1, length(secret) - 4), url = 'ftp' || url WHERE id = $1";
     for hook in [hooks[1], hooks[3]] {
         assert_eq!(place.behind().await.run(damage, &[hook.0.into()]).await, 1);
-        // So that the dispatcher reads it again.
+        // Enabling makes the dispatcher read the webhook again.
         owner.webhooks().enable(hook).await.unwrap();
         owner.webhooks().ping(hook).await.unwrap();
     }
@@ -383,7 +383,7 @@ async fn api(
             let text = String::from_utf8_lossy(&text).into_owned();
             printed.errors.push((format!("{status} of {method} {}", path.split('?').next().unwrap()), text));
         }
-        // A connection each, as the service closes one whose request it has answered before it was complete.
+        // A connection each, as the service closes a connection if it has answered an incomplete request.
         let (mut one, connection) = hyper::client::conn::http1::handshake(stream().await).await.unwrap();
         connections.spawn(async move { drop(connection.await) });
         let (builder, _, body) = request();
@@ -391,7 +391,7 @@ async fn api(
         assert_eq!(answer.status(), status, "{method} {path}");
         drop(answer.into_body().collect().await.unwrap());
     }
-    // No HTTP at all, and a head that breaks off.
+    // Bytes that are no HTTP, and a head that breaks off.
     for bytes in
         [format!("{key} {key}\r\n\r\n"), format!("GET / HTTP/1.1\r\nauthorization: Bearer {key}\r\nx")]
     {
@@ -403,13 +403,13 @@ async fn api(
     printed.value("Keys", &owner.keys());
 }
 
-/// The reads of a host's pages.
+/// Reads the host's pages.
 async fn pages(owner: &CompanyHandle, printed: &mut Printed) {
     let owner = owner.acting_as("Anna").unwrap();
     let (webhooks, events) = (owner.webhooks(), owner.events());
     let hook = webhooks.list().await.unwrap()[0].id;
     webhooks.ping(hook).await.unwrap();
-    // Noted in any case: a test while one is under way is that one.
+    // The project is noted in any case; a ping is not if one is under way.
     owner.projects().create(&NewProject::named("Kitchen")).await.unwrap();
     printed.value("History", &owner.history());
     printed.value("HistoryRecord", &owner.history().list(None, 10).await.unwrap()[0]);
@@ -437,7 +437,7 @@ async fn pages(owner: &CompanyHandle, printed: &mut Printed) {
     printed.value("KeyUsage", &owner.keys().usage().await.unwrap()[0]);
 }
 
-/// The types that hold no secrets by themselves, of records that exist.
+/// Prints the types without secrets, from existing records.
 async fn records(invoicing: &Invoicing, owner: &CompanyHandle, quote: QuoteId, printed: &mut Printed) {
     let (events, invoices) = (owner.events(), owner.invoices());
     let recorded = events.list(None, 10).await.unwrap();
@@ -462,7 +462,7 @@ async fn records(invoicing: &Invoicing, owner: &CompanyHandle, quote: QuoteId, p
     let bucket = ObjectStorage::from_url("s3://bucket/quotes", bucket).unwrap();
     assert!(!format!("{bucket:?}").contains(STORE_SECRET), "{bucket:?}");
     printed.value("ObjectStorage", &bucket);
-    // The key of such a debug text is shown as numbers, if at all.
+    // A printed account key would be a list of numbers.
     let account = [("azure_storage_account_name", "a"), ("azure_storage_account_key", "c3RvcmUta2V5")];
     let container = ObjectStorage::from_url("az://container/quotes", account).unwrap();
     assert_eq!(format!("{container:?}"), "ObjectStorage { prefix: \"quotes\", .. }");
@@ -523,11 +523,11 @@ async fn keys(invoicing: &Invoicing, place: &Place, documents: &Arc<MemoryStore>
     printed.error("opened twice, or with wrong keys", &second);
 }
 
-/// A database that refuses the writes of the service, and names their values.
+/// A database that refuses the service's writes, with the values in its errors.
 async fn broken_database(invoicing: &Invoicing, owner: &CompanyHandle, place: &Place, printed: &mut Printed) {
     let mut behind = place.behind().await;
     for table in ["webhook", "api_key", "signing_link", "setting"] {
-        // PostgreSQL repeats the whole row in its error about the check.
+        // PostgreSQL repeats the whole row in the error of the check.
         let refusal = match place.database() {
             Database::Sqlite => format!(
                 "CREATE TRIGGER refused_{table} BEFORE INSERT ON {table} \

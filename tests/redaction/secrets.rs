@@ -5,9 +5,10 @@ use std::fmt::Write;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-/// Shorter ones would be found by accident.
+/// Shorter secrets would be found by accident.
 const SHORTEST: usize = 12;
-/// Forms are looked for in pieces of this length, as texts may be printed cut. Lists of numbers say less per character.
+/// The search uses pieces of this length, as printed texts may be cut. A list of numbers needs more characters per
+/// byte.
 const PIECE: usize = 14;
 const PIECE_OF_LIST: usize = 28;
 
@@ -68,7 +69,7 @@ impl Secrets {
     }
 }
 
-/// The pieces by which a form is looked for: any printed part of it that is twice as long as a piece contains one.
+/// The pieces of a form to search for: any printed part of the form that is twice as long as a piece contains one.
 fn pieces(form: &str) -> Vec<String> {
     let length = if form.contains(", ") { PIECE_OF_LIST } else { PIECE };
     if form.len() < 2 * length {

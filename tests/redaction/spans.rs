@@ -1,4 +1,4 @@
-//! The spans, their fields, and that none has private data.
+//! The spans: their names and fields, and the absence of private values.
 
 use std::sync::PoisonError;
 
@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::TURN;
 use crate::log_capture::LogCapture;
 
-/// Texts that are personal, or the customer's own. No part of another word.
+/// Personal and customers' texts. None is a part of another word.
 const COMPANY: &str = "Kanarienvogel-Firma";
 const CLIENT: &str = "Kanarienvogel-Kundin";
 const MAIL: &str = "kanarienvogel.post";
@@ -28,7 +28,7 @@ const LABEL: &str = "Kanarienvogel-Etikett";
 
 const ORIGIN: &str = "https://app.example";
 
-/// Asks the console, or its signing page.
+/// Sends a request to the console, or to its signing page.
 async fn ask(console: &Console, method: &str, path: &str, form: &str) -> (StatusCode, String) {
     let request = Request::builder()
         .method(method)
@@ -44,7 +44,8 @@ async fn ask(console: &Console, method: &str, path: &str, form: &str) -> (Status
     (status, String::from_utf8_lossy(&body).into_owned())
 }
 
-/// A key is issued and a webhook tested in the console, and a quote is read behind its link. Returns the texts that no span may have.
+/// Issues a key and tests a webhook in the console, and opens a quote behind its link. Returns the texts that no span
+/// may hold.
 async fn look(world: &World, company: CompanyId, hook: WebhookId, token: &str) -> Vec<String> {
     let session = Session::new(company, PERSON, Role::Full);
     let sign_in = move |_: &Parts| SignInDecision::Granted(session.clone());
@@ -67,8 +68,8 @@ async fn look(world: &World, company: CompanyId, hook: WebhookId, token: &str) -
     vec![key[..14].to_owned(), key[14..28].to_owned(), secret[..14].to_owned(), secret[14..28].to_owned()]
 }
 
-/// A company, its quote from the draft to the signature, an attempt of each kind, and requests. Returns the texts that the spans must have, and
-/// those that they must not have.
+/// A company, its quote from the draft to the signature, an attempt of each kind, and requests. Returns the texts that
+/// the spans must hold, and the texts that they must not hold.
 async fn live(db: Database) -> (Vec<String>, Vec<String>) {
     let world = World::new(db).await;
     let company =

@@ -1,4 +1,5 @@
-//! Modes of the files that the service makes. They show a fault under a umask that lets others read, such as 022.
+//! Modes of the files that the service makes. The tests find a fault only under a umask that lets others read, such as
+//! 022.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! The fuzz targets on a stable toolchain: their seeds, changed at random, and anything at all.
+//! The fuzz targets on a stable toolchain: their seeds, changed at random, and arbitrary bytes.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use proptest::sample::Index;
 
 use crate::support::proptest_runner::for_all;
 
-/// The seeds that the fuzzer starts from, too.
+/// The fuzzer's seeds.
 fn seeds(name: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds").join(name);
     let mut files: Vec<_> = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();

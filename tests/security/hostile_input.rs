@@ -1,4 +1,4 @@
-//! Input that is meant to break something: it gets a clear error and is never a half-done change.
+//! Input that is meant to break the service: it gets a clear error and is never a half-done change.
 
 use std::convert::Infallible;
 
@@ -34,7 +34,7 @@ fn padded(length: usize) -> Bytes {
     body.into()
 }
 
-/// Texts that have broken something somewhere.
+/// Texts that have broken programs before.
 const ODD: &[&str] = &[
     "%",
     "%%",

@@ -1,4 +1,4 @@
-//! Secrets at rest: what is in the database's files, which keys open it, and changing keys while everything runs.
+//! Secrets at rest: the bytes in the database's files, the keys that open them, and changing keys while a service runs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use webhook_verify::Verifier;
 use crate::support::proptest_runner::{for_all, runtime};
 use crate::support::quote_at;
 
-/// Where a service lives that is opened more than once, with other keys.
+/// The place of a service that is opened more than once, with other keys.
 struct House {
     place: Place,
     documents: Arc<MemoryStore>,
@@ -67,7 +67,7 @@ impl House {
         self.place.behind().await.one("SELECT value FROM setting WHERE name = 'document_url_key'", &[]).await
     }
 
-    /// Whether any file of the database, or any row, holds these bytes: a file's journal counts.
+    /// True if any file of the database, or any row, holds these bytes: a file's journal counts.
     async fn holds(&self, bytes: &[u8]) -> bool {
         if self.place.database() == Database::Sqlite {
             assert!(self.place.file().with_extension("db-wal").is_file(), "a journal to look into");
@@ -99,7 +99,7 @@ async fn hook(company: &CompanyHandle, url: &str) -> RegisteredWebhook {
     company.webhooks().register(&new).await.unwrap()
 }
 
-/// Whether a delivery was signed with one of these secrets.
+/// True if a delivery was signed with one of these secrets.
 fn signed_with(received: &Received, secrets: &[Secret]) -> bool {
     let header = received.headers["x-service-signature"].as_bytes();
     let timestamp = header[2..].split(|byte| *byte == b',').next().unwrap();
@@ -171,7 +171,7 @@ async fn clear_secrets_stay_readable_and_resealing_wipes_them_from_the_files(db:
     assert_signs(&invoicing, &owner, id, &secret).await;
     assert!(sealed_with(2, &[])(&invoicing.sealed_with().await.unwrap()));
     let report = invoicing.reseal().await.unwrap();
-    // Old rows that a database server keeps are the affair of its operator.
+    // The operator of a server is responsible for old rows that it keeps.
     let cut = house.place.database().either(true, false);
     assert_eq!((report.resealed, report.unreadable, report.log_cut), (2, 0, cut));
     assert!(!house.holds(secret.reveal().as_bytes()).await && !house.holds(&url_key).await);
@@ -230,13 +230,13 @@ async fn a_service_whose_keys_are_missing_or_wrong_does_not_open_and_names_them(
     }
     let twice = both.clone().older(key("k2", 2));
     assert!(matches!(house.refused(twice).await, SealingError::SameId(id) if id == "k2"));
-    // None of this has changed anything.
+    // None of these attempts has changed the stored secrets.
     let invoicing = house.open(both).await;
     let company = invoicing.company(company_id);
     for hook in [old, new] {
         assert_signs(&invoicing, &company, hook.webhook.id, &hook.secret).await;
     }
-    // Dropping a key that is still needed is refused while it runs as well.
+    // A running service refuses to drop a key that is still needed, too.
     let error = invoicing.use_sealing_keys(SealingKeys::new(key("k2", 2))).await.unwrap_err();
     assert_eq!(missing(error), "k1");
     let error = invoicing.use_sealing_keys(SealingKeys::new(key("k1", 1))).await.unwrap_err();
@@ -245,7 +245,7 @@ async fn a_service_whose_keys_are_missing_or_wrong_does_not_open_and_names_them(
     assert!(sealed_with(0, &[("k2", 3)])(&invoicing.sealed_with().await.unwrap()));
     invoicing.use_sealing_keys(SealingKeys::new(key("k2", 2))).await.unwrap();
     drop((company, invoicing));
-    // Once nothing is sealed with it, its id is free again.
+    // Once no secret is sealed with the key, its id is free again.
     let reused = SealingKeys::new(key("k1", 7)).older(key("k2", 2));
     house.open(reused).await.reseal().await.unwrap();
     house.open(keys("k1", 7)).await;
@@ -407,7 +407,7 @@ async fn rotating_and_changing_keys_under_load_never_breaks_a_signature(db: Data
         secrets.get_mut(&rotated.webhook.id.to_string()).unwrap().push(rotated.secret);
         let report = invoicing.reseal().await.unwrap();
         assert_eq!((report.resealed, report.unreadable), (6, 0), "five webhooks and the document URL key");
-        // The older key is given up at once, deliveries or not.
+        // The older key is dropped at once, even if deliveries are under way.
         invoicing.use_sealing_keys(SealingKeys::new(key(&format!("k{round}"), round))).await.unwrap();
     }
     stop.store(true, Ordering::Relaxed);
@@ -433,15 +433,15 @@ enum Step {
     Rotate(prop::sample::Index, bool),
     EndOverlap(prop::sample::Index),
     Remove(prop::sample::Index),
-    /// A new current key; those that are needed stay as older ones.
+    /// A new current key; keys that are needed stay as older ones.
     NewKey,
     Reseal,
-    /// Gives up all keys but the current one.
+    /// Drops all keys but the current one.
     Drop,
     Reopen,
 }
 
-/// A webhook of the model: its secret and the key that it is sealed with, and the same of the previous secret.
+/// The model's state of a webhook: its secret and the key that seals it, and the same of the previous secret.
 struct Known {
     id: WebhookId,
     secret: Secret,
@@ -459,7 +459,7 @@ struct Model {
     house: House,
     invoicing: Option<Invoicing>,
     company: CompanyId,
-    /// The last one is current.
+    /// The last key is the current one.
     keys: Vec<u8>,
     url_key: Option<u8>,
     hooks: Vec<Known>,

@@ -1,4 +1,4 @@
-//! No company sees or changes another's records, or learns that they exist: over the API, here; over the host's
+//! No company can read or change another's records, or find out that they exist: over the API, here; over the host's
 //! operations and by the time that answers take, below.
 
 mod operations;
@@ -19,7 +19,7 @@ use crate::support::proptest_runner::{for_all, runtime};
 
 const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
 
-/// A company and what it has.
+/// A company and its records.
 struct Tenant {
     company: CompanyHandle,
     key: String,
@@ -34,7 +34,7 @@ impl Tenant {
         Self { company, key, quotes: Vec::new(), invoices: Vec::new(), clients: Vec::new() }
     }
 
-    /// Makes one record of a kind, and what it needs.
+    /// Makes one record of a kind, and the records that it needs.
     async fn make(&mut self, kind: u8) {
         let mut client = NewClient::named("Lefèvre");
         client.external_id = (kind > 3).then(|| format!("crm-{kind}"));
@@ -72,7 +72,7 @@ impl Tenant {
     }
 }
 
-/// The parts of an answer by which a caller can distinguish two.
+/// The parts of an answer by which a caller can distinguish it from another.
 fn visible(answer: &Answer) -> (u16, HeaderMap, Bytes) {
     let mut headers = answer.headers.clone();
     headers.remove("x-request-id");

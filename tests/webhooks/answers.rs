@@ -1,4 +1,4 @@
-//! Answers whose head arrives without the whole body, and the form of the request on the wire.
+//! Answers of which the receiver sends the head and not the whole body, and the request on the wire.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::support::{delivery, emit, hook};
 
-/// The behaviour of a receiver after the head of its answer.
+/// The receiver's conduct behind the head of an answer.
 #[derive(Debug, Clone, Copy)]
 enum Behind {
     Closes,
@@ -19,7 +19,7 @@ enum Behind {
     Trickles,
 }
 
-/// Answers each connection with a head that promises 5,000 bytes. The requests come through the channel.
+/// Answers each connection with a head that promises 5,000 bytes. The channel carries the requests.
 async fn answer(listener: TcpListener, status: u16, behind: Behind, requests: mpsc::UnboundedSender<String>) {
     let mut connections = JoinSet::new();
     while let Ok((mut stream, _)) = listener.accept().await {
@@ -41,7 +41,7 @@ async fn answer(listener: TcpListener, status: u16, behind: Behind, requests: mp
     }
 }
 
-/// A delivery, whose body ends with the object of its data.
+/// Reads a delivery, whose body ends with the object of its data.
 async fn request(stream: &mut TcpStream) -> String {
     let mut request = Vec::new();
     while !request.ends_with(b"}}") {
@@ -79,7 +79,7 @@ async fn a_head_decides_though_its_body_breaks_off_hangs_or_trickles(db: Databas
     }
 }
 
-/// As some receivers look them up.
+/// Some receivers look the headers up in this case.
 ///
 /// Rules: WEBHOOK-8
 #[on_each_database]

@@ -12,11 +12,11 @@ use uuid::Uuid;
 use crate::support::proptest_runner::{for_all, runtime};
 use crate::support::{delivery, emit, hook, numbered};
 
-/// Most deliveries that a transaction changes.
+/// Most deliveries that one transaction changes.
 const BATCH: i64 = 1_000;
 
-/// Deliveries of events before all others: copies of the first delivery and its event, as they stand. No dispatcher may
-/// run. The events are numbered from 1.
+/// Inserts `count` deliveries of events before all others: copies of the first delivery and its event. No dispatcher
+/// may run. The events are numbered from 1.
 async fn fill(world: &World, count: i64) {
     let event = "company_id, kind, timestamp, body";
     let delivery = "company_id, webhook_id, status, reason, due_at, held_until, claim, claims, attempts,
@@ -35,12 +35,12 @@ async fn fill(world: &World, count: i64) {
     }
 }
 
-/// An event of [`fill`].
+/// The event number `number` of [`fill`].
 fn filled(number: i64) -> EventId {
     EventId(Uuid::from_u128(number.try_into().unwrap()))
 }
 
-/// A webhook to which so many deliveries wait, and some of their events: at both ends and in the middle.
+/// A webhook with `count` waiting deliveries, and four of their events: at both ends and in the middle.
 async fn waiting(world: &World, url: &str, count: i64) -> (WebhookId, [EventId; 4]) {
     let id = hook(world, url).await.webhook.id;
     let last = emit(world, 1).await[0];
@@ -48,7 +48,7 @@ async fn waiting(world: &World, url: &str, count: i64) -> (WebhookId, [EventId; 
     (id, [filled(1), filled(count / 2), filled(count - 1), last])
 }
 
-/// An enabled webhook of which so many deliveries were skipped while it was disabled.
+/// An enabled webhook with `count` deliveries that were skipped while it was disabled.
 async fn skipped(world: &World, url: &str, count: i64) -> WebhookId {
     let (id, _) = waiting(world, url, count).await;
     let webhooks = world.company.webhooks();
@@ -57,7 +57,7 @@ async fn skipped(world: &World, url: &str, count: i64) -> WebhookId {
     id
 }
 
-/// That the deliveries of some events are shown so.
+/// Fails unless the pages show the deliveries of these events with this status.
 async fn assert_shown(
     world: &World,
     webhook: WebhookId,
@@ -77,7 +77,7 @@ const REMOVED: (DeliveryStatus, Option<&str>) = (DeliveryStatus::Skipped, Some("
 const NOTED: &str = "SELECT count(*) FROM bulk_change";
 const PENDING_ROWS: &str = "SELECT count(*) FROM delivery WHERE status = 'pending'";
 
-/// The process ends after the first batch, and another one goes on.
+/// The process ends after the first batch, and another process carries the rest out.
 ///
 /// Rules: WEBHOOK-7, WEBHOOK-16, WEBHOOK-18
 #[on_each_database]
@@ -162,7 +162,7 @@ async fn claims_of_a_dropped_dispatcher_are_skipped_with_the_rest(db: Database) 
     assert!(receiver.wait_for(1, Duration::from_secs(5)).await);
     dispatcher.kill().await;
     world.company.webhooks().disable(id).await.unwrap();
-    // A node of PostgreSQL cannot tell a dropped dispatcher from a slow one before the lease has ended.
+    // PostgreSQL: a dropped dispatcher looks like a slow one until its lease has ended.
     world.advance(world.database().either(Duration::ZERO, Duration::from_hours(1)));
     assert_shown(&world, id, &[event], DISABLED).await;
     world.company.webhooks().enable(id).await.unwrap();
@@ -196,13 +196,13 @@ enum Step {
     Dispatch,
 }
 
-/// The expectations for a webhook whose receiver takes everything.
+/// The expected state of a webhook whose receiver accepts every delivery.
 #[derive(Debug)]
 struct Expected {
     disabled: bool,
     deliveries: Vec<(EventId, DeliveryStatus)>,
     pings: Vec<(EventId, DeliveryStatus)>,
-    /// How many deliveries the first of the list stands for.
+    /// The number of deliveries for which the first of the list stands.
     filled: u64,
 }
 
@@ -232,7 +232,7 @@ impl Expected {
                 self.disabled = false;
             }
             Step::EnableAndReplay => {
-                // The clock stands still: all that was skipped was so since it was disabled.
+                // The clock stands still: every skipped delivery was skipped since the webhook was disabled.
                 let expected = if self.disabled { self.replace(Skipped, Pending) } else { 0 };
                 assert_eq!(webhooks.enable_and_replay(id, None).await.unwrap(), expected);
                 self.disabled = false;
@@ -247,7 +247,7 @@ impl Expected {
                 let status = if self.disabled { Skipped } else { Pending };
                 self.deliveries.push((emit(world, 1).await[0], status));
             }
-            // Disabled or not. While one is under way it is that one.
+            // Disabled webhooks are pinged too. A ping that is under way stands for a second one.
             Step::Ping => {
                 let ping = (webhooks.ping(id).await.unwrap(), Pending);
                 if self.pings.last() != Some(&ping) {
@@ -267,7 +267,7 @@ impl Expected {
     }
 
     async fn check(&self, world: &World, id: WebhookId, after: Step) {
-        // The filled ones change together: those at both ends of the first batches tell.
+        // The filled ones change together: deliveries at both ends of the first batches stand for all.
         let (first, others) = self.deliveries.split_first().unwrap();
         let filled = [1, BATCH, self.filled.try_into().unwrap()].map(|n| (filled(n), first.1));
         for (event, status) in filled.iter().chain(others).chain(&self.pings) {
@@ -301,7 +301,7 @@ fn changes_that_meet_the_batches_of_others_hold_in_any_order(db: Database) {
     });
 }
 
-/// Lets deliveries change to a status until so many have it. A transaction that goes beyond changes nothing.
+/// Lets at most `count` deliveries change to a status. A transaction that goes beyond changes nothing.
 async fn limit(world: &World, status: &str, count: i64) {
     let is_beyond = format!(
         "NEW.status = '{status}' AND (SELECT count(*) FROM delivery WHERE status = '{status}') >= {count}"
@@ -356,7 +356,7 @@ async fn no_transaction_changes_more_than_a_batch(db: Database) {
     limit(&world, "skipped", BATCH).await;
     webhooks.disable(id).await.unwrap();
     assert_eq!(world.count(SKIPPED_ROWS).await, BATCH);
-    // Enabling carries out what is left: here one batch, and the next one fails.
+    // Enabling carries out the rest: here one batch, and the next one fails.
     limit(&world, "skipped", 2 * BATCH).await;
     webhooks.enable(id).await.unwrap_err();
     assert_eq!(world.count(SKIPPED_ROWS).await, 2 * BATCH);
@@ -382,7 +382,7 @@ async fn a_replay_queues_each_delivery_that_had_ended_by_then_once(db: Database)
     let waits = emit(&world, 1).await[0];
     assert_eq!(webhooks.replay(id, None).await.unwrap(), 1_300);
     assert_eq!(webhooks.replay(id, Some(filled(BATCH + 200))).await.unwrap(), 0, "its batch follows");
-    // The one that still waited fails before the last batch.
+    // The delivery that still waited fails before the last batch.
     let fails = "UPDATE delivery SET status = 'failed', ended_at = $1 WHERE event_id = $2";
     let later = world.now().plus_millis(1).as_millis();
     assert_eq!(world.run(fails, &[later.into(), waits.0.into()]).await, 1);
@@ -414,7 +414,7 @@ async fn a_replay_that_meets_failures_that_disable_the_webhook_is_a_conflict(db:
     let receiver = Receiver::start().await;
     let id = hook(&world, &receiver.url).await.webhook.id;
     for event in [None, Some(emit(&world, 1).await[0])] {
-        // As a dispatcher of another node records them.
+        // A dispatcher of another node records failures in this way.
         let mut other = world.behind().await;
         other.run("BEGIN", &[]).await;
         other.run("SELECT 1 FROM webhook FOR UPDATE", &[]).await;
@@ -453,7 +453,7 @@ async fn a_recording_locks_webhooks_before_deliveries(db: Database) {
     let id = hook(&world, &receiver.url).await.webhook.id;
     let event = emit(&world, 1).await[0];
     world.run("UPDATE webhook SET failures = 1", &[]).await;
-    // As a recording or a batch of another node does.
+    // A recording or a batch of another node takes these locks.
     let mut other = world.behind().await;
     other.run("BEGIN", &[]).await;
     other.run("SELECT 1 FROM webhook FOR UPDATE", &[]).await;
@@ -469,7 +469,7 @@ async fn a_recording_locks_webhooks_before_deliveries(db: Database) {
     assert_eq!(world.company.webhooks().get(id).await.unwrap().consecutive_failures, 0);
 }
 
-/// A recording that disables a webhook does so too, so the two cannot wait for each other.
+/// A recording that disables a webhook locks in the same order, so the two cannot wait for each other.
 ///
 /// Rules: WEBHOOK-21
 #[on_postgres]

@@ -1,4 +1,4 @@
-//! Deliveries: what is sent, how often and when, what each outcome leads to, and when a webhook is switched off.
+//! Deliveries: their content, number and times, the effect of each outcome, and when a webhook is switched off.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -241,7 +241,7 @@ async fn every_status_leads_to_what_the_contract_says(db: Database) {
     let webhooks = world.company.webhooks();
     let id = hook(&world, &receiver.url).await.webhook.id;
     let statuses: Vec<u16> = (200..=599).chain([600, 700, 999]).collect();
-    // In portions that cannot switch the webhook off, and of which all may be under way at once.
+    // Portions of 8 cannot switch the webhook off, and all of a portion may be under way at once.
     for portion in statuses.chunks(8) {
         receiver.reply_next(portion.iter().map(|status| Reply::status(*status)));
         let all = emit(&world, portion.len()).await;
@@ -274,7 +274,7 @@ async fn raw(answer: &'static [u8]) -> (String, tokio::task::JoinSet<()>) {
     let mut tasks = tokio::task::JoinSet::new();
     tasks.spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
-            // The whole request fits into one read or two; what is left unread would reset the connection.
+            // The whole request fits into one read or two; unread bytes would reset the connection.
             let mut buffer = vec![0; 65_536];
             let _ = stream.read(&mut buffer).await;
             let _ = stream.write_all(answer).await;
@@ -396,8 +396,8 @@ async fn exactly_10_failed_deliveries_in_a_row_disable_a_webhook(db: Database) {
     world.assert_all_ended().await;
 }
 
-/// The row of the claim is set back, and the clock stands still: the attempt that follows has the number and the instant
-/// of the one on record, as if it were recorded again after the answer to a commit was lost.
+/// The row of the claim is set back, and the clock stands still. So the attempt that follows has the number and the
+/// instant of the recorded one, as if the dispatcher recorded it again after the answer to a commit was lost.
 #[on_each_database]
 async fn an_attempt_that_is_recorded_twice_counts_once(db: Database) {
     let world = World::new(db).await;
@@ -409,7 +409,7 @@ async fn an_attempt_that_is_recorded_twice_counts_once(db: Database) {
     let set_back = "UPDATE delivery SET status = 'pending', ended_at = NULL, claims_in_all = 0";
     assert_eq!(world.run(set_back, &[]).await, 1);
 
-    // The other one may be part of the same batch.
+    // The other delivery may be part of the same batch.
     emit(&world, 1).await;
     let report = world.dispatch().await;
     assert_eq!((report.attempts, report.failed, report.retried), (1, 1, 0), "{report:?}");
@@ -427,7 +427,7 @@ async fn an_attempt_that_is_recorded_twice_counts_once(db: Database) {
     world.assert_all_ended().await;
 }
 
-/// 3 attempts and 20 claims to spare. Deliveries that a claim gives back do not count.
+/// A delivery has 3 attempts and 20 claims to spare. Claims that a dispatcher gives back do not count.
 #[on_each_database]
 async fn a_delivery_claimed_too_often_without_outcome_waits_for_a_replay(db: Database) {
     let world = World::new(db).await;
@@ -506,7 +506,7 @@ async fn enabling_resets_the_count_so_that_9_more_failures_do_not_disable(db: Da
         let enabled = webhooks.enable(id).await.unwrap();
         assert_eq!((enabled.consecutive_failures, enabled.disabled), (0, None));
     }
-    // Even if the webhook was switched off by hand in the middle of a row.
+    // Switching the webhook off by hand in the middle of a row of failures resets the count too.
     emit(&world, 5).await;
     world.dispatch().await;
     webhooks.disable(id).await.unwrap();
@@ -524,7 +524,7 @@ async fn a_burst_disables_once_and_what_still_waits_is_skipped(db: Database) {
     emit(&world, 200).await;
     let report = dispatch_to_the_end(&world).await;
     assert_eq!(report.failed + report.skipped + skipped_by_rows(&world, report.skipped).await, 200);
-    // The attempts in flight when the tenth failure was recorded have failed as well, and no others.
+    // Deliveries in flight when the tenth failure was recorded have failed as well, and no more than these.
     let bound = 10 + 2 * world.invoicing.settings().dispatch.in_flight_per_webhook as u64;
     assert!((10..=bound).contains(&report.failed), "{report:?}");
     let webhook = webhook(&world, id).await;
@@ -532,7 +532,7 @@ async fn a_burst_disables_once_and_what_still_waits_is_skipped(db: Database) {
     assert_eq!(webhook.consecutive_failures, 10);
 }
 
-/// Skipped deliveries that the dispatcher did not have in memory.
+/// The number of skipped deliveries that the dispatcher did not have in memory.
 async fn skipped_by_rows(world: &World, reported: u64) -> u64 {
     let rows = world.count("SELECT count(*) FROM delivery WHERE status = 'skipped'").await;
     u64::try_from(rows).unwrap() - reported
@@ -557,7 +557,7 @@ async fn retries_are_skipped_when_failures_disable_the_webhook(db: Database) {
         assert_eq!(found.reason.as_deref(), Some("webhook_disabled"));
     }
     world.assert_all_ended().await;
-    // And all of it can be replayed.
+    // A replay queues all of them.
     receiver.reply_always(Reply::status(200));
     world.company.webhooks().enable(id).await.unwrap();
     assert_eq!(world.company.webhooks().replay(id, None).await.unwrap(), 14);
@@ -620,7 +620,7 @@ async fn a_delivery_whose_url_or_secret_cannot_be_used_fails_and_panics_nothing(
     let bad_url = hook(&world, &receiver.url).await.webhook.id;
     let no_secret = hook(&world, &receiver.url).await.webhook.id;
     let good = hook(&world, &receiver.url).await.webhook.id;
-    // As a bug of an earlier version could have left it.
+    // A bug of an earlier version could have left these rows.
     for (statement, id) in [
         ("UPDATE webhook SET url = 'http://[::1' WHERE id = $1", bad_url),
         ("UPDATE webhook SET secret = '' WHERE id = $1", no_secret),
@@ -637,8 +637,8 @@ async fn a_delivery_whose_url_or_secret_cannot_be_used_fails_and_panics_nothing(
     assert_eq!(delivery(&world, event, good).await.status, DeliveryStatus::Delivered);
 }
 
-/// With any answers of receivers, in any order, every event ends as its own attempts say it must, and each of its
-/// attempts carries the same bytes.
+/// For any answers of receivers, in any order, every event ends as its own attempts demand, and each of its attempts
+/// carries the same bytes.
 ///
 /// Rules: DELIVERY-1, ATTEMPT-1
 #[on_each_database]

@@ -106,7 +106,7 @@ async fn deliveries_not_begun_at_a_stop_are_delivered_once_by_the_next_run(db: D
         .open()
         .await;
     let receiver = Receiver::start().await;
-    // Until everything is committed.
+    // This receiver holds the dispatcher until everything is committed.
     receiver.reply_next([Reply::Slow(Duration::from_secs(4), 200)]);
     let id = hook(&world, &receiver.url).await.webhook.id;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
@@ -152,7 +152,7 @@ async fn a_second_dispatcher_is_refused_and_does_not_disturb_the_first(db: Datab
     world.assert_all_ended().await;
 }
 
-/// A dispatcher that is ending must not take its successor's hand-off with it.
+/// A dispatcher that is ending must leave its successor's hand-off alone.
 #[on_each_database]
 async fn a_dispatcher_that_starts_while_another_one_ends_is_woken_by_commits(db: Database) {
     for _ in 0..10 {
@@ -168,7 +168,7 @@ async fn a_dispatcher_that_starts_while_another_one_ends_is_woken_by_commits(db:
         emit(&world, 60).await;
         assert!(receiver.wait_for(1, SOON).await);
         ending.ask_to_stop();
-        // Tries as fast as it can to be the next one.
+        // The second dispatcher tries to start as fast as it can.
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let mut stopped = std::pin::pin!(async move {
             let _ = stopped.await;
@@ -209,7 +209,7 @@ async fn a_dispatcher_dropped_in_the_middle_forgets_nothing(db: Database) {
     running.kill().await;
     receiver.reply_always(Reply::status(200));
     receiver.take();
-    // Also what is committed before a dispatcher runs again.
+    // Commits before a dispatcher runs again are delivered too.
     emit(&world, 10).await;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
     assert!(receiver.wait_for(8 + 110, 5 * SOON).await);
@@ -246,8 +246,8 @@ async fn killed_again_and_again_at_any_moment_it_delivers_every_event(db: Databa
     assert_eq!(bodies.len(), made, "{report:?}");
 }
 
-/// Short runs that begin and end while operations commit: a delivery that is planned in one run and committed in the next must
-/// be neither lost nor recorded twice. The clock stands still, so that two attempts cannot differ by time.
+/// Short runs begin and end while operations commit: a delivery that is planned in one run and committed in the next
+/// must be neither lost nor recorded twice. The clock stands still, so two attempts have the same time.
 ///
 /// Rules: DELIVERY-1
 #[on_each_database]
@@ -268,7 +268,7 @@ async fn runs_that_begin_and_end_while_operations_commit_record_every_attempt(db
     let runs = async {
         let dispatcher = world.invoicing.dispatcher();
         while !done.load(std::sync::atomic::Ordering::SeqCst) {
-            // Now and then the future is dropped wherever it stands.
+            // Now and then the future is dropped at any of its await points.
             let _ = tokio::time::timeout(Duration::from_micros(1_500), dispatcher.run_once()).await;
             dispatcher.run_once().await.unwrap();
         }
@@ -288,8 +288,8 @@ async fn emit_one(world: &World) {
     world.company.quotes().create(&new).await.unwrap();
 }
 
-/// A file belongs to this process: when a dispatcher starts, no other can hold a claim. On a server, what another
-/// process has claimed, or was just claiming when its future was dropped, stands until the lease is over.
+/// A file belongs to this process: when a dispatcher starts, no other can hold a claim. On a server, the claims of
+/// another process, or those of a future that was dropped while it claimed, stand until the lease is over.
 fn outlive_claims(world: &World) {
     if world.database() == Database::Postgres {
         world.advance(Duration::from_millis(world.invoicing.settings().dispatch.lease_ms + 1));
@@ -322,8 +322,8 @@ async fn claims_of_a_process_that_died_are_taken_over(db: Database) {
     world.assert_all_ended().await;
 }
 
-/// An attempt may take 5 s, and 5 s more are left for its recording. With a shorter rest of the lease of 60 s another node
-/// could take the delivery over while it is being attempted.
+/// An attempt may take 5 s, and its recording 5 s more. If less of the 60 s lease remained, another node could take the
+/// delivery over during the attempt.
 ///
 /// Rules: DELIVERY-4
 #[on_each_database]
@@ -339,7 +339,7 @@ async fn a_delivery_with_a_nearly_spent_lease_waits_for_the_next_claim(db: Datab
         emit(&world, 2).await;
         received += 1;
         assert!(receiver.wait_for(received, SOON).await);
-        // The first one is in flight, and the other one waits for it.
+        // The first delivery is in flight, and the second one waits for it.
         world.advance(Duration::from_millis(waited));
         release.close();
         let released = "SELECT count(*) FROM delivery WHERE status = 'pending' AND claim = 0";
@@ -358,7 +358,7 @@ async fn a_delivery_with_a_nearly_spent_lease_waits_for_the_next_claim(db: Datab
     world.assert_all_ended().await;
 }
 
-/// True if the condition holds within a few seconds.
+/// Waits a few seconds for a condition. True if it came true.
 async fn comes_true(mut condition: impl AsyncFnMut() -> bool) -> bool {
     let until = Instant::now() + 5 * SOON;
     while Instant::now() < until {
@@ -393,7 +393,7 @@ async fn retries_and_counts_survive_a_restart(db: Database) {
     world.assert_all_ended().await;
 }
 
-/// As many as may be under way wait for another attempt, half a minute from now.
+/// The retries that wait, half a minute from now, take every place under way of the webhook.
 ///
 /// Rules: ATTEMPT-10, WEBHOOK-14
 #[on_each_database]
@@ -410,14 +410,14 @@ async fn retries_that_were_skipped_hold_nothing_back_once_it_is_enabled(db: Data
     assert!(comes_true(async || world.count(waiting).await == 8).await, "they are not put back");
     assert!(!receiver.wait_for(9, SOON / 4).await, "more are under way than may be");
     webhooks.disable(id).await.unwrap();
-    // The ninth is in memory.
+    // The ninth delivery is in memory.
     let pending = "SELECT count(*) FROM delivery WHERE status = 'pending'";
     assert!(comes_true(async || world.count(pending).await == 0).await, "they are not skipped");
     webhooks.enable(id).await.unwrap();
     receiver.reply_always(Reply::status(200));
     emit(&world, 1).await;
     assert!(receiver.wait_for(9, SOON).await, "it waits for what was skipped");
-    // The second time they fail they wait a second, and not until what they waited for before.
+    // After the second failure they wait a second, and not until their earlier due time.
     receiver.reply_next((0..8).map(|_| Reply::status(500)));
     assert_eq!(webhooks.replay(id, None).await.unwrap(), 9);
     assert!(comes_true(async || world.count(pending).await == 0).await, "{}", receiver.received().len());
@@ -452,7 +452,7 @@ async fn a_hanging_endpoint_does_not_delay_the_others(db: Database) {
     running.kill().await;
 }
 
-/// A company of which nothing is late.
+/// A company with a webhook that answers promptly.
 struct Bystander {
     company: CompanyHandle,
     receiver: Receiver,
@@ -466,7 +466,7 @@ impl Bystander {
         Self { company, receiver }
     }
 
-    /// One event after another is delivered soon.
+    /// Emits `events` events; each is delivered soon.
     async fn is_served(&self, events: usize) {
         for n in 1..=events {
             emit_for(&self.company, 1).await;
@@ -481,7 +481,7 @@ async fn dead_endpoints_with_a_backlog_of_500_do_not_delay_another_company(db: D
     let world = World::on(db)
         .settings(|settings| {
             settings.dispatch.attempt_timeout_ms = 1_000;
-            // Few places, so that the dead could fill them all.
+            // Few places, so that the dead endpoints could fill all of them.
             settings.dispatch.in_flight = 16;
         })
         .system_clock()
@@ -507,8 +507,8 @@ async fn dead_endpoints_with_a_backlog_of_500_do_not_delay_another_company(db: D
 const LATE_AFTER: Duration = Duration::from_millis(4_900);
 const LATE: Reply = Reply::Slow(LATE_AFTER, 200);
 
-/// As many webhooks as two companies may have, with a backlog, all to this receiver; once it has been given so much that
-/// the places are scarce, what another company's webhook gets.
+/// Gives two companies the most webhooks they may have, all to `crowd` and with a backlog. Once `crowd` has received
+/// `scarce` deliveries, so that places are scarce, another company's webhook is still served promptly.
 async fn assert_forty_webhooks_delay_no_other(db: Database, crowd: &Receiver, scarce: usize) {
     let world = World::on(db).system_clock().open().await;
     let (second, _) = world.another("Deuxième", Plan::Team).await;
@@ -541,7 +541,7 @@ async fn endpoints_late_every_other_time_do_not_delay_another_company(db: Databa
     assert_forty_webhooks_delay_no_other(db, &crowd, 320).await;
 }
 
-/// More than there are places. Once they have been late they get half of the places.
+/// 12 webhooks compete for 8 places. Once they have been late they get half of the places.
 ///
 /// Rules: ISOLATION-1
 #[on_each_database]
@@ -556,14 +556,14 @@ async fn endpoints_that_were_late_leave_places_to_others(db: Database) {
     emit(&world, 10).await;
     let bystander = Bystander::of(&world).await;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
-    // Each at least once, so that every one is known to be late.
+    // 17 deliveries: each webhook has answered at least once, so the dispatcher counts all of them as late.
     assert!(late.wait_for(17, LONG).await);
     bystander.is_served(10).await;
     running.kill().await;
 }
 
-/// More webhooks than there are attempts at once, of which nothing is known, get one delivery each at the same time. Of the
-/// other one there is a record of an earlier run.
+/// 100 webhooks without earlier attempts, more than there are slots, get one delivery each at the same time. The prompt
+/// webhook has a record of an earlier run.
 ///
 /// Rules: ISOLATION-1, ISOLATION-3
 #[on_each_database]
@@ -601,7 +601,7 @@ async fn new_slow_endpoints_leave_slots_to_a_prompt_one_after_a_start_too(db: Da
     running.kill().await;
 }
 
-/// The record of earlier attempts helps the first deliveries of a run, and is not needed.
+/// Records of earlier attempts help the first deliveries of a run, and are not needed.
 #[on_each_database]
 async fn a_dispatcher_starts_where_earlier_attempts_cannot_be_read(db: Database) {
     let world = World::new(db).await;

@@ -1,8 +1,8 @@
-//! How long a delivery waits between its attempts while others of its webhook wait for their first: on a clock moved by hand, by
-//! an oracle of what has to be under way.
+//! The gaps between the attempts of a delivery while others of its webhook wait for their first. The clock is moved by
+//! hand, and an oracle computes the deliveries that have to be under way.
 //!
-//! Each attempt takes 5 s of that clock and is then answered 500, so attempts queue. The clock goes from one instant at which
-//! something happens to the next.
+//! Each attempt takes 5 s of that clock and is then answered 500, so attempts queue. The clock goes from one instant at
+//! which something happens to the next.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -15,19 +15,19 @@ use tokio::sync::Semaphore;
 
 use crate::support::{delivery, emit, emit_for, hook_for};
 
-/// The duration of an attempt.
+/// Duration of an attempt.
 const ATTEMPT_MS: i64 = 5_000;
-/// Deliveries of a webhook that may be under way.
+/// Most deliveries of a webhook that are under way at once.
 const UNDER_WAY: usize = 8;
-/// Longest gaps: a tenth is added at most. Work at one instant of this clock takes no time.
+/// Longest gaps: a tenth is added at most. Events at one instant of this clock take no time.
 const GAPS_MS: [i64; 2] = [1_100, 5_500];
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long it is waited for something that may not come.
+/// How long the test waits for deliveries that may not come.
 const BRIEFLY: Duration = Duration::from_millis(300);
-/// More than there are attempts.
+/// More than the attempts that may be under way.
 const MANY: usize = 500;
 
-/// The state of a begun delivery in the oracle.
+/// The oracle's state of a delivery that has begun.
 #[derive(Debug, Clone, Copy)]
 enum Begun {
     /// Attempted since an instant; the answer is held back.
@@ -42,14 +42,15 @@ struct Scene {
     slow: Receiver,
     webhook: WebhookId,
     running: Option<RunningDispatcher>,
-    /// A prompt webhook of another company: what it gets wakes the dispatcher, which does not see the clock move.
+    /// A prompt webhook of another company. Its deliveries wake the dispatcher, which does not wake when the clock is
+    /// moved.
     other: (CompanyHandle, Receiver),
     begun: BTreeMap<EventId, (usize, Begun)>,
-    /// Holds the answers back, those that have not been asked for last.
+    /// Semaphores that hold the answers back, for requests that have not come yet.
     answers: VecDeque<Arc<Semaphore>>,
     held: BTreeMap<EventId, Arc<Semaphore>>,
     seen: usize,
-    /// Events that have happened, and those of them that have been attempted.
+    /// Number of events that have happened, and of those that have been attempted.
     emitted: usize,
     attempted: usize,
     woken: usize,
@@ -60,13 +61,13 @@ struct Scene {
 }
 
 fn settings(settings: &mut Settings) {
-    // By the system's clock, which attempts do not take here.
+    // The timeout runs on the system's clock, on which attempts here take no time.
     settings.dispatch.attempt_timeout_ms = 30_000;
     settings.dispatch.lease_ms = 600_000;
 }
 
 impl Scene {
-    /// With so many deliveries that wait.
+    /// A scene with `waiting` deliveries in the queue.
     async fn new(db: Database, waiting: usize) -> Self {
         let world = World::on(db).settings(settings).open().await;
         let slow = Receiver::start().await;
@@ -98,8 +99,8 @@ impl Scene {
         }
     }
 
-    /// Goes on, with an event every so many milliseconds, until the webhook is disabled or so much has passed since the
-    /// beginning. When it was disabled.
+    /// Goes on, with an event every `every_ms`, until the webhook is disabled or `limit_ms` has passed since the
+    /// beginning. Returns when the webhook was disabled.
     async fn go_on(&mut self, every_ms: i64, limit_ms: i64) -> Option<i64> {
         loop {
             let now = self.world.now();
@@ -124,7 +125,7 @@ impl Scene {
         }
     }
 
-    /// Lets happen what is to happen at this instant; whether the webhook is disabled then.
+    /// Carries out everything that is due at this instant. True if the webhook is disabled then.
     async fn settle(&mut self) -> bool {
         let now = self.world.now();
         let ends = |(_, begun): &(usize, Begun)| matches!(begun, Begun::InFlight(since) if since.plus_millis(ATTEMPT_MS) <= now);
@@ -144,7 +145,7 @@ impl Scene {
         let due = |(_, begun): &&(usize, Begun)| matches!(begun, Begun::Waiting { due, .. } if *due <= now);
         let retries = self.begun.values().filter(due).count();
         assert!(self.slow.wait_for(self.seen + retries, PATIENCE).await, "a retry waits: {:?}", self.begun);
-        // And as many first attempts as may begin.
+        // First attempts fill the free places under way.
         let may_begin = UNDER_WAY.saturating_sub(self.begun.len()).min(self.emitted - self.attempted);
         self.slow.wait_for(self.seen + retries + may_begin, BRIEFLY).await;
         self.arrived(now);
@@ -182,7 +183,7 @@ impl Scene {
         assert!(self.other.1.wait_for(self.woken, PATIENCE).await, "another company's delivery waits");
     }
 
-    /// Notes the attempts that have come.
+    /// Records the attempts that have arrived.
     fn arrived(&mut self, now: Timestamp) {
         for received in self.slow.take() {
             self.seen += 1;
@@ -242,7 +243,7 @@ async fn retries_come_first_where_hundreds_waited_when_it_started(db: Database) 
     scene.end().await;
 }
 
-/// Deliveries of the previous run, which wait in the table behind hundreds that fell due earlier.
+/// The retries of the run before wait in the table behind hundreds of deliveries that fell due earlier.
 ///
 /// Rules: ATTEMPT-3, ATTEMPT-10
 #[on_each_database]

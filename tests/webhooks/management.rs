@@ -266,7 +266,7 @@ async fn enabling_can_replay_what_was_missed_or_what_ended_since_an_instant(db: 
         let webhooks = world.company.webhooks();
         let id = hook(&world, &receiver.url).await.webhook.id;
         let begun = world.now();
-        // Two fail a day apart; one waits when it is disabled, and one comes while it is.
+        // Two fail a day apart; one waits when the webhook is disabled, and one comes while it is.
         for _ in 0..2 {
             emit(&world, 1).await;
             world.dispatch().await;
@@ -297,7 +297,7 @@ async fn kinds_that_only_a_newer_version_knows_stay_through_every_change(db: Dat
     let world = World::new(db).await;
     let webhooks = world.company.webhooks();
     let id = hook_for(&world.company, URL, &[EventKind::QuoteCreated]).await.webhook.id;
-    // Two further kinds, one of them the last that a column has room for.
+    // Two further kinds, one of them the last for which a column has room.
     let newer = (1_i64 << 40) | i64::MIN;
     world.run("UPDATE webhook SET kinds = kinds | $1", &[newer.into()]).await;
     let kept = world.database().either(
@@ -311,7 +311,7 @@ async fn kinds_that_only_a_newer_version_knows_stay_through_every_change(db: Dat
         url(),
         WebhookChange::default().events([EventKind::QuoteSigned, EventKind::InvoicePaid]),
         url().events(EventKind::ALL.iter().copied()),
-        // It goes on with those that this version does not know.
+        // The webhook goes on with the kinds that are unknown to this version.
         url().events([]),
     ];
     for change in changes {
@@ -329,7 +329,7 @@ async fn kinds_that_only_a_newer_version_knows_stay_through_every_change(db: Dat
     webhooks.ping(id).await.unwrap();
     world.invoicing.sweep().await.unwrap();
     assert_eq!(world.count(kept).await, 1);
-    // One that has none needs a kind, as ever.
+    // A webhook without unknown kinds needs a kind, as ever.
     let other = hook(&world, URL).await.webhook.id;
     invalid(&world, "events", webhooks.change(other, &url().events([]))).await;
 }
@@ -346,13 +346,13 @@ async fn a_test_while_one_is_under_way_is_that_one_and_new_ones_are_bounded(db: 
     let again = join_all((0..8).map(|_| webhooks.ping(id))).await;
     assert!(again.into_iter().all(|ping| ping.unwrap() == first));
     assert_eq!(events(&world.company).await.len(), 1);
-    // Also one that waits for its next attempt.
+    // A ping that waits for its next attempt is under way too.
     receiver.reply_next([Reply::status(500)]);
     world.dispatch().await;
     assert_eq!(nothing_happens(&world, webhooks.ping(id)).await, first);
     dispatch_to_the_end(&world).await;
 
-    // Many at once make one.
+    // Many pings at once make one.
     let at_once = join_all((0..8).map(|_| webhooks.ping(id))).await;
     let second = *at_once[0].as_ref().unwrap();
     assert_ne!(second, first);
@@ -366,7 +366,7 @@ async fn a_test_while_one_is_under_way_is_that_one_and_new_ones_are_bounded(db: 
     world.dispatch().await;
     conflict(&world, "an eleventh within a minute", webhooks.ping(id)).await;
     webhooks.ping(other).await.unwrap();
-    // The first one was 60 s ago.
+    // The first ping was 60 s ago.
     world.advance(Duration::from_secs(10));
     webhooks.ping(id).await.unwrap();
     world.dispatch().await;
@@ -374,7 +374,7 @@ async fn a_test_while_one_is_under_way_is_that_one_and_new_ones_are_bounded(db: 
     world.assert_all_ended().await;
 }
 
-/// Deliveries that a node with a slow clock skips or gives up are part of the replay as well.
+/// Deliveries that a node skips or gives up while its clock is behind are part of the replay as well.
 ///
 /// Rules: WEBHOOK-21
 #[on_each_database]
@@ -384,7 +384,7 @@ async fn a_clock_that_was_set_back_hides_nothing_from_the_replay_since_then(db: 
     let webhooks = world.company.webhooks();
     let ids =
         [hook(&world, &receiver.url).await, hook(&world, &receiver.url).await].map(|new| new.webhook.id);
-    // Of one webhook each. The answers come after both are disabled.
+    // One delivery of each webhook. The answers come after both webhooks are disabled.
     let held = Arc::new(Semaphore::new(0));
     receiver.reply_next([500, 400].map(|status| Reply::Held(Arc::clone(&held), status)));
     emit(&world, 1).await;
@@ -516,7 +516,7 @@ async fn a_ping_is_sent_and_retried_to_a_disabled_webhook_but_not_a_removed_one(
     let receiver = Receiver::start().await;
     let webhooks = world.company.webhooks();
     let id = hook(&world, &receiver.url).await.webhook.id;
-    // One waits since before, one comes later.
+    // One delivery waits since before, one comes later.
     let waiting = webhooks.ping(id).await.unwrap();
     let event = emit(&world, 1).await[0];
     let disabled = webhooks.disable(id).await.unwrap();
@@ -627,7 +627,7 @@ async fn replay_of_one_event_leaves_the_others(db: Database) {
         assert_eq!(delivery(&world, *event, id).await.status, status);
         assert_eq!(delivery(&world, *event, second).await.status, DeliveryStatus::Failed);
     }
-    // Another company's replay does not reach them.
+    // Another company's replay leaves these deliveries alone.
     let (other, _) = world.another("Autre", Plan::Team).await;
     let foreign = hook_for(&other, &receiver.url, EventKind::ALL).await.webhook.id;
     assert_eq!(other.webhooks().replay(foreign, Some(all[0])).await.unwrap(), 0);
@@ -740,7 +740,7 @@ async fn the_payload_in_the_log_is_cut_to_500_characters_not_bytes(db: Database)
         cut += usize::from(row.payload.len() < body.len());
     }
     assert!(cut >= 4, "{cut}");
-    // The deliveries that were sent were whole.
+    // The sent body was whole.
     for received in receiver.received() {
         assert!(recorded.iter().any(|event| event.body.as_bytes() == received.body));
     }

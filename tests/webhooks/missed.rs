@@ -1,4 +1,5 @@
-//! Enabling replays by default what a webhook has missed: since its last success, or since its registration.
+//! Enabling replays by default the deliveries that a webhook has missed: since its last success, or since its
+//! registration.
 
 use std::time::Duration;
 
@@ -7,7 +8,8 @@ use invoicing_tests::{Database, Receiver, Reply, World, on_each_database};
 
 use crate::support::{DAY, dispatch_to_the_end, emit, hook};
 
-/// The failures that led to disabling were missed as well, as the receiver is repaired. Earlier failures were not.
+/// The failures that led to disabling were missed as well: they are repaired. Failures before the last success were
+/// not.
 ///
 /// Rules: WEBHOOK-21
 #[on_each_database]
@@ -17,7 +19,7 @@ async fn enabling_replays_by_default_what_failed_since_the_last_success(db: Data
         let receiver = Receiver::start().await;
         let webhooks = world.company.webhooks();
         let id = hook(&world, &receiver.url).await.webhook.id;
-        // One fails, the next one arrives, and a test arrives later.
+        // One delivery fails, the next one arrives, and a test arrives later.
         receiver.reply_next([Reply::status(400), Reply::status(200)]);
         for _ in 0..2 {
             emit(&world, 1).await;
@@ -33,7 +35,7 @@ async fn enabling_replays_by_default_what_failed_since_the_last_success(db: Data
             world.advance(DAY);
         }
         if by_hand {
-            // Enabled without a replay, it has missed them as before.
+            // Enabled without a replay, the webhook has missed the same deliveries as before.
             webhooks.disable(id).await.unwrap();
             let enabled = webhooks.enable(id).await.unwrap();
             assert_eq!((enabled.consecutive_failures, enabled.failing_since), (0, Some(failing_since)));
@@ -51,7 +53,7 @@ async fn enabling_replays_by_default_what_failed_since_the_last_success(db: Data
 
         assert_eq!(webhooks.enable_and_replay(id, None).await.unwrap(), missed.len() as u64);
         dispatch_to_the_end(&world).await;
-        // They are sent in any order.
+        // The deliveries are sent in any order.
         let mut sent: Vec<String> = receiver
             .take()
             .iter()
@@ -65,8 +67,8 @@ async fn enabling_replays_by_default_what_failed_since_the_last_success(db: Data
     }
 }
 
-/// The clocks of nodes differ: the one that notes the first failure may be ahead of the one that notes the next, and of the
-/// one that disables the webhook.
+/// The clocks of nodes differ: the node that records the first failure may be ahead of the node that records the next,
+/// and of the node that disables the webhook.
 ///
 /// Rules: WEBHOOK-21
 #[on_each_database]
@@ -86,7 +88,8 @@ async fn failures_that_a_slower_clock_dates_are_part_of_the_default_replay(db: D
     assert_eq!(webhooks.enable_and_replay(id, None).await.unwrap(), 3);
 }
 
-/// A success that was under way when the webhook was disabled hides nothing: it has missed what failed before.
+/// A success that was under way when the webhook was disabled hides nothing: the earlier failures still count as
+/// missed.
 ///
 /// Rules: WEBHOOK-21
 #[on_each_database]
@@ -110,7 +113,7 @@ async fn a_success_after_the_disabling_hides_nothing_from_the_replay(db: Databas
     assert_eq!(webhooks.enable_and_replay(id, None).await.unwrap(), 2, "the failed one and the skipped one");
 }
 
-/// A node of the version before counts failures, but not since when.
+/// A node of the version before counts failures, and does not record the first one's time.
 ///
 /// Rules: WEBHOOK-21
 #[on_each_database]

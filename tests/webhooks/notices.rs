@@ -1,4 +1,4 @@
-//! The host is told of webhooks that failures have disabled.
+//! Notices to the host of webhooks that failures have disabled.
 
 use std::error::Error as StdError;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,12 +15,12 @@ use crate::support::{dispatch_to_the_end, emit, hook};
 
 type Taken = Result<(), Box<dyn StdError + Send + Sync>>;
 
-/// The notices that the host received.
+/// The webhooks of the calls to the host.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<DisabledWebhook>>>);
 
 impl Told {
-    /// Adds the callback that notes it.
+    /// Adds the callback that records its calls.
     fn by(&self, builder: Builder) -> Builder {
         let told = Arc::clone(&self.0);
         builder.on_webhook_disabled(move |disabled| {
@@ -34,7 +34,7 @@ impl Told {
     }
 }
 
-/// A webhook whose receiver refuses everything.
+/// A webhook whose receiver refuses every delivery.
 async fn refused(world: &World) -> (Receiver, WebhookId) {
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(400));
@@ -42,7 +42,7 @@ async fn refused(world: &World) -> (Receiver, WebhookId) {
     (receiver, id)
 }
 
-/// Ten deliveries fail, so that their webhook is disabled.
+/// Lets ten deliveries fail, so that their webhook is disabled.
 async fn fail(world: &World) {
     emit(world, 10).await;
     world.dispatch().await;
@@ -80,8 +80,8 @@ async fn the_host_is_told_once_of_each_webhook_that_failures_disable(db: Databas
     assert_ne!(calls[0], calls[1], "they can be told apart");
 }
 
-/// The process dies after the commit and before the call: here it had none to make. The next one makes it, but not for what
-/// a version without notices has disabled.
+/// A process died after the commit and before the call: here a node without a callback stands for it. The next process
+/// makes the call, but not for webhooks that a version without notices has disabled.
 ///
 /// Rules: WEBHOOK-29
 #[on_each_database]
@@ -94,7 +94,7 @@ async fn a_crash_between_the_commit_and_the_call_loses_no_notice(db: Database) {
         "UPDATE webhook SET disabled_at = 1, disabled_reason = 'consecutive_failures' WHERE id <> $1";
     world.run(disabled, &[id.0.into()]).await;
     assert_eq!(world.count(NOTICES).await, 1);
-    // Enabled since: the host is told all the same.
+    // The webhook was enabled since: the host is called all the same.
     world.company.webhooks().enable(id).await.unwrap();
     let told = Told::default();
     let world = world.reopen_with(|builder| told.by(builder)).await;
@@ -194,7 +194,7 @@ async fn a_callback_that_takes_its_time_delays_no_delivery(db: Database) {
     hook(&world, &good.url).await;
     emit(&world, 20).await;
     assert!(good.wait_for(20, Duration::from_secs(10)).await, "deliveries wait for the callback");
-    // A dispatcher that stops lets the call end.
+    // A dispatcher that stops waits for the end of the call.
     stop.send(()).unwrap();
     gate.add_permits(1);
     running.await.unwrap().unwrap();
@@ -215,7 +215,7 @@ async fn notices_that_no_host_asks_for_are_swept_after_30_days(db: Database) {
     assert_eq!(world.count(NOTICES).await, 0);
 }
 
-/// Whichever node disables the webhook, one of those with a callback makes the call, once.
+/// Any node may disable the webhook; one of the nodes with a callback makes the call, once.
 ///
 /// Rules: WEBHOOK-29
 #[on_postgres]
@@ -230,7 +230,7 @@ async fn of_several_nodes_one_tells_its_host(db: Database) {
     for _ in 0..20 {
         hooks.push(refused(&world).await);
     }
-    // The node without a callback disables them.
+    // The node without a callback disables the webhooks.
     fail(&world).await;
     assert_eq!(world.count(NOTICES).await, 20);
     let (first, second) = (nodes[0].dispatcher(), nodes[1].dispatcher());
@@ -243,7 +243,7 @@ async fn of_several_nodes_one_tells_its_host(db: Database) {
     assert_eq!(called, expected);
     assert_eq!(world.count(NOTICES).await, 0);
 
-    // Both run when one of them disables it.
+    // Both nodes run when one of them disables the webhook.
     let id = expected[0];
     world.company.webhooks().enable(id).await.unwrap();
     let runs = nodes.clone().map(|node| {

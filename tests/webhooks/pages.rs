@@ -1,4 +1,4 @@
-//! Deliveries and events for the host's pages: in pages, by state, kind and time, and one by one.
+//! The host's pages of deliveries and events: by state, kind and time, and one by one.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ fn events_of(items: &[DeliveryItem]) -> Vec<EventId> {
     items.iter().map(|item| item.delivery.event).collect()
 }
 
-/// The deliveries to a webhook, newest first, as those of their events say.
+/// The deliveries to a webhook, newest first, computed from the deliveries of each event.
 async fn expected(world: &World, webhook: WebhookId) -> Vec<(EventId, DeliveryStatus, Option<String>)> {
     let mut all = Vec::new();
     for event in world.company.events().list(None, 100_000).await.unwrap() {
@@ -43,7 +43,7 @@ async fn expected(world: &World, webhook: WebhookId) -> Vec<(EventId, DeliverySt
     all
 }
 
-/// Each filter by state finds what the deliveries of the events say, in pages of any size.
+/// Each filter by state finds the same deliveries as the lists of the events, in pages of any size.
 async fn check_pages(world: &World, webhook: WebhookId) {
     let expected = expected(world, webhook).await;
     for limit in [3, 50] {
@@ -78,7 +78,7 @@ async fn a_page_of_deliveries_shows_each_state_during_a_bulk_change(db: Database
     world.dispatch().await;
     emit(&world, 2).await;
     check_pages(&world, id).await;
-    // Noted for batches that no dispatcher carries out.
+    // Bulk changes are noted for batches that no dispatcher carries out.
     for noted in ["replay", "skip"] {
         let instant = world.now().as_millis().into();
         let newest = world.company.events().page(&EventQuery::default(), 1).await.unwrap().items[0].id;
@@ -118,7 +118,7 @@ async fn a_delivery_shows_its_attempts_and_when_the_next_is_due(db: Database) {
     let subject = waiting.subject.unwrap();
     let quote = world.company.quotes().get(QuoteId(subject.id)).await.unwrap().summary;
     assert_eq!((subject.name, subject.client), (Some(quote.number), Some(quote.client_name)));
-    // As a dispatcher that runs has claimed it.
+    // A running dispatcher claims a delivery in this way.
     let until = world.now().plus_millis(60_000).as_millis();
     world.run("UPDATE delivery SET claim = 7, held_until = $1", &[until.into()]).await;
     let claimed = webhooks.delivery(id, event).await.unwrap().item;
@@ -136,7 +136,7 @@ async fn a_delivery_shows_its_attempts_and_when_the_next_is_due(db: Database) {
     assert_eq!(detail.body, world.company.events().get(event).await.unwrap().body);
     assert!(detail.body.starts_with(&detail.attempts[0].payload));
 
-    // Replayed a week later, and refused in another way. Another delivery has attempts of its own.
+    // Replayed a week later, and refused in another way. Another delivery has other attempts.
     let gone = hook(&world, "http://127.0.0.1:8/").await.webhook.id;
     let other = emit(&world, 1).await[0];
     dispatch_to_the_end(&world).await;
@@ -180,7 +180,7 @@ async fn deliveries_are_found_by_kind_and_by_the_time_of_their_event(db: Databas
     "pong".parse::<RecordedKind>().unwrap_err();
 }
 
-/// Copies of the first event and its deliveries behind all others, as they stand. No dispatcher may run.
+/// Inserts `count` copies of the first event and its deliveries behind all others. No dispatcher may run.
 async fn fill(world: &World, count: i64) {
     let (numbers, id) = numbered(world);
     for statement in [
@@ -200,7 +200,7 @@ async fn fill(world: &World, count: i64) {
     }
 }
 
-/// Pages of a webhook that has one delivery beside many of another one, and of that one.
+/// One webhook has one delivery beside many of the other one; pages of both.
 ///
 /// Rules: WEBHOOK-23
 #[on_each_database]
@@ -215,7 +215,7 @@ async fn a_page_looks_at_a_bounded_number_of_events_and_says_where_to_go_on(db: 
     dispatch_to_the_end(&world).await;
     world.run("DELETE FROM delivery WHERE event_id IN (SELECT id FROM event ORDER BY id LIMIT 1)", &[]).await;
     world.company.webhooks().disable(rare).await.unwrap();
-    // The copies are of the deliveries of the second event, whose ids are behind those.
+    // The remaining deliveries are those of the second event, of which the copies are made.
     let rows = world.count("SELECT count(*) FROM delivery").await;
     assert_eq!(rows, 2);
     fill(&world, 2_500).await;
@@ -377,7 +377,7 @@ async fn a_replay_since_an_instant_takes_the_counted_deliveries(db: Database) {
     assert_eq!(webhooks.count_replayable(id, instants[0]).await.unwrap(), 6, "skipped ones too");
 }
 
-/// An earlier replay that is still noted is carried out first: a later one of less must not make it be forgotten.
+/// An earlier replay that is still noted is carried out first: a later one of fewer deliveries must not replace it.
 ///
 /// Rules: WEBHOOK-26
 #[on_each_database]

@@ -1,4 +1,4 @@
-//! Rotation of a secret: with an overlap both secrets sign, so that a receiver can change over in its own time.
+//! Rotation of a secret: with an overlap both secrets sign, so that a receiver can change over at any time during it.
 
 use std::time::{Duration, Instant};
 
@@ -20,13 +20,13 @@ async fn next_signature(world: &World, receiver: &Receiver) -> (String, Received
     (header, received)
 }
 
-/// Whether a header matches with a secret, now.
+/// True if a header matches with a secret, now.
 fn matches(world: &World, header: &str, received: &Received, secret: &Secret) -> bool {
     let verifier = Verifier::new(secret.reveal()).unwrap();
     verifier.verify(header, &received.body, world.now().as_seconds()).is_ok()
 }
 
-/// Which of the secrets each `v1` of a header was made with.
+/// The indices of the secrets with which each `v1` of a header was made.
 fn signers(world: &World, (header, received): &(String, Received), secrets: &[&Secret]) -> Vec<usize> {
     let (t, v1) = header.split_once(",v1=").unwrap();
     let place = |v1: &str| {
@@ -100,7 +100,7 @@ async fn an_overlap_ends_early_by_hand_by_a_rotation_and_by_removal(db: Database
     assert_eq!(world.count(KEPT).await, 0);
 }
 
-/// Two people press at the same moment: the second overlap would end the secret that the receiver has.
+/// Two people press at the same moment: a second overlap would end the secret that the receiver has.
 ///
 /// Rules: WEBHOOK-22
 #[on_each_database]
@@ -120,13 +120,13 @@ async fn of_simultaneous_rotations_with_an_overlap_one_is_made(db: Database) {
     // No sweep has wiped the old secret yet.
     world.advance(Duration::from_millis(1));
     rotate(&world, &first, HOUR).await;
-    // For a secret that has leaked.
+    // A secret has leaked.
     webhooks.rotate(id).await.unwrap();
     assert_eq!(world.count(KEPT).await, 0);
 }
 
-/// The prepared webhook of a dispatcher holds the old secret. It is prepared anew once the sweep has wiped the stored
-/// one, which shows by the URL.
+/// A dispatcher's prepared webhook holds the old secret. The dispatcher prepares it anew once the sweep has wiped the
+/// stored secret: only then deliveries go to the changed URL.
 ///
 /// Rules: WEBHOOK-22
 #[on_each_database]
@@ -162,7 +162,7 @@ async fn another_node_signs_with_the_new_secret_alone_after_the_overlap(db: Data
     assert_eq!(signed().await, [0, 1]);
     world.company.webhooks().end_overlap(old.webhook.id).await.unwrap();
     let begun = Instant::now();
-    // Its notification arrives soon; without one it reads the webhook again after 5 s.
+    // The other node's notification arrives soon; without one it reads the webhook again after 5 s.
     while signed().await != [0] {
         assert!(begun.elapsed() < Duration::from_secs(30), "the old secret still signs");
     }
@@ -183,7 +183,7 @@ async fn an_overlap_lasts_at_most_7_days(db: Database) {
     assert_eq!(rotated.previous_secret_until, Some(world.now().plus_millis(7 * 86_400_000)));
 }
 
-/// The receivers in the documentation of `rotate_with_overlap`: they accept with the old secret, with the new one,
+/// Receivers as in the documentation of `rotate_with_overlap`: they accept with the old secret, with the new one,
 /// before and after the end.
 ///
 /// Rules: WEBHOOK-22

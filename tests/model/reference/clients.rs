@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Company, Millis, Outcome, Refused, Seen, instant, instant_or_null, unless};
 use crate::model::steps::ClientSpec;
 
-/// Names as they are entered, kept, and found.
+/// Names as entered, stored and found.
 const NAMES: [(&str, &str, &str); 6] = [
     ("Lefèvre", "Lefèvre", "lefevre"),
     ("  \u{feff}ÉTÉ Bâtiment\u{200b} ", "ÉTÉ Bâtiment", "ete batiment"),
@@ -29,7 +29,7 @@ const EXTERNAL: [Option<(&str, &str)>; 5] = [
     Some(("%", "%")),
     None,
 ];
-/// The searched text, and its folded form.
+/// Search texts, and their folded forms.
 const SEARCHES: [(&str, &str); 14] = [
     ("lefevre", "lefevre"),
     ("LEFÈVRE", "lefevre"),
@@ -47,7 +47,7 @@ const SEARCHES: [(&str, &str); 14] = [
     ("exemple\u{2011}O\u{2019}NEIL", "exemple o'neil"),
 ];
 
-/// A client as the company sees it.
+/// A client in the company's list.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Client {
     pub(crate) id: String,
@@ -61,17 +61,17 @@ pub(crate) struct Client {
     pub(crate) updated: Millis,
 }
 
-/// A search as it is entered, and folded.
+/// A search text as entered, and folded.
 pub(crate) fn search(n: u8) -> (&'static str, &'static str) {
     SEARCHES[usize::from(n) % SEARCHES.len()]
 }
 
-/// An `externalId` as it is entered, and kept; none where `n` is large.
+/// An `externalId` as entered and as stored; `None` if `n` is large.
 pub(crate) fn external(n: u8) -> Option<(&'static str, &'static str)> {
     EXTERNAL.get(usize::from(n)).copied().flatten()
 }
 
-/// The fields as the service is given them. Name 15 is one that is refused, e-mail 7 too.
+/// The fields in the form of a request. The service refuses name 15 and e-mail 7.
 pub(crate) fn entered(spec: &ClientSpec) -> Value {
     let mut fields = json!({ "name": NAMES[usize::from(spec.name) % NAMES.len()].0 });
     if spec.name == 15 {
@@ -115,7 +115,7 @@ impl Client {
         })
     }
 
-    /// Whether each word of a folded text is in name, e-mail or city.
+    /// True if each word of a folded text is in name, e-mail or city.
     pub(crate) fn is_found_by(&self, folded: &str) -> bool {
         folded.split(' ').all(|word| self.found_by.iter().any(|text| text.contains(word)))
     }
@@ -160,7 +160,7 @@ impl Project {
 }
 
 impl Company {
-    /// The place of the client, and whether it is new.
+    /// Returns the place of the client, and true if it is new.
     pub(crate) fn create_client(
         &mut self,
         spec: &ClientSpec,
@@ -205,7 +205,7 @@ impl Company {
         Ok(())
     }
 
-    /// Clients and quotes that are not the company's are bad input.
+    /// Clients and quotes of another company are bad input.
     pub(crate) fn create_project(
         &mut self,
         client: Option<Result<usize, Refused>>,

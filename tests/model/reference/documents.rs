@@ -1,4 +1,4 @@
-//! The common parts of quotes and invoices: lines and totals.
+//! Lines and totals of quotes and invoices.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::Refused;
 use super::money::{divide, money, number};
 use crate::model::steps::LineSpec;
 
-/// Descriptions as they are entered and as they are kept.
+/// Descriptions as entered and as stored.
 const TEXTS: [(&str, &str); 4] = [
     ("Peinture", "Peinture"),
     ("  Évacuation des gravats\t", "Évacuation des gravats"),
@@ -30,7 +30,7 @@ pub(crate) struct Priced {
     pub(crate) retention: i128,
 }
 
-/// The text of a line as it is entered. Seldom one that is refused.
+/// The text of a line as entered and as stored. The service refuses text 59.
 fn text(line: &LineSpec) -> (&'static str, Option<&'static str>) {
     match line.text {
         59 => (" \n ", None),
@@ -41,7 +41,7 @@ fn text(line: &LineSpec) -> (&'static str, Option<&'static str>) {
     }
 }
 
-/// The lines as the service is given them, with something private in each.
+/// The lines in the form of a request, each with private fields.
 pub(crate) fn entered(lines: &[LineSpec]) -> Value {
     let private = json!({ "labourCost": 777.77, "privateNote": invoicing_tests::CANARY });
     let line = |line: &LineSpec| {
@@ -58,7 +58,7 @@ pub(crate) fn entered(lines: &[LineSpec]) -> Value {
     lines.iter().map(line).collect()
 }
 
-/// Checks and adds up.
+/// Checks the lines and adds them up.
 pub(crate) fn price(lines: &[LineSpec], retention_rate: i64) -> Result<Priced, Refused> {
     let mut bases = BTreeMap::<i128, i128>::new();
     let mut shown = Vec::new();

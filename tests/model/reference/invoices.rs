@@ -174,7 +174,7 @@ impl Company {
         Ok(())
     }
 
-    /// The place of the payment, and whether it is new.
+    /// Returns the place of the payment, and true if it is new.
     pub(crate) fn pay_invoice(
         &mut self,
         place: Option<usize>,
@@ -220,7 +220,7 @@ impl Company {
         }
     }
 
-    /// `payment`: the id of the payment that was entered, where something was due.
+    /// `payment`: the id of the recorded payment, if an amount was due.
     pub(crate) fn mark_paid(
         &mut self,
         place: Option<usize>,
@@ -282,7 +282,7 @@ impl Company {
         Ok(())
     }
 
-    /// Invoices that a sweep finds overdue on that day.
+    /// Invoices that are overdue for a sweep on that day.
     pub(crate) fn late_invoices(&self, today: NaiveDate) -> Vec<usize> {
         let is_late = |invoice: &Invoice| {
             invoice.status == "SENT" && invoice.due_date.is_some_and(|day| day < today) && invoice.due() > 0

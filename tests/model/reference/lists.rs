@@ -12,12 +12,12 @@ pub(crate) struct Page {
     pub(crate) offset: Option<usize>,
     pub(crate) since: Option<Millis>,
     pub(crate) with_lines: bool,
-    /// Folded.
+    /// Folded form of the search text.
     pub(crate) search: Option<&'static str>,
     pub(crate) external: Option<&'static str>,
 }
 
-/// The sort key of a record, and the record.
+/// The sort keys of a record, and the record.
 struct Row {
     created: Millis,
     updated: Millis,

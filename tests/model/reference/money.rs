@@ -23,7 +23,7 @@ pub(crate) fn money(cents: i128) -> Value {
     number(cents, 2)
 }
 
-/// Cents as the service is given them.
+/// Cents in the form of a request.
 pub(crate) fn amount(cents: i128) -> invoicing_core::Money {
     serde_json::from_value(money(cents)).expect("an amount")
 }

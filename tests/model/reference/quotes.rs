@@ -1,4 +1,4 @@
-//! Quotes: what each operation answers, changes and emits.
+//! Quotes: the answer, changes and events of each operation.
 
 use chrono::NaiveDate;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub(crate) struct Quote {
     pub(crate) external: Option<String>,
     pub(crate) client: (String, String, Option<String>),
     pub(crate) priced: Priced,
-    /// Its input, to enter the same again.
+    /// The entered content, so that it can be entered again.
     pub(crate) lines: Vec<LineSpec>,
     pub(crate) valid_until: Option<NaiveDate>,
     pub(crate) created: Millis,
@@ -28,20 +28,20 @@ pub(crate) struct Quote {
     signed: Option<Millis>,
     accepted: Option<Millis>,
     pub(crate) signature: Value,
-    /// How many documents have been frozen.
+    /// Number of frozen documents.
     pub(crate) documents: usize,
 }
 
 /// Content with the client looked up and the day computed.
 pub(crate) struct Entered<'a> {
-    /// `None`: not a client of the company.
+    /// `None` if the client is not the company's.
     pub(crate) client: Option<usize>,
     pub(crate) lines: &'a [LineSpec],
     pub(crate) retention: i64,
     pub(crate) until: Option<NaiveDate>,
 }
 
-/// The form of the signer.
+/// The signer's input.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Signer {
     pub(crate) name: &'static str,
@@ -51,7 +51,7 @@ pub(crate) struct Signer {
 }
 
 impl Quote {
-    /// As a list shows it.
+    /// The quote in the form of a list.
     pub(crate) fn item(&self, with_lines: bool) -> Value {
         let mut json = json!({
             "id": self.id, "number": self.number, "status": self.status, "externalId": self.external,
@@ -78,7 +78,7 @@ impl Quote {
         json
     }
 
-    /// The twelve fields; the conditional ones only if they apply.
+    /// The twelve fields; conditional fields only if they apply.
     fn data(&self) -> Value {
         let item = self.item(false);
         let always =
@@ -180,7 +180,7 @@ impl Company {
         Ok(())
     }
 
-    /// Whether something changed.
+    /// Returns true if a field changed.
     pub(crate) fn edit_quote(
         &mut self,
         place: Option<usize>,
@@ -279,7 +279,7 @@ impl Company {
         quote.status = "ACCEPTED";
         quote.signed = Some(seen.now);
         quote.accepted = Some(seen.now);
-        // The fingerprint is checked if the document is known.
+        // The runner checks the fingerprint, as it has the document.
         quote.signature = json!({
             "signedAt": instant_or_null(quote.signed), "signedByName": signer.name.trim(),
             "signedByEmail": signer.email, "acceptedText": signer.text,
@@ -291,7 +291,7 @@ impl Company {
         Ok(())
     }
 
-    /// The events of an acceptance, and the invoice if the company wants it at once.
+    /// The events of an acceptance, and the invoice if the company converts automatically.
     fn accepted(&mut self, place: usize, kinds: &[&'static str], seen: &Seen<'_>) {
         self.last_stamp = seen.at;
         let data = self.quotes[place].data();
@@ -316,7 +316,7 @@ impl Company {
         Ok(())
     }
 
-    /// `external`: as it is entered; empty is refused.
+    /// `external`: the identifier as entered; an empty one is refused.
     pub(crate) fn link_quote(
         &mut self,
         place: Option<usize>,

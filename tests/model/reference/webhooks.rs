@@ -20,32 +20,32 @@ pub(crate) const KINDS: [&str; 6] = [
 pub(crate) struct Hook {
     pub(crate) id: String,
     pub(crate) secret: String,
-    /// The secret before, while both sign, and until when.
+    /// The previous secret, while both sign, and the end of the overlap.
     pub(crate) previous: Option<(String, Millis)>,
-    /// The place of its URL.
+    /// The place of the URL in the list of targets.
     pub(crate) target: usize,
     pub(crate) kinds: Vec<&'static str>,
     pub(crate) failures: u32,
     /// When the first delivery after the last success failed.
     pub(crate) failing_since: Option<Millis>,
-    /// The places of the events of its tests, and when they were made.
+    /// The places of the events of its pings, and the times of these.
     pub(crate) pings: Vec<(usize, Millis)>,
     pub(crate) disabled: Option<&'static str>,
     pub(crate) disabled_at: Option<Millis>,
     pub(crate) is_removed: bool,
-    /// When its attempts began, those that a sweep has not deleted.
+    /// The times at which its attempts began, without attempts that a sweep has deleted.
     pub(crate) log: Vec<Millis>,
 }
 
 /// A recorded event.
 #[derive(Debug, Clone)]
 pub(crate) struct Event {
-    /// As the service names it, once it has been seen there.
+    /// The service's id, once it has been read.
     pub(crate) id: Option<String>,
     pub(crate) kind: &'static str,
     pub(crate) at: Millis,
     pub(crate) json: Value,
-    /// The bytes that every attempt must send, once they have been seen.
+    /// The bytes that every attempt must send, once they have been read.
     pub(crate) body: String,
     pub(crate) deliveries: Vec<Delivery>,
 }
@@ -57,10 +57,10 @@ pub(crate) struct Delivery {
     pub(crate) hook: usize,
     pub(crate) status: &'static str,
     pub(crate) reason: Option<&'static str>,
-    /// Attempts since it was queued last, and in all.
+    /// Number of attempts since the delivery was queued last, and in all.
     pub(crate) attempts: u32,
     pub(crate) attempts_in_all: u32,
-    /// Before this nothing is attempted.
+    /// No attempt begins before this instant.
     pub(crate) due: Millis,
     /// Bounds of `due` that have yet to be compared with the service.
     pub(crate) due_within: Option<(Millis, Millis)>,
@@ -92,14 +92,14 @@ impl Delivery {
     }
 }
 
-/// The meaning of an answer: done, again after a gap between two numbers of milliseconds, or given up.
+/// The meaning of an answer: done, again after a gap between two bounds in milliseconds, or given up.
 enum Meaning {
     Done,
     Again(Millis, Millis),
     GivenUp,
 }
 
-/// `None`: no answer.
+/// `None` stands for no answer.
 fn meaning(reply: Option<Scripted>, attempts: u32) -> Meaning {
     let asked = match reply {
         Some(Scripted { status: 200..=299, .. }) => return Meaning::Done,
@@ -167,7 +167,8 @@ impl Company {
         Ok(())
     }
 
-    /// The present secret signs for so long yet; an earlier one does not any more, but it does not let another overlap begin.
+    /// The present secret signs until the end of the overlap. An earlier one no longer signs, but still bars another
+    /// overlap.
     pub(crate) fn rotate(&mut self, place: Option<usize>, overlap: Option<u32>, now: Millis) -> Outcome {
         let hook = self.hook(place)?;
         let overlap = overlap.filter(|overlap| *overlap > 0);
@@ -218,7 +219,7 @@ impl Company {
         }
     }
 
-    /// `at`: the instant in the ping. Nothing is recorded while one is under way.
+    /// `at`: the time in the ping's body. While a ping is under way no other is recorded.
     pub(crate) fn ping(&mut self, place: Option<usize>, at: Millis, message: &Value, now: Millis) -> Outcome {
         let pings = self.hook(place)?.pings.clone();
         let place = place.expect("found above");
@@ -234,7 +235,7 @@ impl Company {
         Ok(())
     }
 
-    /// How many deliveries it queued.
+    /// Returns the number of queued deliveries.
     pub(crate) fn replay(
         &mut self,
         place: Option<usize>,
@@ -245,7 +246,7 @@ impl Company {
         Ok(self.queue_again(place, event, Millis::MIN, now))
     }
 
-    /// Queues what was skipped or failed since an instant; how many.
+    /// Queues deliveries that were skipped or failed since an instant, and returns their number.
     fn queue_again(&mut self, hook: usize, event: Option<usize>, since: Millis, now: Millis) -> u64 {
         let is_meant = |n: usize| event.is_none_or(|event| n == event);
         let events = self.events.iter_mut().enumerate().filter(|(n, _)| is_meant(*n));
@@ -264,7 +265,7 @@ impl Company {
         queued
     }
 
-    /// How many deliveries it queued.
+    /// Returns the number of queued deliveries.
     pub(crate) fn enable_and_replay(
         &mut self,
         place: Option<usize>,
@@ -288,7 +289,7 @@ impl Company {
         due
     }
 
-    /// Whether no delivery waits.
+    /// True if no delivery waits.
     pub(crate) fn all_ended(&self) -> bool {
         self.events.iter().flat_map(|event| &event.deliveries).all(|delivery| delivery.status != "pending")
     }
@@ -300,7 +301,7 @@ impl Company {
         deliveries.filter(|delivery| delivery.hook == hook).filter(is_begun).count()
     }
 
-    /// The consequences of the attempts, in the order in which these were made.
+    /// Applies the consequences of an attempt. Attempts come in the order in which they were made.
     pub(crate) fn attempted(&mut self, (event, place): Place, reply: Option<Scripted>, now: Millis) {
         let is_ping = self.events[event].kind == "ping";
         let delivery = &mut self.events[event].deliveries[place];

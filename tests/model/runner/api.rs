@@ -12,7 +12,7 @@ use crate::model::reference::lists::Page;
 use crate::model::reference::{Company, Millis, Refused, clients, utc};
 use crate::model::steps::{ClientSpec, Nth, Query, Since, Step, Who};
 
-/// A page as the reference has it.
+/// Computes the expected page from the reference.
 type Expected = fn(&Company, &Page) -> Value;
 
 const QUOTE_STATUSES: [&str; 5] = ["DRAFT", "SENT", "ACCEPTED", "REJECTED", "EXPIRED"];
@@ -20,10 +20,10 @@ const INVOICE_STATUSES: [&str; 5] = ["DRAFT", "SENT", "PAID", "OVERDUE", "CANCEL
 const WINDOW_MS: i64 = 60_000;
 const QUOTA: usize = 30;
 const IDLE_MS: i64 = 90 * 86_400_000;
-/// `lastUsedAt` may lag so much.
+/// Longest lag of `lastUsedAt`.
 const LAG_MS: i64 = 60_000;
 
-/// Queries that are refused, and the parameter that the message names.
+/// Refused queries, and the parameter that each message names.
 const BAD: [(&str, &str); 12] = [
     ("/quotes?limit=0", "limit"),
     ("/quotes?limit=101", "limit"),
@@ -39,7 +39,7 @@ const BAD: [(&str, &str); 12] = [
     ("/clients?Q=a", "Q"),
 ];
 
-/// The answer of the API to a refusal.
+/// The API's status and code for a refusal.
 fn refusal(refused: Refused) -> (u16, &'static str) {
     match refused {
         Refused::NotFound => (404, "not_found"),
@@ -125,7 +125,7 @@ impl Run {
         stamps
     }
 
-    /// The query as the reference and as the API understand it.
+    /// The query in the form of the reference and of the API.
     fn query(
         path: &str,
         query: &Query,
@@ -147,7 +147,7 @@ impl Run {
             page.since = Some(since);
             let zone = FixedOffset::east_opt(i32::from(zone) * 3_600)
                 .unwrap_or_else(|| FixedOffset::east_opt(0).expect("UTC"));
-            // Written with a bare `+`, as many callers do.
+            // Written with a bare `+`, as many callers send it.
             parts.push(format!(
                 "since={}",
                 utc(since).with_timezone(&zone).to_rfc3339_opts(SecondsFormat::Millis, true)
@@ -199,7 +199,7 @@ impl Run {
         }
     }
 
-    /// The link to the frozen document, and the very bytes behind it.
+    /// Checks the link to the frozen document, and the bytes behind it.
     async fn document(&mut self, who: Who, nth: Nth) -> Verdict {
         let (place, quote) = self.pick_quote(who, nth);
         let path = format!("/quotes/{quote}/document?type=pdf");
@@ -309,7 +309,7 @@ impl Run {
                 .get("retry-after")
                 .and_then(|value| value.to_str().ok())
                 .and_then(|text| text.parse().ok());
-            // Where the clock was set back, the window ends later by as much.
+            // If the clock was set back, the window ends later by the same time.
             let longest = (WINDOW_MS + at - now) / 1_000 + 1;
             same("Retry-After", &wait.is_some_and(|wait: i64| (1..=longest).contains(&wait)), &true)?;
             return Ok(None);

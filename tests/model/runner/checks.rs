@@ -16,11 +16,11 @@ use crate::model::steps::{Scripted, Step};
 /// Longer than any gap between attempts.
 const LONG_GAP_MS: i64 = 40_000;
 const MONTH_MS: i64 = 30 * 86_400_000;
-/// More than it takes to end as many deliveries as there are, 8 of a webhook at a time.
+/// More than the rounds in which all deliveries end, 8 of a webhook at a time.
 const MOST_ROUNDS: usize = 100;
 
 impl Run {
-    /// Events behind the last one that has been compared.
+    /// Events behind the last compared one.
     pub(super) async fn fresh_events(&self, company: usize) -> Verdict<Vec<EventRecord>> {
         let side = &self.sides[company];
         let last: Option<EventId> =
@@ -28,7 +28,7 @@ impl Run {
         side.handle.events().list(last, 10_000).await.map_err(text)
     }
 
-    /// The invoices that have just been made, by their quote.
+    /// The new invoices, by their quote.
     pub(super) async fn new_invoices(&self, company: usize) -> Verdict<BTreeMap<String, String>> {
         let mut invoices = BTreeMap::new();
         for event in
@@ -41,7 +41,7 @@ impl Run {
         Ok(invoices)
     }
 
-    /// Events are exactly those that the reference emitted, in its order, each with its deliveries.
+    /// The events are exactly those of the reference, in its order, each with its deliveries.
     pub(super) async fn check_events(&mut self, company: usize) -> Verdict {
         let fresh = self.fresh_events(company).await?;
         let model = &mut self.sides[company].model;
@@ -102,7 +102,7 @@ impl Run {
         Ok(())
     }
 
-    /// After something that changes no record: whether it takes a stamp the contract does not say.
+    /// For operations that change no record: the contract leaves open whether these take a stamp.
     pub(super) async fn may_have_stamped(&mut self, company: usize) -> Verdict {
         let side = &mut self.sides[company];
         let (found, next) = (last_stamp(&side.handle).await?, side.model.next_stamp(self.now));
@@ -112,7 +112,7 @@ impl Run {
         same("the last stamp", &found, &side.model.last_stamp)
     }
 
-    /// A payment of an invoice that the reference does not know yet.
+    /// The id of a payment of an invoice that the reference does not have yet.
     pub(super) async fn new_payment(&self, company: usize, place: Option<usize>) -> Verdict<Option<String>> {
         let Some(place) = place else { return Ok(None) };
         let side = &self.sides[company];
@@ -142,7 +142,7 @@ impl Run {
         same("the payments", &found, &expected)
     }
 
-    /// The fingerprint is that of the document that was sent and of what the signer submitted.
+    /// The fingerprint is that of the sent document and of the signer's input.
     pub(super) async fn check_proof(&self, company: usize, place: usize) -> Verdict {
         let side = &self.sides[company];
         let quote = &side.model.quotes[place];
@@ -150,7 +150,7 @@ impl Run {
         same("how many documents are frozen", &documents.len(), &quote.documents)?;
         let sent = documents.len().checked_sub(2).map(|place| documents[place].sha256.clone());
         let signature = &quote.signature;
-        // Members in the order of their names: the canonical form.
+        // The canonical form sorts the members by name.
         let canonical = json!({
             "acceptedText": signature["acceptedText"], "documentSha256": sent.unwrap_or_default(),
             "number": quote.number, "quoteId": quote.id, "signedAt": signature["signedAt"],
@@ -161,7 +161,7 @@ impl Run {
         same_json("the fingerprint", &signature["proofFingerprint"], &fingerprint.into())
     }
 
-    /// Quotes expire and invoices fall overdue; how many transactions that takes is the service's affair.
+    /// Quotes expire and invoices fall overdue; the contract leaves the number of transactions open.
     pub(super) async fn sweep(&mut self) -> Verdict {
         let report = self.world.invoicing.sweep().await.map_err(text)?;
         let (mut expired, mut overdue, mut pruned) = (0, 0, 0);
@@ -236,7 +236,7 @@ impl Run {
         self.check_metrics().await
     }
 
-    /// The metrics match the steps.
+    /// The metrics agree with the reference's counts.
     async fn check_metrics(&self) -> Verdict {
         const ATTEMPTS: &str = "invoicing_webhook_attempts_total";
         let metrics = &self.world.metrics;

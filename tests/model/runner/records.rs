@@ -26,7 +26,7 @@ const SIGNERS: [Signer; 5] = [
     Signer { name: " ", email: "a@b", text: "ok", is_good: false },
 ];
 
-/// A record that a step was about.
+/// The kind of a step's record.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
     Quote,
@@ -46,7 +46,7 @@ fn client_fields(spec: &ClientSpec) -> NewClient {
 }
 
 impl Run {
-    /// Runs the step if it is one of these. Returns true if it was.
+    /// Runs the step if it is one of these. True if it was.
     pub(super) async fn business(&mut self, step: &Step) -> Verdict<bool> {
         match step {
             Step::NewClient(company, spec) => self.new_client(*company, spec).await?,
@@ -89,7 +89,7 @@ impl Run {
         days_after(self.sides[company].model.day(self.now), days)
     }
 
-    /// After a step that both sides agree on: the events, and the record with the answer and as it is read.
+    /// After a step on which both sides agree: compares the events, and the record with the answer and as it is read.
     pub(super) async fn settle(
         &mut self,
         company: usize,
@@ -149,7 +149,7 @@ impl Run {
         }
     }
 
-    /// Content as both sides want it: with a client of this or the other company, or of none.
+    /// Content in the form of both sides: with a client of this or the other company, or of none.
     fn entered<'a>(&self, who: Who, content: &'a Content) -> (Entered<'a>, NewQuote) {
         let (client, client_id) = self.pick_client(who, content.client);
         let until = content.until.map(|days| self.day(who.through, days));
@@ -209,7 +209,7 @@ impl Run {
         self.settle(who.through, &answer, &expected, place.map(|place| (Kind::Quote, place))).await
     }
 
-    /// Enters once more what a quote was made of: nothing changes, unless its client has.
+    /// Enters the content of a quote again: nothing changes, unless its client has.
     async fn edit_same(&mut self, who: Who, nth: Nth) -> Verdict {
         let (Some(place), _) = self.pick_quote(who, nth) else { return Ok(()) };
         let model = &self.sides[who.through].model;
@@ -299,7 +299,7 @@ impl Run {
         Ok(())
     }
 
-    /// A quote whose state was changed: its links that are still good get another end.
+    /// Moves the ends of the good links of a quote whose state was changed.
     fn move_links(&mut self, company: usize, quote: usize) {
         let model = &self.sides[company].model;
         let (today, last_day) = (model.day(self.now), model.last_day_of_links(quote, self.now));
@@ -401,7 +401,7 @@ impl Run {
             Part::Rest => due.max(1),
             Part::TooMuch => due + 12_345,
         };
-        // Whether 0 with a known reference is the known payment or bad input the contract does not say.
+        // The contract leaves open whether 0 with a known reference is the known payment or bad input.
         let reference = reference.filter(|_| cents > 0).map(|n| REFERENCES[usize::from(n)]);
         let payment = NewPayment {
             reference: reference.map(str::to_owned),

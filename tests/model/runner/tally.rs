@@ -1,4 +1,4 @@
-//! The totals of all cases: a model that never gets anywhere would agree with everything.
+//! Figures over all cases: a model whose steps are all refused would agree with everything.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,7 +8,7 @@ use invoicing_tests::Database;
 
 type Counts = Mutex<BTreeMap<String, u64>>;
 
-/// Of the cases on either database.
+/// Figures of the cases on either database.
 static COUNTS: [Counts; 2] = [const { Mutex::new(BTreeMap::new()) }; 2];
 
 fn counts(db: Database) -> MutexGuard<'static, BTreeMap<String, u64>> {

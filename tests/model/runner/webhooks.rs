@@ -19,7 +19,7 @@ const UNDER_WAY: usize = 8;
 /// More than one run of the dispatcher can attempt.
 const MANY: usize = 1_000;
 
-/// The place of a target, or none for one that is refused.
+/// The place of a target; `None` for a refused URL.
 fn target(url: u8) -> Option<usize> {
     match url {
         0..=5 => Some(usize::from(url) % 3),
@@ -33,7 +33,7 @@ fn kinds(bits: u8) -> Vec<&'static str> {
 }
 
 fn event_kinds(bits: u8) -> Vec<EventKind> {
-    // Backwards and twice: neither is to matter.
+    // The kinds come backwards and one of them twice: neither changes the result.
     let kinds = kinds(bits);
     kinds.iter().rev().chain(kinds.first()).map(|kind| id(kind)).collect()
 }
@@ -52,7 +52,7 @@ impl Run {
         self.pick(who, nth, |company| &company.hooks, |hook| &hook.id)
     }
 
-    /// Runs the step if it is one of these. Returns true if it was.
+    /// Runs the step if it is one of these. True if it was.
     pub(super) async fn hook_step(&mut self, step: &Step) -> Verdict<bool> {
         match step {
             Step::Register(company, url, bits) => self.register(*company, *url, *bits).await?,
@@ -201,7 +201,7 @@ impl Run {
         self.check_all_deliveries(who.through).await
     }
 
-    /// Registrations and the lengths of their logs.
+    /// Compares registrations and the lengths of their logs.
     pub(super) async fn check_hooks(&self, company: usize) -> Verdict {
         let side = &self.sides[company];
         let hooks = side.handle.webhooks();
@@ -224,9 +224,9 @@ impl Run {
         same("how many webhooks there are", &hooks.list().await.map_err(text)?.len(), &listed)
     }
 
-    /// Runs the dispatcher once. Exactly what is due must come, each once, with the recorded bytes.
+    /// Runs the dispatcher once. Exactly the due deliveries must come, each once, with the recorded bytes.
     pub(super) async fn dispatch(&mut self, replies: &[Vec<Scripted>]) -> Verdict {
-        // At once there is no order: then each receiver keeps to one reply.
+        // Simultaneous attempts have no order: then each receiver keeps to one reply.
         let replies: Vec<&[Scripted]> =
             replies.iter().map(|list| if self.serial { &list[..] } else { &list[..1] }).collect();
         for (receiver, replies) in self.receivers.iter().zip(&replies) {
@@ -257,7 +257,7 @@ impl Run {
         for (company, (event, delivery)) in due {
             let model = &self.sides[company].model;
             let delivery = &model.events[event].deliveries[delivery];
-            // A retry is never held back, and a first attempt only behind as many as may be under way.
+            // A retry is never held back, and a first attempt only behind the most deliveries that may be under way.
             let is_held_back = delivery.attempts == 0 && model.under_way(delivery.hook) >= UNDER_WAY;
             if delivery.status != "pending" || !is_held_back {
                 same("the status of what was due and not attempted", &delivery.status, &"skipped")?;
@@ -271,7 +271,7 @@ impl Run {
         self.check_dispatched(&waiting).await
     }
 
-    /// Which delivery it is that arrived. It is due no longer.
+    /// Finds the delivery that arrived, and removes it from the due ones.
     fn arrived(
         &self,
         place: usize,

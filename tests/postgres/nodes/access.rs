@@ -1,4 +1,4 @@
-//! Keys, plans, the quota and document URLs: what one node decides, all decide.
+//! Keys, plans, the quota and document URLs: a decision of one node holds on all.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::{MINUTE, Nodes, Wrong, call, comes_to};
 const PATH: &str = "/api/v1/quotes?limit=1";
 const QUOTA: usize = 30;
 
-/// So many requests at once, spread over the nodes: how many were accepted. The others were refused as too many.
+/// Sends `count` requests at once, spread over the nodes. Returns the number accepted; the others got 429.
 async fn at_once(nodes: &Nodes, count: usize) -> usize {
     let heard = join_all((0..count).map(|n| nodes.get(n, PATH))).await;
     for heard in &heard {
@@ -57,7 +57,7 @@ async fn no_minute_of_three_nodes_has_more_than_thirty(db: Database) {
     assert!(accepted.len() > 60, "{}", accepted.len());
 }
 
-/// Wrong clocks are corrected by the server's, so that a minute is the same minute on all nodes.
+/// The server's clock corrects wrong clocks, so that a minute is the same minute on all nodes.
 ///
 /// Rules: QUOTA-1
 #[on_postgres(worker_threads = 4)]
@@ -79,7 +79,7 @@ async fn the_quota_is_exact_over_nodes_whose_clocks_are_wrong(db: Database) {
 async fn a_refusal_for_the_quota_is_remembered_until_it_ends(db: Database) {
     let world = World::new(db).await;
     while world.get(PATH).await.status == 200 {}
-    // The state that a refusal from the database would see.
+    // A refusal that read the database would see this.
     world.run("UPDATE api_key SET accepted = '{}'", &[]).await;
     for (after, wait) in [(0, "61"), (1, "60"), (59_000, "1")] {
         world.advance(Duration::from_millis(after));

@@ -1,4 +1,4 @@
-//! Webhooks: dispatchers on several nodes share what is due, and follow what another node decides.
+//! Webhooks: dispatchers on several nodes share the due deliveries, and follow the decisions of other nodes.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::{MINUTE, Nodes, TOLD, WAITING, comes_to, comes_within};
 use crate::support::{delivery, emit_for, hook, hook_for};
 
 const PENDING: &str = "SELECT count(*) FROM delivery WHERE status = 'pending'";
-/// Long enough for anything.
+/// Longest wait of any test here.
 const LONG: Duration = Duration::from_secs(30);
 
 async fn nodes(db: Database) -> Nodes {
@@ -35,7 +35,7 @@ fn assert_once(receiver: &Receiver, count: usize) {
     assert_eq!(bodies.len(), count, "bodies");
 }
 
-/// The dispatchers stop, and each receiver has had so many deliveries, each of them once.
+/// Stops the dispatchers. Each receiver has had `each` deliveries, each of them once.
 async fn ends_once(nodes: &Nodes, running: Vec<RunningDispatcher>, receivers: &[Receiver], each: usize) {
     let mut delivered = Vec::new();
     for running in running {
@@ -102,7 +102,7 @@ async fn what_is_committed_where_no_dispatcher_runs_wakes_one_that_does(db: Data
     nodes.world.assert_all_ended().await;
 }
 
-/// As one whose transaction was committed very late: the claims of the run have passed its instant.
+/// This delivery's transaction is committed very late: the claims of the run have passed its instant.
 #[on_postgres(worker_threads = 4)]
 async fn a_delivery_due_before_the_claimed_ones_is_found_by_the_next_poll(db: Database) {
     let nodes = nodes(db).await;
@@ -111,7 +111,7 @@ async fn a_delivery_due_before_the_claimed_ones_is_found_by_the_next_poll(db: Da
     let event = emit_for(&nodes.company(0), 10).await[0];
     let running = RunningDispatcher::start(nodes.all[1].dispatcher());
     assert!(receiver.wait_for(10, LONG).await);
-    // The run claims what comes from another node.
+    // The run claims deliveries of another node.
     emit_for(&nodes.company(2), 10).await;
     assert!(receiver.wait_for(20, TOLD).await);
     comes_within(LONG, "their end", async || nodes.world.count(PENDING).await == 0).await;
@@ -139,7 +139,7 @@ async fn deliveries_of_another_node_do_not_wait_for_a_polled_retry(db: Database)
     nodes.world.advance(Duration::from_millis(1_300));
     comes_within(LONG, "the second attempt", async || attempts().await == 2).await;
     receiver.reply_always(Reply::status(200));
-    // The next poll is due, the third attempt is not. A delivery of its own node wakes the dispatcher for both.
+    // The next poll is due, the third attempt is not. A delivery of the same node wakes the dispatcher for both.
     nodes.world.advance(Duration::from_secs(4));
     emit_for(&nodes.company(1), 1).await;
     for others in 1..=5 {
@@ -169,7 +169,7 @@ async fn a_run_on_each_node_at_once_attempts_each_delivery_once(db: Database) {
     nodes.world.assert_all_ended().await;
 }
 
-/// A node that dies cannot be told from one that is slow: what it had claimed falls due when its lease runs out.
+/// A dead node looks like a slow one: its claimed deliveries fall due when its lease runs out.
 ///
 /// Rules: DELIVERY-4
 #[on_postgres(worker_threads = 4)]
@@ -196,7 +196,8 @@ async fn the_claims_of_a_node_that_died_fall_due_with_its_lease(db: Database) {
     nodes.world.assert_all_ended().await;
 }
 
-/// One has lost its claim without knowing, the other one has it now, and both write down at one time what they did.
+/// One node has lost its claim without a sign of it, the other node has it now, and both record their attempts at the
+/// same time.
 #[on_postgres(worker_threads = 4)]
 async fn attempts_that_two_nodes_record_at_once_have_a_number_each(db: Database) {
     let patient =
@@ -311,7 +312,7 @@ async fn a_webhook_that_one_node_disables_is_skipped_by_another(db: Database) {
     assert_eq!(receiver.received().len(), come, "what was disabled got something");
 }
 
-/// Failures are counted in the database: the tenth in a row disables, whichever nodes they happened on.
+/// Failures are counted in the database: the tenth in a row disables, on any of the nodes.
 ///
 /// Rules: WEBHOOK-11
 #[on_postgres(worker_threads = 4)]
@@ -338,7 +339,7 @@ async fn failures_in_a_row_are_counted_over_nodes(db: Database) {
     assert_eq!(receiver.received().len(), 10);
 }
 
-/// The state of a webhook is read again before deliveries are skipped for it, even if no notification comes.
+/// A node reads the state of a disabled webhook again before it skips deliveries, even if no notification arrives.
 #[on_postgres(worker_threads = 4)]
 async fn a_node_without_news_of_an_enabled_webhook_sends_its_new_events(db: Database) {
     let world = World::on(db).system_clock().open().await;
@@ -351,7 +352,7 @@ async fn a_node_without_news_of_an_enabled_webhook_sends_its_new_events(db: Data
     emit_for(&company, 20).await;
     assert!(receiver.wait_for(8, LONG).await);
     world.company.webhooks().disable(hook).await.unwrap();
-    // Once the attempts time out, the deaf node finds out by what it holds.
+    // Once the attempts time out, the node without a listener skips the deliveries that it holds.
     let pending = "SELECT count(*) FROM delivery WHERE status = 'pending'";
     let begun = Instant::now();
     while world.count(pending).await > 0 {
@@ -367,8 +368,8 @@ async fn a_node_without_news_of_an_enabled_webhook_sends_its_new_events(db: Data
     assert_eq!(delivery(&world, event, hook).await.status, DeliveryStatus::Delivered);
 }
 
-/// Each node has begun as many as may be under way, and hundreds wait. One of the nodes is stopped meanwhile: what it had begun
-/// is found by the next poll of another.
+/// Each node has the most deliveries under way, and hundreds wait. One of the nodes is stopped meanwhile: the next poll
+/// of another node finds the deliveries that it had begun.
 ///
 /// Rules: ATTEMPT-3, ATTEMPT-10, DELIVERY-4
 #[on_postgres(worker_threads = 4)]
@@ -412,7 +413,7 @@ async fn gaps_are_kept_by_several_nodes_though_hundreds_of_events_wait(db: Datab
     assert!(late <= 8, "{late} were late, and 8 were under way on the node that was stopped");
 }
 
-/// Each delivery, and the page of the table that its row is on.
+/// Each delivery, and the page of the table with its row.
 async fn pages(connection: &mut PgConnection) -> HashMap<i64, i64> {
     let pages = "SELECT id, (ctid::text::point)[0]::bigint FROM delivery WHERE status = 'pending'";
     let rows: Vec<(i64, i64)> = sqlx::query_as(pages).fetch_all(connection).await.unwrap();
@@ -423,14 +424,14 @@ async fn pages(connection: &mut PgConnection) -> HashMap<i64, i64> {
 #[on_postgres(worker_threads = 4)]
 async fn a_claim_leaves_every_row_where_it_is(db: Database) {
     const EVENTS: usize = 120;
-    // Places for all, however soon the first answer comes.
+    // Places for all deliveries, even if the first answer comes soon.
     let world = World::on(db)
         .settings(|settings| settings.dispatch.in_flight_per_webhook = EVENTS)
         .system_clock()
         .open()
         .await;
     let receiver = Receiver::start().await;
-    // The first answer shows that the receiver is prompt. Nothing else ends before all has been seen.
+    // The first answer shows that the receiver is prompt. No other attempt ends before the rows have been compared.
     receiver.reply_always(Reply::Slow(Duration::from_secs(4), 200));
     receiver.reply_next([Reply::status(200)]);
     hook(&world, &receiver.url).await;
@@ -444,7 +445,7 @@ async fn a_claim_leaves_every_row_where_it_is(db: Database) {
     let claimed = "SELECT count(*) FROM delivery WHERE claim <> 0 AND status = 'pending'";
     comes_to("all are claimed", async || usize::try_from(world.count(claimed).await) == Ok(EVENTS - 1)).await;
     let moved = pages(&mut connection).await.into_iter().filter(|(id, page)| before[id] != *page);
-    // Beside the delivery that has ended, which has two more versions on its page, a row may find no room.
+    // A row beside the delivery that has ended, which has two more versions on its page, may find no room.
     assert!(moved.count() <= 1);
     running.stop().await;
     connection.close().await.unwrap();

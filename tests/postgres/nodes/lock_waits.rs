@@ -18,7 +18,7 @@ use crate::support::{
 const TABLES: &str = "SELECT table_name::text FROM information_schema.columns \
      JOIN information_schema.tables USING (table_schema, table_name) \
      WHERE table_schema = 'public' AND column_name = 'company_id' AND table_type = 'BASE TABLE'";
-/// A transaction in the middle of changing everything that a company has, and which does not end.
+/// A transaction in the middle of changing all records of a company; it does not end.
 async fn in_the_middle_of_changing(world: &World, company: &CompanyHandle) -> PgConnection {
     let mut connection = PgConnection::connect(world.place().url()).await.unwrap();
     let tables: Vec<String> = sqlx::query_scalar(TABLES).fetch_all(&mut connection).await.unwrap();
@@ -34,7 +34,7 @@ async fn in_the_middle_of_changing(world: &World, company: &CompanyHandle) -> Pg
     connection
 }
 
-/// Something of everything that changes a company. Returns only once all of it is committed.
+/// Makes one change of each kind in a company. Returns only once all changes are committed.
 async fn do_business(world: &World, company: &CompanyHandle, key: &str, receiver: &Receiver) {
     let webhooks = company.webhooks();
     let webhook = hook_for(company, &receiver.url, EventKind::ALL).await.webhook.id;
@@ -73,11 +73,11 @@ async fn a_company_that_is_being_changed_delays_no_other(db: Database) {
     let (other, key) = world.another("Autre", Plan::Team).await;
 
     let middle = in_the_middle_of_changing(&world, &world.company).await;
-    // It never ends, so that an operation that waited for it would fail.
+    // The transaction never ends, so an operation that waited for it would fail.
     do_business(&world, &other, &key, &theirs).await;
     assert!(ours.received().is_empty(), "deliveries of the locked company were attempted");
 
-    // That the locks are real is seen by those of the same company.
+    // Writers of the same company show that the locks are real.
     let release = async {
         comes_to("a writer that waits", async || world.count(WAITING).await > 0).await;
         middle.close().await.unwrap();
@@ -105,7 +105,7 @@ async fn a_change_that_waited_is_dated_by_the_clock_after_the_wait(db: Database)
     assert_eq!((client.created_at, client.updated_at), (world.now(), world.now()));
 }
 
-/// More than there are connections.
+/// More tasks than connections.
 const CROWD: usize = 200;
 
 #[on_postgres(worker_threads = 4)]
@@ -129,9 +129,9 @@ async fn a_crowd_on_one_company_leaves_connections_to_another(db: Database) {
     assert!(done_before < CROWD / 2, "one of another company waited for {done_before} of the crowd");
 }
 
-/// How many others there are: some of them share transactions with the company that waits.
+/// Number of other companies: some of them share transactions with the company that waits.
 const OTHERS: usize = 12;
-/// Much longer than a transaction of several companies waits for a row, and shorter than a company's own does.
+/// Much longer than a transaction of several companies waits for a row, and shorter than a single company's does.
 const SOON: Duration = Duration::from_secs(20);
 const LOCK_TIMEOUT_MS: u64 = 60_000;
 

@@ -1,4 +1,4 @@
-//! Every connection breaks off between two calls; the caller does not notice.
+//! Every connection breaks off between two calls; each call succeeds all the same.
 
 use invoicing_core::{EventKind, InvoiceStatus, QuoteStatus};
 use invoicing_server::{ClientQuery, PageQuery};
@@ -6,7 +6,7 @@ use invoicing_tests::{Database, World, on_postgres};
 
 use crate::support::{emit, hook_for, invoice_in, quote_in, signature};
 
-/// The test waits for the end of each. The pool does not check a connection that was used a moment ago.
+/// Waits for the end of each connection: the pool does not test one that was used a moment ago.
 const CUT: &str = "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity \
      WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'invoicing'";
 
@@ -15,7 +15,7 @@ async fn cut(world: &World) {
     assert!(count > 0, "nothing to cut off");
 }
 
-/// Each is called after everything was cut off, and the next one uses what connection it has made.
+/// Makes each call after all connections were cut off; the next call uses the connection of the one before.
 macro_rules! well_after_a_cut {
     ($world:expr, [$($call:expr),* $(,)?]) => {$(
         cut($world).await;

@@ -1,4 +1,4 @@
-//! Records: stamps in the order of commits, numbers without gaps, and nothing created twice, whichever node is asked.
+//! Records: stamps in the order of commits, numbers without gaps, and nothing created twice, on any node.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ async fn a_reader_beside_writers_on_all_nodes_misses_nothing(db: Database) {
         writers.spawn(async move {
             let mut stamps = Vec::new();
             for n in 0..CLIENTS_EACH {
-                // Each writer goes from node to node: its own changes are in order all the same.
+                // Each writer goes from node to node: its changes are in order all the same.
                 let company = nodes.company(writer + n);
                 let client = company.clients().create(&NewClient::named("x")).await.unwrap();
                 stamps.push((client.id, client.updated_at));
@@ -63,7 +63,7 @@ async fn a_reader_beside_writers_on_all_nodes_misses_nothing(db: Database) {
     assert_eq!(reader, written);
 }
 
-/// Reads to the end again and again, each time from the last end, until no writer is left.
+/// Reads to the end again and again, each pass from the `asOf` of the one before, until no writer is left.
 async fn read_along(company: CompanyHandle, at_work: &AtomicUsize) -> BTreeMap<ClientId, Timestamp> {
     let mut seen = BTreeMap::new();
     let mut since: Option<Timestamp> = None;
@@ -74,7 +74,7 @@ async fn read_along(company: CompanyHandle, at_work: &AtomicUsize) -> BTreeMap<C
             let window = PageWindow { since, limit: 100, offset };
             let page =
                 company.clients().list(&ClientQuery { window, ..ClientQuery::default() }).await.unwrap();
-            // The next pass goes on from the start of this one.
+            // The first page of a pass sets the start of the next pass.
             as_of = as_of.or(Some(page.as_of));
             for client in &page.data {
                 assert!(since.is_none_or(|since| client.updated_at >= since));
@@ -174,7 +174,7 @@ async fn a_quote_is_converted_once(db: Database) {
     assert_eq!(nodes.world.count("SELECT count(*) FROM invoice").await, 3);
 }
 
-/// All of them decide at one time, when the documents of the signatures are stored.
+/// All nodes decide at one time, when the documents of the signatures are stored.
 ///
 /// Rules: STATE-2
 #[on_postgres(worker_threads = 4)]
@@ -208,7 +208,7 @@ async fn a_quote_is_signed_or_declined_by_one_and_not_both(db: Database) {
     }
 }
 
-/// Creates a quote on another node whenever a document of an import is stored, the first `times`.
+/// Creates a quote on another node when a document of an import is stored, `times` times.
 fn creates_elsewhere(store: &HookedStore, company: CompanyHandle, client: ClientId, times: usize) {
     store.happens_next(times, move || {
         let company = company.clone();

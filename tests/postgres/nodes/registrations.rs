@@ -17,10 +17,10 @@ use crate::support::{client_of, events, hook_for, quote_at};
 const WEBHOOKS: usize = 20;
 /// Registrations; `RACES` raises their number.
 const RACES: usize = 200;
-/// Every receiver is deaf: nothing is delivered here.
+/// No receiver listens: nothing is delivered here.
 const URL: &str = "http://127.0.0.1:8081/hook";
 
-/// Something that was done, and from when to when.
+/// The result of an operation, with its begin and end.
 struct Timed<T> {
     what: T,
     begun: Instant,
@@ -46,8 +46,8 @@ async fn a_webhook_gets_every_event_from_its_registration_on(db: Database) {
     assert!(met > 0, "no registration has met a change");
 }
 
-/// Registers all webhooks of a company through one node, one after the other, beside changes on the others. How many
-/// registrations overlapped with a change.
+/// Registers all webhooks of a company through one node, one after the other, beside changes on the others. Returns the
+/// number of registrations that overlapped with a change.
 async fn race(nodes: &Nodes, company: &CompanyHandle) -> usize {
     let client = client_of(company).await;
     let company = |node: usize| nodes.all[node].company(company.id());
@@ -85,8 +85,8 @@ async fn create(company: CompanyHandle, client: ClientId, is_over: &AtomicBool) 
     }
 }
 
-/// The deliveries to each webhook are those of the last events, in the order of the commits. All of those belong to them that
-/// began after the registration had returned, and none of those that had returned before it began.
+/// The deliveries to each webhook are those of the last events, in the order of the commits. They include every change
+/// that began after the registration had returned, and no change that had returned before it began.
 async fn check(company: &CompanyHandle, registered: &[Timed<WebhookId>], created: &[Timed<String>]) {
     let mut subscribed: Vec<(EventId, String, Vec<WebhookId>)> = Vec::new();
     for event in events(company).await {
@@ -112,7 +112,7 @@ async fn check(company: &CompanyHandle, registered: &[Timed<WebhookId>], created
     }
 }
 
-/// A change that waits for the company while a registration does is the next one that gets it.
+/// A change and a registration wait for the company; the change gets it next.
 ///
 /// Rules: STATE-1
 #[on_postgres(worker_threads = 4)]

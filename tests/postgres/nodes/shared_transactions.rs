@@ -1,5 +1,5 @@
-//! Companies share transactions and connections. One whose transaction takes long delays others shortly, at whichever
-//! point it stands still, and its caller is told the truth.
+//! Companies share transactions and connections. A company whose transaction takes long delays others shortly, at any
+//! point of it, and its caller gets the true outcome.
 
 use std::time::{Duration, Instant};
 
@@ -12,9 +12,9 @@ use invoicing_tests::{Database, World, new_quote, on_postgres};
 use super::comes_to;
 use crate::support::client_of;
 
-/// How many others there are: some of them share transactions with the company that waits.
+/// Number of other companies: some of them share transactions with the company that waits.
 const OTHERS: usize = 12;
-/// How long the company waits: shorter than the service tries, and than the server waits for a silent client.
+/// The wait of the company: shorter than the service's retries, and than the server's wait for a silent client.
 const HELD: Duration = Duration::from_secs(5);
 
 /// A node behind a proxy, with a company that will wait and others.
@@ -40,7 +40,8 @@ impl Scene {
         Self { company: node.company(world.company.id()), world, proxy, node, others }
     }
 
-    /// Creates a quote of the company, whose next trip with this in it is held. Meanwhile each of the others creates one.
+    /// Creates a quote of the company, and holds the next trip with `part` in it. Meanwhile each of the others creates
+    /// one.
     async fn create_beside(&self, part: &str) -> Result<Quote, Error> {
         let client = client_of(&self.company).await;
         let clients = join_all(self.others.iter().map(client_of)).await;
@@ -62,7 +63,7 @@ impl Scene {
         created
     }
 
-    /// The company's quotes, by a node that is not behind the proxy.
+    /// The numbers of the company's quotes, by a node that is not behind the proxy.
     async fn numbers(&self) -> Vec<String> {
         let page = self.world.company.quotes().list(&PageQuery::default()).await.unwrap();
         page.data.into_iter().map(|quote| quote.summary.number).rev().collect()
@@ -74,7 +75,7 @@ impl Scene {
 async fn a_transaction_that_stands_still_delays_no_other_company_for_long(db: Database) {
     let scene = Scene::set_up(db).await;
     let mut created = Vec::new();
-    // As it begins, after its locks, and as it commits.
+    // At the begin of the transaction, after its locks, and at its commit.
     for part in ["begin_change_1", "INSERT INTO quote", "COMMIT"] {
         created.push(scene.create_beside(part).await.unwrap().summary.number);
     }

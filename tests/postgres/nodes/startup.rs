@@ -29,7 +29,7 @@ async fn nodes_that_start_together_make_the_tables_once(db: Database) {
         assert!(!versions.is_empty());
         assert_eq!(versions.iter().collect::<HashSet<_>>().len(), versions.len(), "{versions:?}");
 
-        // They agree on what the first one chose.
+        // All nodes use the choices of the first one.
         let company = nodes[0].companies().create(&NewCompany::named("x", Plan::Team)).await.unwrap().id;
         let draft = draft_of(&nodes[1].company(company)).await;
         nodes[2].company(company).quotes().send(draft.summary.id, None).await.unwrap();
@@ -74,7 +74,7 @@ async fn a_copy_that_begins_while_a_service_opens_keeps_it_out(db: Database) {
     }
 }
 
-/// In a database whose transactions have this level by default.
+/// Runs on a database whose transactions have this level by default.
 async fn assert_copy_keeps_out(db: Database, level: &str) {
     let place = Place::empty(db).await;
     let mut copy = PgConnection::connect(place.url()).await.unwrap();
@@ -93,7 +93,7 @@ async fn assert_copy_keeps_out(db: Database, level: &str) {
         copying.commit().await.unwrap();
     };
     let (opened, ()) = tokio::join!(opened_at(place.url().to_owned()), begins);
-    // The first thing that it would have written.
+    // The service's first write fails.
     let refused = |opened: &Result<_, _>| {
         matches!(opened, Err(OpenError::Sealing(SealingError::Store(Error::StorageUnavailable(_)))))
     };

@@ -1,4 +1,4 @@
-//! The plans of `auto_explain` in a server's log.
+//! Entries of `auto_explain` in a server's log.
 
 /// A statement and the plan by which it was run.
 pub(super) struct Explained {
@@ -14,14 +14,14 @@ pub(super) fn explained(log: &str) -> Vec<Explained> {
         if !line.ends_with("plan:") {
             continue;
         }
-        // The lines of an entry are indented by a tab.
+        // Further lines of an entry are indented by a tab.
         let mut entry = String::new();
         while let Some(more) = lines.next_if(|line| line.starts_with('\t')) {
             entry.push_str(more);
             entry.push('\n');
         }
         let Some((query, plan)) = split(&entry) else { continue };
-        // Statements have lines; what is looked for stands on one.
+        // Statements have several lines; the search needs one.
         let query = query.split_whitespace().collect::<Vec<_>>().join(" ");
         found.push(Explained { query, plan: plan.to_owned() });
     }
@@ -36,7 +36,7 @@ fn split(entry: &str) -> Option<(&str, &str)> {
 }
 
 impl Explained {
-    /// True if the plan reads a table from one end to the other.
+    /// True if the statement reads a table from one end to the other.
     pub(super) fn scans(&self, table: &str) -> bool {
         self.plan.lines().any(|line| {
             let read = line.split_once("Seq Scan on ");
@@ -44,7 +44,7 @@ impl Explained {
         })
     }
 
-    /// The rows that came out of its largest step, or were thrown away by it.
+    /// The rows that the largest step returned or threw away.
     pub(super) fn most_rows(&self) -> u64 {
         let (mut most, mut loops) = (0, 1);
         for line in self.plan.lines() {

@@ -5,19 +5,19 @@ use invoicing_server::CompanyHandle;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use uuid::Uuid;
 
-/// Companies beside the one that works, each with 20 webhooks.
+/// Companies beside the working one, each with 20 webhooks.
 const COMPANIES: i64 = 10;
-/// Events of each that wait to be delivered, which makes a million deliveries. A tenth as many have been.
+/// Waiting events of each company, which makes a million deliveries. A tenth of that number have been delivered.
 const EVENTS: i64 = 5_000;
 
-/// `$1` the company that works.
+/// `$1` the working company.
 const OTHERS: &str = "INSERT INTO company (id, last_stamp, record) \
      SELECT o.id, c.last_stamp, replace(c.record, c.id::text, o.id::text) \
      FROM company c, (SELECT gen_random_uuid() AS id FROM generate_series(1, $2)) o WHERE c.id = $1";
 const WEBHOOKS: &str = "INSERT INTO webhook (company_id, id, url, kinds, secret, failures, created_at) \
      SELECT c.id, gen_random_uuid(), 'http://127.0.0.1:9/', 63, 'whsec_x', 0, 0 \
      FROM company c, generate_series(1, 20) WHERE c.id <> $1";
-/// `$2` the number before the first, `$3` how many of each company, `$4` the instant of the first.
+/// `$2` the number before the first, `$3` the number of events of each company, `$4` the instant of the first.
 const EVENT: &str = "INSERT INTO event (company_id, id, kind, timestamp, body) \
      SELECT c.id, lpad(to_hex($2 + i), 32, '0')::uuid, 'quote.created', $4 + i, repeat('x', 500) \
      FROM company c, generate_series(1, $3) i WHERE c.id <> $1 ORDER BY c.id, i";
@@ -32,7 +32,7 @@ const DELIVERY: &str = "INSERT INTO delivery \
 const ATTEMPT: &str = "INSERT INTO attempt (company_id, at, event_id, webhook_id, number, duration_ms, status) \
      SELECT company_id, due_at, event_id, webhook_id, 1, 12, 200 FROM delivery WHERE status = 'delivered' \
      AND id > (1::bigint << 50) ON CONFLICT DO NOTHING";
-/// The company that works has many quotes itself, the others a few.
+/// The working company has many quotes, the others a few.
 const QUOTE: &str = "INSERT INTO quote \
      (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail) \
      SELECT c.id, lpad(to_hex($2 * 100 + i), 32, '0')::uuid, (ARRAY['DRAFT', 'ACCEPTED', 'REJECTED'])[1 + i % 3], NULL, \
@@ -45,7 +45,7 @@ const INVOICE: &str = "INSERT INTO invoice \
 const CLIENT: &str = "INSERT INTO client (company_id, id, created_at, updated_at, search, record) \
      SELECT company_id, id, created_at, updated_at, 'x', '{}' FROM invoice ON CONFLICT DO NOTHING";
 
-/// Puts a tenth of it in, beside what services that run have planned for.
+/// Inserts a tenth of the rows, beside plans that running services have kept.
 pub(super) async fn begin(url: &str, company: &CompanyHandle, now: Timestamp) {
     let mut filling = Filling::connect(url, company, now).await;
     filling.run(OTHERS, &[COMPANIES]).await;
@@ -53,7 +53,7 @@ pub(super) async fn begin(url: &str, company: &CompanyHandle, now: Timestamp) {
     filling.put(0, EVENTS / 10).await;
 }
 
-/// Puts the rest in. The indexes of the deliveries are made anew, which is faster.
+/// Inserts the rest. The indexes of the deliveries are made anew, which is faster.
 pub(super) async fn complete(url: &str, company: &CompanyHandle, now: Timestamp) {
     let mut filling = Filling::connect(url, company, now).await;
     let constraint = "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'delivery_pkey'";
@@ -81,13 +81,13 @@ struct Filling {
 impl Filling {
     async fn connect(url: &str, company: &CompanyHandle, now: Timestamp) -> Self {
         let mut connection = PgConnection::connect(url).await.unwrap();
-        // The content of the tables is of no interest.
+        // The statements that fill the tables are not explained.
         connection.execute("SET auto_explain.log_min_duration = -1").await.unwrap();
         Self { connection, company: company.id().0, now: now.as_millis() }
     }
 
-    /// So many events of each company, that wait and that were delivered, and what goes with them. Their numbers begin
-    /// behind the given one.
+    /// Inserts `events` waiting events of each company, a tenth of that number delivered and a hundredth failed, with
+    /// their rows. Their numbers begin behind `behind`.
     async fn put(&mut self, behind: i64, events: i64) {
         let (day, past) = (86_400_000, 3_600_000);
         for (behind, events, at, status) in [

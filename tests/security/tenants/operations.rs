@@ -1,6 +1,6 @@
 //! Every host operation that takes an id, called with another company's ids.
 //!
-//! The table names each of them; a test reads the operations' sources and fails for one that is missing here.
+//! The table names each of them; a test reads the operations' sources and fails if one is missing here.
 
 use std::error::Error as _;
 use std::path::Path;
@@ -40,7 +40,7 @@ struct Ids {
 }
 
 impl Ids {
-    /// Ids beside these that no record has: of the same instant, so that they sort alike.
+    /// Absent ids beside these: of the same instant, so that they sort alike.
     fn absent(self) -> Self {
         let beside = |id: Uuid| Uuid::from_u128(id.as_u128() ^ 1);
         Self {
@@ -71,9 +71,9 @@ impl Ids {
     }
 }
 
-/// The result of a call: its value, or the kind and the texts of its error.
+/// The outcome of a call: its result, or the kind and the texts of its error.
 type Outcome = Result<String, String>;
-/// A call by a company, with ids that are not its own and ids that are.
+/// A call by a company, with another company's ids and with its ids.
 type Call = for<'a> fn(&'a CompanyHandle, Ids, Ids) -> BoxFuture<'a, Outcome>;
 
 macro_rules! operations {
@@ -179,7 +179,7 @@ const OPERATIONS: &[(&str, Call)] = operations! { company, other, own:
     "history.page" => company.history().page(&HistoryQuery::default().subject(other.quote.0), 100);
 };
 
-/// Operations that do not refuse an unknown id: they filter by it, and find nothing.
+/// Operations that do not refuse an unknown id: they filter by it, and find no record of it.
 const FILTERS: [&str; 6] = [
     "events.list",
     "events.page",
@@ -234,7 +234,7 @@ async fn company_with_records(world: &World, name: &str, state: u8) -> (CompanyH
     (company, Ids { client, quote, invoice, payment, project, webhook, key, event, linked, document })
 }
 
-/// The outcome without the ids, so that two of them can be compared.
+/// The outcome without the ids, so that two outcomes can be compared.
 fn without_ids(outcome: Outcome, ids: Ids) -> Outcome {
     let blank = |text: String| {
         ids.texts().iter().fold(text, |text, id| text.replace(id, "ID").replace(&id.to_uppercase(), "ID"))
@@ -242,7 +242,7 @@ fn without_ids(outcome: Outcome, ids: Ids) -> Outcome {
     outcome.map(blank).map_err(blank)
 }
 
-/// Everything there is, keys included.
+/// All rows of the database, and the lists of the companies' keys.
 async fn everything(world: &World, companies: &[(CompanyHandle, Ids)]) -> Vec<String> {
     let mut all = world.dump().await;
     for (company, _) in companies {
@@ -297,7 +297,7 @@ async fn the_owner_s_own_ids_are_found(db: Database) {
     }
 }
 
-/// The operations of the sources that take an id, or a record that names others: `quotes.get`.
+/// The operations of the sources that take an id, or a record that names other records: `quotes.get`.
 fn in_the_sources() -> Vec<String> {
     let mut paths = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../invoicing-server/src/operations")];
     let mut found = Vec::new();

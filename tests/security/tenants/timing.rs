@@ -1,7 +1,7 @@
 //! Response times do not reveal another company's records: medians of many calls, foreign and absent ids in turn.
 //!
-//! The machine is shared with other tests, so several rounds are made and the calmest one counts: a difference that is
-//! there is there in all of them. A control shows that a difference would be seen.
+//! The machine is shared with other tests, so several rounds are made and the calmest one counts: a real difference is
+//! there in all of them. A control proves that a difference would be measured.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use super::{JSON, Tenant};
 const ROUNDS: usize = 12;
 /// Calls of each side in a round.
 const CALLS: usize = 250;
-/// How far the medians may be apart.
+/// Largest relative distance of the medians.
 const BOUND: f64 = 0.10;
 
 /// A request.
@@ -42,7 +42,7 @@ async fn time(world: &World, ask: &Ask) -> Duration {
 async fn round(world: &World, one: &Ask, other: &Ask) -> f64 {
     let mut times = [Vec::with_capacity(CALLS), Vec::with_capacity(CALLS)];
     for call in 0..2 * CALLS {
-        // One, other, other, one: neither is always the one that follows.
+        // One, other, other, one: neither always follows the other.
         let side = call.div_ceil(2) % 2;
         times[side].push(time(world, [one, other][side]).await.as_secs_f64());
     }
@@ -112,7 +112,7 @@ async fn a_key_that_is_nearly_another_s_takes_the_time_of_any_unknown_key(db: Da
     let ratios_of_keys = ratios(&world, &ask(nearly, 401), &unknown).await;
     println!("unknown keys: {ratios_of_keys:.3?}");
     assert!(alike(*ratios_of_keys.last().unwrap()), "{ratios_of_keys:?}");
-    // The control: what a known key is answered takes far longer than the noise of the machine.
+    // The control: the answer to a known key takes far longer than the noise of the machine.
     let control = ratios(&world, &ask(victim.key.clone(), 200), &unknown).await;
     println!("control: {control:.3?}");
     assert!(!alike(*control.last().unwrap()), "no difference would be seen: {control:?}");

@@ -1,4 +1,4 @@
-//! Names that change their answer, the texts about a refused target, and the forward proxy as a setting.
+//! Names that change their answer, the failure of a refused target, and the forward proxy as a setting.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -27,7 +27,7 @@ fn address_of(receiver: &Receiver) -> SocketAddr {
     receiver.url.trim_start_matches("http://").trim_end_matches("/hook").parse().unwrap()
 }
 
-/// Makes an event and delivers it: the status of its attempts, or why there was none.
+/// Makes an event and delivers it. Returns the status of each attempt, or the reason of its failure.
 async fn deliver(invoicing: &Invoicing, company: &CompanyHandle) -> Vec<Result<u16, FailureClass>> {
     emit_for(company, 1).await;
     invoicing.dispatcher().run_once().await.unwrap();
@@ -52,11 +52,11 @@ async fn a_name_that_turns_to_a_refused_address_is_never_connected_to(db: Databa
         settings.dispatch.proxy = Some(proxy.setting());
         let invoicing = open(&place, settings, &names).await;
         let company = company(&invoicing).await;
-        // On the listener's port, to which the answer leads when it has turned.
+        // The changed answer leads to the listener's address, so the URL has the listener's port.
         let url = format!("http://hooks.example.com:{}/", listener.port);
         hook_for(&company, &url, EventKind::ALL).await;
         assert_eq!(deliver(&invoicing, &company).await, [Ok(200)]);
-        // The connection that was permitted is used again, and no name is looked up for it. Then it is closed.
+        // The permitted connection is used again, without a lookup of its name. Then the receiver closes it.
         receiver.reply_next([Reply::Status(200, vec![("connection", "close".to_owned())])]);
         assert_eq!(deliver(&invoicing, &company).await, [Ok(200)]);
         assert_eq!((names.asked(), proxy.asked().len()), (1, 1));
@@ -102,7 +102,7 @@ async fn a_refused_target_does_not_show_what_lies_behind_it(db: Database) {
 #[on_each_database]
 async fn a_name_with_several_addresses_is_reached_by_one_that_answers(db: Database) {
     let receiver = Receiver::start().await;
-    // Nothing listens on the others with this port.
+    // The other addresses have no listener on this port.
     let answer = addresses(&["127.0.0.3", "::1", "127.0.0.2", "127.0.0.1"]);
     let names = Names::new([("hooks.example.com".to_owned(), vec![answer])]);
     let place = Place::new(db).await;

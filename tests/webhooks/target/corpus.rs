@@ -1,5 +1,5 @@
-//! The corpus of webhook targets, `tests/data/target_addresses.txt`: every URL and every answer of a lookup is decided
-//! as it is noted there, by registration and by the attempt.
+//! The corpus of webhook targets, `tests/data/target_addresses.txt`: registration and attempt decide every URL and
+//! every answer of a lookup as its row demands.
 
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
@@ -17,7 +17,7 @@ use crate::support::{emit_for, hook_for};
 const STRICT: TargetPolicy = TargetPolicy { allow_http: false, allow_private: false };
 const PRIVATE: TargetPolicy = TargetPolicy { allow_http: false, allow_private: true };
 
-/// A URL, the decision of the default policy, and the reason.
+/// A URL, the default policy's verdict, and its reason.
 type UrlRow = (&'static str, &'static str, &'static str);
 
 /// The rows with three columns.
@@ -37,7 +37,7 @@ fn urls() -> impl Iterator<Item = UrlRow> {
     rows().filter(|(case, ..)| !case.starts_with("answer "))
 }
 
-/// The addresses of a name, and true if they may be connected to.
+/// The addresses of a name, and true if connecting to it is allowed.
 fn answers() -> impl Iterator<Item = (Vec<IpAddr>, bool)> {
     rows().filter_map(|(case, verdict, _)| {
         let addresses = case.strip_prefix("answer ")?.split(' ');
@@ -123,7 +123,7 @@ async fn registration_decides_as_the_corpus_says_and_its_errors_name_no_address(
         for refused in [webhooks.register(&new).await.err(), webhooks.change(id, &change).await.err()] {
             let Some(Error::Invalid(invalid)) = refused else { panic!("{url} ({why}): {refused:?}") };
             assert_eq!(invalid.field, "url");
-            // The port that was entered is named, and is all that may differ.
+            // Two messages may differ only in the port that was entered.
             texts.entry(verdict).or_default().insert(invalid.to_string().replace(char::is_numeric, ""));
         }
         assert_eq!(webhooks.list().await.unwrap(), before, "{url}");
@@ -148,7 +148,7 @@ async fn register_all(invoicing: &Invoicing, urls: &[String]) -> Vec<(CompanyHan
     registered
 }
 
-/// How the only attempt for a webhook ended.
+/// The outcome of the only attempt for a webhook.
 async fn outcome((company, id, url): &(CompanyHandle, WebhookId, String)) -> Option<FailureClass> {
     let log = company.webhooks().log(*id, 10).await.unwrap();
     let [attempt] = &log[..] else { panic!("one attempt: {url}: {log:?}") };
@@ -176,7 +176,7 @@ async fn what_was_registered_under_a_laxer_policy_is_refused_by_the_attempt(db: 
     assert_eq!(names.asked(), 0, "a name was looked up");
 }
 
-/// The proxy stands where every connection would go, and shows to which addresses: to public ones, and only those.
+/// The proxy takes every connection and records its address: the addresses are public, and no others.
 #[on_each_database]
 async fn the_attempt_connects_to_what_the_corpus_accepts_and_to_nothing_else(db: Database) {
     let accepted = urls().filter(|(_, verdict, _)| *verdict == "ok").map(|(url, ..)| url.to_owned());

@@ -1,4 +1,4 @@
-//! The targets that webhooks may reach: at registration, and when connecting.
+//! The addresses that webhooks may reach: at registration, and when connecting.
 
 use std::io;
 use std::net::IpAddr;
@@ -24,7 +24,7 @@ fn new(url: &str) -> NewWebhook {
     NewWebhook { url: url.to_owned(), events: vec![EventKind::QuoteCreated] }
 }
 
-/// One URL per rule; all the others are in `target_corpus`.
+/// One URL per rule; `target_corpus` has all others.
 ///
 /// Rules: TARGET-1, TARGET-3
 #[on_each_database]
@@ -87,7 +87,7 @@ async fn a_host_may_allow_http_and_private_targets_each_by_itself(db: Database) 
     webhooks.register(&new("https://127.0.0.1/")).await.unwrap();
     webhooks.register(&new("https://localhost/")).await.unwrap();
     invalid(&only_private, "url", webhooks.register(&new("http://127.0.0.1/"))).await;
-    // User info is refused under every policy.
+    // Every policy refuses user info.
     invalid(&only_private, "url", webhooks.register(&new("https://u:p@127.0.0.1/"))).await;
 }
 
@@ -107,7 +107,7 @@ impl Resolve for Answers {
     }
 }
 
-/// A service whose policy allows `http` and public addresses only, and whose names lead to addresses that the test sets.
+/// A service whose policy allows `http` and public addresses only, with the test's own resolver.
 async fn resolving(
     db: Database,
     answers: Vec<Vec<&'static str>>,
@@ -131,7 +131,7 @@ async fn resolving(
     (place, invoicing, asked)
 }
 
-/// Delivers one event to a name on the receiver's port; the class of the failed attempt, if it failed.
+/// Delivers one event to a name on the receiver's port. Returns the class of the attempt's failure, if it failed.
 async fn delivered_to_name(invoicing: &Invoicing, receiver: &Receiver) -> Option<FailureClass> {
     let company = invoicing.companies().create(&NewCompany::named("x", Plan::Pro)).await.unwrap();
     let company = invoicing.company(company.id);

@@ -1,4 +1,4 @@
-//! The common parts of the tests of webhook targets: names with addresses that a test sets, a forward proxy, a silent listener.
+//! Support of the tests of webhook targets: a resolver with given answers, a forward proxy, a silent listener.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 /// A public address that no test may reach.
 pub(crate) const PUBLIC: &str = "93.184.216.34";
 
-/// Names and what they resolve to, lookup by lookup; the last answer repeats. Other names are [`PUBLIC`].
+/// A resolver with a list of answers for each name; the last answer repeats. Other names resolve to [`PUBLIC`].
 #[derive(Clone, Default)]
 pub(crate) struct Names {
     answers: Arc<HashMap<String, Vec<Vec<IpAddr>>>>,
@@ -27,7 +27,7 @@ impl Names {
         Self { answers: Arc::new(answers.into_iter().collect()), asked: Arc::default() }
     }
 
-    /// Lookups so far.
+    /// Number of lookups.
     pub(crate) fn asked(&self) -> usize {
         self.asked.lock().unwrap().values().sum()
     }
@@ -74,7 +74,7 @@ impl Proxy {
         ForwardProxy::parse(&format!("http://{}", self.address)).unwrap()
     }
 
-    /// The requested targets, as `host:port`, in order.
+    /// The targets of the requests, as `host:port`, in order.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }
@@ -96,11 +96,11 @@ async fn connect(mut stream: TcpStream, to: Option<SocketAddr>, asked: Arc<Mutex
     };
     stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
     let mut behind = TcpStream::connect(to).await.unwrap();
-    // Ends when one side does, however it does.
+    // The tunnel ends when either side ends, with or without an error.
     let _ = copy_bidirectional(&mut stream, &mut behind).await;
 }
 
-/// A listener on loopback that only counts who connects.
+/// A listener on loopback that only counts its connections.
 pub(crate) struct Listener {
     pub(crate) port: u16,
     connections: Arc<AtomicUsize>,
@@ -126,7 +126,7 @@ impl Listener {
     }
 }
 
-/// Opens the service in a place, with the addresses of names that the test sets. One attempt per delivery.
+/// Opens the service on a place, with a resolver of given answers. One attempt per delivery.
 pub(crate) async fn open(place: &Place, mut settings: Settings, names: &Names) -> Invoicing {
     settings.dispatch.max_attempts = 1;
     let names = names.clone();
