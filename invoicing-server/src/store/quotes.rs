@@ -100,11 +100,11 @@ impl QuoteTable<'_> {
         versions::read(&parts.detail(), parts.version, id)
     }
 
-    /// The quote with its lines if it is SENT: no other can be signed, and the holder of a link may
-    /// ask at any time.
+    /// The quote with its lines if it is SENT or EXPIRED: no other can be signed, and the holder of a
+    /// link may ask at any time. An EXPIRED one can, if the form was submitted before its end.
     pub(crate) async fn find_to_sign(&mut self, id: QuoteId) -> Result<Quote, Error> {
         const FIND: &str = "
-            SELECT summary, CASE WHEN status = 'SENT' THEN lines ELSE '[]' END AS lines, detail, version
+            SELECT summary, CASE WHEN status IN ('SENT', 'EXPIRED') THEN lines ELSE '[]' END AS lines, detail, version
             FROM quote_item WHERE company_id = $1 AND id = $2";
         let parts: Option<JsonParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
         let parts = parts.ok_or(Error::NotFound)?;
