@@ -131,7 +131,7 @@ impl Webhooks<'_> {
         Ok(page)
     }
 
-    /// As [`deliveries`](Self::deliveries), with the webhook, of the same snapshot.
+    /// As [`deliveries`](Self::deliveries), with the webhook, which is read before them.
     pub(crate) async fn with_deliveries(
         &self,
         id: WebhookId,
