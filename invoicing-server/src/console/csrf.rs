@@ -2,9 +2,10 @@
 //! console sets no cookie.
 
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, header};
+use http::{HeaderName, header};
 
 use super::settings::MountPoint;
+use crate::http::headers::only_value;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -14,20 +15,11 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// leave it out on a site without TLS: then `Origin` must be the console's or a trusted one. A
 /// request with neither is refused.
 pub(super) fn is_own(head: &Parts, place: &MountPoint, trusted: &[String]) -> bool {
-    if head.headers.contains_key(&SEC_FETCH_SITE) {
-        return only_value(&head.headers, &SEC_FETCH_SITE) == Some("same-origin");
+    if head.headers.contains_key(SEC_FETCH_SITE) {
+        return only_value(&head.headers, SEC_FETCH_SITE) == Some("same-origin");
     }
-    only_value(&head.headers, &header::ORIGIN)
+    only_value(&head.headers, header::ORIGIN)
         .is_some_and(|origin| origin == place.origin || trusted.iter().any(|it| it == origin))
-}
-
-/// The text of a header that is there once.
-fn only_value<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
-    let mut values = headers.get_all(name).iter();
-    match (values.next(), values.next()) {
-        (Some(value), None) => value.to_str().ok(),
-        _ => None,
-    }
 }
 
 #[cfg(test)]
