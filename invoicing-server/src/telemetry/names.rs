@@ -147,8 +147,10 @@ pub(super) static ALL: [&Metric; 17] = [
 mod tests {
     use std::collections::BTreeSet;
 
+    use http::Method;
     use invoicing_core::{Event, EventKind, FailureClass};
 
+    use super::super::spans;
     use super::*;
     use crate::ROUTES;
 
@@ -191,9 +193,29 @@ mod tests {
         let classes = FailureClass::ALL.iter().map(|class| class.as_str());
         let statuses = ["2xx", "3xx", "4xx", "429", "5xx", "other"];
         assert_eq!(values("reason"), classes.chain(statuses).collect());
-        for route in ROUTES {
-            assert!(values("method").contains(route.method.as_str()), "{}", route.method);
+        assert_eq!(values("outcome"), BTreeSet::from(["delivered", "retried", "failed"]));
+        assert_eq!(values("limit"), BTreeSet::from(["quota", "overloaded"]));
+        assert_eq!(values("source"), BTreeSet::from(["primary", "replica"]));
+        let results = [
+            "ok",
+            "not_found",
+            "validation_error",
+            "conflict",
+            "document_unavailable",
+            "overloaded",
+            "storage_unavailable",
+            "server_error",
+        ];
+        assert_eq!(values("result"), BTreeSet::from(results));
+        let methods = ["GET", "HEAD", "POST", "PATCH", "OPTIONS", "PUT", "DELETE"];
+        assert_eq!(values("method"), methods.into_iter().chain(["_OTHER"]).collect());
+        for method in methods {
+            assert_eq!(spans::known(&method.parse().expect("a method")), method);
         }
+        assert_eq!(spans::known(&Method::TRACE), "_OTHER");
+        assert!(ROUTES.iter().all(|route| methods.contains(&route.method.as_str())));
+        assert!(values("route").contains("unmatched"));
+        assert!(values("operation").contains("sweep"));
         // Each label has a row: `values` panics without one.
         for label in ALL.iter().flat_map(|metric| metric.labels) {
             values(label);
