@@ -546,6 +546,22 @@ async fn a_signature_in_time_is_valid_if_its_document_ends_after_midnight(db: Da
     assert_eq!(signed.summary.status, QuoteStatus::Accepted);
     assert_eq!(signed.summary.signed_at, Some(submitted_at));
     assert!(signed.summary.updated_at > world.now(), "the sweep has used that instant");
+    assert_eq!(signed.lines, draft.lines);
+}
+
+/// Rules: QUOTE-13
+#[on_each_database]
+async fn an_expired_quote_that_is_still_valid_is_signed_with_its_lines(db: Database) {
+    let world = World::new(db).await;
+    let new = new_quote(client_of(&world.company).await).valid_until(date("2026-12-01"));
+    let expired = QuoteImport { status: QuoteStatus::Expired, sent_at: None, accepted_at: None };
+    let imported = world.company.quotes().import(&new, &expired).await.unwrap();
+    assert!(!imported.lines.is_empty());
+    let token = world.company.quotes().signing_link(imported.summary.id).await.unwrap();
+    let signed = world.invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
+    // The signed copy is rendered from the record that is returned.
+    assert_eq!((signed.summary.status, &signed.lines), (QuoteStatus::Accepted, &imported.lines));
+    assert_eq!(world.company.quotes().get(imported.summary.id).await.unwrap().lines, imported.lines);
 }
 
 /// Rules: QUOTE-18, DOCUMENT-3, DOCUMENT-10
