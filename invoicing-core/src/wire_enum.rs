@@ -45,7 +45,7 @@ macro_rules! wire_enums {
             /// Every value, in the order of the contract.
             pub const ALL: &'static [Self] = Self::VARIANTS;
 
-            /// The value as it is written on the wire.
+            /// The text of the value, as it is sent or stored.
             pub fn as_str(self) -> &'static str {
                 self.into()
             }

@@ -37,6 +37,11 @@ fn the_words_are_those_of_the_contract() {
     words_survive(ProjectStatus::ALL, ProjectStatus::as_str, &["OPEN", "COMPLETED", "CANCELED"]);
     words_survive(ClientType::ALL, ClientType::as_str, &["PARTICULIER", "PROFESSIONNEL"]);
     words_survive(Plan::ALL, Plan::as_str, &["Starter", "Pro", "Team"]);
+    let methods = ["transfer", "card", "cheque", "cash", "directDebit", "other"];
+    words_survive(PaymentMethod::ALL, PaymentMethod::as_str, &methods);
+    words_survive(PaymentSource::ALL, PaymentSource::as_str, &["manual", "entered", "online", "bank"]);
+    let disabled = ["manual", "consecutive_failures"];
+    words_survive(DisabledReason::ALL, DisabledReason::as_str, &disabled);
     let delivery = ["pending", "delivered", "failed", "skipped"];
     words_survive(DeliveryStatus::ALL, DeliveryStatus::as_str, &delivery);
     let events = [
