@@ -145,6 +145,8 @@ fn a_signature_reads_each_row_once(db: Database) {
             |walk: &Vec<String>| walk.iter().rev().find(|call| !call.contains("::connection::")).cloned();
         let readers: Vec<_> = walks.iter().filter(is_read).filter_map(by).collect();
         println!("{} reads before the deciding transaction:\n{}", readers.len(), readers.join("\n"));
+        // As many readers as reads: no row is read by the same statement twice.
+        assert_eq!(readers.iter().collect::<BTreeSet<_>>().len(), 4);
         assert_eq!(readers.len(), 4);
     });
 }
