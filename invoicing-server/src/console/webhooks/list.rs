@@ -103,10 +103,10 @@ pub(super) fn state(request: &PageRequest<'_>, webhook: &Webhook) -> Markup {
             }
         };
     };
-    let why = if reason == DisabledReason::Manual {
-        request.pick("by hand", "à la main")
-    } else {
-        request.pick("after 10 failures in a row", "après 10 échecs de suite")
+    let why = match reason {
+        DisabledReason::Manual => request.pick("by hand", "à la main"),
+        DisabledReason::Failures => request.pick("after 10 failures in a row", "après 10 échecs de suite"),
+        other => other.as_str(),
     };
     html! {
         span.state.bad { (request.pick("Disabled", "Désactivé")) } " "
