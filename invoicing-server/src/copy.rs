@@ -95,7 +95,10 @@ pub async fn copy_to_postgres(from: &Path, to: &PostgresSettings) -> Result<Copy
     let before = match earlier {
         Some(earlier) if earlier.source != survey.fingerprint() => return Err(CopyError::OtherSource),
         Some(EarlierCopy { rows: None, .. }) => return Ok(CopyReport::new(&survey, 0, true)),
-        Some(EarlierCopy { rows: Some(rows), .. }) => rows,
+        Some(EarlierCopy { rows: Some(rows), .. }) => {
+            tracing::info!(rows, "earlier copy found; it continues");
+            rows
+        }
         None => {
             target.begin_copy(moment, &survey).await?;
             0

@@ -2,7 +2,7 @@
 //! must not end reads.
 //!
 //! Before the first of them is accepted, a mark is stored that needs no room. It stays until all of
-//! them are stored. If a starting process finds the mark, the process before it did not store them.
+//! them are stored. If a starting process finds the mark, the previous process did not store them.
 //! So it counts the quota of each key as used at that moment, and that moment as each key's last
 //! use.
 //!
@@ -65,7 +65,7 @@ impl Access {
         if let Err(error) = self.note_unnoted().await {
             tracing::warn!(
                 error = &error as &dyn std::error::Error,
-                "used quotas not stored; the next use of a key or the next sweep stores them"
+                "used quotas not stored; the next accepted request of a key or the next sweep stores them"
             );
         }
     }

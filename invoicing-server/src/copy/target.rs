@@ -174,7 +174,6 @@ async fn exists(tx: &mut PgConnection, table: &str) -> Result<bool, sqlx::Error>
 async fn begun(tx: &mut PgConnection) -> Result<EarlierCopy, CopyError> {
     type CopyRow = (i64, i64, Vec<u8>, i64);
     let (at, ahead, source, rows): CopyRow = sqlx::query_as(BEGUN).fetch_one(tx).await?;
-    tracing::info!(rows, "earlier copy found; it continues");
     let rows = u64::try_from(rows).map_err(|_| CopyError::OtherSource)?;
     Ok(EarlierCopy { moment: Moment { at, ahead }, source, rows: Some(rows) })
 }

@@ -28,7 +28,7 @@ impl Slots {
     pub(super) fn new(settings: &DispatchSettings) -> Self {
         let all = settings.in_flight;
         // Slow webhooks take at most half of the slots, and with new ones at most five eighths. So
-        // slow webhooks never keep all slots of the pool from new ones.
+        // from 8 slots on, slow webhooks never keep all slots of the pool from new ones.
         let (slow, for_new) = ((all / 2).max(1), (all / 8).max(1));
         Self {
             pools: Pools::new(all, slow.saturating_add(for_new)),

@@ -1,5 +1,5 @@
-//! Webhooks: registered, changed, tested and removed. [`enabling`] disables and enables them,
-//! [`deliveries`] holds the operations on their deliveries.
+//! Webhooks: registered, changed, rotated, tested and removed. [`enabling`] disables and enables
+//! them, [`deliveries`] holds the operations on their deliveries.
 
 mod deliveries;
 mod enabling;
