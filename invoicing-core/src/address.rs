@@ -2,11 +2,7 @@
 
 /// The lines below the name, in the order of a French envelope: the address as it was entered, then
 /// postal code and town. `None` if all three are missing.
-pub(crate) fn postal_address(
-    address: Option<&str>,
-    zip_code: Option<&str>,
-    city: Option<&str>,
-) -> Option<String> {
+pub fn postal_address(address: Option<&str>, zip_code: Option<&str>, city: Option<&str>) -> Option<String> {
     let town: Vec<&str> = zip_code.into_iter().chain(city).collect();
     let town = town.join(" ");
     let last_line = address.and_then(|address| address.lines().last());

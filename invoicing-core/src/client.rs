@@ -9,6 +9,9 @@ use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::address::postal_address;
 use crate::characters::trim_invisible;
+use crate::identifiers::{
+    optional_country, optional_electronic_address, optional_siren, optional_vat_number,
+};
 use crate::setters::text_setters;
 use crate::text::{
     LONG_TEXT, SHORT_TEXT, as_sent, fold_for_search, optional_email, optional_text, required_text,
@@ -52,6 +55,18 @@ pub struct Client<T = ClientType> {
     pub notes: Option<String>,
     /// The caller's identifier, unique per company.
     pub external_id: Option<String>,
+    /// SIREN of a business, 9 digits.
+    #[serde(default)]
+    pub siren: Option<String>,
+    /// Intra-community VAT number of a business.
+    #[serde(default)]
+    pub vat_number: Option<String>,
+    /// Address in the directory of e-invoicing; by default the SIREN of a business.
+    #[serde(default)]
+    pub electronic_address: Option<String>,
+    /// Country of the address, two letters (ISO 3166-1); `None` is France.
+    #[serde(default)]
+    pub country: Option<String>,
     /// Instant of creation.
     pub created_at: Timestamp,
     /// Instant of the last change.
@@ -102,6 +117,18 @@ pub struct NewClient {
     /// The caller's identifier; makes the creation idempotent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
+    /// SIREN of a business, 9 digits with a check digit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub siren: Option<String>,
+    /// Intra-community VAT number of a business.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vat_number: Option<String>,
+    /// Address in the directory of e-invoicing; by default the SIREN of a business.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub electronic_address: Option<String>,
+    /// Country of the address, two letters (ISO 3166-1); by default France.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub country: Option<String>,
 }
 
 /// Reads a type like every optional text: white space around the word does not count, and an empty
@@ -121,12 +148,59 @@ pub type ClientChange = NewClient;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientFields(NewClient);
 
-text_setters! { NewClient: email phone address city zip_code notes external_id }
+text_setters! {
+    NewClient: email phone address city zip_code notes external_id siren vat_number electronic_address
+        country
+}
 
 impl NewClient {
     /// A client with a name and no other field.
     pub fn named(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
+    }
+
+    /// The fields of a client, of which a change sets some.
+    ///
+    /// ```
+    /// # use invoicing_core::{Client, ClientChange, NewClient};
+    /// # fn change(client: &Client) -> ClientChange {
+    /// NewClient::of(client).phone("07 12 34 56 78")
+    /// # }
+    /// ```
+    pub fn of(client: &Client) -> Self {
+        let Client {
+            id: _,
+            name,
+            email,
+            phone,
+            address,
+            city,
+            zip_code,
+            r#type,
+            notes,
+            external_id,
+            siren,
+            vat_number,
+            electronic_address,
+            country,
+            created_at: _,
+            updated_at: _,
+        } = client.clone();
+        Self {
+            name,
+            email,
+            phone,
+            address,
+            city,
+            zip_code,
+            r#type,
+            notes,
+            external_id,
+            siren,
+            vat_number,
+            electronic_address,
+            country,
+        }
     }
 
     /// Sets [`type`](Self#structfield.type).
@@ -163,6 +237,13 @@ impl NewClient {
             zip_code: field("zipCode", &self.zip_code, |client| client.zip_code.as_deref(), SHORT_TEXT)?,
             r#type: self.r#type,
             notes: field("notes", &self.notes, |client| client.notes.as_deref(), LONG_TEXT)?,
+            siren: optional_siren("siren", self.siren.as_deref())?,
+            vat_number: optional_vat_number("vatNumber", self.vat_number.as_deref())?,
+            electronic_address: optional_electronic_address(
+                "electronicAddress",
+                self.electronic_address.as_deref(),
+            )?,
+            country: optional_country("country", self.country.as_deref())?,
             // Checked last, so that an error about it means that every other field is accepted.
             external_id: unless_stored(
                 external_id,
@@ -236,7 +317,21 @@ impl ClientFields {
     }
 
     fn record(self, id: ClientId, created_at: Timestamp, updated_at: Timestamp) -> Client {
-        let NewClient { name, email, phone, address, city, zip_code, r#type, notes, external_id } = self.0;
+        let NewClient {
+            name,
+            email,
+            phone,
+            address,
+            city,
+            zip_code,
+            r#type,
+            notes,
+            external_id,
+            siren,
+            vat_number,
+            electronic_address,
+            country,
+        } = self.0;
         Client {
             id,
             name,
@@ -248,6 +343,10 @@ impl ClientFields {
             r#type,
             notes,
             external_id,
+            siren,
+            vat_number,
+            electronic_address,
+            country,
             created_at,
             updated_at,
         }

@@ -6,9 +6,10 @@ use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::address::postal_address;
 use crate::currency::has_two_decimals;
+use crate::identifiers::{optional_bic, optional_electronic_address, optional_iban, siren_of};
 use crate::setters::text_setters;
 use crate::text::{LONG_TEXT, SHORT_TEXT, optional_email, optional_text, required_text, unless_stored};
-use crate::{CompanyId, Conflict, DomainError, Invalid, Timestamp};
+use crate::{CompanyId, Conflict, DomainError, EInvoicing, Invalid, OperationNature, Timestamp, VatRegime};
 
 /// The subscription of a company. Only [`Plan::Team`] may use the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
@@ -90,11 +91,59 @@ pub struct CompanyIdentity {
     pub siret: Option<String>,
     /// Intra-community VAT number.
     pub vat_number: Option<String>,
-    /// Ten-year liability insurance: insurer, policy and cover (Code de la construction, art.
-    /// L243-2).
+    /// Ten-year liability insurance: insurer, policy and cover (Code des assurances, art. L243-2).
     pub insurance: Option<String>,
     /// Terms printed on documents, at most 2,000 characters.
     pub terms: Option<String>,
+    /// Legal form, such as `SARL`; `EI` for a sole trader, whose documents show it beside the name
+    /// (Code de commerce, art. R526-27). This field and those below are left out while they are
+    /// unset, as earlier versions wrote none of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub legal_form: Option<String>,
+    /// Share capital as it is printed, such as `10 000 €`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share_capital: Option<String>,
+    /// Entry in the register, such as `RCS Lyon 732 829 320`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registration: Option<String>,
+    /// The VAT regime.
+    #[serde(skip_serializing_if = "is_default")]
+    pub vat_regime: VatRegime,
+    /// True if the company has opted to pay VAT when it invoices (`option pour les débits`).
+    #[serde(skip_serializing_if = "is_default")]
+    pub vat_on_debits: bool,
+    /// The nature of its operations, unless a quote states another one.
+    #[serde(skip_serializing_if = "is_default")]
+    pub operations: OperationNature,
+    /// Penalties for late payment, as a sentence; by default the rate of the law.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late_penalty: Option<String>,
+    /// Discount for early payment, as a sentence; by default none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub early_payment: Option<String>,
+    /// IBAN of the account that clients pay to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iban: Option<String>,
+    /// BIC of the bank of this account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bic: Option<String>,
+    /// Mediator for private clients: name, address and site (Code de la consommation, art. L616-1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mediator: Option<String>,
+    /// Handling of the waste of the works, printed on quotes (Code de l’environnement, art.
+    /// L541-21-2-3).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waste_terms: Option<String>,
+    /// Address in the directory of e-invoicing; by default the SIREN.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub electronic_address: Option<String>,
+    /// The state of e-invoicing.
+    #[serde(skip_serializing_if = "is_default")]
+    pub e_invoicing: EInvoicing,
+    /// Colour of the title and the totals on documents, as `#16486e`. A document uses it only if its
+    /// contrast against white is 4.5 to 1 or more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub color: Option<String>,
 }
 
 /// A company record.
@@ -109,6 +158,9 @@ pub struct Company {
     pub currency: String,
     pub automatic_invoicing: bool,
     pub identity: CompanyIdentity,
+    /// SHA-256 of the logo on its documents, 64 lowercase hex digits; left out while there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logo: Option<String>,
     /// Instant of creation.
     pub created_at: Timestamp,
 }
@@ -122,7 +174,13 @@ fn default_currency() -> String {
 }
 
 text_setters! {
-    CompanyIdentity: address zip_code city email phone siret vat_number insurance terms
+    CompanyIdentity: address zip_code city email phone siret vat_number insurance terms legal_form
+        share_capital registration late_penalty early_payment iban bic mediator waste_terms
+        electronic_address color
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl NewCompany {
@@ -180,12 +238,42 @@ impl NewCompany {
             currency: self.currency.clone(),
             automatic_invoicing: self.automatic_invoicing,
             identity: self.identity.check()?,
+            logo: None,
             created_at: at,
         })
     }
 }
 
 impl CompanyIdentity {
+    /// Sets [`vat_regime`](Self#structfield.vat_regime).
+    pub fn vat_regime(mut self, regime: VatRegime) -> Self {
+        self.vat_regime = regime;
+        self
+    }
+
+    /// Sets [`vat_on_debits`](Self#structfield.vat_on_debits).
+    pub fn vat_on_debits(mut self, on: bool) -> Self {
+        self.vat_on_debits = on;
+        self
+    }
+
+    /// Sets [`operations`](Self#structfield.operations).
+    pub fn operations(mut self, nature: OperationNature) -> Self {
+        self.operations = nature;
+        self
+    }
+
+    /// Sets [`e_invoicing`](Self#structfield.e_invoicing).
+    pub fn e_invoicing(mut self, state: EInvoicing) -> Self {
+        self.e_invoicing = state;
+        self
+    }
+
+    /// The SIREN: the first nine digits of the SIRET.
+    pub fn siren(&self) -> Option<&str> {
+        self.siret.as_deref().and_then(siren_of)
+    }
+
     /// The postal address for documents, below the name; lines separated by `\n`.
     pub fn postal_address(&self) -> Option<String> {
         postal_address(self.address.as_deref(), self.zip_code.as_deref(), self.city.as_deref())
@@ -215,6 +303,24 @@ impl CompanyIdentity {
             vat_number: field("vatNumber", &self.vat_number, &stored.vat_number, SHORT_TEXT)?,
             insurance: field("insurance", &self.insurance, &stored.insurance, LONG_TEXT)?,
             terms: field("terms", &self.terms, &stored.terms, LONG_TEXT)?,
+            legal_form: field("legalForm", &self.legal_form, &stored.legal_form, SHORT_TEXT)?,
+            share_capital: field("shareCapital", &self.share_capital, &stored.share_capital, SHORT_TEXT)?,
+            registration: field("registration", &self.registration, &stored.registration, SHORT_TEXT)?,
+            vat_regime: self.vat_regime,
+            vat_on_debits: self.vat_on_debits,
+            operations: self.operations,
+            late_penalty: field("latePenalty", &self.late_penalty, &stored.late_penalty, LONG_TEXT)?,
+            early_payment: field("earlyPayment", &self.early_payment, &stored.early_payment, LONG_TEXT)?,
+            iban: optional_iban("iban", self.iban.as_deref())?,
+            bic: optional_bic("bic", self.bic.as_deref())?,
+            mediator: field("mediator", &self.mediator, &stored.mediator, LONG_TEXT)?,
+            waste_terms: field("wasteTerms", &self.waste_terms, &stored.waste_terms, LONG_TEXT)?,
+            electronic_address: optional_electronic_address(
+                "electronicAddress",
+                self.electronic_address.as_deref(),
+            )?,
+            e_invoicing: self.e_invoicing,
+            color: optional_color(self.color.as_deref())?,
         };
         match &identity.siret {
             Some(siret) if siret.len() != 14 || !siret.bytes().all(|byte| byte.is_ascii_digit()) => {
@@ -222,6 +328,20 @@ impl CompanyIdentity {
             }
             _ => Ok(identity),
         }
+    }
+}
+
+/// A colour as entered: `#` and six hex digits.
+fn optional_color(text: Option<&str>) -> Result<Option<String>, Invalid> {
+    let color = optional_text("color", text, SHORT_TEXT)?.map(|color| color.to_ascii_lowercase());
+    let is_hex = |color: &str| {
+        color
+            .strip_prefix('#')
+            .is_some_and(|hex| hex.len() == 6 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    };
+    match color {
+        Some(color) if !is_hex(&color) => Err(Invalid::new("color", "must be a colour such as #16486e")),
+        color => Ok(color),
     }
 }
 

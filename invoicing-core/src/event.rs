@@ -9,8 +9,8 @@ use serde::{Serialize, Serializer};
 use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::{
-    Invoice, InvoiceId, InvoiceStatus, Money, Percent, Project, ProjectId, ProjectStatus, Quote, QuoteId,
-    QuoteStatus, Timestamp, WebhookId,
+    CreditNote, CreditNoteId, Invoice, InvoiceId, InvoiceStatus, InvoiceType, Money, OpenEnum, Percent,
+    Project, ProjectId, ProjectStatus, Quote, QuoteId, QuoteStatus, Timestamp, WebhookId,
 };
 
 /// The kinds of event that a webhook can subscribe to: `<resource>.<past-tense>`.
@@ -35,6 +35,12 @@ pub enum EventKind {
     /// A project moved to COMPLETED.
     #[strum(to_string = "project.completed")]
     ProjectCompleted,
+    /// An invoice was issued: it got its number and its document.
+    #[strum(to_string = "invoice.issued")]
+    InvoiceIssued,
+    /// A credit note was issued.
+    #[strum(to_string = "credit_note.issued")]
+    CreditNoteIssued,
 }
 
 /// One event: the body of a delivery, `{"event", "timestamp", "data"}`.
@@ -71,6 +77,11 @@ impl Event {
         Self { kind: Some(kind), timestamp, data: EventData::Invoice(InvoiceEventData::of(invoice)) }
     }
 
+    pub(crate) fn credit_note(note: &CreditNote, timestamp: Timestamp) -> Self {
+        let data = EventData::CreditNote(CreditNoteEventData::of(note));
+        Self { kind: Some(EventKind::CreditNoteIssued), timestamp, data }
+    }
+
     pub(crate) fn project(kind: EventKind, project: &Project, timestamp: Timestamp) -> Self {
         Self { kind: Some(kind), timestamp, data: EventData::Project(ProjectEventData::of(project)) }
     }
@@ -95,6 +106,8 @@ pub enum EventData {
     Quote(QuoteEventData),
     /// The data of an invoice event.
     Invoice(InvoiceEventData),
+    /// The data of an event of a credit note.
+    CreditNote(CreditNoteEventData),
     /// The data of a project event.
     Project(ProjectEventData),
     /// The data of a test delivery.
@@ -155,6 +168,7 @@ pub struct InvoiceEventData {
     pub id: InvoiceId,
     pub number: Option<String>,
     pub status: InvoiceStatus,
+    pub r#type: OpenEnum<InvoiceType>,
     pub quote_id: Option<QuoteId>,
     pub client_name: String,
     pub client_email: Option<String>,
@@ -178,6 +192,7 @@ impl InvoiceEventData {
             id: summary.id,
             number: summary.number.clone(),
             status: summary.status,
+            r#type: summary.r#type.clone(),
             quote_id: summary.quote_id,
             client_name: summary.client_name.clone(),
             client_email: summary.client_email.clone(),
@@ -189,6 +204,43 @@ impl InvoiceEventData {
             issue_date: summary.issue_date,
             due_date: summary.due_date,
             paid_at: summary.paid_at,
+        }
+    }
+}
+
+/// The header and totals of a credit note in an event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "each field is the one of the same name in `CreditNoteSummary`")]
+pub struct CreditNoteEventData {
+    pub id: CreditNoteId,
+    pub number: String,
+    pub invoice_id: InvoiceId,
+    pub invoice_number: String,
+    pub client_name: String,
+    pub client_email: Option<String>,
+    #[serde(rename = "totalHT")]
+    pub total_ht: Money,
+    #[serde(rename = "totalTTC")]
+    pub total_ttc: Money,
+    pub tva_rate: Percent,
+    pub issue_date: NaiveDate,
+}
+
+impl CreditNoteEventData {
+    fn of(note: &CreditNote) -> Self {
+        let summary = &note.summary;
+        Self {
+            id: summary.id,
+            number: summary.number.clone(),
+            invoice_id: summary.invoice_id,
+            invoice_number: summary.invoice_number.clone(),
+            client_name: summary.client_name.clone(),
+            client_email: summary.client_email.clone(),
+            total_ht: summary.total_ht,
+            total_ttc: summary.total_ttc,
+            tva_rate: summary.tva_rate,
+            issue_date: summary.issue_date,
         }
     }
 }

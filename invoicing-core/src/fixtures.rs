@@ -7,9 +7,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
 use crate::{
-    ChangeTime, Client, ClientId, Costing, Invoice, InvoiceId, InvoiceIssue, InvoiceStatus, Line, NewClient,
-    NewLine, Percent, PricedLines, Quote, QuoteCreation, QuoteId, QuoteStatus, SignatureBlock, Timestamp,
-    UnitPrice, money, price_lines,
+    ChangeTime, Changed, Client, ClientId, Costing, CreditNote, CreditNoteId, CreditNoteIssue, CreditRest,
+    DocumentFormat, Invoice, InvoiceId, InvoiceIssue, InvoiceStatus, Line, NewClient, NewCreditNote, NewLine,
+    Percent, PricedLines, Quote, QuoteCreation, QuoteId, QuoteStatus, SignatureBlock, Timestamp, UnitPrice,
+    money, price_lines,
 };
 
 /// The instant of creation in milliseconds; the other instants of a record are a few milliseconds
@@ -124,15 +125,32 @@ pub(crate) fn quote_in(status: QuoteStatus) -> Quote {
 pub(crate) fn invoice_in(status: InvoiceStatus) -> Invoice {
     let quote = quote_in(QuoteStatus::Accepted);
     let draft = Invoice::from_quote(InvoiceId(uuid(3)), &quote, time(3)).unwrap().record;
-    let issue = InvoiceIssue { number: "FAC-2026-0007", issue_date: today(), due_date: None };
-    let sent = draft.issue(issue, time(4)).unwrap().record;
+    let sent = draft.issue(InvoiceIssue::new("FAC-2026-0007", today()), time(4)).unwrap().record;
     match status {
         InvoiceStatus::Draft => draft,
         InvoiceStatus::Sent => sent,
         InvoiceStatus::Paid => sent.mark_paid(time(5)).unwrap().record,
         InvoiceStatus::Overdue => sent.mark_overdue(at(5), day("2027-01-01")).unwrap().record,
-        InvoiceStatus::Canceled => sent.cancel(time(5)).unwrap().record,
+        InvoiceStatus::Canceled => credit_the_rest(&sent, time(5)).1.record,
     }
+}
+
+/// The issue of the first credit note of the year.
+pub(crate) fn note_one(at: ChangeTime) -> CreditNoteIssue<'static> {
+    CreditNoteIssue {
+        id: CreditNoteId(uuid(6)),
+        number: "AVO-2026-0001",
+        issue_date: today(),
+        document_format: Some(DocumentFormat::Pdf),
+        at,
+    }
+}
+
+/// The credit note of a whole invoice, and the invoice with it.
+pub(crate) fn credit_the_rest(invoice: &Invoice, at: ChangeTime) -> (CreditNote, Changed<Invoice>) {
+    let rest = NewCreditNote::of_the_rest("Travaux annulés");
+    let content = CreditRest::of(invoice).credit(invoice, &rest).unwrap();
+    CreditNote::issue(note_one(at), invoice, content).unwrap()
 }
 
 /// The member names of a JSON object, in the order in which they are written.

@@ -61,6 +61,8 @@ ids! {
     QuoteId;
     /// An invoice.
     InvoiceId;
+    /// A credit note.
+    CreditNoteId;
     /// A payment on an invoice.
     PaymentId;
     /// A project.

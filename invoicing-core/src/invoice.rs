@@ -7,7 +7,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::flatten::{self, Member, SideMembers};
-use crate::{ClientId, Invalid, InvoiceId, Line, Money, Percent, QuoteId, Timestamp, VatShare};
+use crate::{
+    ClientId, CreditNoteId, DocumentFormat, Invalid, InvoiceId, InvoiceType, Line, Money, OpenEnum, Percent,
+    QuoteId, Timestamp, VatShare,
+};
 
 /// The state of an invoice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
@@ -37,6 +40,9 @@ pub struct InvoiceSummary<S = InvoiceStatus> {
     pub number: Option<String>,
     /// The state.
     pub status: S,
+    /// The kind. Open in the service too, as a node may read invoices of a newer one.
+    #[serde(default = "standard")]
+    pub r#type: OpenEnum<InvoiceType>,
     /// The quote that the invoice was converted from. Every invoice of today has one; a later
     /// version may import others.
     pub quote_id: Option<QuoteId>,
@@ -50,6 +56,25 @@ pub struct InvoiceSummary<S = InvoiceStatus> {
     pub issue_date: Option<NaiveDate>,
     /// Last day for paying, in the company's time zone; `None` if it has not been issued.
     pub due_date: Option<NaiveDate>,
+    /// Day of the supply, if it is not the day of issue.
+    #[serde(default)]
+    pub supplied_on: Option<NaiveDate>,
+    /// First day of the period that the invoice is about, if it is about one.
+    #[serde(default)]
+    pub period_start: Option<NaiveDate>,
+    /// Last day of this period.
+    #[serde(default)]
+    pub period_end: Option<NaiveDate>,
+    /// The format of the document; `None` while DRAFT, and if an earlier version issued it.
+    #[serde(default)]
+    pub document_format: Option<OpenEnum<DocumentFormat>>,
+    /// Place among the progress invoices of the quote, from 1; `None` for any other invoice.
+    #[serde(default)]
+    pub position: Option<u32>,
+    /// Part of the works that a progress invoice brings the quote to, in percent of its total
+    /// without VAT; `None` for any other invoice.
+    #[serde(default)]
+    pub progress_rate: Option<Percent>,
     /// Total without VAT.
     #[serde(rename = "totalHT")]
     pub total_ht: Money,
@@ -60,19 +85,29 @@ pub struct InvoiceSummary<S = InvoiceStatus> {
     pub tva_rate: Percent,
     /// ISO 4217 code.
     pub currency: String,
+    /// Sum of the credit notes on the invoice, with VAT.
+    #[serde(default)]
+    pub amount_credited: Money,
+    /// Small difference that was written off.
+    #[serde(default)]
+    pub amount_written_off: Money,
     /// Percent, 0 to 5 (loi 71-584, art. 1).
     pub retention_rate: Percent,
-    /// Part of `totalTTC` that is held back.
+    /// Part of what is not credited of `totalTTC` that is held back.
     pub retention_amount: Money,
+    /// Day on which the retention is released; `None` until the works are accepted.
+    #[serde(default)]
+    pub retention_release_date: Option<NaiveDate>,
     /// Part of `retentionAmount` that is not paid yet; 0 if CANCELED. 0 too if read from a row that
     /// is older than the field: see [`update_amounts`](Self::update_amounts).
     #[serde(default)]
     pub retention_due: Money,
-    /// Sum of the payments that stand.
+    /// Sum of the payments that stand, less what was refunded.
     pub amount_paid: Money,
-    /// `max(0, totalTTC − retentionAmount − amountPaid)`; 0 if CANCELED.
+    /// `max(0, totalTTC − amountCredited − retentionAmount − amountPaid − amountWrittenOff)`; 0 if
+    /// CANCELED.
     pub amount_due: Money,
-    /// Amount that was paid beyond `totalTTC`.
+    /// Amount that was paid beyond what is not credited of `totalTTC`: what can be refunded.
     pub amount_overpaid: Money,
     /// Instant of the full payment.
     pub paid_at: Option<Timestamp>,
@@ -85,18 +120,30 @@ pub struct InvoiceSummary<S = InvoiceStatus> {
 }
 
 impl<S> InvoiceSummary<S> {
-    /// Computes the amounts that follow from `totalTTC`, `retentionAmount` and `amountPaid`, as of
-    /// an invoice that is not CANCELED. Brings an invoice up to date that was stored before
-    /// `retentionDue` existed.
+    /// Computes the amounts that follow from `totalTTC`, the retention's rate, and what is credited,
+    /// paid and written off, as of an invoice that is not CANCELED. Brings an invoice up to date
+    /// that was stored before one of these fields existed.
     pub fn update_amounts(&mut self) -> Result<(), Invalid> {
-        let payable = self.total_ttc.minus(self.retention_amount)?;
+        let billed = self.total_ttc.minus(self.amount_credited)?;
+        self.retention_amount = billed.percent(self.retention_rate)?;
+        let payable = billed.minus(self.retention_amount)?;
+        let settled = self.amount_paid.plus(self.amount_written_off)?;
         // A payment beyond the amount due pays the retention first.
-        let excess = self.amount_paid.minus(payable)?.at_least_zero();
-        self.amount_due = payable.minus(self.amount_paid)?.at_least_zero();
+        let excess = settled.minus(payable)?.at_least_zero();
+        self.amount_due = payable.minus(settled)?.at_least_zero();
         self.retention_due = self.retention_amount.minus(excess)?.at_least_zero();
-        self.amount_overpaid = self.amount_paid.minus(self.total_ttc)?.at_least_zero();
+        self.amount_overpaid = self.amount_paid.minus(billed)?.at_least_zero();
         Ok(())
     }
+
+    /// True if credit notes have taken back the whole invoice.
+    pub fn is_credited_in_full(&self) -> bool {
+        !self.amount_credited.is_zero() && self.amount_credited == self.total_ttc
+    }
+}
+
+fn standard() -> OpenEnum<InvoiceType> {
+    InvoiceType::Standard.into()
 }
 
 /// The fields of an invoice that only its detail shows, besides the lines.
@@ -105,6 +152,45 @@ impl<S> InvoiceSummary<S> {
 pub struct InvoiceDetail {
     /// One share per VAT rate.
     pub vat_breakdown: Vec<VatShare>,
+    /// The invoices whose amounts this one deducts.
+    #[serde(default)]
+    pub deductions: Vec<Deduction>,
+    /// The credit notes on the invoice, oldest first.
+    #[serde(default)]
+    pub credit_notes: Vec<CreditNoteReference>,
+}
+
+/// An invoice whose amount another one deducts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Deduction {
+    /// The deducted invoice.
+    pub invoice_id: InvoiceId,
+    /// Its number.
+    pub number: String,
+    /// Its day of issue.
+    pub issue_date: NaiveDate,
+    /// Deducted amount without VAT.
+    #[serde(rename = "totalHT")]
+    pub total_ht: Money,
+    /// Deducted amount with VAT.
+    #[serde(rename = "totalTTC")]
+    pub total_ttc: Money,
+}
+
+/// A credit note, as the invoice names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CreditNoteReference {
+    /// The credit note.
+    pub id: CreditNoteId,
+    /// Its number.
+    pub number: String,
+    /// Its day of issue.
+    pub issue_date: NaiveDate,
+    /// Its total with VAT.
+    #[serde(rename = "totalTTC")]
+    pub total_ttc: Money,
 }
 
 /// An item of a list of invoices; `lines` only with `include=lines`.
@@ -126,7 +212,7 @@ pub struct Invoice<S = InvoiceStatus> {
     pub summary: InvoiceSummary<S>,
     /// The lines.
     pub lines: Vec<Line>,
-    /// VAT shares.
+    /// VAT shares, deductions and credit notes.
     #[serde(flatten)]
     pub detail: InvoiceDetail,
 }
@@ -155,7 +241,11 @@ impl<'de, S: Deserialize<'de>> Deserialize<'de> for InvoiceItem<S> {
 impl<'de, S: Deserialize<'de>> Deserialize<'de> for Invoice<S> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (summary, side): (_, DetailMembers) = flatten::deserialize(deserializer)?;
-        let detail = InvoiceDetail { vat_breakdown: side.vat_breakdown.required("vatBreakdown")? };
+        let detail = InvoiceDetail {
+            vat_breakdown: side.vat_breakdown.required("vatBreakdown")?,
+            deductions: side.deductions.optional().unwrap_or_default(),
+            credit_notes: side.credit_notes.optional().unwrap_or_default(),
+        };
         Ok(Self { summary, lines: side.lines.required("lines")?, detail })
     }
 }
@@ -165,16 +255,20 @@ impl<'de, S: Deserialize<'de>> Deserialize<'de> for Invoice<S> {
 struct DetailMembers {
     lines: Member<Vec<Line>>,
     vat_breakdown: Member<Vec<VatShare>>,
+    deductions: Member<Option<Vec<Deduction>>>,
+    credit_notes: Member<Option<Vec<CreditNoteReference>>>,
 }
 
 impl<'de> SideMembers<'de> for DetailMembers {
-    const NAMES: &'static [&'static str] = &["lines", "vatBreakdown"];
+    const NAMES: &'static [&'static str] = &["lines", "vatBreakdown", "deductions", "creditNotes"];
 
     fn read<A: MapAccess<'de>>(&mut self, index: usize, map: &mut A) -> Result<(), A::Error> {
         let name = Self::NAMES[index];
         match index {
             0 => self.lines.fill(name, map),
-            _ => self.vat_breakdown.fill(name, map),
+            1 => self.vat_breakdown.fill(name, map),
+            2 => self.deductions.fill(name, map),
+            _ => self.credit_notes.fill(name, map),
         }
     }
 }

@@ -8,8 +8,9 @@ use chrono::NaiveDate;
 
 use crate::date::{check_date, days_after};
 use crate::{
-    ChangeTime, Changed, Conflict, DomainError, Event, EventKind, Invalid, Invoice, InvoiceDetail, InvoiceId,
-    InvoiceStatus, InvoiceSummary, Money, Quote, QuoteStatus, Timestamp,
+    ChangeTime, Changed, Conflict, DocumentFormat, DomainError, Event, EventKind, Invalid, Invoice,
+    InvoiceDetail, InvoiceId, InvoiceStatus, InvoiceSummary, InvoiceType, Money, Quote, QuoteStatus,
+    Timestamp,
 };
 
 /// Days between issue and due date, unless the caller sets a due date.
@@ -25,18 +26,56 @@ pub struct InvoiceIssue<'a> {
     pub issue_date: NaiveDate,
     /// Last day for paying; 30 days later if missing.
     pub due_date: Option<NaiveDate>,
+    /// Day of the supply, if it is not the day of issue.
+    pub supplied_on: Option<NaiveDate>,
+    /// First and last day of the period that the invoice is about, if it is about one.
+    pub period: Option<(NaiveDate, NaiveDate)>,
+    /// The format of the document; `None` if the service makes none.
+    pub document_format: Option<DocumentFormat>,
 }
 
 impl<'a> InvoiceIssue<'a> {
     /// An issue with a due date 30 days later.
     pub const fn new(number: &'a str, issue_date: NaiveDate) -> Self {
-        Self { number, issue_date, due_date: None }
+        Self { number, issue_date, due_date: None, supplied_on: None, period: None, document_format: None }
     }
 
     /// Sets [`due_date`](Self#structfield.due_date).
     pub fn due_date(mut self, day: NaiveDate) -> Self {
         self.due_date = Some(day);
         self
+    }
+
+    /// Sets [`supplied_on`](Self#structfield.supplied_on).
+    pub fn supplied_on(mut self, day: NaiveDate) -> Self {
+        self.supplied_on = Some(day);
+        self
+    }
+
+    /// Sets [`period`](Self#structfield.period).
+    pub fn period(mut self, first: NaiveDate, last: NaiveDate) -> Self {
+        self.period = Some((first, last));
+        self
+    }
+
+    /// Sets [`document_format`](Self#structfield.document_format).
+    pub fn document_format(mut self, format: DocumentFormat) -> Self {
+        self.document_format = Some(format);
+        self
+    }
+
+    /// The supply and the period, checked.
+    fn check_supply(&self) -> Result<(), Invalid> {
+        if let Some(day) = self.supplied_on {
+            check_date("suppliedOn", day)?;
+        }
+        let Some((start, end)) = self.period else { return Ok(()) };
+        check_date("periodStart", start)?;
+        check_date("periodEnd", end)?;
+        if end < start {
+            return Err(Invalid::new("periodEnd", "must not be before periodStart"));
+        }
+        Ok(())
     }
 }
 
@@ -53,18 +92,28 @@ impl Invoice {
             id,
             number: None,
             status: InvoiceStatus::Draft,
+            r#type: InvoiceType::Standard.into(),
             quote_id: Some(source.id),
             client_id: source.client_id,
             client_name: source.client_name.clone(),
             client_email: source.client_email.clone(),
             issue_date: None,
             due_date: None,
+            supplied_on: None,
+            period_start: None,
+            period_end: None,
+            document_format: None,
+            position: None,
+            progress_rate: None,
             total_ht: source.total_ht,
             total_ttc: source.total_ttc,
             tva_rate: source.tva_rate,
             currency: source.currency.clone(),
+            amount_credited: Money::ZERO,
+            amount_written_off: Money::ZERO,
             retention_rate: quote.detail.retention_rate,
             retention_amount: quote.detail.retention_amount,
+            retention_release_date: None,
             retention_due: Money::ZERO,
             amount_paid: Money::ZERO,
             amount_due: Money::ZERO,
@@ -74,14 +123,18 @@ impl Invoice {
             created_at: at.now,
             updated_at: at.stamp,
         };
-        let detail = InvoiceDetail { vat_breakdown: quote.detail.vat_breakdown.clone() };
+        let detail = InvoiceDetail {
+            vat_breakdown: quote.detail.vat_breakdown.clone(),
+            deductions: Vec::new(),
+            credit_notes: Vec::new(),
+        };
         let mut invoice = Self { summary, lines: quote.lines.clone(), detail };
         invoice.set_amount_paid(Money::ZERO)?;
         let event = Event::invoice(EventKind::InvoiceCreated, &invoice, at.stamp);
         Ok(Changed { record: invoice, events: vec![event] })
     }
 
-    /// DRAFT → SENT; if no amount is due, PAID at once, and `invoice.paid`.
+    /// DRAFT → SENT: `invoice.issued`. If no amount is due, PAID at once, and then `invoice.paid`.
     pub fn issue(&self, issue: InvoiceIssue<'_>, at: ChangeTime) -> Result<Changed<Self>, DomainError> {
         self.require("issued", &[InvoiceStatus::Draft])?;
         let issue_date = check_date("issueDate", issue.issue_date)?;
@@ -95,16 +148,24 @@ impl Invoice {
             );
             return Err(Invalid::new("dueDate", rule).into());
         }
+        issue.check_supply()?;
         let mut invoice = self.modified(InvoiceStatus::Sent, at.stamp);
-        invoice.summary.number = Some(issue.number.to_owned());
-        invoice.summary.issue_date = Some(issue_date);
-        invoice.summary.due_date = Some(due_date);
-        Ok(invoice.paid_if_nothing_due(InvoiceStatus::Sent, at))
+        let summary = &mut invoice.summary;
+        summary.number = Some(issue.number.to_owned());
+        summary.issue_date = Some(issue_date);
+        summary.due_date = Some(due_date);
+        summary.supplied_on = issue.supplied_on.filter(|day| *day != issue_date);
+        (summary.period_start, summary.period_end) = issue.period.unzip();
+        summary.document_format = issue.document_format.map(Into::into);
+        let issued = Event::invoice(EventKind::InvoiceIssued, &invoice, at.stamp);
+        let mut changed = invoice.paid_if_nothing_due(InvoiceStatus::Sent, at);
+        changed.events.insert(0, issued);
+        Ok(changed)
     }
 
     /// A payment on an issued invoice. If no amount is due any more: PAID and `invoice.paid`. A
     /// partial payment changes the amounts only. A payment beyond the amount due pays the
-    /// retention, and a payment beyond `totalTTC` is overpaid.
+    /// retention, and a payment beyond what is not credited of `totalTTC` is overpaid.
     pub fn record_payment(&self, amount: Money, at: ChangeTime) -> Result<Changed<Self>, DomainError> {
         use InvoiceStatus::{Overdue, Paid, Sent};
         if amount <= Money::ZERO {
@@ -122,13 +183,19 @@ impl Invoice {
     /// first.
     pub fn mark_paid(&self, at: ChangeTime) -> Result<Changed<Self>, DomainError> {
         self.require("marked paid", &[InvoiceStatus::Sent, InvoiceStatus::Overdue])?;
+        if self.summary.is_credited_in_full() {
+            return Err(Conflict::new("the invoice is credited in full; refund what was paid").into());
+        }
         let mut invoice = self.modified(self.summary.status, at.stamp);
         invoice.set_amount_paid(self.summary.amount_paid.plus(self.summary.amount_due)?)?;
         Ok(invoice.paid_if_nothing_due(self.summary.status, at))
     }
 
     fn paid_if_nothing_due(mut self, before: InvoiceStatus, at: ChangeTime) -> Changed<Self> {
-        let becomes_paid = before != InvoiceStatus::Paid && self.summary.amount_due.is_zero();
+        // An invoice that is credited in full keeps its state until what was paid is refunded.
+        let becomes_paid = before != InvoiceStatus::Paid
+            && self.summary.amount_due.is_zero()
+            && !self.summary.is_credited_in_full();
         if !becomes_paid {
             return Changed::without_events(self);
         }
@@ -138,7 +205,10 @@ impl Invoice {
         Changed { record: self, events: vec![event] }
     }
 
-    /// A payment taken back. A PAID invoice with an amount due again moves to SENT or OVERDUE.
+    /// A payment taken back, or a refund, whose amount is below 0. A PAID invoice with an amount due
+    /// again moves to SENT or OVERDUE. One that is credited in full and on which no payment stands
+    /// any more is CANCELED. A refund that is taken back may pay the invoice: PAID and
+    /// `invoice.paid`.
     ///
     /// # Errors
     /// [`Conflict`] on an invoice that cannot have payments, [`Invalid`] for more than has been
@@ -146,22 +216,76 @@ impl Invoice {
     pub fn reverse_payment(
         &self,
         amount: Money,
-        stamp: Timestamp,
+        at: ChangeTime,
         today: NaiveDate,
     ) -> Result<Changed<Self>, DomainError> {
         use InvoiceStatus::{Overdue, Paid, Sent};
         self.require("relieved of a payment", &[Sent, Overdue, Paid])?;
-        if amount <= Money::ZERO || amount > self.summary.amount_paid {
-            return Err(Invalid::new("amount", "must be above 0 and not above what has been paid").into());
+        if amount.is_zero() || amount > self.summary.amount_paid {
+            let rule = "must not be above what has been paid; a refund is reversed before its payment";
+            return Err(Invalid::new("amount", rule).into());
         }
-        let mut invoice = self.modified(self.summary.status, stamp);
+        let mut invoice = self.modified(self.summary.status, at.stamp);
         invoice.set_amount_paid(self.summary.amount_paid.minus(amount)?)?;
         if self.summary.status == Paid && !invoice.summary.amount_due.is_zero() {
             let overdue = self.summary.due_date.is_some_and(|day| day < today);
             invoice.summary.status = if overdue { Overdue } else { Sent };
             invoice.summary.paid_at = None;
         }
-        Ok(Changed::without_events(invoice))
+        // A refund taken back may be what paid the invoice.
+        Ok(invoice.canceled_if_nothing_left(at).paid_if_nothing_due(self.summary.status, at))
+    }
+
+    /// A part of what was overpaid paid back. CANCELED if the invoice is credited in full and no
+    /// payment stands any more.
+    ///
+    /// # Errors
+    /// [`Conflict`] on an invoice that cannot have payments, [`Invalid`] for more than
+    /// `amountOverpaid`.
+    pub fn refund(&self, amount: Money, at: ChangeTime) -> Result<Changed<Self>, DomainError> {
+        use InvoiceStatus::{Overdue, Paid, Sent};
+        self.require("refunded", &[Sent, Overdue, Paid])?;
+        let overpaid = self.summary.amount_overpaid;
+        if amount <= Money::ZERO || amount > overpaid {
+            let rule = format!("must be above 0 and not above what is overpaid, {overpaid}");
+            return Err(Invalid::new("amount", rule).into());
+        }
+        let mut invoice = self.modified(self.summary.status, at.stamp);
+        invoice.set_amount_paid(self.summary.amount_paid.minus(amount)?)?;
+        Ok(Changed::without_events(invoice.canceled_if_nothing_left(at)))
+    }
+
+    /// A credit note of this total on an issued invoice. Credited in full with no payment: CANCELED.
+    /// No amount due and something paid: PAID and `invoice.paid`.
+    ///
+    /// # Errors
+    /// [`Conflict`] on an invoice that is not issued, or for more than is left of it; [`Invalid`]
+    /// for nothing.
+    pub fn credit(&self, total_ttc: Money, at: ChangeTime) -> Result<Changed<Self>, DomainError> {
+        use InvoiceStatus::{Overdue, Paid, Sent};
+        self.require("credited", &[Sent, Overdue, Paid])?;
+        if total_ttc <= Money::ZERO {
+            return Err(Invalid::new("totalTTC", "must be above 0").into());
+        }
+        let credited = self.summary.amount_credited.plus(total_ttc)?;
+        if credited > self.summary.total_ttc {
+            return Err(Conflict::new("the credit notes would exceed the invoice").into());
+        }
+        let mut invoice = self.modified(self.summary.status, at.stamp);
+        invoice.summary.amount_credited = credited;
+        invoice.summary.update_amounts()?;
+        Ok(invoice.canceled_if_nothing_left(at).paid_if_nothing_due(self.summary.status, at))
+    }
+
+    /// CANCELED if the invoice is credited in full and no payment stands.
+    fn canceled_if_nothing_left(mut self, at: ChangeTime) -> Self {
+        if self.summary.is_credited_in_full() && self.summary.amount_paid.is_zero() {
+            self.summary.status = InvoiceStatus::Canceled;
+            self.summary.canceled_at = Some(at.now);
+            self.summary.paid_at = None;
+            self.summary.owe_nothing();
+        }
+        self
     }
 
     /// SENT → OVERDUE if the due date has passed and an amount is due; `None` otherwise.
@@ -170,15 +294,22 @@ impl Invoice {
         Some(Changed::without_events(Self { summary, ..self.clone() }))
     }
 
-    /// DRAFT, SENT or OVERDUE → CANCELED, only if no payment stands. The number stays, and no
-    /// amount is owed any more.
-    pub fn cancel(&self, at: ChangeTime) -> Result<Changed<Self>, Conflict> {
-        use InvoiceStatus::{Canceled, Draft, Overdue, Sent};
+    /// Checks that the invoice can be cancelled: in DRAFT, SENT or OVERDUE, without a payment. An
+    /// issued one is cancelled by a credit note of what is left of it: see
+    /// [`CreditNote::issue`](crate::CreditNote::issue).
+    pub fn check_cancelable(&self) -> Result<(), Conflict> {
+        use InvoiceStatus::{Draft, Overdue, Sent};
         self.require("cancelled", &[Draft, Sent, Overdue])?;
-        if !self.summary.amount_paid.is_zero() {
-            return Err(Conflict::new("an invoice with payments cannot be cancelled; reverse them first"));
+        if self.summary.amount_paid.is_zero() {
+            return Ok(());
         }
-        let mut invoice = self.modified(Canceled, at.stamp);
+        Err(Conflict::new("an invoice with payments cannot be cancelled; reverse them first"))
+    }
+
+    /// DRAFT → CANCELED. The invoice has no number, now or later.
+    pub fn cancel_draft(&self, at: ChangeTime) -> Result<Changed<Self>, Conflict> {
+        self.require("cancelled without a credit note", &[InvoiceStatus::Draft])?;
+        let mut invoice = self.modified(InvoiceStatus::Canceled, at.stamp);
         invoice.summary.canceled_at = Some(at.now);
         invoice.summary.owe_nothing();
         Ok(Changed::without_events(invoice))

@@ -55,10 +55,13 @@
 
 mod address;
 mod advice;
+mod billing;
 mod characters;
 mod client;
 mod company;
 pub mod contract;
+mod credit;
+mod credit_note;
 mod currency;
 mod date;
 mod delivery;
@@ -71,6 +74,7 @@ mod fixed;
 #[cfg(test)]
 mod fixtures;
 mod flatten;
+mod identifiers;
 mod ids;
 mod invoice;
 mod invoice_states;
@@ -93,10 +97,14 @@ mod timestamp;
 mod totals;
 mod wire_enum;
 
+pub use address::postal_address;
 pub use advice::Advice;
+pub use billing::{DocumentFormat, EInvoicing, InvoiceType, OperationNature, VatRegime};
 pub use characters::{is_assigned, is_bidi_control, renders_as_nothing, trim_invisible};
 pub use client::{Client, ClientChange, ClientFields, ClientType, NewClient, SoughtId};
 pub use company::{Company, CompanyIdentity, NewCompany, Plan};
+pub use credit::{CreditContent, CreditItem, CreditNoteIssue, CreditRest, CreditedPart, NewCreditNote};
+pub use credit_note::{CreditNote, CreditNoteDetail, CreditNoteItem, CreditNoteSummary};
 pub use delivery::{AttemptOutcome, DeliveryOutcome, DeliveryStatus, FailureClass};
 pub use disabled_reason::DisabledReason;
 pub use document::{DocumentLink, sha256_hex};
@@ -104,15 +112,19 @@ pub use error::{
     ApiErrorBody, ApiErrorDetail, Conflict, DomainError, ErrorCode, Invalid, TooManyRequestsBody,
 };
 pub use event::{
-    Event, EventData, EventKind, InvoiceEventData, PingEventData, ProjectEventData, QuoteEventData,
+    CreditNoteEventData, Event, EventData, EventKind, InvoiceEventData, PingEventData, ProjectEventData,
+    QuoteEventData,
 };
 pub use failure_count::{DISABLE_AFTER_FAILURES, FailureCount};
 pub use fixed::{IntoExact, Money, Percent, Quantity, UnitPrice, exact_number, exact_number_or_null};
+pub use identifiers::{french_vat_number, is_electronic_address, is_siren, is_vat_number, siren_of};
 pub use ids::{
-    ClientId, CompanyId, EventId, InvoiceId, KeyId, ParseIdError, PaymentId, ProjectId, QuoteId, WebhookId,
-    parse_uuid,
+    ClientId, CompanyId, CreditNoteId, EventId, InvoiceId, KeyId, ParseIdError, PaymentId, ProjectId,
+    QuoteId, WebhookId, parse_uuid,
 };
-pub use invoice::{Invoice, InvoiceDetail, InvoiceItem, InvoiceStatus, InvoiceSummary};
+pub use invoice::{
+    CreditNoteReference, Deduction, Invoice, InvoiceDetail, InvoiceItem, InvoiceStatus, InvoiceSummary,
+};
 pub use invoice_states::{DEFAULT_PAYMENT_DAYS, InvoiceIssue};
 pub use line::{
     Costing, Line, MAX_LINES, MAX_LINES_BYTES, NewLine, PricedLines, have_older_texts, price_changed_lines,

@@ -9,7 +9,10 @@ use strum::{Display, IntoStaticStr, VariantArray};
 use crate::flatten::{self, Member, SideMembers};
 use crate::setters::text_setters;
 use crate::text::{LONG_TEXT, optional_text};
-use crate::{ClientId, IntoExact, Invalid, Line, Money, NewLine, Percent, QuoteId, Timestamp, VatShare};
+use crate::{
+    ClientId, IntoExact, Invalid, Line, Money, NewLine, OperationNature, Percent, QuoteId, Timestamp,
+    VatShare,
+};
 
 /// The state of a quote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
@@ -219,6 +222,15 @@ pub struct NewQuote {
     /// document; no part of the record in the API.
     #[serde(default)]
     pub work_site: Option<String>,
+    /// The nature of the operations, if it is not that of the company. Printed on documents; no part
+    /// of the record in the API.
+    #[serde(default)]
+    pub operations: Option<OperationNature>,
+    /// True if the client owes the VAT, as for subcontracted building works (CGI, art. 283-2
+    /// nonies); each line then has the rate 0. Printed on documents; no part of the record in the
+    /// API.
+    #[serde(default)]
+    pub reverse_charge: bool,
 }
 
 text_setters! { NewQuote: work_site }
@@ -232,6 +244,8 @@ impl NewQuote {
             retention_rate: Percent::ZERO,
             valid_until: None,
             work_site: None,
+            operations: None,
+            reverse_charge: false,
         }
     }
 
@@ -257,6 +271,30 @@ impl NewQuote {
     pub fn valid_until(mut self, day: NaiveDate) -> Self {
         self.valid_until = Some(day);
         self
+    }
+
+    /// Sets [`operations`](Self#structfield.operations).
+    pub fn operations(mut self, nature: OperationNature) -> Self {
+        self.operations = Some(nature);
+        self
+    }
+
+    /// Sets [`reverse_charge`](Self#structfield.reverse_charge).
+    pub fn reverse_charge(mut self, on: bool) -> Self {
+        self.reverse_charge = on;
+        self
+    }
+
+    /// Checks that no line has VAT if the client owes it.
+    pub fn check_reverse_charge(&self) -> Result<(), Invalid> {
+        let with_vat = self.lines.iter().position(|line| !line.tva_rate.is_zero());
+        match with_vat {
+            Some(index) if self.reverse_charge => {
+                let rule = "must be 0, as the client owes the VAT (reverseCharge)";
+                Err(Invalid::new(format!("lines[{index}].tvaRate"), rule))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The work site, trimmed, normalised and checked.

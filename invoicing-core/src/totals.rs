@@ -66,7 +66,7 @@ fn named(result: Result<Money, Invalid>) -> Result<Money, Invalid> {
     result.map_err(|invalid| Invalid::new("lines", format!("add up to a total that {}", invalid.rule)))
 }
 
-fn document_rate(shares: &[VatShare], total_ht: Money, tva: Money) -> Result<Percent, Invalid> {
+pub(crate) fn document_rate(shares: &[VatShare], total_ht: Money, tva: Money) -> Result<Percent, Invalid> {
     match shares {
         [only] => Ok(only.tva_rate),
         _ if total_ht.is_zero() => Ok(Percent::ZERO),

@@ -9,8 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use strum::VariantArray;
 
 use crate::{
-    ClientType, DeliveryStatus, DisabledReason, EventKind, FailureClass, Invalid, InvoiceStatus,
-    PaymentMethod, PaymentSource, Plan, ProjectStatus, QuoteStatus,
+    ClientType, DeliveryStatus, DisabledReason, DocumentFormat, EInvoicing, EventKind, FailureClass, Invalid,
+    InvoiceStatus, InvoiceType, OperationNature, PaymentMethod, PaymentSource, Plan, ProjectStatus,
+    QuoteStatus, VatRegime,
 };
 
 /// The value with this text.
@@ -75,8 +76,9 @@ macro_rules! wire_enums {
 }
 
 wire_enums! {
-    ClientType DeliveryStatus DisabledReason EventKind FailureClass InvoiceStatus PaymentMethod
-    PaymentSource Plan ProjectStatus QuoteStatus
+    ClientType DeliveryStatus DisabledReason DocumentFormat EInvoicing EventKind FailureClass
+    InvoiceStatus InvoiceType OperationNature PaymentMethod PaymentSource Plan ProjectStatus
+    QuoteStatus VatRegime
 }
 
 #[cfg(test)]

@@ -23,6 +23,10 @@ fn the_record_has_the_fields_of_the_contract_in_their_order() {
         "type",
         "notes",
         "externalId",
+        "siren",
+        "vatNumber",
+        "electronicAddress",
+        "country",
         "createdAt",
         "updatedAt",
     ];
@@ -30,7 +34,7 @@ fn the_record_has_the_fields_of_the_contract_in_their_order() {
     let bare = NewClient::named("Léa").check().unwrap().create(ClientId(uuid(1)), time(0));
     assert_eq!(names_of(&bare), expected);
     let json = serde_json::to_value(&bare).unwrap();
-    assert_eq!(expected.iter().filter(|name| json[**name].is_null()).count(), 8);
+    assert_eq!(expected.iter().filter(|name| json[**name].is_null()).count(), 12);
 }
 
 /// Rules: WIRE-26
@@ -125,6 +129,48 @@ fn every_text_has_its_length_and_no_control_characters() {
     }
 }
 
+/// Rules: CLIENT-9
+#[test]
+fn the_numbers_of_a_business_are_stored_without_spaces() {
+    let sent = r#"{"name": "a", "siren": " 732 829 320 ", "vatNumber": "fr 44 732 829 320",
+        "electronicAddress": " 732829320_COMPTA ", "country": "fr"}"#;
+    let client = parse(sent).unwrap().check().unwrap().create(ClientId(uuid(1)), time(0));
+    let numbers = [client.siren, client.vat_number, client.electronic_address, client.country];
+    assert_eq!(numbers.map(Option::unwrap), ["732829320", "FR44732829320", "732829320_COMPTA", "FR"]);
+    let empty = r#"{"name": "a", "siren": " ", "vatNumber": "", "electronicAddress": "", "country": null}"#;
+    assert_eq!(parse(empty).unwrap().check(), NewClient::named("a").check());
+}
+
+/// Rules: CLIENT-9
+#[test]
+fn a_number_of_a_business_that_cannot_exist_is_refused_by_name() {
+    for (field, bad) in [
+        ("siren", "732829321"),
+        ("siren", "73282932"),
+        ("siren", "73282932000074"),
+        ("vatNumber", "FR45732829320"),
+        ("vatNumber", "732829320"),
+        ("electronicAddress", "732 829 320"),
+        ("electronicAddress", "lea@exemple.fr"),
+        ("country", "FRA"),
+        ("country", "F1"),
+    ] {
+        assert_eq!(refused(&format!(r#"{{"name": "a", "{field}": "{bad}"}}"#)).field, field, "{bad}");
+    }
+    let check_digit = refused(r#"{"name": "a", "siren": "732829321"}"#);
+    assert_eq!(check_digit.to_string(), "siren: must be a SIREN: 9 digits, the last one a check digit");
+}
+
+/// Rules: STORED-1
+#[test]
+fn a_client_of_before_the_numbers_is_read() {
+    let mut old = serde_json::to_value(client()).unwrap();
+    for name in ["siren", "vatNumber", "electronicAddress", "country"] {
+        old.as_object_mut().unwrap().remove(name);
+    }
+    assert_eq!(serde_json::from_value::<Client>(old).unwrap(), client());
+}
+
 /// Rules: WIRE-18
 #[test]
 fn an_email_is_checked() {
@@ -153,6 +199,10 @@ fn fields_of(client: &Client) -> NewClient {
         r#type: client.r#type,
         notes: client.notes.clone(),
         external_id: client.external_id.clone(),
+        siren: client.siren.clone(),
+        vat_number: client.vat_number.clone(),
+        electronic_address: client.electronic_address.clone(),
+        country: client.country.clone(),
     }
 }
 
@@ -168,7 +218,7 @@ fn the_same_fields_again_are_no_change() {
 #[test]
 fn each_field_that_differs_is_a_change() {
     type Edit = fn(&mut NewClient);
-    let edits: [Edit; 9] = [
+    let edits: [Edit; 13] = [
         |new| new.name.push('x'),
         |new| new.email = None,
         |new| new.phone = None,
@@ -178,6 +228,10 @@ fn each_field_that_differs_is_a_change() {
         |new| new.r#type = None,
         |new| new.notes = None,
         |new| new.external_id = None,
+        |new| new.siren = Some("732829320".into()),
+        |new| new.vat_number = Some("FR44732829320".into()),
+        |new| new.electronic_address = Some("732829320_A".into()),
+        |new| new.country = Some("FR".into()),
     ];
     for edit in edits {
         let mut change = fields_of(&client());

@@ -62,6 +62,73 @@ fn each_field_is_checked_and_named() {
 }
 
 #[test]
+fn each_legal_field_is_checked_and_named() {
+    type Set = fn(CompanyIdentity, String) -> CompanyIdentity;
+    let short: [(&str, Set); 3] = [
+        ("legalForm", CompanyIdentity::legal_form),
+        ("shareCapital", CompanyIdentity::share_capital),
+        ("registration", CompanyIdentity::registration),
+    ];
+    let long: [(&str, Set); 4] = [
+        ("latePenalty", CompanyIdentity::late_penalty),
+        ("earlyPayment", CompanyIdentity::early_payment),
+        ("mediator", CompanyIdentity::mediator),
+        ("wasteTerms", CompanyIdentity::waste_terms),
+    ];
+    for (name, set) in short.into_iter().chain(long) {
+        let max = if short.iter().any(|(known, _)| *known == name) { 255 } else { 2_000 };
+        let with = |text: &str| set(CompanyIdentity::default(), text.to_owned()).check();
+        assert!(with(&"é".repeat(max)).is_ok(), "{name}");
+        assert_eq!(with(&"é".repeat(max + 1)).unwrap_err().field, name);
+        assert_eq!(with("a\0b").unwrap_err().field, name);
+        assert_eq!(with(" ").unwrap(), CompanyIdentity::default(), "{name}");
+    }
+}
+
+#[test]
+fn bank_address_and_colour_are_checked_and_stored_without_spaces() {
+    type Set = fn(CompanyIdentity, &'static str) -> CompanyIdentity;
+    let fields: [(&str, Set, &str, &str, &str); 4] = [
+        (
+            "iban",
+            CompanyIdentity::iban,
+            "fr76 3000 6000 0112 3456 7890 189",
+            "FR7630006000011234567890189",
+            "FR76",
+        ),
+        ("bic", CompanyIdentity::bic, " agrifrpp ", "AGRIFRPP", "AGRIFRP"),
+        ("electronicAddress", CompanyIdentity::electronic_address, " 732829320 ", "732829320", "7328 29320"),
+        ("color", CompanyIdentity::color, " #16486E ", "#16486e", "#16486"),
+    ];
+    for (name, set, entered, stored, bad) in fields {
+        let with = |text| set(CompanyIdentity::default(), text).check();
+        assert_eq!(with(entered).unwrap(), set(CompanyIdentity::default(), stored), "{name}");
+        assert_eq!(with(bad).unwrap_err().field, name);
+        assert_eq!(with(" ").unwrap(), CompanyIdentity::default(), "{name}");
+    }
+    for bad in ["16486e", "#16486g", "#16486ee", "red", "#é648"] {
+        let refused = CompanyIdentity::default().color(bad).check().unwrap_err();
+        assert_eq!(refused.to_string(), "color: must be a colour such as #16486e", "{bad}");
+    }
+}
+
+#[test]
+fn the_legal_choices_are_stored_as_words_and_kept_by_a_check() {
+    let identity = CompanyIdentity::default()
+        .siret("73282932000074")
+        .vat_regime(VatRegime::Franchise)
+        .vat_on_debits(true)
+        .operations(OperationNature::Mixed)
+        .e_invoicing(EInvoicing::On);
+    assert_eq!(identity.check().unwrap(), identity);
+    assert_eq!(identity.siren(), Some("732829320"));
+    let stored = serde_json::to_value(&identity).unwrap();
+    let words = ["vatRegime", "operations", "eInvoicing"].map(|name| stored[name].as_str().unwrap());
+    assert_eq!(words, ["FRANCHISE", "MIXED", "ON"]);
+    assert_eq!(serde_json::from_value::<CompanyIdentity>(stored).unwrap(), identity);
+}
+
+#[test]
 fn a_siret_has_14_digits_however_it_is_spaced() {
     let identity = |siret: &str| CompanyIdentity { siret: Some(siret.into()), ..CompanyIdentity::default() };
     for good in ["73282932000074", " 732 829 320 00074 ", "732\u{202f}829\u{a0}320 00074"] {

@@ -2,16 +2,18 @@ use serde_json::Value;
 
 use super::*;
 use crate::fixtures::{
-    at, client, holds_costing, invoice_in, names, names_of, quote_in, signature, time, today, uuid,
+    at, client, credit_the_rest, holds_costing, invoice_in, names, names_of, quote_in, signature, time,
+    today, uuid,
 };
 use crate::{Changed, Money, QuoteImport};
 
 const QUOTE: [&str; 8] =
     ["id", "number", "status", "clientName", "clientEmail", "totalHT", "totalTTC", "tvaRate"];
-const INVOICE: [&str; 13] = [
+const INVOICE: [&str; 14] = [
     "id",
     "number",
     "status",
+    "type",
     "quoteId",
     "clientName",
     "clientEmail",
@@ -141,6 +143,60 @@ fn a_paid_invoice_adds_when() {
     let data = &tree(&event)["data"];
     assert_eq!((&data["status"], &data["paidAt"]), (&"PAID".into(), &at(9).to_string().into()));
     assert_eq!((data["amountPaid"].to_string(), data["amountDue"].to_string()), ("400".into(), "0".into()));
+}
+
+/// Rules: INVOICE-18, EVENT-9
+#[test]
+fn an_issued_invoice_shows_its_number_and_its_dates() {
+    let issue = crate::InvoiceIssue::new("FAC-2026-0007", today());
+    let event = only(invoice_in(InvoiceStatus::Draft).issue(issue, time(9)).unwrap());
+    assert_eq!(event.name(), "invoice.issued");
+    assert_eq!(data_names(&event), INVOICE);
+    let data = &tree(&event)["data"];
+    let shown = ["number", "status", "type", "issueDate", "dueDate"].map(|name| data[name].as_str().unwrap());
+    assert_eq!(shown, ["FAC-2026-0007", "SENT", "STANDARD", "2026-09-14", "2026-10-14"]);
+}
+
+/// Rules: EVENT-9
+#[test]
+fn an_invoice_that_is_issued_with_nothing_due_is_shown_issued_then_paid() {
+    let mut draft = invoice_in(InvoiceStatus::Draft);
+    draft.summary.amount_due = Money::ZERO;
+    let changed = draft.issue(crate::InvoiceIssue::new("FAC-2026-0007", today()), time(9)).unwrap();
+    let [issued, paid] = <[Event; 2]>::try_from(changed.events).unwrap();
+    assert_eq!((issued.name(), paid.name()), ("invoice.issued", "invoice.paid"));
+    assert_eq!((&tree(&issued)["data"]["status"], data_names(&issued)), (&"SENT".into(), data_of_invoice()));
+    assert_eq!(tree(&paid)["data"]["status"], "PAID");
+}
+
+fn data_of_invoice() -> Vec<String> {
+    INVOICE.map(str::to_owned).to_vec()
+}
+
+/// Rules: EVENT-10
+#[test]
+fn a_credit_note_shows_its_invoice_and_totals() {
+    let (note, changed) = credit_the_rest(&invoice_in(InvoiceStatus::Sent), time(9));
+    let event = only(changed);
+    assert_eq!((event.name(), event.timestamp), ("credit_note.issued", at(9)));
+    let expected = [
+        "id",
+        "number",
+        "invoiceId",
+        "invoiceNumber",
+        "clientName",
+        "clientEmail",
+        "totalHT",
+        "totalTTC",
+        "tvaRate",
+        "issueDate",
+    ];
+    assert_eq!(data_names(&event), expected);
+    let data = &tree(&event)["data"];
+    assert_eq!(data["id"], note.summary.id.to_string());
+    assert_eq!((&data["number"], &data["invoiceNumber"]), (&"AVO-2026-0001".into(), &"FAC-2026-0007".into()));
+    assert_eq!((data["totalHT"].to_string(), data["totalTTC"].to_string()), ("300".into(), "340".into()));
+    assert_eq!(data["issueDate"], "2026-09-14");
 }
 
 /// Rules: EVENT-7

@@ -2,22 +2,32 @@ use super::*;
 use crate::OpenEnum;
 use crate::fixtures::{differences, holds_costing, invoice_in, names_of};
 
-const HEAD: [&str; 23] = [
+const HEAD: [&str; 33] = [
     "id",
     "number",
     "status",
+    "type",
     "quoteId",
     "clientId",
     "clientName",
     "clientEmail",
     "issueDate",
     "dueDate",
+    "suppliedOn",
+    "periodStart",
+    "periodEnd",
+    "documentFormat",
+    "position",
+    "progressRate",
     "totalHT",
     "totalTTC",
     "tvaRate",
     "currency",
+    "amountCredited",
+    "amountWrittenOff",
     "retentionRate",
     "retentionAmount",
+    "retentionReleaseDate",
     "retentionDue",
     "amountPaid",
     "amountDue",
@@ -46,7 +56,8 @@ fn a_list_item_has_the_fields_of_the_contract_in_their_order() {
 fn a_detail_has_the_fields_of_the_contract_in_their_order() {
     for &status in InvoiceStatus::ALL {
         let invoice = invoice_in(status);
-        assert_eq!(names_of(&invoice), [&HEAD[..], &["lines", "vatBreakdown"]].concat(), "{status}");
+        let side = ["lines", "vatBreakdown", "deductions", "creditNotes"];
+        assert_eq!(names_of(&invoice), [&HEAD[..], &side].concat(), "{status}");
         assert!(!holds_costing(&serde_json::to_string(&invoice).unwrap()));
     }
 }
@@ -55,7 +66,9 @@ fn a_detail_has_the_fields_of_the_contract_in_their_order() {
 #[test]
 fn what_is_unset_is_null() {
     let json = serde_json::to_value(invoice_in(InvoiceStatus::Draft)).unwrap();
-    for name in ["number", "issueDate", "dueDate", "paidAt", "canceledAt"] {
+    let dates = ["issueDate", "dueDate", "suppliedOn", "periodStart", "periodEnd", "retentionReleaseDate"];
+    let others = ["number", "documentFormat", "position", "progressRate", "paidAt", "canceledAt"];
+    for name in dates.into_iter().chain(others) {
         assert!(json[name].is_null(), "{name}");
     }
 }
@@ -86,6 +99,32 @@ fn an_invoice_of_before_the_retention_was_followed_is_brought_up_to_date() {
         assert_eq!(amounts, (Money::from(retention_due), Money::from(overpaid)), "{paid}");
         assert!(summary.amount_due.is_zero());
     }
+}
+
+/// Rules: STORED-1
+#[test]
+fn an_invoice_of_before_the_documents_is_read_as_a_standard_one() {
+    let invoice = invoice_in(InvoiceStatus::Paid);
+    let mut old = serde_json::to_value(&invoice).unwrap();
+    let new = [
+        "type",
+        "suppliedOn",
+        "periodStart",
+        "periodEnd",
+        "documentFormat",
+        "position",
+        "progressRate",
+        "amountCredited",
+        "amountWrittenOff",
+        "retentionReleaseDate",
+        "deductions",
+        "creditNotes",
+    ];
+    for name in new {
+        old.as_object_mut().unwrap().remove(name).unwrap();
+    }
+    assert_eq!(serde_json::from_value::<Invoice>(old).unwrap(), invoice);
+    assert_eq!(invoice.summary.r#type, InvoiceType::Standard);
 }
 
 #[test]

@@ -1,11 +1,13 @@
 use std::collections::BTreeSet;
 
-use proptest::prelude::*;
 use rust_decimal::Decimal;
 
 use super::*;
 use crate::fixtures::*;
 use crate::{Percent, price_lines};
+
+mod amounts;
+mod payments;
 
 /// The clock, and the stamp that is ahead of it.
 const CLOCK: i64 = 900;
@@ -20,10 +22,13 @@ enum Operation {
     MarkPaid,
     Reverse,
     MarkOverdue,
-    Cancel,
+    CancelDraft,
+    CreditPart,
+    CreditAll,
+    Refund,
 }
 
-const OPERATIONS: [Operation; 8] = [
+const OPERATIONS: [Operation; 11] = [
     Operation::Issue,
     Operation::PayPart,
     Operation::PayAll,
@@ -31,87 +36,118 @@ const OPERATIONS: [Operation; 8] = [
     Operation::MarkPaid,
     Operation::Reverse,
     Operation::MarkOverdue,
-    Operation::Cancel,
+    Operation::CancelDraft,
+    Operation::CreditPart,
+    Operation::CreditAll,
+    Operation::Refund,
 ];
 
-fn number_seven() -> InvoiceIssue<'static> {
-    InvoiceIssue { number: "FAC-2026-0007", issue_date: today(), due_date: None }
+/// The invoice before an operation: 323 of 340 are to be paid in time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Before {
+    /// As [`invoice_in`] makes it.
+    Plain,
+    /// 100 are paid, and the invoice is not PAID.
+    PartlyPaid,
+    /// 110 are credited.
+    PartlyCredited,
+    /// 340 are credited, and 100 were paid before; or 323 if PAID.
+    CreditedAndPaid,
 }
 
-/// The result of an operation; `None` if it is refused. The amount to be paid is 323.
+fn number_seven() -> InvoiceIssue<'static> {
+    InvoiceIssue::new("FAC-2026-0007", today())
+}
+
+fn pay(invoice: &Invoice, amount: i32, at: ChangeTime) -> Invoice {
+    invoice.record_payment(Money::from(amount), at).unwrap().record
+}
+
+/// The invoice; `None` if its state does not occur so.
+fn invoice_before(status: InvoiceStatus, before: Before) -> Option<Invoice> {
+    use InvoiceStatus::{Overdue, Paid, Sent};
+    let invoice = invoice_in(status);
+    let credit = |invoice: &Invoice, amount: i32| invoice.credit(amount.into(), time(9)).unwrap().record;
+    match (before, status) {
+        (Before::Plain, _) => Some(invoice),
+        (Before::PartlyPaid, Sent | Overdue) => Some(pay(&invoice, 100, time(9))),
+        (Before::PartlyCredited, Sent | Overdue | Paid) => Some(credit(&invoice, 110)),
+        (Before::CreditedAndPaid, Sent | Overdue) => Some(credit(&pay(&invoice, 100, time(8)), 340)),
+        (Before::CreditedAndPaid, Paid) => Some(credit(&invoice, 340)),
+        _ => None,
+    }
+}
+
+/// The result of an operation; `None` if it is refused.
 fn perform(operation: Operation, invoice: &Invoice) -> Option<Changed<Invoice>> {
-    let (before_due, after_due, stamp) = (today(), day("2027-01-01"), at(LATE));
-    let at = ChangeTime { now: at(CLOCK), stamp };
+    let at = ChangeTime { now: at(CLOCK), stamp: at(LATE) };
+    let left = invoice.summary.total_ttc.minus(invoice.summary.amount_credited).unwrap();
+    let paid = invoice.summary.amount_paid;
     match operation {
         Operation::Issue => invoice.issue(number_seven(), at).ok(),
         Operation::PayPart => invoice.record_payment(Money::from(100), at).ok(),
         Operation::PayAll => invoice.record_payment(Money::from(323), at).ok(),
         Operation::PayMore => invoice.record_payment(Money::from(400), at).ok(),
         Operation::MarkPaid => invoice.mark_paid(at).ok(),
-        Operation::Reverse => invoice.reverse_payment(Money::from(100), stamp, before_due).ok(),
-        Operation::MarkOverdue => invoice.mark_overdue(stamp, after_due),
-        Operation::Cancel => invoice.cancel(at).ok(),
+        Operation::Reverse => invoice.reverse_payment(paid.max(Money::from(1)), at, today()).ok(),
+        Operation::MarkOverdue => invoice.mark_overdue(at.stamp, day("2027-01-01")),
+        Operation::CancelDraft => invoice.cancel_draft(at).ok(),
+        Operation::CreditPart => invoice.credit(Money::from(10), at).ok(),
+        Operation::CreditAll => invoice.credit(left, at).ok(),
+        Operation::Refund => invoice.refund(paid.max(Money::from(1)), at).ok(),
     }
 }
 
-/// The next state, the events, and the members that change besides `updatedAt`; `None` if the
-/// operation is refused.
-type Outcome = Option<(InvoiceStatus, &'static [&'static str], &'static [&'static str])>;
+/// The next state and the events; `None` if the operation is refused.
+type Outcome = Option<(InvoiceStatus, &'static [&'static str])>;
 
-/// The outcome in the contract. `partly`: 100 of 323 has been paid (if the state has payments and
-/// is not PAID).
-fn allowed(from: InvoiceStatus, operation: Operation, partly: bool) -> Outcome {
+const NONE: &[&str] = &[];
+const PAID: &[&str] = &["invoice.paid"];
+
+/// The outcome in the contract.
+fn allowed(from: InvoiceStatus, operation: Operation, before: Before) -> Outcome {
     use InvoiceStatus::{Canceled, Draft, Overdue, Paid, Sent};
-    const PAID: &[&str] = &["invoice.paid"];
+    let credited = before == Before::CreditedAndPaid;
+    let has_paid = from == Paid || matches!(before, Before::PartlyPaid | Before::CreditedAndPaid);
     match (operation, from) {
-        (Operation::Issue, Draft) => Some((Sent, &[], &["dueDate", "issueDate", "number", "status"])),
-        (Operation::PayPart, Sent | Overdue) => Some((from, &[], &["amountDue", "amountPaid"])),
-        (Operation::PayAll, Sent | Overdue) if !partly => {
-            Some((Paid, PAID, &["amountDue", "amountPaid", "paidAt", "status"]))
+        (Operation::Issue, Draft) => Some((Sent, &["invoice.issued"])),
+        (Operation::CancelDraft, Draft) => Some((Canceled, NONE)),
+        (_, Draft | Canceled) | (Operation::Issue | Operation::CancelDraft, _) => None,
+        (Operation::PayAll | Operation::PayMore | Operation::MarkPaid, Sent | Overdue) if !credited => {
+            Some((Paid, PAID))
         }
-        (Operation::PayAll | Operation::PayMore, Sent | Overdue) => Some((
-            Paid,
-            PAID,
-            &["amountDue", "amountOverpaid", "amountPaid", "paidAt", "retentionDue", "status"],
-        )),
-        (Operation::PayPart | Operation::PayAll | Operation::PayMore, Paid) => {
-            Some((Paid, &[], &["amountOverpaid", "amountPaid", "retentionDue"]))
-        }
-        (Operation::MarkPaid, Sent | Overdue) => {
-            Some((Paid, PAID, &["amountDue", "amountPaid", "paidAt", "status"]))
-        }
-        (Operation::Reverse, Sent | Overdue) if partly => Some((from, &[], &["amountDue", "amountPaid"])),
-        (Operation::Reverse, Paid) => Some((Sent, &[], &["amountDue", "amountPaid", "paidAt", "status"])),
-        (Operation::MarkOverdue, Sent) => Some((Overdue, &[], &["status"])),
-        (Operation::Cancel, Draft | Sent | Overdue) if !partly => {
-            Some((Canceled, &[], &["amountDue", "canceledAt", "retentionDue", "status"]))
-        }
+        (Operation::PayPart | Operation::PayAll | Operation::PayMore, _) => Some((from, NONE)),
+        (Operation::Reverse | Operation::Refund, _) if credited => Some((Canceled, NONE)),
+        (Operation::Reverse, Paid) => Some((Sent, NONE)),
+        (Operation::Reverse, _) if has_paid => Some((from, NONE)),
+        (Operation::MarkOverdue, Sent) if !credited => Some((Overdue, NONE)),
+        (Operation::CreditPart, _) if !credited => Some((from, NONE)),
+        (Operation::CreditAll, _) if !credited && has_paid => Some((from, NONE)),
+        (Operation::CreditAll, _) if !credited => Some((Canceled, NONE)),
         _ => None,
     }
 }
 
-/// Rules: INVOICE-2, INVOICE-4, INVOICE-5, INVOICE-6, INVOICE-7, STAMP-7
+/// Rules: INVOICE-2, INVOICE-4, INVOICE-5, INVOICE-6, INVOICE-7, INVOICE-22, INVOICE-25, STAMP-7
 #[test]
 fn every_operation_in_every_state_does_what_the_contract_says() {
+    let all = [Before::Plain, Before::PartlyPaid, Before::PartlyCredited, Before::CreditedAndPaid];
     for &from in InvoiceStatus::ALL {
-        let takes_part = matches!(from, InvoiceStatus::Sent | InvoiceStatus::Overdue);
-        for partly in [false, true].into_iter().take(1 + usize::from(takes_part)) {
+        for before in all {
+            let Some(invoice) = invoice_before(from, before) else { continue };
+            assert_eq!(invoice.summary.status, from, "{before:?}");
             for operation in OPERATIONS {
-                let mut invoice = invoice_in(from);
-                if partly {
-                    invoice = invoice.record_payment(Money::from(100), time(9)).unwrap().record;
-                }
-                check(&invoice, operation, allowed(from, operation, partly));
+                check(&invoice, operation, allowed(from, operation, before));
             }
         }
     }
 }
 
 fn check(invoice: &Invoice, operation: Operation, expected: Outcome) {
-    let what =
-        format!("{operation:?} in {} with {} paid", invoice.summary.status, invoice.summary.amount_paid);
+    let InvoiceSummary { status, amount_paid, amount_credited, .. } = &invoice.summary;
+    let what = format!("{operation:?} in {status}, {amount_paid} paid, {amount_credited} credited");
     let changed = perform(operation, invoice);
-    let Some((to, events, members)) = expected else {
+    let Some((to, events)) = expected else {
         assert!(changed.is_none(), "{what} must be refused");
         return;
     };
@@ -119,11 +155,161 @@ fn check(invoice: &Invoice, operation: Operation, expected: Outcome) {
     assert_eq!(changed.record.summary.status, to, "{what}");
     assert_eq!(changed.events.iter().map(Event::name).collect::<Vec<_>>(), events, "{what}");
     assert!(changed.events.iter().all(|event| event.timestamp == at(LATE)));
-    let InvoiceSummary { updated_at, paid_at, canceled_at, .. } = changed.record.summary;
-    assert_eq!(updated_at, at(LATE));
-    assert!(![paid_at, canceled_at].contains(&Some(at(LATE))), "{what}: dated by the stamp");
-    let members: BTreeSet<_> = members.iter().copied().chain(["updatedAt"]).collect();
-    assert!(differences(invoice, &changed.record).iter().eq(members), "{what}");
+    check_instants(&changed.record.summary, &what);
+    assert_only_money_moves(operation, invoice, &changed.record);
+}
+
+fn check_instants(summary: &InvoiceSummary, what: &str) {
+    use InvoiceStatus::{Canceled, Paid};
+    assert_eq!(summary.updated_at, at(LATE));
+    assert!(![summary.paid_at, summary.canceled_at].contains(&Some(at(LATE))), "{what}: dated by the stamp");
+    assert_eq!(summary.paid_at.is_some(), summary.status == Paid, "{what}");
+    assert_eq!(summary.canceled_at.is_some(), summary.status == Canceled, "{what}");
+}
+
+/// From the issue on, only the state and the amounts change.
+fn assert_only_money_moves(operation: Operation, before: &Invoice, after: &Invoice) {
+    let state = ["status", "updatedAt", "paidAt", "canceledAt"];
+    let amounts =
+        ["amountCredited", "amountDue", "amountOverpaid", "amountPaid", "retentionAmount", "retentionDue"];
+    let issue = ["number", "issueDate", "dueDate"];
+    let movable: BTreeSet<_> = match operation {
+        Operation::Issue => state.into_iter().chain(issue).collect(),
+        Operation::MarkOverdue => state.into_iter().collect(),
+        _ => state.into_iter().chain(amounts).collect(),
+    };
+    for member in differences(before, after) {
+        assert!(movable.contains(&*member), "{operation:?} changes {member}");
+    }
+}
+
+/// Rules: INVOICE-7, CREDIT-4
+#[test]
+fn an_issued_invoice_is_cancelled_by_a_credit_note_of_the_rest() {
+    for status in [InvoiceStatus::Sent, InvoiceStatus::Overdue] {
+        let invoice = invoice_in(status);
+        assert!(invoice.check_cancelable().is_ok() && invoice.cancel_draft(time(9)).is_err());
+        let (note, changed) = credit_the_rest(&invoice, time(9));
+        let summary = &changed.record.summary;
+        assert_eq!((summary.status, summary.canceled_at), (InvoiceStatus::Canceled, Some(at(9))));
+        assert_eq!(summary.number, invoice.summary.number);
+        assert_eq!(summary.amount_credited, summary.total_ttc);
+        assert!(
+            [summary.amount_due, summary.retention_due, summary.retention_amount].iter().all(|m| m.is_zero())
+        );
+        assert_eq!(changed.record.detail.credit_notes, [note.summary.reference()]);
+        let members = [
+            "amountCredited",
+            "amountDue",
+            "canceledAt",
+            "creditNotes",
+            "retentionAmount",
+            "retentionDue",
+            "status",
+            "updatedAt",
+        ];
+        assert_eq!(differences(&invoice, &changed.record), members);
+    }
+    assert!(invoice_in(InvoiceStatus::Draft).check_cancelable().is_ok());
+    let partly = invoice_before(InvoiceStatus::Sent, Before::PartlyPaid).unwrap();
+    for refused in [partly, invoice_in(InvoiceStatus::Paid), invoice_in(InvoiceStatus::Canceled)] {
+        assert!(refused.check_cancelable().is_err(), "{}", refused.summary.status);
+    }
+}
+
+/// Rules: INVOICE-19, MONEY-11
+#[test]
+fn a_credit_that_leaves_what_was_paid_makes_the_invoice_paid() {
+    let partly = invoice_before(InvoiceStatus::Sent, Before::PartlyPaid).unwrap();
+    let changed = partly.credit(Money::from(235), time(9)).unwrap();
+    assert_eq!(changed.events.iter().map(Event::name).collect::<Vec<_>>(), ["invoice.paid"]);
+    let summary = changed.record.summary;
+    assert_eq!((summary.status, summary.paid_at), (InvoiceStatus::Paid, Some(at(9))));
+    // 105 are billed, 5.25 of them held back; 100 are paid, 0.25 of them on the retention.
+    let amounts =
+        [summary.retention_amount, summary.retention_due, summary.amount_due, summary.amount_overpaid];
+    assert_eq!(amounts.map(|amount| amount.to_string()), ["5.25", "5.00", "0.00", "0.00"]);
+}
+
+/// Rules: INVOICE-24
+#[test]
+fn a_refund_is_at_most_what_was_overpaid() {
+    let paid = invoice_in(InvoiceStatus::Paid);
+    assert!(matches!(paid.refund(Money::from(1), time(9)), Err(DomainError::Invalid(_))));
+    let credited = paid.credit(Money::from(100), time(9)).unwrap().record;
+    assert_eq!(credited.summary.amount_overpaid, Money::from(83));
+    for bad in ["0", "-1", "83.01"] {
+        let refusal = credited.refund(bad.parse().unwrap(), time(10)).unwrap_err();
+        assert!(matches!(refusal, DomainError::Invalid(invalid) if invalid.field == "amount"), "{bad}");
+    }
+    let refunded = credited.refund(Money::from(83), time(10)).unwrap();
+    let InvoiceSummary { status, amount_paid, amount_due, amount_overpaid, .. } = refunded.record.summary;
+    assert_eq!((status, amount_paid), (InvoiceStatus::Paid, Money::from(240)));
+    assert!(refunded.events.is_empty() && amount_due.is_zero() && amount_overpaid.is_zero());
+}
+
+/// Rules: INVOICE-13, INVOICE-24
+#[test]
+fn a_refund_taken_back_can_pay_the_invoice() {
+    let paid = pay(&invoice_in(InvoiceStatus::Paid), 77, time(6));
+    let refunded = paid.refund(Money::from(60), time(7)).unwrap().record;
+    let reversed = refunded.reverse_payment(Money::from(77), time(8), today()).unwrap().record;
+    assert_eq!(
+        (reversed.summary.status, reversed.summary.amount_due),
+        (InvoiceStatus::Sent, Money::from(60))
+    );
+    let again = reversed.reverse_payment(Money::from(-60), time(9), today()).unwrap();
+    assert_eq!(again.record.summary.status, InvoiceStatus::Paid);
+    assert_eq!(again.events.iter().map(Event::name).collect::<Vec<_>>(), ["invoice.paid"]);
+    assert_eq!(again.record.summary.paid_at, Some(at(9)));
+}
+
+/// Rules: MONEY-13
+#[test]
+fn what_is_written_off_is_not_due_and_not_refundable() {
+    let mut invoice = pay(&invoice_in(InvoiceStatus::Sent), 322, time(5));
+    invoice.summary.amount_written_off = "0.75".parse().unwrap();
+    invoice.summary.update_amounts().unwrap();
+    assert_eq!(invoice.summary.amount_due.to_string(), "0.25");
+    invoice.summary.amount_written_off = Money::from(1);
+    invoice.summary.update_amounts().unwrap();
+    let InvoiceSummary { amount_due, retention_due, amount_overpaid, .. } = invoice.summary;
+    assert_eq!((amount_due, retention_due, amount_overpaid), (Money::ZERO, Money::from(17), Money::ZERO));
+}
+
+/// Rules: CREDIT-3
+#[test]
+fn no_more_than_the_invoice_is_credited_and_never_nothing() {
+    let credited = invoice_before(InvoiceStatus::Sent, Before::PartlyCredited).unwrap();
+    assert!(matches!(credited.credit("230.01".parse().unwrap(), time(9)), Err(DomainError::Conflict(_))));
+    for nothing in [Money::ZERO, Money::from(-1)] {
+        assert!(matches!(credited.credit(nothing, time(9)), Err(DomainError::Invalid(_))));
+    }
+}
+
+/// Rules: INVOICE-21
+#[test]
+fn an_issue_keeps_supply_period_and_format() {
+    let draft = invoice_in(InvoiceStatus::Draft);
+    let (first, last) = (day("2026-08-01"), day("2026-08-31"));
+    let issue = number_seven()
+        .supplied_on(day("2026-09-01"))
+        .period(first, last)
+        .document_format(DocumentFormat::Pdf);
+    let summary = draft.issue(issue, time(4)).unwrap().record.summary;
+    assert_eq!(summary.supplied_on, Some(day("2026-09-01")));
+    assert_eq!((summary.period_start, summary.period_end), (Some(first), Some(last)));
+    assert_eq!(summary.document_format, Some(DocumentFormat::Pdf.into()));
+    let same_day = draft.issue(number_seven().supplied_on(today()), time(4)).unwrap().record;
+    assert_eq!(same_day.summary.supplied_on, None);
+    let field = |issue| match draft.issue(issue, time(4)) {
+        Err(DomainError::Invalid(invalid)) => invalid.field,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(field(number_seven().period(last, first)), "periodEnd");
+    assert_eq!(field(number_seven().period(NaiveDate::MIN, last)), "periodStart");
+    assert_eq!(field(number_seven().period(first, NaiveDate::MAX)), "periodEnd");
+    assert_eq!(field(number_seven().supplied_on(NaiveDate::MAX)), "suppliedOn");
 }
 
 /// Rules: INVOICE-1
@@ -203,12 +389,12 @@ fn an_amount_that_is_no_payment_is_refused_by_name() {
 #[test]
 fn no_more_is_reversed_than_was_paid() {
     let partly = invoice_in(InvoiceStatus::Sent).record_payment(Money::from(100), time(5)).unwrap().record;
-    for bad in ["0", "-5", "100.01"] {
-        let refusal = partly.reverse_payment(bad.parse().unwrap(), at(6), today()).unwrap_err();
+    for bad in ["0", "100.01"] {
+        let refusal = partly.reverse_payment(bad.parse().unwrap(), time(6), today()).unwrap_err();
         assert!(matches!(refusal, DomainError::Invalid(invalid) if invalid.field == "amount"), "{bad}");
     }
     for status in [InvoiceStatus::Draft, InvoiceStatus::Canceled] {
-        let refusal = invoice_in(status).reverse_payment(Money::from(1), at(6), today()).unwrap_err();
+        let refusal = invoice_in(status).reverse_payment(Money::from(1), time(6), today()).unwrap_err();
         assert!(matches!(refusal, DomainError::Conflict(_)), "{status}");
     }
 }
@@ -218,7 +404,7 @@ fn no_more_is_reversed_than_was_paid() {
 fn a_reversal_leads_to_sent_or_overdue_and_re_announces_the_next_payment() {
     let paid = invoice_in(InvoiceStatus::Paid);
     let due = paid.summary.due_date.unwrap();
-    let reversed = |today| paid.reverse_payment(Money::from(323), at(9), today).unwrap();
+    let reversed = |today| paid.reverse_payment(Money::from(323), time(9), today).unwrap();
     assert_eq!(reversed(due).record.summary.status, InvoiceStatus::Sent);
     let late = reversed(due.succ_opt().unwrap());
     assert_eq!((late.record.summary.status, late.record.summary.paid_at), (InvoiceStatus::Overdue, None));
@@ -240,7 +426,8 @@ fn the_due_date_itself_is_not_late_and_nothing_due_is_never_late() {
 #[test]
 fn an_invoice_with_nothing_due_is_paid_when_it_is_issued() {
     let issued = draft_over(0, 0).issue(number_seven(), time(9)).unwrap();
-    assert_eq!(issued.events.iter().map(Event::name).collect::<Vec<_>>(), ["invoice.paid"]);
+    let names: Vec<_> = issued.events.iter().map(Event::name).collect();
+    assert_eq!(names, ["invoice.issued", "invoice.paid"]);
     let InvoiceSummary { status, paid_at, amount_paid, number, .. } = issued.record.summary.clone();
     assert_eq!((status, paid_at, amount_paid), (InvoiceStatus::Paid, Some(at(9)), Money::ZERO));
     assert_eq!(number.as_deref(), Some("FAC-2026-0007"));
@@ -263,127 +450,6 @@ fn draft_over(cents: i64, retention: i64) -> Invoice {
     Invoice::from_quote(InvoiceId(uuid(3)), &quote, time(2)).unwrap().record
 }
 
-#[derive(Debug, Clone)]
-enum Step {
-    Pay(i64),
-    MarkPaid,
-    ReverseOne(prop::sample::Index),
-    Tomorrow(u64),
-    Sweep,
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    prop_oneof![
-        4 => (1_i64..40_000).prop_map(Step::Pay),
-        1 => Just(Step::MarkPaid),
-        4 => any::<prop::sample::Index>().prop_map(Step::ReverseOne),
-        1 => (1_u64..40).prop_map(Step::Tomorrow),
-        1 => Just(Step::Sweep),
-    ]
-}
-
-/// The same rules in plain cents, computed only from the payments that stand.
-#[derive(Debug)]
-struct Model {
-    payable: i64,
-    payments: Vec<i64>,
-    status: InvoiceStatus,
-    today: NaiveDate,
-    due: NaiveDate,
-}
-
-impl Model {
-    fn paid(&self) -> i64 {
-        self.payments.iter().sum()
-    }
-
-    /// Follows the payments. Returns true if the invoice moved into PAID.
-    fn settle(&mut self) -> bool {
-        let (covered, was_paid) = (self.paid() >= self.payable, self.status == InvoiceStatus::Paid);
-        match (covered, was_paid) {
-            (true, false) => self.status = InvoiceStatus::Paid,
-            (false, true) if self.today > self.due => self.status = InvoiceStatus::Overdue,
-            (false, true) => self.status = InvoiceStatus::Sent,
-            _ => {}
-        }
-        covered && !was_paid
-    }
-
-    /// The change of the step, if it has one, and true if `invoice.paid` must be announced.
-    fn take(&mut self, step: &Step, invoice: &Invoice, at: ChangeTime) -> Option<(Changed<Invoice>, bool)> {
-        match step {
-            Step::Pay(cents) => {
-                let changed = invoice.record_payment(money(*cents), at).unwrap();
-                self.payments.push(*cents);
-                Some((changed, self.settle()))
-            }
-            Step::MarkPaid if self.status == InvoiceStatus::Paid => {
-                assert!(invoice.mark_paid(at).is_err());
-                None
-            }
-            Step::MarkPaid => {
-                let changed = invoice.mark_paid(at).unwrap();
-                self.payments.push(self.payable - self.paid());
-                Some((changed, self.settle()))
-            }
-            Step::ReverseOne(_) if self.payments.is_empty() => None,
-            Step::ReverseOne(index) => {
-                let cents = self.payments.swap_remove(index.index(self.payments.len()));
-                let changed = invoice.reverse_payment(money(cents), at.stamp, self.today).unwrap();
-                Some((changed, self.settle()))
-            }
-            Step::Tomorrow(days) => {
-                self.today = self.today + chrono::Days::new(*days);
-                None
-            }
-            Step::Sweep => {
-                let late = self.status == InvoiceStatus::Sent && self.today > self.due;
-                let changed = invoice.mark_overdue(at.stamp, self.today);
-                assert_eq!(changed.is_some(), late);
-                if late {
-                    self.status = InvoiceStatus::Overdue;
-                }
-                changed.map(|changed| (changed, false))
-            }
-        }
-    }
-}
-
 fn money(cents: i64) -> Money {
     Money::new(Decimal::new(cents, 2)).unwrap()
-}
-
-proptest! {
-    /// Rules: INVOICE-11, MONEY-11
-    #[test]
-    fn payments_and_reversals_agree_with_a_plain_count_of_cents(
-        total in 1_i64..100_000,
-        retention in 0_i64..=500,
-        steps in proptest::collection::vec(step(), 1..60),
-    ) {
-        let mut invoice = invoice_over(total, retention);
-        // round2 half away from zero, in integers.
-        let held = (total * retention + 5_000) / 10_000;
-        let payable = total - held;
-        let due = invoice.summary.due_date.unwrap();
-        let mut model =
-            Model { payable, payments: Vec::new(), status: InvoiceStatus::Sent, today: today(), due };
-        for (n, step) in (10_i64..).zip(&steps) {
-            let Some((changed, announced)) = model.take(step, &invoice, time(n)) else { continue };
-            let names: Vec<_> = changed.events.iter().map(Event::name).collect();
-            prop_assert_eq!(names, if announced { vec!["invoice.paid"] } else { vec![] });
-            let paid_at = if announced { Some(at(n)) } else { invoice.summary.paid_at };
-            invoice = changed.record;
-            prop_assert_eq!(invoice.summary.status, model.status);
-            prop_assert_eq!(invoice.summary.amount_paid, money(model.paid()));
-            prop_assert_eq!(invoice.summary.amount_due, money((payable - model.paid()).max(0)));
-            prop_assert_eq!(invoice.summary.retention_due, money((total - model.paid()).clamp(0, held)));
-            prop_assert_eq!(invoice.summary.amount_overpaid, money((model.paid() - total).max(0)));
-            prop_assert_eq!(invoice.summary.status == InvoiceStatus::Paid, invoice.summary.amount_due.is_zero());
-            let expected = paid_at.filter(|_| model.status == InvoiceStatus::Paid);
-            prop_assert_eq!(invoice.summary.paid_at, expected);
-            prop_assert_eq!(invoice.summary.updated_at, at(n));
-            prop_assert_eq!(invoice.cancel(time(n)).is_ok(), model.paid() == 0);
-        }
-    }
 }

@@ -51,6 +51,8 @@ fn the_words_are_those_of_the_contract() {
         "invoice.created",
         "invoice.paid",
         "project.completed",
+        "invoice.issued",
+        "credit_note.issued",
     ];
     words_survive(EventKind::ALL, EventKind::as_str, &events);
     let classes = [
@@ -71,6 +73,16 @@ fn the_words_are_those_of_the_contract() {
         "abandoned",
     ];
     words_survive(FailureClass::ALL, FailureClass::as_str, &classes);
+}
+
+/// Rules: RECORD-13
+#[test]
+fn the_words_about_documents_and_vat_are_those_of_the_contract() {
+    words_survive(InvoiceType::ALL, InvoiceType::as_str, &["STANDARD", "DEPOSIT", "PROGRESS"]);
+    words_survive(DocumentFormat::ALL, DocumentFormat::as_str, &["PDF", "FACTUR_X"]);
+    words_survive(VatRegime::ALL, VatRegime::as_str, &["STANDARD", "FRANCHISE"]);
+    words_survive(OperationNature::ALL, OperationNature::as_str, &["SERVICES", "GOODS", "MIXED"]);
+    words_survive(EInvoicing::ALL, EInvoicing::as_str, &["OFF", "ON"]);
 }
 
 #[test]
