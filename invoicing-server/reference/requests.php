@@ -1,6 +1,6 @@
 <?php
 // Every request of the API with the curl extension of PHP 8.2. Runs as a whole against a service that has an accepted
-// quote and an invoice:
+// quote, and an invoice with a document and a credit note:
 //
 //   INVOICING_URL=http://127.0.0.1:8080 INVOICING_API_KEY=isk_… php requests.php
 
@@ -146,6 +146,48 @@ function getInvoice(string $invoiceId): array
     return $invoice;
 }
 
+function getInvoiceDocument(string $invoiceId): array
+{
+    // region getInvoiceDocument
+    $document = api('GET', "/invoices/$invoiceId/document"); // a draft has none yet: 409
+    echo "{$document['fileName']} {$document['url']} until {$document['expiresAt']}\n";
+    // endregion
+    return $document;
+}
+
+function listCreditNotes(): array
+{
+    // region listCreditNotes
+    $query = http_build_query(['since' => '2026-01-01T00:00:00Z', 'include' => 'lines']);
+    $page = api('GET', "/credit-notes?$query");
+    foreach ($page['data'] as $note) {
+        // Amounts are positive: they are what is taken back.
+        echo "{$note['number']} on {$note['invoiceNumber']} {$note['totalTTC']}\n";
+    }
+    // endregion
+    return $page;
+}
+
+function getCreditNote(string $creditNoteId): array
+{
+    // region getCreditNote
+    $note = api('GET', "/credit-notes/$creditNoteId");
+    foreach ($note['vatBreakdown'] as $share) {
+        echo "{$share['tvaRate']} % of {$share['baseHT']} is {$share['amountTVA']}\n";
+    }
+    // endregion
+    return $note;
+}
+
+function getCreditNoteDocument(string $creditNoteId): array
+{
+    // region getCreditNoteDocument
+    $document = api('GET', "/credit-notes/$creditNoteId/document");
+    echo "{$document['fileName']} {$document['url']} until {$document['expiresAt']}\n";
+    // endregion
+    return $document;
+}
+
 function listClients(): array
 {
     // region listClients
@@ -178,6 +220,16 @@ function check(bool $holds, string $what): void
     }
 }
 
+function checkPdf(array $document): void
+{
+    check(str_starts_with(downloadDocument($document), '%PDF-'), 'the document is a PDF');
+}
+
+function toCents(float $amount): int
+{
+    return (int) round($amount * 100);
+}
+
 // An uncaught exception ends the program with 255.
 [$quotes, $asOf] = quotesSince('1970-01-01T00:00:00Z');
 check(count(quotesSince($asOf)[0]) <= count($quotes), 'a catch-up has only what changed');
@@ -185,9 +237,20 @@ $accepted = array_values(array_filter($quotes, fn (array $quote): bool => $quote
 check($accepted !== [], 'there is an accepted quote');
 $quote = getQuote($accepted[0]['id']);
 check(linkQuote($quote['id'])['externalId'] === 'deal-7', 'the quote is linked');
-check(str_starts_with(downloadDocument(getQuoteDocument($quote['id'])), '%PDF-'), 'the document is a PDF');
-$invoice = getInvoice(listInvoices()['data'][0]['id']);
+checkPdf(getQuoteDocument($quote['id']));
+listInvoices();
+$notes = listCreditNotes()['data'];
+check($notes !== [], 'there is a credit note');
+$note = getCreditNote($notes[0]['id']);
+$cents = fn (array $share): int => toCents($share['baseHT']) + toCents($share['amountTVA']);
+$sum = array_sum(array_map($cents, $note['vatBreakdown']));
+check($sum === toCents($note['totalTTC']), 'the VAT shares add up to the total');
+checkPdf(getCreditNoteDocument($note['id']));
+// Only an issued invoice has a credit note, so it has a document.
+$invoice = getInvoice($note['invoiceId']);
 check($invoice['totalTTC'] >= $invoice['amountDue'], 'no more is due than the total');
+check(in_array($note['id'], array_column($invoice['creditNotes'], 'id'), true), 'the invoice names its credit note');
+checkPdf(getInvoiceDocument($invoice['id']));
 listClients();
 check(createClient()['id'] === createClient()['id'], 'an externalId is one client');
 try {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every request of the API with Python's standard library. Runs as a whole against a service that has an accepted quote
-and an invoice:
+"""Every request of the API with Python's standard library. Runs as a whole against a service that has an accepted quote,
+and an invoice with a document and a credit note:
 
     INVOICING_URL=http://127.0.0.1:8080 INVOICING_API_KEY=isk_… python3 requests.py
 """
@@ -142,6 +142,41 @@ def get_invoice(invoice_id):
     return invoice
 
 
+def get_invoice_document(invoice_id):
+    # region getInvoiceDocument
+    document = api("GET", f"/invoices/{invoice_id}/document")  # a draft has none yet: 409
+    print(document["fileName"], document["url"], "until", document["expiresAt"])
+    # endregion
+    return document
+
+
+def list_credit_notes():
+    # region listCreditNotes
+    page = api("GET", "/credit-notes", since="2026-01-01T00:00:00Z", include="lines")
+    for note in page["data"]:
+        # Amounts are positive: they are what is taken back.
+        print(note["number"], "on", note["invoiceNumber"], note["totalTTC"], note["reason"])
+    # endregion
+    return page
+
+
+def get_credit_note(credit_note_id):
+    # region getCreditNote
+    note = api("GET", f"/credit-notes/{credit_note_id}")
+    for share in note["vatBreakdown"]:
+        print(share["tvaRate"], "% of", share["baseHT"], "is", share["amountTVA"])
+    # endregion
+    return note
+
+
+def get_credit_note_document(credit_note_id):
+    # region getCreditNoteDocument
+    document = api("GET", f"/credit-notes/{credit_note_id}/document")
+    print(document["fileName"], document["url"], "until", document["expiresAt"])
+    # endregion
+    return document
+
+
 def list_clients():
     # region listClients
     page = api("GET", "/clients", q="lefevre")  # finds Lefèvre, too
@@ -169,8 +204,16 @@ def main():
     assert isinstance(quote["totalTTC"], (int, decimal.Decimal)), "money is exact"
     assert link_quote(quote["id"])["externalId"] == "deal-7"
     assert download_document(get_quote_document(quote["id"])).startswith(b"%PDF-")
-    invoice = get_invoice(list_invoices()["data"][0]["id"])
+    list_invoices()
+    note = get_credit_note(list_credit_notes()["data"][0]["id"])
+    shares = note["vatBreakdown"]
+    assert note["totalTTC"] == sum(share["baseHT"] + share["amountTVA"] for share in shares), "money is exact"
+    assert download_document(get_credit_note_document(note["id"])).startswith(b"%PDF-")
+    # Only an issued invoice has a credit note, so it has a document.
+    invoice = get_invoice(note["invoiceId"])
     assert invoice["totalTTC"] >= invoice["amountDue"]
+    assert note["id"] in [named["id"] for named in invoice["creditNotes"]]
+    assert download_document(get_invoice_document(invoice["id"])).startswith(b"%PDF-")
     list_clients()
     assert create_client()["id"] == create_client()["id"], "an externalId is one client"
     try:

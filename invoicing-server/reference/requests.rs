@@ -1,5 +1,5 @@
 //! Every request of the API with the crate `invoicing-client`. Runs as a whole against a service that has an accepted
-//! quote and an invoice:
+//! quote, and an invoice with a document and a credit note:
 //!
 //! ```console
 //! $ INVOICING_URL=http://127.0.0.1:8080 INVOICING_API_KEY=isk_… cargo run --example reference_requests
@@ -10,8 +10,8 @@ use std::{env, error::Error};
 
 use futures_util::TryStreamExt;
 use invoicing_client::{
-    Client, ClientType, DocumentLink, ErrorCode, FileCheckpoint, Invoice, InvoiceId, InvoicingClient,
-    NewClient, Quote, QuoteId, QuoteStatus,
+    Client, ClientType, CreditNote, CreditNoteId, DocumentLink, ErrorCode, FileCheckpoint, Invoice,
+    InvoiceId, InvoicingClient, NewClient, Quote, QuoteId, QuoteStatus,
 };
 
 /// A client that keeps to the quota, repeats only what is safe to repeat, and reads money exactly.
@@ -70,17 +70,15 @@ async fn download_document(client: &InvoicingClient, link: &DocumentLink) -> Res
     check(pdf.starts_with(b"%PDF-"), "the document is a PDF")
 }
 
-async fn list_invoices(client: &InvoicingClient) -> Result<Option<InvoiceId>, Box<dyn Error>> {
-    let mut some = None;
+async fn list_invoices(client: &InvoicingClient) -> Result<(), Box<dyn Error>> {
     // region listInvoices
     let mut invoices = client.invoices().list().include_lines().stream(); // all pages
     while let Some(invoice) = invoices.try_next().await? {
         let number = invoice.summary.number.as_deref().unwrap_or("draft");
         println!("{number} {} {}", invoice.summary.status, invoice.summary.amount_due);
-        some = Some(invoice.summary.id);
     }
     // endregion
-    Ok(some)
+    Ok(())
 }
 
 async fn get_invoice(client: &InvoicingClient, invoice_id: InvoiceId) -> Result<Invoice, Box<dyn Error>> {
@@ -89,6 +87,71 @@ async fn get_invoice(client: &InvoicingClient, invoice_id: InvoiceId) -> Result<
     println!("{} of {} paid", invoice.summary.amount_paid, invoice.summary.total_ttc);
     // endregion
     Ok(invoice)
+}
+
+async fn get_invoice_document(
+    client: &InvoicingClient,
+    invoice_id: InvoiceId,
+) -> Result<DocumentLink, Box<dyn Error>> {
+    // region getInvoiceDocument
+    let link = client.invoices().document(invoice_id).await?; // a draft has none yet: 409
+    println!("{} {} until {}", link.file_name, link.url, link.expires_at);
+    // endregion
+    Ok(link)
+}
+
+async fn list_credit_notes(client: &InvoicingClient) -> Result<Option<CreditNoteId>, Box<dyn Error>> {
+    let mut some = None;
+    // region listCreditNotes
+    let mut notes = client.credit_notes().list().include_lines().stream(); // all pages
+    while let Some(note) = notes.try_next().await? {
+        // Amounts are positive: they are what is taken back.
+        println!("{} on {} {}", note.summary.number, note.summary.invoice_number, note.summary.total_ttc);
+        some = Some(note.summary.id);
+    }
+    // endregion
+    Ok(some)
+}
+
+async fn get_credit_note(client: &InvoicingClient, id: CreditNoteId) -> Result<CreditNote, Box<dyn Error>> {
+    // region getCreditNote
+    let note = client.credit_notes().get(id).await?;
+    for share in &note.detail.vat_breakdown {
+        println!("{} % of {} is {}", share.tva_rate, share.base_ht, share.amount_tva);
+    }
+    // endregion
+    Ok(note)
+}
+
+async fn get_credit_note_document(
+    client: &InvoicingClient,
+    id: CreditNoteId,
+) -> Result<DocumentLink, Box<dyn Error>> {
+    // region getCreditNoteDocument
+    let link = client.credit_notes().document(id).await?;
+    println!("{} {} until {}", link.file_name, link.url, link.expires_at);
+    // endregion
+    Ok(link)
+}
+
+async fn check_credit_note(client: &InvoicingClient) -> Result<CreditNote, Box<dyn Error>> {
+    let note = list_credit_notes(client).await?.ok_or("there is no credit note")?;
+    let note = get_credit_note(client, note).await?;
+    let rest = note.detail.vat_breakdown.iter().fold(note.summary.total_ttc.get(), |rest, share| {
+        rest - share.base_ht.get() - share.amount_tva.get()
+    });
+    check(rest.is_zero(), "the VAT shares add up to the total")?;
+    download_document(client, &get_credit_note_document(client, note.summary.id).await?).await?;
+    Ok(note)
+}
+
+/// Only an issued invoice has a credit note, so it has a document.
+async fn check_credited(client: &InvoicingClient, note: &CreditNote) -> Result<(), Box<dyn Error>> {
+    let Invoice { summary: invoice, detail, .. } = get_invoice(client, note.summary.invoice_id).await?;
+    check(invoice.total_ttc >= invoice.amount_due, "no more is due than the total")?;
+    let is_named = detail.credit_notes.iter().any(|named| named.id == note.summary.id);
+    check(is_named, "the invoice names its credit note")?;
+    download_document(client, &get_invoice_document(client, invoice.id).await?).await
 }
 
 async fn list_clients(client: &InvoicingClient) -> Result<(), Box<dyn Error>> {
@@ -130,9 +193,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let link = get_quote_document(&client, quote.summary.id).await?;
     download_document(&client, &link).await?;
 
-    let invoice = list_invoices(&client).await?.ok_or("there is no invoice")?;
-    let invoice = get_invoice(&client, invoice).await?.summary;
-    check(invoice.total_ttc >= invoice.amount_due, "no more is due than the total")?;
+    list_invoices(&client).await?;
+    check_credited(&client, &check_credit_note(&client).await?).await?;
     list_clients(&client).await?;
     check(
         create_client(&client).await?.id == create_client(&client).await?.id,

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Every request of the API with curl. Runs as a whole against a service that has an accepted quote and an invoice:
+# Every request of the API with curl. Runs as a whole against a service that has an accepted quote, and an invoice with a
+# document and a credit note:
 #
 #   INVOICING_URL=http://127.0.0.1:8080 INVOICING_API_KEY=isk_… bash requests.sh
 
@@ -59,7 +60,7 @@ get_quote_document() {
 download_document() {
     # region downloadDocument
     # No key: the URL is its own permission.
-    curl "$document_url" --output quote.pdf
+    curl "$document_url" --output document.pdf
     # endregion
 }
 
@@ -75,6 +76,37 @@ list_invoices() {
 get_invoice() {
     # region getInvoice
     curl "$INVOICING_URL/api/v1/invoices/$invoice_id" \
+        --header "Authorization: Bearer $INVOICING_API_KEY"
+    # endregion
+}
+
+get_invoice_document() {
+    # region getInvoiceDocument
+    # A draft has no document yet: 409.
+    curl "$INVOICING_URL/api/v1/invoices/$invoice_id/document" \
+        --header "Authorization: Bearer $INVOICING_API_KEY"
+    # endregion
+}
+
+list_credit_notes() {
+    # region listCreditNotes
+    curl --get "$INVOICING_URL/api/v1/credit-notes" \
+        --header "Authorization: Bearer $INVOICING_API_KEY" \
+        --data-urlencode "since=2026-01-01T00:00:00Z" \
+        --data include=lines
+    # endregion
+}
+
+get_credit_note() {
+    # region getCreditNote
+    curl "$INVOICING_URL/api/v1/credit-notes/$credit_note_id" \
+        --header "Authorization: Bearer $INVOICING_API_KEY"
+    # endregion
+}
+
+get_credit_note_document() {
+    # region getCreditNoteDocument
+    curl "$INVOICING_URL/api/v1/credit-notes/$credit_note_id/document" \
         --header "Authorization: Bearer $INVOICING_API_KEY"
     # endregion
 }
@@ -121,9 +153,20 @@ has "$(get_quote)" '"vatBreakdown":'
 has "$(link_quote)" '"externalId":"deal-7"'
 document_url=$(first "$(get_quote_document)" url)
 download_document
-has "$(head -c 5 quote.pdf)" '%PDF-'
-invoice_id=$(first "$(list_invoices)" id)
-has "$(get_invoice)" '"amountDue":'
+has "$(head -c 5 document.pdf)" '%PDF-'
+has "$(list_invoices)" '"lines":'
+credit_note_id=$(first "$(list_credit_notes)" id)
+credit_note=$(get_credit_note)
+has "$credit_note" '"totalTTC":'
+document_url=$(first "$(get_credit_note_document)" url)
+download_document
+has "$(head -c 5 document.pdf)" '%PDF-'
+# Only an issued invoice has a credit note, so it has a document.
+invoice_id=$(first "$credit_note" invoiceId)
+has "$(get_invoice)" "$credit_note_id"
+document_url=$(first "$(get_invoice_document)" url)
+download_document
+has "$(head -c 5 document.pdf)" '%PDF-'
 has "$(list_clients)" '"hasMore":'
 has "$(create_client)" '"externalId":"crm-42"'
 get_open_api

@@ -1,5 +1,5 @@
 // Every request of the API with fetch, in Node 20 or newer. Runs as a whole against a service that has an accepted
-// quote and an invoice, once it is compiled by `tsc --strict`:
+// quote, and an invoice with a document and a credit note, once it is compiled by `tsc --strict`:
 //
 //   INVOICING_URL=http://127.0.0.1:8080 INVOICING_API_KEY=isk_… node requests.js
 
@@ -15,6 +15,9 @@ interface Line { description: string; quantity: number; unit: string | null; tot
 interface QuoteItem { id: string; number: string; status: string; totalTTC: number; updatedAt: string }
 interface Quote extends QuoteItem { lines: Line[] }
 interface Invoice { id: string; number: string | null; status: string; totalTTC: number; amountDue: number; currency: string }
+interface CreditNoteItem { id: string; number: string; invoiceId: string; invoiceNumber: string; totalTTC: number }
+interface VatShare { tvaRate: number; baseHT: number; amountTVA: number }
+interface CreditNote extends CreditNoteItem { lines: Line[]; vatBreakdown: VatShare[] }
 interface Client { id: string; name: string; email: string | null; city: string | null }
 interface DocumentLink { url: string; expiresAt: string; fileName: string; sha256: string }
 
@@ -134,6 +137,44 @@ async function getInvoice(invoiceId: string): Promise<Invoice> {
   return invoice;
 }
 
+async function getInvoiceDocument(invoiceId: string): Promise<DocumentLink> {
+  // region getInvoiceDocument
+  const document = await api<DocumentLink>("GET", `/invoices/${invoiceId}/document`); // a draft has none yet: 409
+  console.log(document.fileName, document.url, "until", document.expiresAt);
+  // endregion
+  return document;
+}
+
+async function listCreditNotes(): Promise<Page<CreditNoteItem & { lines: Line[] }>> {
+  // region listCreditNotes
+  const query = new URLSearchParams({ since: "2026-01-01T00:00:00Z", include: "lines" });
+  const page = await api<Page<CreditNoteItem & { lines: Line[] }>>("GET", `/credit-notes?${query}`);
+  for (const note of page.data) {
+    // Amounts are positive: they are what is taken back.
+    console.log(note.number, "on", note.invoiceNumber, note.totalTTC, note.lines.length);
+  }
+  // endregion
+  return page;
+}
+
+async function getCreditNote(creditNoteId: string): Promise<CreditNote> {
+  // region getCreditNote
+  const note = await api<CreditNote>("GET", `/credit-notes/${creditNoteId}`);
+  for (const share of note.vatBreakdown) {
+    console.log(share.tvaRate, "% of", share.baseHT, "is", share.amountTVA);
+  }
+  // endregion
+  return note;
+}
+
+async function getCreditNoteDocument(creditNoteId: string): Promise<DocumentLink> {
+  // region getCreditNoteDocument
+  const document = await api<DocumentLink>("GET", `/credit-notes/${creditNoteId}/document`);
+  console.log(document.fileName, document.url, "until", document.expiresAt);
+  // endregion
+  return document;
+}
+
 async function listClients(): Promise<Page<Client>> {
   // region listClients
   const page = await api<Page<Client>>("GET", `/clients?${new URLSearchParams({ q: "lefevre" })}`);
@@ -161,6 +202,14 @@ function check(holds: boolean, what: string): void {
   if (!holds) throw new Error(what);
 }
 
+function checkPdf(document: Buffer): void {
+  check(document.subarray(0, 5).toString() === "%PDF-", "the document is a PDF");
+}
+
+function toCents(amount: number): number {
+  return Math.round(amount * 100);
+}
+
 async function main(): Promise<void> {
   const { quotes, asOf } = await quotesSince("1970-01-01T00:00:00Z");
   check((await quotesSince(asOf)).quotes.length <= quotes.length, "a catch-up has only what changed");
@@ -168,12 +217,18 @@ async function main(): Promise<void> {
   if (!accepted) throw new Error("there is no accepted quote");
   const quote = await getQuote(accepted.id);
   check((await linkQuote(quote.id)).externalId === "deal-7", "the quote is linked");
-  const pdf = await downloadDocument(await getQuoteDocument(quote.id));
-  check(pdf.subarray(0, 5).toString() === "%PDF-", "the document is a PDF");
-  const [first] = (await listInvoices()).data;
-  if (!first) throw new Error("there is no invoice");
-  const invoice = await getInvoice(first.id);
+  checkPdf(await downloadDocument(await getQuoteDocument(quote.id)));
+  await listInvoices();
+  const [credited] = (await listCreditNotes()).data;
+  if (!credited) throw new Error("there is no credit note");
+  const note = await getCreditNote(credited.id);
+  const cents = note.vatBreakdown.reduce((sum, { baseHT, amountTVA }) => sum + toCents(baseHT) + toCents(amountTVA), 0);
+  check(cents === toCents(note.totalTTC), "the VAT shares add up to the total");
+  checkPdf(await downloadDocument(await getCreditNoteDocument(note.id)));
+  // Only an issued invoice has a credit note, so it has a document.
+  const invoice = await getInvoice(note.invoiceId);
   check(invoice.totalTTC >= invoice.amountDue, "no more is due than the total");
+  checkPdf(await downloadDocument(await getInvoiceDocument(invoice.id)));
   await listClients();
   check((await createClient()).id === (await createClient()).id, "an externalId is one client");
   const refused = await api("GET", "/quotes?since=2026-09-14").catch((error: unknown) => error);

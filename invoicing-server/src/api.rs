@@ -1,14 +1,15 @@
 //! The HTTP API: from a request to its response.
 //!
 //! [`application`] serves a request: [`routes`] finds the endpoint, [`access`] the company, and the
-//! file of a resource ([`quotes`], [`invoices`], [`clients`], [`documents`], [`openapi`]) has the
-//! handler, which calls one operation. SQL and sockets are elsewhere, and business rules are in
+//! file of a resource ([`quotes`], [`invoices`], [`credit_notes`], [`clients`], [`documents`],
+//! [`openapi`]) has the handler, which calls one operation. SQL and sockets are elsewhere, and business rules are in
 //! operations.
 
 mod access;
 mod application;
 mod clients;
 mod content_type;
+mod credit_notes;
 mod documents;
 mod fixed_page;
 mod invoices;

@@ -9,12 +9,14 @@
 //! A host may plug in a [`DocumentRenderer`] and a [`DocumentStore`]; the defaults are
 //! `PdfRenderer` (feature `pdf`) and [`ObjectStorage`].
 
+mod billing;
 mod blob_store;
-#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) mod content;
 mod content_disposition;
+mod facturx;
 mod freeze;
 mod hash;
+mod logo;
 #[cfg(any(test, feature = "testing"))]
 mod memory;
 #[cfg(feature = "pdf")]
@@ -25,10 +27,12 @@ mod signed_url;
 #[cfg(all(test, feature = "console", feature = "pdf"))]
 pub(crate) use pdf::tests as pdf_tests;
 
+pub use billing::{BilledClient, BilledRecord, InvoiceDocumentInput, InvoiceParticulars, InvoiceRenderer};
 pub use blob_store::{
     DocumentFile, DocumentKey, DocumentStore, ObjectStorage, StorageSetupError, StoreError,
 };
 pub use hash::{ContentHash, ParseHashError};
+pub use logo::{DocumentLogo, LogoFormat};
 #[cfg(any(test, feature = "testing"))]
 pub use memory::MemoryStore;
 #[cfg(feature = "pdf")]
@@ -37,6 +41,7 @@ pub use render::{DocumentInput, DocumentRenderer, RenderDeadline, RenderError, S
 
 pub(crate) use blob_store::{CONTENT_TYPE, StoredDocument};
 pub(crate) use content_disposition::content_disposition;
-pub(crate) use freeze::{BoundedStore, Documents, Frozen, StoredCopy};
+pub(crate) use facturx::missing_of_company;
+pub(crate) use freeze::{BillingDocument, BoundedStore, Documents, Frozen, IssuedRecord, StoredCopy};
 pub(crate) use render::Particulars;
 pub(crate) use signed_url::{DOCUMENT_URL_VALID_MS, UrlSigner};

@@ -36,8 +36,9 @@ pub enum Error {
     /// The record's state does not allow the operation.
     #[error(transparent)]
     Conflict(#[from] Conflict),
-    /// The quote is in DRAFT, or was discarded there, so it has no frozen document.
-    #[error("the quote was not sent: it has no document")]
+    /// The record has no frozen document: it is a draft or was discarded as one, or an earlier version
+    /// issued the invoice.
+    #[error("the record has no document: it was not sent or issued, or an earlier version issued it")]
     DocumentUnavailable,
     /// The company has used up its share of concurrent work, such as rendering. The same call may
     /// succeed later.

@@ -203,8 +203,9 @@ pub use dispatch::{DisabledWebhook, DispatchReport, Dispatcher, DispatcherHealth
 #[cfg(any(test, feature = "testing"))]
 pub use documents::MemoryStore;
 pub use documents::{
-    ContentHash, DocumentFile, DocumentInput, DocumentKey, DocumentRenderer, DocumentStore, ObjectStorage,
-    ParseHashError, RenderDeadline, RenderError, SentCopy, StorageSetupError, StoreError,
+    BilledClient, BilledRecord, ContentHash, DocumentFile, DocumentInput, DocumentKey, DocumentLogo,
+    DocumentRenderer, DocumentStore, InvoiceDocumentInput, InvoiceParticulars, InvoiceRenderer, LogoFormat,
+    ObjectStorage, ParseHashError, RenderDeadline, RenderError, SentCopy, StorageSetupError, StoreError,
 };
 #[cfg(feature = "pdf")]
 pub use documents::{FontError, PdfRenderer};
@@ -216,7 +217,8 @@ pub use forward_proxy::{ForwardProxy, ProxyError};
 pub use health::{DocumentsHealth, Health, HealthService};
 pub use invoicing::{Builder, Invoicing};
 pub use list_query::{
-    ClientQuery, DeliveryQuery, EventQuery, HistoryQuery, PageQuery, PageWindow, QuoteSearch, RecordedKind,
+    ClientQuery, CreditNoteQuery, DeliveryQuery, EventQuery, HistoryQuery, PageQuery, PageWindow,
+    QuoteSearch, RecordedKind,
 };
 /// The crate in the version whose recorders the service accepts.
 #[cfg(feature = "metrics")]
@@ -225,16 +227,16 @@ pub use metrics;
 pub use object_store;
 pub use open_error::OpenError;
 pub use operations::{
-    ClientCreation, Clients, Companies, CompanyHandle, Decline, Events, History, Invoices, IssuedKey,
-    KeyUsage, Keys, NewPayment, NewProject, NewWebhook, OpenedDocument, Projects, Quotes, RecordedPayment,
-    RegisteredWebhook, ResealReport, Signature, SigningLinks, SigningPage, SweepReport, UnreadableRecord,
-    WebhookChange, Webhooks,
+    ClientCreation, Clients, Companies, CompanyHandle, CreditNotes, Decline, Events, History, Invoices,
+    IssueOptions, IssuedKey, KeyUsage, Keys, NewPayment, NewProject, NewWebhook, OpenedDocument, Projects,
+    Quotes, RecordedPayment, RegisteredWebhook, ResealReport, Signature, SigningLinks, SigningPage,
+    SweepReport, UnreadableRecord, WebhookChange, Webhooks,
 };
 pub use records::{
     AttemptRecord, DayCounts, DeliveryCounts, DeliveryDetail, DeliveryItem, DeliveryPage, DeliveryRecord,
     DocumentRecord, EventItem, EventPage, EventRecord, EventSubject, HistoryAction, HistoryPage,
-    HistoryRecord, KeyRecord, NextAttempt, Payment, ProofRecord, QuotePage, SealingStats, SigningLinkRecord,
-    Webhook, WebhookDayStats,
+    HistoryRecord, KeyRecord, Missing, NextAttempt, Payment, ProofRecord, QuotePage, SealingStats,
+    SigningLinkRecord, Webhook, WebhookDayStats,
 };
 pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};
 pub use secret::Secret;
@@ -246,11 +248,13 @@ pub use trace_context::TraceContext;
 pub use chrono::{self, NaiveDate};
 pub use invoicing_core::{
     self, ApiErrorBody, Client, ClientChange, ClientId, ClientType, Company, CompanyId, CompanyIdentity,
-    Conflict, Costing, DeliveryStatus, DisabledReason, ErrorCode, EventId, EventKind, ExternalLink, Invalid,
-    Invoice, InvoiceId, InvoiceItem, InvoiceStatus, KeyId, Line, Money, NewClient, NewCompany, NewLine,
-    NewQuote, Page, PaymentId, PaymentMethod, PaymentSource, Percent, Plan, Project, ProjectId,
-    ProjectStatus, Quantity, Quote, QuoteId, QuoteImport, QuoteItem, QuoteStatus, QuoteSummary,
-    SignatureEvidence, Timestamp, UnitPrice, WebhookId, money, percent, quantity, unit_price,
+    Conflict, Costing, CreditItem, CreditNote, CreditNoteId, CreditNoteItem, DeliveryStatus, DisabledReason,
+    DocumentFormat, EInvoicing, ErrorCode, EventId, EventKind, ExternalLink, Invalid, Invoice, InvoiceId,
+    InvoiceItem, InvoiceStatus, InvoiceType, KeyId, Line, Money, NewClient, NewCompany, NewCreditNote,
+    NewLine, NewQuote, OperationNature, Page, PaymentId, PaymentMethod, PaymentSource, Percent, Plan,
+    Project, ProjectId, ProjectStatus, Quantity, Quote, QuoteId, QuoteImport, QuoteItem, QuoteStatus,
+    QuoteSummary, SignatureEvidence, Timestamp, UnitPrice, VatRegime, WebhookId, money, percent, quantity,
+    unit_price,
 };
 pub use rust_decimal::{self, Decimal};
 

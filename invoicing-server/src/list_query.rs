@@ -92,6 +92,30 @@ impl<S> PageQuery<S> {
     }
 }
 
+/// A list of credit notes, which have no status.
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CreditNoteQuery {
+    /// True if each item carries its lines.
+    pub include_lines: bool,
+    /// The requested part.
+    pub window: PageWindow,
+}
+
+impl CreditNoteQuery {
+    /// Sets [`include_lines`](Self#structfield.include_lines).
+    pub fn include_lines(mut self, include: bool) -> Self {
+        self.include_lines = include;
+        self
+    }
+
+    /// Sets [`window`](Self#structfield.window).
+    pub fn window(mut self, window: PageWindow) -> Self {
+        self.window = window;
+        self
+    }
+}
+
 /// A list of clients. Filters combine with AND.
 #[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

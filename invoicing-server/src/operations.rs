@@ -3,10 +3,12 @@
 //! An operation reads its records, lets `invoicing-core` decide, and stores the record, its events
 //! and their deliveries together. It has no access to HTTP or SQL.
 
+mod attempts;
 mod clients;
 mod closing;
 mod companies;
 mod company_handle;
+mod credit_notes;
 mod documents;
 mod events;
 #[cfg(feature = "console")]
@@ -30,10 +32,11 @@ use invoicing_core::Invalid;
 pub use clients::{ClientCreation, Clients};
 pub use companies::Companies;
 pub use company_handle::CompanyHandle;
+pub use credit_notes::CreditNotes;
 pub use documents::OpenedDocument;
 pub use events::Events;
 pub use history::History;
-pub use invoices::{Invoices, NewPayment, RecordedPayment};
+pub use invoices::{Invoices, IssueOptions, NewPayment, RecordedPayment};
 pub use keys::{IssuedKey, KeyUsage, Keys};
 pub use projects::{NewProject, Projects};
 pub use quotes::Quotes;

@@ -10,7 +10,7 @@ use super::fixed_page::FixedPage;
 use super::rate_limit::KeyQuota;
 use super::request::ApiRequest;
 use super::routes::{self, Endpoint, Route};
-use super::{ApiContext, clients, documents, invoices, quotes};
+use super::{ApiContext, clients, credit_notes, documents, invoices, quotes};
 use crate::Error;
 use crate::http::HttpContext;
 use crate::http::body::RequestBody;
@@ -123,6 +123,10 @@ async fn handle(endpoint: Endpoint, request: &ApiRequest<'_>, body: &Bytes) -> A
         Endpoint::QuoteDocument => quotes::document(request).await,
         Endpoint::ListInvoices => invoices::list(request).await,
         Endpoint::GetInvoice => invoices::get(request).await,
+        Endpoint::InvoiceDocument => invoices::document(request).await,
+        Endpoint::ListCreditNotes => credit_notes::list(request).await,
+        Endpoint::GetCreditNote => credit_notes::get(request).await,
+        Endpoint::CreditNoteDocument => credit_notes::document(request).await,
         Endpoint::ListClients => clients::list(request).await,
         Endpoint::CreateClient => clients::create(request, body).await,
         // Answered before, as they need no key.

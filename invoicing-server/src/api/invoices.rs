@@ -6,7 +6,7 @@ use invoicing_core::{InvoiceId, InvoiceStatus};
 use super::query_string;
 use super::request::ApiRequest;
 use crate::http::error::ApiError;
-use crate::http::response::{ApiResult, json};
+use crate::http::response::{ApiResult, json, record};
 use crate::records::{Lines, MAX_PAGE_READS, StoredJson, StoredPage};
 
 /// `GET /invoices`.
@@ -40,4 +40,11 @@ pub(super) async fn get(request: &ApiRequest<'_>) -> ApiResult {
         }
     };
     Ok(json(StatusCode::OK, detail))
+}
+
+/// `GET /invoices/{id}/document`.
+pub(super) async fn document(request: &ApiRequest<'_>) -> ApiResult {
+    let id: InvoiceId = request.id()?;
+    query_string::document(request.query())?;
+    record(StatusCode::OK, &request.company.invoices().document(id).await?)
 }

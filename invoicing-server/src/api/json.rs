@@ -156,7 +156,7 @@ mod tests {
             ),
             (
                 "{\"name\":\"a\",\"externalID\":\"b\"}",
-                "externalID: is unknown; expected one of name, email, phone, address, city, zipCode, type, notes, externalId",
+                "externalID: is unknown; expected one of name, email, phone, address, city, zipCode, type, notes, externalId, siren, vatNumber, electronicAddress, country",
             ),
         ] {
             assert_eq!(refused(body.as_bytes()), (ErrorCode::ValidationError, expected.to_owned()), "{body}");

@@ -5,6 +5,7 @@
 //! parts, [`records`] and [`events`] the bodies, `guide.md` the rules in an integrator's words.
 //! [`limits`] fills in the numbers. The composed document is checked in as `openapi.json`.
 
+mod billing;
 mod endpoints;
 mod errors;
 mod events;
@@ -44,7 +45,7 @@ pub(crate) fn compose(settings: &Settings) -> Value {
         "openapi": "3.1.0",
         "info": {
             "title": "{{brand}} API",
-            "version": "1.0.0",
+            "version": "1.1.0",
             "summary": "Quotes, invoices, clients and signed webhooks for tradespeople.",
             "description": include_str!("openapi/guide.md"),
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
@@ -79,6 +80,7 @@ fn paths() -> Map<String, Value> {
 
 fn components() -> Value {
     let mut schemas = records::schemas();
+    schemas.extend(billing::schemas());
     schemas.extend(events::schemas());
     schemas.extend(errors::schemas());
     json!({

@@ -11,7 +11,7 @@ use invoicing_core::{
 };
 use percent_encoding::percent_decode_str;
 
-use crate::list_query::{ClientQuery, PageQuery, PageWindow};
+use crate::list_query::{ClientQuery, CreditNoteQuery, PageQuery, PageWindow};
 use crate::log::without_secrets;
 
 /// Longest part of the input that an error message repeats, in characters.
@@ -19,6 +19,8 @@ const MAX_EXCERPT: usize = 64;
 
 /// The parameters of a list of quotes or invoices.
 pub(super) const PAGE: [&str; 5] = ["status", "include", "limit", "offset", "since"];
+/// The parameters of a list of credit notes.
+pub(super) const CREDIT_NOTES: [&str; 4] = ["include", "limit", "offset", "since"];
 /// The parameters of a list of clients.
 pub(super) const CLIENTS: [&str; 5] = ["q", "externalId", "limit", "offset", "since"];
 /// The parameters of a document link.
@@ -42,6 +44,15 @@ pub(super) fn page<S: FromStr<Err = Invalid>>(query: &str) -> Result<PageQuery<S
         status.map(|status| status.parse().map_err(|error: Invalid| Invalid::new("status", error.rule)));
     Ok(PageQuery {
         status: status.transpose()?,
+        include_lines: fixed_value("include", "lines", include.as_deref())?,
+        window: window(limit.as_deref(), offset.as_deref(), since.as_deref())?,
+    })
+}
+
+/// The query of a list of credit notes.
+pub(super) fn credit_notes(query: &str) -> Result<CreditNoteQuery, Invalid> {
+    let [include, limit, offset, since] = parameters(query, CREDIT_NOTES)?;
+    Ok(CreditNoteQuery {
         include_lines: fixed_value("include", "lines", include.as_deref())?,
         window: window(limit.as_deref(), offset.as_deref(), since.as_deref())?,
     })

@@ -22,6 +22,14 @@ pub enum Endpoint {
     ListInvoices,
     /// One invoice in full.
     GetInvoice,
+    /// A signed URL to an invoice's frozen document.
+    InvoiceDocument,
+    /// A page of credit notes.
+    ListCreditNotes,
+    /// One credit note in full.
+    GetCreditNote,
+    /// A signed URL to a credit note's frozen document.
+    CreditNoteDocument,
     /// A page of clients.
     ListClients,
     /// Creates a client.
@@ -67,6 +75,10 @@ pub const ROUTES: &[Route] = &[
     route(Method::GET, "/api/v1/quotes/{id}/document", Endpoint::QuoteDocument),
     route(Method::GET, "/api/v1/invoices", Endpoint::ListInvoices),
     route(Method::GET, "/api/v1/invoices/{id}", Endpoint::GetInvoice),
+    route(Method::GET, "/api/v1/invoices/{id}/document", Endpoint::InvoiceDocument),
+    route(Method::GET, "/api/v1/credit-notes", Endpoint::ListCreditNotes),
+    route(Method::GET, "/api/v1/credit-notes/{id}", Endpoint::GetCreditNote),
+    route(Method::GET, "/api/v1/credit-notes/{id}/document", Endpoint::CreditNoteDocument),
     route(Method::GET, "/api/v1/clients", Endpoint::ListClients),
     route(Method::POST, "/api/v1/clients", Endpoint::CreateClient),
     route(Method::GET, "/api/v1/documents/{company}/{upload}", Endpoint::FrozenDocument),

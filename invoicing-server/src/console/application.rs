@@ -14,7 +14,8 @@ use super::request::{Elsewhere, FormOutcome, PageRequest, PageResult, page, see_
 use super::routes::{self, Endpoint, Permission, Route};
 use super::sign_in::{Session, SignInDecision};
 use super::{
-    ConsoleContext, Language, carried_out, csrf, events, form_token, history, keys, quotes, webhooks,
+    ConsoleContext, Language, carried_out, credit_notes, csrf, events, form_token, history, invoices, keys,
+    quotes, webhooks,
 };
 use crate::http::HttpContext;
 use crate::http::body::RequestBody;
@@ -245,6 +246,18 @@ impl ConsoleContext {
             Endpoint::Quote => quotes::show(request).await?,
             Endpoint::ConfirmSending => quotes::confirm_sending(request).await?,
             Endpoint::ConfirmLinkRevocation => quotes::confirm_link_revocation(request).await?,
+            Endpoint::Invoices => invoices::list(request).await?,
+            Endpoint::NewInvoice => invoices::new(request).await?,
+            Endpoint::Invoice => invoices::show(request).await?,
+            Endpoint::ConfirmIssue => invoices::confirm_issue(request).await?,
+            Endpoint::NewPayment => invoices::new_payment(request).await?,
+            Endpoint::ConfirmPaid => invoices::confirm_paid(request).await?,
+            Endpoint::NewCreditNote => invoices::new_credit(request).await?,
+            Endpoint::NewRefund => invoices::new_refund(request).await?,
+            Endpoint::ConfirmCancellation => invoices::confirm_cancellation(request).await?,
+            Endpoint::ConfirmReversal => invoices::confirm_reversal(request).await?,
+            Endpoint::CreditNotes => credit_notes::list(request).await?,
+            Endpoint::CreditNote => credit_notes::show(request).await?,
             // They show a secret once, which a page behind a redirect could not do; so they answer
             // with a page.
             Endpoint::RegisterWebhook => return self.shown(request, webhooks::register(request).await?),
@@ -263,6 +276,17 @@ impl ConsoleContext {
             Endpoint::MakeSigningLink => return self.shown(request, quotes::make_link(request).await?),
             Endpoint::RevokeSigningLink => return quotes::revoke_link(request).await,
             Endpoint::QuoteDocument => return quotes::document(request).await,
+            Endpoint::ConvertQuote => return quotes::convert(request).await,
+            Endpoint::MakeInvoice => return self.shown(request, invoices::make(request).await?),
+            Endpoint::IssueInvoice => return self.shown(request, invoices::issue(request).await?),
+            Endpoint::EnterPayment => return self.shown(request, invoices::pay(request).await?),
+            Endpoint::MarkInvoicePaid => return self.shown(request, invoices::mark_paid(request).await?),
+            Endpoint::IssueCreditNote => return self.shown(request, invoices::credit(request).await?),
+            Endpoint::EnterRefund => return self.shown(request, invoices::refund(request).await?),
+            Endpoint::CancelInvoice => return self.shown(request, invoices::cancel(request).await?),
+            Endpoint::ReversePayment => return invoices::reverse(request).await,
+            Endpoint::InvoiceDocument => return invoices::document(request).await,
+            Endpoint::CreditNoteDocument => return credit_notes::document(request).await,
             // They need no session.
             Endpoint::Asset
             | Endpoint::SigningPage

@@ -50,7 +50,18 @@ pub(super) fn stale(request: &PageRequest<'_>) -> Markup {
 const fn chapter(form: Endpoint) -> Chapter {
     match form {
         Endpoint::IssueKey | Endpoint::RevokeKey => Chapter::Keys,
-        Endpoint::SendQuote | Endpoint::MakeSigningLink | Endpoint::RevokeSigningLink => Chapter::Quotes,
+        Endpoint::SendQuote
+        | Endpoint::MakeSigningLink
+        | Endpoint::RevokeSigningLink
+        | Endpoint::ConvertQuote => Chapter::Quotes,
+        Endpoint::MakeInvoice
+        | Endpoint::IssueInvoice
+        | Endpoint::EnterPayment
+        | Endpoint::MarkInvoicePaid
+        | Endpoint::IssueCreditNote
+        | Endpoint::EnterRefund
+        | Endpoint::CancelInvoice
+        | Endpoint::ReversePayment => Chapter::Invoices,
         _ => Chapter::Webhooks,
     }
 }
@@ -69,7 +80,19 @@ fn outcome(request: &PageRequest<'_>, form: Endpoint, before: &CarriedOut) -> St
             format!("/webhooks/{}/deliveries/{}", id(), request.params.get("event").unwrap_or_default())
         }
         Endpoint::IssueKey | Endpoint::RevokeKey => "/keys".to_owned(),
-        Endpoint::SendQuote => format!("/quotes/{}", id()),
+        // The first change of an invoice without a quote is that of its quote, which leads to it.
+        Endpoint::MakeInvoice => match &before.change {
+            Some(change) => format!("/quotes/{}", change.subject),
+            None => "/invoices".to_owned(),
+        },
+        Endpoint::IssueInvoice
+        | Endpoint::EnterPayment
+        | Endpoint::MarkInvoicePaid
+        | Endpoint::IssueCreditNote
+        | Endpoint::EnterRefund
+        | Endpoint::CancelInvoice
+        | Endpoint::ReversePayment => format!("/invoices/{}", id()),
+        Endpoint::SendQuote | Endpoint::ConvertQuote => format!("/quotes/{}", id()),
         Endpoint::MakeSigningLink | Endpoint::RevokeSigningLink => format!("/quotes/{}#links", id()),
         _ => format!("/webhooks/{}", id()),
     }
@@ -80,6 +103,7 @@ const fn another(form: Endpoint) -> Option<&'static str> {
     match form {
         Endpoint::RegisterWebhook => Some("/webhooks/new"),
         Endpoint::IssueKey => Some("/keys/new"),
+        Endpoint::MakeInvoice => Some("/invoices/new"),
         _ => None,
     }
 }

@@ -135,8 +135,8 @@ fn of_api(language: Language, error: &ApiError) -> (&'static str, String) {
         ApiError::Operation(Error::DocumentUnavailable) => (
             pick("Not possible now", "Impossible pour le moment"),
             pick(
-                "The quote was not sent, so it has no document.",
-                "Le devis n’a pas été envoyé : il n’a pas de document.",
+                "There is no document yet: it is frozen when a quote is sent or an invoice is issued.",
+                "Il n’y a pas encore de document : il est figé à l’envoi d’un devis ou à l’émission d’une facture.",
             ),
         ),
         ApiError::MethodNotAllowed { .. } => (

@@ -63,9 +63,11 @@ pub(super) fn subject(request: &PageRequest<'_>, kind: &str, subject: Option<&Ev
     }
     let unnamed = || request.pick("not numbered yet", "pas encore numéroté");
     let name = shortened(subject.name.as_deref().unwrap_or_else(unnamed));
+    let pages = [("quote.", "quotes"), ("invoice.", "invoices"), ("credit_note.", "credit-notes")];
+    let page = pages.iter().find(|(beginning, _)| kind.starts_with(beginning));
     html! {
-        @if kind.starts_with("quote.") {
-            a href=(request.link(format!("/quotes/{}", subject.id))) { (entered(&name)) }
+        @if let Some((_, page)) = page {
+            a href=(request.link(format!("/{page}/{}", subject.id))) { (entered(&name)) }
         } @else { (entered(&name)) }
         @if let Some(client) = &subject.client { " " span.soft { (entered(&shortened(client))) } }
     }

@@ -193,6 +193,9 @@ fn subject(request: &PageRequest<'_>, record: &HistoryRecord, entry: &Entry, web
         "quote" | "signing_link" => html! {
             a href=(request.link(format!("/quotes/{}", record.subject))) { (entered(entry.name.as_deref().unwrap_or("–"))) }
         },
+        "invoice" => html! {
+            a href=(request.link(format!("/invoices/{}", record.subject))) { (entered(entry.name.as_deref().unwrap_or(request.pick("an invoice", "une facture")))) }
+        },
         "company" => html! { (entered(&request.record.name)) },
         _ => {
             html! { @if let Some(name) = &entry.name { (entered(name)) } @else { code { (record.subject) } } }

@@ -4,208 +4,13 @@
 //! Operations word their refusals for programs. Each sentence that a page can lead to has a text
 //! for people here, in English and in French. `{}` stands for a part that is taken over unchanged.
 
+mod sentences;
+
 use invoicing_core::{Conflict, Invalid};
 
+use self::sentences::{CONFLICTS, FIELDS, PARTS, RULES, Sentence};
 use super::Language;
 use crate::Error;
-
-/// A sentence of an operation, and its text for the reader in English and in French.
-type Sentence = (&'static str, &'static str, &'static str);
-
-/// The names of fields, by the names that operations use.
-const FIELDS: &[Sentence] = &[
-    ("url", "Address of the receiver", "Adresse du récepteur"),
-    ("events", "Events", "Événements"),
-    ("label", "Name", "Nom"),
-    ("overlap", "Overlap", "Chevauchement"),
-    ("since", "Since", "Depuis le"),
-    ("last", "Period", "Période"),
-    ("from", "From", "Depuis"),
-    ("until", "Before", "Avant"),
-    ("status", "State", "État"),
-    ("kind", "Event", "Événement"),
-    ("before", "Page", "Page"),
-    ("q", "Search", "Recherche"),
-    ("record", "Record", "Enregistrement"),
-    ("validUntil", "Valid until", "Valable jusqu’au"),
-    ("lines", "Lines", "Lignes"),
-];
-
-/// The parts of a line.
-const PARTS: &[Sentence] = &[
-    ("description", "description", "désignation"),
-    ("unit", "unit", "unité"),
-    ("lot", "lot", "lot"),
-    ("section", "section", "section"),
-];
-
-/// The rules of fields.
-const RULES: &[Sentence] = &[
-    (
-        "must have at most {} characters",
-        "must have at most {} characters",
-        "doit avoir au plus {} caractères",
-    ),
-    ("must have 1 to {} characters", "must have 1 to {} characters", "doit avoir de 1 à {} caractères"),
-    (
-        "must not contain {} (character {})",
-        "must not contain {} (character {})",
-        "ne doit pas contenir {} (caractère {})",
-    ),
-    (
-        "must be an absolute URL such as https://example.com/hooks",
-        "must be a whole address, such as https://example.com/hooks",
-        "doit être une adresse complète, par exemple https://example.com/hooks",
-    ),
-    ("must start with https://{}", "must begin with https://", "doit commencer par https://"),
-    (
-        "must name a host, as in https://example.com/hooks",
-        "must name a server, as in https://example.com/hooks",
-        "doit nommer un serveur, comme dans https://example.com/hooks",
-    ),
-    (
-        "must not contain a user name or password; {}",
-        "must not contain a user name or a password",
-        "ne doit contenir ni nom d’utilisateur ni mot de passe",
-    ),
-    (
-        "must not contain a fragment {}",
-        "must not contain a part behind #",
-        "ne doit pas contenir de partie derrière #",
-    ),
-    (
-        "must not use port {}, which {}",
-        "must not use port {}, which is not one of the web",
-        "ne doit pas utiliser le port {}, qui n’est pas un port du web",
-    ),
-    (
-        "must lead to a public address, {}",
-        "must lead to a public address, not to a private or local one",
-        "doit mener à une adresse publique, et non privée ou locale",
-    ),
-    (
-        "must name a host on the public internet, {}",
-        "must name a server on the public internet, not a local one",
-        "doit nommer un serveur public d’Internet, et non un serveur local",
-    ),
-    ("must name at least one event", "choose at least one", "choisissez-en au moins un"),
-    ("must be one of {}", "is none of the choices", "ne figure pas parmi les choix"),
-    ("must be 0 to 168 hours", "must be 0 to 168 hours", "doit être de 0 à 168 heures"),
-    ("must be at most 7 days", "must be at most 7 days", "doit être de 7 jours au plus"),
-    (
-        "must be an instant with {}",
-        "must be a date and a time, as the page before has sent it",
-        "doit être une date et une heure, telles que la page précédente les a envoyées",
-    ),
-    (
-        "must be such as 2026-09-14T09:41",
-        "must be a date and a time, such as 2026-09-14T09:41",
-        "doit être une date et une heure, par exemple 2026-09-14T09:41",
-    ),
-    (
-        "must be what the page before has named",
-        "must be reached from the page before",
-        "doit être atteinte depuis la page précédente",
-    ),
-    ("must be an identifier", "must be an identifier", "doit être un identifiant"),
-    (
-        "must be a date such as 2026-09-14",
-        "must be a date such as 2026-09-14",
-        "doit être une date, par exemple 2026-09-14",
-    ),
-    ("must not be in the past", "must not be in the past", "ne doit pas être passé"),
-    (
-        "has {}, which no font of the document has",
-        "has the character {}, which cannot be printed",
-        "contient le caractère {}, qui ne s’imprime pas",
-    ),
-    ("take too long to print", "take too long to print", "sont trop longues à imprimer"),
-    ("fill more than {} pages", "fill more than {} pages", "remplissent plus de {} pages"),
-];
-
-/// The reasons why the state of a record forbids an operation.
-const CONFLICTS: &[Sentence] = &[
-    (
-        "the form was already carried out",
-        "The form was sent before, and was carried out.",
-        "Le formulaire a déjà été envoyé et traité.",
-    ),
-    (
-        "a company has at most {} webhooks",
-        "There are {} webhooks already, which is the most. Remove one first.",
-        "Il y a déjà {} webhooks, ce qui est le maximum. Supprimez-en un d’abord.",
-    ),
-    (
-        "the webhook is disabled; enable it first",
-        "The webhook is disabled. Enable it first.",
-        "Le webhook est désactivé. Activez-le d’abord.",
-    ),
-    (
-        "an overlap is under way already; end it first",
-        "The secret was just rotated, and the one before it still signs. End that one first.",
-        "Le secret vient d’être renouvelé et le précédent signe encore. Révoquez d’abord celui-ci.",
-    ),
-    (
-        "a webhook gets at most {} tests a minute; try again soon",
-        "The webhook got {} tests within a minute, which is the most. Wait a moment, then send another one.",
-        "Le webhook a reçu {} tests en une minute, ce qui est le maximum. Patientez un instant avant le suivant.",
-    ),
-    (
-        "a company has at most {} active keys; revoke one first",
-        "There are {} active keys already, which is the most. Revoke one first.",
-        "Il y a déjà {} clés actives, ce qui est le maximum. Révoquez-en une d’abord.",
-    ),
-    (
-        "a quote has at most {} good signing links; revoke one first",
-        "The quote has {} good links already, which is the most. Revoke one first.",
-        "Le devis a déjà {} liens valables, ce qui est le maximum. Révoquez-en un d’abord.",
-    ),
-    (
-        "a quote without a document has no signing link; send it first",
-        "The quote was not sent yet. Send it first, then make a link.",
-        "Le devis n’est pas encore envoyé. Envoyez-le d’abord, puis créez un lien.",
-    ),
-    (
-        "the signing links of the quote have ended",
-        "The quote can no longer be signed, so no link can be made.",
-        "Le devis ne peut plus être signé : aucun lien ne peut être créé.",
-    ),
-    (
-        "a quote without lines cannot be sent",
-        "The quote has no line yet. Add one, then send it.",
-        "Le devis n’a pas encore de ligne. Ajoutez-en une, puis envoyez-le.",
-    ),
-    (
-        "the quote's validity has ended",
-        "The validity of the quote has ended.",
-        "La validité du devis est dépassée.",
-    ),
-    (
-        "a quote in {} cannot be {}",
-        "The quote has changed meanwhile, and its state no longer allows this.",
-        "Le devis a changé entre-temps, et son état ne le permet plus.",
-    ),
-    (
-        "the quote was sent again since its document was shown",
-        "The quote was sent again meanwhile. Open it again.",
-        "Le devis a été renvoyé entre-temps. Rouvrez-le.",
-    ),
-    (
-        "the webhook was changed meanwhile",
-        "The webhook was changed meanwhile. Open it again.",
-        "Le webhook a été modifié entre-temps. Rouvrez-le.",
-    ),
-    (
-        "the quote was changed meanwhile",
-        "The quote was changed meanwhile. Open it again.",
-        "Le devis a été modifié entre-temps. Rouvrez-le.",
-    ),
-    (
-        "the record keeps changing; try again",
-        "The quote is being changed at this moment. Try again.",
-        "Le devis est en cours de modification. Réessayez.",
-    ),
-];
 
 /// The reason why a form is refused.
 pub(super) fn error(language: Language, error: &Error) -> String {
@@ -272,6 +77,8 @@ fn parts<'t>(pattern: &str, text: &'t str) -> Option<Vec<&'t str>> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use invoicing_core::{CreditRest, Invoice, Money, NewCreditNote};
+
     use super::*;
     use crate::TargetPolicy;
 
@@ -316,8 +123,23 @@ mod tests {
         }
     }
 
+    const EMPTY_INVOICE: &str = r#"{
+        "id": "018f0000-0000-7000-8000-000000000001", "number": "FAC-2026-0001", "status": "SENT", "quoteId": null,
+        "clientId": "018f0000-0000-7000-8000-000000000002", "clientName": "x", "clientEmail": null,
+        "issueDate": "2026-09-14", "dueDate": "2026-10-14", "totalHT": 0, "totalTTC": 0, "tvaRate": 20,
+        "currency": "EUR", "retentionRate": 0, "retentionAmount": 0, "amountPaid": 0, "amountDue": 0,
+        "amountOverpaid": 0, "paidAt": null, "canceledAt": null, "createdAt": "2026-09-14T09:41:07.000Z",
+        "updatedAt": "2026-09-14T09:41:07.000Z", "vatBreakdown": [{"tvaRate": 20, "baseHT": 0, "amountTVA": 0}],
+        "lines": [{
+            "description": "x", "quantity": 0, "unit": null, "unitPrice": 1, "totalHT": 0, "tvaRate": 20, "lot": null,
+            "section": null
+        }]
+    }"#;
+
     /// The operations that pages call.
-    const OPERATIONS: [&str; 5] = [
+    const OPERATIONS: [&str; 7] = [
+        include_str!("../operations/invoices.rs"),
+        include_str!("../operations/invoices/crediting.rs"),
         include_str!("../operations/keys.rs"),
         include_str!("../operations/webhooks.rs"),
         include_str!("../operations/webhooks/deliveries.rs"),
@@ -345,10 +167,43 @@ mod tests {
     #[test]
     fn every_conflict_of_an_operation_is_told_in_both_languages() {
         let all: Vec<_> = OPERATIONS.iter().flat_map(|source| texts(source, "Conflict::new(")).collect();
-        assert!(all.len() >= 4, "{all:?}");
+        assert!(all.len() >= 8, "{all:?}");
         for text in all {
             for language in BOTH {
                 assert!(told(language, CONFLICTS, &text).is_some(), "{text}");
+            }
+        }
+    }
+
+    /// The refusals of numbers.
+    fn refused_numbers() -> Vec<Invalid> {
+        let texts = ["", "x", "1.2345", "99999999999999"];
+        texts.iter().map(|text| text.parse::<Money>().unwrap_err()).collect()
+    }
+
+    /// The refusals of credit notes on an invoice of which nothing is left.
+    fn refused_credits() -> Vec<Invalid> {
+        let invoice: Invoice = serde_json::from_str(EMPTY_INVOICE).unwrap();
+        let new = || NewCreditNote::new("x");
+        let inputs = [
+            NewCreditNote::new(""),
+            new(),
+            NewCreditNote::of_the_rest("x"),
+            NewCreditNote::of_the_rest("x").quantity(0, 1),
+            new().quantity(0, 1),
+            new().quantity(1, 1),
+            new().reduction("x", 10, 1),
+            new().reduction("x", 20, 0),
+            new().reduction("x", 20, 1),
+        ];
+        inputs.map(|new| CreditRest::of(&invoice).credit(&invoice, &new).unwrap_err()).to_vec()
+    }
+
+    #[test]
+    fn every_refusal_of_an_amount_or_a_credit_is_told_in_both_languages() {
+        for refused in refused_numbers().into_iter().chain(refused_credits()) {
+            for language in BOTH {
+                assert!(told(language, RULES, &refused.rule).is_some(), "{refused}");
             }
         }
     }

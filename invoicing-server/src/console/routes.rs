@@ -51,12 +51,46 @@ pub(super) enum Endpoint {
     MakeSigningLink,
     ConfirmLinkRevocation,
     RevokeSigningLink,
+    ConvertQuote,
+    Invoices,
+    NewInvoice,
+    MakeInvoice,
+    Invoice,
+    InvoiceDocument,
+    ConfirmIssue,
+    IssueInvoice,
+    NewPayment,
+    EnterPayment,
+    ConfirmPaid,
+    MarkInvoicePaid,
+    NewCreditNote,
+    IssueCreditNote,
+    NewRefund,
+    EnterRefund,
+    ConfirmCancellation,
+    CancelInvoice,
+    ConfirmReversal,
+    ReversePayment,
+    CreditNotes,
+    CreditNote,
+    CreditNoteDocument,
 }
 
 impl Endpoint {
     /// True if its handler may wait for the document store.
     pub(super) const fn waits_for_documents(self) -> bool {
-        matches!(self, Self::QuoteDocument | Self::SendQuote)
+        matches!(
+            self,
+            Self::QuoteDocument
+                | Self::SendQuote
+                | Self::InvoiceDocument
+                | Self::MakeInvoice
+                | Self::IssueInvoice
+                | Self::MarkInvoicePaid
+                | Self::IssueCreditNote
+                | Self::CancelInvoice
+                | Self::CreditNoteDocument
+        )
     }
 
     /// The page with this form, which is carried out once; `None` for an endpoint that is no such
@@ -76,8 +110,16 @@ impl Endpoint {
             Self::IssueKey => Self::NewKey,
             Self::RevokeKey => Self::ConfirmRevocation,
             Self::SendQuote => Self::ConfirmSending,
-            Self::MakeSigningLink => Self::Quote,
+            Self::MakeSigningLink | Self::ConvertQuote => Self::Quote,
             Self::RevokeSigningLink => Self::ConfirmLinkRevocation,
+            Self::MakeInvoice => Self::NewInvoice,
+            Self::IssueInvoice => Self::ConfirmIssue,
+            Self::EnterPayment => Self::NewPayment,
+            Self::MarkInvoicePaid => Self::ConfirmPaid,
+            Self::IssueCreditNote => Self::NewCreditNote,
+            Self::EnterRefund => Self::NewRefund,
+            Self::CancelInvoice => Self::ConfirmCancellation,
+            Self::ReversePayment => Self::ConfirmReversal,
             _ => return None,
         })
     }
@@ -175,6 +217,29 @@ pub(super) const ROUTES: &[Route] = &[
     form("/quotes/{id}/links", Endpoint::MakeSigningLink, Action::ManageSigningLinks),
     question("/quotes/{id}/links/{link}/revoke", Endpoint::ConfirmLinkRevocation, Action::ManageSigningLinks),
     form("/quotes/{id}/links/{link}/revoke", Endpoint::RevokeSigningLink, Action::ManageSigningLinks),
+    form("/quotes/{id}/convert", Endpoint::ConvertQuote, Action::ManageInvoices),
+    page("/invoices", Endpoint::Invoices),
+    form("/invoices", Endpoint::MakeInvoice, Action::ManageInvoices),
+    question("/invoices/new", Endpoint::NewInvoice, Action::ManageInvoices),
+    page("/invoices/{id}", Endpoint::Invoice),
+    page("/invoices/{id}/document", Endpoint::InvoiceDocument),
+    question("/invoices/{id}/issue", Endpoint::ConfirmIssue, Action::ManageInvoices),
+    form("/invoices/{id}/issue", Endpoint::IssueInvoice, Action::ManageInvoices),
+    question("/invoices/{id}/pay", Endpoint::NewPayment, Action::EnterPayments),
+    form("/invoices/{id}/pay", Endpoint::EnterPayment, Action::EnterPayments),
+    question("/invoices/{id}/paid", Endpoint::ConfirmPaid, Action::EnterPayments),
+    form("/invoices/{id}/paid", Endpoint::MarkInvoicePaid, Action::EnterPayments),
+    question("/invoices/{id}/credit", Endpoint::NewCreditNote, Action::ManageInvoices),
+    form("/invoices/{id}/credit", Endpoint::IssueCreditNote, Action::ManageInvoices),
+    question("/invoices/{id}/refund", Endpoint::NewRefund, Action::EnterPayments),
+    form("/invoices/{id}/refund", Endpoint::EnterRefund, Action::EnterPayments),
+    question("/invoices/{id}/cancel", Endpoint::ConfirmCancellation, Action::ManageInvoices),
+    form("/invoices/{id}/cancel", Endpoint::CancelInvoice, Action::ManageInvoices),
+    question("/invoices/{id}/payments/{payment}/reverse", Endpoint::ConfirmReversal, Action::EnterPayments),
+    form("/invoices/{id}/payments/{payment}/reverse", Endpoint::ReversePayment, Action::EnterPayments),
+    page("/credit-notes", Endpoint::CreditNotes),
+    page("/credit-notes/{id}", Endpoint::CreditNote),
+    page("/credit-notes/{id}/document", Endpoint::CreditNoteDocument),
 ];
 
 /// The paths of the forms that are carried out once.

@@ -96,7 +96,7 @@ async fn confirm_signature(
     if !is_open(&shown, fields)? {
         return too_late(request, place, &shown, fields).await;
     }
-    let content = pages::confirm_signature(request, &shown, fields, &accepted_text(&shown.input()));
+    let content = pages::confirm_signature(request, &shown, fields, &accepted_text(&shown.view()));
     Ok(FormOutcome::Page(StatusCode::OK, content))
 }
 
@@ -108,7 +108,7 @@ async fn sign_as(request: &SigningRequest<'_>, fields: &SignatureFields) -> Resu
     if fields.document != quote.document.sha256.to_string() {
         return Err(sent_again());
     }
-    let evidence = SignatureEvidence::new(&*fields.name, &*fields.email, accepted_text(&quote.input()));
+    let evidence = SignatureEvidence::new(&*fields.name, &*fields.email, accepted_text(&quote.view()));
     let signature = Signature {
         ip: request.ip,
         user_agent: request.user_agent.clone(),

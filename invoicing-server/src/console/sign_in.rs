@@ -148,4 +148,8 @@ pub enum Action {
     SendQuotes,
     /// Make and revoke signing links.
     ManageSigningLinks,
+    /// Convert quotes, make, issue and cancel invoices, and issue credit notes.
+    ManageInvoices,
+    /// Enter and reverse payments and refunds, and mark invoices paid.
+    EnterPayments,
 }

@@ -58,7 +58,7 @@ const fn day(name: &'static str) -> CopiedColumn {
 }
 
 /// All tables, in the order of the copy. Computed columns are left to PostgreSQL.
-pub(super) const TABLES: [CopiedTable; 22] = [
+pub(super) const TABLES: [CopiedTable; 25] = [
     CopiedTable { name: "setting", key: 1, columns: &[text("name"), bytes("value")] },
     CopiedTable {
         name: "company",
@@ -118,6 +118,8 @@ pub(super) const TABLES: [CopiedTable; 22] = [
             },
             text("detail"),
             text("work_site"),
+            text("operations"),
+            number("reverse_charge"),
             number("version"),
         ],
     },
@@ -194,6 +196,42 @@ pub(super) const TABLES: [CopiedTable; 22] = [
             number("version"),
         ],
     },
+    CopiedTable {
+        name: "credit_note",
+        key: 2,
+        columns: &[
+            id("company_id"),
+            id("id"),
+            id("invoice_id"),
+            number("created_at"),
+            number("updated_at"),
+            text("summary"),
+            CopiedColumn {
+                name: "lines",
+                kind: ColumnKind::Text,
+                read: "coalesce((SELECT l.lines FROM large_lines l \
+                    WHERE l.company_id = credit_note.company_id AND l.document_id = credit_note.id), lines)",
+            },
+            text("detail"),
+            text("parts"),
+            number("version"),
+        ],
+    },
+    CopiedTable {
+        name: "issued_document",
+        key: 2,
+        columns: &[
+            id("company_id"),
+            id("record_id"),
+            id("upload_id"),
+            text("sha256"),
+            number("size_bytes"),
+            text("file_name"),
+            number("created_at"),
+            text("particulars"),
+        ],
+    },
+    CopiedTable { name: "logo", key: 2, columns: &[id("company_id"), text("sha256"), bytes("bytes")] },
     CopiedTable {
         name: "payment",
         key: 3,

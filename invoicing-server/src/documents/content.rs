@@ -1,25 +1,39 @@
 //! The texts of a document in French, in reading order, each with the field that it was entered in.
 //!
-//! The PDF sets these texts in type and the signing page shows them as HTML, so both have the same
-//! texts. `header`, `line_table`, `totals`, `mentions` and `signature` hold the texts of the parts,
-//! `french` writes numbers and dates, and `sanitize` decides which characters are printed. This
-//! module has neither fonts nor markup.
+//! `view` is the data of a document of any kind. The PDF sets these texts in type and the signing
+//! page shows them as HTML, so both have the same texts. `header`, `line_table`, `totals`,
+//! `payment`, `mentions` and `signature` hold the texts of the parts, `french` writes numbers and
+//! dates, and `sanitize` decides which characters are printed. This module has neither fonts nor
+//! markup.
 
+#[cfg(test)]
+#[cfg(feature = "pdf")]
+pub(crate) mod fixtures;
 pub(crate) mod french;
+#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) mod header;
+#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) mod line_groups;
+#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) mod line_table;
 pub(crate) mod mentions;
+#[cfg(any(feature = "console", feature = "pdf"))]
+pub(crate) mod payment;
+#[cfg(any(feature = "console", feature = "pdf"))]
 pub(in crate::documents) mod sanitize;
+#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) mod signature;
+#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) mod totals;
+pub(crate) mod view;
 
 use std::borrow::Cow;
 use std::fmt;
 
 #[cfg(feature = "console")]
 pub(crate) use self::sanitize::visible;
-use super::DocumentInput;
+#[cfg(any(feature = "console", feature = "pdf"))]
+use self::view::DocumentView;
 
 /// The field that a text was entered in, for error messages.
 #[derive(Debug, Clone, Copy)]
@@ -27,11 +41,13 @@ pub(crate) enum Field {
     /// No field: the text is part of the template.
     Own,
     /// A field of the quote, the company or the client.
+    #[cfg(any(feature = "console", feature = "pdf"))]
     Named(&'static str),
     /// A field, behind a label of the template.
     #[cfg_attr(not(feature = "pdf"), expect(dead_code, reason = "only the renderer refuses a text"))]
     Labelled(&'static str, &'static str),
     /// A field of this line.
+    #[cfg(any(feature = "console", feature = "pdf"))]
     Line(usize, &'static str),
 }
 
@@ -39,7 +55,10 @@ impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Own => f.write_str("document"),
-            Self::Named(name) | Self::Labelled(name, _) => f.write_str(name),
+            #[cfg(any(feature = "console", feature = "pdf"))]
+            Self::Named(name) => f.write_str(name),
+            Self::Labelled(name, _) => f.write_str(name),
+            #[cfg(any(feature = "console", feature = "pdf"))]
             Self::Line(index, name) => write!(f, "lines[{index}].{name}"),
         }
     }
@@ -71,6 +90,7 @@ impl<'a> Text<'a> {
     }
 
     /// A text that was entered in a field.
+    #[cfg(any(feature = "console", feature = "pdf"))]
     fn of(name: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
         Self { field: Field::Named(name), text: text.into() }
     }
@@ -81,6 +101,7 @@ impl<'a> Text<'a> {
     }
 
     /// A text that was entered in a field of a line.
+    #[cfg(any(feature = "console", feature = "pdf"))]
     fn of_line(line: usize, name: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
         Self { field: Field::Line(line, name), text: text.into() }
     }
@@ -93,6 +114,7 @@ impl<'a> Text<'a> {
 }
 
 /// `Devis DEV-2026-0042 — Atelier Léa Martin`: the footer of every page.
-pub(crate) fn footer(input: &DocumentInput<'_>) -> String {
-    format!("{} {} — {}", header::TITLE, input.quote.summary.number, input.company.name)
+#[cfg(any(feature = "console", feature = "pdf"))]
+pub(crate) fn footer(view: &DocumentView<'_>) -> String {
+    format!("{} — {}", header::title(view), view.company.name)
 }

@@ -1,5 +1,7 @@
 //! Freezing a document and reading it back.
 
+mod billing;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
@@ -11,9 +13,11 @@ use scopeguard::guard;
 use tokio::time::{Instant, timeout};
 use uuid::Uuid;
 
+pub(crate) use self::billing::{BillingDocument, IssuedRecord};
 use super::{
-    ContentHash, DOCUMENT_URL_VALID_MS, DocumentFile, DocumentKey, DocumentRenderer, DocumentStore,
-    Particulars, RenderDeadline, RenderError, SentCopy, StoreError, StoredDocument,
+    ContentHash, DOCUMENT_URL_VALID_MS, DocumentFile, DocumentKey, DocumentLogo, DocumentRenderer,
+    DocumentStore, InvoiceRenderer, Particulars, RenderDeadline, RenderError, SentCopy, StoreError,
+    StoredDocument,
 };
 use crate::Error;
 use crate::company_slots::{CompanySlots, Slot};
@@ -32,6 +36,8 @@ const RENDER_QUEUE: u32 = 64;
 /// Renders, keeps and hands out documents.
 pub(crate) struct Documents {
     renderer: Arc<dyn DocumentRenderer>,
+    /// `None` if invoices and credit notes have no documents.
+    invoice_renderer: Option<Arc<dyn InvoiceRenderer>>,
     store: Arc<dyn DocumentStore>,
     slots: CompanySlots,
     /// Renderings of a company that have a slot or wait for one.
@@ -41,11 +47,11 @@ pub(crate) struct Documents {
 
 /// A rendered document. The transaction that refers to it has to finish its upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Frozen {
+pub(crate) struct Frozen<P = Particulars> {
     pub(crate) document: StoredDocument,
     pub(crate) size_bytes: u64,
-    /// The data of the document besides the quote.
-    pub(crate) particulars: Particulars,
+    /// The data of the document besides the record.
+    pub(crate) particulars: P,
 }
 
 /// The frozen copy that a signature is about.
@@ -63,7 +69,12 @@ impl Documents {
         let slots =
             CompanySlots::new(available_parallelism().map_or(2, |processors| processors.get().max(2)));
         let queue = KeyedSemaphore::new(RENDER_QUEUE);
-        Self { renderer, store, slots, queue, render_time: RENDER_TIME }
+        Self { renderer, invoice_renderer: None, store, slots, queue, render_time: RENDER_TIME }
+    }
+
+    /// Sets the renderer of invoices and credit notes.
+    pub(crate) fn with_invoice_renderer(self, renderer: Option<Arc<dyn InvoiceRenderer>>) -> Self {
+        Self { invoice_renderer: renderer, ..self }
     }
 
     /// Renders the present quote, for an upload with this id. Waits for a slot before.
@@ -76,31 +87,32 @@ impl Documents {
         upload: Uuid,
         particulars: Particulars,
         quote: Quote,
+        logo: Option<DocumentLogo>,
         signed: Option<StoredCopy>,
     ) -> Result<(Frozen, Bytes), Error> {
-        let company = particulars.company.id;
-        self.with_renderer(company, move |renderer, deadline| {
-            render(renderer, deadline, upload, particulars, &quote, signed.as_ref())
+        let (company, renderer) = (particulars.company.id, Arc::clone(&self.renderer));
+        self.in_slot(company, move |deadline| {
+            render(&*renderer, deadline, upload, particulars, &quote, logo.as_ref(), signed.as_ref())
         })
         .await
     }
 
     /// The texts that the document of the present quote could not show.
     pub(crate) async fn check(&self, particulars: Particulars, quote: Quote) -> Result<Vec<Invalid>, Error> {
-        let company = particulars.company.id;
-        self.with_renderer(company, move |renderer, deadline| {
-            renderer.check(&particulars.input(&quote, None, deadline))
+        let (company, renderer) = (particulars.company.id, Arc::clone(&self.renderer));
+        self.in_slot(company, move |deadline| {
+            renderer.check(&particulars.input(&quote, None, None, deadline))
         })
         .await
     }
 
-    async fn with_renderer<T: Send + 'static>(
+    /// Runs the work of a renderer in a slot of the company, with a deadline.
+    async fn in_slot<T: Send + 'static>(
         &self,
         company: CompanyId,
-        work: impl FnOnce(&dyn DocumentRenderer, RenderDeadline<'_>) -> Result<T, RenderError> + Send + 'static,
+        work: impl FnOnce(RenderDeadline<'_>) -> Result<T, RenderError> + Send + 'static,
     ) -> Result<T, Error> {
         let slot = self.acquire_slot(company).await?;
-        let renderer = Arc::clone(&self.renderer);
         let deadline = RenderDeadline::after(self.render_time);
         let is_abandoned = Arc::new(AtomicBool::new(false));
         // Dropped with this future, so that a rendering without a caller ends at its next page.
@@ -108,7 +120,7 @@ impl Documents {
         let rendering = tokio::task::spawn_blocking(move || {
             // Held to the end of the work, even if the caller has stopped waiting.
             let _slot = slot;
-            work(&*renderer, deadline.unless(&is_abandoned))
+            work(deadline.unless(&is_abandoned))
         });
         let result = timeout(self.render_time, rendering).await.map_err(|_| RenderError::TimedOut)?;
         // A renderer that panics fails this document, not the process.
@@ -139,6 +151,7 @@ fn render(
     upload: Uuid,
     particulars: Particulars,
     quote: &Quote,
+    logo: Option<&DocumentLogo>,
     signed: Option<&StoredCopy>,
 ) -> Result<(Frozen, Bytes), RenderError> {
     let sent_copy = signed.map(|StoredCopy { document, bytes }| SentCopy {
@@ -146,7 +159,7 @@ fn render(
         sha256: document.sha256,
         bytes,
     });
-    let bytes = Bytes::from(renderer.render(&particulars.input(quote, sent_copy, deadline))?);
+    let bytes = Bytes::from(renderer.render(&particulars.input(quote, logo, sent_copy, deadline))?);
     let document = StoredDocument {
         key: DocumentKey { company: particulars.company.id, upload },
         sha256: ContentHash::of(&bytes),
@@ -224,7 +237,7 @@ mod tests {
     use chrono::NaiveDate;
     use futures_util::FutureExt;
     use futures_util::future::join_all;
-    use invoicing_core::Company;
+    use invoicing_core::{Company, OperationNature};
 
     use super::super::pdf::tests::{company, quote};
     use super::super::{DocumentInput, MemoryStore, PdfRenderer};
@@ -250,9 +263,14 @@ mod tests {
             client_phone: None,
             work_site: None,
             issued_on: NaiveDate::from_ymd_opt(2026, 9, 14).unwrap(),
+            client_type: None,
+            client_siren: None,
+            client_vat_number: None,
+            operations: OperationNature::Services,
+            reverse_charge: false,
         };
         let upload = Uuid::from_u128(upload);
-        let (frozen, bytes) = documents.render(upload, particulars, quote(), None).await?;
+        let (frozen, bytes) = documents.render(upload, particulars, quote(), None, None).await?;
         documents.bounded_store().put(&frozen.document, bytes).await?;
         Ok(frozen)
     }

@@ -1,23 +1,26 @@
-//! The renderer that comes with the service: a French quote, typeset.
+//! The renderer that comes with the service: French quotes, invoices and credit notes, typeset.
 //!
 //! The file is PDF/A-3a (for archives) and PDF/UA-1 (for screen readers). It embeds its fonts; a
-//! signed document also embeds the copy that was signed and the proof. Latin, Greek, Cyrillic,
+//! signed document also embeds the copy that was signed and the proof, and an invoice its XML. Latin, Greek, Cyrillic,
 //! Hebrew and Arabic script, emoji and many symbols are printed as entered, and others by plainer
 //! characters of the same meaning. Before the signature, any other character is an error that names
 //! its field and itself; in a signed document a box stands for it, as the texts can no longer be
 //! changed. `content::sanitize` describes the treatment of direction controls.
 //!
-//! `header`, `line_table`, `totals`, `mentions` and `signature` lay out the parts of a document,
-//! whose texts `content` holds. `composer` arranges them in columns and blocks, `typesetter` turns
+//! `header`, `logo`, `line_table`, `totals`, `payment`, `mentions` and `signature` lay out the parts
+//! of a document, whose texts `content` holds. `composer` arranges them in columns and blocks, `typesetter` turns
 //! text into glyphs, and `pagination` breaks pages. `tags` holds the structure, and `writer` makes
 //! the file.
 
+mod accent;
 mod composer;
 mod fonts;
 mod header;
 mod line_table;
+mod logo;
 mod mentions;
 mod pagination;
+mod payment;
 mod signature;
 mod tags;
 #[cfg(test)]
@@ -37,8 +40,9 @@ use self::tags::Tags;
 use self::typesetter::Typesetter;
 use self::writer::{Footer, Writer};
 use super::content::sanitize::Unprintable;
+use super::content::view::{DocumentKind, DocumentView};
 use super::content::{self, Field};
-use super::{DocumentInput, DocumentRenderer, RenderError};
+use super::{DocumentInput, DocumentRenderer, InvoiceDocumentInput, InvoiceRenderer, RenderError};
 
 pub use self::fonts::FontError;
 
@@ -49,7 +53,7 @@ const ACCENT: [u8; 3] = [22, 72, 110];
 
 const FOOTER: Look = Look::new(7.5).ink(Ink::Muted);
 
-/// Renders quotes as A4 pages, in French.
+/// Renders quotes, invoices and credit notes as A4 pages, in French.
 ///
 /// Cheap to clone: the fonts are parsed once per process.
 #[derive(Clone)]
@@ -76,8 +80,8 @@ impl PdfRenderer {
         Self { fonts: Arc::clone(&fonts::EMBEDDED), accent: ACCENT }
     }
 
-    /// Red, green and blue (sRGB) of the title, the names of lots and the total. Light colours are
-    /// hard to read.
+    /// Red, green and blue (sRGB) of the title, the names of lots and the total, for companies
+    /// without a colour of their own. Light colours are hard to read.
     #[must_use]
     pub fn with_accent(self, accent: [u8; 3]) -> Self {
         Self { accent, ..self }
@@ -107,54 +111,77 @@ impl PdfRenderer {
         Ok(Self { fonts: Arc::new(fonts), ..self })
     }
 
-    fn compose(&self, input: &DocumentInput<'_>) -> Result<(Vec<PdfPage>, Tags, Footer)> {
-        let mut composer = self.composer(input, None);
-        let pages = pages(&mut composer, input)?;
-        let footer = footer(&mut composer, input, pages.len())?;
+    fn file(&self, view: &DocumentView<'_>) -> Result<Vec<u8>> {
+        let (pages, tags, footer) = self.compose(view)?;
+        let accent = accent::accent(view.company.identity.color.as_deref(), self.accent);
+        Writer { accent, tags, outline: None }.write(view, &pages, &footer)
+    }
+
+    fn compose(&self, view: &DocumentView<'_>) -> Result<(Vec<PdfPage>, Tags, Footer)> {
+        let mut composer = self.composer(view, None);
+        let pages = pages(&mut composer, view)?;
+        let footer = footer(&mut composer, view, pages.len())?;
         Ok((pages, composer.tags, footer))
     }
 
-    fn composer<'c>(&'c self, input: &DocumentInput<'c>, refused: Option<Vec<Invalid>>) -> Composer<'c> {
-        let pages = Paginator::new(input.deadline);
-        // The sent quote could be printed, so only the signer's texts may not be printable. They
-        // must not prevent a signature.
-        let is_signed = input.quote.detail.signature.is_some();
-        let unprintable = if is_signed { Unprintable::Boxed } else { Unprintable::Refused };
-        let set = Typesetter::new(&self.fonts, unprintable);
-        Composer { set, refused, pages, tags: Tags::default() }
-    }
-}
-
-/// The pages without their footers.
-fn pages(composer: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<Vec<PdfPage>> {
-    header::head(composer, input)?;
-    line_table::line_table(composer, input)?;
-    totals::totals(composer, input)?;
-    mentions::mentions(composer, input)?;
-    signature::signature(composer, input)?;
-    composer.pages.finish()
-}
-
-impl DocumentRenderer for PdfRenderer {
-    fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>> {
-        let (pages, tags, footer) = self.compose(input)?;
-        Writer { accent: self.accent, tags, outline: None }.write(input, &pages, &footer)
-    }
-
-    fn check(&self, input: &DocumentInput<'_>) -> Result<Vec<Invalid>> {
-        let mut composer = self.composer(input, Some(Vec::new()));
-        match pages(&mut composer, input) {
+    /// The texts that cannot be printed.
+    fn refused(&self, view: &DocumentView<'_>) -> Result<Vec<Invalid>> {
+        let mut composer = self.composer(view, Some(Vec::new()));
+        match pages(&mut composer, view) {
             Ok(_) => Ok(composer.refused.unwrap_or_default()),
             // An error that is not about a character, such as too many pages.
             Err(RenderError::Text(invalid)) => Ok(vec![invalid]),
             Err(error) => Err(error),
         }
     }
+
+    fn composer<'c>(&'c self, view: &DocumentView<'c>, refused: Option<Vec<Invalid>>) -> Composer<'c> {
+        let pages = Paginator::new(view.deadline);
+        // The sent quote could be printed, so only the signer's texts may not be printable. They
+        // must not prevent a signature. Nor may a text prevent a credit note, and with it the
+        // cancellation of an invoice that an earlier version issued without a document.
+        let is_signed = view.offer.is_some_and(|offer| offer.signature.is_some());
+        let is_boxed = is_signed || view.kind == DocumentKind::CreditNote;
+        let unprintable = if is_boxed { Unprintable::Boxed } else { Unprintable::Refused };
+        let set = Typesetter::new(&self.fonts, unprintable);
+        Composer { set, refused, pages, tags: Tags::default() }
+    }
+}
+
+/// The pages without their footers.
+fn pages(composer: &mut Composer<'_>, view: &DocumentView<'_>) -> Result<Vec<PdfPage>> {
+    header::head(composer, view)?;
+    line_table::line_table(composer, view)?;
+    totals::totals(composer, view)?;
+    payment::payment(composer, view)?;
+    mentions::mentions(composer, view)?;
+    signature::signature(composer, view)?;
+    composer.pages.finish()
+}
+
+impl DocumentRenderer for PdfRenderer {
+    fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>> {
+        self.file(&DocumentView::of_quote(input))
+    }
+
+    fn check(&self, input: &DocumentInput<'_>) -> Result<Vec<Invalid>> {
+        self.refused(&DocumentView::of_quote(input))
+    }
+}
+
+impl InvoiceRenderer for PdfRenderer {
+    fn render_invoice(&self, input: &InvoiceDocumentInput<'_>) -> Result<Vec<u8>> {
+        self.file(&DocumentView::of_billing(input))
+    }
+
+    fn check_invoice(&self, input: &InvoiceDocumentInput<'_>) -> Result<Vec<Invalid>> {
+        self.refused(&DocumentView::of_billing(input))
+    }
 }
 
 /// `Devis DEV-2026-0042 — Atelier Léa Martin — page 1 / 2` on one line. A name that is too long for
 /// it is cut.
-fn footer(to: &mut Composer<'_>, input: &DocumentInput<'_>, pages: usize) -> Result<Footer> {
+fn footer(to: &mut Composer<'_>, view: &DocumentView<'_>, pages: usize) -> Result<Footer> {
     let mut line = |text: &str| {
         let lines = to.lines(Field::Named("number"), text, FOOTER.style, None)?;
         lines.into_iter().next().ok_or_else(|| RenderError::new("the footer is empty"))
@@ -162,7 +189,7 @@ fn footer(to: &mut Composer<'_>, input: &DocumentInput<'_>, pages: usize) -> Res
     let numbers = (1..=pages).map(|page| line(&format!(" — page {page} / {pages}")));
     let numbers = numbers.collect::<Result<Vec<_>>>()?;
     let room = WIDTH - numbers.last().map_or(0.0, |line| line.width);
-    let full = content::footer(input);
+    let full = content::footer(view);
     let mut text = line(&full)?;
     let mut kept = full.chars().count();
     while text.width > room && kept > 1 {

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use chrono::NaiveDate;
-use invoicing_core::{Company, Invalid, Quote};
+use invoicing_core::{ClientType, Company, Invalid, OperationNature, Quote};
 use serde::{Deserialize, Serialize};
 
-use super::ContentHash;
+use super::{ContentHash, DocumentLogo};
 use crate::Error;
 
 /// The data of a document besides the quote, as they were when the quote was sent.
@@ -24,6 +24,16 @@ pub(crate) struct Particulars {
     pub(crate) client_phone: Option<String>,
     pub(crate) work_site: Option<String>,
     pub(crate) issued_on: NaiveDate,
+    #[serde(default)]
+    pub(crate) client_type: Option<ClientType>,
+    #[serde(default)]
+    pub(crate) client_siren: Option<String>,
+    #[serde(default)]
+    pub(crate) client_vat_number: Option<String>,
+    #[serde(default)]
+    pub(crate) operations: OperationNature,
+    #[serde(default)]
+    pub(crate) reverse_charge: bool,
 }
 
 impl Particulars {
@@ -31,6 +41,7 @@ impl Particulars {
     pub(crate) fn input<'a>(
         &'a self,
         quote: &'a Quote,
+        logo: Option<&'a DocumentLogo>,
         sent_copy: Option<SentCopy<'a>>,
         deadline: RenderDeadline<'a>,
     ) -> DocumentInput<'a> {
@@ -41,6 +52,12 @@ impl Particulars {
             client_phone: self.client_phone.as_deref(),
             work_site: self.work_site.as_deref(),
             issued_on: self.issued_on,
+            client_type: self.client_type,
+            client_siren: self.client_siren.as_deref(),
+            client_vat_number: self.client_vat_number.as_deref(),
+            operations: self.operations,
+            reverse_charge: self.reverse_charge,
+            logo,
             sent_copy,
             deadline,
         }
@@ -64,6 +81,18 @@ pub struct DocumentInput<'a> {
     pub work_site: Option<&'a str>,
     /// Date of the document: the local date of sending, in the company's time zone.
     pub issued_on: NaiveDate,
+    /// Private person or business, if known.
+    pub client_type: Option<ClientType>,
+    /// SIREN of a business.
+    pub client_siren: Option<&'a str>,
+    /// VAT number of a business.
+    pub client_vat_number: Option<&'a str>,
+    /// The nature of the operations.
+    pub operations: OperationNature,
+    /// True if the client owes the VAT (CGI, art. 283-2 nonies).
+    pub reverse_charge: bool,
+    /// The company's logo.
+    pub logo: Option<&'a DocumentLogo>,
     /// The copy that the client signed. Present exactly if `quote.detail.signature` is.
     pub sent_copy: Option<SentCopy<'a>>,
     /// The time by which the document must be finished. It is no part of the content.

@@ -17,7 +17,9 @@ use crate::config::PostgresSettings;
 use crate::config::{SettingError, Settings};
 use crate::dispatch::transport::{Transport, TransportBuilder};
 use crate::dispatch::{DisabledWebhook, DispatchContext, EndpointCache, Heartbeat, Notices};
-use crate::documents::{DocumentRenderer, DocumentStore, Documents, ObjectStorage, UrlSigner};
+use crate::documents::{
+    DocumentRenderer, DocumentStore, Documents, InvoiceRenderer, ObjectStorage, UrlSigner,
+};
 use crate::env::Env;
 use crate::health::HealthContext;
 use crate::http::HttpContext;
@@ -42,6 +44,7 @@ pub struct Builder {
     settings: Settings,
     env: Env,
     renderer: Option<Arc<dyn DocumentRenderer>>,
+    invoice_renderer: Option<Arc<dyn InvoiceRenderer>>,
     store: Option<Arc<dyn DocumentStore>>,
     sealing_keys: Option<SealingKeys>,
     transport: Box<dyn FnOnce(TransportBuilder) -> TransportBuilder + Send>,
@@ -114,6 +117,7 @@ impl Builder {
             settings: Settings::default(),
             env: Env::system(),
             renderer: None,
+            invoice_renderer: None,
             store: None,
             sealing_keys: None,
             transport: Box::new(|transport| transport),
@@ -140,6 +144,13 @@ impl Builder {
     #[must_use]
     pub fn renderer(self, renderer: Arc<dyn DocumentRenderer>) -> Self {
         Self { renderer: Some(renderer), ..self }
+    }
+
+    /// Sets the renderer of invoices and credit notes; `PdfRenderer` otherwise. Without the feature
+    /// `pdf` there is no default, and invoices are issued without a document.
+    #[must_use]
+    pub fn invoice_renderer(self, renderer: Arc<dyn InvoiceRenderer>) -> Self {
+        Self { invoice_renderer: Some(renderer), ..self }
     }
 
     /// Sets the store of frozen documents; otherwise a folder `<database>.documents` beside the
@@ -233,6 +244,7 @@ impl Builder {
     pub async fn open(self) -> Result<Invoicing, OpenError> {
         self.settings.check()?;
         let renderer = renderer_or_default(self.renderer)?;
+        let invoice_renderer = invoice_renderer_or_default(self.invoice_renderer);
         let (settings, database, env) = (self.settings, self.database, self.env.of_service(self.metrics));
         #[cfg(feature = "metrics")]
         env.metrics().describe();
@@ -257,7 +269,8 @@ impl Builder {
         });
         access.take_over_unnoted().await;
         listen(&store, Arc::clone(&access.keys), Arc::clone(&endpoints), Arc::clone(&queue)).await;
-        let documents = Arc::new(Documents::new(renderer, document_store));
+        let documents = Documents::new(renderer, document_store).with_invoice_renderer(invoice_renderer);
+        let documents = Arc::new(documents);
         let services = Arc::new(Services {
             store: Arc::clone(&store),
             env: env.clone(),
@@ -315,6 +328,12 @@ fn renderer_or_default(
     #[cfg(feature = "pdf")]
     let given = given.or_else(|| Some(Arc::new(crate::documents::PdfRenderer::new())));
     given.ok_or(SettingError::new("renderer", "must be given if the feature `pdf` is off"))
+}
+
+fn invoice_renderer_or_default(given: Option<Arc<dyn InvoiceRenderer>>) -> Option<Arc<dyn InvoiceRenderer>> {
+    #[cfg(feature = "pdf")]
+    let given = given.or_else(|| Some(Arc::new(crate::documents::PdfRenderer::new())));
+    given
 }
 
 fn transport_builder(settings: &Settings) -> TransportBuilder {

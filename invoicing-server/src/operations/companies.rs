@@ -4,11 +4,14 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use chrono_tz::Tz;
-use invoicing_core::{Company, CompanyId, CompanyIdentity, Conflict, Invalid, NewCompany, Plan};
+use invoicing_core::{
+    Company, CompanyId, CompanyIdentity, Conflict, EInvoicing, Invalid, NewCompany, Plan, sha256_hex,
+};
 
 use super::{CompanyHandle, Services};
 use crate::Error;
-use crate::records::HistoryAction;
+use crate::documents::{DocumentLogo, missing_of_company};
+use crate::records::{HistoryAction, Missing};
 use crate::store::notification::Notification;
 use crate::store::{ServiceTables, Tables};
 
@@ -37,6 +40,7 @@ impl Companies {
             .map_err(|_| Invalid::new("timeZone", "must be an IANA time zone such as Europe/Paris"))?;
         let Services { store, env, .. } = &*self.0;
         let company = new.create(CompanyId(env.uuid()), env.now())?;
+        check_e_invoicing(&company)?;
         let created = store.write_service(async move |tx| {
             tx.companies().insert(&company).await?;
             Ok(company)
@@ -76,13 +80,45 @@ impl CompanyHandle {
     }
 
     /// Changes the company's details as documents show them. Frozen documents stay as they are.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] about `eInvoicing` if it is ON and legal data is missing. The error lists
+    /// the data.
     pub async fn set_identity(&self, identity: &CompanyIdentity) -> Result<Company, Error> {
         let identity = identity.clone();
         let set = self.change(HistoryAction::CompanyIdentitySet, "", move |company| {
             company.identity = identity.check_change(&company.identity)?;
-            Ok(())
+            check_e_invoicing(company)
         });
         self.operation("company.set_identity", set).await
+    }
+
+    /// Sets the logo of the company's documents, or removes it: a PNG or JPEG of at most 256 KiB and
+    /// 4 megapixels. Frozen documents stay as they are.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for any other bytes: see [`DocumentLogo::parse`].
+    pub async fn set_logo(&self, image: Option<Vec<u8>>) -> Result<Company, Error> {
+        let logo = image.map(DocumentLogo::parse).transpose()?;
+        let set = async {
+            if let Some(logo) = logo {
+                let (sha256, bytes) = (sha256_hex(&logo.bytes), logo.bytes.to_vec());
+                let stored = sha256.clone();
+                self.write([], async move |mut tx| tx.logos().insert(&stored, bytes).await).await?;
+                return self.change_logo(Some(sha256)).await;
+            }
+            self.change_logo(None).await
+        };
+        self.operation("company.set_logo", set).await
+    }
+
+    async fn change_logo(&self, sha256: Option<String>) -> Result<Company, Error> {
+        let detail = if sha256.is_some() { "set" } else { "removed" };
+        self.change(HistoryAction::CompanyLogoSet, detail, move |company| {
+            company.logo = sha256;
+            Ok(())
+        })
+        .await
     }
 
     /// Switches the automatic conversion of accepted quotes on or off.
@@ -123,4 +159,19 @@ impl CompanyHandle {
         })
         .await
     }
+}
+
+/// Checks that a company with e-invoicing ON has the legal data for it.
+fn check_e_invoicing(company: &Company) -> Result<(), Invalid> {
+    if company.identity.e_invoicing == EInvoicing::Off {
+        return Ok(());
+    }
+    let missing: Vec<_> = missing_of_company(company)
+        .into_iter()
+        .map(|Missing { field, rule, english, .. }| format!("{field}: {english} ({rule})"))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Invalid::new("eInvoicing", format!("cannot be ON, as legal data is missing: {}", missing.join("; "))))
 }

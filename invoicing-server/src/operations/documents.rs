@@ -1,13 +1,18 @@
 //! Frozen documents: rendered, stored, and handed out.
 
-use bytes::Bytes;
-use invoicing_core::{CompanyId, DocumentLink, Quote, QuoteId, QuoteStatus, Timestamp};
+use std::fmt::Display;
 
-use super::{Quotes, Services};
+use bytes::Bytes;
+use invoicing_core::{
+    Company, CompanyId, DocumentFormat, DocumentLink, Quote, QuoteId, QuoteStatus, Timestamp,
+};
+use uuid::Uuid;
+
+use super::{CompanyHandle, Services};
 use crate::Error;
 use crate::documents::{
-    BoundedStore, CONTENT_TYPE, ContentHash, DOCUMENT_URL_VALID_MS, DocumentKey, Frozen, Particulars,
-    StoredCopy, StoredDocument,
+    BillingDocument, BoundedStore, CONTENT_TYPE, DOCUMENT_URL_VALID_MS, DocumentKey, DocumentLogo, Frozen,
+    InvoiceParticulars, Particulars, StoredCopy, StoredDocument,
 };
 use crate::store::documents::DocumentRow;
 use crate::store::{Tables, UNAUDITED};
@@ -44,22 +49,24 @@ pub struct OpenedDocument {
     pub sha256: String,
 }
 
-impl Quotes<'_> {
-    /// A signed URL to the frozen document, good for 5 minutes.
-    ///
-    /// # Errors
-    /// [`Error::DocumentUnavailable`] for a quote that was never sent or accepted,
-    /// [`Error::StorageUnavailable`] when the store does not have the document or does not answer.
-    pub async fn document(&self, id: QuoteId) -> Result<DocumentLink, Error> {
-        self.0.operation("quotes.document", self.document_link(id)).await
+#[cfg(feature = "console")]
+impl CompanyHandle {
+    /// Reads a frozen document.
+    pub(crate) async fn open_stored(&self, document: StoredDocument) -> Result<OpenedDocument, Error> {
+        self.operation("documents.open", self.services.open(document)).await
     }
+}
 
-    async fn document_link(&self, id: QuoteId) -> Result<DocumentLink, Error> {
-        let services = &self.0.services;
-        let (document, size_bytes) = services.latest_document(self.0.id, id).await?;
-        let mut store = services.documents.bounded_store();
+impl Services {
+    /// A signed URL to a frozen document, once it is known to be in the store.
+    pub(super) async fn link(
+        &self,
+        document: StoredDocument,
+        size_bytes: u64,
+    ) -> Result<DocumentLink, Error> {
+        let mut store = self.documents.bounded_store();
         store.check_available(document.key, size_bytes).await?;
-        let (url, expires_at) = services.document_url(&document, &mut store).await?;
+        let (url, expires_at) = self.document_url(&document, &mut store).await?;
         Ok(DocumentLink {
             url,
             expires_at,
@@ -71,72 +78,13 @@ impl Quotes<'_> {
         })
     }
 
-    /// The frozen document itself.
-    pub async fn open_document(&self, id: QuoteId) -> Result<OpenedDocument, Error> {
-        self.0.operation("quotes.open_document", self.open_latest(id)).await
-    }
-
-    pub(super) async fn open_latest(&self, id: QuoteId) -> Result<OpenedDocument, Error> {
-        let services = &self.0.services;
-        let latest = services.latest_copy(self.0.id, id, &mut services.documents.bounded_store()).await?;
-        let StoredCopy { document: StoredDocument { sha256, file_name, .. }, bytes } = latest;
-        Ok(OpenedDocument { bytes, file_name, sha256: sha256.to_string() })
-    }
-
-    /// One of the frozen documents of a quote, by the hash with which
-    /// [`documents`](Self::documents) lists it: the last one or an earlier one.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] if none of them has this hash, [`Error::StorageUnavailable`] when the
-    /// store does not have the document or does not answer.
-    pub async fn open_copy(&self, id: QuoteId, sha256: &str) -> Result<OpenedDocument, Error> {
-        let opened = async {
-            let (document, _) = self.find_copy(id, sha256).await?;
-            self.fetch(document).await
-        };
-        self.0.operation("quotes.open_copy", opened).await
-    }
-
-    /// One of the frozen documents of a quote, not read yet, and its size in bytes.
-    async fn find_copy(&self, id: QuoteId, sha256: &str) -> Result<(StoredDocument, u64), Error> {
-        let hash: ContentHash = sha256.parse().map_err(|_| Error::NotFound)?;
-        let company = self.0.id();
-        let row = self.0.read(async move |mut tx| tx.documents().find(id, &hash.to_string()).await).await?;
-        stored(company, id, row)
-    }
-
-    async fn fetch(&self, document: StoredDocument) -> Result<OpenedDocument, Error> {
-        let bytes = self.0.services.documents.bounded_store().fetch(&document).await?;
+    /// A frozen document, read and checked.
+    pub(super) async fn open(&self, document: StoredDocument) -> Result<OpenedDocument, Error> {
+        let bytes = self.documents.bounded_store().fetch(&document).await?;
         let StoredDocument { sha256, file_name, .. } = document;
         Ok(OpenedDocument { bytes, file_name, sha256: sha256.to_string() })
     }
-}
 
-#[cfg(feature = "console")]
-impl Quotes<'_> {
-    /// The last frozen document, not read yet, and its size in bytes.
-    pub(crate) async fn stored_document(&self, id: QuoteId) -> Result<(StoredDocument, u64), Error> {
-        let latest = self.0.services.latest_document(self.0.id, id);
-        self.0.operation("quotes.stored_document", latest).await
-    }
-
-    /// One of the frozen documents of a quote, not read yet, and its size in bytes: see
-    /// [`open_copy`](Self::open_copy).
-    pub(crate) async fn stored_copy(
-        &self,
-        id: QuoteId,
-        sha256: &str,
-    ) -> Result<(StoredDocument, u64), Error> {
-        self.0.operation("quotes.stored_document", self.find_copy(id, sha256)).await
-    }
-
-    /// Reads a frozen document.
-    pub(crate) async fn open_stored(&self, document: StoredDocument) -> Result<OpenedDocument, Error> {
-        self.0.operation("quotes.open_copy", self.fetch(document)).await
-    }
-}
-
-impl Services {
     /// Renders and stores a document for a transaction that is about to refer to it.
     ///
     /// The row of the upload is on disk before the first byte is put. So the sweep finds and
@@ -145,18 +93,40 @@ impl Services {
         &self,
         particulars: Particulars,
         quote: &Quote,
+        logo: Option<DocumentLogo>,
         signed: Option<StoredCopy>,
         store: &mut BoundedStore<'_>,
     ) -> Result<Frozen, Error> {
         let upload = self.env.uuid();
-        let (frozen, bytes) = self.documents.render(upload, particulars, quote.clone(), signed).await?;
-        let began = self.store.write(frozen.document.key.company, UNAUDITED, [], async move |mut tx| {
+        let (frozen, bytes) = self.documents.render(upload, particulars, quote.clone(), logo, signed).await?;
+        self.upload(&frozen.document, bytes, store).await?;
+        Ok(frozen)
+    }
+
+    /// As [`freeze_document`](Self::freeze_document), for an invoice or a credit note.
+    pub(super) async fn freeze_billing(
+        &self,
+        billing: BillingDocument,
+        format: DocumentFormat,
+    ) -> Result<Frozen<InvoiceParticulars>, Error> {
+        let (frozen, bytes) = self.documents.render_billing(self.env.uuid(), billing, format).await?;
+        self.upload(&frozen.document, bytes, &mut self.documents.bounded_store()).await?;
+        Ok(frozen)
+    }
+
+    async fn upload(
+        &self,
+        document: &StoredDocument,
+        bytes: Bytes,
+        store: &mut BoundedStore<'_>,
+    ) -> Result<(), Error> {
+        let DocumentKey { company, upload } = document.key;
+        let began = self.store.write(company, UNAUDITED, [], async move |mut tx| {
             let now = tx.change.now;
             tx.uploads().begin(upload, now).await
         });
         began.await?;
-        store.put(&frozen.document, bytes).await?;
-        Ok(frozen)
+        Ok(store.put(document, bytes).await?)
     }
 
     /// The latest frozen copy, read and checked.
@@ -172,7 +142,7 @@ impl Services {
     }
 
     /// The latest document of a quote, and its size in bytes.
-    async fn latest_document(
+    pub(super) async fn latest_document(
         &self,
         company: CompanyId,
         quote: QuoteId,
@@ -208,6 +178,15 @@ impl Services {
     }
 }
 
+impl CompanyHandle {
+    /// The frozen document of an invoice or a credit note, and its size in bytes; `None` if it has
+    /// none.
+    pub(super) async fn issued_document(&self, record: Uuid) -> Result<Option<(StoredDocument, u64)>, Error> {
+        let row = self.read(async move |mut tx| tx.issued_documents().find(record).await).await?;
+        row.map(|row| stored(self.id, record, row)).transpose()
+    }
+}
+
 /// The latest document of a quote, or the error of a quote in this state without one.
 pub(super) fn latest_of<D>(quote: QuoteId, status: QuoteStatus, latest: Option<D>) -> Result<D, Error> {
     match (status, latest) {
@@ -221,13 +200,37 @@ pub(super) fn latest_of<D>(quote: QuoteId, status: QuoteStatus, latest: Option<D
     }
 }
 
+/// The row of a frozen document.
+pub(super) fn document_row<P>(frozen: &Frozen<P>) -> DocumentRow {
+    let Frozen { document, size_bytes, .. } = frozen;
+    DocumentRow {
+        upload: document.key.upload,
+        sha256: document.sha256.to_string(),
+        size_bytes: *size_bytes,
+        file_name: document.file_name.clone(),
+    }
+}
+
+/// The logo that documents of the company show.
+pub(super) async fn find_logo(
+    tx: &mut impl Tables,
+    company: &Company,
+) -> Result<Option<DocumentLogo>, Error> {
+    let Some(sha256) = &company.logo else { return Ok(None) };
+    let bytes = tx.logos().find(sha256).await?;
+    match bytes.and_then(|bytes| DocumentLogo::checked_before(bytes.into())) {
+        Some(logo) => Ok(Some(logo)),
+        None => Err(Error::bad_row("logo", "bytes", company.id, "no PNG or JPEG with this hash")),
+    }
+}
+
 /// The document of a row, and its size in bytes.
 pub(super) fn stored(
     company: CompanyId,
-    quote: QuoteId,
+    record: impl Display,
     row: DocumentRow,
 ) -> Result<(StoredDocument, u64), Error> {
     let DocumentRow { upload, sha256, size_bytes, file_name } = row;
-    let sha256 = sha256.parse().map_err(|cause| Error::bad_row("document", "sha256", quote, cause))?;
+    let sha256 = sha256.parse().map_err(|cause| Error::bad_row("document", "sha256", record, cause))?;
     Ok((StoredDocument { key: DocumentKey { company, upload }, sha256, file_name }, size_bytes))
 }

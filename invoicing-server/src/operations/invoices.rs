@@ -1,17 +1,23 @@
-//! Invoices: converted from quotes, issued, paid, reversed, cancelled.
+//! Invoices: converted from quotes, issued, paid, reversed, credited, cancelled.
 
-use chrono::{Datelike, NaiveDate};
+mod crediting;
+mod document;
+mod issuing;
+
+use chrono::NaiveDate;
 use invoicing_core::{
-    Changed, Conflict, IntoExact, Invoice, InvoiceId, InvoiceIssue, InvoiceItem, InvoiceStatus,
-    InvoiceSummary, Money, Page, PaymentId, PaymentMethod, PaymentSource, Quote, QuoteId, SHORT_TEXT,
-    SoughtId, exact_number, optional_text,
+    Changed, Conflict, IntoExact, Invoice, InvoiceId, InvoiceItem, InvoiceStatus, InvoiceSummary, Money,
+    NewQuote, Page, PaymentId, PaymentMethod, PaymentSource, Quote, QuoteId, SHORT_TEXT, SoughtId, Timestamp,
+    exact_number, optional_text,
 };
 use serde::Deserialize;
 
+pub use self::issuing::IssueOptions;
+use self::issuing::Purpose;
 use super::{CompanyHandle, whole_page};
 use crate::Error;
 use crate::list_query::PageQuery;
-use crate::records::{HistoryAction, Lines, Payment, StoredJson, StoredPage};
+use crate::records::{HistoryAction, Lines, Missing, Payment, StoredJson, StoredPage};
 use crate::store::invoices::INVOICE_PAGES;
 use crate::store::rows::from_json;
 use crate::store::{CompanyTx, Prefetch, Tables};
@@ -130,36 +136,51 @@ impl Invoices<'_> {
             self.0
                 .write([Prefetch::Quote(quote)], async move |mut tx| {
                     let quote = tx.quotes().reload_if_changed(quote, known).await?;
-                    let invoice = convert(&mut tx, &quote).await?;
-                    tx.note(HistoryAction::InvoiceCreated, invoice.summary.id.0, &quote.summary.number)
-                        .await?;
-                    Ok(invoice)
+                    check_unconverted(&mut tx, &quote).await?;
+                    convert_noted(&mut tx, &quote).await
                 })
                 .await
         };
         self.0.operation("invoices.convert", changed).await
     }
 
-    /// Issues a draft: allocates the number. Its `issueDate` is today, or the date of the last
-    /// invoice of its series if the clock is behind that. `due_date` defaults to 30 days later. An
-    /// invoice with nothing due is PAID at once: `invoice.paid`.
+    /// Makes the draft of an invoice without an offer, such as for a small repair: a quote, its
+    /// acceptance by hand and its conversion in one transaction, with `quote.created`,
+    /// `quote.accepted` and `invoice.created`.
+    ///
+    /// # Errors
+    /// As [`Quotes::import`](super::Quotes::import), and [`Error::Conflict`] without a line.
+    pub async fn direct(&self, content: &NewQuote) -> Result<Invoice, Error> {
+        self.0.operation("invoices.direct", self.0.quotes().create_direct(content)).await
+    }
+
+    /// Issues a draft: allocates the number and freezes the document; `invoice.issued`. Its
+    /// `issueDate` is today, or the date of the last invoice of its series if the clock is behind
+    /// that. `due_date` defaults to 30 days later. An invoice with nothing due is PAID at once:
+    /// `invoice.paid`.
+    ///
+    /// # Errors
+    /// As [`issue_with`](Self::issue_with).
     pub async fn issue(&self, id: InvoiceId, due_date: Option<NaiveDate>) -> Result<Invoice, Error> {
-        let changed = async {
-            let known = self.preload(id).await?;
-            self.0
-                .write([Prefetch::Invoice(id)], async move |mut tx| {
-                    let draft = tx.invoices().reload_if_changed(id, known).await?;
-                    let issued = issue(&mut tx, &draft, due_date).await?;
-                    let invoice = update(&mut tx, issued).await?;
-                    note(&mut tx, HistoryAction::InvoiceIssued, &invoice).await?;
-                    Ok((invoice, tx.change.today()))
-                })
-                .await
-        };
-        let issued = self.0.operation("invoices.issue", changed);
-        let (invoice, today) = issued.await?;
-        self.0.services.held_dates.check(self.0.id, &invoice, today);
-        Ok(invoice)
+        self.issue_with(id, &IssueOptions { due_date, ..IssueOptions::default() }).await
+    }
+
+    /// As [`issue`](Self::issue), with further facts.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] about a text that the document cannot show, or with e-invoicing ON about
+    /// legal data that it lacks: see [`readiness`](Self::readiness).
+    pub async fn issue_with(&self, id: InvoiceId, options: &IssueOptions) -> Result<Invoice, Error> {
+        self.0.operation("invoices.issue", self.issue_for(id, *options, Purpose::Issue)).await
+    }
+
+    /// Everything that an issue of this draft would refuse, each with its field, its rule and a
+    /// sentence in both languages. Empty when it can be issued as it stands.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when the invoice is not a draft.
+    pub async fn readiness(&self, id: InvoiceId) -> Result<Vec<Missing>, Error> {
+        self.0.operation("invoices.readiness", self.missing(id)).await
     }
 
     /// Records a payment. When nothing is due any more: PAID and `invoice.paid`. A payment whose
@@ -202,44 +223,63 @@ impl Invoices<'_> {
 
     /// Marks an invoice paid by hand: enters the remaining amount as a payment. A draft is issued
     /// first, in the same transaction.
+    ///
+    /// # Errors
+    /// As [`issue_with`](Self::issue_with) for a draft.
     pub async fn mark_paid(&self, id: InvoiceId) -> Result<Invoice, Error> {
-        let changed = async {
-            let known = self.preload(id).await?;
-            self.0
-                .write([Prefetch::Invoice(id)], async move |mut tx| {
-                    let mut invoice = tx.invoices().reload_if_changed(id, known).await?;
-                    let issued_on =
-                        (invoice.summary.status == InvoiceStatus::Draft).then(|| tx.change.today());
-                    if issued_on.is_some() {
-                        let issued = issue(&mut tx, &invoice, None).await?;
-                        // With nothing due the issued invoice is paid already.
-                        if issued.record.summary.status == InvoiceStatus::Paid {
-                            let invoice = update(&mut tx, issued).await?;
-                            note(&mut tx, HistoryAction::InvoiceMarkedPaid, &invoice).await?;
-                            return Ok((invoice, issued_on));
-                        }
-                        invoice = issued.record;
-                    }
-                    let paid = invoice.mark_paid(tx.change.at())?;
-                    let amount = invoice.summary.amount_due;
-                    if !amount.is_zero() {
-                        insert_payment(&mut tx, id, NewPayment::new(amount, PaymentSource::Manual)).await?;
-                    }
-                    let invoice = update(&mut tx, paid).await?;
-                    note(&mut tx, HistoryAction::InvoiceMarkedPaid, &invoice).await?;
-                    Ok((invoice, issued_on))
-                })
-                .await
-        };
-        let paid = self.0.operation("invoices.mark_paid", changed);
-        let (invoice, issued_on) = paid.await?;
-        if let Some(today) = issued_on {
-            self.0.services.held_dates.check(self.0.id, &invoice, today);
-        }
-        Ok(invoice)
+        self.mark_paid_if(id, None).await
     }
 
-    /// Reverses a payment. A PAID invoice on which something is due again goes to SENT or OVERDUE.
+    /// As [`mark_paid`](Self::mark_paid), if the invoice is still the one that a page has shown.
+    #[cfg(feature = "console")]
+    pub(crate) async fn mark_shown_paid(&self, id: InvoiceId, shown: Timestamp) -> Result<Invoice, Error> {
+        self.mark_paid_if(id, Some(shown)).await
+    }
+
+    async fn mark_paid_if(&self, id: InvoiceId, shown: Option<Timestamp>) -> Result<Invoice, Error> {
+        let paid = async {
+            match self.mark_issued_paid(id, shown).await? {
+                Some(paid) => Ok(paid),
+                None => match self.issue_for(id, IssueOptions::default(), Purpose::MarkPaid).await {
+                    // Another caller has issued the draft meanwhile.
+                    Err(Error::Conflict(conflict)) => {
+                        self.mark_issued_paid(id, shown).await?.ok_or(Error::Conflict(conflict))
+                    }
+                    paid => paid,
+                },
+            }
+        };
+        self.0.operation("invoices.mark_paid", paid).await
+    }
+
+    /// Marks an issued invoice paid; `None` for a draft.
+    async fn mark_issued_paid(
+        &self,
+        id: InvoiceId,
+        shown: Option<Timestamp>,
+    ) -> Result<Option<Invoice>, Error> {
+        let known = self.preload(id).await?;
+        self.0
+            .write([Prefetch::Invoice(id)], async move |mut tx| {
+                let invoice = tx.invoices().reload_if_changed(id, known).await?;
+                check_shown(&invoice, shown)?;
+                if invoice.summary.status == InvoiceStatus::Draft {
+                    return Ok(None);
+                }
+                let paid = invoice.mark_paid(tx.change.at())?;
+                let amount = invoice.summary.amount_due;
+                if !amount.is_zero() {
+                    insert_payment(&mut tx, id, NewPayment::new(amount, PaymentSource::Manual)).await?;
+                }
+                let invoice = update(&mut tx, paid).await?;
+                note(&mut tx, HistoryAction::InvoiceMarkedPaid, &invoice).await?;
+                Ok(Some(invoice))
+            })
+            .await
+    }
+
+    /// Reverses a payment or a refund. A PAID invoice on which something is due again goes to SENT or
+    /// OVERDUE. One that is credited in full and on which no payment stands any more is CANCELED.
     ///
     /// # Errors
     /// [`Error::Conflict`] when the payment has been reversed already.
@@ -254,7 +294,7 @@ impl Invoices<'_> {
                         return Err(Conflict::new("the payment has been reversed already").into());
                     }
                     let reversed =
-                        invoice.reverse_payment(payment.amount, tx.change.stamp, tx.change.today())?;
+                        invoice.reverse_payment(payment.amount, tx.change.at(), tx.change.today())?;
                     payment.reversed_at = Some(tx.change.now);
                     tx.invoices().reverse_payment(&payment).await?;
                     tx.note(HistoryAction::InvoicePaymentReversed, id.0, &payment.amount).await?;
@@ -263,24 +303,6 @@ impl Invoices<'_> {
                 .await
         };
         self.0.operation("invoices.reverse", changed).await
-    }
-
-    /// Cancels an invoice on which nothing has been paid. It keeps its number; its quote can be
-    /// converted again.
-    pub async fn cancel(&self, id: InvoiceId) -> Result<Invoice, Error> {
-        let changed = async {
-            let known = self.preload(id).await?;
-            self.0
-                .write([Prefetch::Invoice(id)], async move |mut tx| {
-                    let canceled =
-                        tx.invoices().reload_if_changed(id, known).await?.cancel(tx.change.at())?;
-                    let invoice = update(&mut tx, canceled).await?;
-                    note(&mut tx, HistoryAction::InvoiceCanceled, &invoice).await?;
-                    Ok(invoice)
-                })
-                .await
-        };
-        self.0.operation("invoices.cancel", changed).await
     }
 
     /// Preloads the invoice on SQLite, before the transaction; `None` on PostgreSQL.
@@ -295,6 +317,16 @@ impl Invoices<'_> {
     /// One invoice.
     pub async fn get(&self, id: InvoiceId) -> Result<Invoice, Error> {
         self.0.operation("invoices.get", self.0.read(async move |mut tx| tx.invoices().find(id).await)).await
+    }
+
+    /// The invoice of a quote that is not cancelled, if there is one.
+    #[cfg(feature = "console")]
+    pub(crate) async fn of_quote(&self, quote: QuoteId) -> Result<Option<InvoiceSummary>, Error> {
+        let found = self.0.read(async move |mut tx| match tx.invoices().find_live(quote).await? {
+            Some(id) => tx.invoices().find_summary(id).await.map(Some),
+            None => Ok(None),
+        });
+        self.0.operation("invoices.of_quote", found).await
     }
 
     /// The payments on an invoice, oldest first, reversed ones included.
@@ -350,30 +382,35 @@ impl Invoices<'_> {
     }
 }
 
-/// Converts a quote, unless it has an invoice that is not cancelled.
-async fn convert(tx: &mut CompanyTx<'_>, quote: &Quote) -> Result<Invoice, Error> {
-    if let Some(live) = tx.invoices().find_live(quote.summary.id).await? {
-        return Err(Conflict::new(format!("the quote has been converted to invoice {live}")).into());
+/// Refuses to change an invoice that is no longer the one that a page has shown.
+fn check_shown(invoice: &Invoice, shown: Option<Timestamp>) -> Result<(), Conflict> {
+    if shown.is_none_or(|at| at == invoice.summary.updated_at) {
+        return Ok(());
     }
-    convert_accepted(tx, quote).await
+    Err(Conflict::new("the invoice was changed meanwhile"))
 }
 
-/// As [`convert`], for a quote that is being accepted: it has no invoice yet, and is accepted once.
+/// Checks that the quote has no invoice that is not cancelled.
+async fn check_unconverted(tx: &mut CompanyTx<'_>, quote: &Quote) -> Result<(), Error> {
+    match tx.invoices().find_live(quote.summary.id).await? {
+        None => Ok(()),
+        Some(live) => Err(Conflict::new(format!("the quote has been converted to invoice {live}")).into()),
+    }
+}
+
+/// Converts a quote by hand, and notes it in the history.
+pub(super) async fn convert_noted(tx: &mut CompanyTx<'_>, quote: &Quote) -> Result<Invoice, Error> {
+    let invoice = convert_accepted(tx, quote).await?;
+    tx.note(HistoryAction::InvoiceCreated, invoice.summary.id.0, &quote.summary.number).await?;
+    Ok(invoice)
+}
+
+/// Converts a quote that has no invoice yet, such as one that is being accepted.
 pub(super) async fn convert_accepted(tx: &mut CompanyTx<'_>, quote: &Quote) -> Result<Invoice, Error> {
     let converted = Invoice::from_quote(InvoiceId(tx.env().uuid()), quote, tx.change.at())?;
     tx.invoices().insert(&converted.record).await?;
     tx.record_events(&converted.events).await?;
     Ok(converted.record)
-}
-
-async fn issue(
-    tx: &mut CompanyTx<'_>,
-    draft: &Invoice,
-    due_date: Option<NaiveDate>,
-) -> Result<Changed<Invoice>, Error> {
-    let today = tx.change.today();
-    let (number, issue_date) = tx.invoice_series(today.year()).allocate_dated(today).await?;
-    Ok(draft.issue(InvoiceIssue { number: &number, issue_date, due_date }, tx.change.at())?)
 }
 
 /// Checks that a payment with a known reference has the amount of the recorded one. Otherwise one

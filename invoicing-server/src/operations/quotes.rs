@@ -1,5 +1,6 @@
 //! Quotes: created, edited while they are drafts, sent, accepted, rejected, linked.
 
+mod documents;
 mod freezing;
 mod import;
 pub(super) mod links;
@@ -16,11 +17,11 @@ use crate::Error;
 use crate::documents::ContentHash;
 use crate::list_query::{PageQuery, QuoteSearch};
 use crate::records::{DocumentRecord, HistoryAction, Lines, ProofRecord, QuotePage, StoredJson, StoredPage};
-use crate::store::quotes::{InternalDetails, QUOTE_PAGES};
+use crate::store::quotes::{DocumentTerms, InternalDetails, QUOTE_PAGES};
 use crate::store::rows::from_json;
 use crate::store::{ChangeContext, CompanyTx, Prefetch, Tables};
 
-pub(super) use freezing::{ATTEMPTS, By, FrozenChange, keeps_changing, until_committed};
+pub(super) use freezing::{By, FrozenChange};
 
 /// The quotes of a company.
 ///
@@ -172,7 +173,9 @@ impl Quotes<'_> {
             let valid_until = preview.summary.valid_until;
             Ok(FrozenChange {
                 by: By::Company(HistoryAction::QuoteSent),
-                document: Some(self.freeze(before.particulars(&preview), &preview).await?),
+                document: Some(
+                    self.freeze(before.particulars(&preview), &preview, before.logo.clone()).await?,
+                ),
                 decide: move |quote: &Quote, change: &ChangeContext| {
                     Ok(quote.send(valid_until, sent_at, change.stamp, change.today())?)
                 },
@@ -193,7 +196,7 @@ impl Quotes<'_> {
         self.change_frozen(id, |before| async move {
             let preview = before.quote.accept(before.change.at())?.record;
             let document = match before.quote.summary.sent_at {
-                None => Some(self.freeze(before.particulars(&preview), &preview).await?),
+                None => Some(self.freeze(before.particulars(&preview), &preview, before.logo.clone()).await?),
                 Some(_) => None,
             };
             let decide = |quote: &Quote, change: &ChangeContext| Ok(quote.accept(change.at())?);
@@ -356,8 +359,8 @@ impl Quotes<'_> {
 
     /// The place of the work of a quote, as its document shows it.
     pub async fn work_site(&self, id: QuoteId) -> Result<Option<String>, Error> {
-        let found = self.0.read(async move |mut tx| tx.quotes().find_work_site(id).await);
-        self.0.operation("quotes.work_site", found).await
+        let found = self.0.read(async move |mut tx| tx.quotes().find_terms(id).await);
+        Ok(self.0.operation("quotes.work_site", found).await?.work_site)
     }
 
     /// Every frozen document of a quote, oldest first.
@@ -401,7 +404,10 @@ fn check_change(
     costings: &[Costing],
 ) -> Result<(Vec<Line>, InternalDetails), Invalid> {
     let PricedLines { lines, costings } = price_changed_lines(&content.lines, lines, costings)?;
-    Ok((lines, InternalDetails { costings, work_site: content.check_work_site()? }))
+    content.check_reverse_charge()?;
+    let NewQuote { operations, reverse_charge, .. } = *content;
+    let terms = DocumentTerms { work_site: content.check_work_site()?, operations, reverse_charge };
+    Ok((lines, InternalDetails { costings, terms }))
 }
 
 /// The refusal of a decision about an outdated document: the quote was sent again since.

@@ -72,9 +72,19 @@ pub enum HistoryAction {
     /// An invoice was marked paid by hand.
     #[strum(serialize = "invoice.marked_paid")]
     InvoiceMarkedPaid,
-    /// An invoice was cancelled.
+    /// An invoice was cancelled: the detail is the number of the credit note that took it back; empty
+    /// for a draft.
     #[strum(serialize = "invoice.canceled")]
     InvoiceCanceled,
+    /// A credit note on an invoice was issued: the detail is the number of the credit note.
+    #[strum(serialize = "invoice.credited")]
+    InvoiceCredited,
+    /// A part of what was overpaid was paid back: the detail is its amount.
+    #[strum(serialize = "invoice.refunded")]
+    InvoiceRefunded,
+    /// The logo of the company's documents was set or removed.
+    #[strum(serialize = "company.logo_set")]
+    CompanyLogoSet,
     /// A project was opened: the detail is its name.
     #[strum(serialize = "project.created")]
     ProjectCreated,

@@ -14,12 +14,15 @@ use super::bulk_changes::{BulkChangeTable, Replayable};
 use super::change::ChangeContext;
 use super::clients::ClientTable;
 use super::companies::CompanyRow;
+use super::credit_notes::CreditNoteTable;
 use super::deliveries::DeliveryTable;
 use super::documents::{DocumentTable, UploadTable};
 use super::events::{self, EventTable};
 use super::history::{HistoryTable, NewEntry};
 use super::invoices::InvoiceTable;
+use super::issued_documents::IssuedDocumentTable;
 use super::keys::KeyTable;
+use super::logos::LogoTable;
 use super::notification::Notification;
 use super::projects::ProjectTable;
 use super::quotes::QuoteTable;
@@ -52,6 +55,10 @@ pub(crate) trait Tables {
         ClientTable(self.scope())
     }
 
+    fn credit_notes(&mut self) -> CreditNoteTable<'_> {
+        CreditNoteTable(self.scope())
+    }
+
     fn deliveries(&mut self) -> DeliveryTable<'_> {
         DeliveryTable(self.scope())
     }
@@ -72,8 +79,16 @@ pub(crate) trait Tables {
         InvoiceTable(self.scope())
     }
 
+    fn issued_documents(&mut self) -> IssuedDocumentTable<'_> {
+        IssuedDocumentTable(self.scope())
+    }
+
     fn keys(&mut self) -> KeyTable<'_> {
         KeyTable(self.scope())
+    }
+
+    fn logos(&mut self) -> LogoTable<'_> {
+        LogoTable(self.scope())
     }
 
     fn projects(&mut self) -> ProjectTable<'_> {
@@ -92,6 +107,11 @@ pub(crate) trait Tables {
     /// The numbers of the invoices of a year.
     fn invoice_series(&mut self, year: i32) -> Series<'_> {
         Series { scope: self.scope(), kind: Series::INVOICES, year }
+    }
+
+    /// The numbers of the credit notes of a year.
+    fn credit_note_series(&mut self, year: i32) -> Series<'_> {
+        Series { scope: self.scope(), kind: Series::CREDIT_NOTES, year }
     }
 
     fn signatures(&mut self) -> SignatureTable<'_> {

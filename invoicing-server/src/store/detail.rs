@@ -16,6 +16,11 @@ pub(super) struct SizedParts {
 }
 
 impl SizedParts {
+    /// The parts after a change of their detail.
+    pub(super) fn completed(self, complete: impl FnOnce(JsonParts) -> JsonParts) -> Self {
+        Self { parts: complete(self.parts), ..self }
+    }
+
     /// The detail in today's shape. `T` is its summary.
     pub(super) fn detail<T: StoredRecord>(&self, id: impl Display) -> Result<StoredJson, Error> {
         match usize::try_from(self.lines_bytes) {

@@ -37,7 +37,7 @@ struct DocumentRecordRow {
 }
 
 #[derive(FromRow)]
-struct FoundDocumentRow {
+pub(super) struct FoundDocumentRow {
     upload_id: Uuid,
     sha256: String,
     size_bytes: i64,
@@ -45,7 +45,7 @@ struct FoundDocumentRow {
 }
 
 impl FoundDocumentRow {
-    fn document(self) -> DocumentRow {
+    pub(super) fn document(self) -> DocumentRow {
         let Self { upload_id, sha256, size_bytes, file_name } = self;
         let size_bytes = u64::try_from(size_bytes).unwrap_or(0);
         DocumentRow { upload: upload_id, sha256, size_bytes, file_name }

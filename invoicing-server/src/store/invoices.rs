@@ -107,7 +107,7 @@ impl InvoiceTable<'_> {
             SELECT summary, CASE WHEN lines_bytes <= 8192 THEN lines ELSE '' END AS lines, detail, version, lines_bytes
             FROM invoice_item WHERE company_id = $1 AND id = $2";
         let found: Option<SizedParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
-        found.ok_or(Error::NotFound)?.detail::<InvoiceSummary>(id)
+        found.ok_or(Error::NotFound)?.completed(completed).detail::<InvoiceSummary>(id)
     }
 
     pub(crate) async fn find(&mut self, id: InvoiceId) -> Result<Invoice, Error> {
@@ -117,7 +117,7 @@ impl InvoiceTable<'_> {
 
     async fn parts(&mut self, id: InvoiceId) -> Result<JsonParts, Error> {
         let parts: Option<JsonParts> = self.0.find(&prefetch::INVOICE, id.0).await?;
-        parts.ok_or(Error::NotFound)
+        parts.map(completed).ok_or(Error::NotFound)
     }
 
     /// The invoice without lines and detail.
@@ -126,8 +126,8 @@ impl InvoiceTable<'_> {
         row.ok_or(Error::NotFound)?.read(id)
     }
 
-    /// The invoice as it stands. `known` is an earlier state. Lines and detail never change, so
-    /// they are not read again: that takes long if they are large.
+    /// The invoice as it stands. `known` is an earlier state. If the invoice has not changed, its
+    /// lines are not read again: that takes long if they are large.
     pub(crate) async fn reload_if_changed(
         &mut self,
         id: InvoiceId,
@@ -135,7 +135,10 @@ impl InvoiceTable<'_> {
     ) -> Result<Invoice, Error> {
         let Some(known) = known else { return self.find(id).await };
         let summary = self.find_summary(id).await?;
-        Ok(Invoice { summary, ..known })
+        if summary.updated_at == known.summary.updated_at {
+            return Ok(Invoice { summary, ..known });
+        }
+        self.find(id).await
     }
 
     /// The invoice of a quote that is not cancelled.
@@ -194,18 +197,27 @@ impl InvoiceTable<'_> {
         self.0.write(&INSERT, &cells).await
     }
 
-    /// Stores the summary, the only part of an invoice that changes.
+    /// Stores the summary. The detail of an older row gets the members that it lacks.
     pub(crate) async fn update(&mut self, summary: &InvoiceSummary) -> Result<(), Error> {
         static UPDATE: Write = Write {
             table: "invoice",
             sqlite: "
-                UPDATE invoice SET status = $3, due_date = $4, updated_at = $5, summary = $6, version = $7
+                UPDATE invoice SET
+                    status = $3, due_date = $4, updated_at = $5, summary = $6, version = $7,
+                    detail = CASE WHEN version < 3
+                        THEN substr(detail, 1, length(detail) - 1) || ',\"deductions\":[],\"creditNotes\":[]}'
+                        ELSE detail
+                    END
                 WHERE company_id = $1 AND id = $2 AND version <= $7",
             postgres: &Many {
                 text: "
                     UPDATE invoice SET
                         status = new.status, due_date = new.due_date, updated_at = new.updated_at,
-                        summary = new.summary, version = new.version
+                        summary = new.summary, version = new.version,
+                        detail = CASE WHEN invoice.version < 3
+                            THEN substr(detail, 1, length(detail) - 1) || ',\"deductions\":[],\"creditNotes\":[]}'
+                            ELSE detail
+                        END
                     FROM unnest(
                         $1::uuid[], $2::uuid[], $3::text[], $4::date[], $5::bigint[], $6::text[], $7::bigint[]
                     ) AS new (company_id, id, status, due_date, updated_at, summary, version)
@@ -220,6 +232,15 @@ impl InvoiceTable<'_> {
         let InvoiceSummary { id, status, updated_at, .. } = summary;
         let due = overdue_after(summary);
         self.0.write(&UPDATE, &[id, status, &due, updated_at, &json, &Invoice::VERSION]).await
+    }
+
+    /// Stores the detail, in which an invoice names its credit notes. [`Self::update`] follows.
+    pub(crate) async fn update_detail(&mut self, invoice: &Invoice) -> Result<(), Error> {
+        const UPDATE_DETAIL: &str = "
+            UPDATE invoice SET detail = $3, version = $4 WHERE company_id = $1 AND id = $2 AND version <= $4";
+        let (id, detail) = (&invoice.summary.id, detail_to_json(&invoice.detail)?);
+        let update = self.0.query(UPDATE_DETAIL, &[id, &detail, &Invoice::VERSION]);
+        update.replace_record::<Invoice>().await
     }
 
     /// Rewrites an invoice of an older version in today's shape. `updatedAt` stays.
@@ -347,6 +368,15 @@ impl InvoiceTable<'_> {
         let reverse = self.0.query(REVERSE, &[invoice_id, id, reversed_at, &record, &StoredPayment::VERSION]);
         reverse.replace_record::<StoredPayment>().await
     }
+}
+
+/// The parts of a row of any version, with every member of the detail.
+fn completed(mut parts: JsonParts) -> JsonParts {
+    if parts.version < 3 {
+        parts.detail.pop();
+        parts.detail.push_str(",\"deductions\":[],\"creditNotes\":[]}");
+    }
+    parts
 }
 
 /// The last day before the invoice is overdue; `None` if nothing is due.

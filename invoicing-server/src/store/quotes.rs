@@ -1,7 +1,8 @@
 //! Quotes, and their internal details.
 
 use chrono::NaiveDate;
-use invoicing_core::{Costing, Quote, QuoteId, QuoteSummary};
+use invoicing_core::{Costing, OperationNature, Quote, QuoteId, QuoteSummary, VatShare};
+use sqlx::FromRow;
 
 use super::connection::{Cell, Many, ReadSet, Sql, Type, Write, prefetch};
 use super::detail::SizedParts;
@@ -64,8 +65,34 @@ pub(crate) const QUOTE_PAGES: PageStatements = PageStatements {
 pub(crate) struct InternalDetails {
     /// Internal costs of the lines, in the order of the lines.
     pub(crate) costings: Vec<Costing>,
+    /// The facts that its documents show.
+    pub(crate) terms: DocumentTerms,
+}
+
+/// The facts that the documents of a quote show and its public record does not hold.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct DocumentTerms {
     /// The place of the work.
     pub(crate) work_site: Option<String>,
+    /// The nature of the operations; `None` for that of the company.
+    pub(crate) operations: Option<OperationNature>,
+    /// True if the client owes the VAT.
+    pub(crate) reverse_charge: bool,
+}
+
+impl DocumentTerms {
+    /// True if the client owes the VAT of a document with these shares. A node of an earlier version
+    /// may have given the draft lines with VAT, and left the flag as it was.
+    pub(crate) fn is_reverse_charged(&self, shares: &[VatShare]) -> bool {
+        self.reverse_charge && shares.iter().all(|share| share.tva_rate.is_zero())
+    }
+}
+
+#[derive(FromRow)]
+struct TermsRow {
+    work_site: Option<String>,
+    operations: Option<String>,
+    reverse_charge: i64,
 }
 
 /// The quotes of a company.
@@ -162,9 +189,9 @@ impl QuoteTable<'_> {
             sqlite: "
                 INSERT INTO quote
                     (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail, work_site,
-                    version)
+                    operations, reverse_charge, version)
                 VALUES ($1, $2, $3, $4, $5, $6, $7,
-                    CASE WHEN octet_length($8) <= 8192 THEN $8 ELSE octet_length($8) END, $9, $11, $12);
+                    CASE WHEN octet_length($8) <= 8192 THEN $8 ELSE octet_length($8) END, $9, $11, $12, $13, $14);
                 INSERT INTO large_lines (company_id, document_id, lines)
                 SELECT $1, $2, $8 WHERE octet_length($8) > 8192;
                 INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $10)",
@@ -173,10 +200,11 @@ impl QuoteTable<'_> {
                     WITH new AS (
                         SELECT * FROM unnest(
                             $1::uuid[], $2::uuid[], $3::text[], $4::date[], $5::bigint[], $6::bigint[], $7::text[],
-                            $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[]
+                            $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::bigint[],
+                            $14::bigint[]
                         ) AS new (
                             company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail,
-                            costings, work_site, version
+                            costings, work_site, operations, reverse_charge, version
                         )
                     ), costing AS (
                         INSERT INTO quote_costing (company_id, quote_id, costings)
@@ -184,9 +212,9 @@ impl QuoteTable<'_> {
                     )
                     INSERT INTO quote
                         (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail,
-                        work_site, version)
+                        work_site, operations, reverse_charge, version)
                     SELECT company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail,
-                        work_site, version
+                        work_site, operations, reverse_charge, version
                     FROM new",
                 columns: &[
                     Type::Uuid,
@@ -200,6 +228,8 @@ impl QuoteTable<'_> {
                     Type::Text,
                     Type::Text,
                     Type::Text,
+                    Type::Text,
+                    Type::Int,
                     Type::Int,
                 ],
             },
@@ -210,8 +240,10 @@ impl QuoteTable<'_> {
         let lines = to_json(&quote.lines)?;
         let costings = to_json(&internal.costings)?;
         let QuoteSummary { id, status, valid_until, created_at, updated_at, .. } = &quote.summary;
-        let InternalDetails { work_site, .. } = internal;
-        let cells: [&dyn Cell; 11] = [
+        let DocumentTerms { work_site, operations, reverse_charge } = &internal.terms;
+        let (operations, reverse_charge) =
+            (operations.map(OperationNature::as_str), i64::from(*reverse_charge));
+        let cells: [&dyn Cell; 13] = [
             id,
             status,
             valid_until,
@@ -222,6 +254,8 @@ impl QuoteTable<'_> {
             &detail,
             &costings,
             work_site,
+            &operations,
+            &reverse_charge,
             &Quote::VERSION,
         ];
         self.0.write(&INSERT, &cells).await
@@ -326,17 +360,21 @@ impl QuoteTable<'_> {
     ) -> Result<(), Error> {
         const SET_COSTINGS: &str =
             "UPDATE quote_costing SET costings = $3 WHERE company_id = $1 AND quote_id = $2";
-        const SET_WORK_SITE: &str = "
-            UPDATE quote SET work_site = $3 WHERE company_id = $1 AND id = $2 AND version <= $4";
+        const SET_TERMS: &str = "
+            UPDATE quote SET work_site = $3, operations = $4, reverse_charge = $5
+            WHERE company_id = $1 AND id = $2 AND version <= $6";
         let costings = to_json(&internal.costings)?;
         self.0.query(SET_COSTINGS, &[&id, &costings]).change_one("quote_costing").await?;
-        let set_work_site = self.0.query(SET_WORK_SITE, &[&id, &internal.work_site, &Quote::VERSION]);
-        set_work_site.replace_record::<Quote>().await
+        let DocumentTerms { work_site, operations, reverse_charge } = &internal.terms;
+        let (operations, reverse_charge) =
+            (operations.map(OperationNature::as_str), i64::from(*reverse_charge));
+        let set = self.0.query(SET_TERMS, &[&id, work_site, &operations, &reverse_charge, &Quote::VERSION]);
+        set.replace_record::<Quote>().await
     }
 
     pub(crate) async fn find_internal_details(&mut self, id: QuoteId) -> Result<InternalDetails, Error> {
-        let (costings, work_site) = (self.find_costings(id).await?, self.find_work_site(id).await?);
-        Ok(InternalDetails { costings, work_site })
+        let (costings, terms) = (self.find_costings(id).await?, self.find_terms(id).await?);
+        Ok(InternalDetails { costings, terms })
     }
 
     pub(crate) async fn find_costings(&mut self, id: QuoteId) -> Result<Vec<Costing>, Error> {
@@ -345,10 +383,15 @@ impl QuoteTable<'_> {
         from_json(&json.ok_or(Error::NotFound)?, "quote_costing", id)
     }
 
-    pub(crate) async fn find_work_site(&mut self, id: QuoteId) -> Result<Option<String>, Error> {
-        const FIND: &str = "SELECT work_site FROM quote WHERE company_id = $1 AND id = $2";
-        let found: Option<Option<String>> = self.0.query(FIND, &[&id]).optional_scalar().await?;
-        found.ok_or(Error::NotFound)
+    /// The facts that the documents of the quote show besides its record.
+    pub(crate) async fn find_terms(&mut self, id: QuoteId) -> Result<DocumentTerms, Error> {
+        const FIND: &str =
+            "SELECT work_site, operations, reverse_charge FROM quote WHERE company_id = $1 AND id = $2";
+        let row: Option<TermsRow> = self.0.query(FIND, &[&id]).fetch_optional().await?;
+        let TermsRow { work_site, operations, reverse_charge } = row.ok_or(Error::NotFound)?;
+        let operations = operations.as_deref().map(str::parse).transpose();
+        let operations = operations.map_err(|cause| Error::bad_row("quote", "operations", id, cause))?;
+        Ok(DocumentTerms { work_site, operations, reverse_charge: reverse_charge != 0 })
     }
 
     /// Sent quotes whose validity ended before `today`, in the order of their last days.

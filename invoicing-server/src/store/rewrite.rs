@@ -22,13 +22,13 @@ impl Table {
     const fn older(self) -> &'static str {
         match self {
             Self::Clients => {
-                "SELECT id FROM client WHERE company_id = $1 AND version < 1 AND id > $2 ORDER BY id LIMIT $3"
+                "SELECT id FROM client WHERE company_id = $1 AND version < 2 AND id > $2 ORDER BY id LIMIT $3"
             }
             Self::Quotes => {
                 "SELECT id FROM quote WHERE company_id = $1 AND version < 1 AND id > $2 ORDER BY id LIMIT $3"
             }
             Self::Invoices => {
-                "SELECT id FROM invoice WHERE company_id = $1 AND version < 2 AND id > $2 ORDER BY id LIMIT $3"
+                "SELECT id FROM invoice WHERE company_id = $1 AND version < 3 AND id > $2 ORDER BY id LIMIT $3"
             }
         }
     }

@@ -26,6 +26,8 @@ impl Series<'_> {
     pub(super) const QUOTES: &'static str = "DEV";
     /// Kind of invoices.
     pub(super) const INVOICES: &'static str = "FAC";
+    /// Kind of credit notes.
+    pub(super) const CREDIT_NOTES: &'static str = "AVO";
 
     /// Allocates the next number. A rollback gives it back, so there are no gaps.
     pub(crate) async fn allocate(&mut self) -> Result<String, Error> {
@@ -37,8 +39,14 @@ impl Series<'_> {
     /// series if that is later.
     pub(crate) async fn allocate_dated(&mut self, today: NaiveDate) -> Result<(String, NaiveDate), Error> {
         let (last, last_date) = self.last().await?;
-        let date = last_date.map_or(today, |last_date| last_date.max(today));
+        let date = not_before(last_date, today);
         Ok((self.set_last(last + 1, Some(date)).await?, date))
+    }
+
+    /// The number and the date that [`Self::allocate_dated`] would allocate.
+    pub(crate) async fn next_dated(&mut self, today: NaiveDate) -> Result<(String, NaiveDate), Error> {
+        let (last, last_date) = self.last().await?;
+        Ok((self.format(last + 1), not_before(last_date, today)))
     }
 
     /// The number that [`Self::allocate`] would allocate.
@@ -92,4 +100,9 @@ impl Series<'_> {
     fn format(&self, number: i64) -> String {
         format!("{}-{}-{number:04}", self.kind, self.year)
     }
+}
+
+/// The date of the next document of a series.
+fn not_before(last_date: Option<NaiveDate>, today: NaiveDate) -> NaiveDate {
+    last_date.map_or(today, |last_date| last_date.max(today))
 }

@@ -5,16 +5,19 @@
 //! rewritten by the sweep. A newer row was written by a newer node during a rolling upgrade: it is
 //! copied as it is, and a change of it is refused.
 //!
-//! Versions of a quote or an invoice differ in the summary only. So an older one is completed
-//! without its lines, which may be large, and each statement that writes the summary brings the row
-//! to today's version.
+//! Versions of a quote differ in the summary only, those of an invoice also in the detail. So an
+//! older one is completed without its lines, which may be large, and each statement that writes the
+//! summary brings the row to today's version.
 //!
 //! A release that adds a field to a record counts its version up and gives the field a default. If
 //! the record has an index of older rows, a migration renews it: see `rewrite`.
 
 use std::fmt::Display;
 
-use invoicing_core::{Client, Company, Invalid, Invoice, InvoiceSummary, Project, Quote, QuoteSummary};
+use invoicing_core::{
+    Client, Company, CreditNote, CreditNoteSummary, Invalid, Invoice, InvoiceStatus, InvoiceSummary, Project,
+    Quote, QuoteSummary,
+};
 use memchr::memmem;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -24,11 +27,16 @@ use super::rows::{LINES, summary_to_json};
 use crate::Error;
 
 const QUOTE: i64 = 1;
-/// Version 2 adds `retentionDue`, on which the other amounts depend.
-const INVOICE: i64 = 2;
-const CLIENT: i64 = 1;
+/// Version 2 adds `retentionDue`, on which the other amounts depend. Version 3 adds the kind, the
+/// facts of the document, and what is credited.
+const INVOICE: i64 = 3;
+const CREDIT_NOTE: i64 = 1;
+/// Version 2 adds the numbers of a business, its electronic address, and the country.
+const CLIENT: i64 = 2;
 const PROJECT: i64 = 1;
-const COMPANY: i64 = 1;
+/// Version 2 adds legal data. Rows of version 1 lack no member that is always written, so they stay
+/// as they are.
+const COMPANY: i64 = 2;
 
 /// A record that is stored as JSON.
 pub(crate) trait StoredRecord: Serialize + DeserializeOwned {
@@ -67,8 +75,23 @@ impl StoredRecord for InvoiceSummary {
     const VERSION: i64 = INVOICE;
 
     fn complete(&mut self) -> Result<(), Invalid> {
+        // A cancelled invoice owes nothing. Rows of the first release store the full sum, which the
+        // sweep settles with a new stamp.
+        if self.status == InvoiceStatus::Canceled && self.amount_due.is_zero() {
+            return Ok(());
+        }
         self.update_amounts()
     }
+}
+
+impl StoredRecord for CreditNote {
+    const TABLE: &'static str = "credit_note";
+    const VERSION: i64 = CREDIT_NOTE;
+}
+
+impl StoredRecord for CreditNoteSummary {
+    const TABLE: &'static str = CreditNote::TABLE;
+    const VERSION: i64 = CREDIT_NOTE;
 }
 
 impl StoredRecord for Client {

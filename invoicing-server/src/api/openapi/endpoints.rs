@@ -11,19 +11,21 @@ use crate::api::routes::Endpoint;
 pub(super) enum Tag {
     Quotes,
     Invoices,
+    CreditNotes,
     Clients,
     Documents,
     Reference,
 }
 
 impl Tag {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Quotes, Self::Invoices, Self::Clients, Self::Documents, Self::Reference];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Quotes, Self::Invoices, Self::CreditNotes, Self::Clients, Self::Documents, Self::Reference];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Quotes => "Quotes",
             Self::Invoices => "Invoices",
+            Self::CreditNotes => "Credit notes",
             Self::Clients => "Clients",
             Self::Documents => "Documents",
             Self::Reference => "Reference",
@@ -38,6 +40,10 @@ impl Tag {
             }
             Self::Invoices => {
                 "Made from accepted quotes, from DRAFT over SENT to PAID, with OVERDUE and CANCELED beside."
+            }
+            Self::CreditNotes => {
+                "What takes back an issued invoice, in whole or in part. Issued at once; they never change. Their amounts are \
+                 positive."
             }
             Self::Clients => {
                 "Customers of the company. The one kind of record that an integration can create."
@@ -87,7 +93,13 @@ const OF_QUOTES: &[Link] = &[
     link("getQuoteDocument", "id", FIRST_ITEM),
 ];
 /// From the first invoice of a list.
-const OF_INVOICES: &[Link] = &[link("getInvoice", "id", FIRST_ITEM)];
+const OF_INVOICES: &[Link] =
+    &[link("getInvoice", "id", FIRST_ITEM), link("getInvoiceDocument", "id", FIRST_ITEM)];
+/// From the first credit note of a list.
+const OF_CREDIT_NOTES: &[Link] =
+    &[link("getCreditNote", "id", FIRST_ITEM), link("getCreditNoteDocument", "id", FIRST_ITEM)];
+/// From a credit note to its invoice.
+const OF_CREDIT_NOTE: &[Link] = &[link("getInvoice", "id", "$response.body#/invoiceId")];
 /// From an invoice to its quote.
 const OF_INVOICE: &[Link] = &[link("getQuote", "id", "$response.body#/quoteId")];
 /// From a linked quote.
@@ -137,6 +149,10 @@ pub(super) const fn describe(endpoint: Endpoint) -> Description {
         Endpoint::QuoteDocument => QUOTE_DOCUMENT,
         Endpoint::ListInvoices => LIST_INVOICES,
         Endpoint::GetInvoice => GET_INVOICE,
+        Endpoint::InvoiceDocument => INVOICE_DOCUMENT,
+        Endpoint::ListCreditNotes => LIST_CREDIT_NOTES,
+        Endpoint::GetCreditNote => GET_CREDIT_NOTE,
+        Endpoint::CreditNoteDocument => CREDIT_NOTE_DOCUMENT,
         Endpoint::ListClients => LIST_CLIENTS,
         Endpoint::CreateClient => CREATE_CLIENT,
         Endpoint::FrozenDocument => FROZEN_DOCUMENT,
@@ -206,10 +222,53 @@ const GET_INVOICE: Description = Description {
     id: "getInvoice",
     tag: Tag::Invoices,
     summary: "Get an invoice",
-    text: "One invoice in full: with its lines and the VAT by rate.",
+    text: "One invoice in full: with its lines, the VAT by rate, and its credit notes.",
     body: None,
     answers: &[ok("Invoice", "The invoice.")],
     links: OF_INVOICE,
+};
+
+const INVOICE_DOCUMENT: Description = Description {
+    id: "getInvoiceDocument",
+    tag: Tag::Invoices,
+    summary: "Get a URL to the PDF of an invoice",
+    text: "A signed URL to the PDF that was frozen when the invoice was issued. With `documentFormat` `FACTUR_X` it carries the \
+           invoice as XML. Ask for a URL when you need it, download at once, and check `sha256`. A draft has none, nor has an \
+           invoice that an earlier version of the service issued: 409 `document_unavailable`.",
+    body: None,
+    answers: &[ok("DocumentLink", "The URL, and how to recognise the document.")],
+    links: &[],
+};
+
+const LIST_CREDIT_NOTES: Description = Description {
+    id: "listCreditNotes",
+    tag: Tag::CreditNotes,
+    summary: "List credit notes",
+    text: "The credit notes of the company, a page at a time. To follow changes, see *Catching up* in the introduction.",
+    body: None,
+    answers: &[ok("CreditNotePage", "A page of credit notes. It is empty where there are none.")],
+    links: OF_CREDIT_NOTES,
+};
+
+const GET_CREDIT_NOTE: Description = Description {
+    id: "getCreditNote",
+    tag: Tag::CreditNotes,
+    summary: "Get a credit note",
+    text: "One credit note in full: with its lines and the VAT by rate.",
+    body: None,
+    answers: &[ok("CreditNote", "The credit note.")],
+    links: OF_CREDIT_NOTE,
+};
+
+const CREDIT_NOTE_DOCUMENT: Description = Description {
+    id: "getCreditNoteDocument",
+    tag: Tag::CreditNotes,
+    summary: "Get a URL to the PDF of a credit note",
+    text: "A signed URL to the PDF that was frozen when the credit note was issued. Ask for a URL when you need it, download at \
+           once, and check `sha256`.",
+    body: None,
+    answers: &[ok("DocumentLink", "The URL, and how to recognise the document.")],
+    links: &[],
 };
 
 const LIST_CLIENTS: Description = Description {

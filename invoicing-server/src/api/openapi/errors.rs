@@ -36,9 +36,17 @@ pub(super) fn codes(endpoint: Endpoint) -> Vec<ErrorCode> {
         if endpoint.reads_body() { WITH_BODY } else { &[] },
     );
     let own: &[_] = match endpoint {
-        Endpoint::ListQuotes | Endpoint::ListInvoices | Endpoint::ListClients | Endpoint::CreateClient => &[],
-        Endpoint::GetQuote | Endpoint::LinkQuote | Endpoint::GetInvoice => &[NotFound],
-        Endpoint::QuoteDocument => &[NotFound, DocumentUnavailable],
+        Endpoint::ListQuotes
+        | Endpoint::ListInvoices
+        | Endpoint::ListCreditNotes
+        | Endpoint::ListClients
+        | Endpoint::CreateClient => &[],
+        Endpoint::GetQuote
+        | Endpoint::LinkQuote
+        | Endpoint::GetInvoice
+        | Endpoint::GetCreditNote
+        | Endpoint::CreditNoteDocument => &[NotFound],
+        Endpoint::QuoteDocument | Endpoint::InvoiceDocument => &[NotFound, DocumentUnavailable],
         Endpoint::FrozenDocument => &[NotFound, StorageUnavailable, Overloaded],
         Endpoint::OpenApi | Endpoint::Docs => &[ValidationError, NotFound],
     };
@@ -130,7 +138,8 @@ fn describe(code: &ErrorCode) -> &'static str {
             "The state of a record does not allow the change. Only operations of the product's user interface answer so today."
         }
         DocumentUnavailable => {
-            "The quote has no frozen document, as it was never sent: it is in DRAFT, or was discarded there."
+            "The record has no frozen document: it is in DRAFT or was discarded there, or an earlier version of the service \
+             issued the invoice."
         }
         PayloadTooLarge => "The body is over {{body_kib}} KiB.",
         ExpectationFailed => "The header `Expect` asks for something else than `100-continue`.",

@@ -31,6 +31,7 @@ const INVOICE: &[Member] = &[
         "Number for humans, such as `FAC-2026-0042`. `null` in DRAFT, and for good if the invoice was cancelled as a DRAFT.",
     ),
     always("status", Component("InvoiceStatus"), "State of the invoice at the event."),
+    always("type", Component("InvoiceType"), "Kind of the invoice."),
     always("quoteId", OrNull(&Uuid), QUOTE_ID),
     always("clientName", Text, "Name of the client."),
     always("clientEmail", OrNull(&Text), "E-mail address of the client."),
@@ -44,6 +45,19 @@ const INVOICE: &[Member] = &[
 ];
 
 const PAID_AT: Member = always("paidAt", Instant, "When the invoice was paid in full.");
+
+const CREDIT_NOTE: &[Member] = &[
+    always("id", Uuid, "The credit note. Fetch its lines with `GET /api/v1/credit-notes/{id}`."),
+    always("number", Text, "Number for humans, such as `AVO-2026-0042`."),
+    always("invoiceId", Uuid, "The invoice that is credited."),
+    always("invoiceNumber", Text, "The number of this invoice."),
+    always("clientName", Text, "Name of the client."),
+    always("clientEmail", OrNull(&Text), "E-mail address of the client."),
+    always("totalHT", Decimal, "What is credited without VAT. Positive."),
+    always("totalTTC", Decimal, "What is credited with VAT. Positive."),
+    always("tvaRate", Decimal, "VAT rate in percent; blended where the lines have several rates."),
+    always("issueDate", Date, "Day of issue."),
+];
 
 const PROJECT: &[Member] = &[
     always("id", Uuid, "The project. The API has no projects: this is all that there is to know."),
@@ -116,6 +130,16 @@ fn delivery(kind: EventKind) -> Delivery {
             "Each time that a project moves to COMPLETED, also when it was completed before.",
             "ProjectEventData",
         ),
+        EventKind::InvoiceIssued => (
+            "An invoice was issued",
+            "The invoice got its number and its document. Sent to webhooks that name it.",
+            "InvoiceIssuedData",
+        ),
+        EventKind::CreditNoteIssued => (
+            "A credit note was issued",
+            "Also where an issued invoice is cancelled. Sent to webhooks that name it.",
+            "CreditNoteEventData",
+        ),
         // A kind that is added needs a description; a test fails without one.
         _ => ("", "", ""),
     };
@@ -143,6 +167,14 @@ pub(super) fn schemas() -> Map<String, Value> {
             "InvoicePaidData",
             object("Header and totals of a paid invoice. Its lines are in the detail.", paid()),
         ),
+        (
+            "InvoiceIssuedData",
+            object("Header and totals of an issued invoice. Its lines are in the detail.", INVOICE),
+        ),
+        (
+            "CreditNoteEventData",
+            object("Header and totals of a credit note. Its lines are in the detail.", CREDIT_NOTE),
+        ),
         ("ProjectEventData", object("A project.", PROJECT)),
         ("PingData", object("What a test delivery holds.", PING)),
     ];
@@ -153,7 +185,7 @@ pub(super) fn schemas() -> Map<String, Value> {
 impl Delivery {
     /// `QuoteCreatedEvent`.
     fn schema_name(&self) -> String {
-        let words = self.event.split('.').map(|word| word[..1].to_ascii_uppercase() + &word[1..]);
+        let words = self.event.split(['.', '_']).map(|word| word[..1].to_ascii_uppercase() + &word[1..]);
         words.chain(["Event".to_owned()]).collect()
     }
 

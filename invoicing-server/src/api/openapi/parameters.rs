@@ -25,12 +25,16 @@ fn path_parameters(path: &'static str) -> impl Iterator<Item = &'static str> {
 fn query_parameters(endpoint: Endpoint) -> &'static [&'static str] {
     match endpoint {
         Endpoint::ListQuotes | Endpoint::ListInvoices => &query_string::PAGE,
+        Endpoint::ListCreditNotes => &query_string::CREDIT_NOTES,
         Endpoint::ListClients => &query_string::CLIENTS,
-        Endpoint::QuoteDocument => &query_string::DOCUMENT,
+        Endpoint::QuoteDocument | Endpoint::InvoiceDocument | Endpoint::CreditNoteDocument => {
+            &query_string::DOCUMENT
+        }
         Endpoint::FrozenDocument => &["sha256", "name", "expires", "signature"],
         Endpoint::GetQuote
         | Endpoint::LinkQuote
         | Endpoint::GetInvoice
+        | Endpoint::GetCreditNote
         | Endpoint::CreateClient
         | Endpoint::OpenApi
         | Endpoint::Docs => &[],
@@ -55,12 +59,20 @@ fn parameter(place: &'static str, name: &'static str, endpoint: Endpoint) -> Val
 
 fn describe(place: &str, name: &str, endpoint: Endpoint) -> (&'static str, Value) {
     match (place, name) {
-        ("path", "id") if endpoint == Endpoint::GetInvoice => ("The invoice.", uuid()),
-        ("path", "id") => ("The quote.", uuid()),
+        ("path", "id") => (subject(endpoint), uuid()),
         ("path", _) => ("Part of the signed URL.", uuid()),
         ("query", name) if endpoint == Endpoint::FrozenDocument => of_signed_url(name),
         ("query", name) => of_query(name, endpoint),
         (_, name) => of_header(name),
+    }
+}
+
+/// The record that the id of a path names.
+fn subject(endpoint: Endpoint) -> &'static str {
+    match endpoint {
+        Endpoint::GetInvoice | Endpoint::InvoiceDocument => "The invoice.",
+        Endpoint::GetCreditNote | Endpoint::CreditNoteDocument => "The credit note.",
+        _ => "The quote.",
     }
 }
 

@@ -27,18 +27,26 @@ const EMAIL: Entered = Entered {
     pattern: r"^([^@\s\u0000-\u001f\u007f-\u009f]+@[^@\s\u0000-\u001f\u007f-\u009f]+)?$",
 };
 
+/// Nine digits; a pattern cannot express the check digit.
+const SIREN: Entered = Entered { min: 0, max: SHORT_TEXT, pattern: "^ *(([0-9] *){9})?$" };
+const VAT_NUMBER: Entered =
+    Entered { min: 0, max: SHORT_TEXT, pattern: "^ *([A-Za-z] *[A-Za-z] *([0-9A-Za-z] *){2,13})?$" };
+const ELECTRONIC: Entered = Entered { min: 0, max: SHORT_TEXT, pattern: r"^ *[0-9A-Za-z+_.\-]{0,125} *$" };
+const COUNTRY_CODE: Entered = Entered { min: 0, max: SHORT_TEXT, pattern: "^ *([A-Za-z] *[A-Za-z] *)?$" };
+
 const SHA256: &str = "^[0-9a-f]{64}$";
 const FINGERPRINT: &str = "^sha256:[0-9a-f]{64}$";
 
-const LINES: Member = sometimes("lines", ListOf(&Component("Line")), "The lines, only with `include=lines`.");
+pub(super) const LINES: Member =
+    sometimes("lines", ListOf(&Component("Line")), "The lines, only with `include=lines`.");
 
-const LINES_OF_DETAIL: Member = always(
+pub(super) const LINES_OF_DETAIL: Member = always(
     "lines",
     ListOf(&Component("Line")),
     "The lines, in the order of the document. At most {{max_lines}}.",
 );
 
-const VAT_BREAKDOWN: Member = always(
+pub(super) const VAT_BREAKDOWN: Member = always(
     "vatBreakdown",
     ListOf(&Component("VatShare")),
     "One entry per VAT rate of the lines, lowest rate first.",
@@ -93,10 +101,10 @@ const QUOTE: &[Member] = &[
     always("signedByEmail", OrNull(&Text), "E-mail address of the signer."),
 ];
 
-const TVA_RATE: &str = "VAT rate in percent. Where the lines have several rates, it is the blended rate: the VAT of all lines \
+pub(super) const TVA_RATE: &str = "VAT rate in percent. Where the lines have several rates, it is the blended rate: the VAT of all lines \
                         over `totalHT`, rounded to two decimals. `vatBreakdown` has each rate.";
 
-const UPDATED_AT: &str = "When the record was last modified: what `since` compares. Each visible change moves it, your own \
+pub(super) const UPDATED_AT: &str = "When the record was last modified: what `since` compares. Each visible change moves it, your own \
                           `PATCH` too. Among the records of a company it only ever grows.";
 
 /// Members of the detail of a quote that a list lacks, besides the lines.
@@ -151,6 +159,7 @@ const INVOICE: &[Member] = &[
         "Number for humans, such as `FAC-2026-0042`. `null` in DRAFT, and for good if the invoice was cancelled as a DRAFT.",
     ),
     always("status", Component("InvoiceStatus"), "State of the invoice."),
+    always("type", Component("InvoiceType"), INVOICE_TYPE),
     always("quoteId", OrNull(&Uuid), QUOTE_ID),
     always("clientId", Uuid, "The client that the invoice is made out to."),
     always("clientName", Text, "Name of the client as on the quote."),
@@ -166,6 +175,24 @@ const INVOICE: &[Member] = &[
         OrNull(&Date),
         "Last day for paying, in the company's time zone. `null` if it has not been issued, as `issueDate`.",
     ),
+    always("suppliedOn", OrNull(&Date), "Day of the supply. `null` if it is the day of issue."),
+    always(
+        "periodStart",
+        OrNull(&Date),
+        "First day of the period that the invoice is about, if it is about one.",
+    ),
+    always("periodEnd", OrNull(&Date), "Last day of this period."),
+    always("documentFormat", OrNull(&Component("DocumentFormat")), DOCUMENT_FORMAT),
+    always(
+        "position",
+        OrNull(&Integer),
+        "Place among the progress invoices of the quote, from 1. `null` for any other invoice.",
+    ),
+    always(
+        "progressRate",
+        OrNull(&Decimal),
+        "Part of the works that a progress invoice brings the quote to, in percent. `null` for any other invoice.",
+    ),
     always(
         "totalHT",
         Decimal,
@@ -174,22 +201,53 @@ const INVOICE: &[Member] = &[
     always("totalTTC", Decimal, "Total with VAT, in `currency`. At most two decimals: read it as a decimal."),
     always("tvaRate", Decimal, TVA_RATE),
     always("currency", Text, "Currency of all amounts, as an ISO 4217 code."),
+    always("amountCredited", Decimal, "Sum of the credit notes on the invoice, with VAT."),
+    always("amountWrittenOff", Decimal, "Small difference that was written off."),
     always("retentionRate", Decimal, "Retention (retenue de garantie) in percent, from 0 to 5."),
-    always("retentionAmount", Decimal, "What the client holds back of `totalTTC`."),
+    always("retentionAmount", Decimal, "What the client holds back of `totalTTC` − `amountCredited`."),
+    always(
+        "retentionReleaseDate",
+        OrNull(&Date),
+        "Day on which the retention is released. `null` until the works are accepted.",
+    ),
     always("retentionDue", Decimal, "What of `retentionAmount` is not paid yet. 0 in CANCELED."),
-    always("amountPaid", Decimal, "Sum of the payments that stand. A reversed payment does not count."),
+    always(
+        "amountPaid",
+        Decimal,
+        "Sum of the payments that stand, less what was refunded. A reversed payment does not count.",
+    ),
     always(
         "amountDue",
         Decimal,
-        "What is still to be paid now: `totalTTC` − `retentionAmount` − `amountPaid`, at least 0. A CANCELED invoice owes \
-         nothing: 0.",
+        "What is still to be paid now: `totalTTC` − `amountCredited` − `retentionAmount` − `amountPaid` − \
+         `amountWrittenOff`, at least 0. A CANCELED invoice owes nothing: 0.",
     ),
-    always("amountOverpaid", Decimal, "What was paid beyond `totalTTC`."),
+    always("amountOverpaid", Decimal, "What was paid beyond `totalTTC` − `amountCredited`."),
     always("paidAt", OrNull(&Instant), "When it was paid in full. `null` if it is not PAID."),
     always("canceledAt", OrNull(&Instant), "When it was cancelled. `null` if it was not."),
     always("createdAt", Instant, "When the record was created."),
     always("updatedAt", Instant, UPDATED_AT),
 ];
+
+/// Members of the detail of an invoice that a list lacks, besides lines and VAT.
+const INVOICE_DETAIL: [&Member; 2] = [&DEDUCTIONS, &CREDIT_NOTES];
+
+const DEDUCTIONS: Member = always(
+    "deductions",
+    ListOf(&Component("Deduction")),
+    "The invoices whose amounts this one deducts, such as deposits. Empty if there are none.",
+);
+
+const CREDIT_NOTES: Member = always(
+    "creditNotes",
+    ListOf(&Component("CreditNoteReference")),
+    "The credit notes on the invoice, oldest first.",
+);
+
+pub(super) const DOCUMENT_FORMAT: &str = "Format of the frozen document. `null` if there is none: in DRAFT, if an earlier version of the service issued it, and if the \
+     service makes none.";
+
+pub(super) const INVOICE_TYPE: &str = "Kind of the invoice. More may be added.";
 
 /// A text that the data of events have too.
 pub(super) const QUOTE_ID: &str = "The quote that the invoice was converted from. Today each invoice has one; be ready for `null`, for \
@@ -206,6 +264,10 @@ const CLIENT: &[Member] = &[
     always("type", OrNull(&Component("ClientType")), "Private person or business."),
     always("notes", OrNull(&Text), "Notes."),
     always("externalId", OrNull(&Text), "Your identifier for the client, unique per company."),
+    always("siren", OrNull(&Text), "SIREN of a business."),
+    always("vatNumber", OrNull(&Text), "Intra-community VAT number of a business."),
+    always("electronicAddress", OrNull(&Text), ELECTRONIC_ADDRESS),
+    always("country", OrNull(&Text), COUNTRY),
     always("createdAt", Instant, "When the record was created."),
     always("updatedAt", Instant, UPDATED_AT),
 ];
@@ -220,7 +282,24 @@ const NEW_CLIENT: &[Member] = &[
     sometimes("type", Component("NewClientType"), "Private person or business."),
     sometimes("notes", OrNull(&EnteredText(&LONG)), "Notes. May have line breaks. The API shows them."),
     sometimes("externalId", OrNull(&EnteredText(&NAME)), EXTERNAL_ID),
+    sometimes(
+        "siren",
+        OrNull(&EnteredText(&SIREN)),
+        "SIREN of a business: 9 digits, the last one a check digit. Spaces do not count.",
+    ),
+    sometimes(
+        "vatNumber",
+        OrNull(&EnteredText(&VAT_NUMBER)),
+        "Intra-community VAT number of a business, such as `FR44732829320`. The key of a French one is checked.",
+    ),
+    sometimes("electronicAddress", OrNull(&EnteredText(&ELECTRONIC)), ELECTRONIC_ADDRESS),
+    sometimes("country", OrNull(&EnteredText(&COUNTRY_CODE)), COUNTRY),
 ];
+
+const ELECTRONIC_ADDRESS: &str = "Address in the French directory of e-invoicing, if it is not the SIREN: letters, digits, `+`, `-`, \
+                                  `_` and `.`.";
+
+const COUNTRY: &str = "Country of the address, two letters (ISO 3166-1). `null` is France.";
 
 const EXTERNAL_ID: &str = "Your identifier for the client. It makes the creation idempotent: where it is known already, the \
                            stored client is returned with 200, unchanged, and nothing is created. An empty text is refused.";
@@ -280,10 +359,11 @@ pub(super) fn schemas() -> Map<String, Value> {
     add("Signature", object("The electronic signature of a quote.", SIGNATURE));
     add("QuoteLink", object("The link of a quote to your system.", LINK));
     add("NewQuoteLink", closed(object("The new link of a quote.", NEW_LINK)));
-    add("DocumentLink", object("A URL to the frozen PDF of a quote.", DOCUMENT_LINK));
+    add("DocumentLink", object("A URL to a frozen PDF.", DOCUMENT_LINK));
     add("InvoicePage", page("invoices", "InvoiceItem"));
     add("InvoiceItem", object("An invoice in a list.", item(INVOICE)));
-    add("Invoice", object("An invoice in full.", INVOICE.iter().chain([&LINES_OF_DETAIL, &VAT_BREAKDOWN])));
+    let detail = INVOICE.iter().chain([&LINES_OF_DETAIL, &VAT_BREAKDOWN]).chain(INVOICE_DETAIL);
+    add("Invoice", object("An invoice in full.", detail));
     let words = "State of an invoice. More may be added: keep a word that you do not know.";
     add("InvoiceStatus", open_words(words, invoice_words()));
     add("Line", object(LINE_TEXT, LINE));
@@ -298,14 +378,14 @@ pub(super) fn schemas() -> Map<String, Value> {
     schemas
 }
 
-const LINE_TEXT: &str = "A line of a quote or an invoice, as the client sees it. Internal costs, private notes and names of \
+const LINE_TEXT: &str = "A line of a quote, an invoice or a credit note, as the client sees it. Internal costs, private notes and names of \
                          subcontractors are never part of the API.";
 
 const NEW_CLIENT_TEXT: &str = "A client to be created. An empty optional text is read as `null`. An unknown property is \
                                refused, so that a typing error cannot lose your `externalId`.";
 
 /// The envelope of a list.
-fn page(what: &str, item: &str) -> Value {
+pub(super) fn page(what: &str, item: &str) -> Value {
     let mut page = json!({
         "type": "object",
         "description": format!("A page of {what}. There is no total: read on while `pagination.hasMore` is `true`."),
@@ -339,7 +419,7 @@ fn new_client_type() -> Value {
 
 /// The words of an enum with a description each. A word without one is a bug that a test of this
 /// module finds.
-fn words<T: Copy>(
+pub(super) fn words<T: Copy>(
     all: &'static [T],
     word: fn(T) -> &'static str,
     text: fn(T) -> &'static str,
@@ -364,7 +444,7 @@ fn invoice_words() -> impl Iterator<Item = (&'static str, &'static str)> {
         InvoiceStatus::Sent => "Issued. An amount is due.",
         InvoiceStatus::Paid => "Nothing is due. A reversed payment leads back to SENT or OVERDUE.",
         InvoiceStatus::Overdue => "Past its `dueDate`, and an amount is due.",
-        InvoiceStatus::Canceled => "Cancelled. Keeps its number.",
+        InvoiceStatus::Canceled => "Cancelled, or credited in full. Keeps its number.",
         _ => "",
     })
 }

@@ -28,7 +28,9 @@ impl Entry {
                 Self { what, more, name: Some(number.to_owned()) }
             }
             HistoryAction::WebhookRotated => Self { what, more: overlap(language, &detail), name: None },
-            action if says_more(action) => Self { what, more: Some(detail), name: None },
+            action if says_more(action) => {
+                Self { what, more: Some(detail).filter(|more| !more.is_empty()), name: None }
+            }
             _ => Self { what, more: None, name: Some(detail).filter(|name| !name.is_empty()) },
         }
     }
@@ -40,6 +42,10 @@ fn says_more(action: HistoryAction) -> bool {
         action,
         HistoryAction::CompanyPlanSet
             | HistoryAction::CompanyAutomaticInvoicingSet
+            | HistoryAction::InvoiceCreated
+            | HistoryAction::InvoiceCredited
+            | HistoryAction::InvoiceRefunded
+            | HistoryAction::InvoiceCanceled
             | HistoryAction::InvoicePaymentEntered
             | HistoryAction::InvoicePaymentReversed
             | HistoryAction::ProjectMoved
@@ -95,6 +101,9 @@ const fn texts(action: HistoryAction) -> (&'static str, &'static str) {
         HistoryAction::InvoicePaymentEntered => ("Entered a payment", "A saisi un paiement"),
         HistoryAction::InvoicePaymentReversed => ("Reversed a payment", "A annulé un paiement"),
         HistoryAction::InvoiceMarkedPaid => ("Marked an invoice paid", "A marqué une facture payée"),
+        HistoryAction::InvoiceCredited => ("Issued a credit note", "A émis un avoir"),
+        HistoryAction::InvoiceRefunded => ("Entered a refund", "A saisi un remboursement"),
+        HistoryAction::CompanyLogoSet => ("Set the logo", "A réglé le logo"),
         HistoryAction::InvoiceCanceled => ("Cancelled an invoice", "A annulé une facture"),
         HistoryAction::ProjectCreated => ("Opened a project", "A ouvert un chantier"),
         HistoryAction::ProjectMoved => ("Moved a project", "A fait avancer un chantier"),

@@ -3,12 +3,14 @@
 use invoicing_core::{Quote, QuoteId, QuoteSummary};
 use maud::{Markup, html};
 
-use super::{lines, links, sending, totals, words};
+use super::{converting, links, sending, words};
 use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::history::{self, DeclineRecord};
 use crate::console::layout::{Chapter, PageContent, entered, notice};
+use crate::console::lines::{RecordLines, lines};
 use crate::console::request::PageRequest;
+use crate::console::totals::{RecordTotals, totals};
 use crate::records::DocumentRecord;
 
 /// Most documents that the page lists: the latest.
@@ -22,8 +24,10 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<PageCo
     let signing_links = links::section(request, &quote.summary).await?;
     let refusal = history::refusal(request, &quote.summary).await?;
     let history = history::section(request, id.0).await?;
-    let lines = lines::lines(request, &quote)?;
+    let invoice = converting::section(request, &quote.summary).await?;
     let summary = &quote.summary;
+    let page = format!("/quotes/{id}");
+    let lines = lines(request, &RecordLines { lines: &quote.lines, currency: &summary.currency, page })?;
     let body = html! {
         p { a href=(request.link("/quotes")) { "← " (request.pick("Quotes", "Devis")) } }
         h1 { (summary.number) }
@@ -34,14 +38,26 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<PageCo
                 a.button href=(request.link(format!("/quotes/{id}/send"))) { (sending::title(request, summary)) }
             }
         }
+        (invoice)
         (lines)
-        (totals::totals(request, &quote))
+        (totals(request, &totals_of(&quote)))
         (evidence(request, &quote))
         (documents_of(request, id, &documents))
         (signing_links)
         (history)
     };
     Ok(PageContent::new(&*summary.number, Chapter::Quotes, body))
+}
+
+fn totals_of(quote: &Quote) -> RecordTotals<'_> {
+    let (head, terms) = (&quote.summary, &quote.detail);
+    RecordTotals {
+        currency: &head.currency,
+        vat_breakdown: &terms.vat_breakdown,
+        total_ht: head.total_ht,
+        total_ttc: head.total_ttc,
+        retention: (terms.retention_rate, terms.retention_amount),
+    }
 }
 
 fn facts(request: &PageRequest<'_>, quote: &QuoteSummary, refusal: Option<&DeclineRecord>) -> Markup {

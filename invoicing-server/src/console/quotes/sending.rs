@@ -1,13 +1,13 @@
 //! Sending a quote.
 
-use chrono::NaiveDate;
-use invoicing_core::{Invalid, QuoteId, QuoteStatus, QuoteSummary, Timestamp};
+use invoicing_core::{QuoteId, QuoteStatus, QuoteSummary, Timestamp};
 use maud::html;
 
 use super::words;
 use crate::Error;
 use crate::console::error::PageError;
 use crate::console::figures::Figures;
+use crate::console::inputs::date;
 use crate::console::layout::{Chapter, PageContent, described_by, entered, is_about, notice, problem, wrong};
 use crate::console::request::{FormOutcome, PageRequest};
 
@@ -41,7 +41,7 @@ pub(in crate::console) async fn confirm_sending(request: &PageRequest<'_>) -> Re
 /// service chooses it.
 pub(in crate::console) async fn send(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
     let id: QuoteId = request.id()?;
-    let sent = match valid_until(request) {
+    let sent = match date(&request.form, "validUntil") {
         Ok(valid_until) => {
             // Without a version the default matches no quote, so the question comes again.
             let shown = request.form.text("version").parse().unwrap_or(Timestamp::EARLIEST);
@@ -63,12 +63,6 @@ pub(in crate::console) async fn send(request: &PageRequest<'_>) -> Result<FormOu
             })
         }
     }
-}
-
-fn valid_until(request: &PageRequest<'_>) -> Result<Option<NaiveDate>, Invalid> {
-    let Some(day) = request.form.given("validUntil") else { return Ok(None) };
-    let day = NaiveDate::parse_from_str(day, "%Y-%m-%d");
-    day.map(Some).map_err(|_| Invalid::new("validUntil", "must be a date such as 2026-09-14"))
 }
 
 /// The question again, as the quote has changed since it was shown.

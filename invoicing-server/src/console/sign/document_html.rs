@@ -9,11 +9,12 @@ use std::ops::Range;
 use maud::{Markup, html};
 
 use crate::company_slots::Slot;
+use crate::documents::RenderError;
 use crate::documents::content::line_groups::by_lot_and_section;
 use crate::documents::content::line_table::{LABELS, TableRow, cells, rows};
 use crate::documents::content::totals::{TotalKind, totals};
-use crate::documents::content::{footer, header, mentions, signature, visible};
-use crate::documents::{DocumentInput, RenderError};
+use crate::documents::content::view::DocumentView;
+use crate::documents::content::{footer, header, mentions, payment, signature, visible};
 
 /// Most lines in a part, and most bytes of its rows.
 const PART_LINES: usize = 50;
@@ -36,16 +37,16 @@ pub(super) struct Sheet {
 
 /// A document whose table is divided into parts.
 pub(super) struct DocumentHtml<'q> {
-    input: DocumentInput<'q>,
+    view: DocumentView<'q>,
     rows: Vec<TableRow<'q>>,
     parts: Vec<Range<usize>>,
 }
 
 impl<'q> DocumentHtml<'q> {
-    pub(super) fn of(input: DocumentInput<'q>) -> Self {
-        let rows = rows(&by_lot_and_section(&input.quote.lines), currency(&input));
+    pub(super) fn of(view: DocumentView<'q>) -> Self {
+        let rows = rows(&by_lot_and_section(view.lines), view.currency);
         let parts = parts(&rows);
-        Self { input, rows, parts }
+        Self { view, rows, parts }
     }
 
     /// Number of parts, at least 1.
@@ -61,22 +62,22 @@ impl<'q> DocumentHtml<'q> {
     }
 
     fn part(&self, part: usize) -> Result<Markup, RenderError> {
-        let input = &self.input;
+        let view = &self.view;
         let is_last = part + 1 >= self.parts.len();
         let end = if is_last { self.end()? } else { Markup::default() };
         Ok(html! {
             article.paper lang="fr" {
-                h2 { (header::TITLE) " " (visible(&input.quote.summary.number)) }
+                h2 { (visible(&header::title(view))) }
                 @if part == 0 { (self.head()) }
                 table.cards.lines {
                     caption { "Lignes du devis" @if self.parts.len() > 1 { ", partie " (part + 1) " sur " (self.parts.len()) } }
                     thead { tr { @for (place, label) in LABELS.iter().enumerate() {
                         th.figure[!TEXTS.contains(&place)] scope="col" { (label) }
                     } } }
-                    tbody { @for row in self.rows_of(part) { (row_html(row, currency(input))) } }
+                    tbody { @for row in self.rows_of(part) { (row_html(row, view.currency)) } }
                 }
                 (end)
-                p.soft { (visible(&footer(input))) }
+                p.soft { (visible(&footer(view))) }
             }
         })
     }
@@ -87,51 +88,58 @@ impl<'q> DocumentHtml<'q> {
 
     /// Company, client, dates and work site.
     fn head(&self) -> Markup {
-        let input = &self.input;
+        let view = &self.view;
         html! {
             div.parties {
                 div {
-                    p.name dir="auto" { (visible(&input.company.name)) }
-                    @for detail in header::issuer(input.company) { p dir="auto" { (visible(&detail.text)) } }
+                    p.name dir="auto" { (visible(&header::issuer_name(view.company).text)) }
+                    @for detail in header::issuer(view.company) { p dir="auto" { (visible(&detail.text)) } }
                 }
                 div {
                     p.label { (header::CLIENT) }
-                    p.name dir="auto" { (visible(&header::client_name(input).text)) }
-                    @let address = header::client_address(input);
-                    @for detail in address.into_iter().chain(header::client_details(input)) {
+                    p.name dir="auto" { (visible(&header::client_name(view).text)) }
+                    @let address = header::client_address(view);
+                    @for detail in address.into_iter().chain(header::client_details(view)) {
                         p dir="auto" { (visible(&detail.text)) }
                     }
                 }
             }
             dl.facts {
-                @for (label, day) in header::dates(input) { div { dt { (label) } dd { (day) } } }
-                @if let Some(site) = header::work_site(input) {
+                @for (label, fact) in header::facts(view) { div { dt { (label) } dd { (visible(&fact.text)) } } }
+                @if let Some(site) = header::work_site(view) {
                     div { dt { (header::SITE) } dd dir="auto" { (visible(&site.text)) } }
                 }
             }
+            @for reference in header::references(view) { p dir="auto" { (visible(&reference.text)) } }
         }
     }
 
     /// Totals, mentions, conditions, and the signature or the text in its place.
     fn end(&self) -> Result<Markup, RenderError> {
-        let input = &self.input;
-        let mentions = mentions::mentions(input);
+        let view = &self.view;
+        let mentions = mentions::mentions(view);
         let signature = self.signature()?;
         Ok(html! {
             table.totals {
                 caption { "Totaux" }
-                tbody { @for total in totals(input) {
+                tbody { @for total in totals(view) {
                     tr.grand[total.kind == TotalKind::Grand] {
                         th scope="row" { (total.label) }
                         td.figure { (total.amount) }
                     }
                 } }
             }
+            @if let Some(payment) = payment::payment(view) {
+                h3 { (payment::PAYMENT) }
+                dl.facts { @for (label, text) in payment.due.iter().chain(&payment.account) {
+                    div { dt { (label) } dd { (visible(&text.text)) } }
+                } }
+            }
             @if !mentions.is_empty() {
                 h3 { (mentions::MENTIONS) }
                 @for mention in &mentions { p dir="auto" { (visible(&mention.text)) } }
             }
-            @if let Some(conditions) = mentions::conditions(input) {
+            @if let Some(conditions) = mentions::conditions(view) {
                 h3 { (mentions::CONDITIONS) }
                 p dir="auto" { (visible(&conditions.text)) }
             }
@@ -140,30 +148,26 @@ impl<'q> DocumentHtml<'q> {
     }
 
     fn signature(&self) -> Result<Markup, RenderError> {
-        let Some(signed) = &self.input.quote.detail.signature else {
+        let Some(signed) = self.view.offer.and_then(|offer| offer.signature) else {
             return Ok(html! {
                 h3 { (signature::TO_BE_SIGNED) }
-                p { (visible(&signature::subject(&self.input))) }
+                p { (visible(&signature::subject(&self.view))) }
                 ul.boxes { @for label in signature::BOXES { li { (label) } } }
             });
         };
-        let rows = signature::signed(&self.input, signed)?;
+        let rows = signature::signed(&self.view, signed)?;
         Ok(html! {
             h3 { (signature::SIGNED) }
-            p { (visible(&signature::subject(&self.input))) }
+            p { (visible(&signature::subject(&self.view))) }
             dl.facts { @for (label, text) in &rows { div { dt { (label) } dd dir="auto" { (visible(&text.text)) } } } }
         })
     }
 }
 
 /// The total with VAT, and its label.
-pub(super) fn grand_total(input: &DocumentInput<'_>) -> Option<(String, String)> {
-    let grand = totals(input).into_iter().find(|total| total.kind == TotalKind::Grand)?;
+pub(super) fn grand_total(view: &DocumentView<'_>) -> Option<(String, String)> {
+    let grand = totals(view).into_iter().find(|total| total.kind == TotalKind::Grand)?;
     Some((grand.label, grand.amount))
-}
-
-fn currency<'q>(input: &DocumentInput<'q>) -> &'q str {
-    &input.quote.summary.currency
 }
 
 /// The rows of each part. No part ends with the name of a lot or section, which stays with its

@@ -31,7 +31,7 @@ pub(super) fn open(request: &SigningRequest<'_>, shown: &SignableQuote, sheet: &
         @if is_last { (signature_form(request, shown)) }
         (download(request, shown, request.pick("Download the quote as a PDF", "Télécharger le devis en PDF")))
         div.sign-bar {
-            @if let Some((label, total)) = grand_total(&shown.input()) { p lang="fr" { (label) " " strong { (total) } } }
+            @if let Some((label, total)) = grand_total(&shown.view()) { p lang="fr" { (label) " " strong { (total) } } }
             @if is_last {
                 button form="signature" { (request.pick("Sign", "Signer")) }
             } @else {
@@ -69,7 +69,7 @@ fn signature_form(request: &SigningRequest<'_>, shown: &SignableQuote) -> Markup
             input type="hidden" name="document" value=(shown.document.sha256);
             (SignatureFields::empty().inputs(request, None))
             p #accepted { (request.pick("By signing, you agree to this text:", "En signant, vous acceptez ce texte :")) }
-            (accepted(&accepted_text(&shown.input())))
+            (accepted(&accepted_text(&shown.view())))
             p.hint { (request.pick(
                 "It becomes a part of the signed document, with your name, your e-mail and the time. Your browser and your \
                  network address may be kept as evidence.",
@@ -114,7 +114,7 @@ pub(super) fn confirm_signature(
     fields: &SignatureFields,
     accepted_text: &str,
 ) -> PageContent {
-    let total = grand_total(&shown.input()).map(|(_, total)| total).unwrap_or_default();
+    let total = grand_total(&shown.view()).map(|(_, total)| total).unwrap_or_default();
     let title = format!("{} {total}", request.pick("You sign", "Vous signez pour"));
     let body = html! {
         h1 { (title) }

@@ -80,7 +80,7 @@ impl SigningRequest<'_> {
         let made = spawn_blocking(move || {
             let quote = unread.read(id)?;
             // Moves the slot here: it is held to the end of the work, even if the caller has gone.
-            Ok::<_, Error>(DocumentHtml::of(shown.input_of(&quote)).sheet(wanted, place)?)
+            Ok::<_, Error>(DocumentHtml::of(shown.view_of(&quote)).sheet(wanted, place)?)
         });
         Ok(made.await.map_err(Error::internal)??)
     }

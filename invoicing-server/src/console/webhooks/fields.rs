@@ -102,6 +102,11 @@ fn sentence<'t>(request: &PageRequest<'_>, kind: EventKind) -> &'t str {
         EventKind::InvoiceCreated => {
             language.pick("A quote became an invoice.", "Un devis est devenu une facture.")
         }
+        EventKind::InvoiceIssued => language.pick(
+            "An invoice got its number and its document.",
+            "Une facture a reçu son numéro et son document.",
+        ),
+        EventKind::CreditNoteIssued => language.pick("A credit note was issued.", "Un avoir a été émis."),
         EventKind::InvoicePaid => {
             language.pick("An invoice was paid in full.", "Une facture a été payée en totalité.")
         }

@@ -1,7 +1,9 @@
 //! Numbers, units and dates in French notation.
 
 use chrono::{Datelike, NaiveDate};
-use invoicing_core::{Percent, Quantity};
+use invoicing_core::Percent;
+#[cfg(any(feature = "console", feature = "pdf"))]
+use invoicing_core::Quantity;
 use rust_decimal::Decimal;
 
 /// The space between a number and its unit, without a line break.
@@ -34,11 +36,13 @@ pub(crate) fn amount(amount: Decimal, currency: &str) -> String {
 }
 
 /// A quantity with as many decimals as it needs.
+#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) fn quantity(quantity: Quantity) -> String {
     decimal(quantity.get(), 0)
 }
 
 /// A unit as the trade writes it: `m²` for `m2`. Any other is printed as entered.
+#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) fn unit(entered: &str) -> &str {
     match entered.to_lowercase().as_str() {
         "m2" | "m^2" => "m²",
@@ -64,11 +68,29 @@ pub(crate) fn date(date: NaiveDate) -> String {
 }
 
 /// `732 829 320 00074`: company and establishment. A text that has not 14 digits stays unchanged.
+#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) fn siret(siret: &str) -> String {
     if siret.len() != 14 || !siret.bytes().all(|byte| byte.is_ascii_digit()) {
         return siret.to_owned();
     }
     [&siret[..3], &siret[3..6], &siret[6..9], &siret[9..]].join("\u{a0}")
+}
+
+/// `732 829 320`. A text that has not 9 digits stays unchanged.
+#[cfg(any(feature = "console", feature = "pdf"))]
+pub(crate) fn siren(siren: &str) -> String {
+    if siren.len() != 9 || !siren.bytes().all(|byte| byte.is_ascii_digit()) {
+        return siren.to_owned();
+    }
+    [&siren[..3], &siren[3..6], &siren[6..]].join("\u{a0}")
+}
+
+/// `FR76 3000 6000 0112 3456 7890 189`: in groups of four.
+#[cfg(any(feature = "console", feature = "pdf"))]
+pub(crate) fn iban(iban: &str) -> String {
+    let characters: Vec<_> = iban.chars().filter(|c| !c.is_whitespace()).collect();
+    let groups: Vec<String> = characters.chunks(4).map(|group| group.iter().collect()).collect();
+    groups.join("\u{a0}")
 }
 
 fn decimal(value: Decimal, least_places: u32) -> String {
@@ -121,6 +143,12 @@ mod tests {
         assert_eq!(date(NaiveDate::from_ymd_opt(2026, 3, 1).unwrap()), "1er\u{a0}mars 2026");
         assert_eq!(siret("73282932000074"), "732\u{a0}829\u{a0}320\u{a0}00074");
         assert_eq!(siret("1234567890123é"), "1234567890123é");
+        assert_eq!(siren("732829320"), "732\u{a0}829\u{a0}320");
+        assert_eq!(siren("73282932"), "73282932");
+        assert_eq!(
+            iban("FR1420041010050500013M02606").replace('\u{a0}', " "),
+            "FR14 2004 1010 0505 0001 3M02 606"
+        );
     }
 
     #[test]

@@ -1,16 +1,44 @@
-//! The head of a quote: company, title, dates, work site and client.
+//! The head of a document: company, title, dates, references, work site and client.
 
-use invoicing_core::Company;
+use chrono::NaiveDate;
+use invoicing_core::{Company, CompanyIdentity, Deduction, OperationNature};
 
-use super::{Text, french};
-use crate::documents::DocumentInput;
+use super::view::{Billing, Credited, DocumentKind, DocumentView};
+use super::{Text, french, payment};
 
-/// The title before the number.
-pub(crate) const TITLE: &str = "Devis";
 /// The label of the work site.
 pub(crate) const SITE: &str = "Chantier";
 /// The label of the client.
 pub(crate) const CLIENT: &str = "Client";
+
+/// The title before the number.
+pub(crate) const fn word(kind: DocumentKind) -> &'static str {
+    match kind {
+        DocumentKind::Quote => "Devis",
+        DocumentKind::Invoice => "Facture",
+        DocumentKind::CreditNote => "Avoir",
+    }
+}
+
+/// `Facture FAC-2026-0042`: the title under which a reader lists the document.
+pub(crate) fn title(view: &DocumentView<'_>) -> String {
+    format!("{} {}", word(view.kind), view.number)
+}
+
+/// The company's name. A sole trader's has `EI` beside it (Code de commerce, art. R526-27).
+pub(crate) fn issuer_name(company: &Company) -> Text<'_> {
+    let name = company.name.as_str();
+    let has_it = name.split(|c: char| !c.is_alphanumeric()).any(|word| word == "EI");
+    if is_sole_trader(&company.identity) && !has_it {
+        return Text::of("company.name", format!("{name}, EI"));
+    }
+    Text::of("company.name", name)
+}
+
+fn is_sole_trader(identity: &CompanyIdentity) -> bool {
+    let is = |form: &str| ["ei", "entrepreneur individuel"].contains(&form.to_lowercase().as_str());
+    identity.legal_form.as_deref().is_some_and(is)
+}
 
 /// The texts that identify the company, below its name.
 pub(crate) fn issuer(company: &Company) -> Vec<Text<'_>> {
@@ -21,35 +49,107 @@ pub(crate) fn issuer(company: &Company) -> Vec<Text<'_>> {
         ("company.email", "E-mail : ", identity.email.clone()),
         ("company.siret", "SIRET : ", identity.siret.as_deref().map(french::siret)),
         ("company.vatNumber", "N° TVA : ", identity.vat_number.clone()),
+        ("company.registration", "", legal_line(identity)),
     ])
 }
 
-/// The dates, each with its label.
-pub(crate) fn dates(input: &DocumentInput<'_>) -> Vec<(&'static str, String)> {
-    let facts = [("Date", Some(input.issued_on)), ("Valable jusqu’au", input.quote.summary.valid_until)];
-    facts.into_iter().filter_map(|(label, day)| Some((label, french::date(day?)))).collect()
+/// `SARL au capital de 10 000 € — RCS Lyon 732 829 320` (Code de commerce, art. R123-237 and
+/// R123-238). `None` if nothing of it is entered. A sole trader's form stands beside the name.
+pub(crate) fn legal_line(identity: &CompanyIdentity) -> Option<String> {
+    let form = identity.legal_form.clone().filter(|_| !is_sole_trader(identity));
+    let form = match (form, &identity.share_capital) {
+        (Some(form), Some(capital)) => Some(format!("{form} au capital de {capital}")),
+        (None, Some(capital)) => Some(format!("Capital de {capital}")),
+        (form, None) => form,
+    };
+    let parts: Vec<_> = form.into_iter().chain(identity.registration.clone()).collect();
+    (!parts.is_empty()).then(|| parts.join(" — "))
+}
+
+/// The dates, the amount to pay and the number of the quote, each with its label.
+pub(crate) fn facts<'a>(view: &DocumentView<'a>) -> Vec<(&'static str, Text<'a>)> {
+    let mut facts = vec![("Date", day(view.issued_on))];
+    if let Some(offer) = &view.offer {
+        facts.extend(offer.valid_until.map(|until| ("Valable jusqu’au", day(until))));
+    }
+    if let Some(billing) = &view.billing {
+        facts.extend(billing.due_date.map(|until| ("Échéance", day(until))));
+        facts.extend((view.kind == DocumentKind::Invoice).then(|| payment::net(view)));
+        facts.extend(supply(billing, view.operations));
+        facts.extend(billing.quote_number.map(reference));
+    }
+    facts
+}
+
+/// The day and the period of the supply.
+fn supply<'a>(
+    billing: &Billing<'a>,
+    operations: OperationNature,
+) -> impl Iterator<Item = (&'static str, Text<'a>)> {
+    let supplied = billing.supplied_on.map(|on| (supplied_label(operations), day(on)));
+    let period = billing.period.map(|(first, last)| {
+        ("Période", Text::own(format!("du {} au {}", french::date(first), french::date(last))))
+    });
+    supplied.into_iter().chain(period)
+}
+
+fn reference(quote_number: &str) -> (&'static str, Text<'_>) {
+    ("Référence", Text::labelled("quoteNumber", "Devis ", quote_number))
+}
+
+const fn supplied_label(operations: OperationNature) -> &'static str {
+    match operations {
+        OperationNature::Goods => "Date de livraison",
+        _ => "Date de réalisation",
+    }
+}
+
+fn day<'a>(day: NaiveDate) -> Text<'a> {
+    Text::own(french::date(day))
+}
+
+/// The credited invoice with the reason, and the deducted invoices: lines across the page.
+pub(crate) fn references<'a>(view: &DocumentView<'a>) -> Vec<Text<'a>> {
+    let Some(billing) = &view.billing else { return Vec::new() };
+    let credited = billing.credited.iter().flat_map(credited);
+    credited.chain(billing.deductions.iter().map(deducted)).collect()
+}
+
+fn credited<'a>(Credited { number, issue_date, reason }: &Credited<'a>) -> [Text<'a>; 2] {
+    let invoice = format!("Avoir sur la facture {number} du {}", french::date(*issue_date));
+    [Text::of("invoiceNumber", invoice), Text::labelled("reason", "Motif : ", reason)]
+}
+
+fn deducted<'a>(Deduction { number, issue_date, .. }: &Deduction) -> Text<'a> {
+    let text = format!("Déduction de la facture {number} du {}", french::date(*issue_date));
+    Text::of("deductions", text)
 }
 
 /// The work site, if it is not the client's address.
-pub(crate) fn work_site<'a>(input: &DocumentInput<'a>) -> Option<Text<'a>> {
-    input.work_site.map(|address| Text::of("workSite", address))
+pub(crate) fn work_site<'a>(view: &DocumentView<'a>) -> Option<Text<'a>> {
+    view.work_site.map(|address| Text::of("workSite", address))
 }
 
 /// The client's name.
-pub(crate) fn client_name<'a>(input: &DocumentInput<'a>) -> Text<'a> {
-    Text::of("clientName", &input.quote.summary.client_name)
+pub(crate) fn client_name<'a>(view: &DocumentView<'a>) -> Text<'a> {
+    Text::of("clientName", view.client.name)
 }
 
 /// The client's postal address.
-pub(crate) fn client_address<'a>(input: &DocumentInput<'a>) -> Option<Text<'a>> {
-    input.client_address.map(|address| Text::of("client.address", address))
+pub(crate) fn client_address<'a>(view: &DocumentView<'a>) -> Option<Text<'a>> {
+    view.client.address.clone().map(|address| Text::of("client.address", address))
 }
 
-/// The client's telephone and e-mail, below the address.
-pub(crate) fn client_details<'a>(input: &DocumentInput<'a>) -> Vec<Text<'a>> {
+/// The client's telephone and e-mail below the address, and on an invoice the SIREN and the VAT
+/// number.
+pub(crate) fn client_details<'a>(view: &DocumentView<'a>) -> Vec<Text<'a>> {
+    let client = &view.client;
+    let billed = |number: Option<&str>| number.filter(|_| view.billing.is_some()).map(str::to_owned);
     labelled([
-        ("client.phone", "Tél. : ", input.client_phone.map(str::to_owned)),
-        ("clientEmail", "E-mail : ", input.quote.summary.client_email.clone()),
+        ("client.phone", "Tél. : ", client.phone.map(str::to_owned)),
+        ("clientEmail", "E-mail : ", client.email.map(str::to_owned)),
+        ("client.siren", "SIREN : ", billed(client.siren).as_deref().map(french::siren)),
+        ("client.vatNumber", "N° TVA : ", billed(client.vat_number)),
     ])
 }
 

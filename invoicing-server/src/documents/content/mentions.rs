@@ -1,64 +1,162 @@
 //! The mentions that the law requires, the company's conditions, and the statements that the client
 //! certifies by signing.
 
-use invoicing_core::{Percent, QuoteDetail};
+#[cfg(test)]
+#[cfg(feature = "pdf")]
+mod tests;
+
+use invoicing_core::{EInvoicing, OperationNature, Percent, VatRegime};
 use rust_decimal::Decimal;
 
+use super::view::{DocumentKind, DocumentView};
 use super::{Text, french};
-use crate::documents::DocumentInput;
 
 /// The heading of the mentions.
+#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) const MENTIONS: &str = "Mentions";
 /// The heading of the conditions.
+#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) const CONDITIONS: &str = "Conditions";
 
-/// Mentions that depend on rates, retention and insurance.
-pub(crate) fn mentions<'a>(input: &DocumentInput<'a>) -> Vec<Text<'a>> {
-    let (identity, terms) = (&input.company.identity, &input.quote.detail);
-    let mut mentions: Vec<_> = certified(terms).map(Text::own).collect();
-    if !terms.retention_rate.is_zero() {
-        let text = "Retenue de garantie : loi n° 71-584 du 16 juillet 1971. Elle est libérée un an après la \
-                    réception des travaux, sauf opposition motivée.";
-        mentions.push(Text::own(text));
+const FRANCHISE: &str = "TVA non applicable, art. 293 B du CGI";
+const REVERSE_CHARGE: &str = "Autoliquidation (CGI, art. 283-2 nonies)";
+const DEBITS: &str = "Option pour le paiement de la taxe d’après les débits";
+const RETENTION: &str = "Retenue de garantie : loi n° 71-584 du 16 juillet 1971. Elle est libérée un an après la \
+                         réception des travaux, sauf opposition motivée.";
+const PENALTY: &str = "Pénalités de retard : trois fois le taux d’intérêt légal, exigibles sans rappel.";
+const RECOVERY: &str = "Indemnité forfaitaire pour frais de recouvrement : 40 €.";
+const DISCOUNT: &str = "Pas d’escompte pour paiement anticipé.";
+
+/// The conditions of a late or an early payment (Code de commerce, art. L441-9 and D441-5).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PaymentTerms {
+    pub(crate) penalty: String,
+    pub(crate) recovery: String,
+    pub(crate) discount: String,
+}
+
+/// The mentions of a document, each exactly if it must be there.
+#[cfg(any(feature = "console", feature = "pdf"))]
+pub(crate) fn mentions<'a>(view: &DocumentView<'a>) -> Vec<Text<'a>> {
+    let terms = business_terms(view).filter(|_| view.billing.is_some());
+    general(view).into_iter().chain(terms).collect()
+}
+
+/// The mentions but for the conditions of payment, which have places of their own in the XML.
+pub(crate) fn general<'a>(view: &DocumentView<'a>) -> Vec<Text<'a>> {
+    let mut mentions: Vec<_> = vat(view).map(Text::own).collect();
+    if view.kind != DocumentKind::CreditNote {
+        mentions.extend(certified(view).map(Text::own));
     }
-    if let Some(cover) = &identity.insurance {
-        mentions.push(Text::labelled("company.insurance", "Assurance décennale : ", cover));
+    if view.billing.is_some() {
+        mentions.extend(operations(view).map(Text::own));
     }
+    if !view.retention_rate.is_zero() {
+        mentions.push(Text::own(RETENTION));
+    }
+    mentions.extend(entered(view));
     mentions
 }
 
-/// The company's conditions.
-pub(crate) fn conditions<'a>(input: &DocumentInput<'a>) -> Option<Text<'a>> {
-    input.company.identity.terms.as_deref().map(|terms| Text::of("company.terms", terms))
+/// The sentences about the VAT as a whole.
+fn vat(view: &DocumentView<'_>) -> impl Iterator<Item = &'static str> {
+    let identity = &view.company.identity;
+    let is_franchise = identity.vat_regime == VatRegime::Franchise;
+    let on_debits = identity.vat_on_debits && view.billing.is_some();
+    [
+        (is_franchise, FRANCHISE),
+        (view.reverse_charge && !is_franchise, REVERSE_CHARGE),
+        (on_debits && !is_franchise, DEBITS),
+    ]
+    .into_iter()
+    .filter_map(|(applies, text)| applies.then_some(text))
 }
 
-/// The statements that the client certifies by signing: one for each reduced rate that a line has.
-pub(crate) fn certified(terms: &QuoteDetail) -> impl Iterator<Item = String> {
-    terms.vat_breakdown.iter().filter_map(|share| reduced_rate(share.tva_rate))
+/// The nature of the operations, with e-invoicing (CGI, ann. II, art. 242 nonies A, 8° bis).
+fn operations(view: &DocumentView<'_>) -> Option<String> {
+    let nature = match view.operations {
+        OperationNature::Goods => "livraisons de biens",
+        OperationNature::Mixed => "livraisons de biens et prestations de services",
+        _ => "prestations de services",
+    };
+    let is_on = view.company.identity.e_invoicing == EInvoicing::On;
+    is_on.then(|| format!("Nature des opérations : {nature}"))
 }
 
-/// The statement for a reduced rate, in place of a separate attestation (CGI, art. 279-0 bis and
-/// 278-0 bis A, as amended by loi 2025-127, art. 41).
+/// The conditions of payment, which only a business must be given.
+#[cfg(any(feature = "console", feature = "pdf"))]
+fn business_terms<'a>(view: &DocumentView<'a>) -> impl Iterator<Item = Text<'a>> {
+    let terms = view.client.is_business().then(|| {
+        let PaymentTerms { penalty, recovery, discount } = payment_terms(view);
+        [
+            Text::of("company.latePenalty", penalty),
+            Text::own(recovery),
+            Text::of("company.earlyPayment", discount),
+        ]
+    });
+    terms.into_iter().flatten()
+}
+
+/// The conditions of payment of the company, or those of the law.
+pub(crate) fn payment_terms(view: &DocumentView<'_>) -> PaymentTerms {
+    let identity = &view.company.identity;
+    PaymentTerms {
+        penalty: identity.late_penalty.as_deref().unwrap_or(PENALTY).to_owned(),
+        recovery: RECOVERY.to_owned(),
+        discount: identity.early_payment.as_deref().unwrap_or(DISCOUNT).to_owned(),
+    }
+}
+
+/// The mentions that the company has entered.
+fn entered<'a>(view: &DocumentView<'a>) -> impl Iterator<Item = Text<'a>> {
+    let identity = &view.company.identity;
+    let mediator = identity.mediator.as_deref().filter(|_| !view.client.is_business());
+    let waste = identity.waste_terms.as_deref().filter(|_| view.kind == DocumentKind::Quote);
+    let labelled = |field, label, text: Option<&str>| text.map(|text| Text::labelled(field, label, text));
+    [
+        labelled("company.insurance", "Assurance décennale : ", identity.insurance.as_deref()),
+        labelled("company.mediator", "Médiateur de la consommation : ", mediator),
+        labelled("company.wasteTerms", "Gestion des déchets : ", waste),
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// The company's conditions. A credit note takes back, and so has none.
+#[cfg(any(feature = "console", feature = "pdf"))]
+pub(crate) fn conditions<'a>(view: &DocumentView<'a>) -> Option<Text<'a>> {
+    let terms = view.company.identity.terms.as_deref().filter(|_| view.kind != DocumentKind::CreditNote);
+    terms.map(|terms| Text::of("company.terms", terms))
+}
+
+/// The statements that the client certifies: one for each reduced rate that a line has.
+pub(crate) fn certified(view: &DocumentView<'_>) -> impl Iterator<Item = String> {
+    view.vat_breakdown.iter().filter_map(|share| reduced_rate(share.tva_rate))
+}
+
+/// The statement for a reduced rate, in place of a separate attestation (loi 2025-127, art. 41).
+/// Another wording is allowed only with all the elements of BOI-LETTRE-000280.
 fn reduced_rate(rate: Percent) -> Option<String> {
-    let (works, article) = match rate {
-        _ if rate == Percent::from(10) => {
-            ("d’amélioration, de transformation, d’aménagement ou d’entretien", "279-0 bis")
+    let (nature, article) = match rate {
+        _ if rate == Percent::from(10) => ("", "279-0\u{a0}bis"),
+        _ if rate.get() == Decimal::new(55, 1) => {
+            ("ont la nature de travaux de rénovation énergétique, ", "278-0\u{a0}bis\u{a0}A")
         }
-        _ if rate.get() == Decimal::new(55, 1) => ("de rénovation énergétique", "278-0 bis A"),
         _ => return None,
     };
     Some(format!(
-        "TVA à {} : le client certifie que les travaux {works} portent sur des locaux à usage d’habitation achevés \
-         depuis plus de deux ans et répondent aux conditions de l’article {article} du code général des impôts.",
+        "TVA à {} (CGI, art. {article}) : le client certifie que les travaux {nature}portent sur des locaux à usage \
+         d’habitation achevés depuis plus de deux ans et n’ont pas pour effet, sur une période de deux ans au plus, \
+         de concourir à la production d’un immeuble neuf au sens du 2° du 2 du I de l’article 257 du CGI, ni \
+         d’augmenter de plus de 10\u{a0}% la surface de plancher des locaux existants.",
         french::percent(rate),
     ))
 }
 
 /// The text that the client agrees to, with the statements that this certifies.
 #[cfg(feature = "console")]
-pub(crate) fn accepted_text(input: &DocumentInput<'_>) -> String {
-    let head = &input.quote.summary;
-    let total = french::amount(head.total_ttc.get(), &head.currency);
-    let agreed = format!("Bon pour accord sur le devis {}, d’un montant de {total} TTC.", head.number);
-    [agreed].into_iter().chain(certified(&input.quote.detail)).collect::<Vec<_>>().join("\n")
+pub(crate) fn accepted_text(view: &DocumentView<'_>) -> String {
+    let total = french::amount(view.total_ttc.get(), view.currency);
+    let agreed = format!("Bon pour accord sur le devis {}, d’un montant de {total} TTC.", view.number);
+    [agreed].into_iter().chain(certified(view)).collect::<Vec<_>>().join("\n")
 }

@@ -3,8 +3,9 @@
 use chrono_tz::Tz;
 use invoicing_core::SignatureBlock;
 
-use super::{Text, french};
-use crate::documents::{DocumentInput, RenderError};
+use super::view::DocumentView;
+use super::{Text, french, header};
+use crate::documents::RenderError;
 
 /// The heading of the boxes of a quote that is not signed.
 pub(crate) const TO_BE_SIGNED: &str = "Bon pour accord";
@@ -18,10 +19,9 @@ const FINGERPRINT: &str = "Empreinte de la preuve";
 
 /// `Devis DEV-2026-0042, total TTC 4 015,90 €`: the quote and its total, beside the heading, as the
 /// totals may be on another page.
-pub(crate) fn subject(input: &DocumentInput<'_>) -> String {
-    let head = &input.quote.summary;
-    let total = french::amount(head.total_ttc.get(), &head.currency);
-    format!("{} {}, total TTC {total}", super::header::TITLE, head.number)
+pub(crate) fn subject(view: &DocumentView<'_>) -> String {
+    let total = french::amount(view.total_ttc.get(), view.currency);
+    format!("{}, total TTC {total}", header::title(view))
 }
 
 /// The rows of a signature, each with its label.
@@ -29,10 +29,10 @@ pub(crate) fn subject(input: &DocumentInput<'_>) -> String {
 /// # Errors
 /// [`RenderError::Failed`] if the company's time zone is unknown.
 pub(crate) fn signed<'a>(
-    input: &DocumentInput<'a>,
+    view: &DocumentView<'a>,
     signature: &'a SignatureBlock,
 ) -> Result<Vec<(&'static str, Text<'a>)>, RenderError> {
-    let signed_at = signed_at(signature, &input.company.time_zone)?;
+    let signed_at = signed_at(signature, &view.company.time_zone)?;
     let mut rows = vec![
         ("Signé par", Text::of("signedByName", &*signature.signed_by_name)),
         ("E-mail", Text::of("signedByEmail", &*signature.signed_by_email)),
@@ -40,7 +40,7 @@ pub(crate) fn signed<'a>(
         ("Texte accepté", Text::of("acceptedText", &*signature.accepted_text)),
         (FINGERPRINT, Text::of("proofFingerprint", &*signature.proof_fingerprint)),
     ];
-    if let Some(copy) = &input.sent_copy {
+    if let Some(copy) = view.offer.and_then(|offer| offer.sent_copy) {
         rows.push(("SHA-256 du devis signé", Text::own(copy.sha256.to_string())));
         let text = format!(
             "Le devis tel qu’il a été signé ({}) et la preuve de sa signature (proof.json)",

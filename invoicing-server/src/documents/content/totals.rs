@@ -1,9 +1,9 @@
-//! The totals of a quote.
+//! The totals of a document.
 
 use invoicing_core::VatShare;
 
 use super::french;
-use crate::documents::DocumentInput;
+use super::view::{DocumentKind, DocumentView};
 
 /// The kind of a total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,22 +29,31 @@ pub(crate) struct Total {
 }
 
 /// Total without VAT, VAT by rate, total with VAT, retention.
-pub(crate) fn totals(input: &DocumentInput<'_>) -> Vec<Total> {
-    let (head, terms) = (&input.quote.summary, &input.quote.detail);
-    let currency = head.currency.as_str();
+pub(crate) fn totals(view: &DocumentView<'_>) -> Vec<Total> {
+    let currency = view.currency;
     let row = |kind, label: String, amount| Total { kind, label, amount: french::amount(amount, currency) };
-    let mut rows = vec![row(TotalKind::Net, "Total HT".to_owned(), head.total_ht.get())];
-    for VatShare { tva_rate, base_ht, amount_tva } in &terms.vat_breakdown {
+    let mut rows = vec![row(TotalKind::Net, "Total HT".to_owned(), view.total_ht.get())];
+    for VatShare { tva_rate, base_ht, amount_tva } in view.vat_breakdown {
         let label =
             format!("TVA {} sur {}", french::percent(*tva_rate), french::amount(base_ht.get(), currency));
         rows.push(row(TotalKind::Vat, label, amount_tva.get()));
     }
-    rows.push(row(TotalKind::Grand, "Total TTC".to_owned(), head.total_ttc.get()));
-    if !terms.retention_rate.is_zero() {
-        let label = format!("Retenue de garantie {}", french::percent(terms.retention_rate));
-        rows.push(row(TotalKind::Retained, label, -terms.retention_amount.get()));
-        let rest = head.total_ttc.get() - terms.retention_amount.get();
-        rows.push(row(TotalKind::Rest, "Net à payer hors retenue".to_owned(), rest));
+    let (grand, rest) = labels(view.kind);
+    rows.push(row(TotalKind::Grand, grand.to_owned(), view.total_ttc.get()));
+    if !view.retention_rate.is_zero() {
+        let label = format!("Retenue de garantie {}", french::percent(view.retention_rate));
+        rows.push(row(TotalKind::Retained, label, -view.retention_amount.get()));
+        let amount = view.total_ttc.get() - view.retention_amount.get();
+        rows.push(row(TotalKind::Rest, rest.to_owned(), amount));
     }
     rows
+}
+
+/// The labels of the total with VAT, and of the amount that is left without the retention.
+const fn labels(kind: DocumentKind) -> (&'static str, &'static str) {
+    match kind {
+        DocumentKind::Quote => ("Total TTC", "Net à payer hors retenue"),
+        DocumentKind::Invoice => ("Total TTC", "Net à payer"),
+        DocumentKind::CreditNote => ("Total TTC de l’avoir", "Net à payer"),
+    }
 }

@@ -1,4 +1,4 @@
-//! The table of a quote: its lines by lot and section, with subtotals.
+//! The table of a document: its lines by lot and section, with subtotals.
 
 use std::num::NonZeroU32;
 
@@ -8,9 +8,9 @@ use super::Result;
 use super::composer::{Composer, Look, Side, TextColumn, WIDTH, block, widest};
 use super::pagination::{Block, Edge, Ink, LEFT, RIGHT};
 use super::tags::NodeId;
-use crate::documents::DocumentInput;
 use crate::documents::content::line_groups::{IndexedLine, Lot, by_lot_and_section};
 use crate::documents::content::line_table::{LABELS, Subtotal, TableRow, cells, continued, named, rows};
+use crate::documents::content::view::DocumentView;
 use crate::documents::content::{Field, Text, french};
 
 const HEAD: Look = Look::new(7.5).ink(Ink::Muted);
@@ -36,9 +36,9 @@ const COLUMNS: NonZeroU32 = NonZeroU32::new(6).expect("not zero");
 const BEFORE_TOTAL: NonZeroU32 = NonZeroU32::new(5).expect("not zero");
 
 /// The table, from its head to the last subtotal.
-pub(super) fn line_table(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<()> {
-    let currency = input.quote.summary.currency.as_str();
-    let lots = by_lot_and_section(&input.quote.lines);
+pub(super) fn line_table(to: &mut Composer<'_>, view: &DocumentView<'_>) -> Result<()> {
+    let currency = view.currency;
+    let lots = by_lot_and_section(view.lines);
     let columns = columns(widths(to, &lots, currency)?);
     let root = to.tags.add(None, Tag::Table);
     let head = to.tags.add(Some(root), Tag::THead);

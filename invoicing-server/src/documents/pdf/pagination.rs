@@ -10,6 +10,7 @@
 use std::rc::Rc;
 
 use invoicing_core::Invalid;
+use krilla::image::Image;
 
 use super::Result;
 use super::tags::NodeId;
@@ -22,7 +23,7 @@ pub(super) const PAGE: (f32, f32) = (595.28, 841.89);
 pub(super) const LEFT: f32 = 50.0;
 /// Right edge of the text.
 pub(super) const RIGHT: f32 = PAGE.0 - LEFT;
-const TOP: f32 = 50.0;
+pub(super) const TOP: f32 = 50.0;
 const BOTTOM: f32 = PAGE.1 - 58.0;
 /// Shorter blocks are never split. A chain that fills a page with shorter ones is a list, and
 /// breaks between two.
@@ -66,6 +67,17 @@ pub(super) struct BlockRule {
     pub(super) ink: Ink,
 }
 
+/// An image in a block. Its top counts from the top of the block.
+#[derive(Debug, Clone)]
+pub(super) struct BlockImage {
+    pub(super) x: f32,
+    pub(super) top: f32,
+    /// Width and height in points.
+    pub(super) size: (f32, f32),
+    pub(super) image: Image,
+    pub(super) node: NodeId,
+}
+
 /// The edge of the block that a rule lies on, with the rule's thickness.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Edge {
@@ -92,6 +104,7 @@ pub(super) struct Block {
     /// The columns in reading order, each with its lines from top to bottom.
     pub(super) columns: Vec<Vec<BlockLine>>,
     pub(super) marks: Vec<BlockRule>,
+    pub(super) image: Option<BlockImage>,
     /// Room below the lowest line, in each part of a split block too.
     pub(super) padding: f32,
 }
@@ -115,7 +128,8 @@ impl Block {
         if whole || taken.iter().all(|taken| *taken == 0) {
             return None;
         }
-        let mut first = Self { gap: self.gap, padding: self.padding, ..Self::default() };
+        let image = self.image.take();
+        let mut first = Self { gap: self.gap, padding: self.padding, image, ..Self::default() };
         for (column, taken) in self.columns.iter_mut().zip(taken) {
             first.columns.push(column.drain(..taken).collect());
             // The rest starts at the top of its new block.
@@ -152,6 +166,17 @@ pub(super) struct Text {
     pub(super) node: Option<NodeId>,
 }
 
+/// An image on a page.
+#[derive(Debug)]
+pub(super) struct PlacedImage {
+    pub(super) x: f32,
+    pub(super) y: f32,
+    /// Width and height in points.
+    pub(super) size: (f32, f32),
+    pub(super) image: Image,
+    pub(super) node: NodeId,
+}
+
 /// A filled rectangle on a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rectangle {
@@ -167,6 +192,7 @@ pub(super) struct Rectangle {
 pub(super) struct PdfPage {
     pub(super) texts: Vec<Text>,
     pub(super) rectangles: Vec<Rectangle>,
+    pub(super) images: Vec<PlacedImage>,
     /// The blocks and parts of blocks, each with its index in the document and its top. For tests
     /// of page breaks.
     #[cfg(test)]
@@ -338,6 +364,9 @@ impl<'d> Paginator<'d> {
                 Edge::Side => (top, block.height),
             };
             Rectangle { x: mark.x, y, width: mark.width, height, ink: mark.ink }
+        }));
+        page.images.extend(block.image.clone().map(|BlockImage { x, top: below, size, image, node }| {
+            PlacedImage { x, y: top + below, size, image, node }
         }));
         #[cfg(test)]
         page.blocks.push((self.blocks, top, block.clone()));

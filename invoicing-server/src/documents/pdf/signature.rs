@@ -10,7 +10,7 @@ use krilla::tagging::Tag;
 use super::Result;
 use super::composer::{Composer, HEADING, Look, Side, TextColumn, WIDTH, block, heading_block};
 use super::pagination::{Block, BlockRule, Edge, Ink, LEFT};
-use crate::documents::DocumentInput;
+use crate::documents::content::view::DocumentView;
 use crate::documents::content::{self, Field, signature};
 
 const LABEL: Look = Look::new(7.5).ink(Ink::Muted);
@@ -34,18 +34,19 @@ const LABELS: f32 = 110.0;
 const BAR: f32 = 2.5;
 const INDENT: f32 = 14.0;
 
-/// The signature, or the boxes for it.
-pub(super) fn signature(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<()> {
-    match &input.quote.detail.signature {
-        Some(signature) => signed(to, input, signature),
-        None => to_be_signed(to, input),
+/// The signature of a quote, or the boxes for it.
+pub(super) fn signature(to: &mut Composer<'_>, view: &DocumentView<'_>) -> Result<()> {
+    match view.offer.map(|offer| offer.signature) {
+        Some(Some(signature)) => signed(to, view, signature),
+        Some(None) => to_be_signed(to, view),
+        None => Ok(()),
     }
 }
 
 /// The heading, and beside it the quote and its total.
 fn title(
     to: &mut Composer<'_>,
-    input: &DocumentInput<'_>,
+    view: &DocumentView<'_>,
     text: &str,
     indent: f32,
     look: Look,
@@ -53,13 +54,13 @@ fn title(
     let heading = to.heading_in(TextColumn::new(LEFT + indent, TITLE), text, look)?;
     let mut subject = TextColumn::new(LEFT + indent + TITLE, WIDTH - indent - TITLE);
     let node = to.tags.add(None, Tag::P);
-    let text = signature::subject(input);
+    let text = signature::subject(view);
     to.put_figure(&mut subject, (Field::Named("number"), &text), HEADING, node)?;
     Ok([heading, subject])
 }
 
-fn to_be_signed(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<()> {
-    let title = title(to, input, signature::TO_BE_SIGNED, 0.0, HEADING)?;
+fn to_be_signed(to: &mut Composer<'_>, view: &DocumentView<'_>) -> Result<()> {
+    let title = title(to, view, signature::TO_BE_SIGNED, 0.0, HEADING)?;
     to.pages.push(heading_block(title, 2.0))?;
     let parent = to.tags.add(None, Tag::Div);
     let width = (WIDTH - BOX_GUTTER) / 2.0;
@@ -79,11 +80,11 @@ fn to_be_signed(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<()> 
     to.pages.push(Block { marks, height: BOX_HEIGHT, gap: 4.0, ..block(columns, 0.0) })
 }
 
-fn signed(to: &mut Composer<'_>, input: &DocumentInput<'_>, signature: &SignatureBlock) -> Result<()> {
-    let title = title(to, input, signature::SIGNED, INDENT, HEADING.ink(Ink::Accent))?;
+fn signed(to: &mut Composer<'_>, view: &DocumentView<'_>, signature: &SignatureBlock) -> Result<()> {
+    let title = title(to, view, signature::SIGNED, INDENT, HEADING.ink(Ink::Accent))?;
     to.pages.push(beside_bar(heading_block(title, 1.0)))?;
 
-    let mut rows = signature::signed(input, signature)?;
+    let mut rows = signature::signed(view, signature)?;
     let mut look = VALUE;
     if has_box(to, &rows)? {
         look = CLOSE_VALUE;

@@ -1,126 +1,28 @@
 //! The content of a document, and texts that must not break it.
 
+mod billing;
 mod glyphs;
 mod page_breaks;
 
-use chrono::NaiveDate;
-use invoicing_core::{
-    ClientId, Company, CompanyId, CompanyIdentity, Line, NewCompany, Percent, Plan, Quote, QuoteDetail,
-    QuoteId, QuoteStatus, QuoteSummary, SignatureBlock, Timestamp, Totals, retention_amount,
-};
+use invoicing_core::{Company, Line, Percent, Quote, SignatureBlock};
 use proptest::prelude::*;
-use uuid::Uuid;
 
 use super::pagination::{LEFT, PAGE, RIGHT, Text};
 use super::typesetter::Line as TextLine;
 use super::*;
+pub(crate) use crate::documents::content::fixtures::{company, input, line, quote, quote_of, signature};
 use crate::documents::{ContentHash, RenderDeadline, SentCopy};
-
-pub(crate) fn company() -> Company {
-    let identity = CompanyIdentity {
-        address: Some("12 rue des Métiers".into()),
-        zip_code: Some("44000".into()),
-        city: Some("Nantes".into()),
-        email: Some("contact@atelier.example".into()),
-        phone: Some("02 40 00 00 00".into()),
-        siret: Some("12345678901234".into()),
-        vat_number: Some("FR12345678901".into()),
-        insurance: Some("Assurance du Bâtiment, police 42, France métropolitaine".into()),
-        terms: Some("Acompte de 30 % à la commande.".into()),
-    };
-    let new = NewCompany { identity, ..NewCompany::named("Atelier Léa Martin", Plan::Team) };
-    new.create(CompanyId(Uuid::from_u128(1)), Timestamp::from_millis(0)).unwrap()
-}
-
-pub(crate) fn line(description: &str, place: (Option<&str>, Option<&str>), rate: &str) -> Line {
-    let (quantity, unit_price) = ("12.5".parse().unwrap(), "1024.4".parse().unwrap());
-    Line {
-        description: description.into(),
-        quantity,
-        unit: Some("m2".into()),
-        unit_price,
-        total_ht: quantity.times(unit_price).unwrap(),
-        tva_rate: rate.parse().unwrap(),
-        lot: place.0.map(str::to_owned),
-        section: place.1.map(str::to_owned),
-    }
-}
-
-pub(crate) fn quote_of(lines: Vec<Line>) -> Quote {
-    let totals = Totals::of(&lines).unwrap();
-    let at = Timestamp::from_millis(1_789_378_867_123);
-    let retention_rate = Percent::from(5);
-    Quote {
-        summary: QuoteSummary {
-            id: QuoteId(Uuid::from_u128(2)),
-            number: "DEV-2026-0042".into(),
-            status: QuoteStatus::Sent,
-            external_id: Some("crm-EXTERNAL".into()),
-            client_id: ClientId(Uuid::from_u128(3)),
-            client_name: "Jean Lefèvre".into(),
-            client_email: Some("jean@client.example".into()),
-            total_ht: totals.total_ht,
-            total_ttc: totals.total_ttc,
-            tva_rate: totals.tva_rate,
-            currency: "EUR".into(),
-            valid_until: NaiveDate::from_ymd_opt(2026, 10, 14),
-            created_at: at,
-            updated_at: at,
-            sent_at: Some(at),
-            signed_at: None,
-            accepted_at: None,
-            signed_by_name: None,
-            signed_by_email: None,
-        },
-        lines,
-        detail: QuoteDetail {
-            retention_rate,
-            retention_amount: retention_amount(totals.total_ttc, retention_rate).unwrap(),
-            vat_breakdown: totals.vat_breakdown,
-            signature: None,
-        },
-    }
-}
-
-pub(crate) fn quote() -> Quote {
-    quote_of(vec![
-        line("Peinture des murs (deux couches)", (Some("Lot 1 Finitions"), Some("Séjour")), "10"),
-        line("Isolation", (Some("Lot 2 Énergie"), None), "5.5"),
-        line("Plinthes", (Some("Lot 1 Finitions"), Some("Chambre")), "20"),
-        line("Nettoyage", (None, None), "20"),
-        line("Enduit", (Some("Lot 1 Finitions"), Some("Séjour")), "10"),
-    ])
-}
-
-pub(crate) fn signature() -> SignatureBlock {
-    SignatureBlock {
-        signed_at: Timestamp::from_millis(1_789_378_867_123),
-        signed_by_name: "Jean Lefèvre".into(),
-        signed_by_email: "jean@client.example".into(),
-        accepted_text: "Bon pour accord, sans réserve".into(),
-        proof_fingerprint: format!("sha256:{}", "ab".repeat(32)),
-    }
-}
-
-pub(crate) fn input<'a>(company: &'a Company, quote: &'a Quote) -> DocumentInput<'a> {
-    DocumentInput {
-        company,
-        quote,
-        client_address: Some("3 place Royale\n75001 Paris"),
-        client_phone: Some("06 12 34 56 78"),
-        work_site: None,
-        issued_on: NaiveDate::from_ymd_opt(2026, 9, 14).unwrap(),
-        sent_copy: None,
-        deadline: RenderDeadline::NONE,
-    }
-}
 
 fn try_render(company: &Company, quote: &Quote) -> Result<Vec<u8>, RenderError> {
     PdfRenderer::new().render(&input(company, quote))
 }
 
 fn composed(company: &Company, quote: &Quote) -> Vec<PdfPage> {
-    PdfRenderer::new().compose(&input(company, quote)).unwrap().0
+    composed_of(&input(company, quote))
+}
+
+fn composed_of(input: &DocumentInput<'_>) -> Vec<PdfPage> {
+    PdfRenderer::new().compose(&DocumentView::of_quote(input)).unwrap().0
 }
 
 /// The text of a line, read back from the ranges of its glyphs.
@@ -134,7 +36,7 @@ fn said(line: &TextLine) -> &str {
 /// numbers.
 #[cfg(feature = "console")]
 pub(crate) fn drawn(input: &DocumentInput<'_>) -> Vec<String> {
-    let (pages, _, footer) = PdfRenderer::new().compose(input).unwrap();
+    let (pages, _, footer) = PdfRenderer::new().compose(&DocumentView::of_quote(input)).unwrap();
     let texts = pages.iter().flat_map(|page| &page.texts).filter(|text| text.node.is_some());
     texts.map(|text| &text.line).chain([&footer.text]).map(|line| said(line).to_owned()).collect()
 }
@@ -206,8 +108,7 @@ fn a_quote_shows_all_its_data() {
     }
     let quote = quote();
     let at = DocumentInput { work_site: Some("4 quai de la Fosse"), ..input(&company, &quote) };
-    let pages = PdfRenderer::new().compose(&at).unwrap().0;
-    assert!(text_of(&pages).contains("Chantier\n4 quai de la Fosse\n"));
+    assert!(text_of(&composed_of(&at)).contains("Chantier\n4 quai de la Fosse\n"));
 }
 
 /// Rules: DOCUMENT-12
@@ -242,7 +143,7 @@ fn a_signed_quote_shows_the_evidence_and_carries_it() {
     quote.detail.signature = Some(signature());
     let copy = SentCopy { file_name: "DEV-2026-0042.pdf", sha256: ContentHash::of(&sent), bytes: &sent };
     let signed = DocumentInput { sent_copy: Some(copy), ..input(&company, &quote) };
-    let text = text_of(&PdfRenderer::new().compose(&signed).unwrap().0);
+    let text = text_of(&composed_of(&signed));
     for expected in [
         "Signature électronique\nDevis DEV-2026-0042, total TTC 72 412,28 €\nSigné par\nJean Lefèvre\nE-mail\njean@client.example\nSigné le\n",
         "14 septembre 2026 à 11:41:07 (Europe/Paris), soit 2026-09-14T09:41:07.123Z\n",
@@ -328,14 +229,16 @@ fn large_amounts_and_long_words_stay_in_their_columns() {
     quote.summary.number.clone_from(&word);
     let company = Company { name: word, ..company() };
     assert_tidy(&composed(&company, &quote));
-    let footer = PdfRenderer::new().compose(&input(&company, &quote)).unwrap().2;
+    let footer = PdfRenderer::new().compose(&DocumentView::of_quote(&input(&company, &quote))).unwrap().2;
     assert!(footer.text.width + footer.numbers[0].width <= WIDTH);
 }
 
 #[test]
 fn the_footer_counts_the_pages() {
     let quote = quote_of(vec![line("Poste", (None, None), "20"); 60]);
-    let (pages, _, footer) = PdfRenderer::new().compose(&input(&company(), &quote)).unwrap();
+    let company = company();
+    let view = DocumentView::of_quote(&input(&company, &quote));
+    let (pages, _, footer) = PdfRenderer::new().compose(&view).unwrap();
     let numbers: Vec<_> = footer.numbers.iter().map(|line| said(line)).collect();
     assert_eq!(pages.len(), numbers.len());
     assert_eq!(

@@ -1,13 +1,13 @@
-//! The totals of a quote.
+//! The totals of a document.
 
 use krilla::tagging::{TableHeaderScope, Tag};
 
 use super::Result;
 use super::composer::{Composer, Look, Side, TextColumn, block, widest};
 use super::pagination::{Block, Edge, Ink, RIGHT};
-use crate::documents::DocumentInput;
 use crate::documents::content::Field;
 use crate::documents::content::totals::{self, TotalKind};
+use crate::documents::content::view::DocumentView;
 
 /// Left edge of the totals.
 const X: f32 = 270.0;
@@ -20,8 +20,8 @@ const GRAND: Look = Look::new(13.0).bold().ink(Ink::Accent);
 
 /// Total without VAT, VAT by rate, total with VAT, retention: kept together if a page can hold
 /// them.
-pub(super) fn totals(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<()> {
-    let rows = totals::totals(input);
+pub(super) fn totals(to: &mut Composer<'_>, view: &DocumentView<'_>) -> Result<()> {
+    let rows = totals::totals(view);
     let table = to.tags.add(None, Tag::Table);
     let last = rows.len() - 1;
     for (index, row) in rows.into_iter().enumerate() {

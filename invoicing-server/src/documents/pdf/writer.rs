@@ -6,12 +6,12 @@
 use std::rc::Rc;
 
 use chrono::{Datelike, NaiveTime, Timelike};
-use invoicing_core::ProofParts;
+use invoicing_core::{ProofParts, QuoteId};
 use krilla::color::rgb;
 use krilla::configure::{Accessibility, Archival, ConfigurationBuilder};
 use krilla::destination::XyzDestination;
 use krilla::embed::{AssociationKind, EmbeddedFile, MimeType};
-use krilla::geom::{PathBuilder, Point, Rect};
+use krilla::geom::{PathBuilder, Point, Rect, Size, Transform};
 use krilla::metadata::{DateTime, Metadata};
 use krilla::outline::{Outline, OutlineNode};
 use krilla::page::PageSettings;
@@ -22,12 +22,14 @@ use krilla::{Document, SerializeSettings};
 use serde::Serialize;
 
 use super::Result;
-use super::pagination::{Ink, LEFT, PAGE, PdfPage, RIGHT, Rectangle, Text};
+use super::pagination::{Ink, LEFT, PAGE, PdfPage, PlacedImage, RIGHT, Rectangle, Text};
 use super::tags::Tags;
 use super::typesetter::Line;
-use crate::documents::content::header::TITLE;
+use crate::documents::RenderError;
+use crate::documents::content::header;
 use crate::documents::content::sanitize::sanitize_any;
-use crate::documents::{DocumentInput, RenderError};
+use crate::documents::content::view::{DocumentView, Offer};
+use crate::documents::facturx::with_factur_x_metadata;
 
 /// Baseline of the footer, in points from the page's top.
 const FOOTER: f32 = PAGE.1 - 34.0;
@@ -55,7 +57,7 @@ impl Writer {
     /// The finished file.
     pub(super) fn write(
         mut self,
-        input: &DocumentInput<'_>,
+        view: &DocumentView<'_>,
         pages: &[PdfPage],
         footer: &Footer,
     ) -> Result<Vec<u8>> {
@@ -67,7 +69,7 @@ impl Writer {
         let mut document =
             Document::new_with(SerializeSettings { configuration, ..SerializeSettings::default() });
         for (index, page) in pages.iter().enumerate() {
-            input.deadline.check()?;
+            view.deadline.check()?;
             let size =
                 PageSettings::from_wh(PAGE.0, PAGE.1).ok_or_else(|| RenderError::new("no page size"))?;
             let mut target = document.start_page_with(size);
@@ -81,10 +83,12 @@ impl Writer {
         self.outline.into_iter().for_each(|entry| outline.push_child(entry));
         document.set_outline(outline);
         document.set_tag_tree(self.tags.tree());
-        document.set_metadata(metadata(input));
-        attach(&mut document, input)?;
+        document.set_metadata(metadata(view));
+        attach(&mut document, view)?;
         let pdf = document.finish().map_err(|error| RenderError::new(format!("{error}: {error:?}")))?;
-        Ok(without_suspects(pdf))
+        let pdf = without_suspects(pdf);
+        let has_xml = view.billing.is_some_and(|billing| billing.factur_x.is_some());
+        if has_xml { with_factur_x_metadata(pdf) } else { Ok(pdf) }
     }
 
     fn page(&mut self, surface: &mut Surface<'_>, page: &PdfPage, index: usize) {
@@ -94,6 +98,9 @@ impl Writer {
                 self.rectangle(surface, rectangle);
             }
             surface.end_tagged();
+        }
+        for image in &page.images {
+            self.image(surface, image);
         }
         for texts in page.texts.chunk_by(|a, b| a.node == b.node) {
             let node = texts[0].node;
@@ -108,6 +115,16 @@ impl Writer {
                 self.list(&title, XyzDestination::new(index, top));
             }
         }
+    }
+
+    fn image(&mut self, surface: &mut Surface<'_>, placed: &PlacedImage) {
+        let Some(size) = Size::from_wh(placed.size.0, placed.size.1) else { return };
+        let content = surface.start_tagged(ContentTag::Other);
+        surface.push_transform(&Transform::from_translate(placed.x, placed.y));
+        surface.draw_image(placed.image.clone(), size);
+        surface.pop();
+        surface.end_tagged();
+        self.tags.drawn(placed.node, content);
     }
 
     /// Adds an entry to the outline.
@@ -184,33 +201,26 @@ fn artifact(kind: ArtifactType) -> ContentTag<'static> {
     ContentTag::Artifact(Artifact::with_kind(kind))
 }
 
-/// The title under which a reader lists the document.
-pub(super) fn title(number: &str) -> String {
-    format!("{TITLE} {number}")
-}
-
 /// A text of the metadata, sanitized like printed text, so that the title in a viewer's window
 /// cannot mislead either.
 fn tidy(text: &str) -> String {
     sanitize_any(text).replace('\n', " ")
 }
 
-fn metadata(input: &DocumentInput<'_>) -> Metadata {
-    let head = &input.quote.summary;
+fn metadata(view: &DocumentView<'_>) -> Metadata {
     Metadata::new()
-        .title(tidy(&title(&head.number)))
+        .title(tidy(&header::title(view)))
         .language("fr-FR".to_owned())
-        .authors(vec![tidy(&input.company.name)])
-        .document_id(head.id.to_string())
-        .creation_date(created(input))
+        .authors(vec![tidy(&view.company.name)])
+        .document_id(view.id.to_string())
+        .creation_date(created(view))
 }
 
 /// The creation date: the instant of the signature, of sending, or the start of the document's day.
-fn created(input: &DocumentInput<'_>) -> DateTime {
-    let signed = input.quote.detail.signature.as_ref().map(|signature| signature.signed_at);
-    let utc = match signed.or(input.quote.summary.sent_at) {
+fn created(view: &DocumentView<'_>) -> DateTime {
+    let utc = match view.created_at {
         Some(instant) => instant.to_chrono(),
-        None => input.issued_on.and_time(NaiveTime::MIN).and_utc(),
+        None => view.issued_on.and_time(NaiveTime::MIN).and_utc(),
     };
     let small = |value: u32| u8::try_from(value).unwrap_or(0);
     DateTime::new(u16::try_from(utc.year()).unwrap_or(0))
@@ -222,42 +232,67 @@ fn created(input: &DocumentInput<'_>) -> DateTime {
         .utc_offset_hour(0)
 }
 
+/// Embeds the files that belong to the document.
+fn attach(document: &mut Document, view: &DocumentView<'_>) -> Result<()> {
+    let mut files = view.offer.map_or(Ok(Vec::new()), |offer| evidence(view, &offer))?;
+    files.extend(view.billing.and_then(|billing| billing.factur_x).map(factur_x));
+    for file in files {
+        let file = EmbeddedFile { modification_date: Some(created(view)), ..file };
+        document.embed_file(file).ok_or_else(|| RenderError::new("two attachments have one name"))?;
+    }
+    Ok(())
+}
+
 /// The content of `proof.json`: the parts of the signature and their fingerprint.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Proof<'a> {
     #[serde(flatten)]
-    parts: Option<ProofParts<'a>>,
+    parts: ProofParts<'a>,
     proof_fingerprint: &'a str,
 }
 
-/// Embeds the sent copy and the proof of its signature.
-fn attach(document: &mut Document, input: &DocumentInput<'_>) -> Result<()> {
-    let (Some(signature), Some(copy)) = (&input.quote.detail.signature, &input.sent_copy) else {
-        return Ok(());
+/// The sent copy and the proof of its signature; no files before the signature.
+fn evidence(view: &DocumentView<'_>, offer: &Offer<'_>) -> Result<Vec<EmbeddedFile>> {
+    let (Some(signature), Some(copy)) = (offer.signature, offer.sent_copy) else { return Ok(Vec::new()) };
+    let parts = ProofParts {
+        accepted_text: &signature.accepted_text,
+        document_sha256: &copy.sha256.to_string(),
+        number: view.number,
+        quote_id: QuoteId(view.id),
+        signed_at: signature.signed_at,
+        signed_by_email: &signature.signed_by_email,
+        signed_by_name: &signature.signed_by_name,
     };
-    let proof = serde_json::to_vec_pretty(&Proof {
-        parts: input.quote.proof_parts(&copy.sha256.to_string()),
-        proof_fingerprint: &signature.proof_fingerprint,
-    });
-    let proof = proof.map_err(RenderError::new)?;
-    let files = [
-        (copy.file_name, "application/pdf", "Le devis tel qu’il a été signé", copy.bytes.to_vec()),
-        ("proof.json", "application/json", "La preuve de la signature", proof),
-    ];
-    let kinds = [AssociationKind::Source, AssociationKind::Data];
-    for ((name, mime_type, description, bytes), association_kind) in files.into_iter().zip(kinds) {
-        let file = EmbeddedFile {
-            path: name.to_owned(),
-            mime_type: MimeType::new(mime_type),
-            description: Some(description.to_owned()),
-            association_kind,
-            data: bytes.into(),
-            modification_date: Some(created(input)),
-            compress: Some(true),
-            location: None,
-        };
-        document.embed_file(file).ok_or_else(|| RenderError::new("two attachments have one name"))?;
+    let proof = Proof { parts, proof_fingerprint: &signature.proof_fingerprint };
+    let proof = serde_json::to_vec_pretty(&proof).map_err(RenderError::new)?;
+    let (sent, about) = (copy.bytes.to_vec(), "Le devis tel qu’il a été signé");
+    Ok(vec![
+        file(copy.file_name, "application/pdf", about, AssociationKind::Source, sent),
+        file("proof.json", "application/json", "La preuve de la signature", AssociationKind::Data, proof),
+    ])
+}
+
+/// The same invoice as XML, under the name that Factur-X demands.
+fn factur_x(xml: &[u8]) -> EmbeddedFile {
+    file("factur-x.xml", "text/xml", "Factur-X", AssociationKind::Alternative, xml.to_vec())
+}
+
+fn file(
+    name: &str,
+    mime_type: &str,
+    description: &str,
+    association_kind: AssociationKind,
+    bytes: Vec<u8>,
+) -> EmbeddedFile {
+    EmbeddedFile {
+        path: name.to_owned(),
+        mime_type: MimeType::new(mime_type),
+        description: Some(description.to_owned()),
+        association_kind,
+        data: bytes.into(),
+        modification_date: None,
+        compress: Some(true),
+        location: None,
     }
-    Ok(())
 }

@@ -6,32 +6,31 @@
 
 use std::sync::Arc;
 
-use invoicing_core::{Changed, Client, Company, Conflict, Quote, QuoteId};
+use invoicing_core::{Changed, Client, Company, Quote, QuoteId};
 
 use super::{Quotes, links, note, update};
 use crate::Error;
-use crate::documents::{Frozen, Particulars};
+use crate::documents::{DocumentLogo, Frozen, Particulars};
+use crate::operations::attempts::{ATTEMPTS, keeps_changing, until_committed};
+use crate::operations::documents::{document_row, find_logo};
 use crate::records::{HistoryAction, ProofRecord};
-use crate::store::documents::DocumentRow;
+use crate::store::quotes::DocumentTerms;
 use crate::store::rows::to_json;
 use crate::store::{ChangeContext, CompanyTx, Prefetch, Tables};
-
-/// Number of times that a change is attempted if the record changes while its document is being
-/// rendered.
-pub(in crate::operations) const ATTEMPTS: usize = 8;
 
 /// A quote as it was read before its document was rendered.
 pub(super) struct Snapshot {
     pub(super) change: ChangeContext,
     pub(super) quote: Arc<Quote>,
     client: Client,
-    work_site: Option<String>,
+    terms: DocumentTerms,
+    pub(super) logo: Option<DocumentLogo>,
 }
 
 impl Snapshot {
     /// The data besides the quote that a document shows if it is frozen now.
     pub(super) fn particulars(&self, quote: &Quote) -> Particulars {
-        particulars(&self.change, quote, &self.client, self.work_site.clone())
+        particulars(&self.change, quote, &self.client, self.terms.clone())
     }
 }
 
@@ -39,15 +38,20 @@ pub(super) fn particulars(
     change: &ChangeContext,
     quote: &Quote,
     client: &Client,
-    work_site: Option<String>,
+    terms: DocumentTerms,
 ) -> Particulars {
     let issued_on = quote.summary.sent_at.map_or_else(|| change.today(), |at| change.date_of(at));
     Particulars {
         company: Company::clone(&change.company),
         client_address: client.postal_address(),
         client_phone: client.phone.clone(),
-        work_site,
+        reverse_charge: terms.is_reverse_charged(&quote.detail.vat_breakdown),
+        work_site: terms.work_site,
         issued_on,
+        client_type: client.r#type,
+        client_siren: client.siren.clone(),
+        client_vat_number: client.vat_number.clone(),
+        operations: terms.operations.unwrap_or(change.company.identity.operations),
     }
 }
 
@@ -66,24 +70,6 @@ pub(in crate::operations) enum By {
     Company(HistoryAction),
     /// The client, with the evidence of the signature.
     Client(ProofRecord),
-}
-
-/// Attempts a change until it is committed. An attempt returns `None` if its document shows
-/// outdated data.
-pub(in crate::operations) async fn until_committed<T, F, A>(
-    attempts: usize,
-    mut attempt: F,
-) -> Result<Option<T>, Error>
-where
-    F: FnMut() -> A,
-    A: Future<Output = Result<Option<T>, Error>>,
-{
-    for _ in 0..attempts {
-        if let Some(done) = attempt().await? {
-            return Ok(Some(done));
-        }
-    }
-    Ok(None)
 }
 
 impl Quotes<'_> {
@@ -110,16 +96,23 @@ impl Quotes<'_> {
                 let (company, last_stamp) = tx.company_row().find().await?;
                 let change = ChangeContext::new(company, last_stamp, now)?;
                 let client = tx.clients().find(quote.summary.client_id).await?;
-                let work_site = tx.quotes().find_work_site(id).await?;
-                Ok(Snapshot { change, quote, client, work_site })
+                let terms = tx.quotes().find_terms(id).await?;
+                let logo = find_logo(&mut tx, &change.company).await?;
+                Ok(Snapshot { change, quote, client, terms, logo })
             })
             .await
     }
 
     /// A document without a signature.
-    pub(super) async fn freeze(&self, particulars: Particulars, quote: &Quote) -> Result<Frozen, Error> {
+    pub(super) async fn freeze(
+        &self,
+        particulars: Particulars,
+        quote: &Quote,
+        logo: Option<DocumentLogo>,
+    ) -> Result<Frozen, Error> {
         let services = &self.0.services;
-        services.freeze_document(particulars, quote, None, &mut services.documents.bounded_store()).await
+        let mut store = services.documents.bounded_store();
+        services.freeze_document(particulars, quote, logo, None, &mut store).await
     }
 
     /// Commits a change of a quote as it was read before. `None` if the record or the data of its
@@ -171,19 +164,11 @@ impl Quotes<'_> {
     }
 }
 
-/// The error of a change that began again too often.
-pub(in crate::operations) fn keeps_changing() -> Error {
-    Conflict::new("the record keeps changing; try again").into()
-}
-
 /// True if a document with these particulars shows the current data.
 async fn is_current(tx: &mut CompanyTx<'_>, quote: &Quote, shown: &Particulars) -> Result<bool, Error> {
     let client = tx.clients().find(quote.summary.client_id).await?;
-    let work_site = tx.quotes().find_work_site(quote.summary.id).await?;
-    Ok(shown.company == *tx.change.company
-        && shown.client_address == client.postal_address()
-        && shown.client_phone == client.phone
-        && shown.work_site == work_site)
+    let terms = tx.quotes().find_terms(quote.summary.id).await?;
+    Ok(*shown == Particulars { issued_on: shown.issued_on, ..particulars(&tx.change, quote, &client, terms) })
 }
 
 /// Refers to a stored document and finishes its upload. Returns false if the upload is abandoned:
@@ -193,17 +178,11 @@ pub(super) async fn finish_upload(
     id: QuoteId,
     frozen: &Frozen,
 ) -> Result<bool, Error> {
-    let Frozen { document, size_bytes, particulars } = frozen;
+    let Frozen { document, particulars, .. } = frozen;
     if !tx.uploads().finish(document.key.upload).await? {
         return Ok(false);
     }
-    let row = DocumentRow {
-        upload: document.key.upload,
-        sha256: document.sha256.to_string(),
-        size_bytes: *size_bytes,
-        file_name: document.file_name.clone(),
-    };
-    let now = tx.change.now;
+    let (row, now) = (document_row(frozen), tx.change.now);
     tx.documents().insert(id, &row, now, &to_json(particulars)?).await?;
     Ok(true)
 }

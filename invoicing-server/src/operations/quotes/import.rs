@@ -1,23 +1,26 @@
-//! Creation of quotes: drafts, and imports of quotes that were made in another system. Both
-//! allocate their number here.
+//! Creation of quotes: drafts, imports of quotes that were made in another system, and quotes that
+//! are accepted and invoiced at once. All allocate their number here.
 //!
-//! The document of an import is frozen at once, and shows a number that is allocated only with the
-//! quote. So the import renders the next number, and its transaction takes that number or starts
-//! again. An import brings neither a number nor an identifier: the same import twice makes two
-//! quotes.
+//! The document of the latter two is frozen at once, and shows a number that is allocated only with
+//! the quote. So it is rendered with the next number, and the transaction takes that number or
+//! starts again. An import brings neither a number nor an identifier: the same import twice makes
+//! two quotes.
 
 use std::time::Duration;
 
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{
-    Changed, Client, ClientId, Line, NewQuote, Percent, Quote, QuoteCreation, QuoteId, QuoteImport,
+    Changed, Client, ClientId, Invoice, Line, NewQuote, Percent, Quote, QuoteCreation, QuoteId, QuoteImport,
     QuoteStatus,
 };
 
-use super::freezing::{ATTEMPTS, finish_upload, particulars, until_committed};
+use super::freezing::{finish_upload, particulars};
 use super::{Quotes, check, missing_client, note};
 use crate::Error;
-use crate::documents::Frozen;
+use crate::documents::{DocumentLogo, Frozen};
+use crate::operations::attempts::{ATTEMPTS, until_committed};
+use crate::operations::documents::find_logo;
+use crate::operations::invoices::convert_noted;
 use crate::operations::numbering::{CREATIONS_AT_ONCE, Numbering};
 use crate::records::HistoryAction;
 use crate::store::quotes::InternalDetails;
@@ -27,22 +30,37 @@ use crate::store::{ChangeContext, CompanyTx, Prefetch, Tables};
 /// allocating numbers.
 const LOCK_LIMIT: Duration = Duration::from_secs(5);
 
-/// The content of an import.
+/// The origin of a quote whose document is frozen with its creation.
+#[derive(Clone)]
+enum Origin {
+    /// Another system.
+    Import(QuoteImport),
+    /// A job without an offer: accepted and invoiced at once.
+    Direct,
+}
+
+/// The content of a new quote.
 #[derive(Clone)]
 struct ImportedContent {
     client_id: ClientId,
     retention_rate: Percent,
     valid_until: Option<NaiveDate>,
-    import: QuoteImport,
+    origin: Origin,
     lines: Vec<Line>,
     internal: InternalDetails,
 }
 
+/// A quote as it was created, and the invoice of a [`Origin::Direct`] one.
+struct Created {
+    quote: Quote,
+    invoice: Option<Invoice>,
+}
+
 impl ImportedContent {
-    fn new(new: &NewQuote, import: &QuoteImport) -> Result<Self, Error> {
+    fn new(new: &NewQuote, origin: Origin) -> Result<Self, Error> {
         let (lines, internal) = check(new)?;
         let NewQuote { client_id, retention_rate, valid_until, .. } = *new;
-        Ok(Self { client_id, retention_rate, valid_until, import: import.clone(), lines, internal })
+        Ok(Self { client_id, retention_rate, valid_until, origin, lines, internal })
     }
 
     fn quote(
@@ -52,10 +70,29 @@ impl ImportedContent {
         client: &Client,
         number: &str,
     ) -> Result<Changed<Quote>, Error> {
-        let Self { retention_rate, valid_until, ref import, ref lines, .. } = *self;
+        let Self { retention_rate, valid_until, ref origin, ref lines, .. } = *self;
         let creation = QuoteCreation { id, number, currency: &change.company.currency, at: change.at() };
         let lines = lines.clone();
-        Ok(Quote::import(creation, client, lines, retention_rate, valid_until, import, change.today())?)
+        match origin {
+            Origin::Import(import) => {
+                let today = change.today();
+                Ok(Quote::import(creation, client, lines, retention_rate, valid_until, import, today)?)
+            }
+            Origin::Direct => {
+                let draft = Quote::draft(creation, client, lines, retention_rate, valid_until)?;
+                let accepted = draft.record.accept(change.at())?;
+                let events = [draft.events, accepted.events].concat();
+                Ok(Changed { record: accepted.record, events })
+            }
+        }
+    }
+
+    /// The changes that the history notes.
+    fn actions(&self) -> &'static [HistoryAction] {
+        match self.origin {
+            Origin::Import(_) => &[HistoryAction::QuoteImported],
+            Origin::Direct => &[HistoryAction::QuoteCreated, HistoryAction::QuoteAccepted],
+        }
     }
 }
 
@@ -79,20 +116,31 @@ impl Quotes<'_> {
         if import.status == QuoteStatus::Draft {
             return self.import_draft(new, import).await;
         }
-        let (id, incoming) = (QuoteId(self.0.env().uuid()), ImportedContent::new(new, import)?);
+        let incoming = ImportedContent::new(new, Origin::Import(import.clone()))?;
+        Ok(self.create_frozen(&incoming).await?.quote)
+    }
+
+    /// Creates a quote that is accepted by hand, and the draft of its invoice, in one transaction.
+    pub(in crate::operations) async fn create_direct(&self, new: &NewQuote) -> Result<Invoice, Error> {
+        let created = self.create_frozen(&ImportedContent::new(new, Origin::Direct)?).await?;
+        created.invoice.ok_or_else(|| Error::internal("a quote without its invoice"))
+    }
+
+    async fn create_frozen(&self, incoming: &ImportedContent) -> Result<Created, Error> {
+        let id = QuoteId(self.0.env().uuid());
         // An import that renders again comes first: this one would take its number.
         if !self.0.services.numbering.imports.is_used(&self.0.id)
-            && let Some(quote) = Box::pin(self.try_import(id, &incoming)).await?
+            && let Some(created) = Box::pin(self.try_import(id, incoming)).await?
         {
-            return Ok(quote);
+            return Ok(created);
         }
-        Box::pin(self.import_again(id, &incoming)).await
+        Box::pin(self.import_again(id, incoming)).await
     }
 
     /// Makes the further attempts. Other creations of the company in this process wait meanwhile,
     /// but not for longer than [`LOCK_LIMIT`].
-    async fn import_again(&self, id: QuoteId, incoming: &ImportedContent) -> Result<Quote, Error> {
-        let Numbering { imports, numbers } = &self.0.services.numbering;
+    async fn import_again(&self, id: QuoteId, incoming: &ImportedContent) -> Result<Created, Error> {
+        let Numbering { imports, numbers, .. } = &self.0.services.numbering;
         let turn = imports.acquire(self.0.id).await?;
         let all_numbers = numbers.acquire_within(self.0.id, CREATIONS_AT_ONCE, LOCK_LIMIT).await?;
         let mut attempts = Box::pin(until_committed(ATTEMPTS - 1, || self.try_import(id, incoming)));
@@ -107,7 +155,7 @@ impl Quotes<'_> {
 
     /// Creates a draft, which has no document.
     pub(super) async fn import_draft(&self, new: &NewQuote, import: &QuoteImport) -> Result<Quote, Error> {
-        let incoming = ImportedContent::new(new, import)?;
+        let incoming = ImportedContent::new(new, Origin::Import(import.clone()))?;
         let _permit = self.0.services.numbering.numbers.acquire_if_used(self.0.id).await?;
         self.0
             .write([Prefetch::Client(incoming.client_id)], async move |mut tx| {
@@ -116,23 +164,23 @@ impl Quotes<'_> {
                 let number = tx.quote_series(year).allocate().await?;
                 let id = QuoteId(tx.env().uuid());
                 let created = incoming.quote(id, &tx.change, &client, &number)?;
-                insert(&mut tx, HistoryAction::QuoteCreated, created, &incoming.internal).await
+                insert(&mut tx, &[HistoryAction::QuoteCreated], created, &incoming.internal).await
             })
             .await
     }
 
     /// Attempts an import. `None` if the rendered number is no longer the next one, or the document
     /// does not show the current data.
-    async fn try_import(&self, id: QuoteId, incoming: &ImportedContent) -> Result<Option<Quote>, Error> {
-        let (then, number) = self.next_number().await?;
+    async fn try_import(&self, id: QuoteId, incoming: &ImportedContent) -> Result<Option<Created>, Error> {
+        let (then, logo, number) = self.next_number().await?;
         let client_id = incoming.client_id;
         let client = self.0.read(async move |mut tx| tx.clients().find(client_id).await);
         let client = client.await.map_err(missing_client)?;
         let preview = incoming.quote(id, &then, &client, &number)?;
-        let work_site = incoming.internal.work_site.clone();
-        let particulars = particulars(&then, &preview.record, &client, work_site);
-        let frozen = self.freeze(particulars, &preview.record).await?;
-        let internal = incoming.internal.clone();
+        let terms = incoming.internal.terms.clone();
+        let particulars = particulars(&then, &preview.record, &client, terms);
+        let frozen = self.freeze(particulars, &preview.record, logo).await?;
+        let incoming = incoming.clone();
         self.0
             .write([Prefetch::Client(client_id)], async move |mut tx| {
                 // A transaction that answers `None` is committed, so the checks come before the
@@ -146,29 +194,43 @@ impl Quotes<'_> {
                 if tx.quote_series(year).allocate().await? != number {
                     return Err(Error::internal("the next number changed within a transaction"));
                 }
-                let Changed { mut record, mut events } = preview;
-                record.summary.created_at = tx.change.now;
-                record.summary.updated_at = tx.change.stamp;
-                for event in &mut events {
-                    event.timestamp = tx.change.stamp;
-                }
-                let imported = Changed { record, events };
-                insert(&mut tx, HistoryAction::QuoteImported, imported, &internal).await.map(Some)
+                let created = match incoming.origin {
+                    Origin::Import(_) => at(preview, &tx.change),
+                    Origin::Direct => incoming.quote(id, &tx.change, &client, &number)?,
+                };
+                let quote = insert(&mut tx, incoming.actions(), created, &incoming.internal).await?;
+                let invoice = match incoming.origin {
+                    Origin::Import(_) => None,
+                    Origin::Direct => Some(convert_noted(&mut tx, &quote).await?),
+                };
+                Ok(Some(Created { quote, invoice }))
             })
             .await
     }
 
-    async fn next_number(&self) -> Result<(ChangeContext, String), Error> {
+    async fn next_number(&self) -> Result<(ChangeContext, Option<DocumentLogo>, String), Error> {
         let now = self.0.env().now();
         self.0
             .read(async move |mut tx| {
                 let (company, last_stamp) = tx.company_row().find().await?;
                 let change = ChangeContext::new(company, last_stamp, now)?;
+                let logo = find_logo(&mut tx, &change.company).await?;
                 let number = tx.quote_series(change.today().year()).next().await?;
-                Ok((change, number))
+                Ok((change, logo, number))
             })
             .await
     }
+}
+
+/// The import as of its transaction. The other instants are those that the document shows.
+fn at(preview: Changed<Quote>, change: &ChangeContext) -> Changed<Quote> {
+    let Changed { mut record, mut events } = preview;
+    record.summary.created_at = change.now;
+    record.summary.updated_at = change.stamp;
+    for event in &mut events {
+        event.timestamp = change.stamp;
+    }
+    Changed { record, events }
 }
 
 /// True if the document shows the next number and the current data.
@@ -187,12 +249,14 @@ async fn is_current(
 /// Stores a new quote with its events.
 async fn insert(
     tx: &mut CompanyTx<'_>,
-    action: HistoryAction,
+    actions: &[HistoryAction],
     created: Changed<Quote>,
     internal: &InternalDetails,
 ) -> Result<Quote, Error> {
     tx.quotes().insert(&created.record, internal).await?;
     tx.record_events(&created.events).await?;
-    note(tx, action, &created.record.summary).await?;
+    for action in actions {
+        note(tx, *action, &created.record.summary).await?;
+    }
     Ok(created.record)
 }

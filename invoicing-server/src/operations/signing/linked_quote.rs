@@ -12,12 +12,15 @@ use invoicing_core::{
 use super::Decline;
 use super::{ACTOR, CheckedSignature, Signature};
 use crate::Error;
-use crate::documents::{ContentHash, Particulars, StoredCopy, StoredDocument};
 #[cfg(feature = "console")]
-use crate::documents::{DocumentInput, RenderDeadline, SentCopy};
+use crate::documents::content::view::DocumentView;
+use crate::documents::{ContentHash, DocumentLogo, Particulars, StoredCopy, StoredDocument};
+#[cfg(feature = "console")]
+use crate::documents::{RenderDeadline, SentCopy};
 use crate::operations::CompanyHandle;
-use crate::operations::documents::{latest_of, stored};
-use crate::operations::quotes::{ATTEMPTS, By, FrozenChange, keeps_changing, sent_again, until_committed};
+use crate::operations::attempts::{ATTEMPTS, keeps_changing, until_committed};
+use crate::operations::documents::{find_logo, latest_of, stored};
+use crate::operations::quotes::{By, FrozenChange, sent_again};
 use crate::records::ProofRecord;
 #[cfg(feature = "console")]
 use crate::store::rows::from_json;
@@ -40,6 +43,8 @@ pub(crate) struct SignableQuote {
     pub(crate) quote: Arc<Quote>,
     pub(crate) document: StoredDocument,
     particulars: Particulars,
+    /// The logo of the document, if it was read to be signed.
+    logo: Option<DocumentLogo>,
     /// The document that was signed, if the quote is.
     #[cfg(feature = "console")]
     signed: Option<ContentHash>,
@@ -95,7 +100,7 @@ impl LinkedQuote {
         signable: SignableQuote,
         checked: &CheckedSignature<'_>,
     ) -> Result<Option<Quote>, Error> {
-        let SignableQuote { quote, document, particulars, change, .. } = signable;
+        let SignableQuote { quote, document, particulars, logo, change, .. } = signable;
         let CheckedSignature { signature, evidence, shown, submitted_at } = checked;
         if shown.is_some_and(|shown| shown != document.sha256) {
             return Err(sent_again());
@@ -108,7 +113,7 @@ impl LinkedQuote {
         let block = signature_block(submitted_at, &quote, evidence, &sha256);
         let preview = quote.sign(block.clone(), change.stamp, change.date_of(submitted_at))?.record;
         let sent = Some(StoredCopy { document, bytes });
-        let signed = services.freeze_document(particulars, &preview, sent, &mut store).await?;
+        let signed = services.freeze_document(particulars, &preview, logo, sent, &mut store).await?;
         let change = FrozenChange {
             by: By::Client(proof(self.token_hash, signature, &block, sha256)),
             document: Some(signed),
@@ -207,18 +212,18 @@ impl SignableQuote {
         &self.particulars
     }
 
-    /// The input that the document was rendered from, without the lines and the bytes of the copy
-    /// that was signed.
-    pub(crate) fn input(&self) -> DocumentInput<'_> {
-        self.input_of(&self.quote)
+    /// The view that the document was rendered from, without the lines, the logo and the bytes of
+    /// the copy that was signed.
+    pub(crate) fn view(&self) -> DocumentView<'_> {
+        self.view_of(&self.quote)
     }
 
-    /// The same input for the quote with its lines.
-    pub(crate) fn input_of<'q>(&'q self, quote: &'q Quote) -> DocumentInput<'q> {
+    /// The same view of the quote with its lines.
+    pub(crate) fn view_of<'q>(&'q self, quote: &'q Quote) -> DocumentView<'q> {
         // The copy that was sent has the name that the signed one has.
         let file_name = &self.document.file_name;
         let sent_copy = self.signed.map(|sha256| SentCopy { file_name, sha256, bytes: &[] });
-        self.particulars.input(quote, sent_copy, RenderDeadline::NONE)
+        DocumentView::of_quote(&self.particulars.input(quote, None, sent_copy, RenderDeadline::NONE))
     }
 }
 
@@ -237,10 +242,16 @@ async fn read(
             quote
         }
     };
-    let latest = tx.documents().latest_with_particulars(id).await?;
+    let latest = tx.documents().latest_with_particulars::<Particulars>(id).await?;
     let (row, particulars) = latest_of(id, quote.summary.status, latest)?;
     let (document, _) = stored(change.company.id, id, row)?;
+    let logo = match purpose {
+        #[cfg(feature = "console")]
+        Purpose::Show => None,
+        Purpose::Sign(_) => find_logo(tx, &particulars.company).await?,
+    };
     Ok(SignableQuote {
+        logo,
         #[cfg(feature = "console")]
         signed: signed_document(tx, &quote).await?,
         quote: Arc::new(quote),

@@ -6,8 +6,8 @@
 
 use chrono::NaiveDate;
 use invoicing_core::{
-    ClientId, CompanyId, DeliveryStatus, EventId, InvoiceId, InvoiceStatus, KeyId, PaymentId, ProjectId,
-    QuoteId, QuoteStatus, Timestamp, WebhookId,
+    ClientId, CompanyId, CreditNoteId, DeliveryStatus, EventId, InvoiceId, InvoiceStatus, KeyId, PaymentId,
+    ProjectId, QuoteId, QuoteStatus, Timestamp, WebhookId,
 };
 use sqlx::sqlite::SqliteArguments;
 use sqlx::types::Json;
@@ -104,7 +104,8 @@ cell!(Dates: NaiveDate | Option<NaiveDate> => |value| *value);
 cell!(Uuids: Uuid => |value| *value);
 cell!(Uuids: Option<QuoteId> => |id| id.map(|id| id.0));
 cell!(
-    Uuids: ClientId | CompanyId | EventId | InvoiceId | KeyId | PaymentId | ProjectId | QuoteId | WebhookId => |id| id.0
+    Uuids: ClientId | CompanyId | CreditNoteId | EventId | InvoiceId | KeyId | PaymentId | ProjectId | QuoteId
+        | WebhookId => |id| id.0
 );
 cell!(Texts: &str => |text| *text, text.to_string());
 cell!(Texts: Option<&str> => |text| *text, text.map(str::to_owned));

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::documents::pdf_tests::{company, drawn, input, line, quote, quote_of};
-use crate::documents::{ContentHash, SentCopy, pdf_tests};
+use crate::documents::{ContentHash, DocumentInput, SentCopy, pdf_tests};
 
 /// The text of a page with single spaces, and each tag as a space.
 fn text_of(html: &str) -> String {
@@ -18,7 +18,7 @@ fn narrowed(text: &str) -> String {
 }
 
 fn assert_says_all(input: &DocumentInput<'_>) {
-    let paper = DocumentHtml::of(*input);
+    let paper = DocumentHtml::of(DocumentView::of_quote(input));
     let html: String =
         (0..paper.parts()).map(|part| paper.part(part).expect("texts").into_string()).collect();
     let text = text_of(&html);
@@ -56,7 +56,7 @@ fn no_part_is_too_large_or_ends_with_a_name() {
     let text = "\"é".repeat(1_000);
     let lines = (0..60).map(|i| line(&text, (Some(&format!("Lot {i}")), Some("Pièce")), "10")).collect();
     let (company, quote) = (company(), quote_of(lines));
-    let paper = DocumentHtml::of(input(&company, &quote));
+    let paper = DocumentHtml::of(DocumentView::of_quote(&input(&company, &quote)));
     assert!(paper.parts() > 2);
     for part in 0..paper.parts() {
         let rows = paper.rows_of(part).iter().map(|row| row_html(row, "EUR").into_string());
@@ -75,7 +75,7 @@ fn a_row_takes_no_more_bytes_than_its_part_was_given_for_it() {
     let mut quote = quote_of(texts.iter().map(wide).collect());
     quote.lines[0].unit = Some("&".repeat(255));
     let company = company();
-    let paper = DocumentHtml::of(input(&company, &quote));
+    let paper = DocumentHtml::of(DocumentView::of_quote(&input(&company, &quote)));
     for row in &paper.rows {
         let html = row_html(row, "EUR").into_string();
         assert!(html.len() <= most_bytes(row), "{} of {}: {html}", html.len(), most_bytes(row));

@@ -119,7 +119,7 @@ fn names_in_scripts_of_added_fonts_are_printed() {
         // allows.
         sent.lines[0].description = [name, &name.replace(' ', "").repeat(12)].join(" ");
         for quote in [signed, sent] {
-            let pages = renderer.compose(&input(&company, &quote)).unwrap().0;
+            let pages = renderer.compose(&DocumentView::of_quote(&input(&company, &quote))).unwrap().0;
             assert_tidy(&pages);
             let text = text_of(&pages);
             assert!(text.contains(name) && !text.contains('□'), "{script}: {text}");

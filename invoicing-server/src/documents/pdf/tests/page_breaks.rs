@@ -173,7 +173,7 @@ fn signed(lines: usize, signature: SignatureBlock) -> Vec<PdfPage> {
     quote.detail.signature = Some(signature);
     let copy = SentCopy { file_name: "DEV-2026-0042.pdf", sha256: ContentHash::of(b""), bytes: b"" };
     let input = DocumentInput { sent_copy: Some(copy), ..input(&company, &quote) };
-    PdfRenderer::new().compose(&input).unwrap().0
+    composed_of(&input)
 }
 
 /// Rules: DOCUMENT-20

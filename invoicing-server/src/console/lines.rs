@@ -1,19 +1,29 @@
-//! The lines of a quote by lot and section, as its document has them, in parts that keep a page
+//! The lines of a record by lot and section, as its document has them, in parts that keep a page
 //! small.
 
-use invoicing_core::{Line, Quote};
+use std::ops::Range;
+
+use invoicing_core::Line;
 use maud::{Markup, html};
 use rust_decimal::Decimal;
 
-use crate::console::error::PageError;
-use crate::console::figures::Figures;
-use crate::console::layout::entered;
-use crate::console::request::PageRequest;
+use super::error::PageError;
+use super::figures::Figures;
+use super::layout::entered;
+use super::request::PageRequest;
 use crate::documents::content::french;
 use crate::documents::content::line_groups::{Heading, Section, by_lot_and_section};
 
+/// The lines of a quote, an invoice or a credit note.
+pub(super) struct RecordLines<'r> {
+    pub(super) lines: &'r [Line],
+    pub(super) currency: &'r str,
+    /// The path of the page.
+    pub(super) page: String,
+}
+
 /// Most lines of a part.
-const MOST_LINES: usize = 50;
+pub(super) const MOST_LINES: usize = 50;
 /// Most bytes of a part, about. A single line takes less.
 const MOST_BYTES: usize = 48 * 1024;
 /// Bytes of the markup of a line, and of a heading with its subtotal.
@@ -25,7 +35,7 @@ const GROUP_MARKUP: usize = 320;
 enum LineRow<'q> {
     Lot(Heading<'q>),
     Section(Heading<'q>),
-    /// A line, and its number among all of the quote.
+    /// A line, and its number among all of the record.
     Line(usize, &'q Line),
     Subtotal(&'q str, Decimal),
 }
@@ -33,7 +43,7 @@ enum LineRow<'q> {
 /// Consecutive lines, with the headings above them.
 struct Part<'q> {
     rows: Vec<LineRow<'q>>,
-    /// Number of lines of the quote up to the end of the part.
+    /// Number of lines of the record up to the end of the part.
     end: usize,
 }
 
@@ -100,50 +110,57 @@ fn escaped(text: &str) -> usize {
 }
 
 /// The table of the lines. `lines` in the query: the number of lines before the part.
-pub(super) fn lines(request: &PageRequest<'_>, quote: &Quote) -> Result<Markup, PageError> {
-    let (from, all) = (from(request, quote)?, quote.lines.len());
-    let part = part(&quote.lines, from);
-    let address = |query: &str| request.link(format!("/quotes/{}{query}#lines", quote.summary.id));
+pub(super) fn lines(request: &PageRequest<'_>, record: &RecordLines<'_>) -> Result<Markup, PageError> {
+    let (from, all) = (from(request, record.lines)?, record.lines.len());
+    let part = part(record.lines, from);
     Ok(html! {
         h2 #lines { (request.pick("Lines", "Lignes")) }
         @if all == 0 {
-            p { (request.pick("The quote has no line yet.", "Le devis n’a pas encore de ligne.")) }
+            p { (request.pick("There is no line yet.", "Il n’y a pas encore de ligne.")) }
         } @else {
-            (table(request, quote, &part, from))
+            (table(request, record, &part, from))
         }
-        @if part.end - from < all {
-            nav.actions aria-label=(request.pick("Parts of the lines", "Parties des lignes")) {
-                @if part.end < all {
-                    a.button.plain rel="next" href=(address(&format!("?lines={}", part.end))) {
-                        (request.pick("Further lines", "Lignes suivantes"))
-                    }
-                }
-                @if from > 0 { a href=(address("")) { (request.pick("First lines", "Premières lignes")) } }
-            }
-        }
+        (parts_of(request, &record.page, from..part.end, all))
     })
 }
 
+/// Links to the other parts of the lines. `shown`: the lines of this part.
+pub(super) fn parts_of(request: &PageRequest<'_>, page: &str, shown: Range<usize>, all: usize) -> Markup {
+    let address = |query: &str| request.link(format!("{page}{query}#lines"));
+    html! {
+        @if shown.len() < all {
+            nav.actions aria-label=(request.pick("Parts of the lines", "Parties des lignes")) {
+                @if shown.end < all {
+                    a.button.plain rel="next" href=(address(&format!("?lines={}", shown.end))) {
+                        (request.pick("Further lines", "Lignes suivantes"))
+                    }
+                }
+                @if shown.start > 0 { a href=(address("")) { (request.pick("First lines", "Premières lignes")) } }
+            }
+        }
+    }
+}
+
 /// Number of lines before the part that the query names.
-fn from(request: &PageRequest<'_>, quote: &Quote) -> Result<usize, PageError> {
+pub(super) fn from(request: &PageRequest<'_>, lines: &[Line]) -> Result<usize, PageError> {
     let Some(text) = request.form.given("lines") else { return Ok(0) };
-    let from = text.parse().ok().filter(|from| *from < quote.lines.len());
+    let from = text.parse().ok().filter(|from| *from < lines.len());
     from.ok_or(PageError::NOT_FOUND)
 }
 
-fn table(request: &PageRequest<'_>, quote: &Quote, part: &Part<'_>, from: usize) -> Markup {
+fn table(request: &PageRequest<'_>, record: &RecordLines<'_>, part: &Part<'_>, from: usize) -> Markup {
     let names = names(request);
     html! {
         table.cards.lines {
             caption {
-                (request.pick("Lines", "Lignes")) " " (from + 1) "–" (part.end) " " (request.pick("of", "sur")) " " (quote.lines.len())
+                (request.pick("Lines", "Lignes")) " " (from + 1) "–" (part.end) " " (request.pick("of", "sur")) " " (record.lines.len())
             }
             thead { tr {
                 @for (place, name) in names.iter().enumerate() {
                     th.figure[is_figure(place)] scope="col" { (name) }
                 }
             } }
-            tbody { @for row in &part.rows { (self::row(request, quote, row, names)) } }
+            tbody { @for row in &part.rows { (self::row(request, record.currency, row, names)) } }
         }
     }
 }
@@ -170,8 +187,8 @@ const fn is_figure(place: usize) -> bool {
     matches!(place, 2 | 4..)
 }
 
-fn row(request: &PageRequest<'_>, quote: &Quote, row: &LineRow<'_>, names: [&str; 7]) -> Markup {
-    let figures = Figures::new(request.language, &quote.summary.currency);
+fn row(request: &PageRequest<'_>, currency: &str, row: &LineRow<'_>, names: [&str; 7]) -> Markup {
+    let figures = Figures::new(request.language, currency);
     match row {
         LineRow::Lot(heading) => {
             let name = name(request, *heading, request.pick("Outside of lots", "Hors lot"));

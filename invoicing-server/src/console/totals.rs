@@ -1,21 +1,31 @@
-//! The totals of a quote, by rate.
+//! The totals of a record, by rate.
 
-use invoicing_core::{Quote, VatShare};
+use invoicing_core::{Money, Percent, VatShare};
 use maud::{Markup, html};
 use rust_decimal::Decimal;
 
-use crate::console::figures::Figures;
-use crate::console::request::PageRequest;
+use super::figures::Figures;
+use super::request::PageRequest;
 
-/// Most rates that the table shows one by one. A quote of many lines may have thousands.
+/// The totals of a quote, an invoice or a credit note.
+pub(super) struct RecordTotals<'r> {
+    pub(super) currency: &'r str,
+    pub(super) vat_breakdown: &'r [VatShare],
+    pub(super) total_ht: Money,
+    pub(super) total_ttc: Money,
+    /// Rate and amount of the retention; 0 if there is none.
+    pub(super) retention: (Percent, Money),
+}
+
+/// Most rates that the table shows one by one. A record of many lines may have thousands.
 const RATES: usize = 50;
 
 /// VAT by rate, the totals, and the retention.
-pub(super) fn totals(request: &PageRequest<'_>, quote: &Quote) -> Markup {
-    let (head, terms) = (&quote.summary, &quote.detail);
-    let figures = Figures::new(request.language, &head.currency);
+pub(super) fn totals(request: &PageRequest<'_>, record: &RecordTotals<'_>) -> Markup {
+    let figures = Figures::new(request.language, record.currency);
     let amount = |amount: Decimal| figures.amount(amount);
-    let (shown, others) = terms.vat_breakdown.split_at(terms.vat_breakdown.len().min(RATES));
+    let (shown, others) = record.vat_breakdown.split_at(record.vat_breakdown.len().min(RATES));
+    let (ht, ttc, (rate, retained)) = (record.total_ht.get(), record.total_ttc.get(), record.retention);
     html! {
         h2 { (request.pick("Totals", "Totaux")) }
         @if !shown.is_empty() {
@@ -45,20 +55,20 @@ pub(super) fn totals(request: &PageRequest<'_>, quote: &Quote) -> Markup {
             }
         }
         dl.facts.totals {
-            div { dt { (request.pick("Total excl. VAT", "Total HT")) } dd { (amount(head.total_ht.get())) } }
+            div { dt { (request.pick("Total excl. VAT", "Total HT")) } dd { (amount(ht)) } }
             div {
                 dt { (request.pick("VAT", "TVA")) }
-                dd { (amount(head.total_ttc.get() - head.total_ht.get())) }
+                dd { (amount(ttc - ht)) }
             }
-            div { dt { (request.pick("Total incl. VAT", "Total TTC")) } dd { strong { (amount(head.total_ttc.get())) } } }
-            @if !terms.retention_rate.is_zero() {
+            div { dt { (request.pick("Total incl. VAT", "Total TTC")) } dd { strong { (amount(ttc)) } } }
+            @if !rate.is_zero() {
                 div {
-                    dt { (request.pick("Retention", "Retenue de garantie")) " " (figures.percent(terms.retention_rate)) }
-                    dd { (amount(-terms.retention_amount.get())) }
+                    dt { (request.pick("Retention", "Retenue de garantie")) " " (figures.percent(rate)) }
+                    dd { (amount(-retained.get())) }
                 }
                 div {
                     dt { (request.pick("Due without the retention", "Net à payer hors retenue")) }
-                    dd { (amount(head.total_ttc.get() - terms.retention_amount.get())) }
+                    dd { (amount(ttc - retained.get())) }
                 }
             }
         }

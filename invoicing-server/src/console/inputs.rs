@@ -1,0 +1,140 @@
+//! Inputs of forms: with their labels, hints and errors, and the values that they send.
+
+use std::str::FromStr;
+
+use chrono::NaiveDate;
+use invoicing_core::Invalid;
+use maud::{Markup, html};
+
+use super::form::Form;
+use super::layout::{is_about, problem, wrong};
+use super::request::PageRequest;
+use crate::Error;
+
+/// The kind of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InputKind {
+    Text,
+    /// Several lines of text.
+    Long,
+    Number,
+    Date,
+}
+
+/// An input of a form. Its id follows from its name, which is the one that operations use.
+pub(super) struct Input<'i> {
+    pub(super) kind: InputKind,
+    pub(super) name: &'i str,
+    pub(super) label: &'i str,
+    pub(super) value: &'i str,
+    /// Empty if there is none.
+    pub(super) hint: &'i str,
+}
+
+impl Input<'_> {
+    /// The input with its label, its error and its hint.
+    pub(super) fn show(&self, request: &PageRequest<'_>, error: Option<&Error>) -> Markup {
+        let id = id(self.name);
+        let described_by = described_by(&id, is_about(error, self.name), !self.hint.is_empty());
+        let invalid = is_about(error, self.name).then_some("true");
+        html! {
+            label for=(id) { (self.label) }
+            @if self.kind == InputKind::Long {
+                textarea id=(id) name=(self.name) rows="3" aria-invalid=[invalid] aria-describedby=[described_by] { (self.value) }
+            } @else {
+                input id=(id) name=(self.name) type=(self.html_type()) inputmode=[self.keyboard()] value=(self.value)
+                    autocomplete="off" aria-invalid=[invalid] aria-describedby=[described_by];
+            }
+            (wrong(request.language, error, self.name, &id))
+            @if !self.hint.is_empty() { p.hint id={ (id) "-hint" } { (self.hint) } }
+        }
+    }
+
+    /// A number is a text, as browsers would refuse a comma or a point by their own language.
+    fn html_type(&self) -> &'static str {
+        if self.kind == InputKind::Date { "date" } else { "text" }
+    }
+
+    fn keyboard(&self) -> Option<&'static str> {
+        (self.kind == InputKind::Number).then_some("decimal")
+    }
+}
+
+/// The id of an input: `lines[0].unit` is `lines-0-unit`.
+pub(super) fn id(name: &str) -> String {
+    name.replace("].", "-").replace('[', "-")
+}
+
+fn described_by(id: &str, is_wrong: bool, has_hint: bool) -> Option<String> {
+    let texts = [is_wrong.then(|| format!("{id}-wrong")), has_hint.then(|| format!("{id}-hint"))];
+    let texts: Vec<_> = texts.into_iter().flatten().collect();
+    (!texts.is_empty()).then(|| texts.join(" "))
+}
+
+/// The error of a form, above it, with a link to its input if that has one of these names.
+pub(super) fn problem_of(request: &PageRequest<'_>, error: Option<&Error>, names: &[&str]) -> Markup {
+    let name = names.iter().find(|name| is_about(error, name));
+    let (name, id) = name.map_or(("", String::new()), |name| (*name, id(name)));
+    problem(request.language, error, &[(name, &id)])
+}
+
+/// The value of an input: the entered one if the page comes again, else `shown`.
+pub(super) fn value<'r>(request: &'r PageRequest<'_>, name: &str, shown: &'r str) -> &'r str {
+    request.entered().map_or(shown, |form| form.text(name))
+}
+
+/// A number as the reader writes it.
+pub(super) fn written(request: &PageRequest<'_>, number: &impl ToString) -> String {
+    number.to_string().replace('.', request.pick(".", ","))
+}
+
+/// The date in a field; `None` if it is empty.
+pub(super) fn date(form: &Form, name: &'static str) -> Result<Option<NaiveDate>, Invalid> {
+    let Some(day) = form.given(name) else { return Ok(None) };
+    let day = NaiveDate::parse_from_str(day, "%Y-%m-%d");
+    day.map(Some).map_err(|_| Invalid::new(name, "must be a date such as 2026-09-14"))
+}
+
+/// The number in a field, with a comma or a point, and with spaces between its thousands.
+pub(super) fn number<T: FromStr<Err = Invalid>>(form: &Form, name: &str) -> Result<T, Invalid> {
+    let plain: String = form.text(name).chars().filter(|c| !c.is_whitespace()).collect();
+    // With both it is unclear which of them comes before the decimals.
+    let plain = if plain.contains('.') { plain } else { plain.replacen(',', ".", 1) };
+    plain.replace('\u{2212}', "-").parse().map_err(|invalid: Invalid| invalid.in_field(name.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use invoicing_core::{Money, money};
+
+    use super::*;
+
+    fn amount(text: &str) -> Result<Money, Invalid> {
+        number(&Form::query(&format!("amount={text}")), "amount")
+    }
+
+    #[test]
+    fn a_number_has_a_comma_or_a_point() {
+        for text in ["1234.50", "1234,5", "1 234,50", "1\u{202f}234,50", "1\u{a0}234.5"] {
+            assert_eq!(amount(text), Ok(money!(1_234.50)), "{text}");
+        }
+        for text in ["", "x", "1,234.50", "1.234,50", "1,2,3", "1_000"] {
+            assert_eq!(amount(text).unwrap_err().field, "amount", "{text}");
+        }
+    }
+
+    #[test]
+    fn a_date_may_be_left_out() {
+        let day = |query: &str| date(&Form::query(query), "dueDate");
+        assert_eq!((day(""), day("dueDate=")), (Ok(None), Ok(None)));
+        assert_eq!(day("dueDate=2026-09-14"), Ok(NaiveDate::from_ymd_opt(2026, 9, 14)));
+        assert!(day("dueDate=14/09/2026").is_err());
+    }
+
+    #[test]
+    fn an_input_is_described_by_its_error_and_its_hint() {
+        assert_eq!(id("lines[0].unit"), "lines-0-unit");
+        assert_eq!(described_by("a", true, true).as_deref(), Some("a-wrong a-hint"));
+        assert_eq!(described_by("a", false, false), None);
+    }
+}

@@ -1,0 +1,104 @@
+//! Issuing an invoice.
+
+use invoicing_core::{Invalid, InvoiceId, InvoiceStatus, InvoiceSummary};
+use maud::{Markup, html};
+
+use super::change::{Asked, Change, question, refused};
+use crate::console::error::PageError;
+use crate::console::inputs::{Input, InputKind, date, value};
+use crate::console::layout::{PageContent, entered, notice};
+use crate::console::request::{FormOutcome, PageRequest};
+use crate::operations::IssueOptions;
+use crate::records::Missing;
+
+/// `GET /invoices/{id}/issue`.
+pub(in crate::console) async fn confirm_issue(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
+    let invoice = super::read(request, request.id()?).await?.summary;
+    let missing = missing(request, &invoice).await?;
+    Ok(page(request, &Asked::of(request, &invoice), missing.as_deref()))
+}
+
+/// `POST /invoices/{id}/issue`. `dueDate`: the last day for paying. `suppliedOn`: the day of the
+/// supply, if it is not the day of issue.
+pub(in crate::console) async fn issue(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+    let id: InvoiceId = request.id()?;
+    let issued = match options(request) {
+        Ok(options) => request.company.invoices().issue_with(id, &options).await,
+        Err(invalid) => Err(invalid.into()),
+    };
+    let Err(error) = issued else { return Ok(FormOutcome::See(format!("/invoices/{id}?done=issued"))) };
+    let invoice = super::read(request, id).await?.summary;
+    let missing = missing(request, &invoice).await?;
+    refused(request, error, &invoice, |asked| page(request, asked, missing.as_deref()))
+}
+
+fn options(request: &PageRequest<'_>) -> Result<IssueOptions, Invalid> {
+    let (due_date, supplied_on) = (date(&request.form, "dueDate")?, date(&request.form, "suppliedOn")?);
+    Ok(IssueOptions { due_date, supplied_on, period: None })
+}
+
+/// Everything that an issue would refuse; `None` for an invoice that is not a draft.
+async fn missing(
+    request: &PageRequest<'_>,
+    invoice: &InvoiceSummary,
+) -> Result<Option<Vec<Missing>>, PageError> {
+    if invoice.status != InvoiceStatus::Draft {
+        return Ok(None);
+    }
+    Ok(Some(request.company.invoices().readiness(invoice.id).await?))
+}
+
+fn page(request: &PageRequest<'_>, asked: &Asked<'_>, missing: Option<&[Missing]>) -> PageContent {
+    let text = html! {
+        p { (request.pick(
+            "The invoice gets its number and the date of today, and its document is frozen. It can no longer be changed; a credit \
+             note corrects it. The service sends no e-mail.",
+            "La facture reçoit son numéro et la date du jour, et son document est figé. Elle ne peut plus être modifiée ; un avoir la \
+             corrige. Le service n’envoie pas d’e-mail.",
+        )) }
+        @if let Some(missing) = missing { (checklist(request, missing)) }
+    };
+    question(request, Change::Issue, asked, &["dueDate", "suppliedOn"], &text, &fields(request, asked))
+}
+
+fn checklist(request: &PageRequest<'_>, missing: &[Missing]) -> Markup {
+    if missing.is_empty() {
+        let text = request.pick("Ready: nothing is missing.", "Prête : il ne manque rien.");
+        return notice("done", &html! { p { (text) } });
+    }
+    notice(
+        "error",
+        &html! {
+            p { (request.pick("Not ready. To be corrected first:", "Pas encore prête. À corriger d’abord :")) }
+            ul {
+                @for Missing { field, rule, english, french, .. } in missing {
+                    li { code { (entered(field)) } ": " (entered(request.pick(english, french))) " " span.soft { "(" (rule) ")" } }
+                }
+            }
+        },
+    )
+}
+
+fn fields(request: &PageRequest<'_>, asked: &Asked<'_>) -> Markup {
+    let due_date = Input {
+        kind: InputKind::Date,
+        name: "dueDate",
+        label: request.pick("Due date", "Échéance"),
+        value: value(request, "dueDate", ""),
+        hint: request.pick(
+            "The last day for paying. If empty: 30 days from the date of the invoice.",
+            "Dernier jour pour payer. Si vide : 30 jours après la date de la facture.",
+        ),
+    };
+    let supplied_on = Input {
+        name: "suppliedOn",
+        label: request.pick("Date of the supply", "Date de la prestation"),
+        value: value(request, "suppliedOn", ""),
+        hint: request.pick(
+            "Only if it is not the date of the invoice.",
+            "Seulement si ce n’est pas la date de la facture.",
+        ),
+        ..due_date
+    };
+    html! { (due_date.show(request, asked.error)) (supplied_on.show(request, asked.error)) }
+}

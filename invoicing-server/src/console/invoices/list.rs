@@ -1,0 +1,110 @@
+//! The list of invoices.
+
+use invoicing_core::{Invalid, InvoiceItem, InvoiceStatus};
+use maud::{Markup, html};
+
+use super::words;
+use crate::console::Action;
+use crate::console::error::PageError;
+use crate::console::event_cells::shortened;
+use crate::console::figures::Figures;
+use crate::console::layout::{Chapter, PageContent, entered};
+use crate::console::paging::{ITEMS, List};
+use crate::console::request::PageRequest;
+use crate::list_query::{PageQuery, PageWindow};
+
+/// `GET /invoices`. `status`: one of [`InvoiceStatus`]. `before`: the number of invoices before the
+/// page.
+pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
+    let status = status(request)?;
+    let offset = u64::from(List::before::<u32>(request)?.unwrap_or(0));
+    let window = PageWindow::default().limit(ITEMS).offset(offset);
+    let query = PageQuery { status, ..PageQuery::default().window(window) };
+    let page = request.company.invoices().list(&query).await?;
+    let next = page.pagination.has_more.then_some(offset + u64::from(ITEMS));
+    let list = List { path: "/invoices".to_owned(), filters: &["status"] };
+    let title = request.pick("Invoices", "Factures");
+    let body = html! {
+        h1 { (title) }
+        @if request.allows(Action::ManageInvoices) {
+            p.actions {
+                a.button.plain href=(request.link("/invoices/new")) {
+                    (request.pick("New invoice without a quote", "Nouvelle facture sans devis"))
+                }
+            }
+        }
+        (filter(request, status))
+        @if page.data.is_empty() {
+            (list.nothing(request, false))
+        } @else {
+            (table(request, &page.data))
+        }
+        (list.links(request, next))
+    };
+    Ok(PageContent::new(title, Chapter::Invoices, body))
+}
+
+fn status(request: &PageRequest<'_>) -> Result<Option<InvoiceStatus>, Invalid> {
+    let named = |invalid: Invalid| invalid.in_field("status");
+    request.form.given("status").map(|status| status.parse().map_err(named)).transpose()
+}
+
+fn filter(request: &PageRequest<'_>, chosen: Option<InvoiceStatus>) -> Markup {
+    html! {
+        form.filter method="get" action=(request.link("/invoices")) role="search" {
+            div {
+                label for="status" { (request.pick("State", "État")) }
+                select #status name="status" {
+                    option value="" { (request.pick("all", "tous")) }
+                    @for status in InvoiceStatus::ALL {
+                        option value=(status) selected[chosen == Some(*status)] {
+                            (words::status_name(request.language, *status))
+                        }
+                    }
+                }
+            }
+            p.actions { button { (request.pick("Show", "Afficher")) } }
+        }
+    }
+}
+
+fn table(request: &PageRequest<'_>, invoices: &[InvoiceItem]) -> Markup {
+    html! {
+        table.cards {
+            caption { (request.pick("Newest first", "Les plus récentes d’abord")) }
+            thead { tr {
+                th scope="col" { (request.pick("Number", "Numéro")) }
+                th scope="col" { (request.pick("Client", "Client")) }
+                th scope="col" { (request.pick("State", "État")) }
+                th scope="col" { (request.pick("Due date", "Échéance")) }
+                th.figure scope="col" { (request.pick("Total incl. VAT", "Total TTC")) }
+                th.figure scope="col" { (request.pick("Amount due", "Reste à payer")) }
+            } }
+            tbody { @for invoice in invoices { (row(request, invoice)) } }
+        }
+    }
+}
+
+fn row(request: &PageRequest<'_>, invoice: &InvoiceItem) -> Markup {
+    let invoice = &invoice.summary;
+    let figures = Figures::new(request.language, &invoice.currency);
+    html! {
+        tr {
+            td.short data-name=(request.pick("Number", "Numéro")) {
+                a href=(request.link(format!("/invoices/{}", invoice.id))) {
+                    (words::name(request, invoice.number.as_deref()))
+                }
+            }
+            td data-name=(request.pick("Client", "Client")) { (entered(&shortened(&invoice.client_name))) }
+            td data-name=(request.pick("State", "État")) { (words::state(request.language, invoice.status)) }
+            td.short data-name=(request.pick("Due date", "Échéance")) {
+                @match invoice.due_date {
+                    Some(day) => (request.clock().date(day)),
+                    None => span.soft { "–" },
+                }
+            }
+            td.figure data-name=(request.pick("Total incl. VAT", "Total TTC")) { (figures.amount(invoice.total_ttc.get())) }
+            td.figure data-name=(request.pick("Amount due", "Reste à payer")) { (figures.amount(invoice.amount_due.get())) }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The page of an invoice.
+
+use invoicing_core::{CreditNoteReference, Invoice, InvoiceId, InvoiceSummary, Money, Percent};
+use maud::{Markup, html};
+
+use super::change::Change;
+use super::{payments, words};
+use crate::console::error::PageError;
+use crate::console::figures::Figures;
+use crate::console::history;
+use crate::console::layout::{Chapter, PageContent, entered, notice};
+use crate::console::lines::{RecordLines, lines};
+use crate::console::request::PageRequest;
+use crate::console::totals::{RecordTotals, totals};
+
+/// Most credit notes that the page lists: the latest.
+const CREDIT_NOTES: usize = 20;
+
+/// `GET /invoices/{id}`. Its parameter `lines` is the number of lines before the shown part.
+pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
+    let id: InvoiceId = request.id()?;
+    let invoice = super::read(request, id).await?;
+    let payments = payments::section(request, &invoice.summary).await?;
+    let history = history::section(request, id.0).await?;
+    let (summary, page) = (&invoice.summary, format!("/invoices/{id}"));
+    let lines = lines(request, &RecordLines { lines: &invoice.lines, currency: &summary.currency, page })?;
+    let title = words::name(request, summary.number.as_deref());
+    let body = html! {
+        p { a href=(request.link("/invoices")) { "← " (request.pick("Invoices", "Factures")) } }
+        h1 { (title) }
+        (done(request))
+        (facts(request, summary))
+        (actions(request, summary))
+        (lines)
+        (totals(request, &totals_of(&invoice)))
+        (amounts(request, summary))
+        (document(request, summary))
+        (payments)
+        (credit_notes(request, &invoice))
+        (history)
+    };
+    let unnamed = request.pick("Invoice", "Facture");
+    Ok(PageContent::new(summary.number.as_deref().unwrap_or(unnamed), Chapter::Invoices, body))
+}
+
+fn facts(request: &PageRequest<'_>, invoice: &InvoiceSummary) -> Markup {
+    let clock = request.clock();
+    let days = [
+        (request.pick("Issued", "Émise"), invoice.issue_date),
+        (request.pick("Due date", "Échéance"), invoice.due_date),
+        (request.pick("Date of the supply", "Date de la prestation"), invoice.supplied_on),
+        (request.pick("Period from", "Période du"), invoice.period_start),
+        (request.pick("Period to", "Période au"), invoice.period_end),
+    ];
+    let instants = [
+        (request.pick("Created", "Créée"), Some(invoice.created_at)),
+        (request.pick("Paid in full", "Payée en totalité"), invoice.paid_at),
+        (request.pick("Cancelled", "Annulée"), invoice.canceled_at),
+    ];
+    html! {
+        dl.facts {
+            div { dt { (request.pick("State", "État")) } dd { (words::state(request.language, invoice.status)) } }
+            div { dt { (request.pick("Kind", "Type")) } dd { (words::kind(request.language, &invoice.r#type)) } }
+            div {
+                dt { (request.pick("Client", "Client")) }
+                dd {
+                    (entered(&invoice.client_name))
+                    @if let Some(email) = &invoice.client_email { br; span.soft { (entered(email)) } }
+                }
+            }
+            @for (name, day) in days {
+                @if let Some(day) = day { div { dt { (name) } dd { (clock.date(day)) } } }
+            }
+            @for (name, at) in instants {
+                @if let Some(at) = at { div { dt { (name) } dd { (clock.show(at)) } } }
+            }
+            @if let Some(quote) = invoice.quote_id {
+                div {
+                    dt { (request.pick("Quote", "Devis")) }
+                    dd { a href=(request.link(format!("/quotes/{quote}"))) { (request.pick("Open the quote", "Ouvrir le devis")) } }
+                }
+            }
+            div { dt { (request.pick("Identifier", "Identifiant")) } dd { code { (invoice.id) } } }
+        }
+    }
+}
+
+fn actions(request: &PageRequest<'_>, invoice: &InvoiceSummary) -> Markup {
+    let offered: Vec<_> =
+        Change::ALL.into_iter().filter(|change| change.is_offered(request, invoice)).collect();
+    html! {
+        @if !offered.is_empty() {
+            p.actions {
+                @for (place, change) in offered.into_iter().enumerate() {
+                    a.button.plain[place > 0] href=(request.link(format!("/invoices/{}/{}", invoice.id, change.segment()))) {
+                        (change.title(request))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn totals_of(invoice: &Invoice) -> RecordTotals<'_> {
+    let head = &invoice.summary;
+    RecordTotals {
+        currency: &head.currency,
+        vat_breakdown: &invoice.detail.vat_breakdown,
+        total_ht: head.total_ht,
+        total_ttc: head.total_ttc,
+        retention: (Percent::ZERO, Money::ZERO),
+    }
+}
+
+/// The way from the total to the amount due. Credit notes lower the retention, so it stands here.
+fn amounts(request: &PageRequest<'_>, invoice: &InvoiceSummary) -> Markup {
+    let figures = Figures::new(request.language, &invoice.currency);
+    let retention = request.pick("Retention", "Retenue de garantie");
+    let taken_off = [
+        (request.pick("Credited", "Avoirs").to_owned(), invoice.amount_credited),
+        (format!("{retention} {}", figures.percent(invoice.retention_rate)), invoice.retention_amount),
+        (request.pick("Paid", "Payé").to_owned(), invoice.amount_paid),
+        (request.pick("Written off", "Abandonné").to_owned(), invoice.amount_written_off),
+    ];
+    let besides = [
+        (request.pick("Retention still due", "Retenue restant due"), invoice.retention_due),
+        (request.pick("Overpaid", "Trop-perçu"), invoice.amount_overpaid),
+    ];
+    html! {
+        h2 { (request.pick("Amounts", "Montants")) }
+        dl.facts.totals {
+            div { dt { (request.pick("Total incl. VAT", "Total TTC")) } dd { (figures.amount(invoice.total_ttc.get())) } }
+            @for (name, amount) in taken_off {
+                @if !amount.is_zero() { div { dt { (name) } dd { (figures.amount(-amount.get())) } } }
+            }
+            div {
+                dt { (request.pick("Amount due", "Reste à payer")) }
+                dd { strong { (figures.amount(invoice.amount_due.get())) } }
+            }
+            @for (name, amount) in besides {
+                @if !amount.is_zero() { div { dt { (name) } dd { (figures.amount(amount.get())) } } }
+            }
+            @if let Some(day) = invoice.retention_release_date {
+                div { dt { (request.pick("Retention released", "Retenue libérée")) } dd { (request.clock().date(day)) } }
+            }
+        }
+    }
+}
+
+fn document(request: &PageRequest<'_>, invoice: &InvoiceSummary) -> Markup {
+    let Some(format) = &invoice.document_format else { return Markup::default() };
+    html! {
+        h2 { (request.pick("Frozen document", "Document figé")) }
+        p {
+            a href=(request.link(format!("/invoices/{}/document", invoice.id))) download {
+                (request.pick("Download the invoice", "Télécharger la facture"))
+            }
+            " " span.soft { (format) }
+        }
+    }
+}
+
+fn credit_notes(request: &PageRequest<'_>, invoice: &Invoice) -> Markup {
+    let notes = &invoice.detail.credit_notes;
+    let left_out = notes.len().saturating_sub(CREDIT_NOTES);
+    html! {
+        @if !notes.is_empty() {
+            h2 { (request.pick("Credit notes", "Avoirs")) }
+            table.cards {
+                caption { (request.pick("Latest first", "Les plus récents d’abord")) }
+                thead { tr {
+                    th scope="col" { (request.pick("Number", "Numéro")) }
+                    th scope="col" { (request.pick("Issued", "Émis")) }
+                    th.figure scope="col" { (request.pick("Total incl. VAT", "Total TTC")) }
+                } }
+                tbody {
+                    @for note in notes.iter().rev().take(CREDIT_NOTES) {
+                        (credit_note(request, note, &invoice.summary.currency))
+                    }
+                }
+            }
+        }
+        @if left_out > 0 {
+            p.soft { (request.pick("Older ones that are not shown:", "Plus anciens, non affichés :")) " " (left_out) }
+        }
+    }
+}
+
+fn credit_note(request: &PageRequest<'_>, note: &CreditNoteReference, currency: &str) -> Markup {
+    let total = Figures::new(request.language, currency).amount(note.total_ttc.get());
+    html! {
+        tr {
+            td.short data-name=(request.pick("Number", "Numéro")) {
+                a href=(request.link(format!("/credit-notes/{}", note.id))) { (note.number) }
+            }
+            td.short data-name=(request.pick("Issued", "Émis")) { (request.clock().date(note.issue_date)) }
+            td.figure data-name=(request.pick("Total incl. VAT", "Total TTC")) { (total) }
+        }
+    }
+}
+
+/// The notice of the form before this page.
+fn done(request: &PageRequest<'_>) -> Markup {
+    let text = match request.form.text("done") {
+        "made" => request.pick(
+            "The draft is made. Check it, then issue it.",
+            "Le brouillon est créé. Vérifiez-le, puis émettez-le.",
+        ),
+        "issued" => request.pick(
+            "Issued: the invoice has its number, and its document is frozen.",
+            "Émise : la facture a son numéro et son document est figé.",
+        ),
+        "paid" => request.pick("Marked as paid.", "Marquée comme payée."),
+        "entered" => request.pick("Entered.", "Saisi."),
+        "known-payment" => request.pick(
+            "Nothing was entered: the invoice already has this payment.",
+            "Rien n’a été saisi : la facture a déjà ce paiement.",
+        ),
+        "reversed" => request.pick("Reversed.", "Annulé."),
+        "canceled" => request.pick("Cancelled.", "Annulée."),
+        _ => return Markup::default(),
+    };
+    notice("done", &html! { p { (text) } })
+}

@@ -1,0 +1,145 @@
+//! Payments and refunds that are entered.
+
+use invoicing_core::{Invalid, InvoiceId, InvoiceSummary, Money, PaymentMethod, PaymentSource};
+use maud::{Markup, html};
+
+use super::change::{Asked, Change, question, refused};
+use super::words;
+use crate::Error;
+use crate::console::error::PageError;
+use crate::console::inputs::{Input, InputKind, number, value, written};
+use crate::console::layout::{PageContent, is_about, wrong};
+use crate::console::request::{FormOutcome, PageRequest};
+use crate::operations::{NewPayment, RecordedPayment};
+
+/// `GET /invoices/{id}/pay`.
+pub(in crate::console) async fn new_payment(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
+    open(request, Change::Pay).await
+}
+
+/// `GET /invoices/{id}/refund`.
+pub(in crate::console) async fn new_refund(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
+    open(request, Change::Refund).await
+}
+
+/// `POST /invoices/{id}/pay`.
+pub(in crate::console) async fn pay(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+    let (id, payment) = (request.id()?, payment(request));
+    let paid = match payment {
+        Ok(payment) => request.company.invoices().pay(id, &payment).await,
+        Err(invalid) => Err(invalid.into()),
+    };
+    outcome(request, Change::Pay, id, paid).await
+}
+
+/// `POST /invoices/{id}/refund`.
+pub(in crate::console) async fn refund(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+    let (id, payment) = (request.id()?, payment(request));
+    let refunded = match payment {
+        Ok(payment) => request.company.invoices().refund(id, &payment).await,
+        Err(invalid) => Err(invalid.into()),
+    };
+    outcome(request, Change::Refund, id, refunded).await
+}
+
+async fn open(request: &PageRequest<'_>, change: Change) -> Result<PageContent, PageError> {
+    let invoice = super::read(request, request.id()?).await?.summary;
+    Ok(page(request, change, &Asked::of(request, &invoice)))
+}
+
+async fn outcome(
+    request: &PageRequest<'_>,
+    change: Change,
+    id: InvoiceId,
+    entered: Result<RecordedPayment, Error>,
+) -> Result<FormOutcome, PageError> {
+    let error = match entered {
+        Ok(RecordedPayment { created, .. }) => {
+            let done = if created { "entered" } else { "known-payment" };
+            return Ok(FormOutcome::See(format!("/invoices/{id}?done={done}#payments")));
+        }
+        Err(error) => error,
+    };
+    let invoice = super::read(request, id).await?.summary;
+    refused(request, error, &invoice, |asked| page(request, change, asked))
+}
+
+/// The payment that the form names.
+fn payment(request: &PageRequest<'_>) -> Result<NewPayment, Invalid> {
+    let form = &request.form;
+    let named = |invalid: Invalid| invalid.in_field("method");
+    let amount: Money = number(form, "amount")?;
+    let method: Option<PaymentMethod> =
+        form.given("method").map(|method| method.parse().map_err(named)).transpose()?;
+    let reference = form.given("reference").map(str::to_owned);
+    Ok(NewPayment { amount, source: PaymentSource::Entered, method, reference })
+}
+
+fn page(request: &PageRequest<'_>, change: Change, asked: &Asked<'_>) -> PageContent {
+    let text = html! { p { (explanation(request, change)) } };
+    let amount = written(request, &default(change, asked.invoice));
+    let fields = fields(request, &amount, asked.error);
+    question(request, change, asked, &["amount", "method", "reference"], &text, &fields)
+}
+
+/// The amount that the page proposes.
+fn default(change: Change, invoice: &InvoiceSummary) -> Money {
+    match change {
+        Change::Refund => invoice.amount_overpaid,
+        _ if invoice.amount_due.is_zero() => invoice.retention_due,
+        _ => invoice.amount_due,
+    }
+}
+
+fn explanation<'t>(request: &'t PageRequest<'_>, change: Change) -> &'t str {
+    if change == Change::Refund {
+        return request.pick(
+            "Enter here what was paid back to the client. The service moves no money.",
+            "Saisissez ici ce qui a été remboursé au client. Le service ne fait aucun virement.",
+        );
+    }
+    request.pick(
+        "When nothing is due any more, the invoice is paid. More than the amount due pays the retention first.",
+        "Quand il ne reste rien à payer, la facture est payée. Au-delà du reste à payer, c’est la retenue qui est payée.",
+    )
+}
+
+fn fields(request: &PageRequest<'_>, amount: &str, error: Option<&Error>) -> Markup {
+    let amount = Input {
+        kind: InputKind::Number,
+        name: "amount",
+        label: request.pick("Amount", "Montant"),
+        value: value(request, "amount", amount),
+        hint: "",
+    };
+    let reference = Input {
+        kind: InputKind::Text,
+        name: "reference",
+        label: request.pick("Reference", "Référence"),
+        value: value(request, "reference", ""),
+        hint: request.pick(
+            "Such as the number of the cheque. The same reference twice is one payment.",
+            "Par exemple le numéro du chèque. Deux fois la même référence ne font qu’un paiement.",
+        ),
+    };
+    html! {
+        (amount.show(request, error))
+        (methods(request, error))
+        (reference.show(request, error))
+    }
+}
+
+fn methods(request: &PageRequest<'_>, error: Option<&Error>) -> Markup {
+    let chosen = value(request, "method", "");
+    html! {
+        label for="method" { (request.pick("Method", "Moyen de paiement")) }
+        select #method name="method" aria-invalid=[is_about(error, "method").then_some("true")]
+            aria-describedby=[is_about(error, "method").then_some("method-wrong")] {
+            option value="" { (request.pick("not stated", "non précisé")) }
+            @for method in PaymentMethod::ALL {
+                option value=(method) selected[chosen == method.as_str()] { (words::method(request.language, *method)) }
+            }
+        }
+        (wrong(request.language, error, "method", "method"))
+    }
+}

@@ -1,0 +1,44 @@
+//! Records and documents that may be large: read once their memory is reserved.
+
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde::de::DeserializeOwned;
+
+use super::error::PageError;
+use super::request::{PageRequest, PageResult};
+use crate::Error;
+use crate::documents::{CONTENT_TYPE, StoredDocument, content_disposition};
+use crate::http::response::with_headers;
+use crate::records::StoredJson;
+
+/// Upper bound of simultaneous copies of a record: its JSON, and the values that a page is made
+/// from.
+const COPIES: usize = 3;
+
+/// A record. `small`: its JSON, unless that is large. `whole`: reads its JSON in any case.
+pub(super) async fn record<T: DeserializeOwned>(
+    request: &PageRequest<'_>,
+    small: StoredJson,
+    whole: impl Future<Output = Result<Vec<u8>, Error>>,
+) -> Result<T, PageError> {
+    let json = match small {
+        StoredJson::Whole(json) => json,
+        StoredJson::Large { bytes } => {
+            request.reserve(bytes.saturating_mul(COPIES))?;
+            whole.await?
+        }
+    };
+    Ok(serde_json::from_slice(&json).map_err(Error::internal)?)
+}
+
+/// A frozen document as a file. `size`: its size in bytes.
+pub(super) async fn download(request: &PageRequest<'_>, document: StoredDocument, size: u64) -> PageResult {
+    request.reserve(usize::try_from(size).unwrap_or(usize::MAX))?;
+    let opened = request.company.open_stored(document).await?;
+    let disposition =
+        HeaderValue::try_from(content_disposition(&opened.file_name)).map_err(Error::internal)?;
+    let headers = HeaderMap::from_iter([
+        (header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE)),
+        (header::CONTENT_DISPOSITION, disposition),
+    ]);
+    Ok(with_headers(StatusCode::OK, headers, opened.bytes))
+}

@@ -1,0 +1,28 @@
+//! The XML of an invoice or a credit note inside its PDF: Factur-X 1.09, profile EN 16931.
+//!
+//! `cii` writes the XML from the same view as the page, so that both have the same figures: no
+//! amount is computed again. `readiness` lists everything that a platform would refuse, and is asked
+//! before a number is allocated. `xmp` adds the metadata that make a PDF a Factur-X file; the
+//! renderer attaches the XML itself.
+
+mod address;
+mod bill;
+mod cii;
+mod lines;
+mod notes;
+mod parties;
+mod readiness;
+mod texts;
+mod units;
+mod vat;
+mod xml;
+#[cfg(feature = "pdf")]
+mod xmp;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use cii::cross_industry_invoice;
+pub(crate) use readiness::{can_be_electronic, missing, missing_of_company};
+#[cfg(feature = "pdf")]
+pub(crate) use xmp::with_factur_x_metadata;

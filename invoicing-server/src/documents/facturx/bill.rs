@@ -1,0 +1,63 @@
+//! An invoice or a credit note as the XML needs it.
+
+use invoicing_core::{CompanyIdentity, Invalid, Percent, VatRegime};
+
+use super::vat::Category;
+use crate::documents::content::view::{Billing, DocumentKind, DocumentView};
+
+/// The electronic addresses of the French directory (EAS).
+pub(super) const DIRECTORY: &str = "0225";
+/// E-mail addresses (EAS).
+pub(super) const EMAIL: &str = "EM";
+/// The country of a company, and of an address without one.
+pub(super) const FRANCE: &str = "FR";
+
+/// A view of an invoice or a credit note.
+#[derive(Clone, Copy)]
+pub(super) struct Bill<'a> {
+    pub(super) view: &'a DocumentView<'a>,
+    pub(super) billing: &'a Billing<'a>,
+}
+
+impl<'a> Bill<'a> {
+    /// The bill that a view shows; `None` for a quote.
+    pub(super) fn of(view: &'a DocumentView<'a>) -> Option<Self> {
+        view.billing.as_ref().map(|billing| Self { view, billing })
+    }
+
+    pub(super) fn is_credit_note(self) -> bool {
+        self.view.kind == DocumentKind::CreditNote
+    }
+
+    pub(super) fn is_franchise(self) -> bool {
+        self.identity().vat_regime == VatRegime::Franchise
+    }
+
+    pub(super) fn identity(self) -> &'a CompanyIdentity {
+        &self.view.company.identity
+    }
+
+    /// The electronic address of the company: its own one, or its SIREN.
+    pub(super) fn seller_address(self) -> Option<&'a str> {
+        let identity = self.identity();
+        identity.electronic_address.as_deref().or_else(|| identity.siren())
+    }
+
+    /// The electronic address of the client with its scheme: its own one, the SIREN of a business,
+    /// or the e-mail of a private person.
+    pub(super) fn buyer_address(self) -> Option<(&'static str, &'a str)> {
+        let client = self.billing.client;
+        let siren = || client.siren.as_deref().filter(|_| client.is_business());
+        let own = client.electronic_address.as_deref().or_else(siren);
+        own.map(|address| (DIRECTORY, address)).or_else(|| self.view.client.email.map(|email| (EMAIL, email)))
+    }
+
+    /// The VAT category of a rate.
+    ///
+    /// # Errors
+    /// [`Invalid`] about this field, for a rate of 0 without a reason in law.
+    pub(super) fn category(self, rate: Percent, field: impl FnOnce() -> String) -> Result<Category, Invalid> {
+        let category = Category::of(rate, self.is_franchise(), self.view.reverse_charge);
+        category.ok_or_else(|| Invalid::new(field(), "must not be 0 without a reason in law"))
+    }
+}

@@ -1,0 +1,90 @@
+//! The company (BG-4) and the client (BG-7).
+
+use invoicing_core::CompanyIdentity;
+
+use super::address::Address;
+use super::bill::{Bill, DIRECTORY};
+use super::xml::Xml;
+
+/// Identifiers of businesses (ISO 6523): the SIREN, and the SIRET of an establishment.
+const SIREN: &str = "0002";
+const SIRET: &str = "0009";
+/// Kinds of tax numbers: of VAT, and of a company without a VAT number.
+const VAT: &str = "VA";
+const FISCAL: &str = "FC";
+
+/// Writes the company.
+pub(super) fn seller(xml: &mut Xml, bill: Bill<'_>) {
+    let identity = bill.identity();
+    xml.group("ram:SellerTradeParty", |xml| {
+        schemed(xml, "ram:GlobalID", SIRET, identity.siret.as_deref());
+        xml.text("ram:Name", &bill.view.company.name);
+        xml.optional("ram:Description", legal_particulars(identity).as_deref());
+        organization(xml, identity.siren());
+        seller_address(identity).write(xml);
+        electronic(xml, bill.seller_address().map(|address| (DIRECTORY, address)));
+        match identity.vat_number.as_deref() {
+            Some(number) => registration(xml, VAT, Some(number)),
+            None => registration(xml, FISCAL, identity.siren().filter(|_| bill.is_franchise())),
+        }
+    });
+}
+
+/// Writes the client.
+pub(super) fn buyer(xml: &mut Xml, bill: Bill<'_>) {
+    let client = bill.billing.client;
+    xml.group("ram:BuyerTradeParty", |xml| {
+        xml.text("ram:Name", bill.view.client.name);
+        organization(xml, client.siren.as_deref());
+        buyer_address(bill).write(xml);
+        electronic(xml, bill.buyer_address());
+        registration(xml, VAT, client.vat_number.as_deref());
+    });
+}
+
+/// The company's address.
+pub(super) fn seller_address(identity: &CompanyIdentity) -> Address<'_> {
+    let (text, zip_code) = (identity.address.as_deref(), identity.zip_code.as_deref());
+    Address::of(text, zip_code, identity.city.as_deref(), None)
+}
+
+/// The client's address.
+pub(super) fn buyer_address(bill: Bill<'_>) -> Address<'_> {
+    let client = bill.billing.client;
+    let (text, zip_code) = (client.address.as_deref(), client.zip_code.as_deref());
+    Address::of(text, zip_code, client.city.as_deref(), client.country.as_deref())
+}
+
+/// `SARL au capital de 10 000 €, RCS Lyon 732 829 320` (Code de commerce, art. R123-237, R123-238).
+fn legal_particulars(identity: &CompanyIdentity) -> Option<String> {
+    let capital = identity.share_capital.as_deref().map(|capital| format!("au capital de {capital}"));
+    let form: Vec<&str> = identity.legal_form.as_deref().into_iter().chain(capital.as_deref()).collect();
+    let form = (!form.is_empty()).then(|| form.join(" "));
+    let parts: Vec<&str> = form.as_deref().into_iter().chain(identity.registration.as_deref()).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn organization(xml: &mut Xml, siren: Option<&str>) {
+    if siren.is_some() {
+        xml.group("ram:SpecifiedLegalOrganization", |xml| schemed(xml, "ram:ID", SIREN, siren));
+    }
+}
+
+fn electronic(xml: &mut Xml, address: Option<(&str, &str)>) {
+    if let Some((scheme, address)) = address {
+        let id = |xml: &mut Xml| schemed(xml, "ram:URIID", scheme, Some(address));
+        xml.group("ram:URIUniversalCommunication", id);
+    }
+}
+
+fn registration(xml: &mut Xml, kind: &str, number: Option<&str>) {
+    if number.is_some() {
+        xml.group("ram:SpecifiedTaxRegistration", |xml| schemed(xml, "ram:ID", kind, number));
+    }
+}
+
+fn schemed(xml: &mut Xml, name: &str, scheme: &str, id: Option<&str>) {
+    if let Some(id) = id {
+        xml.attributed(name, &[("schemeID", scheme)], id);
+    }
+}

@@ -1,0 +1,84 @@
+//! The gaps of the client.
+
+use invoicing_core::{is_electronic_address, is_siren, is_vat_number};
+
+use super::company::is_of;
+use super::is_blank;
+use crate::documents::facturx::bill::{Bill, DIRECTORY, FRANCE};
+use crate::documents::facturx::parties::buyer_address;
+use crate::records::Missing;
+
+pub(super) fn gaps(bill: Bill<'_>) -> impl Iterator<Item = Missing> {
+    let parties = [name(bill), address(bill), country(bill)];
+    let numbers = [siren(bill), vat_number(bill), directory(bill), owner(bill)];
+    parties.into_iter().chain(numbers).flatten()
+}
+
+fn name(bill: Bill<'_>) -> Option<Missing> {
+    is_blank(bill.view.client.name)
+        .then(|| Missing::new("clientName", "BR-07", "The client has no name.", "Le client n’a pas de nom."))
+}
+
+fn address(bill: Bill<'_>) -> Option<Missing> {
+    buyer_address(bill).is_empty().then(|| {
+        let french = "Le client n’a pas d’adresse.";
+        Missing::new("client.address", "BR-10", "The client has no address.", french)
+    })
+}
+
+fn country(bill: Bill<'_>) -> Option<Missing> {
+    let country = bill.billing.client.country.as_deref().filter(|country| *country != FRANCE)?;
+    let english = format!("Electronic invoices are for clients in France, not in {country}.");
+    let french = format!("La facture électronique est réservée aux clients en France ({country}).");
+    Some(Missing::new("client.country", "BR-FR-20", english, french))
+}
+
+/// A business has a SIREN; that of a private person, if there is one, is checked too.
+fn siren(bill: Bill<'_>) -> Option<Missing> {
+    let client = bill.billing.client;
+    let gap = |english, french| Some(Missing::new("client.siren", "BR-FR-11", english, french));
+    match client.siren.as_deref() {
+        None if client.is_business() => {
+            gap("The client is a business without a SIREN.", "Le client est un professionnel sans SIREN.")
+        }
+        Some(siren) if !is_siren(siren) => {
+            let english = "The client’s SIREN cannot exist: its check digit is wrong.";
+            gap(english, "Le SIREN du client n’existe pas : sa clé est fausse.")
+        }
+        _ => None,
+    }
+}
+
+fn vat_number(bill: Bill<'_>) -> Option<Missing> {
+    let client = bill.billing.client;
+    let number = client.vat_number.as_deref()?;
+    let is_own =
+        client.siren.as_deref().is_none_or(|siren| !number.starts_with(FRANCE) || is_of(number, siren));
+    (!is_vat_number(number) || !is_own).then(|| {
+        let english = "The client’s VAT number is not the one of the SIREN, or its key is wrong.";
+        let french = "Le numéro de TVA du client n’est pas celui de son SIREN, ou sa clé est fausse.";
+        Missing::new("client.vatNumber", "BR-CO-09", english, french)
+    })
+}
+
+fn directory(bill: Bill<'_>) -> Option<Missing> {
+    let (scheme, address) = bill.buyer_address()?;
+    (scheme == DIRECTORY && !is_electronic_address(address)).then(|| {
+        let english = format!("{address:?} is no address of the directory of e-invoicing.");
+        let french =
+            format!("« {address} » n’est pas une adresse de l’annuaire de la facturation électronique.");
+        Missing::new("client.electronicAddress", "BR-FR-23", english, french)
+    })
+}
+
+/// The electronic address of a business begins with its SIREN.
+fn owner(bill: Bill<'_>) -> Option<Missing> {
+    let client = bill.billing.client;
+    let siren = client.siren.as_deref().filter(|_| client.is_business())?;
+    let address = client.electronic_address.as_deref()?;
+    (!address.starts_with(siren)).then(|| {
+        let english = "The client’s electronic address must begin with the SIREN.";
+        let french = "L’adresse électronique du client doit commencer par son SIREN.";
+        Missing::new("client.electronicAddress", "BR-FR-21", english, french)
+    })
+}

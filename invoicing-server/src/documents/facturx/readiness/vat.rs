@@ -1,0 +1,61 @@
+//! The gaps of VAT: rates, categories, and the numbers that these need.
+
+use invoicing_core::Percent;
+use rust_decimal::Decimal;
+
+use crate::documents::facturx::bill::Bill;
+use crate::records::Missing;
+
+/// The rates that French platforms take, in hundredths of a percent (BR-FR-16).
+const RATES: [i64; 15] = [0, 90, 105, 175, 210, 550, 700, 850, 920, 960, 1_000, 1_300, 1_960, 2_000, 2_060];
+
+pub(super) fn gaps(bill: Bill<'_>) -> impl Iterator<Item = Missing> {
+    let rates = bill.view.lines.iter().enumerate().filter_map(move |(index, line)| {
+        let gap = rate(bill, line.tva_rate)?;
+        Some(Missing { field: format!("lines[{index}].tvaRate"), ..gap })
+    });
+    buyer(bill).into_iter().chain(rates)
+}
+
+/// The gap of a rate.
+fn rate(bill: Bill<'_>, rate: Percent) -> Option<Missing> {
+    let gap = |rule, english, french| Some(Missing::new("tvaRate", rule, english, french));
+    match (bill.is_franchise(), bill.view.reverse_charge) {
+        _ if !is_known(rate) => {
+            let english = format!("{rate} % is no rate that French platforms take.");
+            let french = format!("{rate} % n’est pas un taux accepté par les plateformes françaises.");
+            gap("BR-FR-16", english, french)
+        }
+        (true, _) if !rate.is_zero() => {
+            let french = "Une entreprise en franchise ne facture pas de TVA : le taux doit être 0.";
+            let english = "A company in franchise charges no VAT: the rate must be 0.";
+            gap("BR-E-05", english.to_owned(), french.to_owned())
+        }
+        (false, true) if !rate.is_zero() => {
+            let french = "En autoliquidation, le taux doit être 0.";
+            gap("BR-AE-05", "Under reverse charge the rate must be 0.".to_owned(), french.to_owned())
+        }
+        (false, false) if rate.is_zero() => {
+            let english = "A rate of 0 needs a reason: franchise or reverse charge.";
+            let french = "Un taux de 0 demande un motif : franchise ou autoliquidation.";
+            gap("BR-FR-15", english.to_owned(), french.to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn is_known(rate: Percent) -> bool {
+    RATES.iter().any(|hundredths| rate.get() == Decimal::new(*hundredths, 2))
+}
+
+/// Under reverse charge the invoice names a number of the client. The one of the company is among
+/// the company's gaps.
+fn buyer(bill: Bill<'_>) -> Option<Missing> {
+    let client = bill.billing.client;
+    let owes = bill.view.reverse_charge && !bill.is_franchise();
+    (owes && client.vat_number.is_none() && client.siren.is_none()).then(|| {
+        let english = "Reverse charge needs the VAT number or the SIREN of the client.";
+        let french = "L’autoliquidation demande le numéro de TVA ou le SIREN du client.";
+        Missing::new("client.vatNumber", "BR-AE-02", english, french)
+    })
+}

@@ -1,0 +1,222 @@
+//! Invoices and credit notes to write.
+
+use chrono::NaiveDate;
+use invoicing_core::{
+    ClientId, ClientType, Company, CompanyId, CompanyIdentity, CreditNote, CreditNoteDetail, CreditNoteId,
+    CreditNoteSummary, EInvoicing, Invoice, InvoiceDetail, InvoiceId, InvoiceStatus, InvoiceSummary,
+    InvoiceType, Line, Money, NewCompany, NewLine, OperationNature, Percent, Plan, QuoteId, Timestamp,
+    Totals, percent, price_lines, quantity, retention_amount, unit_price,
+};
+use uuid::Uuid;
+
+use crate::documents::content::view::DocumentView;
+use crate::documents::{
+    BilledClient, BilledRecord, InvoiceDocumentInput, InvoiceParticulars, RenderDeadline,
+};
+
+/// An invoice or a credit note with all that it shows.
+#[derive(Debug, Clone)]
+pub(super) struct Sample {
+    pub(super) record: Record,
+    pub(super) particulars: InvoiceParticulars,
+}
+
+/// The record of a sample.
+#[derive(Debug, Clone)]
+pub(super) enum Record {
+    Invoice(Box<Invoice>),
+    CreditNote(Box<CreditNote>),
+}
+
+impl Sample {
+    /// A look at the view of the sample.
+    pub(super) fn with_view<T>(&self, look: impl FnOnce(&DocumentView<'_>) -> T) -> T {
+        look(&DocumentView::of_billing(&self.input(None)))
+    }
+
+    /// The input of a renderer.
+    pub(super) fn input<'a>(&'a self, factur_x: Option<&'a [u8]>) -> InvoiceDocumentInput<'a> {
+        let record = match &self.record {
+            Record::Invoice(invoice) => BilledRecord::Invoice(invoice),
+            Record::CreditNote(note) => BilledRecord::CreditNote { note, invoice_date: day(2026, 8, 31) },
+        };
+        let (particulars, deadline) = (&self.particulars, RenderDeadline::NONE);
+        InvoiceDocumentInput { record, particulars, logo: None, factur_x, deadline }
+    }
+
+    /// The XML as text.
+    pub(super) fn xml(&self) -> String {
+        let xml = self.with_view(super::super::cross_industry_invoice).unwrap();
+        String::from_utf8(xml).unwrap()
+    }
+
+    pub(super) fn identity(&mut self) -> &mut CompanyIdentity {
+        &mut self.particulars.company.identity
+    }
+
+    pub(super) fn invoice(&mut self) -> &mut Invoice {
+        match &mut self.record {
+            Record::Invoice(invoice) => invoice,
+            Record::CreditNote(_) => panic!("a credit note"),
+        }
+    }
+
+    /// A credit note of everything.
+    pub(super) fn credited(mut self) -> Self {
+        let invoice = self.invoice().clone();
+        self.record = Record::CreditNote(Box::new(credit_note(invoice)));
+        self
+    }
+}
+
+pub(super) fn day(year: i32, month: u32, day: u32) -> NaiveDate {
+    NaiveDate::from_ymd_opt(year, month, day).unwrap()
+}
+
+pub(super) fn company() -> Company {
+    let identity = CompanyIdentity::default()
+        .address("12 rue des Métiers\nBâtiment B")
+        .zip_code("44000")
+        .city("Nantes")
+        .siret("73282932000074")
+        .vat_number("FR44732829320")
+        .insurance("Assurance du Bâtiment, police 42, France métropolitaine")
+        .legal_form("SARL")
+        .share_capital("10 000 €")
+        .registration("RCS Nantes 732 829 320")
+        .iban("FR7630006000011234567890189")
+        .bic("AGRIFRPP")
+        .e_invoicing(EInvoicing::On);
+    let new = NewCompany::named("Atelier Léa Martin", Plan::Team).identity(identity);
+    new.create(CompanyId(Uuid::from_u128(1)), Timestamp::from_millis(0)).unwrap()
+}
+
+/// A business.
+pub(super) fn business() -> BilledClient {
+    BilledClient {
+        r#type: Some(ClientType::Professionnel),
+        phone: None,
+        address: Some("3 place Royale".into()),
+        zip_code: Some("75001".into()),
+        city: Some("Paris".into()),
+        country: None,
+        siren: Some("356000000".into()),
+        vat_number: Some("FR39356000000".into()),
+        electronic_address: None,
+    }
+}
+
+/// A private person.
+pub(super) fn person() -> BilledClient {
+    BilledClient { r#type: Some(ClientType::Particulier), siren: None, vat_number: None, ..business() }
+}
+
+pub(super) fn new_line(description: &str, rate: Percent) -> NewLine {
+    let mut line = NewLine::new(description, quantity!(12.5), unit_price!(1024.4), rate);
+    line.unit = Some("m2".into());
+    line
+}
+
+/// An invoice of these lines to a business.
+pub(super) fn invoice_of(lines: &[NewLine], retention_rate: Percent) -> Sample {
+    let lines = price_lines(lines).unwrap().lines;
+    let particulars = InvoiceParticulars {
+        company: company(),
+        client: business(),
+        quote_number: Some("DEV-2026-0042".into()),
+        work_site: None,
+        operations: OperationNature::Services,
+        reverse_charge: false,
+    };
+    Sample { record: Record::Invoice(Box::new(record(lines, retention_rate))), particulars }
+}
+
+/// An invoice with three rates, a discount and a retention.
+pub(super) fn invoice() -> Sample {
+    let mut lines = vec![
+        new_line("Peinture des murs\nDeux couches, teinte au choix", percent!(10)),
+        new_line("Isolation", percent!(5.5)),
+        new_line("Plinthes", percent!(20)),
+        NewLine::new("Remise", quantity!(-1), unit_price!(100), percent!(20)),
+    ];
+    lines[0].lot = Some("Lot 1 Finitions".into());
+    lines[0].section = Some("Séjour".into());
+    lines[2].unit = Some("rouleau".into());
+    invoice_of(&lines, percent!(5))
+}
+
+fn record(lines: Vec<Line>, retention_rate: Percent) -> Invoice {
+    let totals = Totals::of(&lines).unwrap();
+    let retention = retention_amount(totals.total_ttc, retention_rate).unwrap();
+    let at = Timestamp::from_millis(1_789_378_867_123);
+    Invoice {
+        summary: InvoiceSummary {
+            id: InvoiceId(Uuid::from_u128(2)),
+            number: Some("FAC-2026-0042".into()),
+            status: InvoiceStatus::Sent,
+            r#type: InvoiceType::Standard.into(),
+            quote_id: Some(QuoteId(Uuid::from_u128(3))),
+            client_id: ClientId(Uuid::from_u128(4)),
+            client_name: "Bâtir & Fils".into(),
+            client_email: Some("compta@batir.example".into()),
+            issue_date: Some(day(2026, 9, 14)),
+            due_date: Some(day(2026, 10, 14)),
+            supplied_on: None,
+            period_start: None,
+            period_end: None,
+            document_format: None,
+            position: None,
+            progress_rate: None,
+            total_ht: totals.total_ht,
+            total_ttc: totals.total_ttc,
+            tva_rate: totals.tva_rate,
+            currency: "EUR".into(),
+            amount_credited: Money::ZERO,
+            amount_written_off: Money::ZERO,
+            retention_rate,
+            retention_amount: retention,
+            retention_release_date: None,
+            retention_due: Money::ZERO,
+            amount_paid: Money::ZERO,
+            amount_due: Money::ZERO,
+            amount_overpaid: Money::ZERO,
+            paid_at: None,
+            canceled_at: None,
+            created_at: at,
+            updated_at: at,
+        },
+        lines,
+        detail: InvoiceDetail {
+            vat_breakdown: totals.vat_breakdown,
+            deductions: Vec::new(),
+            credit_notes: Vec::new(),
+        },
+    }
+}
+
+fn credit_note(invoice: Invoice) -> CreditNote {
+    let Invoice { summary: head, lines, detail } = invoice;
+    CreditNote {
+        summary: CreditNoteSummary {
+            id: CreditNoteId(Uuid::from_u128(5)),
+            number: "AVO-2026-0007".into(),
+            invoice_id: head.id,
+            invoice_number: "FAC-2026-0041".into(),
+            quote_id: head.quote_id,
+            client_id: head.client_id,
+            client_name: head.client_name,
+            client_email: head.client_email,
+            issue_date: day(2026, 9, 20),
+            reason: "Travaux annulés".into(),
+            document_format: None,
+            total_ht: head.total_ht,
+            total_ttc: head.total_ttc,
+            tva_rate: head.tva_rate,
+            currency: head.currency,
+            created_at: head.created_at,
+            updated_at: head.updated_at,
+        },
+        lines,
+        detail: CreditNoteDetail { vat_breakdown: detail.vat_breakdown },
+    }
+}

@@ -1,0 +1,132 @@
+//! The logo of a company on its documents, and the checks that it can be printed.
+
+use std::io::Cursor;
+
+use bytes::Bytes;
+use invoicing_core::Invalid;
+use png::{BitDepth, Limits};
+use zune_jpeg::JpegDecoder;
+use zune_jpeg::zune_core::colorspace::ColorSpace;
+use zune_jpeg::zune_core::options::DecoderOptions;
+
+/// Most bytes of an image.
+const MOST_BYTES: usize = 256 * 1024;
+/// Most pixels of an image. Bounds the memory of its decoding.
+const MOST_PIXELS: u64 = 4_000_000;
+/// Most bytes that a PNG's metadata may take once unpacked.
+const MOST_METADATA: usize = 8 * 1024 * 1024;
+
+const PNG_MAGIC: &[u8] = b"\x89PNG\r\n\x1a\n";
+const JPEG_MAGIC: &[u8] = b"\xff\xd8\xff";
+
+const JPEG_END: &[u8] = b"\xff\xd9";
+
+const DAMAGED: &str = "must be a PNG or JPEG that can be decoded";
+
+/// A logo that was checked before it was stored.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DocumentLogo {
+    /// The format of the image.
+    pub format: LogoFormat,
+    /// The image.
+    pub bytes: Bytes,
+}
+
+/// The format of a logo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LogoFormat {
+    /// PNG.
+    Png,
+    /// JPEG.
+    Jpeg,
+}
+
+impl DocumentLogo {
+    /// Checks an image: PNG or JPEG, at most 256 KiB and 4 megapixels, complete, and in grey or RGB
+    /// with 8 bits per channel at most.
+    ///
+    /// # Errors
+    /// [`Invalid`] about the field `logo` for any other bytes.
+    pub fn parse(bytes: impl Into<Bytes>) -> Result<Self, Invalid> {
+        let bytes = bytes.into();
+        if bytes.len() > MOST_BYTES {
+            return Err(invalid("must have at most 256 KiB"));
+        }
+        let logo = Self::checked_before(bytes).ok_or_else(|| invalid("must be a PNG or a JPEG"))?;
+        let checked = match logo.format {
+            LogoFormat::Png => check_png(&logo.bytes),
+            LogoFormat::Jpeg => check_jpeg(&logo.bytes),
+        };
+        checked.map_err(invalid)?;
+        Ok(logo)
+    }
+
+    /// An image that was checked when it was stored; `None` for a format that no logo has.
+    pub(crate) fn checked_before(bytes: Bytes) -> Option<Self> {
+        let format = if bytes.starts_with(PNG_MAGIC) {
+            LogoFormat::Png
+        } else if bytes.starts_with(JPEG_MAGIC) {
+            LogoFormat::Jpeg
+        } else {
+            return None;
+        };
+        Some(Self { format, bytes })
+    }
+}
+
+fn invalid(rule: &'static str) -> Invalid {
+    Invalid::new("logo", rule)
+}
+
+fn check_png(bytes: &[u8]) -> Result<(), &'static str> {
+    let limits = Limits { bytes: MOST_METADATA };
+    let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), limits);
+    let header = decoder.read_header_info().map_err(|_| DAMAGED)?;
+    check_size(header.width.into(), header.height.into())?;
+    if header.bit_depth == BitDepth::Sixteen {
+        return Err("must have at most 8 bits per channel");
+    }
+    // As the renderer decodes it: a palette becomes colours.
+    decoder.set_transformations(png::Transformations::EXPAND);
+    let mut reader = decoder.read_info().map_err(|_| DAMAGED)?;
+    let mut pixels = vec![0; reader.output_buffer_size().ok_or(DAMAGED)?];
+    reader.next_frame(&mut pixels).map_err(|_| DAMAGED)?;
+    reader.finish().map_err(|_| DAMAGED)
+}
+
+fn check_jpeg(bytes: &[u8]) -> Result<(), &'static str> {
+    let options = DecoderOptions::default().set_strict_mode(true);
+    let mut decoder = JpegDecoder::new_with_options(Cursor::new(bytes), options);
+    decoder.decode_headers().map_err(|_| DAMAGED)?;
+    let (width, height) = decoder.dimensions().ok_or(DAMAGED)?;
+    check_size(width as u64, height as u64)?;
+    match decoder.input_colorspace() {
+        Some(ColorSpace::Luma | ColorSpace::RGB | ColorSpace::YCbCr) => {}
+        _ => return Err("must be in grey or RGB"),
+    }
+    decoder.decode().map_err(|_| DAMAGED)?;
+    // The decoder makes up the last pixels of a file that is cut off just before its end.
+    bytes.ends_with(JPEG_END).then_some(()).ok_or(DAMAGED)
+}
+
+fn check_size(width: u64, height: u64) -> Result<(), &'static str> {
+    match width.saturating_mul(height) {
+        0 => Err(DAMAGED),
+        pixels if pixels > MOST_PIXELS => Err("must have at most 4 megapixels"),
+        _ => Ok(()),
+    }
+}
+
+impl std::fmt::Debug for DocumentLogo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DocumentLogo")
+            .field("format", &self.format)
+            .field("bytes", &self.bytes.len())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+//! Invoices and credit notes.
+
+use invoicing_core::{Deduction, InvoiceId, OperationNature};
+use uuid::Uuid;
+
+use super::*;
+use crate::documents::content::fixtures::{
+    billed, credit_note, credit_note_of, credited, day, invoice, invoice_of, particulars,
+};
+use crate::documents::{BilledRecord, DocumentLogo, InvoiceDocumentInput};
+
+fn pages_of(input: &InvoiceDocumentInput<'_>) -> Vec<PdfPage> {
+    let pages = PdfRenderer::new().compose(&DocumentView::of_billing(input)).unwrap().0;
+    assert_tidy(&pages);
+    pages
+}
+
+fn printed(input: &InvoiceDocumentInput<'_>) -> String {
+    text_of(&pages_of(input))
+}
+
+fn assert_prints(text: &str, expected: &[&str], absent: &[&str]) {
+    for expected in expected {
+        assert!(text.contains(expected), "{expected} in {text}");
+    }
+    for absent in absent {
+        assert!(!text.contains(absent), "{absent} in {text}");
+    }
+}
+
+#[test]
+fn an_invoice_shows_all_its_data() {
+    let (particulars, invoice) = (particulars(), invoice());
+    let text = printed(&billed(&particulars, BilledRecord::Invoice(&invoice)));
+    let expected = [
+        "Facture\nFAC-2026-0007\n",
+        "Atelier Léa Martin\n12 rue des Métiers\n44000 Nantes\n",
+        "SARL au capital de 10 000 € — RCS Nantes 123 456 789\n",
+        "Date\n1er octobre 2026\nÉchéance\n31 octobre 2026\nNet à payer\n68 791,67 €\n",
+        "Référence\nDevis DEV-2026-0042\n",
+        "Client\nSCI des Lilas\n3 place Royale\n75001 Paris\nTél. : 06 12 34 56 78\n",
+        "E-mail : gerance@lilas.example\nSIREN : 732 829 320\nN° TVA : FR44732829320\n",
+        "Total HT\n64 025,00 €\nTVA 5,5 % sur 12 805,00 €\n704,28 €\n",
+        "Total TTC\n72 412,28 €\nRetenue de garantie 5 %\n−3 620,61 €\nNet à payer\n68 791,67 €\n",
+        "Règlement\nNet à payer\n68 791,67 €\nAu plus tard le\n31 octobre 2026\n",
+        "IBAN\nFR14 2004 1010 0505 0001 3M02 606\nBIC\nPSSTFRPPNTE\nRéférence à rappeler\nFAC-2026-0007\n",
+    ];
+    assert_prints(&text, &expected, &["Bon pour accord", "Avoir", "Motif", "Valable", "réalisation"]);
+}
+
+#[test]
+fn an_invoice_shows_when_it_was_supplied_and_its_deductions() {
+    let (mut particulars, mut invoice) = (particulars(), invoice());
+    invoice.summary.supplied_on = Some(day("2026-09-30"));
+    (invoice.summary.period_start, invoice.summary.period_end) =
+        (Some(day("2026-09-01")), Some(day("2026-09-30")));
+    invoice.detail.deductions.push(Deduction {
+        invoice_id: InvoiceId(Uuid::from_u128(6)),
+        number: "FAC-2026-0002".into(),
+        issue_date: day("2026-08-03"),
+        total_ht: invoice.summary.total_ht,
+        total_ttc: invoice.summary.total_ttc,
+    });
+    let text = printed(&billed(&particulars, BilledRecord::Invoice(&invoice)));
+    let period = "Période\ndu 1er septembre 2026\nau 30 septembre 2026\n";
+    let deducted = "Déduction de la facture FAC-2026-0002 du 3 août 2026\n";
+    assert_prints(&text, &["Date de réalisation\n30 septembre 2026\n", period, deducted], &[]);
+    particulars.operations = OperationNature::Goods;
+    let goods = printed(&billed(&particulars, BilledRecord::Invoice(&invoice)));
+    assert_prints(&goods, &["Date de livraison\n"], &["Date de réalisation"]);
+}
+
+#[test]
+fn a_credit_note_shows_its_invoice_and_its_reason_and_asks_for_nothing() {
+    let (particulars, note) = (particulars(), credit_note());
+    let text = printed(&billed(&particulars, credited(&note)));
+    let expected = [
+        "Avoir\nAVO-2026-0003\n",
+        "Date\n12 octobre 2026\nRéférence\nDevis DEV-2026-0042\n",
+        "Avoir sur la facture FAC-2026-0007 du 1er octobre 2026\nMotif : Plinthes non posées\n",
+        "Total TTC de l’avoir\n29 451,50 €\n",
+    ];
+    let absent = ["Échéance", "Retenue", "Règlement", "Net à payer", "IBAN", "Bon pour accord"];
+    assert_prints(&text, &expected, &absent);
+}
+
+#[test]
+fn without_a_retention_the_total_is_what_is_to_pay() {
+    let (mut particulars, mut invoice) = (particulars(), invoice());
+    invoice.summary.retention_rate = Percent::ZERO;
+    invoice.summary.update_amounts().unwrap();
+    (particulars.company.identity.iban, particulars.company.identity.bic) = (None, None);
+    let text = printed(&billed(&particulars, BilledRecord::Invoice(&invoice)));
+    let expected =
+        ["Total TTC\n72 412,28 €\nRèglement\nNet à payer\n72 412,28 €\n", "Référence à rappeler\n"];
+    assert_prints(&text, &expected, &["Retenue", "IBAN", "BIC"]);
+}
+
+#[test]
+fn equal_invoices_have_equal_bytes_and_a_title() {
+    let (particulars, invoice, note) = (particulars(), invoice(), credit_note());
+    for (record, title) in
+        [(BilledRecord::Invoice(&invoice), "Facture FAC-2026-0007"), (credited(&note), "Avoir AVO-2026-0003")]
+    {
+        let render = || PdfRenderer::new().render_invoice(&billed(&particulars, record)).unwrap();
+        let pdf = render();
+        assert!(pdf == render());
+        assert!(contains(&pdf, title) && contains(&pdf, "<pdfaid:part>3<"), "{title}");
+        assert!(!contains(&pdf, "factur-x.xml"));
+    }
+}
+
+#[test]
+fn the_xml_is_attached_as_an_alternative() {
+    let (particulars, invoice) = (particulars(), invoice());
+    let input = InvoiceDocumentInput {
+        factur_x: Some(b"<xml/>"),
+        ..billed(&particulars, BilledRecord::Invoice(&invoice))
+    };
+    let pdf = PdfRenderer::new().render_invoice(&input).unwrap();
+    for expected in
+        ["factur-x.xml", "/AFRelationship/Alternative", "text#2Fxml", "(Factur-X)", "D:20261001000000"]
+    {
+        assert!(contains(&pdf, expected), "{expected}");
+    }
+}
+
+#[test]
+fn long_names_stay_in_their_places() {
+    let word = "x".repeat(255);
+    let (mut particulars, mut invoice, mut note) = (particulars(), invoice(), credit_note());
+    let company = &mut particulars.company;
+    company.name.clone_from(&word);
+    for field in [
+        &mut company.identity.legal_form,
+        &mut company.identity.registration,
+        &mut company.identity.iban,
+        &mut company.identity.bic,
+        &mut particulars.quote_number,
+        &mut particulars.work_site,
+        &mut particulars.client.vat_number,
+    ] {
+        *field = Some(word.clone());
+    }
+    invoice.summary.client_name.clone_from(&word);
+    invoice.summary.number = Some(word.clone());
+    note.summary.invoice_number.clone_from(&word);
+    note.summary.reason = word.repeat(4);
+    pages_of(&billed(&particulars, BilledRecord::Invoice(&invoice)));
+    pages_of(&billed(&particulars, credited(&note)));
+}
+
+#[test]
+fn the_payment_stays_whole_on_a_long_invoice() {
+    let particulars = particulars();
+    for count in (1..30).chain([230]) {
+        let invoice = invoice_of(vec![line("Poste", (Some("Lot"), None), "20"); count]);
+        let pages = pages_of(&billed(&particulars, BilledRecord::Invoice(&invoice)));
+        let texts: Vec<_> = pages.iter().map(|page| text_of(std::slice::from_ref(page))).collect();
+        let whole = |text: &&String| text.contains("Règlement\n") && text.contains("Référence à rappeler\n");
+        assert_eq!(texts.iter().filter(whole).count(), 1, "{count}");
+        assert!(count < 230 || pages.len() >= 8, "{}", pages.len());
+    }
+    let note = credit_note_of(vec![line("Poste", (None, None), "20"); 230]);
+    assert!(pages_of(&billed(&particulars, credited(&note))).len() >= 8);
+}
+
+/// A PNG of this size, with transparent pixels.
+fn png(width: u32, height: u32) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, width, height);
+    encoder.set_color(png::ColorType::Rgba);
+    let mut writer = encoder.write_header().unwrap();
+    let pixel = |at: u32| if at.is_multiple_of(7) { [0; 4] } else { [200, 90, 40, 255] };
+    writer.write_image_data(&(0..width * height).flat_map(pixel).collect::<Vec<_>>()).unwrap();
+    writer.finish().unwrap();
+    file
+}
+
+#[test]
+fn a_logo_stands_above_the_name_and_is_described() {
+    let (particulars, invoice) = (particulars(), invoice());
+    let logo = DocumentLogo::parse(png(280, 60)).unwrap();
+    let plain = billed(&particulars, BilledRecord::Invoice(&invoice));
+    let input = InvoiceDocumentInput { logo: Some(&logo), ..plain };
+    let pages = pages_of(&input);
+    let image = &pages[0].images[0];
+    assert_eq!((image.x, image.size), (LEFT, (140.0, 30.0)));
+    let name = pages[0].texts.iter().find(|text| said(&text.line) == "Atelier Léa Martin").unwrap();
+    assert!(name.baseline > image.y + image.size.1 + 10.0, "{}", name.baseline);
+    assert!(pages_of(&plain)[0].images.is_empty());
+    let pdf = PdfRenderer::new().render_invoice(&input).unwrap();
+    assert!(contains(&pdf, "/S/Figure") && contains(&pdf, "/Subtype/Image"));
+    assert!(pdf == PdfRenderer::new().render_invoice(&input).unwrap());
+}
+
+#[test]
+fn a_company_has_a_colour_of_its_own() {
+    let (mut particulars, invoice) = (particulars(), invoice());
+    let render = |particulars: &_| {
+        PdfRenderer::new().render_invoice(&billed(particulars, BilledRecord::Invoice(&invoice))).unwrap()
+    };
+    let default = render(&particulars);
+    particulars.company.identity.color = Some("#8a1c1c".into());
+    assert!(default != render(&particulars));
+    particulars.company.identity.color = Some("#ffff00".into());
+    assert!(default == render(&particulars));
+}

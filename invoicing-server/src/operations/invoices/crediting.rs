@@ -1,0 +1,330 @@
+//! Credit notes on an invoice, its cancellation, and refunds.
+//!
+//! A credit note repeats the parties of its invoice's document, so that neither a later change of
+//! the company or the client nor missing legal data can prevent it.
+
+use std::sync::Arc;
+
+use chrono::{Datelike, NaiveDate};
+use invoicing_core::{
+    CreditContent, CreditNote, CreditNoteId, CreditNoteIssue, CreditRest, DocumentFormat, Invoice, InvoiceId,
+    InvoiceStatus, Money, NewCreditNote, OpenEnum, SHORT_TEXT, SoughtId, Timestamp, optional_text,
+};
+
+use super::issuing::particulars;
+use super::{Invoices, NewPayment, RecordedPayment, check_shown, insert_payment, note, same_amount, update};
+use crate::Error;
+use crate::documents::{BillingDocument, DocumentLogo, Frozen, InvoiceParticulars, IssuedRecord};
+use crate::operations::attempts::{ATTEMPTS, until_committed};
+use crate::operations::documents::{document_row, find_logo};
+
+use crate::records::HistoryAction;
+use crate::store::{ChangeContext, CompanyTx, Prefetch, Tables};
+
+/// The reason on the credit note of a cancelled invoice.
+const CANCELED: &str = "Annulation de la facture";
+
+/// An issued invoice as it was read before a credit note was rendered.
+struct Creditable {
+    change: ChangeContext,
+    invoice: Arc<Invoice>,
+    rest: CreditRest,
+    particulars: InvoiceParticulars,
+    logo: Option<DocumentLogo>,
+    /// The number and the date that the credit note would get.
+    next: (String, NaiveDate),
+}
+
+/// What is credited.
+#[derive(Clone)]
+enum Credit {
+    Given(NewCreditNote),
+    /// All that is left of an invoice without payments.
+    Cancel,
+}
+
+impl Creditable {
+    fn content(&self, credit: &Credit) -> Result<CreditContent, Error> {
+        let new = match credit {
+            Credit::Given(new) => new,
+            Credit::Cancel => {
+                self.invoice.check_cancelable()?;
+                &NewCreditNote::of_the_rest(CANCELED)
+            }
+        };
+        Ok(self.rest.clone().credit(&self.invoice, new)?)
+    }
+
+    /// The format of the credit note: that of its invoice.
+    fn format(&self) -> DocumentFormat {
+        let format = self.invoice.summary.document_format.as_ref().and_then(OpenEnum::known);
+        format.unwrap_or(DocumentFormat::Pdf)
+    }
+}
+
+impl Invoices<'_> {
+    /// Issues a credit note on an issued invoice: `credit_note.issued`. An invoice that is credited
+    /// in full and has no payment is CANCELED. One on which nothing is due any more and something
+    /// is paid is PAID: `invoice.paid`. What was paid beyond what is left can be
+    /// [refunded](Self::refund).
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for more than is left of the invoice, of a line or of a VAT rate, and for
+    /// nothing; [`Error::Conflict`] on an invoice that is not issued.
+    pub async fn credit(&self, id: InvoiceId, new: &NewCreditNote) -> Result<CreditNote, Error> {
+        self.credit_if(id, new, None).await
+    }
+
+    /// As [`credit`](Self::credit), if the invoice is still the one that a page has shown.
+    #[cfg(feature = "console")]
+    pub(crate) async fn credit_shown(
+        &self,
+        id: InvoiceId,
+        new: &NewCreditNote,
+        shown: Timestamp,
+    ) -> Result<CreditNote, Error> {
+        self.credit_if(id, new, Some(shown)).await
+    }
+
+    async fn credit_if(
+        &self,
+        id: InvoiceId,
+        new: &NewCreditNote,
+        shown: Option<Timestamp>,
+    ) -> Result<CreditNote, Error> {
+        let credited = self.credit_for(id, Credit::Given(new.clone()), shown);
+        let (note, _) = self.0.operation("invoices.credit", credited).await?;
+        Ok(note)
+    }
+
+    /// What is left of an invoice after its credit notes.
+    #[cfg(feature = "console")]
+    pub(crate) async fn credit_rest(&self, id: InvoiceId) -> Result<CreditRest, Error> {
+        let rest = self.0.read(async move |mut tx| {
+            let invoice = tx.invoices().find(id).await?;
+            rest(&mut tx, &invoice).await
+        });
+        self.0.operation("invoices.credit_rest", rest).await
+    }
+
+    /// Cancels an invoice on which nothing has been paid. A draft has no number, now or later. An
+    /// issued invoice keeps its number, and a credit note takes back all that is left of it:
+    /// `credit_note.issued`. Its quote can be converted again.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] on an invoice with payments: reverse or refund them first.
+    pub async fn cancel(&self, id: InvoiceId) -> Result<Invoice, Error> {
+        self.cancel_if(id, None).await
+    }
+
+    /// As [`cancel`](Self::cancel), if the invoice is still the one that a page has shown.
+    #[cfg(feature = "console")]
+    pub(crate) async fn cancel_shown(&self, id: InvoiceId, shown: Timestamp) -> Result<Invoice, Error> {
+        self.cancel_if(id, Some(shown)).await
+    }
+
+    async fn cancel_if(&self, id: InvoiceId, shown: Option<Timestamp>) -> Result<Invoice, Error> {
+        let canceled = async {
+            if let Some(canceled) = self.cancel_draft(id, shown).await? {
+                return Ok(canceled);
+            }
+            let (_, invoice) = self.credit_for(id, Credit::Cancel, shown).await?;
+            Ok(invoice)
+        };
+        self.0.operation("invoices.cancel", canceled).await
+    }
+
+    /// Records that a part of what was overpaid was paid back; the amount of `refund` is positive,
+    /// and the payment's is negative. An invoice that is credited in full and on which no payment
+    /// stands any more is CANCELED. The reference has the meaning that it has in
+    /// [`pay`](Self::pay).
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for more than `amountOverpaid`.
+    pub async fn refund(&self, id: InvoiceId, refund: &NewPayment) -> Result<RecordedPayment, Error> {
+        let sought =
+            refund.reference.as_deref().map(SoughtId::new).filter(|sought| !sought.as_sent().is_empty());
+        let reference = optional_text("reference", refund.reference.as_deref(), SHORT_TEXT);
+        let refund = NewPayment { reference: None, ..*refund };
+        let changed = async {
+            let known = self.preload(id).await?;
+            self.0
+                .write([Prefetch::Invoice(id)], async move |mut tx| {
+                    let invoice = tx.invoices().reload_if_changed(id, known).await?;
+                    let amount = Money::ZERO.minus(refund.amount)?;
+                    if let Some(sought) = &sought
+                        && let Some(known) = tx.invoices().find_payment_by_reference(id, sought).await?
+                    {
+                        same_amount(&known, amount, sought.stripped())?;
+                        return Ok(RecordedPayment { payment: known, invoice, created: false });
+                    }
+                    let refunded = invoice.refund(refund.amount, tx.change.at())?;
+                    let new = NewPayment { amount, reference: reference?, ..refund };
+                    let payment = insert_payment(&mut tx, id, new).await?;
+                    tx.note(HistoryAction::InvoiceRefunded, id.0, &refund.amount).await?;
+                    let invoice = update(&mut tx, refunded).await?;
+                    Ok(RecordedPayment { payment, invoice, created: true })
+                })
+                .await
+        };
+        self.0.operation("invoices.refund", changed).await
+    }
+
+    /// Cancels a draft; `None` for an invoice that is not a draft.
+    async fn cancel_draft(&self, id: InvoiceId, shown: Option<Timestamp>) -> Result<Option<Invoice>, Error> {
+        let known = self.preload(id).await?;
+        self.0
+            .write([Prefetch::Invoice(id)], async move |mut tx| {
+                let invoice = tx.invoices().reload_if_changed(id, known).await?;
+                check_shown(&invoice, shown)?;
+                if invoice.summary.status != InvoiceStatus::Draft {
+                    return Ok(None);
+                }
+                let canceled = invoice.cancel_draft(tx.change.at())?;
+                let invoice = update(&mut tx, canceled).await?;
+                note(&mut tx, HistoryAction::InvoiceCanceled, &invoice).await?;
+                Ok(Some(invoice))
+            })
+            .await
+    }
+
+    async fn credit_for(
+        &self,
+        id: InvoiceId,
+        credit: Credit,
+        shown: Option<Timestamp>,
+    ) -> Result<(CreditNote, Invoice), Error> {
+        let _turn = self.0.services.numbering.issues.acquire(self.0.id).await?;
+        let note_id = CreditNoteId(self.0.env().uuid());
+        let credited = until_committed(ATTEMPTS, || self.try_credit(id, note_id, credit.clone(), shown));
+        let taken = || Error::unavailable("other nodes keep taking the number of the credit note");
+        credited.await?.ok_or_else(taken)
+    }
+
+    /// Attempts a credit note. `None` if the invoice or the next number have changed since they
+    /// were read.
+    async fn try_credit(
+        &self,
+        id: InvoiceId,
+        note_id: CreditNoteId,
+        credit: Credit,
+        shown: Option<Timestamp>,
+    ) -> Result<Option<(CreditNote, Invoice)>, Error> {
+        let before = self.creditable(id).await?;
+        // The commit checks that the invoice is still this one.
+        check_shown(&before.invoice, shown)?;
+        let content = before.content(&credit)?;
+        let frozen = self.freeze_credit(&before, note_id, content.clone()).await?;
+        let format = frozen.as_ref().map(|_| before.format());
+        let Creditable { invoice, next, .. } = before;
+        self.0
+            .write([], async move |mut tx| {
+                let first = not_before(tx.change.today(), &invoice);
+                if tx.credit_note_series(first.year()).next_dated(first).await? != next
+                    || tx.invoices().find_summary(id).await?.updated_at != invoice.summary.updated_at
+                    || !finish(&mut tx, note_id, frozen.as_ref()).await?
+                {
+                    return Ok(None);
+                }
+                let (number, issue_date) = tx.credit_note_series(first.year()).allocate_dated(first).await?;
+                let issue = CreditNoteIssue {
+                    id: note_id,
+                    number: &number,
+                    issue_date,
+                    document_format: format,
+                    at: tx.change.at(),
+                };
+                let parts = content.parts.clone();
+                let (note, credited) = CreditNote::issue(issue, &invoice, content)?;
+                tx.credit_notes().insert(&note, &parts).await?;
+                tx.invoices().update_detail(&credited.record).await?;
+                let invoice = update(&mut tx, credited).await?;
+                let action = match credit {
+                    Credit::Given(_) => HistoryAction::InvoiceCredited,
+                    Credit::Cancel => HistoryAction::InvoiceCanceled,
+                };
+                tx.note(action, id.0, &note.summary.number).await?;
+                Ok(Some((note, invoice)))
+            })
+            .await
+    }
+
+    async fn creditable(&self, id: InvoiceId) -> Result<Creditable, Error> {
+        let now = self.0.env().now();
+        self.0
+            .read(async move |mut tx| {
+                tx.begin_snapshot().await?;
+                let invoice = tx.invoices().find(id).await?;
+                let (company, last_stamp) = tx.company_row().find().await?;
+                let change = ChangeContext::new(company, last_stamp, now)?;
+                let rest = rest(&mut tx, &invoice).await?;
+                let frozen = tx.issued_documents().find_particulars(id.0).await?;
+                let particulars: InvoiceParticulars = match frozen {
+                    Some(particulars) => particulars,
+                    // An earlier version issued the invoice, without a document.
+                    None => particulars(&mut tx, &change.company, &invoice).await?,
+                };
+                let logo = find_logo(&mut tx, &particulars.company).await?;
+                let first = not_before(change.today(), &invoice);
+                let next = tx.credit_note_series(first.year()).next_dated(first).await?;
+                tx.end_snapshot().await?;
+                Ok(Creditable { change, invoice: Arc::new(invoice), rest, particulars, logo, next })
+            })
+            .await
+    }
+
+    async fn freeze_credit(
+        &self,
+        before: &Creditable,
+        id: CreditNoteId,
+        content: CreditContent,
+    ) -> Result<Option<Frozen<InvoiceParticulars>>, Error> {
+        let (format, (number, issue_date)) = (before.format(), &before.next);
+        let issue = CreditNoteIssue {
+            id,
+            number,
+            issue_date: *issue_date,
+            document_format: Some(format),
+            at: before.change.at(),
+        };
+        let (note, _) = CreditNote::issue(issue, &before.invoice, content)?;
+        if !self.0.services.documents.renders_invoices() {
+            return Ok(None);
+        }
+        let invoice_date = before.invoice.summary.issue_date.unwrap_or(*issue_date);
+        let document = BillingDocument {
+            record: IssuedRecord::CreditNote { note: note.into(), invoice_date },
+            particulars: before.particulars.clone(),
+            logo: before.logo.clone(),
+        };
+        self.0.services.freeze_billing(document, format).await.map(Some)
+    }
+}
+
+/// What is left of an invoice after its credit notes.
+async fn rest(tx: &mut impl Tables, invoice: &Invoice) -> Result<CreditRest, Error> {
+    let mut rest = CreditRest::of(invoice);
+    for (parts, detail) in tx.credit_notes().credited(invoice.summary.id).await? {
+        rest.take(&parts, &detail.vat_breakdown)?;
+    }
+    Ok(rest)
+}
+
+/// The first day that a credit note may have: not before its invoice, even if a clock was set back.
+fn not_before(today: NaiveDate, invoice: &Invoice) -> NaiveDate {
+    invoice.summary.issue_date.map_or(today, |issued| issued.max(today))
+}
+
+async fn finish(
+    tx: &mut CompanyTx<'_>,
+    id: CreditNoteId,
+    document: Option<&Frozen<InvoiceParticulars>>,
+) -> Result<bool, Error> {
+    let Some(frozen) = document else { return Ok(true) };
+    if !tx.uploads().finish(frozen.document.key.upload).await? {
+        return Ok(false);
+    }
+    let (row, now) = (document_row(frozen), tx.change.now);
+    tx.issued_documents().insert(id.0, &row, now, &frozen.particulars).await?;
+    Ok(true)
+}

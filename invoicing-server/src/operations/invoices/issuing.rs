@@ -1,0 +1,300 @@
+//! Issuing an invoice: its number is allocated, and its document is frozen.
+//!
+//! The document shows the number, which is allocated only with the issue. So an issue renders the
+//! next number, and its transaction takes that number or starts again. Issues of a company wait for
+//! each other in a process, so only another process can take it meanwhile.
+
+use std::sync::Arc;
+
+use chrono::{Datelike, NaiveDate};
+use invoicing_core::{
+    Changed, Company, DocumentFormat, EInvoicing, Invalid, Invoice, InvoiceId, InvoiceIssue, PaymentSource,
+};
+
+use super::{Invoices, NewPayment, insert_payment, note, update};
+use crate::Error;
+use crate::documents::{
+    BilledClient, BillingDocument, DocumentLogo, Frozen, InvoiceParticulars, IssuedRecord,
+};
+use crate::operations::attempts::{ATTEMPTS, until_committed};
+use crate::operations::documents::{document_row, find_logo};
+
+use crate::records::{HistoryAction, Missing};
+use crate::store::quotes::DocumentTerms;
+use crate::store::{ChangeContext, CompanyTx, Prefetch, Tables};
+
+/// The facts of an issue that the caller may set.
+///
+/// ```
+/// use invoicing_server::{IssueOptions, NaiveDate};
+///
+/// let day = |day| NaiveDate::from_ymd_opt(2026, 9, day).expect("a date");
+/// let options = IssueOptions::default().due_date(day(30)).period(day(1), day(14));
+/// ```
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IssueOptions {
+    /// Last day for paying; 30 days after the issue if missing.
+    pub due_date: Option<NaiveDate>,
+    /// Day of the supply, if it is not the day of issue.
+    pub supplied_on: Option<NaiveDate>,
+    /// First and last day of the period that the invoice is about, if it is about one.
+    pub period: Option<(NaiveDate, NaiveDate)>,
+}
+
+impl IssueOptions {
+    /// Sets [`due_date`](Self#structfield.due_date).
+    pub fn due_date(mut self, day: NaiveDate) -> Self {
+        self.due_date = Some(day);
+        self
+    }
+
+    /// Sets [`supplied_on`](Self#structfield.supplied_on).
+    pub fn supplied_on(mut self, day: NaiveDate) -> Self {
+        self.supplied_on = Some(day);
+        self
+    }
+
+    /// Sets [`period`](Self#structfield.period).
+    pub fn period(mut self, start: NaiveDate, end: NaiveDate) -> Self {
+        self.period = Some((start, end));
+        self
+    }
+
+    fn issue<'a>(
+        &self,
+        (number, issue_date): (&'a str, NaiveDate),
+        format: Option<DocumentFormat>,
+    ) -> InvoiceIssue<'a> {
+        let Self { due_date, supplied_on, period } = *self;
+        let fresh = InvoiceIssue::new(number, issue_date);
+        InvoiceIssue { due_date, supplied_on, period, document_format: format, ..fresh }
+    }
+}
+
+/// The purpose of an issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Issue,
+    /// The invoice is marked paid in the same transaction.
+    MarkPaid,
+}
+
+/// A draft as it was read before its document was rendered.
+struct Draft {
+    change: ChangeContext,
+    invoice: Arc<Invoice>,
+    particulars: InvoiceParticulars,
+    logo: Option<DocumentLogo>,
+    /// The number and the date that the issue would allocate.
+    next: (String, NaiveDate),
+}
+
+/// A document that is stored, and its format.
+#[derive(Clone)]
+struct FrozenInvoice {
+    frozen: Frozen<InvoiceParticulars>,
+    format: DocumentFormat,
+}
+
+impl Draft {
+    /// The invoice as it would be issued now.
+    fn preview(
+        &self,
+        options: &IssueOptions,
+        format: Option<DocumentFormat>,
+    ) -> Result<Changed<Invoice>, Error> {
+        let (number, date) = &self.next;
+        Ok(self.invoice.issue(options.issue((number, *date), format), self.change.at())?)
+    }
+
+    fn document(&self, invoice: Invoice) -> BillingDocument {
+        let record = IssuedRecord::Invoice(invoice.into());
+        BillingDocument { record, particulars: self.particulars.clone(), logo: self.logo.clone() }
+    }
+}
+
+impl Invoices<'_> {
+    pub(super) async fn issue_for(
+        &self,
+        id: InvoiceId,
+        options: IssueOptions,
+        purpose: Purpose,
+    ) -> Result<Invoice, Error> {
+        let services = &self.0.services;
+        let _turn = services.numbering.issues.acquire(self.0.id).await?;
+        let issued = until_committed(ATTEMPTS, || self.try_issue(id, options, purpose));
+        let taken = || Error::unavailable("other nodes keep taking the number of the invoice");
+        let (invoice, today) = issued.await?.ok_or_else(taken)?;
+        services.held_dates.check(self.0.id, &invoice, today);
+        Ok(invoice)
+    }
+
+    /// Everything that an issue would refuse.
+    pub(super) async fn missing(&self, id: InvoiceId) -> Result<Vec<Missing>, Error> {
+        let draft = self.draft(id).await?;
+        let document = draft.document(draft.preview(&IssueOptions::default(), None)?.record);
+        let mut missing = if draft.is_electronic() { document.missing() } else { Vec::new() };
+        let refused = self.0.services.documents.check_billing(document).await?;
+        missing.extend(refused.into_iter().map(Missing::from));
+        Ok(missing)
+    }
+
+    /// Attempts an issue. `None` if the invoice, the data of its document or the next number have
+    /// changed since they were read.
+    async fn try_issue(
+        &self,
+        id: InvoiceId,
+        options: IssueOptions,
+        purpose: Purpose,
+    ) -> Result<Option<(Invoice, NaiveDate)>, Error> {
+        let draft = self.draft(id).await?;
+        let document = self.freeze(&draft, &options).await?;
+        let (read_at, client_id) = (draft.invoice.summary.updated_at, draft.invoice.summary.client_id);
+        let (invoice, next) = (draft.invoice, draft.next);
+        self.0
+            .write([Prefetch::Client(client_id)], async move |mut tx| {
+                let today = tx.change.today();
+                let mut series = tx.invoice_series(today.year());
+                if series.next_dated(today).await? != next
+                    || tx.invoices().find_summary(id).await?.updated_at != read_at
+                    || !finish(&mut tx, &invoice, document.as_ref()).await?
+                {
+                    return Ok(None);
+                }
+                let (number, date) = tx.invoice_series(today.year()).allocate_dated(today).await?;
+                let format = document.as_ref().map(|document| document.format);
+                let issue = options.issue((&number, date), format);
+                let issued = invoice.issue(issue, tx.change.at())?;
+                let invoice = match purpose {
+                    Purpose::Issue => store(&mut tx, HistoryAction::InvoiceIssued, issued).await?,
+                    Purpose::MarkPaid => store_paid(&mut tx, issued).await?,
+                };
+                Ok(Some((invoice, today)))
+            })
+            .await
+    }
+
+    async fn draft(&self, id: InvoiceId) -> Result<Draft, Error> {
+        let now = self.0.env().now();
+        self.0
+            .read(async move |mut tx| {
+                tx.begin_snapshot().await?;
+                let invoice = tx.invoices().find(id).await?;
+                let (company, last_stamp) = tx.company_row().find().await?;
+                let change = ChangeContext::new(company, last_stamp, now)?;
+                let particulars = particulars(&mut tx, &change.company, &invoice).await?;
+                let logo = find_logo(&mut tx, &change.company).await?;
+                let today = change.today();
+                let next = tx.invoice_series(today.year()).next_dated(today).await?;
+                tx.end_snapshot().await?;
+                Ok(Draft { change, invoice: Arc::new(invoice), particulars, logo, next })
+            })
+            .await
+    }
+
+    /// Renders and stores the document of a draft; `None` without a renderer of invoices.
+    async fn freeze(&self, draft: &Draft, options: &IssueOptions) -> Result<Option<FrozenInvoice>, Error> {
+        let services = &self.0.services;
+        let mut document = draft.document(draft.preview(options, None)?.record);
+        let format = draft.format(&document)?;
+        if !services.documents.renders_invoices() {
+            return Ok(None);
+        }
+        document.record = IssuedRecord::Invoice(draft.preview(options, Some(format))?.record.into());
+        let frozen = services.freeze_billing(document, format).await?;
+        Ok(Some(FrozenInvoice { frozen, format }))
+    }
+}
+
+impl Draft {
+    fn is_electronic(&self) -> bool {
+        self.change.company.identity.e_invoicing == EInvoicing::On
+    }
+
+    /// The format of the document.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] about the first legal datum that a Factur-X document lacks.
+    fn format(&self, document: &BillingDocument) -> Result<DocumentFormat, Error> {
+        if !self.is_electronic() {
+            return Ok(DocumentFormat::Pdf);
+        }
+        if let Some(missing) = document.missing().into_iter().next() {
+            return Err(Invalid::new(missing.field, format!("{} ({})", missing.english, missing.rule)).into());
+        }
+        // A private client need not have an address for electronic documents.
+        let is_possible = document.can_be_electronic();
+        Ok(if is_possible { DocumentFormat::FacturX } else { DocumentFormat::Pdf })
+    }
+}
+
+/// The data that the document of an invoice shows besides the invoice, as they are now.
+pub(super) async fn particulars(
+    tx: &mut impl Tables,
+    company: &Company,
+    invoice: &Invoice,
+) -> Result<InvoiceParticulars, Error> {
+    let client = tx.clients().find(invoice.summary.client_id).await?;
+    let (quote_number, terms) = match invoice.summary.quote_id {
+        Some(quote) => {
+            (Some(tx.quotes().find_summary(quote).await?.number), tx.quotes().find_terms(quote).await?)
+        }
+        None => (None, DocumentTerms::default()),
+    };
+    Ok(InvoiceParticulars {
+        company: company.clone(),
+        client: BilledClient::of(&client),
+        quote_number,
+        reverse_charge: terms.is_reverse_charged(&invoice.detail.vat_breakdown),
+        work_site: terms.work_site,
+        operations: terms.operations.unwrap_or(company.identity.operations),
+    })
+}
+
+/// Finishes the upload of the document and refers to it. Returns false if the document shows
+/// outdated data or its upload is abandoned: then nothing is written.
+async fn finish(
+    tx: &mut CompanyTx<'_>,
+    invoice: &Invoice,
+    document: Option<&FrozenInvoice>,
+) -> Result<bool, Error> {
+    let Some(FrozenInvoice { frozen, .. }) = document else { return Ok(true) };
+    // The quote is accepted, so its number and its terms never change.
+    let client = tx.clients().find(invoice.summary.client_id).await?;
+    let InvoiceParticulars { company, client: billed, .. } = &frozen.particulars;
+    if *company != *tx.change.company
+        || *billed != BilledClient::of(&client)
+        || !tx.uploads().finish(frozen.document.key.upload).await?
+    {
+        return Ok(false);
+    }
+    let (row, now) = (document_row(frozen), tx.change.now);
+    tx.issued_documents().insert(invoice.summary.id.0, &row, now, &frozen.particulars).await?;
+    Ok(true)
+}
+
+async fn store(
+    tx: &mut CompanyTx<'_>,
+    action: HistoryAction,
+    changed: Changed<Invoice>,
+) -> Result<Invoice, Error> {
+    let invoice = update(tx, changed).await?;
+    note(tx, action, &invoice).await?;
+    Ok(invoice)
+}
+
+/// Stores an issued invoice as paid: `invoice.paid` follows `invoice.issued`.
+async fn store_paid(tx: &mut CompanyTx<'_>, issued: Changed<Invoice>) -> Result<Invoice, Error> {
+    let Changed { record, mut events } = issued;
+    let amount = record.summary.amount_due;
+    // With nothing due the issued invoice is paid already.
+    if amount.is_zero() {
+        return store(tx, HistoryAction::InvoiceMarkedPaid, Changed { record, events }).await;
+    }
+    let paid = record.mark_paid(tx.change.at())?;
+    events.extend(paid.events);
+    let new = NewPayment::new(amount, PaymentSource::Manual);
+    insert_payment(tx, record.summary.id, new).await?;
+    store(tx, HistoryAction::InvoiceMarkedPaid, Changed { record: paid.record, events }).await
+}
