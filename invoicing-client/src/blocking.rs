@@ -25,10 +25,10 @@ mod request;
 use std::fmt;
 use std::sync::Arc;
 
-use invoicing_core::{DocumentLink, ExternalLink, InvoiceId, NewClient, QuoteId};
+use invoicing_core::{CreditNoteId, DocumentLink, ExternalLink, InvoiceId, NewClient, QuoteId};
 
 use crate::runtime_thread::RuntimeThread;
-use crate::{ApiKey, Client, ClientBuilder, ClientCreation, ConfigError, Invoice, List, Quote};
+use crate::{ApiKey, Client, ClientBuilder, ClientCreation, ConfigError, CreditNote, Invoice, List, Quote};
 
 pub use request::{AsyncRequest, Iter, Request};
 
@@ -53,6 +53,11 @@ impl InvoicingClient {
     /// The company's invoices.
     pub fn invoices(&self) -> Invoices {
         Invoices(self.clone())
+    }
+
+    /// The company's credit notes.
+    pub fn credit_notes(&self) -> CreditNotes {
+        CreditNotes(self.clone())
     }
 
     /// The company's clients.
@@ -159,6 +164,52 @@ impl Invoices {
     /// See [`Invoices::get`](crate::Invoices::get).
     pub fn get(&self, id: InvoiceId) -> Request<crate::Request<Invoice>> {
         self.0.request(self.0.client.invoices().get(id))
+    }
+
+    /// See [`Invoices::document`](crate::Invoices::document).
+    pub fn document(&self, id: InvoiceId) -> Request<crate::Request<DocumentLink>> {
+        self.0.request(self.0.client.invoices().document(id))
+    }
+
+    /// See [`Invoices::download`](crate::Invoices::download).
+    pub fn download(&self, link: &DocumentLink) -> Request<crate::Request<bytes::Bytes>> {
+        self.0.request(self.0.client.invoices().download(link))
+    }
+
+    /// See [`Invoices::download_document`](crate::Invoices::download_document).
+    pub fn download_document(&self, id: InvoiceId) -> Request<crate::DownloadDocument> {
+        self.0.request(self.0.client.invoices().download_document(id))
+    }
+}
+
+/// The company's credit notes.
+#[derive(Debug, Clone)]
+pub struct CreditNotes(InvoicingClient);
+
+impl CreditNotes {
+    /// See [`CreditNotes::list`](crate::CreditNotes::list).
+    pub fn list(&self) -> Request<List<crate::CreditNotes>> {
+        self.0.request(self.0.client.credit_notes().list())
+    }
+
+    /// See [`CreditNotes::get`](crate::CreditNotes::get).
+    pub fn get(&self, id: CreditNoteId) -> Request<crate::Request<CreditNote>> {
+        self.0.request(self.0.client.credit_notes().get(id))
+    }
+
+    /// See [`CreditNotes::document`](crate::CreditNotes::document).
+    pub fn document(&self, id: CreditNoteId) -> Request<crate::Request<DocumentLink>> {
+        self.0.request(self.0.client.credit_notes().document(id))
+    }
+
+    /// See [`CreditNotes::download`](crate::CreditNotes::download).
+    pub fn download(&self, link: &DocumentLink) -> Request<crate::Request<bytes::Bytes>> {
+        self.0.request(self.0.client.credit_notes().download(link))
+    }
+
+    /// See [`CreditNotes::download_document`](crate::CreditNotes::download_document).
+    pub fn download_document(&self, id: CreditNoteId) -> Request<crate::DownloadDocument> {
+        self.0.request(self.0.client.credit_notes().download_document(id))
     }
 }
 

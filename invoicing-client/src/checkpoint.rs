@@ -42,7 +42,7 @@ debug_as_chain! { CheckpointError }
 ///
 /// Two catch-ups of the same resource must not share a store.
 pub trait CheckpointStore: Send + Sync {
-    /// Loads the checkpoint of a resource (`quotes`, `invoices`, `clients`) for the catch-up that moves it. `None` if none
+    /// Loads the checkpoint of a resource (such as `quotes`) for the catch-up that moves it. `None` if none
     /// was ever saved.
     ///
     /// A store that several processes can reach locks it, so that only one catch-up moves it at a time.

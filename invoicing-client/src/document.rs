@@ -1,19 +1,28 @@
-//! The frozen document of a quote: its link, its download, and the check of the bytes against the
-//! link.
+//! The frozen document of a quote, an invoice or a credit note: its link, its download, and the
+//! check of the bytes against the link.
 
 use std::future::IntoFuture;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
-use invoicing_core::{DocumentLink, QuoteId, sha256_hex};
+use invoicing_core::{DocumentLink, sha256_hex};
+use uuid::Uuid;
 
 use crate::call::{Call, CallOptions, call_options};
 use crate::response::ApiResponse;
 use crate::{Error, ErrorKind, InvoicingClient, Request};
 
-/// Name of a download in errors and logs.
-const OPERATION: &str = "quotes.download";
+/// The documents of one resource.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Documents {
+    /// The name of the resource in the path.
+    pub(crate) resource: &'static str,
+    /// Name of the request for a link in errors and logs.
+    pub(crate) link_operation: &'static str,
+    /// Name of a download in errors and logs.
+    pub(crate) download_operation: &'static str,
+}
 
 /// A document whose size and SHA-256 match its link.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,21 +34,22 @@ pub struct Document {
     pub bytes: Bytes,
 }
 
-/// A request for a link followed by the download. See
+/// A request for a link followed by the download, such as
 /// [`Quotes::download_document`](crate::Quotes::download_document).
 #[derive(Debug, Clone)]
 #[must_use = "nothing is sent until `.await` or `send`"]
 pub struct DownloadDocument {
     client: InvoicingClient,
-    id: QuoteId,
+    documents: Documents,
+    id: Uuid,
     options: CallOptions,
 }
 
 impl DownloadDocument {
     call_options!("each request of this call, and one deadline for all of them");
 
-    pub(crate) fn new(client: InvoicingClient, id: QuoteId) -> Self {
-        Self { client, id, options: CallOptions::default() }
+    pub(crate) fn new(client: InvoicingClient, documents: Documents, id: Uuid) -> Self {
+        Self { client, documents, id, options: CallOptions::default() }
     }
 
     /// Carries both requests out. Awaiting it does the same.
@@ -50,11 +60,11 @@ impl DownloadDocument {
             let deadline = self.options.or_default(inner.limits).deadline;
             deadline.saturating_sub(inner.env.now().saturating_duration_since(started))
         };
-        let mut link = self.within(request_link(&self.client, self.id), left()).await?;
-        let bytes = match self.within(download(&self.client, &link), left()).await {
+        let mut link = self.within(self.documents.request_link(&self.client, self.id), left()).await?;
+        let bytes = match self.within(self.documents.download(&self.client, &link), left()).await {
             Err(error) if error.is_not_found() => {
-                link = self.within(request_link(&self.client, self.id), left()).await?;
-                self.within(download(&self.client, &link), left()).await?
+                link = self.within(self.documents.request_link(&self.client, self.id), left()).await?;
+                self.within(self.documents.download(&self.client, &link), left()).await?
             }
             downloaded => downloaded?,
         };
@@ -75,28 +85,31 @@ impl IntoFuture for DownloadDocument {
     }
 }
 
-pub(crate) fn request_link(client: &InvoicingClient, id: QuoteId) -> Request<DocumentLink> {
-    let call = Call::get("quotes.document", format!("/quotes/{id}/document"));
-    Request::json(client, call.with_query(vec![("type", "pdf".to_owned())]))
-}
-
-pub(crate) fn download(client: &InvoicingClient, link: &DocumentLink) -> Request<Bytes> {
-    let call = call(client, link);
-    let link = link.clone();
-    Request::new(client, call, move |_, response| check(&link, response))
-}
-
-fn call(client: &InvoicingClient, link: &DocumentLink) -> Result<Call, Error> {
-    let inner = client.inner();
-    let Some(url) = inner.request_factory.document_url(&link.url) else {
-        return Err(Error::new(OPERATION, ErrorKind::InvalidRequest).with(|details| {
-            details.message = Some("the URL of the link is neither http nor https".to_owned());
-        }));
-    };
-    if link.size_bytes > inner.limits.max_response_bytes as u64 {
-        return Err(Error::new(OPERATION, ErrorKind::TooLarge));
+impl Documents {
+    pub(crate) fn request_link(&self, client: &InvoicingClient, id: Uuid) -> Request<DocumentLink> {
+        let call = Call::get(self.link_operation, format!("/{}/{id}/document", self.resource));
+        Request::json(client, call.with_query(vec![("type", "pdf".to_owned())]))
     }
-    Ok(Call::document(OPERATION, url))
+
+    pub(crate) fn download(&self, client: &InvoicingClient, link: &DocumentLink) -> Request<Bytes> {
+        let call = self.download_call(client, link);
+        let link = link.clone();
+        Request::new(client, call, move |_, response| check(&link, response))
+    }
+
+    fn download_call(&self, client: &InvoicingClient, link: &DocumentLink) -> Result<Call, Error> {
+        let inner = client.inner();
+        let operation = self.download_operation;
+        let Some(url) = inner.request_factory.document_url(&link.url) else {
+            return Err(Error::new(operation, ErrorKind::InvalidRequest).with(|details| {
+                details.message = Some("the URL of the link is neither http nor https".to_owned());
+            }));
+        };
+        if link.size_bytes > inner.limits.max_response_bytes as u64 {
+            return Err(Error::new(operation, ErrorKind::TooLarge));
+        }
+        Ok(Call::document(operation, url))
+    }
 }
 
 fn check(link: &DocumentLink, response: ApiResponse) -> Result<Bytes, Error> {

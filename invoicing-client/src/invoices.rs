@@ -1,12 +1,20 @@
 //! [`Invoices`]: read-only in the API.
 
+use bytes::Bytes;
 use invoicing_core::{InvoiceId, InvoiceStatus};
 
 use crate::call::Call;
+use crate::document::{Documents, DownloadDocument};
 use crate::resource::sealed;
 use crate::{
-    CatchUp, CheckpointStore, Follow, Invoice, InvoiceItem, InvoicingClient, List, RecordVersion, Request,
-    Resource,
+    CatchUp, CheckpointStore, DocumentLink, Follow, Invoice, InvoiceItem, InvoicingClient, List,
+    RecordVersion, Request, Resource,
+};
+
+const DOCUMENTS: Documents = Documents {
+    resource: "invoices",
+    link_operation: "invoices.document",
+    download_operation: "invoices.download",
 };
 
 /// The company's invoices.
@@ -28,9 +36,28 @@ impl Invoices {
         List::new(self.client.clone())
     }
 
-    /// Reads one invoice with its lines and VAT shares.
+    /// Reads one invoice with its lines, VAT shares, deductions and credit notes.
     pub fn get(&self, id: InvoiceId) -> Request<Invoice> {
         Request::json(&self.client, Call::get("invoices.get", format!("/invoices/{id}")))
+    }
+
+    /// Requests a link to the frozen PDF, which is valid for 5 minutes.
+    ///
+    /// An invoice in DRAFT, or one that an earlier version of the service issued, has no document:
+    /// [`ErrorCode::DocumentUnavailable`](invoicing_core::ErrorCode).
+    pub fn document(&self, id: InvoiceId) -> Request<DocumentLink> {
+        DOCUMENTS.request_link(&self.client, id.0)
+    }
+
+    /// Downloads the document behind a link and checks its size and SHA-256. See
+    /// [`Quotes::download`](crate::Quotes::download).
+    pub fn download(&self, link: &DocumentLink) -> Request<Bytes> {
+        DOCUMENTS.download(&self.client, link)
+    }
+
+    /// Requests a link and downloads the document. If the link expires before the download, one new link is requested.
+    pub fn download_document(&self, id: InvoiceId) -> DownloadDocument {
+        DownloadDocument::new(self.client.clone(), DOCUMENTS, id.0)
     }
 
     /// Keeps a copy of all invoices, with their lines, up to date. See [`CatchUp`].

@@ -147,7 +147,7 @@
 //! | `futures_core`: `Stream`, `BoxStream`, `BoxFuture` | [`List::stream`], [`Follow::run`], [`Transport`], [`CheckpointStore`] | the standard library has no `Stream`; `BoxFuture` is an alias of standard types |
 //! | `reqwest::Client`, `Error` | [`ClientBuilder::reqwest_client`], [`ConfigError::Http`] | reuse of a configured client; nothing else exposes reqwest |
 //! | `uuid::Uuid` | [`RecordVersion`], [`ChangeEvent`], inside ids | the type of ids |
-//! | `chrono::NaiveDate` | `validUntil`, `issueDate`, `dueDate` | the standard library has no calendar date |
+//! | `chrono::NaiveDate` | `validUntil`, `issueDate`, `dueDate` and other days | the standard library has no calendar date |
 //! | `chrono::DateTime` | [`Timestamp::to_chrono`] | conversion to a calendar; nothing else needs it |
 //! | `rust_decimal::Decimal` | [`Money::get`] | the standard library has no exact decimal |
 //! | `serde::Serialize`, `Deserialize`, `DeserializeOwned` | implemented by records; required by [`Request::decode`], [`List::decode`], [`Resource::Item`] | storage of records, and parsing into other types |
@@ -164,6 +164,7 @@ mod catch_up;
 mod checkpoint;
 mod client;
 mod clients;
+mod credit_notes;
 mod document;
 mod env;
 mod error;
@@ -202,6 +203,7 @@ pub use catch_up::{CatchUp, CatchUpError, Pass, Progress};
 pub use checkpoint::{Checkpoint, CheckpointError, CheckpointStore, FileCheckpoint, MemoryCheckpoint};
 pub use client::{ClientBuilder, InvoicingClient};
 pub use clients::{ClientCreation, Clients};
+pub use credit_notes::CreditNotes;
 pub use document::{Document, DownloadDocument};
 pub use error::{ConfigError, Error, ErrorKind};
 pub use follow::{
@@ -215,8 +217,9 @@ pub use resource::{RecordVersion, Resource};
 pub use transport::{Transport, TransportError, TransportErrorKind};
 
 pub use invoicing_core::{
-    ClientId, ClientType, DocumentLink, ErrorCode, ExternalLink, InvoiceId, InvoiceStatus, Line, Money,
-    NewClient, OpenEnum, Page, Pagination, Percent, QuoteId, QuoteStatus, SignatureBlock, Timestamp,
+    ClientId, ClientType, CreditNote, CreditNoteId, CreditNoteItem, CreditNoteReference, Deduction,
+    DocumentFormat, DocumentLink, ErrorCode, ExternalLink, InvoiceId, InvoiceStatus, InvoiceType, Line,
+    Money, NewClient, OpenEnum, Page, Pagination, Percent, QuoteId, QuoteStatus, SignatureBlock, Timestamp,
     VatShare,
 };
 

@@ -5,11 +5,17 @@ use invoicing_core::{ExternalLink, QuoteId, QuoteStatus};
 use serde::Serialize;
 
 use crate::call::Call;
-use crate::document::{self, DownloadDocument};
+use crate::document::{Documents, DownloadDocument};
 use crate::resource::sealed;
 use crate::{
     CatchUp, CheckpointStore, DocumentLink, Error, Follow, InvoicingClient, List, Quote, QuoteItem,
     RecordVersion, Request, Resource,
+};
+
+const DOCUMENTS: Documents = Documents {
+    resource: "quotes",
+    link_operation: "quotes.document",
+    download_operation: "quotes.download",
 };
 
 /// The company's quotes.
@@ -85,7 +91,7 @@ impl Quotes {
     ///
     /// A quote in DRAFT has no document: [`ErrorCode::DocumentUnavailable`](invoicing_core::ErrorCode).
     pub fn document(&self, id: QuoteId) -> Request<DocumentLink> {
-        document::request_link(&self.client, id)
+        DOCUMENTS.request_link(&self.client, id.0)
     }
 
     /// Downloads the document behind a link and checks its size and SHA-256.
@@ -93,12 +99,12 @@ impl Quotes {
     /// The key is not sent to the URL of the link, and the download does not count in the quota. The response to an
     /// expired link is 404.
     pub fn download(&self, link: &DocumentLink) -> Request<Bytes> {
-        document::download(&self.client, link)
+        DOCUMENTS.download(&self.client, link)
     }
 
     /// Requests a link and downloads the document. If the link expires before the download, one new link is requested.
     pub fn download_document(&self, id: QuoteId) -> DownloadDocument {
-        DownloadDocument::new(self.client.clone(), id)
+        DownloadDocument::new(self.client.clone(), DOCUMENTS, id.0)
     }
 
     /// Keeps a copy of all quotes, with their lines, up to date. See [`CatchUp`].

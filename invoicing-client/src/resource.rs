@@ -1,14 +1,14 @@
-//! [`Resource`]: the common interface of the three listed resources.
+//! [`Resource`]: the common interface of the four listed resources.
 
 use invoicing_core::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Quotes, invoices or clients. This trait is sealed.
+/// Quotes, invoices, credit notes or clients. This trait is sealed.
 pub trait Resource: sealed::Sealed + Send + Sync + 'static {
     /// A record in a list, which handlers of a catch-up are given: [`QuoteItem`](crate::QuoteItem),
-    /// [`InvoiceItem`](crate::InvoiceItem) or [`Client`](crate::Client).
+    /// [`InvoiceItem`](crate::InvoiceItem), [`CreditNoteItem`](crate::CreditNoteItem) or [`Client`](crate::Client).
     type Item: DeserializeOwned + Send + 'static;
 
     /// The name in the path, such as `quotes`.

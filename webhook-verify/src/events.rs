@@ -32,11 +32,11 @@ mod envelope;
 #[cfg(test)]
 mod tests;
 
-pub use data::{InvoiceData, PingData, ProjectData, QuoteData};
+pub use data::{CreditNoteData, InvoiceData, PingData, ProjectData, QuoteData};
 pub use envelope::{Envelope, EventError};
 pub use invoicing_core::{
-    InvoiceId, InvoiceStatus, Money, OpenEnum, Percent, ProjectId, ProjectStatus, QuoteId, QuoteStatus,
-    Timestamp, WebhookId,
+    CreditNoteId, InvoiceId, InvoiceStatus, InvoiceType, Money, OpenEnum, Percent, ProjectId, ProjectStatus,
+    QuoteId, QuoteStatus, Timestamp, WebhookId,
 };
 
 use serde::ser::{Error as _, SerializeStruct};
@@ -68,6 +68,11 @@ pub enum EventData {
     InvoiceCreated(InvoiceData),
     /// `invoice.paid`: an invoice moved to PAID. A partial payment sends no event.
     InvoicePaid(InvoiceData),
+    /// `invoice.issued`: an invoice got its number and its document. Sent only to a webhook that
+    /// names this kind.
+    InvoiceIssued(InvoiceData),
+    /// `credit_note.issued`: a credit note was issued. Sent only to a webhook that names this kind.
+    CreditNoteIssued(CreditNoteData),
     /// `project.completed`: a project moved to COMPLETED. Sent each time.
     ProjectCompleted(ProjectData),
     /// `ping`: a test delivery, without an event.
@@ -107,6 +112,8 @@ impl EventData {
             Self::QuoteAccepted(_) => "quote.accepted",
             Self::InvoiceCreated(_) => "invoice.created",
             Self::InvoicePaid(_) => "invoice.paid",
+            Self::InvoiceIssued(_) => "invoice.issued",
+            Self::CreditNoteIssued(_) => "credit_note.issued",
             Self::ProjectCompleted(_) => "project.completed",
             Self::Ping(_) => "ping",
             Self::Unknown { event, .. } => event,
@@ -132,7 +139,10 @@ impl Serialize for EventData {
             Self::QuoteCreated(quote) | Self::QuoteSigned(quote) | Self::QuoteAccepted(quote) => {
                 quote.serialize(serializer)
             }
-            Self::InvoiceCreated(invoice) | Self::InvoicePaid(invoice) => invoice.serialize(serializer),
+            Self::InvoiceCreated(invoice) | Self::InvoicePaid(invoice) | Self::InvoiceIssued(invoice) => {
+                invoice.serialize(serializer)
+            }
+            Self::CreditNoteIssued(note) => note.serialize(serializer),
             Self::ProjectCompleted(project) => project.serialize(serializer),
             Self::Ping(ping) => ping.serialize(serializer),
             Self::Unknown { data, .. } => {

@@ -178,7 +178,7 @@
 //! | `tower_layer::Layer`, `tower_service::Service` | `tower` | the interfaces that routers accept |
 //! | `axum_core::extract::FromRequest` | `axum` | the interface of axum's extractors |
 //! | `invoicing_core`: ids, `Money`, `Percent`, `Timestamp`, statuses | `events` | the types of the client |
-//! | `chrono::NaiveDate` | `events` | calendar dates of an invoice |
+//! | `chrono::NaiveDate` | `events` | calendar dates of an invoice or a credit note |
 //! | `serde::Serialize` | `events` | events can be written again |
 //! | `sqlx::SqlitePool`, `sqlx::SqliteConnection` | `sqlite` | the inbox shares the database and the transactions of the handlers |
 //!

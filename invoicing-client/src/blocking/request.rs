@@ -10,7 +10,7 @@ use futures_util::StreamExt;
 use invoicing_core::{InvoiceStatus, Page, QuoteStatus, Timestamp};
 
 use crate::runtime_thread::RuntimeThread;
-use crate::{Clients, DownloadDocument, Error, Invoices, List, Quotes, Resource};
+use crate::{Clients, CreditNotes, DownloadDocument, Error, Invoices, List, Quotes, Resource};
 
 /// A call with the async form `C`. Nothing is sent until [`send`](Self::send).
 #[derive(Clone)]
@@ -142,6 +142,13 @@ impl Request<List<Invoices>> {
     /// See [`List::include_lines`].
     pub fn include_lines(self) -> Self {
         self.map(List::<Invoices>::include_lines)
+    }
+}
+
+impl Request<List<CreditNotes>> {
+    /// See [`List::include_lines`].
+    pub fn include_lines(self) -> Self {
+        self.map(List::<CreditNotes>::include_lines)
     }
 }
 

@@ -92,6 +92,21 @@ mod tests {
     }
 
     #[test]
+    fn an_event_is_queued_for_its_own_resource_only() {
+        let queued = |kind: &str| {
+            let timestamp = Timestamp::from_millis(1);
+            let event = ChangeEvent { kind: kind.to_owned(), id: id(1), timestamp };
+            let (mut invoices, mut notes) = (ReadQueue::default(), ReadQueue::default());
+            invoices.offer::<crate::Invoices>(&event, timestamp);
+            notes.offer::<crate::CreditNotes>(&event, timestamp);
+            (invoices.len(), notes.len())
+        };
+        assert_eq!(queued("invoice.issued"), (1, 0));
+        assert_eq!(queued("credit_note.issued"), (0, 1));
+        assert_eq!(queued("quote.signed"), (0, 0));
+    }
+
+    #[test]
     fn ids_are_queued_once_and_again_during_their_read() {
         let mut read_queue = ReadQueue::default();
         for n in [1, 2, 1, 1] {

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderValue, Method, Response, StatusCode};
 use invoicing_core::{
-    ChangeTime, Client, ClientFields, DocumentLink, ErrorCode, ExternalLink, InvoiceStatus, NewClient,
-    QuoteStatus, SoughtId, Timestamp, search_words, sha256_hex,
+    ChangeTime, ClientFields, DocumentLink, ErrorCode, ExternalLink, InvoiceStatus, NewClient, QuoteStatus,
+    SoughtId, Timestamp, search_words, sha256_hex,
 };
 use serde_json::Value;
 use uuid::Uuid;
@@ -13,8 +13,8 @@ use uuid::Uuid;
 use super::ReceivedRequest;
 use super::query::{ListOrder, Query, SortKey};
 use super::respond::{error_response, json};
-use super::store::Store;
-use crate::{ClientId, InvoiceId, InvoiceItem, QuoteId, QuoteItem};
+use super::store::{Store, frozen};
+use crate::{ClientId, CreditNoteId, CreditNoteItem, InvoiceId, InvoiceItem, QuoteId, QuoteItem};
 
 /// Path prefix of every endpoint.
 const API_PREFIX: &str = "/api/v1/";
@@ -42,9 +42,13 @@ pub(super) fn respond(
         ("GET", ["quotes"]) => quotes(request, store, order),
         ("GET", ["quotes", id]) => quote(store, id),
         ("PATCH", ["quotes", id]) => link(request, store, id),
-        ("GET", ["quotes", id, "document"]) => document_link(request, store, id, url),
+        ("GET", [resource @ ("quotes" | "invoices" | "credit-notes"), id, "document"]) => {
+            document_link(request, store, resource, id, url)
+        }
         ("GET", ["invoices"]) => invoices(request, store, order),
         ("GET", ["invoices", id]) => invoice(store, id),
+        ("GET", ["credit-notes"]) => credit_notes(request, store, order),
+        ("GET", ["credit-notes", id]) => credit_note(store, id),
         ("GET", ["clients"]) => clients(request, store, order),
         ("POST", ["clients"]) => create(request, store),
         ("OPTIONS", segments) => allowed(segments).map(options).ok_or_else(not_found),
@@ -58,7 +62,9 @@ fn allowed(segments: &[&str]) -> Option<&'static str> {
     match segments {
         ["clients"] => Some("GET, HEAD, POST, OPTIONS"),
         ["quotes", _] => Some("GET, HEAD, PATCH, OPTIONS"),
-        ["quotes" | "invoices"] | ["invoices", _] | ["quotes", _, "document"] => Some("GET, HEAD, OPTIONS"),
+        ["quotes" | "invoices" | "credit-notes"]
+        | ["invoices" | "credit-notes", _]
+        | ["quotes" | "invoices" | "credit-notes", _, "document"] => Some("GET, HEAD, OPTIONS"),
         _ => None,
     }
 }
@@ -66,11 +72,12 @@ fn allowed(segments: &[&str]) -> Option<&'static str> {
 /// Serves a document. `None` if the path is not that of a document.
 pub(super) fn document(request: &ReceivedRequest, store: &Store) -> Option<Response<Bytes>> {
     let id = request.uri.path().strip_prefix(DOCUMENTS_PREFIX)?;
-    let document = store.document(QuoteId(id.parse().ok()?));
-    let Some(document) = document else {
+    let id: Uuid = id.parse().ok()?;
+    let number = store.documented().find(|(_, known, _)| *known == id).and_then(|(.., number)| number);
+    let Some(number) = number else {
         return Some(error_response(ErrorCode::NotFound, "no such document"));
     };
-    let mut response = Response::new(document);
+    let mut response = Response::new(frozen(number));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/pdf"));
     Some(response)
 }
@@ -103,6 +110,16 @@ fn invoices(request: &ReceivedRequest, store: &Store, order: Option<&mut ListOrd
     Ok(json(StatusCode::OK, &query.page(items.collect(), store.last_stamp(), order)))
 }
 
+fn credit_notes(request: &ReceivedRequest, store: &Store, order: Option<&mut ListOrder>) -> ApiResult {
+    let query = Query::read(&request.uri, &["include"], &[]).map_err(|text| invalid(&text))?;
+    let items = store.credit_notes.iter().map(|note| {
+        let summary = note.summary.clone();
+        let at = SortKey { id: summary.id.0, created_at: summary.created_at, updated_at: summary.updated_at };
+        (at, CreditNoteItem { summary, lines: query.lines.then(|| note.lines.clone()) })
+    });
+    Ok(json(StatusCode::OK, &query.page(items.collect(), store.last_stamp(), order)))
+}
+
 fn clients(request: &ReceivedRequest, store: &Store, order: Option<&mut ListOrder>) -> ApiResult {
     let query = Query::read(&request.uri, &["q", "externalId"], &[]).map_err(|text| invalid(&text))?;
     let words = query.text.as_deref().map(search_words).unwrap_or_default();
@@ -129,6 +146,11 @@ fn invoice(store: &mut Store, id: &str) -> ApiResult {
     Ok(json(StatusCode::OK, invoice))
 }
 
+fn credit_note(store: &mut Store, id: &str) -> ApiResult {
+    let note = store.credit_note(CreditNoteId(parse(id)?)).ok_or_else(not_found)?;
+    Ok(json(StatusCode::OK, note))
+}
+
 fn link(request: &ReceivedRequest, store: &mut Store, id: &str) -> ApiResult {
     let id = QuoteId(parse(id)?);
     let current = store.quote(id).ok_or_else(not_found)?.summary.external_id.clone();
@@ -144,15 +166,17 @@ fn link(request: &ReceivedRequest, store: &mut Store, id: &str) -> ApiResult {
     Ok(json(StatusCode::OK, &ExternalLink { id, external_id }))
 }
 
-fn document_link(request: &ReceivedRequest, store: &mut Store, id: &str, url: &str) -> ApiResult {
+fn document_link(request: &ReceivedRequest, store: &Store, resource: &str, id: &str, url: &str) -> ApiResult {
     if request.parameter("type").is_some_and(|kind| kind != "pdf") {
         return Err(invalid("type: must be pdf"));
     }
-    let id = QuoteId(parse(id)?);
-    let number = store.quote(id).ok_or_else(not_found)?.summary.number.clone();
-    let document = store
-        .document(id)
-        .ok_or_else(|| api_error(ErrorCode::DocumentUnavailable, "the quote is a draft"))?;
+    let id = parse(id)?;
+    let mut documented = store.documented();
+    let found = documented.find(|(known, record, _)| *known == resource && *record == id);
+    let (.., number) = found.ok_or_else(not_found)?;
+    let number =
+        number.ok_or_else(|| api_error(ErrorCode::DocumentUnavailable, "the record has no document"))?;
+    let document = frozen(number);
     let sha256 = sha256_hex(&document);
     let link = DocumentLink {
         url: format!("{url}{DOCUMENTS_PREFIX}{id}?proof={sha256}"),
@@ -189,8 +213,21 @@ fn known<'s>(store: &'s Store, sought: &SoughtId) -> Option<&'s crate::Client> {
 fn normalised(fields: ClientFields) -> NewClient {
     let at = ChangeTime { now: Timestamp::EARLIEST, stamp: Timestamp::EARLIEST };
     let record = fields.create(ClientId(Uuid::nil()), at);
-    let Client { name, email, phone, address, city, zip_code, r#type, notes, external_id, .. } = record;
-    NewClient { name, email, phone, address, city, zip_code, r#type, notes, external_id }
+    NewClient {
+        name: record.name,
+        email: record.email,
+        phone: record.phone,
+        address: record.address,
+        city: record.city,
+        zip_code: record.zip_code,
+        r#type: record.r#type,
+        notes: record.notes,
+        external_id: record.external_id,
+        siren: record.siren,
+        vat_number: record.vat_number,
+        electronic_address: record.electronic_address,
+        country: record.country,
+    }
 }
 
 fn matches(wanted: Option<&str>, status: &impl ToString) -> bool {

@@ -2,12 +2,15 @@
 
 use bytes::Bytes;
 use invoicing_core::{
-    InvoiceDetail, InvoiceSummary, Line, Money, NewClient, Percent, QuoteDetail, QuoteSummary, Timestamp,
-    VatShare,
+    CreditNoteDetail, CreditNoteSummary, InvoiceDetail, InvoiceSummary, Line, Money, NewClient, Percent,
+    QuoteDetail, QuoteSummary, Timestamp, VatShare,
 };
 use uuid::Uuid;
 
-use crate::{Client, ClientId, Invoice, InvoiceId, InvoiceStatus, OpenEnum, Quote, QuoteId, QuoteStatus};
+use crate::{
+    Client, ClientId, CreditNote, CreditNoteId, DocumentFormat, Invoice, InvoiceId, InvoiceStatus,
+    InvoiceType, OpenEnum, Quote, QuoteId, QuoteStatus,
+};
 
 /// 2026-09-14T09:41:07.000Z, the time before the first change.
 const START_MS: i64 = 1_789_378_867_000;
@@ -23,6 +26,8 @@ pub struct Store {
     pub quotes: Vec<Quote>,
     /// Invoices, in any order.
     pub invoices: Vec<Invoice>,
+    /// Credit notes, in any order.
+    pub credit_notes: Vec<CreditNote>,
     /// Clients, in any order.
     pub clients: Vec<Client>,
     stamps: i64,
@@ -44,18 +49,21 @@ impl Store {
     /// Adds a client with these fields.
     pub fn add_client(&mut self, new: NewClient) -> ClientId {
         let (id, now) = (ClientId(self.id()), self.stamp());
-        let NewClient { name, email, phone, address, city, zip_code, r#type, notes, external_id } = new;
         self.clients.push(Client {
             id,
-            name,
-            email,
-            phone,
-            address,
-            city,
-            zip_code,
-            r#type: r#type.map(OpenEnum::Known),
-            notes,
-            external_id,
+            name: new.name,
+            email: new.email,
+            phone: new.phone,
+            address: new.address,
+            city: new.city,
+            zip_code: new.zip_code,
+            r#type: new.r#type.map(OpenEnum::Known),
+            notes: new.notes,
+            external_id: new.external_id,
+            siren: new.siren,
+            vat_number: new.vat_number,
+            electronic_address: new.electronic_address,
+            country: new.country,
             created_at: now,
             updated_at: now,
         });
@@ -112,18 +120,28 @@ impl Store {
             id,
             number: Some(format!("FAC-2026-{:04}", self.invoices.len() + 1)),
             status: OpenEnum::Known(InvoiceStatus::Sent),
+            r#type: OpenEnum::Known(InvoiceType::Standard),
             quote_id: Some(quote.summary.id),
             client_id: quote.summary.client_id,
             client_name: quote.summary.client_name.clone(),
             client_email: quote.summary.client_email.clone(),
             issue_date: None,
             due_date: None,
+            supplied_on: None,
+            period_start: None,
+            period_end: None,
+            document_format: Some(OpenEnum::Known(DocumentFormat::Pdf)),
+            position: None,
+            progress_rate: None,
             total_ht: quote.summary.total_ht,
             total_ttc: quote.summary.total_ttc,
             tva_rate: quote.summary.tva_rate,
             currency: quote.summary.currency.clone(),
+            amount_credited: Money::ZERO,
+            amount_written_off: Money::ZERO,
             retention_rate: Percent::ZERO,
             retention_amount: Money::ZERO,
+            retention_release_date: None,
             retention_due: Money::ZERO,
             amount_paid: Money::ZERO,
             amount_due: quote.summary.total_ttc,
@@ -133,8 +151,42 @@ impl Store {
             created_at: now,
             updated_at: now,
         };
-        let detail = InvoiceDetail { vat_breakdown: quote.detail.vat_breakdown };
+        let vat_breakdown = quote.detail.vat_breakdown;
+        let detail = InvoiceDetail { vat_breakdown, deductions: Vec::new(), credit_notes: Vec::new() };
         self.invoices.push(Invoice { summary, lines: quote.lines, detail });
+        Some(id)
+    }
+
+    /// Adds a credit note of the whole of this invoice, which is CANCELED if nothing is paid. `None` if the invoice does
+    /// not exist.
+    pub fn add_credit_note(&mut self, invoice: InvoiceId) -> Option<CreditNoteId> {
+        let Invoice { summary: source, lines, detail } = self.invoice(invoice)?.clone();
+        let (id, now) = (CreditNoteId(self.id()), self.stamp());
+        let summary = CreditNoteSummary {
+            id,
+            number: format!("AVO-2026-{:04}", self.credit_notes.len() + 1),
+            invoice_id: invoice,
+            invoice_number: source.number.unwrap_or_default(),
+            quote_id: source.quote_id,
+            client_id: source.client_id,
+            client_name: source.client_name,
+            client_email: source.client_email,
+            issue_date: now.to_chrono().date_naive(),
+            reason: "Travaux annulés".to_owned(),
+            document_format: Some(OpenEnum::Known(DocumentFormat::Pdf)),
+            total_ht: source.total_ht,
+            total_ttc: source.total_ttc,
+            tva_rate: source.tva_rate,
+            currency: source.currency,
+            created_at: now,
+            updated_at: now,
+        };
+        let reference = summary.reference();
+        let detail = CreditNoteDetail { vat_breakdown: detail.vat_breakdown };
+        self.credit_notes.push(CreditNote { summary, lines, detail });
+        let credited = self.invoice(invoice)?;
+        credited.detail.credit_notes.push(reference);
+        credit_in_full(&mut credited.summary, now);
         Some(id)
     }
 
@@ -146,6 +198,11 @@ impl Store {
     /// Finds an invoice.
     pub fn invoice(&mut self, id: InvoiceId) -> Option<&mut Invoice> {
         self.invoices.iter_mut().find(|invoice| invoice.summary.id == id)
+    }
+
+    /// Finds a credit note.
+    pub fn credit_note(&mut self, id: CreditNoteId) -> Option<&mut CreditNote> {
+        self.credit_notes.iter_mut().find(|note| note.summary.id == id)
     }
 
     /// Finds a client.
@@ -183,17 +240,43 @@ impl Store {
         found.is_some()
     }
 
-    /// The frozen document of a quote. A draft has none.
-    pub(super) fn document(&self, id: QuoteId) -> Option<Bytes> {
-        let quote = self.quotes.iter().find(|quote| quote.summary.id == id)?;
-        let is_draft = quote.summary.status == QuoteStatus::Draft;
-        (!is_draft).then(|| Bytes::from(format!("%PDF-1.7\n% {}\n%%EOF\n", quote.summary.number)))
+    /// Every record that may have a document: the name of its resource, its id, and its number if it has one.
+    pub(super) fn documented(&self) -> impl Iterator<Item = (&'static str, Uuid, Option<&str>)> {
+        let quotes = self.quotes.iter().map(|Quote { summary, .. }| {
+            let has_document = summary.status != QuoteStatus::Draft;
+            ("quotes", summary.id.0, has_document.then_some(&*summary.number))
+        });
+        let invoices = self.invoices.iter().map(|Invoice { summary, .. }| {
+            let number = summary.document_format.as_ref().and(summary.number.as_deref());
+            ("invoices", summary.id.0, number)
+        });
+        let credit_notes = self.credit_notes.iter().map(|CreditNote { summary, .. }| {
+            let number = summary.document_format.as_ref().map(|_| &*summary.number);
+            ("credit-notes", summary.id.0, number)
+        });
+        quotes.chain(invoices).chain(credit_notes)
     }
 
     fn id(&mut self) -> Uuid {
         self.ids += 1;
         Uuid::from_u128(FIRST_ID + self.ids)
     }
+}
+
+/// The frozen document of the record with this number.
+pub(super) fn frozen(number: &str) -> Bytes {
+    Bytes::from(format!("%PDF-1.7\n% {number}\n%%EOF\n"))
+}
+
+fn credit_in_full(invoice: &mut InvoiceSummary<OpenEnum<InvoiceStatus>>, now: Timestamp) {
+    invoice.amount_credited = invoice.total_ttc;
+    // The amounts of the fake are far from any overflow.
+    let _ = invoice.update_amounts();
+    if invoice.amount_paid.is_zero() {
+        invoice.status = OpenEnum::Known(InvoiceStatus::Canceled);
+        invoice.canceled_at = Some(now);
+    }
+    invoice.updated_at = now;
 }
 
 /// 300 at 10 % and 100 at 20 %.

@@ -27,6 +27,17 @@ fn use_every_call() {
     assert!(matches!(client.clients().create(&new).send().unwrap(), ClientCreation::Created(_)));
     assert!(client.clients().find("c").send().unwrap().is_some());
     assert_eq!(client.invoices().list().send().unwrap().data, []);
+    let note = server.store(|store| {
+        let invoice = store.add_invoice(id).unwrap();
+        store.add_credit_note(invoice).unwrap()
+    });
+    let read = client.credit_notes().get(note).send().unwrap();
+    assert_eq!(read.summary.number, "AVO-2026-0001");
+    assert_eq!(client.credit_notes().list().include_lines().iter().count(), 1);
+    let link = client.credit_notes().document(note).send().unwrap();
+    assert!(client.credit_notes().download(&link).send().unwrap().starts_with(b"%PDF-"));
+    let invoice = client.invoices().download_document(read.summary.invoice_id).send().unwrap();
+    assert_eq!(invoice.link.file_name, "FAC-2026-0001.pdf");
 
     let clone = client.clone();
     drop(client);

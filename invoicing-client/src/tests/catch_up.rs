@@ -24,18 +24,19 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 
 /// Rules: CATCHUP-4
 #[tokio::test]
-async fn quotes_and_invoices_are_read_with_their_lines() {
+async fn documents_are_read_with_their_lines() {
     let server = StubServer::start(|_, _| reply(200, &page_json(&[], 0, false))).await;
     let (client, _) = client(&server);
     let store = Arc::new(MemoryCheckpoint::new());
     let pass = client.quotes().catch_up(store.clone()).pass(async |_| Ok::<(), ()>(())).await.unwrap();
     assert_eq!(pass.since, "2026-09-14T09:41:07.123Z".parse::<Timestamp>().unwrap());
     client.invoices().catch_up(store.clone()).pass(async |_| Ok::<(), ()>(())).await.unwrap();
+    client.credit_notes().catch_up(store.clone()).pass(async |_| Ok::<(), ()>(())).await.unwrap();
     client.quotes().catch_up(store).pass(async |_| Ok::<(), ()>(())).await.unwrap();
     let queries: Vec<_> = server.requests().iter().map(|seen| seen.uri.query().unwrap().to_owned()).collect();
     let first = "include=lines&since=1970-01-01T00%3A00%3A00.000Z&limit=100";
-    assert_eq!(queries[..2], [first, first]);
-    assert_eq!(queries[2], "include=lines&since=2026-09-14T09%3A41%3A07.123Z&limit=100");
+    assert_eq!(queries[..3], [first; 3]);
+    assert_eq!(queries[3], "include=lines&since=2026-09-14T09%3A41%3A07.123Z&limit=100");
 }
 
 #[derive(Debug, thiserror::Error)]

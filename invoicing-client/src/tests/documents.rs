@@ -59,6 +59,24 @@ async fn a_document_is_downloaded_without_the_key() {
 
 /// Rules: RETRY-8
 #[tokio::test]
+async fn invoices_and_credit_notes_have_documents_too() {
+    let server = serving(vec![pdf(PDF), pdf("forged"), pdf(PDF)]).await;
+    let (client, _) = client(&server);
+    let (invoices, notes) = (client.invoices(), client.credit_notes());
+    assert_eq!(invoices.download_document(ID.parse().unwrap()).await.unwrap().bytes, PDF);
+    let link = notes.document(ID.parse().unwrap()).await.unwrap();
+    let error = notes.download(&link).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::DocumentMismatch);
+    assert!(error.to_string().starts_with("credit_notes.download: "), "{error}");
+    assert_eq!(invoices.download(&link).await.unwrap(), PDF);
+    let links: Vec<_> =
+        server.requests().iter().filter(|seen| is_link(seen)).map(|seen| seen.uri.to_string()).collect();
+    let expected = ["invoices", "credit-notes"].map(|name| format!("/api/v1/{name}/{ID}/document?type=pdf"));
+    assert_eq!(links, expected);
+}
+
+/// Rules: RETRY-8
+#[tokio::test]
 async fn bytes_that_do_not_match_the_link_are_refused() {
     for wrong in ["%PDF-1.7 frozeN", "%PDF-1.7 frozen ", "%PDF", ""] {
         let server = serving(vec![pdf(wrong)]).await;

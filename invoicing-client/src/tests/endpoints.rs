@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::stub_server::{Reply, StubServer, json as reply, text};
 use super::{ID, KEY, client, client_json, error_json, page_json};
-use crate::{ConfigError, ErrorCode, ErrorKind, InvoicingClient, OpenEnum};
+use crate::{ConfigError, ErrorCode, ErrorKind, InvoiceType, InvoicingClient, OpenEnum};
 
 fn quote_json(status: &str) -> Value {
     json!({
@@ -88,6 +88,43 @@ async fn invoices_are_read() {
     let page = client.invoices().list().send().await.unwrap();
     assert_eq!(page.data[0].summary.status, OpenEnum::Other("DISPUTED".into()));
     assert_eq!(page.data[0].lines, None);
+}
+
+/// Rules: STORED-1
+#[tokio::test]
+async fn an_invoice_of_an_older_service_is_read_as_a_standard_one() {
+    let detail = with(invoice_json("PAID"), json!({"lines": [], "vatBreakdown": []}));
+    let server = StubServer::script([reply(200, &detail)]).await;
+    let (client, _) = client(&server);
+    let invoice = client.invoices().get(ID.parse().unwrap()).await.unwrap();
+    assert_eq!(invoice.summary.r#type, InvoiceType::Standard);
+    assert!(invoice.detail.credit_notes.is_empty() && invoice.summary.document_format.is_none());
+}
+
+fn credit_note_json() -> Value {
+    json!({
+        "id": ID, "number": "AVO-2026-0001", "invoiceId": ID, "invoiceNumber": "FAC-2026-0007", "quoteId": null,
+        "clientId": ID, "clientName": "Dupont", "clientEmail": null, "issueDate": "2026-09-14", "reason": "Erreur",
+        "documentFormat": "UBL", "totalHT": 100, "totalTTC": 120, "tvaRate": 20, "currency": "EUR",
+        "createdAt": "2026-09-14T09:41:07.123Z", "updatedAt": "2026-09-14T09:41:07.124Z", "aNewField": null,
+    })
+}
+
+/// Rules: WIRE-26
+#[tokio::test]
+async fn credit_notes_are_read() {
+    let detail = with(credit_note_json(), json!({"lines": [line_json()], "vatBreakdown": []}));
+    let list = page_json(&[credit_note_json()], 0, false);
+    let server = StubServer::script([reply(200, &detail), reply(200, &list)]).await;
+    let (client, _) = client(&server);
+    let note = client.credit_notes().get(ID.parse().unwrap()).await.unwrap();
+    assert_eq!((note.summary.invoice_number.as_str(), note.lines.len()), ("FAC-2026-0007", 1));
+    assert_eq!(note.summary.document_format, Some(OpenEnum::Other("UBL".into())));
+    let page = client.credit_notes().list().include_lines().limit(2).send().await.unwrap();
+    assert_eq!((page.data[0].summary.total_ttc.to_string().as_str(), &page.data[0].lines), ("120.00", &None));
+    let seen = server.requests();
+    assert_eq!(seen[0].uri.path(), format!("/api/v1/credit-notes/{ID}"));
+    assert_eq!(seen[1].uri.to_string(), "/api/v1/credit-notes?include=lines&limit=2");
 }
 
 #[tokio::test]

@@ -86,6 +86,31 @@ async fn every_endpoint_is_implemented() {
 }
 
 #[tokio::test]
+async fn the_fake_serves_credit_notes_and_the_documents_of_invoices() {
+    let server = FakeServer::start();
+    let (invoice, other, note) = server.store(|store| {
+        let quote = store.add_quote(QuoteStatus::Accepted);
+        let invoice = store.add_invoice(quote).unwrap();
+        (invoice, store.add_invoice(quote).unwrap(), store.add_credit_note(invoice).unwrap())
+    });
+    let client = client(&server);
+    let read = client.credit_notes().get(note).await.unwrap();
+    assert_eq!((read.lines.len(), read.summary.invoice_id), (2, invoice));
+    let page = client.credit_notes().list().include_lines().await.unwrap();
+    assert_eq!((page.data[0].summary.id, page.data[0].lines().len()), (note, 2));
+    let canceled = client.invoices().get(invoice).await.unwrap();
+    assert_eq!(canceled.summary.status, InvoiceStatus::Canceled);
+    assert_eq!(canceled.detail.credit_notes[0].number, "AVO-2026-0001");
+    let document = client.credit_notes().download_document(note).await.unwrap();
+    assert_eq!(document.link.file_name, "AVO-2026-0001.pdf");
+    assert!(client.invoices().download_document(invoice).await.unwrap().bytes.starts_with(b"%PDF-"));
+    server.store(|store| store.change_invoice(other, |invoice| invoice.summary.document_format = None));
+    let error = client.invoices().document(other).await.unwrap_err();
+    assert_eq!(error.code(), Some(&ErrorCode::DocumentUnavailable));
+    assert!(client.invoices().document(note.to_string().parse().unwrap()).await.unwrap_err().is_not_found());
+}
+
+#[tokio::test]
 async fn errors_conform_to_the_contract() {
     let server = FakeServer::start();
     let http = reqwest::Client::new();
@@ -109,6 +134,7 @@ async fn errors_conform_to_the_contract() {
         (Method::GET, "/quotes?status=PAID", key, "", 400, "validation_error", "status"),
         (Method::GET, "/quotes?q=x", key, "", 400, "validation_error", "q"),
         (Method::GET, "/quotes?limit=1&limit=2", key, "", 400, "validation_error", "limit"),
+        (Method::GET, "/credit-notes?status=SENT", key, "", 400, "validation_error", "status"),
         (Method::GET, "/projects", key, "", 404, "not_found", ""),
         (Method::GET, "/quotes/7", key, "", 404, "not_found", ""),
         (Method::DELETE, "/clients", key, "", 405, "method_not_allowed", ""),
@@ -165,6 +191,10 @@ async fn all_responses_have_the_headers_of_the_service() {
         ("/quotes/7/document", "GET, HEAD, OPTIONS"),
         ("/invoices", "GET, HEAD, OPTIONS"),
         ("/invoices/7", "GET, HEAD, OPTIONS"),
+        ("/invoices/7/document", "GET, HEAD, OPTIONS"),
+        ("/credit-notes", "GET, HEAD, OPTIONS"),
+        ("/credit-notes/7", "GET, HEAD, OPTIONS"),
+        ("/credit-notes/7/document", "GET, HEAD, OPTIONS"),
         ("/clients", "GET, HEAD, POST, OPTIONS"),
     ] {
         for method in [Method::DELETE, Method::OPTIONS] {

@@ -2,8 +2,8 @@
 
 use chrono::NaiveDate;
 use invoicing_core::{
-    InvoiceId, InvoiceStatus, Money, OpenEnum, Percent, ProjectId, ProjectStatus, QuoteId, QuoteStatus,
-    Timestamp, WebhookId, exact_number,
+    CreditNoteId, InvoiceId, InvoiceStatus, InvoiceType, Money, OpenEnum, Percent, ProjectId, ProjectStatus,
+    QuoteId, QuoteStatus, Timestamp, WebhookId, exact_number,
 };
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +56,9 @@ pub struct InvoiceData {
     pub number: Option<String>,
     /// State of the invoice when the event happened.
     pub status: OpenEnum<InvoiceStatus>,
+    /// Kind of the invoice. An event of before the kinds is about a standard one.
+    #[serde(default = "standard")]
+    pub r#type: OpenEnum<InvoiceType>,
     /// The quote that the invoice was made from; none if it has another origin.
     pub quote_id: Option<QuoteId>,
     /// Name of the client.
@@ -71,7 +74,7 @@ pub struct InvoiceData {
     /// VAT rate in percent; blended if the lines have several.
     #[serde(deserialize_with = "exact_number")]
     pub tva_rate: Percent,
-    /// Sum of the payments.
+    /// Sum of the payments, less what was refunded.
     #[serde(deserialize_with = "exact_number")]
     pub amount_paid: Money,
     /// Amount that remains to be paid, without the retention.
@@ -84,6 +87,40 @@ pub struct InvoiceData {
     /// Instant of the full payment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paid_at: Option<Timestamp>,
+}
+
+fn standard() -> OpenEnum<InvoiceType> {
+    InvoiceType::Standard.into()
+}
+
+/// The header and the totals of a credit note. Amounts are positive: what is taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CreditNoteData {
+    /// Identifier of the credit note; the detail endpoint takes it.
+    pub id: CreditNoteId,
+    /// Number that people read, such as `AVO-2026-0042`.
+    pub number: String,
+    /// The invoice that is credited.
+    pub invoice_id: InvoiceId,
+    /// Number of this invoice.
+    pub invoice_number: String,
+    /// Name of the client.
+    pub client_name: String,
+    /// E-mail of the client.
+    pub client_email: Option<String>,
+    /// Total excluding VAT.
+    #[serde(rename = "totalHT", deserialize_with = "exact_number")]
+    pub total_ht: Money,
+    /// Total including VAT.
+    #[serde(rename = "totalTTC", deserialize_with = "exact_number")]
+    pub total_ttc: Money,
+    /// VAT rate in percent; blended if the lines have several.
+    #[serde(deserialize_with = "exact_number")]
+    pub tva_rate: Percent,
+    /// Day of issue, in the time zone of the company.
+    pub issue_date: NaiveDate,
 }
 
 /// A project.

@@ -106,6 +106,8 @@ impl<'a> Envelope<'a> {
             "quote.accepted" => EventData::QuoteAccepted(self.typed()?),
             "invoice.created" => EventData::InvoiceCreated(self.typed()?),
             "invoice.paid" => EventData::InvoicePaid(self.typed()?),
+            "invoice.issued" => EventData::InvoiceIssued(self.typed()?),
+            "credit_note.issued" => EventData::CreditNoteIssued(self.typed()?),
             "project.completed" => EventData::ProjectCompleted(self.typed()?),
             "ping" => EventData::Ping(self.typed()?),
             other => EventData::Unknown { event: other.to_owned(), data: self.data.get().to_owned() },

@@ -15,9 +15,17 @@ fn quote() -> Value {
 
 fn invoice() -> Value {
     json!({
-        "id": ID, "number": null, "status": "DRAFT", "quoteId": ID, "clientName": "Léa", "clientEmail": "l@x.fr",
+        "id": ID, "number": null, "status": "DRAFT", "type": "STANDARD", "quoteId": ID, "clientName": "Léa", "clientEmail": "l@x.fr",
         "totalHT": 10, "totalTTC": 12, "tvaRate": 20, "amountPaid": 0, "amountDue": 12, "issueDate": null,
         "dueDate": "2026-10-14",
+    })
+}
+
+fn credit_note() -> Value {
+    json!({
+        "id": ID, "number": "AVO-2026-0042", "invoiceId": ID, "invoiceNumber": "FAC-2026-0042",
+        "clientName": "Léa", "clientEmail": null, "totalHT": 10.1, "totalTTC": 12.12, "tvaRate": 20,
+        "issueDate": "2026-09-14",
     })
 }
 
@@ -40,6 +48,8 @@ fn each_kind_is_read_and_written_again() {
         ("quote.accepted", quote()),
         ("invoice.created", invoice()),
         ("invoice.paid", invoice()),
+        ("invoice.issued", invoice()),
+        ("credit_note.issued", credit_note()),
         ("project.completed", project()),
         ("ping", json!({ "id": ID, "message": "test" })),
         ("quote.viewed", json!({ "id": 7, "by": ["x"] })),
@@ -70,6 +80,48 @@ fn what_a_later_version_adds_is_no_obstacle() {
     let EventData::QuoteCreated(quote) = &event.data else { panic!("{event:?}") };
     assert_eq!(quote.status, OpenEnum::Other("NEGOTIATED".into()));
     assert_eq!(serde_json::to_value(&event).unwrap()["data"]["status"], "NEGOTIATED");
+}
+
+/// Rules: EVENT-9
+#[test]
+fn the_kind_of_an_invoice_is_read_and_an_old_event_has_the_standard_one() {
+    let read = |data: &Value| match Event::parse(&body("invoice.issued", data)).unwrap().data {
+        EventData::InvoiceIssued(invoice) => invoice.r#type,
+        other => panic!("{other:?}"),
+    };
+    let mut data = invoice();
+    for (word, expected) in [
+        ("STANDARD", OpenEnum::Known(InvoiceType::Standard)),
+        ("DEPOSIT", OpenEnum::Known(InvoiceType::Deposit)),
+        ("PROGRESS", OpenEnum::Known(InvoiceType::Progress)),
+        ("SELF_BILLED", OpenEnum::Other("SELF_BILLED".into())),
+    ] {
+        data["type"] = word.into();
+        assert_eq!(read(&data), expected);
+    }
+    data.as_object_mut().unwrap().remove("type");
+    assert_eq!(read(&data), InvoiceType::Standard);
+}
+
+/// Rules: EVENT-10
+#[test]
+fn a_credit_note_names_its_invoice() {
+    let event = Event::parse(&body("credit_note.issued", &credit_note())).unwrap();
+    let EventData::CreditNoteIssued(note) = &event.data else { panic!("{event:?}") };
+    assert_eq!((note.number.as_str(), note.invoice_number.as_str()), ("AVO-2026-0042", "FAC-2026-0042"));
+    assert_eq!((note.total_ht.to_string(), note.total_ttc.to_string()), ("10.10".into(), "12.12".into()));
+    assert_eq!(note.issue_date.to_string(), "2026-09-14");
+    let mut unnamed = credit_note();
+    unnamed.as_object_mut().unwrap().remove("invoiceNumber");
+    assert!(Event::parse(&body("credit_note.issued", &unnamed)).is_err());
+}
+
+#[test]
+fn a_kind_that_is_announced_but_not_typed_yet_is_kept() {
+    for kind in ["quote.sent", "invoice.overdue", "payment.recorded"] {
+        let event = Event::parse(&body(kind, &invoice())).unwrap();
+        assert!(matches!(&event.data, EventData::Unknown { event, .. } if event == kind), "{kind}");
+    }
 }
 
 #[test]
@@ -188,9 +240,16 @@ proptest! {
     fn one_field_of_any_type_is_read_or_refused(
         at in any::<prop::sample::Index>(),
         value in json_value(),
-        event in prop::sample::select(vec!["quote.created", "invoice.paid", "project.completed"]),
+        event in prop::sample::select(vec![
+            "quote.created", "invoice.paid", "credit_note.issued", "project.completed",
+        ]),
     ) {
-        let mut data = match event { "quote.created" => quote(), "invoice.paid" => invoice(), _ => project() };
+        let mut data = match event {
+            "quote.created" => quote(),
+            "invoice.paid" => invoice(),
+            "credit_note.issued" => credit_note(),
+            _ => project(),
+        };
         let names: Vec<String> = data.as_object().unwrap().keys().cloned().collect();
         data[&names[at.index(names.len())]] = value;
         let body = body(event, &data);

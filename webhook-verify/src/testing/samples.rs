@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::rng::Rng;
 
-/// `count` bodies of all kinds, each with another id. Every tenth is of a kind unknown to this
+/// `count` bodies of all kinds, each with another id. Every eleventh is of a kind unknown to this
 /// version.
 pub fn sample_bodies(seed: u64, count: usize) -> Vec<Bytes> {
     let mut rng = Rng::new(seed);
@@ -15,7 +15,7 @@ pub fn sample_bodies(seed: u64, count: usize) -> Vec<Bytes> {
 
 fn body(rng: &mut Rng, index: usize) -> String {
     const QUOTES: [&str; 3] = ["quote.created", "quote.signed", "quote.accepted"];
-    const INVOICES: [&str; 2] = ["invoice.created", "invoice.paid"];
+    const INVOICES: [&str; 3] = ["invoice.created", "invoice.paid", "invoice.issued"];
     let (id, other) = (uuid(rng), uuid(rng));
     let cents = rng.below(10_000_000);
     let totals = format!(
@@ -25,7 +25,7 @@ fn body(rng: &mut Rng, index: usize) -> String {
     );
     let client = r#""clientName":"Léa “Peinture” Lefèvre","clientEmail":null"#;
     let at = time(rng);
-    let (event, data) = match index % 10 {
+    let (event, data) = match index % 11 {
         kind @ 0..=3 => {
             let data = format!(r#""number":"DEV-2026-{index:04}","status":"ACCEPTED",{client},{totals}"#);
             (QUOTES[kind % 3], data)
@@ -34,14 +34,20 @@ fn body(rng: &mut Rng, index: usize) -> String {
         kind @ 5..=7 => {
             let money = format!(r#"{totals},"amountPaid":0,"amountDue":{}"#, amount(cents));
             let dates = r#""issueDate":"2026-09-14","dueDate":null"#;
-            let head = format!(r#""number":"FAC-2026-{index:04}","status":"PAID","quoteId":"{other}""#);
-            (INVOICES[kind % 2], format!("{head},{client},{money},{dates}"))
+            let state = r#""status":"PAID","type":"STANDARD""#;
+            let head = format!(r#""number":"FAC-2026-{index:04}",{state},"quoteId":"{other}""#);
+            (INVOICES[kind % 3], format!("{head},{client},{money},{dates}"))
         }
         8 => {
             let data = format!(
                 r#""name":"Hall","status":"COMPLETED",{client},"quoteIds":["{other}"],"completedAt":"{at}""#
             );
             ("project.completed", data)
+        }
+        9 => {
+            let source = format!(r#""invoiceId":"{other}","invoiceNumber":"FAC-2026-0042""#);
+            let head = format!(r#""number":"AVO-2026-{index:04}",{source}"#);
+            ("credit_note.issued", format!(r#"{head},{client},{totals},"issueDate":"2026-09-14""#))
         }
         _ => ("quote.viewed", r#""by":{"name":"Léa"}"#.to_owned()),
     };

@@ -241,7 +241,9 @@ fn samples_are_events_of_all_kinds_with_keys_of_their_own() {
         keys.insert(webhook_verify::events::Envelope::parse(body).unwrap().key().to_string());
     }
     let all = [
+        "credit_note.issued",
         "invoice.created",
+        "invoice.issued",
         "invoice.paid",
         "ping",
         "project.completed",
