@@ -76,6 +76,7 @@ impl Story {
         let changed = BTreeMap::from([
             ("quotes", changed_since(client.quotes().catch_up(file("quotes"))).await?),
             ("invoices", changed_since(client.invoices().catch_up(file("invoices"))).await?),
+            ("credit notes", changed_since(client.credit_notes().catch_up(file("credit-notes"))).await?),
             ("clients", changed_since(client.clients().catch_up(file("clients"))).await?),
         ]);
         let counts: Vec<_> = changed.iter().map(|(name, seen)| format!("{} {name}", seen.len())).collect();
@@ -92,6 +93,7 @@ impl Story {
                 "invoices",
                 vec![RecordVersion { updated_at: invoice.summary.updated_at, id: invoice.summary.id.0 }],
             ),
+            ("credit notes", Vec::new()),
             ("clients", vec![RecordVersion { updated_at: client.updated_at, id: client.id.0 }]),
         ]);
         self.timeline.check(changed == expected, "the catch-up brings exactly what changed")?;

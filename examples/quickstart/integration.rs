@@ -1,10 +1,10 @@
-//! The integration: for each webhook it fetches the detail, links it to its own record, and downloads the PDF. It
+//! The integration: for each webhook it fetches the detail, links quotes to its own records, and downloads the PDF. It
 //! has the API's address, its key and the webhooks, and nothing else.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use invoicing_client::{ErrorCode, InvoicingClient, Money, QuoteId};
+use invoicing_client::{Document, ErrorCode, InvoicingClient, Money, QuoteId};
 use invoicing_examples::Failure;
 use serde::Serialize;
 
@@ -51,6 +51,7 @@ impl Integration {
         match delivery.event.split_once('.') {
             Some(("quote", _)) => self.quote(delivery.data.id.parse()?, Some(delivery), timeline).await,
             Some(("invoice", _)) => self.invoice(delivery, timeline).await,
+            Some(("credit_note", _)) => self.credit_note(delivery, timeline).await,
             Some(("project", _)) => {
                 // The API has no projects; their quotes are what there is to fetch.
                 for id in &delivery.data.quote_ids {
@@ -90,20 +91,6 @@ impl Integration {
         self.download(id, &quote.summary.number, timeline).await
     }
 
-    async fn invoice(&mut self, webhook: &Delivery, timeline: &mut Timeline) -> Result<(), Failure> {
-        let invoice = self.client.invoices().get(webhook.data.id.parse()?).await?;
-        self.keep(&invoice)?;
-        check_totals(webhook, invoice.summary.total_ht, invoice.summary.total_ttc, timeline)?;
-        let name = invoice.summary.number.as_deref().unwrap_or("the invoice (no number yet)");
-        let (status, due) = (&invoice.summary.status, invoice.summary.amount_due);
-        timeline.say("integration", format_args!("  detail of {name}: {status}, {due:.2} EUR due"));
-        // Only the quote that it was made from can be linked and downloaded.
-        match invoice.summary.quote_id {
-            Some(quote) => self.quote(quote, None, timeline).await,
-            None => Ok(()),
-        }
-    }
-
     async fn link(&mut self, id: QuoteId, deal: &str, timeline: &mut Timeline) -> Result<(), Failure> {
         let link = self.client.quotes().link(id, deal).await?;
         timeline
@@ -122,6 +109,16 @@ impl Integration {
             }
             document => document?,
         };
+        self.store(&document, number, timeline)
+    }
+
+    /// Checks a document and writes it to a file.
+    pub(crate) fn store(
+        &mut self,
+        document: &Document,
+        number: &str,
+        timeline: &mut Timeline,
+    ) -> Result<(), Failure> {
         // The client has checked it; so does this, because it is what this program is about.
         timeline
             .check(document.link.matches(&document.bytes), "the PDF has the promised size and SHA-256")?;
@@ -138,13 +135,18 @@ impl Integration {
         Ok(())
     }
 
-    fn keep(&mut self, record: &impl Serialize) -> Result<(), Failure> {
+    pub(crate) fn keep(&mut self, record: &impl Serialize) -> Result<(), Failure> {
         self.received.push(serde_json::to_vec(record)?);
         Ok(())
     }
 }
 
-fn check_totals(webhook: &Delivery, ht: Money, ttc: Money, timeline: &mut Timeline) -> Result<(), Failure> {
+pub(crate) fn check_totals(
+    webhook: &Delivery,
+    ht: Money,
+    ttc: Money,
+    timeline: &mut Timeline,
+) -> Result<(), Failure> {
     let same = (webhook.data.total_ht, webhook.data.total_ttc) == (Some(ht), Some(ttc));
     timeline.check(same, format_args!("the detail has the totals of {}", webhook.event))
 }

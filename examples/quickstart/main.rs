@@ -1,15 +1,21 @@
-//! The main job on real input: a painter's renovation quote from the first draft to the last payment.
+//! The main job on real input: a painter's renovation quote from the first draft to the electronic invoice, a
+//! credit note and the last payment.
 //!
 //! ```console
 //! $ cargo run --example quickstart
 //! ```
 //!
-//! A service on a SQLite file, with its signing page, a receiver that verifies every webhook, and an integration that fetches, links and
-//! downloads through the API. The receiver goes away, things change, it comes back and catches up. Everything is
-//! checked on the way: the program ends with 0 only if all of it is right. It stays within the API's quota of 30
-//! requests a minute (see the last lines of its output).
+//! A service on a SQLite file, with its signing page, a receiver that verifies every webhook, and an integration
+//! that fetches, links and downloads through the API, and opens the XML in each Factur-X document. The receiver
+//! goes away, things change, it comes back and catches up. Everything is checked on the way: the program ends
+//! with 0 only if all of it is right. It stays within the API's quota of 30 requests a minute (see the last lines
+//! of its output).
 
+// An invoice is opened in the same way as a signed copy.
+#[path = "../verify_proof/pdf.rs"]
+mod attached;
 mod away;
+mod billing;
 mod host;
 mod input;
 mod integration;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use invoicing_core::{Client, EventKind, Invoice, Money, Percent, ProjectStatus, Quote};
+use invoicing_core::{Client, EventKind, Invoice, Money, NewCreditNote, Percent, ProjectStatus, Quote};
 use invoicing_examples::Failure;
 use invoicing_server::{CompanyHandle, NewPayment, NewProject, NewWebhook, PaymentMethod, PaymentSource};
 use tokio::net::TcpListener;
@@ -15,6 +15,9 @@ use crate::integration::Integration;
 use crate::phone;
 use crate::receiver::{Delivery, Inbox, Receiver};
 use crate::timeline::Timeline;
+
+/// The line of the advice, which is charged by the hour.
+const ADVICE: usize = 7;
 
 /// The parties in the story.
 pub(crate) struct Story {
@@ -78,7 +81,7 @@ impl Story {
         Ok((Self { input, host, company, key, integration, deliveries, timeline, folder }, inbox))
     }
 
-    /// Draft, sent, signed, converted, paid in two parts, project completed.
+    /// Draft, sent, signed, converted, issued, credited in part, paid in two parts, project completed.
     async fn main_job(&mut self) -> Result<Invoice, Failure> {
         let client = self.company.clients().create(&self.input.client).await?;
         let quote = self.company.quotes().create(&self.input.quote(client.id)).await?;
@@ -102,13 +105,8 @@ impl Story {
         let invoice = self.company.invoices().convert(quote.summary.id).await?;
         self.say("painter", "converts it to a draft invoice");
         self.expect(1).await?;
-        let invoice = self.company.invoices().issue(invoice.summary.id, None).await?;
-        let (number, due) = (invoice.summary.number.clone().unwrap_or_default(), invoice.summary.amount_due);
-        let held = invoice.summary.retention_amount;
-        self.say(
-            "painter",
-            format_args!("issues {number}: {due:.2} EUR due, {held:.2} EUR held back (5 % retention)"),
-        );
+        self.issue(&invoice).await?;
+        let invoice = self.credit(&invoice).await?;
         let invoice =
             self.pay(&invoice, invoice.summary.amount_due.percent(Percent::from(40))?, "VIR-0001").await?;
         let invoice = self.pay(&invoice, invoice.summary.amount_due, "VIR-0002").await?;
@@ -119,6 +117,29 @@ impl Story {
         let project = self.company.projects().create(&project).await?;
         self.company.projects().set_status(project.id, ProjectStatus::Completed).await?;
         self.say("painter", format_args!("completes the project: {}", project.name));
+        self.expect(1).await?;
+        Ok(invoice)
+    }
+
+    /// With e-invoicing ON the document is a Factur-X: a PDF with the invoice as XML in it.
+    async fn issue(&mut self, draft: &Invoice) -> Result<(), Failure> {
+        let invoice = self.company.invoices().issue(draft.summary.id, None).await?.summary;
+        let (number, due) = (invoice.number.unwrap_or_default(), invoice.amount_due);
+        let held = invoice.retention_amount;
+        self.say(
+            "painter",
+            format_args!("issues {number}: {due:.2} EUR due, {held:.2} EUR held back (5 % retention)"),
+        );
+        self.expect(1).await
+    }
+
+    /// An hour of advice was not needed.
+    async fn credit(&mut self, invoice: &Invoice) -> Result<Invoice, Failure> {
+        let new = NewCreditNote::new("Une heure de conseil non utilisée").quantity(ADVICE, 1);
+        let note = self.company.invoices().credit(invoice.summary.id, &new).await?.summary;
+        let invoice = self.company.invoices().get(invoice.summary.id).await?;
+        let (number, total, due) = (&note.number, note.total_ttc, invoice.summary.amount_due);
+        self.say("painter", format_args!("credits an hour: {number} of {total:.2} EUR, {due:.2} EUR due"));
         self.expect(1).await?;
         Ok(invoice)
     }
@@ -203,7 +224,7 @@ fn print_files(folder: &Path, pdfs: &[PathBuf]) {
     for pdf in pdfs {
         println!("  {}", pdf.display());
     }
-    for name in ["quotes", "invoices", "clients"] {
+    for name in ["quotes", "invoices", "credit-notes", "clients"] {
         println!("  {}", folder.join(format!("{name}.checkpoint.json")).display());
     }
 }

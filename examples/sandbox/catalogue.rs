@@ -3,8 +3,8 @@
 use chrono::{Days, NaiveDate};
 use fastrand::Rng;
 use invoicing_core::{
-    ClientType, Costing, Invalid, Money, NewClient, NewLine, Percent, Quantity, UnitPrice, percent,
-    unit_price,
+    ClientType, Costing, Invalid, Money, NewClient, NewLine, Percent, Quantity, UnitPrice, french_vat_number,
+    is_siren, percent, unit_price,
 };
 use rust_decimal::Decimal;
 
@@ -71,15 +71,30 @@ pub(crate) fn client(rng: &mut Rng) -> NewClient {
     } else {
         format!("{first} {last}")
     };
-    let kind = if is_business { ClientType::Professionnel } else { ClientType::Particulier };
     let mut client = NewClient::named(name)
-        .r#type(kind)
         .email(format!("client{}@exemple.fr", rng.u32(1_000..1_000_000)))
         .address(format!("{} rue des Lilas", rng.u8(1..120)))
         .zip_code(zip_code)
         .city(city);
+    client = if is_business { business(rng, client) } else { client.r#type(ClientType::Particulier) };
     client.phone = rng.bool().then(|| format!("06 {:02} {:02} 00 00", rng.u8(..100), rng.u8(..100)));
     client
+}
+
+/// With the numbers that an electronic invoice needs of a business.
+fn business(rng: &mut Rng, client: NewClient) -> NewClient {
+    let siren = siren(rng);
+    let vat_number = french_vat_number(&siren);
+    let client = client.r#type(ClientType::Professionnel).siren(siren);
+    // Some charge no VAT, and have no number.
+    if rng.u8(..4) == 0 { client } else { client.vat_number(vat_number) }
+}
+
+/// A number with its check digit: the last one of the ten that fits.
+fn siren(rng: &mut Rng) -> String {
+    let eight = rng.u32(10_000_000..100_000_000);
+    let mut all = (0..10).map(|digit| format!("{eight}{digit}"));
+    all.find(|siren| is_siren(siren)).unwrap_or_default()
 }
 
 /// The lines of a quote; every fourth quote has a discount.

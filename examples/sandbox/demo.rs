@@ -8,7 +8,10 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use invoicing_core::{Company, CompanyId, EventKind, NewCompany, Plan, WebhookId};
+use invoicing_core::{
+    Company, CompanyId, CompanyIdentity, EInvoicing, EventKind, NewCompany, Plan, WebhookId,
+    french_vat_number,
+};
 use invoicing_examples::Failure;
 use invoicing_server::{CompanyHandle, Invoicing, NewWebhook, Webhook};
 use serde::{Deserialize, Serialize};
@@ -16,8 +19,43 @@ use serde::{Deserialize, Serialize};
 use crate::args::WebhookArg;
 
 /// The first one is where all the activity is.
-const COMPANIES: [(&str, Plan); 3] =
-    [("Martin Peinture", Plan::Team), ("Atelier Roux", Plan::Team), ("Dépannage Petit", Plan::Starter)];
+const COMPANIES: [Demo; 3] = [
+    demo("Martin Peinture", Plan::Team, "73282932000074"),
+    demo("Atelier Roux", Plan::Team, "90000010000017"),
+    demo("Dépannage Petit", Plan::Starter, "90000020900016"),
+];
+
+/// A demo company.
+struct Demo {
+    name: &'static str,
+    plan: Plan,
+    siret: &'static str,
+}
+
+const fn demo(name: &'static str, plan: Plan, siret: &'static str) -> Demo {
+    Demo { name, plan, siret }
+}
+
+impl Demo {
+    /// With all data that an electronic invoice needs.
+    fn input(&self) -> NewCompany {
+        let siren = &self.siret[..9];
+        let identity = CompanyIdentity::default()
+            .address("8 impasse des Tanneurs")
+            .zip_code("69007")
+            .city("Lyon")
+            .email("contact@exemple.fr")
+            .phone("04 72 00 00 00")
+            .siret(self.siret)
+            .vat_number(french_vat_number(siren))
+            .legal_form("SARL")
+            .share_capital("10 000 €")
+            .registration(format!("RCS Lyon {siren}"))
+            .iban("FR76 3000 6000 0112 3456 7890 189")
+            .e_invoicing(EInvoicing::On);
+        NewCompany::named(self.name, self.plan).identity(identity)
+    }
+}
 
 /// The credentials in the first line and in the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -58,8 +96,8 @@ pub(crate) async fn open(
     let known = load(file)?;
     let existing = invoicing.companies().list().await?;
     let mut now = Credentials::default();
-    for (name, plan) in COMPANIES {
-        now.companies.push(company(invoicing, &known, &existing, name, plan).await?);
+    for demo in &COMPANIES {
+        now.companies.push(company(invoicing, &known, &existing, demo).await?);
     }
     let active = invoicing.company(now.companies[0].id);
     for webhook in active.webhooks().list().await? {
@@ -85,12 +123,12 @@ async fn company(
     invoicing: &Invoicing,
     known: &Credentials,
     existing: &[Company],
-    name: &str,
-    plan: Plan,
+    demo: &Demo,
 ) -> Result<CompanyEntry, Failure> {
-    let company = match existing.iter().find(|company| company.name == name && company.plan == plan) {
+    let is_it = |company: &&Company| company.name == demo.name && company.plan == demo.plan;
+    let company = match existing.iter().find(is_it) {
         Some(company) => company.clone(),
-        None => invoicing.companies().create(&NewCompany::named(name, plan)).await?,
+        None => invoicing.companies().create(&demo.input()).await?,
     };
     let keys = invoicing.company(company.id);
     let valid = keys.keys().list().await?;
@@ -102,7 +140,7 @@ async fn company(
         Some(key) => key.clone(),
         None => keys.keys().issue("sandbox").await?.key.reveal().to_owned(),
     };
-    Ok(CompanyEntry { id: company.id, name: company.name, plan, api_key })
+    Ok(CompanyEntry { id: company.id, name: company.name, plan: demo.plan, api_key })
 }
 
 async fn kept(

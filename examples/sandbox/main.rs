@@ -10,6 +10,7 @@
 mod args;
 mod business;
 mod catalogue;
+mod credits;
 mod demo;
 mod home;
 mod output;

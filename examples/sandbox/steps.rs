@@ -15,7 +15,7 @@ use crate::business::{Business, Done};
 use crate::catalogue::{self, one_of};
 
 /// How far back a step looks for a record.
-const RECENT: PageWindow = PageWindow { limit: 20, offset: 0, since: None };
+pub(crate) const RECENT: PageWindow = PageWindow { limit: 20, offset: 0, since: None };
 
 /// A step of the business.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,12 +31,17 @@ pub(crate) enum Step {
     AcceptQuote,
     RejectQuote,
     ConvertQuote,
+    DirectInvoice,
     IssueInvoice,
     PayPart,
     PayRest,
     MarkPaid,
     ReversePayment,
     CancelInvoice,
+    CreditQuantity,
+    CreditReduction,
+    CreditRest,
+    Refund,
     OpenProject,
     CompleteProject,
     ReopenProject,
@@ -44,7 +49,7 @@ pub(crate) enum Step {
 }
 
 /// How often each step is drawn.
-const WEIGHTS: [(Step, u32); 21] = [
+const WEIGHTS: [(Step, u32); 26] = [
     (Step::CreateClient, 8),
     (Step::ChangeClient, 2),
     (Step::CreateQuote, 18),
@@ -56,12 +61,17 @@ const WEIGHTS: [(Step, u32); 21] = [
     (Step::AcceptQuote, 4),
     (Step::RejectQuote, 4),
     (Step::ConvertQuote, 14),
+    (Step::DirectInvoice, 4),
     (Step::IssueInvoice, 12),
     (Step::PayPart, 7),
     (Step::PayRest, 9),
     (Step::MarkPaid, 4),
     (Step::ReversePayment, 2),
     (Step::CancelInvoice, 2),
+    (Step::CreditQuantity, 3),
+    (Step::CreditReduction, 2),
+    (Step::CreditRest, 1),
+    (Step::Refund, 3),
     (Step::OpenProject, 5),
     (Step::CompleteProject, 6),
     (Step::ReopenProject, 2),
@@ -79,6 +89,15 @@ pub(crate) fn draw(rng: &mut Rng) -> Step {
         left -= weight;
     }
     Step::CreateQuote
+}
+
+/// `None` if the input breaks a rule: a client that an integration has created may lack the legal
+/// data of an electronic invoice, and less may be left of an invoice than a credit note takes.
+pub(crate) fn unless_invalid<T>(ended: Result<T, Error>) -> Result<Option<T>, Error> {
+    match ended {
+        Err(Error::Invalid(_)) => Ok(None),
+        ended => ended.map(Some),
+    }
 }
 
 impl Business {
@@ -99,6 +118,7 @@ impl Business {
             Step::AcceptQuote => self.accept_quote().await,
             Step::RejectQuote => self.reject_quote().await,
             Step::ConvertQuote => self.convert_quote().await,
+            Step::DirectInvoice => self.direct_invoice().await,
             Step::IssueInvoice => self.issue_invoice().await,
             Step::PayPart => {
                 let rate = Percent::from(self.rng.i32(15..60));
@@ -112,6 +132,10 @@ impl Business {
             Step::MarkPaid => self.mark_paid().await,
             Step::ReversePayment => self.reverse_payment().await,
             Step::CancelInvoice => self.cancel_invoice().await,
+            Step::CreditQuantity => self.credit_quantity().await,
+            Step::CreditReduction => self.credit_reduction().await,
+            Step::CreditRest => self.credit_rest().await,
+            Step::Refund => self.refund().await,
             Step::OpenProject => self.open_project().await,
             Step::CompleteProject => self.move_project(ProjectStatus::Open, ProjectStatus::Completed).await,
             Step::ReopenProject => self.move_project(ProjectStatus::Completed, ProjectStatus::Open).await,
@@ -131,9 +155,8 @@ impl Business {
 
     async fn change_client(&mut self) -> Result<Option<Done>, Error> {
         let Some(client) = self.client().await? else { return Ok(None) };
-        let Client { name, email, address, city, zip_code, r#type, notes, external_id, .. } = client;
-        let phone = Some(format!("07 {:02} {:02} 00 00", self.rng.u8(..100), self.rng.u8(..100)));
-        let change = NewClient { name, email, phone, address, city, zip_code, r#type, notes, external_id };
+        let phone = format!("07 {:02} {:02} 00 00", self.rng.u8(..100), self.rng.u8(..100));
+        let change = NewClient::of(&client).phone(phone);
         self.company.clients().change(client.id, &change).await?;
         Ok(Some(Done::new("client.change", [("clientId", client.id.0)])))
     }
@@ -211,10 +234,21 @@ impl Business {
         )))
     }
 
+    /// Without an offer, such as for a small repair.
+    async fn direct_invoice(&mut self) -> Result<Option<Done>, Error> {
+        let Some(client) = self.client().await? else { return Ok(None) };
+        let content = self.content(&client)?;
+        let invoice = self.company.invoices().direct(&content).await?.summary;
+        let mut done = Done::new("invoice.direct", [("invoiceId", invoice.id.0), ("clientId", client.id.0)]);
+        done.ids.extend(invoice.quote_id.map(|quote| ("quoteId", quote.0)));
+        Ok(Some(done))
+    }
+
     async fn issue_invoice(&mut self) -> Result<Option<Done>, Error> {
         let Some(invoice) = self.invoice(InvoiceStatus::Draft).await? else { return Ok(None) };
-        self.company.invoices().issue(invoice.summary.id, None).await?;
-        Ok(Some(Done::new("invoice.issue", [("invoiceId", invoice.summary.id.0)])))
+        let issued = self.company.invoices().issue(invoice.summary.id, None).await;
+        let done = Done::new("invoice.issue", [("invoiceId", invoice.summary.id.0)]);
+        Ok(unless_invalid(issued)?.map(|_| done))
     }
 
     /// A payment of a part of what is due.
@@ -239,8 +273,9 @@ impl Business {
     async fn mark_paid(&mut self) -> Result<Option<Done>, Error> {
         let status = if self.rng.bool() { InvoiceStatus::Draft } else { InvoiceStatus::Sent };
         let Some(invoice) = self.invoice(status).await? else { return Ok(None) };
-        self.company.invoices().mark_paid(invoice.summary.id).await?;
-        Ok(Some(Done::new("invoice.markPaid", [("invoiceId", invoice.summary.id.0)])))
+        let paid = self.company.invoices().mark_paid(invoice.summary.id).await;
+        let done = Done::new("invoice.markPaid", [("invoiceId", invoice.summary.id.0)]);
+        Ok(unless_invalid(paid)?.map(|_| done))
     }
 
     async fn reverse_payment(&mut self) -> Result<Option<Done>, Error> {
@@ -257,8 +292,12 @@ impl Business {
     async fn cancel_invoice(&mut self) -> Result<Option<Done>, Error> {
         let status = if self.rng.bool() { InvoiceStatus::Draft } else { InvoiceStatus::Sent };
         let Some(invoice) = self.invoice(status).await? else { return Ok(None) };
-        self.company.invoices().cancel(invoice.summary.id).await?;
-        Ok(Some(Done::new("invoice.cancel", [("invoiceId", invoice.summary.id.0)])))
+        let canceled = self.company.invoices().cancel(invoice.summary.id).await?;
+        let mut done = Done::new("invoice.cancel", [("invoiceId", invoice.summary.id.0)]);
+        // Of an issued one, the rest is credited.
+        let note = canceled.detail.credit_notes.last();
+        done.ids.extend(note.map(|note| ("creditNoteId", note.id.0)));
+        Ok(Some(done))
     }
 
     async fn open_project(&mut self) -> Result<Option<Done>, Error> {
@@ -290,7 +329,7 @@ impl Business {
         Ok(one_of(&mut self.rng, &page.data).cloned())
     }
 
-    async fn invoice(&mut self, status: InvoiceStatus) -> Result<Option<InvoiceItem>, Error> {
+    pub(crate) async fn invoice(&mut self, status: InvoiceStatus) -> Result<Option<InvoiceItem>, Error> {
         let query = PageQuery::default().status(status).window(RECENT);
         let page = self.company.invoices().list(&query).await?;
         Ok(one_of(&mut self.rng, &page.data).cloned())

@@ -4,7 +4,9 @@
 
 use std::path::PathBuf;
 
-use invoicing_core::{NewClient, NewCompany, NewLine, NewQuote, Plan, SignatureEvidence, quantity};
+use invoicing_core::{
+    NewClient, NewCompany, NewLine, NewQuote, OperationNature, Plan, SignatureEvidence, quantity,
+};
 use invoicing_server::{
     ContentHash, DocumentInput, DocumentRenderer, Invoicing, PdfRenderer, RenderDeadline, SentCopy, Signature,
 };
@@ -50,6 +52,12 @@ impl Signed {
             client_address: None,
             client_phone: None,
             work_site: None,
+            client_type: None,
+            client_siren: None,
+            client_vat_number: None,
+            operations: OperationNature::Services,
+            reverse_charge: false,
+            logo: None,
             issued_on: quote.summary.created_at.to_chrono().date_naive(),
             sent_copy: Some(SentCopy {
                 file_name: &sent.file_name,

@@ -46,8 +46,11 @@ fn fuzz(python: &Python, db: &str, folder: &Path) {
         id_of(&sandbox, "/quotes?status=ACCEPTED&limit=100", |quote| !quote["signedAt"].is_null()),
     ];
     fs::write(folder.join("quotes.dict"), format!("\"{signed}\"\n\"{draft}\"\n")).unwrap();
-    fs::write(folder.join("invoices.dict"), format!("\"{}\"\n", id_of(&sandbox, "/invoices", |_| true)))
-        .unwrap();
+    // Only an issued invoice has a credit note, so both have a document.
+    let note = &sandbox.get("/credit-notes")["data"][0];
+    for (file, id) in [("invoices", &note["invoiceId"]), ("credit-notes", &note["id"])] {
+        fs::write(folder.join(format!("{file}.dict")), format!("{id}\n")).unwrap();
+    }
 
     let mut fuzzer = python.program("st");
     let [base_url, key] = sandbox.api();

@@ -18,9 +18,12 @@ function tell(event: Event): string {
         default: return `${event.data.number} is not DRAFT, SENT or ACCEPTED: ${event.data.status}`;
       }
     case "invoice.created":
+    case "invoice.issued":
       return `${event.data.id} of quote ${event.data.quoteId}: ${event.data.amountDue} due`;
     case "invoice.paid":
       return `${event.data.number ?? "a draft"} was paid at ${event.data.paidAt}`;
+    case "credit_note.issued":
+      return `${event.data.number} on ${event.data.invoiceNumber}: ${event.data.totalTTC} back`;
     case "project.completed":
       return `${event.data.name} of ${event.data.quoteIds.length} quotes`;
     case "ping":

@@ -6,11 +6,13 @@ import datetime, json, os, sys, uuid
 import httpx
 from invoicing_api import AuthenticatedClient
 from invoicing_api.api.clients import create_client, list_clients
-from invoicing_api.api.invoices import get_invoice, list_invoices
+from invoicing_api.api.credit_notes import get_credit_note, get_credit_note_document, list_credit_notes
+from invoicing_api.api.invoices import get_invoice, get_invoice_document, list_invoices
 from invoicing_api.api.quotes import get_quote, get_quote_document, link_quote, list_quotes
 from invoicing_api.models import (
-    ClientPage, Error, InvoiceCreatedEvent, InvoicePaidEvent, ListQuotesInclude, ListQuotesStatus, NewClient,
-    NewQuoteLink, PingEvent, ProjectCompletedEvent, QuoteAcceptedEvent, QuoteCreatedEvent, QuoteSignedEvent,
+    ClientPage, CreditNoteIssuedEvent, Error, InvoiceCreatedEvent, InvoiceIssuedEvent, InvoicePaidEvent,
+    ListQuotesInclude, ListQuotesStatus, NewClient, NewQuoteLink, PingEvent, ProjectCompletedEvent,
+    QuoteAcceptedEvent, QuoteCreatedEvent, QuoteSignedEvent,
 )
 
 client = AuthenticatedClient(os.environ["BASE_URL"], token=os.environ["API_KEY"], raise_on_unexpected_status=True)
@@ -42,10 +44,19 @@ assert get_invoice.sync(invoice.id, client=client).lines
 missing = get_invoice.sync(uuid.uuid4(), client=client)
 assert isinstance(missing, Error) and missing.error.code == "not_found", missing
 
+[item_of_note] = list_credit_notes.sync(client=client, limit=1).data
+note = get_credit_note.sync(item_of_note.id, client=client)
+assert note.lines and note.number == item_of_note.number, note
+assert get_credit_note_document.sync(note.id, client=client).size_bytes > 1_000
+credited = get_invoice.sync(note.invoice_id, client=client)
+assert note.id in [named.id for named in credited.credit_notes], credited
+assert get_invoice_document.sync(credited.id, client=client).size_bytes > 1_000
+
 EVENTS = {
     "quote.created": QuoteCreatedEvent, "quote.signed": QuoteSignedEvent, "quote.accepted": QuoteAcceptedEvent,
     "invoice.created": InvoiceCreatedEvent, "invoice.paid": InvoicePaidEvent,
-    "project.completed": ProjectCompletedEvent, "ping": PingEvent,
+    "project.completed": ProjectCompletedEvent, "invoice.issued": InvoiceIssuedEvent,
+    "credit_note.issued": CreditNoteIssuedEvent, "ping": PingEvent,
 }
 
 
