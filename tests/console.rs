@@ -6,6 +6,7 @@ mod errors;
 mod events;
 mod failures;
 mod history;
+mod invoices;
 mod keys;
 mod once;
 mod quotes;

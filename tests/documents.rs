@@ -1,7 +1,8 @@
 //! Documents: their content, their freezing, and their storage.
 
 mod frozen_documents;
-mod golden;
+pub(crate) mod golden;
+mod invoices;
 mod large;
 mod storage;
 mod work_site;

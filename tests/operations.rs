@@ -3,6 +3,7 @@
 mod backup;
 mod batches;
 mod closing;
+mod credit_notes;
 mod end_to_end;
 mod history;
 pub(crate) mod imports;

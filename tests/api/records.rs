@@ -38,6 +38,20 @@ fn invoice_status(value: &Value) -> bool {
     value.as_str().is_some_and(|s| ["DRAFT", "SENT", "PAID", "OVERDUE", "CANCELED"].contains(&s))
 }
 
+fn invoice_type(value: &Value) -> bool {
+    value == "STANDARD"
+}
+
+fn document_format(value: &Value) -> bool {
+    value == "PDF" || value == "FACTUR_X"
+}
+
+fn credit_notes(value: &Value) -> bool {
+    let note: &[Member] =
+        &[("id", is_text), ("number", is_text), ("issueDate", date), ("totalTTC", is_number)];
+    value.as_array().is_some_and(|notes| notes.iter().all(|value| holds(value, note) == Ok(())))
+}
+
 fn currency(value: &Value) -> bool {
     value == "EUR"
 }
@@ -114,18 +128,28 @@ const INVOICE: &[Member] = &[
     ("id", is_text),
     ("number?", is_text),
     ("status", invoice_status),
+    ("type", invoice_type),
     ("quoteId", is_text),
     ("clientId", is_text),
     ("clientName", is_text),
     ("clientEmail?", is_text),
     ("issueDate?", date),
     ("dueDate?", date),
+    ("suppliedOn?", date),
+    ("periodStart?", date),
+    ("periodEnd?", date),
+    ("documentFormat?", document_format),
+    ("position?", is_number),
+    ("progressRate?", is_number),
     ("totalHT", is_number),
     ("totalTTC", is_number),
     ("tvaRate", is_number),
     ("currency", currency),
+    ("amountCredited", is_number),
+    ("amountWrittenOff", is_number),
     ("retentionRate", is_number),
     ("retentionAmount", is_number),
+    ("retentionReleaseDate?", date),
     ("retentionDue", is_number),
     ("amountPaid", is_number),
     ("amountDue", is_number),
@@ -135,7 +159,12 @@ const INVOICE: &[Member] = &[
     ("createdAt", instant),
     ("updatedAt", instant),
 ];
-const INVOICE_DETAIL: &[Member] = &[("lines", lines), ("vatBreakdown", shares)];
+const INVOICE_DETAIL: &[Member] = &[
+    ("lines", lines),
+    ("vatBreakdown", shares),
+    ("deductions", Value::is_array),
+    ("creditNotes", credit_notes),
+];
 const CLIENT: &[Member] = &[
     ("id", is_text),
     ("name", is_text),
@@ -147,6 +176,10 @@ const CLIENT: &[Member] = &[
     ("type?", client_type),
     ("notes?", is_text),
     ("externalId?", is_text),
+    ("siren?", is_text),
+    ("vatNumber?", is_text),
+    ("electronicAddress?", is_text),
+    ("country?", is_text),
     ("createdAt", instant),
     ("updatedAt", instant),
 ];
@@ -531,6 +564,8 @@ async fn the_private_side_of_a_line_is_in_no_answer_even_when_asked_for(db: Data
             "contentType",
             "sizeBytes",
             "sha256",
+            "deductions",
+            "creditNotes",
         ])
         .collect();
     for answer in Box::pin(everything(&world)).await {

@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode, Version, header};
 use http_body_util::{BodyExt, Full};
-use invoicing_core::{EventId, KeyId, Plan, QuoteId, WebhookId};
+use invoicing_core::{
+    ClientId, CreditNoteId, EventId, InvoiceId, KeyId, NewCreditNote, PaymentId, Plan, QuoteId, WebhookId,
+};
 use invoicing_server::{
-    Action, ConsoleSettings, ContentHash, DeliveryRecord, Language, QuoteSearch, Role, Session,
-    SignInDecision, Theme, Webhook,
+    Action, ConsoleSettings, ContentHash, DeliveryRecord, Language, NewPayment, PageQuery, PaymentSource,
+    QuoteSearch, Role, Session, SignInDecision, Theme, Webhook,
 };
 use invoicing_tests::{Database, World, on_each_database};
 
@@ -31,10 +33,24 @@ pub(super) struct Records {
     document: String,
     /// The identifier of the quote's signing link.
     link: String,
+    /// An issued invoice with a payment and a credit note.
+    invoice: InvoiceId,
+    payment: PaymentId,
+    note: CreditNoteId,
+    client: ClientId,
 }
 
 impl Records {
     pub(super) async fn of(world: &World) -> Self {
+        // Before there is a webhook, which would get the events.
+        let invoices = world.company.invoices();
+        let quote = world.accepted().await.summary;
+        let (invoice, client) = (invoices.convert(quote.id).await.unwrap().summary.id, quote.client_id);
+        invoices.issue(invoice, None).await.unwrap();
+        let payment = invoices.pay(invoice, &NewPayment::new(10, PaymentSource::Entered)).await.unwrap();
+        let note = NewCreditNote::new("Geste").reduction("Geste", 10, 1);
+        let note = invoices.credit(invoice, &note).await.unwrap().summary.id;
+        let payment = payment.payment.id;
         let webhook = hook(world, URL).await.webhook.id;
         world.company.webhooks().disable(webhook).await.unwrap();
         let event = emit(world, 1).await[0];
@@ -44,14 +60,14 @@ impl Records {
         let document = world.company.quotes().documents(quote).await.unwrap().remove(0).sha256;
         let link = world.company.quotes().signing_link(quote).await.unwrap();
         let link = ContentHash::of(link.reveal().as_bytes()).to_string();
-        Self { webhook, event, key, quote, document, link }
+        Self { webhook, event, key, quote, document, link, invoice, payment, note, client }
     }
 
     fn are_in(&self, path: &str) -> bool {
-        let Self { webhook, event, key, quote, .. } = self;
-        [webhook.to_string(), event.to_string(), key.to_string(), quote.to_string()]
-            .iter()
-            .any(|id| path.contains(id))
+        let Self { webhook, event, key, quote, invoice, note, client, .. } = self;
+        let records = [webhook.to_string(), event.to_string(), key.to_string(), quote.to_string()];
+        let billing = [invoice.to_string(), note.to_string(), client.to_string()];
+        records.iter().chain(&billing).any(|id| path.contains(id))
     }
 }
 
@@ -66,20 +82,33 @@ pub(super) fn pages(records: &Records) -> Vec<String> {
         ["", "/send", &format!("/links/{link}/revoke")].map(|page| format!("/quotes/{quote}{page}"));
     let lists = ["/", "/webhooks", "/webhooks/new", "/events", "/history", "/keys", "/keys/new", "/quotes"];
     let lists = lists.into_iter().chain(["/quotes?q=x&status=SENT"]).map(str::to_owned);
-    lists.chain(of_webhook).chain(of_others).chain(of_quote).collect()
+    lists.chain(of_webhook).chain(of_others).chain(of_quote).chain(billing_pages(records)).collect()
+}
+
+fn billing_pages(records: &Records) -> Vec<String> {
+    let Records { invoice, payment, note, client, .. } = records;
+    let reverse = format!("/payments/{payment}/reverse");
+    let of_invoice = ["", "/issue", "/pay", "/paid", "/credit", "/refund", "/cancel", &reverse];
+    let of_invoice = of_invoice.map(|page| format!("/invoices/{invoice}{page}"));
+    let lists = ["/invoices", "/invoices?status=SENT", "/invoices/new", "/credit-notes"].map(str::to_owned);
+    let others = [format!("/invoices/new?client={client}"), format!("/credit-notes/{note}")];
+    lists.into_iter().chain(of_invoice).chain(others).collect()
 }
 
 /// The pages, and what is downloaded.
 fn all(records: &Records) -> impl Iterator<Item = String> {
     let document = format!("/quotes/{}/documents/{}", records.quote, records.document);
-    pages(records).into_iter().chain([document])
+    let invoice = format!("/invoices/{}/document", records.invoice);
+    let note = format!("/credit-notes/{}/document", records.note);
+    pages(records).into_iter().chain([document, invoice, note])
 }
 
 fn forms(records: &Records) -> Vec<(String, Vec<(&'static str, &'static str)>)> {
-    let Records { webhook, event, key, quote, link, .. } = records;
+    let Records { webhook, event, key, quote, link, invoice, payment, .. } = records;
     let target = vec![("url", "http://127.0.0.1:8/other"), ("events", "quote.created")];
     let of_webhook = |verb: &str, fields| (format!("/webhooks/{webhook}{verb}"), fields);
     let of_quote = |verb: &str| (format!("/quotes/{quote}{verb}"), Vec::new());
+    let of_invoice = |verb: &str, fields| (format!("/invoices/{invoice}{verb}"), fields);
     vec![
         ("/webhooks".to_owned(), target.clone()),
         of_webhook("", target),
@@ -96,6 +125,15 @@ fn forms(records: &Records) -> Vec<(String, Vec<(&'static str, &'static str)>)> 
         of_quote("/send"),
         of_quote("/links"),
         of_quote(&format!("/links/{link}/revoke")),
+        of_quote("/convert"),
+        ("/invoices".to_owned(), vec![("lines[0].description", "x"), ("lines[0].unitPrice", "1")]),
+        of_invoice("/issue", Vec::new()),
+        of_invoice("/pay", vec![("amount", "1")]),
+        of_invoice("/paid", Vec::new()),
+        of_invoice("/credit", vec![("reason", "x"), ("what", "rest")]),
+        of_invoice("/refund", vec![("amount", "1")]),
+        of_invoice("/cancel", Vec::new()),
+        of_invoice(&format!("/payments/{payment}/reverse"), Vec::new()),
     ]
 }
 
@@ -111,7 +149,8 @@ async fn state(world: &World) -> (Vec<Webhook>, Vec<DeliveryRecord>, String) {
     for quote in &found.items {
         links.push(quotes.signing_links(quote.id).await.unwrap());
     }
-    let others = format!("{keys:?} {found:?} {links:?}");
+    let invoices = world.company.invoices().list(&PageQuery::default()).await.unwrap();
+    let others = format!("{keys:?} {found:?} {links:?} {:?}", invoices.data);
     (world.company.webhooks().list().await.unwrap(), deliveries, others)
 }
 

@@ -60,6 +60,16 @@ async fn an_error_page_has_the_frame_and_leads_back_in_each_language(db: Databas
             "Depuis : doit être une date et une heure",
         ),
         ("/quotes?status=eaten", "/quotes", 400, "State: is none", "État : ne figure pas"),
+        ("/invoices/x", "/invoices", 404, "There is no such page", "Cette page n’existe pas"),
+        ("/credit-notes/x", "/credit-notes", 404, "There is no such page", "Cette page n’existe pas"),
+        ("/invoices?status=eaten", "/invoices", 400, "State: is none", "État : ne figure pas"),
+        (
+            "/credit-notes?before=x",
+            "/credit-notes",
+            400,
+            "Page: must be reached",
+            "Page : doit être atteinte",
+        ),
         ("/quotes?before=x", "/quotes", 400, "Page: must be reached", "Page : doit être atteinte"),
         ("/events?kind=eaten", "/events", 400, "Event: is none", "Événement : ne figure pas"),
         (

@@ -6,7 +6,9 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use http::StatusCode;
 use invoicing_core::{EventId, Plan, QuoteId};
-use invoicing_server::{Console, ContentHash, HistoryRecord, Language, Role, Session, SignInDecision};
+use invoicing_server::{
+    Console, ContentHash, HistoryRecord, Language, NewPayment, PaymentSource, Role, Session, SignInDecision,
+};
 use invoicing_tests::{Database, World, on_each_database};
 
 use super::{Browser, PREFIX, Shown};
@@ -39,8 +41,15 @@ const fn row(
 const TARGET: &[(&str, &str)] = &[("url", "http://127.0.0.1:8/other"), ("events", "invoice.paid")];
 const TARGET_KEPT: &str = "value=\"http://127.0.0.1:8/other\"";
 
+const LINE: &[(&str, &str)] = &[
+    ("lines[0].description", "Pose"),
+    ("lines[0].quantity", "1"),
+    ("lines[0].unitPrice", "12,50"),
+    ("lines[0].tvaRate", "20"),
+];
+
 /// Every form of the console but those of the signing page, whose state decides about them.
-const ROWS: [Row; 15] = [
+const ROWS: [Row; 24] = [
     row("/webhooks", TARGET, TARGET_KEPT),
     row("/webhooks/{id}", TARGET, TARGET_KEPT),
     row("/webhooks/{id}/test", &[], ""),
@@ -60,6 +69,16 @@ const ROWS: [Row; 15] = [
     row("/quotes/{id}/send", &[("validUntil", "2027-03-04")], "value=\"2027-03-04\""),
     row("/quotes/{id}/links", &[], ""),
     row("/quotes/{id}/links/{link}/revoke", &[], ""),
+    row("/quotes/{id}/convert", &[], ""),
+    // Its quote is created, accepted and converted.
+    Row { notes: 3, ..row("/invoices", LINE, "value=\"12,50\"") },
+    row("/invoices/{id}/issue", &[("dueDate", "2027-03-04")], "value=\"2027-03-04\""),
+    row("/invoices/{id}/pay", &[("amount", "12,5")], "value=\"12,5\""),
+    row("/invoices/{id}/paid", &[], ""),
+    row("/invoices/{id}/credit", &[("reason", "Geste"), ("what", "rest")], "Geste</textarea>"),
+    row("/invoices/{id}/refund", &[("amount", "1,5")], "value=\"1,5\""),
+    row("/invoices/{id}/cancel", &[], ""),
+    row("/invoices/{id}/payments/{payment}/reverse", &[], ""),
 ];
 
 /// A form on a page that is open in the browser.
@@ -78,6 +97,9 @@ impl Row {
                 let key = world.company.keys().issue("old").await.unwrap().record.id;
                 let path = format!("/keys/{key}/revoke");
                 (path.clone(), path)
+            }
+            route if route.starts_with("/invoices") || route.ends_with("/convert") => {
+                self.arrange_invoice(world).await
             }
             route if route.starts_with("/quotes") => self.arrange_quote(world).await,
             _ => self.arrange_webhook(world).await,
@@ -98,6 +120,28 @@ impl Row {
                 (path.clone(), path)
             }
         }
+    }
+
+    async fn arrange_invoice(&self, world: &World) -> (String, String) {
+        let (quote, invoices) = (world.accepted().await.summary, world.company.invoices());
+        let (page, path) =
+            (format!("/quotes/{}", quote.id), self.route.replace("{id}", &quote.id.to_string()));
+        match self.route {
+            "/quotes/{id}/convert" => return (page, path),
+            "/invoices" => return (format!("/invoices/new?client={}", quote.client_id), path),
+            _ => {}
+        }
+        let id = invoices.convert(quote.id).await.unwrap().summary.id;
+        let mut path = self.route.replace("{id}", &id.to_string());
+        if self.route != "/invoices/{id}/issue" {
+            invoices.issue(id, None).await.unwrap();
+        }
+        if self.route.ends_with("/refund") || self.route.ends_with("/reverse") {
+            let payment = NewPayment::new(5_000, PaymentSource::Entered);
+            let payment = invoices.pay(id, &payment).await.unwrap().payment.id;
+            path = path.replace("{payment}", &payment.to_string());
+        }
+        (path.clone(), path)
     }
 
     async fn arrange_webhook(&self, world: &World) -> (String, String) {

@@ -104,7 +104,7 @@ async fn a_client_reads_signs_and_keeps_the_signed_copy(db: Database) {
         "Hors lot Remise",
         "Total HT 732,50 €",
         "Retenue de garantie 5 %",
-        "article 279-0 bis",
+        "art. 279-0 bis",
         "Nom et signature du client",
         "Bon pour accord sur le devis DEV-2026-0001, d’un montant de",
     ] {
@@ -137,8 +137,10 @@ async fn a_client_reads_signs_and_keeps_the_signed_copy(db: Database) {
     assert!(
         signature.accepted_text.starts_with("Bon pour accord sur le devis DEV-2026-0001, d’un montant de")
     );
-    assert!(signature.accepted_text.contains("TVA à 10\u{a0}% : le client certifie"));
-    assert!(!signature.accepted_text.contains("278-0 bis A"));
+    assert!(
+        signature.accepted_text.contains("TVA à 10\u{a0}% (CGI, art. 279-0\u{a0}bis) : le client certifie")
+    );
+    assert!(!signature.accepted_text.contains("278-0\u{a0}bis"));
     let proof = quotes.proof(id).await.unwrap().unwrap();
     assert_eq!((proof.ip.as_deref(), proof.user_agent.as_deref()), (Some("192.0.2.7"), Some("Firefox/142")));
     assert_eq!(proof.document_sha256, hash);

@@ -10,9 +10,11 @@ use super::access::{Records, pages};
 const TURN: &str = "\u{202e}";
 
 /// Rows of a version that took such characters.
-const STORED: [&str; 5] = [
+const STORED: [&str; 7] = [
     "UPDATE quote SET summary = replace(summary, '\"clientName\":\"', '\"clientName\":\"' || $1)",
     "UPDATE quote SET lines = replace(lines, '\"description\":\"', '\"description\":\"' || $1)",
+    "UPDATE invoice SET summary = replace(summary, '\"clientName\":\"', '\"clientName\":\"' || $1)",
+    "UPDATE invoice SET lines = replace(lines, '\"description\":\"', '\"description\":\"' || $1)",
     "UPDATE event SET body = replace(body, '\"clientName\":\"', '\"clientName\":\"' || $1)",
     "UPDATE api_key SET label = $1 || label",
     "UPDATE history SET actor = $1 || actor, detail = $1 || detail",

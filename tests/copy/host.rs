@@ -11,9 +11,9 @@ use invoicing_core::{
     QuoteImport, QuoteStatus,
 };
 use invoicing_server::{
-    Builder, CompanyHandle, CopyError, CopyReport, Env, Invoicing, ManualClock, MemoryStore, NewProject,
-    OpenError, PageQuery, PaymentMethod, PostgresSettings, ProofRecord, RegisteredWebhook, SealingKey,
-    SealingKeys, Settings, Signature, TargetPolicy, copy_to_postgres,
+    Builder, CompanyHandle, CopyError, CopyReport, CreditNoteQuery, Env, Invoicing, ManualClock, MemoryStore,
+    NewProject, OpenError, PageQuery, PaymentMethod, PostgresSettings, ProofRecord, RegisteredWebhook,
+    SealingKey, SealingKeys, Settings, Signature, TargetPolicy, copy_to_postgres,
 };
 use invoicing_tests::{Behind, Database, Place, Receiver, Reply, new_quote};
 
@@ -197,6 +197,7 @@ async fn quotes(company: &CompanyHandle, invoicing: &Invoicing) {
 
 /// In every state, with payments and projects.
 async fn invoices(company: &CompanyHandle) {
+    company.set_logo(Some(include_bytes!("../data/logo.png").to_vec())).await.unwrap();
     let invoices = company.invoices();
     let draft = invoices.convert(accepted_of(company).await.summary.id).await.unwrap();
     assert_eq!(draft.summary.status, InvoiceStatus::Draft);
@@ -279,11 +280,11 @@ async fn paths(company: &CompanyHandle) -> Vec<String> {
     let invoices = company.invoices().list(&PageQuery::default()).await.unwrap().data;
     for stamp in [quotes[0].summary.updated_at, invoices[0].summary.updated_at, quotes[3].summary.updated_at]
     {
-        for list in ["quotes", "invoices", "clients"] {
+        for list in ["quotes", "invoices", "credit-notes", "clients"] {
             paths.push(format!("/api/v1/{list}?since={stamp}&limit=100"));
         }
     }
-    for list in ["quotes", "invoices"] {
+    for list in ["quotes", "invoices", "credit-notes"] {
         paths.push(format!("/api/v1/{list}?include=lines&limit=100"));
         paths.push(format!("/api/v1/{list}?limit=3&offset=2"));
     }
@@ -299,6 +300,8 @@ async fn paths(company: &CompanyHandle) -> Vec<String> {
         ["", "/document?type=pdf"].map(|what| format!("/api/v1/quotes/{}{what}", quote.summary.id))
     }));
     paths.extend(invoices.iter().map(|invoice| format!("/api/v1/invoices/{}", invoice.summary.id)));
+    let notes = company.credit_notes().list(&CreditNoteQuery::default()).await.unwrap().data;
+    paths.extend(notes.iter().map(|note| format!("/api/v1/credit-notes/{}", note.summary.id)));
     paths
 }
 
@@ -331,6 +334,8 @@ async fn host_side(invoicing: &Invoicing, company: &CompanyHandle, life: &Life) 
     }
     for invoice in company.invoices().list(&PageQuery::default()).await.unwrap().data {
         told.push(format!("{:?}", company.invoices().payments(invoice.summary.id).await.unwrap()));
+        let document = company.invoices().open_document(invoice.summary.id).await;
+        told.push(document.map_or_else(|error| error.to_string(), |document| document.sha256));
     }
     told
 }

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use invoicing_core::{
-    ClientChange, CompanyIdentity, NewClient, NewQuote, ProofParts, QuoteId, QuoteImport, QuoteStatus,
-    SignatureEvidence, proof_fingerprint,
+    ClientChange, CompanyIdentity, NewClient, NewQuote, OperationNature, ProofParts, QuoteId, QuoteImport,
+    QuoteStatus, SignatureEvidence, proof_fingerprint,
 };
 use invoicing_server::{
     ContentHash, DocumentInput, DocumentRenderer, Error, PdfRenderer, RenderDeadline, Signature,
@@ -272,6 +272,12 @@ async fn the_same_input_renders_to_the_frozen_bytes(db: Database) {
         client_address: None,
         client_phone: None,
         work_site: None,
+        client_type: None,
+        client_siren: None,
+        client_vat_number: None,
+        operations: OperationNature::Services,
+        reverse_charge: false,
+        logo: None,
         sent_copy: None,
         issued_on: date("2026-09-14"),
     };
@@ -393,6 +399,12 @@ async fn an_edit_during_the_rendering_is_what_is_sent(db: Database) {
             client_address: None,
             client_phone: None,
             work_site: None,
+            client_type: None,
+            client_siren: None,
+            client_vat_number: None,
+            operations: OperationNature::Services,
+            reverse_charge: false,
+            logo: None,
             sent_copy: None,
             issued_on: date("2026-09-14"),
         };

@@ -33,7 +33,10 @@ import uuid
 
 LIMIT = 60  # seconds for everything
 STARTED = time.monotonic()
-KINDS = ["quote.created", "quote.signed", "quote.accepted", "invoice.created", "invoice.paid", "project.completed"]
+KINDS = [
+    "quote.created", "quote.signed", "quote.accepted", "invoice.created", "invoice.paid", "project.completed",
+    "invoice.issued", "credit_note.issued",
+]
 NARROW = ["quote.signed", "invoice.paid"]
 LINE = {"description", "quantity", "unit", "unitPrice", "totalHT", "tvaRate", "lot", "section"}
 QUOTE_EVENT = {
@@ -267,7 +270,7 @@ class Sandbox:
 class Copy:
     """The integrator's copy of a company, kept in step with `since`."""
 
-    RESOURCES = ["quotes", "invoices", "clients"]
+    RESOURCES = ["quotes", "invoices", "credit-notes", "clients"]
 
     def __init__(self, key):
         self.key = key
@@ -291,7 +294,9 @@ class Copy:
 
     def knows(self, operation):
         """Whether the copy has each record of an operation, and each as its events say it is, or a later version."""
-        names = {"quoteId": "quotes", "invoiceId": "invoices", "clientId": "clients"}
+        names = {
+            "quoteId": "quotes", "invoiceId": "invoices", "creditNoteId": "credit-notes", "clientId": "clients",
+        }
         ids = {identifier: names[name] for name, identifier in operation["ids"].items() if name in names}
         if not all(identifier in self.records[resource] for identifier, resource in ids.items()):
             return False
@@ -307,7 +312,7 @@ class Copy:
             check({item["id"]: item for item in items} == self.records[resource], f"catch-up: the copy of {resource} is exact")
             changed, as_of = README["changes"](sandbox.hello["baseUrl"], self.key, resource, "1970-01-01T00:00:00Z")
             stamps = [item["updatedAt"] for item in changed]
-            check(stamps == sorted(stamps) and max(stamps) <= as_of, f"README: reads {resource} oldest first")
+            check(stamps == sorted(stamps) and max(stamps, default=as_of) <= as_of, f"README: reads {resource} oldest first")
             check({item["id"] for item in changed} == set(self.records[resource]), f"README: reads all {resource}")
             again, _ = README["changes"](sandbox.hello["baseUrl"], self.key, resource, as_of)
             check(all(item["updatedAt"] == as_of for item in again), f"README: reads only changed {resource}")

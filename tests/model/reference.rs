@@ -68,6 +68,8 @@ pub(crate) struct Company {
     pub(crate) series: BTreeMap<(&'static str, i32), u32>,
     /// The last issue date of each year's invoices.
     pub(crate) issued: BTreeMap<i32, NaiveDate>,
+    /// The last issue date of each year's credit notes.
+    pub(crate) credited: BTreeMap<i32, NaiveDate>,
 }
 
 impl Company {
@@ -84,6 +86,7 @@ impl Company {
             events: Vec::new(),
             series: BTreeMap::new(),
             issued: BTreeMap::new(),
+            credited: BTreeMap::new(),
         }
     }
 

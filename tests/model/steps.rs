@@ -181,8 +181,8 @@ fn beginning(url: u8) -> Vec<Step> {
         let who = Who { through: company, owner: company };
         steps.push(Step::NewClient(company, client.clone()));
         steps.push(Step::NewProject(who, Some(Nth(0)), Vec::new()));
-        steps.push(Step::Register(company, url, 63));
-        steps.push(Step::Register(company, 0, 63));
+        steps.push(Step::Register(company, url, u8::MAX));
+        steps.push(Step::Register(company, 0, u8::MAX));
     }
     steps
 }
@@ -338,12 +338,12 @@ fn clients_and_projects() -> impl Strategy<Value = Step> {
 }
 
 fn hook() -> impl Strategy<Value = Step> {
-    let kinds = prop_oneof![4 => Just(63_u8), 4 => 1..64_u8, 1 => Just(0)];
+    let kinds = prop_oneof![4 => Just(u8::MAX), 4 => 1..=u8::MAX, 1 => Just(0)];
     (0..2_usize, 0..9_u8, kinds).prop_map(|(company, url, kinds)| Step::Register(company, url, kinds))
 }
 
 fn hooks() -> impl Strategy<Value = Step> {
-    let kinds = option::of(prop_oneof![8 => 1..64_u8, 1 => Just(0)]);
+    let kinds = option::of(prop_oneof![8 => 1..=u8::MAX, 1 => Just(0)]);
     prop_oneof![
         4 => hook(),
         1 => (who(), nth(), option::of(0..9_u8), kinds).prop_map(|(who, hook, url, kinds)| Step::ChangeHook(who, hook, url, kinds)),

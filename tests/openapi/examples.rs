@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use invoicing_core::{
-    Costing, Event, EventKind, NewLine, NewQuote, ProjectStatus, QuoteId, SignatureEvidence, quantity,
-    unit_price,
+    Costing, CreditNoteId, Event, EventKind, InvoiceId, NewCreditNote, NewLine, NewQuote, ProjectStatus,
+    QuoteId, SignatureEvidence, quantity, unit_price,
 };
 use invoicing_server::{NewProject, NewWebhook, Signature};
 use invoicing_tests::{Database, Receiver, World};
@@ -117,10 +117,15 @@ async fn story(world: &World, receiver: &Receiver, recorder: &mut Recorder) {
     tick(world);
     world.company.invoices().mark_paid(invoice).await.unwrap();
     recorder.deliver(world, receiver).await;
+    tick(world);
+    let shorter = NewCreditNote::new("Plan de travail plus court").quantity(2, quantity!(0.4));
+    let note = world.company.invoices().credit(invoice, &shorter).await.unwrap().summary.id;
+    recorder.deliver(world, receiver).await;
     complete_project(world, receiver, recorder, quote).await;
     let kitchen = world.company.quotes().create(&kitchen(&created)).await.unwrap();
     assert_ne!(kitchen.summary.id, quote);
-    read(world, recorder, quote, &invoice.to_string()).await;
+    read(world, recorder, quote).await;
+    read_invoice(world, recorder, invoice, note).await;
 }
 
 /// Lets a little time pass, so that no two instants of the examples are the same by accident.
@@ -145,13 +150,20 @@ async fn complete_project(world: &World, receiver: &Receiver, recorder: &mut Rec
     recorder.deliver(world, receiver).await;
 }
 
-async fn read(world: &World, recorder: &mut Recorder, quote: QuoteId, invoice: &str) {
+async fn read_invoice(world: &World, recorder: &mut Recorder, invoice: InvoiceId, note: CreditNoteId) {
+    recorder.get(world, "listInvoices", "/api/v1/invoices").await;
+    recorder.get(world, "getInvoice", &format!("/api/v1/invoices/{invoice}")).await;
+    recorder.get(world, "getInvoiceDocument", &format!("/api/v1/invoices/{invoice}/document")).await;
+    recorder.get(world, "listCreditNotes", "/api/v1/credit-notes").await;
+    recorder.get(world, "getCreditNote", &format!("/api/v1/credit-notes/{note}")).await;
+    recorder.get(world, "getCreditNoteDocument", &format!("/api/v1/credit-notes/{note}/document")).await;
+}
+
+async fn read(world: &World, recorder: &mut Recorder, quote: QuoteId) {
     tick(world);
     recorder.get(world, "listQuotes", "/api/v1/quotes?limit=1").await;
     recorder.get(world, "getQuote", &format!("/api/v1/quotes/{quote}")).await;
     recorder.get(world, "getQuoteDocument", &format!("/api/v1/quotes/{quote}/document")).await;
-    recorder.get(world, "listInvoices", "/api/v1/invoices").await;
-    recorder.get(world, "getInvoice", &format!("/api/v1/invoices/{invoice}")).await;
     recorder.get(world, "listClients", "/api/v1/clients?q=lefevre").await;
 }
 

@@ -8,7 +8,7 @@ use futures_util::{StreamExt, stream};
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::Frame;
-use invoicing_core::{Conflict, ErrorCode, Plan};
+use invoicing_core::{Conflict, ErrorCode, NewCreditNote, Plan};
 use invoicing_server::{Body, Endpoint, Error, ROUTES, Route, ServeLimits, Settings, serve};
 use invoicing_tests::{Database, World, on_each_database};
 use serde_json::{Map, Value, json};
@@ -27,6 +27,7 @@ struct Scene {
     world: World,
     quote: String,
     invoice: String,
+    credit_note: String,
     document: String,
 }
 
@@ -40,17 +41,22 @@ impl Scene {
             .open()
             .await;
         let quote = world.accepted().await.summary.id;
-        let invoice = world.company.invoices().convert(quote).await.unwrap().summary.id.to_string();
+        let invoices = world.company.invoices();
+        let invoice = invoices.convert(quote).await.unwrap().summary.id;
+        invoices.issue(invoice, None).await.unwrap();
+        let part = NewCreditNote::new("Un mètre de moins").quantity(0, 1);
+        let credit_note = invoices.credit(invoice, &part).await.unwrap().summary.id.to_string();
         let link = world.company.quotes().document(quote).await.unwrap();
         let document = link.url[link.url.find("/api/").unwrap()..].to_owned();
-        Self { world, quote: quote.to_string(), invoice, document }
+        Self { world, quote: quote.to_string(), invoice: invoice.to_string(), credit_note, document }
     }
 
     /// The target of a route, with records that are there.
     fn target(&self, route: &Route) -> String {
         match route.endpoint {
             Endpoint::FrozenDocument => self.document.clone(),
-            Endpoint::GetInvoice => path_of(route.path, &self.invoice),
+            Endpoint::GetInvoice | Endpoint::InvoiceDocument => path_of(route.path, &self.invoice),
+            Endpoint::GetCreditNote | Endpoint::CreditNoteDocument => path_of(route.path, &self.credit_note),
             _ => path_of(route.path, &self.quote),
         }
     }
@@ -214,7 +220,14 @@ fn conflict() -> Vec<Answered> {
 async fn document_unavailable(db: Database) -> Vec<Answered> {
     let scene = Scene::open(db, |_| {}).await;
     let draft = scene.world.draft().await.summary.id.to_string();
-    scene.call(Some(&scene.world.key), |route, _| path_of(route.path, &draft)).await
+    let accepted = scene.world.accepted().await.summary.id;
+    let invoice = scene.world.company.invoices().convert(accepted).await.unwrap().summary.id.to_string();
+    let of_draft = |route: &Route, path: String| match route.endpoint {
+        Endpoint::QuoteDocument => path_of(route.path, &draft),
+        Endpoint::InvoiceDocument => path_of(route.path, &invoice),
+        _ => path,
+    };
+    scene.call(Some(&scene.world.key), of_draft).await
 }
 
 async fn payload_too_large(db: Database) -> Vec<Answered> {

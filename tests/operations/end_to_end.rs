@@ -1,6 +1,6 @@
 //! The whole way once, through every layer.
 
-use invoicing_core::{EventKind, ProjectStatus, SignatureEvidence};
+use invoicing_core::{EventKind, NewCreditNote, ProjectStatus, SignatureEvidence};
 use invoicing_server::{NewPayment, NewProject, NewWebhook, PaymentMethod, PaymentSource, Signature};
 use invoicing_tests::{Database, Receiver, World, on_each_database};
 
@@ -24,12 +24,14 @@ async fn a_quote_goes_all_the_way_from_draft_to_paid(db: Database) {
         .reference("R1");
     let paid = world.company.invoices().pay(invoice.summary.id, &payment).await.unwrap();
     assert_eq!(paid.invoice.summary.status.as_str(), "PAID");
+    let part = NewCreditNote::new("Un mètre de moins").quantity(0, 1);
+    world.company.invoices().credit(invoice.summary.id, &part).await.unwrap();
     let project = NewProject::named("Façade").quote_ids([quote.summary.id]);
     let project = world.company.projects().create(&project).await.unwrap();
     world.company.projects().set_status(project.id, ProjectStatus::Completed).await.unwrap();
 
     let report = world.dispatch().await;
-    assert_eq!(report.delivered, 6, "{report:?}");
+    assert_eq!(report.delivered, 8, "{report:?}");
     let verifier = webhook_verify::Verifier::new(hook.secret.reveal()).unwrap();
     let mut kinds = Vec::new();
     for delivery in receiver.received() {

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use invoicing_core::{
-    ClientChange, CompanyIdentity, EventKind, NewClient, Plan, ProjectStatus, QuoteImport, QuoteStatus,
+    ClientChange, CompanyIdentity, EventKind, NewClient, NewCreditNote, Plan, ProjectStatus, QuoteImport,
+    QuoteStatus,
 };
 use invoicing_server::{
     CompanyHandle, Decline, Error, HistoryAction, HistoryQuery, HistoryRecord, NewProject, NewWebhook,
@@ -77,6 +78,13 @@ async fn manage_quotes(world: &World, company: &CompanyHandle) {
     let paid = company.invoices().pay(invoice, &payment("100", None)).await.unwrap();
     company.invoices().reverse(invoice, paid.payment.id).await.unwrap();
     company.invoices().mark_paid(invoice).await.unwrap();
+    let part = NewCreditNote::new("Un mètre de moins").quantity(0, 1);
+    let note = company.invoices().credit(invoice, &part).await.unwrap().summary;
+    assert_eq!(last(company).await, (HistoryAction::InvoiceCredited, invoice.0, note.number));
+    company.invoices().refund(invoice, &payment("0.5", None)).await.unwrap();
+    assert_eq!(last(company).await, (HistoryAction::InvoiceRefunded, invoice.0, "0.50".into()));
+    company.set_logo(Some(include_bytes!("../data/logo.png").to_vec())).await.unwrap();
+    assert_eq!(last(company).await, (HistoryAction::CompanyLogoSet, company.id().0, "set".into()));
     let other = issued_over(&world.company, "10").await.summary.id;
     company.invoices().cancel(other).await.unwrap();
 }

@@ -1,8 +1,8 @@
 //! Texts as they are entered: every field that a person or a program fills in.
 
 use invoicing_core::{
-    CompanyIdentity, Costing, Invalid, NewClient, NewCompany, NewLine, NewQuote, Plan, SignatureEvidence,
-    trim_invisible,
+    CompanyIdentity, Costing, CreditNote, Invalid, NewClient, NewCompany, NewCreditNote, NewLine, NewQuote,
+    Plan, SignatureEvidence, trim_invisible,
 };
 use invoicing_server::{
     ClientQuery, Decline, Error, NewPayment, NewProject, PaymentSource, QuoteSearch, Signature,
@@ -28,7 +28,7 @@ enum Kind {
 use Kind::{Email, Freed, Long, Short};
 
 /// Every text field of every input, but for words and numbers such as the time zone, the SIRET and URLs.
-const FIELDS: [(&str, Kind); 33] = [
+const FIELDS: [(&str, Kind); 42] = [
     ("client.name", Short),
     ("client.email", Email),
     ("client.phone", Short),
@@ -46,6 +46,13 @@ const FIELDS: [(&str, Kind); 33] = [
     ("identity.vatNumber", Short),
     ("identity.insurance", Long),
     ("identity.terms", Long),
+    ("identity.legalForm", Short),
+    ("identity.shareCapital", Short),
+    ("identity.registration", Short),
+    ("identity.latePenalty", Long),
+    ("identity.earlyPayment", Long),
+    ("identity.mediator", Long),
+    ("identity.wasteTerms", Long),
     ("line.description", Long),
     ("line.unit", Short),
     ("line.lot", Short),
@@ -59,6 +66,8 @@ const FIELDS: [(&str, Kind); 33] = [
     ("signature.text", Long),
     ("refusal.reason", Freed),
     ("payment.reference", Short),
+    ("credit.reason", Long),
+    ("credit.description", Long),
     ("project.name", Short),
     ("key.label", Short),
     ("actor", Freed),
@@ -72,8 +81,8 @@ fn inputs(
     line: &NewLine,
     quote: &NewQuote,
     signature: &Signature,
-    payment: &NewPayment,
     project: &NewProject,
+    (payment, credit): (&NewPayment, &NewCreditNote),
 ) {
     let NewClient {
         name: _,
@@ -85,6 +94,10 @@ fn inputs(
         r#type: _,
         notes: _,
         external_id: _,
+        siren: _,
+        vat_number: _,
+        electronic_address: _,
+        country: _,
     } = client;
     let NewCompany { name: _, plan: _, time_zone: _, currency: _, automatic_invoicing: _, identity } =
         company;
@@ -98,6 +111,21 @@ fn inputs(
         vat_number: _,
         insurance: _,
         terms: _,
+        legal_form: _,
+        share_capital: _,
+        registration: _,
+        vat_regime: _,
+        vat_on_debits: _,
+        operations: _,
+        late_penalty: _,
+        early_payment: _,
+        iban: _,
+        bic: _,
+        mediator: _,
+        waste_terms: _,
+        electronic_address: _,
+        e_invoicing: _,
+        color: _,
     } = identity;
     let NewLine {
         description: _,
@@ -110,7 +138,16 @@ fn inputs(
         costing,
     } = line;
     let Costing { labour_cost: _, material_cost: _, private_note: _, subcontractor: _ } = costing;
-    let NewQuote { client_id: _, lines: _, retention_rate: _, valid_until: _, work_site: _ } = quote;
+    let NewQuote {
+        client_id: _,
+        lines: _,
+        retention_rate: _,
+        valid_until: _,
+        work_site: _,
+        operations: _,
+        reverse_charge: _,
+    } = quote;
+    let NewCreditNote { reason: _, rest: _, items: _ } = credit;
     let Signature { evidence, ip: _, user_agent: _, document_sha256: _ } = signature;
     let SignatureEvidence { signed_by_name: _, signed_by_email: _, accepted_text: _ } = evidence;
     let NewPayment { amount: _, source: _, method: _, reference: _ } = payment;
@@ -123,17 +160,7 @@ fn line() -> NewLine {
 
 async fn of_client(world: &World, new: NewClient) -> Result<NewClient, Error> {
     let client = world.company.clients().create(&new).await?;
-    Ok(NewClient {
-        name: client.name,
-        email: client.email,
-        phone: client.phone,
-        address: client.address,
-        city: client.city,
-        zip_code: client.zip_code,
-        notes: client.notes,
-        external_id: client.external_id,
-        r#type: client.r#type,
-    })
+    Ok(NewClient::of(&client))
 }
 
 async fn of_identity(world: &World, identity: CompanyIdentity) -> Result<CompanyIdentity, Error> {
@@ -155,6 +182,14 @@ async fn of_signature(world: &World, evidence: SignatureEvidence) -> Result<Sign
     let signed = world.invoicing.signing_links().sign(link.reveal(), &Signature::new(evidence)).await?;
     let block = signed.detail.signature.expect("signed");
     Ok(SignatureEvidence::new(block.signed_by_name, block.signed_by_email, block.accepted_text))
+}
+
+/// The credit note on an invoice of a line at 10 %.
+async fn of_credit(world: &World, new: NewCreditNote) -> Result<CreditNote, Error> {
+    let invoices = world.company.invoices();
+    let invoice = invoices.convert(world.accepted().await.summary.id).await?.summary.id;
+    invoices.issue(invoice, None).await?;
+    invoices.credit(invoice, &new).await
 }
 
 /// The last change in the history.
@@ -187,6 +222,13 @@ async fn enter(world: &World, field: &str, text: &str) -> Result<Option<String>,
         "identity.vatNumber" => of_identity(world, identity.vat_number(text)).await?.vat_number,
         "identity.insurance" => of_identity(world, identity.insurance(text)).await?.insurance,
         "identity.terms" => of_identity(world, identity.terms(text)).await?.terms,
+        "identity.legalForm" => of_identity(world, identity.legal_form(text)).await?.legal_form,
+        "identity.shareCapital" => of_identity(world, identity.share_capital(text)).await?.share_capital,
+        "identity.registration" => of_identity(world, identity.registration(text)).await?.registration,
+        "identity.latePenalty" => of_identity(world, identity.late_penalty(text)).await?.late_penalty,
+        "identity.earlyPayment" => of_identity(world, identity.early_payment(text)).await?.early_payment,
+        "identity.mediator" => of_identity(world, identity.mediator(text)).await?.mediator,
+        "identity.wasteTerms" => of_identity(world, identity.waste_terms(text)).await?.waste_terms,
         "line.description" => Some(of_line(world, NewLine::new(text, 1, 10, 20)).await?.0.description),
         "line.unit" => of_line(world, line().unit(text)).await?.0.unit,
         "line.lot" => of_line(world, line().lot(text)).await?.0.lot,
@@ -229,6 +271,13 @@ async fn enter(world: &World, field: &str, text: &str) -> Result<Option<String>,
             invoices.issue(invoice, None).await?;
             let payment = NewPayment::new(1, PaymentSource::Entered).reference(text);
             invoices.pay(invoice, &payment).await?.payment.reference
+        }
+        "credit.reason" => {
+            Some(of_credit(world, NewCreditNote::new(text).quantity(0, 1)).await?.summary.reason)
+        }
+        "credit.description" => {
+            let new = NewCreditNote::new("Remise").reduction(text, 10, 1);
+            Some(of_credit(world, new).await?.lines.remove(0).description)
         }
         "project.name" => Some(company.projects().create(&NewProject::named(text)).await?.name),
         "key.label" => {

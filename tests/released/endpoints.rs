@@ -1,6 +1,6 @@
 //! Every endpoint on an older database.
 
-use invoicing_core::{InvoiceStatus, QuoteStatus, sha256_hex};
+use invoicing_core::{InvoiceStatus, NewCreditNote, QuoteStatus, sha256_hex};
 use invoicing_server::{Endpoint, ROUTES};
 use invoicing_tests::{Answer, Database, Release, World, on_each_database};
 use serde_json::{Value, json};
@@ -43,6 +43,13 @@ async fn call(world: &World, release: &Release, endpoint: Endpoint) {
             let paid: String = release.fact("/invoices/paid");
             assert_eq!(ok(world, &format!("/api/v1/invoices/{paid}")).await["status"], "PAID");
         }
+        Endpoint::InvoiceDocument => {
+            let paid: String = release.fact("/invoices/paid");
+            let answer = world.get(&format!("/api/v1/invoices/{paid}/document")).await;
+            assert_eq!(answer.code(), "document_unavailable", "an earlier version issued it");
+        }
+        Endpoint::ListCreditNotes => assert_eq!(length(&ok(world, "/api/v1/credit-notes").await), 0),
+        Endpoint::GetCreditNote | Endpoint::CreditNoteDocument => credit(world, release, endpoint).await,
         Endpoint::LinkQuote => link(world, &quote("expired")).await,
         Endpoint::CreateClient => create_client(world, release).await,
         Endpoint::QuoteDocument => {
@@ -55,6 +62,16 @@ async fn call(world: &World, release: &Release, endpoint: Endpoint) {
         Endpoint::OpenApi => assert_eq!(ok(world, "/api/v1/openapi.json").await["openapi"], "3.1.0"),
         other => panic!("{other:?} is not called on an older database"),
     }
+}
+
+/// An invoice that an earlier version issued without a document is credited, with one.
+async fn credit(world: &World, release: &Release, endpoint: Endpoint) {
+    let name = if endpoint == Endpoint::GetCreditNote { "/invoices/paid" } else { "/invoices/partPaid" };
+    let invoices = world.company.invoices();
+    let note = invoices.credit(release.fact(name), &NewCreditNote::of_the_rest("Erreur")).await.unwrap();
+    let path = format!("/api/v1/credit-notes/{}", note.summary.id);
+    assert_eq!(ok(world, &path).await["documentFormat"], "PDF");
+    assert_eq!(ok(world, &format!("{path}/document")).await["type"], "pdf");
 }
 
 /// Each record is in the list of its status, and in that only.

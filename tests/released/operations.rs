@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use invoicing_core::{
     ClientChange, ClientId, CompanyIdentity, DeliveryStatus, EventKind, InvoiceId, InvoiceStatus, KeyId,
-    NewClient, NewCompany, Plan, ProjectId, ProjectStatus, QuoteId, QuoteImport, QuoteStatus, Timestamp,
-    WebhookId,
+    NewClient, NewCompany, NewCreditNote, Plan, ProjectId, ProjectStatus, QuoteId, QuoteImport, QuoteStatus,
+    Timestamp, WebhookId,
 };
 use invoicing_server::{
-    ClientQuery, Decline, DeliveryQuery, EventQuery, HistoryQuery, NewProject, NewWebhook, PageQuery,
-    PaymentSource, QuoteSearch, SealingKey, SealingKeys, WebhookChange,
+    ClientQuery, CreditNoteQuery, Decline, DeliveryQuery, EventQuery, HistoryQuery, IssueOptions, NewPayment,
+    NewProject, NewWebhook, PageQuery, PaymentSource, QuoteSearch, SealingKey, SealingKeys, WebhookChange,
 };
 use invoicing_tests::{Database, Received, Receiver, Release, World, new_quote, on_each_database};
 use serde_json::Value;
@@ -29,6 +29,7 @@ async fn every_operation_works_on_a_database_of_an_earlier_version(db: Database)
         quotes_are_shown(&world, &release).await;
         quotes_are_signed(&world, &release).await;
         invoices_go_on(&world, &release).await;
+        invoices_get_documents(&world, &release).await;
         companies_and_keys(&world, &release).await;
         secrets_are_resealed(&world, &release).await;
         company_is_closed(&world).await;
@@ -228,6 +229,32 @@ async fn invoices_go_on(world: &World, release: &Release) {
     assert_eq!(converted.summary.status, InvoiceStatus::Draft);
 }
 
+/// Documents of invoices and credit notes, which no earlier version has.
+async fn invoices_get_documents(world: &World, release: &Release) {
+    let (invoices, credit_notes) = (world.company.invoices(), world.company.credit_notes());
+    let draft = invoices.direct(&new_quote(release.fact("/client"))).await.unwrap().summary.id;
+    assert_eq!(invoices.readiness(draft).await.unwrap(), []);
+    let issued = invoices.issue_with(draft, &IssueOptions::default()).await.unwrap().summary;
+    let document = invoices.document(draft).await.unwrap();
+    assert_eq!(document.sha256, invoices.open_document(draft).await.unwrap().sha256);
+    invoices.mark_paid(draft).await.unwrap();
+    let note = invoices.credit(draft, &NewCreditNote::of_the_rest("Erreur")).await.unwrap();
+    let due = issued.amount_due;
+    let refunded = invoices.refund(draft, &NewPayment::new(due, PaymentSource::Bank)).await.unwrap();
+    assert_eq!(refunded.invoice.summary.status, InvoiceStatus::Canceled);
+    let id = note.summary.id;
+    assert_eq!(credit_notes.get(id).await.unwrap(), note);
+    let detail: Value = serde_json::from_slice(&credit_notes.detail(id).await.unwrap()).unwrap();
+    assert_eq!(detail["invoiceId"], draft.to_string());
+    let query = CreditNoteQuery::default();
+    let listed = credit_notes.list(&query).await.unwrap().data;
+    assert!(listed.iter().any(|item| item.summary == note.summary));
+    let page: Value = serde_json::from_slice(&credit_notes.page(&query).await.unwrap()).unwrap();
+    assert_eq!(page["data"].as_array().unwrap().len(), listed.len());
+    let document = credit_notes.document(id).await.unwrap();
+    assert_eq!(document.sha256, credit_notes.open_document(id).await.unwrap().sha256);
+}
+
 async fn companies_and_keys(world: &World, release: &Release) {
     let (companies, company, keys) = (world.invoicing.companies(), &world.company, world.company.keys());
     assert_eq!(companies.list().await.unwrap().len(), 2);
@@ -236,6 +263,7 @@ async fn companies_and_keys(world: &World, release: &Release) {
     assert_eq!(identity.siret.as_deref(), Some("73282932000074"));
     let changed = CompanyIdentity { phone: None, ..identity.clone() };
     assert_eq!(company.set_identity(&changed).await.unwrap().identity.address, identity.address);
+    assert_eq!(company.set_logo(None).await.unwrap().logo, None);
     assert!(company.set_automatic_invoicing(true).await.unwrap().automatic_invoicing);
     company.set_plan(Plan::Pro).await.unwrap();
 

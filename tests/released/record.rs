@@ -121,6 +121,7 @@ async fn open(db: Database) -> Recorded {
         vat_number: Some("FR40732829320".into()),
         insurance: Some("Assureur, police 1".into()),
         terms: Some("Paiement à 30 jours".into()),
+        ..CompanyIdentity::default()
     };
     let new = NewCompany { identity, ..NewCompany::named("Martin Peinture", Plan::Team) };
     let id = invoicing.companies().create(&new).await.expect("a company").id;

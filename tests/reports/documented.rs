@@ -67,7 +67,7 @@ impl Kind {
             "external_id" => Self::Text,
             "id" => Self::Id,
             "position" | "attempts" => Self::Number(1),
-            "valid_until" => Self::Day,
+            "valid_until" | "supplied_on" => Self::Day,
             _ if column.ends_with("_id") => Self::Id,
             _ if column.ends_with("_cents") || column.ends_with("_bp") => Self::Number(100),
             _ if column.ends_with("_e4") => Self::Number(10_000),

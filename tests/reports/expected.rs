@@ -44,7 +44,21 @@ impl Expected {
         for invoice in company.list("invoices").await {
             self.add_invoice(company, company.get(&format!("invoices/{}", text(&invoice["id"]))).await).await;
         }
+        for note in company.list("credit-notes").await {
+            self.add_credit_note(company, company.get(&format!("credit-notes/{}", text(&note["id"]))).await);
+        }
         self.add_events(company).await;
+    }
+
+    fn add_credit_note(&mut self, company: &Company<'_>, note: Value) {
+        let of = json!({
+            "creditNoteId": note["id"], "creditNoteNumber": note["number"], "invoiceId": note["invoiceId"],
+            "issueDate": note["issueDate"], "currency": note["currency"],
+        });
+        for share in note["vatBreakdown"].as_array().unwrap() {
+            self.push("credit_note_vat", company, share.clone(), &of);
+        }
+        self.push("credit_notes", company, note, &json!({}));
     }
 
     async fn add_quote(&mut self, company: &Company<'_>, quote: Value) {

@@ -1,7 +1,8 @@
 //! The rows of every view.
 
 use invoicing_core::{
-    EventKind, NewClient, NewLine, NewQuote, Plan, Quantity, UnitPrice, percent, unit_price,
+    EventKind, NewClient, NewCreditNote, NewLine, NewQuote, Plan, Quantity, UnitPrice, money, percent,
+    quantity, unit_price,
 };
 use invoicing_server::{NewPayment, PaymentMethod, PaymentSource};
 use invoicing_tests::{
@@ -60,6 +61,7 @@ async fn filled(db: Database) -> World {
     gallery(&world).await;
     amounts(&world).await;
     Box::pin(payments(&world)).await;
+    Box::pin(credit_notes(&world)).await;
     Box::pin(deliveries(&world)).await;
     world
 }
@@ -102,6 +104,21 @@ async fn payments(world: &World) {
             invoices.reverse(id, paid.id).await.unwrap();
         }
     }
+}
+
+/// Credit notes on an invoice that is cancelled, and on a paid one of which a part is refunded.
+async fn credit_notes(world: &World) {
+    let invoices = world.company.invoices();
+    let issued = async || {
+        let id = invoices.convert(world.accepted().await.summary.id).await.unwrap().summary.id;
+        invoices.issue(id, None).await.unwrap().summary
+    };
+    invoices.cancel(issued().await.id).await.unwrap();
+    let paid = issued().await;
+    invoices.pay(paid.id, &NewPayment::new(paid.total_ttc, PaymentSource::Bank)).await.unwrap();
+    let part = NewCreditNote::new("Remise").quantity(0, quantity!(2.5)).reduction("Geste", 10, money!(7.03));
+    invoices.credit(paid.id, &part).await.unwrap();
+    invoices.refund(paid.id, &NewPayment::new(money!(12.05), PaymentSource::Bank)).await.unwrap();
 }
 
 /// Deliveries that succeeded, failed, wait, are skipped, are to be skipped, and are to be sent again.
@@ -272,4 +289,16 @@ async fn the_documented_queries_run_on_either_database(db: Database) {
     let amount = |invoice: &Value| -> Decimal { invoice["amountDue"].to_string().parse().unwrap() };
     let expected: Decimal = items(&invoices).iter().filter(is_due).map(amount).sum();
     assert_eq!(Decimal::new(due, 2), expected);
+
+    let vat = format!("SELECT CAST(sum(tva_cents) AS BIGINT) FROM ({}) AS report", queries[1]);
+    let vat: i64 = behind.one(&vat, &[]).await;
+    let notes = world.get("/api/v1/credit-notes?limit=100").await.json;
+    let vat_of = |records: &Value| -> Decimal {
+        let of_month =
+            |record: &&Value| record["issueDate"].as_str().is_some_and(|day| day.starts_with("2026-10"));
+        let exact = |amount: &Value| -> Decimal { amount.to_string().parse().unwrap() };
+        let vat = |record: &Value| exact(&record["totalTTC"]) - exact(&record["totalHT"]);
+        items(records).iter().filter(of_month).map(vat).sum()
+    };
+    assert_eq!(Decimal::new(vat, 2), vat_of(&invoices) - vat_of(&notes));
 }

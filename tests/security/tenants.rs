@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use http::HeaderMap;
-use invoicing_core::{EventKind, NewClient, Plan};
+use invoicing_core::{EventKind, NewClient, NewCreditNote, Plan};
 use invoicing_server::{CompanyHandle, Endpoint, NewProject, NewWebhook, ROUTES};
 use invoicing_tests::{Answer, Database, World, new_quote, on_each_database};
 use proptest::prelude::*;
@@ -25,13 +25,15 @@ struct Tenant {
     key: String,
     quotes: Vec<String>,
     invoices: Vec<String>,
+    credit_notes: Vec<String>,
     clients: Vec<String>,
 }
 
 impl Tenant {
     async fn new(world: &World, name: &str) -> Self {
         let (company, key) = world.another(name, Plan::Team).await;
-        Self { company, key, quotes: Vec::new(), invoices: Vec::new(), clients: Vec::new() }
+        let (quotes, invoices, credit_notes, clients) = Default::default();
+        Self { company, key, quotes, invoices, credit_notes, clients }
     }
 
     /// Makes one record of a kind, and the records that it needs.
@@ -54,8 +56,12 @@ impl Tenant {
         }
         if kind % 4 == 3 {
             quotes.accept(quote.summary.id).await.unwrap();
-            let invoice = self.company.invoices().convert(quote.summary.id).await.unwrap();
-            self.invoices.push(invoice.summary.id.to_string());
+            let invoices = self.company.invoices();
+            let invoice = invoices.convert(quote.summary.id).await.unwrap().summary.id;
+            self.invoices.push(invoice.to_string());
+            invoices.issue(invoice, None).await.unwrap();
+            let note = invoices.credit(invoice, &NewCreditNote::new("Remise").quantity(0, 1)).await.unwrap();
+            self.credit_notes.push(note.summary.id.to_string());
         }
     }
 
@@ -68,7 +74,8 @@ impl Tenant {
         let key = self.company.keys().list().await.unwrap()[0].id.to_string();
         let event = self.company.events().list(None, 1).await.unwrap()[0].id.to_string();
         let others = [webhook, project, key, event, self.company.id().to_string()];
-        self.quotes.iter().chain(&self.invoices).chain(&self.clients).cloned().chain(others).collect()
+        let records = self.quotes.iter().chain(&self.invoices).chain(&self.credit_notes).chain(&self.clients);
+        records.cloned().chain(others).collect()
     }
 }
 
@@ -167,7 +174,11 @@ async fn the_owner_gets_what_the_other_does_not(db: Database) {
     owner.make(3).await;
     let other = Tenant::new(&world, "Other").await;
     for route in ROUTES.iter().filter(|route| route.path.contains("{id}")) {
-        let id = if route.endpoint == Endpoint::GetInvoice { &owner.invoices[0] } else { &owner.quotes[0] };
+        let id = match route.endpoint {
+            Endpoint::GetInvoice | Endpoint::InvoiceDocument => &owner.invoices[0],
+            Endpoint::GetCreditNote | Endpoint::CreditNoteDocument => &owner.credit_notes[0],
+            _ => &owner.quotes[0],
+        };
         let body = Bytes::from_static(b"{\"externalId\":\"mine\"}");
         for (key, status) in [(&owner.key, 200), (&other.key, 404)] {
             let path = path_of(route.path, id);
@@ -199,6 +210,8 @@ fn lists_show_a_company_s_own_records_all_of_them_and_no_others(db: Database) {
                     let invoices =
                         ids(&world, &tenant.key, &format!("/api/v1/invoices?include=lines&{filter}")).await;
                     prop_assert_eq!(invoices, set(&tenant.invoices));
+                    let notes = ids(&world, &tenant.key, &format!("/api/v1/credit-notes?{filter}")).await;
+                    prop_assert_eq!(notes, set(&tenant.credit_notes));
                     for search in ["", "q=lefevre&"] {
                         let path = format!("/api/v1/clients?{search}{filter}");
                         prop_assert_eq!(ids(&world, &tenant.key, &path).await, set(&tenant.clients));

@@ -2,9 +2,9 @@
 
 use chrono::NaiveDate;
 use invoicing_core::{
-    ClientId, Company, CompanyId, CompanyIdentity, Line, NewCompany, Percent, Plan, ProofParts, Quote,
-    QuoteDetail, QuoteId, QuoteStatus, QuoteSummary, SignatureBlock, Timestamp, Totals, proof_fingerprint,
-    retention_amount,
+    ClientId, Company, CompanyId, CompanyIdentity, Line, NewCompany, OperationNature, Percent, Plan,
+    ProofParts, Quote, QuoteDetail, QuoteId, QuoteStatus, QuoteSummary, SignatureBlock, Timestamp, Totals,
+    proof_fingerprint, retention_amount,
 };
 use invoicing_server::{ContentHash, DocumentInput, RenderDeadline, SentCopy};
 use uuid::Uuid;
@@ -92,6 +92,12 @@ impl Paper {
             client_phone: self.client_phone.as_deref(),
             work_site: self.work_site.as_deref(),
             issued_on: NaiveDate::from_ymd_opt(2026, 9, 14).expect("a day"),
+            client_type: None,
+            client_siren: None,
+            client_vat_number: None,
+            operations: OperationNature::Services,
+            reverse_charge: false,
+            logo: None,
             sent_copy: copy.map(|bytes| SentCopy {
                 file_name: SENT_COPY,
                 sha256: ContentHash::of(bytes),
@@ -188,6 +194,7 @@ fn company() -> Company {
              Tout retard de paiement entraîne des pénalités au taux de trois fois l’intérêt légal."
                 .into(),
         ),
+        ..CompanyIdentity::default()
     };
     let new = NewCompany { identity, ..NewCompany::named("Martin Peinture", Plan::Team) };
     new.create(CompanyId(Uuid::from_u128(1)), Timestamp::from_millis(0)).expect("a company")

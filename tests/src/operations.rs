@@ -8,7 +8,7 @@ const CALLERS: [(&str, &[&str]); 12] = [
     ("clients", &["clients"]),
     ("closing", &["company"]),
     ("companies", &["companies", "company"]),
-    ("documents", &["quotes"]),
+    ("credit_notes", &["credit_notes"]),
     ("events", &["events"]),
     ("history", &["history"]),
     ("invoices", &["invoices"]),

@@ -123,7 +123,8 @@ impl Client {
     pub(crate) fn json(&self) -> Value {
         json!({
             "id": self.id, "name": self.name, "email": self.email, "phone": null, "address": null,
-            "city": self.city, "zipCode": null, "type": self.kind, "notes": null, "externalId": self.external,
+            "city": self.city, "zipCode": null, "type": self.kind, "notes": null, "siren": null,
+            "vatNumber": null, "electronicAddress": null, "country": null, "externalId": self.external,
             "createdAt": instant(self.created), "updatedAt": instant(self.updated),
         })
     }

@@ -23,6 +23,8 @@ pub(crate) struct Invoice {
     paid: i128,
     paid_at: Option<Millis>,
     canceled_at: Option<Millis>,
+    /// The credit note of its cancellation, as the invoice names it.
+    credit_note: Option<Value>,
     pub(crate) created: Millis,
     pub(crate) updated: Millis,
     pub(crate) payments: Vec<Payment>,
@@ -56,13 +58,16 @@ impl Invoice {
 
     pub(crate) fn item(&self, with_lines: bool) -> Value {
         let mut json = json!({
-            "id": self.id, "number": self.number, "status": self.status, "quoteId": self.quote,
+            "id": self.id, "number": self.number, "status": self.status, "type": "STANDARD", "quoteId": self.quote,
+            "suppliedOn": null, "periodStart": null, "periodEnd": null, "position": null, "progressRate": null,
+            "documentFormat": self.issued.map(|_| "PDF"), "retentionReleaseDate": null,
+            "amountCredited": money(self.credited()), "amountWrittenOff": 0,
             "clientId": self.client.0, "clientName": self.client.1, "clientEmail": self.client.2,
             "issueDate": date_or_null(self.issued), "dueDate": date_or_null(self.due_date),
             "totalHT": money(self.priced.ht), "totalTTC": money(self.priced.ttc),
             "tvaRate": number(self.priced.rate, 2), "currency": "EUR",
             "retentionRate": number(self.priced.retention_rate, 2),
-            "retentionAmount": money(self.priced.retention),
+            "retentionAmount": money(if self.credited() == 0 { self.priced.retention } else { 0 }),
             "retentionDue": money(self.retention_due()),
             "amountPaid": money(self.paid),
             "amountDue": money(self.due()), "amountOverpaid": money((self.paid - self.priced.ttc).max(0)),
@@ -78,7 +83,14 @@ impl Invoice {
     pub(crate) fn detail(&self) -> Value {
         let mut json = self.item(true);
         json["vatBreakdown"] = self.priced.breakdown.clone().into();
+        json["deductions"] = json!([]);
+        json["creditNotes"] = self.credit_note.iter().cloned().collect();
         json
+    }
+
+    /// The sum of its credit notes: of the one that cancelled it.
+    fn credited(&self) -> i128 {
+        if self.credit_note.is_some() { self.priced.ttc } else { 0 }
     }
 
     fn data(&self) -> Value {
@@ -87,6 +99,7 @@ impl Invoice {
             "id",
             "number",
             "status",
+            "type",
             "quoteId",
             "clientName",
             "clientEmail",
@@ -106,6 +119,11 @@ impl Invoice {
     }
 }
 
+/// The VAT rate of an invoice as a JSON number.
+fn number_of(invoice: &Invoice) -> Value {
+    number(invoice.priced.rate, 2)
+}
+
 impl Company {
     pub(super) fn push_invoice(&mut self, quote: usize, id: String, seen: &Seen<'_>) {
         let quote = &self.quotes[quote];
@@ -121,6 +139,7 @@ impl Company {
             paid: 0,
             paid_at: None,
             canceled_at: None,
+            credit_note: None,
             created: seen.now,
             updated: seen.at,
             payments: Vec::new(),
@@ -152,6 +171,8 @@ impl Company {
         invoice.due_date = Some(due.unwrap_or_else(|| days_after(date, 30)));
         invoice.updated = seen.at;
         self.last_stamp = seen.at;
+        let data = self.invoices[place].data();
+        self.emit("invoice.issued", seen, &data);
     }
 
     pub(crate) fn issue_invoice(
@@ -279,7 +300,33 @@ impl Company {
         invoice.canceled_at = Some(seen.now);
         invoice.updated = seen.at;
         self.last_stamp = seen.at;
+        if let Some(issued) = invoice.issued {
+            self.credit(place, issued, seen);
+        }
         Ok(())
+    }
+
+    /// The credit note of a cancelled invoice.
+    fn credit(&mut self, place: usize, issued: NaiveDate, seen: &Seen<'_>) {
+        let first = self.day(seen.now).max(issued);
+        let date = self.credited.get(&first.year()).map_or(first, |last| first.max(*last));
+        self.credited.insert(date.year(), date);
+        let last = self.series.entry(("AVO", first.year())).or_insert(0);
+        *last += 1;
+        let number = format!("AVO-{}-{last:04}", first.year());
+        let invoice = &mut self.invoices[place];
+        let id = seen.answer["creditNotes"][0]["id"].clone();
+        invoice.credit_note = Some(json!({
+            "id": id, "number": number, "issueDate": date_or_null(Some(date)),
+            "totalTTC": money(invoice.priced.ttc),
+        }));
+        let data = json!({
+            "id": id, "number": number, "invoiceId": invoice.id, "invoiceNumber": invoice.number,
+            "clientName": invoice.client.1, "clientEmail": invoice.client.2,
+            "totalHT": money(invoice.priced.ht), "totalTTC": money(invoice.priced.ttc),
+            "tvaRate": number_of(invoice), "issueDate": date_or_null(Some(date)),
+        });
+        self.emit("credit_note.issued", seen, &data);
     }
 
     /// Invoices that are overdue for a sweep on that day.

@@ -6,13 +6,15 @@ use super::{Company, Millis, Outcome, Refused, Seen, instant};
 use crate::model::steps::Scripted;
 
 /// Every kind, in the order of the contract.
-pub(crate) const KINDS: [&str; 6] = [
+pub(crate) const KINDS: [&str; 8] = [
     "quote.created",
     "quote.signed",
     "quote.accepted",
     "invoice.created",
     "invoice.paid",
     "project.completed",
+    "invoice.issued",
+    "credit_note.issued",
 ];
 
 /// A webhook.

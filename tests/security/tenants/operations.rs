@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use invoicing_core::{
-    ClientId, EventId, EventKind, InvoiceId, KeyId, NewClient, PaymentId, Plan, ProjectId, ProjectStatus,
-    QuoteId, QuoteImport, QuoteStatus, Timestamp, WebhookId,
+    ClientId, CreditNoteId, EventId, EventKind, InvoiceId, KeyId, NewClient, NewCreditNote, PaymentId, Plan,
+    ProjectId, ProjectStatus, QuoteId, QuoteImport, QuoteStatus, Timestamp, WebhookId,
 };
 use invoicing_server::{
-    CompanyHandle, ContentHash, DeliveryQuery, Error, EventQuery, HistoryQuery, NewPayment, NewProject,
-    NewWebhook, PaymentSource, QuoteSearch, WebhookChange,
+    CompanyHandle, ContentHash, DeliveryQuery, Error, EventQuery, HistoryQuery, IssueOptions, NewPayment,
+    NewProject, NewWebhook, PaymentSource, QuoteSearch, WebhookChange,
 };
 use invoicing_tests::{Database, World, new_quote, on_each_database};
 use proptest::prelude::*;
@@ -28,6 +28,7 @@ struct Ids {
     client: ClientId,
     quote: QuoteId,
     invoice: InvoiceId,
+    credit_note: CreditNoteId,
     payment: PaymentId,
     project: ProjectId,
     webhook: WebhookId,
@@ -47,6 +48,7 @@ impl Ids {
             client: ClientId(beside(self.client.0)),
             quote: QuoteId(beside(self.quote.0)),
             invoice: InvoiceId(beside(self.invoice.0)),
+            credit_note: CreditNoteId(beside(self.credit_note.0)),
             payment: PaymentId(beside(self.payment.0)),
             project: ProjectId(beside(self.project.0)),
             webhook: WebhookId(beside(self.webhook.0)),
@@ -57,11 +59,12 @@ impl Ids {
         }
     }
 
-    fn texts(self) -> [String; 8] {
+    fn texts(self) -> [String; 9] {
         [
             self.client.to_string(),
             self.quote.to_string(),
             self.invoice.to_string(),
+            self.credit_note.to_string(),
             self.payment.to_string(),
             self.project.to_string(),
             self.webhook.to_string(),
@@ -134,6 +137,17 @@ const OPERATIONS: &[(&str, Call)] = operations! { company, other, own:
     "invoices.reverse" => company.invoices().reverse(other.invoice, other.payment);
     "invoices.reverse" => company.invoices().reverse(own.invoice, other.payment);
     "invoices.reverse" => company.invoices().reverse(other.invoice, own.payment);
+    "invoices.issue_with" => company.invoices().issue_with(other.invoice, &IssueOptions::default());
+    "invoices.readiness" => company.invoices().readiness(other.invoice);
+    "invoices.direct" => company.invoices().direct(&new_quote(other.client));
+    "invoices.credit" => company.invoices().credit(other.invoice, &NewCreditNote::of_the_rest("stolen"));
+    "invoices.refund" => company.invoices().refund(other.invoice, &payment());
+    "invoices.document" => company.invoices().document(other.invoice);
+    "invoices.open_document" => company.invoices().open_document(other.invoice);
+    "creditnotes.get" => company.credit_notes().get(other.credit_note);
+    "creditnotes.detail" => company.credit_notes().detail(other.credit_note);
+    "creditnotes.document" => company.credit_notes().document(other.credit_note);
+    "creditnotes.open_document" => company.credit_notes().open_document(other.credit_note);
     "invoices.cancel" => company.invoices().cancel(other.invoice);
     "invoices.get" => company.invoices().get(other.invoice);
     "invoices.payments" => company.invoices().payments(other.invoice);
@@ -217,6 +231,8 @@ async fn company_with_records(world: &World, name: &str, state: u8) -> (CompanyH
     let invoice = invoices.convert(accepted).await.unwrap().summary.id;
     invoices.issue(invoice, None).await.unwrap();
     let payment = invoices.pay(invoice, &payment()).await.unwrap().payment.id;
+    let part = NewCreditNote::new("Remise").quantity(0, 1);
+    let credit_note = invoices.credit(invoice, &part).await.unwrap().summary.id;
     let quote = quotes.create(&new_quote(client)).await.unwrap().summary.id;
     match state % 3 {
         0 => {}
@@ -231,7 +247,10 @@ async fn company_with_records(world: &World, name: &str, state: u8) -> (CompanyH
         company.webhooks().disable(webhook).await.unwrap();
         company.webhooks().enable(webhook).await.unwrap();
     }
-    (company, Ids { client, quote, invoice, payment, project, webhook, key, event, linked, document })
+    (
+        company,
+        Ids { client, quote, invoice, credit_note, payment, project, webhook, key, event, linked, document },
+    )
 }
 
 /// The outcome without the ids, so that two outcomes can be compared.

@@ -1,0 +1,229 @@
+//! The documents of invoices and credit notes: frozen with their numbers, and with e-invoicing as Factur-X.
+
+use invoicing_core::{
+    ClientType, CompanyIdentity, DocumentFormat, EInvoicing, NewClient, NewCreditNote, NewLine, NewQuote,
+    VatRegime,
+};
+use invoicing_server::{Invoices, NewPayment, PaymentSource};
+use invoicing_tests::{Database, World, on_each_database};
+use serde_json::Value;
+
+use super::golden::run;
+use crate::support::{date, invalid};
+
+/// Legal data with which a company can send electronic invoices.
+fn legal() -> CompanyIdentity {
+    CompanyIdentity::default()
+        .address("12 rue des Métiers")
+        .zip_code("44000")
+        .city("Nantes")
+        .siret("732 829 320 00074")
+        .vat_number("FR44732829320")
+        .legal_form("SARL")
+        .iban("FR76 3000 6000 0112 3456 7890 189")
+        .e_invoicing(EInvoicing::On)
+}
+
+/// A business with an address and a SIREN.
+fn business() -> NewClient {
+    NewClient::named("Dupont SARL")
+        .r#type(ClientType::Professionnel)
+        .address("8 quai de la Fosse")
+        .zip_code("44000")
+        .city("Nantes")
+        .siren("404 833 048")
+}
+
+/// The content of a quote for this client.
+async fn content(world: &World, client: &NewClient) -> NewQuote {
+    let client = world.company.clients().create(client).await.unwrap().id;
+    NewQuote::empty(client).line(NewLine::new("Peinture", 10, 25, 10).unit("m2")).retention_rate(5)
+}
+
+async fn issued(world: &World, client: &NewClient) -> invoicing_core::Invoice {
+    let invoices = world.company.invoices();
+    let draft = invoices.direct(&content(world, client).await).await.unwrap();
+    invoices.issue(draft.summary.id, None).await.unwrap()
+}
+
+/// A file that a document carries; `None` if qpdf is missing, or the document has no such file.
+fn attached(bytes: &[u8], name: &str) -> Option<String> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), bytes).unwrap();
+    let path = file.path().to_str().unwrap();
+    let listed = String::from_utf8(run("qpdf", &["--list-attachments", path])?).unwrap();
+    if !listed.contains(name) {
+        return None;
+    }
+    let xml = run("qpdf", &[&format!("--show-attachment={name}"), path])?;
+    Some(String::from_utf8(xml).unwrap())
+}
+
+/// Rules: DOCUMENT-22, DOCUMENT-23, DOCUMENT-25
+#[on_each_database]
+async fn an_invoice_has_a_document_from_its_issue_on(db: Database) {
+    let world = World::new(db).await;
+    let invoices = world.company.invoices();
+    let draft = invoices.direct(&content(&world, &NewClient::named("Claire")).await).await.unwrap();
+    let id = draft.summary.id;
+    let path = format!("/api/v1/invoices/{id}/document");
+    assert_eq!(world.get(&path).await.code(), "document_unavailable");
+    let detail = world.get(&format!("/api/v1/invoices/{id}")).await.json;
+    assert_eq!(detail["documentFormat"], Value::Null);
+    let issued = invoices.issue(id, None).await.unwrap().summary;
+    let answer = world.get(&path).await;
+    assert_eq!(answer.status, 200);
+    let number = issued.number.unwrap();
+    assert_eq!(answer.json["fileName"], format!("{number}.pdf"));
+    let url = answer.json["url"].as_str().unwrap();
+    let served = world.call("GET", &url[url.find("/api/").unwrap()..], None, &[], bytes::Bytes::new()).await;
+    let opened = invoices.open_document(id).await.unwrap();
+    assert_eq!((served.status.as_u16(), &served.bytes), (200, &opened.bytes));
+    assert_eq!(answer.json["sha256"], opened.sha256);
+    assert_eq!(issued.document_format.unwrap(), DocumentFormat::Pdf);
+    assert_eq!(world.get(&format!("{path}?type=xml")).await.code(), "validation_error");
+}
+
+/// Rules: DOCUMENT-24, INVOICE-25, CREDIT-7
+#[on_each_database]
+async fn a_frozen_invoice_stays_as_it_is(db: Database) {
+    let world = World::new(db).await;
+    world.company.set_identity(&legal()).await.unwrap();
+    let (invoices, notes) = (world.company.invoices(), world.company.credit_notes());
+    let invoice = issued(&world, &business()).await;
+    let id = invoice.summary.id;
+    let before = invoices.open_document(id).await.unwrap();
+    let note = invoices.credit(id, &NewCreditNote::new("Deux m² de moins").quantity(0, 2)).await.unwrap();
+    let credited = notes.open_document(note.summary.id).await.unwrap();
+    let moved = CompanyIdentity { address: Some("1 rue Neuve".into()), ..legal() };
+    world.company.set_identity(&moved).await.unwrap();
+    let renamed = NewClient { name: "Autre SARL".into(), ..business() };
+    world.company.clients().change(invoice.summary.client_id, &renamed).await.unwrap();
+    invoices.pay(id, &NewPayment::new(100, PaymentSource::Bank)).await.unwrap();
+    invoices.mark_paid(id).await.unwrap();
+    invoices.credit(id, &NewCreditNote::of_the_rest("Erreur")).await.unwrap();
+    assert_eq!(invoices.open_document(id).await.unwrap(), before);
+    assert_eq!(notes.open_document(note.summary.id).await.unwrap(), credited);
+    assert_eq!(notes.get(note.summary.id).await.unwrap(), note);
+    let after = invoices.get(id).await.unwrap();
+    assert_eq!((&after.lines, &after.summary.number), (&invoice.lines, &invoice.summary.number));
+    assert_eq!(after.summary.total_ttc, invoice.summary.total_ttc);
+}
+
+/// Rules: DOCUMENT-25, DOCUMENT-26
+#[on_each_database]
+async fn with_e_invoicing_an_invoice_carries_its_xml(db: Database) {
+    let world = World::new(db).await;
+    world.company.set_identity(&legal()).await.unwrap();
+    let (invoices, notes) = (world.company.invoices(), world.company.credit_notes());
+    let invoice = issued(&world, &business()).await.summary;
+    assert_eq!(invoice.document_format.unwrap(), DocumentFormat::FacturX);
+    let note = invoices.credit(invoice.id, &NewCreditNote::of_the_rest("Travaux annulés")).await.unwrap();
+    assert_eq!(note.summary.document_format.unwrap(), DocumentFormat::FacturX);
+    let opened = invoices.open_document(invoice.id).await.unwrap();
+    let number = invoice.number.unwrap();
+    if let Some(xml) = attached(&opened.bytes, "factur-x.xml") {
+        assert!(xml.contains(&number) && xml.contains("urn:cen.eu:en16931:2017"), "{xml}");
+    }
+    let credit = notes.open_document(note.summary.id).await.unwrap();
+    if let Some(xml) = attached(&credit.bytes, "factur-x.xml") {
+        assert!(xml.contains(">381<") && xml.contains(&number) && xml.contains("Travaux annulés"), "{xml}");
+    }
+    if let Some(text) = text_of(&credit.bytes) {
+        assert!(text.contains(&number) && text.contains("Travaux annulés"), "{text}");
+    }
+}
+
+fn text_of(bytes: &[u8]) -> Option<String> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), bytes).unwrap();
+    let text = run("pdftotext", &["-layout", file.path().to_str().unwrap(), "-"])?;
+    Some(String::from_utf8(text).unwrap())
+}
+
+/// A draft that cannot be issued, and the fields that are missing.
+async fn gaps(invoices: Invoices<'_>, content: &NewQuote) -> Vec<String> {
+    let draft = invoices.direct(content).await.unwrap().summary.id;
+    let missing = invoices.readiness(draft).await.unwrap();
+    let refused = invoices.issue(draft, None).await;
+    assert_eq!(refused.is_err(), !missing.is_empty(), "{missing:?}");
+    for gap in &missing {
+        assert!(!gap.english.is_empty() && !gap.french.is_empty() && !gap.rule.is_empty());
+    }
+    missing.into_iter().map(|gap| gap.field).collect()
+}
+
+#[on_each_database]
+async fn issuing_refuses_exactly_the_gaps_that_readiness_lists(db: Database) {
+    let world = World::new(db).await;
+    let invoices = world.company.invoices();
+    world.company.set_identity(&legal()).await.unwrap();
+    let of_business = content(&world, &business()).await;
+    assert_eq!(gaps(invoices, &of_business).await, [""; 0]);
+    let unknown = NewClient { siren: None, ..business() };
+    assert_eq!(gaps(invoices, &content(&world, &unknown).await).await, ["client.siren"]);
+    let odd = of_business.clone().line(NewLine::new("Sable", 1, 10, 7));
+    assert_eq!(gaps(invoices, &odd).await, [""; 0]);
+    let odd = of_business.clone().line(NewLine::new("Sable", 1, 10, 19));
+    assert_eq!(gaps(invoices, &odd).await.len(), 1, "no French rate");
+    let free = of_business.clone().line(NewLine::new("Sable", 1, 10, 0));
+    assert_eq!(gaps(invoices, &free).await.len(), 1, "no reason for 0 %");
+    // A private client without an address for electronic documents gets a plain PDF.
+    let private =
+        NewClient::named("Claire").r#type(ClientType::Particulier).address("1 rue B").city("Nantes");
+    let plain = issued(&world, &private).await.summary;
+    assert_eq!(plain.document_format.unwrap(), DocumentFormat::Pdf);
+    let reachable = issued(&world, &private.clone().email("claire@exemple.fr")).await.summary;
+    assert_eq!(reachable.document_format.unwrap(), DocumentFormat::FacturX);
+}
+
+#[on_each_database]
+async fn e_invoicing_is_on_only_with_the_legal_data_for_it(db: Database) {
+    let world = World::new(db).await;
+    let bare = CompanyIdentity::default().e_invoicing(EInvoicing::On);
+    invalid(&world, "eInvoicing", world.company.set_identity(&bare)).await;
+    let franchise = CompanyIdentity { vat_number: None, ..legal() };
+    invalid(&world, "eInvoicing", world.company.set_identity(&franchise)).await;
+    world.company.set_identity(&franchise.vat_regime(VatRegime::Franchise)).await.unwrap();
+}
+
+/// Rules: INVOICE-26
+#[on_each_database]
+async fn cancelling_is_never_refused_for_missing_legal_data(db: Database) {
+    let world = World::new(db).await;
+    let invoices = world.company.invoices();
+    let plain = issued(&world, &NewClient::named("Claire")).await.summary.id;
+    world.company.set_identity(&legal()).await.unwrap();
+    let electronic = issued(&world, &business()).await.summary;
+    world.company.set_identity(&CompanyIdentity::default()).await.unwrap();
+    let bare = NewClient::named("Dupont SARL");
+    world.company.clients().change(electronic.client_id, &bare).await.unwrap();
+    for id in [plain, electronic.id] {
+        let canceled = invoices.cancel(id).await.unwrap();
+        let note = &canceled.detail.credit_notes[0];
+        assert_eq!(note.total_ttc, canceled.summary.total_ttc);
+        let format = world.company.credit_notes().get(note.id).await.unwrap().summary.document_format;
+        assert_eq!(format, canceled.summary.document_format, "the format of the invoice");
+    }
+}
+
+/// Rules: DOCUMENT-22
+#[on_each_database]
+async fn an_invoice_whose_document_cannot_be_stored_is_not_issued(db: Database) {
+    let world = World::new(db).await;
+    let invoices = world.company.invoices();
+    let draft =
+        invoices.direct(&content(&world, &NewClient::named("Claire")).await).await.unwrap().summary.id;
+    world.documents.fail(true);
+    assert!(invoices.issue(draft, None).await.is_err());
+    assert!(invoices.mark_paid(draft).await.is_err());
+    assert_eq!(invoices.get(draft).await.unwrap().summary.number, None);
+    world.documents.fail(false);
+    let issued = invoices.issue(draft, Some(date("2030-01-01"))).await.unwrap().summary;
+    assert!(issued.number.unwrap().ends_with("-0001"), "no number was used before");
+    world.documents.fail(true);
+    assert!(invoices.cancel(draft).await.is_err());
+    world.documents.fail(false);
+    let canceled = invoices.cancel(draft).await.unwrap();
+    assert!(canceled.detail.credit_notes[0].number.ends_with("-0001"));
+}
