@@ -11,16 +11,37 @@ use std::collections::BTreeSet;
 use invoicing_core::Money;
 use invoicing_tests::{Database, Release, World, on_each_database};
 use rust_decimal::Decimal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The answer of this version for an answer of an earlier one: a record or a list.
 fn todays(answer: &Value) -> Value {
     let mut answer = answer.clone();
     match answer.get_mut("data").and_then(Value::as_array_mut) {
-        Some(items) => items.iter_mut().for_each(add_retention_due),
-        None => add_retention_due(&mut answer),
+        Some(items) => items.iter_mut().for_each(complete),
+        None => complete(&mut answer),
     }
     answer
+}
+
+/// Adds the members that later versions have, with the values that a record of before has.
+fn complete(record: &mut Value) {
+    add_retention_due(record);
+    let added = if record.get("amountOverpaid").is_some() {
+        json!({
+            "type": "STANDARD", "suppliedOn": null, "periodStart": null, "periodEnd": null, "documentFormat": null,
+            "position": null, "progressRate": null, "amountCredited": 0, "amountWrittenOff": 0,
+            "retentionReleaseDate": null,
+        })
+    } else if record.get("zipCode").is_some() {
+        json!({"siren": null, "vatNumber": null, "electronicAddress": null, "country": null})
+    } else {
+        return;
+    };
+    let members = record.as_object_mut().unwrap();
+    members.extend(added.as_object().unwrap().clone());
+    if members.contains_key("amountOverpaid") && members.contains_key("vatBreakdown") {
+        members.extend([("deductions".to_owned(), json!([])), ("creditNotes".to_owned(), json!([]))]);
+    }
 }
 
 /// Schema 101 had no `retentionDue`, and called overpaid what pays the retention.

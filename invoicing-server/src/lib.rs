@@ -87,7 +87,7 @@
 //!
 //! // The invoice gets its number when it is issued.
 //! let invoice = company.invoices().convert(id).await?.summary.id; // invoice.created
-//! let issued = company.invoices().issue(invoice, None).await?;
+//! let issued = company.invoices().issue(invoice, None).await?; // invoice.issued
 //! assert_eq!(issued.summary.amount_due, money!(1_045));
 //! let cheque =
 //!     NewPayment::new(money!(400.50), PaymentSource::Entered).method(PaymentMethod::Cheque).reference("CHQ 0412");
@@ -99,11 +99,11 @@
 //!
 //! // The receiver answers 404 at first: its log says so. Once it is repaired, it gets what it missed.
 //! let report = invoicing.dispatcher().run_once().await?;
-//! assert_eq!((report.delivered, report.failed), (0, 5));
+//! assert_eq!((report.delivered, report.failed), (0, 6));
 //! let log = company.webhooks().log(webhook.webhook.id, 100).await?;
 //! assert!(log.iter().all(|attempt| attempt.status == Some(404)));
-//! assert_eq!(company.webhooks().replay(webhook.webhook.id, None).await?, 5);
-//! assert_eq!(invoicing.dispatcher().run_once().await?.delivered, 5);
+//! assert_eq!(company.webhooks().replay(webhook.webhook.id, None).await?, 6);
+//! assert_eq!(invoicing.dispatcher().run_once().await?.delivered, 6);
 //!
 //! // Every hour: quotes expire, invoices fall overdue, idle keys are revoked.
 //! let swept = invoicing.sweep().await?;
@@ -111,7 +111,7 @@
 //! invoicing.close().await;
 //! # Ok(()) }
 //! #
-//! # /// Answers the first five deliveries with 404, and the others with 204.
+//! # /// Answers the first six deliveries with 404, and the others with 204.
 //! # async fn receive(listener: tokio::net::TcpListener) {
 //! #     use std::sync::atomic::{AtomicUsize, Ordering};
 //! #     use http_body_util::BodyExt;
@@ -119,7 +119,7 @@
 //! #     while let Ok((stream, _)) = listener.accept().await {
 //! #         let answer = hyper::service::service_fn(|request: http::Request<hyper::body::Incoming>| async move {
 //! #             request.into_body().collect().await?;
-//! #             let status = if ANSWERED.fetch_add(1, Ordering::Relaxed) < 5 { 404 } else { 204 };
+//! #             let status = if ANSWERED.fetch_add(1, Ordering::Relaxed) < 6 { 404 } else { 204 };
 //! #             let response = http::Response::builder().status(status).body(String::new());
 //! #             Ok::<_, hyper::Error>(response.expect("a status"))
 //! #         });

@@ -256,16 +256,25 @@ async fn what_an_earlier_version_cancelled_owes_nothing_after_the_sweep(db: Data
         if is_issued {
             invoices.issue(id, None).await.unwrap();
         }
-        canceled.push(invoices.cancel(id).await.unwrap());
+        // Earlier versions left the amounts as they were, and issued no credit note.
+        let cancel = "
+            UPDATE invoice SET status = 'CANCELED', summary = replace(replace(replace(
+                summary, '\"status\":\"DRAFT\"', '\"status\":\"CANCELED\"'),
+                '\"status\":\"SENT\"', '\"status\":\"CANCELED\"'),
+                '\"canceledAt\":null', '\"canceledAt\":\"2026-09-14T09:41:07.123Z\"')
+            WHERE id = $1";
+        assert_eq!(world.run(cancel, &[id.0.into()]).await, 1);
+        canceled.push(invoices.get(id).await.unwrap());
     }
     let live = invoices.convert(world.accepted().await.summary.id).await.unwrap();
     let (due, held) = (live.summary.amount_due, live.summary.retention_due);
-    // Earlier versions stored these amounts; the last invoice is as the first release stored it.
-    let owe = format!(
-        "UPDATE invoice SET summary = replace(replace(summary, '\"amountDue\":0,', '\"amountDue\":{due},'),
-            '\"retentionDue\":0,', '\"retentionDue\":{held},') WHERE status = 'CANCELED'"
-    );
-    assert_eq!(world.run(&owe, &[]).await, 3);
+    // The last two are as the second shape and as the first release stored them.
+    let older = "
+        UPDATE invoice SET version = 2, detail = replace(detail, ',\"deductions\":[],\"creditNotes\":[]', '')
+        WHERE id = $1";
+    for invoice in &canceled[1..] {
+        world.run(older, &[invoice.summary.id.0.into()]).await;
+    }
     let first = format!(
         "UPDATE invoice SET version = 1, summary = replace(summary, '\"retentionDue\":{held},', '') WHERE id = $1"
     );
@@ -290,8 +299,12 @@ async fn what_an_earlier_version_cancelled_owes_nothing_after_the_sweep(db: Data
     changed.sort_by_key(|invoice| invoice.summary.id);
     let stored: Vec<_> = changed.into_iter().map(|item| item.summary).collect();
     let stamp = stored[0].updated_at;
-    let expected =
-        canceled.into_iter().map(|invoice| InvoiceSummary { updated_at: stamp, ..invoice.summary });
+    let expected = canceled.into_iter().map(|invoice| InvoiceSummary {
+        updated_at: stamp,
+        amount_due: Money::ZERO,
+        retention_due: Money::ZERO,
+        ..invoice.summary
+    });
     assert_eq!(stored, expected.collect::<Vec<_>>(), "nothing else has changed");
     assert_eq!(sweep(&world).await, SweepReport::default());
 }

@@ -17,6 +17,7 @@ const NOTHING_TO_PRINT: &[&str] = &[
     "ResolveFuture",
     "DocumentRenderer",
     "DocumentStore",
+    "InvoiceRenderer",
     "MAX_URL_CHARS",
     "ROUTES",
     // Another crate.
@@ -40,6 +41,7 @@ const NOTHING_TO_PRINT: &[&str] = &[
     "DeliveryCounts",
     "HistoryAction",
     "Language",
+    "LogoFormat",
     "NextAttempt",
     "RecordedKind",
     "Role",

@@ -11,11 +11,11 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use invoicing_core::{EventKind, NewClient, NewCompany, Plan, QuoteId, SignatureEvidence};
 use invoicing_server::{
-    Builder, ClientQuery, CompanyHandle, ContentHash, Decline, DeliveryQuery, DocumentFile, DocumentInput,
-    DocumentKey, DocumentRenderer, Env, Error, EventQuery, HistoryQuery, Invoicing, MemoryStore, NewPayment,
-    NewProject, NewWebhook, ObjectStorage, OpenError, PageQuery, PaymentSource, PdfRenderer, QuoteSearch,
-    RenderError, SealingKey, SealingKeys, SentCopy, ServeLimits, Settings, Signature, StoreError,
-    TargetPolicy, WebhookChange, serve,
+    Builder, ClientQuery, CompanyHandle, ContentHash, CreditNoteQuery, Decline, DeliveryQuery, DocumentFile,
+    DocumentInput, DocumentKey, DocumentRenderer, Env, Error, EventQuery, HistoryQuery, InvoiceDocumentInput,
+    InvoiceRenderer, Invoicing, IssueOptions, MemoryStore, NewPayment, NewProject, NewWebhook, ObjectStorage,
+    OpenError, PageQuery, PaymentSource, PdfRenderer, QuoteSearch, RenderError, SealingKey, SealingKeys,
+    SentCopy, ServeLimits, Settings, Signature, StoreError, TargetPolicy, WebhookChange, serve,
 };
 use invoicing_tests::{Database, Place, Receiver, Reply, new_quote};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -88,6 +88,22 @@ impl DocumentRenderer for UnreliableRenderer {
     }
 }
 
+impl InvoiceRenderer for UnreliableRenderer {
+    fn render_invoice(&self, input: &InvoiceDocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
+        self.seen.lock().unwrap().extend([
+            ("InvoiceDocumentInput", format!("{input:?}")),
+            ("BilledRecord", format!("{:?}", input.record)),
+            ("InvoiceParticulars", format!("{:?}", input.particulars)),
+            ("BilledClient", format!("{:?}", input.particulars.client)),
+            ("DocumentLogo", format!("{:?}", input.logo)),
+        ]);
+        match self.mood.load(Ordering::SeqCst) {
+            0 => PdfRenderer::new().render_invoice(input),
+            _ => Err(RenderError::new(format!("a renderer that fails: {input:?}"))),
+        }
+    }
+}
+
 fn settings() -> Settings {
     let target = TargetPolicy { allow_http: true, allow_private: true };
     let mut settings = Settings { target, quota: 0, ..Settings::default() };
@@ -130,7 +146,7 @@ pub(crate) async fn play(db: Database, capture: &LogCapture, secrets: &mut Secre
     deliveries(&invoicing, &owner, &place, secrets, &mut printed).await;
     let quote = documents(&invoicing, &owner, &renderer, secrets, &mut printed).await;
     api(&invoicing, &owner, quote, secrets, &mut printed).await;
-    records(&invoicing, &owner, quote, &mut printed).await;
+    records(&invoicing, &owner, &renderer, quote, &mut printed).await;
     pages(&owner, &mut printed).await;
     keys(&invoicing, &place, &memory, &mut printed).await;
     printed.types.extend(renderer.seen.lock().unwrap().drain(..).map(|(name, text)| (name.to_owned(), text)));
@@ -159,7 +175,10 @@ async fn start(
     let keys = SealingKeys::new(key("k1", SEALING));
     printed.value("SealingKey", &key("k1", SEALING));
     printed.value("SealingKeys", &keys);
-    let builder = builder(place, documents).sealing_keys(keys).renderer(renderer.clone());
+    let builder = builder(place, documents)
+        .sealing_keys(keys)
+        .renderer(renderer.clone())
+        .invoice_renderer(renderer.clone());
     printed.value("Builder", &builder);
     let invoicing = builder.open().await.unwrap();
     assert_eq!(invoicing.reseal().await.unwrap().resealed, 1);
@@ -438,7 +457,13 @@ async fn pages(owner: &CompanyHandle, printed: &mut Printed) {
 }
 
 /// Prints the types without secrets, from existing records.
-async fn records(invoicing: &Invoicing, owner: &CompanyHandle, quote: QuoteId, printed: &mut Printed) {
+async fn records(
+    invoicing: &Invoicing,
+    owner: &CompanyHandle,
+    renderer: &UnreliableRenderer,
+    quote: QuoteId,
+    printed: &mut Printed,
+) {
     let (events, invoices) = (owner.events(), owner.invoices());
     let recorded = events.list(None, 10).await.unwrap();
     printed.value("EventRecord", &recorded);
@@ -446,6 +471,12 @@ async fn records(invoicing: &Invoicing, owner: &CompanyHandle, quote: QuoteId, p
     let creation = owner.clients().find_or_create(&NewClient::named("A")).await.unwrap();
     printed.value("ClientCreation", &creation);
     let invoice = invoices.convert(quote).await.unwrap().summary.id;
+    owner.set_logo(Some(include_bytes!("../data/logo.png").to_vec())).await.unwrap();
+    renderer.mood.store(1, Ordering::SeqCst);
+    printed.failure("a renderer of invoices", invoices.issue(invoice, None).await);
+    renderer.mood.store(0, Ordering::SeqCst);
+    printed.value("Missing", &invoices.readiness(invoice).await.unwrap());
+    printed.value("IssueOptions", &IssueOptions::default());
     invoices.issue(invoice, None).await.unwrap();
     let payment = NewPayment::new(1, PaymentSource::Bank);
     printed.value("NewPayment", &payment);
@@ -479,6 +510,8 @@ async fn records(invoicing: &Invoicing, owner: &CompanyHandle, quote: QuoteId, p
         ("Invoices", &invoices),
         ("Projects", &owner.projects()),
         ("Quotes", &owner.quotes()),
+        ("CreditNotes", &owner.credit_notes()),
+        ("CreditNoteQuery", &CreditNoteQuery::default()),
         ("MemoryStore", &MemoryStore::new()),
         ("ClientQuery", &ClientQuery::default()),
         ("PageQuery", &PageQuery::<invoicing_core::QuoteStatus>::default()),

@@ -66,7 +66,8 @@ impl Records {
 async fn make_older(world: &World) {
     for statement in [
         "UPDATE quote SET version = 0, summary = replace(summary, '\"externalId\":null,', '')",
-        "UPDATE invoice SET version = 0, summary = replace(summary, '\"canceledAt\":null,', '')",
+        "UPDATE invoice SET version = 0, summary = replace(summary, '\"canceledAt\":null,', ''),
+            detail = replace(detail, ',\"deductions\":[],\"creditNotes\":[]', '')",
         "UPDATE client SET version = 0, record = replace(record, '\"notes\":null,', '')",
     ] {
         assert!(world.run(statement, &[]).await > 0, "{statement}");

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use invoicing_core::{DeliveryStatus, EventKind, FailureClass, NewClient, Plan, ProjectStatus, WebhookId};
+use invoicing_core::{
+    DeliveryStatus, EventKind, FailureClass, NewClient, NewCreditNote, Plan, ProjectStatus, WebhookId,
+};
 use invoicing_server::{DisabledReason, Error, NewProject, NewWebhook, WebhookChange};
 use invoicing_tests::{Database, Receiver, Reply, World, on_each_database};
 use tokio::sync::Semaphore;
@@ -121,6 +123,8 @@ async fn a_webhook_gets_the_kinds_that_it_subscribes_to_and_no_others(db: Databa
     world.invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
     let invoice = world.company.invoices().convert(sent.summary.id).await.unwrap();
     world.company.invoices().mark_paid(invoice.summary.id).await.unwrap();
+    let credit = NewCreditNote::of_the_rest("Erreur");
+    world.company.invoices().credit(invoice.summary.id, &credit).await.unwrap();
     let new = NewProject { name: "x".into(), client_id: None, quote_ids: Vec::new() };
     let project = world.company.projects().create(&new).await.unwrap();
     world.company.projects().set_status(project.id, ProjectStatus::Completed).await.unwrap();
@@ -766,5 +770,5 @@ async fn a_state_change_its_event_and_its_deliveries_are_written_together(db: Da
         not_found(&world, "of another company", other.events().deliveries(event.id)).await;
     }
     let report = dispatch_to_the_end(&world).await;
-    assert_eq!(report.delivered, 4 * 3 + 2);
+    assert_eq!(report.delivered, 5 * 3 + 2);
 }

@@ -8,6 +8,10 @@ use crate::Error;
 /// rendered.
 pub(super) const ATTEMPTS: usize = 8;
 
+/// Number of times that an issue is attempted. Of two other nodes that issue for the same company
+/// without a pause, each takes the number in one of three cases.
+pub(super) const ISSUE_ATTEMPTS: usize = 64;
+
 /// Attempts a change until it is committed. An attempt returns `None` if its document shows
 /// outdated data.
 pub(super) async fn until_committed<T, F, A>(attempts: usize, mut attempt: F) -> Result<Option<T>, Error>

@@ -234,12 +234,15 @@ impl InvoiceTable<'_> {
         self.0.write(&UPDATE, &[id, status, &due, updated_at, &json, &Invoice::VERSION]).await
     }
 
-    /// Stores the detail, in which an invoice names its credit notes. [`Self::update`] follows.
+    /// Stores the detail, in which an invoice names its credit notes, with the summary: both are of
+    /// one version. [`Self::update`] follows.
     pub(crate) async fn update_detail(&mut self, invoice: &Invoice) -> Result<(), Error> {
         const UPDATE_DETAIL: &str = "
-            UPDATE invoice SET detail = $3, version = $4 WHERE company_id = $1 AND id = $2 AND version <= $4";
-        let (id, detail) = (&invoice.summary.id, detail_to_json(&invoice.detail)?);
-        let update = self.0.query(UPDATE_DETAIL, &[id, &detail, &Invoice::VERSION]);
+            UPDATE invoice SET summary = $3, detail = $4, version = $5
+            WHERE company_id = $1 AND id = $2 AND version <= $5";
+        let id = &invoice.summary.id;
+        let (summary, detail) = (summary_to_json(&invoice.summary)?, detail_to_json(&invoice.detail)?);
+        let update = self.0.query(UPDATE_DETAIL, &[id, &summary, &detail, &Invoice::VERSION]);
         update.replace_record::<Invoice>().await
     }
 

@@ -40,7 +40,7 @@ const QUOTE: &str = "INSERT INTO quote \
      (SELECT summary, lines, detail FROM quote WHERE company_id = $1 LIMIT 1) q WHERE c.id = $1 OR i <= $3 / 10";
 const INVOICE: &str = "INSERT INTO invoice \
      (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail, version) \
-     SELECT company_id, id, id, 'PAID', NULL, created_at, updated_at, summary || ',\"retentionDue\":0', lines, detail, 2 \
+     SELECT company_id, id, id, 'PAID', NULL, created_at, updated_at, summary || ',\"retentionDue\":0', lines, detail, 3 \
      FROM quote WHERE id < '00000001-0000-0000-0000-000000000000' ON CONFLICT DO NOTHING";
 const CLIENT: &str = "INSERT INTO client (company_id, id, created_at, updated_at, search, record) \
      SELECT company_id, id, created_at, updated_at, 'x', '{}' FROM invoice ON CONFLICT DO NOTHING";

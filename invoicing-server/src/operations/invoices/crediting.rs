@@ -15,7 +15,7 @@ use super::issuing::particulars;
 use super::{Invoices, NewPayment, RecordedPayment, check_shown, insert_payment, note, same_amount, update};
 use crate::Error;
 use crate::documents::{BillingDocument, DocumentLogo, Frozen, InvoiceParticulars, IssuedRecord};
-use crate::operations::attempts::{ATTEMPTS, until_committed};
+use crate::operations::attempts::{ISSUE_ATTEMPTS, until_committed};
 use crate::operations::documents::{document_row, find_logo};
 
 use crate::records::HistoryAction;
@@ -196,7 +196,8 @@ impl Invoices<'_> {
     ) -> Result<(CreditNote, Invoice), Error> {
         let _turn = self.0.services.numbering.issues.acquire(self.0.id).await?;
         let note_id = CreditNoteId(self.0.env().uuid());
-        let credited = until_committed(ATTEMPTS, || self.try_credit(id, note_id, credit.clone(), shown));
+        let credited =
+            until_committed(ISSUE_ATTEMPTS, || self.try_credit(id, note_id, credit.clone(), shown));
         let taken = || Error::unavailable("other nodes keep taking the number of the credit note");
         credited.await?.ok_or_else(taken)
     }

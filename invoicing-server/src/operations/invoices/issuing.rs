@@ -16,7 +16,7 @@ use crate::Error;
 use crate::documents::{
     BilledClient, BillingDocument, DocumentLogo, Frozen, InvoiceParticulars, IssuedRecord,
 };
-use crate::operations::attempts::{ATTEMPTS, until_committed};
+use crate::operations::attempts::{ISSUE_ATTEMPTS, until_committed};
 use crate::operations::documents::{document_row, find_logo};
 
 use crate::records::{HistoryAction, Missing};
@@ -123,7 +123,7 @@ impl Invoices<'_> {
     ) -> Result<Invoice, Error> {
         let services = &self.0.services;
         let _turn = services.numbering.issues.acquire(self.0.id).await?;
-        let issued = until_committed(ATTEMPTS, || self.try_issue(id, options, purpose));
+        let issued = until_committed(ISSUE_ATTEMPTS, || self.try_issue(id, options, purpose));
         let taken = || Error::unavailable("other nodes keep taking the number of the invoice");
         let (invoice, today) = issued.await?.ok_or_else(taken)?;
         services.held_dates.check(self.0.id, &invoice, today);
