@@ -42,8 +42,8 @@ const INVOICE: &str = "INSERT INTO invoice \
      (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail, version) \
      SELECT company_id, id, id, 'PAID', NULL, created_at, updated_at, summary || ',\"retentionDue\":0', lines, detail, 3 \
      FROM quote WHERE id < '00000001-0000-0000-0000-000000000000' ON CONFLICT DO NOTHING";
-const CLIENT: &str = "INSERT INTO client (company_id, id, created_at, updated_at, search, record) \
-     SELECT company_id, id, created_at, updated_at, 'x', '{}' FROM invoice ON CONFLICT DO NOTHING";
+const CLIENT: &str = "INSERT INTO client (company_id, id, created_at, updated_at, search, record, version) \
+     SELECT company_id, id, created_at, updated_at, 'x', '{}', 2 FROM invoice ON CONFLICT DO NOTHING";
 
 /// Inserts a tenth of the rows, beside plans that running services have kept.
 pub(super) async fn begin(url: &str, company: &CompanyHandle, now: Timestamp) {
