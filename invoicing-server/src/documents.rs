@@ -31,6 +31,8 @@ pub use billing::{BilledClient, BilledRecord, InvoiceDocumentInput, InvoiceParti
 pub use blob_store::{
     DocumentFile, DocumentKey, DocumentStore, ObjectStorage, StorageSetupError, StoreError,
 };
+#[cfg(any(test, feature = "testing"))]
+pub use facturx::factur_x;
 pub use hash::{ContentHash, ParseHashError};
 pub use logo::{DocumentLogo, LogoFormat};
 #[cfg(any(test, feature = "testing"))]

@@ -200,8 +200,6 @@ pub use console::{
 pub use copy::{CopyError, CopyReport, copy_to_postgres};
 pub use dispatch::transport::{Resolve, ResolveFuture, TransportBuilder, TransportError};
 pub use dispatch::{DisabledWebhook, DispatchReport, Dispatcher, DispatcherHealth};
-#[cfg(any(test, feature = "testing"))]
-pub use documents::MemoryStore;
 pub use documents::{
     BilledClient, BilledRecord, ContentHash, DocumentFile, DocumentInput, DocumentKey, DocumentLogo,
     DocumentRenderer, DocumentStore, InvoiceDocumentInput, InvoiceParticulars, InvoiceRenderer, LogoFormat,
@@ -209,6 +207,8 @@ pub use documents::{
 };
 #[cfg(feature = "pdf")]
 pub use documents::{FontError, PdfRenderer};
+#[cfg(any(test, feature = "testing"))]
+pub use documents::{MemoryStore, factur_x};
 #[cfg(any(test, feature = "testing"))]
 pub use env::ManualClock;
 pub use env::{Clock, Env, Random, SystemClock};

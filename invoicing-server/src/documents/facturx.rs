@@ -22,7 +22,20 @@ mod xmp;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use cii::cross_industry_invoice;
 pub(crate) use readiness::{can_be_electronic, missing, missing_of_company};
 #[cfg(feature = "pdf")]
 pub(crate) use xmp::with_factur_x_metadata;
+
+use invoicing_core::Invalid;
+
+use self::cii::cross_industry_invoice;
+use super::InvoiceDocumentInput;
+use super::content::view::DocumentView;
+
+/// The XML of an invoice or a credit note.
+///
+/// # Errors
+/// [`Invalid`] for a text that XML cannot hold, and for a rate of 0 without a reason in law.
+pub fn factur_x(input: &InvoiceDocumentInput<'_>) -> Result<Vec<u8>, Invalid> {
+    cross_industry_invoice(&DocumentView::of_billing(input))
+}

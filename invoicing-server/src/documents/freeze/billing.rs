@@ -79,7 +79,7 @@ impl BillingDocument {
         deadline: RenderDeadline<'_>,
     ) -> Result<Vec<u8>, RenderError> {
         let xml = match format {
-            DocumentFormat::FacturX => Some(facturx::cross_industry_invoice(&self.view())?),
+            DocumentFormat::FacturX => Some(facturx::factur_x(&self.input(None, deadline))?),
             _ => None,
         };
         renderer.render_invoice(&self.input(xml.as_deref(), deadline))
