@@ -2,8 +2,9 @@
 
 Checks the samples beside this file and, in a folder that the tests have filled, each `*.xml`, `*.json` and `*.pdf`:
 with the official schema and rules, with an oracle that computes everything again, against its record, and as a PDF.
-Then plants faults, so that a check that sees nothing is noticed, and checks valid invoices of each kind, so that one
-that refuses them is. Needs the packages of `requirements.txt`, and qpdf.
+The folder's `gaps` are records that the service must refuse where the official rules do. Then plants faults, so that
+a check that sees nothing is noticed, and checks valid invoices of each kind, so that one that refuses them is. Needs
+the packages of `requirements.txt`, and qpdf.
 """
 
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import check
 import container
 import container_faults
+import gaps
 import mutations
 import oracle
 import record
@@ -30,6 +32,7 @@ def is_filled(folder: Path) -> bool:
 def main():
     generated = [Path(argument) for argument in sys.argv[1:]]
     outcomes = [is_filled(folder) for folder in generated]
+    outcomes += [gaps.check_folder(folder / "gaps") for folder in generated]
     for folder in [mutations.SAMPLES, *generated]:
         outcomes += [part.check_folder(folder) for part in (check, oracle, record, container)]
     outcomes += [mutations.check_faults(), mutations.check_variants(), mutations.check_record_faults()]

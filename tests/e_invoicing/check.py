@@ -7,6 +7,7 @@ fails, a warning that is not listed and an error of the engine are findings alik
 rule was looked at, as it proves nothing.
 """
 
+import functools
 import importlib.metadata
 import multiprocessing
 import os
@@ -143,13 +144,17 @@ def validate_in_worker(xml: bytes) -> Result:
     return validator.validate(xml)
 
 
-def validate_all(documents: list[bytes]) -> list[Result]:
-    """The results of many documents, in their order, by as many processes as there are cores for."""
-    processes = min(PROCESSES, os.cpu_count() or 1, max(1, len(documents) // 10))
+@functools.cache
+def workers() -> ProcessPoolExecutor:
+    """As many processes as there are cores for. Each takes a second to start."""
     # The engine does not survive a fork.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, context, start_worker) as pool:
-        return list(pool.map(validate_in_worker, documents, chunksize=5))
+    return ProcessPoolExecutor(min(PROCESSES, os.cpu_count() or 1), context, start_worker)
+
+
+def validate_all(documents: list[bytes]) -> list[Result]:
+    """The results of many documents, in their order."""
+    return list(workers().map(validate_in_worker, documents, chunksize=5))
 
 
 def check_folder(folder: Path) -> bool:

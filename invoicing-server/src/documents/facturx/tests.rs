@@ -3,6 +3,7 @@
 #[cfg(feature = "pdf")]
 mod files;
 mod fixtures;
+mod gaps;
 mod readiness;
 mod reading;
 mod samples;

@@ -8,6 +8,12 @@ use crate::documents::facturx::bill::{Bill, DIRECTORY, FRANCE};
 use crate::documents::facturx::parties::buyer_address;
 use crate::records::Missing;
 
+/// The prefixes of VAT numbers in the European Union.
+const MEMBER_STATES: [&str; 27] = [
+    "AT", "BE", "BG", "CY", "CZ", "DE", "DK", "EE", "EL", "ES", "FI", "FR", "HR", "HU", "IE", "IT", "LT",
+    "LU", "LV", "MT", "NL", "PL", "PT", "RO", "SE", "SI", "SK",
+];
+
 pub(super) fn gaps(bill: Bill<'_>) -> impl Iterator<Item = Missing> {
     let parties = [name(bill), address(bill), country(bill)];
     let numbers = [siren(bill), vat_number(bill), directory(bill), owner(bill)];
@@ -52,6 +58,11 @@ fn siren(bill: Bill<'_>) -> Option<Missing> {
 fn vat_number(bill: Bill<'_>) -> Option<Missing> {
     let client = bill.billing.client;
     let number = client.vat_number.as_deref()?;
+    if !MEMBER_STATES.iter().any(|state| number.starts_with(state)) {
+        let english = format!("The client’s VAT number {number:?} is not one of the European Union.");
+        let french = format!("Le numéro de TVA « {number} » du client n’est pas de l’Union européenne.");
+        return Some(Missing::new("client.vatNumber", "BR-CO-09", english, french));
+    }
     let is_own =
         client.siren.as_deref().is_none_or(|siren| !number.starts_with(FRANCE) || is_of(number, siren));
     (!is_vat_number(number) || !is_own).then(|| {

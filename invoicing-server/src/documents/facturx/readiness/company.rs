@@ -14,7 +14,11 @@ pub(super) fn gaps(company: &Company, reverse_charge: bool) -> impl Iterator<Ite
     let vat_number = vat_number(identity, reverse_charge);
     let gaps =
         [name(&company.name), address(identity), siret(identity), vat_number, electronic_address(identity)];
-    gaps.into_iter().flatten()
+    let notes = [
+        note("company.latePenalty", identity.late_penalty.as_deref()),
+        note("company.earlyPayment", identity.early_payment.as_deref()),
+    ];
+    gaps.into_iter().chain(notes).flatten()
 }
 
 fn name(name: &str) -> Option<Missing> {
@@ -75,4 +79,12 @@ fn electronic_address(identity: &CompanyIdentity) -> Option<Missing> {
     let english = format!("{address:?} is no address of the directory of e-invoicing.");
     let french = format!("« {address} » n’est pas une adresse de l’annuaire de la facturation électronique.");
     Some(Missing::new("company.electronicAddress", "BR-FR-23", english, french))
+}
+
+/// The gap of a sentence about payment that the company has of its own.
+fn note(field: &str, text: Option<&str>) -> Option<Missing> {
+    is_blank(text?).then(|| {
+        let french = "La mention sur le paiement est vide.";
+        Missing::new(field, "BR-FR-05", "The sentence about payment is empty.", french)
+    })
 }

@@ -50,6 +50,8 @@ fn the_company_has_name_address_and_numbers() {
     assert_eq!(gaps(|s| s.identity().vat_number = None), gap("company.vatNumber", "BR-S-02"));
     let foreign = gaps(|s| s.identity().vat_number = Some("FR39356000000".into()));
     assert_eq!(foreign, gap("company.vatNumber", "BR-CO-09"));
+    let blank = gaps(|s| s.identity().late_penalty = Some("\u{a0}".into()));
+    assert_eq!(blank, gap("company.latePenalty", "BR-FR-05"));
     let spaced = gaps(|s| s.identity().electronic_address = Some("732 829".into()));
     assert_eq!(spaced, gap("company.electronicAddress", "BR-FR-23"));
 }
@@ -69,6 +71,12 @@ fn the_client_has_name_address_and_numbers() {
     assert_eq!(wrong, [gap("client.siren", "BR-FR-11"), gap("client.vatNumber", "BR-CO-09")].concat());
     let key = gaps(|s| s.particulars.client.vat_number = Some("FR40356000000".into()));
     assert_eq!(key, gap("client.vatNumber", "BR-CO-09"));
+    let state = |number: &str| {
+        let number = Some(number.to_owned());
+        gaps(|s| (s.particulars.client.siren, s.particulars.client.vat_number) = (None, number))
+    };
+    assert_eq!(state("DE123456788"), gap("client.siren", "BR-FR-11"));
+    assert_eq!(state("QQ39356000000"), [state("DE123456788"), gap("client.vatNumber", "BR-CO-09")].concat());
     let address = |text: &str| {
         let text = Some(text.to_owned());
         gaps(|s| s.particulars.client.electronic_address = text)
