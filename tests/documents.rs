@@ -3,6 +3,7 @@
 mod frozen_documents;
 pub(crate) mod golden;
 mod invoices;
+mod issued;
 mod large;
 mod storage;
 mod work_site;
