@@ -1,8 +1,8 @@
 //! The content of a credit note: what it takes back of an invoice, and how its VAT closes.
 //!
-//! The credit notes on an invoice add up to at most the invoice, for each VAT rate. The one that
-//! takes the last of a rate's base takes the rest of its VAT, so that a full credit equals the
-//! invoice to the cent, however it was split.
+//! The credit notes on an invoice add up to at most the invoice, for each VAT rate. The VAT of
+//! each is the VAT on all that is credited of the rate's base, less the VAT credited before. So
+//! roundings do not add up, and a full credit equals the invoice to the cent, however it was split.
 
 use std::collections::BTreeMap;
 
@@ -118,13 +118,19 @@ pub struct CreditedPart {
     pub total_ht: Money,
 }
 
-/// What is left of an invoice after its credit notes.
+/// The part of an invoice that is not credited yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreditRest {
-    /// What is left of each line: quantity and amount without VAT.
+    /// Quantity and amount without VAT left of each line.
     lines: Vec<(Quantity, Money)>,
-    /// What is left of each rate: base and VAT.
-    rates: BTreeMap<Percent, (Money, Money)>,
+    rates: BTreeMap<Percent, RateRest>,
+}
+
+/// Base and VAT of a rate, on the invoice and left of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct RateRest {
+    billed: (Money, Money),
+    left: (Money, Money),
 }
 
 /// The content of a credit note.
@@ -164,8 +170,11 @@ impl CreditRest {
     pub fn of(invoice: &Invoice) -> Self {
         let lines = invoice.lines.iter().map(|line| (line.quantity, line.total_ht)).collect();
         let shares = &invoice.detail.vat_breakdown;
-        let rates = shares.iter().map(|share| (share.tva_rate, (share.base_ht, share.amount_tva))).collect();
-        Self { lines, rates }
+        let rate = |share: &VatShare| {
+            let billed = (share.base_ht, share.amount_tva);
+            (share.tva_rate, RateRest { billed, left: billed })
+        };
+        Self { lines, rates: shares.iter().map(rate).collect() }
     }
 
     /// Takes back what an earlier credit note has credited.
@@ -174,7 +183,7 @@ impl CreditRest {
             self.take_part(part)?;
         }
         for VatShare { tva_rate, base_ht, amount_tva } in shares {
-            if let Some((base, vat)) = self.rates.get_mut(tva_rate) {
+            if let Some(RateRest { left: (base, vat), .. }) = self.rates.get_mut(tva_rate) {
                 (*base, *vat) = (base.minus(*base_ht)?, vat.minus(*amount_tva)?);
             }
         }
@@ -188,12 +197,11 @@ impl CreditRest {
 
     /// What is left of each rate: the rate, the base, and the VAT.
     pub fn rates(&self) -> impl Iterator<Item = VatShare> {
-        let share = |(rate, (base, vat)): (&Percent, &(Money, Money))| VatShare {
+        self.rates.iter().map(|(rate, RateRest { left: (base, vat), .. })| VatShare {
             tva_rate: *rate,
             base_ht: *base,
             amount_tva: *vat,
-        };
-        self.rates.iter().map(share)
+        })
     }
 
     fn take_part(&mut self, part: &CreditedPart) -> Result<(), Invalid> {
@@ -254,7 +262,7 @@ impl CreditRest {
             }
         }
         let mut bases = bases(&all.lines)?;
-        for (rate, (left, _)) in &self.rates {
+        for (rate, RateRest { left: (left, _), .. }) in &self.rates {
             let reduced = bases.remove(rate).unwrap_or_default().minus(*left)?;
             if !reduced.is_zero() {
                 all.lines.push(amount_line("Réductions déjà accordées", *rate, negated(reduced)?)?);
@@ -340,9 +348,12 @@ impl CreditRest {
         Ok((credited, CreditedPart { line: index, quantity, total_ht }))
     }
 
-    /// The VAT on a base of a rate, at most what is left of both.
+    /// The VAT on a base of a rate, which is at most what is left of the base.
+    ///
+    /// It is at most what is left of the VAT, too: the VAT on a part of a base never rounds to more
+    /// than that on the whole.
     fn vat(&self, rate: Percent, base: Money) -> Result<Money, Invalid> {
-        let (left, vat_left) = self.rates.get(&rate).copied().unwrap_or_default();
+        let RateRest { billed, left: (left, vat_left) } = self.rates.get(&rate).copied().unwrap_or_default();
         let is_part = base.is_zero() || base.is_negative() == left.is_negative();
         if !is_part || base.get().abs() > left.get().abs() {
             let rule = format!("must credit at most {left} without VAT at the rate of {rate} %");
@@ -351,8 +362,8 @@ impl CreditRest {
         if base == left {
             return Ok(vat_left);
         }
-        let vat = base.percent(rate)?;
-        Ok(if vat.get().abs() > vat_left.get().abs() { vat_left } else { vat })
+        let (base_credited, vat_credited) = (billed.0.minus(left)?, billed.1.minus(vat_left)?);
+        base_credited.plus(base)?.percent(rate)?.minus(vat_credited)
     }
 }
 

@@ -39,9 +39,22 @@ impl Credited {
     /// Credits, and takes it off what is left.
     fn credit(&mut self, new: &NewCreditNote) -> Result<CreditContent, Invalid> {
         let content = self.rest.clone().credit(&self.invoice, new)?;
+        for share in &content.vat_breakdown {
+            self.check_left(share);
+        }
         self.rest.take(&content.parts, &content.vat_breakdown).unwrap();
         check_content(&content);
         Ok(content)
+    }
+
+    /// Neither base nor VAT of a rate is more than what is left of it.
+    fn check_left(&self, share: &VatShare) {
+        let left = self.rest.rates().find(|left| left.tva_rate == share.tva_rate).unwrap();
+        for (credited, left) in [(share.base_ht, left.base_ht), (share.amount_tva, left.amount_tva)] {
+            let is_part = credited.get().abs() <= left.get().abs();
+            let has_its_sign = credited.is_zero() || credited.is_negative() == left.is_negative();
+            assert!(is_part && has_its_sign, "{share:?}, {left}");
+        }
     }
 
     /// The total with VAT of a credit.
@@ -63,6 +76,11 @@ fn check_content(content: &CreditContent) {
     for line in &content.lines {
         assert_eq!(line.quantity.times(line.unit_price).unwrap(), line.total_ht, "{line:?}");
         assert!(!line.unit_price.is_negative(), "{line:?}");
+    }
+    for share in &content.vat_breakdown {
+        let exact = share.base_ht.percent(share.tva_rate).unwrap();
+        let off = (share.amount_tva.get() - exact.get()).abs();
+        assert!(off <= Decimal::new(1, 2), "{share:?} instead of {exact}");
     }
     let lines: Decimal = content.lines.iter().map(|line| line.total_ht.get()).sum();
     let shares: Decimal = content.vat_breakdown.iter().map(|share| share.base_ht.get()).sum();
@@ -98,6 +116,18 @@ fn four_credits_of_a_rate_add_up_to_the_invoice() {
     assert_eq!(credited.invoice.summary.total_ttc.to_string(), "334.99");
     let totals = [0, 2, 3, 1].map(|index| credited.ttc(&line(index, "1")));
     assert_eq!(totals, ["82.00", "69.00", "102.00", "81.99"]);
+    assert!(credited.is_closed());
+}
+
+/// 0.02 at 20 % is 0.004: rounded alone, the VAT of each credit would be 0.00.
+///
+/// Rules: CREDIT-2
+#[test]
+fn roundings_of_many_small_credits_do_not_add_up() {
+    let mut credited = Credited::of(&[("1", "1000", "20")]);
+    let totals: Vec<_> = (0..250).map(|_| credited.ttc(&reduction("20", "0.02"))).collect();
+    assert_eq!(totals[..5], ["0.02", "0.03", "0.02", "0.03", "0.02"]);
+    assert_eq!(credited.ttc(&all()), "1194.00");
     assert!(credited.is_closed());
 }
 
@@ -353,6 +383,21 @@ proptest! {
             });
             prop_assert_eq!((base, vat), (share.base_ht.get(), share.amount_tva.get()));
         }
+    }
+
+    /// Rules: CREDIT-2, CREDIT-3
+    #[test]
+    fn the_vat_of_small_credits_is_within_a_cent(
+        rate in prop::sample::select(vec!["2.1", "5.5", "8.5", "10", "20"]),
+        cents in prop::collection::vec(1_u32..30, 1..100),
+    ) {
+        let mut credited = Credited::of(&[("1", "100", rate)]);
+        for cents in cents {
+            let amount = Decimal::new(cents.into(), 2).to_string();
+            credited.credit(&reduction(rate, &amount)).unwrap();
+        }
+        credited.credit(&all()).unwrap();
+        prop_assert!(credited.is_closed());
     }
 
     /// Rules: CREDIT-2
