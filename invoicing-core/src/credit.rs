@@ -36,11 +36,11 @@ pub struct NewCreditNote {
     pub reason: String,
     /// True to credit all that is left of the invoice; `items` is then empty.
     pub rest: bool,
-    /// What is credited, at least one item unless it is the rest.
+    /// The credited items; empty for the rest.
     pub items: Vec<CreditItem>,
 }
 
-/// What a credit note takes back.
+/// An item of a credit note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CreditItem {
@@ -166,7 +166,7 @@ pub struct CreditNoteIssue<'a> {
 }
 
 impl CreditRest {
-    /// What is left of an invoice without credit notes: all of it.
+    /// The rest of an invoice without credit notes: all of it.
     pub fn of(invoice: &Invoice) -> Self {
         let lines = invoice.lines.iter().map(|line| (line.quantity, line.total_ht)).collect();
         let shares = &invoice.detail.vat_breakdown;
@@ -178,6 +178,9 @@ impl CreditRest {
     }
 
     /// Takes back what an earlier credit note has credited.
+    ///
+    /// # Errors
+    /// [`Invalid`] if an amount leaves its range.
     pub fn take(&mut self, parts: &[CreditedPart], shares: &[VatShare]) -> Result<(), Invalid> {
         for part in parts {
             self.take_part(part)?;
@@ -190,12 +193,12 @@ impl CreditRest {
         Ok(())
     }
 
-    /// What is left of a line: its quantity and its amount without VAT.
+    /// Quantity and amount without VAT left of a line.
     pub fn line(&self, index: usize) -> Option<(Quantity, Money)> {
         self.lines.get(index).copied()
     }
 
-    /// What is left of each rate: the rate, the base, and the VAT.
+    /// Base and VAT left of each rate, lowest first.
     pub fn rates(&self) -> impl Iterator<Item = VatShare> {
         self.rates.iter().map(|(rate, RateRest { left: (base, vat), .. })| VatShare {
             tva_rate: *rate,
