@@ -11,6 +11,7 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 use crate::date::check_date;
+use crate::line::LinesSize;
 use crate::text::{LONG_TEXT, required_text};
 use crate::totals::document_rate;
 use crate::{
@@ -256,7 +257,8 @@ impl CreditRest {
         Ok(())
     }
 
-    /// All that is left: the rest of each line, and per rate what earlier reductions have taken.
+    /// All that is left: the rest of each line, and per rate the sum of earlier reductions. Without a
+    /// bound on its size, so that every invoice can be cancelled.
     fn everything(&self, invoice: &Invoice) -> Result<Parts, Invalid> {
         let mut all = Parts::default();
         for (index, (quantity, _)) in self.lines.iter().enumerate() {
@@ -275,7 +277,7 @@ impl CreditRest {
     }
 
     fn items(&mut self, invoice: &Invoice, items: &[CreditItem]) -> Result<Parts, Invalid> {
-        let mut all = Parts::default();
+        let (mut all, mut size) = (Parts::default(), LinesSize::default());
         for (index, item) in items.iter().enumerate() {
             let named = |field: &str| format!("items[{index}].{field}");
             match item {
@@ -283,12 +285,15 @@ impl CreditRest {
                     self.check_quantity(*line, *quantity, named)?;
                     let (credited, part) = self.line_part(invoice, *line, *quantity)?;
                     self.take_part(&part)?;
+                    size.add("items", &credited)?;
                     all.push((credited, part));
                 }
                 CreditItem::Reduction { description, tva_rate, amount } => {
                     let description = required_text(&named("description"), description, LONG_TEXT)?;
                     self.check_reduction(*tva_rate, *amount, named)?;
-                    all.lines.push(amount_line(&description, *tva_rate, *amount)?);
+                    let reduced = amount_line(&description, *tva_rate, *amount)?;
+                    size.add("items", &reduced)?;
+                    all.lines.push(reduced);
                 }
             }
         }

@@ -179,24 +179,42 @@ pub fn price_changed_lines(
     }
     let mut priced =
         PricedLines { lines: Vec::with_capacity(lines.len()), costings: Vec::with_capacity(lines.len()) };
-    // Begins with the opening bracket. Each line adds a comma or the closing bracket.
-    let mut bytes = 1;
+    let mut size = LinesSize::default();
     for (index, line) in lines.iter().enumerate() {
         let name = |field: &str| format!("lines[{index}].{field}");
         let visible = visible(line, &texts, name)?;
-        bytes += json_bytes(&visible)? + 1;
-        if bytes > MAX_LINES_BYTES {
-            return Err(Invalid::new("lines", "must have at most 2 MiB of JSON together"));
-        }
+        size.add("lines", &visible)?;
         priced.lines.push(visible);
         priced.costings.push(internal(&line.costing, &texts, name)?);
     }
     Ok(priced)
 }
 
-fn json_bytes(line: &Line) -> Result<usize, Invalid> {
-    let json = serde_json::to_vec(line).map_err(|error| Invalid::new("lines", error.to_string()))?;
-    Ok(json.len())
+/// The bytes of JSON of lines, at most [`MAX_LINES_BYTES`].
+pub(crate) struct LinesSize {
+    bytes: usize,
+}
+
+impl Default for LinesSize {
+    fn default() -> Self {
+        // The opening bracket. Each line adds a comma or the closing bracket.
+        Self { bytes: 1 }
+    }
+}
+
+impl LinesSize {
+    /// Adds a line.
+    ///
+    /// # Errors
+    /// [`Invalid`] about the field if the lines become too large together.
+    pub(crate) fn add(&mut self, field: &'static str, line: &Line) -> Result<(), Invalid> {
+        let json = serde_json::to_vec(line).map_err(|error| Invalid::new(field, error.to_string()))?;
+        self.bytes += json.len() + 1;
+        if self.bytes > MAX_LINES_BYTES {
+            return Err(Invalid::new(field, "must have at most 2 MiB of JSON together"));
+        }
+        Ok(())
+    }
 }
 
 /// True if a text of stored lines may be one that only an earlier version accepted.

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::fixtures::*;
-use crate::{InvoiceId, InvoiceIssue, InvoiceStatus, NewLine, Quote, price_lines};
+use crate::{InvoiceId, InvoiceIssue, InvoiceStatus, MAX_LINES_BYTES, NewLine, Quote, price_lines};
 
 /// An issued invoice of lines (quantity, price, rate).
 fn invoice_of(lines: &[(&str, &str, &str)]) -> Invoice {
@@ -234,6 +234,21 @@ fn nothing_is_never_credited_and_never_read_as_everything() {
     assert_eq!(credited.refused(&unnamed).field, "items[0].description");
     let many = (0..=MAX_LINES).fold(part(), |new, _| new.reduction("Remise", 20, crate::money!(0.01)));
     assert_eq!(credited.refused(&many).to_string(), "items: must be at most 5,000");
+}
+
+/// A credit of the rest is the only way to cancel an invoice, and so has no such bound.
+///
+/// Rules: RECORD-12, CREDIT-4
+#[test]
+fn more_than_2_mib_of_items_are_refused_and_the_rest_never_is() {
+    let text = "x".repeat(LONG_TEXT);
+    let new = (0..1_100).fold(part(), |new, _| new.reduction(text.as_str(), 20, 1));
+    let mut credited = Credited::of(&[("1", "5000", "20"), ("2", "100", "20")]);
+    let refused = credited.refused(&new);
+    assert_eq!(refused.to_string(), "items: must have at most 2 MiB of JSON together");
+    credited.invoice.lines[1].description = "x".repeat(MAX_LINES_BYTES);
+    assert_eq!(credited.refused(&line(1, "1")).to_string(), refused.to_string());
+    assert_eq!(credited.ttc(&all()), "6240.00");
 }
 
 /// Rates of opposite signs: the total could be credited while a rate stays open for good.
