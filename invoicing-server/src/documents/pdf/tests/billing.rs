@@ -84,6 +84,29 @@ fn a_credit_note_shows_its_invoice_and_its_reason_and_asks_for_nothing() {
     assert_prints(&text, &expected, &absent);
 }
 
+/// Rules: DOCUMENT-27
+#[test]
+fn the_address_of_a_client_abroad_ends_with_the_country() {
+    let (mut particulars, invoice, note) = (particulars(), invoice(), credit_note());
+    let texts = |particulars: &_| {
+        [BilledRecord::Invoice(&invoice), credited(&note)].map(|record| printed(&billed(particulars, record)))
+    };
+    for (code, expected) in [
+        (Some("BE"), "75001 Paris\nBelgique\nTél."),
+        (Some("US"), "75001 Paris\nUS\nTél."),
+        (Some("FR"), "75001 Paris\nTél."),
+        (None, "75001 Paris\nTél."),
+    ] {
+        particulars.client.country = code.map(str::to_owned);
+        for text in texts(&particulars) {
+            assert_prints(&text, &[expected], &[]);
+        }
+    }
+    let client = &mut particulars.client;
+    (client.address, client.zip_code, client.city, client.country) = (None, None, None, Some("BE".into()));
+    assert_prints(&texts(&particulars)[0], &["SCI des Lilas\nBelgique\n"], &[]);
+}
+
 #[test]
 fn without_a_retention_the_total_is_what_is_to_pay() {
     let (mut particulars, mut invoice) = (particulars(), invoice());
