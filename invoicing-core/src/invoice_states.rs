@@ -211,8 +211,8 @@ impl Invoice {
     /// `invoice.paid`.
     ///
     /// # Errors
-    /// [`Conflict`] on an invoice that cannot have payments, [`Invalid`] for more than has been
-    /// paid.
+    /// [`Conflict`] on an invoice that cannot have payments, and for more than has been paid: the
+    /// payment was refunded. [`Invalid`] for 0.
     pub fn reverse_payment(
         &self,
         amount: Money,
@@ -221,9 +221,11 @@ impl Invoice {
     ) -> Result<Changed<Self>, DomainError> {
         use InvoiceStatus::{Overdue, Paid, Sent};
         self.require("relieved of a payment", &[Sent, Overdue, Paid])?;
-        if amount.is_zero() || amount > self.summary.amount_paid {
-            let rule = "must not be above what has been paid; a refund is reversed before its payment";
-            return Err(Invalid::new("amount", rule).into());
+        if amount.is_zero() {
+            return Err(Invalid::new("amount", "must not be 0").into());
+        }
+        if amount > self.summary.amount_paid {
+            return Err(Conflict::new("the payment was refunded: its refund must be reversed first").into());
         }
         let mut invoice = self.modified(self.summary.status, at.stamp);
         invoice.set_amount_paid(self.summary.amount_paid.minus(amount)?)?;

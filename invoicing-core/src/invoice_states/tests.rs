@@ -389,10 +389,10 @@ fn an_amount_that_is_no_payment_is_refused_by_name() {
 #[test]
 fn no_more_is_reversed_than_was_paid() {
     let partly = invoice_in(InvoiceStatus::Sent).record_payment(Money::from(100), time(5)).unwrap().record;
-    for bad in ["0", "100.01"] {
-        let refusal = partly.reverse_payment(bad.parse().unwrap(), time(6), today()).unwrap_err();
-        assert!(matches!(refusal, DomainError::Invalid(invalid) if invalid.field == "amount"), "{bad}");
-    }
+    let nothing = partly.reverse_payment(Money::ZERO, time(6), today()).unwrap_err();
+    assert!(matches!(nothing, DomainError::Invalid(invalid) if invalid.field == "amount"));
+    let more = partly.reverse_payment("100.01".parse().unwrap(), time(6), today()).unwrap_err();
+    assert!(matches!(more, DomainError::Conflict(_)));
     for status in [InvoiceStatus::Draft, InvoiceStatus::Canceled] {
         let refusal = invoice_in(status).reverse_payment(Money::from(1), time(6), today()).unwrap_err();
         assert!(matches!(refusal, DomainError::Conflict(_)), "{status}");

@@ -282,7 +282,7 @@ impl Invoices<'_> {
     /// OVERDUE. One that is credited in full and on which no payment stands any more is CANCELED.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when the payment has been reversed already.
+    /// [`Error::Conflict`] when the payment has been reversed already, or refunded since.
     pub async fn reverse(&self, id: InvoiceId, payment: PaymentId) -> Result<Invoice, Error> {
         let changed = async {
             let known = self.preload(id).await?;

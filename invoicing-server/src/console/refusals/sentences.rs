@@ -156,11 +156,6 @@ pub(super) const RULES: &[Sentence] = &[
         "doit être une date entre les années 0 et 9999",
     ),
     (
-        "must not be above what has been paid; a refund is reversed before its payment",
-        "is more than what is left of the payments; reverse the refund first",
-        "dépasse ce qui reste des paiements ; annulez d’abord le remboursement",
-    ),
-    (
         "must be empty if all that is left is credited",
         "either all that is left or a part is credited, not both",
         "soit tout le reste, soit une partie, mais pas les deux",
@@ -334,6 +329,11 @@ pub(super) const CONFLICTS: &[Sentence] = &[
         "the invoice was changed meanwhile",
         "The invoice was changed meanwhile. Open it again.",
         "La facture a été modifiée entre-temps. Rouvrez-la.",
+    ),
+    (
+        "the payment was refunded: its refund must be reversed first",
+        "The payment was refunded: reverse the refund first.",
+        "Ce paiement a été remboursé : annulez d’abord le remboursement.",
     ),
     (
         "the payment has been reversed already",
