@@ -48,6 +48,7 @@ fn any_sequence_of_operations_does_what_the_contract_says(db: Database) {
         "delivery failed",
         "delivery skipped",
         "event invoice.paid",
+        "event credit_note.issued",
         "refused: Conflict",
     ] {
         assert!(runner::tally::of(db, end) > 0, "no case ever came to: {end}");

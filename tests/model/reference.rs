@@ -4,6 +4,7 @@
 //! that the service chooses, such as ids, are taken from its answer.
 
 pub(crate) mod clients;
+pub(crate) mod credit_notes;
 pub(crate) mod documents;
 pub(crate) mod invoices;
 pub(crate) mod lists;

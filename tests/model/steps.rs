@@ -58,6 +58,14 @@ pub(crate) enum Part {
     TooMuch,
 }
 
+/// The content of a credit note.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Credit {
+    /// A part of what is left at a rate, by the rate's place.
+    Reduction(u8, Part),
+    Rest,
+}
+
 /// The reply of a receiver.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scripted {
@@ -112,6 +120,8 @@ pub(crate) enum Step {
     MarkPaid(Who, Nth),
     Reverse(Who, Nth, Nth),
     Cancel(Who, Nth),
+    Credit(Who, Nth, Credit),
+    Refund(Who, Nth, Part),
     NewProject(Who, Option<Nth>, Vec<Nth>),
     MoveProject(Who, Nth, u8),
     Register(usize, u8, u8),
@@ -130,6 +140,7 @@ pub(crate) enum Step {
     Sweep,
     ListQuotes(usize, Query),
     ListInvoices(usize, Query),
+    ListCreditNotes(usize, Query),
     ListClients(usize, Query),
     BadQuery(usize, u8),
     GetQuote(Who, Nth),
@@ -206,7 +217,7 @@ fn storm() -> impl Strategy<Value = Vec<Step>> {
 
 /// A quote that goes some way towards a paid invoice.
 fn deal() -> impl Strategy<Value = Vec<Step>> {
-    (0..2_usize, content(), any::<bool>(), 2..8_usize).prop_map(|(company, mut content, signed, length)| {
+    (0..2_usize, content(), any::<bool>(), 2..12_usize).prop_map(|(company, mut content, signed, length)| {
         content.until = content.until.map(|days| days.abs() + 1);
         content.retention = content.retention.clamp(0, 500);
         let (who, newest) = (Who { through: company, owner: company }, Nth(0));
@@ -219,7 +230,11 @@ fn deal() -> impl Strategy<Value = Vec<Step>> {
         steps.extend([Step::Convert(who, newest), Step::Issue(who, newest, None)]);
         steps.extend([
             Step::Pay(who, newest, Part::Half, Some(0)),
+            Step::Credit(who, newest, Credit::Reduction(0, Part::Half)),
             Step::Pay(who, newest, Part::Rest, Some(1)),
+            Step::Credit(who, newest, Credit::Rest),
+            Step::Refund(who, newest, Part::Half),
+            Step::Refund(who, newest, Part::Rest),
         ]);
         steps.truncate(length);
         steps
@@ -230,7 +245,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         10 => time(),
         16 => quotes(),
-        14 => invoices(),
+        18 => invoices(),
         6 => clients_and_projects(),
         10 => hooks(),
         12 => dispatch(),
@@ -311,20 +326,29 @@ fn quotes() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn invoices() -> impl Strategy<Value = Step> {
-    let part = prop_oneof![
+fn part() -> impl Strategy<Value = Part> + Clone {
+    prop_oneof![
         3 => (0..200_000_i64).prop_map(Part::Cents),
         3 => Just(Part::Half),
         3 => Just(Part::Rest),
         1 => Just(Part::TooMuch),
+    ]
+}
+
+fn invoices() -> impl Strategy<Value = Step> {
+    let credit = prop_oneof![
+        4 => (0..3_u8, part()).prop_map(|(rate, part)| Credit::Reduction(rate, part)),
+        1 => Just(Credit::Rest),
     ];
     prop_oneof![
         5 => (who(), nth()).prop_map(|(who, quote)| Step::Convert(who, quote)),
         4 => (who(), nth(), option::of(-2..40_i16)).prop_map(|(who, invoice, due)| Step::Issue(who, invoice, due)),
-        6 => (who(), nth(), part, option::of(0..3_u8)).prop_map(|(who, invoice, part, reference)| Step::Pay(who, invoice, part, reference)),
+        6 => (who(), nth(), part(), option::of(0..3_u8)).prop_map(|(who, invoice, part, reference)| Step::Pay(who, invoice, part, reference)),
         2 => (who(), nth()).prop_map(|(who, invoice)| Step::MarkPaid(who, invoice)),
         3 => (who(), nth(), nth()).prop_map(|(who, invoice, payment)| Step::Reverse(who, invoice, payment)),
         2 => (who(), nth()).prop_map(|(who, invoice)| Step::Cancel(who, invoice)),
+        4 => (who(), nth(), credit).prop_map(|(who, invoice, credit)| Step::Credit(who, invoice, credit)),
+        3 => (who(), nth(), part()).prop_map(|(who, invoice, part)| Step::Refund(who, invoice, part)),
     ]
 }
 
@@ -394,6 +418,7 @@ fn api() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (0..2_usize, query()).prop_map(|(company, query)| Step::ListQuotes(company, query)),
         3 => (0..2_usize, query()).prop_map(|(company, query)| Step::ListInvoices(company, query)),
+        2 => (0..2_usize, query()).prop_map(|(company, query)| Step::ListCreditNotes(company, query)),
         3 => (0..2_usize, query()).prop_map(|(company, query)| Step::ListClients(company, query)),
         1 => (0..2_usize, any::<u8>()).prop_map(|(company, which)| Step::BadQuery(company, which)),
         2 => (who(), nth()).prop_map(|(who, quote)| Step::GetQuote(who, quote)),

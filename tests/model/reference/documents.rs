@@ -1,6 +1,6 @@
 //! Lines and totals of quotes and invoices.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -17,11 +17,37 @@ const TEXTS: [(&str, &str); 4] = [
 ];
 const UNITS: [Option<&str>; 3] = [None, Some("m2"), Some("h")];
 
+/// Base and VAT of a rate. The rate is in hundredths of a percent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Share {
+    pub(crate) rate: i128,
+    pub(crate) base: i128,
+    pub(crate) vat: i128,
+}
+
+impl Share {
+    pub(crate) fn json(self) -> Value {
+        json!({ "tvaRate": number(self.rate, 2), "baseHT": money(self.base), "amountTVA": money(self.vat) })
+    }
+}
+
+/// The one rate of a document, or the mean of several.
+pub(crate) fn mean_rate(shares: &[Share]) -> i128 {
+    let (ht, tva) = shares.iter().fold((0, 0), |(ht, tva), share| (ht + share.base, tva + share.vat));
+    match shares {
+        [only] => only.rate,
+        _ if ht == 0 => 0,
+        _ => divide(tva * 10_000, ht),
+    }
+}
+
 /// Lines with their totals.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Priced {
     pub(crate) lines: Vec<Value>,
-    pub(crate) breakdown: Vec<Value>,
+    pub(crate) shares: Vec<Share>,
+    /// The rates of lines with a quantity.
+    pub(crate) charged: BTreeSet<i128>,
     pub(crate) ht: i128,
     pub(crate) ttc: i128,
     /// Hundredths of a percent.
@@ -80,25 +106,16 @@ pub(crate) fn price(lines: &[LineSpec], retention_rate: i64) -> Result<Priced, R
             "section": null,
         }));
     }
-    let (mut ht, mut tva, mut breakdown) = (0, 0, Vec::new());
-    for (rate, base) in &bases {
-        let vat = divide(base * rate, 10_000);
-        ht += base;
-        tva += vat;
-        let share = json!({ "tvaRate": number(*rate, 2), "baseHT": money(*base), "amountTVA": money(vat) });
-        breakdown.push(share);
-    }
-    let ttc = ht + tva;
+    let share = |(&rate, &base): (&i128, &i128)| Share { rate, base, vat: divide(base * rate, 10_000) };
+    let shares: Vec<_> = bases.iter().map(share).collect();
+    let ht = shares.iter().map(|share| share.base).sum();
+    let ttc = ht + shares.iter().map(|share| share.vat).sum::<i128>();
     if ht < 0 || ttc < 0 || !(0..=500).contains(&retention_rate) {
         return Err(Refused::Invalid);
     }
-    let mut rates = bases.keys();
-    let rate = match (rates.next(), rates.next()) {
-        (Some(only), None) => *only,
-        _ if ht == 0 => 0,
-        _ => divide((ttc - ht) * 10_000, ht),
-    };
+    let charged = lines.iter().filter(|line| line.quantity != 0).map(|line| line.rate.into()).collect();
+    let rate = mean_rate(&shares);
     let retention_rate = i128::from(retention_rate);
     let retention = divide(ttc * retention_rate, 10_000);
-    Ok(Priced { lines: shown, breakdown, ht, ttc, rate, retention_rate, retention })
+    Ok(Priced { lines: shown, shares, charged, ht, ttc, rate, retention_rate, retention })
 }

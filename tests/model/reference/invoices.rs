@@ -3,11 +3,15 @@
 use chrono::{Datelike, NaiveDate};
 use serde_json::{Value, json};
 
+use super::credit_notes::CreditNote;
 use super::documents::Priced;
-use super::money::{money, number};
+use super::money::{divide, money, number};
 use super::{
     Company, Millis, Outcome, Refused, Seen, date_or_null, days_after, instant, instant_or_null, unless,
 };
+
+/// The states in which an invoice takes payments, refunds and credit notes.
+pub(super) const ISSUED: [&str; 3] = ["SENT", "OVERDUE", "PAID"];
 
 /// An invoice.
 #[derive(Debug, Clone)]
@@ -15,16 +19,15 @@ pub(crate) struct Invoice {
     pub(crate) id: String,
     pub(crate) number: Option<String>,
     pub(crate) status: &'static str,
-    quote: String,
-    client: (String, String, Option<String>),
-    priced: Priced,
-    issued: Option<NaiveDate>,
+    pub(super) quote: String,
+    pub(super) client: (String, String, Option<String>),
+    pub(super) priced: Priced,
+    pub(super) issued: Option<NaiveDate>,
     due_date: Option<NaiveDate>,
-    paid: i128,
+    pub(super) paid: i128,
     paid_at: Option<Millis>,
     canceled_at: Option<Millis>,
-    /// The credit note of its cancellation, as the invoice names it.
-    credit_note: Option<Value>,
+    pub(crate) notes: Vec<CreditNote>,
     pub(crate) created: Millis,
     pub(crate) updated: Millis,
     pub(crate) payments: Vec<Payment>,
@@ -40,16 +43,25 @@ pub(crate) struct Payment {
 }
 
 impl Invoice {
-    fn payable(&self) -> i128 {
-        self.priced.ttc - self.priced.retention
+    /// What of the total is not credited.
+    fn left(&self) -> i128 {
+        self.priced.ttc - self.credited()
+    }
+
+    fn retention(&self) -> i128 {
+        divide(self.left() * self.priced.retention_rate, 10_000)
     }
 
     pub(crate) fn due(&self) -> i128 {
-        if self.is_canceled() { 0 } else { (self.payable() - self.paid).max(0) }
+        if self.is_canceled() { 0 } else { (self.left() - self.retention() - self.paid).max(0) }
     }
 
     fn retention_due(&self) -> i128 {
-        if self.is_canceled() { 0 } else { (self.priced.ttc - self.paid).clamp(0, self.priced.retention) }
+        if self.is_canceled() { 0 } else { (self.left() - self.paid).clamp(0, self.retention()) }
+    }
+
+    pub(crate) fn overpaid(&self) -> i128 {
+        (self.paid - self.left()).max(0)
     }
 
     fn is_canceled(&self) -> bool {
@@ -67,10 +79,10 @@ impl Invoice {
             "totalHT": money(self.priced.ht), "totalTTC": money(self.priced.ttc),
             "tvaRate": number(self.priced.rate, 2), "currency": "EUR",
             "retentionRate": number(self.priced.retention_rate, 2),
-            "retentionAmount": money(if self.credited() == 0 { self.priced.retention } else { 0 }),
+            "retentionAmount": money(self.retention()),
             "retentionDue": money(self.retention_due()),
             "amountPaid": money(self.paid),
-            "amountDue": money(self.due()), "amountOverpaid": money((self.paid - self.priced.ttc).max(0)),
+            "amountDue": money(self.due()), "amountOverpaid": money(self.overpaid()),
             "paidAt": instant_or_null(self.paid_at), "canceledAt": instant_or_null(self.canceled_at),
             "createdAt": instant(self.created), "updatedAt": instant(self.updated),
         });
@@ -82,15 +94,10 @@ impl Invoice {
 
     pub(crate) fn detail(&self) -> Value {
         let mut json = self.item(true);
-        json["vatBreakdown"] = self.priced.breakdown.clone().into();
+        json["vatBreakdown"] = self.priced.shares.iter().map(|share| share.json()).collect();
         json["deductions"] = json!([]);
-        json["creditNotes"] = self.credit_note.iter().cloned().collect();
+        json["creditNotes"] = self.notes.iter().map(CreditNote::reference).collect();
         json
-    }
-
-    /// The sum of its credit notes: of the one that cancelled it.
-    fn credited(&self) -> i128 {
-        if self.credit_note.is_some() { self.priced.ttc } else { 0 }
     }
 
     fn data(&self) -> Value {
@@ -119,11 +126,6 @@ impl Invoice {
     }
 }
 
-/// The VAT rate of an invoice as a JSON number.
-fn number_of(invoice: &Invoice) -> Value {
-    number(invoice.priced.rate, 2)
-}
-
 impl Company {
     pub(super) fn push_invoice(&mut self, quote: usize, id: String, seen: &Seen<'_>) {
         let quote = &self.quotes[quote];
@@ -139,7 +141,7 @@ impl Company {
             paid: 0,
             paid_at: None,
             canceled_at: None,
-            credit_note: None,
+            notes: Vec::new(),
             created: seen.now,
             updated: seen.at,
             payments: Vec::new(),
@@ -216,7 +218,7 @@ impl Company {
         if cents <= 0 {
             reasons.push(Refused::Invalid);
         }
-        if !["SENT", "OVERDUE", "PAID"].contains(&invoice.status) {
+        if !ISSUED.contains(&invoice.status) {
             reasons.push(Refused::Conflict);
         }
         unless(reasons)?;
@@ -231,11 +233,28 @@ impl Company {
     fn add(&mut self, place: usize, cents: i128, seen: &Seen<'_>) {
         let invoice = &mut self.invoices[place];
         invoice.paid += cents;
+        self.settle(place, seen);
+    }
+
+    /// The state that follows from the amounts, once payments or credit notes have changed.
+    pub(super) fn settle(&mut self, place: usize, seen: &Seen<'_>) {
+        let today = self.day(seen.now);
+        let invoice = &mut self.invoices[place];
         invoice.updated = seen.at;
         self.last_stamp = seen.at;
-        if invoice.status != "PAID" && invoice.due() == 0 {
-            invoice.status = "PAID";
-            invoice.paid_at = Some(seen.now);
+        if invoice.is_credited() {
+            if invoice.paid == 0 {
+                (invoice.status, invoice.canceled_at) = ("CANCELED", Some(seen.now));
+                invoice.paid_at = None;
+            }
+        } else if invoice.due() > 0 {
+            if invoice.status == "PAID" {
+                let is_late = invoice.due_date.is_some_and(|day| day < today);
+                invoice.status = if is_late { "OVERDUE" } else { "SENT" };
+                invoice.paid_at = None;
+            }
+        } else if invoice.status != "PAID" {
+            (invoice.status, invoice.paid_at) = ("PAID", Some(seen.now));
             let data = invoice.data();
             self.emit("invoice.paid", seen, &data);
         }
@@ -249,7 +268,8 @@ impl Company {
         seen: &Seen<'_>,
     ) -> Outcome {
         let place = place.ok_or_else(|| vec![Refused::NotFound])?;
-        if !["DRAFT", "SENT", "OVERDUE"].contains(&self.invoices[place].status) {
+        let invoice = &self.invoices[place];
+        if !["DRAFT", "SENT", "OVERDUE"].contains(&invoice.status) || invoice.is_credited() {
             return Err(vec![Refused::Conflict]);
         }
         if self.invoices[place].status == "DRAFT" {
@@ -265,6 +285,23 @@ impl Company {
         Ok(())
     }
 
+    pub(crate) fn refund_invoice(&mut self, place: Option<usize>, cents: i128, seen: &Seen<'_>) -> Outcome {
+        let place = place.ok_or_else(|| vec![Refused::NotFound])?;
+        let invoice = &mut self.invoices[place];
+        let mut reasons = Vec::new();
+        if cents <= 0 || cents > invoice.overpaid() {
+            reasons.push(Refused::Invalid);
+        }
+        if !ISSUED.contains(&invoice.status) {
+            reasons.push(Refused::Conflict);
+        }
+        unless(reasons)?;
+        let id = seen.answer["payment"].as_str().unwrap_or_default().to_owned();
+        invoice.payments.push(Payment { id, cents: -cents, reference: None, is_reversed: false });
+        self.add(place, -cents, seen);
+        Ok(())
+    }
+
     pub(crate) fn reverse(
         &mut self,
         place: Option<usize>,
@@ -272,21 +309,14 @@ impl Company {
         seen: &Seen<'_>,
     ) -> Outcome {
         let (Some(place), Some(payment)) = (place, payment) else { return Err(vec![Refused::NotFound]) };
-        let today = self.day(seen.now);
         let invoice = &mut self.invoices[place];
         let payment = &mut invoice.payments[payment];
-        if payment.is_reversed {
+        if payment.is_reversed || invoice.status == "CANCELED" || invoice.paid < payment.cents {
             return Err(vec![Refused::Conflict]);
         }
         payment.is_reversed = true;
-        invoice.paid -= payment.cents;
-        if invoice.status == "PAID" && invoice.due() > 0 {
-            let is_late = invoice.due_date.is_some_and(|day| day < today);
-            invoice.status = if is_late { "OVERDUE" } else { "SENT" };
-            invoice.paid_at = None;
-        }
-        invoice.updated = seen.at;
-        self.last_stamp = seen.at;
+        let cents = payment.cents;
+        self.add(place, -cents, seen);
         Ok(())
     }
 
@@ -296,37 +326,14 @@ impl Company {
         if !["DRAFT", "SENT", "OVERDUE"].contains(&invoice.status) || invoice.paid != 0 {
             return Err(vec![Refused::Conflict]);
         }
-        invoice.status = "CANCELED";
-        invoice.canceled_at = Some(seen.now);
+        if invoice.issued.is_some() {
+            self.push_credit_note(place, None, seen);
+            return Ok(());
+        }
+        (invoice.status, invoice.canceled_at) = ("CANCELED", Some(seen.now));
         invoice.updated = seen.at;
         self.last_stamp = seen.at;
-        if let Some(issued) = invoice.issued {
-            self.credit(place, issued, seen);
-        }
         Ok(())
-    }
-
-    /// The credit note of a cancelled invoice.
-    fn credit(&mut self, place: usize, issued: NaiveDate, seen: &Seen<'_>) {
-        let first = self.day(seen.now).max(issued);
-        let date = self.credited.get(&first.year()).map_or(first, |last| first.max(*last));
-        self.credited.insert(date.year(), date);
-        let last = self.series.entry(("AVO", first.year())).or_insert(0);
-        *last += 1;
-        let number = format!("AVO-{}-{last:04}", first.year());
-        let invoice = &mut self.invoices[place];
-        let id = seen.answer["creditNotes"][0]["id"].clone();
-        invoice.credit_note = Some(json!({
-            "id": id, "number": number, "issueDate": date_or_null(Some(date)),
-            "totalTTC": money(invoice.priced.ttc),
-        }));
-        let data = json!({
-            "id": id, "number": number, "invoiceId": invoice.id, "invoiceNumber": invoice.number,
-            "clientName": invoice.client.1, "clientEmail": invoice.client.2,
-            "totalHT": money(invoice.priced.ht), "totalTTC": money(invoice.priced.ttc),
-            "tvaRate": number_of(invoice), "issueDate": date_or_null(Some(date)),
-        });
-        self.emit("credit_note.issued", seen, &data);
     }
 
     /// Invoices that are overdue for a sweep on that day.

@@ -50,6 +50,16 @@ impl Company {
         self.page(page, rows.collect())
     }
 
+    pub(crate) fn credit_notes_page(&self, page: &Page) -> Value {
+        let rows = self.credit_notes().map(|note| Row {
+            created: note.created,
+            updated: note.updated,
+            id: note.id.clone(),
+            json: note.item(),
+        });
+        self.page(page, rows.collect())
+    }
+
     pub(crate) fn clients_page(&self, page: &Page) -> Value {
         let wanted = self.clients.iter().filter(|client| {
             page.search.is_none_or(|folded| client.is_found_by(folded))

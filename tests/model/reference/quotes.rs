@@ -73,7 +73,7 @@ impl Quote {
         let mut json = self.item(true);
         json["retentionRate"] = number(self.priced.retention_rate, 2);
         json["retentionAmount"] = money(self.priced.retention);
-        json["vatBreakdown"] = self.priced.breakdown.clone().into();
+        json["vatBreakdown"] = self.priced.shares.iter().map(|share| share.json()).collect();
         json["signature"] = self.signature.clone();
         json
     }

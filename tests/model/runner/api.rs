@@ -86,6 +86,13 @@ impl Run {
                 let (page, path) = Self::query("/invoices", query, Some(&INVOICE_STATUSES), &stamps);
                 self.list(*company, &path, |model| model.invoices_page(&page)).await
             }
+            Step::ListCreditNotes(company, query) => {
+                let stamps =
+                    self.stamps(*company, |model| model.credit_notes().map(|note| note.updated).collect());
+                let bare = Query { search: None, external: None, ..query.clone() };
+                let (page, path) = Self::query("/credit-notes", &bare, None, &stamps);
+                self.list(*company, &path, |model| model.credit_notes_page(&page)).await
+            }
             Step::ListClients(company, query) => {
                 let stamps = self
                     .stamps(*company, |model| model.clients.iter().map(|client| client.updated).collect());
@@ -331,9 +338,10 @@ impl Run {
     /// Both orders of each list, page by page.
     pub(super) async fn check_lists(&self, company: usize) -> Verdict {
         let side = &self.sides[company];
-        let lists: [(&str, Expected); 3] = [
+        let lists: [(&str, Expected); 4] = [
             ("/quotes", Company::quotes_page),
             ("/invoices", Company::invoices_page),
+            ("/credit-notes", Company::credit_notes_page),
             ("/clients", Company::clients_page),
         ];
         for (path, expected) in lists {

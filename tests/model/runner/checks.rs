@@ -294,6 +294,7 @@ impl Run {
         let model = &self.sides[company].model;
         let mut numbers: Vec<&String> = model.quotes.iter().map(|quote| &quote.number).collect();
         numbers.extend(model.invoices.iter().filter_map(|invoice| invoice.number.as_ref()));
+        numbers.extend(model.credit_notes().map(|note| &note.number));
         let mut series = BTreeMap::<&str, Vec<u32>>::new();
         for number in numbers {
             let (name, n) = number.rsplit_once('-').ok_or("a number without a series")?;

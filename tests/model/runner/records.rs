@@ -3,16 +3,19 @@
 use std::str::FromStr;
 
 use invoicing_core::{
-    NewClient, NewLine, NewQuote, Percent, ProjectStatus, QuoteImport, SignatureEvidence, Timestamp,
+    NewClient, NewCreditNote, NewLine, NewQuote, Percent, ProjectStatus, QuoteImport, SignatureEvidence,
+    Timestamp,
 };
-use invoicing_server::{Decline, NewPayment, NewProject, PaymentSource, Signature};
+use invoicing_server::{Decline, Error, NewPayment, NewProject, PaymentSource, RecordedPayment, Signature};
 use serde_json::{Value, json};
 
 use super::{Answered, Link, Run, Verdict, agree, answered, same, same_json, text};
+use crate::model::reference::credit_notes::{REASON, Reduction};
+use crate::model::reference::invoices::Invoice;
 use crate::model::reference::money::{amount, number};
 use crate::model::reference::quotes::{Entered, Signer};
 use crate::model::reference::{Outcome, Refused, clients, days_after, documents};
-use crate::model::steps::{ClientSpec, Content, Nth, Part, Step, Who};
+use crate::model::steps::{ClientSpec, Content, Credit, Nth, Part, Step, Who};
 
 const STATUSES: [&str; 5] = ["DRAFT", "SENT", "ACCEPTED", "REJECTED", "EXPIRED"];
 const PROJECT_STATUSES: [&str; 3] = ["OPEN", "COMPLETED", "CANCELED"];
@@ -45,6 +48,46 @@ fn client_fields(spec: &ClientSpec) -> NewClient {
     serde_json::from_value(clients::entered(spec)).expect("a client's fields")
 }
 
+/// Cents of an amount.
+fn part_of(whole: i128, part: Part) -> i128 {
+    match part {
+        Part::Cents(cents) => i128::from(cents),
+        Part::Half => (whole / 2).max(1),
+        Part::Rest => whole.max(1),
+        Part::TooMuch => whole + 12_345,
+    }
+}
+
+fn percent_of(rate: i128) -> Percent {
+    serde_json::from_value(number(rate, 2)).expect("a rate")
+}
+
+/// The invoice with the id of the payment in it, and whether the payment is new.
+fn recorded_payment(recorded: Result<RecordedPayment, Error>) -> Verdict<(Answered, Value)> {
+    let answer =
+        answered(recorded.map(|recorded| (recorded.invoice, recorded.payment.id, recorded.created)))?;
+    Ok(match answer {
+        Ok(Value::Array(parts)) => {
+            let [mut invoice, payment, created] = <[Value; 3]>::try_from(parts).map_err(|_| "three parts")?;
+            invoice["payment"] = payment;
+            (Ok(invoice), created)
+        }
+        Ok(other) => (Ok(other), Value::Null),
+        Err(refused) => (Err(refused), Value::Null),
+    })
+}
+
+/// Takes the id of the payment out of the invoice.
+fn without_payment(answer: Answered) -> (Answered, Option<Value>) {
+    match answer {
+        Ok(mut invoice) => {
+            let payment = invoice.as_object_mut().and_then(|fields| fields.remove("payment"));
+            (Ok(invoice), payment)
+        }
+        Err(refused) => (Err(refused), None),
+    }
+}
+
 impl Run {
     /// Runs the step if it is one of these. True if it was.
     pub(super) async fn business(&mut self, step: &Step) -> Verdict<bool> {
@@ -66,6 +109,8 @@ impl Run {
             | Step::MarkPaid(who, nth)
             | Step::Reverse(who, nth, _)
             | Step::Cancel(who, nth) => self.invoice(step, *who, *nth).await?,
+            Step::Credit(who, nth, credit) => self.credit(*who, *nth, *credit).await?,
+            Step::Refund(who, nth, part) => self.refund(*who, *nth, *part).await?,
             Step::NewProject(who, client, quotes) => self.new_project(*who, *client, quotes).await?,
             Step::MoveProject(who, nth, to) => self.move_project(*who, *nth, *to).await?,
             _ => return Ok(false),
@@ -395,12 +440,7 @@ impl Run {
     async fn pay(&mut self, who: Who, nth: Nth, part: Part, reference: Option<u8>) -> Verdict {
         let (place, invoice) = self.pick_invoice(who, nth);
         let due = place.map_or(100, |place| self.sides[who.through].model.invoices[place].due());
-        let cents = match part {
-            Part::Cents(cents) => i128::from(cents),
-            Part::Half => (due / 2).max(1),
-            Part::Rest => due.max(1),
-            Part::TooMuch => due + 12_345,
-        };
+        let cents = part_of(due, part);
         // The contract leaves open whether 0 with a known reference is the known payment or bad input.
         let reference = reference.filter(|_| cents > 0).map(|n| REFERENCES[usize::from(n)]);
         let payment = NewPayment {
@@ -408,29 +448,11 @@ impl Run {
             ..NewPayment::new(amount(cents), PaymentSource::Bank)
         };
         let recorded = self.handle(who).invoices().pay(id(&invoice), &payment).await;
-        let answer =
-            answered(recorded.map(|recorded| (recorded.invoice, recorded.payment.id, recorded.created)))?;
-        let (invoice, created) = match answer {
-            Ok(Value::Array(parts)) => {
-                let [mut invoice, payment, created] =
-                    <[Value; 3]>::try_from(parts).map_err(|_| "three parts")?;
-                invoice["payment"] = payment;
-                (Ok(invoice), created)
-            }
-            Ok(other) => (Ok(other), Value::Null),
-            Err(refused) => (Err(refused), Value::Null),
-        };
+        let (invoice, created) = recorded_payment(recorded)?;
         let seen = self.seen(who.through, &invoice);
         let paid = self.sides[who.through].model.pay_invoice(place, cents, reference, &seen);
         let expected = paid.as_ref().map(drop).map_err(Clone::clone);
-        let answer = invoice.map(|mut invoice| {
-            let payment = invoice.as_object_mut().and_then(|fields| fields.remove("payment"));
-            (invoice, payment)
-        });
-        let (answer, payment) = match answer {
-            Ok((invoice, payment)) => (Ok(invoice), payment),
-            Err(refused) => (Err(refused), None),
-        };
+        let (answer, payment) = without_payment(invoice);
         self.settle(who.through, &answer, &expected, place.map(|place| (Kind::Invoice, place))).await?;
         if let (Ok((known, is_new)), Some(place)) = (paid, place) {
             same_json("created", &created, &is_new.into())?;
@@ -438,6 +460,57 @@ impl Run {
             same_json("the payment", &payment.unwrap_or_default(), &expected.as_str().into())?;
         }
         self.check_payments(who.through, place).await
+    }
+
+    async fn refund(&mut self, who: Who, nth: Nth, part: Part) -> Verdict {
+        let (place, invoice) = self.pick_invoice(who, nth);
+        let overpaid = place.map_or(100, |place| self.sides[who.through].model.invoices[place].overpaid());
+        let cents = part_of(overpaid, part);
+        let refund = NewPayment::new(amount(cents), PaymentSource::Bank);
+        let recorded = self.handle(who).invoices().refund(id(&invoice), &refund).await;
+        let (invoice, _) = recorded_payment(recorded)?;
+        let seen = self.seen(who.through, &invoice);
+        let expected = self.sides[who.through].model.refund_invoice(place, cents, &seen);
+        let (answer, _) = without_payment(invoice);
+        self.settle(who.through, &answer, &expected, place.map(|place| (Kind::Invoice, place))).await?;
+        self.check_payments(who.through, place).await
+    }
+
+    async fn credit(&mut self, who: Who, nth: Nth, credit: Credit) -> Verdict {
+        let (place, invoice) = self.pick_invoice(who, nth);
+        let owner = &self.sides[who.owner].model;
+        let rest = owner.invoices.iter().find(|known| known.id == invoice).map(Invoice::rest);
+        let rest = rest.unwrap_or_default();
+        let reduction = match credit {
+            // The reference does not know which reductions could close a total that has rates below zero.
+            Credit::Reduction(..) if rest.iter().any(|share| share.base < 0) => return Ok(()),
+            Credit::Reduction(n, part) if !rest.is_empty() => {
+                let share = rest[usize::from(n) % rest.len()];
+                Some(Reduction { rate: share.rate, cents: part_of(share.base, part) })
+            }
+            _ => None,
+        };
+        let new = match reduction {
+            Some(Reduction { rate, cents }) => {
+                NewCreditNote::new(REASON).reduction("Remise", percent_of(rate), amount(cents))
+            }
+            None => NewCreditNote::of_the_rest(REASON),
+        };
+        let answer = answered(self.handle(who).invoices().credit(id(&invoice), &new).await)?;
+        let seen = self.seen(who.through, &answer);
+        let expected = self.sides[who.through].model.credit_invoice(place, reduction, &seen);
+        agree(self.db, &answer, &expected)?;
+        self.check_events(who.through).await?;
+        let (Ok(mut answer), Some(place)) = (answer, place) else { return Ok(()) };
+        let side = &self.sides[who.through];
+        let invoice = &side.model.invoices[place];
+        let read = answered(side.handle.invoices().get(id(&invoice.id)).await)?;
+        same_json("the credited invoice", &read.unwrap_or_default(), &invoice.detail())?;
+        let Some(note) = invoice.notes.last() else { return Err("no credit note".to_owned()) };
+        let read = answered(side.handle.credit_notes().get(id(&note.id)).await)?;
+        same_json("the credit note as it is read", &read.unwrap_or_default(), &answer)?;
+        answer.as_object_mut().map(|fields| fields.remove("lines"));
+        same_json("the credit note", &answer, &note.detail())
     }
 
     async fn new_project(&mut self, who: Who, client: Option<Nth>, quotes: &[Nth]) -> Verdict {
