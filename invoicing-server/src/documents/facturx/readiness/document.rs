@@ -1,4 +1,8 @@
 //! The gaps of the document itself: number, dates, currency, lines.
+//!
+//! A credit note repeats the parties of its invoice and is issued without a look at its gaps. Its
+//! own ones are named all the same, so that the tests compare records of every kind with the
+//! official rules.
 
 use chrono::{Datelike, NaiveDate};
 
