@@ -4,19 +4,22 @@ use invoicing_core::{is_electronic_address, is_siren, is_vat_number};
 
 use super::company::is_of;
 use super::is_blank;
-use crate::documents::facturx::bill::{Bill, DIRECTORY, FRANCE};
+use crate::documents::facturx::bill::{Bill, DIRECTORY, EMAIL, FRANCE};
 use crate::documents::facturx::parties::buyer_address;
 use crate::records::Missing;
 
-/// The prefixes of VAT numbers in the European Union.
-const MEMBER_STATES: [&str; 27] = [
+/// The prefixes of VAT numbers in the European Union, and of those in Northern Ireland.
+const MEMBER_STATES: [&str; 28] = [
     "AT", "BE", "BG", "CY", "CZ", "DE", "DK", "EE", "EL", "ES", "FI", "FR", "HR", "HU", "IE", "IT", "LT",
-    "LU", "LV", "MT", "NL", "PL", "PT", "RO", "SE", "SI", "SK",
+    "LU", "LV", "MT", "NL", "PL", "PT", "RO", "SE", "SI", "SK", "XI",
 ];
+
+/// The most characters of an electronic address.
+const ADDRESS: usize = 125;
 
 pub(super) fn gaps(bill: Bill<'_>) -> impl Iterator<Item = Missing> {
     let parties = [name(bill), address(bill), country(bill)];
-    let numbers = [siren(bill), vat_number(bill), directory(bill), owner(bill)];
+    let numbers = [siren(bill), vat_number(bill), directory(bill), email(bill), owner(bill)];
     parties.into_iter().chain(numbers).flatten()
 }
 
@@ -79,6 +82,16 @@ fn directory(bill: Bill<'_>) -> Option<Missing> {
         let french =
             format!("« {address} » n’est pas une adresse de l’annuaire de la facturation électronique.");
         Missing::new("client.electronicAddress", "BR-FR-23", english, french)
+    })
+}
+
+/// The e-mail of a private client is the address that the invoice is sent to.
+fn email(bill: Bill<'_>) -> Option<Missing> {
+    let (scheme, address) = bill.buyer_address()?;
+    (scheme == EMAIL && address.chars().count() > ADDRESS).then(|| {
+        let english = format!("The client’s e-mail has more than {ADDRESS} characters.");
+        let french = format!("L’e-mail du client a plus de {ADDRESS} caractères.");
+        Missing::new("clientEmail", "BR-FR-25", english, french)
     })
 }
 

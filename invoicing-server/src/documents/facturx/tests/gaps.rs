@@ -81,6 +81,7 @@ fn of_client() -> Vec<Named> {
         ("client without VAT number", |s| change(s, |c| c.vat_number = None)),
         ("client with a wrong key", |s| change(s, |c| c.vat_number = Some("FR40356000000".into()))),
         ("VAT number of nowhere", |s| change(s, |c| c.vat_number = Some("QQ39356000000".into()))),
+        ("VAT number of Northern Ireland", |s| change(s, |c| c.vat_number = Some("XI123456789".into()))),
         ("client without numbers", |s| change(s, |c| (c.siren, c.vat_number) = (None, None))),
         ("address of another", |s| change(s, |c| c.electronic_address = Some("404833048".into()))),
         ("client's e-mail as address", |s| change(s, |c| c.electronic_address = Some("a@b.example".into()))),
@@ -92,6 +93,8 @@ fn of_document() -> Vec<Named> {
     vec![
         ("client without name", |s| name(s, "")),
         ("blank client", |s| name(s, "\u{200b}")),
+        ("e-mail of 125 characters", |s| email(s, 125)),
+        ("e-mail of 126 characters", |s| email(s, 126)),
         ("no number", |s| number(s, "")),
         ("number with a space", |s| number(s, "FAC 2026 42")),
         ("long number", |s| number(s, &"9".repeat(36))),
@@ -165,6 +168,14 @@ fn name(sample: &mut Sample, name: &str) {
     match &mut sample.record {
         Record::Invoice(invoice) => invoice.summary.client_name = name.into(),
         Record::CreditNote(note) => note.summary.client_name = name.into(),
+    }
+}
+
+fn email(sample: &mut Sample, length: usize) {
+    let email = Some("a".repeat(length - "@b.example".len()) + "@b.example");
+    match &mut sample.record {
+        Record::Invoice(invoice) => invoice.summary.client_email = email,
+        Record::CreditNote(note) => note.summary.client_email = email,
     }
 }
 

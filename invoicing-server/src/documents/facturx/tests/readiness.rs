@@ -3,7 +3,7 @@
 use chrono::NaiveDate;
 use invoicing_core::{ClientType, Percent, VatRegime, percent};
 
-use super::fixtures::{Record, Sample, day, invoice, invoice_of, new_line, person};
+use super::fixtures::{Record, Sample, business, day, invoice, invoice_of, new_line, person};
 use crate::documents::facturx::{can_be_electronic, cross_industry_invoice, missing};
 
 /// The gaps of a changed sample: fields with rules.
@@ -76,6 +76,7 @@ fn the_client_has_name_address_and_numbers() {
         gaps(|s| (s.particulars.client.siren, s.particulars.client.vat_number) = (None, number))
     };
     assert_eq!(state("DE123456788"), gap("client.siren", "BR-FR-11"));
+    assert_eq!(state("XI123456789"), gap("client.siren", "BR-FR-11"));
     assert_eq!(state("QQ39356000000"), [state("DE123456788"), gap("client.vatNumber", "BR-CO-09")].concat());
     let address = |text: &str| {
         let text = Some(text.to_owned());
@@ -84,6 +85,21 @@ fn the_client_has_name_address_and_numbers() {
     assert_eq!(address("356000000_FACTURES"), []);
     assert_eq!(address("356000000 FACTURES"), gap("client.electronicAddress", "BR-FR-23"));
     assert_eq!(address("404833048"), gap("client.electronicAddress", "BR-FR-21"));
+}
+
+#[test]
+fn an_email_that_an_invoice_is_sent_to_has_125_characters_at_most() {
+    let of = |length: usize, client| {
+        let email = "é".repeat(length - "@b.example".len()) + "@b.example";
+        gaps(|s| {
+            s.particulars.client = client;
+            s.invoice().summary.client_email = Some(email);
+        })
+    };
+    assert_eq!(of(125, person()), []);
+    assert_eq!(of(126, person()), gap("clientEmail", "BR-FR-25"));
+    // A business has an address in the directory, which its e-mail does not replace.
+    assert_eq!(of(126, business()), []);
 }
 
 #[test]
