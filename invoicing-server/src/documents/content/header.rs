@@ -140,11 +140,12 @@ pub(crate) fn client_address<'a>(view: &DocumentView<'a>) -> Option<Text<'a>> {
     view.client.address.clone().map(|address| Text::of("client.address", address))
 }
 
-/// The client's telephone and e-mail below the address, and on an invoice the SIREN and the VAT
-/// number.
+/// The client's telephone and e-mail below the address, and on an invoice to a business the SIREN
+/// and the VAT number.
 pub(crate) fn client_details<'a>(view: &DocumentView<'a>) -> Vec<Text<'a>> {
     let client = &view.client;
-    let billed = |number: Option<&str>| number.filter(|_| view.billing.is_some()).map(str::to_owned);
+    let is_billed = view.billing.is_some() && client.is_business();
+    let billed = |number: Option<&str>| number.filter(|_| is_billed).map(str::to_owned);
     labelled([
         ("client.phone", "Tél. : ", client.phone.map(str::to_owned)),
         ("clientEmail", "E-mail : ", client.email.map(str::to_owned)),

@@ -30,15 +30,15 @@ pub(super) fn seller(xml: &mut Xml, bill: Bill<'_>) {
     });
 }
 
-/// Writes the client.
+/// Writes the client. A private person has no number, even if one was entered.
 pub(super) fn buyer(xml: &mut Xml, bill: Bill<'_>) {
-    let client = bill.billing.client;
+    let business = Some(bill.billing.client).filter(|client| client.is_business());
     xml.group("ram:BuyerTradeParty", |xml| {
         xml.text("ram:Name", bill.view.client.name);
-        organization(xml, client.siren.as_deref());
+        organization(xml, business.and_then(|client| client.siren.as_deref()));
         buyer_address(bill).write(xml);
         electronic(xml, bill.buyer_address());
-        registration(xml, VAT, client.vat_number.as_deref());
+        registration(xml, VAT, business.and_then(|client| client.vat_number.as_deref()));
     });
 }
 

@@ -252,6 +252,10 @@ fn a_business_is_named_with_its_siren_on_invoices() {
     let mut particulars = particulars();
     let has = |particulars: &_, text: &str| head(particulars).map(|head| head.contains(text));
     assert_eq!(has(&particulars, "SIREN : 732 829 320\nN° TVA : FR44732829320\n"), BILLED);
-    particulars.client.siren = None;
+    particulars.client.r#type = Some(ClientType::Particulier);
     assert_eq!(has(&particulars, "SIREN"), NOWHERE);
+    assert_eq!(has(&particulars, "FR44732829320"), NOWHERE);
+    (particulars.client.r#type, particulars.client.siren) = (None, None);
+    assert_eq!(has(&particulars, "SIREN"), NOWHERE);
+    assert_eq!(has(&particulars, "N° TVA : FR44732829320\n"), BILLED);
 }

@@ -4,6 +4,7 @@ use invoicing_core::{is_electronic_address, is_siren, is_vat_number};
 
 use super::company::is_of;
 use super::is_blank;
+use crate::documents::BilledClient;
 use crate::documents::facturx::bill::{Bill, DIRECTORY, EMAIL, FRANCE};
 use crate::documents::facturx::parties::buyer_address;
 use crate::records::Missing;
@@ -42,12 +43,15 @@ fn country(bill: Bill<'_>) -> Option<Missing> {
     Some(Missing::new("client.country", "BR-FR-20", english, french))
 }
 
-/// A business has a SIREN; that of a private person, if there is one, is checked too.
+/// The client, if it is a business: the numbers of a private person are not written.
+fn business(bill: Bill<'_>) -> Option<&BilledClient> {
+    Some(bill.billing.client).filter(|client| client.is_business())
+}
+
 fn siren(bill: Bill<'_>) -> Option<Missing> {
-    let client = bill.billing.client;
     let gap = |english, french| Some(Missing::new("client.siren", "BR-FR-11", english, french));
-    match client.siren.as_deref() {
-        None if client.is_business() => {
+    match business(bill)?.siren.as_deref() {
+        None => {
             gap("The client is a business without a SIREN.", "Le client est un professionnel sans SIREN.")
         }
         Some(siren) if !is_siren(siren) => {
@@ -59,7 +63,7 @@ fn siren(bill: Bill<'_>) -> Option<Missing> {
 }
 
 fn vat_number(bill: Bill<'_>) -> Option<Missing> {
-    let client = bill.billing.client;
+    let client = business(bill)?;
     let number = client.vat_number.as_deref()?;
     if !MEMBER_STATES.iter().any(|state| number.starts_with(state)) {
         let english = format!("The client’s VAT number {number:?} is not one of the European Union.");
@@ -97,8 +101,8 @@ fn email(bill: Bill<'_>) -> Option<Missing> {
 
 /// The electronic address of a business begins with its SIREN.
 fn owner(bill: Bill<'_>) -> Option<Missing> {
-    let client = bill.billing.client;
-    let siren = client.siren.as_deref().filter(|_| client.is_business())?;
+    let client = business(bill)?;
+    let siren = client.siren.as_deref()?;
     let address = client.electronic_address.as_deref()?;
     (!address.starts_with(siren)).then(|| {
         let english = "The client’s electronic address must begin with the SIREN.";

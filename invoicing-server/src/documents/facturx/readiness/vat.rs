@@ -48,14 +48,15 @@ fn is_known(rate: Percent) -> bool {
     RATES.iter().any(|hundredths| rate.get() == Decimal::new(*hundredths, 2))
 }
 
-/// Under reverse charge the invoice names a number of the client. The one of the company is among
-/// the company's gaps.
+/// Under reverse charge the invoice names a number of the client, which only a business has. The
+/// one of the company is among the company's gaps.
 fn buyer(bill: Bill<'_>) -> Option<Missing> {
     let client = bill.billing.client;
     let owes = bill.view.reverse_charge && !bill.is_franchise();
-    (owes && client.vat_number.is_none() && client.siren.is_none()).then(|| {
-        let english = "Reverse charge needs the VAT number or the SIREN of the client.";
-        let french = "L’autoliquidation demande le numéro de TVA ou le SIREN du client.";
+    let has_number = client.is_business() && (client.vat_number.is_some() || client.siren.is_some());
+    (owes && !has_number).then(|| {
+        let english = "Reverse charge needs the VAT number or the SIREN of a business client.";
+        let french = "L’autoliquidation demande le numéro de TVA ou le SIREN d’un client professionnel.";
         Missing::new("client.vatNumber", "BR-AE-02", english, french)
     })
 }

@@ -4,6 +4,7 @@ use chrono::NaiveDate;
 use invoicing_core::{ClientType, Percent, VatRegime, percent};
 
 use super::fixtures::{Record, Sample, business, day, invoice, invoice_of, new_line, person};
+use crate::documents::BilledClient;
 use crate::documents::facturx::{can_be_electronic, cross_industry_invoice, missing};
 
 /// The gaps of a changed sample: fields with rules.
@@ -85,6 +86,14 @@ fn the_client_has_name_address_and_numbers() {
     assert_eq!(address("356000000_FACTURES"), []);
     assert_eq!(address("356000000 FACTURES"), gap("client.electronicAddress", "BR-FR-23"));
     assert_eq!(address("404833048"), gap("client.electronicAddress", "BR-FR-21"));
+}
+
+#[test]
+fn the_numbers_of_a_private_client_are_not_looked_at() {
+    let mut private = invoice();
+    private.particulars.client = BilledClient { r#type: person().r#type, ..business() };
+    private.particulars.client.siren = Some("356000001".into());
+    assert_eq!(gaps_of(private, |_| {}), []);
 }
 
 #[test]
@@ -200,6 +209,11 @@ fn reverse_charge_needs_the_numbers_of_both_sides() {
         (s.particulars.reverse_charge, s.particulars.client) = (true, person());
     });
     assert_eq!(private, gap("client.vatNumber", "BR-AE-02"));
+    let numbered = gaps_of(exempt(), |s| {
+        s.particulars.reverse_charge = true;
+        s.particulars.client.r#type = Some(ClientType::Particulier);
+    });
+    assert_eq!(numbered, gap("client.vatNumber", "BR-AE-02"));
     let seller = gaps_of(exempt(), |s| {
         s.particulars.reverse_charge = true;
         s.identity().vat_number = None;
