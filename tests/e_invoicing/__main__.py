@@ -21,12 +21,33 @@ import record
 # What the tests generate at least, by the ends of the names. Fewer prove little, and none is a test that has not run.
 LEAST_GENERATED = {"xml": 300, "json": 300, "pdf": 10}
 
+# Texts of kinds that the tests generate, each in as many documents at least.
+KINDS = {
+    "part of a line credited, the rest later": b" (solde)",
+    "credit note after a reduction": "Réductions déjà accordées".encode(),
+    "supply in a period": b"<ram:BillingSpecifiedPeriod>",
+    "company in franchise": b">VATEX-FR-FRANCHISE<",
+    "reverse charge": b">VATEX-FR-AE<",
+    "private client": b">B2C<",
+    "private client in the directory": b">404833048_LEA<",
+    "mediator": "Médiateur de la consommation".encode(),
+}
+LEAST_OF_A_KIND = 3
+
 
 def is_filled(folder: Path) -> bool:
     """Whether the tests have left enough in a folder."""
     counts = {end: len(list(folder.glob(f"*.{end}"))) for end in LEAST_GENERATED}
     print(f"{folder}: {counts}, at least {LEAST_GENERATED} are expected")
-    return all(counts[end] >= least for end, least in LEAST_GENERATED.items())
+    return all(counts[end] >= least for end, least in LEAST_GENERATED.items()) and is_varied(folder)
+
+
+def is_varied(folder: Path) -> bool:
+    """Whether the documents of a folder are of all kinds."""
+    documents = [path.read_bytes() for path in folder.glob("*.xml")]
+    counts = {kind: sum(text in document for document in documents) for kind, text in KINDS.items()}
+    print(f"{folder}: {counts}, at least {LEAST_OF_A_KIND} of each kind are expected")
+    return min(counts.values()) >= LEAST_OF_A_KIND
 
 
 def main():

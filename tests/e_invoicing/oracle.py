@@ -43,6 +43,8 @@ RETENTION = re.compile(
     rf"Retenue de garantie (?P<rate>\d+(?:,\d+)?){SPACE}% : "
     rf"(?P<amount>\d{{1,3}}(?:{SPACE}\d{{3}})*,\d{{2}}){SPACE}€ "
 )
+# The address of a private client, by its scheme: an e-mail, or one of the directory.
+PRIVATE_ADDRESSES = {"EM": r"[^@\s]+@[^@\s]+", "0225": r"[A-Za-z0-9+_.-]+"}
 DEDUCTION = re.compile(r"Acompte (FAC-20\d\d-\d{4,})\b")
 MONTHS = "janvier février mars avril mai juin juillet août septembre octobre novembre décembre".split()
 DUE_IN_TEXT = re.compile(rf"^À payer au plus tard le (1er|[1-9]\d?){SPACE}({'|'.join(MONTHS)}){SPACE}(20\d\d)\b")
@@ -431,20 +433,20 @@ def seller_exists(invoice) -> Iterator[str]:
         yield f"BT-29 {siret!r} is no SIRET of {siren}"
     taxed, untaxed = cii.text(invoice, cii.BT_31), cii.text(invoice, cii.BT_32)
     if (taxed is None) == (untaxed is None):
-        yield "BT-31 and BT-32: one of them is expected"
+        yield "BT-31 and BT-32: exactly one of them is expected"
     if taxed is not None and taxed != vat_number(siren):
         yield f"BT-31 is {taxed!r}, the number of {siren} is {vat_number(siren)}"
     if untaxed is not None and untaxed != siren:
         yield f"BT-32 is {untaxed!r}, not the SIREN"
     is_exempt = any(cii.text(share, cii.BT_118) == "E" for share in cii.nodes(invoice, cii.BG_23))
-    if is_exempt != (untaxed is not None):
-        yield "BT-32 instead of BT-31 goes with category E, and only with it"
+    if untaxed is not None and not is_exempt:
+        yield "BT-32 instead of BT-31 goes with category E only"
     if not re.fullmatch(rf"{siren}([+_.-][A-Za-z0-9+_.-]+)?", cii.text(invoice, cii.BT_34) or ""):
         yield f"BT-34 is not an address of {siren}"
 
 
 def buyer_exists(invoice) -> Iterator[str]:
-    """A business has a SIREN and an address that begins with it; a private client has neither."""
+    """A business has a SIREN and an address that begins with it; a private client an e-mail or an own address."""
     siren, vat = cii.text(invoice, cii.BT_47), cii.text(invoice, cii.BT_48)
     address = cii.text(invoice, cii.BT_49) or ""
     scheme = [node.get("schemeID") for node in cii.nodes(invoice, cii.BT_49)]
@@ -452,8 +454,8 @@ def buyer_exists(invoice) -> Iterator[str]:
     if not is_business:
         if siren is not None or vat is not None:
             yield "a private client has a SIREN or a VAT number"
-        if scheme != ["EM"] or not re.fullmatch(r"[^@\s]+@[^@\s]+", address):
-            yield f"BT-49 of a private client is {address!r}, scheme {scheme}: no e-mail"
+        if scheme not in (["EM"], ["0225"]) or not re.fullmatch(PRIVATE_ADDRESSES[scheme[0]], address):
+            yield f"BT-49 of a private client is {address!r}, scheme {scheme}"
         return
     if not is_siren(siren):
         yield f"BT-47 {siren!r} is no SIREN"

@@ -6,8 +6,8 @@ is wrong in itself; this finds one that is another invoice. Numbers are texts, s
     number, type (380, 386 or 381), totalHT, totalTTC, vat: [{rate, base, amount}],
     lines: [{description, quantity, unitPrice, totalHT, rate}]
 
-and, where the test writes them: issueDate, dueDate, suppliedOn, periodStart, periodEnd, currency, clientName,
-invoiceNumber (the credited invoice), retentionRate and retentionAmount.
+and, if the test writes them: issueDate, dueDate, suppliedOn (null for the day of issue), periodStart, periodEnd,
+currency, clientName, invoiceNumber (the credited invoice), retentionRate and retentionAmount.
 """
 
 import json
@@ -61,12 +61,17 @@ def figures_of(record: dict, names) -> list[Decimal]:
     return [Decimal(record[name]) for name in names]
 
 
+def date_of(record: dict, name: str) -> str | None:
+    """A date; the supply is on the day of issue unless the record has another one."""
+    return record[name] or (record["issueDate"] if name == "suppliedOn" else None)
+
+
 def terms_are_the_record(invoice, record: dict) -> Iterator[str]:
     for name, path in TERMS.items():
         if name in record and words(cii.text(invoice, path)) != words(record[name]):
             yield f"{path} is {cii.text(invoice, path)!r}, the record has {record[name]!r}"
     for name, path in DATES.items():
-        if name in record and cii.text(invoice, path) != compact(record[name]):
+        if name in record and cii.text(invoice, path) != compact(date_of(record, name)):
             yield f"{path} is {cii.text(invoice, path)!r}, the record has {record[name]!r}"
 
 

@@ -2,10 +2,11 @@
 
 use chrono::NaiveDate;
 use invoicing_core::{
-    ClientId, ClientType, Company, CompanyId, CompanyIdentity, CreditNote, CreditNoteDetail, CreditNoteId,
-    CreditNoteSummary, EInvoicing, Invoice, InvoiceDetail, InvoiceId, InvoiceStatus, InvoiceSummary,
-    InvoiceType, Line, Money, NewCompany, NewLine, OperationNature, Percent, Plan, QuoteId, Timestamp,
-    Totals, percent, price_lines, quantity, retention_amount, unit_price,
+    ClientId, ClientType, Company, CompanyId, CompanyIdentity, CreditContent, CreditNote, CreditNoteDetail,
+    CreditNoteId, CreditNoteSummary, CreditRest, EInvoicing, Invoice, InvoiceDetail, InvoiceId,
+    InvoiceStatus, InvoiceSummary, InvoiceType, Line, Money, NewCompany, NewCreditNote, NewLine,
+    OperationNature, Percent, Plan, QuoteId, Timestamp, Totals, percent, price_lines, quantity,
+    retention_amount, unit_price,
 };
 use uuid::Uuid;
 
@@ -63,14 +64,27 @@ impl Sample {
 
     /// A credit note of everything.
     pub(super) fn credited(mut self) -> Self {
+        let everything = NewCreditNote::of_the_rest("Travaux annulés");
+        let content = CreditRest::of(self.invoice()).credit(self.invoice(), &everything).unwrap();
+        self.credited_with(content)
+    }
+
+    /// A credit note of this content.
+    pub(super) fn credited_with(mut self, content: CreditContent) -> Self {
         let invoice = self.invoice().clone();
-        self.record = Record::CreditNote(Box::new(credit_note(invoice)));
+        self.record = Record::CreditNote(Box::new(credit_note(invoice, content)));
         self
     }
 }
 
 pub(super) fn day(year: i32, month: u32, day: u32) -> NaiveDate {
     NaiveDate::from_ymd_opt(year, month, day).unwrap()
+}
+
+/// The texts of the elements with a name.
+pub(super) fn texts(xml: &str, name: &str) -> Vec<String> {
+    let (open, close) = (format!("<ram:{name}>"), format!("</ram:{name}>"));
+    xml.split(&open).skip(1).map(|rest| rest.split(&close).next().unwrap().to_owned()).collect()
 }
 
 pub(super) fn company() -> Company {
@@ -194,8 +208,9 @@ fn record(lines: Vec<Line>, retention_rate: Percent) -> Invoice {
     }
 }
 
-fn credit_note(invoice: Invoice) -> CreditNote {
-    let Invoice { summary: head, lines, detail } = invoice;
+fn credit_note(invoice: Invoice, content: CreditContent) -> CreditNote {
+    let head = invoice.summary;
+    let CreditContent { reason, lines, total_ht, total_ttc, vat_breakdown, .. } = content;
     CreditNote {
         summary: CreditNoteSummary {
             id: CreditNoteId(Uuid::from_u128(5)),
@@ -207,16 +222,16 @@ fn credit_note(invoice: Invoice) -> CreditNote {
             client_name: head.client_name,
             client_email: head.client_email,
             issue_date: day(2026, 9, 20),
-            reason: "Travaux annulés".into(),
+            reason,
             document_format: None,
-            total_ht: head.total_ht,
-            total_ttc: head.total_ttc,
+            total_ht,
+            total_ttc,
             tva_rate: head.tva_rate,
             currency: head.currency,
             created_at: head.created_at,
             updated_at: head.updated_at,
         },
         lines,
-        detail: CreditNoteDetail { vat_breakdown: detail.vat_breakdown },
+        detail: CreditNoteDetail { vat_breakdown },
     }
 }

@@ -93,9 +93,16 @@ fn notes(read: &Invoice, view: &DocumentView<'_>) {
         assert_eq!(notes.len(), 1, "{subject}");
         notes[0].note.clone().unwrap()
     };
-    assert!(of("PMT").contains("40 €") && of("PMD").contains("retard") && of("AAB").contains("escompte"));
+    let identity = &view.company.identity;
+    assert!(of("PMT").contains("40 €"));
+    assert!(identity.late_penalty.as_ref().map_or(of("PMD").contains("retard"), |own| of("PMD") == *own));
+    assert!(identity.early_payment.as_ref().map_or(of("AAB").contains("escompte"), |own| of("AAB") == *own));
     assert_eq!(of("BAR"), if view.billing.unwrap().client.is_business() { "B2B" } else { "B2C" });
-    assert!(read.notes.iter().any(|note| note.note.as_deref().unwrap().contains("Assurance décennale")));
+    let has = |text: &str| read.notes.iter().any(|note| note.note.as_deref().unwrap().starts_with(text));
+    assert_eq!(has("Assurance décennale : "), identity.insurance.is_some());
+    let is_private = !view.billing.unwrap().client.is_business();
+    assert_eq!(has("Médiateur de la consommation : "), is_private && identity.mediator.is_some());
+    assert_eq!(has("Motif : "), is_credit(view));
 }
 
 fn id(identifier: Option<&Identifier>) -> Option<(&str, Option<&str>)> {
@@ -111,9 +118,12 @@ fn seller(read: &Party, view: &DocumentView<'_>) {
     assert_eq!(read.vat_identifier, identity.vat_number);
     let fiscal = identity.vat_number.is_none().then_some(siren);
     assert_eq!(read.tax_registration.as_deref(), fiscal);
-    let legal = "SARL au capital de 10 000 €, RCS Nantes 732 829 320";
-    assert_eq!(read.additional_legal_information.as_deref(), Some(legal));
-    assert_eq!(id(read.electronic_address.as_ref()), Some((siren, Some("0225"))));
+    let is_company = identity.share_capital.is_some();
+    let form = if is_company { "SARL au capital de 10 000 €" } else { "EI" };
+    let legal = format!("{form}, RCS Nantes 732 829 320");
+    assert_eq!(read.additional_legal_information.as_ref(), Some(&legal));
+    let own = identity.electronic_address.as_deref();
+    assert_eq!(id(read.electronic_address.as_ref()), Some((own.unwrap_or(siren), Some("0225"))));
     let address = &read.address;
     assert_eq!(address.line1.as_deref(), Some("12 rue des Métiers"));
     assert_eq!(address.line2.as_deref(), Some("Bâtiment B"));
@@ -124,10 +134,11 @@ fn seller(read: &Party, view: &DocumentView<'_>) {
 fn buyer(read: &Party, view: &DocumentView<'_>) {
     let client = view.billing.unwrap().client;
     assert_eq!(read.name.as_deref(), Some(view.client.name));
-    let siren = client.siren.as_deref();
+    let siren = client.siren.as_deref().filter(|_| client.is_business());
     assert_eq!(id(read.legal_registration.as_ref()), siren.map(|siren| (siren, Some("0002"))));
-    assert_eq!(read.vat_identifier, client.vat_number);
-    let address = siren.map_or((view.client.email.unwrap(), Some("EM")), |siren| (siren, Some("0225")));
+    assert_eq!(read.vat_identifier, client.vat_number.clone().filter(|_| client.is_business()));
+    let own = client.electronic_address.as_deref().or(siren);
+    let address = own.map_or((view.client.email.unwrap(), Some("EM")), |own| (own, Some("0225")));
     assert_eq!(id(read.electronic_address.as_ref()), Some(address));
     let (address, city) = (&read.address, client.city.as_deref());
     assert_eq!((address.line1.as_deref(), address.city.as_deref()), (client.address.as_deref(), city));
@@ -136,7 +147,8 @@ fn buyer(read: &Party, view: &DocumentView<'_>) {
 
 fn delivery(read: &Invoice, view: &DocumentView<'_>) {
     let delivery = read.delivery.as_ref().unwrap();
-    assert_eq!(delivery.date.map(of_date), Some(view.issued_on));
+    let supplied_on = view.billing.unwrap().supplied_on;
+    assert_eq!(delivery.date.map(of_date), Some(supplied_on.unwrap_or(view.issued_on)));
     let site = delivery.address.as_ref().map(|address| (address.line1.as_deref(), address.city.as_deref()));
     let expected = view.work_site.map(|_| (Some("4 quai de la Fosse"), Some("Nantes")));
     assert_eq!(site, expected);

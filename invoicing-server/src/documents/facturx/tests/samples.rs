@@ -1,21 +1,23 @@
 //! Random invoices and credit notes, and their files for validators in other languages.
 //!
 //! With `FACTURX_SAMPLES=<folder>` the property test writes at least 300 of its cases into the
-//! folder: `<n>.xml`, and beside it `<n>.json` with the figures of the record: `number`, `type`
-//! (`380`, `381`), `totalHT`, `totalTTC`, `vat` (`rate`, `base`, `amount`) and `lines`
-//! (`description`, `quantity`, `unitPrice`, `totalHT`, `rate`); each figure is a text.
+//! folder: `<n>.xml`, and beside it `<n>.json` with the record, as `tests/e_invoicing/record.py`
+//! describes it; each figure is a text.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use invoicing_core::{
-    NewLine, OperationNature, Percent, Quantity, Totals, UnitPrice, VatRegime, price_lines,
+    CompanyIdentity, CreditContent, CreditRest, Invoice, Money, NewCreditNote, NewLine, OperationNature,
+    Percent, Quantity, Totals, UnitPrice, VatRegime, price_lines,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
-use super::fixtures::{Sample, invoice_of, person};
+use super::fixtures::{Sample, business, day, invoice_of, person};
+use crate::documents::BilledClient;
 use crate::documents::content::view::DocumentKind;
 
 /// Rates above 0, and the units that lines are generated with.
@@ -78,40 +80,172 @@ fn with_a_total(mut lines: Vec<NewLine>) -> Vec<NewLine> {
     lines
 }
 
-/// Invoices and credit notes of every kind.
-pub(super) fn samples() -> impl Strategy<Value = Sample> {
+/// The client, as far as documents differ by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Client {
+    Business,
+    BusinessWithAddress,
+    BusinessWithoutVatNumber,
+    UntypedBusiness,
+    Private,
+    PrivateWithNumbers,
+    PrivateWithAddress,
+    UntypedPrivate,
+}
+
+use Client::{
+    Business, BusinessWithAddress, BusinessWithoutVatNumber, Private, PrivateWithAddress, PrivateWithNumbers,
+    UntypedBusiness, UntypedPrivate,
+};
+
+const BUSINESSES: [Client; 4] = [Business, BusinessWithAddress, BusinessWithoutVatNumber, UntypedBusiness];
+const PRIVATE: [Client; 4] = [Private, PrivateWithNumbers, PrivateWithAddress, UntypedPrivate];
+
+impl Client {
+    fn billed(self) -> BilledClient {
+        match self {
+            Business => business(),
+            BusinessWithAddress => {
+                BilledClient { electronic_address: Some("356000000_COMPTA.75".into()), ..business() }
+            }
+            BusinessWithoutVatNumber => BilledClient { vat_number: None, ..business() },
+            UntypedBusiness => BilledClient { r#type: None, ..business() },
+            Private => person(),
+            PrivateWithNumbers => BilledClient { r#type: person().r#type, ..business() },
+            PrivateWithAddress => {
+                BilledClient { electronic_address: Some("404833048_LEA".into()), ..person() }
+            }
+            UntypedPrivate => BilledClient { r#type: None, ..person() },
+        }
+    }
+}
+
+/// VAT, the lines and a client that can have them.
+fn content() -> impl Strategy<Value = (Vat, Vec<NewLine>, Client)> {
     let vat = prop::sample::select(vec![Vat::Standard, Vat::Standard, Vat::Franchise, Vat::ReverseCharge]);
-    let natures = vec![OperationNature::Services, OperationNature::Goods, OperationNature::Mixed];
-    let facts = (prop::sample::select(natures), any::<[bool; 6]>(), 0_i64..=500);
-    (vat.prop_flat_map(|vat| (Just(vat), lines(vat))), facts).prop_map(|((vat, lines), facts)| {
-        let (operations, [is_private, on_debits, is_credit, has_site, has_iban, has_period], retention) =
-            facts;
-        let retention = Percent::new(Decimal::new(retention, 2)).unwrap();
-        let mut sample = treated(invoice_of(&lines, retention), vat);
-        sample.particulars.operations = operations;
-        sample.identity().vat_on_debits = on_debits;
-        if is_private && vat != Vat::ReverseCharge {
-            sample.particulars.client = person();
-        }
-        if has_site {
-            sample.particulars.work_site = Some("4 quai de la Fosse\n44000 Nantes".to_owned());
-        }
-        if !has_iban {
-            sample.identity().iban = None;
-        }
-        if has_period {
-            let head = &mut sample.invoice().summary;
-            (head.period_start, head.period_end) = (head.issue_date, head.due_date);
-        }
-        if is_credit { sample.credited() } else { sample }
+    vat.prop_flat_map(|vat| {
+        let private = if vat == Vat::ReverseCharge { &[][..] } else { &PRIVATE };
+        (Just(vat), lines(vat), prop::sample::select([&BUSINESSES, private].concat()))
     })
 }
 
-fn treated(mut sample: Sample, vat: Vat) -> Sample {
+/// Changes to the company: its address, legal form, sentences and numbers.
+fn company() -> impl Strategy<Value = Vec<fn(&mut CompanyIdentity)>> {
+    let changes: Vec<fn(&mut CompanyIdentity)> = vec![
+        |identity| identity.electronic_address = Some("732829320_FACTURES".into()),
+        |identity| (identity.legal_form, identity.share_capital) = (Some("EI".into()), None),
+        |identity| identity.late_penalty = Some("Pénalités de retard : 12 % l’an.".into()),
+        |identity| identity.early_payment = Some("Escompte de 1 % sous 8 jours.".into()),
+        |identity| identity.mediator = Some("CM2C, 49 rue de Ponthieu, 75008 Paris".into()),
+        |identity| identity.insurance = None,
+        |identity| identity.vat_on_debits = true,
+        |identity| (identity.iban, identity.bic) = (None, None),
+        |identity| identity.bic = None,
+    ];
+    let count = changes.len();
+    prop::sample::subsequence(changes, 0..=count)
+}
+
+/// Changes to the document: the dates and the places of the supply.
+fn document() -> impl Strategy<Value = Vec<fn(&mut Sample)>> {
+    let changes: Vec<fn(&mut Sample)> = vec![
+        |sample| sample.particulars.work_site = Some("4 quai de la Fosse\n44000 Nantes".into()),
+        |sample| sample.particulars.quote_number = None,
+        |sample| sample.invoice().summary.supplied_on = Some(day(2026, 9, 1)),
+        |sample| {
+            let head = &mut sample.invoice().summary;
+            (head.period_start, head.period_end) = (head.issue_date, head.due_date);
+        },
+    ];
+    let count = changes.len();
+    prop::sample::subsequence(changes, 0..=count)
+}
+
+/// The choices of a credit note: parts of lines, a reduction, and whether a second one takes what
+/// the first one has left.
+#[derive(Debug, Clone)]
+struct Credit {
+    parts: Vec<(prop::sample::Index, i64)>,
+    reduction: Option<(prop::sample::Index, i64)>,
+    then_the_rest: bool,
+    reason: String,
+}
+
+fn credit() -> impl Strategy<Value = Credit> {
+    let part = || (any::<prop::sample::Index>(), 1_i64..=100);
+    (vec(part(), 0..4), prop::option::of(part()), any::<bool>(), description()).prop_map(
+        |(parts, reduction, then_the_rest, reason)| Credit { parts, reduction, then_the_rest, reason },
+    )
+}
+
+impl Credit {
+    /// The content of the credit note: of everything, if the parts are nothing that can be
+    /// credited. `None` if nothing of the invoice can.
+    fn content(&self, invoice: &Invoice) -> Option<CreditContent> {
+        let everything = NewCreditNote::of_the_rest(&self.reason);
+        let mut rest = CreditRest::of(invoice);
+        let Ok(first) = rest.clone().credit(invoice, &self.items(invoice)) else {
+            return rest.credit(invoice, &everything).ok();
+        };
+        if !self.then_the_rest {
+            return Some(first);
+        }
+        rest.take(&first.parts, &first.vat_breakdown).unwrap();
+        rest.credit(invoice, &everything).ok().or(Some(first))
+    }
+
+    fn items(&self, invoice: &Invoice) -> NewCreditNote {
+        let share = |of: Decimal, percent: i64| (of * Decimal::new(percent, 2)).trunc_with_scale(2);
+        let mut note = NewCreditNote::new(&self.reason);
+        let mut named = BTreeSet::new();
+        for (line, percent) in &self.parts {
+            let index = line.index(invoice.lines.len());
+            let quantity = Quantity::new(share(invoice.lines[index].quantity.get(), *percent)).unwrap();
+            if named.insert(index) && !quantity.is_zero() {
+                note = note.quantity(index, quantity);
+            }
+        }
+        if let Some((rate, percent)) = &self.reduction {
+            let share_of = rate.get(&invoice.detail.vat_breakdown);
+            let amount = Money::new(share(share_of.base_ht.get(), *percent)).unwrap();
+            note = note.reduction("Remise commerciale", share_of.tva_rate, amount);
+        }
+        note
+    }
+}
+
+/// Invoices and credit notes of every kind.
+pub(super) fn samples() -> impl Strategy<Value = Sample> {
+    let natures = vec![OperationNature::Services, OperationNature::Goods, OperationNature::Mixed];
+    let facts = (prop::sample::select(natures), any::<bool>(), 0_i64..=500);
+    let changes = (company(), document(), prop::option::of(credit()));
+    (content(), facts, changes).prop_map(|((vat, lines, client), facts, (company, document, credit))| {
+        let (operations, has_vat_number, retention) = facts;
+        let retention = Percent::new(Decimal::new(retention, 2)).unwrap();
+        let mut sample = treated(invoice_of(&lines, retention), vat, has_vat_number);
+        sample.particulars.operations = operations;
+        sample.particulars.client = client.billed();
+        for change in company {
+            change(sample.identity());
+        }
+        for change in document {
+            change(&mut sample);
+        }
+        match credit.and_then(|credit| credit.content(sample.invoice())) {
+            Some(content) => sample.credited_with(content),
+            None => sample,
+        }
+    })
+}
+
+/// The sample with this treatment of VAT. A company in franchise may have a VAT number.
+fn treated(mut sample: Sample, vat: Vat, has_vat_number: bool) -> Sample {
     sample.particulars.reverse_charge = vat == Vat::ReverseCharge;
     if vat == Vat::Franchise {
         sample.identity().vat_regime = VatRegime::Franchise;
-        sample.identity().vat_number = None;
+        if !has_vat_number {
+            sample.identity().vat_number = None;
+        }
     }
     sample
 }
@@ -130,6 +264,7 @@ pub(super) fn write(folder: &std::path::Path, n: usize, sample: &Sample) {
 
 fn figures(sample: &Sample) -> Value {
     sample.with_view(|view| {
+        let billing = view.billing.unwrap();
         let lines = view.lines.iter().map(|line| {
             json!({
                 "description": line.description,
@@ -149,6 +284,16 @@ fn figures(sample: &Sample) -> Value {
         json!({
             "number": view.number,
             "type": if view.kind == DocumentKind::CreditNote { "381" } else { "380" },
+            "currency": view.currency,
+            "clientName": view.client.name,
+            "issueDate": view.issued_on,
+            "dueDate": billing.due_date,
+            "suppliedOn": billing.supplied_on,
+            "periodStart": billing.period.map(|(first, _)| first),
+            "periodEnd": billing.period.map(|(_, last)| last),
+            "invoiceNumber": billing.credited.map(|credited| credited.number),
+            "retentionRate": view.retention_rate.to_string(),
+            "retentionAmount": view.retention_amount.to_string(),
             "totalHT": view.total_ht.to_string(),
             "totalTTC": view.total_ttc.to_string(),
             "vat": vat.collect::<Vec<_>>(),

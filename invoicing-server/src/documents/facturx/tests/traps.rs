@@ -2,7 +2,7 @@
 
 use invoicing_core::{Line, NewLine, Percent, UnitPrice, percent, quantity};
 
-use super::fixtures::{Sample, invoice, invoice_of, new_line, person};
+use super::fixtures::{Sample, invoice, invoice_of, new_line, person, texts};
 use crate::documents::facturx::{cross_industry_invoice, missing};
 
 /// An invoice with one line of this text.
@@ -10,12 +10,6 @@ fn described(text: &str) -> Sample {
     let mut sample = invoice_of(&[new_line("Peinture", percent!(20))], Percent::ZERO);
     sample.invoice().lines[0].description = text.to_owned();
     sample
-}
-
-/// The texts of the elements with a name.
-fn texts(xml: &str, name: &str) -> Vec<String> {
-    let (open, close) = (format!("<ram:{name}>"), format!("</ram:{name}>"));
-    xml.split(&open).skip(1).map(|rest| rest.split(&close).next().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -80,15 +74,19 @@ fn the_retention_is_a_text_and_no_amount() {
     assert!(!xml.contains("TotalPrepaidAmount") && !xml.contains("RoundingAmount"));
 }
 
+/// dolibarr-community-modules#485, #488: a credit note without the date of its invoice was refused
+/// by BR-FR-CO-05.
 #[test]
-fn a_credit_note_asks_for_no_payment() {
+fn a_credit_note_names_its_invoice_and_asks_for_no_payment() {
     let xml = invoice().credited().xml();
     for absent in ["DueDateDateTime", "PaymentMeans", "PaymentReference", "71-584"] {
         assert!(!xml.contains(absent), "{absent}");
     }
     let terms = texts(&texts(&xml, "SpecifiedTradePaymentTerms")[0], "Description");
     assert!(terms[0].starts_with("À déduire de la facture FAC-"), "{terms:?}");
-    assert!(xml.contains("<qdt:DateTimeString format=\"102\">20260831<"));
+    let credited = &texts(&xml, "InvoiceReferencedDocument")[0];
+    assert_eq!(texts(credited, "IssuerAssignedID"), ["FAC-2026-0041"]);
+    assert!(credited.contains("<qdt:DateTimeString format=\"102\">20260831<"));
     assert!(texts(&xml, "Content").iter().any(|note| note == "Motif : Travaux annulés"));
 }
 
