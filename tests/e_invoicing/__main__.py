@@ -1,10 +1,11 @@
 """Proof of the invoices' XML by implementations that are not ours: `python3 tests/e_invoicing [<folder>]`.
 
 Checks the samples beside this file and, in a folder that the tests have filled, each `*.xml`, `*.json` and `*.pdf`:
-with the official schema and rules, with an oracle that computes everything again, against its record, and as a PDF.
+with the official schema and rules, with an oracle that computes everything again, against its record, as a PDF, and
+against the text of the PDF's page.
 The folder's `gaps` are records that the service must refuse where the official rules do. Then plants faults, so that
 a check that sees nothing is noticed, and checks valid invoices of each kind, so that one that refuses them is. Needs
-the packages of `requirements.txt`, and qpdf.
+the packages of `requirements.txt`, qpdf, and poppler's pdftotext.
 """
 
 import sys
@@ -16,10 +17,11 @@ import container_faults
 import gaps
 import mutations
 import oracle
+import page
 import record
 
 # What the tests generate at least, by the ends of the names. Fewer prove little, and none is a test that has not run.
-LEAST_GENERATED = {"xml": 300, "json": 300, "pdf": 10}
+LEAST_GENERATED = {"xml": 300, "json": 300, "pdf": 15}
 
 # Texts of kinds that the tests generate, each in as many documents at least.
 KINDS = {
@@ -55,7 +57,7 @@ def main():
     outcomes = [is_filled(folder) for folder in generated]
     outcomes += [gaps.check_folder(folder / "gaps") for folder in generated]
     for folder in [mutations.SAMPLES, *generated]:
-        outcomes += [part.check_folder(folder) for part in (check, oracle, record, container)]
+        outcomes += [part.check_folder(folder) for part in (check, oracle, record, container, page)]
     outcomes += [mutations.check_faults(), mutations.check_variants(), mutations.check_record_faults()]
     outcomes.append(container_faults.check_faults())
     mutations.report_random_changes()

@@ -27,6 +27,7 @@ PDF_DATE = re.compile(r"D:20\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-
 XMP = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     "dc": "http://purl.org/dc/elements/1.1/",
+    "xmp": "http://ns.adobe.com/xap/1.0/",
     "pdfaid": "http://www.aiim.org/pdfa/ns/id/",
     "pdfuaid": "http://www.aiim.org/pdfua/ns/id/",
     "pdfaExtension": "http://www.aiim.org/pdfa/ns/extension/",
@@ -170,6 +171,24 @@ def titles_are_one(container: Container) -> Iterator[str]:
         yield f"the title {info!r} does not name {number}"
 
 
+def digits(date: str | None) -> str:
+    """The year to the second of a date, of a PDF or of XMP."""
+    return re.sub(r"\D", "", date or "")[:14]
+
+
+def dates_are_one(container: Container) -> Iterator[str]:
+    """Info, XMP and attachment have one instant, on the day of issue."""
+    info, xmp = container.reader.trailer.get("/Info", {}), container.xmp()
+    params = container.associated()[0]["/EF"]["/F"].get_object()["/Params"]
+    found = {f"{name} of Info": digits(info.get(name)) for name in ("/CreationDate", "/ModDate")}
+    found |= {name: digits("".join(values(xmp, name))) for name in ("xmp:CreateDate", "xmp:ModifyDate")}
+    found["/ModDate of the attachment"] = digits(params.get("/ModDate"))
+    if len(set(found.values())) != 1:
+        yield f"the dates differ: {found}"
+    issued = cii.text(cii.parse(container.xml()), cii.BT_2)
+    yield from (f"{name} is {date}, not on {issued}" for name, date in found.items() if date[:8] != issued)
+
+
 def xml_is_found_by_others(container: Container) -> Iterator[str]:
     """A reader that is not ours finds the attached bytes, and they are those of the sidecar."""
     name, found = facturx.get_facturx_xml_from_pdf(container.pdf, check_xsd=True)
@@ -198,6 +217,7 @@ CHECKS = (
     properties_are_right,
     standards_are_declared,
     titles_are_one,
+    dates_are_one,
     xml_is_found_by_others,
     structure_is_sound,
 )

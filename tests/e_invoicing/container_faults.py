@@ -23,6 +23,7 @@ import container
 
 XML = (Path(__file__).parent / "samples" / "invoice.xml").read_bytes()
 TITLE = "Facture FAC-2026-0042"
+DATE = "D:20261126090000Z"
 PROPERTY = """<rdf:li rdf:parseType="Resource"><pdfaProperty:name>{}</pdfaProperty:name>
 <pdfaProperty:valueType>Text</pdfaProperty:valueType><pdfaProperty:category>external</pdfaProperty:category>
 <pdfaProperty:description>One of the properties of Factur-X</pdfaProperty:description></rdf:li>"""
@@ -35,6 +36,7 @@ VALUES = "".join(f"<fx:{name}>{value}</fx:{name}>" for name, value in container.
 NAMESPACES = " ".join(f'xmlns:{prefix}="{uri}"' for prefix, uri in container.XMP.items())
 XMP = f"""<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF {NAMESPACES}>
 <rdf:Description rdf:about=""><dc:title><rdf:Alt><rdf:li xml:lang="x-default">{TITLE}</rdf:li></rdf:Alt></dc:title>
+<xmp:CreateDate>2026-11-26T09:00:00Z</xmp:CreateDate><xmp:ModifyDate>2026-11-26T09:00:00Z</xmp:ModifyDate>
 <pdfaid:part>3</pdfaid:part><pdfaid:conformance>A</pdfaid:conformance><pdfuaid:part>1</pdfuaid:part></rdf:Description>
 {EXTENSION}
 <rdf:Description rdf:about="">{VALUES}</rdf:Description></rdf:RDF></x:xmpmeta>"""
@@ -55,8 +57,8 @@ def valid() -> PdfWriter:
     """A PDF without a fault."""
     writer = PdfWriter()
     writer.add_blank_page(100, 100)
-    writer.add_metadata({"/Title": TITLE})
-    params = dictionary(ModDate=TextStringObject("D:20261126090000Z"), Size=NumberObject(len(XML)))
+    writer.add_metadata({"/Title": TITLE, "/CreationDate": DATE, "/ModDate": DATE})
+    params = dictionary(ModDate=TextStringObject(DATE), Size=NumberObject(len(XML)))
     xml = writer._add_object(
         stream(XML, Type=NameObject("/EmbeddedFile"), Subtype=NameObject("/text/xml"), Params=params)
     )
@@ -113,6 +115,11 @@ def replace_xml(writer: PdfWriter):
     del xml_of(writer)["/Params"]["/Size"]
 
 
+def issued_later(writer: PdfWriter):
+    """An XML of another day than the file."""
+    xml_of(writer).set_data(XML.replace(b">20261126<", b">20261127<", 1))
+
+
 def second_file(writer: PdfWriter):
     name = TextStringObject("other.xml")
     other = dictionary(F=name, UF=name, EF=file_of(writer)["/EF"])
@@ -167,6 +174,14 @@ FAULTS = {
         "titles_are_one",
         lambda writer: writer.add_metadata({"/Title": "Facture"}),
     ),
+    "another day in the XMP": ("dates_are_one", replace("<xmp:CreateDate>2026-11-26", "<xmp:CreateDate>2026-11-27")),
+    "no date in the XMP": ("dates_are_one", replace("<xmp:ModifyDate>2026-11-26T09:00:00Z</xmp:ModifyDate>", "")),
+    "another hour in Info": ("dates_are_one", lambda writer: writer.add_metadata({"/ModDate": "D:20261126100000Z"})),
+    "another day on the attachment": (
+        "dates_are_one",
+        lambda writer: xml_of(writer)["/Params"].update(dictionary(ModDate=TextStringObject("D:20261127090000Z"))),
+    ),
+    "another day everywhere": ("dates_are_one", issued_later),
     "a page that cannot be decoded": ("structure_is_sound", undecodable_page),
     "XMP that is no XML": ("properties_are_right", replace("</x:xmpmeta>", "")),
 }
