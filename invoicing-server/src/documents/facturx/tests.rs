@@ -1,5 +1,7 @@
-//! The XML as another implementation reads it, its traps, and the refusals.
+//! The XML as another implementation reads it, its traps, the faults of other programs, and the
+//! refusals.
 
+mod bugs;
 #[cfg(feature = "pdf")]
 mod files;
 mod fixtures;

@@ -40,6 +40,7 @@ fn the_update_leaves_the_file_before_it_unchanged() {
     assert!(after.len() < before.len() + 12_000);
 }
 
+/// dolibarr-community-modules#590: a second list of schemas made the metadata unreadable.
 #[test]
 fn the_metadata_have_one_list_of_schemas_and_four_properties() {
     let before = rendered();

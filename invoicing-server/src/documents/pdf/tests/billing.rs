@@ -133,6 +133,8 @@ fn equal_invoices_have_equal_bytes_and_a_title() {
     }
 }
 
+/// Kozea/WeasyPrint#2380: the relation was `/Unspecified`. akretion/factur-x#78: a validator
+/// refused an attachment without its date (ISO 19005-3, 6.8).
 #[test]
 fn the_xml_is_attached_as_an_alternative() {
     let (particulars, invoice) = (particulars(), invoice());
