@@ -6,6 +6,7 @@ mod bugs;
 mod files;
 mod fixtures;
 mod gaps;
+mod notes;
 mod readiness;
 mod reading;
 mod samples;

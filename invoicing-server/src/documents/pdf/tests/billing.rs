@@ -1,6 +1,6 @@
 //! Invoices and credit notes.
 
-use invoicing_core::{Deduction, InvoiceId, OperationNature};
+use invoicing_core::{ClientType, Deduction, InvoiceId, OperationNature, VatRegime};
 use uuid::Uuid;
 
 use super::*;
@@ -40,12 +40,40 @@ fn an_invoice_shows_all_its_data() {
         "Référence\nDevis DEV-2026-0042\n",
         "Client\nSCI des Lilas\n3 place Royale\n75001 Paris\nTél. : 06 12 34 56 78\n",
         "E-mail : gerance@lilas.example\nSIREN : 732 829 320\nN° TVA : FR44732829320\n",
+        "Lot 1 Finitions\nSéjour\nPeinture des murs (deux couches)\n12,5\nm²\n1 024,40 €\n10 %\n12 805,00 €\n",
+        "Isolation\n12,5\nm²\n1 024,40 €\n5,5 %\n12 805,00 €\n",
         "Total HT\n64 025,00 €\nTVA 5,5 % sur 12 805,00 €\n704,28 €\n",
         "Total TTC\n72 412,28 €\nRetenue de garantie 5 %\n−3 620,61 €\nNet à payer\n68 791,67 €\n",
         "Règlement\nNet à payer\n68 791,67 €\nAu plus tard le\n31 octobre 2026\n",
         "IBAN\nFR14 2004 1010 0505 0001 3M02 606\nBIC\nPSSTFRPPNTE\nRéférence à rappeler\nFAC-2026-0007\n",
     ];
-    assert_prints(&text, &expected, &["Bon pour accord", "Avoir", "Motif", "Valable", "réalisation"]);
+    let absent =
+        ["Bon pour accord", "Avoir", "Motif", "Valable", "réalisation", "Période", "Déduction", "Chantier"];
+    assert_prints(&text, &expected, &absent);
+    assert_prints(&text, &["Conditions\nAcompte de 30 % à la commande."], &[]);
+}
+
+#[test]
+fn the_work_site_is_named_on_invoices_and_credit_notes() {
+    let (mut particulars, invoice, note) = (particulars(), invoice(), credit_note());
+    particulars.work_site = Some("4 quai de la Fosse\n44000 Nantes".into());
+    for record in [BilledRecord::Invoice(&invoice), credited(&note)] {
+        let text = printed(&billed(&particulars, record));
+        assert_prints(&text, &["Chantier\n4 quai de la Fosse\n44000 Nantes\n"], &[]);
+    }
+}
+
+#[test]
+fn numbers_are_shown_of_businesses_with_numbers_only() {
+    let (mut particulars, invoice) = (particulars(), invoice());
+    let identity = &mut particulars.company.identity;
+    (identity.vat_regime, identity.vat_number) = (VatRegime::Franchise, None);
+    let text = |particulars: &_| printed(&billed(particulars, BilledRecord::Invoice(&invoice)));
+    let business = text(&particulars);
+    assert_prints(&business, &["TVA non applicable, art. 293 B du CGI\n", "N° TVA : FR44732829320\n"], &[]);
+    assert_eq!(business.matches("N° TVA").count(), 1);
+    particulars.client.r#type = Some(ClientType::Particulier);
+    assert_prints(&text(&particulars), &["SIRET : "], &["N° TVA", "SIREN"]);
 }
 
 #[test]
@@ -78,9 +106,23 @@ fn a_credit_note_shows_its_invoice_and_its_reason_and_asks_for_nothing() {
         "Avoir\nAVO-2026-0003\n",
         "Date\n12 octobre 2026\nRéférence\nDevis DEV-2026-0042\n",
         "Avoir sur la facture FAC-2026-0007 du 1er octobre 2026\nMotif : Plinthes non posées\n",
+        "Chambre\nPlinthes\n12,5\nm²\n1 024,40 €\n20 %\n12 805,00 €\n",
+        "Enduit\n12,5\nm²\n1 024,40 €\n10 %\n12 805,00 €\n",
         "Total TTC de l’avoir\n29 451,50 €\n",
     ];
-    let absent = ["Échéance", "Retenue", "Règlement", "Net à payer", "IBAN", "Bon pour accord"];
+    let absent = [
+        "Chantier",
+        "Période",
+        "Déduction",
+        "Conditions",
+        "Acompte",
+        "Échéance",
+        "Retenue",
+        "Règlement",
+        "Net à payer",
+        "IBAN",
+        "Bon pour accord",
+    ];
     assert_prints(&text, &expected, &absent);
 }
 
