@@ -6,6 +6,8 @@ mod bugs;
 mod files;
 mod fixtures;
 mod gaps;
+#[cfg(feature = "pdf")]
+mod golden;
 mod notes;
 mod readiness;
 mod reading;

@@ -1,39 +1,118 @@
 //! Whole Factur-X files: the page, the XML, and the metadata.
 
-use invoicing_core::percent;
+use invoicing_core::{
+    CreditRest, NewCreditNote, OperationNature, Percent, VatRegime, money, percent, quantity,
+};
 
-use super::fixtures::{Sample, invoice, invoice_of, new_line, person};
+use super::fixtures::{Sample, day, invoice, invoice_of, new_line, person};
 use super::samples::folder;
 use crate::documents::{InvoiceRenderer, PdfRenderer};
 
-/// Invoices and credit notes of one line to many.
-fn documents() -> Vec<Sample> {
+/// Invoices and credit notes of every kind, and of one line to many, by their names.
+pub(super) fn documents() -> Vec<(&'static str, Sample)> {
     let rates = [percent!(20), percent!(10), percent!(5.5), percent!(20)];
-    let lines = |count: usize| -> Vec<_> {
-        (0..count).map(|n| new_line(&format!("Ouvrage n° {n}"), rates[n % rates.len()])).collect()
+    let long = |count: usize| {
+        let line = |n| new_line(&format!("Ouvrage n° {n}"), rates[n % rates.len()]);
+        invoice_of(&(0..count).map(line).collect::<Vec<_>>(), percent!(0))
     };
-    let mut private = invoice();
-    private.particulars.client = person();
-    let plain = [1, 2, 5, 20, 40].map(|count| invoice_of(&lines(count), percent!(0)));
-    let credited = [1, 3].map(|count| invoice_of(&lines(count), percent!(0)).credited());
-    [invoice(), private, invoice().credited()].into_iter().chain(plain).chain(credited).collect()
+    vec![
+        ("invoice", invoice()),
+        ("private", private()),
+        ("credit-note", invoice().credited()),
+        ("one-line", long(1)),
+        ("two-lines", long(2)),
+        ("five-lines", long(5)),
+        ("twenty-lines", long(20)),
+        ("forty-lines", long(40)),
+        ("credit-note-of-one-line", long(1).credited()),
+        ("credit-note-of-three-lines", long(3).credited()),
+        ("supply", supply()),
+        ("franchise", franchise()),
+        ("reverse-charge", reverse_charge()),
+        ("no-account", no_account()),
+        ("rest", rest()),
+    ]
 }
 
-fn render(document: &Sample) -> Vec<u8> {
+fn private() -> Sample {
+    let mut sample = invoice();
+    sample.particulars.client = person();
+    sample.identity().mediator = Some("CM2C, 49 rue de Ponthieu, 75008 Paris".into());
+    sample
+}
+
+/// An invoice for goods at a work site, with the day and the period of their supply.
+fn supply() -> Sample {
+    let mut sample = invoice();
+    sample.particulars.work_site = Some("4 quai de la Fosse\n44000 Nantes".into());
+    sample.particulars.operations = OperationNature::Goods;
+    let head = &mut sample.invoice().summary;
+    head.supplied_on = Some(day(2026, 9, 11));
+    (head.period_start, head.period_end) = (Some(day(2026, 9, 1)), Some(day(2026, 9, 12)));
+    sample
+}
+
+fn exempt() -> Sample {
+    invoice_of(&[new_line("Peinture", Percent::ZERO)], Percent::ZERO)
+}
+
+/// An invoice of a sole trader without a VAT number.
+fn franchise() -> Sample {
+    let mut sample = exempt();
+    let identity = sample.identity();
+    (identity.vat_regime, identity.vat_number) = (VatRegime::Franchise, None);
+    (identity.legal_form, identity.share_capital) = (Some("EI".into()), None);
+    sample.particulars.operations = OperationNature::Mixed;
+    sample
+}
+
+fn reverse_charge() -> Sample {
+    let mut sample = exempt();
+    sample.particulars.reverse_charge = true;
+    sample
+}
+
+/// An invoice with sentences of the company, and without an account, an insurance and a quote.
+fn no_account() -> Sample {
+    let mut sample = invoice();
+    sample.particulars.quote_number = None;
+    let identity = sample.identity();
+    (identity.iban, identity.bic, identity.insurance) = (None, None, None);
+    identity.late_penalty = Some("Pénalités de retard : 12 % l’an.".into());
+    identity.early_payment = Some("Escompte de 1 % sous 8 jours.".into());
+    identity.vat_on_debits = true;
+    sample
+}
+
+/// The credit note of what an earlier one has left.
+fn rest() -> Sample {
+    let mut sample = invoice();
+    let invoice = sample.invoice();
+    let mut rest = CreditRest::of(invoice);
+    let part =
+        NewCreditNote::new("Remise").quantity(0, quantity!(2.5)).reduction("Remise", 20, money!(150.01));
+    let taken = rest.clone().credit(invoice, &part).unwrap();
+    rest.take(&taken.parts, &taken.vat_breakdown).unwrap();
+    let content = rest.credit(invoice, &NewCreditNote::of_the_rest("Travaux annulés")).unwrap();
+    sample.credited_with(content)
+}
+
+pub(super) fn render(document: &Sample) -> Vec<u8> {
     let xml = document.xml();
     PdfRenderer::new().render_invoice(&document.input(Some(xml.as_bytes()))).unwrap()
 }
 
 /// With `FACTURX_SAMPLES=<folder>` the files are written there, each with its XML beside it.
 #[test]
-fn a_file_is_the_same_whenever_it_is_made() {
-    for (n, document) in documents().iter().enumerate() {
-        let file = render(document);
-        assert_eq!(file, render(document));
+fn a_file_is_the_same_whenever_and_wherever_it_is_made() {
+    for (name, document) in documents() {
+        let file = render(&document);
+        let elsewhere = std::thread::scope(|scope| scope.spawn(|| render(&document)).join().unwrap());
+        assert!(file == elsewhere, "{name}");
         if let Some(folder) = folder() {
             std::fs::create_dir_all(&folder).unwrap();
-            std::fs::write(folder.join(format!("file-{n}.pdf")), file).unwrap();
-            std::fs::write(folder.join(format!("file-{n}.xml")), document.xml()).unwrap();
+            std::fs::write(folder.join(format!("{name}.pdf")), file).unwrap();
+            std::fs::write(folder.join(format!("{name}.xml")), document.xml()).unwrap();
         }
     }
 }
