@@ -11,6 +11,7 @@
 
 mod billing;
 mod blob_store;
+#[cfg_attr(not(feature = "pdf"), expect(dead_code, reason = "only the renderer reads all of it"))]
 pub(crate) mod content;
 mod content_disposition;
 mod facturx;

@@ -10,20 +10,13 @@
 #[cfg(feature = "pdf")]
 pub(crate) mod fixtures;
 pub(crate) mod french;
-#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) mod header;
-#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) mod line_groups;
-#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) mod line_table;
 pub(crate) mod mentions;
-#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) mod payment;
-#[cfg(any(feature = "console", feature = "pdf"))]
 pub(in crate::documents) mod sanitize;
-#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) mod signature;
-#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) mod totals;
 pub(crate) mod view;
 
@@ -32,7 +25,6 @@ use std::fmt;
 
 #[cfg(feature = "console")]
 pub(crate) use self::sanitize::visible;
-#[cfg(any(feature = "console", feature = "pdf"))]
 use self::view::DocumentView;
 
 /// The field that a text was entered in, for error messages.
@@ -41,13 +33,10 @@ pub(crate) enum Field {
     /// No field: the text is part of the template.
     Own,
     /// A field of the quote, the company or the client.
-    #[cfg(any(feature = "console", feature = "pdf"))]
     Named(&'static str),
     /// A field, behind a label of the template.
-    #[cfg_attr(not(feature = "pdf"), expect(dead_code, reason = "only the renderer refuses a text"))]
     Labelled(&'static str, &'static str),
     /// A field of this line.
-    #[cfg(any(feature = "console", feature = "pdf"))]
     Line(usize, &'static str),
 }
 
@@ -55,16 +44,13 @@ impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Own => f.write_str("document"),
-            #[cfg(any(feature = "console", feature = "pdf"))]
             Self::Named(name) => f.write_str(name),
             Self::Labelled(name, _) => f.write_str(name),
-            #[cfg(any(feature = "console", feature = "pdf"))]
             Self::Line(index, name) => write!(f, "lines[{index}].{name}"),
         }
     }
 }
 
-#[cfg(feature = "pdf")]
 impl Field {
     /// The part of a text that was entered.
     pub(in crate::documents) fn entered(self, text: &str) -> &str {
@@ -78,7 +64,6 @@ impl Field {
 /// A text of a document.
 #[derive(Debug, Clone)]
 pub(crate) struct Text<'a> {
-    #[cfg_attr(not(feature = "pdf"), expect(dead_code, reason = "only the renderer refuses a text"))]
     pub(in crate::documents) field: Field,
     pub(crate) text: Cow<'a, str>,
 }
@@ -90,7 +75,6 @@ impl<'a> Text<'a> {
     }
 
     /// A text that was entered in a field.
-    #[cfg(any(feature = "console", feature = "pdf"))]
     fn of(name: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
         Self { field: Field::Named(name), text: text.into() }
     }
@@ -101,20 +85,17 @@ impl<'a> Text<'a> {
     }
 
     /// A text that was entered in a field of a line.
-    #[cfg(any(feature = "console", feature = "pdf"))]
     fn of_line(line: usize, name: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
         Self { field: Field::Line(line, name), text: text.into() }
     }
 
     /// The field and the text, for the renderer.
-    #[cfg(feature = "pdf")]
     pub(in crate::documents) fn entry(&self) -> (Field, &str) {
         (self.field, &self.text)
     }
 }
 
 /// `Devis DEV-2026-0042 — Atelier Léa Martin`: the footer of every page.
-#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) fn footer(view: &DocumentView<'_>) -> String {
     format!("{} — {}", header::title(view), view.company.name)
 }

@@ -2,7 +2,6 @@
 
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::Percent;
-#[cfg(any(feature = "console", feature = "pdf"))]
 use invoicing_core::Quantity;
 use rust_decimal::Decimal;
 
@@ -36,13 +35,11 @@ pub(crate) fn amount(amount: Decimal, currency: &str) -> String {
 }
 
 /// A quantity with as many decimals as it needs.
-#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) fn quantity(quantity: Quantity) -> String {
     decimal(quantity.get(), 0)
 }
 
 /// A unit as the trade writes it: `m²` for `m2`. Any other is printed as entered.
-#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) fn unit(entered: &str) -> &str {
     match entered.to_lowercase().as_str() {
         "m2" | "m^2" => "m²",
@@ -68,7 +65,6 @@ pub(crate) fn date(date: NaiveDate) -> String {
 }
 
 /// `732 829 320 00074`: company and establishment. A text that has not 14 digits stays unchanged.
-#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) fn siret(siret: &str) -> String {
     if siret.len() != 14 || !siret.bytes().all(|byte| byte.is_ascii_digit()) {
         return siret.to_owned();
@@ -77,7 +73,6 @@ pub(crate) fn siret(siret: &str) -> String {
 }
 
 /// `732 829 320`. A text that has not 9 digits stays unchanged.
-#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) fn siren(siren: &str) -> String {
     if siren.len() != 9 || !siren.bytes().all(|byte| byte.is_ascii_digit()) {
         return siren.to_owned();
@@ -86,7 +81,6 @@ pub(crate) fn siren(siren: &str) -> String {
 }
 
 /// `FR76 3000 6000 0112 3456 7890 189`: in groups of four.
-#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) fn iban(iban: &str) -> String {
     let characters: Vec<_> = iban.chars().filter(|c| !c.is_whitespace()).collect();
     let groups: Vec<String> = characters.chunks(4).map(|group| group.iter().collect()).collect();

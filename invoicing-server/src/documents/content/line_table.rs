@@ -33,7 +33,6 @@ pub(crate) enum TableRow<'q> {
 pub(crate) struct Subtotal {
     pub(crate) label: String,
     pub(crate) amount: String,
-    #[cfg_attr(not(feature = "pdf"), expect(dead_code, reason = "only the renderer tells them apart"))]
     pub(in crate::documents) of_lot: bool,
 }
 

@@ -12,10 +12,8 @@ use super::view::{DocumentKind, DocumentView};
 use super::{Text, french};
 
 /// The heading of the mentions.
-#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) const MENTIONS: &str = "Mentions";
 /// The heading of the conditions.
-#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) const CONDITIONS: &str = "Conditions";
 
 const FRANCHISE: &str = "TVA non applicable, art. 293 B du CGI";
@@ -36,7 +34,6 @@ pub(crate) struct PaymentTerms {
 }
 
 /// The mentions of a document, each exactly if it must be there.
-#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) fn mentions<'a>(view: &DocumentView<'a>) -> Vec<Text<'a>> {
     let terms = business_terms(view).filter(|_| view.billing.is_some());
     general(view).into_iter().chain(terms).collect()
@@ -84,7 +81,6 @@ fn operations(view: &DocumentView<'_>) -> Option<String> {
 }
 
 /// The conditions of payment, which only a business must be given.
-#[cfg(any(feature = "console", feature = "pdf"))]
 fn business_terms<'a>(view: &DocumentView<'a>) -> impl Iterator<Item = Text<'a>> {
     let terms = view.client.is_business().then(|| {
         let PaymentTerms { penalty, recovery, discount } = payment_terms(view);
@@ -123,7 +119,6 @@ fn entered<'a>(view: &DocumentView<'a>) -> impl Iterator<Item = Text<'a>> {
 }
 
 /// The company's conditions. A credit note takes back, and so has none.
-#[cfg(any(feature = "console", feature = "pdf"))]
 pub(crate) fn conditions<'a>(view: &DocumentView<'a>) -> Option<Text<'a>> {
     let terms = view.company.identity.terms.as_deref().filter(|_| view.kind != DocumentKind::CreditNote);
     terms.map(|terms| Text::of("company.terms", terms))

@@ -26,7 +26,6 @@ const CLUSTER: usize = 32;
 pub(in crate::documents) type Rule = Cow<'static, str>;
 
 /// The reason why a text cannot be printed.
-#[cfg_attr(not(feature = "pdf"), expect(dead_code, reason = "only the renderer refuses a text"))]
 #[derive(Debug)]
 pub(in crate::documents) enum Unfit {
     /// No font has this character.
@@ -34,7 +33,6 @@ pub(in crate::documents) enum Unfit {
     Text(Rule),
 }
 
-#[cfg(feature = "pdf")]
 impl Unfit {
     /// The rule, about the text as it was entered.
     pub(in crate::documents) fn rule(self, entered: &str) -> Rule {
@@ -46,11 +44,9 @@ impl Unfit {
 }
 
 /// The sign for a character that cannot be printed.
-#[cfg(feature = "pdf")]
 pub(in crate::documents) const BOX: char = '□';
 
 /// The treatment of a text that cannot be printed.
-#[cfg(feature = "pdf")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::documents) enum Unprintable {
     /// The text is refused with its field, so that its author can change it.
@@ -76,7 +72,6 @@ pub(in crate::documents) fn sanitize(text: &str) -> Result<Cow<'_, str>, Unfit> 
 
 /// The same for any text. A text that would be refused is shortened, or a box stands for its
 /// character.
-#[cfg(feature = "pdf")]
 pub(in crate::documents) fn sanitize_any(text: &str) -> Cow<'_, str> {
     let text = &text[..text.floor_char_boundary(LONGEST)];
     let clean = clean(text, |_| Ok(BOX)).unwrap_or_default();
@@ -124,7 +119,6 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
 
 /// The rule that names a character without a glyph, and its first place in the text as entered,
 /// counted from 1.
-#[cfg(feature = "pdf")]
 fn unprintable(c: char, text: &str) -> Rule {
     let code = u32::from(c);
     // A character that layout has composed is not in the text as such.
@@ -140,7 +134,6 @@ fn unprintable(c: char, text: &str) -> Rule {
 ///
 /// A mapping to figures is left out, as `½` would become `1⁄2` beside other figures, and `²` a
 /// figure like them.
-#[cfg(feature = "pdf")]
 pub(in crate::documents) fn plainer(c: char) -> Option<String> {
     let plain: String = std::iter::once(c).nfkc().collect();
     match c {
@@ -204,7 +197,6 @@ mod tests {
         assert_eq!(sign, "has “⌀” U+2300 (character 4), which no font of the document has");
     }
 
-    #[cfg(feature = "pdf")]
     #[test]
     fn plainer_characters_never_become_other_figures() {
         for (c, plain) in [('㎡', "m²"), ('㎥', "m³"), ('㎨', "m∕s²"), ('㎜', "mm"), ('Ａ', "A"), ('４', "4")]

@@ -53,7 +53,6 @@ pub(crate) fn signed<'a>(
 
 /// Adds a row below the fingerprint to a signature with boxes in place of characters: the evidence
 /// has all characters.
-#[cfg(feature = "pdf")]
 pub(in crate::documents) fn explain_boxes(rows: &mut Vec<(&'static str, Text<'_>)>) {
     let text = "Dans la preuve qui porte cette empreinte (□ : caractère non imprimé)";
     let below = rows.iter().position(|(label, _)| *label == FINGERPRINT).map_or(rows.len(), |at| at + 1);

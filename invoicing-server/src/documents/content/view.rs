@@ -11,10 +11,8 @@ use invoicing_core::{
 };
 use uuid::Uuid;
 
-#[cfg(any(feature = "console", feature = "pdf"))]
-use crate::documents::DocumentInput;
 use crate::documents::{
-    BilledClient, BilledRecord, DocumentLogo, InvoiceDocumentInput, RenderDeadline, SentCopy,
+    BilledClient, BilledRecord, DocumentInput, DocumentLogo, InvoiceDocumentInput, RenderDeadline, SentCopy,
 };
 
 /// The kind of a document.
@@ -29,7 +27,6 @@ pub(crate) enum DocumentKind {
 #[derive(Debug, Clone)]
 pub(crate) struct DocumentView<'a> {
     pub(crate) kind: DocumentKind,
-    #[cfg_attr(not(feature = "pdf"), expect(dead_code, reason = "only the renderer reads it"))]
     pub(crate) id: Uuid,
     pub(crate) number: &'a str,
     pub(crate) company: &'a Company,
@@ -38,7 +35,6 @@ pub(crate) struct DocumentView<'a> {
     /// Date of the document.
     pub(crate) issued_on: NaiveDate,
     /// Instant that the metadata of the file show.
-    #[cfg_attr(not(feature = "pdf"), expect(dead_code, reason = "only the renderer reads it"))]
     pub(crate) created_at: Option<Timestamp>,
     pub(crate) lines: &'a [Line],
     pub(crate) currency: &'a str,
@@ -49,17 +45,11 @@ pub(crate) struct DocumentView<'a> {
     pub(crate) retention_amount: Money,
     pub(crate) operations: OperationNature,
     pub(crate) reverse_charge: bool,
-    #[cfg_attr(not(feature = "pdf"), expect(dead_code, reason = "only the renderer reads it"))]
     pub(crate) logo: Option<&'a DocumentLogo>,
     /// The parts that only a quote has; `None` on an invoice or a credit note.
-    #[cfg_attr(
-        not(any(feature = "console", feature = "pdf")),
-        expect(dead_code, reason = "only pages show a quote")
-    )]
     pub(crate) offer: Option<Offer<'a>>,
     /// The parts that only an invoice or a credit note has; `None` on a quote.
     pub(crate) billing: Option<Billing<'a>>,
-    #[cfg_attr(not(feature = "pdf"), expect(dead_code, reason = "only the renderer reads it"))]
     pub(crate) deadline: RenderDeadline<'a>,
 }
 
@@ -68,16 +58,8 @@ pub(crate) struct DocumentView<'a> {
 pub(crate) struct ClientView<'a> {
     pub(crate) name: &'a str,
     pub(crate) email: Option<&'a str>,
-    #[cfg_attr(
-        not(any(feature = "console", feature = "pdf")),
-        expect(dead_code, reason = "only pages show it")
-    )]
     pub(crate) phone: Option<&'a str>,
     /// Street, postal code and town, lines separated by `\n`.
-    #[cfg_attr(
-        not(any(feature = "console", feature = "pdf")),
-        expect(dead_code, reason = "only pages show it")
-    )]
     pub(crate) address: Option<Cow<'a, str>>,
     pub(crate) r#type: Option<ClientType>,
     pub(crate) siren: Option<&'a str>,
@@ -85,10 +67,6 @@ pub(crate) struct ClientView<'a> {
 }
 
 /// The parts of a quote.
-#[cfg_attr(
-    not(any(feature = "console", feature = "pdf")),
-    expect(dead_code, reason = "only pages show a quote")
-)]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offer<'a> {
     pub(crate) valid_until: Option<NaiveDate>,
@@ -108,15 +86,10 @@ pub(crate) struct Billing<'a> {
     /// First and last day of the period that the document is about.
     pub(crate) period: Option<(NaiveDate, NaiveDate)>,
     /// The invoices whose amounts this one deducts.
-    #[cfg_attr(
-        not(any(feature = "console", feature = "pdf")),
-        expect(dead_code, reason = "only pages show it")
-    )]
     pub(crate) deductions: &'a [Deduction],
     /// The credited invoice, and the reason; `None` on an invoice.
     pub(crate) credited: Option<Credited<'a>>,
     /// The XML to embed.
-    #[cfg_attr(not(feature = "pdf"), expect(dead_code, reason = "only the renderer reads it"))]
     pub(crate) factur_x: Option<&'a [u8]>,
 }
 
@@ -140,7 +113,6 @@ impl ClientView<'_> {
 
 impl<'a> DocumentView<'a> {
     /// The view of a quote.
-    #[cfg(any(feature = "console", feature = "pdf"))]
     pub(crate) fn of_quote(input: &DocumentInput<'a>) -> Self {
         let DocumentInput { company, quote, client_address, client_phone, work_site, issued_on, .. } = *input;
         let (head, detail) = (&quote.summary, &quote.detail);
