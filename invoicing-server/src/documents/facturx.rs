@@ -36,6 +36,10 @@ use super::content::view::DocumentView;
 ///
 /// # Errors
 /// [`Invalid`] for a text that XML cannot hold, and for a rate of 0 without a reason in law.
+#[cfg_attr(
+    not(any(test, feature = "testing")),
+    expect(unreachable_pub, reason = "public for the tests of other crates only")
+)]
 pub fn factur_x(input: &InvoiceDocumentInput<'_>) -> Result<Vec<u8>, Invalid> {
     cross_industry_invoice(&DocumentView::of_billing(input))
 }
