@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::document::sha256_hex;
-use crate::{Quote, QuoteId, Timestamp};
+use crate::{Quote, QuoteId, SignatureBlock, Timestamp};
 
 /// The parts of a signature's fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -26,20 +26,33 @@ pub struct ProofParts<'a> {
     pub signed_by_name: &'a str,
 }
 
+impl<'a> ProofParts<'a> {
+    /// The parts of a signature on this quote and the document that was sent (SHA-256, 64 lowercase
+    /// hex digits).
+    pub fn of(
+        quote_id: QuoteId,
+        number: &'a str,
+        signature: &'a SignatureBlock,
+        document_sha256: &'a str,
+    ) -> Self {
+        Self {
+            accepted_text: &signature.accepted_text,
+            document_sha256,
+            number,
+            quote_id,
+            signed_at: signature.signed_at,
+            signed_by_email: &signature.signed_by_email,
+            signed_by_name: &signature.signed_by_name,
+        }
+    }
+}
+
 impl<S> Quote<S> {
     /// The parts of the signature's fingerprint, from the detail and the SHA-256 of the document that was sent (64
     /// lowercase hex digits). `None` before the signature.
     pub fn proof_parts<'a>(&'a self, document_sha256: &'a str) -> Option<ProofParts<'a>> {
         let signature = self.detail.signature.as_ref()?;
-        Some(ProofParts {
-            accepted_text: &signature.accepted_text,
-            document_sha256,
-            number: &self.summary.number,
-            quote_id: self.summary.id,
-            signed_at: signature.signed_at,
-            signed_by_email: &signature.signed_by_email,
-            signed_by_name: &signature.signed_by_name,
-        })
+        Some(ProofParts::of(self.summary.id, &self.summary.number, signature, document_sha256))
     }
 }
 

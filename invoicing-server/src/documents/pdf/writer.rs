@@ -255,15 +255,8 @@ struct Proof<'a> {
 /// The sent copy and the proof of its signature; no files before the signature.
 fn evidence(view: &DocumentView<'_>, offer: &Offer<'_>) -> Result<Vec<EmbeddedFile>> {
     let (Some(signature), Some(copy)) = (offer.signature, offer.sent_copy) else { return Ok(Vec::new()) };
-    let parts = ProofParts {
-        accepted_text: &signature.accepted_text,
-        document_sha256: &copy.sha256.to_string(),
-        number: view.number,
-        quote_id: QuoteId(view.id),
-        signed_at: signature.signed_at,
-        signed_by_email: &signature.signed_by_email,
-        signed_by_name: &signature.signed_by_name,
-    };
+    let sha256 = copy.sha256.to_string();
+    let parts = ProofParts::of(QuoteId(view.id), view.number, signature, &sha256);
     let proof = Proof { parts, proof_fingerprint: &signature.proof_fingerprint };
     let proof = serde_json::to_vec_pretty(&proof).map_err(RenderError::new)?;
     let (sent, about) = (copy.bytes.to_vec(), "Le devis tel qu’il a été signé");
