@@ -1,7 +1,7 @@
 //! The numbers of businesses, bank accounts and addresses, with their check digits.
 //!
-//! A number that cannot exist is refused when it is entered, as a platform would refuse the invoice
-//! later.
+//! Numbers of clients and accounts are refused when they are entered. A company's SIRET and VAT
+//! number are checked when an invoice is issued as Factur-X.
 
 use crate::Invalid;
 use crate::text::{SHORT_TEXT, optional_text};
@@ -43,8 +43,8 @@ pub fn is_vat_number(text: &str) -> bool {
     }
 }
 
-/// True if a text is an electronic address of the French directory: a SIREN, or a SIREN with a
-/// suffix.
+/// True if a text has the length and the characters of an address in the French directory. The
+/// SIREN that it begins with is not checked.
 pub fn is_electronic_address(text: &str) -> bool {
     let is_known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'_' | b'.');
     (1..=125).contains(&text.len()) && text.bytes().all(is_known)

@@ -1,9 +1,9 @@
 //! The XML of an invoice or a credit note inside its PDF: Factur-X 1.09, profile EN 16931.
 //!
 //! `cii` writes the XML from the same view as the page, so that both have the same figures: no
-//! amount is computed again. `readiness` lists everything that a platform would refuse, and is asked
-//! before a number is allocated. `xmp` adds the metadata that make a PDF a Factur-X file; the
-//! renderer attaches the XML itself.
+//! amount is computed again. `readiness` lists everything that a platform would refuse; the issue
+//! of an invoice checks it before its number is allocated. `xmp` adds the metadata that make a PDF
+//! a Factur-X file; the renderer attaches the XML itself.
 
 mod address;
 mod bill;
