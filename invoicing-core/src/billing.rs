@@ -13,9 +13,9 @@ pub enum InvoiceType {
     /// The invoice of a whole quote, net of its deposits.
     #[default]
     Standard,
-    /// An invoice of a part before the works.
+    /// An invoice of a part before the works. Reserved: this version makes none.
     Deposit,
-    /// An invoice of the works done so far.
+    /// An invoice of the works done so far. Reserved: this version makes none.
     Progress,
 }
 

@@ -68,11 +68,12 @@ pub struct InvoiceSummary<S = InvoiceStatus> {
     /// The format of the document; `None` while DRAFT, and if an earlier version issued it.
     #[serde(default)]
     pub document_format: Option<OpenEnum<DocumentFormat>>,
-    /// Place among the progress invoices of the quote, from 1; `None` for any other invoice.
+    /// Place among the progress invoices of the quote. `null` in this version. Reserved for progress
+    /// invoices.
     #[serde(default)]
     pub position: Option<u32>,
     /// Part of the works that a progress invoice brings the quote to, in percent of its total
-    /// without VAT; `None` for any other invoice.
+    /// without VAT. `null` in this version. Reserved for progress invoices.
     #[serde(default)]
     pub progress_rate: Option<Percent>,
     /// Total without VAT.
@@ -88,14 +89,14 @@ pub struct InvoiceSummary<S = InvoiceStatus> {
     /// Sum of the credit notes on the invoice, with VAT.
     #[serde(default)]
     pub amount_credited: Money,
-    /// Small difference that was written off.
+    /// 0 in this version. Reserved for small differences that are written off.
     #[serde(default)]
     pub amount_written_off: Money,
     /// Percent, 0 to 5 (loi 71-584, art. 1).
     pub retention_rate: Percent,
-    /// Part of what is not credited of `totalTTC` that is held back.
+    /// Part of `totalTTC` − `amountCredited` that is held back.
     pub retention_amount: Money,
-    /// Day on which the retention is released; `None` until the works are accepted.
+    /// `null` in this version. Reserved for the release of the retention.
     #[serde(default)]
     pub retention_release_date: Option<NaiveDate>,
     /// Part of `retentionAmount` that is not paid yet; 0 if CANCELED. 0 too if read from a row that
@@ -107,7 +108,7 @@ pub struct InvoiceSummary<S = InvoiceStatus> {
     /// `max(0, totalTTC − amountCredited − retentionAmount − amountPaid − amountWrittenOff)`; 0 if
     /// CANCELED.
     pub amount_due: Money,
-    /// Amount that was paid beyond what is not credited of `totalTTC`: what can be refunded.
+    /// Amount paid beyond `totalTTC` − `amountCredited`, which can be refunded.
     pub amount_overpaid: Money,
     /// Instant of the full payment.
     pub paid_at: Option<Timestamp>,
@@ -152,7 +153,7 @@ fn standard() -> OpenEnum<InvoiceType> {
 pub struct InvoiceDetail {
     /// One share per VAT rate.
     pub vat_breakdown: Vec<VatShare>,
-    /// The invoices whose amounts this one deducts.
+    /// The invoices whose amounts this one deducts. Empty in this version. Reserved for deposits.
     #[serde(default)]
     pub deductions: Vec<Deduction>,
     /// The credit notes on the invoice, oldest first.
