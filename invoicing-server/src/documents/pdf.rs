@@ -1,16 +1,17 @@
 //! The renderer that comes with the service: French quotes, invoices and credit notes, typeset.
 //!
 //! The file is PDF/A-3a (for archives) and PDF/UA-1 (for screen readers). It embeds its fonts; a
-//! signed document also embeds the copy that was signed and the proof, and an invoice its XML. Latin, Greek, Cyrillic,
-//! Hebrew and Arabic script, emoji and many symbols are printed as entered, and others by plainer
-//! characters of the same meaning. Before the signature, any other character is an error that names
-//! its field and itself; in a signed document a box stands for it, as the texts can no longer be
-//! changed. `content::sanitize` describes the treatment of direction controls.
+//! signed document also embeds the copy that was signed and the proof, and an invoice its XML.
+//! Latin, Greek, Cyrillic, Hebrew and Arabic script, emoji and many symbols are printed as entered,
+//! and others by plainer characters of the same meaning. Before the signature, any other character
+//! is an error that names its field and itself; in a signed document a box stands for it, as the
+//! texts can no longer be changed. `content::sanitize` describes the treatment of direction
+//! controls.
 //!
 //! `header`, `logo`, `line_table`, `totals`, `payment`, `mentions` and `signature` lay out the parts
-//! of a document, whose texts `content` holds. `composer` arranges them in columns and blocks, `typesetter` turns
-//! text into glyphs, and `pagination` breaks pages. `tags` holds the structure, and `writer` makes
-//! the file.
+//! of a document, whose texts `content` holds. `composer` arranges them in columns and blocks,
+//! `typesetter` turns text into glyphs, and `pagination` breaks pages. `tags` holds the structure,
+//! and `writer` makes the file.
 
 mod accent;
 mod composer;
