@@ -13,6 +13,8 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 const MOST_BYTES: usize = 256 * 1024;
 /// Most pixels of an image. Bounds the memory of its decoding.
 const MOST_PIXELS: u64 = 4_000_000;
+/// Most pixels on a side.
+const MOST_SIDE: u64 = 65_535;
 /// Most bytes that a PNG's metadata may take once unpacked.
 const MOST_METADATA: usize = 8 * 1024 * 1024;
 
@@ -115,6 +117,7 @@ fn check_size(width: u64, height: u64) -> Result<(), &'static str> {
     match width.saturating_mul(height) {
         0 => Err(DAMAGED),
         pixels if pixels > MOST_PIXELS => Err("must have at most 4 megapixels"),
+        _ if width.max(height) > MOST_SIDE => Err("must have at most 65,535 pixels on a side"),
         _ => Ok(()),
     }
 }

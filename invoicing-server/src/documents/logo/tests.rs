@@ -55,6 +55,10 @@ fn any_other_format_is_refused() {
 fn a_large_image_is_refused() {
     assert!(DocumentLogo::parse(rgb(2_000, 2_000)).is_ok());
     assert_eq!(refusal(rgb(2_001, 2_000)), "logo: must have at most 4 megapixels");
+    assert!(DocumentLogo::parse(rgb(65_535, 1)).is_ok());
+    for (width, height) in [(65_536, 1), (1, 65_536)] {
+        assert_eq!(refusal(rgb(width, height)), "logo: must have at most 65,535 pixels on a side");
+    }
     let mut padded = rgb(4, 4);
     padded.resize(MOST_BYTES + 1, 0);
     assert_eq!(refusal(padded), "logo: must have at most 256 KiB");

@@ -40,7 +40,7 @@ fn image(logo: &DocumentLogo) -> Result<Image> {
 
 /// The size in points at which an image fills one side of the place, in its own proportions.
 fn fitted((width, height): (u32, u32)) -> (f32, f32) {
-    // No logo has more than a few thousand pixels on a side, which a float holds exactly.
+    // No logo has more than 65,535 pixels on a side, which a float holds exactly.
     let side = |pixels: u32| f32::from(u16::try_from(pixels).unwrap_or(u16::MAX)).max(1.0);
     let (width, height) = (side(width), side(height));
     let scale = (MOST.0 / width).min(MOST.1 / height);
