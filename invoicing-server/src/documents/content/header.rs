@@ -43,27 +43,32 @@ fn is_sole_trader(identity: &CompanyIdentity) -> bool {
 /// The texts that identify the company, below its name.
 pub(crate) fn issuer(company: &Company) -> Vec<Text<'_>> {
     let identity = &company.identity;
+    // A sole trader's form stands beside the name.
+    let form = identity.legal_form.as_deref().filter(|_| !is_sole_trader(identity));
     labelled([
         ("company.address", "", identity.postal_address()),
         ("company.phone", "Tél. : ", identity.phone.clone()),
         ("company.email", "E-mail : ", identity.email.clone()),
         ("company.siret", "SIRET : ", identity.siret.as_deref().map(french::siret)),
         ("company.vatNumber", "N° TVA : ", identity.vat_number.clone()),
-        ("company.registration", "", legal_line(identity)),
+        ("company.registration", "", legal_particulars(identity, form, " — ")),
     ])
 }
 
 /// `SARL au capital de 10 000 € — RCS Lyon 732 829 320` (Code de commerce, art. R123-237 and
-/// R123-238). `None` if nothing of it is entered. A sole trader's form stands beside the name.
-pub(crate) fn legal_line(identity: &CompanyIdentity) -> Option<String> {
-    let form = identity.legal_form.clone().filter(|_| !is_sole_trader(identity));
+/// R123-238), with this form and this separator. `None` if nothing of it is entered.
+pub(crate) fn legal_particulars(
+    identity: &CompanyIdentity,
+    form: Option<&str>,
+    separator: &str,
+) -> Option<String> {
     let form = match (form, &identity.share_capital) {
         (Some(form), Some(capital)) => Some(format!("{form} au capital de {capital}")),
         (None, Some(capital)) => Some(format!("Capital de {capital}")),
-        (form, None) => form,
+        (form, None) => form.map(str::to_owned),
     };
     let parts: Vec<_> = form.into_iter().chain(identity.registration.clone()).collect();
-    (!parts.is_empty()).then(|| parts.join(" — "))
+    (!parts.is_empty()).then(|| parts.join(separator))
 }
 
 /// The dates, the amount to pay and the number of the quote, each with its label.

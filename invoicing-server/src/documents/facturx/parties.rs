@@ -5,6 +5,7 @@ use invoicing_core::CompanyIdentity;
 use super::address::Address;
 use super::bill::{Bill, DIRECTORY};
 use super::xml::Xml;
+use crate::documents::content::header::legal_particulars;
 
 /// Identifiers of businesses (ISO 6523): the SIREN, and the SIRET of an establishment.
 const SIREN: &str = "0002";
@@ -19,7 +20,8 @@ pub(super) fn seller(xml: &mut Xml, bill: Bill<'_>) {
     xml.group("ram:SellerTradeParty", |xml| {
         schemed(xml, "ram:GlobalID", SIRET, identity.siret.as_deref());
         xml.text("ram:Name", &bill.view.company.name);
-        xml.optional("ram:Description", legal_particulars(identity).as_deref());
+        let particulars = legal_particulars(identity, identity.legal_form.as_deref(), ", ");
+        xml.optional("ram:Description", particulars.as_deref());
         organization(xml, identity.siren());
         seller_address(identity).write(xml);
         electronic(xml, bill.seller_address().map(|address| (DIRECTORY, address)));
@@ -53,15 +55,6 @@ pub(super) fn buyer_address(bill: Bill<'_>) -> Address<'_> {
     let client = bill.billing.client;
     let (text, zip_code) = (client.address.as_deref(), client.zip_code.as_deref());
     Address::of(text, zip_code, client.city.as_deref(), client.country.as_deref())
-}
-
-/// `SARL au capital de 10 000 €, RCS Lyon 732 829 320` (Code de commerce, art. R123-237, R123-238).
-fn legal_particulars(identity: &CompanyIdentity) -> Option<String> {
-    let capital = identity.share_capital.as_deref().map(|capital| format!("au capital de {capital}"));
-    let form: Vec<&str> = identity.legal_form.as_deref().into_iter().chain(capital.as_deref()).collect();
-    let form = (!form.is_empty()).then(|| form.join(" "));
-    let parts: Vec<&str> = form.as_deref().into_iter().chain(identity.registration.as_deref()).collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 fn organization(xml: &mut Xml, siren: Option<&str>) {
