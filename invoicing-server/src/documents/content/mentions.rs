@@ -16,7 +16,8 @@ pub(crate) const MENTIONS: &str = "Mentions";
 /// The heading of the conditions.
 pub(crate) const CONDITIONS: &str = "Conditions";
 
-const FRANCHISE: &str = "TVA non applicable, art. 293 B du CGI";
+/// The reason for charging no VAT of a company in franchise.
+pub(crate) const FRANCHISE: &str = "TVA non applicable, art. 293 B du CGI";
 const REVERSE_CHARGE: &str = "Autoliquidation (CGI, art. 283-2 nonies)";
 const DEBITS: &str = "Option pour le paiement de la taxe d’après les débits";
 const RETENTION: &str = "Retenue de garantie : loi n° 71-584 du 16 juillet 1971. Elle est libérée un an après la \

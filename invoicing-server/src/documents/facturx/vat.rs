@@ -2,6 +2,8 @@
 
 use invoicing_core::Percent;
 
+use crate::documents::content::mentions::FRANCHISE;
+
 /// A VAT category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Category {
@@ -36,7 +38,7 @@ impl Category {
     pub(super) const fn exemption(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Standard => None,
-            Self::Exempt => Some(("TVA non applicable, art. 293 B du CGI", "VATEX-FR-FRANCHISE")),
+            Self::Exempt => Some((FRANCHISE, "VATEX-FR-FRANCHISE")),
             Self::ReverseCharge => Some(("Autoliquidation", "VATEX-FR-AE")),
         }
     }
