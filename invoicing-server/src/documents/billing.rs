@@ -73,12 +73,17 @@ impl BilledClient {
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
-    /// True for a business: a client of that type, or one with a SIREN and no type.
+    /// True for a business: a client of that type, or one with a SIREN or a VAT number and no type.
     pub fn is_business(&self) -> bool {
-        match self.r#type {
-            Some(kind) => kind == ClientType::Professionnel,
-            None => self.siren.is_some() || self.vat_number.is_some(),
-        }
+        is_business(self.r#type, self.siren.as_deref(), self.vat_number.as_deref())
+    }
+}
+
+/// True for a business: a client of that type, or one with a SIREN or a VAT number and no type.
+pub(crate) fn is_business(kind: Option<ClientType>, siren: Option<&str>, vat_number: Option<&str>) -> bool {
+    match kind {
+        Some(kind) => kind == ClientType::Professionnel,
+        None => siren.is_some() || vat_number.is_some(),
     }
 }
 

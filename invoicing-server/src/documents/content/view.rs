@@ -11,6 +11,7 @@ use invoicing_core::{
 };
 use uuid::Uuid;
 
+use crate::documents::billing::is_business;
 use crate::documents::{
     BilledClient, BilledRecord, DocumentInput, DocumentLogo, InvoiceDocumentInput, RenderDeadline, SentCopy,
 };
@@ -102,12 +103,9 @@ pub(crate) struct Credited<'a> {
 }
 
 impl ClientView<'_> {
-    /// True for a business: a client of that type, or one with a SIREN or a VAT number and no type.
+    /// True for a business, as in [`BilledClient::is_business`].
     pub(crate) fn is_business(&self) -> bool {
-        match self.r#type {
-            Some(kind) => kind == ClientType::Professionnel,
-            None => self.siren.is_some() || self.vat_number.is_some(),
-        }
+        is_business(self.r#type, self.siren, self.vat_number)
     }
 }
 
@@ -172,7 +170,7 @@ impl<'a> DocumentView<'a> {
     }
 }
 
-/// What the views of an invoice and of a credit note have in common.
+/// The parts that the views of an invoice and of a credit note have in common.
 struct Shared<'i, 'a> {
     input: &'i InvoiceDocumentInput<'a>,
     billing: Billing<'a>,
