@@ -28,8 +28,7 @@ fn due<'a>(view: &DocumentView<'a>, billing: &Billing<'a>) -> Vec<(&'static str,
 
 /// The total without the retention, with its label.
 pub(crate) fn net<'a>(view: &DocumentView<'a>) -> (&'static str, Text<'a>) {
-    let net = view.total_ttc.get() - view.retention_amount.get();
-    ("Net à payer", Text::of("currency", french::amount(net, view.currency)))
+    ("Net à payer", Text::of("currency", french::amount(view.net(), view.currency)))
 }
 
 fn account<'a>(view: &DocumentView<'a>) -> Vec<(&'static str, Text<'a>)> {

@@ -43,8 +43,7 @@ pub(crate) fn totals(view: &DocumentView<'_>) -> Vec<Total> {
     if !view.retention_rate.is_zero() {
         let label = format!("Retenue de garantie {}", french::percent(view.retention_rate));
         rows.push(row(TotalKind::Retained, label, -view.retention_amount.get()));
-        let amount = view.total_ttc.get() - view.retention_amount.get();
-        rows.push(row(TotalKind::Rest, rest.to_owned(), amount));
+        rows.push(row(TotalKind::Rest, rest.to_owned(), view.net()));
     }
     rows
 }

@@ -9,6 +9,7 @@ use invoicing_core::{
     ClientType, Company, CreditNote, Deduction, Invoice, Line, Money, OperationNature, Percent,
     SignatureBlock, Timestamp, VatShare,
 };
+use rust_decimal::Decimal;
 use uuid::Uuid;
 
 use crate::documents::billing::is_business;
@@ -110,6 +111,11 @@ impl ClientView<'_> {
 }
 
 impl<'a> DocumentView<'a> {
+    /// The total with VAT without the retention.
+    pub(crate) fn net(&self) -> Decimal {
+        self.total_ttc.get() - self.retention_amount.get()
+    }
+
     /// The view of a quote.
     pub(crate) fn of_quote(input: &DocumentInput<'a>) -> Self {
         let DocumentInput { company, quote, client_address, client_phone, work_site, issued_on, .. } = *input;
