@@ -47,13 +47,13 @@ pub(crate) fn cross_industry_invoice(view: &DocumentView<'_>) -> Result<Vec<u8>,
 /// BT-23 and BT-24.
 fn context(xml: &mut Xml, bill: Bill<'_>) {
     xml.group("ram:BusinessProcessSpecifiedDocumentContextParameter", |xml| {
-        xml.text("ram:ID", frame(bill.view.operations));
+        xml.text("ram:ID", business_process(bill.view.operations));
     });
     xml.group("ram:GuidelineSpecifiedDocumentContextParameter", |xml| xml.text("ram:ID", EN_16931));
 }
 
-/// The frame of invoicing at issue (BR-FR-08). It is no state: a paid invoice keeps it.
-const fn frame(operations: OperationNature) -> &'static str {
+/// The business process at issue (BT-23, BR-FR-08). It is no state: a paid invoice keeps it.
+const fn business_process(operations: OperationNature) -> &'static str {
     match operations {
         OperationNature::Goods => "B1",
         OperationNature::Mixed => "M1",
