@@ -1,5 +1,7 @@
 //! The logo of a company on its documents, and the checks that it can be printed.
 
+mod metadata;
+
 use std::io::Cursor;
 
 use bytes::Bytes;
@@ -8,6 +10,8 @@ use png::{BitDepth, Limits};
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
+
+use self::metadata::without_metadata;
 
 /// Most bytes of an image.
 const MOST_BYTES: usize = 256 * 1024;
@@ -47,7 +51,8 @@ pub enum LogoFormat {
 
 impl DocumentLogo {
     /// Checks an image: PNG or JPEG, at most 256 KiB and 4 megapixels, complete, and in grey or RGB
-    /// with 8 bits per channel at most.
+    /// with 8 bits per channel at most. The logo has none of the image's metadata, which documents
+    /// would carry to customers: where a photo was taken, or a colour profile.
     ///
     /// # Errors
     /// [`Invalid`] about the field `logo` for any other bytes.
@@ -56,13 +61,14 @@ impl DocumentLogo {
         if bytes.len() > MOST_BYTES {
             return Err(invalid("must have at most 256 KiB"));
         }
-        let logo = Self::checked_before(bytes).ok_or_else(|| invalid("must be a PNG or a JPEG"))?;
-        let checked = match logo.format {
-            LogoFormat::Png => check_png(&logo.bytes),
-            LogoFormat::Jpeg => check_jpeg(&logo.bytes),
+        let image = Self::checked_before(bytes).ok_or_else(|| invalid("must be a PNG or a JPEG"))?;
+        let bytes = without_metadata(&image).ok_or_else(|| invalid(DAMAGED))?;
+        let checked = match image.format {
+            LogoFormat::Png => check_png(&bytes),
+            LogoFormat::Jpeg => check_jpeg(&bytes),
         };
         checked.map_err(invalid)?;
-        Ok(logo)
+        Ok(Self { bytes: bytes.into(), ..image })
     }
 
     /// An image that was checked when it was stored; `None` for a format that no logo has.

@@ -41,6 +41,45 @@ fn a_png_or_a_jpeg_is_accepted() {
     );
 }
 
+/// A chunk of a PNG.
+fn chunk(kind: &str, data: &[u8]) -> Vec<u8> {
+    let typed = [kind.as_bytes(), data].concat();
+    let length = u32::try_from(data.len()).unwrap();
+    [&length.to_be_bytes(), &*typed, &crc32(&typed).to_be_bytes()].concat()
+}
+
+#[test]
+fn a_png_keeps_no_metadata() {
+    let plain = rgb(16, 9);
+    // The header has 13 bytes.
+    let (before, after) = plain.split_at(PNG_MAGIC.len() + 12 + 13);
+    let metadata = [chunk("iCCP", b"x"), chunk("eXIf", b"GPS"), chunk("tEXt", b"Author\0x")].concat();
+    let tagged = [before, &metadata, after, b"trailer"].concat();
+    assert!(DocumentLogo::parse(tagged).unwrap().bytes == plain);
+    let transparent = [before, &chunk("tRNS", &[0; 6]), after].concat();
+    assert!(DocumentLogo::parse(transparent.clone()).unwrap().bytes == transparent);
+}
+
+#[test]
+fn a_jpeg_keeps_no_metadata() {
+    let segment = |marker: u8, data: &[u8]| {
+        let length = u16::try_from(data.len() + 2).unwrap();
+        [&[0xff, marker], &length.to_be_bytes()[..], data].concat()
+    };
+    for plain in [JPEG, include_bytes!("tests/rgb.jpg")] {
+        let plain = DocumentLogo::parse(plain).unwrap().bytes;
+        let (before, after) = plain.split_at(2);
+        let metadata =
+            [segment(0xe1, b"Exif\0\0GPS"), segment(0xe2, b"ICC_PROFILE\0x"), segment(0xfe, b"Author")];
+        let second = [segment(0xe1, b"Exif"), JPEG_END.to_vec()].concat();
+        let tagged = [before, &metadata.concat(), after, &second].concat();
+        assert!(DocumentLogo::parse(tagged).unwrap().bytes == plain);
+        let adobe = [before, &segment(0xee, b"Adobe\0\x64\0\0\0\0\x01"), after].concat();
+        let image = DocumentLogo::checked_before(adobe.into()).unwrap();
+        assert!(without_metadata(&image).unwrap() == image.bytes);
+    }
+}
+
 #[test]
 fn any_other_format_is_refused() {
     for bytes in [&b""[..], b"GIF89a", b"<svg/>", b"%PDF-1.7"] {

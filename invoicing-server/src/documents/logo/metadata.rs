@@ -1,0 +1,56 @@
+//! Images without their metadata, which the renderer would copy into each document.
+
+use super::{DocumentLogo, JPEG_END, JPEG_MAGIC, LogoFormat, PNG_MAGIC};
+
+/// Bytes of a chunk of a PNG besides its data: length, type and checksum.
+const AROUND: usize = 12;
+
+/// The bytes of an image without its metadata; `None` if it ends too early.
+pub(super) fn without_metadata(image: &DocumentLogo) -> Option<Vec<u8>> {
+    match image.format {
+        LogoFormat::Png => png_without_metadata(&image.bytes),
+        LogoFormat::Jpeg => jpeg_without_metadata(&image.bytes),
+    }
+}
+
+/// A PNG with the chunks that its pixels need: the critical ones, and the transparency.
+fn png_without_metadata(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut kept = PNG_MAGIC.to_vec();
+    let mut rest = bytes.strip_prefix(PNG_MAGIC)?;
+    loop {
+        let length = u32::from_be_bytes(*rest.first_chunk()?);
+        let (chunk, after) = rest.split_at_checked(usize::try_from(length).ok()?.checked_add(AROUND)?)?;
+        let kind = &chunk[4..8];
+        if kind[0].is_ascii_uppercase() || kind == b"tRNS" {
+            kept.extend_from_slice(chunk);
+        }
+        if kind == b"IEND" {
+            return Some(kept);
+        }
+        rest = after;
+    }
+}
+
+/// A JPEG without comments and without the segments of applications, but for those of JFIF (APP0)
+/// and Adobe (APP14), which decoders need for the colours.
+fn jpeg_without_metadata(bytes: &[u8]) -> Option<Vec<u8>> {
+    let start = &JPEG_MAGIC[..2];
+    let mut kept = start.to_vec();
+    let mut rest = bytes.strip_prefix(start)?;
+    loop {
+        // Before a marker there may be a scan, in which 0xff is followed by 0 or a restart marker.
+        let is_marker = |pair: &[u8]| pair[0] == 0xff && !matches!(pair[1], 0 | 0xd0..=0xd7 | 0xff);
+        let (scan, marked) = rest.split_at(rest.windows(2).position(is_marker)?);
+        kept.extend_from_slice(scan);
+        if marked.starts_with(JPEG_END) {
+            kept.extend_from_slice(JPEG_END);
+            return Some(kept);
+        }
+        let length = u16::from_be_bytes(*marked.get(2..)?.first_chunk()?);
+        let (segment, after) = marked.split_at_checked(2 + usize::from(length))?;
+        if !matches!(segment[1], 0xe1..=0xed | 0xef | 0xfe) {
+            kept.extend_from_slice(segment);
+        }
+        rest = after;
+    }
+}
