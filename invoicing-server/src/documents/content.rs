@@ -44,8 +44,7 @@ impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Own => f.write_str("document"),
-            Self::Named(name) => f.write_str(name),
-            Self::Labelled(name, _) => f.write_str(name),
+            Self::Named(name) | Self::Labelled(name, _) => f.write_str(name),
             Self::Line(index, name) => write!(f, "lines[{index}].{name}"),
         }
     }
