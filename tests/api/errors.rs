@@ -3,10 +3,12 @@
 use bytes::Bytes;
 use futures_util::future::join_all;
 use http::StatusCode;
-use invoicing_core::Plan;
+use invoicing_core::{NewCreditNote, Plan};
 use invoicing_server::ROUTES;
 use invoicing_tests::{Answer, Database, World, on_each_database};
 use serde_json::json;
+
+use crate::support::issued_over;
 
 const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
 /// An id that no record has.
@@ -428,6 +430,12 @@ async fn while_the_document_store_hangs_everything_else_is_answered(db: Database
         .await;
     let sent = world.sent().await;
     let link = format!("/api/v1/quotes/{}/document", sent.summary.id);
+    let invoice = issued_over(&world.company, "100").await.summary.id;
+    let note = world.company.invoices().credit(invoice, &NewCreditNote::of_the_rest("x")).await.unwrap();
+    let billing = [
+        format!("/api/v1/invoices/{invoice}/document"),
+        format!("/api/v1/credit-notes/{}/document", note.summary.id),
+    ];
     let url = world.get(&link).await.json["url"].as_str().unwrap().to_owned();
     let file = url.strip_prefix("http://127.0.0.1:8080").expect("the base URL");
     let download = || world.call("GET", file, None, &[], Bytes::new());
@@ -438,7 +446,9 @@ async fn while_the_document_store_hangs_everything_else_is_answered(db: Database
         }
         assert_eq!(world.send("POST", "/api/v1/clients", &json!({"name": "A"})).await.status, 201);
         refused(&download().await, 503, "overloaded");
-        refused(&world.get(&link).await, 503, "overloaded");
+        for link in billing.iter().chain([&link]) {
+            refused(&world.get(link).await, 503, "overloaded");
+        }
     };
     let (downloads, links) =
         (join_all([download(), download()]), join_all([world.get(&link), world.get(&link)]));

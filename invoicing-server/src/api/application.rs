@@ -97,8 +97,8 @@ impl ApiContext {
         exchange.is_of(key.company());
         // Both come before the quota, as a 503 must not count in it.
         let reservation = exchange.admit(Holder::Company(key.company()))?;
-        let waits_for_documents = matches!(route, Ok((Route { endpoint: Endpoint::QuoteDocument, .. }, _)));
-        let slots = if waits_for_documents { &capacity.documents } else { &capacity.requests };
+        let waits = route.as_ref().is_ok_and(|(route, _)| route.endpoint.waits_for_documents());
+        let slots = if waits { &capacity.documents } else { &capacity.requests };
         let slot = slots.try_acquire(key.company()).ok_or(ApiError::Overloaded)?;
         let company = admit(self, key, &exchange.caller).await?;
         let (Route { endpoint, .. }, params) = route?;

@@ -49,6 +49,11 @@ impl Endpoint {
         !matches!(self, Self::FrozenDocument | Self::OpenApi | Self::Docs)
     }
 
+    /// True if its handler may wait for the document store.
+    pub(super) const fn waits_for_documents(self) -> bool {
+        matches!(self, Self::QuoteDocument | Self::InvoiceDocument | Self::CreditNoteDocument)
+    }
+
     /// True if the endpoint reads a request body.
     pub const fn reads_body(self) -> bool {
         matches!(self, Self::LinkQuote | Self::CreateClient)

@@ -77,7 +77,7 @@ pub(super) enum Endpoint {
 }
 
 impl Endpoint {
-    /// True if its handler may wait for the document store.
+    /// True if its handler may wait for the document store, or for a renderer.
     pub(super) const fn waits_for_documents(self) -> bool {
         matches!(
             self,
@@ -85,6 +85,7 @@ impl Endpoint {
                 | Self::SendQuote
                 | Self::InvoiceDocument
                 | Self::MakeInvoice
+                | Self::ConfirmIssue
                 | Self::IssueInvoice
                 | Self::MarkInvoicePaid
                 | Self::IssueCreditNote
@@ -300,6 +301,13 @@ mod tests {
             assert!(route.method == Method::GET || is_form, "{}", route.path);
             assert_eq!(route.needs == Permission::Nothing, is_public(route.path), "{}", route.path);
             assert_eq!(route.endpoint.page_of_form().is_some(), route.is_once(), "{}", route.path);
+        }
+    }
+
+    #[test]
+    fn the_page_before_an_issue_waits_as_the_issue_does() {
+        for endpoint in [Endpoint::ConfirmIssue, Endpoint::IssueInvoice] {
+            assert!(endpoint.waits_for_documents(), "{endpoint:?}");
         }
     }
 
