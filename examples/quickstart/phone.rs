@@ -7,35 +7,41 @@ use hyper_util::rt::TokioIo;
 use invoicing_examples::Failure;
 use tokio::net::TcpStream;
 
-/// Reads the page at an address, and signs what it shows: the answer to the first form shows it once more.
+/// Reads the page at an address, and signs what it shows: the answer to the first form shows it once more, with the text
+/// that the client agrees to.
 pub(crate) async fn sign(origin: &str, path: &str, name: &str, email: &str) -> Result<(), Failure> {
     let page = ask(origin, Request::get(path).body(String::new())?).await?;
     if page.status() != StatusCode::OK {
         return Err(format!("the signing page: {}", page.status()).into());
     }
     // The page names the document that it shows, so that no other one is signed.
-    let (_, rest) = page.body().split_once("name=\"document\" value=\"").ok_or("the page has no form")?;
-    let (shown, _) = rest.split_once('"').ok_or("the page has no form")?;
-    let fields = [("document", shown), ("name", name), ("email", email)];
-    send(origin, path, &fields, StatusCode::OK).await?;
-    let confirmed = [&fields[..], &[("confirmed", "yes")]].concat();
-    send(origin, path, &confirmed, StatusCode::SEE_OTHER).await
+    let fields = [("document", value(page.body(), "document")?), ("name", name), ("email", email)];
+    let shown = send(origin, path, &fields, StatusCode::OK).await?;
+    let confirmed = [&fields[..], &[("confirmed", value(&shown, "confirmed")?)]].concat();
+    send(origin, path, &confirmed, StatusCode::SEE_OTHER).await.map(drop)
 }
 
-/// Sends a form, whose answer has this status.
+/// The value of a hidden field.
+fn value<'p>(page: &'p str, name: &str) -> Result<&'p str, Failure> {
+    let (_, rest) = page.split_once(&format!("name=\"{name}\" value=\"")).ok_or("the page has no form")?;
+    let (value, _) = rest.split_once('"').ok_or("the page has no form")?;
+    Ok(value)
+}
+
+/// Sends a form, and reads the page of its answer, which has this status.
 async fn send(
     origin: &str,
     path: &str,
     fields: &[(&str, &str)],
     expected: StatusCode,
-) -> Result<(), Failure> {
+) -> Result<String, Failure> {
     let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
     let request = Request::post(path)
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
         .header("sec-fetch-site", "same-origin")
         .body(form)?;
-    let status = ask(origin, request).await?.status();
-    if status == expected { Ok(()) } else { Err(format!("the signature: {status}").into()) }
+    let (head, page) = ask(origin, request).await?.into_parts();
+    if head.status == expected { Ok(page) } else { Err(format!("the signature: {}", head.status).into()) }
 }
 
 async fn ask(origin: &str, mut request: Request<String>) -> Result<Response<String>, Failure> {

@@ -65,9 +65,31 @@ fn hash_on(shown: &Shown) -> String {
     shown.page().attr("[name=document]", "value")
 }
 
-/// The fields of a signature of the document that a page shows, as the second form has them.
-fn fields<'f>(hash: &'f str, name: &'f str) -> [(&'static str, &'f str); 4] {
-    [("name", name), ("email", EMAIL), ("document", hash), ("confirmed", "yes")]
+/// The fields of a signature of the document that a page shows, as the first form has them.
+fn fields<'f>(hash: &'f str, name: &'f str) -> [(&'static str, &'f str); 3] {
+    [("name", name), ("email", EMAIL), ("document", hash)]
+}
+
+/// The fields of the second form, which the first form leads to.
+async fn confirmed<'f>(
+    browser: &Browser,
+    page: &str,
+    fields: [(&'f str, &'f str); 3],
+) -> Vec<(&'f str, String)> {
+    let shown = browser.post(page, &fields).await;
+    let hash = shown.page().attr("[name=confirmed]", "value");
+    fields.map(|(name, value)| (name, value.to_owned())).into_iter().chain([("confirmed", hash)]).collect()
+}
+
+/// Sends the first form, and the second one that it leads to.
+async fn sign(browser: &Browser, page: &str, fields: &[(&str, &str); 3]) -> Shown {
+    let first = browser.post(page, fields).await;
+    if first.status != StatusCode::OK {
+        return first;
+    }
+    let hash = first.page().attr("[name=confirmed]", "value");
+    let [name, email, document] = *fields;
+    browser.post(page, &[name, email, document, ("confirmed", &hash)]).await
 }
 
 /// The text of a page, as a reader sees it: without tags, and with single spaces.
@@ -120,7 +142,8 @@ async fn a_client_reads_signs_and_keeps_the_signed_copy(db: Database) {
     let again = Request::get(format!("{page}/document.pdf")).header("if-none-match", &headers[header::ETAG]);
     assert_eq!(bytes(&browser, again.body(()).unwrap()).await.0, StatusCode::NOT_MODIFIED);
 
-    let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields(&hash, NAME)).finish();
+    let fields = confirmed(&browser, &page, fields(&hash, NAME)).await;
+    let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
     let mut request = Request::post(&page)
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
         .header(header::USER_AGENT, "Firefox/142")
@@ -164,7 +187,7 @@ async fn of_two_who_sign_at_once_one_wins_and_the_other_sees_it(db: Database) {
     let hash = hash_on(&browser.get(&page).await);
     let (first_fields, second_fields) = (fields(&hash, "Anne"), fields(&hash, "Bruno"));
     let (first, second) =
-        tokio::join!(browser.post(&page, &first_fields), browser.post(&page, &second_fields));
+        tokio::join!(sign(&browser, &page, &first_fields), sign(&browser, &page, &second_fields));
     let mut outcomes = [(first, "Anne"), (second, "Bruno")];
     outcomes.sort_by_key(|(shown, _)| shown.status);
     let [(won, winner), (lost, _)] = outcomes;
@@ -175,7 +198,7 @@ async fn of_two_who_sign_at_once_one_wins_and_the_other_sees_it(db: Database) {
     assert!(text.contains("The quote is signed") && text.contains(&format!("Signed by {winner}")), "{text}");
     assert!(text.contains("Your form has changed nothing"), "{text}");
     // The winner's form again: a second click.
-    let again = browser.post(&page, &fields(&hash, winner)).await;
+    let again = sign(&browser, &page, &fields(&hash, winner)).await;
     assert_eq!(again.status, StatusCode::SEE_OTHER);
     assert_eq!(world.count("SELECT count(*) FROM proof").await, 1);
 }
@@ -194,7 +217,7 @@ async fn a_version_that_was_sent_again_is_neither_signed_nor_declined(db: Databa
     let before = world.dump().await;
     for path in [page.clone(), format!("{page}/decline")] {
         for hash in [&*stale, "", "x"] {
-            let shown = browser.post(&path, &fields(hash, NAME)).await;
+            let shown = sign(&browser, &path, &fields(hash, NAME)).await;
             assert_eq!(shown.status, StatusCode::CONFLICT, "{path}");
             assert!(shown.html.contains("The quote was sent again"), "{}", shown.html);
             assert!(shown.page().has(&format!("[href='{PREFIX}{page}']")), "{}", shown.html);
@@ -203,7 +226,7 @@ async fn a_version_that_was_sent_again_is_neither_signed_nor_declined(db: Databa
     assert_eq!(world.dump().await, before);
     let fresh = browser.get(&page).await;
     assert!(text_of(&fresh.html).contains("Valable jusqu’au 24 décembre 2026"));
-    let signed = browser.post(&page, &fields(&hash_on(&fresh), NAME)).await;
+    let signed = sign(&browser, &page, &fields(&hash_on(&fresh), NAME)).await;
     assert_eq!(signed.status, StatusCode::SEE_OTHER);
 }
 
@@ -223,7 +246,7 @@ async fn what_is_sent_again_while_the_form_is_on_its_way_is_not_signed(db: Datab
             company.quotes().send(id, Some(date("2026-12-24"))).await.unwrap();
         })
     });
-    let shown = browser.post(&page, &fields(&stale, NAME)).await;
+    let shown = sign(&browser, &page, &fields(&stale, NAME)).await;
     assert_eq!(shown.status, StatusCode::CONFLICT);
     assert!(shown.html.contains("The quote was sent again"), "{}", shown.html);
     assert_eq!(world.company.quotes().get(id).await.unwrap().summary.status, QuoteStatus::Sent);
@@ -288,7 +311,7 @@ async fn each_state_has_a_page_of_its_own_without_a_form(db: Database) {
             assert_eq!(shown.page().text("h1"), french);
             assert_eq!(shown.page().attr("html", "lang"), "fr");
             let before = world.dump().await;
-            let late = browser.post(&path, &fields(&hash, NAME)).await;
+            let late = sign(&browser, &path, &fields(&hash, NAME)).await;
             assert_eq!(late.status, StatusCode::CONFLICT);
             assert_eq!(late.page().text("h1"), english);
             assert_eq!(world.dump().await, before);
@@ -333,7 +356,7 @@ async fn unknown_ended_and_revoked_links_are_one_404(db: Database) {
             seen.push((headers, get.html));
         }
         for path in [page.clone(), format!("{page}/decline")] {
-            let posted = browser.post(&path, &fields("x", NAME)).await;
+            let posted = sign(&browser, &path, &fields("x", NAME)).await;
             assert_eq!(posted.status, StatusCode::NOT_FOUND, "{path}");
             assert_eq!(posted.html, seen[0].1);
         }
@@ -381,8 +404,8 @@ async fn the_same_form_twice_is_one_signature_in_any_spelling(db: Database) {
         let hash = hash_on(&browser.get(&page).await);
         let email = "zoe@exemple.fr\u{200b}";
         for _ in 0..2 {
-            let form = [("name", name), ("email", email), ("document", &*hash), ("confirmed", "yes")];
-            let posted = browser.post(&page, &form).await;
+            let posted =
+                sign(&browser, &page, &[("name", name), ("email", email), ("document", &*hash)]).await;
             assert_eq!(posted.status, StatusCode::SEE_OTHER, "{name:?}: {}", posted.html);
         }
         let signature = world.company.quotes().get(id).await.unwrap().detail.signature.unwrap();
@@ -398,7 +421,7 @@ async fn the_pages_show_a_name_that_no_font_has_as_it_was_entered(db: Database) 
     for name in ["Անահիտ Հակոբյան", "ნინო ბერიძე", "電気 太郎"] {
         let (id, page) = sent(&world).await;
         let hash = hash_on(&browser.get(&page).await);
-        let posted = browser.post(&page, &fields(&hash, name)).await;
+        let posted = sign(&browser, &page, &fields(&hash, name)).await;
         assert_eq!(posted.status, StatusCode::SEE_OTHER, "{name}: {}", posted.html);
         let signed_by = |shown: &Shown| {
             let facts = shown.page().texts("dl > div");
@@ -467,7 +490,7 @@ async fn hostile_texts_are_shown_and_do_nothing(db: Database) {
     }
     let text = text_of(&shown.html);
     assert!(text.contains(HOSTILE) && text.contains("\"onclick=x") && text.contains("nhoJ"), "{text}");
-    let signed = browser.post(&page, &fields(&hash_on(&shown), "<script>x")).await;
+    let signed = sign(&browser, &page, &fields(&hash_on(&shown), "<script>x")).await;
     assert_eq!(signed.status, StatusCode::SEE_OTHER);
     let shown = browser.get(&page).await;
     assert!(!shown.html.contains("<script>x") && shown.html.contains("&lt;script&gt;x"));
@@ -629,6 +652,24 @@ async fn nothing_is_signed_before_the_second_look(db: Database) {
     assert_eq!(signature.signed_by_name, "Léa <b>");
 }
 
+/// Rules: SIGN-3
+#[on_each_database]
+async fn a_text_that_the_second_form_did_not_show_is_shown_and_not_signed(db: Database) {
+    let world = World::new(db).await;
+    let (id, page) = sent(&world).await;
+    let browser = client(&world);
+    let hash = hash_on(&browser.get(&page).await);
+    // As a node of another version has made the form: without a hash of the text, or with another.
+    for other in ["yes", &*"0".repeat(64)] {
+        let [name, email, document] = fields(&hash, NAME);
+        let shown = browser.post(&page, &[name, email, document, ("confirmed", other)]).await;
+        assert_eq!(shown.status, StatusCode::OK, "{}", shown.html);
+        assert!(shown.html.contains("You agree to this text"), "{}", shown.html);
+        assert_eq!(world.company.quotes().get(id).await.unwrap().summary.status, QuoteStatus::Sent);
+    }
+    assert_eq!(sign(&browser, &page, &fields(&hash, NAME)).await.status, StatusCode::SEE_OTHER);
+}
+
 /// Rules: SIGN-12
 #[on_each_database]
 async fn what_cannot_be_accepted_is_refused_before_the_quote_is_read(db: Database) {
@@ -639,7 +680,7 @@ async fn what_cannot_be_accepted_is_refused_before_the_quote_is_read(db: Databas
     // Whoever reads the quote or its document now fails.
     world.documents.hang(true);
     world.run("UPDATE quote SET summary = 'x'", &[]).await;
-    assert_eq!(browser.post(&page, &fields(&hash, NAME)).await.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert_eq!(sign(&browser, &page, &fields(&hash, NAME)).await.status, StatusCode::INTERNAL_SERVER_ERROR);
     for (name, email) in [("", EMAIL), (" ", EMAIL), (NAME, ""), (NAME, "lea"), (NAME, "lea@exemple")] {
         let form = [("name", name), ("email", email), ("document", &*hash), ("confirmed", "yes")];
         for form in [&form[..], &form[..3]] {
@@ -675,7 +716,7 @@ async fn a_revoked_link_or_closed_company_stops_a_signature_under_way(db: Databa
                 company.quotes().revoke_signing_link(id, &link.token_hash).await.unwrap();
             })
         });
-        let shown = browser.post(&page, &fields(&hash, NAME)).await;
+        let shown = sign(&browser, &page, &fields(&hash, NAME)).await;
         assert_eq!(shown.status, StatusCode::NOT_FOUND, "{}", shown.html);
         assert_eq!(world.company.quotes().get(id).await.unwrap().summary.status, QuoteStatus::Sent);
         assert!(world.company.quotes().proof(id).await.unwrap().is_none());
@@ -734,7 +775,7 @@ async fn a_signature_under_way_takes_no_place_from_downloads(db: Database) {
         Box::pin(pending())
     });
     let form = fields(&hash, NAME);
-    let (signing, stored) = (pin!(browser.post(&page, &form)), pin!(stored.notified()));
+    let (signing, stored) = (pin!(sign(&browser, &page, &form)), pin!(stored.notified()));
     let Either::Right(((), _signing)) = select(signing, stored).await else { panic!("it does not wait") };
     assert_eq!(pdf(&browser, &page).await.0, StatusCode::OK);
 }
@@ -755,11 +796,11 @@ async fn signatures_of_one_company_wait_and_those_of_others_do_not(db: Database)
         is_stored.notify_one();
         Box::pin(pending())
     });
-    let sign = async |n: usize| browser.post(&pages[n], &fields(&hashes[n], NAME)).await.status;
-    let mut first = Box::pin(sign(0));
+    let signed = async |n: usize| sign(&browser, &pages[n], &fields(&hashes[n], NAME)).await.status;
+    let mut first = Box::pin(signed(0));
     let Either::Right(_) = select(&mut first, pin!(stored.notified())).await else { panic!("it has ended") };
-    let mut second = Box::pin(sign(1));
-    let Either::Right((signed, _)) = select(&mut second, pin!(sign(2))).await else {
+    let mut second = Box::pin(signed(1));
+    let Either::Right((signed, _)) = select(&mut second, pin!(signed(2))).await else {
         panic!("it does not wait")
     };
     assert_eq!(signed, StatusCode::SEE_OTHER);
@@ -772,8 +813,10 @@ async fn signatures_of_one_company_wait_and_those_of_others_do_not(db: Database)
 async fn address_of_signer(db: Database, settings: ConsoleSettings, header: &str) -> Option<String> {
     let world = World::new(db).await;
     let (id, page) = sent(&world).await;
-    let hash = hash_on(&client(&world).get(&page).await);
-    let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields(&hash, NAME)).finish();
+    let browser = client(&world);
+    let hash = hash_on(&browser.get(&page).await);
+    let fields = confirmed(&browser, &page, fields(&hash, NAME)).await;
+    let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut peer = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let site = (world.invoicing.service(), world.invoicing.signing_page(settings).unwrap());

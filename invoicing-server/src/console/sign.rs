@@ -2,7 +2,7 @@
 //!
 //! [`document_html`] shows the frozen document as HTML, [`pages`] is a page for each state of the quote. A
 //! form carries the hash of the document that was shown, so that nothing else is signed or
-//! declined. A form with unusable fields is refused before the quote is read.
+//! declined, and the second form also that of the shown text. A form with unusable fields is refused before the quote is read.
 
 mod document_html;
 mod fields;
@@ -19,6 +19,7 @@ use super::error::PageError;
 use super::request::FormOutcome;
 use crate::Error;
 use crate::company_slots::Slot;
+use crate::documents::ContentHash;
 use crate::documents::content::mentions::accepted_text;
 use crate::operations::{Decline, SignableQuote, Signature, sent_again};
 use fields::SignatureFields;
@@ -75,11 +76,12 @@ pub(super) async fn sign(request: &SigningRequest<'_>) -> Result<FormOutcome, Pa
         Ok(fields) => fields,
         Err(invalid) => return Ok(refused(request, &entered, &invalid.field)),
     };
-    if !fields.is_confirmed {
+    if fields.confirmed.is_empty() {
         return confirm_signature(request, &fields).await;
     }
     match sign_as(request, &fields).await {
-        Ok(()) => Ok(FormOutcome::See(String::new())),
+        Ok(true) => Ok(FormOutcome::See(String::new())),
+        Ok(false) => confirm_signature(request, &fields).await,
         Err(Error::Invalid(invalid)) if SignatureFields::has(&invalid.field) => {
             Ok(refused(request, &entered, &invalid.field))
         }
@@ -100,7 +102,9 @@ async fn confirm_signature(
     Ok(FormOutcome::Page(StatusCode::OK, content))
 }
 
-async fn sign_as(request: &SigningRequest<'_>, fields: &SignatureFields) -> Result<(), Error> {
+/// Signs. Returns false if the second form has shown another text than would be signed, as a node
+/// of another version does: then nothing is signed.
+async fn sign_as(request: &SigningRequest<'_>, fields: &SignatureFields) -> Result<bool, Error> {
     // The validity is judged by this instant: waiting and rendering may last over midnight.
     let now = request.env.now();
     let _place = request.place_to_sign().await?;
@@ -108,13 +112,18 @@ async fn sign_as(request: &SigningRequest<'_>, fields: &SignatureFields) -> Resu
     if fields.document != quote.document.sha256.to_string() {
         return Err(sent_again());
     }
-    let evidence = SignatureEvidence::new(&*fields.name, &*fields.email, accepted_text(&quote.view()));
+    let accepted_text = accepted_text(&quote.view());
+    if fields.confirmed != ContentHash::of(accepted_text.as_bytes()).to_string() {
+        return Ok(false);
+    }
+    let evidence = SignatureEvidence::new(&*fields.name, &*fields.email, accepted_text);
     let signature = Signature {
         ip: request.ip,
         user_agent: request.user_agent.clone(),
         ..Signature::new(evidence).document_sha256(&*fields.document)
     };
-    request.linked.sign(quote, &signature, now).await
+    request.linked.sign(quote, &signature, now).await?;
+    Ok(true)
 }
 
 /// The form again, with the field that was refused.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Request;
-use http_body_util::{Empty, Full};
+use http_body_util::{BodyExt, Empty, Full};
 use invoicing_test_databases::{Database, on_each_database, postgres};
 use tempfile::TempDir;
 
@@ -161,13 +161,20 @@ async fn walks_of_a_signature(db: Database) -> Vec<Vec<String>> {
     let token = company.quotes().signing_link(quote).await.unwrap();
     let document = company.quotes().open_document(quote).await.unwrap().sha256;
     let page = place.invoicing.signing_page(ConsoleSettings::at("https://a.example/quotes")).unwrap();
-    let fields = [("name", "Claire"), ("email", "a@b.fr"), ("document", &document), ("confirmed", "yes")];
-    let fields = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
-    let request = Request::post(format!("/sign/{}", token.reveal()))
-        .header("sec-fetch-site", "same-origin")
-        .header("content-type", "application/x-www-form-urlencoded")
-        .body(Full::new(Bytes::from(fields)))
-        .unwrap();
+    let request = |fields: &[(&str, &str)]| {
+        let fields = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        Request::post(format!("/sign/{}", token.reveal()))
+            .header("sec-fetch-site", "same-origin")
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(Full::new(Bytes::from(fields)))
+            .unwrap()
+    };
+    let fields = [("name", "Claire"), ("email", "a@b.fr"), ("document", &*document)];
+    let shown = page.clone().answer(request(&fields)).await.into_body().collect().await.unwrap().to_bytes();
+    let shown = String::from_utf8(shown.to_vec()).unwrap();
+    let (_, confirmed) = shown.split_once("name=\"confirmed\" value=\"").unwrap();
+    let [name, email, document] = fields;
+    let request = request(&[name, email, document, ("confirmed", &confirmed[..64])]);
     let (answer, walks) = recorded(page.answer(request)).await;
     assert_eq!(answer.status(), 303);
     walks

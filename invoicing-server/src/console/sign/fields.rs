@@ -16,8 +16,8 @@ pub(super) struct SignatureFields {
     pub(super) email: String,
     /// Empty if the form has no hash.
     pub(super) document: String,
-    /// True for the second form, which shows the document and the signer.
-    pub(super) is_confirmed: bool,
+    /// The hash of the accepted text that the second form has shown; empty for the first form.
+    pub(super) confirmed: String,
 }
 
 impl SignatureFields {
@@ -31,7 +31,7 @@ impl SignatureFields {
             name: text("name"),
             email: text("email"),
             document: document(form),
-            is_confirmed: form.given("confirmed").is_some(),
+            confirmed: text("confirmed"),
         }
     }
 
@@ -42,7 +42,7 @@ impl SignatureFields {
         if !has_dotted_domain(&email) {
             return Err(Invalid::new("signedByEmail", "must have a domain with a dot"));
         }
-        Ok(Self { name, email, document: self.document.clone(), is_confirmed: self.is_confirmed })
+        Ok(Self { name, email, document: self.document.clone(), confirmed: self.confirmed.clone() })
     }
 
     /// True if the form has a field that operations call by this name.

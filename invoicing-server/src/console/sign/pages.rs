@@ -8,6 +8,7 @@ use super::fields::SignatureFields;
 use super::signing_request::SigningRequest;
 use crate::console::layout::{PageContent, notice};
 use crate::console::time::LocalClock;
+use crate::documents::ContentHash;
 use crate::documents::content::mentions::accepted_text;
 use crate::documents::content::visible;
 use crate::operations::{REASON_LIMIT, SignableQuote};
@@ -129,7 +130,7 @@ pub(super) fn confirm_signature(
             input type="hidden" name="document" value=(fields.document);
             input type="hidden" name="name" value=(fields.name);
             input type="hidden" name="email" value=(fields.email);
-            input type="hidden" name="confirmed" value="yes";
+            input type="hidden" name="confirmed" value=(ContentHash::of(accepted_text.as_bytes()));
             p.actions {
                 button { (request.pick("Sign now", "Signer maintenant")) }
                 (back_to_quote(request))
