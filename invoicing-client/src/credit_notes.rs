@@ -43,7 +43,7 @@ impl CreditNotes {
 
     /// Requests a link to the frozen PDF, which is valid for 5 minutes.
     ///
-    /// A credit note that a host issued without a document has none:
+    /// A credit note that was issued without a renderer of invoices has none:
     /// [`ErrorCode::DocumentUnavailable`](invoicing_core::ErrorCode).
     pub fn document(&self, id: CreditNoteId) -> Request<DocumentLink> {
         DOCUMENTS.request_link(&self.client, id.0)

@@ -36,9 +36,9 @@ pub enum Error {
     /// The record's state does not allow the operation.
     #[error(transparent)]
     Conflict(#[from] Conflict),
-    /// The record has no frozen document: it is a draft or was discarded as one, or an earlier version
-    /// issued the invoice.
-    #[error("the record has no document: it was not sent or issued, or an earlier version issued it")]
+    /// The record has no frozen document: it is a draft or was discarded as one, or it was issued by
+    /// an earlier version or by a host without a renderer of invoices.
+    #[error("the record has no frozen document")]
     DocumentUnavailable,
     /// The company has used up its share of concurrent work, such as rendering. The same call may
     /// succeed later.

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use invoicing_core::{CompanyIdentity, QuoteId, QuoteStatus, sha256_hex};
+use invoicing_core::{CompanyIdentity, NewCreditNote, QuoteId, QuoteStatus, sha256_hex};
 use invoicing_tests::{Answer, Database, World, on_each_database};
 use serde_json::{Value, json};
 
 use crate::support::api::{DAY, QUOTES, Tenant, at, gallery, keys, read, sign, text, world};
+use crate::support::issued_over;
 
 const BASE: &str = "http://127.0.0.1:8080";
 const FIVE_MINUTES: Duration = Duration::from_mins(5);
@@ -70,6 +71,22 @@ async fn a_draft_has_no_document(db: Database) {
     world.documents.fail(false);
     world.company.quotes().send(quote.summary.id, None).await.unwrap();
     assert_eq!(link(&world, quote.summary.id).await["type"], "pdf");
+}
+
+/// Rules: DOCUMENT-23
+#[on_each_database]
+async fn without_a_renderer_invoices_and_credit_notes_have_no_document(db: Database) {
+    let world = world(db).await;
+    let invoice = issued_over(&world.company, "100").await.summary.id;
+    let note = world.company.invoices().credit(invoice, &NewCreditNote::of_the_rest("x")).await.unwrap();
+    // As a host without a renderer of invoices has issued them.
+    world.run("DELETE FROM issued_document", &[]).await;
+    let note = note.summary.id;
+    for path in [format!("/api/v1/invoices/{invoice}"), format!("/api/v1/credit-notes/{note}")] {
+        let answer = world.get(&format!("{path}/document")).await;
+        assert_eq!((answer.status.as_u16(), answer.code()), (409, "document_unavailable"));
+        assert_eq!(answer.message(), "The record has no frozen document");
+    }
 }
 
 /// Rules: DOCUMENT-10

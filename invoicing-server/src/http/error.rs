@@ -94,9 +94,7 @@ impl ApiError {
             Self::Operation(Error::NotFound) => "There is no such route or record".into(),
             Self::Operation(Error::Invalid(invalid)) => invalid.to_string().into(),
             Self::Operation(Error::Conflict(conflict)) => conflict.message.clone(),
-            Self::Operation(Error::DocumentUnavailable) => {
-                "The quote was not sent: it has no document".into()
-            }
+            Self::Operation(Error::DocumentUnavailable) => "The record has no frozen document".into(),
             Self::Operation(Error::StorageUnavailable(_)) => {
                 "Storage is unavailable at the moment; try again later".into()
             }

@@ -100,25 +100,20 @@ impl CreditNotes<'_> {
     /// A signed URL to the frozen document, good for 5 minutes.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the host has no renderer of invoices, [`Error::StorageUnavailable`]
-    /// when the store does not have the document or does not answer.
+    /// [`Error::DocumentUnavailable`] if it was issued by a host without a renderer of invoices,
+    /// [`Error::StorageUnavailable`] when the store does not have the document or does not answer.
     pub async fn document(&self, id: CreditNoteId) -> Result<DocumentLink, Error> {
-        let link = async {
-            let (document, size_bytes) = self.stored_document(id).await?;
-            self.0.services.link(document, size_bytes).await
-        };
-        self.0.operation("credit_notes.document", link).await
+        self.0.link_to("credit_notes.document", self.stored_document(id)).await
     }
 
     /// The frozen document itself.
     pub async fn open_document(&self, id: CreditNoteId) -> Result<OpenedDocument, Error> {
-        let opened = async { self.0.services.open(self.stored_document(id).await?.0).await };
-        self.0.operation("credit_notes.open_document", opened).await
+        self.0.open_found("credit_notes.open_document", self.stored_document(id)).await
     }
 
     /// The frozen document, not read yet, and its size in bytes.
     pub(crate) async fn stored_document(&self, id: CreditNoteId) -> Result<(StoredDocument, u64), Error> {
         self.0.read(async move |mut tx| tx.credit_notes().check_exists(id).await).await?;
-        self.0.issued_document(id.0).await?.ok_or(Error::NotFound)
+        self.0.issued_document(id.0).await
     }
 }

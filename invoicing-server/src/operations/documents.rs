@@ -179,11 +179,33 @@ impl Services {
 }
 
 impl CompanyHandle {
-    /// The frozen document of an invoice or a credit note, and its size in bytes; `None` if it has
-    /// none.
-    pub(super) async fn issued_document(&self, record: Uuid) -> Result<Option<(StoredDocument, u64)>, Error> {
+    /// The frozen document of an invoice or a credit note, and its size in bytes.
+    pub(super) async fn issued_document(&self, record: Uuid) -> Result<(StoredDocument, u64), Error> {
         let row = self.read(async move |mut tx| tx.issued_documents().find(record).await).await?;
-        row.map(|row| stored(self.id, record, row)).transpose()
+        stored(self.id, record, row.ok_or(Error::DocumentUnavailable)?)
+    }
+
+    /// A signed URL to a document that an operation finds.
+    pub(super) async fn link_to(
+        &self,
+        operation: &'static str,
+        found: impl Future<Output = Result<(StoredDocument, u64), Error>>,
+    ) -> Result<DocumentLink, Error> {
+        let link = async {
+            let (document, size_bytes) = found.await?;
+            self.services.link(document, size_bytes).await
+        };
+        self.operation(operation, link).await
+    }
+
+    /// A document that an operation finds, read and checked.
+    pub(super) async fn open_found(
+        &self,
+        operation: &'static str,
+        found: impl Future<Output = Result<(StoredDocument, u64), Error>>,
+    ) -> Result<OpenedDocument, Error> {
+        let opened = async { self.services.open(found.await?.0).await };
+        self.operation(operation, opened).await
     }
 }
 

@@ -41,12 +41,12 @@ pub(super) fn codes(endpoint: Endpoint) -> Vec<ErrorCode> {
         | Endpoint::ListCreditNotes
         | Endpoint::ListClients
         | Endpoint::CreateClient => &[],
-        Endpoint::GetQuote
-        | Endpoint::LinkQuote
-        | Endpoint::GetInvoice
-        | Endpoint::GetCreditNote
-        | Endpoint::CreditNoteDocument => &[NotFound],
-        Endpoint::QuoteDocument | Endpoint::InvoiceDocument => &[NotFound, DocumentUnavailable],
+        Endpoint::GetQuote | Endpoint::LinkQuote | Endpoint::GetInvoice | Endpoint::GetCreditNote => {
+            &[NotFound]
+        }
+        Endpoint::QuoteDocument | Endpoint::InvoiceDocument | Endpoint::CreditNoteDocument => {
+            &[NotFound, DocumentUnavailable]
+        }
         Endpoint::FrozenDocument => &[NotFound, StorageUnavailable, Overloaded],
         Endpoint::OpenApi | Endpoint::Docs => &[ValidationError, NotFound],
     };
@@ -138,8 +138,8 @@ fn describe(code: &ErrorCode) -> &'static str {
             "The state of a record does not allow the change. Only operations of the product's user interface answer so today."
         }
         DocumentUnavailable => {
-            "The record has no frozen document: it is in DRAFT or was discarded there, or an earlier version of the service \
-             issued the invoice."
+            "The record has no frozen document: it is in DRAFT or was discarded there, or it was issued by an earlier version \
+             of the service or without a renderer of invoices."
         }
         PayloadTooLarge => "The body is over {{body_kib}} KiB.",
         ExpectationFailed => "The header `Expect` asks for something else than `100-continue`.",

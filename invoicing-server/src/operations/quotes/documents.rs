@@ -15,13 +15,7 @@ impl Quotes<'_> {
     /// [`Error::DocumentUnavailable`] for a quote that was never sent or accepted,
     /// [`Error::StorageUnavailable`] when the store does not have the document or does not answer.
     pub async fn document(&self, id: QuoteId) -> Result<DocumentLink, Error> {
-        self.0.operation("quotes.document", self.document_link(id)).await
-    }
-
-    async fn document_link(&self, id: QuoteId) -> Result<DocumentLink, Error> {
-        let services = &self.0.services;
-        let (document, size_bytes) = services.latest_document(self.0.id, id).await?;
-        services.link(document, size_bytes).await
+        self.0.link_to("quotes.document", self.0.services.latest_document(self.0.id, id)).await
     }
 
     /// The frozen document itself.
@@ -43,11 +37,7 @@ impl Quotes<'_> {
     /// [`Error::NotFound`] if none of them has this hash, [`Error::StorageUnavailable`] when the
     /// store does not have the document or does not answer.
     pub async fn open_copy(&self, id: QuoteId, sha256: &str) -> Result<OpenedDocument, Error> {
-        let opened = async {
-            let (document, _) = self.find_copy(id, sha256).await?;
-            self.0.services.open(document).await
-        };
-        self.0.operation("quotes.open_copy", opened).await
+        self.0.open_found("quotes.open_copy", self.find_copy(id, sha256)).await
     }
 
     /// One of the frozen documents of a quote, not read yet, and its size in bytes.
