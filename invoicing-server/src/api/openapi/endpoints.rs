@@ -42,8 +42,8 @@ impl Tag {
                 "Made from accepted quotes, from DRAFT over SENT to PAID, with OVERDUE and CANCELED beside."
             }
             Self::CreditNotes => {
-                "What takes back an issued invoice, in whole or in part. Issued at once; they never change. Their amounts are \
-                 positive."
+                "Credit notes take back an issued invoice, in whole or in part. Issued at once; they never change. Their amounts \
+                 are positive."
             }
             Self::Clients => {
                 "Customers of the company. The one kind of record that an integration can create."

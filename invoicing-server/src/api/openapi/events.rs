@@ -137,7 +137,7 @@ fn delivery(kind: EventKind) -> Delivery {
         ),
         EventKind::CreditNoteIssued => (
             "A credit note was issued",
-            "Also where an issued invoice is cancelled. Sent to webhooks that name it.",
+            "Also sent when an issued invoice is cancelled, to webhooks that name it.",
             "CreditNoteEventData",
         ),
         // A kind that is added needs a description; a test fails without one.

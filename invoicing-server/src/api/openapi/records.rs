@@ -183,16 +183,8 @@ const INVOICE: &[Member] = &[
     ),
     always("periodEnd", OrNull(&Date), "Last day of this period."),
     always("documentFormat", OrNull(&Component("DocumentFormat")), DOCUMENT_FORMAT),
-    always(
-        "position",
-        OrNull(&Integer),
-        "Place among the progress invoices of the quote, from 1. `null` for any other invoice.",
-    ),
-    always(
-        "progressRate",
-        OrNull(&Decimal),
-        "Part of the works that a progress invoice brings the quote to, in percent. `null` for any other invoice.",
-    ),
+    always("position", OrNull(&Integer), "`null` in this version. Reserved for progress invoices."),
+    always("progressRate", OrNull(&Decimal), "`null` in this version. Reserved for progress invoices."),
     always(
         "totalHT",
         Decimal,
@@ -202,13 +194,17 @@ const INVOICE: &[Member] = &[
     always("tvaRate", Decimal, TVA_RATE),
     always("currency", Text, "Currency of all amounts, as an ISO 4217 code."),
     always("amountCredited", Decimal, "Sum of the credit notes on the invoice, with VAT."),
-    always("amountWrittenOff", Decimal, "Small difference that was written off."),
+    always(
+        "amountWrittenOff",
+        Decimal,
+        "0 in this version. Reserved for small differences that are written off.",
+    ),
     always("retentionRate", Decimal, "Retention (retenue de garantie) in percent, from 0 to 5."),
     always("retentionAmount", Decimal, "What the client holds back of `totalTTC` − `amountCredited`."),
     always(
         "retentionReleaseDate",
         OrNull(&Date),
-        "Day on which the retention is released. `null` until the works are accepted.",
+        "`null` in this version. Reserved for the release of the retention.",
     ),
     always("retentionDue", Decimal, "What of `retentionAmount` is not paid yet. 0 in CANCELED."),
     always(
@@ -232,11 +228,8 @@ const INVOICE: &[Member] = &[
 /// Members of the detail of an invoice that a list lacks, besides lines and VAT.
 const INVOICE_DETAIL: [&Member; 2] = [&DEDUCTIONS, &CREDIT_NOTES];
 
-const DEDUCTIONS: Member = always(
-    "deductions",
-    ListOf(&Component("Deduction")),
-    "The invoices whose amounts this one deducts, such as deposits. Empty if there are none.",
-);
+const DEDUCTIONS: Member =
+    always("deductions", ListOf(&Component("Deduction")), "Empty in this version. Reserved for deposits.");
 
 const CREDIT_NOTES: Member = always(
     "creditNotes",
