@@ -165,8 +165,9 @@ impl<R: Resource> CatchUp<R> {
     /// Makes one pass: reads what was modified since the checkpoint, delivers it oldest first, moves the checkpoint.
     ///
     /// The handler is given [`QuoteItem`](crate::QuoteItem)s, [`InvoiceItem`](crate::InvoiceItem)s,
-    /// [`CreditNoteItem`](crate::CreditNoteItem)s or [`Client`](crate::Client)s. Its `Ok` acknowledges the record: it must be stored by then. An error stops the pass.
-    /// The future can be dropped at any time; the record in the handler is delivered again.
+    /// [`CreditNoteItem`](crate::CreditNoteItem)s or [`Client`](crate::Client)s. Its `Ok` acknowledges the record: it must
+    /// be stored by then. An error stops the pass. The future can be dropped at any time; the record in the handler is
+    /// delivered again.
     ///
     /// # Errors
     ///

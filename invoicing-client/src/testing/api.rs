@@ -212,22 +212,7 @@ fn known<'s>(store: &'s Store, sought: &SoughtId) -> Option<&'s crate::Client> {
 /// The checked fields as a record holds them: trimmed and normalised.
 fn normalised(fields: ClientFields) -> NewClient {
     let at = ChangeTime { now: Timestamp::EARLIEST, stamp: Timestamp::EARLIEST };
-    let record = fields.create(ClientId(Uuid::nil()), at);
-    NewClient {
-        name: record.name,
-        email: record.email,
-        phone: record.phone,
-        address: record.address,
-        city: record.city,
-        zip_code: record.zip_code,
-        r#type: record.r#type,
-        notes: record.notes,
-        external_id: record.external_id,
-        siren: record.siren,
-        vat_number: record.vat_number,
-        electronic_address: record.electronic_address,
-        country: record.country,
-    }
+    NewClient::of(&fields.create(ClientId(Uuid::nil()), at))
 }
 
 fn matches(wanted: Option<&str>, status: &impl ToString) -> bool {

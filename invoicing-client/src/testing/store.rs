@@ -157,8 +157,8 @@ impl Store {
         Some(id)
     }
 
-    /// Adds a credit note of the whole of this invoice, which is CANCELED if nothing is paid. `None` if the invoice does
-    /// not exist.
+    /// Adds a credit note of the whole of this invoice, which is CANCELED if nothing is paid.
+    /// `None` if the invoice does not exist.
     pub fn add_credit_note(&mut self, invoice: InvoiceId) -> Option<CreditNoteId> {
         let Invoice { summary: source, lines, detail } = self.invoice(invoice)?.clone();
         let (id, now) = (CreditNoteId(self.id()), self.stamp());
