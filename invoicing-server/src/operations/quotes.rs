@@ -1,8 +1,8 @@
 //! Quotes: created, edited while they are drafts, sent, accepted, rejected, linked.
 
+mod creation;
 mod documents;
 mod freezing;
-mod import;
 pub(super) mod links;
 
 use chrono::NaiveDate;

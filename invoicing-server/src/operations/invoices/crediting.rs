@@ -193,8 +193,9 @@ impl Invoices<'_> {
         id: InvoiceId,
         credit: Credit,
         shown: Option<Timestamp>,
-    ) -> Result<(CreditNote, Invoice), Error> {
-        let _turn = self.0.services.numbering.issues.acquire(self.0.id).await?;
+    ) -> Result<Credited, Error> {
+        let services = &self.0.services;
+        let _turn = services.numbering.turn_to_issue(self.0.id).await?;
         let note_id = CreditNoteId(self.0.env().uuid());
         let credited =
             until_committed(ISSUE_ATTEMPTS, || self.try_credit(id, note_id, credit.clone(), shown));

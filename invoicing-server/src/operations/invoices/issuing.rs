@@ -122,7 +122,7 @@ impl Invoices<'_> {
         purpose: Purpose,
     ) -> Result<Invoice, Error> {
         let services = &self.0.services;
-        let _turn = services.numbering.issues.acquire(self.0.id).await?;
+        let _turn = services.numbering.turn_to_issue(self.0.id).await?;
         let issued = until_committed(ISSUE_ATTEMPTS, || self.try_issue(id, options, purpose));
         let taken = || Error::unavailable("other nodes keep taking the number of the invoice");
         let (invoice, today) = issued.await?.ok_or_else(taken)?;

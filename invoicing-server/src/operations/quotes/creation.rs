@@ -6,8 +6,6 @@
 //! starts again. An import brings neither a number nor an identifier: the same import twice makes
 //! two quotes.
 
-use std::time::Duration;
-
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{
     Changed, Client, ClientId, Invoice, Line, NewQuote, Percent, Quote, QuoteCreation, QuoteId, QuoteImport,
@@ -21,14 +19,10 @@ use crate::documents::{DocumentLogo, Frozen};
 use crate::operations::attempts::{ATTEMPTS, until_committed};
 use crate::operations::documents::find_logo;
 use crate::operations::invoices::convert_noted;
-use crate::operations::numbering::{CREATIONS_AT_ONCE, Numbering};
+use crate::operations::numbering::{CREATIONS_AT_ONCE, LOCK_LIMIT, Numbering};
 use crate::records::HistoryAction;
 use crate::store::quotes::InternalDetails;
 use crate::store::{ChangeContext, CompanyTx, Prefetch, Tables};
-
-/// Longest time for which an import keeps the other creations of its company and process from
-/// allocating numbers.
-const LOCK_LIMIT: Duration = Duration::from_secs(5);
 
 /// The origin of a quote whose document is frozen with its creation.
 #[derive(Clone)]
@@ -41,7 +35,7 @@ enum Origin {
 
 /// The content of a new quote.
 #[derive(Clone)]
-struct ImportedContent {
+struct NewContent {
     client_id: ClientId,
     retention_rate: Percent,
     valid_until: Option<NaiveDate>,
@@ -56,7 +50,7 @@ struct Created {
     invoice: Option<Invoice>,
 }
 
-impl ImportedContent {
+impl NewContent {
     fn new(new: &NewQuote, origin: Origin) -> Result<Self, Error> {
         let (lines, internal) = check(new)?;
         let NewQuote { client_id, retention_rate, valid_until, .. } = *new;
@@ -116,71 +110,71 @@ impl Quotes<'_> {
         if import.status == QuoteStatus::Draft {
             return self.import_draft(new, import).await;
         }
-        let incoming = ImportedContent::new(new, Origin::Import(import.clone()))?;
-        Ok(self.create_frozen(&incoming).await?.quote)
+        let content = NewContent::new(new, Origin::Import(import.clone()))?;
+        Ok(self.create_frozen(&content).await?.quote)
     }
 
     /// Creates a quote that is accepted by hand, and the draft of its invoice, in one transaction.
     pub(in crate::operations) async fn create_direct(&self, new: &NewQuote) -> Result<Invoice, Error> {
-        let created = self.create_frozen(&ImportedContent::new(new, Origin::Direct)?).await?;
+        let created = self.create_frozen(&NewContent::new(new, Origin::Direct)?).await?;
         created.invoice.ok_or_else(|| Error::internal("a quote without its invoice"))
     }
 
-    async fn create_frozen(&self, incoming: &ImportedContent) -> Result<Created, Error> {
+    async fn create_frozen(&self, content: &NewContent) -> Result<Created, Error> {
         let id = QuoteId(self.0.env().uuid());
-        // An import that renders again comes first: this one would take its number.
-        if !self.0.services.numbering.imports.is_used(&self.0.id)
-            && let Some(created) = Box::pin(self.try_import(id, incoming)).await?
+        // A creation that renders again comes first: this one would take its number.
+        if !self.0.services.numbering.rendered_again.is_used(&self.0.id)
+            && let Some(created) = Box::pin(self.try_create(id, content)).await?
         {
             return Ok(created);
         }
-        Box::pin(self.import_again(id, incoming)).await
+        Box::pin(self.create_again(id, content)).await
     }
 
     /// Makes the further attempts. Other creations of the company in this process wait meanwhile,
     /// but not for longer than [`LOCK_LIMIT`].
-    async fn import_again(&self, id: QuoteId, incoming: &ImportedContent) -> Result<Created, Error> {
-        let Numbering { imports, numbers, .. } = &self.0.services.numbering;
-        let turn = imports.acquire(self.0.id).await?;
+    async fn create_again(&self, id: QuoteId, content: &NewContent) -> Result<Created, Error> {
+        let Numbering { rendered_again, numbers, .. } = &self.0.services.numbering;
+        let turn = rendered_again.acquire(self.0.id).await?;
         let all_numbers = numbers.acquire_within(self.0.id, CREATIONS_AT_ONCE, LOCK_LIMIT).await?;
-        let mut attempts = Box::pin(until_committed(ATTEMPTS - 1, || self.try_import(id, incoming)));
-        let imported = if let Ok(imported) = tokio::time::timeout(LOCK_LIMIT, &mut attempts).await {
-            imported
+        let mut attempts = Box::pin(until_committed(ATTEMPTS - 1, || self.try_create(id, content)));
+        let created = if let Ok(created) = tokio::time::timeout(LOCK_LIMIT, &mut attempts).await {
+            created
         } else {
             drop((all_numbers, turn));
             attempts.await
         };
-        imported?.ok_or_else(|| Error::unavailable("other quotes keep taking the number of the import"))
+        created?.ok_or_else(|| Error::unavailable("other quotes keep taking the number of the import"))
     }
 
     /// Creates a draft, which has no document.
     pub(super) async fn import_draft(&self, new: &NewQuote, import: &QuoteImport) -> Result<Quote, Error> {
-        let incoming = ImportedContent::new(new, Origin::Import(import.clone()))?;
+        let content = NewContent::new(new, Origin::Import(import.clone()))?;
         let _permit = self.0.services.numbering.numbers.acquire_if_used(self.0.id).await?;
         self.0
-            .write([Prefetch::Client(incoming.client_id)], async move |mut tx| {
-                let client = tx.clients().find(incoming.client_id).await.map_err(missing_client)?;
+            .write([Prefetch::Client(content.client_id)], async move |mut tx| {
+                let client = tx.clients().find(content.client_id).await.map_err(missing_client)?;
                 let year = tx.change.today().year();
                 let number = tx.quote_series(year).allocate().await?;
                 let id = QuoteId(tx.env().uuid());
-                let created = incoming.quote(id, &tx.change, &client, &number)?;
-                insert(&mut tx, &[HistoryAction::QuoteCreated], created, &incoming.internal).await
+                let created = content.quote(id, &tx.change, &client, &number)?;
+                insert(&mut tx, &[HistoryAction::QuoteCreated], created, &content.internal).await
             })
             .await
     }
 
-    /// Attempts an import. `None` if the rendered number is no longer the next one, or the document
+    /// Attempts a creation. `None` if the rendered number is no longer the next one, or the document
     /// does not show the current data.
-    async fn try_import(&self, id: QuoteId, incoming: &ImportedContent) -> Result<Option<Created>, Error> {
+    async fn try_create(&self, id: QuoteId, content: &NewContent) -> Result<Option<Created>, Error> {
         let (then, logo, number) = self.next_number().await?;
-        let client_id = incoming.client_id;
+        let client_id = content.client_id;
         let client = self.0.read(async move |mut tx| tx.clients().find(client_id).await);
         let client = client.await.map_err(missing_client)?;
-        let preview = incoming.quote(id, &then, &client, &number)?;
-        let terms = incoming.internal.terms.clone();
+        let preview = content.quote(id, &then, &client, &number)?;
+        let terms = content.internal.terms.clone();
         let particulars = particulars(&then, &preview.record, &client, terms);
         let frozen = self.freeze(particulars, &preview.record, logo).await?;
-        let incoming = incoming.clone();
+        let content = content.clone();
         self.0
             .write([Prefetch::Client(client_id)], async move |mut tx| {
                 // A transaction that answers `None` is committed, so the checks come before the
@@ -194,12 +188,12 @@ impl Quotes<'_> {
                 if tx.quote_series(year).allocate().await? != number {
                     return Err(Error::internal("the next number changed within a transaction"));
                 }
-                let created = match incoming.origin {
+                let created = match content.origin {
                     Origin::Import(_) => at(preview, &tx.change),
-                    Origin::Direct => incoming.quote(id, &tx.change, &client, &number)?,
+                    Origin::Direct => content.quote(id, &tx.change, &client, &number)?,
                 };
-                let quote = insert(&mut tx, incoming.actions(), created, &incoming.internal).await?;
-                let invoice = match incoming.origin {
+                let quote = insert(&mut tx, content.actions(), created, &content.internal).await?;
+                let invoice = match content.origin {
                     Origin::Import(_) => None,
                     Origin::Direct => Some(convert_noted(&mut tx, &quote).await?),
                 };
