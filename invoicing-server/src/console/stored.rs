@@ -1,6 +1,8 @@
 //! Records and documents that may be large: read once their memory is reserved.
 
 use http::{HeaderMap, HeaderValue, StatusCode, header};
+use invoicing_core::{DocumentFormat, OpenEnum};
+use maud::{Markup, html};
 use serde::de::DeserializeOwned;
 
 use super::error::PageError;
@@ -28,6 +30,21 @@ pub(super) async fn record<T: DeserializeOwned>(
         }
     };
     Ok(serde_json::from_slice(&json).map_err(Error::internal)?)
+}
+
+/// The part of a record's page about its frozen document; nothing without one. `path`: that of the
+/// document. `text`: the text of the link to it.
+pub(super) fn section(
+    request: &PageRequest<'_>,
+    path: &str,
+    format: Option<&OpenEnum<DocumentFormat>>,
+    text: &str,
+) -> Markup {
+    let Some(format) = format else { return Markup::default() };
+    html! {
+        h2 { (request.pick("Frozen document", "Document figé")) }
+        p { a href=(request.link(path)) download { (text) } " " span.soft { (format) } }
+    }
 }
 
 /// A frozen document as a file. `size`: its size in bytes.

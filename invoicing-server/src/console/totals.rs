@@ -13,8 +13,8 @@ pub(super) struct RecordTotals<'r> {
     pub(super) vat_breakdown: &'r [VatShare],
     pub(super) total_ht: Money,
     pub(super) total_ttc: Money,
-    /// Rate and amount of the retention; 0 if there is none.
-    pub(super) retention: (Percent, Money),
+    /// Rate and amount of the retention, if the totals show one.
+    pub(super) retention: Option<(Percent, Money)>,
 }
 
 /// Most rates that the table shows one by one. A record of many lines may have thousands.
@@ -25,7 +25,7 @@ pub(super) fn totals(request: &PageRequest<'_>, record: &RecordTotals<'_>) -> Ma
     let figures = Figures::new(request.language, record.currency);
     let amount = |amount: Decimal| figures.amount(amount);
     let (shown, others) = record.vat_breakdown.split_at(record.vat_breakdown.len().min(RATES));
-    let (ht, ttc, (rate, retained)) = (record.total_ht.get(), record.total_ttc.get(), record.retention);
+    let (ht, ttc) = (record.total_ht.get(), record.total_ttc.get());
     html! {
         h2 { (request.pick("Totals", "Totaux")) }
         @if !shown.is_empty() {
@@ -61,7 +61,7 @@ pub(super) fn totals(request: &PageRequest<'_>, record: &RecordTotals<'_>) -> Ma
                 dd { (amount(ttc - ht)) }
             }
             div { dt { (request.pick("Total incl. VAT", "Total TTC")) } dd { strong { (amount(ttc)) } } }
-            @if !rate.is_zero() {
+            @if let Some((rate, retained)) = record.retention {
                 div {
                     dt { (request.pick("Retention", "Retenue de garantie")) " " (figures.percent(rate)) }
                     dd { (amount(-retained.get())) }

@@ -1,6 +1,6 @@
 //! The page of a credit note.
 
-use invoicing_core::{CreditNote, CreditNoteId, CreditNoteSummary, Money, Percent};
+use invoicing_core::{CreditNote, CreditNoteId, CreditNoteSummary};
 use maud::{Markup, html};
 
 use crate::console::error::PageError;
@@ -16,7 +16,10 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<PageCo
     let notes = request.company.credit_notes();
     let note: CreditNote = stored::record(request, notes.small_detail(id).await?, notes.detail(id)).await?;
     let (summary, page) = (&note.summary, format!("/credit-notes/{id}"));
-    let lines = lines(request, &RecordLines { lines: &note.lines, currency: &summary.currency, page })?;
+    let lines =
+        lines(request, &RecordLines { lines: &note.lines, currency: &summary.currency, page: page.clone() })?;
+    let (document, download) =
+        (format!("{page}/document"), request.pick("Download the credit note", "Télécharger l’avoir"));
     let body = html! {
         p { a href=(request.link("/credit-notes")) { "← " (request.pick("Credit notes", "Avoirs")) } }
         h1 { (summary.number) }
@@ -24,7 +27,7 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<PageCo
         (facts(request, summary))
         (lines)
         (totals(request, &totals_of(&note)))
-        (document(request, summary))
+        (stored::section(request, &document, summary.document_format.as_ref(), download))
     };
     Ok(PageContent::new(&*summary.number, Chapter::CreditNotes, body))
 }
@@ -56,20 +59,7 @@ fn totals_of(note: &CreditNote) -> RecordTotals<'_> {
         vat_breakdown: &note.detail.vat_breakdown,
         total_ht: note.summary.total_ht,
         total_ttc: note.summary.total_ttc,
-        retention: (Percent::ZERO, Money::ZERO),
-    }
-}
-
-fn document(request: &PageRequest<'_>, note: &CreditNoteSummary) -> Markup {
-    let Some(format) = &note.document_format else { return Markup::default() };
-    html! {
-        h2 { (request.pick("Frozen document", "Document figé")) }
-        p {
-            a href=(request.link(format!("/credit-notes/{}/document", note.id))) download {
-                (request.pick("Download the credit note", "Télécharger l’avoir"))
-            }
-            " " span.soft { (format) }
-        }
+        retention: None,
     }
 }
 

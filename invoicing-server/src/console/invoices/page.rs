@@ -1,6 +1,6 @@
 //! The page of an invoice.
 
-use invoicing_core::{CreditNoteReference, Invoice, InvoiceId, InvoiceSummary, Money, Percent};
+use invoicing_core::{CreditNoteReference, Invoice, InvoiceId, InvoiceSummary};
 use maud::{Markup, html};
 
 use super::change::Change;
@@ -11,6 +11,7 @@ use crate::console::history;
 use crate::console::layout::{Chapter, PageContent, entered, notice};
 use crate::console::lines::{RecordLines, lines};
 use crate::console::request::PageRequest;
+use crate::console::stored;
 use crate::console::totals::{RecordTotals, totals};
 
 /// Most credit notes that the page lists: the latest.
@@ -23,8 +24,13 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<PageCo
     let payments = payments::section(request, &invoice.summary).await?;
     let history = history::section(request, id.0).await?;
     let (summary, page) = (&invoice.summary, format!("/invoices/{id}"));
-    let lines = lines(request, &RecordLines { lines: &invoice.lines, currency: &summary.currency, page })?;
+    let lines = lines(
+        request,
+        &RecordLines { lines: &invoice.lines, currency: &summary.currency, page: page.clone() },
+    )?;
     let title = words::name(request, summary.number.as_deref());
+    let (document, download) =
+        (format!("{page}/document"), request.pick("Download the invoice", "Télécharger la facture"));
     let body = html! {
         p { a href=(request.link("/invoices")) { "← " (request.pick("Invoices", "Factures")) } }
         h1 { (title) }
@@ -34,7 +40,7 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<PageCo
         (lines)
         (totals(request, &totals_of(&invoice)))
         (amounts(request, summary))
-        (document(request, summary))
+        (stored::section(request, &document, summary.document_format.as_ref(), download))
         (payments)
         (credit_notes(request, &invoice))
         (history)
@@ -108,7 +114,7 @@ fn totals_of(invoice: &Invoice) -> RecordTotals<'_> {
         vat_breakdown: &invoice.detail.vat_breakdown,
         total_ht: head.total_ht,
         total_ttc: head.total_ttc,
-        retention: (Percent::ZERO, Money::ZERO),
+        retention: None,
     }
 }
 
@@ -143,19 +149,6 @@ fn amounts(request: &PageRequest<'_>, invoice: &InvoiceSummary) -> Markup {
             @if let Some(day) = invoice.retention_release_date {
                 div { dt { (request.pick("Retention released", "Retenue libérée")) } dd { (request.clock().date(day)) } }
             }
-        }
-    }
-}
-
-fn document(request: &PageRequest<'_>, invoice: &InvoiceSummary) -> Markup {
-    let Some(format) = &invoice.document_format else { return Markup::default() };
-    html! {
-        h2 { (request.pick("Frozen document", "Document figé")) }
-        p {
-            a href=(request.link(format!("/invoices/{}/document", invoice.id))) download {
-                (request.pick("Download the invoice", "Télécharger la facture"))
-            }
-            " " span.soft { (format) }
         }
     }
 }

@@ -56,7 +56,8 @@ fn totals_of(quote: &Quote) -> RecordTotals<'_> {
         vat_breakdown: &terms.vat_breakdown,
         total_ht: head.total_ht,
         total_ttc: head.total_ttc,
-        retention: (terms.retention_rate, terms.retention_amount),
+        retention: (!terms.retention_rate.is_zero())
+            .then_some((terms.retention_rate, terms.retention_amount)),
     }
 }
 
