@@ -14,7 +14,8 @@ use super::versions::{self, StoredRecord, in_todays_shape};
 use crate::Error;
 use crate::records::StoredJson;
 
-/// The list of credit notes, which have no status.
+/// The list of credit notes. `$5` is the status that a query asks for, and credit notes have none,
+/// so it is always NULL.
 pub(crate) const CREDIT_NOTE_PAGES: PageStatements = PageStatements {
     newest: NEWEST,
     newest_in_status: NEWEST,
@@ -93,8 +94,8 @@ impl CreditNoteTable<'_> {
         parts.ok_or(Error::NotFound)
     }
 
-    /// What the credit notes on an invoice have taken back, oldest first: parts of its lines, and
-    /// VAT shares.
+    /// The parts of lines and the VAT shares that the credit notes on an invoice have taken back,
+    /// oldest first.
     pub(crate) async fn credited(
         &mut self,
         invoice: InvoiceId,

@@ -8,7 +8,7 @@ use invoicing_core::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::connection::{Cell, Many, ReadSet, Sql, Type, Write, prefetch};
+use super::connection::{Argument, Cell, Many, ReadSet, Sql, Type, Write, prefetch};
 use super::detail::SizedParts;
 use super::due::DueRecord;
 use super::page_query::PageStatements;
@@ -234,16 +234,17 @@ impl InvoiceTable<'_> {
         self.0.write(&UPDATE, &[id, status, &due, updated_at, &json, &Invoice::VERSION]).await
     }
 
-    /// Stores the detail, in which an invoice names its credit notes, with the summary: both are of
-    /// one version. [`Self::update`] follows.
-    pub(crate) async fn update_detail(&mut self, invoice: &Invoice) -> Result<(), Error> {
-        const UPDATE_DETAIL: &str = "
-            UPDATE invoice SET summary = $3, detail = $4, version = $5
-            WHERE company_id = $1 AND id = $2 AND version <= $5";
-        let id = &invoice.summary.id;
+    /// As [`Self::update`], with the detail, in which an invoice names its credit notes.
+    pub(crate) async fn update_with_detail(&mut self, invoice: &Invoice) -> Result<(), Error> {
+        const UPDATE: &str = "
+            UPDATE invoice SET
+                status = $3, due_date = $4, updated_at = $5, summary = $6, detail = $7, version = $8
+            WHERE company_id = $1 AND id = $2 AND version <= $8";
         let (summary, detail) = (summary_to_json(&invoice.summary)?, detail_to_json(&invoice.detail)?);
-        let update = self.0.query(UPDATE_DETAIL, &[id, &summary, &detail, &Invoice::VERSION]);
-        update.replace_record::<Invoice>().await
+        let InvoiceSummary { id, status, updated_at, .. } = &invoice.summary;
+        let due = overdue_after(&invoice.summary);
+        let cells: [&dyn Argument; 7] = [id, status, &due, updated_at, &summary, &detail, &Invoice::VERSION];
+        self.0.query(UPDATE, &cells).replace_record::<Invoice>().await
     }
 
     /// Rewrites an invoice of an older version in today's shape. `updatedAt` stays.
@@ -373,9 +374,13 @@ impl InvoiceTable<'_> {
     }
 }
 
-/// The parts of a row of any version, with every member of the detail.
+/// The version since which the detail of a row has its last two members.
+const DETAIL_SINCE: i64 = 3;
+
+/// The parts of a row of any version, with every member of the detail: the JSON is handed out
+/// without being read, so the members are added to its text.
 fn completed(mut parts: JsonParts) -> JsonParts {
-    if parts.version < 3 {
+    if parts.version < DETAIL_SINCE {
         parts.detail.pop();
         parts.detail.push_str(",\"deductions\":[],\"creditNotes\":[]}");
     }

@@ -239,8 +239,8 @@ impl Invoices<'_> {
                 let parts = content.parts.clone();
                 let (note, credited) = CreditNote::issue(issue, &invoice, content)?;
                 tx.credit_notes().insert(&note, &parts).await?;
-                tx.invoices().update_detail(&credited.record).await?;
-                let invoice = update(&mut tx, credited).await?;
+                tx.invoices().update_with_detail(&credited.record).await?;
+                tx.record_events(&credited.events).await?;
                 let action = match credit {
                     Credit::Given(_) => HistoryAction::InvoiceCredited,
                     Credit::Cancel => HistoryAction::InvoiceCanceled,
