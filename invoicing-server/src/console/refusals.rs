@@ -138,12 +138,12 @@ mod tests {
 
     /// The operations that pages call.
     const OPERATIONS: [&str; 7] = [
+        include_str!("../operations/attempts.rs"),
         include_str!("../operations/invoices.rs"),
         include_str!("../operations/invoices/crediting.rs"),
         include_str!("../operations/keys.rs"),
         include_str!("../operations/webhooks.rs"),
         include_str!("../operations/webhooks/deliveries.rs"),
-        include_str!("../operations/quotes/freezing.rs"),
         include_str!("../operations/quotes/links.rs"),
     ];
 

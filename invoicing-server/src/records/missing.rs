@@ -29,7 +29,8 @@ impl Missing {
 
 impl From<Invalid> for Missing {
     fn from(Invalid { field, rule, .. }: Invalid) -> Self {
-        let french = "Ce texte a un caractère que le document ne peut pas imprimer.";
-        Self::new(field, "TEXT", rule, french)
+        let english = format!("{field} {rule}.");
+        let french = "Le document ne peut pas imprimer cette saisie : un caractère manque aux polices, ou le texte est trop long.";
+        Self::new(field, "TEXT", english, french)
     }
 }

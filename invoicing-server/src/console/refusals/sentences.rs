@@ -202,6 +202,8 @@ pub(super) const RULES: &[Sentence] = &[
         "must not be negative; enter a discount as a negative quantity",
         "ne doit pas être négatif ; saisissez une remise par une quantité négative",
     ),
+    // The text of the rule is in English; the page of the issue has it in French.
+    ("breaks {}: {}", "breaks {}: {}", "doit d’abord être corrigé : voir « Émettre la facture » ({})"),
     ("must be a client of the company", "choose a client", "choisissez un client"),
     ("must be between 0 and 100", "must be between 0 and 100", "doit être entre 0 et 100"),
     (

@@ -217,11 +217,12 @@ impl Draft {
     /// # Errors
     /// [`Error::Invalid`] about the first legal datum that a Factur-X document lacks.
     fn format(&self, document: &BillingDocument) -> Result<DocumentFormat, Error> {
-        if !self.is_electronic() {
-            return Ok(DocumentFormat::Pdf);
-        }
-        if let Some(missing) = document.missing().into_iter().next() {
-            return Err(Invalid::new(missing.field, format!("{} ({})", missing.english, missing.rule)).into());
+        if self.is_electronic()
+            && let Some(missing) = document.missing().into_iter().next()
+        {
+            // The rule of a refusal is the end of a sentence.
+            let reason = missing.english.trim_end_matches('.');
+            return Err(Invalid::new(missing.field, format!("breaks {}: {reason}", missing.rule)).into());
         }
         // A private client need not have an address for electronic documents.
         let is_possible = document.can_be_electronic();
