@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use http::{StatusCode, header};
-use invoicing_core::{InvoiceId, InvoiceStatus, Money, NewClient, NewCreditNote, NewLine, NewQuote};
+use invoicing_core::{
+    ClientType, CompanyIdentity, EInvoicing, InvoiceId, InvoiceStatus, Money, NewClient, NewCreditNote,
+    NewLine, NewQuote,
+};
 use invoicing_server::{
     Action, Language, NewPayment, PageQuery, PaymentMethod, PaymentSource, Role, Session, SignInDecision,
 };
@@ -372,6 +375,73 @@ async fn of_the_changes_those_are_offered_that_the_role_includes(db: Database) {
         assert_eq!(shown.html.contains("/convert\""), converts);
         assert_eq!(browser.get("/invoices").await.html.contains("/invoices/new\""), converts);
     }
+}
+
+#[on_each_database]
+async fn a_draft_is_marked_paid_only_by_a_role_that_may_issue_it(db: Database) {
+    let world = World::new(db).await;
+    let id = draft(&world).await;
+    let paid = format!("/invoices/{id}/paid");
+    let role = Role::Actions(BTreeSet::from([Action::EnterPayments]));
+    let payer = Browser::of(&world.invoicing, world.company.id(), role);
+    assert_eq!(payer.get(&paid).await.status, StatusCode::FORBIDDEN);
+    let form = browser(&world).get(&paid).await.hidden(&paid);
+    assert_eq!(payer.post_bare(&paid, &form).await.status, StatusCode::FORBIDDEN);
+    assert_eq!(status(&world, id).await, InvoiceStatus::Draft);
+    world.company.invoices().issue(id, None).await.unwrap();
+    assert_eq!(payer.fill(&paid, &paid, &[]).await.status, StatusCode::SEE_OTHER);
+}
+
+#[on_each_database]
+async fn the_issue_of_a_plain_pdf_or_with_an_older_name_has_a_hint(db: Database) {
+    let world = World::new(db).await;
+    e_invoicing(&world).await;
+    let new = NewClient::named("Claire").r#type(ClientType::Particulier).address("1 rue B").city("Nantes");
+    let client = world.company.clients().create(&new).await.unwrap();
+    let content = NewQuote::empty(client.id).line(NewLine::new("Pose", 10, 100, 20));
+    let draft = world.company.invoices().direct(&content).await.unwrap().summary.id;
+    let issue = format!("/invoices/{draft}/issue");
+    let shown = browser(&world).get(&issue).await.html;
+    assert!(shown.contains("Ready") && shown.contains("a plain PDF"), "{shown}");
+    assert!(!shown.contains("of its quote"), "{shown}");
+    let new = NewClient { name: "Claire Durand".into(), ..new };
+    world.company.clients().change(client.id, &new).await.unwrap();
+    let shown = browser(&world).get(&issue).await.html;
+    assert!(shown.contains("of its quote"), "{shown}");
+}
+
+/// A draft that lacks the SIREN of its client, with e-invoicing ON.
+async fn incomplete(world: &World) -> InvoiceId {
+    e_invoicing(world).await;
+    let new = NewClient::named("Durand SARL").r#type(ClientType::Professionnel).city("Nantes");
+    let client = world.company.clients().create(&new).await.unwrap().id;
+    let new = NewQuote::empty(client).line(NewLine::new("Pose", 10, 100, 20));
+    world.company.invoices().direct(&new).await.unwrap().summary.id
+}
+
+/// Gives the company the legal data of electronic invoices, and switches them on.
+async fn e_invoicing(world: &World) {
+    let identity = CompanyIdentity::default()
+        .address("12 rue des Métiers")
+        .zip_code("44000")
+        .city("Nantes")
+        .siret("732 829 320 00074")
+        .vat_number("FR44732829320")
+        .legal_form("SARL")
+        .iban("FR76 3000 6000 0112 3456 7890 189")
+        .e_invoicing(EInvoicing::On);
+    world.company.set_identity(&identity).await.unwrap();
+}
+
+#[on_each_database]
+async fn legal_data_that_is_missing_is_named_in_the_reader_s_language(db: Database) {
+    let world = World::new(db).await;
+    let paid = format!("/invoices/{}/paid", incomplete(&world).await);
+    let refused = browser(&world).fill(&paid, &paid, &[]).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{}", refused.html);
+    assert!(refused.html.contains(": breaks "), "{}", refused.html);
+    let refused = lecteur(&world).fill(&paid, &paid, &[]).await;
+    assert!(refused.html.contains("doit d’abord être corrigé"), "{}", refused.html);
 }
 
 #[on_each_database]

@@ -5,7 +5,7 @@ use std::pin::pin;
 
 use futures_util::future::{Either, join, join_all, select};
 use invoicing_core::{
-    InvoiceId, InvoiceStatus, Money, NewCompany, PaymentId, Plan, QuoteImport, QuoteStatus,
+    InvoiceId, InvoiceStatus, Money, NewCompany, NewCreditNote, PaymentId, Plan, QuoteImport, QuoteStatus,
 };
 use invoicing_server::{Error, NewPayment, PaymentMethod, PaymentSource};
 use invoicing_tests::{CANARY, Database, World, new_quote, on_each_database};
@@ -13,6 +13,7 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use crate::support::proptest_runner::{for_all, runtime};
+use crate::support::warnings::Warnings;
 use crate::support::{
     DAY, accepted_of, body, client_of, company_in, conflict, date, draft_of, events, invalid, invoice_in,
     issued_over, keys, kinds_after, not_found, nothing_happens, payment, quote_at, refused, signature,
@@ -43,7 +44,6 @@ async fn an_invoice_with_nothing_due_is_paid_when_it_is_issued(db: Database) {
     }
 }
 
-/// Rules: INVOICE-1, EVENT-5
 /// Rules: NUMBER-6
 #[on_each_database]
 async fn a_credit_note_with_a_date_that_is_held_back_is_warned_of(db: Database) {
@@ -72,6 +72,7 @@ async fn an_issue_waits_for_its_turn_no_longer_than_five_seconds(db: Database) {
     assert!(matches!(third, Err(Error::StorageUnavailable(_))), "{third:?}");
 }
 
+/// Rules: INVOICE-1, EVENT-5
 #[on_each_database]
 async fn converting_makes_a_draft_without_a_number_and_emits_invoice_created(db: Database) {
     let world = World::new(db).await;

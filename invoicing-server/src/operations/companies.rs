@@ -35,6 +35,9 @@ pub struct Companies(pub(crate) Arc<Services>);
 
 impl Companies {
     /// Opens a company.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] about `eInvoicing` if it is ON and legal data is missing.
     pub async fn create(&self, new: &NewCompany) -> Result<Company, Error> {
         Tz::from_str(&new.time_zone)
             .map_err(|_| Invalid::new("timeZone", "must be an IANA time zone such as Europe/Paris"))?;

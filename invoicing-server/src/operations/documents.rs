@@ -15,7 +15,7 @@ use crate::documents::{
     InvoiceParticulars, Particulars, StoredCopy, StoredDocument,
 };
 use crate::store::documents::DocumentRow;
-use crate::store::{Tables, UNAUDITED};
+use crate::store::{CompanyTx, Tables, UNAUDITED};
 
 /// A frozen document.
 ///
@@ -231,6 +231,22 @@ pub(super) fn document_row<P>(frozen: &Frozen<P>) -> DocumentRow {
         size_bytes: *size_bytes,
         file_name: document.file_name.clone(),
     }
+}
+
+/// Finishes the upload of the document of an invoice or a credit note, if there is one, and refers
+/// to it. Returns false if the upload is abandoned: then nothing is written.
+pub(super) async fn finish_issued(
+    tx: &mut CompanyTx<'_>,
+    record: Uuid,
+    document: Option<&Frozen<InvoiceParticulars>>,
+) -> Result<bool, Error> {
+    let Some(frozen) = document else { return Ok(true) };
+    if !tx.uploads().finish(frozen.document.key.upload).await? {
+        return Ok(false);
+    }
+    let (row, now) = (document_row(frozen), tx.change.now);
+    tx.issued_documents().insert(record, &row, now, &frozen.particulars).await?;
+    Ok(true)
 }
 
 /// The logo that documents of the company show.

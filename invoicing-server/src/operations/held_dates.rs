@@ -1,12 +1,13 @@
 //! Warnings about issue dates that are held back.
 //!
-//! A clock that is set back would date an invoice before the last one of its series. The invoice
-//! then gets the date of the last one, until the clock has caught up.
+//! A clock that is set back would date an invoice before the last one of its series, or a credit
+//! note before its invoice. The record then gets the date of the other one, until the clock has
+//! caught up.
 
 use std::collections::HashMap;
 
 use chrono::NaiveDate;
-use invoicing_core::{CompanyId, Invoice};
+use invoicing_core::CompanyId;
 use parking_lot::Mutex;
 
 /// The day of the last warning of each company.
@@ -14,13 +15,11 @@ use parking_lot::Mutex;
 pub(crate) struct HeldDates(Mutex<HashMap<CompanyId, NaiveDate>>);
 
 impl HeldDates {
-    /// Warns of an invoice that was issued today and has a later date, once per company and day.
-    pub(super) fn check(&self, company: CompanyId, invoice: &Invoice, today: NaiveDate) {
-        let held = invoice.summary.issue_date.filter(|date| *date > today);
-        if let Some(date) = held
-            && self.is_first(company, today)
-        {
-            tracing::warn!(%company, %today, %date, "invoice has the date of the last one: the clock is behind that date");
+    /// Warns of an invoice or a credit note that was issued today and has a later date, once per
+    /// company and day.
+    pub(super) fn check(&self, company: CompanyId, date: NaiveDate, today: NaiveDate) {
+        if date > today && self.is_first(company, today) {
+            tracing::warn!(%company, %today, %date, "issue has the date of an earlier one: the clock is behind that date");
         }
     }
 

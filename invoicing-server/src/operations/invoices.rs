@@ -6,9 +6,9 @@ mod issuing;
 
 use chrono::NaiveDate;
 use invoicing_core::{
-    Changed, Conflict, IntoExact, Invoice, InvoiceId, InvoiceItem, InvoiceStatus, InvoiceSummary, Money,
-    NewQuote, Page, PaymentId, PaymentMethod, PaymentSource, Quote, QuoteId, SHORT_TEXT, SoughtId, Timestamp,
-    exact_number, optional_text,
+    Changed, Conflict, DocumentFormat, IntoExact, Invoice, InvoiceId, InvoiceItem, InvoiceStatus,
+    InvoiceSummary, Money, NewQuote, Page, PaymentId, PaymentMethod, PaymentSource, Quote, QuoteId,
+    SHORT_TEXT, SoughtId, Timestamp, exact_number, optional_text,
 };
 use serde::Deserialize;
 
@@ -118,6 +118,14 @@ pub struct RecordedPayment {
     pub created: bool,
 }
 
+/// The direction of a payment.
+#[derive(Debug, Clone, Copy)]
+enum Entry {
+    Payment,
+    /// Recorded with its amount negated.
+    Refund,
+}
+
 impl CompanyHandle {
     /// The invoices of the company.
     pub fn invoices(&self) -> Invoices<'_> {
@@ -169,7 +177,9 @@ impl Invoices<'_> {
     ///
     /// # Errors
     /// [`Error::Invalid`] about a text that the document cannot show, or with e-invoicing ON about
-    /// legal data that it lacks: see [`readiness`](Self::readiness).
+    /// legal data that it lacks: see [`readiness`](Self::readiness). [`Error::Conflict`] when it is
+    /// not a draft; [`Error::StorageUnavailable`] when the document cannot be stored, or other nodes
+    /// keep taking the number.
     pub async fn issue_with(&self, id: InvoiceId, options: &IssueOptions) -> Result<Invoice, Error> {
         self.0.operation("invoices.issue", self.issue_for(id, *options, Purpose::Issue)).await
     }
@@ -180,6 +190,14 @@ impl Invoices<'_> {
     /// # Errors
     /// [`Error::Conflict`] when the invoice is not a draft.
     pub async fn readiness(&self, id: InvoiceId) -> Result<Vec<Missing>, Error> {
+        Ok(self.readiness_and_format(id).await?.0)
+    }
+
+    /// As [`readiness`](Self::readiness), with the format that the document would have.
+    pub(crate) async fn readiness_and_format(
+        &self,
+        id: InvoiceId,
+    ) -> Result<(Vec<Missing>, DocumentFormat), Error> {
         self.0.operation("invoices.readiness", self.missing(id)).await
     }
 
@@ -192,51 +210,71 @@ impl Invoices<'_> {
     /// [`Error::Conflict`] when the invoice has a payment of another amount with this reference, or
     /// takes no payment.
     pub async fn pay(&self, id: InvoiceId, payment: &NewPayment) -> Result<RecordedPayment, Error> {
+        self.0.operation("invoices.pay", self.enter(id, payment, Entry::Payment)).await
+    }
+
+    async fn enter(
+        &self,
+        id: InvoiceId,
+        entered: &NewPayment,
+        entry: Entry,
+    ) -> Result<RecordedPayment, Error> {
         let sought =
-            payment.reference.as_deref().map(SoughtId::new).filter(|sought| !sought.as_sent().is_empty());
-        let reference = optional_text("reference", payment.reference.as_deref(), SHORT_TEXT);
-        let payment = NewPayment { reference: None, ..*payment };
-        let changed = async {
-            let known = self.preload(id).await?;
-            self.0
-                .write([Prefetch::Invoice(id)], async move |mut tx| {
-                    let invoice = tx.invoices().reload_if_changed(id, known).await?;
-                    if let Some(sought) = &sought
-                        && let Some(known) = tx.invoices().find_payment_by_reference(id, sought).await?
-                    {
-                        same_amount(&known, payment.amount, sought.stripped())?;
-                        return Ok(RecordedPayment { payment: known, invoice, created: false });
+            entered.reference.as_deref().map(SoughtId::new).filter(|sought| !sought.as_sent().is_empty());
+        let reference = optional_text("reference", entered.reference.as_deref(), SHORT_TEXT);
+        let entered = NewPayment { reference: None, ..*entered };
+        let known = self.preload(id).await?;
+        self.0
+            .write([Prefetch::Invoice(id)], async move |mut tx| {
+                let invoice = tx.invoices().reload_if_changed(id, known).await?;
+                let amount = match entry {
+                    Entry::Payment => entered.amount,
+                    Entry::Refund => Money::ZERO.minus(entered.amount)?,
+                };
+                if let Some(sought) = &sought
+                    && let Some(known) = tx.invoices().find_payment_by_reference(id, sought).await?
+                {
+                    same_amount(&known, amount, sought.stripped())?;
+                    return Ok(RecordedPayment { payment: known, invoice, created: false });
+                }
+                // Checked only now: an earlier version may have recorded the payment with a reference
+                // that is refused today.
+                let new = NewPayment { amount, reference: reference?, ..entered };
+                let (changed, action) = match entry {
+                    Entry::Payment => {
+                        let paid = invoice.record_payment(entered.amount, tx.change.at())?;
+                        (paid, HistoryAction::InvoicePaymentEntered)
                     }
-                    // Checked only now: an earlier version may have recorded the payment with a
-                    // reference that is refused today.
-                    let new = NewPayment { reference: reference?, ..payment };
-                    let paid = invoice.record_payment(new.amount, tx.change.at())?;
-                    let payment = insert_payment(&mut tx, id, new).await?;
-                    tx.note(HistoryAction::InvoicePaymentEntered, id.0, &payment.amount).await?;
-                    let invoice = update(&mut tx, paid).await?;
-                    Ok(RecordedPayment { payment, invoice, created: true })
-                })
-                .await
-        };
-        self.0.operation("invoices.pay", changed).await
+                    Entry::Refund => {
+                        let refunded = invoice.refund(entered.amount, tx.change.at())?;
+                        (refunded, HistoryAction::InvoiceRefunded)
+                    }
+                };
+                let payment = insert_payment(&mut tx, id, new).await?;
+                tx.note(action, id.0, &entered.amount).await?;
+                let invoice = update(&mut tx, changed).await?;
+                Ok(RecordedPayment { payment, invoice, created: true })
+            })
+            .await
     }
 
     /// Marks an invoice paid by hand: enters the remaining amount as a payment. A draft is issued
     /// first, in the same transaction.
     ///
     /// # Errors
-    /// As [`issue_with`](Self::issue_with) for a draft.
+    /// As [`issue_with`](Self::issue_with) for a draft; [`Error::Conflict`] when it is paid, credited
+    /// in full or cancelled.
     pub async fn mark_paid(&self, id: InvoiceId) -> Result<Invoice, Error> {
         self.mark_paid_if(id, None).await
     }
 
-    /// As [`mark_paid`](Self::mark_paid), if the invoice is still the one that a page has shown.
-    #[cfg(feature = "console")]
-    pub(crate) async fn mark_shown_paid(&self, id: InvoiceId, shown: Timestamp) -> Result<Invoice, Error> {
-        self.mark_paid_if(id, Some(shown)).await
-    }
-
-    async fn mark_paid_if(&self, id: InvoiceId, shown: Option<Timestamp>) -> Result<Invoice, Error> {
+    /// As [`mark_paid`](Self::mark_paid). `shown`: the `updatedAt` of the invoice that a page has
+    /// shown; another one is a conflict.
+    pub(crate) async fn mark_paid_if(
+        &self,
+        id: InvoiceId,
+        shown: Option<Timestamp>,
+    ) -> Result<Invoice, Error> {
         let paid = async {
             match self.mark_issued_paid(id, shown).await? {
                 Some(paid) => Ok(paid),

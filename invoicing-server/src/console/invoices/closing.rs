@@ -23,13 +23,13 @@ pub(in crate::console) async fn confirm_cancellation(
 
 /// `POST /invoices/{id}/paid`.
 pub(in crate::console) async fn mark_paid(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
-    let paid = request.company.invoices().mark_shown_paid(request.id()?, shown(request)).await;
+    let paid = request.company.invoices().mark_paid_if(request.id()?, Some(shown(request))).await;
     outcome(request, Change::MarkPaid, paid, "paid").await
 }
 
 /// `POST /invoices/{id}/cancel`.
 pub(in crate::console) async fn cancel(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
-    let canceled = request.company.invoices().cancel_shown(request.id()?, shown(request)).await;
+    let canceled = request.company.invoices().cancel_if(request.id()?, Some(shown(request))).await;
     outcome(request, Change::Cancel, canceled, "canceled").await
 }
 

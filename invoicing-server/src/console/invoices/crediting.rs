@@ -22,14 +22,14 @@ use crate::console::request::{FormOutcome, PageRequest};
 const RATES: usize = 10;
 
 /// An invoice, and the part of it that can be credited.
-struct Creditable {
+struct CreditForm {
     invoice: Invoice,
     rest: CreditRest,
     /// The lines that the form shows.
     shown: Range<usize>,
 }
 
-impl Creditable {
+impl CreditForm {
     async fn read(request: &PageRequest<'_>) -> Result<Self, PageError> {
         let id: InvoiceId = request.id()?;
         let invoice = super::read(request, id).await?;
@@ -47,7 +47,7 @@ impl Creditable {
 
 /// `GET /invoices/{id}/credit`. `lines`: the number of lines before the shown part.
 pub(in crate::console) async fn new_credit(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
-    let creditable = Creditable::read(request).await?;
+    let creditable = CreditForm::read(request).await?;
     Ok(page(request, &creditable, &Asked::of(request, &creditable.invoice.summary)))
 }
 
@@ -57,7 +57,7 @@ pub(in crate::console) async fn credit(request: &PageRequest<'_>) -> Result<Form
     let credited = match new_note(&request.form) {
         Ok(new) => {
             let invoices = request.company.invoices();
-            let credited = invoices.credit_shown(request.id()?, &new, shown(request)).await;
+            let credited = invoices.credit_if(request.id()?, &new, Some(shown(request))).await;
             credited.map_err(|error| at_input(error, &new.items))
         }
         Err(invalid) => Err(invalid.into()),
@@ -65,7 +65,7 @@ pub(in crate::console) async fn credit(request: &PageRequest<'_>) -> Result<Form
     match credited {
         Ok(note) => Ok(FormOutcome::See(format!("/credit-notes/{}?done=issued", note.summary.id))),
         Err(error) => {
-            let creditable = Creditable::read(request).await?;
+            let creditable = CreditForm::read(request).await?;
             let invoice = &creditable.invoice.summary;
             refused(request, error, invoice, |asked| page(request, &creditable, asked))
         }
@@ -107,10 +107,10 @@ fn at_input(error: Error, items: &[CreditItem]) -> Error {
     invalid.clone().in_field(input).into()
 }
 
-fn page(request: &PageRequest<'_>, creditable: &Creditable, asked: &Asked<'_>) -> PageContent {
+fn page(request: &PageRequest<'_>, creditable: &CreditForm, asked: &Asked<'_>) -> PageContent {
     let text = html! {
         p { (request.pick(
-            "The credit note gets its own number and document, and cannot be changed. What was paid beyond the rest of the invoice can \
+            "The credit note gets its own number and document, and cannot be changed. A payment beyond the rest of the invoice can \
              then be refunded.",
             "L’avoir reçoit son propre numéro et son document, et ne peut plus être modifié. Ce qui a été payé au-delà du reste de la \
              facture peut ensuite être remboursé.",
@@ -167,7 +167,7 @@ fn choice(request: &PageRequest<'_>, error: Option<&Error>) -> Markup {
     }
 }
 
-fn quantities(request: &PageRequest<'_>, creditable: &Creditable, error: Option<&Error>) -> Markup {
+fn quantities(request: &PageRequest<'_>, creditable: &CreditForm, error: Option<&Error>) -> Markup {
     let figures = Figures::new(request.language, &creditable.invoice.summary.currency);
     html! {
         fieldset {
@@ -191,7 +191,7 @@ fn quantities(request: &PageRequest<'_>, creditable: &Creditable, error: Option<
     }
 }
 
-fn reduction(request: &PageRequest<'_>, creditable: &Creditable, error: Option<&Error>) -> Markup {
+fn reduction(request: &PageRequest<'_>, creditable: &CreditForm, error: Option<&Error>) -> Markup {
     let rates = creditable.rates();
     let only = if let [only] = &*rates { written(request, &only.tva_rate) } else { String::new() };
     let left = left(request, creditable, &rates);
@@ -213,8 +213,8 @@ fn reduction(request: &PageRequest<'_>, creditable: &Creditable, error: Option<&
     }
 }
 
-/// What is left of the rates, for the hint of the reduction.
-fn left(request: &PageRequest<'_>, creditable: &Creditable, rates: &[VatShare]) -> String {
+/// The rest of the rates, for the hint of the reduction.
+fn left(request: &PageRequest<'_>, creditable: &CreditForm, rates: &[VatShare]) -> String {
     let figures = Figures::new(request.language, &creditable.invoice.summary.currency);
     let parts = rates.iter().take(RATES).map(|share| {
         format!("{} ({})", figures.percent(share.tva_rate), figures.amount(share.base_ht.get()))

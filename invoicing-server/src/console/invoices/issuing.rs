@@ -1,6 +1,6 @@
 //! Issuing an invoice.
 
-use invoicing_core::{Invalid, InvoiceId, InvoiceStatus, InvoiceSummary};
+use invoicing_core::{DocumentFormat, EInvoicing, Invalid, InvoiceId, InvoiceStatus, InvoiceSummary};
 use maud::{Markup, html};
 
 use super::change::{Asked, Change, question, refused};
@@ -14,8 +14,8 @@ use crate::records::Missing;
 /// `GET /invoices/{id}/issue`.
 pub(in crate::console) async fn confirm_issue(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let invoice = super::read(request, request.id()?).await?.summary;
-    let missing = missing(request, &invoice).await?;
-    Ok(page(request, &Asked::of(request, &invoice), missing.as_deref()))
+    let outlook = outlook(request, &invoice).await?;
+    Ok(page(request, &Asked::of(request, &invoice), outlook.as_ref()))
 }
 
 /// `POST /invoices/{id}/issue`. `dueDate`: the last day for paying. `suppliedOn`: the day of the
@@ -28,8 +28,8 @@ pub(in crate::console) async fn issue(request: &PageRequest<'_>) -> Result<FormO
     };
     let Err(error) = issued else { return Ok(FormOutcome::See(format!("/invoices/{id}?done=issued"))) };
     let invoice = super::read(request, id).await?.summary;
-    let missing = missing(request, &invoice).await?;
-    refused(request, error, &invoice, |asked| page(request, asked, missing.as_deref()))
+    let outlook = outlook(request, &invoice).await?;
+    refused(request, error, &invoice, |asked| page(request, asked, outlook.as_ref()))
 }
 
 fn options(request: &PageRequest<'_>) -> Result<IssueOptions, Invalid> {
@@ -37,18 +37,32 @@ fn options(request: &PageRequest<'_>) -> Result<IssueOptions, Invalid> {
     Ok(IssueOptions { due_date, supplied_on, period: None })
 }
 
-/// Everything that an issue would refuse; `None` for an invoice that is not a draft.
-async fn missing(
-    request: &PageRequest<'_>,
-    invoice: &InvoiceSummary,
-) -> Result<Option<Vec<Missing>>, PageError> {
+/// The issue of a draft as it would be now.
+struct Outlook {
+    /// Everything that it would refuse.
+    missing: Vec<Missing>,
+    /// True with e-invoicing ON, if the document would nevertheless be a PDF without XML.
+    is_plain: bool,
+    /// True if the client has another name or e-mail than the draft, which has them from its quote.
+    client_has_changed: bool,
+}
+
+/// `None` for an invoice that is not a draft.
+async fn outlook(request: &PageRequest<'_>, invoice: &InvoiceSummary) -> Result<Option<Outlook>, PageError> {
     if invoice.status != InvoiceStatus::Draft {
         return Ok(None);
     }
-    Ok(Some(request.company.invoices().readiness(invoice.id).await?))
+    let (missing, format) = request.company.invoices().readiness_and_format(invoice.id).await?;
+    let client = request.company.clients().get(invoice.client_id).await?;
+    Ok(Some(Outlook {
+        missing,
+        is_plain: request.record.identity.e_invoicing == EInvoicing::On && format == DocumentFormat::Pdf,
+        client_has_changed: (client.name, client.email)
+            != (invoice.client_name.clone(), invoice.client_email.clone()),
+    }))
 }
 
-fn page(request: &PageRequest<'_>, asked: &Asked<'_>, missing: Option<&[Missing]>) -> PageContent {
+fn page(request: &PageRequest<'_>, asked: &Asked<'_>, outlook: Option<&Outlook>) -> PageContent {
     let text = html! {
         p { (request.pick(
             "The invoice gets its number and the date of today, and its document is frozen. It can no longer be changed; a credit \
@@ -56,7 +70,7 @@ fn page(request: &PageRequest<'_>, asked: &Asked<'_>, missing: Option<&[Missing]
             "La facture reçoit son numéro et la date du jour, et son document est figé. Elle ne peut plus être modifiée ; un avoir la \
              corrige. Le service n’envoie pas d’e-mail.",
         )) }
-        @if let Some(missing) = missing { (checklist(request, missing)) }
+        @if let Some(outlook) = outlook { (checklist(request, &outlook.missing)) (hints(request, outlook)) }
     };
     question(request, Change::Issue, asked, &["dueDate", "suppliedOn"], &text, &fields(request, asked))
 }
@@ -77,6 +91,23 @@ fn checklist(request: &PageRequest<'_>, missing: &[Missing]) -> Markup {
             }
         },
     )
+}
+
+fn hints(request: &PageRequest<'_>, outlook: &Outlook) -> Markup {
+    html! {
+        @if outlook.is_plain {
+            p.hint { (request.pick(
+                "The document will be a plain PDF without electronic data: the client is private and has no electronic address.",
+                "Le document sera un simple PDF, sans données électroniques : le client est un particulier sans adresse électronique.",
+            )) }
+        }
+        @if outlook.client_has_changed {
+            p.hint { (request.pick(
+                "The invoice has the name and the e-mail of its quote. The client has other ones now.",
+                "La facture reprend le nom et l’e-mail de son devis. Ceux du client ont changé depuis.",
+            )) }
+        }
+    }
 }
 
 fn fields(request: &PageRequest<'_>, asked: &Asked<'_>) -> Markup {

@@ -8,24 +8,23 @@ use std::sync::Arc;
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{
     CreditContent, CreditNote, CreditNoteId, CreditNoteIssue, CreditRest, DocumentFormat, Invoice, InvoiceId,
-    InvoiceStatus, Money, NewCreditNote, OpenEnum, SHORT_TEXT, SoughtId, Timestamp, optional_text,
+    InvoiceStatus, NewCreditNote, OpenEnum, Timestamp,
 };
 
 use super::issuing::particulars;
-use super::{Invoices, NewPayment, RecordedPayment, check_shown, insert_payment, note, same_amount, update};
+use super::{Entry, Invoices, NewPayment, RecordedPayment, check_shown, note, update};
 use crate::Error;
 use crate::documents::{BillingDocument, DocumentLogo, Frozen, InvoiceParticulars, IssuedRecord};
 use crate::operations::attempts::{ISSUE_ATTEMPTS, until_committed};
-use crate::operations::documents::{document_row, find_logo};
-
+use crate::operations::documents::{find_logo, finish_issued};
 use crate::records::HistoryAction;
-use crate::store::{ChangeContext, CompanyTx, Prefetch, Tables};
+use crate::store::{ChangeContext, Prefetch, Tables};
 
 /// The reason on the credit note of a cancelled invoice.
 const CANCELED: &str = "Annulation de la facture";
 
 /// An issued invoice as it was read before a credit note was rendered.
-struct Creditable {
+struct CreditSnapshot {
     change: ChangeContext,
     invoice: Arc<Invoice>,
     rest: CreditRest,
@@ -35,7 +34,15 @@ struct Creditable {
     next: (String, NaiveDate),
 }
 
-/// What is credited.
+/// A credit note as it was issued, and its invoice.
+struct Credited {
+    note: CreditNote,
+    invoice: Invoice,
+    /// The day of the issue, by the clock.
+    today: NaiveDate,
+}
+
+/// The content of a credit note.
 #[derive(Clone)]
 enum Credit {
     Given(NewCreditNote),
@@ -43,7 +50,7 @@ enum Credit {
     Cancel,
 }
 
-impl Creditable {
+impl CreditSnapshot {
     fn content(&self, credit: &Credit) -> Result<CreditContent, Error> {
         let new = match credit {
             Credit::Given(new) => new,
@@ -65,39 +72,29 @@ impl Creditable {
 impl Invoices<'_> {
     /// Issues a credit note on an issued invoice: `credit_note.issued`. An invoice that is credited
     /// in full and has no payment is CANCELED. One on which nothing is due any more and something
-    /// is paid is PAID: `invoice.paid`. What was paid beyond what is left can be
-    /// [refunded](Self::refund).
+    /// is paid is PAID: `invoice.paid`. The overpaid amount can be [refunded](Self::refund).
     ///
     /// # Errors
     /// [`Error::Invalid`] for more than is left of the invoice, of a line or of a VAT rate, and for
-    /// nothing; [`Error::Conflict`] on an invoice that is not issued.
+    /// nothing; [`Error::Conflict`] on an invoice that is not issued;
+    /// [`Error::StorageUnavailable`] when the document cannot be stored, or other nodes keep taking
+    /// the number.
     pub async fn credit(&self, id: InvoiceId, new: &NewCreditNote) -> Result<CreditNote, Error> {
         self.credit_if(id, new, None).await
     }
 
-    /// As [`credit`](Self::credit), if the invoice is still the one that a page has shown.
-    #[cfg(feature = "console")]
-    pub(crate) async fn credit_shown(
-        &self,
-        id: InvoiceId,
-        new: &NewCreditNote,
-        shown: Timestamp,
-    ) -> Result<CreditNote, Error> {
-        self.credit_if(id, new, Some(shown)).await
-    }
-
-    async fn credit_if(
+    /// As [`credit`](Self::credit). `shown` is that of [`mark_paid_if`](Self::mark_paid_if).
+    pub(crate) async fn credit_if(
         &self,
         id: InvoiceId,
         new: &NewCreditNote,
         shown: Option<Timestamp>,
     ) -> Result<CreditNote, Error> {
         let credited = self.credit_for(id, Credit::Given(new.clone()), shown);
-        let (note, _) = self.0.operation("invoices.credit", credited).await?;
-        Ok(note)
+        Ok(self.0.operation("invoices.credit", credited).await?.note)
     }
 
-    /// What is left of an invoice after its credit notes.
+    /// The rest of an invoice after its credit notes.
     #[cfg(feature = "console")]
     pub(crate) async fn credit_rest(&self, id: InvoiceId) -> Result<CreditRest, Error> {
         let rest = self.0.read(async move |mut tx| {
@@ -112,24 +109,19 @@ impl Invoices<'_> {
     /// `credit_note.issued`. Its quote can be converted again.
     ///
     /// # Errors
-    /// [`Error::Conflict`] on an invoice with payments: reverse or refund them first.
+    /// [`Error::Conflict`] on an invoice with payments: reverse or refund them first;
+    /// [`Error::StorageUnavailable`] as for [`credit`](Self::credit).
     pub async fn cancel(&self, id: InvoiceId) -> Result<Invoice, Error> {
         self.cancel_if(id, None).await
     }
 
-    /// As [`cancel`](Self::cancel), if the invoice is still the one that a page has shown.
-    #[cfg(feature = "console")]
-    pub(crate) async fn cancel_shown(&self, id: InvoiceId, shown: Timestamp) -> Result<Invoice, Error> {
-        self.cancel_if(id, Some(shown)).await
-    }
-
-    async fn cancel_if(&self, id: InvoiceId, shown: Option<Timestamp>) -> Result<Invoice, Error> {
+    /// As [`cancel`](Self::cancel). `shown` is that of [`mark_paid_if`](Self::mark_paid_if).
+    pub(crate) async fn cancel_if(&self, id: InvoiceId, shown: Option<Timestamp>) -> Result<Invoice, Error> {
         let canceled = async {
             if let Some(canceled) = self.cancel_draft(id, shown).await? {
                 return Ok(canceled);
             }
-            let (_, invoice) = self.credit_for(id, Credit::Cancel, shown).await?;
-            Ok(invoice)
+            Ok(self.credit_for(id, Credit::Cancel, shown).await?.invoice)
         };
         self.0.operation("invoices.cancel", canceled).await
     }
@@ -140,34 +132,10 @@ impl Invoices<'_> {
     /// [`pay`](Self::pay).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for more than `amountOverpaid`.
+    /// [`Error::Invalid`] for more than `amountOverpaid`; [`Error::Conflict`] when a payment of
+    /// another amount has the reference, or the invoice takes none.
     pub async fn refund(&self, id: InvoiceId, refund: &NewPayment) -> Result<RecordedPayment, Error> {
-        let sought =
-            refund.reference.as_deref().map(SoughtId::new).filter(|sought| !sought.as_sent().is_empty());
-        let reference = optional_text("reference", refund.reference.as_deref(), SHORT_TEXT);
-        let refund = NewPayment { reference: None, ..*refund };
-        let changed = async {
-            let known = self.preload(id).await?;
-            self.0
-                .write([Prefetch::Invoice(id)], async move |mut tx| {
-                    let invoice = tx.invoices().reload_if_changed(id, known).await?;
-                    let amount = Money::ZERO.minus(refund.amount)?;
-                    if let Some(sought) = &sought
-                        && let Some(known) = tx.invoices().find_payment_by_reference(id, sought).await?
-                    {
-                        same_amount(&known, amount, sought.stripped())?;
-                        return Ok(RecordedPayment { payment: known, invoice, created: false });
-                    }
-                    let refunded = invoice.refund(refund.amount, tx.change.at())?;
-                    let new = NewPayment { amount, reference: reference?, ..refund };
-                    let payment = insert_payment(&mut tx, id, new).await?;
-                    tx.note(HistoryAction::InvoiceRefunded, id.0, &refund.amount).await?;
-                    let invoice = update(&mut tx, refunded).await?;
-                    Ok(RecordedPayment { payment, invoice, created: true })
-                })
-                .await
-        };
-        self.0.operation("invoices.refund", changed).await
+        self.0.operation("invoices.refund", self.enter(id, refund, Entry::Refund)).await
     }
 
     /// Cancels a draft; `None` for an invoice that is not a draft.
@@ -200,7 +168,9 @@ impl Invoices<'_> {
         let credited =
             until_committed(ISSUE_ATTEMPTS, || self.try_credit(id, note_id, credit.clone(), shown));
         let taken = || Error::unavailable("other nodes keep taking the number of the credit note");
-        credited.await?.ok_or_else(taken)
+        let credited = credited.await?.ok_or_else(taken)?;
+        services.held_dates.check(self.0.id, credited.note.summary.issue_date, credited.today);
+        Ok(credited)
     }
 
     /// Attempts a credit note. `None` if the invoice or the next number have changed since they
@@ -211,20 +181,21 @@ impl Invoices<'_> {
         note_id: CreditNoteId,
         credit: Credit,
         shown: Option<Timestamp>,
-    ) -> Result<Option<(CreditNote, Invoice)>, Error> {
+    ) -> Result<Option<Credited>, Error> {
         let before = self.creditable(id).await?;
         // The commit checks that the invoice is still this one.
         check_shown(&before.invoice, shown)?;
         let content = before.content(&credit)?;
         let frozen = self.freeze_credit(&before, note_id, content.clone()).await?;
         let format = frozen.as_ref().map(|_| before.format());
-        let Creditable { invoice, next, .. } = before;
+        let CreditSnapshot { invoice, next, .. } = before;
         self.0
             .write([], async move |mut tx| {
-                let first = not_before(tx.change.today(), &invoice);
+                let today = tx.change.today();
+                let first = not_before(today, &invoice);
                 if tx.credit_note_series(first.year()).next_dated(first).await? != next
                     || tx.invoices().find_summary(id).await?.updated_at != invoice.summary.updated_at
-                    || !finish(&mut tx, note_id, frozen.as_ref()).await?
+                    || !finish_issued(&mut tx, note_id.0, frozen.as_ref()).await?
                 {
                     return Ok(None);
                 }
@@ -246,12 +217,12 @@ impl Invoices<'_> {
                     Credit::Cancel => HistoryAction::InvoiceCanceled,
                 };
                 tx.note(action, id.0, &note.summary.number).await?;
-                Ok(Some((note, invoice)))
+                Ok(Some(Credited { note, invoice: credited.record, today }))
             })
             .await
     }
 
-    async fn creditable(&self, id: InvoiceId) -> Result<Creditable, Error> {
+    async fn creditable(&self, id: InvoiceId) -> Result<CreditSnapshot, Error> {
         let now = self.0.env().now();
         self.0
             .read(async move |mut tx| {
@@ -270,14 +241,14 @@ impl Invoices<'_> {
                 let first = not_before(change.today(), &invoice);
                 let next = tx.credit_note_series(first.year()).next_dated(first).await?;
                 tx.end_snapshot().await?;
-                Ok(Creditable { change, invoice: Arc::new(invoice), rest, particulars, logo, next })
+                Ok(CreditSnapshot { change, invoice: Arc::new(invoice), rest, particulars, logo, next })
             })
             .await
     }
 
     async fn freeze_credit(
         &self,
-        before: &Creditable,
+        before: &CreditSnapshot,
         id: CreditNoteId,
         content: CreditContent,
     ) -> Result<Option<Frozen<InvoiceParticulars>>, Error> {
@@ -303,7 +274,7 @@ impl Invoices<'_> {
     }
 }
 
-/// What is left of an invoice after its credit notes.
+/// The rest of an invoice after its credit notes.
 async fn rest(tx: &mut impl Tables, invoice: &Invoice) -> Result<CreditRest, Error> {
     let mut rest = CreditRest::of(invoice);
     for (parts, detail) in tx.credit_notes().credited(invoice.summary.id).await? {
@@ -315,18 +286,4 @@ async fn rest(tx: &mut impl Tables, invoice: &Invoice) -> Result<CreditRest, Err
 /// The first day that a credit note may have: not before its invoice, even if a clock was set back.
 fn not_before(today: NaiveDate, invoice: &Invoice) -> NaiveDate {
     invoice.summary.issue_date.map_or(today, |issued| issued.max(today))
-}
-
-async fn finish(
-    tx: &mut CompanyTx<'_>,
-    id: CreditNoteId,
-    document: Option<&Frozen<InvoiceParticulars>>,
-) -> Result<bool, Error> {
-    let Some(frozen) = document else { return Ok(true) };
-    if !tx.uploads().finish(frozen.document.key.upload).await? {
-        return Ok(false);
-    }
-    let (row, now) = (document_row(frozen), tx.change.now);
-    tx.issued_documents().insert(id.0, &row, now, &frozen.particulars).await?;
-    Ok(true)
 }

@@ -17,8 +17,7 @@ use crate::documents::{
     BilledClient, BillingDocument, DocumentLogo, Frozen, InvoiceParticulars, IssuedRecord,
 };
 use crate::operations::attempts::{ISSUE_ATTEMPTS, until_committed};
-use crate::operations::documents::{document_row, find_logo};
-
+use crate::operations::documents::{find_logo, finish_issued};
 use crate::records::{HistoryAction, Missing};
 use crate::store::quotes::DocumentTerms;
 use crate::store::{ChangeContext, CompanyTx, Prefetch, Tables};
@@ -126,18 +125,20 @@ impl Invoices<'_> {
         let issued = until_committed(ISSUE_ATTEMPTS, || self.try_issue(id, options, purpose));
         let taken = || Error::unavailable("other nodes keep taking the number of the invoice");
         let (invoice, today) = issued.await?.ok_or_else(taken)?;
-        services.held_dates.check(self.0.id, &invoice, today);
+        let date = invoice.summary.issue_date.unwrap_or(today);
+        services.held_dates.check(self.0.id, date, today);
         Ok(invoice)
     }
 
-    /// Everything that an issue would refuse.
-    pub(super) async fn missing(&self, id: InvoiceId) -> Result<Vec<Missing>, Error> {
+    /// Everything that an issue would refuse, and the format that the document would have.
+    pub(super) async fn missing(&self, id: InvoiceId) -> Result<(Vec<Missing>, DocumentFormat), Error> {
         let draft = self.draft(id).await?;
         let document = draft.document(draft.preview(&IssueOptions::default(), None)?.record);
+        let format = draft.possible_format(&document);
         let mut missing = if draft.is_electronic() { document.missing() } else { Vec::new() };
         let refused = self.0.services.documents.check_billing(document).await?;
         missing.extend(refused.into_iter().map(Missing::from));
-        Ok(missing)
+        Ok((missing, format))
     }
 
     /// Attempts an issue. `None` if the invoice, the data of its document or the next number have
@@ -158,7 +159,9 @@ impl Invoices<'_> {
                 let mut series = tx.invoice_series(today.year());
                 if series.next_dated(today).await? != next
                     || tx.invoices().find_summary(id).await?.updated_at != read_at
-                    || !finish(&mut tx, &invoice, document.as_ref()).await?
+                    || !is_current(&mut tx, &invoice, document.as_ref()).await?
+                    || !finish_issued(&mut tx, id.0, document.as_ref().map(|document| &document.frozen))
+                        .await?
                 {
                     return Ok(None);
                 }
@@ -224,9 +227,14 @@ impl Draft {
             let reason = missing.english.trim_end_matches('.');
             return Err(Invalid::new(missing.field, format!("breaks {}: {reason}", missing.rule)).into());
         }
-        // A private client need not have an address for electronic documents.
-        let is_possible = document.can_be_electronic();
-        Ok(if is_possible { DocumentFormat::FacturX } else { DocumentFormat::Pdf })
+        Ok(self.possible_format(document))
+    }
+
+    /// The format of the document, if no legal data is missing. A private client need not have an
+    /// address for electronic documents.
+    fn possible_format(&self, document: &BillingDocument) -> DocumentFormat {
+        let is_electronic = self.is_electronic() && document.can_be_electronic();
+        if is_electronic { DocumentFormat::FacturX } else { DocumentFormat::Pdf }
     }
 }
 
@@ -253,9 +261,8 @@ pub(super) async fn particulars(
     })
 }
 
-/// Finishes the upload of the document and refers to it. Returns false if the document shows
-/// outdated data or its upload is abandoned: then nothing is written.
-async fn finish(
+/// True if the document, if there is one, shows the current data.
+async fn is_current(
     tx: &mut CompanyTx<'_>,
     invoice: &Invoice,
     document: Option<&FrozenInvoice>,
@@ -264,15 +271,7 @@ async fn finish(
     // The quote is accepted, so its number and its terms never change.
     let client = tx.clients().find(invoice.summary.client_id).await?;
     let InvoiceParticulars { company, client: billed, .. } = &frozen.particulars;
-    if *company != *tx.change.company
-        || *billed != BilledClient::of(&client)
-        || !tx.uploads().finish(frozen.document.key.upload).await?
-    {
-        return Ok(false);
-    }
-    let (row, now) = (document_row(frozen), tx.change.now);
-    tx.issued_documents().insert(invoice.summary.id.0, &row, now, &frozen.particulars).await?;
-    Ok(true)
+    Ok(*company == *tx.change.company && *billed == BilledClient::of(&client))
 }
 
 async fn store(
