@@ -150,6 +150,7 @@ pub enum Action {
     ManageSigningLinks,
     /// Convert quotes, make, issue and cancel invoices, and issue credit notes.
     ManageInvoices,
-    /// Enter and reverse payments and refunds, and mark invoices paid.
+    /// Enter and reverse payments and refunds, and mark issued invoices paid. A draft, which would be
+    /// issued first, also needs [`ManageInvoices`](Self::ManageInvoices).
     EnterPayments,
 }

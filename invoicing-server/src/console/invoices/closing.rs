@@ -5,12 +5,14 @@ use maud::{Markup, html};
 
 use super::change::{Asked, Change, question, refused, shown};
 use crate::Error;
+use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::layout::PageContent;
 use crate::console::request::{FormOutcome, PageRequest};
 
 /// `GET /invoices/{id}/paid`.
 pub(in crate::console) async fn confirm_paid(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
+    check_may_issue(request).await?;
     confirm(request, Change::MarkPaid).await
 }
 
@@ -23,6 +25,7 @@ pub(in crate::console) async fn confirm_cancellation(
 
 /// `POST /invoices/{id}/paid`.
 pub(in crate::console) async fn mark_paid(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+    check_may_issue(request).await?;
     let paid = request.company.invoices().mark_paid_if(request.id()?, Some(shown(request))).await;
     outcome(request, Change::MarkPaid, paid, "paid").await
 }
@@ -31,6 +34,18 @@ pub(in crate::console) async fn mark_paid(request: &PageRequest<'_>) -> Result<F
 pub(in crate::console) async fn cancel(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
     let canceled = request.company.invoices().cancel_if(request.id()?, Some(shown(request))).await;
     outcome(request, Change::Cancel, canceled, "canceled").await
+}
+
+/// Refuses a person who may enter payments but not issue invoices, if the invoice is a draft: it
+/// would be issued.
+async fn check_may_issue(request: &PageRequest<'_>) -> Result<(), PageError> {
+    if request.allows(Action::ManageInvoices) {
+        return Ok(());
+    }
+    match super::read(request, request.id()?).await?.summary.status {
+        InvoiceStatus::Draft => Err(PageError::Forbidden),
+        _ => Ok(()),
+    }
 }
 
 async fn confirm(request: &PageRequest<'_>, change: Change) -> Result<PageContent, PageError> {
