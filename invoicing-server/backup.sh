@@ -23,17 +23,21 @@ usage() { sed -n '4,6s/^# *//p' "$0" >&2; exit 2; }
 
 is_postgres() { case $1 in postgres://* | postgresql://*) true ;; *) false ;; esac }
 
-# Writes the documents that a backup file refers to, a line each: company, upload, SHA-256.
+# Writes the documents that a backup file refers to, a line each: company, upload, SHA-256. Those of invoices and credit
+# notes are in a table that backups of earlier versions lack.
 references() {
     [ -f "$1" ] || fail "there is no backup file $1"
     case $1 in
     *.db)
-        sqlite3 -readonly -separator ' ' "$1" >"$work/rows" '
-            SELECT lower(hex(company_id)), lower(hex(upload_id)), sha256 FROM document'
+        later=$(sqlite3 -readonly "$1" "SELECT name FROM sqlite_master WHERE name = 'issued_document'")
+        for table in document $later; do
+            sqlite3 -readonly -separator ' ' "$1" "
+                SELECT lower(hex(company_id)), lower(hex(upload_id)), sha256 FROM $table"
+        done >"$work/rows"
         sed -E 's/([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12}) /\1-\2-\3-\4-\5 /g' "$work/rows"
         ;;
     *.dump)
-        pg_restore --data-only --table=document --file="$work/rows" "$1"
+        pg_restore --data-only --table=document --table=issued_document --file="$work/rows" "$1"
         # The rows of a COPY, after a line with the names of its columns.
         awk -F '\t' '
             /^COPY / {

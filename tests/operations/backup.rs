@@ -10,17 +10,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
-use invoicing_core::{EventKind, NewCompany, Plan, Quote, QuoteId, Timestamp};
+use invoicing_core::{EventKind, NewCompany, NewCreditNote, Plan, Quote, QuoteId, Timestamp, money};
 use invoicing_server::{
-    CompanyHandle, Error, Invoicing, ObjectStorage, OpenError, PageQuery, SealingKey, SealingKeys, Settings,
-    TargetPolicy,
+    CompanyHandle, Error, Invoicing, ObjectStorage, OpenError, OpenedDocument, PageQuery, SealingKey,
+    SealingKeys, Settings, TargetPolicy,
 };
 use invoicing_tests::{
     Answer, Database, Place, Received, Receiver, ask, new_quote, on_each_database, postgres,
 };
 use tokio::process::Command;
 
-use crate::support::{client_of, draft_of, hook_for};
+use crate::support::{client_of, draft_of, hook_for, issued_over};
 
 /// Fewest quotes that are sent while a backup is made.
 const MEANWHILE: usize = 8;
@@ -88,6 +88,19 @@ async fn sent(company: &CompanyHandle) -> Quote {
     company.quotes().send(draft.summary.id, None).await.unwrap()
 }
 
+/// The documents of each issued invoice and of its credit notes.
+async fn billed(company: &CompanyHandle) -> Vec<OpenedDocument> {
+    let (invoices, notes) = (company.invoices(), company.credit_notes());
+    let mut documents = Vec::new();
+    for invoice in invoices.list(&PageQuery::default()).await.unwrap().data {
+        documents.push(invoices.open_document(invoice.summary.id).await.unwrap());
+        for note in invoices.get(invoice.summary.id).await.unwrap().detail.credit_notes {
+            documents.push(notes.open_document(note.id).await.unwrap());
+        }
+    }
+    documents
+}
+
 /// Sends a `GET` with a key to a service.
 async fn get(invoicing: &Invoicing, path: &str, key: &str) -> Answer {
     let request = Request::get(path).header("authorization", format!("Bearer {key}"));
@@ -121,6 +134,8 @@ struct Host {
     before: Vec<Quote>,
     /// Sent while the backup was made.
     meanwhile: Vec<Quote>,
+    /// The documents of an invoice and its credit note, of before the backup.
+    billed: Vec<OpenedDocument>,
     backup: String,
 }
 
@@ -136,6 +151,10 @@ impl Host {
         let receiver = Receiver::start().await;
         hook_for(&company, &receiver.url, &[EventKind::QuoteCreated]).await;
         let before = vec![sent(&company).await, sent(&company).await, sent(&company).await];
+        let invoice = issued_over(&company, "100").await.summary.id;
+        let part = NewCreditNote::new("Remise").reduction("Remise", 0, money!(30));
+        company.invoices().credit(invoice, &part).await.unwrap();
+        let billed = billed(&company).await;
         let mut host = Self {
             script,
             folder,
@@ -146,6 +165,7 @@ impl Host {
             receiver,
             before,
             meanwhile: Vec::new(),
+            billed,
             backup: String::new(),
         };
         host.save_meanwhile().await;
@@ -215,6 +235,7 @@ async fn a_backup_of_a_running_service_is_one_moment_with_all_its_documents(db: 
             assert_eq!(opened.sha256, document.sha256, "{}", quote.summary.number);
         }
     }
+    assert_eq!(billed(&company).await, host.billed);
     restored.close().await;
 }
 
@@ -284,6 +305,48 @@ async fn a_backup_with_a_damaged_document_is_refused_and_nothing_is_overwritten(
     let refused =
         host.script.run(&["restore", &host.backup, &self::database(&place), &host.path("new")]).await;
     assert!(refused.unwrap_err().contains("missing or damaged"));
+}
+
+#[on_each_database]
+async fn a_backup_without_a_document_of_an_invoice_or_credit_note_is_refused(db: Database) {
+    let Some(host) = Host::with_backup(db).await else { return };
+    let names: Vec<&str> = host.billed.iter().map(|document| document.file_name.as_str()).collect();
+    assert_eq!(names, ["FAC-2026-0001.pdf", "AVO-2026-0001.pdf"]);
+    let stored = files(Path::new(&host.path("backup/documents")));
+    for document in &host.billed {
+        let is_it = |file: &&PathBuf| std::fs::read(file).unwrap() == document.bytes;
+        let file = stored.iter().find(is_it).expect("the document is in the backup");
+        std::fs::remove_file(file).unwrap();
+        let missing = host.script.run(&["check", &host.backup]).await.unwrap_err();
+        assert!(missing.contains("missing or damaged"), "{}: {missing}", document.file_name);
+        std::fs::write(file, &document.bytes[1..]).unwrap();
+        let damaged = host.script.run(&["check", &host.backup]).await.unwrap_err();
+        assert!(damaged.contains("missing or damaged"), "{}: {damaged}", document.file_name);
+        std::fs::write(file, &document.bytes).unwrap();
+        host.script.run(&["check", &host.backup]).await.unwrap();
+    }
+}
+
+/// A backup of a version that had no invoices with documents lacks their table.
+#[on_each_database]
+async fn a_backup_without_the_table_of_issued_documents_is_checked(db: Database) {
+    let Some(script) = Script::find(db) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let place = Place::new(db).await;
+    let invoicing = open(&place, &folder.path().join("documents"), keys(1)).await.unwrap();
+    let new = NewCompany::named("Martin Peinture", Plan::Team);
+    let company = invoicing.company(invoicing.companies().create(&new).await.unwrap().id);
+    sent(&company).await;
+    place.behind().await.run("DROP TABLE issued_document", &[]).await;
+    let save = ["save", &database(&place), &path("documents"), &path("backup")];
+    let backup = script.run(&save).await.unwrap();
+    script.run(&["check", &backup]).await.unwrap();
+    for document in files(Path::new(&path("backup/documents"))) {
+        std::fs::remove_file(document).unwrap();
+    }
+    let refused = script.run(&["check", &backup]).await.unwrap_err();
+    assert!(refused.contains("missing or damaged"), "{refused}");
 }
 
 /// Every file below a folder.
