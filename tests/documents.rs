@@ -1,5 +1,6 @@
 //! Documents: their content, their freezing, and their storage.
 
+mod from_quote;
 mod frozen_documents;
 pub(crate) mod golden;
 mod invoices;

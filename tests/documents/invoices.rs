@@ -12,7 +12,7 @@ use super::golden::run;
 use crate::support::{date, invalid};
 
 /// Legal data with which a company can send electronic invoices.
-fn legal() -> CompanyIdentity {
+pub(super) fn legal() -> CompanyIdentity {
     CompanyIdentity::default()
         .address("12 rue des Métiers")
         .zip_code("44000")
@@ -25,7 +25,7 @@ fn legal() -> CompanyIdentity {
 }
 
 /// A business with an address and a SIREN.
-fn business() -> NewClient {
+pub(super) fn business() -> NewClient {
     NewClient::named("Dupont SARL")
         .r#type(ClientType::Professionnel)
         .address("8 quai de la Fosse")
@@ -35,19 +35,19 @@ fn business() -> NewClient {
 }
 
 /// The content of a quote for this client.
-async fn content(world: &World, client: &NewClient) -> NewQuote {
+pub(super) async fn content(world: &World, client: &NewClient) -> NewQuote {
     let client = world.company.clients().create(client).await.unwrap().id;
     NewQuote::empty(client).line(NewLine::new("Peinture", 10, 25, 10).unit("m2")).retention_rate(5)
 }
 
-async fn issued(world: &World, client: &NewClient) -> invoicing_core::Invoice {
+pub(super) async fn issued(world: &World, client: &NewClient) -> invoicing_core::Invoice {
     let invoices = world.company.invoices();
     let draft = invoices.direct(&content(world, client).await).await.unwrap();
     invoices.issue(draft.summary.id, None).await.unwrap()
 }
 
 /// A file that a document carries; `None` if qpdf is missing, or the document has no such file.
-fn attached(bytes: &[u8], name: &str) -> Option<String> {
+pub(super) fn attached(bytes: &[u8], name: &str) -> Option<String> {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), bytes).unwrap();
     let path = file.path().to_str().unwrap();
@@ -134,7 +134,7 @@ async fn with_e_invoicing_an_invoice_carries_its_xml(db: Database) {
     }
 }
 
-fn text_of(bytes: &[u8]) -> Option<String> {
+pub(super) fn text_of(bytes: &[u8]) -> Option<String> {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), bytes).unwrap();
     let text = run("pdftotext", &["-layout", file.path().to_str().unwrap(), "-"])?;

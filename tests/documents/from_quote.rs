@@ -1,0 +1,130 @@
+//! From the quote to the XML of its invoice: what a quote says of VAT, operations and work site reaches the platform.
+//!
+//! With `FACTURX_SAMPLES=<folder>` these documents are written there, each with its XML, so that the official rules judge
+//! what the service makes. See `tests/e_invoicing`.
+
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use invoicing_core::{CompanyIdentity, DocumentFormat, NewCreditNote, NewLine, NewQuote, OperationNature};
+use invoicing_server::IssueOptions;
+use invoicing_tests::{Database, World, on_each_database};
+
+use super::invoices::{attached, business, issued, legal};
+use crate::support::{date, invalid};
+
+/// The XML in a document. It is `None` without qpdf.
+fn xml_of(db: Database, name: &str, document: &Bytes) -> Option<String> {
+    let xml = attached(document, "factur-x.xml")?;
+    if let Some(folder) = std::env::var_os("FACTURX_SAMPLES").map(PathBuf::from) {
+        let file = folder.join(format!("service_{name}_{db:?}"));
+        std::fs::write(file.with_extension("pdf"), document).unwrap();
+        std::fs::write(file.with_extension("xml"), &xml).unwrap();
+    }
+    Some(xml)
+}
+
+/// The content of the first element of a name.
+fn inside<'a>(xml: &'a str, element: &str) -> &'a str {
+    let (_, rest) = xml.split_once(&format!("<{element}>")).unwrap_or_else(|| panic!("no {element}: {xml}"));
+    rest.split_once(&format!("</{element}>")).expect("its end").0
+}
+
+/// Subcontracted works on a site of their own, whose VAT the client owes.
+async fn subcontracted(world: &World, rate: u32) -> NewQuote {
+    let client = world.company.clients().create(&business()).await.unwrap().id;
+    let quote = NewQuote::empty(client)
+        .line(NewLine::new("Pose de cloisons", 10, 25, rate).unit("m2"))
+        .operations(OperationNature::Mixed)
+        .reverse_charge(true);
+    NewQuote { work_site: Some("3 quai Bas\n75001 Paris".into()), ..quote }
+}
+
+/// Reverse charge is category AE with its reason, and not S1 with S.
+///
+/// See Dolibarr/dolibarr-community-modules#722 and #946.
+#[on_each_database]
+async fn the_xml_of_an_invoice_says_what_its_quote_said(db: Database) {
+    let world = World::new(db).await;
+    world.company.set_identity(&legal()).await.unwrap();
+    let (quotes, invoices) = (world.company.quotes(), world.company.invoices());
+    let quote = quotes.create(&subcontracted(&world, 0).await).await.unwrap();
+    quotes.accept(quote.summary.id).await.unwrap();
+    let draft = invoices.convert(quote.summary.id).await.unwrap().summary.id;
+    let options = IssueOptions::default()
+        .supplied_on(date("2026-09-11"))
+        .period(date("2026-09-01"), date("2026-09-10"));
+    let invoice = invoices.issue_with(draft, &options).await.unwrap().summary;
+    assert_eq!(invoice.document_format.unwrap(), DocumentFormat::FacturX);
+    let document = invoices.open_document(draft).await.unwrap();
+    let note = invoices.credit(draft, &NewCreditNote::new("Moins").quantity(0, 2)).await.unwrap();
+    let credit = world.company.credit_notes().open_document(note.summary.id).await.unwrap();
+    let Some(invoice) = xml_of(db, "reverse_charge", &document.bytes) else { return };
+    let Some(credit) = xml_of(db, "reverse_charge_credit", &credit.bytes) else { return };
+    for xml in [&invoice, &credit] {
+        let process = inside(xml, "ram:BusinessProcessSpecifiedDocumentContextParameter");
+        assert_eq!(process, "<ram:ID>M1</ram:ID>", "BT-23");
+        let tax = inside(inside(xml, "ram:ApplicableHeaderTradeSettlement"), "ram:ApplicableTradeTax");
+        assert_eq!(inside(tax, "ram:CategoryCode"), "AE");
+        assert_eq!(inside(tax, "ram:ExemptionReasonCode"), "VATEX-FR-AE");
+        assert_eq!(inside(tax, "ram:RateApplicablePercent"), "0");
+        let site = inside(xml, "ram:ShipToTradeParty");
+        for (element, text) in
+            [("ram:PostcodeCode", "75001"), ("ram:LineOne", "3 quai Bas"), ("ram:CityName", "Paris")]
+        {
+            assert_eq!(inside(site, element), text);
+        }
+        let contract = inside(xml, "ram:ContractReferencedDocument");
+        assert_eq!(inside(contract, "ram:IssuerAssignedID"), quote.summary.number, "BT-12");
+    }
+    let supplied = inside(&invoice, "ram:ActualDeliverySupplyChainEvent");
+    assert!(supplied.contains(">20260911<"), "BT-72: {supplied}");
+    let period = inside(&invoice, "ram:BillingSpecifiedPeriod");
+    assert!(inside(period, "ram:StartDateTime").contains(">20260901<"), "BT-73: {period}");
+    assert!(inside(period, "ram:EndDateTime").contains(">20260910<"), "BT-74: {period}");
+}
+
+#[on_each_database]
+async fn a_quote_under_reverse_charge_with_vat_is_refused_by_name(db: Database) {
+    let world = World::new(db).await;
+    let quotes = world.company.quotes();
+    let with_vat = subcontracted(&world, 10).await;
+    invalid(&world, "lines[0].tvaRate", quotes.create(&with_vat)).await;
+    let draft = quotes.create(&subcontracted(&world, 0).await).await.unwrap().summary.id;
+    invalid(&world, "lines[0].tvaRate", quotes.edit(draft, &with_vat)).await;
+}
+
+/// `B2`, `S2` and `M2` are for invoices that were paid before they were issued.
+///
+/// See Dolibarr/dolibarr-community-modules#487 and #493.
+#[on_each_database]
+async fn a_draft_that_is_marked_paid_is_issued_as_one_that_is_not_paid(db: Database) {
+    let world = World::new(db).await;
+    world.company.set_identity(&legal()).await.unwrap();
+    let invoices = world.company.invoices();
+    let client = world.company.clients().create(&business()).await.unwrap().id;
+    let content = NewQuote::empty(client).line(NewLine::new("Peinture", 10, 25, 10));
+    let draft = invoices.direct(&content).await.unwrap().summary.id;
+    let paid = invoices.mark_paid(draft).await.unwrap().summary;
+    assert_eq!((paid.status.as_str(), paid.amount_due.is_zero()), ("PAID", true));
+    let document = invoices.open_document(draft).await.unwrap();
+    let Some(xml) = xml_of(db, "marked_paid", &document.bytes) else { return };
+    let process = inside(&xml, "ram:BusinessProcessSpecifiedDocumentContextParameter");
+    assert_eq!(process, "<ram:ID>S1</ram:ID>", "BT-23");
+    assert!(!xml.contains("TotalPrepaidAmount"), "BT-113: {xml}");
+    assert_eq!(inside(&xml, "ram:DuePayableAmount"), "275", "BT-115");
+}
+
+/// The retention and the identity of a plain invoice and of what is credited of it, as files for the official rules.
+#[on_each_database]
+async fn what_was_due_stays_in_the_xml_beside_the_retention(db: Database) {
+    let world = World::new(db).await;
+    let on_debits = CompanyIdentity { vat_on_debits: true, ..legal() };
+    world.company.set_identity(&on_debits).await.unwrap();
+    let invoice = issued(&world, &business()).await.summary;
+    let document = world.company.invoices().open_document(invoice.id).await.unwrap();
+    let Some(xml) = xml_of(db, "retention", &document.bytes) else { return };
+    assert_eq!(inside(&xml, "ram:DuePayableAmount"), "275", "the retention is not deducted");
+    let tax = inside(inside(&xml, "ram:ApplicableHeaderTradeSettlement"), "ram:ApplicableTradeTax");
+    assert_eq!(inside(tax, "ram:DueDateTypeCode"), "5", "BT-8: VAT is due with the invoice");
+}
