@@ -2,6 +2,7 @@
 
 mod from_quote;
 mod frozen_documents;
+mod frozen_invoices;
 pub(crate) mod golden;
 mod invoices;
 mod issued;

@@ -1,32 +1,36 @@
 //! Documents that were stored and that no record came to refer to.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{self, FutureExt};
-use invoicing_core::{Plan, QuoteId, QuoteStatus};
-use invoicing_server::{CompanyHandle, SweepReport};
+use invoicing_core::{InvoiceStatus, NewCreditNote, Plan, QuoteId, QuoteStatus, money};
+use invoicing_server::{CompanyHandle, Error, SweepReport};
 use invoicing_tests::{Database, World, on_each_database};
 use tokio::sync::Notify;
 
-use crate::support::draft_of;
 use crate::support::hooked_store::HookedStore;
+use crate::support::{draft_of, invoice_in};
 
 const HOUR: Duration = Duration::from_hours(1);
 
-/// Sends a quote and drops the call when the bytes are stored and no record refers to them yet.
-async fn die_sending(company: &CompanyHandle, store: &HookedStore, id: QuoteId) {
+/// Drops a call when the bytes are stored and no record refers to them yet.
+async fn die_during<T: Debug>(store: &HookedStore, call: impl Future<Output = Result<T, Error>>) {
     let stored = Arc::new(Notify::new());
     let hook = Arc::clone(&stored);
     store.happens(move || {
         hook.notify_one();
         future::pending().boxed()
     });
-    let quotes = company.quotes();
     tokio::select! {
-        sent = quotes.send(id, None) => panic!("{sent:?}"),
+        done = call => panic!("{done:?}"),
         () = stored.notified() => {}
     }
+}
+
+async fn die_sending(company: &CompanyHandle, store: &HookedStore, id: QuoteId) {
+    die_during(store, company.quotes().send(id, None)).await;
 }
 
 async fn swept(world: &World) -> u64 {
@@ -62,6 +66,41 @@ async fn only_orphans_of_a_crash_are_swept_and_after_an_hour(db: Database) {
     for id in [sent, draft] {
         quotes.open_document(id).await.unwrap();
     }
+}
+
+/// Rules: DOCUMENT-17, DOCUMENT-22, NUMBER-3, NUMBER-8
+#[on_each_database]
+async fn an_issue_whose_caller_is_lost_uses_no_number_and_leaves_an_orphan(db: Database) {
+    let (world, store) = HookedStore::world(db).await;
+    let invoices = world.company.invoices();
+    let draft = invoice_in(&world, InvoiceStatus::Draft).await.summary.id;
+    die_during(&store, invoices.issue(draft, None)).await;
+    die_during(&store, invoices.mark_paid(draft)).await;
+    let unchanged = invoices.get(draft).await.unwrap().summary;
+    assert_eq!((unchanged.status, unchanged.number), (InvoiceStatus::Draft, None));
+    store.nothing_happens();
+    let issued = invoices.issue(draft, None).await.unwrap().summary;
+    assert!(issued.number.as_ref().unwrap().ends_with("-0001"), "{issued:?}");
+    let part = NewCreditNote::new("Remise").reduction("Remise", 10, money!(5));
+    die_during(&store, invoices.cancel(draft)).await;
+    die_during(&store, invoices.credit(draft, &part)).await;
+    assert_eq!(invoices.get(draft).await.unwrap().summary, issued);
+
+    world.advance(HOUR + Duration::from_millis(1));
+    let world = world.reopen().await;
+    let kept = store.memory.count();
+    assert_eq!(swept(&world).await, 4, "one of each call");
+    assert_eq!(store.memory.count(), kept - 4);
+    store.nothing_happens();
+    let (invoices, notes) = (world.company.invoices(), world.company.credit_notes());
+    let note = invoices.credit(draft, &part).await.unwrap().summary;
+    assert!(note.number.ends_with("-0001"), "{note:?}");
+    let next = invoice_in(&world, InvoiceStatus::Sent).await.summary;
+    assert!(next.number.unwrap().ends_with("-0002"));
+    world.advance(2 * HOUR);
+    assert_eq!(swept(&world).await, 0);
+    invoices.open_document(draft).await.unwrap();
+    notes.open_document(note.id).await.unwrap();
 }
 
 /// Rules: DOCUMENT-17
@@ -131,13 +170,7 @@ async fn freezing_beside_sweeps_never_loses_a_document(db: Database) {
         match sent {
             Ok(_) => drop(quotes.open_document(*id).await.unwrap()),
             Err(error) => {
-                assert!(
-                    matches!(
-                        error,
-                        invoicing_server::Error::StorageUnavailable(_) | invoicing_server::Error::Conflict(_)
-                    ),
-                    "{error:?}"
-                );
+                assert!(matches!(error, Error::StorageUnavailable(_) | Error::Conflict(_)), "{error:?}");
                 assert_eq!(quotes.get(*id).await.unwrap().summary.status, QuoteStatus::Draft);
             }
         }
