@@ -2,7 +2,9 @@
 
 use chrono::NaiveDate;
 use futures_util::future::join_all;
-use invoicing_core::{Invoice, Money, NewQuote, Percent, Plan, QuoteImport, QuoteStatus};
+use invoicing_core::{
+    Invoice, InvoiceId, Money, NewCreditNote, NewQuote, Percent, Plan, QuoteImport, QuoteStatus, money,
+};
 use invoicing_server::{CompanyHandle, PageQuery, PageWindow};
 use invoicing_tests::{Database, World, new_quote, on_each_database};
 use serde_json::json;
@@ -93,6 +95,56 @@ async fn an_issue_date_is_never_before_the_last_one_of_its_series(db: Database) 
     assert_eq!(next_issued(&other).await, issued("FAC-2026-0001", "2026-09-14", "2026-10-14"));
     world.advance(4 * DAY);
     assert_eq!(next_issued(company).await, issued("FAC-2026-0005", "2026-09-18", "2026-10-18"));
+}
+
+/// Rules: NUMBER-6, NUMBER-8
+#[on_each_database]
+async fn a_credit_note_is_dated_before_neither_its_invoice_nor_the_last_one(db: Database) {
+    let world = World::new(db).await;
+    let (invoices, right) = (world.company.invoices(), world.now());
+    let part = NewCreditNote::new("Remise").reduction("Remise", 0, money!(10));
+    let credit = async |id: InvoiceId| {
+        let note = invoices.credit(id, &part).await.unwrap().summary;
+        (note.number, note.issue_date)
+    };
+    let avo = |number: &str, on: &str| (number.to_owned(), date(on));
+    let early = issued_over(&world.company, "100").await.summary.id;
+    world.advance(4 * DAY);
+    let late = issued_over(&world.company, "100").await.summary.id;
+    // The clock goes back two days: not before the invoice that is credited.
+    world.clock.set(right);
+    world.advance(2 * DAY);
+    assert_eq!(credit(late).await, avo("AVO-2026-0001", "2026-09-18"));
+    // Nor before the last credit note, whichever invoice that one is about.
+    assert_eq!(credit(early).await, avo("AVO-2026-0002", "2026-09-18"));
+    let canceled = invoices.cancel(early).await.unwrap().detail.credit_notes;
+    assert_eq!(canceled.last().map(|note| &*note.number), Some("AVO-2026-0003"));
+    let last = world.company.credit_notes().get(canceled.last().unwrap().id).await.unwrap().summary;
+    assert_eq!(last.issue_date, date("2026-09-18"));
+    world.clock.set(right);
+    world.advance(5 * DAY);
+    assert_eq!(credit(late).await, avo("AVO-2026-0004", "2026-09-19"));
+}
+
+/// Elsewhere drafts have numbers, and a deleted one leaves a gap.
+///
+/// See frappe/erpnext#8765, odoo/odoo#81869 and invoiceninja/invoiceninja#2395.
+///
+/// Rules: NUMBER-3
+#[on_each_database]
+async fn a_cancelled_draft_leaves_no_gap(db: Database) {
+    let world = World::new(db).await;
+    let invoices = world.company.invoices();
+    let quote = accepted_of(&world.company).await.summary.id;
+    let draft = invoices.convert(quote).await.unwrap().summary;
+    let canceled = invoices.cancel(draft.id).await.unwrap();
+    assert_eq!((draft.number, canceled.summary.number), (None, None));
+    assert_eq!(canceled.detail.credit_notes.len(), 0, "nothing was invoiced");
+    let next = invoices.convert(quote).await.unwrap().summary.id;
+    let next = invoices.issue(next, None).await.unwrap().summary;
+    assert_eq!(next.number.as_deref(), Some("FAC-2026-0001"));
+    let canceled = invoices.cancel(next.id).await.unwrap();
+    assert_eq!(canceled.detail.credit_notes[0].number, "AVO-2026-0001");
 }
 
 /// Rules: NUMBER-2, NUMBER-6

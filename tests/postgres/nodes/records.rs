@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::join_all;
-use invoicing_core::{ClientId, NewClient, QuoteStatus, Timestamp};
+use invoicing_core::{ClientId, InvoiceId, NewClient, NewCreditNote, QuoteStatus, Timestamp, money};
 use invoicing_server::{ClientQuery, CompanyHandle, Decline, Error, ManualClock, PageWindow};
 use invoicing_tests::{Database, World, new_quote, on_postgres};
 use tokio::sync::Barrier;
@@ -94,7 +94,7 @@ async fn read_along(company: CompanyHandle, at_work: &AtomicUsize) -> BTreeMap<C
     }
 }
 
-/// Rules: NUMBER-3
+/// Rules: NUMBER-3, NUMBER-8
 #[on_postgres(worker_threads = 4)]
 async fn numbers_have_no_gaps_over_nodes(db: Database) {
     let nodes = Nodes::minutes_apart(World::new(db).await).await;
@@ -103,21 +103,44 @@ async fn numbers_have_no_gaps_over_nodes(db: Database) {
     for some in (0..60).collect::<Vec<_>>().chunks(12) {
         made.extend(join_all(some.iter().map(|n| invoiced(nodes.company(*n), client))).await);
     }
-    let (quotes, invoices): (Vec<String>, Vec<String>) = made.into_iter().unzip();
-    for (series, mut numbers) in [("DEV", quotes), ("FAC", invoices)] {
+    let mut credited = Vec::new();
+    for some in made.iter().enumerate().collect::<Vec<_>>().chunks(12) {
+        // Through another node than the one that issued it; each third is cancelled, the others are credited in part.
+        let credits =
+            some.iter().map(|(n, made)| credited_of(nodes.company(n + 1), made.invoice, n % 3 == 0));
+        credited.extend(join_all(credits).await);
+    }
+    let (quotes, invoices) = made.into_iter().map(|made| (made.quote_number, made.number)).unzip();
+    for (series, mut numbers) in [("DEV", quotes), ("FAC", invoices), ("AVO", credited)] {
         numbers.sort();
         let expected: Vec<String> = (1..=60).map(|n| format!("{series}-2026-{n:04}")).collect();
         assert_eq!(numbers, expected);
     }
 }
 
-/// The numbers of a quote and its invoice.
-async fn invoiced(company: CompanyHandle, client: ClientId) -> (String, String) {
+/// An issued invoice and its quote.
+struct Invoiced {
+    invoice: InvoiceId,
+    quote_number: String,
+    number: String,
+}
+
+async fn invoiced(company: CompanyHandle, client: ClientId) -> Invoiced {
     let quote = company.quotes().create(&quote_at(client, "10")).await.unwrap();
     company.quotes().accept(quote.summary.id).await.unwrap();
     let invoice = company.invoices().convert(quote.summary.id).await.unwrap();
-    let invoice = company.invoices().issue(invoice.summary.id, None).await.unwrap();
-    (quote.summary.number, invoice.summary.number.unwrap())
+    let issued = company.invoices().issue(invoice.summary.id, None).await.unwrap().summary;
+    Invoiced { invoice: issued.id, quote_number: quote.summary.number, number: issued.number.unwrap() }
+}
+
+/// The number of the credit note of an invoice that is cancelled, or credited in part.
+async fn credited_of(company: CompanyHandle, invoice: InvoiceId, cancels: bool) -> String {
+    if cancels {
+        let canceled = company.invoices().cancel(invoice).await.unwrap();
+        return canceled.detail.credit_notes[0].number.clone();
+    }
+    let part = NewCreditNote::new("Remise").reduction("Remise", 0, money!(3));
+    company.invoices().credit(invoice, &part).await.unwrap().summary.number
 }
 
 /// Rules: CLIENT-3
