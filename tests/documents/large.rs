@@ -1,4 +1,4 @@
-//! The largest quotes: a correct document, or a refusal that leaves no trace.
+//! The largest quotes and invoices: a correct document, or a refusal that leaves no trace.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,7 +6,7 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use invoicing_core::{MAX_LINES, NewLine, NewQuote, Plan, QuoteId};
+use invoicing_core::{InvoiceId, MAX_LINES, NewLine, NewQuote, Plan, QuoteId};
 use invoicing_server::{CompanyHandle, Error};
 use invoicing_tests::{Database, World, on_each_database, tell};
 use serde_json::json;
@@ -84,6 +84,13 @@ async fn draft_of_pages(company: &CompanyHandle, pages: usize) -> QuoteId {
     company.quotes().create(&new).await.unwrap().summary.id
 }
 
+/// The same as the draft of an invoice.
+async fn invoice_of_pages(company: &CompanyHandle, pages: usize) -> InvoiceId {
+    let quote = draft_of_pages(company, pages).await;
+    company.quotes().accept(quote).await.unwrap();
+    company.invoices().convert(quote).await.unwrap().summary.id
+}
+
 /// Rules: FAIR-6
 #[on_each_database]
 async fn large_documents_of_one_company_do_not_delay_those_of_another(db: Database) {
@@ -113,4 +120,37 @@ async fn large_documents_of_one_company_do_not_delay_those_of_another(db: Databa
         &format_args!("{elapsed:?} beside {count} of {PAGES} pages, which took {took:?}"),
     );
     assert!(sent < count / 2, "it waited for {sent} of {count} large ones");
+}
+
+/// The issues of one company follow each other; those of another company wait for none of them.
+///
+/// Rules: FAIR-6
+#[on_each_database]
+async fn large_invoices_of_one_company_do_not_delay_those_of_another(db: Database) {
+    const PAGES: usize = 102;
+    const COUNT: usize = 5;
+    let world = World::new(db).await;
+    let drafts = join_all((0..COUNT).map(|_| invoice_of_pages(&world.company, PAGES))).await;
+    let (other, _) = world.another("Other", Plan::Team).await;
+    let small = invoice_of_pages(&other, 17).await;
+    let issued = AtomicUsize::new(0);
+    let begun = Instant::now();
+    let large = join_all(drafts.into_iter().map(async |draft| {
+        world.company.invoices().issue(draft, None).await.unwrap();
+        issued.fetch_add(1, Ordering::SeqCst);
+    }));
+    let beside = async {
+        // Until the large ones wait for their turn.
+        sleep(Duration::from_millis(100)).await;
+        let begun = Instant::now();
+        other.invoices().issue(small, None).await.unwrap();
+        (begun.elapsed(), issued.load(Ordering::SeqCst))
+    };
+    let (_, (elapsed, issued)) = tokio::join!(large, beside);
+    let took = begun.elapsed();
+    tell(
+        "another company's invoice",
+        &format_args!("{elapsed:?} beside {COUNT} of {PAGES} pages, which took {took:?}"),
+    );
+    assert!(issued < COUNT / 2, "it waited for {issued} of {COUNT} large ones");
 }
