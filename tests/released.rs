@@ -1,6 +1,7 @@
 //! Databases that earlier versions of the service recorded, opened by this one: every endpoint and every operation
 //! gives the right answer. See `data/releases`.
 
+mod beside;
 mod endpoints;
 pub(crate) mod large_lines;
 mod operations;

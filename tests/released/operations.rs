@@ -36,6 +36,39 @@ async fn every_operation_works_on_a_database_of_an_earlier_version(db: Database)
     }
 }
 
+/// A registration of before means the kinds of then, also once its URL has changed.
+///
+/// Rules: EVENT-11
+#[on_each_database]
+async fn a_webhook_of_an_earlier_version_gets_no_later_kind(db: Database) {
+    for release in Release::all(db) {
+        let world = World::of_release(&release).open().await;
+        let (webhooks, invoices) = (world.company.webhooks(), world.company.invoices());
+        let (active, receiver) = (release.fact::<WebhookId>("/webhooks/active"), Receiver::start().await);
+        let to_receiver = WebhookChange { url: Some(receiver.url.clone()), ..WebhookChange::default() };
+        webhooks.change(active, &to_receiver).await.unwrap();
+        world.advance(Duration::from_secs(40));
+        world.dispatch().await;
+        receiver.take();
+        let draft = invoices.direct(&new_quote(release.fact("/client"))).await.unwrap().summary.id;
+        invoices.mark_paid(draft).await.unwrap();
+        invoices.credit(draft, &NewCreditNote::of_the_rest("Erreur")).await.unwrap();
+        world.dispatch().await;
+        let mut kinds: Vec<String> = Vec::new();
+        for delivery in receiver.take() {
+            kinds.push(delivery.json["event"].as_str().unwrap().to_owned());
+        }
+        kinds.sort_unstable();
+        assert_eq!(kinds, ["invoice.created", "invoice.paid", "quote.accepted", "quote.created"]);
+        let emitted = world.company.events().list(None, 1_000).await.unwrap();
+        for later in ["invoice.issued", "credit_note.issued"] {
+            let of_kind: Vec<_> = emitted.iter().filter(|event| event.kind == later).collect();
+            assert_eq!(of_kind.len(), 1, "{later}");
+            assert!(world.company.events().deliveries(of_kind[0].id).await.unwrap().is_empty(), "{later}");
+        }
+    }
+}
+
 /// The number behind the last dash.
 fn sequence(number: &str) -> u64 {
     number.rsplit('-').next().unwrap().parse().unwrap()
