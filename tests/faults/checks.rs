@@ -4,10 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
+use chrono::NaiveDate;
 use invoicing_core::{
-    Client, EventId, Invoice, InvoiceStatus, Page, Project, Quote, QuoteStatus, Timestamp, WebhookId,
+    Client, CreditNote, DocumentLink, EventId, Invoice, InvoiceStatus, Page, Project, Quote, QuoteStatus,
+    Timestamp, WebhookId,
 };
-use invoicing_server::{AttemptRecord, ClientQuery, CompanyHandle, EventRecord, PageQuery, PageWindow};
+use invoicing_server::{
+    AttemptRecord, ClientQuery, CompanyHandle, ContentHash, CreditNoteQuery, EventRecord, OpenedDocument,
+    PageQuery, PageWindow,
+};
 use invoicing_tests::Received;
 use serde_json::Value;
 
@@ -20,6 +25,7 @@ const PAGE: u32 = 1_000;
 #[derive(Debug, Default)]
 pub(crate) struct Figures {
     pub(crate) operations: usize,
+    pub(crate) credit_notes: usize,
     pub(crate) events: usize,
     pub(crate) deliveries: usize,
     pub(crate) delivered: usize,
@@ -42,12 +48,12 @@ type Key = (String, String, String);
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { operations, events, deliveries, delivered, failed, skipped, .. } = self;
-        let Self { received, duplicated, lost, .. } = self;
+        let Self { received, duplicated, lost, credit_notes, .. } = self;
         write!(
             f,
             "{events} events committed, {deliveries} deliveries: {delivered} delivered, {failed} failed, \
              {skipped} skipped, {duplicated} duplicated, lost = {lost} ({operations} operations announced, \
-             {received} requests received)"
+             {credit_notes} credit notes, {received} requests received)"
         )
     }
 }
@@ -59,6 +65,7 @@ struct Found {
     projects: Vec<Project>,
     quotes: Vec<Quote>,
     invoices: Vec<Invoice>,
+    credit_notes: Vec<CreditNote>,
     events: Vec<EventRecord>,
     /// Each event by kind, id and timestamp, and how often it was recorded.
     recorded: BTreeMap<Key, usize>,
@@ -93,6 +100,7 @@ pub(crate) async fn check(site: &Site, said: &[Vec<Value>], received: &[Received
         found.check_said(said.iter().flatten().copied(), &mut figures);
         found.check_quotes(company.automatic_invoicing).await;
         found.check_invoices().await;
+        found.check_credit_notes(&mut figures).await;
         found.check_numbers();
         found.check_once();
         found.check_deliveries(&came, site.hooks.len(), &mut figures).await;
@@ -162,6 +170,7 @@ impl Found {
             projects: handle.projects().list().await.expect("projects"),
             quotes: quotes(&handle).await,
             invoices: invoices(&handle).await,
+            credit_notes: credit_notes(&handle).await,
             events,
             recorded,
             created,
@@ -188,6 +197,9 @@ impl Found {
                 invoice.summary.id.to_string(),
                 (invoice.summary.updated_at, invoice.summary.status.as_str()),
             );
+        }
+        for note in &self.credit_notes {
+            records.insert(note.summary.id.to_string(), (note.summary.updated_at, ""));
         }
         for project in &self.projects {
             records.insert(project.id.to_string(), (project.updated_at, project.status.as_str()));
@@ -241,7 +253,7 @@ impl Found {
             let last = documents.last().expect("a frozen document");
             assert!(documents.len() >= if quote.summary.signed_at.is_some() { 2 } else { 1 }, "{quote:?}");
             let opened = self.handle.quotes().open_document(quote.summary.id).await.expect("its file");
-            let found = invoicing_server::ContentHash::of(&opened.bytes).to_string();
+            let found = ContentHash::of(&opened.bytes).to_string();
             assert_eq!((&found, &opened.sha256), (&last.sha256, &last.sha256), "{quote:?}");
         }
     }
@@ -268,7 +280,46 @@ impl Found {
                 invoice.summary.status == InvoiceStatus::Draft,
                 "{invoice:?}"
             );
+            let (id, is_issued) = (invoice.summary.id, invoice.summary.number.is_some());
+            assert_eq!(self.count("invoice.issued", &id), usize::from(is_issued), "{invoice:?}");
+            if is_issued {
+                let link = self.handle.invoices().document(id).await.expect("a frozen document");
+                check_document(&link, &self.handle.invoices().open_document(id).await.expect("its file"));
+            }
+            let notes = self.credit_notes.iter().filter(|note| note.summary.invoice_id == id);
+            let credited: rust_decimal::Decimal =
+                notes.clone().map(|note| note.summary.total_ttc.get()).sum();
+            assert_eq!(credited, invoice.summary.amount_credited.get(), "{invoice:?}");
+            let named = invoice.detail.credit_notes.iter().map(|note| note.id);
+            assert_eq!(named.collect::<BTreeSet<_>>(), notes.map(|note| note.summary.id).collect());
+            let is_canceled = invoice.summary.status == InvoiceStatus::Canceled;
+            assert!(!is_canceled || credited == invoice.summary.total_ttc.get(), "{invoice:?}");
         }
+    }
+
+    /// Each with its event and its document; in the order of their numbers no later one is dated before.
+    async fn check_credit_notes(&self, figures: &mut Figures) {
+        figures.credit_notes += self.credit_notes.len();
+        for note in &self.credit_notes {
+            let id = note.summary.id;
+            assert_eq!(self.count("credit_note.issued", &id), 1, "{note:?}");
+            let link = self.handle.credit_notes().document(id).await.expect("a frozen document");
+            check_document(&link, &self.handle.credit_notes().open_document(id).await.expect("its file"));
+        }
+        let mut notes: Vec<(&str, Timestamp, NaiveDate)> = self
+            .credit_notes
+            .iter()
+            .map(|CreditNote { summary, .. }| (&*summary.number, summary.created_at, summary.issue_date))
+            .collect();
+        notes.sort_unstable();
+        assert!(notes.is_sorted_by(|a, b| a.1 < b.1 && a.2 <= b.2), "not chronological: {notes:?}");
+        let mut invoices: Vec<(&str, NaiveDate)> = self
+            .invoices
+            .iter()
+            .filter_map(|Invoice { summary, .. }| Some((summary.number.as_deref()?, summary.issue_date?)))
+            .collect();
+        invoices.sort_unstable();
+        assert!(invoices.is_sorted_by_key(|(_, date)| *date), "not chronological: {invoices:?}");
     }
 
     /// From 1, without a gap; quotes in the order in which they were made.
@@ -282,7 +333,9 @@ impl Found {
         assert!(quotes.is_sorted_by(|a, b| a.1 < b.1), "numbers are not chronological");
         let mut series = BTreeMap::<&str, BTreeSet<usize>>::new();
         let invoices = self.invoices.iter().filter_map(|invoice| invoice.summary.number.as_deref());
-        for number in self.quotes.iter().map(|quote| quote.summary.number.as_str()).chain(invoices) {
+        let notes = self.credit_notes.iter().map(|note| note.summary.number.as_str());
+        let quotes = self.quotes.iter().map(|quote| quote.summary.number.as_str());
+        for number in quotes.chain(invoices).chain(notes) {
             let (name, place) = number.rsplit_once('-').expect("a series");
             let is_new = series.entry(name).or_default().insert(place.parse().expect("a number"));
             assert!(is_new, "{number} was given twice");
@@ -372,6 +425,23 @@ async fn invoices(handle: &CompanyHandle) -> Vec<Invoice> {
         invoices.push(handle.invoices().get(item.summary.id).await.expect("an invoice"));
     }
     invoices
+}
+
+async fn credit_notes(handle: &CompanyHandle) -> Vec<CreditNote> {
+    let page = async |window| {
+        handle.credit_notes().list(&CreditNoteQuery { window, ..CreditNoteQuery::default() }).await
+    };
+    let mut notes = Vec::new();
+    for item in all(page).await {
+        notes.push(handle.credit_notes().get(item.summary.id).await.expect("a credit note"));
+    }
+    notes
+}
+
+/// The file is the one that the row of the document names.
+fn check_document(link: &DocumentLink, opened: &OpenedDocument) {
+    let found = ContentHash::of(&opened.bytes).to_string();
+    assert_eq!((&found, &opened.sha256), (&link.sha256, &link.sha256), "{}", link.file_name);
 }
 
 async fn events(handle: &CompanyHandle) -> Vec<EventRecord> {

@@ -103,6 +103,7 @@ pub(crate) async fn killed_at_any_moment(
     tell(test, &format_args!("{kills} kills, {figures}"));
     assert_eq!((figures.lost, figures.doubled), (0, 0));
     assert!(figures.operations > kills && figures.delivered > 0, "too little happened to mean anything");
+    assert!(figures.credit_notes > 0, "nothing was credited");
     callers.check();
 }
 

@@ -5,8 +5,8 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use invoicing_core::{
-    Invoice, Money, NewClient, NewQuote, Project, ProjectStatus, Quote, QuoteId, QuoteImport, QuoteStatus,
-    SignatureEvidence, Timestamp,
+    CreditNoteId, Invoice, InvoiceId, Money, NewClient, NewCreditNote, NewQuote, Percent, Project,
+    ProjectStatus, Quote, QuoteId, QuoteImport, QuoteStatus, SignatureEvidence, Timestamp,
 };
 use invoicing_server::{
     CompanyHandle, Env, Error, Invoicing, NewPayment, NewProject, PageQuery, PageWindow, PaymentSource,
@@ -75,6 +75,11 @@ impl Writer {
         );
     }
 
+    /// A credit note has the stamp of the change of its invoice, which is therefore not said.
+    fn say_credit_note(&self, id: CreditNoteId, stamp: Timestamp) {
+        self.say("credit note", &id, "", stamp, &["credit_note.issued"]);
+    }
+
     fn say_project(&self, project: &Project, events: &[&str]) {
         self.say("project", &project.id, project.status.as_str(), project.updated_at, events);
     }
@@ -92,6 +97,9 @@ impl Writer {
         }
         let client = creation.client;
         self.say("client", &client.id, "", client.updated_at, &[]);
+        if turn.is_multiple_of(6) {
+            return self.direct(&new_quote(client.id)).await;
+        }
         let accepted = self.accepted(turn, &new_quote(client.id)).await?;
         self.invoiced(turn, accepted).await?;
         self.project(accepted).await
@@ -157,15 +165,15 @@ impl Writer {
             invoice.summary.id
         };
         if turn % 3 == 2 {
-            self.say_invoice(&invoices.mark_paid(invoice).await?, &["invoice.paid"]);
-            return Ok(());
+            let paid = invoices.mark_paid(invoice).await?;
+            self.say_invoice(&paid, &["invoice.issued", "invoice.paid"]);
+            return if turn.is_multiple_of(2) { Ok(()) } else { self.refunded(invoice).await };
         }
         let issued = invoices.issue(invoice, None).await?;
-        self.say_invoice(&issued, &[]);
-        let payment = |amount: Money, reference: Option<&str>| NewPayment {
-            reference: reference.map(str::to_owned),
-            ..NewPayment::new(amount, PaymentSource::Bank)
-        };
+        self.say_invoice(&issued, &["invoice.issued"]);
+        if turn % 6 == 4 {
+            return self.canceled(invoice).await;
+        }
         let part = invoices.pay(invoice, &payment(Money::from(100), None)).await?;
         self.say_invoice(&part.invoice, &[]);
         let rest = invoices.pay(invoice, &payment(part.invoice.summary.amount_due, Some("rest"))).await?;
@@ -175,6 +183,42 @@ impl Writer {
             let again = invoices.pay(invoice, &payment(Money::from(100), Some("again"))).await?;
             self.say_invoice(&again.invoice, &["invoice.paid"]);
         }
+        Ok(())
+    }
+
+    /// A sale that is invoiced at once, and credited in part. It takes few operations, so that a process
+    /// that is killed early has credited something.
+    async fn direct(&self, new: &NewQuote) -> Result<(), Failure> {
+        let invoices = self.handle.invoices();
+        let draft = invoices.direct(new).await?;
+        self.say_invoice(&draft, &["invoice.created"]);
+        let issued = invoices.issue(draft.summary.id, None).await?;
+        self.say_invoice(&issued, &["invoice.issued"]);
+        self.credited(draft.summary.id, Money::from(20)).await
+    }
+
+    /// Credits a part.
+    async fn credited(&self, invoice: InvoiceId, amount: Money) -> Result<(), Failure> {
+        let part = NewCreditNote::new("Moins de travaux").reduction("Remise", Percent::from(10), amount);
+        let note = self.handle.invoices().credit(invoice, &part).await?;
+        self.say_credit_note(note.summary.id, note.summary.updated_at);
+        Ok(())
+    }
+
+    /// Credits more of a paid invoice than is retained, and pays the difference back.
+    async fn refunded(&self, invoice: InvoiceId) -> Result<(), Failure> {
+        self.credited(invoice, Money::from(50)).await?;
+        let invoices = self.handle.invoices();
+        let overpaid = invoices.get(invoice).await?.summary.amount_overpaid;
+        let refund = invoices.refund(invoice, &payment(overpaid, Some("refund"))).await?;
+        self.say_invoice(&refund.invoice, &[]);
+        Ok(())
+    }
+
+    async fn canceled(&self, invoice: InvoiceId) -> Result<(), Failure> {
+        let canceled = self.handle.invoices().cancel(invoice).await?;
+        let note = canceled.detail.credit_notes.first().ok_or("a cancelled invoice was not credited")?;
+        self.say_credit_note(note.id, canceled.summary.updated_at);
         Ok(())
     }
 
@@ -191,4 +235,9 @@ impl Writer {
         }
         Ok(())
     }
+}
+
+fn payment(amount: Money, reference: Option<&str>) -> NewPayment {
+    let reference = reference.map(str::to_owned);
+    NewPayment { reference, ..NewPayment::new(amount, PaymentSource::Bank) }
 }
