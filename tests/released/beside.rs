@@ -1,5 +1,5 @@
-//! A node of the version before beside this one: the rows that it writes while this one runs, by its columns and with its
-//! version numbers. It read them before the migration of this version, so it knows no table that this one adds.
+//! A node of the version before beside this one: the rows that it writes while this one runs, with its columns and its
+//! version numbers. It was started before the migration of this version, so it knows no table that this one adds.
 
 use invoicing_core::{InvoiceId, InvoiceStatus, NewCreditNote, QuoteId, money};
 use invoicing_server::{Error, NewPayment, PaymentSource};
