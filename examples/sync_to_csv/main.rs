@@ -1,4 +1,4 @@
-//! Quotes, invoices and clients as CSV files: all of them at first, then what changed.
+//! Quotes, invoices, credit notes and clients as CSV files: all of them at first, then what changed.
 //!
 //! ```console
 //! $ cargo run --example sync_to_csv                                        # on a service of its own
@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use invoicing_client::{CatchUp, InvoicingClient, Resource};
-use invoicing_core::{NewClient, NewQuote};
+use invoicing_core::{NewClient, NewLine, NewQuote};
 use invoicing_examples::{Demo, Failure};
 
 use rows::Row;
@@ -43,14 +43,16 @@ async fn main() -> Result<(), Failure> {
     }
 }
 
-/// One run over the three resources; how many versions it brought.
+/// One run over the four resources; how many versions it brought.
 async fn sync(client: &InvoicingClient, folder: &Path) -> Result<usize, Failure> {
     std::fs::create_dir_all(folder)?;
     let quotes = Table::open::<invoicing_client::QuoteItem>(folder, "quotes");
     let invoices = Table::open::<invoicing_client::InvoiceItem>(folder, "invoices");
+    let credit_notes = Table::open::<invoicing_client::CreditNoteItem>(folder, "credit_notes");
     let clients = Table::open::<invoicing_client::Client>(folder, "clients");
     let mut brought = pass(client.quotes().catch_up(Arc::clone(&quotes)), &quotes).await?;
     brought += pass(client.invoices().catch_up(Arc::clone(&invoices)), &invoices).await?;
+    brought += pass(client.credit_notes().catch_up(Arc::clone(&credit_notes)), &credit_notes).await?;
     brought += pass(client.clients().catch_up(Arc::clone(&clients)), &clients).await?;
     Ok(brought)
 }
@@ -59,7 +61,7 @@ async fn pass<R: Resource<Item: Row>>(catch_up: CatchUp<R>, table: &Arc<Table>) 
     // The service states no total, so the bar has no end.
     let bar = ProgressBar::no_length()
         .with_prefix(R::NAME)
-        .with_style(ProgressStyle::with_template("{prefix:>8} {spinner} {msg}")?);
+        .with_style(ProgressStyle::with_template("{prefix:>12} {spinner} {msg}")?);
     bar.enable_steady_tick(Duration::from_millis(100));
     let shown = bar.clone();
     let mut catch_up = catch_up.on_progress(move |progress| shown.set_message(progress.to_string()));
@@ -71,7 +73,7 @@ async fn pass<R: Resource<Item: Row>>(catch_up: CatchUp<R>, table: &Arc<Table>) 
         .await?;
     bar.finish_and_clear();
     println!(
-        "{:>8}: {} new or changed, {} in {}",
+        "{:>12}: {} new or changed, {} in {}",
         R::NAME,
         pass.delivered,
         table.len(),
@@ -85,7 +87,10 @@ async fn demonstrate() -> Result<(), Failure> {
     let quotes = demo.company.quotes();
     let client = demo.company.clients().create(&NewClient::named("=Claire; \"Lefèvre\"")).await?;
     let first = quotes.create(&NewQuote::empty(client.id)).await?;
-    quotes.create(&NewQuote::empty(client.id)).await?;
+    let sold = NewQuote::empty(client.id).line(NewLine::new("Peinture", 10, 25, 10));
+    let invoice = demo.company.invoices().direct(&sold).await?;
+    demo.company.invoices().issue(invoice.summary.id, None).await?;
+    demo.company.invoices().cancel(invoice.summary.id).await?;
 
     let folder = tempfile::tempdir()?;
     let api = InvoicingClient::builder(&demo.base_url, &*demo.key).build()?;
@@ -98,7 +103,7 @@ async fn demonstrate() -> Result<(), Failure> {
 
     let written = std::fs::read_to_string(folder.path().join("quotes.csv"))?;
     let linked = written.lines().filter(|line| line.contains("crm-7")).count();
-    if (&brought[..], written.lines().count(), linked) == (&[3, 2, 0], 4, 1) {
+    if (&brought[..], written.lines().count(), linked) == (&[5, 2, 0], 4, 1) {
         Ok(())
     } else {
         Err(format!("the runs brought {brought:?}, and quotes.csv is\n{written}").into())

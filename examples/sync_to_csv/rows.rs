@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use invoicing_client::{Client, InvoiceItem, QuoteItem};
+use invoicing_client::{Client, CreditNoteItem, InvoiceItem, QuoteItem};
 
 /// A record as a row; the first cell is its id.
 pub(crate) trait Row {
@@ -81,6 +81,42 @@ impl Row for InvoiceItem {
             self.summary.amount_due.to_string(),
             or_empty(self.summary.issue_date),
             or_empty(self.summary.due_date),
+            self.summary.created_at.to_string(),
+            self.summary.updated_at.to_string(),
+        ]
+    }
+}
+
+impl Row for CreditNoteItem {
+    const HEADER: &'static [&'static str] = &[
+        "id",
+        "number",
+        "invoiceId",
+        "invoiceNumber",
+        "clientId",
+        "clientName",
+        "totalHT",
+        "totalTTC",
+        "currency",
+        "reason",
+        "issueDate",
+        "createdAt",
+        "updatedAt",
+    ];
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.summary.id.to_string(),
+            text(&self.summary.number),
+            self.summary.invoice_id.to_string(),
+            text(&self.summary.invoice_number),
+            self.summary.client_id.to_string(),
+            text(&self.summary.client_name),
+            self.summary.total_ht.to_string(),
+            self.summary.total_ttc.to_string(),
+            text(&self.summary.currency),
+            text(&self.summary.reason),
+            self.summary.issue_date.to_string(),
             self.summary.created_at.to_string(),
             self.summary.updated_at.to_string(),
         ]

@@ -127,6 +127,7 @@ fn catch_up_brings_what_changed() {
 fn sync_to_csv_writes_what_changed() {
     let told = succeeds("sync_to_csv");
     assert!(told.contains("quotes: 2 new or changed, 3 in "), "{told}");
+    assert!(told.contains("credit-notes: 1 new or changed, 1 in "), "{told}");
     assert!(told.contains("clients: 0 new or changed, 1 in "), "{told}");
 }
 
