@@ -96,8 +96,9 @@ impl CompanyHandle {
         self.operation("company.set_identity", set).await
     }
 
-    /// Sets the logo of the company's documents, or removes it: a PNG or JPEG of at most 256 KiB and
-    /// 4 megapixels. Frozen documents stay as they are.
+    /// Sets the logo of the company's documents, or removes it: a PNG or JPEG of at most 256 KiB,
+    /// 4 megapixels and 65,535 pixels on a side. It is stored without metadata. Frozen documents
+    /// stay as they are.
     ///
     /// # Errors
     /// [`Error::Invalid`] for any other bytes: see [`DocumentLogo::parse`].

@@ -156,6 +156,11 @@ pub(super) const RULES: &[Sentence] = &[
         "doit être une date entre les années 0 et 9999",
     ),
     (
+        "must have at most 2 MiB of JSON together",
+        "must be shorter: its texts have over 2 MiB together",
+        "doit être plus court : ses textes dépassent 2 Mio ensemble",
+    ),
+    (
         "must be empty if all that is left is credited",
         "either all that is left or a part is credited, not both",
         "soit tout le reste, soit une partie, mais pas les deux",

@@ -14,7 +14,7 @@ use crate::documents::content::line_groups::by_lot_and_section;
 use crate::documents::content::line_table::{LABELS, TableRow, cells, rows};
 use crate::documents::content::totals::{TotalKind, totals};
 use crate::documents::content::view::DocumentView;
-use crate::documents::content::{footer, header, mentions, payment, signature, visible};
+use crate::documents::content::{footer, header, mentions, signature, visible};
 
 /// Most lines in a part, and most bytes of its rows.
 const PART_LINES: usize = 50;
@@ -110,7 +110,6 @@ impl<'q> DocumentHtml<'q> {
                     div { dt { (header::SITE) } dd dir="auto" { (visible(&site.text)) } }
                 }
             }
-            @for reference in header::references(view) { p dir="auto" { (visible(&reference.text)) } }
         }
     }
 
@@ -127,12 +126,6 @@ impl<'q> DocumentHtml<'q> {
                         th scope="row" { (total.label) }
                         td.figure { (total.amount) }
                     }
-                } }
-            }
-            @if let Some(payment) = payment::payment(view) {
-                h3 { (payment::PAYMENT) }
-                dl.facts { @for (label, text) in payment.due.iter().chain(&payment.account) {
-                    div { dt { (label) } dd { (visible(&text.text)) } }
                 } }
             }
             @if !mentions.is_empty() {
