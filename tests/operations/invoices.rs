@@ -1,9 +1,7 @@
 //! Invoices: conversion, issue, payments, reversals, cancelling; each row of the state table and each pair that is
 //! not in it.
 
-use std::pin::pin;
-
-use futures_util::future::{Either, join, join_all, select};
+use futures_util::future::join_all;
 use invoicing_core::{
     InvoiceId, InvoiceStatus, Money, NewCompany, NewCreditNote, PaymentId, Plan, QuoteImport, QuoteStatus,
 };
@@ -54,22 +52,6 @@ async fn a_credit_note_with_a_date_that_is_held_back_is_warned_of(db: Database) 
     let note = world.company.invoices().credit(id, &NewCreditNote::of_the_rest("x")).await.unwrap();
     assert_eq!(note.summary.issue_date, date("2026-09-14"));
     assert_eq!(warnings.take("the clock is behind that date"), 1);
-}
-
-#[on_each_database]
-async fn an_issue_waits_for_its_turn_no_longer_than_five_seconds(db: Database) {
-    let world = World::new(db).await;
-    let mut drafts = Vec::new();
-    for _ in 0..3 {
-        let accepted = accepted_of(&world.company).await.summary.id;
-        drafts.push(world.company.invoices().convert(accepted).await.unwrap().summary.id);
-    }
-    // Each of the first two keeps the turn for 4.5 s.
-    world.documents.hang(true);
-    let issue = async |n: usize| world.company.invoices().issue(drafts[n], None).await;
-    let first = pin!(join(issue(0), issue(1)));
-    let Either::Right((third, _)) = select(first, pin!(issue(2))).await else { panic!("it waits") };
-    assert!(matches!(third, Err(Error::StorageUnavailable(_))), "{third:?}");
 }
 
 /// Rules: INVOICE-1, EVENT-5

@@ -122,11 +122,8 @@ impl Invoice {
         let whole = self.priced.shares.iter().find(|share| share.rate == rate)?;
         let credited = (whole.base - left.base, whole.vat - left.vat);
         let vat = divide((credited.0 + cents) * rate, 10_000) - credited.1;
-        (1..=left.base).contains(&cents).then(|| Share {
-            rate,
-            base: cents,
-            vat: if cents == left.base { left.vat } else { vat },
-        })
+        let vat = if cents == left.base { left.vat } else { vat };
+        (1..=left.base).contains(&cents).then_some(Share { rate, base: cents, vat })
     }
 
     /// What a credit of the rest takes.
