@@ -2,7 +2,8 @@
 //!
 //! [`document_html`] shows the frozen document as HTML, [`pages`] is a page for each state of the quote. A
 //! form carries the hash of the document that was shown, so that nothing else is signed or
-//! declined, and the second form also that of the shown text. A form with unusable fields is refused before the quote is read.
+//! declined, and the second form also that of the shown text. A form with unusable fields is
+//! refused before the quote is read.
 
 mod document_html;
 mod fields;
