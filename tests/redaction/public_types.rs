@@ -25,6 +25,7 @@ const NOTHING_TO_PRINT: &[&str] = &[
     "object_store",
     "copy_to_postgres",
     "is_public",
+    "factur_x",
     "serve",
     // Built from values that are not ours, and without `Debug`.
     "TransportBuilder",

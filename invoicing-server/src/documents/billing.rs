@@ -7,7 +7,6 @@ use invoicing_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::content::french;
 use super::{DocumentLogo, RenderDeadline, RenderError};
 
 /// The data of an invoice's document besides the invoice, as they were when it was issued. Its
@@ -64,13 +63,9 @@ impl BilledClient {
         }
     }
 
-    /// The postal address below the name, with the name of a country other than France as its last
-    /// line; lines separated by `\n`.
+    /// The postal address below the name, without the country; lines separated by `\n`.
     pub fn postal_address(&self) -> Option<String> {
-        let address = postal_address(self.address.as_deref(), self.zip_code.as_deref(), self.city.as_deref());
-        let country = self.country.as_deref().filter(|country| *country != "FR").map(french::country);
-        let lines: Vec<&str> = address.as_deref().into_iter().chain(country).collect();
-        (!lines.is_empty()).then(|| lines.join("\n"))
+        postal_address(self.address.as_deref(), self.zip_code.as_deref(), self.city.as_deref())
     }
 
     /// True for a business: a client of that type, or one with a SIREN or a VAT number and no type.

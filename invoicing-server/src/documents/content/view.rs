@@ -12,6 +12,7 @@ use invoicing_core::{
 use rust_decimal::Decimal;
 use uuid::Uuid;
 
+use super::french;
 use crate::documents::billing::is_business;
 use crate::documents::{
     BilledClient, BilledRecord, DocumentInput, DocumentLogo, InvoiceDocumentInput, RenderDeadline, SentCopy,
@@ -108,6 +109,14 @@ impl ClientView<'_> {
     pub(crate) fn is_business(&self) -> bool {
         is_business(self.r#type, self.siren, self.vat_number)
     }
+}
+
+/// The postal address, with the name of a country other than France as its last line.
+fn address(client: &BilledClient) -> Option<String> {
+    let address = client.postal_address();
+    let country = client.country.as_deref().filter(|country| *country != "FR").map(french::country);
+    let lines: Vec<&str> = address.as_deref().into_iter().chain(country).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 impl<'a> DocumentView<'a> {
@@ -253,7 +262,7 @@ impl<'a> Shared<'_, 'a> {
             name,
             email,
             phone: client.phone.as_deref(),
-            address: client.postal_address().map(Cow::Owned),
+            address: address(client).map(Cow::Owned),
             r#type: client.r#type,
             siren: client.siren.as_deref(),
             vat_number: client.vat_number.as_deref(),
