@@ -3,6 +3,7 @@
 use invoicing_core::{CompanyIdentity, Invalid, Percent, VatRegime};
 
 use super::vat::Category;
+use crate::documents::BilledClient;
 use crate::documents::content::view::{Billing, DocumentKind, DocumentView};
 
 /// The electronic addresses of the French directory (EAS).
@@ -37,6 +38,11 @@ impl<'a> Bill<'a> {
         &self.view.company.identity
     }
 
+    /// The client, if it is a business: the numbers of a private person are not written.
+    pub(super) fn business(self) -> Option<&'a BilledClient> {
+        Some(self.billing.client).filter(|client| client.is_business())
+    }
+
     /// The electronic address of the company: its own one, or its SIREN.
     pub(super) fn seller_address(self) -> Option<&'a str> {
         let identity = self.identity();
@@ -46,9 +52,8 @@ impl<'a> Bill<'a> {
     /// The electronic address of the client with its scheme: its own one, the SIREN of a business,
     /// or the e-mail of a private person.
     pub(super) fn buyer_address(self) -> Option<(&'static str, &'a str)> {
-        let client = self.billing.client;
-        let siren = || client.siren.as_deref().filter(|_| client.is_business());
-        let own = client.electronic_address.as_deref().or_else(siren);
+        let siren = || self.business()?.siren.as_deref();
+        let own = self.billing.client.electronic_address.as_deref().or_else(siren);
         own.map(|address| (DIRECTORY, address)).or_else(|| self.view.client.email.map(|email| (EMAIL, email)))
     }
 

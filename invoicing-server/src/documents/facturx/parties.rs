@@ -32,9 +32,9 @@ pub(super) fn seller(xml: &mut Xml, bill: Bill<'_>) {
     });
 }
 
-/// Writes the client. A private person has no number, even if one was entered.
+/// Writes the client.
 pub(super) fn buyer(xml: &mut Xml, bill: Bill<'_>) {
-    let business = Some(bill.billing.client).filter(|client| client.is_business());
+    let business = bill.business();
     xml.group("ram:BuyerTradeParty", |xml| {
         xml.text("ram:Name", bill.view.client.name);
         organization(xml, business.and_then(|client| client.siren.as_deref()));

@@ -4,7 +4,6 @@ use invoicing_core::{is_electronic_address, is_siren, is_vat_number};
 
 use super::company::is_of;
 use super::is_blank;
-use crate::documents::BilledClient;
 use crate::documents::facturx::bill::{Bill, DIRECTORY, EMAIL, FRANCE};
 use crate::documents::facturx::parties::buyer_address;
 use crate::records::Missing;
@@ -43,14 +42,9 @@ fn country(bill: Bill<'_>) -> Option<Missing> {
     Some(Missing::new("client.country", "BR-FR-20", english, french))
 }
 
-/// The client, if it is a business: the numbers of a private person are not written.
-fn business(bill: Bill<'_>) -> Option<&BilledClient> {
-    Some(bill.billing.client).filter(|client| client.is_business())
-}
-
 fn siren(bill: Bill<'_>) -> Option<Missing> {
     let gap = |english, french| Some(Missing::new("client.siren", "BR-FR-11", english, french));
-    match business(bill)?.siren.as_deref() {
+    match bill.business()?.siren.as_deref() {
         None => {
             gap("The client is a business without a SIREN.", "Le client est un professionnel sans SIREN.")
         }
@@ -63,7 +57,7 @@ fn siren(bill: Bill<'_>) -> Option<Missing> {
 }
 
 fn vat_number(bill: Bill<'_>) -> Option<Missing> {
-    let client = business(bill)?;
+    let client = bill.business()?;
     let number = client.vat_number.as_deref()?;
     if !MEMBER_STATES.iter().any(|state| number.starts_with(state)) {
         let english = format!("The client’s VAT number {number:?} is not one of the European Union.");
@@ -101,7 +95,7 @@ fn email(bill: Bill<'_>) -> Option<Missing> {
 
 /// The electronic address of a business begins with its SIREN.
 fn owner(bill: Bill<'_>) -> Option<Missing> {
-    let client = business(bill)?;
+    let client = bill.business()?;
     let siren = client.siren.as_deref()?;
     let address = client.electronic_address.as_deref()?;
     (!address.starts_with(siren)).then(|| {

@@ -51,9 +51,9 @@ fn is_known(rate: Percent) -> bool {
 /// Under reverse charge the invoice names a number of the client, which only a business has. The
 /// one of the company is among the company's gaps.
 fn buyer(bill: Bill<'_>) -> Option<Missing> {
-    let client = bill.billing.client;
     let owes = bill.view.reverse_charge && !bill.is_franchise();
-    let has_number = client.is_business() && (client.vat_number.is_some() || client.siren.is_some());
+    let has_number =
+        bill.business().is_some_and(|client| client.vat_number.is_some() || client.siren.is_some());
     (owes && !has_number).then(|| {
         let english = "Reverse charge needs the VAT number or the SIREN of a business client.";
         let french = "L’autoliquidation demande le numéro de TVA ou le SIREN d’un client professionnel.";
