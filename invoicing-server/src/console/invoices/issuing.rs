@@ -57,8 +57,7 @@ async fn outlook(request: &PageRequest<'_>, invoice: &InvoiceSummary) -> Result<
     Ok(Some(Outlook {
         missing,
         is_plain: request.record.identity.e_invoicing == EInvoicing::On && format == DocumentFormat::Pdf,
-        client_has_changed: (client.name, client.email)
-            != (invoice.client_name.clone(), invoice.client_email.clone()),
+        client_has_changed: client.name != invoice.client_name || client.email != invoice.client_email,
     }))
 }
 
