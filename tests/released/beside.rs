@@ -12,7 +12,7 @@ use crate::support::{invoice_in, issued_over, quote_in, refused};
 const INVOICE: i64 = 2;
 const CLIENT: i64 = 1;
 
-/// What this version adds to the summary of an invoice, to its detail, and to a client.
+/// The members that this version adds to the summary of an invoice, to its detail, and to a client.
 const SUMMARY: [&str; 10] = [
     "type",
     "suppliedOn",

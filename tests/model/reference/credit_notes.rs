@@ -116,7 +116,7 @@ impl Invoice {
         self.priced.shares.iter().map(left).collect()
     }
 
-    /// What a reduction takes: the VAT of all that is credited at the rate, less what was credited before.
+    /// The share that a reduction takes: its VAT is that of all that is credited at the rate, less what was credited before.
     fn reduced(&self, Reduction { rate, cents }: Reduction) -> Option<Share> {
         let left = self.rest().into_iter().find(|share| share.rate == rate)?;
         let whole = self.priced.shares.iter().find(|share| share.rate == rate)?;
@@ -126,7 +126,7 @@ impl Invoice {
         (1..=left.base).contains(&cents).then_some(Share { rate, base: cents, vat })
     }
 
-    /// What a credit of the rest takes.
+    /// The shares that a credit of the rest takes.
     fn remaining(&self) -> Vec<Share> {
         let is_shown = |share: &Share| share.base != 0 || self.priced.charged.contains(&share.rate);
         self.rest().into_iter().filter(is_shown).collect()

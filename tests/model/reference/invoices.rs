@@ -43,7 +43,7 @@ pub(crate) struct Payment {
 }
 
 impl Invoice {
-    /// What of the total is not credited.
+    /// The part of the total that is not credited.
     fn left(&self) -> i128 {
         self.priced.ttc - self.credited()
     }
