@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 
 use http::{StatusCode, header};
 use invoicing_core::{
-    ClientType, CompanyIdentity, EInvoicing, InvoiceId, InvoiceStatus, Money, NewClient, NewCreditNote,
-    NewLine, NewQuote,
+    ClientType, InvoiceId, InvoiceStatus, Money, NewClient, NewCreditNote, NewLine, NewQuote,
 };
 use invoicing_server::{
     Action, Language, NewPayment, PageQuery, PaymentMethod, PaymentSource, Role, Session, SignInDecision,
 };
-use invoicing_tests::{Database, World, on_each_database};
+use invoicing_tests::{Database, World, legal_identity, on_each_database};
 
 use super::{Browser, PREFIX, Shown};
 use crate::support::quote_at;
@@ -395,7 +394,7 @@ async fn a_draft_is_marked_paid_only_by_a_role_that_may_issue_it(db: Database) {
 #[on_each_database]
 async fn the_issue_of_a_plain_pdf_or_with_an_older_name_has_a_hint(db: Database) {
     let world = World::new(db).await;
-    e_invoicing(&world).await;
+    world.company.set_identity(&legal_identity()).await.unwrap();
     let new = NewClient::named("Claire").r#type(ClientType::Particulier).address("1 rue B").city("Nantes");
     let client = world.company.clients().create(&new).await.unwrap();
     let content = NewQuote::empty(client.id).line(NewLine::new("Pose", 10, 100, 20));
@@ -412,25 +411,11 @@ async fn the_issue_of_a_plain_pdf_or_with_an_older_name_has_a_hint(db: Database)
 
 /// A draft that lacks the SIREN of its client, with e-invoicing ON.
 async fn incomplete(world: &World) -> InvoiceId {
-    e_invoicing(world).await;
+    world.company.set_identity(&legal_identity()).await.unwrap();
     let new = NewClient::named("Durand SARL").r#type(ClientType::Professionnel).city("Nantes");
     let client = world.company.clients().create(&new).await.unwrap().id;
     let new = NewQuote::empty(client).line(NewLine::new("Pose", 10, 100, 20));
     world.company.invoices().direct(&new).await.unwrap().summary.id
-}
-
-/// Gives the company the legal data of electronic invoices, and switches them on.
-async fn e_invoicing(world: &World) {
-    let identity = CompanyIdentity::default()
-        .address("12 rue des Métiers")
-        .zip_code("44000")
-        .city("Nantes")
-        .siret("732 829 320 00074")
-        .vat_number("FR44732829320")
-        .legal_form("SARL")
-        .iban("FR76 3000 6000 0112 3456 7890 189")
-        .e_invoicing(EInvoicing::On);
-    world.company.set_identity(&identity).await.unwrap();
 }
 
 #[on_each_database]

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use bytes::Bytes;
 use invoicing_core::{CompanyIdentity, DocumentFormat, NewCreditNote, NewLine, NewQuote, OperationNature};
 use invoicing_server::IssueOptions;
-use invoicing_tests::{Database, World, on_each_database};
+use invoicing_tests::{Database, World, business_client, legal_identity, on_each_database};
 
-use super::invoices::{attached, business, issued, legal};
+use super::invoices::{attached, issued};
 use crate::support::{date, invalid};
 
 /// The XML in a document. It is `None` without qpdf.
@@ -32,7 +32,7 @@ fn inside<'a>(xml: &'a str, element: &str) -> &'a str {
 
 /// Subcontracted works on a site of their own, whose VAT the client owes.
 async fn subcontracted(world: &World, rate: u32) -> NewQuote {
-    let client = world.company.clients().create(&business()).await.unwrap().id;
+    let client = world.company.clients().create(&business_client()).await.unwrap().id;
     let quote = NewQuote::empty(client)
         .line(NewLine::new("Pose de cloisons", 10, 25, rate).unit("m2"))
         .operations(OperationNature::Mixed)
@@ -46,7 +46,7 @@ async fn subcontracted(world: &World, rate: u32) -> NewQuote {
 #[on_each_database]
 async fn the_xml_of_an_invoice_says_what_its_quote_said(db: Database) {
     let world = World::new(db).await;
-    world.company.set_identity(&legal()).await.unwrap();
+    world.company.set_identity(&legal_identity()).await.unwrap();
     let (quotes, invoices) = (world.company.quotes(), world.company.invoices());
     let quote = quotes.create(&subcontracted(&world, 0).await).await.unwrap();
     quotes.accept(quote.summary.id).await.unwrap();
@@ -100,9 +100,9 @@ async fn a_quote_under_reverse_charge_with_vat_is_refused_by_name(db: Database) 
 #[on_each_database]
 async fn a_draft_that_is_marked_paid_is_issued_as_one_that_is_not_paid(db: Database) {
     let world = World::new(db).await;
-    world.company.set_identity(&legal()).await.unwrap();
+    world.company.set_identity(&legal_identity()).await.unwrap();
     let invoices = world.company.invoices();
-    let client = world.company.clients().create(&business()).await.unwrap().id;
+    let client = world.company.clients().create(&business_client()).await.unwrap().id;
     let content = NewQuote::empty(client).line(NewLine::new("Peinture", 10, 25, 10));
     let draft = invoices.direct(&content).await.unwrap().summary.id;
     let paid = invoices.mark_paid(draft).await.unwrap().summary;
@@ -119,9 +119,9 @@ async fn a_draft_that_is_marked_paid_is_issued_as_one_that_is_not_paid(db: Datab
 #[on_each_database]
 async fn what_was_due_stays_in_the_xml_beside_the_retention(db: Database) {
     let world = World::new(db).await;
-    let on_debits = CompanyIdentity { vat_on_debits: true, ..legal() };
+    let on_debits = CompanyIdentity { vat_on_debits: true, ..legal_identity() };
     world.company.set_identity(&on_debits).await.unwrap();
-    let invoice = issued(&world, &business()).await.summary;
+    let invoice = issued(&world, &business_client()).await.summary;
     let document = world.company.invoices().open_document(invoice.id).await.unwrap();
     let Some(xml) = xml_of(db, "retention", &document.bytes) else { return };
     assert_eq!(inside(&xml, "ram:DuePayableAmount"), "275", "the retention is not deducted");

@@ -10,9 +10,9 @@ use invoicing_core::{CompanyIdentity, DocumentFormat, Invoice, InvoiceId, NewCli
 use invoicing_server::{
     CompanyHandle, Error, InvoiceDocumentInput, InvoiceRenderer, PdfRenderer, RenderError,
 };
-use invoicing_tests::{Database, World, on_each_database};
+use invoicing_tests::{Database, World, legal_identity, on_each_database};
 
-use super::invoices::{content, legal, text_of};
+use super::invoices::{content, text_of};
 use crate::support::hooked_store::HookedStore;
 use crate::support::{client_of, invalid, issued_over, not_found, nothing_happens, quote_at, refused};
 
@@ -262,7 +262,7 @@ async fn a_credit_note_is_rendered_once_whatever_changes_meanwhile(db: Database)
         Box::pin(async move {
             let moved = NewClient::named("Claire").address("2 rue Neuve");
             company.clients().change(client, &moved).await.unwrap();
-            company.set_identity(&legal()).await.unwrap();
+            company.set_identity(&legal_identity()).await.unwrap();
         })
     });
     let note = invoices.credit(draft, &NewCreditNote::of_the_rest("Erreur")).await.unwrap().summary;

@@ -5,34 +5,11 @@ use invoicing_core::{
     VatRegime,
 };
 use invoicing_server::{Invoices, NewPayment, PaymentSource};
-use invoicing_tests::{Database, World, on_each_database};
+use invoicing_tests::{Database, World, business_client, legal_identity, on_each_database};
 use serde_json::Value;
 
 use super::golden::run;
 use crate::support::{date, invalid};
-
-/// Legal data with which a company can send electronic invoices.
-pub(super) fn legal() -> CompanyIdentity {
-    CompanyIdentity::default()
-        .address("12 rue des Métiers")
-        .zip_code("44000")
-        .city("Nantes")
-        .siret("732 829 320 00074")
-        .vat_number("FR44732829320")
-        .legal_form("SARL")
-        .iban("FR76 3000 6000 0112 3456 7890 189")
-        .e_invoicing(EInvoicing::On)
-}
-
-/// A business with an address and a SIREN.
-pub(super) fn business() -> NewClient {
-    NewClient::named("Dupont SARL")
-        .r#type(ClientType::Professionnel)
-        .address("8 quai de la Fosse")
-        .zip_code("44000")
-        .city("Nantes")
-        .siren("404 833 048")
-}
 
 /// The content of a quote for this client.
 pub(super) async fn content(world: &World, client: &NewClient) -> NewQuote {
@@ -88,16 +65,16 @@ async fn an_invoice_has_a_document_from_its_issue_on(db: Database) {
 #[on_each_database]
 async fn a_frozen_invoice_stays_as_it_is(db: Database) {
     let world = World::new(db).await;
-    world.company.set_identity(&legal()).await.unwrap();
+    world.company.set_identity(&legal_identity()).await.unwrap();
     let (invoices, notes) = (world.company.invoices(), world.company.credit_notes());
-    let invoice = issued(&world, &business()).await;
+    let invoice = issued(&world, &business_client()).await;
     let id = invoice.summary.id;
     let before = invoices.open_document(id).await.unwrap();
     let note = invoices.credit(id, &NewCreditNote::new("Deux m² de moins").quantity(0, 2)).await.unwrap();
     let credited = notes.open_document(note.summary.id).await.unwrap();
-    let moved = CompanyIdentity { address: Some("1 rue Neuve".into()), ..legal() };
+    let moved = CompanyIdentity { address: Some("1 rue Neuve".into()), ..legal_identity() };
     world.company.set_identity(&moved).await.unwrap();
-    let renamed = NewClient { name: "Autre SARL".into(), ..business() };
+    let renamed = NewClient { name: "Autre SARL".into(), ..business_client() };
     world.company.clients().change(invoice.summary.client_id, &renamed).await.unwrap();
     invoices.pay(id, &NewPayment::new(100, PaymentSource::Bank)).await.unwrap();
     invoices.mark_paid(id).await.unwrap();
@@ -114,9 +91,9 @@ async fn a_frozen_invoice_stays_as_it_is(db: Database) {
 #[on_each_database]
 async fn with_e_invoicing_an_invoice_carries_its_xml(db: Database) {
     let world = World::new(db).await;
-    world.company.set_identity(&legal()).await.unwrap();
+    world.company.set_identity(&legal_identity()).await.unwrap();
     let (invoices, notes) = (world.company.invoices(), world.company.credit_notes());
-    let invoice = issued(&world, &business()).await.summary;
+    let invoice = issued(&world, &business_client()).await.summary;
     assert_eq!(invoice.document_format.unwrap(), DocumentFormat::FacturX);
     let note = invoices.credit(invoice.id, &NewCreditNote::of_the_rest("Travaux annulés")).await.unwrap();
     assert_eq!(note.summary.document_format.unwrap(), DocumentFormat::FacturX);
@@ -157,10 +134,10 @@ async fn gaps(invoices: Invoices<'_>, content: &NewQuote) -> Vec<String> {
 async fn issuing_refuses_exactly_the_gaps_that_readiness_lists(db: Database) {
     let world = World::new(db).await;
     let invoices = world.company.invoices();
-    world.company.set_identity(&legal()).await.unwrap();
-    let of_business = content(&world, &business()).await;
+    world.company.set_identity(&legal_identity()).await.unwrap();
+    let of_business = content(&world, &business_client()).await;
     assert_eq!(gaps(invoices, &of_business).await, [""; 0]);
-    let unknown = NewClient { siren: None, ..business() };
+    let unknown = NewClient { siren: None, ..business_client() };
     assert_eq!(gaps(invoices, &content(&world, &unknown).await).await, ["client.siren"]);
     let odd = of_business.clone().line(NewLine::new("Sable", 1, 10, 7));
     assert_eq!(gaps(invoices, &odd).await, [""; 0]);
@@ -182,7 +159,7 @@ async fn e_invoicing_is_on_only_with_the_legal_data_for_it(db: Database) {
     let world = World::new(db).await;
     let bare = CompanyIdentity::default().e_invoicing(EInvoicing::On);
     invalid(&world, "eInvoicing", world.company.set_identity(&bare)).await;
-    let franchise = CompanyIdentity { vat_number: None, ..legal() };
+    let franchise = CompanyIdentity { vat_number: None, ..legal_identity() };
     invalid(&world, "eInvoicing", world.company.set_identity(&franchise)).await;
     world.company.set_identity(&franchise.vat_regime(VatRegime::Franchise)).await.unwrap();
 }
@@ -193,8 +170,8 @@ async fn cancelling_is_never_refused_for_missing_legal_data(db: Database) {
     let world = World::new(db).await;
     let invoices = world.company.invoices();
     let plain = issued(&world, &NewClient::named("Claire")).await.summary.id;
-    world.company.set_identity(&legal()).await.unwrap();
-    let electronic = issued(&world, &business()).await.summary;
+    world.company.set_identity(&legal_identity()).await.unwrap();
+    let electronic = issued(&world, &business_client()).await.summary;
     world.company.set_identity(&CompanyIdentity::default()).await.unwrap();
     let bare = NewClient::named("Dupont SARL");
     world.company.clients().change(electronic.client_id, &bare).await.unwrap();

@@ -27,8 +27,8 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use invoicing_core::{
-    ClientId, Company, Costing, NewClient, NewCompany, NewLine, NewQuote, Plan, Quote, Timestamp, money,
-    quantity, unit_price,
+    ClientId, ClientType, Company, CompanyIdentity, Costing, EInvoicing, NewClient, NewCompany, NewLine,
+    NewQuote, Plan, Quote, Timestamp, money, quantity, unit_price,
 };
 use invoicing_server::{
     ApiService, Body, Builder, CompanyHandle, DocumentStore, Env, Invoicing, ManualClock, MemoryStore,
@@ -309,6 +309,29 @@ pub fn new_quote(client_id: ClientId) -> NewQuote {
         .line(NewLine::new("Évacuation", 1, 180, 20).lot("Divers"))
         .line(NewLine::new("Remise", -1, 50, 10).cost(costing))
         .retention_rate(5)
+}
+
+/// The legal data with which a company can send electronic invoices, and their switch ON.
+pub fn legal_identity() -> CompanyIdentity {
+    CompanyIdentity::default()
+        .address("12 rue des Métiers")
+        .zip_code("44000")
+        .city("Nantes")
+        .siret("732 829 320 00074")
+        .vat_number("FR44732829320")
+        .legal_form("SARL")
+        .iban("FR76 3000 6000 0112 3456 7890 189")
+        .e_invoicing(EInvoicing::On)
+}
+
+/// A business with an address and a SIREN.
+pub fn business_client() -> NewClient {
+    NewClient::named("Dupont SARL")
+        .r#type(ClientType::Professionnel)
+        .address("8 quai de la Fosse")
+        .zip_code("44000")
+        .city("Nantes")
+        .siren("404 833 048")
 }
 
 /// Asks a service, and holds its answer against what is said of every answer. For requests that [`World::call`] cannot make.

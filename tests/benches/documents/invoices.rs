@@ -4,13 +4,13 @@ use std::hint::black_box;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use invoicing_core::{ClientType, CompanyIdentity, EInvoicing, NewClient, NewLine, NewQuote};
+use invoicing_core::{NewLine, NewQuote};
 use invoicing_server::{
     InvoiceDocumentInput, InvoiceRenderer, PdfRenderer, RenderDeadline, RenderError, factur_x,
 };
 use invoicing_tests::bench::{aside, float, limit, quantile};
 use invoicing_tests::documents::many_lines;
-use invoicing_tests::{Database, World};
+use invoicing_tests::{Database, World, business_client, legal_identity};
 
 /// XML and embedding of an invoice of 20 lines: microseconds, and percent of its rendering.
 const XML_US: f64 = 500.0;
@@ -103,23 +103,8 @@ async fn measured(lines: usize, rounds: usize) -> Figures {
 
 /// A company that sends electronic invoices, and the content of a quote of so many lines for a business.
 async fn content(world: &World, lines: usize) -> NewQuote {
-    let identity = CompanyIdentity::default()
-        .address("12 rue des Métiers")
-        .zip_code("44000")
-        .city("Nantes")
-        .siret("73282932000074")
-        .vat_number("FR44732829320")
-        .legal_form("SARL")
-        .iban("FR7630006000011234567890189")
-        .e_invoicing(EInvoicing::On);
-    world.company.set_identity(&identity).await.expect("an identity");
-    let client = NewClient::named("Dupont SARL")
-        .r#type(ClientType::Professionnel)
-        .address("8 quai de la Fosse")
-        .zip_code("44000")
-        .city("Nantes")
-        .siren("404833048");
-    let client = world.company.clients().create(&client).await.expect("a client").id;
+    world.company.set_identity(&legal_identity()).await.expect("an identity");
+    let client = world.company.clients().create(&business_client()).await.expect("a client").id;
     many_lines(lines).into_iter().fold(NewQuote::empty(client), |quote, line| {
         let mut new = NewLine::new(line.description, line.quantity, line.unit_price, line.tva_rate);
         (new.unit, new.lot, new.section) = (line.unit, line.lot, line.section);
