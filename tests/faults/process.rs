@@ -237,6 +237,12 @@ impl Node {
         assert!(enough.is_some(), "a node does not get on: {:?}", last());
     }
 
+    /// Waits until it has announced a credit note.
+    pub(crate) fn wait_for_credit_note(&self) {
+        let credited = |lines: &[Value]| lines.iter().any(|line| line["kind"] == "credit note").then_some(());
+        assert!(self.wait(credited).is_some(), "a node credits nothing");
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }

@@ -186,8 +186,8 @@ impl Writer {
         Ok(())
     }
 
-    /// A sale that is invoiced at once, and credited in part. It takes few operations, so that a process
-    /// that is killed early has credited something.
+    /// A sale that is invoiced at once, and credited in part. It takes few operations, so that most processes that are
+    /// killed early have credited something.
     async fn direct(&self, new: &NewQuote) -> Result<(), Failure> {
         let invoices = self.handle.invoices();
         let draft = invoices.direct(new).await?;
