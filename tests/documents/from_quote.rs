@@ -1,28 +1,11 @@
 //! From the quote to the XML of its invoice: what a quote says of VAT, operations and work site reaches the platform.
-//!
-//! With `FACTURX_SAMPLES=<folder>` these documents are written there, each with its XML, so that the official rules judge
-//! what the service makes. See `tests/e_invoicing`.
 
-use std::path::PathBuf;
-
-use bytes::Bytes;
 use invoicing_core::{CompanyIdentity, DocumentFormat, NewCreditNote, NewLine, NewQuote, OperationNature};
 use invoicing_server::IssueOptions;
 use invoicing_tests::{Database, World, business_client, legal_identity, on_each_database};
 
-use super::invoices::{attached, issued};
+use super::invoices::{issued, xml_of};
 use crate::support::{date, invalid};
-
-/// The XML in a document. It is `None` without qpdf.
-fn xml_of(db: Database, name: &str, document: &Bytes) -> Option<String> {
-    let xml = attached(document, "factur-x.xml")?;
-    if let Some(folder) = std::env::var_os("FACTURX_SAMPLES").map(PathBuf::from) {
-        let file = folder.join(format!("service_{name}_{db:?}"));
-        std::fs::write(file.with_extension("pdf"), document).unwrap();
-        std::fs::write(file.with_extension("xml"), &xml).unwrap();
-    }
-    Some(xml)
-}
 
 /// The content of the first element of a name.
 fn inside<'a>(xml: &'a str, element: &str) -> &'a str {

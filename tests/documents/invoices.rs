@@ -1,5 +1,7 @@
 //! The documents of invoices and credit notes: frozen with their numbers, and with e-invoicing as Factur-X.
 
+use std::path::PathBuf;
+
 use invoicing_core::{
     ClientType, CompanyIdentity, DocumentFormat, EInvoicing, NewClient, NewCreditNote, NewLine, NewQuote,
     VatRegime,
@@ -34,6 +36,20 @@ pub(super) fn attached(bytes: &[u8], name: &str) -> Option<String> {
     }
     let xml = run("qpdf", &[&format!("--show-attachment={name}"), path])?;
     Some(String::from_utf8(xml).unwrap())
+}
+
+/// The XML in a Factur-X document; `None` if qpdf is missing, or the document has none.
+///
+/// With `FACTURX_SAMPLES=<folder>` both are written there, so that the official rules judge what the service makes. See
+/// `tests/e_invoicing`. Those of one database are enough.
+pub(super) fn xml_of(db: Database, name: &str, document: &[u8]) -> Option<String> {
+    let xml = attached(document, "factur-x.xml")?;
+    if let Some(folder) = std::env::var_os("FACTURX_SAMPLES").filter(|_| db == Database::Sqlite) {
+        let file = PathBuf::from(folder).join(format!("service_{name}"));
+        std::fs::write(file.with_extension("pdf"), document).unwrap();
+        std::fs::write(file.with_extension("xml"), &xml).unwrap();
+    }
+    Some(xml)
 }
 
 /// Rules: DOCUMENT-22, DOCUMENT-23, DOCUMENT-25

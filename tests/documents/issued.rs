@@ -1,17 +1,20 @@
-//! Issued invoices under random operations: what was issued stays, and the amounts follow from what stands.
+//! Issued invoices under random operations: what was issued stays, the amounts follow from what stands, and each document of
+//! a business is a Factur-X for the official rules.
 
 use invoicing_core::{
-    CompanyIdentity, CreditNoteId, Invoice, InvoiceId, InvoiceStatus, Money, NewClient, NewCreditNote,
-    NewLine, NewQuote, Percent, Quantity, percent, unit_price,
+    ClientType, CreditNoteId, DocumentFormat, Invoice, InvoiceId, InvoiceStatus, Money, NewClient,
+    NewCreditNote, NewLine, NewQuote, OpenEnum, Percent, Quantity, percent, unit_price,
 };
 use invoicing_server::{Error, NewPayment, OpenedDocument, PaymentSource};
-use invoicing_tests::{Database, World, on_each_database};
+use invoicing_tests::{Database, World, business_client, legal_identity, on_each_database};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use rust_decimal::Decimal;
 
+use super::golden::run;
+use super::invoices::xml_of;
 use crate::support::DAY;
 
 const INVOICES: u32 = 12;
@@ -65,8 +68,12 @@ struct Issued {
     document: OpenedDocument,
 }
 
+/// Each fourth invoice is of a private client, who gets a plain PDF.
 async fn issue(world: &World, n: u32) -> Issued {
-    let client = world.client(&format!("Client {n}")).await;
+    let client = business_client();
+    let private = NewClient { r#type: Some(ClientType::Particulier), siren: None, ..client.clone() };
+    let client = NewClient { name: format!("Client {n}"), ..if n % 4 == 3 { private } else { client } };
+    let client = world.company.clients().create(&client).await.unwrap().id;
     let content = NewQuote::empty(client).retention_rate(n % 6);
     let lines = RATES.map(|rate| NewLine::new("Ouvrage", 9, unit_price!(33.33), rate));
     let content = lines.into_iter().fold(content, NewQuote::line);
@@ -103,7 +110,7 @@ async fn apply(world: &World, issued: &Issued, operation: &Operation) -> Result<
         Operation::IssueAgain => drop(invoices.issue(id, None).await?),
         Operation::MoveCompany => {
             let street = format!("{} rue des Métiers", world.now().as_millis() % 1_000);
-            company.set_identity(&CompanyIdentity::default().address(street)).await?;
+            company.set_identity(&legal_identity().address(street)).await?;
         }
         Operation::RenameClient => {
             let client = NewClient::named(format!("Autre {}", world.now().as_millis() % 1_000));
@@ -163,6 +170,21 @@ async fn check(world: &World, issued: &Issued) {
     }
 }
 
+/// A document whose record says Factur-X, and no other, has XML, with its number.
+fn check_format(
+    db: Database,
+    number: &str,
+    format: Option<&OpenEnum<DocumentFormat>>,
+    document: &OpenedDocument,
+) {
+    if run("qpdf", &["--version"]).is_none() {
+        return;
+    }
+    let xml = xml_of(db, number, &document.bytes);
+    assert_eq!(xml.is_some(), format.is_some_and(|format| *format == DocumentFormat::FacturX), "{number}");
+    assert!(xml.is_none_or(|xml| xml.contains(&format!("<ram:ID>{number}</ram:ID>"))), "{number}");
+}
+
 /// Each number of a series once, from 1 on, and no date before an earlier one.
 fn is_gapless(mut issued: Vec<(&str, chrono::NaiveDate)>) {
     issued.sort_unstable();
@@ -176,6 +198,7 @@ fn is_gapless(mut issued: Vec<(&str, chrono::NaiveDate)>) {
 #[on_each_database]
 async fn five_hundred_operations_leave_what_was_issued(db: Database) {
     let world = World::new(db).await;
+    world.company.set_identity(&legal_identity()).await.unwrap();
     let mut issued = Vec::new();
     for n in 0..INVOICES {
         issued.push(issue(&world, n).await);
@@ -198,6 +221,9 @@ async fn five_hundred_operations_leave_what_was_issued(db: Database) {
     assert!(done > OPERATIONS / 3 && notes.len() > issued.len(), "{done} done, {} credit notes", notes.len());
     for invoice in &issued {
         check(&world, invoice).await;
+        let head = &invoice.invoice.summary;
+        let number = head.number.as_deref().unwrap();
+        check_format(db, number, head.document_format.as_ref(), &invoice.document);
     }
     is_gapless(
         issued
@@ -207,8 +233,10 @@ async fn five_hundred_operations_leave_what_was_issued(db: Database) {
             .collect(),
     );
     let mut listed = Vec::new();
-    for id in notes.into_keys() {
-        listed.push(world.company.credit_notes().get(id).await.unwrap().summary);
+    for (id, document) in &notes {
+        let note = world.company.credit_notes().get(*id).await.unwrap().summary;
+        check_format(db, &note.number, note.document_format.as_ref(), document);
+        listed.push(note);
     }
     is_gapless(listed.iter().map(|note| (&*note.number, note.issue_date)).collect());
 }
