@@ -327,11 +327,11 @@ fn random_lines() -> impl Strategy<Value = Vec<(String, String, String)>> {
         let decimal = |digits: i64| Decimal::new(digits, 4).normalize().to_string();
         (decimal(quantity), decimal(price), rate.to_owned())
     });
-    prop::collection::vec(line, 1..6)
+    prop::collection::vec(line, 1..6).prop_filter("a total below zero", |lines| is_creditable(lines))
 }
 
-fn is_creditable(lines: &[(&str, &str, &str)]) -> bool {
-    let total = |(quantity, price, _): &(&str, &str, &str)| {
+fn is_creditable(lines: &[(String, String, String)]) -> bool {
+    let total = |(quantity, price, _): &(String, String, String)| {
         quantity.parse::<Decimal>().unwrap() * price.parse::<Decimal>().unwrap()
     };
     // Room for a total with VAT that is not below zero in any mix of rates.
@@ -374,7 +374,6 @@ proptest! {
         steps in prop::collection::vec(step(), 0..25),
     ) {
         let lines: Vec<_> = lines.iter().map(|(q, p, r)| (q.as_str(), p.as_str(), r.as_str())).collect();
-        prop_assume!(is_creditable(&lines));
         let mut credited = Credited::of(&lines);
         let mut contents = Vec::new();
         for step in &steps {
@@ -419,7 +418,6 @@ proptest! {
     #[test]
     fn a_full_credit_of_any_invoice_is_its_mirror(lines in random_lines()) {
         let lines: Vec<_> = lines.iter().map(|(q, p, r)| (q.as_str(), p.as_str(), r.as_str())).collect();
-        prop_assume!(is_creditable(&lines));
         let mut credited = Credited::of(&lines);
         let content = credited.credit(&all()).unwrap();
         prop_assert_eq!(&content.vat_breakdown, &credited.invoice.detail.vat_breakdown);
