@@ -21,7 +21,7 @@ import page
 import record
 
 # What the tests generate at least, by the ends of the names. Fewer prove little, and none is a test that has not run.
-LEAST_GENERATED = {"xml": 300, "json": 300, "pdf": 15}
+LEAST_GENERATED = {"xml": 300, "json": 300, "pdf": 80}
 
 # Texts of kinds that the tests generate, each in as many documents at least.
 KINDS = {
