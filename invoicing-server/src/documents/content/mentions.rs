@@ -60,9 +60,11 @@ pub(crate) fn general<'a>(view: &DocumentView<'a>) -> Vec<Text<'a>> {
 fn vat(view: &DocumentView<'_>) -> impl Iterator<Item = &'static str> {
     let identity = &view.company.identity;
     let is_franchise = identity.vat_regime == VatRegime::Franchise;
+    let has_vat = view.vat_breakdown.iter().any(|share| !share.tva_rate.is_zero());
     let on_debits = identity.vat_on_debits && view.billing.is_some();
     [
-        (is_franchise, FRANCHISE),
+        // A company may have come into it after the quote, or after the invoice that is credited.
+        (is_franchise && !has_vat, FRANCHISE),
         (view.reverse_charge && !is_franchise, REVERSE_CHARGE),
         (on_debits && !is_franchise, DEBITS),
     ]

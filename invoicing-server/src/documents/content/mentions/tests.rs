@@ -92,9 +92,13 @@ fn the_accepted_text_has_the_statements_of_the_quote() {
 #[test]
 fn a_company_without_vat_states_it() {
     let mut particulars = particulars();
-    assert_on(FRANCHISE, &particulars, NOWHERE);
+    let states = |particulars: &InvoiceParticulars, rates: &[&str]| {
+        printed(particulars, rates).map(|text| text.contains(FRANCHISE))
+    };
+    assert_eq!(states(&particulars, &["0"]), NOWHERE);
     particulars.company.identity.vat_regime = VatRegime::Franchise;
-    assert_on(FRANCHISE, &particulars, EVERYWHERE);
+    assert_eq!(states(&particulars, &["0"]), EVERYWHERE);
+    assert_eq!(states(&particulars, &["0", "20"]), NOWHERE, "it charges VAT");
     (particulars.reverse_charge, particulars.company.identity.vat_on_debits) = (true, true);
     assert_on("Autoliquidation", &particulars, NOWHERE);
     assert_on("débits", &particulars, NOWHERE);

@@ -65,7 +65,7 @@ fn the_work_site_is_named_on_invoices_and_credit_notes() {
 
 #[test]
 fn numbers_are_shown_of_businesses_with_numbers_only() {
-    let (mut particulars, invoice) = (particulars(), invoice());
+    let (mut particulars, invoice) = (particulars(), invoice_of(vec![line("Pose", (None, None), "0")]));
     let identity = &mut particulars.company.identity;
     (identity.vat_regime, identity.vat_number) = (VatRegime::Franchise, None);
     let text = |particulars: &_| printed(&billed(particulars, BilledRecord::Invoice(&invoice)));
