@@ -6,7 +6,7 @@ use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::address::postal_address;
 use crate::currency::has_two_decimals;
-use crate::identifiers::{optional_bic, optional_electronic_address, optional_iban, siren_of};
+use crate::identifiers::{compact, optional_bic, optional_electronic_address, optional_iban, siren_of};
 use crate::setters::text_setters;
 use crate::text::{LONG_TEXT, SHORT_TEXT, optional_email, optional_text, required_text, unless_stored};
 use crate::{CompanyId, Conflict, DomainError, EInvoicing, Invalid, OperationNature, Timestamp, VatRegime};
@@ -298,9 +298,9 @@ impl CompanyIdentity {
             city: field("city", &self.city, &stored.city, SHORT_TEXT)?,
             email: unless_stored(email, stored.email.as_deref(), || optional_email("email", email))?,
             phone: field("phone", &self.phone, &stored.phone, SHORT_TEXT)?,
-            siret: optional_text("siret", self.siret.as_deref(), SHORT_TEXT)?
-                .map(|siret| siret.replace(char::is_whitespace, "")),
-            vat_number: field("vatNumber", &self.vat_number, &stored.vat_number, SHORT_TEXT)?,
+            siret: optional_text("siret", self.siret.as_deref(), SHORT_TEXT)?.map(|siret| compact(&siret)),
+            vat_number: field("vatNumber", &self.vat_number, &stored.vat_number, SHORT_TEXT)?
+                .map(|number| compact(&number)),
             insurance: field("insurance", &self.insurance, &stored.insurance, LONG_TEXT)?,
             terms: field("terms", &self.terms, &stored.terms, LONG_TEXT)?,
             legal_form: field("legalForm", &self.legal_form, &stored.legal_form, SHORT_TEXT)?,

@@ -93,10 +93,9 @@ fn is_bic(text: &str) -> bool {
         && text[..6].bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
-/// A number without the spaces that it was written with, in capitals; `None` if nothing is left.
-fn compact(field: &'static str, text: Option<&str>) -> Result<Option<String>, Invalid> {
-    let text = optional_text(field, text, SHORT_TEXT)?;
-    Ok(text.map(|text| text.replace(char::is_whitespace, "").to_ascii_uppercase()))
+/// A number without the spaces that it was written with, in capitals.
+pub(crate) fn compact(number: &str) -> String {
+    number.replace(char::is_whitespace, "").to_ascii_uppercase()
 }
 
 fn checked(
@@ -105,7 +104,7 @@ fn checked(
     is_valid: fn(&str) -> bool,
     rule: &'static str,
 ) -> Result<Option<String>, Invalid> {
-    let number = compact(field, text)?;
+    let number = optional_text(field, text, SHORT_TEXT)?.map(|number| compact(&number));
     match number {
         Some(number) if !is_valid(&number) => Err(Invalid::new(field, rule)),
         number => Ok(number),

@@ -27,8 +27,8 @@ enum Kind {
 }
 use Kind::{Email, Freed, Long, Short};
 
-/// Every text field of every input, but for words and numbers such as the time zone, the SIRET and URLs.
-const FIELDS: [(&str, Kind); 42] = [
+/// Every text field of every input, but for words and numbers such as the time zone, the SIRET, VAT numbers and URLs.
+const FIELDS: [(&str, Kind); 41] = [
     ("client.name", Short),
     ("client.email", Email),
     ("client.phone", Short),
@@ -43,7 +43,6 @@ const FIELDS: [(&str, Kind); 42] = [
     ("identity.city", Short),
     ("identity.email", Email),
     ("identity.phone", Short),
-    ("identity.vatNumber", Short),
     ("identity.insurance", Long),
     ("identity.terms", Long),
     ("identity.legalForm", Short),
@@ -219,7 +218,6 @@ async fn enter(world: &World, field: &str, text: &str) -> Result<Option<String>,
         "identity.city" => of_identity(world, identity.city(text)).await?.city,
         "identity.email" => of_identity(world, identity.email(text)).await?.email,
         "identity.phone" => of_identity(world, identity.phone(text)).await?.phone,
-        "identity.vatNumber" => of_identity(world, identity.vat_number(text)).await?.vat_number,
         "identity.insurance" => of_identity(world, identity.insurance(text)).await?.insurance,
         "identity.terms" => of_identity(world, identity.terms(text)).await?.terms,
         "identity.legalForm" => of_identity(world, identity.legal_form(text)).await?.legal_form,
