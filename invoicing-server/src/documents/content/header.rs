@@ -120,9 +120,14 @@ pub(crate) fn references<'a>(view: &DocumentView<'a>) -> Vec<Text<'a>> {
     credited.chain(billing.deductions.iter().map(deducted)).collect()
 }
 
-fn credited<'a>(Credited { number, issue_date, reason }: &Credited<'a>) -> [Text<'a>; 2] {
-    let invoice = format!("Avoir sur la facture {number} du {}", french::date(*issue_date));
-    [Text::of("invoiceNumber", invoice), Text::labelled("reason", "Motif : ", reason)]
+fn credited<'a>(credited: &Credited<'a>) -> [Text<'a>; 2] {
+    let invoice = Text::of("invoiceNumber", credited_invoice(credited));
+    [invoice, Text::labelled("reason", "Motif : ", credited.reason)]
+}
+
+/// The invoice that is credited.
+pub(crate) fn credited_invoice(Credited { number, issue_date, .. }: &Credited<'_>) -> String {
+    format!("Avoir sur la facture {number} du {}", french::date(*issue_date))
 }
 
 fn deducted<'a>(Deduction { number, issue_date, .. }: &Deduction) -> Text<'a> {

@@ -10,6 +10,7 @@ use super::vat::Category;
 use super::xml::{Xml, shortest};
 use super::{lines, notes, parties, texts};
 use crate::documents::content::french;
+use crate::documents::content::header::credited_invoice;
 use crate::documents::content::view::DocumentView;
 
 /// The profile (BT-24).
@@ -168,9 +169,9 @@ fn period(xml: &mut Xml, bill: Bill<'_>) {
 fn payment_terms(xml: &mut Xml, bill: Bill<'_>) {
     let due_date = bill.billing.due_date.filter(|_| !bill.is_credit_note());
     let due = due_date.map(|day| format!("À payer au plus tard le {}.", french::date(day)));
-    // A document with an amount has to state when it is settled (BR-CO-25).
-    let credited =
-        bill.billing.credited.map(|credited| format!("À déduire de la facture {}.", credited.number));
+    // A document with an amount has to state how it is settled (BR-CO-25). A credit note is deducted from what is due
+    // of its invoice, or paid back.
+    let credited = bill.billing.credited.as_ref().map(credited_invoice);
     let texts: Vec<_> = due.into_iter().chain(retention(bill)).chain(credited).collect();
     xml.group("ram:SpecifiedTradePaymentTerms", |xml| {
         xml.text("ram:Description", &texts.join("\n"));

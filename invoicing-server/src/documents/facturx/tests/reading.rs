@@ -166,7 +166,7 @@ fn payment(read: &Invoice, view: &DocumentView<'_>) {
     assert_eq!(read.due_date.map(of_date), view.billing.unwrap().due_date);
     let terms = read.payment_terms.as_deref().unwrap_or_default();
     assert_eq!(terms.starts_with("À payer au plus tard le "), !is_credit(view));
-    assert_eq!(terms.starts_with("À déduire de la facture "), is_credit(view));
+    assert_eq!(terms.starts_with("Avoir sur la facture "), is_credit(view));
     assert_eq!(terms.contains("71-584"), !view.retention_amount.is_zero());
 }
 

@@ -83,7 +83,7 @@ fn a_credit_note_names_its_invoice_and_asks_for_no_payment() {
         assert!(!xml.contains(absent), "{absent}");
     }
     let terms = texts(&texts(&xml, "SpecifiedTradePaymentTerms")[0], "Description");
-    assert!(terms[0].starts_with("À déduire de la facture FAC-"), "{terms:?}");
+    assert!(terms[0].starts_with("Avoir sur la facture FAC-"), "{terms:?}");
     let credited = &texts(&xml, "InvoiceReferencedDocument")[0];
     assert_eq!(texts(credited, "IssuerAssignedID"), ["FAC-2026-0041"]);
     assert!(credited.contains("<qdt:DateTimeString format=\"102\">20260831<"));
