@@ -1,10 +1,9 @@
 //! The gaps of the company.
 
-use invoicing_core::{
-    Company, CompanyIdentity, VatRegime, french_vat_number, is_electronic_address, is_siren,
-};
+use invoicing_core::{Company, CompanyIdentity, VatRegime, is_electronic_address, is_siren, is_vat_number};
 
 use super::is_blank;
+use crate::documents::facturx::bill::FRANCE;
 use crate::documents::facturx::parties::seller_address;
 use crate::records::Missing;
 
@@ -65,9 +64,9 @@ fn vat_number(identity: &CompanyIdentity, reverse_charge: bool) -> Option<Missin
     }
 }
 
-/// True for the VAT number of a SIREN.
+/// True for a French VAT number of a SIREN.
 pub(super) fn is_of(number: &str, siren: &str) -> bool {
-    number == french_vat_number(siren)
+    number.starts_with(FRANCE) && is_vat_number(number) && number.ends_with(siren)
 }
 
 fn electronic_address(identity: &CompanyIdentity) -> Option<Missing> {

@@ -80,6 +80,8 @@ fn of_client() -> Vec<Named> {
         ("SIREN with a wrong digit", |s| change(s, |c| c.siren = Some("356000001".into()))),
         ("client without VAT number", |s| change(s, |c| c.vat_number = None)),
         ("client with a wrong key", |s| change(s, |c| c.vat_number = Some("FR40356000000".into()))),
+        ("key with a letter", |s| change(s, |c| c.vat_number = Some("FRK7356000000".into()))),
+        ("key with a letter of another", |s| change(s, |c| c.vat_number = Some("FRK7404833048".into()))),
         ("VAT number of nowhere", |s| change(s, |c| c.vat_number = Some("QQ39356000000".into()))),
         ("VAT number of Northern Ireland", |s| change(s, |c| c.vat_number = Some("XI123456789".into()))),
         ("client without numbers", |s| change(s, |c| (c.siren, c.vat_number) = (None, None))),
