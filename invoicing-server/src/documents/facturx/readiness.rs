@@ -32,9 +32,9 @@ pub(crate) fn missing(view: &DocumentView<'_>) -> Vec<Missing> {
     gaps
 }
 
-/// The legal data that a company lacks for Factur-X documents.
+/// The legal data that a company lacks for any Factur-X document.
 pub(crate) fn missing_of_company(company: &Company) -> Vec<Missing> {
-    company::gaps(company, false).collect()
+    company::gaps(company, false).chain(document::currency(&company.currency)).collect()
 }
 
 /// True if an invoice has an electronic address to be sent to (BT-49). A private client without an

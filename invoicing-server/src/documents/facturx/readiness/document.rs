@@ -15,7 +15,8 @@ const EURO: &str = "EUR";
 const NUMBER: usize = 35;
 
 pub(super) fn gaps(bill: Bill<'_>) -> impl Iterator<Item = Missing> {
-    let one = [number(bill), credited_number(bill), currency(bill), reason(bill), no_lines(bill)];
+    let one =
+        [number(bill), credited_number(bill), currency(bill.view.currency), reason(bill), no_lines(bill)];
     let order = [due_date(bill), period(bill)];
     one.into_iter().chain(order).flatten().chain(years(bill)).chain(lines(bill))
 }
@@ -41,8 +42,7 @@ fn not_a_number(field: &str, number: &str) -> Option<Missing> {
     Some(Missing::new(field, rule, english, french))
 }
 
-fn currency(bill: Bill<'_>) -> Option<Missing> {
-    let currency = bill.view.currency;
+pub(super) fn currency(currency: &str) -> Option<Missing> {
     (currency != EURO).then(|| {
         let english = format!("An electronic invoice is in EUR, not in {currency}.");
         let french = format!("Une facture électronique est en EUR, et non en {currency}.");
