@@ -18,7 +18,7 @@ use crate::documents::{BillingDocument, DocumentLogo, Frozen, InvoiceParticulars
 use crate::operations::attempts::{ISSUE_ATTEMPTS, until_committed};
 use crate::operations::documents::{find_logo, finish_issued};
 use crate::records::HistoryAction;
-use crate::store::{ChangeContext, Prefetch, Tables};
+use crate::store::{ChangeContext, CompanyReader, Prefetch, Tables};
 
 /// The reason on the credit note of a cancelled invoice.
 const CANCELED: &str = "Annulation de la facture";
@@ -227,21 +227,9 @@ impl Invoices<'_> {
         self.0
             .read(async move |mut tx| {
                 tx.begin_snapshot().await?;
-                let invoice = tx.invoices().find(id).await?;
-                let (company, last_stamp) = tx.company_row().find().await?;
-                let change = ChangeContext::new(company, last_stamp, now)?;
-                let rest = rest(&mut tx, &invoice).await?;
-                let frozen = tx.issued_documents().find_particulars(id.0).await?;
-                let particulars: InvoiceParticulars = match frozen {
-                    Some(particulars) => particulars,
-                    // An earlier version issued the invoice, without a document.
-                    None => particulars(&mut tx, &change.company, &invoice).await?,
-                };
-                let logo = find_logo(&mut tx, &particulars.company).await?;
-                let first = not_before(change.today(), &invoice);
-                let next = tx.credit_note_series(first.year()).next_dated(first).await?;
+                let read = read_creditable(&mut tx, id, now).await;
                 tx.end_snapshot().await?;
-                Ok(CreditSnapshot { change, invoice: Arc::new(invoice), rest, particulars, logo, next })
+                read
             })
             .await
     }
@@ -272,6 +260,26 @@ impl Invoices<'_> {
         };
         self.0.services.freeze_billing(document, format).await.map(Some)
     }
+}
+
+async fn read_creditable(
+    tx: &mut CompanyReader<'_>,
+    id: InvoiceId,
+    now: Timestamp,
+) -> Result<CreditSnapshot, Error> {
+    let invoice = tx.invoices().find(id).await?;
+    let (company, last_stamp) = tx.company_row().find().await?;
+    let change = ChangeContext::new(company, last_stamp, now)?;
+    let rest = rest(tx, &invoice).await?;
+    let particulars = match tx.issued_documents().find_particulars(id.0).await? {
+        Some(particulars) => particulars,
+        // An earlier version issued the invoice, without a document.
+        None => particulars(tx, &change.company, &invoice).await?,
+    };
+    let logo = find_logo(tx, &particulars.company).await?;
+    let first = not_before(change.today(), &invoice);
+    let next = tx.credit_note_series(first.year()).next_dated(first).await?;
+    Ok(CreditSnapshot { change, invoice: Arc::new(invoice), rest, particulars, logo, next })
 }
 
 /// The rest of an invoice after its credit notes.

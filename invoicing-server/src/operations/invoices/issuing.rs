@@ -9,6 +9,7 @@ use std::sync::Arc;
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{
     Changed, Company, DocumentFormat, EInvoicing, Invalid, Invoice, InvoiceId, InvoiceIssue, PaymentSource,
+    Timestamp,
 };
 
 use super::{Invoices, NewPayment, insert_payment, note, update};
@@ -20,7 +21,7 @@ use crate::operations::attempts::{ISSUE_ATTEMPTS, until_committed};
 use crate::operations::documents::{find_logo, finish_issued};
 use crate::records::{HistoryAction, Missing};
 use crate::store::quotes::DocumentTerms;
-use crate::store::{ChangeContext, CompanyTx, Prefetch, Tables};
+use crate::store::{ChangeContext, CompanyReader, CompanyTx, Prefetch, Tables};
 
 /// The facts of an issue that the caller may set.
 ///
@@ -97,6 +98,10 @@ struct FrozenInvoice {
 }
 
 impl Draft {
+    fn is_electronic(&self) -> bool {
+        self.change.company.identity.e_invoicing == EInvoicing::On
+    }
+
     /// The invoice as it would be issued now.
     fn preview(
         &self,
@@ -183,15 +188,9 @@ impl Invoices<'_> {
         self.0
             .read(async move |mut tx| {
                 tx.begin_snapshot().await?;
-                let invoice = tx.invoices().find(id).await?;
-                let (company, last_stamp) = tx.company_row().find().await?;
-                let change = ChangeContext::new(company, last_stamp, now)?;
-                let particulars = particulars(&mut tx, &change.company, &invoice).await?;
-                let logo = find_logo(&mut tx, &change.company).await?;
-                let today = change.today();
-                let next = tx.invoice_series(today.year()).next_dated(today).await?;
+                let draft = read_draft(&mut tx, id, now).await;
                 tx.end_snapshot().await?;
-                Ok(Draft { change, invoice: Arc::new(invoice), particulars, logo, next })
+                draft
             })
             .await
     }
@@ -211,10 +210,6 @@ impl Invoices<'_> {
 }
 
 impl Draft {
-    fn is_electronic(&self) -> bool {
-        self.change.company.identity.e_invoicing == EInvoicing::On
-    }
-
     /// The format of the document.
     ///
     /// # Errors
@@ -236,6 +231,17 @@ impl Draft {
         let is_electronic = self.is_electronic() && document.can_be_electronic();
         if is_electronic { DocumentFormat::FacturX } else { DocumentFormat::Pdf }
     }
+}
+
+async fn read_draft(tx: &mut CompanyReader<'_>, id: InvoiceId, now: Timestamp) -> Result<Draft, Error> {
+    let invoice = tx.invoices().find(id).await?;
+    let (company, last_stamp) = tx.company_row().find().await?;
+    let change = ChangeContext::new(company, last_stamp, now)?;
+    let particulars = particulars(tx, &change.company, &invoice).await?;
+    let logo = find_logo(tx, &change.company).await?;
+    let today = change.today();
+    let next = tx.invoice_series(today.year()).next_dated(today).await?;
+    Ok(Draft { change, invoice: Arc::new(invoice), particulars, logo, next })
 }
 
 /// The data that the document of an invoice shows besides the invoice, as they are now.
