@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use invoicing_core::{
-    ClientType, CompanyIdentity, DocumentFormat, EInvoicing, NewClient, NewCreditNote, NewLine, NewQuote,
-    VatRegime,
+    ClientType, CompanyIdentity, DocumentFormat, EInvoicing, NewClient, NewCompany, NewCreditNote, NewLine,
+    NewQuote, Plan, VatRegime,
 };
 use invoicing_server::{Invoices, NewPayment, PaymentSource};
 use invoicing_tests::{Database, World, business_client, legal_identity, on_each_database};
@@ -168,6 +168,12 @@ async fn issuing_refuses_exactly_the_gaps_that_readiness_lists(db: Database) {
     assert_eq!(plain.document_format.unwrap(), DocumentFormat::Pdf);
     let reachable = issued(&world, &private.clone().email("claire@exemple.fr")).await.summary;
     assert_eq!(reachable.document_format.unwrap(), DocumentFormat::FacturX);
+    // Without XML, nothing can be wrong with it.
+    let abroad = NewClient::named("Claire").r#type(ClientType::Particulier).country("BE");
+    let odd = content(&world, &abroad).await.line(NewLine::new("Sable", 1, 10, 19));
+    assert_eq!(gaps(invoices, &odd).await, [""; 0]);
+    let reachable = content(&world, &abroad.email("claire@exemple.be")).await;
+    assert_eq!(gaps(invoices, &reachable).await, ["client.address", "client.country"]);
 }
 
 #[on_each_database]
@@ -178,6 +184,10 @@ async fn e_invoicing_is_on_only_with_the_legal_data_for_it(db: Database) {
     let franchise = CompanyIdentity { vat_number: None, ..legal_identity() };
     invalid(&world, "eInvoicing", world.company.set_identity(&franchise)).await;
     world.company.set_identity(&franchise.vat_regime(VatRegime::Franchise)).await.unwrap();
+    let spaced = legal_identity().vat_number("fr 44 732 829 320");
+    world.company.set_identity(&spaced).await.unwrap();
+    let new = NewCompany::named("Atelier Genève", Plan::Team).currency("CHF").identity(legal_identity());
+    invalid(&world, "eInvoicing", world.invoicing.companies().create(&new)).await;
 }
 
 /// Rules: INVOICE-26

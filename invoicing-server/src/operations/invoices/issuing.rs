@@ -98,10 +98,6 @@ struct FrozenInvoice {
 }
 
 impl Draft {
-    fn is_electronic(&self) -> bool {
-        self.change.company.identity.e_invoicing == EInvoicing::On
-    }
-
     /// The invoice as it would be issued now.
     fn preview(
         &self,
@@ -140,7 +136,8 @@ impl Invoices<'_> {
         let draft = self.draft(id).await?;
         let document = draft.document(draft.preview(&IssueOptions::default(), None)?.record);
         let format = draft.possible_format(&document);
-        let mut missing = if draft.is_electronic() { document.missing() } else { Vec::new() };
+        let is_factur_x = format == DocumentFormat::FacturX;
+        let mut missing = if is_factur_x { document.missing() } else { Vec::new() };
         let refused = self.0.services.documents.check_billing(document).await?;
         missing.extend(refused.into_iter().map(Missing::from));
         Ok((missing, format))
@@ -215,21 +212,22 @@ impl Draft {
     /// # Errors
     /// [`Error::Invalid`] about the first legal datum that a Factur-X document lacks.
     fn format(&self, document: &BillingDocument) -> Result<DocumentFormat, Error> {
-        if self.is_electronic()
+        let format = self.possible_format(document);
+        if format == DocumentFormat::FacturX
             && let Some(missing) = document.missing().into_iter().next()
         {
             // The rule of a refusal is the end of a sentence.
             let reason = missing.english.trim_end_matches('.');
             return Err(Invalid::new(missing.field, format!("breaks {}: {reason}", missing.rule)).into());
         }
-        Ok(self.possible_format(document))
+        Ok(format)
     }
 
-    /// The format of the document, if no legal data is missing. A private client need not have an
-    /// address for electronic documents.
+    /// The format of the document, if no legal data is missing. A private client without an address
+    /// for electronic documents gets a plain PDF, for which none is needed.
     fn possible_format(&self, document: &BillingDocument) -> DocumentFormat {
-        let is_electronic = self.is_electronic() && document.can_be_electronic();
-        if is_electronic { DocumentFormat::FacturX } else { DocumentFormat::Pdf }
+        let is_on = self.change.company.identity.e_invoicing == EInvoicing::On;
+        if is_on && document.can_be_electronic() { DocumentFormat::FacturX } else { DocumentFormat::Pdf }
     }
 }
 
