@@ -434,10 +434,12 @@ fn quote_words() -> impl Iterator<Item = (&'static str, &'static str)> {
 fn invoice_words() -> impl Iterator<Item = (&'static str, &'static str)> {
     words(InvoiceStatus::ALL, InvoiceStatus::as_str, |status| match status {
         InvoiceStatus::Draft => "Converted from a quote, not issued yet. Has no number.",
-        InvoiceStatus::Sent => "Issued. An amount is due.",
+        InvoiceStatus::Sent => "Issued. An amount is due, unless it has been credited since.",
         InvoiceStatus::Paid => "Nothing is due. A reversed payment leads back to SENT or OVERDUE.",
-        InvoiceStatus::Overdue => "Past its `dueDate`, and an amount is due.",
-        InvoiceStatus::Canceled => "Cancelled, or credited in full. Keeps its number.",
+        InvoiceStatus::Overdue => "Past its `dueDate`. An amount is due, unless it has been credited since.",
+        InvoiceStatus::Canceled => {
+            "Cancelled, or credited in full without a payment that is left to refund. Keeps the number that it was issued with."
+        }
         _ => "",
     })
 }

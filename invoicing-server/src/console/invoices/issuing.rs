@@ -96,8 +96,8 @@ fn hints(request: &PageRequest<'_>, outlook: &Outlook) -> Markup {
     html! {
         @if outlook.is_plain {
             p.hint { (request.pick(
-                "The document will be a plain PDF without electronic data: the client is private and has no electronic address.",
-                "Le document sera un simple PDF, sans données électroniques : le client est un particulier sans adresse électronique.",
+                "The document will be a plain PDF without electronic data: the client is private, without an electronic address, and its quote has no e-mail.",
+                "Le document sera un simple PDF, sans données électroniques : le client est un particulier sans adresse électronique, et son devis n’a pas d’e-mail.",
             )) }
         }
         @if outlook.client_has_changed {
