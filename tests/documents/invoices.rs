@@ -41,7 +41,7 @@ pub(super) fn attached(bytes: &[u8], name: &str) -> Option<String> {
 /// The XML in a Factur-X document; `None` if qpdf is missing, or the document has none.
 ///
 /// With `FACTURX_SAMPLES=<folder>` both are written there, so that the official rules judge what the service makes. See
-/// `tests/e_invoicing`. Those of one database are enough.
+/// `tests/e_invoicing`. The files of one database are enough.
 pub(super) fn xml_of(db: Database, name: &str, document: &[u8]) -> Option<String> {
     let xml = attached(document, "factur-x.xml")?;
     if let Some(folder) = std::env::var_os("FACTURX_SAMPLES").filter(|_| db == Database::Sqlite) {

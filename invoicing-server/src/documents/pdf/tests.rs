@@ -47,8 +47,8 @@ fn text_of(pages: &[PdfPage]) -> String {
     lines.collect::<Vec<_>>().join("\n").replace(['\u{a0}', '\u{202f}'], " ")
 }
 
-/// Where a line of both directions breaks at a space, parley 0.10 does not hang the space, if it does not stand at an edge.
-/// The line then starts this far left of its column at most.
+/// The most that a line starts left of its column. A line of both directions that breaks at a space may start a space left:
+/// parley 0.10 hangs the space only if it stands at an edge of the line.
 fn hang(line: &TextLine) -> f32 {
     let text = said(line);
     let breaks = text.ends_with(' ') && text.contains(|c: char| matches!(c, '\u{590}'..='\u{8ff}'));
