@@ -31,7 +31,9 @@ pub(crate) fn note() {
     });
 }
 
-/// The functions and closures of this crate on a stack, the outermost first. An async function and its future are one.
+/// The functions and closures of this crate on a stack, the outermost first. An async function and its
+/// future are one. Their names come from the symbol table: debug information names a function
+/// without its path.
 fn calls(stack: &str) -> Vec<String> {
     let names = stack.lines().filter_map(|line| line.trim_start().split_once(": ").map(|(_, name)| name));
     let own = names.filter(|name| {
@@ -41,6 +43,7 @@ fn calls(stack: &str) -> Vec<String> {
             && !path.contains("at_driver")
     });
     let mut calls: Vec<_> = own.map(str::to_owned).collect();
+    assert!(!calls.is_empty(), "the stack has no name of this crate: is it built with debug information?");
     calls.reverse();
     calls.dedup();
     calls

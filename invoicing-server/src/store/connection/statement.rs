@@ -18,7 +18,7 @@ use crate::store::versions::{StoredRecord, newer};
 
 /// Counts the calls that lead to the driver, for a test.
 fn at_driver() {
-    #[cfg(all(test, feature = "console", feature = "postgres"))]
+    #[cfg(all(test, feature = "console", feature = "postgres", debug_assertions))]
     crate::tests::walks::note();
 }
 
