@@ -10,10 +10,11 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{LazyLock, Once};
+use std::sync::LazyLock;
 use std::thread;
 
 use invoicing_core::sha256_hex;
+use invoicing_test_databases::tool;
 
 /// The system's Python with the packages of `python/requirements.txt`.
 pub(crate) struct Python {
@@ -36,13 +37,13 @@ pub(crate) fn file(path: &str) -> PathBuf {
 /// `None` if it is missing.
 pub(crate) fn python() -> Option<&'static Python> {
     static PYTHON: LazyLock<Result<Python, String>> = LazyLock::new(Python::install);
-    PYTHON.as_ref().inspect_err(|why| did_not_run(&SAID[0], "Python", why)).ok()
+    PYTHON.as_ref().inspect_err(|why| tool::PYTHON.is_missing(why)).ok()
 }
 
 /// `None` if it is missing.
 pub(crate) fn node() -> Option<&'static Node> {
     static NODE: LazyLock<Result<Node, String>> = LazyLock::new(Node::install);
-    NODE.as_ref().inspect_err(|why| did_not_run(&SAID[1], "Node", why)).ok()
+    NODE.as_ref().inspect_err(|why| tool::NODE.is_missing(why)).ok()
 }
 
 /// PHP with the extensions that the receiver needs; `None` if it is missing.
@@ -50,7 +51,7 @@ pub(crate) fn php() -> Option<Command> {
     let needed = r#"exit(extension_loaded("curl") && extension_loaded("pdo_sqlite") ? 0 : 1);"#;
     let checked = succeed(Command::new("php").args(["-r", needed]))
         .map_err(|why| format!("{why}; it needs its extensions curl and pdo_sqlite"));
-    checked.inspect_err(|why| did_not_run(&SAID[2], "PHP", why)).ok().map(|_| Command::new("php"))
+    checked.inspect_err(|why| tool::PHP.is_missing(why)).ok().map(|_| Command::new("php"))
 }
 
 /// The shell, if it has curl and openssl; `None` if they are missing.
@@ -58,7 +59,7 @@ pub(crate) fn shell() -> Option<Command> {
     let needed = "command -v curl openssl";
     let checked = succeed(Command::new("bash").args(["-c", needed]))
         .map_err(|why| format!("{why}; bash needs curl and openssl"));
-    checked.inspect_err(|why| did_not_run(&SAID[3], "curl", why)).ok().map(|_| Command::new("bash"))
+    checked.inspect_err(|why| tool::CURL.is_missing(why)).ok().map(|_| Command::new("bash"))
 }
 
 /// Chromium, and the packages that drive it; `None` if one of them is missing.
@@ -73,7 +74,7 @@ pub(crate) fn browser() -> Option<(&'static Node, &'static Path)> {
         (Err(why), _) => Err(why.as_str()),
         (_, None) => Err("Node is missing, which drives it"),
     };
-    both.inspect_err(|why| did_not_run(&SAID[4], "Browser", why)).ok()
+    both.inspect_err(|why| tool::BROWSER.is_missing(why)).ok()
 }
 
 impl Python {
@@ -182,17 +183,4 @@ pub(crate) fn succeed_with(command: &mut Command, input: &[u8]) -> Result<String
         return Ok(stdout.into_owned());
     }
     Err(format!("{program}: {}\n{stdout}\n{stderr}", output.status))
-}
-
-static SAID: [Once; 5] = [const { Once::new() }; 5];
-
-/// Says, once, that what needs a tool did not run, past what the test harness holds back.
-fn did_not_run(said: &Once, tool: &str, why: &str) {
-    let required = format!("REQUIRE_{}", tool.to_uppercase());
-    let is_required = std::env::var_os(&required).is_some_and(|value| value == "1");
-    assert!(!is_required, "{required}=1, but {tool} cannot be used: {why}");
-    said.call_once(|| {
-        // A closed standard error is no failure.
-        let _ = writeln!(std::io::stderr().lock(), "{tool}: DID NOT RUN: {why}");
-    });
 }

@@ -1,9 +1,10 @@
-//! The databases of tests: on which one a test runs, and PostgreSQL servers. Knows nothing of the service, so that tests
-//! within its crate have them too.
+//! The databases of tests: on which one a test runs, and PostgreSQL servers; the programs that tests need. Without the
+//! service, so that tests within its crate have them too.
 
 #![expect(clippy::missing_panics_doc, reason = "a helper that panics fails its test, which is its purpose")]
 
 pub mod postgres;
+pub mod tool;
 
 use futures_util::future::LocalBoxFuture;
 pub use invoicing_tests_macros::{on_each_database, on_postgres};

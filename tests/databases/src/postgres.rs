@@ -64,7 +64,7 @@ pub fn program(name: &str) -> Option<PathBuf> {
 }
 
 fn found() -> Option<&'static programs::Programs> {
-    programs::Programs::find().inspect_err(|why| suite::postgres_did_not_run(why)).ok()
+    programs::Programs::find().inspect_err(|why| suite::is_missing(why)).ok()
 }
 
 impl Cluster {

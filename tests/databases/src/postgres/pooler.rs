@@ -10,8 +10,8 @@ use sqlx::ConnectOptions as _;
 use sqlx::postgres::PgConnectOptions;
 
 use super::home::Home;
-use super::suite::did_not_run;
 use super::{TRIES, free_port};
+use crate::tool;
 
 /// Where Debian puts it, which is not on the path of every user.
 const DEBIAN: &str = "/usr/sbin/pgbouncer";
@@ -35,9 +35,7 @@ impl Pooler {
     /// Starts one in front of the server of a database, with a number of connections to it; prints so and returns `None` if
     /// none is installed that keeps prepared statements.
     pub fn start(url: &str, connections: u32) -> Option<Self> {
-        let found = find()
-            .inspect_err(|why| did_not_run("REQUIRE_PGBOUNCER", &format!("PgBouncer: DID NOT RUN: {why}")));
-        let program = found.ok()?;
+        let program = find().inspect_err(|why| tool::PGBOUNCER.is_missing(why)).ok()?;
         let server: PgConnectOptions = url.parse().expect("a URL");
         let home = Home::new()?;
         let (settings, users) = (home.file("pgbouncer.ini"), home.file("users"));

@@ -4,16 +4,16 @@
 //! A thread with a runtime of its own creates the databases, each as a copy of one that has the tables, and drops those
 //! that are let go: tests come and go with their runtimes, and a `Drop` cannot wait.
 
-use std::collections::BTreeSet;
 use std::hash::BuildHasher as _;
 use std::io::Write as _;
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 use futures_util::future::LocalBoxFuture;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Cluster, Options};
+use crate::tool;
 
 /// The prefix of the names of all databases of all runs.
 const PREFIX: &str = "invoicing_tests_";
@@ -76,23 +76,11 @@ pub async fn fresh(fill: Option<Fill>) -> Fresh {
 
 /// True if there is a server for the tests. Prints so, once, if there is none.
 pub fn is_available() -> bool {
-    suite().inspect_err(|why| postgres_did_not_run(why)).is_ok()
+    suite().inspect_err(|why| is_missing(why)).is_ok()
 }
 
-pub(super) fn postgres_did_not_run(why: &str) {
-    let line = format!("PostgreSQL: DID NOT RUN, neither at DATABASE_URL (not set) nor here: {why}");
-    did_not_run("REQUIRE_POSTGRES", &line);
-}
-
-/// Prints, once, that tests of a missing program did not run, past the capture of the test harness; fails if the environment
-/// requires it.
-pub(super) fn did_not_run(required: &'static str, line: &str) {
-    static SAID: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
-    let is_required = std::env::var_os(required).is_some_and(|value| value == "1");
-    assert!(!is_required, "{required}=1, but {line}");
-    if SAID.lock().expect("no panic").insert(required) {
-        say(line);
-    }
+pub(super) fn is_missing(why: &str) {
+    tool::POSTGRES.is_missing(&format!("neither at DATABASE_URL, which is not set, nor here: {why}"));
 }
 
 fn say(line: &str) {
