@@ -3,8 +3,10 @@
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use http::Response;
+use http::{Response, StatusCode};
+use invoicing_core::ErrorCode;
 
+use crate::response::api_error;
 use crate::retry_after::retry_after;
 use crate::{TransportError, TransportErrorKind};
 
@@ -20,6 +22,8 @@ pub(crate) enum AttemptOutcome {
         status: u16,
         /// `Retry-After` of the response.
         retry_after: Option<Duration>,
+        /// The service refused the request before it did anything.
+        did_nothing: bool,
     },
     /// No complete response: connect error, timeout, broken connection.
     NoResponse,
@@ -34,6 +38,7 @@ impl AttemptOutcome {
             Ok(response) => Self::Response {
                 status: response.status().as_u16(),
                 retry_after: retry_after(response.headers(), now),
+                did_nothing: did_nothing(response),
             },
             Err(error) => match error.kind {
                 TransportErrorKind::Connect
@@ -42,5 +47,17 @@ impl AttemptOutcome {
                 TransportErrorKind::TooLarge | TransportErrorKind::Redirected => Self::Unusable,
             },
         }
+    }
+}
+
+/// True for the two refusals before which nothing is done: 429, from an intermediary too, and 503 `overloaded`. Any other
+/// 503 may come after the change was stored.
+fn did_nothing(response: &Response<Bytes>) -> bool {
+    let is_overloaded =
+        || api_error(response.body()).is_some_and(|error| error.code == ErrorCode::Overloaded);
+    match response.status() {
+        StatusCode::TOO_MANY_REQUESTS => true,
+        StatusCode::SERVICE_UNAVAILABLE => is_overloaded(),
+        _ => false,
     }
 }

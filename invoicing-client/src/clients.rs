@@ -71,8 +71,9 @@ impl Clients {
 
     /// Creates a client.
     ///
-    /// With an `externalId` the call is idempotent and is retried like a read. Without one there is a **single**
-    /// attempt: after [`ErrorKind::Timeout`] or [`ErrorKind::Interrupted`] the client may exist.
+    /// With an `externalId` the call is idempotent and is retried like a read. Without one it is retried only after 429 and
+    /// 503 `overloaded`, before which nothing was done. After any other failure without a 4xx, such as
+    /// [`ErrorKind::Timeout`] or [`ErrorKind::Interrupted`], the client may exist.
     pub fn create(&self, new: &NewClient) -> Request<ClientCreation> {
         const OPERATION: &str = "clients.create";
         let call = Call::post(OPERATION, "/clients".to_owned(), new, new.external_id.is_some());

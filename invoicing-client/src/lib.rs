@@ -71,7 +71,8 @@
 //! # Retries
 //!
 //! `GET`, `PATCH` and `POST /clients` with an `externalId` are retried after connect errors, timeouts, broken
-//! connections, 408, 429 and 5xx: at most 4 attempts under one deadline ([`ClientBuilder::deadline`]). The wait is the
+//! connections, 408, 429 and 5xx; `POST /clients` without one only after 429 and 503 `overloaded`, before which nothing was
+//! done. A call has at most 4 attempts under one deadline ([`ClientBuilder::deadline`]). The wait is the
 //! larger of `Retry-After` and a random backoff with full jitter, whose upper bound doubles from 0.5 s to 8 s. A
 //! `Retry-After` above 90 s, or one that ends after the deadline, is not waited for: the error carries it
 //! ([`Error::retry_after`]). Redirects are not followed.
@@ -120,7 +121,7 @@
 //! | Case | invoicing-client | octocrab 0.54.9 | async-stripe 1.0.0-rc.10 |
 //! |---|---|---|---|
 //! | The next attempt after 429 with `Retry-After: 2` | after 2 s | at once; with `HandleRateLimits` after 2 s | none; with `ExponentialBackoff` after 1 s |
-//! | Attempts of a `POST` without an idempotency key, each answered 503 | 1; with an `externalId` 4 | 4 | 1; with `Retry(4)` 4 |
+//! | Attempts of a `POST` without an idempotency key, each answered 503 `storage_unavailable` | 1; with an `externalId` 4 | 4 | 1; with `Retry(4)` 4 |
 //! | The 4th call under a quota of 3 | is not sent before its turn | is sent, and refused | is sent, and refused |
 //! | A limit for one call that hangs | for all its attempts and waits | only the client's, and for each of its 4 attempts | for each attempt |
 //! | An unknown state | kept (`OpenEnum::Other`) | an error (`IssueState`) | kept (`ChargeStatus::Unknown`) |

@@ -87,14 +87,18 @@ pub(crate) fn reported_id(key: &ApiKey, sent: &HeaderValue, result: &AttemptResu
     received.unwrap_or(sent).to_str().ok().map(|id| sanitize(key, id)).filter(|id| !id.is_empty())
 }
 
+/// The error in a body of the usual shape.
+pub(crate) fn api_error(body: &[u8]) -> Option<ApiErrorDetail> {
+    serde_json::from_slice::<ApiErrorBody>(body).ok().map(|body| body.error)
+}
+
 /// Reads an error body: the usual shape, the flat one of the quota, or that of an intermediary.
 fn describe(key: &ApiKey, details: &mut Details, headers: &HeaderMap, body: &[u8]) {
-    let usual = || serde_json::from_slice::<ApiErrorBody>(body).ok().map(|body| body.error);
     let flat = || {
         let TooManyRequestsBody { code, message } = serde_json::from_slice(body).ok()?;
         Some(ApiErrorDetail { code, message })
     };
-    if let Some(ApiErrorDetail { code, message }) = usual().or_else(flat) {
+    if let Some(ApiErrorDetail { code, message }) = api_error(body).or_else(flat) {
         details.code = Some(ErrorCode::from(sanitize(key, code.as_str()).as_str()));
         details.message = Some(sanitize(key, &message));
     } else {

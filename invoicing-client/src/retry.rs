@@ -2,7 +2,7 @@
 //! After a 429 the rate limiter holds all other calls back too (`rate_limiter::quota_estimate`).
 //!
 //! The rules are those of the API contract: `GET`, `PATCH` and `POST` with an `externalId` are retried after connect
-//! errors, timeouts, 408, 429 and 5xx.
+//! errors, timeouts, 408, 429 and 5xx. Any other `POST` is retried after a refusal that did nothing: 429, 503 `overloaded`.
 
 use std::time::Duration;
 
@@ -60,15 +60,17 @@ pub(crate) enum GiveUpReason {
 
 impl Attempt {
     pub(crate) fn decide(&self) -> Decision {
-        let retry_after = match self.outcome {
+        let (retry_after, did_nothing) = match self.outcome {
             AttemptOutcome::Response { status: 200..=299, .. } => return Decision::Succeed,
-            AttemptOutcome::Response { status: 408 | 429 | 500..=599, retry_after } => retry_after,
-            AttemptOutcome::NoResponse => None,
+            AttemptOutcome::Response { status: 408 | 429 | 500..=599, retry_after, did_nothing } => {
+                (retry_after, did_nothing)
+            }
+            AttemptOutcome::NoResponse => (None, false),
             AttemptOutcome::Response { .. } | AttemptOutcome::Unusable => {
                 return Decision::GiveUp(GiveUpReason::Permanent);
             }
         };
-        if !self.is_idempotent {
+        if !self.is_idempotent && !did_nothing {
             return Decision::GiveUp(GiveUpReason::NotIdempotent);
         }
         if self.number >= self.max_attempts {
@@ -114,7 +116,8 @@ mod tests {
     }
 
     fn response(status: u16, retry_after: Option<u64>) -> AttemptOutcome {
-        AttemptOutcome::Response { status, retry_after: retry_after.map(Duration::from_secs) }
+        let did_nothing = status == 429;
+        AttemptOutcome::Response { status, retry_after: retry_after.map(Duration::from_secs), did_nothing }
     }
 
     /// Rules: RETRY-1
@@ -158,15 +161,19 @@ mod tests {
 
     fn outcomes() -> impl Strategy<Value = AttemptOutcome> {
         prop_oneof![
-            (100..=999_u16, proptest::option::of(0..200_u64))
-                .prop_map(|(status, wait)| response(status, wait)),
+            (100..=999_u16, proptest::option::of(0..200_u64), any::<bool>()).prop_map(
+                |(status, wait, did_nothing)| {
+                    let retry_after = wait.map(Duration::from_secs);
+                    AttemptOutcome::Response { status, retry_after, did_nothing }
+                }
+            ),
             Just(AttemptOutcome::NoResponse),
             Just(AttemptOutcome::Unusable),
         ]
     }
 
     proptest! {
-        /// Rules: RETRY-1, RETRY-3, RETRY-4
+        /// Rules: RETRY-1, RETRY-2, RETRY-3, RETRY-4
         #[test]
         fn every_retry_obeys_the_rules(
             is_idempotent: bool,
@@ -179,10 +186,13 @@ mod tests {
             let remaining = Duration::from_millis(remaining);
             let decision = Attempt { is_idempotent, number, max_attempts, outcome, remaining, random }.decide();
             if let Decision::Retry { after } = decision {
-                prop_assert!(is_idempotent && number < max_attempts && after < remaining);
+                prop_assert!(number < max_attempts && after < remaining);
+                let did_nothing =
+                    matches!(outcome, AttemptOutcome::Response { did_nothing: true, .. });
+                prop_assert!(is_idempotent || did_nothing);
                 prop_assert!(after <= MAX_RETRY_AFTER);
                 match outcome {
-                    AttemptOutcome::Response { status, retry_after } => {
+                    AttemptOutcome::Response { status, retry_after, .. } => {
                         prop_assert!(matches!(status, 408 | 429 | 500..=599));
                         prop_assert!(after >= retry_after.unwrap_or_default());
                         prop_assert!(after <= retry_after.unwrap_or_default().max(MAX_BACKOFF));

@@ -164,7 +164,7 @@ impl ClientInner {
 /// Tells the rate limiter how the request ended.
 fn record_outcome(permit: Option<Permit<'_>>, result: &AttemptResult, outcome: AttemptOutcome) {
     match (permit, result, outcome) {
-        (Some(permit), Ok(response), AttemptOutcome::Response { status, retry_after }) => {
+        (Some(permit), Ok(response), AttemptOutcome::Response { status, retry_after, .. }) => {
             permit.answered(status, rate_limit_headers(response.headers()), retry_after);
         }
         (Some(permit), Err(TransportError { kind: TransportErrorKind::Connect, .. }), _) => permit.not_sent(),

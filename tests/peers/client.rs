@@ -127,7 +127,7 @@ async fn creating_without_a_key() {
     assert!(requests.iter().all(|request| !request.headers.contains_key("idempotency-key")));
     let retried = requests.len() - once;
     DOCS.state(
-        "Attempts of a `POST` without an idempotency key, each answered 503",
+        "Attempts of a `POST` without an idempotency key, each answered 503 `storage_unavailable`",
         &[
             format!("{ours}; with an `externalId` {ours_keyed}"),
             crab.to_string(),

@@ -83,6 +83,11 @@ impl Fault {
         Self::TooManyRequests { retry_after: Some(seconds.to_string()) }
     }
 
+    /// 503 `overloaded`. The request is not carried out.
+    pub fn overloaded() -> Self {
+        Self::Response(error_response(ErrorCode::Overloaded, "injected fault"))
+    }
+
     /// The faulty response. `respond` carries the request out.
     pub(super) fn apply(self, respond: impl FnOnce() -> Response<Bytes>) -> WireResponse {
         match self {

@@ -247,6 +247,7 @@ async fn each_fault_determines_whether_the_request_is_carried_out() {
     for (fault, created) in [
         (Fault::CutBeforeRequest, 0),
         (Fault::status(503), 0),
+        (Fault::overloaded(), 0),
         (Fault::CutBeforeHeaders, 1),
         (Fault::CutInBody, 1),
         (Fault::TruncatedJson, 1),

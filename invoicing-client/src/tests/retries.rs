@@ -3,11 +3,13 @@
 use std::time::{Duration, Instant};
 
 use invoicing_core::NewClient;
+use proptest::prelude::*;
 use serde_json::json;
 use tokio::net::TcpListener;
 
 use super::stub_server::{Reply, StubServer, json as reply, text};
 use super::{ID, KEY, builder, client, client_json, error_json, page_json};
+use crate::testing::{FakeServer, Fault};
 use crate::{ClientCreation, ErrorCode, ErrorKind, InvoicingClient};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -22,6 +24,10 @@ fn empty_page() -> Reply {
 
 fn unavailable() -> Reply {
     reply(503, &error_json("storage_unavailable", "try later"))
+}
+
+fn overloaded() -> Reply {
+    reply(503, &error_json("overloaded", "try later")).with("retry-after", "1")
 }
 
 /// Rules: RETRY-4
@@ -121,18 +127,12 @@ async fn linking_is_retried() {
     assert_eq!(server.requests().len(), 2);
 }
 
-/// Rules: RETRY-2
+/// Rules: RETRY-1
 #[tokio::test]
-async fn creation_is_retried_only_with_an_external_id() {
+async fn creation_with_an_external_id_is_retried_like_a_read() {
     for failure in [unavailable(), quota("1"), Reply::Cut] {
-        let server = StubServer::script([failure.clone(), reply(201, &client_json("Dupont"))]).await;
-        let (client, env) = client(&server);
-        let error = client.clients().create(&NewClient::named("Dupont")).await.unwrap_err();
-        assert_eq!((error.attempts(), server.requests().len()), (1, 1), "{failure:?}");
-        assert!(env.slept().is_empty());
-
         let server = StubServer::script([failure, reply(200, &client_json("Dupont"))]).await;
-        let (client, _) = super::client(&server);
+        let (client, _) = client(&server);
         let new = NewClient::named("Dupont").external_id("crm-1");
         let existing = client.clients().create(&new).await.unwrap();
         assert!(matches!(existing, ClientCreation::Existing(_)));
@@ -140,6 +140,99 @@ async fn creation_is_retried_only_with_an_external_id() {
         assert_eq!(bodies.len(), 2);
         assert_eq!(bodies[0], bodies[1]);
     }
+}
+
+/// Rules: RETRY-2, RETRY-4
+#[tokio::test]
+async fn creation_without_an_external_id_is_retried_if_nothing_was_done() {
+    let html = text(429, "text/html", "<h1>Too many requests</h1>");
+    for refusal in [quota("7"), html.with("retry-after", "7"), overloaded().with("retry-after", "7")] {
+        let server = StubServer::script([refusal.clone(), reply(201, &client_json("Dupont"))]).await;
+        let (client, env) = client(&server);
+        let created = client.clients().create(&NewClient::named("Dupont")).await.unwrap();
+        assert!(created.is_created());
+        assert_eq!(env.slept(), [7 * SECOND], "{refusal:?}");
+        let bodies: Vec<_> = server.requests().into_iter().map(|seen| seen.body).collect();
+        assert_eq!(bodies.len(), 2);
+        assert_eq!(bodies[0], bodies[1]);
+    }
+
+    let server = StubServer::script(vec![overloaded(); 5]).await;
+    let (client, _) = client(&server);
+    let error = client.clients().create(&NewClient::named("Dupont")).await.unwrap_err();
+    assert_eq!((error.attempts(), error.code()), (4, Some(&ErrorCode::Overloaded)));
+}
+
+/// Rules: RETRY-2
+#[tokio::test]
+async fn creation_without_an_external_id_is_not_retried_if_it_may_have_been_done() {
+    let html = |status| text(status, "text/html", "overloaded");
+    let failures = [
+        unavailable(),
+        Reply::Cut,
+        Reply::CutBody,
+        html(408),
+        html(500),
+        html(502),
+        html(503),
+        html(504),
+        reply(503, &json!({"code": "overloaded", "message": "flat"})),
+        reply(503, &error_json("server_error", "overloaded")),
+        reply(500, &error_json("overloaded", "another status")),
+        reply(400, &error_json("overloaded", "another status")),
+    ];
+    for failure in failures {
+        for refusals in [0, 1, 3] {
+            let mut replies = vec![overloaded(); refusals];
+            replies.extend([failure.clone(), reply(201, &client_json("Dupont"))]);
+            let server = StubServer::script(replies).await;
+            let (client, _) = client(&server);
+            let error = client.clients().create(&NewClient::named("Dupont")).await.unwrap_err();
+            assert_eq!(error.attempts() as usize, refusals + 1, "{failure:?}");
+            assert_eq!(server.requests().len(), refusals + 1, "{failure:?}");
+        }
+    }
+    let server = StubServer::script([overloaded(), Reply::Hang]).await;
+    let env = super::ManualEnv::new();
+    let client = builder(&server).attempt_timeout(Duration::from_millis(100)).build_in(env).unwrap();
+    let error = client.clients().create(&NewClient::named("Dupont")).await.unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, 2));
+
+    // A port without a listener.
+    let address = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let env = super::ManualEnv::new();
+    let client = InvoicingClient::builder(format!("http://{address}"), KEY).build_in(env).unwrap();
+    let error = client.clients().create(&NewClient::named("Dupont")).await.unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Connect, 1));
+}
+
+/// Rules: RETRY-2
+#[test]
+fn creation_without_an_external_id_never_creates_two() {
+    let faults = [
+        Fault::None,
+        Fault::too_many_requests(1),
+        Fault::overloaded(),
+        Fault::status(503),
+        Fault::status(500),
+        Fault::status(408),
+        Fault::CutBeforeRequest,
+        Fault::CutBeforeHeaders,
+        Fault::CutInBody,
+        Fault::TruncatedJson,
+    ];
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let scripts = proptest::collection::vec(0..faults.len(), 0..=5);
+    proptest!(ProptestConfig::with_cases(128), |(script in scripts)| {
+        let server = FakeServer::start();
+        server.script(script.iter().map(|fault| faults[*fault].clone()));
+        let client = server.client().build_in(super::ManualEnv::new()).unwrap();
+        let result = runtime.block_on(client.clients().create(&NewClient::named("Dupont")).send());
+        let created = server.store(|store| store.clients.len());
+        let refusals = script.iter().take_while(|fault| matches!(**fault, 1 | 2)).count();
+        prop_assert_eq!(server.requests().len(), 4.min(refusals + 1));
+        prop_assert!(created <= 1 && (created == 1 || result.is_err()));
+    });
 }
 
 /// Rules: RETRY-5
