@@ -24,6 +24,8 @@ mod ledger;
 mod operations;
 mod receiver;
 mod recorder;
+#[cfg(test)]
+mod registry_names;
 mod release;
 mod running_dispatcher;
 mod world;
