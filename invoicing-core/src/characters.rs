@@ -36,6 +36,13 @@ pub fn is_assigned(c: char) -> bool {
         )
 }
 
+/// True if a character has no meaning that readers share, and never gets one: it is of private use,
+/// or a noncharacter, which Unicode keeps out of texts.
+pub(crate) fn is_without_meaning(c: char) -> bool {
+    let code = u32::from(c);
+    matches!(code, 0xe000..=0xf8ff | 0xfdd0..=0xfdef | 0xf_0000..) || code & 0xfffe == 0xfffe
+}
+
 /// True if a character that renders as nothing changes the look of the visible sign before it: a
 /// variation selector, or a tag of a flag.
 fn completes_a_sign(c: char) -> bool {
@@ -95,6 +102,22 @@ mod tests {
         }
         for c in ['\u{e000}', '\u{f0000}', '\u{10fffd}', '\u{ffff}', '\u{fdd0}', '\u{378}', '\u{1fffe}'] {
             assert!(!is_assigned(c), "U+{:04X}", u32::from(c));
+        }
+    }
+
+    /// Rules: WIRE-31
+    #[test]
+    fn only_what_no_later_unicode_assigns_is_without_meaning() {
+        let count = ('\0'..=char::MAX)
+            .filter(|c| is_without_meaning(*c))
+            .inspect(|c| assert!(!is_assigned(*c), "U+{:04X}", u32::from(*c)))
+            .count();
+        // 6,400 and two planes of private use; 66 noncharacters, of which four are in these planes.
+        assert_eq!(count, 6_400 + 2 * 65_536 + 66 - 4);
+        let is_private = |c: char| GeneralCategory::for_char(c) == GeneralCategory::PrivateUse;
+        assert!(('\0'..=char::MAX).filter(|c| is_private(*c)).all(is_without_meaning));
+        for c in ['\u{378}', '\u{1faff}', '\u{3fffd}', '\u{e0fff}', '\u{fffd}', '\u{fdcf}', '\u{fdf0}'] {
+            assert!(!is_without_meaning(c), "U+{:04X}", u32::from(c));
         }
     }
 

@@ -142,9 +142,9 @@ pub use quote::{
 pub use quote_states::{DEFAULT_VALIDITY_DAYS, QuoteCreation, QuoteImport, SignatureEvidence};
 pub use retry_policy::{NextStep, RetryPolicy};
 pub use text::{
-    LONG_TEXT, RefusedCharacter, SHORT_TEXT, check_email, fold_for_search, has_dotted_domain, optional_email,
-    optional_text, required_email, required_text, search_words, signer_email, signer_name,
-    without_bidi_controls,
+    LONG_TEXT, RefusedCharacter, SHORT_TEXT, check_email, fold_for_search, has_dotted_domain,
+    must_not_contain, optional_email, optional_text, required_email, required_text, search_words,
+    signer_email, signer_name, without_bidi_controls,
 };
 pub use timestamp::{ParseTimestampError, Timestamp};
 pub use totals::{Totals, VatShare, retention_amount};

@@ -7,8 +7,8 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::Invalid;
 use crate::characters::{
-    is_assigned, is_bidi_control, is_other_line_break, renders_as_nothing, separates_words, shapes_words,
-    trim_invisible,
+    is_assigned, is_bidi_control, is_other_line_break, is_without_meaning, renders_as_nothing,
+    separates_words, shapes_words, trim_invisible,
 };
 
 /// Longest short text, such as a name, an e-mail address or a city, in characters.
@@ -27,9 +27,14 @@ pub struct RefusedCharacter {
 
 impl fmt::Display for RefusedCharacter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { character, position } = *self;
-        write!(f, "must not contain U+{:04X} (character {position})", u32::from(character))
+        f.write_str(&must_not_contain(self.character.into(), self.position))
     }
+}
+
+/// The rule that a text breaks by a code point, which need not be a character, at this position,
+/// counted from 1.
+pub fn must_not_contain(code_point: u32, position: usize) -> String {
+    format!("must not contain U+{code_point:04X} (character {position})")
 }
 
 impl RefusedCharacter {
@@ -43,13 +48,15 @@ impl RefusedCharacter {
 
     /// The first character that no name, label or identifier may have.
     fn in_short_text(text: &str) -> Option<Self> {
-        Self::find(text, |c| c.is_control() || is_bidi_control(c) || is_other_line_break(c))
+        Self::find(text, |c| {
+            c.is_control() || is_bidi_control(c) || is_other_line_break(c) || is_without_meaning(c)
+        })
     }
 
     /// The first character that no text of several lines may have.
     fn in_long_text(text: &str) -> Option<Self> {
         let is_layout = |c| matches!(c, '\n' | '\r' | '\t') || is_other_line_break(c);
-        Self::find(text, |c| c.is_control() && !is_layout(c))
+        Self::find(text, |c| c.is_control() && !is_layout(c) || is_without_meaning(c))
     }
 
     /// The first character that neither the name nor the e-mail of a signer may have.
@@ -226,6 +233,7 @@ pub fn search_words(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::check_external_id;
 
     /// Rules: LIST-20
     #[test]
@@ -297,6 +305,37 @@ mod tests {
         assert_eq!(refused("name", " é\nb", SHORT_TEXT), "name: must not contain U+000A (character 3)");
         assert_eq!(refused("name", "a\u{2028}b", SHORT_TEXT), "name: must not contain U+2028 (character 2)");
         assert_eq!(refused("notes", "a\nb\u{9f}", LONG_TEXT), "notes: must not contain U+009F (character 4)");
+    }
+
+    /// Rules: WIRE-29, WIRE-31
+    #[test]
+    fn a_character_without_a_shared_meaning_is_in_no_text() {
+        for (c, name) in [
+            ('\u{fffe}', "U+FFFE"),
+            ('\u{ffff}', "U+FFFF"),
+            ('\u{1fffe}', "U+1FFFE"),
+            ('\u{10ffff}', "U+10FFFF"),
+            ('\u{fdd0}', "U+FDD0"),
+            ('\u{fdef}', "U+FDEF"),
+            ('\u{e000}', "U+E000"),
+            ('\u{f8ff}', "U+F8FF"),
+            ('\u{f0000}', "U+F0000"),
+        ] {
+            for max in [SHORT_TEXT, LONG_TEXT] {
+                for (text, position) in [(format!("{c}a"), 1), (format!(" é{c}"), 3), (c.to_string(), 1)] {
+                    let rule = format!("name: must not contain {name} (character {position})");
+                    assert_eq!(refused("name", &text, max), rule);
+                }
+            }
+            assert!(check_external_id(Some(&format!("crm{c}"))).is_err());
+            assert!(optional_email("email", Some(&format!("a{c}@b.fr"))).is_err());
+        }
+        // Not assigned yet: a later version of Unicode may.
+        for c in ['\u{378}', '\u{1faff}', '\u{3fffd}'] {
+            let text = format!("a{c}");
+            assert_eq!(required_text("name", &text, SHORT_TEXT).unwrap(), text);
+            assert!(signer_name(&text).is_err());
+        }
     }
 
     /// Rules: WIRE-17

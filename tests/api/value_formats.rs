@@ -450,6 +450,33 @@ async fn the_texts_of_lines_keep_the_same_rules(db: Database) {
     }
 }
 
+/// Rules: WIRE-29, WIRE-31
+#[on_each_database]
+fn a_character_without_a_shared_meaning_is_refused_wherever_it_stands(db: Database) {
+    let characters = prop_oneof![
+        prop::char::range('\u{e000}', '\u{f8ff}'),
+        prop::char::range('\u{fdd0}', '\u{fdef}'),
+        prop::char::range('\u{f0000}', '\u{10ffff}'),
+        (0..17_u32, 0xfffe..=0xffff_u32).prop_map(|(plane, c)| char::from_u32(plane << 16 | c).unwrap()),
+    ];
+    let texts = ("[a-zé€😀 ]{0,20}", characters, "[a-zé€😀 ]{0,20}");
+    for_all_on_service(db, 32, &texts, async |world, (before, c, after)| {
+        let tenant = Tenant::open(world).await;
+        let entered = format!("{before}{c}{after}");
+        let position = before.chars().count() + 1;
+        let rule = format!("must not contain U+{:04X} (character {position})", u32::from(c));
+        for field in ["name", "email", "phone", "address", "city", "zipCode", "notes", "externalId"] {
+            let mut body = json!({"name": "A"});
+            body[field] = json!(entered);
+            let answer = tenant.send("POST", CLIENTS, &body).await;
+            assert_eq!(answer.message(), format!("{field}: {rule}"), "{}", answer.json);
+        }
+        let link = format!("{QUOTES}/{}", tenant.draft().await.summary.id);
+        let answer = tenant.send("PATCH", &link, &json!({"externalId": entered})).await;
+        assert_eq!(answer.message(), format!("externalId: {rule}"));
+    });
+}
+
 /// Rules: WIRE-13, WIRE-14
 #[on_each_database]
 fn any_text_is_stored_in_its_one_form_or_refused_by_name(db: Database) {

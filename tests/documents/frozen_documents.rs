@@ -97,6 +97,29 @@ async fn readiness_names_every_text_that_the_document_cannot_show(db: Database) 
     conflict(&world, "empty", quotes.readiness(empty)).await;
 }
 
+/// Rules: DOCUMENT-15, WIRE-31
+#[on_each_database]
+async fn a_client_with_a_character_of_a_later_unicode_is_refused_by_it_before_its_quote_is_sent(
+    db: Database,
+) {
+    let world = World::new(db).await;
+    let clients = world.company.clients();
+    let name = "Zoé \u{1faff}";
+    let client = clients.create(&NewClient::named(name)).await.unwrap();
+    assert_eq!(client.name, name);
+    let quotes = world.company.quotes();
+    let draft = quotes.create(&new_quote(client.id)).await.unwrap().summary.id;
+    let named = quotes.readiness(draft).await.unwrap();
+    let named: Vec<_> = named.iter().map(ToString::to_string).collect();
+    let rule = "which no font of the document has";
+    assert_eq!(named, [format!("clientName: has “\u{1faff}” U+1FAFF (character 5), {rule}")]);
+    let refusal = refused(&world, "send", quotes.send(draft, None)).await.to_string();
+    assert_eq!(refusal, named[0]);
+    clients.change(client.id, &NewClient::named("Zoé")).await.unwrap();
+    quotes.edit(draft, &new_quote(client.id)).await.unwrap();
+    assert_eq!(quotes.send(draft, None).await.unwrap().summary.client_name, "Zoé");
+}
+
 /// Rules: DOCUMENT-15
 #[on_each_database]
 async fn a_line_that_no_font_has_is_refused_by_place_and_character(db: Database) {

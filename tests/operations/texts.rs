@@ -392,6 +392,27 @@ async fn line_breaks_of_every_kind_are_in_long_texts_only(db: Database) {
     }
 }
 
+/// Rules: WIRE-29, WIRE-31
+#[on_each_database]
+async fn characters_without_a_shared_meaning_are_in_no_text(db: Database) {
+    let world = World::new(db).await;
+    for (field, kind) in FIELDS {
+        for c in ['\u{fffe}', '\u{ffff}', '\u{1fffe}', '\u{fdd0}', '\u{e000}', '\u{10fffd}'] {
+            let entered = enter(&world, field, &around(kind, &c.to_string())).await;
+            let rule = format!("must not contain U+{:04X} (character 4)", u32::from(c));
+            assert_eq!(invalid(entered, field).rule, rule, "{field}");
+        }
+        // Not assigned yet: the emoji of a later year.
+        let text = around(kind, "\u{1faff}");
+        let entered = enter(&world, field, &text).await;
+        if matches!(field, "signature.name" | "signature.email") {
+            assert_eq!(invalid(entered, field).rule, "must not contain U+1FAFF (character 4)", "{field}");
+        } else {
+            assert_eq!(entered.unwrap(), Some(text), "{field}");
+        }
+    }
+}
+
 /// Gives a client the identifier that an earlier version stored.
 async fn make_older(world: &World, client: invoicing_core::ClientId, now: &str, older: &str) {
     let statement = "
@@ -425,7 +446,9 @@ async fn an_older_external_id_is_found_and_never_rewritten(db: Database) {
     make_older(&world, newer, "newer", "crm-7\u{200b}").await;
     make_older(&world, oldest, "oldest", "crm-7\u{3164}").await;
     make_older(&world, hidden, "hidden", "\u{2800}").await;
+    let private = create("private").await.client.id;
     make_older(&world, turned, "turned", "crm\u{202e}9").await;
+    make_older(&world, private, "private", "crm\u{f8ff}\u{ffff}8").await;
     for (sought, found) in [
         ("\u{feff}crm-42", marked),
         (" \u{feff}crm-42 ", marked),
@@ -436,6 +459,7 @@ async fn an_older_external_id_is_found_and_never_rewritten(db: Database) {
         ("\u{200b}crm-7\u{feff}", oldest),
         ("\u{2800}", hidden),
         ("crm\u{202e}9", turned),
+        ("crm\u{f8ff}\u{ffff}8", private),
     ] {
         let page = clients.list(&ClientQuery::default().external_id(sought)).await.unwrap();
         let ids: Vec<_> = page.data.iter().map(|client| client.id).collect();
@@ -453,7 +477,12 @@ async fn an_older_external_id_is_found_and_never_rewritten(db: Database) {
     let answer = world.get(&format!("/api/v1/clients?externalId={}", encode("\u{200b}"))).await;
     assert_eq!((answer.status.as_u16(), answer.code()), (400, "validation_error"));
     // A change of another field leaves the stored identifier alone.
-    for (id, stored) in [(marked, "\u{feff}crm-42"), (hidden, "\u{2800}"), (turned, "crm\u{202e}9")] {
+    for (id, stored) in [
+        (marked, "\u{feff}crm-42"),
+        (hidden, "\u{2800}"),
+        (turned, "crm\u{202e}9"),
+        (private, "crm\u{f8ff}\u{ffff}8"),
+    ] {
         let changed = clients.change(id, &named(stored).phone("01 02 03 04 05")).await.unwrap();
         assert_eq!(changed.external_id.as_deref(), Some(stored));
         assert_eq!(changed.phone.as_deref(), Some("01 02 03 04 05"));
@@ -466,7 +495,7 @@ async fn an_older_external_id_is_found_and_never_rewritten(db: Database) {
 async fn a_record_with_an_older_text_can_be_changed(db: Database) {
     let world = World::new(db).await;
     // Texts that an earlier version accepted, and that this one refuses or would change.
-    let older = ["Zoé\u{202e}x", "\u{200b}Zoé\u{200b}", "\u{3164}", "Zoé\u{2028}x"];
+    let older = ["Zoé\u{202e}x", "\u{200b}Zoé\u{200b}", "\u{3164}", "Zoé\u{2028}x", "Zoé\u{e000}\u{ffff}x"];
     for text in older {
         let client = world.company.clients().create(&NewClient::named("NAME").city("CITY")).await.unwrap();
         let statement = "
