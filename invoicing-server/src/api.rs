@@ -91,7 +91,8 @@ impl fmt::Debug for ApiContext {
 ///   parameters;
 /// - `q` needs 1 to 255 characters, and at least one that remains without accents and case;
 /// - an incoming `X-Request-Id` is valid with 1 to 128 letters, digits, `.`, `_` and `-`, if it
-///   does not begin like a secret;
+///   holds the beginning of a secret nowhere;
+/// - a body with a `Content-Encoding` other than `identity` is answered with 400 `bad_request`;
 /// - a 403 does not count in the quota, and its headers show an unused quota; without a quota there
 ///   are no `RateLimit` headers;
 /// - a document behind a signed URL has an `ETag` and supports `Range`, `If-None-Match` and

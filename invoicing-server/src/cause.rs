@@ -8,7 +8,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::secret::PREFIXES;
+use crate::secret::prefix_end;
 use crate::trace_context::TraceContext;
 
 /// Longest id of a request, in bytes.
@@ -17,10 +17,10 @@ const MAX_REQUEST_ID: usize = 128;
 const MAX_CONTEXT: usize = 128;
 
 /// True if a request can have this id: 1 to 128 letters, digits, `.`, `_` and `-`, so that it needs
-/// no quoting in a log line. Logs show it, so a text that begins like a secret is refused.
+/// no quoting in a log line. Logs show it, so a text with the beginning of a secret anywhere is refused.
 pub(crate) fn is_request_id(id: &[u8]) -> bool {
     (1..=MAX_REQUEST_ID).contains(&id.len())
-        && !PREFIXES.iter().any(|prefix| id.starts_with(prefix.as_bytes()))
+        && prefix_end(id).is_none()
         && id.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
 }
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::fmt::{self, Write};
 
-use crate::secret::PREFIXES;
+use crate::secret::prefix_end;
 
 /// A writer that escapes control and invisible characters, and combining marks. Other characters
 /// stay unchanged.
@@ -53,8 +53,7 @@ impl fmt::Display for ErrorChain<'_> {
 
 /// The text up to the first secret in it, for error messages and logs.
 pub(crate) fn without_secrets(text: &str) -> Cow<'_, str> {
-    let end = |prefix: &&str| text.find(prefix).map(|at| at + prefix.len());
-    match PREFIXES.iter().filter_map(end).min() {
+    match prefix_end(text.as_bytes()) {
         Some(end) => format!("{}…", &text[..end]).into(),
         None => text.into(),
     }
@@ -120,6 +119,7 @@ mod tests {
     fn text_after_a_secret_prefix_is_cut() {
         assert_eq!(without_secrets("type: \"isk_abc\""), "type: \"isk_…");
         assert_eq!(without_secrets("sgn_x whsec_y"), "sgn_…");
+        assert_eq!(without_secrets("éISK_ABC"), "éISK_…");
         assert_eq!(without_secrets("no secret"), "no secret");
     }
 

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use crate::env::Env;
 
 /// Prefixes of all secret texts.
-pub(crate) const PREFIXES: [&str; 3] = [API_KEY, WEBHOOK, SIGNING_LINK];
+const PREFIXES: [&str; 3] = [API_KEY, WEBHOOK, SIGNING_LINK];
 pub(crate) const API_KEY: &str = "isk_";
 pub(crate) const WEBHOOK: &str = "whsec_";
 pub(crate) const SIGNING_LINK: &str = "sgn_";
@@ -46,6 +46,16 @@ impl Secret {
 /// SHA-256 of a text: the stored form of keys and link tokens.
 pub(crate) fn sha256(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
+}
+
+/// The end of the first prefix of a secret in a text. The case does not matter, as a text whose case
+/// was changed still shows most of a secret.
+pub(crate) fn prefix_end(text: &[u8]) -> Option<usize> {
+    let end = |prefix: &&str| {
+        let at = text.windows(prefix.len()).position(|part| part.eq_ignore_ascii_case(prefix.as_bytes()))?;
+        Some(at + prefix.len())
+    };
+    PREFIXES.iter().filter_map(end).min()
 }
 
 /// True if a text has the form of a secret with this prefix: 43 base64url characters follow it.

@@ -542,7 +542,9 @@ async fn a_missing_or_invalid_request_id_is_replaced_by_a_new_uuid_of_version_7(
     let world = world(db).await;
     let long = "x".repeat(10_000);
     let mut seen = std::collections::BTreeSet::new();
-    for id in [None, Some(""), Some("a b"), Some("a\tb"), Some("<script>"), Some(&*long)] {
+    let holds_key = format!("a{}", world.key);
+    let ids = [None, Some(""), Some("a b"), Some("a\tb"), Some("<script>"), Some(&*holds_key), Some(&*long)];
+    for id in ids {
         let headers: Vec<_> = id.map(|id| ("x-request-id", id)).into_iter().collect();
         let answer = world.call("GET", QUOTES, Some(&world.key), &headers, Bytes::new()).await;
         let made: Uuid = header(&answer, "x-request-id").unwrap().parse().unwrap();

@@ -6,7 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
-use invoicing_server::ConsoleSettings;
+use invoicing_core::{EventKind, NewClient};
+use invoicing_server::{ConsoleSettings, NewWebhook};
 use invoicing_tests::{Database, World};
 use serde_json::json;
 
@@ -60,6 +61,49 @@ fn text_of_a_caller_does_not_reach_the_log() {
     assert!(!log.contains("forged"), "the text of the caller is in the log: {log}");
     for character in ['\u{1b}', '\r', '\u{9b}', '\u{202e}'] {
         assert!(!log.contains(character), "{character:?} is in the log");
+    }
+}
+
+/// A caller that joins the parts of its request wrongly may put a secret into any of them.
+///
+/// Rules: WIRE-20
+#[test]
+fn a_secret_inside_another_text_of_a_request_is_not_logged() {
+    let mut secrets = Vec::new();
+    let log = logged(Database::Sqlite, async |world| {
+        let id = world.sent().await.summary.id;
+        let link = world.company.quotes().signing_link(id).await.unwrap();
+        let hook = NewWebhook { url: "http://127.0.0.1:9/".to_owned(), events: EventKind::ALL.to_vec() };
+        let hook = world.company.webhooks().register(&hook).await.unwrap();
+        let json = json!({ "name": "x" }).to_string();
+        for secret in [world.key.as_str(), link.reveal(), hook.secret.reveal()] {
+            for around in [format!("a{secret}"), format!("{secret}b"), format!("req-1.{secret}-2")] {
+                for name in
+                    ["x-request-id", "user-agent", "content-type", "content-encoding", "range", "accept"]
+                {
+                    let headers = [(name, &*around)];
+                    for (method, path) in [("POST", "/api/v1/clients"), ("GET", "/api/v1/nothing")] {
+                        let body = Bytes::from(json.clone());
+                        world.call(method, path, Some(&world.key), &headers, body).await;
+                    }
+                }
+                for path in [format!("/api/v1/{around}"), format!("/api/v1/quotes?limit={around}")] {
+                    assert!(world.get(&path).await.status.is_client_error(), "{path}");
+                }
+                for body in [json!({ "name": "x", "type": around }), json!({ (around.clone()): 1 })] {
+                    assert_eq!(world.send("POST", "/api/v1/clients", &body).await.status, 400);
+                }
+                let company = world.company.for_request(&around);
+                company.clients().create(&NewClient::named("x")).await.unwrap();
+            }
+            secrets.push(secret.split_once('_').unwrap().1.to_owned());
+        }
+    });
+    assert!(log.contains("request refused"), "nothing was logged");
+    for secret in secrets {
+        for piece in [&secret[..14], &secret[14..28], &secret[28..42]] {
+            assert!(!log.contains(piece), "a part of a secret is in the log: {piece}");
+        }
     }
 }
 

@@ -121,7 +121,12 @@ async fn an_id_that_no_request_can_have_is_left_out(db: Database) {
     let company = invoicing.company(company);
     let longest = "x".repeat(128);
     host.set(Some(&[7; 129]));
-    for id in ["", "a b", "claire@exemple.fr", "a\nb", &"x".repeat(129), &longest] {
+    let secrets =
+        ["isk_", "whsec_", "sgn_", "ISK_"].map(|prefix| format!("req-1.{prefix}{}", "A".repeat(43)));
+    let [key, webhook, link, shouted] = secrets.each_ref().map(|id| &**id);
+    for id in
+        ["", "a b", "claire@exemple.fr", "a\nb", &"x".repeat(129), key, webhook, link, shouted, &longest]
+    {
         create(&company.for_request(id)).await;
     }
     let events = company.events().list(None, 10).await.unwrap();

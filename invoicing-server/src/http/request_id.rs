@@ -22,6 +22,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::env::Env;
+    use crate::secret::{API_KEY, SIGNING_LINK, Secret, WEBHOOK};
 
     const NEW: Uuid = Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001);
 
@@ -54,6 +56,9 @@ mod tests {
             b"isk_x",
             b"whsec_x",
             b"sgn_x",
+            b"aisk_x",
+            b"req-1.whsec_x",
+            b"a-SGN_x",
             &too_long,
         ] {
             assert_eq!(response_id(id), expected);
@@ -61,6 +66,22 @@ mod tests {
     }
 
     proptest! {
+        /// Rules: WIRE-20
+        #[test]
+        fn no_response_id_has_a_secret_in_it(
+            before in "[A-Za-z0-9._-]{0,35}",
+            prefix in 0..3_usize,
+            after in "[A-Za-z0-9._-]{0,35}",
+        ) {
+            let secret = Secret::generate([API_KEY, WEBHOOK, SIGNING_LINK][prefix], &Env::system());
+            let secret = secret.reveal();
+            for id in [format!("{before}{secret}{after}"), format!("{before}{}", &secret[..20])] {
+                for id in [id.to_uppercase(), id.to_lowercase(), id] {
+                    prop_assert_eq!(response_id(id.as_bytes()), NEW.to_string());
+                }
+            }
+        }
+
         #[test]
         fn every_response_has_a_valid_id(incoming in proptest::collection::vec(0x20..=0xff_u8, 0..200)) {
             prop_assume!(!incoming.contains(&0x7f));

@@ -77,7 +77,7 @@ impl CompanyHandle {
     /// A handle for a request with this id. The rows of the events that the request causes keep the
     /// id ([`EventRecord::request_id`]), and the spans of their attempts name it. An id has 1 to
     /// 128 letters, digits, `.`, `_` and `-`, as in `X-Request-Id`; any other text is left out, as
-    /// is one that begins like a secret.
+    /// is one with the beginning of a secret in it.
     ///
     /// [`EventRecord::request_id`]: crate::EventRecord::request_id
     #[must_use]

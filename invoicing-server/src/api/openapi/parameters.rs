@@ -160,8 +160,8 @@ fn of_signed_url(name: &str) -> (&'static str, Value) {
 fn of_header(name: &str) -> (&'static str, Value) {
     match name {
         "X-Request-Id" => (
-            "Your identifier of the request, which the answer repeats: 1 to 128 letters, digits, `.`, `_` and `-`, unless it begins \
-             like a key or another secret. Any other is replaced by a new UUID.",
+            "Your identifier of the request, which the answer repeats: 1 to 128 letters, digits, `.`, `_` and `-`, unless a key \
+             or another secret begins anywhere in it. Any other is replaced by a new UUID.",
             json!({"type": "string"}),
         ),
         "If-None-Match" => {
