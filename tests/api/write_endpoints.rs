@@ -112,6 +112,45 @@ async fn linking_accepts_only_external_id_and_only_a_text_or_null(db: Database) 
     assert_eq!(patch(&world, quote.summary.id, &json!({"externalId": "€".repeat(255)})).await.status, 200);
 }
 
+/// Rules: WIRE-29, ERROR-4
+#[on_each_database]
+async fn a_surrogate_without_its_pair_is_refused_by_its_code_and_position(db: Database) {
+    let world = world(db).await;
+    let quote = format!("{QUOTES}/{}", world.draft().await.summary.id);
+    let before = (read(&world, CLIENTS).await, read(&world, &quote).await);
+    let json = [("content-type", "application/json")];
+    for (method, path, body, message) in [
+        ("POST", CLIENTS, r#"{"name":"emoji \ud83d"}"#, "name: must not contain U+D83D (character 7)"),
+        ("POST", CLIENTS, r#"{"name":"\ude00"}"#, "name: must not contain U+DE00 (character 1)"),
+        (
+            "POST",
+            CLIENTS,
+            r#"{"name":"\ud83d\ude00é\ud83dx"}"#,
+            "name: must not contain U+D83D (character 3)",
+        ),
+        ("POST", CLIENTS, r#"{"na\ud83dme":"A"}"#, "na\\ud83dme: must not contain U+D83D (character 3)"),
+        (
+            "POST",
+            CLIENTS,
+            r#"{"name":"A","notes":"a\nb\udc00"}"#,
+            "notes: must not contain U+DC00 (character 4)",
+        ),
+        (
+            "PATCH",
+            &quote,
+            r#"{"externalId":"\ud800\ud800"}"#,
+            "externalId: must not contain U+D800 (character 1)",
+        ),
+    ] {
+        let answer = world.call(method, path, Some(&world.key), &json, Bytes::from(body)).await;
+        assert_eq!((answer.code(), answer.message()), ("validation_error", message), "{body}");
+    }
+    assert_eq!((read(&world, CLIENTS).await, read(&world, &quote).await), before);
+    let body = Bytes::from(r#"{"name":"emoji \ud83d\ude00"}"#);
+    let answer = world.call("POST", CLIENTS, Some(&world.key), &json, body).await;
+    assert_eq!((answer.status.as_u16(), text(&answer.json, "name")), (201, "emoji 😀"));
+}
+
 /// Rules: STAMP-6
 #[on_each_database]
 async fn linking_the_same_again_or_unlinking_the_unlinked_is_no_change(db: Database) {

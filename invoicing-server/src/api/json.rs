@@ -1,6 +1,8 @@
 //! JSON bodies: `bad_request` for a body that is not JSON, `validation_error` for JSON that is not
 //! acceptable.
 
+mod lone_surrogate;
+
 use invoicing_core::Invalid;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
@@ -26,7 +28,7 @@ pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     let mut json = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         // serde stops at the first value that is not acceptable, and the rest may not be JSON.
-        check_well_formed(text).err().unwrap_or_else(|| invalid(&error).into())
+        check_well_formed(text).err().unwrap_or_else(|| invalid(text, &error).into())
     })?;
     json.end().map_err(|error| malformed(&error))?;
     Ok(value)
@@ -63,8 +65,11 @@ fn depth(text: &str) -> usize {
     deepest
 }
 
-/// The field and the rule, parsed from serde's message.
-fn invalid(error: &serde_path_to_error::Error<serde_json::Error>) -> Invalid {
+/// The field and the rule: a surrogate without its pair, or what serde's message says.
+fn invalid(body: &str, error: &serde_path_to_error::Error<serde_json::Error>) -> Invalid {
+    if let Some(lone) = lone_surrogate::find(body, error.inner()) {
+        return Invalid::new(excerpt(&lone.field(error.path())), lone.rule());
+    }
     let text = error.inner().to_string();
     let position = format!(" at line {} column {}", error.inner().line(), error.inner().column());
     let text = text.strip_suffix(&position).unwrap_or(&text);
@@ -149,7 +154,8 @@ mod tests {
             ("{\"name\":1e400}", "name: number out of range"),
             ("{\"name\":\"a\",\"name\":\"b\"}", "name: must be given once"),
             ("{\"name\":[[1]]}", "name: invalid type: sequence, expected a string"),
-            ("{\"name\":\"\\ud800\"}", "name: unexpected end of hex escape"),
+            ("{\"name\":\"emoji \\ud83d\"}", "name: must not contain U+D83D (character 7)"),
+            ("{\"name\":\"\\ude00\"}", "name: must not contain U+DE00 (character 1)"),
             (
                 "{\"name\":\"a\",\"type\":\"company\"}",
                 "type: invalid value: string \"company\", expected one of PARTICULIER PROFESSIONNEL",
