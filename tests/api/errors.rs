@@ -150,6 +150,47 @@ async fn every_route_without_a_valid_key_is_401_with_one_body_for_all_causes(db:
     assert_eq!(world.get("/api/v1/quotes").await.status, 200, "the valid key still works");
 }
 
+/// Rules: ERROR-3
+#[on_each_database]
+async fn a_body_in_a_content_encoding_is_refused_by_the_name_of_the_header(db: Database) {
+    // `{"name":"A"}`, compressed by gzip.
+    const GZIP: [u8; 32] = [
+        31, 139, 8, 0, 0, 0, 0, 0, 2, 255, 171, 86, 202, 75, 204, 77, 85, 178, 82, 114, 84, 170, 5, 0, 118,
+        109, 59, 181, 12, 0, 0, 0,
+    ];
+    let world = without_quota(db).await;
+    let quote = world.draft().await.summary.id.to_string();
+    let before = world.get("/api/v1/clients").await.json;
+    let plain = Bytes::from_static(br#"{"name":"A"}"#);
+    for route in ROUTES.iter().filter(|route| route.endpoint.reads_body()) {
+        let path = path_of(route.path, &quote);
+        for (encodings, body) in [
+            (&["gzip"][..], Bytes::from_static(&GZIP)),
+            (&["br"], plain.clone()),
+            (&["GZIP"], plain.clone()),
+            (&["identity, gzip"], plain.clone()),
+            (&["identity", "deflate"], plain.clone()),
+            (&["utf-8"], plain.clone()),
+            (&["\u{e9}"], plain.clone()),
+            (&["zstd"], Bytes::new()),
+        ] {
+            let headers: Vec<_> = encodings.iter().map(|encoding| ("content-encoding", *encoding)).collect();
+            let headers = [JSON, &headers].concat();
+            let method = route.method.as_str();
+            let answer = world.call(method, &path, Some(&world.key), &headers, body).await;
+            refused(&answer, 400, "bad_request");
+            assert!(answer.message().contains("Content-Encoding"), "{}", answer.message());
+        }
+    }
+    assert_eq!(world.get("/api/v1/clients").await.json, before);
+    for encodings in [&["identity"][..], &["Identity , identity"], &[""], &["identity", "identity"]] {
+        let headers: Vec<_> = encodings.iter().map(|encoding| ("content-encoding", *encoding)).collect();
+        let headers = [JSON, &headers].concat();
+        let answer = world.call("POST", "/api/v1/clients", Some(&world.key), &headers, plain.clone()).await;
+        assert_eq!(answer.status, 201, "{encodings:?}");
+    }
+}
+
 /// Rules: KEY-3
 #[on_each_database]
 async fn the_scheme_is_blind_to_case(db: Database) {

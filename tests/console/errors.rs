@@ -94,6 +94,32 @@ async fn an_error_page_has_the_frame_and_leads_back_in_each_language(db: Databas
     }
 }
 
+/// Rules: ERROR-3, PAGE-2
+#[on_each_database]
+async fn a_form_in_a_content_encoding_is_refused_by_the_name_of_the_header(db: Database) {
+    let world = World::new(db).await;
+    let quote = world.sent().await.summary.id;
+    let link = world.company.quotes().signing_link(quote).await.unwrap();
+    let sign = format!("/sign/{}", link.reveal());
+    let reader = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let lecteur = lecteur(&world, Role::Full);
+    let before = world.dump().await;
+    let [site, origin] = super::OWN;
+    for encoding in ["gzip", "br", "identity, gzip"] {
+        for (path, fields) in [("/keys", [("label", "A")]), (&*sign, [("name", "A")])] {
+            for browser in [&reader, &lecteur] {
+                let headers = [site, origin, ("content-encoding", encoding)];
+                let shown = browser.post_from(path, &fields, &headers).await;
+                assert_eq!(shown.status, StatusCode::BAD_REQUEST, "{path}");
+                assert!(shown.html.contains("Content-Encoding"), "{path}: {}", shown.html);
+            }
+        }
+    }
+    assert_eq!(world.dump().await, before);
+    let headers = [site, origin, ("content-encoding", "identity")];
+    assert_eq!(reader.post_from("/keys", &[("label", "A")], &headers).await.status, StatusCode::OK);
+}
+
 /// Rules: PAGE-2
 #[on_each_database]
 async fn a_refused_form_says_why_at_its_field_in_each_language(db: Database) {

@@ -150,6 +150,13 @@ fn of_api(language: Language, error: &ApiError) -> (&'static str, String) {
             refused,
             pick("The form holds too much. Shorten it.", "Le formulaire est trop volumineux. Abrégez-le."),
         ),
+        ApiError::EncodedBody => (
+            refused,
+            pick(
+                "The form came with a Content-Encoding, which is not understood. Nothing was changed.",
+                "Le formulaire est arrivé avec un en-tête Content-Encoding, qui n’est pas pris en charge. Rien n’a été modifié.",
+            ),
+        ),
         ApiError::RequestTimeout => (
             pick("Please try again", "Veuillez réessayer"),
             pick(

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderValue, header};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::{Fuse, UnsyncBoxBody};
 use http_body_util::{BodyExt, Limited};
@@ -75,8 +75,9 @@ impl Body for RequestBody {
 /// Reads the whole body within a time limit, and reserves its bytes.
 ///
 /// # Errors
-/// `payload_too_large`, for the announced length too; `request_timeout`; `bad_request` if the body
-/// ends early; `overloaded` if its bytes cannot be reserved.
+/// `bad_request` for a body in an encoding, before it is read, and for one that ends early;
+/// `payload_too_large`, for the announced length too; `request_timeout`; `overloaded` if its bytes
+/// cannot be reserved.
 pub(crate) async fn read(
     body: &mut RequestBody,
     headers: &HeaderMap,
@@ -91,6 +92,9 @@ pub(crate) async fn read(
 
 async fn collect(body: &mut RequestBody, reservation: &ByteReservation) -> Result<Bytes, ApiError> {
     let mut bytes = BytesMut::new();
+    if is_encoded(headers) {
+        return Err(ApiError::EncodedBody);
+    }
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
             tracing::debug!(error = %ErrorChain(&*error), "request body ended early");
@@ -129,6 +133,14 @@ fn announced_length(body: &RequestBody, headers: &HeaderMap) -> u64 {
 
 #[cfg(test)]
 mod tests {
+/// True if `Content-Encoding` has anything but `identity`.
+fn is_encoded(headers: &HeaderMap) -> bool {
+    let is_plain = |coding: &str| coding.is_empty() || coding.eq_ignore_ascii_case("identity");
+    let are_plain =
+        |value: &HeaderValue| value.to_str().is_ok_and(|list| list.split(',').map(str::trim).all(is_plain));
+    !headers.get_all(header::CONTENT_ENCODING).iter().all(are_plain)
+}
+
     use std::io;
     use std::sync::Arc;
 
@@ -207,6 +219,26 @@ mod tests {
     }
 
     #[tokio::test]
+    #[tokio::test]
+    async fn an_encoded_body_is_a_bad_request_before_it_is_read() {
+        let mut body = RequestBody::new(StreamBody::new(chunks([Some("{")]).chain(stream::pending())));
+        let headers = HeaderMap::from_iter([(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"))]);
+        let error = read(&mut body, &headers, TIME, &only_reservation()).await.unwrap_err();
+        assert_eq!(error.code(), ErrorCode::BadRequest);
+        assert!(error.message().contains("Content-Encoding"));
+    }
+
+    #[tokio::test]
+    async fn no_request_may_follow_on_a_body_with_trailers() {
+        for (has_trailers, may_follow) in [(false, true), (true, false)] {
+            let trailers = has_trailers.then(|| Ok(Frame::trailers(HeaderMap::new())));
+            let frames = chunks([Some("{}")]).chain(stream::iter(trailers));
+            let mut body = RequestBody::new(StreamBody::new(frames));
+            read(&mut body, &HeaderMap::new(), TIME, &only_reservation()).await.unwrap();
+            assert_eq!(body.is_complete(), may_follow);
+        }
+    }
+
     async fn a_body_is_refused_while_its_bytes_cannot_be_reserved() {
         let budget = Arc::new(ByteBudget::new(MAX_BODY_BYTES));
         let (first, second) = (reservation(&budget), reservation(&budget));

@@ -37,6 +37,8 @@ pub(crate) enum ApiError {
     },
     /// The request is malformed.
     BadRequest(Cow<'static, str>),
+    /// The body has a `Content-Encoding`.
+    EncodedBody,
     /// The body is over the limit.
     PayloadTooLarge,
     /// The request did not arrive in time.
@@ -65,7 +67,7 @@ impl ApiError {
             Self::PlanRequired => ErrorCode::PlanRequired,
             Self::QuotaUsedUp { .. } => ErrorCode::TooManyRequests,
             Self::MethodNotAllowed { .. } => ErrorCode::MethodNotAllowed,
-            Self::BadRequest(_) => ErrorCode::BadRequest,
+            Self::BadRequest(_) | Self::EncodedBody => ErrorCode::BadRequest,
             Self::PayloadTooLarge => ErrorCode::PayloadTooLarge,
             Self::RequestTimeout => ErrorCode::RequestTimeout,
             Self::ExpectationFailed => ErrorCode::ExpectationFailed,
@@ -85,6 +87,7 @@ impl ApiError {
             }
             Self::MethodNotAllowed { allow } => format!("This path has only {allow}").into(),
             Self::BadRequest(message) => message.clone(),
+            Self::EncodedBody => "The body must be sent as it is, without a Content-Encoding".into(),
             Self::PayloadTooLarge => format!("The body must have at most {MAX_BODY_BYTES} bytes").into(),
             Self::RequestTimeout => "The request did not arrive in time".into(),
             Self::ExpectationFailed => "The only Expect that is understood is 100-continue".into(),
@@ -192,6 +195,7 @@ mod tests {
             ApiError::QuotaUsedUp { retry_seconds: 12 },
             ApiError::MethodNotAllowed { allow: "GET, HEAD".to_owned() },
             ApiError::bad_request("x"),
+            ApiError::EncodedBody,
             ApiError::PayloadTooLarge,
             ApiError::RequestTimeout,
             ApiError::ExpectationFailed,

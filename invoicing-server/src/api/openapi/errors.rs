@@ -129,7 +129,7 @@ fn describe(code: &ErrorCode) -> &'static str {
         }
         BadRequest => {
             "A request that cannot be read: invalid JSON, a body that is not an object or not UTF-8, another `Content-Type` than \
-             JSON, ambiguous framing."
+             JSON, a `Content-Encoding` other than `identity`, ambiguous framing."
         }
         NotFound => "No such record, or an id that is malformed or of another company: one answer for all.",
         MethodNotAllowed => "The path does not have the method. `Allow` lists those that it has.",
