@@ -103,6 +103,11 @@ impl fmt::Debug for ApiContext {
 ///   share, are answered with 503 `overloaded` and `Retry-After`; they have no effect. They do not
 ///   count in the quota, unless the memory runs out while a body arrives or an answer is built.
 ///
+/// On HTTP/1 an answer has `Connection: close` after a body that ends in trailers, as a proxy may see
+/// another end of it. A host that serves with hyper of its own needs no more for that. The checks of
+/// `Host` and `Transfer-Encoding` are those of `serve` alone; such a host puts a proxy in front that
+/// makes them.
+///
 /// [`serve`](crate::serve()) also answers 417 `expectation_failed` to an `Expect` other than
 /// `100-continue`.
 #[derive(Debug, Clone)]

@@ -24,12 +24,13 @@ const DISCARD_BYTES: usize = 1024 * 1024;
 /// Time limit for discarding an unread body.
 const DISCARD_TIME: Duration = Duration::from_secs(5);
 
-/// The body of a request, with its frames as they arrive. It records whether it broke off.
+/// The body of a request, with its frames as they arrive. It records whether its end is certain.
 pub(crate) struct RequestBody {
     body: Fuse<UnsyncBoxBody<Bytes, BoxError>>,
     /// The bytes that it has at least, if that is known before they arrive.
     least_bytes: u64,
     is_broken: bool,
+    has_trailers: bool,
 }
 
 impl RequestBody {
@@ -37,12 +38,15 @@ impl RequestBody {
         let least_bytes = body.size_hint().lower();
         let to_bytes = |frame: Frame<_>| frame.map_data(|mut data: _| bytes_of(&mut data));
         let body = body.map_frame(to_bytes).map_err(Into::into).boxed_unsync();
-        Self { body: body.fuse(), least_bytes, is_broken: false }
+        Self { body: body.fuse(), least_bytes, is_broken: false, has_trailers: false }
     }
 
     /// True once the last byte has arrived, so that another request may follow on its connection.
+    ///
+    /// After trailers it may not: hyper ends them only at an empty line that CR and LF end. A proxy
+    /// that lets LF alone end a line sees an earlier end, and another request behind it.
     pub(super) fn is_complete(&self) -> bool {
-        self.body.is_end_stream() && !self.is_broken
+        self.body.is_end_stream() && !self.is_broken && !self.has_trailers
     }
 }
 
@@ -59,7 +63,11 @@ impl Body for RequestBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
-        self.is_broken |= matches!(frame, Some(Err(_)));
+        match &frame {
+            Some(Ok(frame)) => self.has_trailers |= frame.is_trailers(),
+            Some(Err(_)) => self.is_broken = true,
+            None => {}
+        }
         Poll::Ready(frame)
     }
 
@@ -84,6 +92,9 @@ pub(crate) async fn read(
     time: Duration,
     reservation: &ByteReservation,
 ) -> Result<Bytes, ApiError> {
+    if is_encoded(headers) {
+        return Err(ApiError::EncodedBody);
+    }
     if announced_length(body, headers) > MAX_BODY_BYTES as u64 {
         return Err(ApiError::PayloadTooLarge);
     }
@@ -92,9 +103,6 @@ pub(crate) async fn read(
 
 async fn collect(body: &mut RequestBody, reservation: &ByteReservation) -> Result<Bytes, ApiError> {
     let mut bytes = BytesMut::new();
-    if is_encoded(headers) {
-        return Err(ApiError::EncodedBody);
-    }
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
             tracing::debug!(error = %ErrorChain(&*error), "request body ended early");
@@ -125,14 +133,6 @@ pub(super) async fn discard(body: &mut RequestBody) {
     let _ = timeout(DISCARD_TIME, reading).await;
 }
 
-fn announced_length(body: &RequestBody, headers: &HeaderMap) -> u64 {
-    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    let length = length.and_then(|length| length.parse().ok()).unwrap_or(0);
-    body.least_bytes.max(length)
-}
-
-#[cfg(test)]
-mod tests {
 /// True if `Content-Encoding` has anything but `identity`.
 fn is_encoded(headers: &HeaderMap) -> bool {
     let is_plain = |coding: &str| coding.is_empty() || coding.eq_ignore_ascii_case("identity");
@@ -141,6 +141,14 @@ fn is_encoded(headers: &HeaderMap) -> bool {
     !headers.get_all(header::CONTENT_ENCODING).iter().all(are_plain)
 }
 
+fn announced_length(body: &RequestBody, headers: &HeaderMap) -> u64 {
+    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    let length = length.and_then(|length| length.parse().ok()).unwrap_or(0);
+    body.least_bytes.max(length)
+}
+
+#[cfg(test)]
+mod tests {
     use std::io;
     use std::sync::Arc;
 
@@ -212,14 +220,6 @@ fn is_encoded(headers: &HeaderMap) -> bool {
     }
 
     #[tokio::test]
-    async fn a_body_that_never_ends_times_out() {
-        let mut body = RequestBody::new(StreamBody::new(chunks([Some("{")]).chain(stream::pending())));
-        let error = read(&mut body, &HeaderMap::new(), TIME, &only_reservation()).await.unwrap_err();
-        assert_eq!(error.code(), ErrorCode::RequestTimeout);
-    }
-
-    #[tokio::test]
-    #[tokio::test]
     async fn an_encoded_body_is_a_bad_request_before_it_is_read() {
         let mut body = RequestBody::new(StreamBody::new(chunks([Some("{")]).chain(stream::pending())));
         let headers = HeaderMap::from_iter([(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"))]);
@@ -239,6 +239,14 @@ fn is_encoded(headers: &HeaderMap) -> bool {
         }
     }
 
+    #[tokio::test]
+    async fn a_body_that_never_ends_times_out() {
+        let mut body = RequestBody::new(StreamBody::new(chunks([Some("{")]).chain(stream::pending())));
+        let error = read(&mut body, &HeaderMap::new(), TIME, &only_reservation()).await.unwrap_err();
+        assert_eq!(error.code(), ErrorCode::RequestTimeout);
+    }
+
+    #[tokio::test]
     async fn a_body_is_refused_while_its_bytes_cannot_be_reserved() {
         let budget = Arc::new(ByteBudget::new(MAX_BODY_BYTES));
         let (first, second) = (reservation(&budget), reservation(&budget));
