@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::characters::{is_other_line_break, renders_as_nothing};
+use crate::characters::{is_other_line_break, is_without_meaning, renders_as_nothing};
 use crate::setters::text_setters;
 use crate::text::{LONG_TEXT, SHORT_TEXT, as_sent, optional_text, required_text, unless_stored};
 use crate::{IntoExact, Invalid, Money, Percent, Quantity, UnitPrice};
@@ -235,7 +235,8 @@ impl<'l> StoredTexts<'l> {
             .iter()
             .flat_map(|costing| [costing.private_note.as_ref(), costing.subcontractor.as_ref()]);
         let texts = visible.chain(internal).flatten().map(String::as_str);
-        let is_plain = |c: char| c.is_ascii() || !renders_as_nothing(c) && !is_other_line_break(c);
+        let is_odd = |c| renders_as_nothing(c) || is_other_line_break(c) || is_without_meaning(c);
+        let is_plain = |c: char| c.is_ascii() || !is_odd(c);
         Self(texts.filter(|text| !text.chars().all(is_plain)).collect())
     }
 
