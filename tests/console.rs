@@ -8,6 +8,7 @@ mod failures;
 mod history;
 mod invoices;
 mod keys;
+mod lists;
 mod once;
 mod quotes;
 mod sign;

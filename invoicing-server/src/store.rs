@@ -6,6 +6,8 @@
 
 pub(crate) mod attempts;
 mod audit;
+#[cfg(feature = "console")]
+mod billing_lists;
 mod bulk_batches;
 pub(crate) mod bulk_changes;
 mod call;
@@ -37,6 +39,7 @@ mod issued_documents;
 pub(crate) mod keys;
 mod logos;
 pub(crate) mod migrate;
+mod newest;
 pub(crate) mod notification;
 mod operation;
 mod page_json;

@@ -87,6 +87,21 @@ impl CreditNotes<'_> {
         whole_page(|lines| self.page_with(query, lines)).await
     }
 
+    /// A page of a list for people, newest first, and the credit note behind which the next one
+    /// begins.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for an `after` that is no credit note of the company.
+    #[cfg(feature = "console")]
+    pub(crate) async fn newest(
+        &self,
+        after: Option<CreditNoteId>,
+        limit: u32,
+    ) -> Result<(Vec<CreditNoteSummary>, Option<CreditNoteId>), Error> {
+        let found = self.0.read(async move |mut tx| tx.credit_notes().newest(after, limit).await);
+        self.0.operation("credit_notes.newest", found).await
+    }
+
     /// A page with these lines.
     pub(crate) async fn page_with(&self, query: &CreditNoteQuery, lines: Lines) -> Result<StoredPage, Error> {
         let CreditNoteQuery { include_lines, window } = *query;

@@ -406,6 +406,21 @@ impl Invoices<'_> {
         whole_page(|lines| self.page_with(query, lines)).await
     }
 
+    /// A page of a list for people, newest first, and the invoice behind which the next one begins.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for an `after` that is no invoice of the company.
+    #[cfg(feature = "console")]
+    pub(crate) async fn newest(
+        &self,
+        status: Option<InvoiceStatus>,
+        after: Option<InvoiceId>,
+        limit: u32,
+    ) -> Result<(Vec<InvoiceSummary>, Option<InvoiceId>), Error> {
+        let found = self.0.read(async move |mut tx| tx.invoices().newest(status, after, limit).await);
+        self.0.operation("invoices.newest", found).await
+    }
+
     /// A page with these lines.
     pub(crate) async fn page_with(
         &self,

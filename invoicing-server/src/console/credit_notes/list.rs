@@ -1,6 +1,6 @@
 //! The list of credit notes.
 
-use invoicing_core::CreditNoteItem;
+use invoicing_core::{CreditNoteId, CreditNoteSummary};
 use maud::{Markup, html};
 
 use crate::console::error::PageError;
@@ -9,29 +9,26 @@ use crate::console::figures::Figures;
 use crate::console::layout::{Chapter, PageContent, entered};
 use crate::console::paging::{ITEMS, List};
 use crate::console::request::PageRequest;
-use crate::list_query::{CreditNoteQuery, PageWindow};
 
-/// `GET /credit-notes`. `before`: the number of credit notes before the page.
+/// `GET /credit-notes`. `before`: the credit note behind which a further page begins.
 pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
-    let offset = u64::from(List::before::<u32>(request)?.unwrap_or(0));
-    let query = CreditNoteQuery::default().window(PageWindow::default().limit(ITEMS).offset(offset));
-    let page = request.company.credit_notes().list(&query).await?;
-    let next = page.pagination.has_more.then_some(offset + u64::from(ITEMS));
+    let after = List::before::<CreditNoteId>(request)?;
+    let (notes, next) = request.company.credit_notes().newest(after, ITEMS).await?;
     let list = List { path: "/credit-notes".to_owned(), filters: &[] };
     let title = request.pick("Credit notes", "Avoirs");
     let body = html! {
         h1 { (title) }
-        @if page.data.is_empty() {
+        @if notes.is_empty() {
             (list.nothing(request, false))
         } @else {
-            (table(request, &page.data))
+            (table(request, &notes))
         }
         (list.links(request, next))
     };
     Ok(PageContent::new(title, Chapter::CreditNotes, body))
 }
 
-fn table(request: &PageRequest<'_>, notes: &[CreditNoteItem]) -> Markup {
+fn table(request: &PageRequest<'_>, notes: &[CreditNoteSummary]) -> Markup {
     html! {
         table.cards {
             caption { (request.pick("Newest first", "Les plus récents d’abord")) }
@@ -47,8 +44,7 @@ fn table(request: &PageRequest<'_>, notes: &[CreditNoteItem]) -> Markup {
     }
 }
 
-fn row(request: &PageRequest<'_>, note: &CreditNoteItem) -> Markup {
-    let note = &note.summary;
+fn row(request: &PageRequest<'_>, note: &CreditNoteSummary) -> Markup {
     let total = Figures::new(request.language, &note.currency).amount(note.total_ttc.get());
     html! {
         tr {

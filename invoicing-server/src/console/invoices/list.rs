@@ -1,6 +1,6 @@
 //! The list of invoices.
 
-use invoicing_core::{Invalid, InvoiceItem, InvoiceStatus};
+use invoicing_core::{Invalid, InvoiceId, InvoiceStatus, InvoiceSummary};
 use maud::{Markup, html};
 
 use super::words;
@@ -11,17 +11,13 @@ use crate::console::figures::Figures;
 use crate::console::layout::{Chapter, PageContent, entered};
 use crate::console::paging::{ITEMS, List};
 use crate::console::request::PageRequest;
-use crate::list_query::{PageQuery, PageWindow};
 
-/// `GET /invoices`. `status`: one of [`InvoiceStatus`]. `before`: the number of invoices before the
-/// page.
+/// `GET /invoices`. `status`: one of [`InvoiceStatus`]. `before`: the invoice behind which a further
+/// page begins.
 pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let status = status(request)?;
-    let offset = u64::from(List::before::<u32>(request)?.unwrap_or(0));
-    let window = PageWindow::default().limit(ITEMS).offset(offset);
-    let query = PageQuery { status, ..PageQuery::default().window(window) };
-    let page = request.company.invoices().list(&query).await?;
-    let next = page.pagination.has_more.then_some(offset + u64::from(ITEMS));
+    let after = List::before::<InvoiceId>(request)?;
+    let (invoices, next) = request.company.invoices().newest(status, after, ITEMS).await?;
     let list = List { path: "/invoices".to_owned(), filters: &["status"] };
     let title = request.pick("Invoices", "Factures");
     let body = html! {
@@ -34,10 +30,10 @@ pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<PageCo
             }
         }
         (filter(request, status))
-        @if page.data.is_empty() {
+        @if invoices.is_empty() {
             (list.nothing(request, false))
         } @else {
-            (table(request, &page.data))
+            (table(request, &invoices))
         }
         (list.links(request, next))
     };
@@ -68,7 +64,7 @@ fn filter(request: &PageRequest<'_>, chosen: Option<InvoiceStatus>) -> Markup {
     }
 }
 
-fn table(request: &PageRequest<'_>, invoices: &[InvoiceItem]) -> Markup {
+fn table(request: &PageRequest<'_>, invoices: &[InvoiceSummary]) -> Markup {
     html! {
         table.cards {
             caption { (request.pick("Newest first", "Les plus récentes d’abord")) }
@@ -85,8 +81,7 @@ fn table(request: &PageRequest<'_>, invoices: &[InvoiceItem]) -> Markup {
     }
 }
 
-fn row(request: &PageRequest<'_>, invoice: &InvoiceItem) -> Markup {
-    let invoice = &invoice.summary;
+fn row(request: &PageRequest<'_>, invoice: &InvoiceSummary) -> Markup {
     let figures = Figures::new(request.language, &invoice.currency);
     html! {
         tr {
