@@ -30,6 +30,10 @@ impl Home {
             (Db::File(folder.path().join("sandbox.db")), Some(folder))
         };
         let credentials_of = |path: &Path| beside(path, ".sandbox.json");
+        let db = match db {
+            Db::File(path) => Db::File(behind_links(path)),
+            postgres @ Db::Postgres { .. } => postgres,
+        };
         let (documents, credentials) = match &db {
             Db::File(path) => (documents.unwrap_or_else(|| beside(path, ".documents")), credentials_of(path)),
             Db::Postgres { name, .. } => {
@@ -87,6 +91,16 @@ fn shared_folder() -> Result<PathBuf, Failure> {
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.recursive(true).create(&folder)?;
     Ok(folder)
+}
+
+/// The file that a path leads to, as the service resolves it: everything lies beside that one.
+fn behind_links(mut path: PathBuf) -> PathBuf {
+    // The service refuses links that go in a circle.
+    for _ in 0..40 {
+        let Ok(target) = path.read_link() else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    path
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {

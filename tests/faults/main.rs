@@ -9,6 +9,10 @@ mod crashes;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod http;
+#[cfg(target_os = "linux")]
+mod mounts;
+#[cfg(unix)]
+mod paths;
 mod postgres;
 mod process;
 #[cfg(unix)]

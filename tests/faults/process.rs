@@ -1,5 +1,6 @@
 //! A node as the test holds it: started, read, paused, killed. And what a node is started on.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -62,7 +63,12 @@ impl Site {
 
     /// Starts a process that copies the SQLite file to that database.
     pub(crate) fn start_copy(&self, url: &str) -> Node {
-        Node::start(Command::new(NODE).arg("copy").arg(self.file()).arg(url))
+        Self::start_copy_of(self.file(), url)
+    }
+
+    /// As [`Self::start_copy`], of the file at a path.
+    pub(crate) fn start_copy_of(file: impl AsRef<OsStr>, url: &str) -> Node {
+        Node::start(Command::new(NODE).arg("copy").arg(file).arg(url))
     }
 
     pub(crate) fn file(&self) -> PathBuf {
@@ -86,12 +92,21 @@ impl Site {
         self.start_by(Command::new(NODE), mode)
     }
 
-    pub(crate) fn start_by(&self, mut command: Command, mode: &str) -> Node {
+    pub(crate) fn start_by(&self, command: Command, mode: &str) -> Node {
         match &self.postgres {
-            Some(url) => command.arg(url),
-            None => command.arg(self.file()),
-        };
-        command.arg(self.documents()).arg(mode).arg(self.settings.to_string()).args(&self.hooks);
+            Some(url) => self.start_on(url, command, mode),
+            None => self.start_on(self.file(), command, mode),
+        }
+    }
+
+    /// Starts a node on a database that has another name than this site gives it.
+    pub(crate) fn start_on(&self, database: impl AsRef<OsStr>, mut command: Command, mode: &str) -> Node {
+        command
+            .arg(database)
+            .arg(self.documents())
+            .arg(mode)
+            .arg(self.settings.to_string())
+            .args(&self.hooks);
         Node::start(&mut command)
     }
 

@@ -1,6 +1,5 @@
 //! The SQLite side: one snapshot, read in the order of the keys, as rows for PostgreSQL.
 
-use std::fs::File;
 use std::path::Path;
 
 use base64::Engine as _;
@@ -18,7 +17,7 @@ use uuid::Uuid;
 use super::tables::{ColumnKind, CopiedColumn, CopiedTable, TABLES};
 use super::{CopyError, Moment, binary, quota};
 use crate::store::migrate::KNOWN_SQLITE;
-use crate::store::sqlite;
+use crate::store::sqlite::{self, DatabaseLock};
 
 /// Most rows by which SQLite's thread may be ahead.
 const AHEAD: usize = 1_000;
@@ -32,7 +31,7 @@ const YEAR_2000: i32 = 730_120;
 /// A SQLite database that no other process has open.
 pub(super) struct SqliteSource {
     connection: SqliteConnection,
-    _lock: File,
+    _lock: DatabaseLock,
 }
 
 /// The content of a database: of each table the number of rows, and the SHA-256 of their binary
@@ -62,7 +61,7 @@ impl SqliteSource {
             return Err(CopyError::NoSource(path.to_owned()));
         }
         let lock = sqlite::lock(path).await.map_err(CopyError::Locked)?;
-        let connection = Self::connect(path).await.map_err(CopyError::Source)?;
+        let connection = Self::connect(lock.file().path()).await.map_err(CopyError::Source)?;
         let mut source = Self { connection, _lock: lock };
         let found = source.schema().await.map_err(CopyError::Source)?;
         if found != KNOWN_SQLITE {

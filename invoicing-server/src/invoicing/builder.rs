@@ -73,21 +73,6 @@ impl Database {
         })
     }
 
-    /// The document store if the host gives none.
-    fn default_document_store(&self) -> Result<Arc<dyn DocumentStore>, OpenError> {
-        match self {
-            Self::Sqlite(path) => {
-                let folder = ObjectStorage::folder(path.with_added_extension("documents"));
-                Ok(Arc::new(folder.map_err(OpenError::Documents)?))
-            }
-            #[cfg(feature = "postgres")]
-            Self::Postgres(_) => {
-                let rule = "must be given on PostgreSQL: one that all nodes reach";
-                Err(SettingError::new("document store", rule).into())
-            }
-        }
-    }
-
     /// The place in which requests are counted, and the time for which a read key or webhook may be
     /// used. If one process owns the database, it counts in its memory, and its reads stay valid.
     /// On PostgreSQL another node may have changed a record, and its notification may be lost.
@@ -238,8 +223,9 @@ impl Builder {
     /// there, and may be empty.
     ///
     /// # Errors
-    /// [`OpenError`] if this process or another one has the SQLite file open already, if the
-    /// database cannot be opened, if a setting is not usable, or if secrets in the database are
+    /// [`OpenError`] if this process or another one has the SQLite file open already, by whatever
+    /// path, if the file has several names or is mounted without its folder, if the database cannot
+    /// be opened, if a setting is not usable, or if secrets in the database are
     /// sealed with keys that were not given.
     pub async fn open(self) -> Result<Invoicing, OpenError> {
         self.settings.check()?;
@@ -253,7 +239,7 @@ impl Builder {
         let sealer = Arc::new(Sealer::new(env.clone()));
         resealing::adopt(&store, &sealer, self.sealing_keys, || {}).await?;
         let url_key = url_key(&store, &env, &sealer).await?;
-        let document_store = self.store.map_or_else(|| database.default_document_store(), Ok)?;
+        let document_store = self.store.map_or_else(|| default_document_store(&store), Ok)?;
         let transport = (self.transport)(transport_builder(&settings)).build()?;
         let (counting, max_age) = database.sharing();
         let endpoints = Arc::new(EndpointCache::new(&settings, transport, Arc::clone(&sealer), max_age)?);
@@ -319,6 +305,21 @@ impl Builder {
             services,
             access,
         })))
+    }
+}
+
+/// The document store if the host gives none.
+fn default_document_store(store: &Store) -> Result<Arc<dyn DocumentStore>, OpenError> {
+    match store {
+        Store::Sqlite(database) => {
+            let folder = ObjectStorage::folder(database.path().with_added_extension("documents"));
+            Ok(Arc::new(folder.map_err(OpenError::Documents)?))
+        }
+        #[cfg(feature = "postgres")]
+        Store::Postgres(_) => {
+            let rule = "must be given on PostgreSQL: one that all nodes reach";
+            Err(SettingError::new("document store", rule).into())
+        }
     }
 }
 

@@ -11,7 +11,8 @@ pub enum StoreHealth {
     /// The database answers, takes changes, and its schema is that of this version, or a newer one
     /// during an upgrade.
     Reachable,
-    /// The database did not answer within 0.8 s, or the service is closed.
+    /// The database did not answer within 0.8 s, its SQLite file was moved or replaced, or the
+    /// service is closed.
     Unreachable,
     /// The database answers, but takes no changes: a standby, or a SQLite file whose writer has
     /// failed.

@@ -37,6 +37,26 @@ pub enum DatabaseError {
         /// The type of the file system.
         kind: String,
     },
+    /// The SQLite file has several names (hard links). Its write-ahead log lies beside one of them,
+    /// so a process that comes by another one would miss changes and damage the database.
+    #[error(
+        "the database {} has {names} names (hard links): remove all but the one that is used",
+        path.display()
+    )]
+    SeveralNames {
+        /// The database.
+        path: PathBuf,
+        /// Number of the file's names.
+        names: u64,
+    },
+    /// The SQLite file is mounted without its folder, as a container's `-v ./inv.db:/app/inv.db`
+    /// does. The write-ahead log would lie outside of the mount, and be lost with the container.
+    #[error(
+        "the database {} is mounted without its folder, which holds the latest changes: mount the folder {}",
+        .0.display(),
+        .0.parent().unwrap_or(std::path::Path::new("/")).display()
+    )]
+    MountedAlone(PathBuf),
     /// The SQLite file cannot have a write-ahead log, as its file system does not support one.
     #[error("the database {} has the journal mode {mode} and needs wal: is it on a local disk?", path.display())]
     JournalMode {

@@ -1,10 +1,12 @@
 //! A SQLite file: one process, one task that writes, a few connections that read.
 
 mod location;
+mod lock;
 mod mark;
+mod mounts;
 mod writer;
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +16,8 @@ use invoicing_core::WebhookId;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Connection as _, SqliteConnection, SqlitePool};
 
+use lock::DatabaseFile;
+pub(crate) use lock::{DatabaseLock, lock};
 pub(crate) use mark::Mark;
 use writer::Writer;
 
@@ -43,14 +47,11 @@ const CACHE_SIZE: &str = "-16384";
 /// Statements that each connection keeps prepared; every statement of this crate fits.
 const PREPARED: usize = 256;
 
-/// Number of tries, and the wait between them, to lock a database that is in use: 2 s in all.
-const LOCK_TRIES: u32 = 40;
-const LOCK_WAIT: Duration = Duration::from_millis(50);
-
 /// An open file.
 pub(crate) struct Sqlite {
     pub(super) writer: GroupCommit,
     readers: SqlitePool,
+    file: DatabaseFile,
     /// True if the process may not write to the file.
     is_read_only: bool,
     /// The mark of requests that could not be noted.
@@ -59,15 +60,13 @@ pub(crate) struct Sqlite {
 }
 
 impl Sqlite {
-    /// Opens or creates the database at `path` and brings its schema up to date.
-    pub(crate) async fn open(path: &Path, env: Env, queue: Arc<Queue>) -> Result<Self, DatabaseError> {
-        let lock = lock(path).await?;
-        // Creates the file for its owner only: SQLite gives the same mode to its log and the index
-        // of the log. SQLite itself reports an error of the creation.
-        drop(private().create_new(true).open(path));
+    /// Opens or creates the database at a path and brings its schema up to date.
+    pub(crate) async fn open(given: &Path, env: Env, queue: Arc<Queue>) -> Result<Self, DatabaseError> {
+        let lock = lock(given).await?;
+        let database = lock.file().clone();
+        let path = database.path();
         let options = SqliteConnectOptions::new()
             .filename(path)
-            .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             // A committed event survives a power cut.
             .synchronous(SqliteSynchronous::Full)
@@ -99,10 +98,11 @@ impl Sqlite {
         let connection = Connection::SqliteWriter(connection, WriteCache::default());
         let tx = Tx::new(connection, Arc::clone(&context), delivery_ids);
         Ok(Self {
-            writer: GroupCommit::start([Writer::new(tx, lock)]),
+            writer: GroupCommit::start([Writer::new(tx, readers.clone(), lock)]),
             readers,
             is_read_only,
             mark: Mark::open(path),
+            file: database,
             context,
         })
     }
@@ -113,7 +113,13 @@ impl Sqlite {
         let _ = self.context.on_incoming.set(on_incoming);
     }
 
+    /// The resolved path of the file.
+    pub(crate) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
     pub(super) async fn read(&self) -> Result<Connection, Error> {
+        self.file.check_in_place()?;
         let connection = self.readers.acquire().await.map_err(Error::unavailable)?;
         Ok(Connection::SqliteReader(Reader::new(connection)))
     }
@@ -164,22 +170,6 @@ impl Sqlite {
         self.writer.close().await;
         self.readers.close().await;
     }
-}
-
-/// Takes the lock beside the database. An earlier owner that is just ending gets a moment to do so.
-pub(crate) async fn lock(database: &Path) -> Result<File, DatabaseError> {
-    location::check(database)?;
-    let path = database.with_added_extension("lock");
-    let error = |source| DatabaseError::Lock { path: path.clone(), source };
-    let file = private().create(true).truncate(false).open(&path).map_err(error)?;
-    for _ in 0..LOCK_TRIES {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => tokio::time::sleep(LOCK_WAIT).await,
-            Err(TryLockError::Error(source)) => return Err(error(source)),
-        }
-    }
-    Err(DatabaseError::InUse(database.to_owned()))
 }
 
 /// Checks that the file has a write-ahead log, as SQLite falls back to another mode without an
@@ -244,14 +234,31 @@ mod tests {
         assert!(error.contains("notes.txt"), "{error}");
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_file_that_this_process_has_open_is_not_said_to_be_another_s() {
+    /// Rules: OPEN-1
+    #[cfg(all(unix, feature = "pdf"))]
+    #[tokio::test]
+    async fn what_lies_beside_a_database_lies_beside_the_target_of_a_link() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("invoicing.db");
-        let first = lock(&path).await.unwrap();
-        let text = lock(&path).await.unwrap_err().to_string();
-        assert_eq!(text, format!("{} is open already, in another process or in this one", path.display()));
-        drop(first);
-        lock(&path).await.unwrap();
+        let (file, link) = (folder.path().join("data/box.db"), folder.path().join("links/current.db"));
+        for folder in [&file, &link].map(|path| path.parent().unwrap()) {
+            std::fs::create_dir(folder).unwrap();
+        }
+        std::os::unix::fs::symlink("../data/box.db", &link).unwrap();
+        for path in [&link, &file] {
+            let invoicing = crate::Invoicing::sqlite(path).open().await.unwrap();
+            let other = if *path == link { &file } else { &link };
+            let refused = crate::Invoicing::sqlite(other).open().await.unwrap_err();
+            assert!(refused.to_string().contains("is open already"), "{refused}");
+            invoicing.close().await;
+        }
+        let names = |folder: &Path| {
+            let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+            let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(link.parent().unwrap()), ["current.db"]);
+        let beside = ["box.db", "box.db.documents", "box.db.lock", "box.db.mark"];
+        assert_eq!(names(file.parent().unwrap()), beside);
     }
 }

@@ -1,10 +1,10 @@
 //! The connection that writes: only one, as a SQLite file has one writer at a time.
 
-use std::fs::File;
 use std::sync::Arc;
 
-use sqlx::Connection as _;
+use sqlx::{Connection as _, SqlitePool};
 
+use super::DatabaseLock;
 use crate::Error;
 use crate::store::call::{Group, answer_all, shared_error};
 use crate::store::connection::Connection;
@@ -21,17 +21,19 @@ const UNDO: &str = "ROLLBACK TO operation";
 /// a full disk, each of them would fail after another sync.
 const FAILURES: usize = 2;
 
-/// The writer of a file, with the lock of the database, which it holds for as long as it writes.
+/// The writer of a file, with the lock of the database, which it holds until it has closed all
+/// connections.
 pub(super) struct Writer {
     tx: Tx,
     /// True if the present savepoint is the one of the next call, so that it needs no new one.
     is_at_savepoint: bool,
-    lock: File,
+    readers: SqlitePool,
+    lock: DatabaseLock,
 }
 
 impl Writer {
-    pub(super) fn new(tx: Tx, lock: File) -> Self {
-        Self { tx, is_at_savepoint: false, lock }
+    pub(super) fn new(tx: Tx, readers: SqlitePool, lock: DatabaseLock) -> Self {
+        Self { tx, is_at_savepoint: false, readers, lock }
     }
 
     /// Runs a statement that begins or ends a transaction or a savepoint.
@@ -44,7 +46,11 @@ impl Writer {
 impl Transactions for Writer {
     async fn begin(&mut self, _calls: &mut Group) -> Result<(), Failure> {
         self.is_at_savepoint = true;
-        self.control(BEGIN).await.map_err(|error| {
+        let begun = match self.lock.file().check_in_place() {
+            Ok(()) => self.control(BEGIN).await,
+            moved => moved,
+        };
+        begun.map_err(|error| {
             tracing::error!(
                 error = &error as &dyn std::error::Error,
                 "transaction not begun; its operations fail"
@@ -137,6 +143,7 @@ impl Transactions for Writer {
         {
             tracing::warn!(%error, "database not closed cleanly; committed changes are kept");
         }
+        self.readers.close().await;
         drop(self.lock);
     }
 }
@@ -153,6 +160,7 @@ mod tests {
     use crate::env::Env;
     use crate::queue::Queue;
     use crate::store::group_commit::{GROUP, GroupCommit};
+    use crate::store::sqlite::lock;
     use crate::store::tx::StoreContext;
     use crate::store::write_cache::WriteCache;
 
@@ -163,14 +171,18 @@ mod tests {
     const PARENT: &str = "INSERT INTO parent DEFAULT VALUES";
     const ORPHAN: &str = "INSERT INTO child VALUES (1000)";
 
-    async fn writer() -> GroupCommit {
+    /// A writer, and the folder of the file that it holds.
+    async fn writer() -> (GroupCommit, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = lock(&folder.path().join("invoicing.db")).await.unwrap();
         let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
         sqlx::raw_sql(SCHEMA).execute(&mut connection).await.unwrap();
         let env = Env::system();
         let queue = Arc::new(Queue::new(&env, &DispatchSettings::default()));
         let connection = Connection::SqliteWriter(connection, WriteCache::default());
         let tx = Tx::new(connection, StoreContext::new(env, queue), 1..i64::MAX);
-        GroupCommit::start([Writer::new(tx, tempfile::tempfile().unwrap())])
+        let readers = SqlitePool::connect_lazy("sqlite::memory:").unwrap();
+        (GroupCommit::start([Writer::new(tx, readers, lock)]), folder)
     }
 
     async fn insert(
@@ -191,7 +203,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_group_that_fails_commits_its_good_calls() {
-        let (writer, runs) = (&writer().await, &Arc::default());
+        let ((writer, _folder), runs) = (&writer().await, &Arc::default());
         let statements = [PARENT, ORPHAN, PARENT, ORPHAN, PARENT];
         let inserted = join_all(statements.map(|statement| insert(writer, statement, runs))).await;
         let is_ok: Vec<bool> = inserted.iter().map(Result::is_ok).collect();
@@ -208,7 +220,7 @@ mod tests {
 
     #[tokio::test]
     async fn when_every_commit_fails_few_are_tried() {
-        let (writer, runs) = (&writer().await, &Arc::default());
+        let ((writer, _folder), runs) = (&writer().await, &Arc::default());
         let inserted = join_all((0..GROUP).map(|_| insert(writer, ORPHAN, runs))).await;
         assert!(inserted.iter().all(Result::is_err));
         assert_eq!(runs.load(Ordering::Relaxed), GROUP + FAILURES);
@@ -216,7 +228,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_closed_writer_refuses_operations() {
-        let writer = writer().await;
+        let (writer, _folder) = writer().await;
         writer.close().await;
         let refused = insert(&writer, PARENT, &Arc::default()).await;
         assert!(matches!(refused, Err(Error::StorageUnavailable(_))) && !writer.is_running());
