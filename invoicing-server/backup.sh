@@ -107,6 +107,8 @@ save() {
     else
         file=$name.db part=$name.part.db
         [ -f "$database" ] || fail "there is no database $database"
+        # The latest changes lie beside one of the names. Links are followed, here and by sqlite3.
+        [ -z "$(find -L "$database" -links +1)" ] || fail "$database has several names (hard links)"
         # A snapshot, which writers do not delay. `.backup` begins again with each change of another process.
         sqlite3 -readonly "$database" "VACUUM INTO '$(printf %s "$part" | sed "s/'/''/g")'"
     fi
@@ -128,7 +130,7 @@ restore() {
     case $file in
     *.db)
         for there in "$database" "$database-wal" "$database-journal"; do
-            [ ! -e "$there" ] || fail "$there exists"
+            [ ! -e "$there" ] && [ ! -L "$there" ] || fail "$there exists"
         done
         ;;
     esac

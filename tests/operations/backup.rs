@@ -347,6 +347,36 @@ async fn a_backup_without_the_table_of_issued_documents_is_checked(db: Database)
     assert!(refused.contains("missing or damaged"), "{refused}");
 }
 
+/// Rules: OPEN-1, OPEN-2
+#[on_each_database]
+async fn a_backup_follows_a_link_and_refuses_a_second_name(db: Database) {
+    if db == Database::Postgres {
+        return;
+    }
+    let Some(host) = Host::with_backup(db).await else { return };
+    let last = sent(&host.company).await;
+    let (link, documents, backup) = (host.path("current.db"), host.path("documents"), host.path("linked"));
+    std::os::unix::fs::symlink(host.place.file(), &link).unwrap();
+    let saved = host.script.run(&["save", &link, &documents, &backup]).await.unwrap();
+    let (place, restored) = (Place::empty(db).await, host.path("restored"));
+    host.script.run(&["restore", &saved, &database(&place), &restored]).await.unwrap();
+    let invoicing = open(&place, Path::new(&restored), keys(1)).await.unwrap();
+    let company = invoicing.company(host.company.id());
+    assert!(exists(&company, last.summary.id).await, "the log beside the target was not read");
+    invoicing.close().await;
+
+    let lost = host.path("lost.db");
+    std::os::unix::fs::symlink(host.path("nowhere.db"), &lost).unwrap();
+    let refused = host.script.run(&["restore", &saved, &lost, &host.path("other")]).await.unwrap_err();
+    assert!(refused.contains("lost.db exists"), "{refused}");
+    let second = host.path("second.db");
+    std::fs::hard_link(host.place.file(), &second).unwrap();
+    for name in [&second, &link] {
+        let refused = host.script.run(&["save", name, &documents, &backup]).await.unwrap_err();
+        assert!(refused.contains("has several names"), "{refused}");
+    }
+}
+
 /// Every file below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
