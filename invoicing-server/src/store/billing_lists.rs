@@ -7,7 +7,7 @@ use super::invoices::InvoiceTable;
 use super::newest::{NewestQuery, NewestStatements};
 use crate::Error;
 
-const INVOICES: NewestStatements = NewestStatements {
+pub(super) const INVOICES: NewestStatements = NewestStatements {
     all: "
         SELECT id, created_at, summary || '}' AS record, version FROM invoice
         WHERE company_id = $1 AND (created_at, id) < ($2, $3)
@@ -20,7 +20,7 @@ const INVOICES: NewestStatements = NewestStatements {
 };
 
 /// Credit notes have no status.
-const CREDIT_NOTES: NewestStatements = NewestStatements {
+pub(super) const CREDIT_NOTES: NewestStatements = NewestStatements {
     all: NEWEST_CREDIT_NOTES,
     in_status: NEWEST_CREDIT_NOTES,
     created_at: "SELECT created_at FROM credit_note WHERE company_id = $1 AND id = $2",

@@ -15,7 +15,7 @@ use crate::Error;
 use crate::list_query::QuoteSearch;
 use crate::records::QuotePage;
 
-const NEWEST_QUOTES: NewestStatements = NewestStatements {
+pub(super) const QUOTES: NewestStatements = NewestStatements {
     all: "
         SELECT id, created_at, summary || '}' AS record, version FROM quote
         WHERE company_id = $1 AND (created_at, id) < ($2, $3)
@@ -64,7 +64,7 @@ impl QuoteTable<'_> {
             limit,
             is_found: has_words.as_ref().map(|has_words| has_words as _),
         };
-        let (items, next) = self.0.newest(&NEWEST_QUOTES, query).await?;
+        let (items, next) = self.0.newest(&QUOTES, query).await?;
         Ok(QuotePage { items, next: next.map(QuoteId) })
     }
 }

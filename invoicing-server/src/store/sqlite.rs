@@ -234,8 +234,8 @@ mod tests {
         assert!(error.contains("notes.txt"), "{error}");
     }
 
-    /// Rules: OPEN-1
     #[cfg(all(unix, feature = "pdf"))]
+    /// Rules: OPEN-1
     #[tokio::test]
     async fn what_lies_beside_a_database_lies_beside_the_target_of_a_link() {
         let folder = tempfile::tempdir().unwrap();

@@ -13,14 +13,22 @@ use invoicing_core::{
 };
 use invoicing_test_databases::postgres;
 use invoicing_test_databases::{Database, on_each_database};
+#[cfg(feature = "console")]
+use sqlx::{
+    AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, Row as _, sqlite::SqliteConnectOptions,
+};
 use tokio::sync::Notify;
 
 use super::Postgres;
 use super::UNAUDITED;
+#[cfg(feature = "console")]
+use super::billing_lists;
 use super::claims::{ClaimLease, ClaimRequest};
 use super::company::{CompanyReader, CompanyTx, Tables as _};
 use super::deliveries::AllDeliveries;
 use super::global::ServiceTables as _;
+#[cfg(feature = "console")]
+use super::quote_search;
 use super::settings::HostTask;
 use super::sqlite::Sqlite;
 use super::{AuditContext, Store};
@@ -118,8 +126,61 @@ impl Place {
         usize::try_from(self.store.read(company, count).await.unwrap()).unwrap()
     }
 
+    /// The database's plan for a statement of a list.
+    #[cfg(feature = "console")]
+    async fn plan(&self, statement: &str) -> String {
+        let values = [
+            ("$1", "'018f0000-0000-7000-8000-000000000000'"),
+            ("$2", "9"),
+            ("$3", "'018f0000-0000-7000-8000-000000000001'"),
+            ("$4", "51"),
+            ("$5", "'DRAFT'"),
+        ];
+        let statement =
+            values.iter().fold(statement.to_owned(), |text, (place, value)| text.replace(place, value));
+        match &self.database {
+            Fresh::File(folder) => {
+                let options = SqliteConnectOptions::new().filename(folder.path().join("invoicing.db"));
+                let mut connection = options.read_only(true).connect().await.unwrap();
+                let explain = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {statement}")));
+                let plan = explain.fetch_all(&mut connection).await.unwrap();
+                connection.close().await.unwrap();
+                plan.iter().map(|row| row.get::<String, _>("detail")).collect()
+            }
+            Fresh::Server(server) => {
+                // As the service sets them for its connections.
+                const SETTINGS: &str = "SET enable_seqscan = off; SET enable_bitmapscan = off";
+                let mut connection = PgConnection::connect(server.url()).await.unwrap();
+                sqlx::raw_sql(SETTINGS).execute(&mut connection).await.unwrap();
+                let explain = sqlx::query(AssertSqlSafe(format!("EXPLAIN {statement}")));
+                let plan = explain.fetch_all(&mut connection).await.unwrap();
+                plan.iter().map(|row| row.get::<String, _>(0)).collect()
+            }
+        }
+    }
+
     async fn client(&self, id: ClientId) -> Result<Client, Error> {
         self.store.read(self.company, async move |mut tx| tx.clients().find(id).await).await
+    }
+}
+
+#[cfg(feature = "console")]
+/// Rules: SEARCH-3
+#[on_each_database]
+async fn lists_for_people_are_read_in_the_order_of_an_index(db: Database) {
+    let place = place(db).await;
+    let lists = [
+        (&quote_search::QUOTES, "quote"),
+        (&billing_lists::INVOICES, "invoice"),
+        (&billing_lists::CREDIT_NOTES, "credit_note"),
+    ];
+    for (statements, table) in lists {
+        for statement in [statements.all, statements.in_status] {
+            let order = if statement.contains("$5") { "status" } else { "created" };
+            let (plan, index) = (place.plan(statement).await, format!("{table}_{order}"));
+            assert!(plan.contains(&index), "{index}: {plan}");
+            assert!(!plan.contains("Sort") && !plan.contains("TEMP B-TREE"), "{plan}");
+        }
     }
 }
 

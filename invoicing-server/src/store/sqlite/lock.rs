@@ -200,8 +200,8 @@ mod tests {
         lock(&path).await.unwrap();
     }
 
-    /// Rules: OPEN-1, OPEN-3
     #[cfg(unix)]
+    /// Rules: OPEN-1, OPEN-3
     #[tokio::test(start_paused = true)]
     async fn a_moved_file_stays_locked_in_this_process_and_is_missed_at_its_path() {
         let folder = tempfile::tempdir().unwrap();
