@@ -9,6 +9,7 @@ mod history;
 mod invoices;
 mod keys;
 mod lists;
+mod meanwhile;
 mod once;
 mod quotes;
 mod sign;
@@ -128,8 +129,23 @@ impl Browser {
     }
 
     async fn post_from(&self, path: &str, form: &[(&str, &str)], headers: &[(&str, &str)]) -> Shown {
-        let token = self.console.form_token(self.company, path);
-        self.send(path, &[form, &[("form", &*token)]].concat(), headers).await
+        let (token, version) = (self.console.form_token(self.company, path), self.version(path).await);
+        let version = version.as_deref().map(|version| ("version", version));
+        let form: Vec<_> = form.iter().copied().chain(version).chain([("form", &*token)]).collect();
+        self.send(path, &form, headers).await
+    }
+
+    /// The version that the page of a form has shown, if it shows one: the form is on a page of its own or on that of
+    /// the record.
+    async fn version(&self, path: &str) -> Option<String> {
+        let record = path.rsplit_once('/').map_or("", |(record, _)| record);
+        for page in [path, record].into_iter().filter(|page| page.len() > 1 && !page.starts_with("/sign/")) {
+            let input = format!("form[action='{PREFIX}{path}'] input[name=version]");
+            if let Some(version) = self.get(page).await.page().attrs(&input, "value").pop() {
+                return Some(version);
+            }
+        }
+        None
     }
 
     async fn send<K: AsRef<str>, V: AsRef<str>>(

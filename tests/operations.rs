@@ -18,3 +18,4 @@ mod schema;
 mod signing_links;
 mod sweep;
 mod texts;
+mod unchanged;

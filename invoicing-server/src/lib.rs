@@ -236,7 +236,7 @@ pub use records::{
     AttemptRecord, DayCounts, DeliveryCounts, DeliveryDetail, DeliveryItem, DeliveryPage, DeliveryRecord,
     DocumentRecord, EventItem, EventPage, EventRecord, EventSubject, HistoryAction, HistoryPage,
     HistoryRecord, KeyRecord, Missing, NextAttempt, Payment, ProofRecord, QuotePage, SealingStats,
-    SigningLinkRecord, Webhook, WebhookDayStats,
+    SigningLinkRecord, Version, Webhook, WebhookDayStats,
 };
 pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};
 pub use secret::Secret;

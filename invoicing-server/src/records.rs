@@ -12,6 +12,7 @@ mod quote_page;
 mod sealing;
 mod signing;
 mod stored_json;
+mod version;
 mod webhook;
 
 pub use self::day_counts::{DayCounts, WebhookDayStats};
@@ -28,4 +29,5 @@ pub use self::quote_page::QuotePage;
 pub use self::sealing::SealingStats;
 pub use self::signing::{ProofRecord, SigningLinkRecord};
 pub(crate) use self::stored_json::{Lines, MAX_PAGE_READS, StoredJson, StoredPage};
+pub use self::version::Version;
 pub use self::webhook::Webhook;

@@ -31,6 +31,7 @@ mod enqueue;
 pub(crate) mod event_pages;
 pub(crate) mod event_subjects;
 pub(crate) mod events;
+pub(crate) mod expected;
 mod global;
 mod group_commit;
 pub(crate) mod history;
@@ -214,7 +215,14 @@ impl Store {
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
         self.write_any(Some(company), records.into(), move |tx| {
-            Box::pin(async move { operation(tx.company(company).await?.with_audit(audit)).await })
+            Box::pin(async move {
+                let expected = audit.expected.clone();
+                let done = operation(tx.company(company).await?.with_audit(audit)).await?;
+                if let Some(expected) = expected {
+                    expected.check_compared()?;
+                }
+                Ok(done)
+            })
         })
     }
 

@@ -181,7 +181,8 @@ async fn a_refused_form_says_why_at_its_field_in_each_language(db: Database) {
 async fn what_a_state_does_not_allow_is_told_in_each_language(db: Database) {
     let world = World::new(db).await;
     let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
-    let quote = world.draft().await.summary.id;
+    let draft = world.draft().await.summary;
+    let (quote, shown_at) = (draft.id, draft.updated_at.to_string());
     let reader = Browser::of(&world.invoicing, world.company.id(), Role::Full);
     let lecteur = lecteur(&world, Role::Full);
     world.company.webhooks().disable(id).await.unwrap();
@@ -192,6 +193,7 @@ async fn what_a_state_does_not_allow_is_told_in_each_language(db: Database) {
     let replay = format!("/webhooks/{id}/replay");
     let links = format!("/quotes/{quote}/links");
     let since = [("since", "2026-01-01T00:00:00.000Z")];
+    let version = [("version", &*shown_at)];
     let another = [("url", "http://127.0.0.1:8/hook"), ("events", "quote.created")];
     for (path, form, english, french) in [
         (
@@ -200,7 +202,12 @@ async fn what_a_state_does_not_allow_is_told_in_each_language(db: Database) {
             "The webhook is disabled. Enable it first.",
             "Le webhook est désactivé. Activez-le d’abord.",
         ),
-        (&*links, &[], "Send it first, then make a link.", "Envoyez-le d’abord, puis créez un lien."),
+        (
+            &*links,
+            &version[..],
+            "Send it first, then make a link.",
+            "Envoyez-le d’abord, puis créez un lien.",
+        ),
         ("/webhooks", &another, "There are 20 webhooks already", "Il y a déjà 20 webhooks"),
     ] {
         for (browser, text) in [(&reader, english), (&lecteur, french)] {
@@ -210,7 +217,7 @@ async fn what_a_state_does_not_allow_is_told_in_each_language(db: Database) {
             assert!(shown.page().has("nav.chapters"), "{path}");
         }
     }
-    assert_eq!(way_back(&reader.post(&links, &[]).await), format!("/quotes/{quote}"));
+    assert_eq!(way_back(&reader.post(&links, &version).await), format!("/quotes/{quote}"));
     assert_eq!(way_back(&reader.post(&replay, &since).await), format!("/webhooks/{id}"));
 }
 

@@ -57,7 +57,7 @@ async fn a_key_is_shown_once_used_and_revoked(db: Database) {
     assert!(list.matches(" of 30").count() == 1, "a revoked key has no quota: {list}");
     assert_eq!(browser.get(&format!("/keys/{id}/revoke")).await.status, StatusCode::NOT_FOUND);
     // Again it changes nothing.
-    assert_eq!(browser.post(&format!("/keys/{id}/revoke"), &[]).await.status, StatusCode::SEE_OTHER);
+    assert_eq!(browser.post(&format!("/keys/{id}/revoke"), &[]).await.status, StatusCode::CONFLICT);
 
     let history = world.company.history().list(None, 10).await.unwrap();
     let [revoked, issued] = &*history else { panic!("{history:?}") };

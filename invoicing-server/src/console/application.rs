@@ -10,7 +10,7 @@ use matchit::Params;
 
 use super::error::PageError;
 use super::form::Form;
-use super::request::{Elsewhere, FormOutcome, PageRequest, PageResult, page, see_other};
+use super::request::{Again, Elsewhere, FormOutcome, PageRequest, PageResult, VERSION, page, see_other};
 use super::routes::{self, Endpoint, Permission, Route};
 use super::sign_in::{Session, SignInDecision};
 use super::{
@@ -151,16 +151,26 @@ impl ConsoleContext {
         let Some(token) = form_token::read(token, request.now, request.record.id, request.path) else {
             return self.again(endpoint, request).await;
         };
-        request.company = request.company.for_form(token);
-        if let Some(before) = request.company.carried_out().await? {
+        let company = request.company.for_form(token);
+        if let Some(before) = company.carried_out().await? {
             return Ok(self.before(endpoint, &request, &before));
         }
+        request.company = if endpoint.has_version() {
+            company.if_unchanged(request.form.text(VERSION))
+        } else {
+            company.clone()
+        };
         let answer = self.handle(endpoint, &request).await;
         let status = answer.as_ref().map_or_else(PageError::status, Response::status);
-        let is_refused = status.is_client_error() || answer.is_ok() && !request.company.end_form().await?;
+        let is_refused = status.is_client_error() || answer.is_ok() && !company.end_form().await?;
         // Looks for a click at the same time that has carried it out.
-        if is_refused && let Some(before) = request.company.carried_out_meanwhile().await? {
+        if is_refused && let Some(before) = company.carried_out_meanwhile().await? {
             return Ok(self.before(endpoint, &request, &before));
+        }
+        if is_refused && request.company.is_stale() {
+            let request = PageRequest { company, again: Some(Again::Changed), ..request };
+            // The record of the page may be gone, such as a key that was revoked.
+            return self.page_again(endpoint, &request).await.or(answer);
         }
         answer
     }
@@ -168,9 +178,13 @@ impl ConsoleContext {
     /// The page of a form that is too old, or of another company, with the entered fields. No
     /// record is changed.
     async fn again(&self, endpoint: Endpoint, request: PageRequest<'_>) -> PageResult {
+        self.page_again(endpoint, &PageRequest { again: Some(Again::Old), ..request }).await
+    }
+
+    /// The page of a form, with 409.
+    async fn page_again(&self, endpoint: Endpoint, request: &PageRequest<'_>) -> PageResult {
         let page = endpoint.page_of_form().ok_or(PageError::NOT_FOUND)?;
-        let request = PageRequest { is_stale: true, ..request };
-        let mut response = self.handle(page, &request).await?;
+        let mut response = self.handle(page, request).await?;
         if response.status() == StatusCode::OK {
             *response.status_mut() = StatusCode::CONFLICT;
         }
@@ -220,7 +234,7 @@ impl ConsoleContext {
             form,
             path: head.uri.path(),
             is_form: head.method == Method::POST,
-            is_stale: false,
+            again: None,
             env: &services.env,
         })
     }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::history;
 use super::layout::{Chapter, PageContent, notice};
-use super::request::PageRequest;
+use super::request::{Again, PageRequest};
 use super::routes::Endpoint;
 use crate::operations::CarriedOut;
 
@@ -34,17 +34,34 @@ pub(super) fn page(request: &PageRequest<'_>, form: Endpoint, before: &CarriedOu
     PageContent::new(title, chapter(form), body)
 }
 
-/// The message above a form that comes again because it was too old, or was opened for another
-/// company.
-pub(super) fn stale(request: &PageRequest<'_>) -> Markup {
-    notice(
-        "error",
-        &html! { p { (request.pick(
+/// The message above a form that comes again, and has changed nothing.
+pub(super) fn again(request: &PageRequest<'_>, reason: Again) -> Markup {
+    let text = match (reason, request.path.split('/').nth(1)) {
+        (Again::Old, _) => request.pick(
             "Nothing was changed: the page was opened more than a day ago, or for another company. Check the form, and send it again.",
             "Rien n’a été modifié : la page a été ouverte il y a plus d’un jour, ou pour une autre entreprise. Vérifiez le formulaire, \
              puis renvoyez-le.",
-        )) } },
-    )
+        ),
+        (Again::Changed, Some("webhooks")) => request.pick(
+            "The webhook was changed after you opened this page, so nothing was done. This is how it is stored now; the inputs are \
+             those that you entered.",
+            "Le webhook a été modifié après l’ouverture de cette page : rien n’a été fait. Voici son état actuel ; la saisie est la \
+             vôtre.",
+        ),
+        (Again::Changed, Some("quotes")) => request.pick(
+            "The quote was changed after you opened this page, so nothing was done. This is how it is stored now; the inputs are \
+             those that you entered.",
+            "Le devis a été modifié après l’ouverture de cette page : rien n’a été fait. Voici son état actuel ; la saisie est la \
+             vôtre.",
+        ),
+        (Again::Changed, _) => request.pick(
+            "The invoice was changed after you opened this page, so nothing was done. This is how it is stored now; the inputs are \
+             those that you entered.",
+            "La facture a été modifiée après l’ouverture de cette page : rien n’a été fait. Voici son état actuel ; la saisie est la \
+             vôtre.",
+        ),
+    };
+    notice("error", &html! { p { (text) } })
 }
 
 const fn chapter(form: Endpoint) -> Chapter {

@@ -15,7 +15,7 @@ impl ConsoleContext {
     pub(super) fn frame<'f>(&'f self, request: &'f PageRequest<'_>) -> Frame<'f> {
         Frame {
             signed_in: Some(SignedIn { company: Some(&request.record.name), person: &request.session.name }),
-            notice: request.is_stale.then(|| carried_out::stale(request)),
+            notice: request.again.map(|again| carried_out::again(request, again)),
             ..self.bare_frame(request.language)
         }
     }

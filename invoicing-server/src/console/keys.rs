@@ -192,7 +192,7 @@ pub(super) async fn confirm_revocation(request: &PageRequest<'_>) -> Result<Page
             "Requests with it are refused from now on. This cannot be undone.",
             "Les requêtes qui l’utilisent seront refusées dès maintenant. C’est définitif.",
         )) }
-        (request.form(format!("/keys/{id}/revoke"), &html! {
+        (request.form_about(format!("/keys/{id}/revoke"), &key, &html! {
             p.actions {
                 button.grave { (request.pick("Revoke", "Révoquer")) }
                 a href=(request.link("/keys")) { (request.pick("Keep it", "La garder")) }

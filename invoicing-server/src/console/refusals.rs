@@ -137,7 +137,7 @@ mod tests {
     }"#;
 
     /// The operations that pages call.
-    const OPERATIONS: [&str; 7] = [
+    const OPERATIONS: [&str; 8] = [
         include_str!("../operations/attempts.rs"),
         include_str!("../operations/invoices.rs"),
         include_str!("../operations/invoices/crediting.rs"),
@@ -145,6 +145,7 @@ mod tests {
         include_str!("../operations/webhooks.rs"),
         include_str!("../operations/webhooks/deliveries.rs"),
         include_str!("../operations/quotes/links.rs"),
+        include_str!("../store/expected.rs"),
     ];
 
     /// The texts of a source that begin behind a word, with `7` in each open place.

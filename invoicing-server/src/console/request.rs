@@ -18,8 +18,12 @@ use crate::env::Env;
 use crate::http::byte_budget::ByteReservation;
 use crate::http::response::with_headers;
 use crate::operations::CompanyHandle;
+use crate::records::Version;
 
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+
+/// The field of a form with the version of the record that its page has shown.
+pub(super) const VERSION: &str = "version";
 
 pub(super) type PageResult = Result<Response<Bytes>, PageError>;
 
@@ -40,6 +44,15 @@ impl FormOutcome {
             error => Err(error.into()),
         }
     }
+}
+
+/// The reason for which the page of a form comes again, while no record was changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Again {
+    /// The form is too old, or of another company.
+    Old,
+    /// The record was changed after the page was opened.
+    Changed,
 }
 
 /// Addresses outside of the console, without a slash at the end.
@@ -76,8 +89,8 @@ pub(super) struct PageRequest<'r> {
     pub(super) path: &'r str,
     /// True for a form.
     pub(super) is_form: bool,
-    /// True for a form that is too old, or of another company, so that its page comes again.
-    pub(super) is_stale: bool,
+    /// Set if the page of the form comes again before it was carried out.
+    pub(super) again: Option<Again>,
     pub(super) env: &'r Env,
 }
 
@@ -112,6 +125,29 @@ impl PageRequest<'_> {
     /// The entered fields, if the page comes again after a form.
     pub(super) fn entered(&self) -> Option<&Form> {
         self.is_form.then_some(&self.form)
+    }
+
+    /// A form about a record that the page shows in a version. The form is refused if the record has
+    /// another version by then.
+    pub(super) fn form_about(
+        &self,
+        path: impl AsRef<str>,
+        shown: impl Into<Version>,
+        fields: &Markup,
+    ) -> Markup {
+        // A form that comes again as it was is still about the version that was shown before.
+        let is_kept = self.path == path.as_ref() && self.again != Some(Again::Changed);
+        let version = match self.entered() {
+            Some(form) if is_kept => Version::from(form.text(VERSION)),
+            _ => shown.into(),
+        };
+        self.form(
+            path,
+            &html! {
+                input type="hidden" name=(VERSION) value=(version) autocomplete="off";
+                (fields)
+            },
+        )
     }
 
     /// A form that is carried out once. `path`: its target.

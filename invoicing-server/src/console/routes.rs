@@ -126,6 +126,34 @@ impl Endpoint {
     }
 }
 
+impl Endpoint {
+    /// True for a form that changes the record of its page, so that it holds the version that was
+    /// shown. A test or a replay sends what there is, and changes no record.
+    pub(super) const fn has_version(self) -> bool {
+        matches!(
+            self,
+            Self::ChangeWebhook
+                | Self::DisableWebhook
+                | Self::EnableWebhook
+                | Self::RotateWebhook
+                | Self::EndOverlap
+                | Self::RemoveWebhook
+                | Self::RevokeKey
+                | Self::SendQuote
+                | Self::MakeSigningLink
+                | Self::RevokeSigningLink
+                | Self::ConvertQuote
+                | Self::IssueInvoice
+                | Self::EnterPayment
+                | Self::MarkInvoicePaid
+                | Self::IssueCreditNote
+                | Self::EnterRefund
+                | Self::CancelInvoice
+                | Self::ReversePayment
+        )
+    }
+}
+
 /// The permission that a route needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Permission {

@@ -57,7 +57,7 @@ pub(super) async fn change(request: &PageRequest<'_>) -> Result<FormOutcome, Pag
     let changed = match fields.events() {
         Ok(events) => {
             let change = WebhookChange::default().url(&fields.url).events(events);
-            request.company.webhooks().change_shown(id, &change, &fields.version).await
+            request.company.webhooks().change(id, &change).await
         }
         Err(invalid) => Err(invalid.into()),
     };
@@ -65,11 +65,7 @@ pub(super) async fn change(request: &PageRequest<'_>) -> Result<FormOutcome, Pag
         Ok(_) => Ok(FormOutcome::See(format!("/webhooks/{id}?done=changed"))),
         Err(error) => {
             let webhook = request.company.webhooks().get(id).await?;
-            let is_outdated = fields.version != webhook.version();
-            FormOutcome::refused(error, |error| match error {
-                Error::Conflict(_) if is_outdated => pages::changed_meanwhile(request, &webhook, fields),
-                error => pages::page(request, &webhook, &fields, Some(error)),
-            })
+            FormOutcome::refused(error, |error| pages::page(request, &webhook, &fields, Some(error)))
         }
     }
 }

@@ -266,6 +266,7 @@ pub(super) const TABLES: [CopiedTable; 25] = [
             number("removed_at"),
             text("previous_secret"),
             number("previous_secret_until"),
+            number("rotated_at"),
             number("failing_since"),
             text("ping_log"),
         ],

@@ -92,7 +92,7 @@ impl Clients<'_> {
     pub async fn change(&self, id: ClientId, change: &ClientChange) -> Result<Client, Error> {
         let change = change.clone();
         let changed = self.0.write([Prefetch::Client(id)], async move |mut tx| {
-            let client = tx.clients().find(id).await?;
+            let client = tx.client_to_change(id).await?;
             let fields = change.check_change(Some(&client))?;
             if let Some(external_id) = fields.external_id()
                 && client.external_id.as_deref() != Some(external_id)

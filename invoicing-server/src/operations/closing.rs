@@ -27,6 +27,7 @@ impl CompanyHandle {
 
     async fn end_keys_and_webhooks(&self) -> Result<(), Error> {
         self.write([], async move |mut tx| {
+            tx.company_to_change()?;
             for key in tx.keys().list().await? {
                 // Revoking a revoked key again would notify the other nodes again.
                 if key.revoked_at.is_none()
@@ -46,6 +47,7 @@ impl CompanyHandle {
     /// Revokes a batch of signing links. Returns true if there may be more.
     async fn revoke_links(&self) -> Result<bool, Error> {
         self.write([], async move |mut tx| {
+            tx.company_to_change()?;
             let now = tx.change.now;
             let quotes = tx.signatures().revoke_good_links(now, LINKS).await?;
             if tx.is_audited() {

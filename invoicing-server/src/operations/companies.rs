@@ -108,7 +108,11 @@ impl CompanyHandle {
             if let Some(logo) = logo {
                 let (sha256, bytes) = (sha256_hex(&logo.bytes), logo.bytes.to_vec());
                 let stored = sha256.clone();
-                self.write([], async move |mut tx| tx.logos().insert(&stored, bytes).await).await?;
+                let insert = self.write([], async move |mut tx| {
+                    tx.company_to_change()?;
+                    tx.logos().insert(&stored, bytes).await
+                });
+                insert.await?;
                 return self.change_logo(Some(sha256)).await;
             }
             self.change_logo(None).await
@@ -145,7 +149,7 @@ impl CompanyHandle {
         change: impl FnOnce(&mut Company) -> Result<(), Invalid> + Clone + Send + 'static,
     ) -> Result<Company, Error> {
         self.write([], async move |mut tx| {
-            let mut company = Company::clone(&tx.change.company);
+            let mut company = tx.company_to_change()?.clone();
             change(&mut company)?;
             let plan = company.plan;
             if company.automatic_invoicing && !plan.has_automatic_invoicing() {

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use invoicing_core::{CompanyId, SHORT_TEXT, required_text, without_bidi_controls};
+use invoicing_core::{CompanyId, Conflict, Invalid, SHORT_TEXT, required_text, without_bidi_controls};
 
 use super::Services;
 use crate::Error;
 use crate::cause::{Cause, is_request_id};
 use crate::env::Env;
-use crate::records::StoredPage;
+use crate::records::{StoredPage, Version};
+use crate::store::expected::{Expected, no_version};
 #[cfg(feature = "console")]
 use crate::store::spent_forms::OpenForm;
 use crate::store::{AuditContext, CompanyReader, CompanyTx, Operation, Prefetch};
@@ -46,6 +47,8 @@ pub struct CompanyHandle {
     actor: Option<Arc<str>>,
     /// The request that the changes are made for.
     pub(super) request_id: Option<Arc<str>>,
+    /// The version in which changes must find their record.
+    expected: Option<Arc<Expected>>,
     /// The console's form that the next noted change carries out.
     #[cfg(feature = "console")]
     pub(super) form: Option<Arc<OpenForm>>,
@@ -58,6 +61,7 @@ impl CompanyHandle {
             id,
             actor: None,
             request_id: None,
+            expected: None,
             #[cfg(feature = "console")]
             form: None,
         }
@@ -83,6 +87,60 @@ impl CompanyHandle {
     #[must_use]
     pub fn for_request(&self, id: &str) -> Self {
         Self { request_id: request_id(id), ..self.clone() }
+    }
+
+    /// A handle whose changes are refused if their record no longer has this version, such as the
+    /// one that a person was shown: `company.if_unchanged(at).invoices().pay(…)`. The version is the
+    /// record's `updatedAt`; [`Version`] lists those of records without one. The transaction of the
+    /// change decides, so of two changes with one version the later is refused, and has changed
+    /// nothing. Reads take no notice of it.
+    ///
+    /// A change of a signing link is guarded by its quote, one of a payment by its invoice, one of a
+    /// delivery by its webhook, and the closing of the company by the company's record.
+    ///
+    /// # Errors
+    /// Of the operations of this handle: [`Error::Conflict`] if the record was changed meanwhile, and
+    /// [`Error::Invalid`] about `version` if they would create a record.
+    ///
+    /// ```
+    /// # use invoicing_server::{Invoicing, NewClient, NewCompany, Plan};
+    /// use invoicing_server::Error;
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await?;
+    /// # let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+    /// # let company = invoicing.company(company.id);
+    /// let new = NewClient::named("Claire Lefèvre");
+    /// let shown = company.clients().create(&new).await?;
+    /// // Two people have opened the page of the client. The later one is refused.
+    /// let unchanged = company.if_unchanged(shown.updated_at);
+    /// unchanged.clients().change(shown.id, &new.clone().city("Lyon")).await?;
+    /// let refused = unchanged.clients().change(shown.id, &new.city("Lille")).await;
+    /// assert!(matches!(refused, Err(Error::Conflict(_))));
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn if_unchanged(&self, version: impl Into<Version>) -> Self {
+        Self { expected: Some(Arc::new(Expected::new(version.into()))), ..self.clone() }
+    }
+
+    /// Refuses to prepare a change of a record that no longer has the version of the handle. The
+    /// transaction of the change compares it again.
+    pub(super) fn check_expected(&self, name: &str, found: impl Into<Version>) -> Result<(), Conflict> {
+        self.expected.as_ref().map_or(Ok(()), |expected| expected.check(name, found))
+    }
+
+    /// Refuses to prepare a creation with a version.
+    pub(super) fn check_creates(&self) -> Result<(), Invalid> {
+        if self.expected.is_some() { Err(no_version()) } else { Ok(()) }
+    }
+
+    /// True if a change was refused as its record had another version.
+    #[cfg(feature = "console")]
+    pub(crate) fn is_stale(&self) -> bool {
+        self.expected.as_ref().is_some_and(|expected| expected.is_stale())
     }
 
     /// Identifier of the company.
@@ -135,6 +193,7 @@ impl CompanyHandle {
         let audit = AuditContext {
             actor: self.actor.clone(),
             cause: Cause::now(self.request_id.clone(), self.services.traces.as_deref()),
+            expected: self.expected.clone(),
             #[cfg(feature = "console")]
             form: self.form.clone(),
         };

@@ -8,7 +8,7 @@ use chrono::NaiveDate;
 use invoicing_core::{
     Changed, Conflict, DocumentFormat, IntoExact, Invoice, InvoiceId, InvoiceItem, InvoiceStatus,
     InvoiceSummary, Money, NewQuote, Page, PaymentId, PaymentMethod, PaymentSource, Quote, QuoteId,
-    SHORT_TEXT, SoughtId, Timestamp, exact_number, optional_text,
+    SHORT_TEXT, SoughtId, exact_number, optional_text,
 };
 use serde::Deserialize;
 
@@ -143,7 +143,7 @@ impl Invoices<'_> {
             let known = self.0.quotes().preload(quote).await?;
             self.0
                 .write([Prefetch::Quote(quote)], async move |mut tx| {
-                    let quote = tx.quotes().reload_if_changed(quote, known).await?;
+                    let quote = tx.quote_to_change(quote, known).await?;
                     check_unconverted(&mut tx, &quote).await?;
                     convert_noted(&mut tx, &quote).await
                 })
@@ -226,7 +226,7 @@ impl Invoices<'_> {
         let known = self.preload(id).await?;
         self.0
             .write([Prefetch::Invoice(id)], async move |mut tx| {
-                let invoice = tx.invoices().reload_if_changed(id, known).await?;
+                let invoice = tx.invoice_to_change(id, known).await?;
                 let amount = match entry {
                     Entry::Payment => entered.amount,
                     Entry::Refund => Money::ZERO.minus(entered.amount)?,
@@ -265,23 +265,13 @@ impl Invoices<'_> {
     /// As [`issue_with`](Self::issue_with) for a draft; [`Error::Conflict`] when it is paid, credited
     /// in full or cancelled.
     pub async fn mark_paid(&self, id: InvoiceId) -> Result<Invoice, Error> {
-        self.mark_paid_if(id, None).await
-    }
-
-    /// As [`mark_paid`](Self::mark_paid). `shown`: the `updatedAt` of the invoice that a page has
-    /// shown; another one is a conflict.
-    pub(crate) async fn mark_paid_if(
-        &self,
-        id: InvoiceId,
-        shown: Option<Timestamp>,
-    ) -> Result<Invoice, Error> {
         let paid = async {
-            match self.mark_issued_paid(id, shown).await? {
+            match self.mark_issued_paid(id).await? {
                 Some(paid) => Ok(paid),
                 None => match self.issue_for(id, IssueOptions::default(), Purpose::MarkPaid).await {
                     // Another caller has issued the draft meanwhile.
                     Err(Error::Conflict(conflict)) => {
-                        self.mark_issued_paid(id, shown).await?.ok_or(Error::Conflict(conflict))
+                        self.mark_issued_paid(id).await?.ok_or(Error::Conflict(conflict))
                     }
                     paid => paid,
                 },
@@ -291,16 +281,11 @@ impl Invoices<'_> {
     }
 
     /// Marks an issued invoice paid; `None` for a draft.
-    async fn mark_issued_paid(
-        &self,
-        id: InvoiceId,
-        shown: Option<Timestamp>,
-    ) -> Result<Option<Invoice>, Error> {
+    async fn mark_issued_paid(&self, id: InvoiceId) -> Result<Option<Invoice>, Error> {
         let known = self.preload(id).await?;
         self.0
             .write([Prefetch::Invoice(id)], async move |mut tx| {
-                let invoice = tx.invoices().reload_if_changed(id, known).await?;
-                check_shown(&invoice, shown)?;
+                let invoice = tx.invoice_to_change(id, known).await?;
                 if invoice.summary.status == InvoiceStatus::Draft {
                     return Ok(None);
                 }
@@ -326,7 +311,7 @@ impl Invoices<'_> {
             let known = self.preload(id).await?;
             self.0
                 .write([Prefetch::Invoice(id)], async move |mut tx| {
-                    let invoice = tx.invoices().reload_if_changed(id, known).await?;
+                    let invoice = tx.invoice_to_change(id, known).await?;
                     let mut payment = tx.invoices().find_payment(id, payment).await?;
                     if payment.reversed_at.is_some() {
                         return Err(Conflict::new("the payment has been reversed already").into());
@@ -433,14 +418,6 @@ impl Invoices<'_> {
         });
         self.0.operation("invoices.page", page).await
     }
-}
-
-/// Refuses to change an invoice that is no longer the one that a page has shown.
-fn check_shown(invoice: &Invoice, shown: Option<Timestamp>) -> Result<(), Conflict> {
-    if shown.is_none_or(|at| at == invoice.summary.updated_at) {
-        return Ok(());
-    }
-    Err(Conflict::new("the invoice was changed meanwhile"))
 }
 
 /// Checks that the quote has no invoice that is not cancelled.

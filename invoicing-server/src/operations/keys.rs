@@ -127,6 +127,7 @@ impl Keys<'_> {
     /// Revokes a key for good. Revoking it again changes nothing.
     pub async fn revoke(&self, id: KeyId) -> Result<(), Error> {
         let changed = self.0.write([], async move |mut tx| {
+            tx.key_to_change(id).await?;
             let Some(label) = tx.revoke_key(id).await? else { return Ok(()) };
             tx.note(HistoryAction::KeyRevoked, id.0, &label).await
         });

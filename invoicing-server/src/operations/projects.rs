@@ -95,7 +95,7 @@ impl Projects<'_> {
     /// does nothing.
     pub async fn set_status(&self, id: ProjectId, status: ProjectStatus) -> Result<Project, Error> {
         let changed = self.0.write([], async move |mut tx| {
-            let project = tx.projects().find(id).await?;
+            let project = tx.project_to_change(id).await?;
             let Some(changed) = project.set_status(status, tx.change.at())? else {
                 return Ok(project);
             };

@@ -8,8 +8,7 @@ pub(super) mod links;
 use chrono::NaiveDate;
 use invoicing_core::{
     Changed, Conflict, Costing, EventKind, ExternalLink, Invalid, Line, NewQuote, Page, PricedLines, Quote,
-    QuoteId, QuoteImport, QuoteItem, QuoteStatus, QuoteSummary, Timestamp, have_older_texts,
-    price_changed_lines,
+    QuoteId, QuoteImport, QuoteItem, QuoteStatus, QuoteSummary, have_older_texts, price_changed_lines,
 };
 
 use super::{CompanyHandle, missing_client, whole_page};
@@ -86,7 +85,7 @@ impl Quotes<'_> {
             let known = self.preload(id).await?;
             self.0
                 .write([Prefetch::Quote(id), Prefetch::Client(client_id)], async move |mut tx| {
-                    let quote = tx.quotes().reload_if_changed(id, known).await?;
+                    let quote = tx.quote_to_change(id, known).await?;
                     let (lines, internal) = match checked {
                         Ok(checked) if !have_older_texts(&quote.lines) => checked,
                         _ => check_edit(&mut tx, &content, &quote).await?,
@@ -139,34 +138,7 @@ impl Quotes<'_> {
     /// # Errors
     /// [`Error::Invalid`] about a text that the document cannot show: see [`Self::readiness`].
     pub async fn send(&self, id: QuoteId, valid_until: Option<NaiveDate>) -> Result<Quote, Error> {
-        self.send_if(id, valid_until, None).await
-    }
-
-    /// As [`send`](Self::send), for a page that has shown the quote with this `updatedAt`.
-    ///
-    /// # Errors
-    /// [`Error::Conflict`] if it was changed meanwhile.
-    #[cfg(feature = "console")]
-    pub(crate) async fn send_shown(
-        &self,
-        id: QuoteId,
-        valid_until: Option<NaiveDate>,
-        updated_at: Timestamp,
-    ) -> Result<Quote, Error> {
-        self.send_if(id, valid_until, Some(updated_at)).await
-    }
-
-    async fn send_if(
-        &self,
-        id: QuoteId,
-        valid_until: Option<NaiveDate>,
-        updated_at: Option<Timestamp>,
-    ) -> Result<Quote, Error> {
         let sent = self.change_frozen(id, |before| async move {
-            // The commit checks that the quote is still this one.
-            if updated_at.is_some_and(|at| at != before.quote.summary.updated_at) {
-                return Err(Conflict::new("the quote was changed meanwhile").into());
-            }
             let sent_at = self.0.env().now();
             let change = &before.change;
             let preview = before.quote.send(valid_until, sent_at, change.stamp, change.today())?.record;
@@ -210,7 +182,7 @@ impl Quotes<'_> {
         let known = self.preload(id).await?;
         self.0
             .write([Prefetch::Quote(id)], async move |mut tx| {
-                let quote = tx.quotes().reload_if_changed(id, known).await?;
+                let quote = tx.quote_to_change(id, known).await?;
                 if quote.summary.sent_at.is_none() {
                     return Ok(None);
                 }
@@ -270,7 +242,7 @@ impl Quotes<'_> {
     pub async fn link(&self, id: QuoteId, external_id: Option<&str>) -> Result<ExternalLink, Error> {
         let external_id = external_id.map(str::to_owned);
         let linked = self.0.write([Prefetch::QuoteSummary(id)], async move |mut tx| {
-            let quote = tx.quotes().find_summary(id).await?;
+            let quote = tx.quote_summary_to_change(id).await?;
             let Some(linked) = quote.link(external_id.as_deref(), tx.change.stamp)? else {
                 return Ok(quote.external_id);
             };
@@ -417,7 +389,7 @@ pub(crate) fn sent_again() -> Error {
 
 /// Stores that a quote was rejected.
 async fn refuse(tx: &mut CompanyTx<'_>, id: QuoteId, known: Option<Quote>) -> Result<Quote, Error> {
-    let rejected = tx.quotes().reload_if_changed(id, known).await?.reject(tx.change.stamp)?;
+    let rejected = tx.quote_to_change(id, known).await?.reject(tx.change.stamp)?;
     links::extend_expiry(tx, &rejected.record.summary).await?;
     update(tx, rejected).await
 }

@@ -173,6 +173,7 @@ impl Webhooks<'_> {
                 disabled: None,
                 created_at: tx.change.now,
                 previous_secret_until: None,
+                rotated_at: None,
             };
             tx.webhooks().insert(&sealer, &webhook, &key).await?;
             note(&mut tx, HistoryAction::WebhookRegistered, &webhook).await?;
@@ -187,41 +188,14 @@ impl Webhooks<'_> {
     /// # Errors
     /// [`Error::Invalid`] for a URL that webhooks may not reach, and if no event would be left.
     pub async fn change(&self, id: WebhookId, change: &WebhookChange) -> Result<Webhook, Error> {
-        self.change_if(id, change, None).await
-    }
-
-    /// As [`change`](Self::change), for a page that has shown the webhook in this
-    /// [version](Webhook::version).
-    ///
-    /// # Errors
-    /// [`Error::Conflict`] if it was changed meanwhile.
-    #[cfg(feature = "console")]
-    pub(crate) async fn change_shown(
-        &self,
-        id: WebhookId,
-        change: &WebhookChange,
-        version: &str,
-    ) -> Result<Webhook, Error> {
-        self.change_if(id, change, Some(version.to_owned())).await
-    }
-
-    async fn change_if(
-        &self,
-        id: WebhookId,
-        change: &WebhookChange,
-        version: Option<String>,
-    ) -> Result<Webhook, Error> {
         let url = change.url.as_deref().map(|url| self.check_url(url)).transpose()?;
         let events = change.events.as_deref().map(in_order);
         let changed = self.0.write([], async move |mut tx| {
-            let before = tx.webhooks().find(id).await?;
+            let before = tx.webhook_to_change(id).await?;
             if before.unknown_events == 0
                 && let Some(events) = &events
             {
                 check_events(events)?;
-            }
-            if version.is_some_and(|version| version != before.version()) {
-                return Err(Conflict::new("the webhook was changed meanwhile").into());
             }
             let mut webhook = before.clone();
             webhook.url = url.unwrap_or(webhook.url);
@@ -239,7 +213,7 @@ impl Webhooks<'_> {
     /// skipped.
     pub async fn remove(&self, id: WebhookId) -> Result<(), Error> {
         let changed = self.0.write([], async move |mut tx| {
-            let webhook = tx.webhooks().find(id).await?;
+            let webhook = tx.webhook_to_change(id).await?;
             remove(&mut tx, &webhook).await
         });
         self.0.operation("webhooks.remove", changed).await
@@ -284,12 +258,12 @@ impl Webhooks<'_> {
         let (key, sealer) = (secret.clone(), Arc::clone(&self.0.services.sealer));
         let millis = i64::try_from(overlap.as_millis()).unwrap_or(i64::MAX);
         let changed = self.0.write([], async move |mut tx| {
-            let (now, before) = (tx.change.now, tx.webhooks().find(id).await?);
+            let (now, before) = (tx.change.now, tx.webhook_to_change(id).await?);
             if millis > 0 && before.previous_secret_until.is_some_and(|until| until > now) {
                 return Err(Conflict::new("an overlap is under way already; end it first").into());
             }
             let keep_until = (millis > 0).then(|| now.plus_millis(millis));
-            tx.webhooks().rotate(&sealer, id, &key, keep_until).await?;
+            tx.webhooks().rotate(&sealer, id, &key, keep_until, now).await?;
             tx.note(HistoryAction::WebhookRotated, id.0, &(millis / 1_000)).await?;
             changed(&mut tx, id).await
         });
@@ -301,7 +275,7 @@ impl Webhooks<'_> {
     /// alone.
     pub async fn end_overlap(&self, id: WebhookId) -> Result<Webhook, Error> {
         let changed = self.0.write([], async move |mut tx| {
-            let webhook = tx.webhooks().find(id).await?;
+            let webhook = tx.webhook_to_change(id).await?;
             tx.webhooks().wipe_previous_secret(id).await?;
             if webhook.previous_secret_until.is_some() {
                 note(&mut tx, HistoryAction::WebhookOverlapEnded, &webhook).await?;
@@ -319,7 +293,7 @@ impl Webhooks<'_> {
     /// [`Error::Conflict`] beyond 10 test deliveries within a minute.
     pub async fn ping(&self, id: WebhookId) -> Result<EventId, Error> {
         let changed = self.0.write([], async move |mut tx| {
-            let webhook = tx.webhooks().find(id).await?;
+            let webhook = tx.webhook_to_change(id).await?;
             let (now, log) = (tx.change.now, tx.webhooks().pings(id).await?);
             if let Some(last) = log.last()
                 && tx.deliveries().is_pending(id, last).await?
@@ -388,9 +362,10 @@ async fn note_replay(tx: &mut CompanyTx<'_>, id: WebhookId, queued: u64) -> Resu
 
 /// Locks a webhook, and returns why its deliveries are skipped, if they are. A dispatcher that
 /// records failures cannot disable it before the end of the transaction.
-async fn lock(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<Option<SkipReason>, Error> {
-    tx.webhooks().find(id).await?;
-    tx.webhooks().lock_skipping(id).await
+async fn lock(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<(Webhook, Option<SkipReason>), Error> {
+    let skipping = tx.webhooks().lock_skipping(id).await?;
+    // Read after the lock, as a dispatcher may have disabled it before.
+    Ok((tx.webhook_to_change(id).await?, skipping))
 }
 
 fn check_events(events: &[EventKind]) -> Result<(), Error> {

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use invoicing_core::{DisabledReason, EventKind, Timestamp, WebhookId};
-use sha2::{Digest, Sha256};
 
 use crate::log::shown_url;
 
@@ -34,6 +33,8 @@ pub struct Webhook {
     /// The instant until which attempts are also signed with the secret before the last rotation.
     /// An instant in the past stays until the next sweep wipes that secret.
     pub previous_secret_until: Option<Timestamp>,
+    /// Instant of the last rotation of the secret, if it was rotated.
+    pub rotated_at: Option<Timestamp>,
 }
 
 impl Webhook {
@@ -41,17 +42,6 @@ impl Webhook {
     /// and query may carry a token of the receiver.
     pub fn shown_url(&self) -> String {
         shown_url(&self.url)
-    }
-
-    /// A text that differs for each state of the URL and the events. Reveals nothing of the URL.
-    pub(crate) fn version(&self) -> String {
-        let mut hash = Sha256::new_with_prefix(&self.url);
-        for kind in &self.events {
-            hash.update("\n");
-            hash.update(kind.as_str());
-        }
-        hash.update(self.unknown_events.to_be_bytes());
-        hex::encode(&hash.finalize()[..8])
     }
 }
 
@@ -67,6 +57,7 @@ impl fmt::Debug for Webhook {
             disabled,
             created_at,
             previous_secret_until,
+            rotated_at,
         } = self;
         f.debug_struct("Webhook")
             .field("id", id)
@@ -78,6 +69,7 @@ impl fmt::Debug for Webhook {
             .field("disabled", disabled)
             .field("created_at", created_at)
             .field("previous_secret_until", previous_secret_until)
+            .field("rotated_at", rotated_at)
             .finish()
     }
 }

@@ -1,18 +1,22 @@
-//! The author and the cause of a change.
+//! The author and the cause of a change, and the version that it expects.
 
 use std::sync::Arc;
 
+use super::expected::Expected;
 #[cfg(feature = "console")]
 use super::spent_forms::OpenForm;
 use crate::cause::Cause;
 
-/// The author and the cause of a change, for the history and its events.
+/// The author and the cause of a change, for the history and its events, and the version that it
+/// expects.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AuditContext {
     /// The author's name in the history; `None` if the history does not note the change.
     pub(crate) actor: Option<Arc<str>>,
     /// The cause that is stored with its events.
     pub(crate) cause: Option<Arc<Cause>>,
+    /// The version in which the change must find its record.
+    pub(crate) expected: Option<Arc<Expected>>,
     /// The console's form that the change carries out.
     #[cfg(feature = "console")]
     pub(crate) form: Option<Arc<OpenForm>>,
@@ -22,6 +26,7 @@ pub(crate) struct AuditContext {
 pub(crate) const UNAUDITED: AuditContext = AuditContext {
     actor: None,
     cause: None,
+    expected: None,
     #[cfg(feature = "console")]
     form: None,
 };

@@ -3,9 +3,7 @@
 
 use std::fmt::Display;
 
-#[cfg(feature = "console")]
-use invoicing_core::Conflict;
-use invoicing_core::{CompanyId, Event, EventId, KeyId, Timestamp, WebhookId};
+use invoicing_core::{CompanyId, Conflict, Event, EventId, KeyId, Timestamp, WebhookId};
 use uuid::Uuid;
 
 use super::AuditContext;
@@ -35,7 +33,7 @@ use super::webhooks::WebhookTable;
 use crate::Error;
 use crate::env::Env;
 use crate::queue::NewDelivery;
-use crate::records::{HistoryAction, KeyRecord};
+use crate::records::{HistoryAction, KeyRecord, Version};
 
 /// The tables of a company.
 pub(crate) trait Tables {
@@ -159,6 +157,11 @@ impl Tables for CompanyTx<'_> {
 impl CompanyTx<'_> {
     pub(super) fn with_audit(self, origin: AuditContext) -> Self {
         Self { origin, ..self }
+    }
+
+    /// Refuses to change a record that no longer has the version of the handle, if there is one.
+    pub(super) fn check_expected(&self, name: &str, found: impl Into<Version>) -> Result<(), Conflict> {
+        self.origin.expected.as_ref().map_or(Ok(()), |expected| expected.check(name, found))
     }
 
     /// True if [`Self::note`] notes anything.

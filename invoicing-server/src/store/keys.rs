@@ -63,6 +63,14 @@ impl KeyTable<'_> {
         Ok(rows.into_iter().map(KeyRecord::from).collect())
     }
 
+    pub(crate) async fn find(&mut self, id: KeyId) -> Result<KeyRecord, Error> {
+        const FIND: &str = "
+            SELECT id, last4, label, created_at, last_used_at, revoked_at FROM api_key
+            WHERE company_id = $1 AND id = $2";
+        let row: Option<KeyRow> = self.0.query(FIND, &[&id]).fetch_optional().await?;
+        row.map(KeyRecord::from).ok_or(Error::NotFound)
+    }
+
     /// The quota windows of all keys, as they are stored. For a database that one process owns.
     pub(crate) async fn quota_logs(&mut self) -> Result<Vec<(KeyId, String)>, Error> {
         const QUOTA_LOGS: &str = "SELECT id, quota_log FROM api_key WHERE company_id = $1";

@@ -23,6 +23,7 @@ pub(super) const SQLITE: &[&str] = &[
     include_str!("../../migrations/sqlite/0017_begin_change.sql"),
     include_str!("../../migrations/sqlite/0018_items.sql"),
     include_str!("../../migrations/sqlite/0019_billing.sql"),
+    include_str!("../../migrations/sqlite/0020_payments.sql"),
 ];
 #[cfg(feature = "postgres")]
 pub(super) const POSTGRES: &[&str] = &[
@@ -45,6 +46,7 @@ pub(super) const POSTGRES: &[&str] = &[
     include_str!("../../migrations/postgres/0017_begin_change.sql"),
     include_str!("../../migrations/postgres/0018_items.sql"),
     include_str!("../../migrations/postgres/0019_billing.sql"),
+    include_str!("../../migrations/postgres/0020_payments.sql"),
 ];
 
 /// Version of the first migration. The development states before the first release had versions

@@ -363,6 +363,7 @@ async fn webhook_with(place: &Place, deliveries: usize) -> WebhookId {
             disabled: None,
             created_at: tx.change.now,
             previous_secret_until: None,
+            rotated_at: None,
         };
         tx.webhooks().insert(&sealer, &webhook, &secret).await
     };

@@ -46,10 +46,11 @@ impl WebhookTable<'_> {
         id: WebhookId,
         secret: &Secret,
         keep_until: Option<Timestamp>,
+        now: Timestamp,
     ) -> Result<(), Error> {
         const PRESENT: &str = "SELECT secret FROM webhook WHERE company_id = $1 AND id = $2";
         const ROTATE: &str = "
-            UPDATE webhook SET secret = $3, previous_secret = $4, previous_secret_until = $5
+            UPDATE webhook SET secret = $3, previous_secret = $4, previous_secret_until = $5, rotated_at = $6
             WHERE company_id = $1 AND id = $2";
         let place = AssociatedData::webhook_secret(self.0.company, id);
         let previous = match keep_until {
@@ -63,7 +64,7 @@ impl WebhookTable<'_> {
         };
         let secret = sealer.seal_text(&place, secret.reveal());
         let previous = previous.as_deref().map(String::as_str);
-        self.0.query(ROTATE, &[&id, &*secret, &previous, &keep_until]).change_one("webhook").await
+        self.0.query(ROTATE, &[&id, &*secret, &previous, &keep_until, &now]).change_one("webhook").await
     }
 
     /// Wipes the secret before the last rotation.

@@ -35,6 +35,7 @@ struct WebhookRow {
     disabled_reason: Option<String>,
     created_at: i64,
     previous_secret_until: Option<i64>,
+    rotated_at: Option<i64>,
 }
 
 impl From<WebhookRow> for Webhook {
@@ -55,6 +56,7 @@ impl From<WebhookRow> for Webhook {
             disabled,
             created_at: Timestamp::from_millis(row.created_at),
             previous_secret_until: row.previous_secret_until.map(Timestamp::from_millis),
+            rotated_at: row.rotated_at.map(Timestamp::from_millis),
         }
     }
 }
@@ -114,7 +116,7 @@ impl WebhookTable<'_> {
     pub(crate) async fn find(&mut self, id: WebhookId) -> Result<Webhook, Error> {
         const FIND: &str = "
             SELECT id, url, kinds, failures, failing_since, disabled_at, disabled_reason, created_at,
-                previous_secret_until
+                previous_secret_until, rotated_at
             FROM webhook WHERE company_id = $1 AND id = $2 AND removed_at IS NULL";
         let row: Option<WebhookRow> = self.0.query(FIND, &[&id]).fetch_optional().await?;
         row.map(Webhook::from).ok_or(Error::NotFound)
@@ -124,7 +126,7 @@ impl WebhookTable<'_> {
     pub(crate) async fn list(&mut self) -> Result<Vec<Webhook>, Error> {
         const LIST: &str = "
             SELECT id, url, kinds, failures, failing_since, disabled_at, disabled_reason, created_at,
-                previous_secret_until
+                previous_secret_until, rotated_at
             FROM webhook WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
         let rows: Vec<WebhookRow> = self.0.query(LIST, &[]).fetch_all().await?;
         Ok(rows.into_iter().map(Webhook::from).collect())
@@ -230,7 +232,8 @@ impl WebhookTable<'_> {
             postgres: "
                 SELECT disabled_at, removed_at FROM webhook WHERE company_id = $1 AND id = $2 FOR UPDATE",
         };
-        let row: SkippingRow = self.0.query(LOCK_SKIPPING, &[&id]).fetch_one().await?;
+        let row: Option<SkippingRow> = self.0.query(LOCK_SKIPPING, &[&id]).fetch_optional().await?;
+        let row = row.ok_or(Error::NotFound)?;
         Ok(SkipReason::of(row.disabled_at, row.removed_at))
     }
 

@@ -1,6 +1,6 @@
 //! The changes that an invoice's page offers, and the question that comes before each.
 
-use invoicing_core::{InvoiceStatus, InvoiceSummary, Timestamp};
+use invoicing_core::{InvoiceStatus, InvoiceSummary};
 use maud::{Markup, html};
 
 use super::words;
@@ -9,11 +9,8 @@ use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::figures::Figures;
 use crate::console::inputs::problem_of;
-use crate::console::layout::{Chapter, PageContent, entered, notice};
+use crate::console::layout::{Chapter, PageContent, entered};
 use crate::console::request::{FormOutcome, PageRequest};
-
-/// The field with the version of the invoice that the page has shown.
-const VERSION: &str = "version";
 
 /// A change of an invoice that the console offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,52 +82,24 @@ impl Change {
 /// An invoice about which a question asks.
 pub(super) struct Asked<'a> {
     pub(super) invoice: &'a InvoiceSummary,
-    version: String,
     /// The reason why the form was refused.
     pub(super) error: Option<&'a Error>,
 }
 
 impl<'a> Asked<'a> {
     /// The question as its page is opened, or comes again as it was.
-    pub(super) fn of(request: &PageRequest<'_>, invoice: &'a InvoiceSummary) -> Self {
-        let stored = || invoice.updated_at.to_string();
-        let version = request.entered().map_or_else(stored, |form| form.text(VERSION).to_owned());
-        Self { invoice, version, error: None }
+    pub(super) const fn of(invoice: &'a InvoiceSummary) -> Self {
+        Self { invoice, error: None }
     }
-}
-
-/// The version that the form's page has shown. Without one it matches no invoice.
-pub(super) fn shown(request: &PageRequest<'_>) -> Timestamp {
-    request.form.text(VERSION).parse().unwrap_or(Timestamp::EARLIEST)
 }
 
 /// The question again, with the error of its form.
 pub(super) fn refused(
-    request: &PageRequest<'_>,
     error: Error,
     invoice: &InvoiceSummary,
     question: impl FnOnce(&Asked<'_>) -> PageContent,
 ) -> Result<FormOutcome, PageError> {
-    FormOutcome::refused(error, |error| match error {
-        Error::Conflict(_) if shown(request) != invoice.updated_at => {
-            let asked = Asked { invoice, version: invoice.updated_at.to_string(), error: None };
-            changed_meanwhile(request, question(&asked))
-        }
-        error => question(&Asked { error: Some(error), ..Asked::of(request, invoice) }),
-    })
-}
-
-fn changed_meanwhile(request: &PageRequest<'_>, question: PageContent) -> PageContent {
-    let notice = notice(
-        "error",
-        &html! { p { (request.pick(
-            "The invoice was changed after you opened this page, so nothing was done. This is how it is stored now; the inputs are \
-             those that you entered.",
-            "La facture a été modifiée après l’ouverture de cette page : rien n’a été fait. Voici son état actuel ; la saisie est la \
-             vôtre.",
-        )) } },
-    );
-    PageContent { body: html! { (notice) (question.body) }, ..question }
+    FormOutcome::refused(error, |error| question(&Asked { invoice, error: Some(error) }))
 }
 
 /// The question before a change. `names`: the inputs of its form.
@@ -148,8 +117,7 @@ pub(super) fn question(
         (problem_of(request, asked.error, names))
         (facts(request, asked.invoice))
         (text)
-        (request.form(format!("{page}/{}", change.segment()), &html! {
-            input type="hidden" name=(VERSION) value=(asked.version) autocomplete="off";
+        (request.form_about(format!("{page}/{}", change.segment()), asked.invoice.updated_at, &html! {
             (fields)
             p.actions {
                 button.grave[change == Change::Cancel] { (title) }

@@ -3,7 +3,7 @@
 use invoicing_core::{Invoice, InvoiceId, InvoiceStatus};
 use maud::{Markup, html};
 
-use super::change::{Asked, Change, question, refused, shown};
+use super::change::{Asked, Change, question, refused};
 use crate::Error;
 use crate::console::Action;
 use crate::console::error::PageError;
@@ -26,13 +26,13 @@ pub(in crate::console) async fn confirm_cancellation(
 /// `POST /invoices/{id}/paid`.
 pub(in crate::console) async fn mark_paid(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
     check_may_issue(request).await?;
-    let paid = request.company.invoices().mark_paid_if(request.id()?, Some(shown(request))).await;
+    let paid = request.company.invoices().mark_paid(request.id()?).await;
     outcome(request, Change::MarkPaid, paid, "paid").await
 }
 
 /// `POST /invoices/{id}/cancel`.
 pub(in crate::console) async fn cancel(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
-    let canceled = request.company.invoices().cancel_if(request.id()?, Some(shown(request))).await;
+    let canceled = request.company.invoices().cancel(request.id()?).await;
     outcome(request, Change::Cancel, canceled, "canceled").await
 }
 
@@ -50,7 +50,7 @@ async fn check_may_issue(request: &PageRequest<'_>) -> Result<(), PageError> {
 
 async fn confirm(request: &PageRequest<'_>, change: Change) -> Result<PageContent, PageError> {
     let invoice = super::read(request, request.id()?).await?.summary;
-    Ok(page(request, change, &Asked::of(request, &invoice)))
+    Ok(page(request, change, &Asked::of(&invoice)))
 }
 
 async fn outcome(
@@ -62,7 +62,7 @@ async fn outcome(
     let id: InvoiceId = request.id()?;
     let Err(error) = changed else { return Ok(FormOutcome::See(format!("/invoices/{id}?done={done}"))) };
     let invoice = super::read(request, id).await?.summary;
-    refused(request, error, &invoice, |asked| page(request, change, asked))
+    refused(error, &invoice, |asked| page(request, change, asked))
 }
 
 fn page(request: &PageRequest<'_>, change: Change, asked: &Asked<'_>) -> PageContent {

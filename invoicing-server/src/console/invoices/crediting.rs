@@ -7,7 +7,7 @@ use invoicing_core::{
 };
 use maud::{Markup, html};
 
-use super::change::{Asked, Change, question, refused, shown};
+use super::change::{Asked, Change, question, refused};
 use crate::Error;
 use crate::console::error::PageError;
 use crate::console::event_cells::shortened;
@@ -48,7 +48,7 @@ impl CreditForm {
 /// `GET /invoices/{id}/credit`. `lines`: the number of lines before the shown part.
 pub(in crate::console) async fn new_credit(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let creditable = CreditForm::read(request).await?;
-    Ok(page(request, &creditable, &Asked::of(request, &creditable.invoice.summary)))
+    Ok(page(request, &creditable, &Asked::of(&creditable.invoice.summary)))
 }
 
 /// `POST /invoices/{id}/credit`. `what`: `rest` for all that is left, else the quantities of lines
@@ -56,8 +56,7 @@ pub(in crate::console) async fn new_credit(request: &PageRequest<'_>) -> Result<
 pub(in crate::console) async fn credit(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
     let credited = match new_note(&request.form) {
         Ok(new) => {
-            let invoices = request.company.invoices();
-            let credited = invoices.credit_if(request.id()?, &new, Some(shown(request))).await;
+            let credited = request.company.invoices().credit(request.id()?, &new).await;
             credited.map_err(|error| at_input(error, &new.items))
         }
         Err(invalid) => Err(invalid.into()),
@@ -67,7 +66,7 @@ pub(in crate::console) async fn credit(request: &PageRequest<'_>) -> Result<Form
         Err(error) => {
             let creditable = CreditForm::read(request).await?;
             let invoice = &creditable.invoice.summary;
-            refused(request, error, invoice, |asked| page(request, &creditable, asked))
+            refused(error, invoice, |asked| page(request, &creditable, asked))
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::records::Missing;
 pub(in crate::console) async fn confirm_issue(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let invoice = super::read(request, request.id()?).await?.summary;
     let outlook = outlook(request, &invoice).await?;
-    Ok(page(request, &Asked::of(request, &invoice), outlook.as_ref()))
+    Ok(page(request, &Asked::of(&invoice), outlook.as_ref()))
 }
 
 /// `POST /invoices/{id}/issue`. `dueDate`: the last day for paying. `suppliedOn`: the day of the
@@ -29,7 +29,7 @@ pub(in crate::console) async fn issue(request: &PageRequest<'_>) -> Result<FormO
     let Err(error) = issued else { return Ok(FormOutcome::See(format!("/invoices/{id}?done=issued"))) };
     let invoice = super::read(request, id).await?.summary;
     let outlook = outlook(request, &invoice).await?;
-    refused(request, error, &invoice, |asked| page(request, asked, outlook.as_ref()))
+    refused(error, &invoice, |asked| page(request, asked, outlook.as_ref()))
 }
 
 fn options(request: &PageRequest<'_>) -> Result<IssueOptions, Invalid> {

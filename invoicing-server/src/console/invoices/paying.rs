@@ -44,7 +44,7 @@ pub(in crate::console) async fn refund(request: &PageRequest<'_>) -> Result<Form
 
 async fn open(request: &PageRequest<'_>, change: Change) -> Result<PageContent, PageError> {
     let invoice = super::read(request, request.id()?).await?.summary;
-    Ok(page(request, change, &Asked::of(request, &invoice)))
+    Ok(page(request, change, &Asked::of(&invoice)))
 }
 
 async fn outcome(
@@ -61,7 +61,7 @@ async fn outcome(
         Err(error) => error,
     };
     let invoice = super::read(request, id).await?.summary;
-    refused(request, error, &invoice, |asked| page(request, change, asked))
+    refused(error, &invoice, |asked| page(request, change, asked))
 }
 
 /// The payment that the form names.

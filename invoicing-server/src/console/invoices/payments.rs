@@ -119,7 +119,7 @@ pub(in crate::console) async fn confirm_reversal(
             "It stays in the list as reversed, and counts no longer. The service moves no money.",
             "Il reste dans la liste comme annulé et ne compte plus. Le service ne fait aucun virement.",
         )) }
-        (request.form(path(id, wanted), &html! {
+        (request.form_about(path(id, wanted), invoice.updated_at, &html! {
             p.actions {
                 button.grave { (request.pick("Reverse", "Annuler le paiement")) }
                 a href=(request.link(format!("/invoices/{id}"))) { (request.pick("Keep it", "Le garder")) }

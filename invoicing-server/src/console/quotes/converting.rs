@@ -22,7 +22,7 @@ pub(super) async fn section(request: &PageRequest<'_>, quote: &QuoteSummary) -> 
                 " " (invoices::state(request.language, invoice.status))
             }
         } @else if request.allows(Action::ManageInvoices) {
-            (request.form(format!("/quotes/{}/convert", quote.id), &html! {
+            (request.form_about(format!("/quotes/{}/convert", quote.id), quote.updated_at, &html! {
                 button { (request.pick("Convert to an invoice", "Convertir en facture")) }
             }))
         }

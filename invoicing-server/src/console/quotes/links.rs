@@ -50,7 +50,7 @@ pub(super) async fn section(request: &PageRequest<'_>, quote: &QuoteSummary) -> 
         @if quote.sent_at.is_none() && quote.status != QuoteStatus::Accepted {
             p { (request.pick("A link can be made once the quote is sent.", "Un lien peut être créé une fois le devis envoyé.")) }
         } @else if request.allows(Action::ManageSigningLinks) {
-            (request.form(format!("/quotes/{}/links", quote.id), &html! {
+            (request.form_about(format!("/quotes/{}/links", quote.id), quote.updated_at, &html! {
                 button.plain { (request.pick("Make a signing link", "Créer un lien de signature")) }
             }))
         }
@@ -117,6 +117,7 @@ pub(in crate::console) async fn confirm_link_revocation(
     request: &PageRequest<'_>,
 ) -> Result<PageContent, PageError> {
     let (id, token_hash): (QuoteId, _) = (request.id()?, token_hash(request)?);
+    let quote = super::read(request, id).await?.summary;
     let links = request.company.quotes().signing_links(id).await?;
     let is_asked_for = |link: &&SigningLinkRecord| link.token_hash == token_hash && is_open(request, link);
     let link = links.iter().find(is_asked_for).ok_or(PageError::NOT_FOUND)?;
@@ -129,7 +130,7 @@ pub(in crate::console) async fn confirm_link_revocation(
             "Its holder can no longer see or sign the quote with it. This cannot be undone; another link can be made.",
             "Son détenteur ne pourra plus consulter ni signer le devis. C’est définitif ; un autre lien peut être créé.",
         )) }
-        (request.form(format!("{page}/links/{}/revoke", hex::encode(&token_hash)), &html! {
+        (request.form_about(format!("{page}/links/{}/revoke", hex::encode(&token_hash)), quote.updated_at, &html! {
             p.actions {
                 button.grave { (request.pick("Revoke", "Révoquer")) }
                 a href=(request.link(&page)) { (request.pick("Keep it", "Le garder")) }

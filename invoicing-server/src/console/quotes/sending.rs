@@ -1,6 +1,6 @@
 //! Sending a quote.
 
-use invoicing_core::{QuoteId, QuoteStatus, QuoteSummary, Timestamp};
+use invoicing_core::{QuoteId, QuoteStatus, QuoteSummary};
 use maud::html;
 
 use super::words;
@@ -8,7 +8,7 @@ use crate::Error;
 use crate::console::error::PageError;
 use crate::console::figures::Figures;
 use crate::console::inputs::date;
-use crate::console::layout::{Chapter, PageContent, described_by, entered, is_about, notice, problem, wrong};
+use crate::console::layout::{Chapter, PageContent, described_by, entered, is_about, problem, wrong};
 use crate::console::request::{FormOutcome, PageRequest};
 
 /// True if a quote in this status can be sent.
@@ -31,10 +31,7 @@ pub(in crate::console) async fn confirm_sending(request: &PageRequest<'_>) -> Re
     let valid_until = quote.summary.valid_until.filter(|_| quote.summary.status == QuoteStatus::Draft);
     let shown = valid_until.map(|day| day.to_string()).unwrap_or_default();
     let entered = request.entered().map_or(shown, |form| form.text("validUntil").to_owned());
-    let version = request
-        .entered()
-        .map_or(quote.summary.updated_at.to_string(), |form| form.text("version").to_owned());
-    Ok(question(request, &quote.summary, &entered, &version, None))
+    Ok(question(request, &quote.summary, &entered, None))
 }
 
 /// `POST /quotes/{id}/send`. `validUntil`: the last day on which it can be signed; if empty, the
@@ -42,48 +39,18 @@ pub(in crate::console) async fn confirm_sending(request: &PageRequest<'_>) -> Re
 pub(in crate::console) async fn send(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
     let id: QuoteId = request.id()?;
     let sent = match date(&request.form, "validUntil") {
-        Ok(valid_until) => {
-            // Without a version the default matches no quote, so the question comes again.
-            let shown = request.form.text("version").parse().unwrap_or(Timestamp::EARLIEST);
-            request.company.quotes().send_shown(id, valid_until, shown).await
-        }
+        Ok(valid_until) => request.company.quotes().send(id, valid_until).await,
         Err(invalid) => Err(invalid.into()),
     };
-    match sent {
-        Ok(_) => Ok(FormOutcome::See(format!("/quotes/{id}?done=sent"))),
-        Err(error) => {
-            let quote = super::read(request, id).await?;
-            let (entered, shown) = (request.form.text("validUntil"), request.form.text("version"));
-            let stored = quote.summary.updated_at.to_string();
-            FormOutcome::refused(error, |error| match error {
-                Error::Conflict(_) if stored != shown => {
-                    changed_meanwhile(request, question(request, &quote.summary, entered, &stored, None))
-                }
-                error => question(request, &quote.summary, entered, shown, Some(error)),
-            })
-        }
-    }
-}
-
-/// The question again, as the quote has changed since it was shown.
-fn changed_meanwhile(request: &PageRequest<'_>, question: PageContent) -> PageContent {
-    let notice = notice(
-        "error",
-        &html! { p { (request.pick(
-            "The quote was changed after you opened this page, so it was not sent. This is how it is stored now; the date is the one \
-             that you entered.",
-            "Le devis a été modifié après l’ouverture de cette page : il n’a pas été envoyé. Voici son état actuel ; la date est celle \
-             que vous avez saisie.",
-        )) } },
-    );
-    PageContent { body: html! { (notice) (question.body) }, ..question }
+    let Err(error) = sent else { return Ok(FormOutcome::See(format!("/quotes/{id}?done=sent"))) };
+    let (quote, entered) = (super::read(request, id).await?, request.form.text("validUntil"));
+    FormOutcome::refused(error, |error| question(request, &quote.summary, entered, Some(error)))
 }
 
 fn question(
     request: &PageRequest<'_>,
     quote: &QuoteSummary,
     valid_until: &str,
-    version: &str,
     error: Option<&Error>,
 ) -> PageContent {
     let title = title(request, quote);
@@ -104,8 +71,7 @@ fn question(
             "Le document est figé et le contenu ne peut plus être modifié. Le client peut ensuite le consulter et le signer par un \
              lien de signature. Le service n’envoie pas d’e-mail.",
         )) }
-        (request.form(format!("{page}/send"), &html! {
-            input type="hidden" name="version" value=(version) autocomplete="off";
+        (request.form_about(format!("{page}/send"), quote.updated_at, &html! {
             label for="valid-until" { (request.pick("Valid until", "Valable jusqu’au")) }
             input #valid-until name="validUntil" type="date" value=(valid_until)
                 aria-invalid=[is_about(error, "validUntil").then_some("true")]

@@ -288,14 +288,9 @@ pub(super) const CONFLICTS: &[Sentence] = &[
         "Le devis a été renvoyé entre-temps. Rouvrez-le.",
     ),
     (
-        "the webhook was changed meanwhile",
-        "The webhook was changed meanwhile. Open it again.",
-        "Le webhook a été modifié entre-temps. Rouvrez-le.",
-    ),
-    (
-        "the quote was changed meanwhile",
-        "The quote was changed meanwhile. Open it again.",
-        "Le devis a été modifié entre-temps. Rouvrez-le.",
+        "{} was changed meanwhile",
+        "It was changed meanwhile. Open it again.",
+        "Une modification a été faite entre-temps. Rouvrez la page.",
     ),
     (
         "the record keeps changing; try again",
@@ -331,11 +326,6 @@ pub(super) const CONFLICTS: &[Sentence] = &[
         "an invoice without a number cannot be credited",
         "The invoice was not issued, so it cannot be credited.",
         "La facture n’est pas émise : elle ne peut pas faire l’objet d’un avoir.",
-    ),
-    (
-        "the invoice was changed meanwhile",
-        "The invoice was changed meanwhile. Open it again.",
-        "La facture a été modifiée entre-temps. Rouvrez-la.",
     ),
     (
         "the payment was refunded: its refund must be reversed first",

@@ -14,19 +14,17 @@ use crate::records::Webhook;
 pub(super) struct WebhookFields {
     pub(super) url: String,
     events: Vec<String>,
-    /// The version of the webhook that the page has shown.
-    pub(super) version: String,
 }
 
 impl WebhookFields {
     pub(super) fn of(webhook: &Webhook) -> Self {
         let events = webhook.events.iter().map(|kind| kind.as_str().to_owned()).collect();
-        Self { url: webhook.url.clone(), events, version: webhook.version() }
+        Self { url: webhook.url.clone(), events }
     }
 
     pub(super) fn read(form: &Form) -> Self {
         let events = form.values("events").map(str::to_owned).collect();
-        Self { url: form.text("url").to_owned(), events, version: form.text("version").to_owned() }
+        Self { url: form.text("url").to_owned(), events }
     }
 
     /// The kinds that are checked.
@@ -45,7 +43,6 @@ impl WebhookFields {
     pub(super) fn inputs(&self, request: &PageRequest<'_>, unknown: u32, error: Option<&Error>) -> Markup {
         let language = request.language;
         html! {
-            @if !self.version.is_empty() { input type="hidden" name="version" value=(self.version) autocomplete="off"; }
             label for="url" { (request.pick("Address of the receiver", "Adresse du récepteur")) }
             input #url name="url" type="url" required value=(self.url) placeholder="https://example.com/hook"
                 aria-invalid=[is_about(error, "url").then_some("true")] aria-describedby=(described_by(error, "url", "url"));

@@ -11,7 +11,7 @@ use crate::Error;
 use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::layout::{Chapter, PageContent, notice, problem};
-use crate::console::request::PageRequest;
+use crate::console::request::{Again, PageRequest};
 use crate::records::{DeliveryDetail, Webhook};
 
 /// Seconds until the page of a test that is under way is loaded again.
@@ -61,6 +61,9 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<PageCo
     let entered = request.entered().filter(|form| form.given("url").is_some());
     let fields = entered.map_or_else(|| WebhookFields::of(&webhook), WebhookFields::read);
     let mut content = page(request, &webhook, &fields, None);
+    if entered.is_some() && request.again == Some(Again::Changed) {
+        content.body = html! { (stored(request, &webhook)) (content.body) };
+    }
     if let Some(test) = test {
         let is_new = request.now < test.item.timestamp.plus_millis(TEST_REFRESH_ENDS_MS);
         let is_under_way = test.item.delivery.status == DeliveryStatus::Pending;
@@ -108,7 +111,7 @@ pub(super) fn page(
         }
         @if may_manage {
             h2 { (request.pick("Change", "Modifier")) }
-            (request.form(format!("/webhooks/{id}"), &html! {
+            (request.form_about(format!("/webhooks/{id}"), webhook, &html! {
                 (fields.inputs(request, webhook.unknown_events, error))
                 button { (request.pick("Save", "Enregistrer")) }
             }))
@@ -117,22 +120,12 @@ pub(super) fn page(
     PageContent::new(webhook.shown_url(), Chapter::Webhooks, body)
 }
 
-/// The page of a webhook that was changed after the page was shown: the stored webhook, and the
-/// form as entered.
-pub(super) fn changed_meanwhile(
-    request: &PageRequest<'_>,
-    webhook: &Webhook,
-    mut fields: WebhookFields,
-) -> PageContent {
-    fields.version = webhook.version();
+/// The stored target, above a form that holds another one.
+fn stored(request: &PageRequest<'_>, webhook: &Webhook) -> Markup {
     let events = webhook.events.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
-    let stored = notice(
-        "error",
+    notice(
+        "info",
         &html! {
-            p { (request.pick(
-                "The webhook was changed after you opened this page, so nothing was saved. Stored now:",
-                "Le webhook a été modifié après l’ouverture de cette page : rien n’a été enregistré. Actuellement :",
-            )) }
             dl.facts {
                 div { dt { (request.pick("Address of the receiver", "Adresse du récepteur")) } dd { code { (webhook.url) } } }
                 div { dt { (request.pick("Events", "Événements")) } dd { (events) } }
@@ -142,10 +135,7 @@ pub(super) fn changed_meanwhile(
                 "Le formulaire ci-dessous contient votre saisie. L’enregistrer remplacera l’état actuel.",
             )) }
         },
-    );
-    let mut content = page(request, webhook, &fields, None);
-    content.body = html! { (stored) (content.body) };
-    content
+    )
 }
 
 /// The buttons that enable or disable, rotate and remove.
@@ -155,7 +145,7 @@ fn switches(request: &PageRequest<'_>, webhook: &Webhook) -> Markup {
     let replays = !request.path.ends_with("/enable") || request.form.given("replay").is_some();
     html! {
         @if webhook.disabled.is_some() {
-            (request.form(action("enable"), &html! {
+            (request.form_about(action("enable"), webhook, &html! {
                 @if request.allows(Action::ReplayDeliveries) {
                     label.choice {
                         input type="checkbox" name="replay" value="1" checked[replays];
@@ -170,10 +160,10 @@ fn switches(request: &PageRequest<'_>, webhook: &Webhook) -> Markup {
                 button { (request.pick("Enable", "Activer")) }
             }))
         } @else {
-            (request.form(action("disable"), &html! { button.plain { (request.pick("Disable", "Désactiver")) } }))
+            (request.form_about(action("disable"), webhook, &html! { button.plain { (request.pick("Disable", "Désactiver")) } }))
         }
         @if webhook.previous_secret_until.is_some() {
-            (request.form(action("end-overlap"), &html! {
+            (request.form_about(action("end-overlap"), webhook, &html! {
                 button.plain { (request.pick("End the old secret now", "Révoquer l’ancien secret")) }
             }))
         }
@@ -232,7 +222,7 @@ pub(in crate::console) async fn confirm_rotation(
             "Without an overlap the old secret ends at once, and each delivery has one signature.",
             "Sans chevauchement, l’ancien secret cesse aussitôt et chaque envoi porte une seule signature.",
         )) }
-        (request.form(format!("/webhooks/{}/rotate", webhook.id), &html! {
+        (request.form_about(format!("/webhooks/{}/rotate", webhook.id), &webhook, &html! {
             label for="overlap" { (request.pick("Overlap", "Chevauchement")) }
             select #overlap name="overlap" aria-describedby="overlap-hint" {
                 option value="0" selected[!is_entered("24") && !is_entered("168")] { (request.pick("none", "aucun")) }
@@ -265,7 +255,7 @@ pub(in crate::console) async fn confirm_removal(request: &PageRequest<'_>) -> Re
             "It gets no further event, and what waits for it is not sent. This cannot be undone.",
             "Il ne recevra plus d’événement, et ce qui l’attend ne sera pas envoyé. C’est définitif.",
         )) }
-        (request.form(format!("/webhooks/{}/remove", webhook.id), &html! {
+        (request.form_about(format!("/webhooks/{}/remove", webhook.id), &webhook, &html! {
             p.actions {
                 button.grave { (request.pick("Remove", "Supprimer")) }
                 a href=(request.link(format!("/webhooks/{}", webhook.id))) { (request.pick("Keep it", "Le garder")) }

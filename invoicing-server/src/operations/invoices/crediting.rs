@@ -12,7 +12,7 @@ use invoicing_core::{
 };
 
 use super::issuing::particulars;
-use super::{Entry, Invoices, NewPayment, RecordedPayment, check_shown, note, update};
+use super::{Entry, Invoices, NewPayment, RecordedPayment, note, update};
 use crate::Error;
 use crate::documents::{BillingDocument, DocumentLogo, Frozen, InvoiceParticulars, IssuedRecord};
 use crate::operations::attempts::{ISSUE_ATTEMPTS, until_committed};
@@ -80,17 +80,7 @@ impl Invoices<'_> {
     /// [`Error::StorageUnavailable`] when the document cannot be stored, or other nodes keep taking
     /// the number.
     pub async fn credit(&self, id: InvoiceId, new: &NewCreditNote) -> Result<CreditNote, Error> {
-        self.credit_if(id, new, None).await
-    }
-
-    /// As [`credit`](Self::credit). `shown` is that of [`mark_paid_if`](Self::mark_paid_if).
-    pub(crate) async fn credit_if(
-        &self,
-        id: InvoiceId,
-        new: &NewCreditNote,
-        shown: Option<Timestamp>,
-    ) -> Result<CreditNote, Error> {
-        let credited = self.credit_for(id, Credit::Given(new.clone()), shown);
+        let credited = self.credit_for(id, Credit::Given(new.clone()));
         Ok(self.0.operation("invoices.credit", credited).await?.note)
     }
 
@@ -112,16 +102,11 @@ impl Invoices<'_> {
     /// [`Error::Conflict`] on an invoice with payments: reverse or refund them first;
     /// [`Error::StorageUnavailable`] as for [`credit`](Self::credit).
     pub async fn cancel(&self, id: InvoiceId) -> Result<Invoice, Error> {
-        self.cancel_if(id, None).await
-    }
-
-    /// As [`cancel`](Self::cancel). `shown` is that of [`mark_paid_if`](Self::mark_paid_if).
-    pub(crate) async fn cancel_if(&self, id: InvoiceId, shown: Option<Timestamp>) -> Result<Invoice, Error> {
         let canceled = async {
-            if let Some(canceled) = self.cancel_draft(id, shown).await? {
+            if let Some(canceled) = self.cancel_draft(id).await? {
                 return Ok(canceled);
             }
-            Ok(self.credit_for(id, Credit::Cancel, shown).await?.invoice)
+            Ok(self.credit_for(id, Credit::Cancel).await?.invoice)
         };
         self.0.operation("invoices.cancel", canceled).await
     }
@@ -139,12 +124,11 @@ impl Invoices<'_> {
     }
 
     /// Cancels a draft; `None` for an invoice that is not a draft.
-    async fn cancel_draft(&self, id: InvoiceId, shown: Option<Timestamp>) -> Result<Option<Invoice>, Error> {
+    async fn cancel_draft(&self, id: InvoiceId) -> Result<Option<Invoice>, Error> {
         let known = self.preload(id).await?;
         self.0
             .write([Prefetch::Invoice(id)], async move |mut tx| {
-                let invoice = tx.invoices().reload_if_changed(id, known).await?;
-                check_shown(&invoice, shown)?;
+                let invoice = tx.invoice_to_change(id, known).await?;
                 if invoice.summary.status != InvoiceStatus::Draft {
                     return Ok(None);
                 }
@@ -156,17 +140,11 @@ impl Invoices<'_> {
             .await
     }
 
-    async fn credit_for(
-        &self,
-        id: InvoiceId,
-        credit: Credit,
-        shown: Option<Timestamp>,
-    ) -> Result<Credited, Error> {
+    async fn credit_for(&self, id: InvoiceId, credit: Credit) -> Result<Credited, Error> {
         let services = &self.0.services;
         let _turn = services.numbering.turn_to_issue(self.0.id).await?;
         let note_id = CreditNoteId(self.0.env().uuid());
-        let credited =
-            until_committed(ISSUE_ATTEMPTS, || self.try_credit(id, note_id, credit.clone(), shown));
+        let credited = until_committed(ISSUE_ATTEMPTS, || self.try_credit(id, note_id, credit.clone()));
         let taken = || Error::unavailable("other nodes keep taking the number of the credit note");
         let credited = credited.await?.ok_or_else(taken)?;
         services.held_dates.check(self.0.id, credited.note.summary.issue_date, credited.today);
@@ -180,11 +158,9 @@ impl Invoices<'_> {
         id: InvoiceId,
         note_id: CreditNoteId,
         credit: Credit,
-        shown: Option<Timestamp>,
     ) -> Result<Option<Credited>, Error> {
         let before = self.creditable(id).await?;
-        // The commit checks that the invoice is still this one.
-        check_shown(&before.invoice, shown)?;
+        self.0.check_expected("the invoice", before.invoice.summary.updated_at)?;
         let content = before.content(&credit)?;
         let frozen = self.freeze_credit(&before, note_id, content.clone()).await?;
         let format = frozen.as_ref().map(|_| before.format());
@@ -193,8 +169,8 @@ impl Invoices<'_> {
             .write([], async move |mut tx| {
                 let today = tx.change.today();
                 let first = not_before(today, &invoice);
-                if tx.credit_note_series(first.year()).next_dated(first).await? != next
-                    || tx.invoices().find_summary(id).await?.updated_at != invoice.summary.updated_at
+                if tx.invoice_summary_to_change(id).await?.updated_at != invoice.summary.updated_at
+                    || tx.credit_note_series(first.year()).next_dated(first).await? != next
                     || !finish_issued(&mut tx, note_id.0, frozen.as_ref()).await?
                 {
                     return Ok(None);

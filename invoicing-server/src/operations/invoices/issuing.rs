@@ -152,15 +152,15 @@ impl Invoices<'_> {
         purpose: Purpose,
     ) -> Result<Option<(Invoice, NaiveDate)>, Error> {
         let draft = self.draft(id).await?;
+        self.0.check_expected("the invoice", draft.invoice.summary.updated_at)?;
         let document = self.freeze(&draft, &options).await?;
         let (read_at, client_id) = (draft.invoice.summary.updated_at, draft.invoice.summary.client_id);
         let (invoice, next) = (draft.invoice, draft.next);
         self.0
             .write([Prefetch::Client(client_id)], async move |mut tx| {
                 let today = tx.change.today();
-                let mut series = tx.invoice_series(today.year());
-                if series.next_dated(today).await? != next
-                    || tx.invoices().find_summary(id).await?.updated_at != read_at
+                if tx.invoice_summary_to_change(id).await?.updated_at != read_at
+                    || tx.invoice_series(today.year()).next_dated(today).await? != next
                     || !is_current(&mut tx, &invoice, document.as_ref()).await?
                     || !finish_issued(&mut tx, id.0, document.as_ref().map(|document| &document.frozen))
                         .await?

@@ -121,6 +121,7 @@ impl Quotes<'_> {
     }
 
     async fn create_frozen(&self, content: &NewContent) -> Result<Created, Error> {
+        self.0.check_creates()?;
         let id = QuoteId(self.0.env().uuid());
         // A creation that renders again comes first: this one would take its number.
         if !self.0.services.numbering.rendered_again.is_used(&self.0.id)

@@ -82,6 +82,7 @@ impl Quotes<'_> {
     {
         let changed = until_committed(ATTEMPTS, || async {
             let before = Arc::new(self.snapshot(id).await?);
+            self.0.check_expected("the quote", before.quote.summary.updated_at)?;
             let change = prepare(Arc::clone(&before)).await?;
             self.commit(&before.quote, change).await
         });
@@ -133,7 +134,7 @@ impl Quotes<'_> {
                 if let By::Client(proof) = &by {
                     links::check_unrevoked(&mut tx, id, &proof.token_hash).await?;
                 }
-                if tx.quotes().find_summary(id).await?.updated_at != quote.summary.updated_at {
+                if tx.quote_summary_to_change(id).await?.updated_at != quote.summary.updated_at {
                     return Ok(None);
                 }
                 // A signed copy repeats the data of the sent one; any other document must match the

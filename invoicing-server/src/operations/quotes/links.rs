@@ -28,7 +28,7 @@ impl Quotes<'_> {
         let token = Secret::generate(SIGNING_LINK, self.0.env());
         let hash = token.sha256();
         let changed = self.0.write([], async move |mut tx| {
-            let quote = tx.quotes().find_summary(id).await?;
+            let quote = tx.quote_summary_to_change(id).await?;
             if quote.sent_at.is_none() && quote.status != QuoteStatus::Accepted {
                 return Err(
                     Conflict::new("a quote without a document has no signing link; send it first").into()
@@ -67,8 +67,9 @@ impl Quotes<'_> {
         let token_hash = <[u8; 32]>::try_from(token_hash).map_err(|_| Error::NotFound)?;
         let changed = self.0.write([], async move |mut tx| {
             let now = tx.change.now;
-            if tx.signatures().revoke_link(id, &token_hash, now).await? && tx.is_audited() {
-                let quote = tx.quotes().find_summary(id).await?;
+            let is_revoked = tx.signatures().revoke_link(id, &token_hash, now).await?;
+            let quote = tx.quote_summary_to_change(id).await?;
+            if is_revoked {
                 note(&mut tx, HistoryAction::SigningLinkRevoked, &quote).await?;
             }
             Ok(())

@@ -178,7 +178,7 @@ impl Webhooks<'_> {
 
 /// Checks that a webhook is enabled, and locks it.
 async fn lock_enabled(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<(), Error> {
-    if lock(tx, id).await?.is_some() {
+    if lock(tx, id).await?.1.is_some() {
         return Err(Conflict::new("the webhook is disabled; enable it first").into());
     }
     Ok(())

@@ -31,7 +31,7 @@ impl Webhooks<'_> {
     /// skipped in batches, by the dispatchers, and are shown as skipped at once.
     pub async fn disable(&self, id: WebhookId) -> Result<Webhook, Error> {
         let changed = self.0.write([], async move |mut tx| {
-            let webhook = tx.webhooks().find(id).await?;
+            let webhook = tx.webhook_to_change(id).await?;
             if webhook.disabled.is_some() {
                 return Ok(webhook);
             }
@@ -110,12 +110,11 @@ struct CaughtUp {
 
 /// Carries out a batch of the changes that disabling the webhook, or a replay, has left.
 async fn catch_up(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<CaughtUp, Error> {
-    let skipping = lock(tx, id).await?;
+    let (webhook, skipping) = lock(tx, id).await?;
     let is_done = match skipping {
         // Noted again: a lease may have run out since, and its delivery is shown as skipped.
         Some(_) => tx.skip_waiting(id).await?,
         None => tx.continue_bulk_change(id).await?,
     };
-    // Read after the lock, as a dispatcher may have disabled the webhook before it was locked.
-    Ok(CaughtUp { is_done, webhook: tx.webhooks().find(id).await? })
+    Ok(CaughtUp { is_done, webhook })
 }
