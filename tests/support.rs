@@ -230,9 +230,11 @@ pub(crate) fn signature() -> Signature {
     Signature::new(evidence())
 }
 
-pub(crate) fn payment(amount: &str, reference: Option<&str>) -> NewPayment {
-    let reference = reference.map(str::to_owned);
-    NewPayment { reference, ..NewPayment::new(amount.parse::<Money>().unwrap(), PaymentSource::Bank) }
+/// A payment by the bank. `movement`: also the payer's reference.
+pub(crate) fn payment(amount: &str, movement: Option<&str>) -> NewPayment {
+    let new = NewPayment::new(amount.parse::<Money>().unwrap(), PaymentSource::Bank);
+    let movement = movement.map(str::to_owned);
+    NewPayment { reference: movement.clone(), movement_id: movement, ..new }
 }
 
 /// A webhook of a company for some kinds of events.

@@ -168,8 +168,10 @@ impl Story {
         amount: Money,
         reference: &str,
     ) -> Result<Invoice, Failure> {
-        let payment =
-            NewPayment::new(amount, PaymentSource::Bank).method(PaymentMethod::Transfer).reference(reference);
+        let payment = NewPayment::new(amount, PaymentSource::Bank)
+            .method(PaymentMethod::Transfer)
+            .reference(reference)
+            .movement_id(reference);
         let invoice = self.company.invoices().pay(invoice.summary.id, &payment).await?.invoice;
         self.say(
             "client",

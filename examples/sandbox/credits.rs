@@ -42,10 +42,10 @@ impl Business {
         let mut paid: Vec<InvoiceItem> = self.company.invoices().list(&query).await?.data;
         paid.retain(|invoice| invoice.summary.amount_overpaid > Money::ZERO);
         let Some(invoice) = one_of(&mut self.rng, &paid) else { return Ok(None) };
-        let reference = format!("RMB-{:08}", self.rng.u32(..100_000_000));
+        let movement = format!("RMB-{:08}", self.rng.u32(..100_000_000));
         let refund = NewPayment::new(invoice.summary.amount_overpaid, PaymentSource::Bank)
             .method(PaymentMethod::Transfer)
-            .reference(reference);
+            .movement_id(movement);
         let refunded = self.company.invoices().refund(invoice.summary.id, &refund).await?;
         let ids = [("invoiceId", invoice.summary.id.0), ("paymentId", refunded.payment.id.0)];
         Ok(Some(Done::new("invoice.refund", ids)))

@@ -265,7 +265,10 @@ impl Business {
         ];
         let (source, method) = ways[self.rng.usize(..ways.len())];
         let reference = format!("VIR-{:08}", self.rng.u32(..100_000_000));
-        let payment = NewPayment::new(amount, source).method(method).reference(reference);
+        let mut payment = NewPayment::new(amount, source).method(method).reference(&*reference);
+        if source != PaymentSource::Entered {
+            payment = payment.movement_id(reference);
+        }
         let paid = self.company.invoices().pay(invoice.summary.id, &payment).await?;
         Ok(Some(Done::new(name, [("invoiceId", invoice.summary.id.0), ("paymentId", paid.payment.id.0)])))
     }

@@ -92,8 +92,10 @@
 //! let cheque =
 //!     NewPayment::new(money!(400.50), PaymentSource::Entered).method(PaymentMethod::Cheque).reference("CHQ 0412");
 //! company.invoices().pay(invoice, &cheque).await?;
-//! let transfer =
-//!     NewPayment::new(money!(644.50), PaymentSource::Bank).method(PaymentMethod::Transfer).reference("VIR 7781");
+//! // The bank's identifier of the movement: the same one twice is one payment.
+//! let transfer = NewPayment::new(money!(644.50), PaymentSource::Bank)
+//!     .method(PaymentMethod::Transfer)
+//!     .movement_id("2026-09-14/7781");
 //! let paid = company.invoices().pay(invoice, &transfer).await?.invoice; // invoice.paid
 //! assert_eq!(paid.summary.status, InvoiceStatus::Paid);
 //!

@@ -239,5 +239,9 @@ impl Writer {
 
 fn payment(amount: Money, reference: Option<&str>) -> NewPayment {
     let reference = reference.map(str::to_owned);
-    NewPayment { reference, ..NewPayment::new(amount, PaymentSource::Bank) }
+    NewPayment {
+        reference: reference.clone(),
+        movement_id: reference,
+        ..NewPayment::new(amount, PaymentSource::Bank)
+    }
 }

@@ -81,7 +81,7 @@ async fn a_paid_invoice_is_refunded_after_its_credit(db: Database) {
     invoices.credit(id, &NewCreditNote::of_the_rest("Retour")).await.unwrap();
     let paid = invoices.get(id).await.unwrap().summary;
     assert_eq!((paid.status, paid.amount_overpaid), (InvoiceStatus::Paid, money!(120)));
-    let refund = bank("20").reference("VIR-9");
+    let refund = bank("20").movement_id("VIR-9");
     let part = invoices.refund(id, &refund).await.unwrap();
     assert_eq!((part.payment.amount, part.invoice.summary.status), (money!(-20), InvoiceStatus::Paid));
     assert!(!invoices.refund(id, &refund).await.unwrap().created, "the same refund twice is one");

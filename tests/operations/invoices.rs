@@ -388,7 +388,7 @@ async fn a_payment_keeps_where_its_entry_comes_from_and_how_the_client_paid(db: 
     let stored = invoices.payments(invoice).await.unwrap();
     assert!(stored.iter().all(|payment| payment.source == PaymentSource::Entered));
     assert_eq!(stored.iter().map(|payment| payment.method).collect::<Vec<_>>(), methods);
-    let again = NewPayment::new(10, PaymentSource::Bank).method(PaymentMethod::Card).reference("R1");
+    let again = NewPayment::new(10, PaymentSource::Bank).method(PaymentMethod::Card).movement_id("R1");
     assert!(invoices.pay(invoice, &again).await.unwrap().created);
     let known = invoices.pay(invoice, &again).await.unwrap();
     assert_eq!((known.created, known.payment.method), (false, Some(PaymentMethod::Card)));
@@ -396,7 +396,7 @@ async fn a_payment_keeps_where_its_entry_comes_from_and_how_the_client_paid(db: 
 
 /// Rules: INVOICE-12
 #[on_each_database]
-async fn a_reference_with_another_amount_is_a_conflict_that_names_both(db: Database) {
+async fn a_movement_with_another_amount_is_a_conflict_that_names_both(db: Database) {
     let world = World::new(db).await;
     let invoices = world.company.invoices();
     let id = issued_over(&world.company, "100").await.summary.id;
@@ -425,6 +425,32 @@ async fn a_reference_with_another_amount_is_a_conflict_that_names_both(db: Datab
     assert!(recorded.iter().all(|one| one.payment == recorded[0].payment), "{recorded:?}");
     let refused = paid.iter().filter_map(|paid| paid.as_ref().err());
     refused.for_each(|error| assert!(matches!(error, Error::Conflict(_)), "{error:?}"));
+}
+
+/// Rules: INVOICE-12
+#[on_each_database]
+async fn equal_instalments_with_one_reference_are_as_many_payments(db: Database) {
+    let world = World::new(db).await;
+    let invoices = world.company.invoices();
+    let id = issued_over(&world.company, "100").await.summary.id;
+    let instalment = NewPayment::new(30, PaymentSource::Bank).reference("FAC-2026-0001");
+    for part in ["1", "2"] {
+        assert!(invoices.pay(id, &instalment).await.unwrap().created);
+        let of_movement = instalment.clone().movement_id(format!("2026-09-14/{part}"));
+        for is_new in [true, false] {
+            let paid = invoices.pay(id, &of_movement).await.unwrap();
+            assert_eq!(
+                (paid.created, paid.payment.movement_id.as_deref()),
+                (is_new, of_movement.movement_id.as_deref())
+            );
+        }
+    }
+    let payments = invoices.payments(id).await.unwrap();
+    assert_eq!(payments.len(), 4);
+    assert!(payments.iter().all(|payment| payment.reference.as_deref() == Some("FAC-2026-0001")));
+    // One movement may pay several invoices.
+    let other = issued_over(&world.company, "100").await.summary.id;
+    assert!(invoices.pay(other, &instalment.movement_id("2026-09-14/1")).await.unwrap().created);
 }
 
 /// Rules: INVOICE-11

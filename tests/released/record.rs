@@ -276,7 +276,8 @@ async fn pay_amount(
 ) -> PaymentId {
     let reference = reference.map(str::to_owned);
     let method = Some(PaymentMethod::Transfer);
-    let payment = NewPayment { amount, source: PaymentSource::Bank, method, reference };
+    let payment =
+        NewPayment { amount, source: PaymentSource::Bank, method, movement_id: reference.clone(), reference };
     company.invoices().pay(invoice, &payment).await.expect("a payment").payment.id
 }
 

@@ -207,7 +207,7 @@ impl Operation {
                 Ok(Done::invoice(invoice.id, invoice.status, invoice.updated_at))
             }
             Self::Pay(invoice, reference) => {
-                let payment = NewPayment::new(1, PaymentSource::Bank).reference(reference);
+                let payment = NewPayment::new(1, PaymentSource::Bank).movement_id(reference);
                 let invoice = invoices.pay(*invoice, &payment).await?.invoice.summary;
                 Ok(Done::invoice(invoice.id, invoice.status, invoice.updated_at))
             }

@@ -240,6 +240,7 @@ pub(super) const TABLES: [CopiedTable; 25] = [
             id("invoice_id"),
             id("id"),
             text("reference"),
+            text("movement_id"),
             number("reversed_at"),
             text("record"),
             number("version"),

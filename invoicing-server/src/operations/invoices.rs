@@ -8,7 +8,7 @@ use chrono::NaiveDate;
 use invoicing_core::{
     Changed, Conflict, DocumentFormat, IntoExact, Invoice, InvoiceId, InvoiceItem, InvoiceStatus,
     InvoiceSummary, Money, NewQuote, Page, PaymentId, PaymentMethod, PaymentSource, Quote, QuoteId,
-    SHORT_TEXT, SoughtId, exact_number, optional_text,
+    SHORT_TEXT, exact_number, optional_text,
 };
 use serde::Deserialize;
 
@@ -44,10 +44,12 @@ use crate::store::{CompanyTx, Prefetch, Tables};
 /// let invoice = invoices.issue(draft.summary.id, None).await?;
 /// assert_eq!(invoice.summary.amount_due, money!(1_100));
 ///
-/// // A reference makes it safe to enter a payment twice.
+/// // The bank's identifier of the movement makes it safe to enter a payment twice.
 /// let id = invoice.summary.id;
-/// let cheque =
-///     NewPayment::new(300, PaymentSource::Entered).method(PaymentMethod::Cheque).reference("CHQ 0412");
+/// let cheque = NewPayment::new(300, PaymentSource::Bank)
+///     .method(PaymentMethod::Cheque)
+///     .reference("CHQ 0412")
+///     .movement_id("2026-09-14/7781");
 /// let entered = invoices.pay(id, &cheque).await?;
 /// assert!(!invoices.pay(id, &cheque).await?.created);
 ///
@@ -81,16 +83,21 @@ pub struct NewPayment {
     /// The method of the payment, if known.
     #[serde(default)]
     pub method: Option<PaymentMethod>,
-    /// The payer's or the bank's reference, at most 255 characters. The same reference twice on one
-    /// invoice is one payment, unless the first was reversed. With another amount it is a conflict.
+    /// The payer's reference, at most 255 characters. Payments may have the same one, such as that
+    /// which the document asks for.
     #[serde(default)]
     pub reference: Option<String>,
+    /// The identifier of the movement at the bank or the processor, at most 255 characters. The same
+    /// one twice on one invoice is one payment, unless the first was reversed. With another amount
+    /// it is a conflict.
+    #[serde(default)]
+    pub movement_id: Option<String>,
 }
 
 impl NewPayment {
-    /// A payment without method and reference.
+    /// A payment without method, reference and movement.
     pub fn new(amount: impl IntoExact<Money>, source: PaymentSource) -> Self {
-        Self { amount: amount.into(), source, method: None, reference: None }
+        Self { amount: amount.into(), source, method: None, reference: None, movement_id: None }
     }
 
     /// Sets [`method`](Self#structfield.method).
@@ -104,13 +111,19 @@ impl NewPayment {
         self.reference = Some(reference.into());
         self
     }
+
+    /// Sets [`movement_id`](Self#structfield.movement_id).
+    pub fn movement_id(mut self, id: impl Into<String>) -> Self {
+        self.movement_id = Some(id.into());
+        self
+    }
 }
 
 /// A payment and the invoice as it stands with it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RecordedPayment {
-    /// The payment: the new one, or the one that already had the reference.
+    /// The payment: the new one, or the one of the same movement.
     pub payment: Payment,
     /// The invoice.
     pub invoice: Invoice,
@@ -201,14 +214,15 @@ impl Invoices<'_> {
         self.0.operation("invoices.readiness", self.missing(id)).await
     }
 
-    /// Records a payment. When nothing is due any more: PAID and `invoice.paid`. A payment whose
-    /// reference the invoice already has changes nothing, unless the payment that has it was
-    /// reversed. An amount above the one due is accepted: it pays the retention, and the part above
+    /// Records a payment. When nothing is due any more: PAID and `invoice.paid`. A payment of a
+    /// [movement](NewPayment::movement_id) that the invoice already has changes nothing, unless that
+    /// payment was reversed. Without a movement each call records a payment, so that equal
+    /// instalments are as many payments. An amount above the one due is accepted: it pays the retention, and the part above
     /// `totalTTC` is shown as `amountOverpaid`.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when the invoice has a payment of another amount with this reference, or
-    /// takes no payment.
+    /// [`Error::Conflict`] when the invoice has a payment of another amount of this movement, or takes
+    /// no payment.
     pub async fn pay(&self, id: InvoiceId, payment: &NewPayment) -> Result<RecordedPayment, Error> {
         self.0.operation("invoices.pay", self.enter(id, payment, Entry::Payment)).await
     }
@@ -219,10 +233,9 @@ impl Invoices<'_> {
         entered: &NewPayment,
         entry: Entry,
     ) -> Result<RecordedPayment, Error> {
-        let sought =
-            entered.reference.as_deref().map(SoughtId::new).filter(|sought| !sought.as_sent().is_empty());
-        let reference = optional_text("reference", entered.reference.as_deref(), SHORT_TEXT);
-        let entered = NewPayment { reference: None, ..*entered };
+        let reference = optional_text("reference", entered.reference.as_deref(), SHORT_TEXT)?;
+        let movement_id = optional_text("movementId", entered.movement_id.as_deref(), SHORT_TEXT)?;
+        let entered = NewPayment { reference, movement_id, ..*entered };
         let known = self.preload(id).await?;
         self.0
             .write([Prefetch::Invoice(id)], async move |mut tx| {
@@ -231,15 +244,12 @@ impl Invoices<'_> {
                     Entry::Payment => entered.amount,
                     Entry::Refund => Money::ZERO.minus(entered.amount)?,
                 };
-                if let Some(sought) = &sought
-                    && let Some(known) = tx.invoices().find_payment_by_reference(id, sought).await?
+                if let Some(movement_id) = &entered.movement_id
+                    && let Some(known) = tx.invoices().find_payment_of_movement(id, movement_id).await?
                 {
-                    same_amount(&known, amount, sought.stripped())?;
+                    same_amount(&known, amount, movement_id)?;
                     return Ok(RecordedPayment { payment: known, invoice, created: false });
                 }
-                // Checked only now: an earlier version may have recorded the payment with a reference
-                // that is refused today.
-                let new = NewPayment { amount, reference: reference?, ..entered };
                 let (changed, action) = match entry {
                     Entry::Payment => {
                         let paid = invoice.record_payment(entered.amount, tx.change.at())?;
@@ -250,6 +260,7 @@ impl Invoices<'_> {
                         (refunded, HistoryAction::InvoiceRefunded)
                     }
                 };
+                let new = NewPayment { amount, ..entered };
                 let payment = insert_payment(&mut tx, id, new).await?;
                 tx.note(action, id.0, &entered.amount).await?;
                 let invoice = update(&mut tx, changed).await?;
@@ -443,15 +454,15 @@ pub(super) async fn convert_accepted(tx: &mut CompanyTx<'_>, quote: &Quote) -> R
     Ok(converted.record)
 }
 
-/// Checks that a payment with a known reference has the amount of the recorded one. Otherwise one
-/// of the two would be lost.
-fn same_amount(known: &Payment, amount: Money, reference: &str) -> Result<(), Conflict> {
+/// Checks that a payment of a known movement has the amount of the recorded one. Otherwise one of
+/// the two would be lost.
+fn same_amount(known: &Payment, amount: Money, movement_id: &str) -> Result<(), Conflict> {
     if known.amount == amount {
         return Ok(());
     }
     let known = known.amount;
     Err(Conflict::new(format!(
-        "the reference {reference:?} is that of a payment of {known}; a payment of {amount} needs another one"
+        "the movement {movement_id:?} is that of a payment of {known}; a payment of {amount} needs another one"
     )))
 }
 
@@ -461,9 +472,18 @@ async fn insert_payment(
     new: NewPayment,
 ) -> Result<Payment, Error> {
     let (id, recorded_at) = (PaymentId(tx.env().uuid()), tx.change.now);
-    let NewPayment { amount, source, method, reference } = new;
-    let payment =
-        Payment { id, invoice_id, amount, source, method, reference, recorded_at, reversed_at: None };
+    let NewPayment { amount, source, method, reference, movement_id } = new;
+    let payment = Payment {
+        id,
+        invoice_id,
+        amount,
+        source,
+        method,
+        reference,
+        movement_id,
+        recorded_at,
+        reversed_at: None,
+    };
     tx.invoices().insert_payment(&payment).await?;
     Ok(payment)
 }

@@ -18,9 +18,11 @@ pub struct Payment {
     pub source: PaymentSource,
     /// The method of the payment, if known.
     pub method: Option<PaymentMethod>,
-    /// The payer's or the bank's reference; the same one twice on one invoice is one payment,
-    /// unless the first was reversed.
+    /// The payer's reference.
     pub reference: Option<String>,
+    /// The identifier of the movement at the bank or the processor; the same one twice on one
+    /// invoice is one payment, unless the first was reversed.
+    pub movement_id: Option<String>,
     /// Instant of the recording.
     pub recorded_at: Timestamp,
     /// Instant of the reversal.

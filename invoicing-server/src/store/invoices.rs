@@ -2,8 +2,7 @@
 
 use chrono::NaiveDate;
 use invoicing_core::{
-    Invoice, InvoiceId, InvoiceSummary, Money, PaymentId, PaymentMethod, PaymentSource, QuoteId, SoughtId,
-    Timestamp,
+    Invoice, InvoiceId, InvoiceSummary, Money, PaymentId, PaymentMethod, PaymentSource, QuoteId, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -77,6 +76,8 @@ struct PaymentShape {
     #[serde(rename = "paidBy", default)]
     method: Option<PaymentMethod>,
     reference: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    movement_id: Option<String>,
     recorded_at: Timestamp,
     reversed_at: Option<Timestamp>,
 }
@@ -87,8 +88,8 @@ struct StoredPayment(#[serde(with = "PaymentShape")] Payment);
 
 impl StoredRecord for StoredPayment {
     const TABLE: &'static str = "payment";
-    /// Version 2 adds the method of the payment.
-    const VERSION: i64 = 2;
+    /// Version 2 adds the method of the payment, version 3 the movement.
+    const VERSION: i64 = 3;
 }
 
 /// The invoices of a company, with their payments.
@@ -292,22 +293,24 @@ impl InvoiceTable<'_> {
         static INSERT: Write = Write {
             table: "payment",
             sqlite: "
-                INSERT INTO payment (company_id, id, invoice_id, reference, record, version)
-                VALUES ($1, $2, $3, $4, $5, $6)",
+                INSERT INTO payment (company_id, id, invoice_id, reference, movement_id, record, version)
+                VALUES ($1, $2, $3, $4, $5, $6, $7)",
             postgres: &Many {
                 text: "
-                    INSERT INTO payment (company_id, id, invoice_id, reference, record, version)
+                    INSERT INTO payment (company_id, id, invoice_id, reference, movement_id, record, version)
                     SELECT * FROM unnest(
-                        $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bigint[]
+                        $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::bigint[]
                     )",
-                columns: &[Type::Uuid, Type::Uuid, Type::Uuid, Type::Text, Type::Text, Type::Int],
+                columns: &[Type::Uuid, Type::Uuid, Type::Uuid, Type::Text, Type::Text, Type::Text, Type::Int],
             },
             first: 0,
             requires_current_version: false,
         };
-        let Payment { invoice_id, id, reference, .. } = payment;
+        let Payment { invoice_id, id, reference, movement_id, .. } = payment;
         let record = to_json(&StoredPayment(payment.clone()))?;
-        self.0.write(&INSERT, &[id, invoice_id, reference, &record, &StoredPayment::VERSION]).await
+        let cells: [&dyn Cell; 6] =
+            [id, invoice_id, reference, movement_id, &record, &StoredPayment::VERSION];
+        self.0.write(&INSERT, &cells).await
     }
 
     pub(crate) async fn find_payment(&mut self, invoice: InvoiceId, id: PaymentId) -> Result<Payment, Error> {
@@ -318,40 +321,18 @@ impl InvoiceTable<'_> {
         Ok(payment)
     }
 
-    /// The payment with a reference that was not reversed. An earlier version may have stored the
-    /// reference with untrimmed ends.
-    pub(crate) async fn find_payment_by_reference(
+    /// The payment of a movement, unless it was reversed.
+    pub(crate) async fn find_payment_of_movement(
         &mut self,
         invoice: InvoiceId,
-        sought: &SoughtId,
+        movement_id: &str,
     ) -> Result<Option<Payment>, Error> {
-        const FIND: Sql = Sql {
-            sqlite: "
-                SELECT record, version FROM payment
-                WHERE company_id = $1 AND invoice_id = $2 AND reference IS NOT NULL AND instr(reference, $3) > 0
-                    AND reversed_at IS NULL
-                ORDER BY id",
-            postgres: "
-                SELECT record, version FROM payment
-                WHERE company_id = $1 AND invoice_id = $2 AND reference IS NOT NULL AND strpos(reference, $3) > 0
-                    AND reversed_at IS NULL
-                ORDER BY id",
-        };
-        let part = if sought.stripped().is_empty() { sought.as_sent() } else { sought.stripped() };
-        // PostgreSQL refuses an argument with a NUL, which no reference has.
-        if part.contains('\0') {
-            return Ok(None);
-        }
-        let find = self.0.query_of(ReadSet::Table("payment"), FIND, &[&invoice, &part]);
-        let rows: Vec<RecordRow> = find.fetch_all().await?;
-        let mut found = Vec::with_capacity(rows.len());
-        for row in rows {
-            let StoredPayment(payment) = row.read(invoice)?;
-            found.extend(
-                payment.reference.as_deref().and_then(|text| sought.rank(text)).map(|rank| (rank, payment)),
-            );
-        }
-        Ok(found.into_iter().min_by_key(|(rank, _)| *rank).map(|(_, payment)| payment))
+        const FIND: &str = "
+            SELECT record, version FROM payment
+            WHERE company_id = $1 AND invoice_id = $2 AND movement_id = $3 AND reversed_at IS NULL";
+        let find = self.0.query_of(ReadSet::Table("payment"), FIND, &[&invoice, &movement_id]);
+        let row: Option<RecordRow> = find.fetch_optional().await?;
+        row.map(|row| row.read(invoice).map(|StoredPayment(payment)| payment)).transpose()
     }
 
     /// The payments on an invoice, oldest first.

@@ -445,6 +445,7 @@ impl Run {
         let reference = reference.filter(|_| cents > 0).map(|n| REFERENCES[usize::from(n)]);
         let payment = NewPayment {
             reference: reference.map(str::to_owned),
+            movement_id: reference.map(str::to_owned),
             ..NewPayment::new(amount(cents), PaymentSource::Bank)
         };
         let recorded = self.handle(who).invoices().pay(id(&invoice), &payment).await;

@@ -72,7 +72,7 @@ fn payment(request: &PageRequest<'_>) -> Result<NewPayment, Invalid> {
     let method: Option<PaymentMethod> =
         form.given("method").map(|method| method.parse().map_err(named)).transpose()?;
     let reference = form.given("reference").map(str::to_owned);
-    Ok(NewPayment { amount, source: PaymentSource::Entered, method, reference })
+    Ok(NewPayment { amount, source: PaymentSource::Entered, method, reference, movement_id: None })
 }
 
 fn page(request: &PageRequest<'_>, change: Change, asked: &Asked<'_>) -> PageContent {
@@ -118,8 +118,8 @@ fn fields(request: &PageRequest<'_>, amount: &str, error: Option<&Error>) -> Mar
         label: request.pick("Reference", "Référence"),
         value: value(request, "reference", ""),
         hint: request.pick(
-            "Such as the number of the cheque. The same reference twice is one payment.",
-            "Par exemple le numéro du chèque. Deux fois la même référence ne font qu’un paiement.",
+            "Such as the number of the cheque. Payments may have the same one.",
+            "Par exemple le numéro du chèque. Plusieurs paiements peuvent avoir la même.",
         ),
     };
     html! {

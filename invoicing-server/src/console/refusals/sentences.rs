@@ -338,8 +338,8 @@ pub(super) const CONFLICTS: &[Sentence] = &[
         "Le paiement est déjà annulé.",
     ),
     (
-        "the reference {} is that of a payment of {}; a payment of {} needs another one",
-        "The reference {} is that of a payment of {}. A payment of {} needs another one.",
-        "La référence {} est celle d’un paiement de {}. Un paiement de {} en demande une autre.",
+        "the movement {} is that of a payment of {}; a payment of {} needs another one",
+        "The movement {} is that of a payment of {}. A payment of {} needs another one.",
+        "Le mouvement {} est celui d’un paiement de {}. Un paiement de {} en demande un autre.",
     ),
 ];

@@ -113,12 +113,11 @@ impl Invoices<'_> {
 
     /// Records that a part of what was overpaid was paid back; the amount of `refund` is positive,
     /// and the payment's is negative. An invoice that is credited in full and on which no payment
-    /// stands any more is CANCELED. The reference has the meaning that it has in
-    /// [`pay`](Self::pay).
+    /// stands any more is CANCELED. The movement has the meaning that it has in [`pay`](Self::pay).
     ///
     /// # Errors
     /// [`Error::Invalid`] for more than `amountOverpaid`; [`Error::Conflict`] when a payment of
-    /// another amount has the reference, or the invoice takes none.
+    /// another amount has the movement, or the invoice takes none.
     pub async fn refund(&self, id: InvoiceId, refund: &NewPayment) -> Result<RecordedPayment, Error> {
         self.0.operation("invoices.refund", self.enter(id, refund, Entry::Refund)).await
     }
