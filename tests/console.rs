@@ -2,6 +2,7 @@
 
 mod access;
 mod deliveries;
+mod doubts;
 mod errors;
 mod events;
 mod failures;

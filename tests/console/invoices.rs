@@ -157,6 +157,9 @@ async fn payments_are_entered_reversed_and_refunded(db: Database) {
         assert!(wrong.page().has(&format!("[name={field}][aria-invalid]")), "{value}: {}", wrong.html);
     }
     let cheque = [("amount", "1 300,50"), ("method", "cheque"), ("reference", "CHQ <1>")];
+    // More than the invoice is asked for.
+    let confirmed = browser.fill(&pay, &pay, &cheque).await.page().attr("[name=confirmed]", "value");
+    let cheque = cheque.into_iter().chain([("confirmed", &*confirmed)]).collect::<Vec<_>>();
     let paid = browser.fill(&pay, &pay, &cheque).await;
     assert_eq!(paid.location(), format!("{page}?done=entered#payments"));
     assert_eq!(status(&world, id).await, InvoiceStatus::Paid);

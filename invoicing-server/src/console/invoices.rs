@@ -4,6 +4,7 @@ mod change;
 mod closing;
 mod crediting;
 mod direct;
+mod doubts;
 mod issuing;
 mod list;
 mod page;

@@ -59,6 +59,12 @@ impl LocalClock {
         format!("{number} {} {}", months[day.month0() as usize], day.year())
     }
 
+    /// True if two instants are on one day.
+    pub(super) fn is_same_day(self, one: Timestamp, other: Timestamp) -> bool {
+        let day = |at: Timestamp| at.to_chrono().with_timezone(&self.zone).date_naive();
+        day(one) == day(other)
+    }
+
     /// The zone, as `Europe/Paris`.
     pub(super) fn zone(self) -> &'static str {
         self.zone.name()

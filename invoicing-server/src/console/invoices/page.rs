@@ -205,10 +205,6 @@ fn done(request: &PageRequest<'_>) -> Markup {
         ),
         "paid" => request.pick("Marked as paid.", "Marquée comme payée."),
         "entered" => request.pick("Entered.", "Saisi."),
-        "known-payment" => request.pick(
-            "Nothing was entered: the invoice already has this payment.",
-            "Rien n’a été saisi : la facture a déjà ce paiement.",
-        ),
         "reversed" => request.pick("Reversed.", "Annulé."),
         "canceled" => request.pick("Cancelled.", "Annulée."),
         _ => return Markup::default(),

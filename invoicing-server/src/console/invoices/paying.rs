@@ -1,16 +1,19 @@
 //! Payments and refunds that are entered.
 
+use http::StatusCode;
 use invoicing_core::{Invalid, InvoiceId, InvoiceSummary, Money, PaymentMethod, PaymentSource};
 use maud::{Markup, html};
 
 use super::change::{Asked, Change, question, refused};
+use super::doubts::{CONFIRMED, Doubts};
 use super::words;
 use crate::Error;
 use crate::console::error::PageError;
 use crate::console::inputs::{Input, InputKind, number, value, written};
 use crate::console::layout::{PageContent, is_about, wrong};
-use crate::console::request::{FormOutcome, PageRequest};
-use crate::operations::{NewPayment, RecordedPayment};
+use crate::console::request::{FormOutcome, PageRequest, VERSION};
+use crate::operations::NewPayment;
+use crate::records::Version;
 
 /// `GET /invoices/{id}/pay`.
 pub(in crate::console) async fn new_payment(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
@@ -24,44 +27,58 @@ pub(in crate::console) async fn new_refund(request: &PageRequest<'_>) -> Result<
 
 /// `POST /invoices/{id}/pay`.
 pub(in crate::console) async fn pay(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
-    let (id, payment) = (request.id()?, payment(request));
-    let paid = match payment {
-        Ok(payment) => request.company.invoices().pay(id, &payment).await,
-        Err(invalid) => Err(invalid.into()),
-    };
-    outcome(request, Change::Pay, id, paid).await
+    enter(request, Change::Pay).await
 }
 
 /// `POST /invoices/{id}/refund`.
 pub(in crate::console) async fn refund(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
-    let (id, payment) = (request.id()?, payment(request));
-    let refunded = match payment {
-        Ok(payment) => request.company.invoices().refund(id, &payment).await,
-        Err(invalid) => Err(invalid.into()),
-    };
-    outcome(request, Change::Refund, id, refunded).await
+    enter(request, Change::Refund).await
 }
 
 async fn open(request: &PageRequest<'_>, change: Change) -> Result<PageContent, PageError> {
     let invoice = super::read(request, request.id()?).await?.summary;
-    Ok(page(request, change, &Asked::of(&invoice)))
+    Ok(page(request, change, &Asked::of(&invoice), None))
 }
 
-async fn outcome(
+/// Enters a payment or a refund. `confirmed`: the doubts that the person has answered.
+async fn enter(request: &PageRequest<'_>, change: Change) -> Result<FormOutcome, PageError> {
+    let id: InvoiceId = request.id()?;
+    let entered = match payment(request) {
+        Ok(payment) => {
+            if let Some(question) = doubted(request, change, id, &payment).await? {
+                return Ok(FormOutcome::Page(StatusCode::CONFLICT, question));
+            }
+            let invoices = request.company.invoices();
+            match change {
+                Change::Refund => invoices.refund(id, &payment).await,
+                _ => invoices.pay(id, &payment).await,
+            }
+        }
+        Err(invalid) => Err(invalid.into()),
+    };
+    let Err(error) = entered else {
+        return Ok(FormOutcome::See(format!("/invoices/{id}?done=entered#payments")));
+    };
+    let invoice = super::read(request, id).await?.summary;
+    refused(error, &invoice, |asked| page(request, change, asked, None))
+}
+
+/// The form again, if there are doubts about its payment that were not answered.
+async fn doubted(
     request: &PageRequest<'_>,
     change: Change,
     id: InvoiceId,
-    entered: Result<RecordedPayment, Error>,
-) -> Result<FormOutcome, PageError> {
-    let error = match entered {
-        Ok(RecordedPayment { created, .. }) => {
-            let done = if created { "entered" } else { "known-payment" };
-            return Ok(FormOutcome::See(format!("/invoices/{id}?done={done}#payments")));
-        }
-        Err(error) => error,
-    };
+    payment: &NewPayment,
+) -> Result<Option<PageContent>, PageError> {
     let invoice = super::read(request, id).await?.summary;
-    refused(error, &invoice, |asked| page(request, change, asked))
+    // The doubts are about the invoice that the person was shown. The operation refuses another one.
+    if Version::from(invoice.updated_at) != Version::from(request.form.text(VERSION)) {
+        return Ok(None);
+    }
+    let payments = request.company.invoices().payments(id).await?;
+    let doubts = Doubts::of(request, change, &invoice, &payments, payment);
+    let is_answered = doubts.is_none() || request.form.text(CONFIRMED) == doubts.answer(payment);
+    Ok((!is_answered).then(|| page(request, change, &Asked::of(&invoice), Some((&doubts, payment)))))
 }
 
 /// The payment that the form names.
@@ -75,10 +92,18 @@ fn payment(request: &PageRequest<'_>) -> Result<NewPayment, Invalid> {
     Ok(NewPayment { amount, source: PaymentSource::Entered, method, reference, movement_id: None })
 }
 
-fn page(request: &PageRequest<'_>, change: Change, asked: &Asked<'_>) -> PageContent {
+fn page(
+    request: &PageRequest<'_>,
+    change: Change,
+    asked: &Asked<'_>,
+    doubted: Option<(&Doubts, &NewPayment)>,
+) -> PageContent {
     let text = html! { p { (explanation(request, change)) } };
     let amount = written(request, &default(change, asked.invoice));
-    let fields = fields(request, &amount, asked.error);
+    let fields = html! {
+        (fields(request, &amount, asked.error))
+        @if let Some((doubts, payment)) = doubted { (doubts.ask(request, asked.invoice, payment)) }
+    };
     question(request, change, asked, &["amount", "method", "reference"], &text, &fields)
 }
 
