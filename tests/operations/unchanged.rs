@@ -108,7 +108,7 @@ fn logo() -> Vec<u8> {
     include_bytes!("../data/logo.png").to_vec()
 }
 
-fn entered(amount: i64) -> NewPayment {
+fn entered(amount: i32) -> NewPayment {
     NewPayment::new(amount, PaymentSource::Entered)
 }
 
