@@ -216,10 +216,10 @@ impl Store {
     {
         self.write_any(Some(company), records.into(), move |tx| {
             Box::pin(async move {
-                let expected = audit.expected.clone();
+                let comparison = audit.comparison.clone();
                 let done = operation(tx.company(company).await?.with_audit(audit)).await?;
-                if let Some(expected) = expected {
-                    expected.check_compared()?;
+                if let Some(comparison) = comparison {
+                    comparison.check_done()?;
                 }
                 Ok(done)
             })

@@ -309,6 +309,18 @@ async fn each_operation_is_refused_for_a_record_in_another_version(db: Database)
     }
 }
 
+/// Rules: UNCHANGED-2
+#[on_each_database]
+async fn a_handle_that_has_changed_a_record_makes_none_either(db: Database) {
+    let world = World::new(db).await;
+    let client = world.company.clients().create(&NewClient::named("A")).await.unwrap();
+    let shown = world.company.if_unchanged(client.updated_at);
+    shown.clients().change(client.id, &NewClient::named("B")).await.unwrap();
+    let before = world.dump().await;
+    assert!(matches!(shown.clients().create(&NewClient::named("C")).await, Err(Error::Invalid(_))));
+    assert_eq!(world.dump().await, before);
+}
+
 /// Rules: UNCHANGED-1, INVOICE-3
 #[on_each_database]
 async fn of_changes_of_one_version_at_the_same_time_one_is_made(db: Database) {

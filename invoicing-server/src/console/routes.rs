@@ -124,9 +124,7 @@ impl Endpoint {
             _ => return None,
         })
     }
-}
 
-impl Endpoint {
     /// True for a form that changes the record of its page, so that it holds the version that was
     /// shown. A test or a replay sends what there is, and changes no record.
     pub(super) const fn has_version(self) -> bool {

@@ -9,7 +9,7 @@ use crate::Error;
 use crate::cause::{Cause, is_request_id};
 use crate::env::Env;
 use crate::records::{StoredPage, Version};
-use crate::store::expected::{Expected, no_version};
+use crate::store::expected::{Comparison, Expected, no_version};
 #[cfg(feature = "console")]
 use crate::store::spent_forms::OpenForm;
 use crate::store::{AuditContext, CompanyReader, CompanyTx, Operation, Prefetch};
@@ -48,7 +48,7 @@ pub struct CompanyHandle {
     /// The request that the changes are made for.
     pub(super) request_id: Option<Arc<str>>,
     /// The version in which changes must find their record.
-    expected: Option<Arc<Expected>>,
+    expected: Option<Expected>,
     /// The console's form that the next noted change carries out.
     #[cfg(feature = "console")]
     pub(super) form: Option<Arc<OpenForm>>,
@@ -123,7 +123,7 @@ impl CompanyHandle {
     /// ```
     #[must_use]
     pub fn if_unchanged(&self, version: impl Into<Version>) -> Self {
-        Self { expected: Some(Arc::new(Expected::new(version.into()))), ..self.clone() }
+        Self { expected: Some(Expected::new(version.into())), ..self.clone() }
     }
 
     /// Refuses to prepare a change of a record that no longer has the version of the handle. The
@@ -193,7 +193,7 @@ impl CompanyHandle {
         let audit = AuditContext {
             actor: self.actor.clone(),
             cause: Cause::now(self.request_id.clone(), self.services.traces.as_deref()),
-            expected: self.expected.clone(),
+            comparison: self.expected.clone().map(Comparison::new).map(Arc::new),
             #[cfg(feature = "console")]
             form: self.form.clone(),
         };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::expected::Expected;
+use super::expected::Comparison;
 #[cfg(feature = "console")]
 use super::spent_forms::OpenForm;
 use crate::cause::Cause;
@@ -16,7 +16,7 @@ pub(crate) struct AuditContext {
     /// The cause that is stored with its events.
     pub(crate) cause: Option<Arc<Cause>>,
     /// The version in which the change must find its record.
-    pub(crate) expected: Option<Arc<Expected>>,
+    pub(crate) comparison: Option<Arc<Comparison>>,
     /// The console's form that the change carries out.
     #[cfg(feature = "console")]
     pub(crate) form: Option<Arc<OpenForm>>,
@@ -26,7 +26,7 @@ pub(crate) struct AuditContext {
 pub(crate) const UNAUDITED: AuditContext = AuditContext {
     actor: None,
     cause: None,
-    expected: None,
+    comparison: None,
     #[cfg(feature = "console")]
     form: None,
 };

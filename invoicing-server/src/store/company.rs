@@ -161,7 +161,7 @@ impl CompanyTx<'_> {
 
     /// Refuses to change a record that no longer has the version of the handle, if there is one.
     pub(super) fn check_expected(&self, name: &str, found: impl Into<Version>) -> Result<(), Conflict> {
-        self.origin.expected.as_ref().map_or(Ok(()), |expected| expected.check(name, found))
+        self.origin.comparison.as_ref().map_or(Ok(()), |comparison| comparison.check(name, found))
     }
 
     /// True if [`Self::note`] notes anything.

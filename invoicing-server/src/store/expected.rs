@@ -2,8 +2,9 @@
 //!
 //! Each record that an operation is called to change is loaded by a method of this file, which
 //! compares the version. A transaction of a handle with a version that has compared none is refused
-//! by [`Expected::check_compared`], so no operation can ignore it.
+//! by [`Comparison::check_done`], so no operation can ignore it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use invoicing_core::{
@@ -15,18 +16,17 @@ use super::company::{CompanyTx, Tables};
 use crate::Error;
 use crate::records::{KeyRecord, Version, Webhook};
 
-/// The version in which a change must find its record.
-#[derive(Debug)]
+/// The version in which the changes of a handle must find their record.
+#[derive(Debug, Clone)]
 pub(crate) struct Expected {
     version: Version,
-    is_compared: AtomicBool,
-    /// True if the record had another version.
-    is_stale: AtomicBool,
+    /// True once a record had another version.
+    is_stale: Arc<AtomicBool>,
 }
 
 impl Expected {
     pub(crate) fn new(version: Version) -> Self {
-        Self { version, is_compared: AtomicBool::new(false), is_stale: AtomicBool::new(false) }
+        Self { version, is_stale: Arc::default() }
     }
 
     #[cfg(feature = "console")]
@@ -36,17 +36,34 @@ impl Expected {
 
     /// Refuses to change a record that no longer has this version. `name`: with its article.
     pub(crate) fn check(&self, name: &str, found: impl Into<Version>) -> Result<(), Conflict> {
-        self.is_compared.store(true, Ordering::Relaxed);
         if found.into() == self.version {
             return Ok(());
         }
         self.is_stale.store(true, Ordering::Relaxed);
         Err(Conflict::new(format!("{name} was changed meanwhile")))
     }
+}
+
+/// The comparison of one transaction.
+#[derive(Debug)]
+pub(crate) struct Comparison {
+    expected: Expected,
+    is_done: AtomicBool,
+}
+
+impl Comparison {
+    pub(crate) fn new(expected: Expected) -> Self {
+        Self { expected, is_done: AtomicBool::new(false) }
+    }
+
+    pub(super) fn check(&self, name: &str, found: impl Into<Version>) -> Result<(), Conflict> {
+        self.is_done.store(true, Ordering::Relaxed);
+        self.expected.check(name, found)
+    }
 
     /// Refuses a change that has compared no version: it made a record.
-    pub(super) fn check_compared(&self) -> Result<(), Invalid> {
-        if self.is_compared.load(Ordering::Relaxed) { Ok(()) } else { Err(no_version()) }
+    pub(super) fn check_done(&self) -> Result<(), Invalid> {
+        if self.is_done.load(Ordering::Relaxed) { Ok(()) } else { Err(no_version()) }
     }
 }
 
