@@ -233,6 +233,7 @@ async fn a_role_sees_everything_and_does_what_it_includes(db: Database) {
     // Sending again is a permission of its own.
     let manager = Role::Actions(BTreeSet::from([Action::ManageWebhooks]));
     let manager = Browser::of(&world.invoicing, world.company.id(), manager);
+    world.company.webhooks().disable(records.webhook).await.unwrap();
     let enable = format!("/webhooks/{}/enable", records.webhook);
     assert_eq!(manager.post(&enable, &[("replay", "1")]).await.status, StatusCode::FORBIDDEN);
     assert_eq!(manager.post(&enable, &[]).await.status, StatusCode::SEE_OTHER);

@@ -64,7 +64,7 @@ impl Kind {
     /// The kind that a column has by its name.
     pub(super) fn of(column: &str) -> Self {
         match column {
-            "external_id" => Self::Text,
+            "external_id" | "movement_id" => Self::Text,
             "id" => Self::Id,
             "position" | "attempts" => Self::Number(1),
             "valid_until" | "supplied_on" => Self::Day,

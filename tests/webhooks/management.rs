@@ -200,7 +200,7 @@ async fn from_a_rotation_on_every_attempt_is_signed_with_the_new_secret(db: Data
     emit(&world, 1).await;
     world.dispatch().await;
     let second = world.company.webhooks().rotate(first.webhook.id).await.unwrap();
-    assert_eq!(second.webhook, first.webhook);
+    assert_eq!(second.webhook.rotated_at, Some(world.now()));
     assert_ne!(second.secret, first.secret);
     world.advance(Duration::from_millis(1_100));
     world.dispatch().await;

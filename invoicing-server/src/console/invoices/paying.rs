@@ -70,12 +70,13 @@ async fn doubted(
     id: InvoiceId,
     payment: &NewPayment,
 ) -> Result<Option<PageContent>, PageError> {
+    // Read first: if the invoice is still the one that was shown, so are its payments.
+    let payments = request.company.invoices().payments(id).await?;
     let invoice = super::read(request, id).await?.summary;
-    // The doubts are about the invoice that the person was shown. The operation refuses another one.
+    // The operation refuses another one.
     if Version::from(invoice.updated_at) != Version::from(request.form.text(VERSION)) {
         return Ok(None);
     }
-    let payments = request.company.invoices().payments(id).await?;
     let doubts = Doubts::of(request, change, &invoice, &payments, payment);
     let is_answered = doubts.is_none() || request.form.text(CONFIRMED) == doubts.answer(payment);
     Ok((!is_answered).then(|| page(request, change, &Asked::of(&invoice), Some((&doubts, payment)))))
