@@ -140,7 +140,7 @@ impl CompanyHandle {
     /// True if a change was refused as its record had another version.
     #[cfg(feature = "console")]
     pub(crate) fn is_stale(&self) -> bool {
-        self.expected.as_ref().is_some_and(|expected| expected.is_stale())
+        self.expected.as_ref().is_some_and(Expected::is_stale)
     }
 
     /// Identifier of the company.
