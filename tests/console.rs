@@ -1,6 +1,7 @@
 //! The settings console: who may see and change what, the journey of a first webhook, and the signing page.
 
 mod access;
+mod amounts;
 mod deliveries;
 mod doubts;
 mod errors;

@@ -1,5 +1,6 @@
 //! The pages of invoices: the list, one invoice with its payments and credit notes, and its forms.
 
+mod amounts;
 mod change;
 mod closing;
 mod crediting;

@@ -4,7 +4,7 @@ use invoicing_core::{CreditNoteReference, Invoice, InvoiceId, InvoiceSummary};
 use maud::{Markup, html};
 
 use super::change::Change;
-use super::{payments, words};
+use super::{amounts, payments, words};
 use crate::console::error::PageError;
 use crate::console::figures::Figures;
 use crate::console::history;
@@ -13,6 +13,7 @@ use crate::console::lines::{RecordLines, lines};
 use crate::console::request::PageRequest;
 use crate::console::stored;
 use crate::console::totals::{RecordTotals, totals};
+use crate::records::Payment;
 
 /// Most credit notes that the page lists: the latest.
 const CREDIT_NOTES: usize = 20;
@@ -21,7 +22,7 @@ const CREDIT_NOTES: usize = 20;
 pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let id: InvoiceId = request.id()?;
     let invoice = super::read(request, id).await?;
-    let payments = payments::section(request, &invoice.summary).await?;
+    let payments = request.company.invoices().payments(id).await?;
     let history = history::section(request, id.0).await?;
     let (summary, page) = (&invoice.summary, format!("/invoices/{id}"));
     let lines = lines(
@@ -34,14 +35,14 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<PageCo
     let body = html! {
         p { a href=(request.link("/invoices")) { "← " (request.pick("Invoices", "Factures")) } }
         h1 { (title) }
-        (done(request))
+        (done(request, summary, &payments))
         (facts(request, summary))
         (actions(request, summary))
         (lines)
         (totals(request, &totals_of(&invoice)))
-        (amounts(request, summary))
+        (amounts::ladder(request, summary))
         (stored::section(request, &document, summary.document_format.as_ref(), download))
-        (payments)
+        (payments::section(request, summary, &payments))
         (credit_notes(request, &invoice))
         (history)
     };
@@ -118,41 +119,6 @@ fn totals_of(invoice: &Invoice) -> RecordTotals<'_> {
     }
 }
 
-/// The way from the total to the amount due. Credit notes lower the retention, so it stands here.
-fn amounts(request: &PageRequest<'_>, invoice: &InvoiceSummary) -> Markup {
-    let figures = Figures::new(request.language, &invoice.currency);
-    let retention = request.pick("Retention", "Retenue de garantie");
-    let taken_off = [
-        (request.pick("Credited", "Avoirs").to_owned(), invoice.amount_credited),
-        (format!("{retention} {}", figures.percent(invoice.retention_rate)), invoice.retention_amount),
-        (request.pick("Paid", "Payé").to_owned(), invoice.amount_paid),
-        (request.pick("Written off", "Abandonné").to_owned(), invoice.amount_written_off),
-    ];
-    let besides = [
-        (request.pick("Retention still due", "Retenue restant due"), invoice.retention_due),
-        (request.pick("Overpaid", "Trop-perçu"), invoice.amount_overpaid),
-    ];
-    html! {
-        h2 { (request.pick("Amounts", "Montants")) }
-        dl.facts.totals {
-            div { dt { (request.pick("Total incl. VAT", "Total TTC")) } dd { (figures.amount(invoice.total_ttc.get())) } }
-            @for (name, amount) in taken_off {
-                @if !amount.is_zero() { div { dt { (name) } dd { (figures.amount(-amount.get())) } } }
-            }
-            div {
-                dt { (request.pick("Amount due", "Reste à payer")) }
-                dd { strong { (figures.amount(invoice.amount_due.get())) } }
-            }
-            @for (name, amount) in besides {
-                @if !amount.is_zero() { div { dt { (name) } dd { (figures.amount(amount.get())) } } }
-            }
-            @if let Some(day) = invoice.retention_release_date {
-                div { dt { (request.pick("Retention released", "Retenue libérée")) } dd { (request.clock().date(day)) } }
-            }
-        }
-    }
-}
-
 fn credit_notes(request: &PageRequest<'_>, invoice: &Invoice) -> Markup {
     let notes = &invoice.detail.credit_notes;
     let left_out = notes.len().saturating_sub(CREDIT_NOTES);
@@ -193,7 +159,7 @@ fn credit_note(request: &PageRequest<'_>, note: &CreditNoteReference, currency: 
 }
 
 /// The notice of the form before this page.
-fn done(request: &PageRequest<'_>) -> Markup {
+fn done(request: &PageRequest<'_>, invoice: &InvoiceSummary, payments: &[Payment]) -> Markup {
     let text = match request.form.text("done") {
         "made" => request.pick(
             "The draft is made. Check it, then issue it.",
@@ -204,10 +170,25 @@ fn done(request: &PageRequest<'_>) -> Markup {
             "Émise : la facture a son numéro et son document est figé.",
         ),
         "paid" => request.pick("Marked as paid.", "Marquée comme payée."),
-        "entered" => request.pick("Entered.", "Saisi."),
+        "entered" => return notice("done", &html! { p { (recorded(request, invoice, payments)) } }),
         "reversed" => request.pick("Reversed.", "Annulé."),
         "canceled" => request.pick("Cancelled.", "Annulée."),
         _ => return Markup::default(),
     };
     notice("done", &html! { p { (text) } })
+}
+
+/// The amount of the payment or refund that the form has entered, as it was recorded.
+fn recorded(request: &PageRequest<'_>, invoice: &InvoiceSummary, payments: &[Payment]) -> Markup {
+    let id = request.form.text("payment").parse().ok();
+    let Some(payment) = payments.iter().find(|payment| Some(payment.id) == id) else {
+        return html! { (request.pick("Entered.", "Saisi.")) };
+    };
+    let entered = if payment.amount.is_negative() {
+        request.pick("Entered: a refund of", "Saisi : un remboursement de")
+    } else {
+        request.pick("Entered: a payment of", "Saisi : un paiement de")
+    };
+    let figures = Figures::new(request.language, &invoice.currency);
+    html! { (entered) " " (figures.amount(payment.amount.get().abs())) "." }
 }

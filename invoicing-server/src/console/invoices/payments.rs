@@ -15,13 +15,9 @@ use crate::records::Payment;
 const SHOWN: usize = 50;
 
 /// The part of an invoice's page about its payments.
-pub(super) async fn section(
-    request: &PageRequest<'_>,
-    invoice: &InvoiceSummary,
-) -> Result<Markup, PageError> {
-    let payments = request.company.invoices().payments(invoice.id).await?;
+pub(super) fn section(request: &PageRequest<'_>, invoice: &InvoiceSummary, payments: &[Payment]) -> Markup {
     let left_out = payments.len().saturating_sub(SHOWN);
-    Ok(html! {
+    html! {
         h2 #payments { (request.pick("Payments", "Paiements")) }
         @if payments.is_empty() {
             p { (request.pick("There is none yet.", "Il n’y en a pas encore.")) }
@@ -41,7 +37,7 @@ pub(super) async fn section(
         @if left_out > 0 {
             p.soft { (request.pick("Older ones that are not shown:", "Plus anciens, non affichés :")) " " (left_out) }
         }
-    })
+    }
 }
 
 fn row(request: &PageRequest<'_>, invoice: &InvoiceSummary, payment: &Payment) -> Markup {
