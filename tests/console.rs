@@ -12,6 +12,7 @@ mod invoices;
 mod keys;
 mod lists;
 mod meanwhile;
+mod numbers;
 mod once;
 mod quotes;
 mod sign;

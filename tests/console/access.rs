@@ -88,7 +88,8 @@ pub(super) fn pages(records: &Records) -> Vec<String> {
 fn billing_pages(records: &Records) -> Vec<String> {
     let Records { invoice, payment, note, client, .. } = records;
     let reverse = format!("/payments/{payment}/reverse");
-    let of_invoice = ["", "/issue", "/pay", "/paid", "/credit", "/refund", "/cancel", &reverse];
+    let review = "/credit/review?what=part&amount=1&tvaRate=10";
+    let of_invoice = ["", "/issue", "/pay", "/paid", "/credit", review, "/refund", "/cancel", &reverse];
     let of_invoice = of_invoice.map(|page| format!("/invoices/{invoice}{page}"));
     let lists = ["/invoices", "/invoices?status=SENT", "/invoices/new", "/credit-notes"].map(str::to_owned);
     let others = [format!("/invoices/new?client={client}"), format!("/credit-notes/{note}")];

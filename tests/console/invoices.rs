@@ -44,6 +44,12 @@ fn entered(amount: i32) -> NewPayment {
     NewPayment::new(amount, PaymentSource::Entered)
 }
 
+/// The address of the review of a credit note, to which the form with these fields leads.
+fn review(id: InvoiceId, fields: &[(&str, &str)]) -> String {
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+    format!("/invoices/{id}/credit/review?{query}")
+}
+
 /// The changes that the page of an invoice offers, as the ends of their paths.
 fn offered(shown: &Shown, id: InvoiceId) -> Vec<String> {
     let start = format!("{PREFIX}/invoices/{id}/");
@@ -150,20 +156,20 @@ async fn payments_are_entered_reversed_and_refunded(db: Database) {
     let (page, pay) = (format!("/invoices/{id}"), format!("/invoices/{id}/pay"));
     assert_eq!(browser.get(&pay).await.page().attr("[name=amount]", "value"), "1200.00");
     assert_eq!(lecteur(&world).get(&pay).await.page().attr("[name=amount]", "value"), "1200,00");
-    for (field, value) in [("amount", "x"), ("amount", "0"), ("amount", "1,234"), ("method", "gold")] {
+    for (field, value) in [("amount", "x"), ("amount", "0"), ("amount", "1,23"), ("method", "gold")] {
         let other = if field == "amount" { ("method", "card") } else { ("amount", "1") };
         let wrong = browser.fill(&pay, &pay, &[(field, value), other]).await;
         assert_eq!(wrong.status, StatusCode::BAD_REQUEST, "{value}");
         assert!(wrong.page().has(&format!("[name={field}][aria-invalid]")), "{value}: {}", wrong.html);
     }
-    let cheque = [("amount", "1 300,50"), ("method", "cheque"), ("reference", "CHQ <1>")];
+    let cheque = [("amount", "1,300.50"), ("method", "cheque"), ("reference", "CHQ <1>")];
     // More than the invoice is asked for.
     let confirmed = browser.fill(&pay, &pay, &cheque).await.page().attr("[name=confirmed]", "value");
     let cheque = cheque.into_iter().chain([("confirmed", &*confirmed)]).collect::<Vec<_>>();
     let paid = browser.fill(&pay, &pay, &cheque).await;
-    assert_eq!(paid.location(), format!("{page}?done=entered#payments"));
     assert_eq!(status(&world, id).await, InvoiceStatus::Paid);
     let payment = world.company.invoices().payments(id).await.unwrap().remove(0);
+    assert_eq!(paid.location(), format!("{page}?done=entered&payment={}#payments", payment.id));
     assert_eq!(payment.method, Some(PaymentMethod::Cheque));
     let shown = browser.get(&page).await;
     for text in ["€1,300.50", "Cheque", "CHQ &lt;1&gt;", "Overpaid", "€100.50"] {
@@ -222,32 +228,26 @@ async fn a_credit_note_takes_back_parts_or_all_that_is_left(db: Database) {
     assert!(!form.page().has("[type=radio][checked]"), "{}", form.html);
     assert!(form.html.contains("Left: 10 · €1,000.00"), "{}", form.html);
     for (fields, text) in [
-        (vec![reason], "Credit: must be more than nothing."),
-        (vec![("what", "rest")], "Reason: must have 1 to 2000 characters."),
-        (vec![reason, ("what", "rest"), (line, "1")], "not both"),
-        (
-            vec![reason, ("what", "part"), (line, "11")],
-            "Line 1, quantity: must be a part of what is left, 10.",
-        ),
-        (
-            vec![reason, ("description", "x"), ("tvaRate", "10"), ("amount", "1")],
-            "VAT rate: must be a VAT rate of the invoice.",
-        ),
-        (vec![reason, ("description", "x"), ("tvaRate", "20"), ("amount", "0")], "Amount: must be above 0."),
+        (vec![], "Credit: must be more than nothing."),
+        (vec![("what", "rest"), (line, "1")], "not both"),
+        (vec![("what", "part"), (line, "11")], "Line 1, quantity: must be a part of what is left, 10."),
+        (vec![("tvaRate", "10"), ("amount", "1")], "VAT rate: must be a VAT rate of the invoice."),
+        (vec![("tvaRate", "20"), ("amount", "0")], "Amount: must be above 0."),
     ] {
-        let refused = browser.fill(&credit, &credit, &fields).await;
+        let refused = browser.get(&review(id, &fields)).await;
         assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{text}: {}", refused.html);
         assert!(refused.html.contains(text), "{text}: {}", refused.html);
     }
-    let part = [
-        reason,
-        ("what", "part"),
-        (line, "2"),
-        ("description", "Geste"),
-        ("tvaRate", "20"),
-        ("amount", "50"),
-    ];
-    let credited = browser.fill(&credit, &credit, &part).await;
+    let rest = review(id, &[("what", "rest")]);
+    let unnamed = browser.fill(&rest, &credit, &[]).await;
+    assert!(unnamed.html.contains("Reason: must have 1 to 2000 characters."), "{}", unnamed.html);
+    let part = review(id, &[("what", "part"), (line, "2"), ("tvaRate", "20"), ("amount", "50")]);
+    // The way back keeps the entries.
+    let entries = browser.get(&part).await.page().attr("[href*='/credit?']", "href");
+    let entries = browser.get(entries.strip_prefix(PREFIX).unwrap()).await.page();
+    assert_eq!(entries.attr(&format!("[name='{line}']"), "value"), "2");
+    assert_eq!(entries.attr("[type=radio][checked]", "value"), "part");
+    let credited = browser.fill(&part, &credit, &[reason, ("description", "Geste")]).await;
     let note = credited.location().split('?').next().unwrap().to_owned();
     let shown = browser.get(&note).await;
     for text in ["AVO-2026-0001", "FAC-2026-0001", "Deux m² &lt;non&gt; posés", "Geste", "€300.00"] {
@@ -257,7 +257,7 @@ async fn a_credit_note_takes_back_parts_or_all_that_is_left(db: Database) {
     assert!(browser.get(&page).await.page().has(&format!("[href='{PREFIX}{note}']")));
     assert!(browser.get(&credit).await.html.contains("Left: 8 · €800.00"));
 
-    let rest = browser.fill(&credit, &credit, &[reason, ("what", "rest")]).await;
+    let rest = browser.fill(&rest, &credit, &[reason]).await;
     assert_eq!(rest.status, StatusCode::SEE_OTHER, "{}", rest.html);
     assert_eq!(status(&world, id).await, InvoiceStatus::Canceled);
     let shown = browser.get(&page).await;
@@ -292,12 +292,17 @@ async fn an_invoice_that_was_changed_meanwhile_is_left_as_it_is(db: Database) {
     let world = World::new(db).await;
     let (browser, id) = (browser(&world), issued(&world).await);
     let page = format!("/invoices/{id}");
-    let forms =
-        [("paid", vec![]), ("cancel", vec![]), ("credit", vec![("reason", "Geste"), ("what", "rest")])];
+    let rest = review(id, &[("what", "rest")]);
+    let opened = |segment: &str| format!("{page}/{segment}");
+    let forms = [
+        ("paid", opened("paid"), vec![]),
+        ("cancel", opened("cancel"), vec![]),
+        ("credit", rest.clone(), vec![("reason", "Geste")]),
+    ];
     let mut older = Vec::new();
-    for (segment, fields) in &forms {
+    for (segment, opened, fields) in &forms {
         let path = format!("{page}/{segment}");
-        let mut all = browser.get(&path).await.hidden(&path);
+        let mut all = browser.get(opened).await.hidden(&path);
         all.extend(fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         older.push((path, all));
     }
@@ -311,7 +316,7 @@ async fn an_invoice_that_was_changed_meanwhile_is_left_as_it_is(db: Database) {
         assert_eq!(world.company.invoices().get(id).await.unwrap(), stored, "{path}");
     }
     let credit = format!("{page}/credit");
-    let seen = browser.fill(&credit, &credit, &forms[2].1).await;
+    let seen = browser.fill(&rest, &credit, &forms[2].2).await;
     assert_eq!(seen.status, StatusCode::SEE_OTHER, "{}", seen.html);
 }
 
@@ -334,7 +339,7 @@ async fn an_invoice_is_made_without_a_quote(db: Database) {
     let line = |part: &str, value: &'static str| (format!("lines[0].{part}"), value);
     let entered = [
         line("description", "Dépannage"),
-        line("quantity", "1,5"),
+        line("quantity", "1.5"),
         line("unitPrice", "x"),
         line("tvaRate", "10"),
     ];
@@ -342,7 +347,7 @@ async fn an_invoice_is_made_without_a_quote(db: Database) {
     let wrong = browser.fill(&page, "/invoices", &entered).await;
     assert!(wrong.html.contains("Line 1, unit price: must be a number"), "{}", wrong.html);
     assert!(
-        wrong.html.contains("value=\"Dépannage\"") && wrong.html.contains("value=\"1,5\""),
+        wrong.html.contains("value=\"Dépannage\"") && wrong.html.contains("value=\"1.5\""),
         "{}",
         wrong.html
     );
@@ -445,9 +450,10 @@ async fn invoices_of_many_lines_are_credited_in_parts(db: Database) {
     let inputs = |page: &Shown| page.page().attrs("input[name$=quantity]", "name").len();
     assert_eq!(pages.iter().map(inputs).collect::<Vec<_>>(), [50, 20]);
     assert!(pages.iter().all(|page| page.html.len() < 100 * 1024), "{}", pages[0].html.len());
-    let second = format!("{credit}?lines=50");
-    let fields = [("reason", "Geste"), ("what", "part"), ("lines[69].quantity", "1")];
-    let credited = browser.fill(&second, &credit, &fields).await;
+    let second = review(id, &[("lines", "50"), ("what", "part"), ("lines[69].quantity", "1")]);
+    let shown = browser.get(&second).await;
+    assert!(shown.html.contains("70. ") && shown.html.len() < 100 * 1024, "{}", shown.html);
+    let credited = browser.fill(&second, &credit, &[("reason", "Geste")]).await;
     assert_eq!(credited.status, StatusCode::SEE_OTHER, "{}", credited.html);
     let invoice = world.company.invoices().get(id).await.unwrap();
     assert_eq!(invoice.summary.amount_credited, Money::from(84));

@@ -44,7 +44,7 @@ const TARGET_KEPT: &str = "value=\"http://127.0.0.1:8/other\"";
 const LINE: &[(&str, &str)] = &[
     ("lines[0].description", "Pose"),
     ("lines[0].quantity", "1"),
-    ("lines[0].unitPrice", "12,50"),
+    ("lines[0].unitPrice", "12.50"),
     ("lines[0].tvaRate", "20"),
 ];
 
@@ -71,12 +71,12 @@ pub(super) const ROWS: [Row; 24] = [
     row("/quotes/{id}/links/{link}/revoke", &[], ""),
     row("/quotes/{id}/convert", &[], ""),
     // Its quote is created, accepted and converted.
-    Row { notes: 3, ..row("/invoices", LINE, "value=\"12,50\"") },
+    Row { notes: 3, ..row("/invoices", LINE, "value=\"12.50\"") },
     row("/invoices/{id}/issue", &[("dueDate", "2027-03-04")], "value=\"2027-03-04\""),
-    row("/invoices/{id}/pay", &[("amount", "12,5")], "value=\"12,5\""),
+    row("/invoices/{id}/pay", &[("amount", "12.5")], "value=\"12.5\""),
     row("/invoices/{id}/paid", &[], ""),
-    row("/invoices/{id}/credit", &[("reason", "Geste"), ("what", "rest")], "Geste</textarea>"),
-    row("/invoices/{id}/refund", &[("amount", "1,5")], "value=\"1,5\""),
+    row("/invoices/{id}/credit", &[("reason", "Geste")], "Geste</textarea>"),
+    row("/invoices/{id}/refund", &[("amount", "1.5")], "value=\"1.5\""),
     row("/invoices/{id}/cancel", &[], ""),
     row("/invoices/{id}/payments/{payment}/reverse", &[], ""),
 ];
@@ -140,6 +140,9 @@ impl Row {
             let payment = NewPayment::new(5_000, PaymentSource::Entered);
             let payment = invoices.pay(id, &payment).await.unwrap().payment.id;
             path = path.replace("{payment}", &payment.to_string());
+        }
+        if self.route.ends_with("/credit") {
+            return (format!("{path}/review?what=rest"), path);
         }
         (path.clone(), path)
     }

@@ -272,6 +272,10 @@ impl ConsoleContext {
             Endpoint::ConfirmReversal => invoices::confirm_reversal(request).await?,
             Endpoint::CreditNotes => credit_notes::list(request).await?,
             Endpoint::CreditNote => credit_notes::show(request).await?,
+            // Its entries may be refused.
+            Endpoint::ReviewCreditNote => {
+                return self.shown(request, invoices::review_credit(request).await?);
+            }
             // They show a secret once, which a page behind a redirect could not do; so they answer
             // with a page.
             Endpoint::RegisterWebhook => return self.shown(request, webhooks::register(request).await?),

@@ -1,13 +1,16 @@
-//! Amounts, quantities and rates as people read them: in the language of the page, and in the
-//! currency of the record.
+//! Amounts, quantities and rates as people read and enter them: in the language of the page, and in
+//! the currency of the record.
+
+mod reading;
 
 use invoicing_core::{Percent, Quantity};
 use rust_decimal::Decimal;
 
+pub(super) use self::reading::FormNumber;
 use super::Language;
 use crate::documents::content::french;
 
-/// Writes the numbers of a record for one reader. In French they look as in its document.
+/// Writes the numbers of a record for one reader, and reads what this reader enters. In French they look as in its document.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Figures<'c> {
     language: Language,
@@ -36,6 +39,11 @@ impl<'c> Figures<'c> {
     pub(super) fn quantity(self, quantity: Quantity) -> String {
         let french = french::quantity(quantity);
         if self.language == Language::French { french } else { english(&french) }
+    }
+
+    /// A number as the input of a form holds it: without groups and sign.
+    pub(super) fn written(self, number: &impl ToString) -> String {
+        number.to_string().replace('.', self.language.pick(".", ","))
     }
 
     /// `5,5 %` or `5.5%`.

@@ -1,11 +1,10 @@
 //! Inputs of forms: with their labels, hints and errors, and the values that they send.
 
-use std::str::FromStr;
-
 use chrono::NaiveDate;
 use invoicing_core::Invalid;
 use maud::{Markup, html};
 
+use super::figures::{Figures, FormNumber};
 use super::form::Form;
 use super::layout::{is_about, problem, wrong};
 use super::request::PageRequest;
@@ -85,7 +84,7 @@ pub(super) fn value<'r>(request: &'r PageRequest<'_>, name: &str, shown: &'r str
 
 /// A number as the reader writes it.
 pub(super) fn written(request: &PageRequest<'_>, number: &impl ToString) -> String {
-    number.to_string().replace('.', request.pick(".", ","))
+    request.figures().written(number)
 }
 
 /// The date in a field; `None` if it is empty.
@@ -95,12 +94,9 @@ pub(super) fn date(form: &Form, name: &'static str) -> Result<Option<NaiveDate>,
     day.map(Some).map_err(|_| Invalid::new(name, "must be a date such as 2026-09-14"))
 }
 
-/// The number in a field, with a comma or a point, and with spaces between its thousands.
-pub(super) fn number<T: FromStr<Err = Invalid>>(form: &Form, name: &str) -> Result<T, Invalid> {
-    let plain: String = form.text(name).chars().filter(|c| !c.is_whitespace()).collect();
-    // With both it is unclear which of them comes before the decimals.
-    let plain = if plain.contains('.') { plain } else { plain.replacen(',', ".", 1) };
-    plain.replace('\u{2212}', "-").parse().map_err(|invalid: Invalid| invalid.in_field(name.to_owned()))
+/// The number in a field, as its page writes numbers.
+pub(super) fn number<T: FormNumber>(figures: Figures<'_>, form: &Form, name: &str) -> Result<T, Invalid> {
+    figures.read(form.text(name)).map_err(|invalid| invalid.in_field(name.to_owned()))
 }
 
 #[cfg(test)]
@@ -108,17 +104,16 @@ mod tests {
     use invoicing_core::{Money, money};
 
     use super::*;
-
-    fn amount(text: &str) -> Result<Money, Invalid> {
-        number(&Form::query(&format!("amount={text}")), "amount")
-    }
+    use crate::console::Language;
 
     #[test]
-    fn a_number_has_a_comma_or_a_point() {
-        for text in ["1234.50", "1234,5", "1 234,50", "1\u{202f}234,50", "1\u{a0}234.5"] {
-            assert_eq!(amount(text), Ok(money!(1_234.50)), "{text}");
-        }
-        for text in ["", "x", "1,234.50", "1.234,50", "1,2,3", "1_000"] {
+    fn an_error_of_a_number_is_that_of_its_field() {
+        let amount = |text: &str| {
+            let form = Form::query(&format!("amount={text}"));
+            number::<Money>(Figures::new(Language::French, "EUR"), &form, "amount")
+        };
+        assert_eq!(amount("1 234,50"), Ok(money!(1_234.50)));
+        for text in ["", "1.500", "1,005"] {
             assert_eq!(amount(text).unwrap_err().field, "amount", "{text}");
         }
     }

@@ -16,7 +16,7 @@ mod words;
 use invoicing_core::{Invoice, InvoiceId};
 
 pub(super) use self::closing::{cancel, confirm_cancellation, confirm_paid, mark_paid};
-pub(super) use self::crediting::{credit, new_credit};
+pub(super) use self::crediting::{credit, new_credit, review_credit};
 pub(super) use self::direct::{make, new};
 pub(super) use self::issuing::{confirm_issue, issue};
 pub(super) use self::list::list;

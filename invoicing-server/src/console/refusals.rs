@@ -2,7 +2,7 @@
 //! names of fields on the pages.
 //!
 //! Operations word their refusals for programs. Each sentence that a page can lead to has a text
-//! for people here, in English and in French. `{}` stands for a part that is taken over unchanged.
+//! for people here, in English and in French. `{}` stands for a part of the sentence.
 
 mod sentences;
 
@@ -55,8 +55,20 @@ fn field(language: Language, field: &str) -> String {
 fn told(language: Language, table: &[Sentence], text: &str) -> Option<String> {
     table.iter().find_map(|(pattern, english, french)| {
         let parts = parts(pattern, text)?;
-        let template = language.pick(english, french);
-        Some(parts.iter().fold(template.to_owned(), |filled, part| filled.replacen("{}", part, 1)))
+        Some(filled(language, language.pick(english, french), &parts))
+    })
+}
+
+/// A text with a part in each of its open places. A number is written as in forms.
+fn filled(language: Language, template: &str, parts: &[&str]) -> String {
+    let (mut pieces, mut parts) = (template.split('{'), parts.iter());
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |filled, piece| {
+        let part = parts.next().copied().unwrap_or_default();
+        if let Some(rest) = piece.strip_prefix("#}") {
+            return filled + &part.replace('.', language.pick(".", ",")) + rest;
+        }
+        filled + part + piece.strip_prefix('}').unwrap_or(piece)
     })
 }
 
@@ -81,6 +93,7 @@ mod tests {
 
     use super::*;
     use crate::TargetPolicy;
+    use crate::console::figures::Figures;
 
     const BOTH: [Language; 2] = [Language::English, Language::French];
 
@@ -179,7 +192,8 @@ mod tests {
     /// The refusals of numbers.
     fn refused_numbers() -> Vec<Invalid> {
         let texts = ["", "x", "1.2345", "99999999999999"];
-        texts.iter().map(|text| text.parse::<Money>().unwrap_err()).collect()
+        let entered = Figures::new(Language::French, "EUR").read::<Money>("1.500").unwrap_err();
+        texts.iter().map(|text| text.parse::<Money>().unwrap_err()).chain([entered]).collect()
     }
 
     /// The refusals of credit notes on an invoice of which nothing is left.

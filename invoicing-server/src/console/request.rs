@@ -9,6 +9,7 @@ use matchit::Params;
 use maud::{DOCTYPE, Markup, html};
 
 use super::error::PageError;
+use super::figures::Figures;
 use super::form::Form;
 use super::layout::PageContent;
 use super::time::LocalClock;
@@ -29,7 +30,8 @@ pub(super) type PageResult = Result<Response<Bytes>, PageError>;
 
 /// The outcome of a form.
 pub(super) enum FormOutcome {
-    /// A page that cannot be loaded again, such as one with a secret, or the form with its errors.
+    /// A page with its status: one that cannot be loaded again, such as one with a secret, or the
+    /// form with its errors; or the review of a form.
     Page(StatusCode, PageContent),
     /// A page of the console.
     See(String),
@@ -107,6 +109,11 @@ impl PageRequest<'_> {
 
     pub(super) fn clock(&self) -> LocalClock {
         LocalClock::of(&self.record, self.language)
+    }
+
+    /// Writes and reads the numbers of the company's records.
+    pub(super) fn figures(&self) -> Figures<'_> {
+        Figures::new(self.language, &self.record.currency)
     }
 
     pub(super) fn pick<'t>(&self, english: &'t str, french: &'t str) -> &'t str {

@@ -128,7 +128,7 @@ pub(super) fn question(
     PageContent::new(title, Chapter::Invoices, body)
 }
 
-fn facts(request: &PageRequest<'_>, invoice: &InvoiceSummary) -> Markup {
+pub(super) fn facts(request: &PageRequest<'_>, invoice: &InvoiceSummary) -> Markup {
     let figures = Figures::new(request.language, &invoice.currency);
     html! {
         dl.facts {

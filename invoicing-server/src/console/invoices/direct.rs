@@ -7,6 +7,7 @@ use maud::{Markup, html};
 
 use crate::Error;
 use crate::console::error::PageError;
+use crate::console::figures::Figures;
 use crate::console::form::Form;
 use crate::console::inputs::{Input, InputKind, number, problem_of, value};
 use crate::console::layout::{Chapter, PageContent, entered};
@@ -32,7 +33,7 @@ pub(in crate::console) async fn new(request: &PageRequest<'_>) -> Result<PageCon
 /// on.
 pub(in crate::console) async fn make(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
     let client = chosen(request).await?;
-    let made = match lines(&request.form) {
+    let made = match lines(request.figures(), &request.form) {
         Ok(lines) => {
             let content = NewQuote { lines, ..NewQuote::empty(client.id) };
             request.company.invoices().direct(&content).await
@@ -61,12 +62,12 @@ fn is_left_out(form: &Form, line: usize) -> bool {
 }
 
 /// The lines of the form. A gap between them is refused, as errors name lines by their place.
-fn lines(form: &Form) -> Result<Vec<NewLine>, Invalid> {
+fn lines(figures: Figures<'_>, form: &Form) -> Result<Vec<NewLine>, Invalid> {
     let count = (0..LINES).rev().find(|line| !is_left_out(form, *line)).map_or(0, |last| last + 1);
-    (0..count).map(|index| line(form, index)).collect()
+    (0..count).map(|index| line(figures, form, index)).collect()
 }
 
-fn line(form: &Form, index: usize) -> Result<NewLine, Invalid> {
+fn line(figures: Figures<'_>, form: &Form, index: usize) -> Result<NewLine, Invalid> {
     let name = |part: &str| name(index, part);
     if form.given(&name("description")).is_none() {
         return Err(Invalid::new(
@@ -74,9 +75,9 @@ fn line(form: &Form, index: usize) -> Result<NewLine, Invalid> {
             format!("must have 1 to {} characters", invoicing_core::LONG_TEXT),
         ));
     }
-    let quantity: Quantity = number(form, &name("quantity"))?;
-    let price: UnitPrice = number(form, &name("unitPrice"))?;
-    let rate: Percent = number(form, &name("tvaRate"))?;
+    let quantity: Quantity = number(figures, form, &name("quantity"))?;
+    let price: UnitPrice = number(figures, form, &name("unitPrice"))?;
+    let rate: Percent = number(figures, form, &name("tvaRate"))?;
     let line = NewLine::new(form.text(&name("description")), quantity, price, rate);
     Ok(NewLine { unit: form.given(&name("unit")).map(str::to_owned), ..line })
 }
@@ -177,6 +178,7 @@ fn fields(request: &PageRequest<'_>, line: usize, error: Option<&Error>) -> Mark
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::console::Language;
 
     fn form(lines: &[(usize, &str, &str)]) -> Form {
         let mut query = form_urlencoded::Serializer::new(String::new());
@@ -190,10 +192,14 @@ mod tests {
         Form::query(&query.finish())
     }
 
+    fn read(form: &Form) -> Result<Vec<NewLine>, Invalid> {
+        lines(Figures::new(Language::French, "EUR"), form)
+    }
+
     #[test]
     fn lines_that_are_left_out_at_the_end_are_none() {
-        assert_eq!(lines(&form(&[])), Ok(vec![]));
-        let two = lines(&form(&[(0, "Pose", "12,50"), (1, "Fourniture", "3")])).unwrap();
+        assert_eq!(read(&form(&[])), Ok(vec![]));
+        let two = read(&form(&[(0, "Pose", "12,50"), (1, "Fourniture", "3")])).unwrap();
         assert_eq!(two.iter().map(|line| line.unit_price.to_string()).collect::<Vec<_>>(), ["12.5", "3"]);
     }
 
@@ -204,7 +210,7 @@ mod tests {
             (vec![(0, "", "3")], "lines[0].description"),
             (vec![(1, "Pose", "3")], "lines[0].description"),
         ] {
-            assert_eq!(lines(&form(&entered)).unwrap_err().field, field);
+            assert_eq!(read(&form(&entered)).unwrap_err().field, field);
         }
     }
 }

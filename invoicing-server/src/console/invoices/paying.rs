@@ -12,7 +12,7 @@ use crate::console::error::PageError;
 use crate::console::inputs::{Input, InputKind, number, value, written};
 use crate::console::layout::{PageContent, is_about, wrong};
 use crate::console::request::{FormOutcome, PageRequest, VERSION};
-use crate::operations::NewPayment;
+use crate::operations::{NewPayment, RecordedPayment};
 use crate::records::Version;
 
 /// `GET /invoices/{id}/pay`.
@@ -56,8 +56,12 @@ async fn enter(request: &PageRequest<'_>, change: Change) -> Result<FormOutcome,
         }
         Err(invalid) => Err(invalid.into()),
     };
-    let Err(error) = entered else {
-        return Ok(FormOutcome::See(format!("/invoices/{id}?done=entered#payments")));
+    let error = match entered {
+        Ok(RecordedPayment { payment, .. }) => {
+            let recorded = format!("/invoices/{id}?done=entered&payment={}#payments", payment.id);
+            return Ok(FormOutcome::See(recorded));
+        }
+        Err(error) => error,
     };
     let invoice = super::read(request, id).await?.summary;
     refused(error, &invoice, |asked| page(request, change, asked, None))
@@ -86,7 +90,7 @@ async fn doubted(
 fn payment(request: &PageRequest<'_>) -> Result<NewPayment, Invalid> {
     let form = &request.form;
     let named = |invalid: Invalid| invalid.in_field("method");
-    let amount: Money = number(form, "amount")?;
+    let amount: Money = number(request.figures(), form, "amount")?;
     let method: Option<PaymentMethod> =
         form.given("method").map(|method| method.parse().map_err(named)).transpose()?;
     let reference = form.given("reference").map(str::to_owned);

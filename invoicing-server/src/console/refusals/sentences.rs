@@ -1,6 +1,7 @@
 //! The sentences of operations, with their texts for people.
 
-/// A sentence of an operation, and its text for the reader in English and in French.
+/// A sentence of an operation, and its text for the reader in English and in French. `{}` stands
+/// for a part that is taken over unchanged, `{#}` for one that is a number.
 pub(super) type Sentence = (&'static str, &'static str, &'static str);
 
 /// The names of fields, by the names that operations use.
@@ -128,6 +129,11 @@ pub(super) const RULES: &[Sentence] = &[
     ("take too long to print", "take too long to print", "sont trop longues à imprimer"),
     ("fill more than {} pages", "fill more than {} pages", "remplissent plus de {} pages"),
     (
+        "must be a number as the language of the page writes it",
+        "must be a number such as 1,234.5, with a point before its decimals",
+        "doit être un nombre comme 1\u{202f}234,5, avec une virgule avant ses décimales",
+    ),
+    (
         "must be a decimal number such as 12.5, not {}",
         "must be a number, such as 12.5",
         "doit être un nombre, par exemple 12,5",
@@ -142,8 +148,8 @@ pub(super) const RULES: &[Sentence] = &[
     ("must be above 0", "must be above 0", "doit être supérieur à 0"),
     (
         "must be above 0 and not above what is overpaid, {}",
-        "must be above 0 and at most what is overpaid, {}",
-        "doit être supérieur à 0 et ne pas dépasser le trop-perçu, {}",
+        "must be above 0 and at most what is overpaid, {#}",
+        "doit être supérieur à 0 et ne pas dépasser le trop-perçu, {#}",
     ),
     (
         "must not be before the issue date, {}, which is never before that of the last invoice",
@@ -169,8 +175,8 @@ pub(super) const RULES: &[Sentence] = &[
     ("must be at most 5,000", "must have at most 5,000 parts", "doit avoir au plus 5 000 parties"),
     (
         "must not credit more than is left, {}",
-        "must not be more than is left of the invoice, {}",
-        "ne doit pas dépasser ce qui reste de la facture, {}",
+        "must not be more than is left of the invoice, {#}",
+        "ne doit pas dépasser ce qui reste de la facture, {#}",
     ),
     (
         "must add up to an amount above 0",
@@ -184,8 +190,8 @@ pub(super) const RULES: &[Sentence] = &[
     ),
     (
         "must credit at most {} without VAT at the rate of {} %",
-        "must be at most {} excl. VAT at the rate of {}%",
-        "doit être de {} HT au plus au taux de {} %",
+        "must be at most {#} excl. VAT at the rate of {#}%",
+        "doit être de {#} HT au plus au taux de {#} %",
     ),
     (
         "must be the index of a line of the invoice",
@@ -194,8 +200,8 @@ pub(super) const RULES: &[Sentence] = &[
     ),
     (
         "must be a part of what is left, {}",
-        "must be a part of what is left, {}",
-        "doit être une partie de ce qui reste, {}",
+        "must be a part of what is left, {#}",
+        "doit être une partie de ce qui reste, {#}",
     ),
     (
         "must be a VAT rate of the invoice",

@@ -30,8 +30,12 @@ const MONTHS: [&str; 12] = [
 /// `1 234,50 €`: at least two decimals, more if a price has more. Currencies other than the euro
 /// are shown by their code.
 pub(crate) fn amount(amount: Decimal, currency: &str) -> String {
-    let sign = if currency == "EUR" { "€" } else { currency };
-    format!("{}{NO_BREAK_SPACE}{sign}", decimal(amount, 2))
+    format!("{}{NO_BREAK_SPACE}{}", decimal(amount, 2), sign(currency))
+}
+
+/// The sign of a currency beside an amount.
+pub(crate) fn sign(currency: &str) -> &str {
+    if currency == "EUR" { "€" } else { currency }
 }
 
 /// A quantity with as many decimals as it needs.
