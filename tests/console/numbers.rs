@@ -151,7 +151,9 @@ impl Bench {
         let browser = self.browser(language);
         let mut fields = form.others(field);
         if language == Language::English {
-            fields.iter_mut().filter(|(_, text)| *text == "5,5").for_each(|(_, text)| *text = "5.5");
+            for (_, text) in fields.iter_mut().filter(|(_, text)| *text == "5,5") {
+                *text = "5.5";
+            }
         }
         fields.push((field, text));
         let (page, path) = match form {

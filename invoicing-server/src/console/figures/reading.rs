@@ -23,29 +23,29 @@ const SPACES: [char; 4] = [' ', '\u{a0}', '\u{202f}', '\u{2009}'];
 /// A kind of number that forms ask for.
 pub(in crate::console) trait FormNumber: FromStr<Err = Invalid> {
     /// The sign that the pages write beside it, and people may leave out.
-    fn sign<'c>(figures: Figures<'c>) -> Option<&'c str>;
+    fn sign(figures: Figures<'_>) -> Option<&str>;
 }
 
 impl FormNumber for Money {
-    fn sign<'c>(figures: Figures<'c>) -> Option<&'c str> {
+    fn sign(figures: Figures<'_>) -> Option<&str> {
         Some(french::sign(figures.currency))
     }
 }
 
 impl FormNumber for UnitPrice {
-    fn sign<'c>(figures: Figures<'c>) -> Option<&'c str> {
+    fn sign(figures: Figures<'_>) -> Option<&str> {
         Some(french::sign(figures.currency))
     }
 }
 
 impl FormNumber for Percent {
-    fn sign<'c>(_: Figures<'c>) -> Option<&'c str> {
+    fn sign(_: Figures<'_>) -> Option<&str> {
         Some("%")
     }
 }
 
 impl FormNumber for Quantity {
-    fn sign<'c>(_: Figures<'c>) -> Option<&'c str> {
+    fn sign(_: Figures<'_>) -> Option<&str> {
         None
     }
 }
@@ -69,7 +69,7 @@ impl Figures<'_> {
         };
         let (whole, decimals) = self.split(self.without(sign, text))?;
         let whole = self.ungrouped(whole)?;
-        if !decimals.is_none_or(are_digits) || whole.is_empty() && decimals.is_none() {
+        if decimals.is_some_and(|digits| !are_digits(digits)) || whole.is_empty() && decimals.is_none() {
             return None;
         }
         Some(format!("{minus}0{whole}.{}", decimals.unwrap_or("0")))
