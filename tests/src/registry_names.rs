@@ -17,11 +17,13 @@ fn leads_to_registry(line: &str, name: &str) -> bool {
     let is_named =
         |word: &str| names.iter().any(|name| word.split(|c| !is_of_name(c)).any(|part| part == name));
     let by_link = SITES.iter().any(|site| {
-        let addresses = line.match_indices(&format!("{site}/")).map(|(at, _)| &line[at..]);
+        let site = format!("{site}/");
+        let addresses = line.match_indices(&site).map(|(at, _)| &line[at..]);
         addresses.filter_map(|address| address.split([' ', ')', '>', '"', '`']).next()).any(is_named)
     });
     let by_command = ["add", "install"].iter().any(|command| {
-        let arguments = line.split(&format!("cargo {command} ")).skip(1);
+        let command = format!("cargo {command} ");
+        let arguments = line.split(&command).skip(1);
         arguments.filter_map(|arguments| arguments.split('`').next()).any(|arguments| {
             is_named(arguments) && !arguments.contains("--git ") && !arguments.contains("--path ")
         })
