@@ -4,9 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
-use invoicing_core::ErrorCode;
+use invoicing_core::{ApiErrorBody, ApiErrorDetail, ErrorCode};
 
-use crate::response::api_error;
 use crate::retry_after::retry_after;
 use crate::{TransportError, TransportErrorKind};
 
@@ -60,4 +59,9 @@ fn did_nothing(response: &Response<Bytes>) -> bool {
         StatusCode::SERVICE_UNAVAILABLE => is_overloaded(),
         _ => false,
     }
+}
+
+/// The error in a body of the usual shape.
+pub(crate) fn api_error(body: &[u8]) -> Option<ApiErrorDetail> {
+    serde_json::from_slice::<ApiErrorBody>(body).ok().map(|body| body.error)
 }

@@ -3,10 +3,10 @@
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
-use invoicing_core::{ApiErrorBody, ApiErrorDetail, ErrorCode, TooManyRequestsBody};
+use invoicing_core::{ApiErrorDetail, ErrorCode, TooManyRequestsBody};
 use serde::de::DeserializeOwned;
 
-use crate::attempt::AttemptResult;
+use crate::attempt::{AttemptResult, api_error};
 use crate::call::Call;
 use crate::client::ClientInner;
 use crate::error::Details;
@@ -85,11 +85,6 @@ pub(crate) fn conclude(
 pub(crate) fn reported_id(key: &ApiKey, sent: &HeaderValue, result: &AttemptResult) -> Option<String> {
     let received = result.as_ref().ok().and_then(|response| response.headers().get(X_REQUEST_ID));
     received.unwrap_or(sent).to_str().ok().map(|id| sanitize(key, id)).filter(|id| !id.is_empty())
-}
-
-/// The error in a body of the usual shape.
-pub(crate) fn api_error(body: &[u8]) -> Option<ApiErrorDetail> {
-    serde_json::from_slice::<ApiErrorBody>(body).ok().map(|body| body.error)
 }
 
 /// Reads an error body: the usual shape, the flat one of the quota, or that of an intermediary.

@@ -99,9 +99,7 @@ async fn readiness_names_every_text_that_the_document_cannot_show(db: Database) 
 
 /// Rules: DOCUMENT-15, WIRE-31
 #[on_each_database]
-async fn a_client_with_a_character_of_a_later_unicode_is_refused_by_it_before_its_quote_is_sent(
-    db: Database,
-) {
+async fn a_character_of_a_later_unicode_is_refused_when_a_quote_is_sent(db: Database) {
     let world = World::new(db).await;
     let clients = world.company.clients();
     let name = "Zoé \u{1faff}";

@@ -165,7 +165,7 @@ async fn creation_without_an_external_id_is_retried_if_nothing_was_done() {
 
 /// Rules: RETRY-2
 #[tokio::test]
-async fn creation_without_an_external_id_is_not_retried_if_it_may_have_been_done() {
+async fn creation_without_an_external_id_is_not_retried_in_doubt() {
     let html = |status| text(status, "text/html", "overloaded");
     let failures = [
         unavailable(),

@@ -149,7 +149,7 @@ mod tests {
     proptest! {
         /// Rules: WIRE-29
         #[test]
-        fn any_sequence_of_code_units_is_a_text_or_refused_at_the_first_without_its_pair(
+        fn any_code_units_are_a_text_or_refused_at_the_first_lone_one(
             units in proptest::collection::vec(
                 prop_oneof![0xd7fe..0xe002_u16, Just(0xd83d), Just(0xde00), Just(0x61), Just(0xe9)],
                 1..12,
