@@ -338,6 +338,13 @@ async fn a_quote_shows_who_signed_why_it_was_declined_and_its_history(db: Databa
         html.contains("Made a signing link") && entered.iter().any(|text| text == "Léa Martin"),
         "{html}"
     );
+    assert!(html.contains("Signed a quote through its signing link"), "{html}");
+    let html = french.get("/history").await.html;
+    let row = Page::read(&html).texts("tbody tr").remove(0);
+    assert!(
+        row.contains("par un lien de signature A signé un devis par son lien de signature DEV-"),
+        "{row}"
+    );
 
     let declined =
         named.quotes().create(&quote_at(world.client("Hugo").await, "10")).await.unwrap().summary.id;

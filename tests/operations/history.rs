@@ -5,16 +5,17 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use invoicing_core::{
-    ClientChange, CompanyIdentity, EventKind, NewClient, NewCreditNote, Plan, ProjectStatus, QuoteImport,
-    QuoteStatus,
+    ClientChange, CompanyIdentity, EventKind, NewClient, NewCreditNote, OpenEnum, Plan, ProjectStatus,
+    QuoteImport, QuoteStatus,
 };
 use invoicing_server::{
     CompanyHandle, Decline, Error, HistoryAction, HistoryQuery, HistoryRecord, NewProject, NewWebhook,
-    WebhookChange,
+    Signature, SignatureEvidence, WebhookChange,
 };
 use invoicing_tests::{CANARY, Database, World, new_quote, on_each_database};
 use uuid::Uuid;
 
+use crate::support::hooked_store::HookedStore;
 use crate::support::{conflict, emit, invalid, issued_over, not_found, nothing_happens, numbered, payment};
 
 const NAME: &str = "Léa Martin";
@@ -69,6 +70,7 @@ async fn manage_quotes(world: &World, company: &CompanyHandle) {
     quotes.revoke_signing_link(draft.id, &link.token_hash).await.unwrap();
     assert_eq!(last(company).await, (HistoryAction::SigningLinkRevoked, draft.id.0, number));
     client_declines(world).await;
+    client_signs(world).await;
     quotes.reject(draft.id).await.unwrap();
     quotes.accept(draft.id).await.unwrap();
     let import = QuoteImport::new(QuoteStatus::Accepted);
@@ -99,6 +101,42 @@ async fn client_declines(world: &World) {
     assert_eq!(last(&world.company).await, (HistoryAction::QuoteDeclined, sent.id.0, detail));
 }
 
+/// The client signs a quote, which converts it where the company wishes so.
+async fn client_signs(world: &World) {
+    let sent = world.sent().await.summary;
+    let link = world.company.quotes().signing_link(sent.id).await.unwrap();
+    let signature = Signature::new(SignatureEvidence::new("Léa", "lea@exemple.fr", "Bon pour accord"));
+    world.invoicing.signing_links().sign(link.reveal(), &signature).await.unwrap();
+    assert_eq!(last(&world.company).await, (HistoryAction::QuoteSigned, sent.id.0, sent.number));
+}
+
+/// Rules: HISTORY-1, HISTORY-2
+#[on_each_database]
+async fn a_signature_through_a_link_is_one_note_in_its_transaction(db: Database) {
+    let (world, store) = HookedStore::world(db).await;
+    world.company.set_automatic_invoicing(true).await.unwrap();
+    let sent = world.sent().await.summary;
+    let link = world.company.quotes().signing_link(sent.id).await.unwrap();
+    let links = world.invoicing.signing_links();
+    let signature = Signature::new(SignatureEvidence::new("Léa", "lea@exemple.fr", "Bon pour accord"));
+    // Another decision comes first while the signed copy is being stored.
+    let company = world.company.clone();
+    store.happens_next(1, move || {
+        let company = company.clone();
+        Box::pin(async move { drop(company.quotes().reject(sent.id).await.unwrap()) })
+    });
+    links.sign(link.reveal(), &signature).await.unwrap_err();
+    assert!(history(&world.company).await.is_empty(), "the signature was refused");
+    world.company.quotes().send(sent.id, None).await.unwrap();
+    links.sign(link.reveal(), &signature).await.unwrap();
+    links.sign(link.reveal(), &signature).await.unwrap_err();
+    let notes = history(&world.company).await;
+    let [note] = &notes[..] else { panic!("{notes:?}") };
+    assert!(note.action == HistoryAction::QuoteSigned && note.subject == sent.id.0, "{note:?}");
+    assert_eq!(note.actor, "signing link");
+    assert_eq!((&*note.detail, note.at), (&*sent.number, world.now()));
+}
+
 /// Rules: HISTORY-1, HISTORY-4
 #[on_each_database]
 async fn each_change_through_a_handle_with_a_name_is_noted_with_it(db: Database) {
@@ -126,7 +164,8 @@ async fn each_change_through_a_handle_with_a_name_is_noted_with_it(db: Database)
     let known: BTreeSet<_> = all.iter().filter_map(|record| record.action.known()).collect();
     assert!(HistoryAction::ALL.iter().all(|action| known.contains(action)), "{known:?}");
     for record in &all[..all.len() - 1] {
-        let by_client = record.action == HistoryAction::QuoteDeclined;
+        let by_client = [HistoryAction::QuoteDeclined, HistoryAction::QuoteSigned].map(OpenEnum::Known);
+        let by_client = by_client.contains(&record.action);
         assert_eq!((&*record.actor, record.at), (if by_client { "signing link" } else { NAME }, world.now()));
     }
     assert_eq!(all.last().unwrap().actor, "someone else");

@@ -48,6 +48,9 @@ pub enum HistoryAction {
     /// `: `, the reason that was given.
     #[strum(serialize = "quote.declined")]
     QuoteDeclined,
+    /// The client signed a quote through its signing link, which accepts it.
+    #[strum(serialize = "quote.signed")]
+    QuoteSigned,
     /// A quote was linked to an identifier of another system, or unlinked.
     #[strum(serialize = "quote.linked")]
     QuoteLinked,

@@ -88,6 +88,9 @@ const fn texts(action: HistoryAction) -> (&'static str, &'static str) {
         HistoryAction::QuoteDeclined => {
             ("Declined a quote through its signing link", "A refusé un devis par son lien de signature")
         }
+        HistoryAction::QuoteSigned => {
+            ("Signed a quote through its signing link", "A signé un devis par son lien de signature")
+        }
         HistoryAction::QuoteLinked => (
             "Linked a quote to another system, or unlinked it",
             "A lié un devis à un autre système, ou l’en a délié",

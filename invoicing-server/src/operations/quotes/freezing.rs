@@ -68,8 +68,18 @@ pub(in crate::operations) struct FrozenChange<D> {
 pub(in crate::operations) enum By {
     /// The company. The history notes this.
     Company(HistoryAction),
-    /// The client, with the evidence of the signature.
+    /// The client, with the evidence of the signature. The history notes the signature.
     Client(ProofRecord),
+}
+
+impl By {
+    /// The note of the change.
+    fn action(&self) -> HistoryAction {
+        match self {
+            Self::Company(action) => *action,
+            Self::Client(_) => HistoryAction::QuoteSigned,
+        }
+    }
 }
 
 impl Quotes<'_> {
@@ -155,10 +165,7 @@ impl Quotes<'_> {
                 }
                 links::extend_expiry(&mut tx, &changed.record.summary).await?;
                 let changed = update(&mut tx, changed).await?;
-                // The proof names the author of a signature.
-                if let By::Company(action) = by {
-                    note(&mut tx, action, &changed.summary).await?;
-                }
+                note(&mut tx, by.action(), &changed.summary).await?;
                 Ok(Some(changed))
             })
             .await

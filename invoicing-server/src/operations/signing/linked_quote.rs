@@ -121,7 +121,7 @@ impl LinkedQuote {
                 Ok(quote.sign(block, change.stamp, change.date_of(submitted_at))?)
             },
         };
-        self.company.quotes().commit(&quote, change).await
+        self.company.acting_as(ACTOR)?.quotes().commit(&quote, change).await
     }
 
     /// Declines the quote for this reason. `shown`: the document that the client has seen, if
