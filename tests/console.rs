@@ -2,6 +2,7 @@
 
 mod access;
 mod amounts;
+mod answers;
 mod deliveries;
 mod doubts;
 mod errors;
@@ -167,12 +168,15 @@ impl Browser {
     }
 
     async fn ask(&self, request: Request<String>) -> Shown {
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let response = self.console.clone().answer(request.map(Full::<Bytes>::from)).await;
         let (head, body) = response.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         let html = String::from_utf8_lossy(&bytes).into_owned();
         assert_protected(&head.headers);
-        Shown { status: head.status, headers: head.headers, bytes, html }
+        let shown = Shown { status: head.status, headers: head.headers, bytes, html };
+        answers::assert_one_of_its_kind(&method, &path, &shown);
+        shown
     }
 }
 

@@ -146,6 +146,20 @@ fn a_form_is_carried_out_once_however_often_the_browser_sends_it() {
     });
 }
 
+/// Rules: FORM-6, SIGN-11, SIGN-16
+#[test]
+fn back_asks_for_no_form_again_and_keeps_what_was_entered() {
+    Database::Sqlite.run(Some(2), |db| async move {
+        for script in [true, false] {
+            let world = World::new(db).await;
+            let records = Records::create(&world).await;
+            let site = ServedApp::start(world, "/x").await;
+            let open = format!("/x{}", records.signing["open"].as_str().unwrap());
+            site.run("back.mjs", json!({"script": script, "signing": {"open": open}})).await;
+        }
+    });
+}
+
 #[test]
 fn a_form_on_another_site_is_refused() {
     Database::Sqlite.run(Some(2), |db| async move {

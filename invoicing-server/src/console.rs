@@ -147,8 +147,7 @@ impl Console {
         &self.0.place.path
     }
 
-    /// The paths of all forms that are carried out once, with the names of their parameters in
-    /// braces.
+    /// The paths of all forms, with the names of their parameters in braces.
     #[cfg(any(test, feature = "testing"))]
     pub fn forms() -> impl Iterator<Item = &'static str> {
         routes::forms()

@@ -56,7 +56,7 @@ pub(crate) use numbering::Numbering;
 pub(crate) use reminder::Reminder;
 pub(crate) use services::Services;
 #[cfg(feature = "console")]
-pub(crate) use signing::{ACTOR, LinkedQuote, REASON_LIMIT, SignableQuote};
+pub(crate) use signing::{ACTOR, LinkedQuote, REASON_LIMIT, SignableQuote, entry_sealer, split_behind_token};
 pub(crate) use webhooks::MAX_WEBHOOKS;
 
 /// Turns [`Error::NotFound`] about a record that an input names into [`Error::Invalid`] about the

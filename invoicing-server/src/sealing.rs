@@ -44,6 +44,13 @@ impl AssociatedData {
         Self { column: "previous_secret", ..Self::webhook_secret(company, id) }
     }
 
+    /// Of no table: entries of the signer behind a link, in an address.
+    #[cfg(feature = "console")]
+    pub(crate) fn signer_entries(company: CompanyId, token_hash: &[u8; 32]) -> Self {
+        let row = hex::encode(token_hash);
+        Self { table: "signing_link", column: "entries", company: Some(company), row }
+    }
+
     pub(crate) fn setting(name: &str) -> Self {
         Self { table: "setting", column: "value", company: None, row: name.to_owned() }
     }

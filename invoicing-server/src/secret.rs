@@ -60,8 +60,14 @@ pub(crate) fn prefix_end(text: &[u8]) -> Option<usize> {
 
 /// True if a text has the form of a secret with this prefix: 43 base64url characters follow it.
 pub(crate) fn has_form(prefix: &str, text: &str) -> bool {
+    split_behind(prefix, text).is_some_and(|(_, rest)| rest.is_empty())
+}
+
+/// Splits a text behind the secret with which it begins, by the form of the secret alone.
+pub(crate) fn split_behind<'t>(prefix: &str, text: &'t str) -> Option<(&'t str, &'t str)> {
     let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    text.strip_prefix(prefix).is_some_and(|random| random.len() == 43 && random.bytes().all(is_base64url))
+    let (secret, rest) = text.split_at_checked(prefix.len() + 43)?;
+    secret.strip_prefix(prefix)?.bytes().all(is_base64url).then_some((secret, rest))
 }
 
 /// True if a text has the form of an API key.

@@ -144,6 +144,39 @@ fn the_token_of_a_signing_link_is_not_logged() {
     assert!(!log.contains(&tokens[0][..14]) && !log.contains(&tokens[0][14..28]), "a token is in the log");
 }
 
+/// Rules: SIGN-11
+#[test]
+fn the_entries_of_a_signer_are_not_logged_sealed_or_not() {
+    let mut sealed = String::new();
+    let log = logged(Database::Sqlite, async |world| {
+        let id = world.sent().await.summary.id;
+        let link = world.company.quotes().signing_link(id).await.unwrap();
+        let document = world.company.quotes().open_document(id).await.unwrap().sha256;
+        let settings = ConsoleSettings::at("https://app.example/x");
+        let page = world.invoicing.signing_page(settings).unwrap();
+        let ask = async |method: &str, path: &str, body: String| {
+            let request = Request::builder().method(method).uri(path).header("origin", "https://app.example");
+            let request = request.header("content-type", "application/x-www-form-urlencoded");
+            page.clone().answer(request.body(Full::<Bytes>::from(body)).unwrap()).await
+        };
+        let path = format!("/sign/{}", link.reveal());
+        let form = format!("name=Zebulon&email=zebulon@exemple.fr&document={document}");
+        let first = ask("POST", &path, form).await;
+        assert_eq!(first.status(), 303);
+        let address = first.headers()["location"].to_str().unwrap().strip_prefix("/x").unwrap().to_owned();
+        assert_eq!(ask("GET", &address, String::new()).await.status(), 200);
+        assert_eq!(ask("PUT", &address, String::new()).await.status(), 405);
+        assert_eq!(ask("GET", &format!("{address}x"), String::new()).await.status(), 303);
+        world.run("UPDATE company SET record = ''", &[]).await;
+        assert_eq!(ask("GET", &address, String::new()).await.status(), 500);
+        sealed.push_str(address.split_once("?signer=").unwrap().1);
+    });
+    assert!(log.contains("request failed"), "{log}");
+    for part in ["Zebulon", "zebulon", &sealed[20..40]] {
+        assert!(!log.contains(part), "{part} is in the log");
+    }
+}
+
 #[test]
 fn the_request_id_of_a_500_leads_to_its_cause_in_the_log() {
     let log = logged(Database::Sqlite, async |world| {

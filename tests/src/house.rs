@@ -64,3 +64,13 @@ fn statements_are_constants() {
         assert!(!before_tests(text).contains("leak()"), "{name}");
     }
 }
+
+/// Browsers refuse addresses that they do not know as one, such as `léa@exemple.fr`, before the server sees them.
+///
+/// Rules: SIGN-16
+#[test]
+fn no_input_has_the_type_email() {
+    for (name, text) in sources(&root().join("invoicing-server/src/console")) {
+        assert!(!text.contains("type=\"email\""), "{name}");
+    }
+}

@@ -29,6 +29,10 @@ await page.reload();
 const again = await page.locator("main").innerText();
 check(again.includes("Already done") && again.includes("CRM") && !again.includes(key), `sent again: ${again}`);
 step("loaded again, the page leads to the key");
+await page.getByRole("link", { name: "See what it has done" }).click();
+await page.goBack();
+check((await page.locator("main").innerText()).includes("Already done"), "back to the page that leads to the key");
+step("back from the key, the page is there again");
 
 await page.goBack();
 await page.waitForLoadState();

@@ -12,6 +12,7 @@ use super::error::PageError;
 use super::form::Form;
 use super::request::{Again, Elsewhere, FormOutcome, PageRequest, PageResult, VERSION, page, see_other};
 use super::routes::{self, Endpoint, Permission, Route};
+use super::sign::without_signs_behind;
 use super::sign_in::{Session, SignInDecision};
 use super::{
     ConsoleContext, Language, carried_out, credit_notes, csrf, events, form_token, history, invoices, keys,
@@ -23,7 +24,7 @@ use crate::http::byte_budget::{ByteReservation, Holder};
 use crate::http::error::ApiError;
 use crate::http::exchange::{Application, Exchange};
 use crate::http::routing::Found;
-use crate::operations::{CarriedOut, CompanyHandle};
+use crate::operations::CompanyHandle;
 
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 /// No path leaves with a referrer, as one may hold a token. With `no-referrer`, browsers would also
@@ -66,6 +67,11 @@ impl Application for ConsoleContext {
         body: &'r mut RequestBody,
     ) -> BoxFuture<'r, PageResult> {
         Box::pin(async move {
+            if matches!(exchange.head.method, Method::GET | Method::HEAD)
+                && let Some(path) = without_signs_behind(exchange.head.uri.path())
+            {
+                return see_other(&format!("{}{path}", self.place.path));
+            }
             let (route, params) = match route {
                 Ok(found) => found,
                 Err(error) => {
@@ -138,7 +144,9 @@ impl ConsoleContext {
         let _slot = slots.try_acquire(session.company).ok_or(ApiError::Overloaded)?;
         let request = self.request(exchange, session, params, form, reservation).await?;
         exchange.caller.company.get_or_init(|| request.record.name.clone());
-        if route.is_once() {
+        if route.endpoint == Endpoint::CarriedOut {
+            self.carried_out(request).await
+        } else if route.is_once() {
             self.once(route.endpoint, request).await
         } else {
             self.handle(route.endpoint, &request).await
@@ -152,8 +160,8 @@ impl ConsoleContext {
             return self.again(endpoint, request).await;
         };
         let company = request.company.for_form(token);
-        if let Some(before) = company.carried_out().await? {
-            return Ok(self.before(endpoint, &request, &before));
+        if company.carried_out().await?.is_some() {
+            return carried_out::see(&request);
         }
         request.company = if endpoint.has_version() {
             company.if_unchanged(request.form.text(VERSION))
@@ -164,8 +172,8 @@ impl ConsoleContext {
         let status = answer.as_ref().map_or_else(PageError::status, Response::status);
         let is_refused = status.is_client_error() || answer.is_ok() && !company.end_form().await?;
         // Looks for a click at the same time that has carried it out.
-        if is_refused && let Some(before) = company.carried_out_meanwhile().await? {
-            return Ok(self.before(endpoint, &request, &before));
+        if is_refused && company.carried_out_meanwhile().await?.is_some() {
+            return carried_out::see(&request);
         }
         if is_refused && request.company.is_stale() {
             let request = PageRequest { company, again: Some(Again::Changed), ..request };
@@ -191,10 +199,22 @@ impl ConsoleContext {
         Ok(response)
     }
 
-    /// The answer to a form that was carried out before.
-    fn before(&self, endpoint: Endpoint, request: &PageRequest<'_>, before: &CarriedOut) -> Response<Bytes> {
-        let content = carried_out::page(request, endpoint, before);
-        page(StatusCode::OK, &self.frame(request).around(&content))
+    /// The page of a form that was carried out before, to which a second answer leads.
+    async fn carried_out(&self, mut request: PageRequest<'_>) -> PageResult {
+        let path = request.form.text(carried_out::TARGET).to_owned();
+        let (route, params) = routes::find(&Method::POST, &path).map_err(|_| PageError::NOT_FOUND)?;
+        if let Permission::To(action) = route.needs
+            && !request.allows(action)
+        {
+            return Err(PageError::Forbidden);
+        }
+        let token = request.form.text(form_token::FIELD);
+        let token = form_token::read(token, request.now, request.record.id, &path);
+        request.company = request.company.for_form(token.ok_or(PageError::NOT_FOUND)?);
+        let before = request.company.carried_out().await?.ok_or(PageError::NOT_FOUND)?;
+        let request = PageRequest { params, ..request };
+        let content = carried_out::page(&request, route.endpoint, &before);
+        Ok(page(StatusCode::OK, &self.frame(&request).around(&content)))
     }
 
     /// Finds the reader of a request for a page that does not exist.
@@ -305,10 +325,13 @@ impl ConsoleContext {
             Endpoint::ReversePayment => return invoices::reverse(request).await,
             Endpoint::InvoiceDocument => return invoices::document(request).await,
             Endpoint::CreditNoteDocument => return credit_notes::document(request).await,
+            // It takes the request whole.
+            Endpoint::CarriedOut
             // They need no session.
-            Endpoint::Asset
+            | Endpoint::Asset
             | Endpoint::SigningPage
             | Endpoint::Sign
+            | Endpoint::ConfirmSignature
             | Endpoint::ConfirmRefusal
             | Endpoint::Decline
             | Endpoint::SigningDocument => return Err(PageError::NOT_FOUND),

@@ -1,15 +1,26 @@
-//! The second answer to a form that was carried out before: leads to the record that it made. A
-//! secret is not shown again.
+//! The second answer to a form that was carried out before: leads to a page, and that to the record
+//! that the form made. A secret is not shown again.
 
 use maud::{Markup, html};
 
-use super::history;
 use super::layout::{Chapter, PageContent, notice};
-use super::request::{Again, PageRequest};
+use super::request::{Again, PageRequest, PageResult};
 use super::routes::Endpoint;
+use super::{form_token, history};
 use crate::operations::CarriedOut;
 
-/// The second answer to a form.
+/// The name of the field with the target of the form, beside that of its token.
+pub(super) const TARGET: &str = "target";
+
+/// The second answer to a form: leads to its page, which can be loaded again.
+pub(super) fn see(request: &PageRequest<'_>) -> PageResult {
+    let token = request.form.text(form_token::FIELD);
+    let fields = [(form_token::FIELD, token), (TARGET, request.path)];
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+    request.see(format!("/carried-out?{query}"))
+}
+
+/// The page of a form that was carried out before.
 pub(super) fn page(request: &PageRequest<'_>, form: Endpoint, before: &CarriedOut) -> PageContent {
     let title = request.pick("Already done", "Déjà fait");
     let body = html! {

@@ -65,6 +65,7 @@ impl ConsoleContext {
         let outcome = match endpoint {
             Endpoint::SigningPage => sign::show(request).await?,
             Endpoint::Sign => sign::sign(request).await?,
+            Endpoint::ConfirmSignature => sign::confirm_signature(request).await?,
             Endpoint::ConfirmRefusal => sign::confirm_refusal(request).await?,
             Endpoint::Decline => sign::decline(request).await?,
             _ => return Err(PageError::NOT_FOUND),

@@ -30,8 +30,8 @@ pub(super) type PageResult = Result<Response<Bytes>, PageError>;
 
 /// The outcome of a form.
 pub(super) enum FormOutcome {
-    /// A page with its status: one that cannot be loaded again, such as one with a secret, or the
-    /// form with its errors; or the review of a form.
+    /// The answer to a form: a page with a secret, or the form with its errors. Browsers cannot
+    /// come back to it, so no other page is the answer to a POST. Or a review, which is a GET.
     Page(StatusCode, PageContent),
     /// A page of the console.
     See(String),

@@ -11,6 +11,7 @@ use crate::http::routing::{self, Found, RouteTable};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Endpoint {
     Home,
+    CarriedOut,
     Asset,
     Webhooks,
     NewWebhook,
@@ -35,6 +36,7 @@ pub(super) enum Endpoint {
     History,
     SigningPage,
     Sign,
+    ConfirmSignature,
     ConfirmRefusal,
     Decline,
     SigningDocument,
@@ -205,6 +207,7 @@ const fn public_form(path: &'static str, endpoint: Endpoint) -> Route {
 /// Every page and form. The methods of a path stand one after the other.
 pub(super) const ROUTES: &[Route] = &[
     page("/", Endpoint::Home),
+    page("/carried-out", Endpoint::CarriedOut),
     public("/assets/{name}", Endpoint::Asset),
     page("/webhooks", Endpoint::Webhooks),
     form("/webhooks", Endpoint::RegisterWebhook, Action::ManageWebhooks),
@@ -229,6 +232,7 @@ pub(super) const ROUTES: &[Route] = &[
     page("/history", Endpoint::History),
     public("/sign/{token}", Endpoint::SigningPage),
     public_form("/sign/{token}", Endpoint::Sign),
+    public("/sign/{token}/confirm", Endpoint::ConfirmSignature),
     public("/sign/{token}/decline", Endpoint::ConfirmRefusal),
     public_form("/sign/{token}/decline", Endpoint::Decline),
     public("/sign/{token}/document.pdf", Endpoint::SigningDocument),
@@ -271,10 +275,10 @@ pub(super) const ROUTES: &[Route] = &[
     page("/credit-notes/{id}/document", Endpoint::CreditNoteDocument),
 ];
 
-/// The paths of the forms that are carried out once.
+/// The paths of the forms.
 #[cfg(any(test, feature = "testing"))]
 pub(super) fn forms() -> impl Iterator<Item = &'static str> {
-    ROUTES.iter().filter(|route| route.is_once()).map(|route| route.path)
+    ROUTES.iter().filter(|route| route.method == Method::POST).map(|route| route.path)
 }
 
 /// Begins the paths of signing links, whose next segment is a secret.

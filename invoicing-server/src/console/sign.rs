@@ -3,10 +3,12 @@
 //! [`document_html`] shows the frozen document as HTML, [`pages`] is a page for each state of the quote. A
 //! form carries the hash of the document that was shown, so that nothing else is signed or
 //! declined, and the second form also that of the shown text. A form with unusable fields is
-//! refused before the quote is read.
+//! refused before the quote is read. The first form leads to the second one by an address that
+//! [`keeps`](fields::SignatureFields::keep) the fields, so that browsers can go back to it.
 
 mod document_html;
 mod fields;
+mod forwarded;
 mod pages;
 mod signing_request;
 
@@ -15,6 +17,7 @@ use std::sync::Arc;
 use http::StatusCode;
 use invoicing_core::{QuoteStatus, SignatureEvidence};
 
+pub(super) use self::forwarded::without_signs_behind;
 pub(super) use self::signing_request::SigningRequest;
 use super::error::PageError;
 use super::request::FormOutcome;
@@ -23,7 +26,7 @@ use crate::company_slots::Slot;
 use crate::documents::ContentHash;
 use crate::documents::content::mentions::accepted_text;
 use crate::operations::{Decline, SignableQuote, Signature, sent_again};
-use fields::SignatureFields;
+use fields::{NOT_KEPT, SignatureFields};
 
 /// The state of a quote for its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +73,7 @@ pub(super) async fn show(request: &SigningRequest<'_>) -> Result<FormOutcome, Pa
     Ok(FormOutcome::Page(StatusCode::OK, content))
 }
 
-/// `POST /sign/{token}`: the first form shows the document and the signer, the second form signs.
+/// `POST /sign/{token}`: the first form leads to the second look, the form of which signs.
 pub(super) async fn sign(request: &SigningRequest<'_>) -> Result<FormOutcome, PageError> {
     let entered = SignatureFields::read(&request.form);
     let fields = match entered.checked() {
@@ -78,11 +81,11 @@ pub(super) async fn sign(request: &SigningRequest<'_>) -> Result<FormOutcome, Pa
         Err(invalid) => return Ok(refused(request, &entered, &invalid.field)),
     };
     if fields.confirmed.is_empty() {
-        return confirm_signature(request, &fields).await;
+        return lead_to_second_look(request, &fields).await;
     }
     match sign_as(request, &fields).await {
         Ok(true) => Ok(FormOutcome::See(String::new())),
-        Ok(false) => confirm_signature(request, &fields).await,
+        Ok(false) => lead_to_second_look(request, &fields).await,
         Err(Error::Invalid(invalid)) if SignatureFields::has(&invalid.field) => {
             Ok(refused(request, &entered, &invalid.field))
         }
@@ -90,7 +93,7 @@ pub(super) async fn sign(request: &SigningRequest<'_>) -> Result<FormOutcome, Pa
     }
 }
 
-async fn confirm_signature(
+async fn lead_to_second_look(
     request: &SigningRequest<'_>,
     fields: &SignatureFields,
 ) -> Result<FormOutcome, PageError> {
@@ -99,7 +102,23 @@ async fn confirm_signature(
     if !is_open(&shown, fields)? {
         return too_late(request, place, &shown, fields).await;
     }
-    let content = pages::confirm_signature(request, &shown, fields, &accepted_text(&shown.view()));
+    Ok(FormOutcome::See(fields.keep(request, "/confirm")))
+}
+
+/// `GET /sign/{token}/confirm`: the second look at the document and the signer.
+pub(super) async fn confirm_signature(request: &SigningRequest<'_>) -> Result<FormOutcome, PageError> {
+    let Some(fields) = SignatureFields::kept(request).and_then(|fields| fields.checked().ok()) else {
+        return Ok(FormOutcome::See(NOT_KEPT.to_owned()));
+    };
+    let _place = request.place().await?;
+    let shown = request.shown().await?;
+    if SigningState::of(&shown)? != SigningState::Open {
+        return Ok(FormOutcome::See(String::new()));
+    }
+    if !is_open(&shown, &fields)? {
+        return Ok(FormOutcome::Page(StatusCode::CONFLICT, pages::sent_again(request, &shown)));
+    }
+    let content = pages::confirm_signature(request, &shown, &fields, &accepted_text(&shown.view()));
     Ok(FormOutcome::Page(StatusCode::OK, content))
 }
 

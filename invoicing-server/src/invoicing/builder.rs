@@ -265,6 +265,8 @@ impl Builder {
             sealer,
             documents: Arc::clone(&documents),
             url_signer: UrlSigner::new(&url_key),
+            #[cfg(feature = "console")]
+            entry_sealer: crate::operations::entry_sealer(&url_key, env.clone()),
             base_url: settings.base_url.trim_end_matches('/').to_owned(),
             presigned_urls: settings.documents.presigned_urls,
             target: settings.target,

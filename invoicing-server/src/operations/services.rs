@@ -28,6 +28,9 @@ pub(crate) struct Services {
     /// Finds the signing links whose tokens callers present.
     pub(crate) links: Lookup<GoodLinkRow>,
     pub(crate) sealer: Arc<Sealer>,
+    /// Seals the entries of signers in addresses, also in a service without sealing keys.
+    #[cfg(feature = "console")]
+    pub(crate) entry_sealer: Sealer,
     pub(crate) documents: Arc<Documents>,
     pub(crate) url_signer: UrlSigner,
     /// The beginning of documents' URLs, without a slash at the end.

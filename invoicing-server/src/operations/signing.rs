@@ -3,6 +3,8 @@
 //! The token of the link is the only proof of the right to do so; it leads to one quote of one
 //! company.
 
+#[cfg(feature = "console")]
+mod entries;
 mod linked_quote;
 
 use std::sync::Arc;
@@ -14,8 +16,12 @@ use super::documents::OpenedDocument;
 use super::{CompanyHandle, Services};
 use crate::Error;
 use crate::documents::ContentHash;
+#[cfg(feature = "console")]
+use crate::secret::split_behind;
 use crate::secret::{SIGNING_LINK, has_form, sha256};
 use crate::store::Tables;
+#[cfg(feature = "console")]
+pub(crate) use entries::entry_sealer;
 pub(crate) use linked_quote::LinkedQuote;
 use linked_quote::Purpose;
 #[cfg(feature = "console")]
@@ -226,7 +232,7 @@ impl SigningLinks {
     }
 
     /// Signs: SENT → ACCEPTED, `quote.signed` and `quote.accepted`. Keeps the evidence and freezes
-    /// the document anew, with the signature.
+    /// the document anew, with the signature. The history notes it as done by `signing link`.
     ///
     /// # Errors
     /// [`Error::Invalid`] when the evidence or the hash is not usable. [`Error::Conflict`] when the
@@ -272,6 +278,13 @@ impl SigningLinks {
         company.request_id.clone_from(&self.request_id);
         Ok(LinkedQuote { company, id, token_hash })
     }
+}
+
+/// Splits a text behind the token with which it begins. The form decides alone; the link may be
+/// unknown.
+#[cfg(feature = "console")]
+pub(crate) fn split_behind_token(text: &str) -> Option<(&str, &str)> {
+    split_behind(SIGNING_LINK, text)
 }
 
 fn shown_document(sha256: Option<&str>) -> Result<Option<ContentHash>, Invalid> {

@@ -1,13 +1,19 @@
 //! The fields that a signer enters.
 
 use invoicing_core::{
-    Invalid, Quote, RefusedCharacter, has_dotted_domain, signer_email, signer_name, trim_invisible,
+    Invalid, Quote, RefusedCharacter, SHORT_TEXT, has_dotted_domain, signer_email, signer_name,
+    trim_invisible,
 };
 use maud::{Markup, html};
 
 use super::signing_request::SigningRequest;
 use crate::console::form::Form;
 use crate::documents::ContentHash;
+
+/// The field of an address with the sealed entries.
+const SIGNER: &str = "signer";
+/// The address of the form if the entries of an address were not kept.
+pub(super) const NOT_KEPT: &str = "?signer=";
 
 /// The fields as they were entered, and the hash of the document that was shown.
 #[derive(Default)]
@@ -18,13 +24,11 @@ pub(super) struct SignatureFields {
     pub(super) document: String,
     /// The hash of the accepted text that the second form has shown; empty for the first form.
     pub(super) confirmed: String,
+    /// The text of the address that the fields come from.
+    sealed: Option<String>,
 }
 
 impl SignatureFields {
-    pub(super) fn empty() -> Self {
-        Self::default()
-    }
-
     pub(super) fn read(form: &Form) -> Self {
         let text = |name| form.text(name).to_owned();
         Self {
@@ -32,7 +36,40 @@ impl SignatureFields {
             email: text("email"),
             document: document(form),
             confirmed: text("confirmed"),
+            sealed: None,
         }
+    }
+
+    /// The fields that the address of a page keeps. `None` if it keeps none, or they cannot be
+    /// opened.
+    pub(super) fn kept(visit: &SigningRequest<'_>) -> Option<Self> {
+        let sealed = visit.form.given(SIGNER)?;
+        let [name, email, document] = visit.linked.open_entries(sealed)?;
+        Some(Self { name, email, document, confirmed: String::new(), sealed: Some(sealed.to_owned()) })
+    }
+
+    /// True if the address of a page should keep fields, and they cannot be opened.
+    pub(super) fn are_lost(visit: &SigningRequest<'_>) -> bool {
+        visit.form.values(SIGNER).next().is_some() && Self::kept(visit).is_none()
+    }
+
+    /// A path below the link that keeps the fields, unless they are too long to be good ones. Only
+    /// the service can read them in it.
+    pub(super) fn keep(&self, visit: &SigningRequest<'_>, path: &str) -> String {
+        match self.sealed.clone().or_else(|| self.seal(visit)) {
+            Some(sealed) if path.contains('?') => format!("{path}&{SIGNER}={sealed}"),
+            Some(sealed) => format!("{path}?{SIGNER}={sealed}"),
+            None => path.to_owned(),
+        }
+    }
+
+    fn seal(&self, visit: &SigningRequest<'_>) -> Option<String> {
+        let is_short = |text: &str| text.chars().count() <= SHORT_TEXT;
+        let are_entered = !self.name.is_empty() || !self.email.is_empty();
+        if !are_entered || !is_short(&self.name) || !is_short(&self.email) {
+            return None;
+        }
+        visit.linked.seal_entries([&self.name, &self.email, &self.document])
     }
 
     /// The fields as they would be signed. Does not read the store, so that unusable fields are
@@ -42,7 +79,8 @@ impl SignatureFields {
         if !has_dotted_domain(&email) {
             return Err(Invalid::new("signedByEmail", "must have a domain with a dot"));
         }
-        Ok(Self { name, email, document: self.document.clone(), confirmed: self.confirmed.clone() })
+        let [document, confirmed] = [&self.document, &self.confirmed].map(String::clone);
+        Ok(Self { name, email, document, confirmed, sealed: self.sealed.clone() })
     }
 
     /// True if the form has a field that operations call by this name.
@@ -66,7 +104,9 @@ impl SignatureFields {
             input #name name="name" type="text" autocomplete="name" required maxlength="255" value=(self.name)
                 aria-invalid=[is_wrong("signedByName")] aria-describedby=[is_wrong("signedByName").map(|_| "wrong")];
             label for="email" { (visit.pick("Your e-mail", "Votre e-mail")) }
-            input #email name="email" type="email" autocomplete="email" required maxlength="255" value=(self.email)
+            // Browsers refuse an address such as `léa@exemple.fr` in an input of the type `email`.
+            input #email name="email" type="text" inputmode="email" autocapitalize="none" spellcheck="false"
+                autocomplete="email" required maxlength="255" value=(self.email)
                 aria-invalid=[is_wrong("signedByEmail")] aria-describedby=[is_wrong("signedByEmail").map(|_| "wrong")];
         }
     }

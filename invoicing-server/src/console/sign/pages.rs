@@ -16,10 +16,12 @@ use crate::operations::{REASON_LIMIT, SignableQuote};
 /// The document and the form below it.
 pub(super) fn open(request: &SigningRequest<'_>, shown: &SignableQuote, sheet: &Sheet) -> PageContent {
     let is_last = sheet.part == sheet.last;
+    let fields = SignatureFields::kept(request).unwrap_or_default();
     let clock = LocalClock::of(&shown.particulars().company, request.language);
     let until = shown.quote.summary.valid_until.map(|until| clock.date(until));
     let body = html! {
         h1 { (title(request, shown)) }
+        @if SignatureFields::are_lost(request) { (not_kept(request)) }
         p {
             (request.pick("From", "De la part de")) " " bdi { (visible(&shown.particulars().company.name)) } ". "
             (request.pick("Read the quote, then sign it below it.", "Lisez le devis, puis signez-le plus bas."))
@@ -28,47 +30,63 @@ pub(super) fn open(request: &SigningRequest<'_>, shown: &SignableQuote, sheet: &
             }
         }
         (sheet.html)
-        (parts(request, sheet))
-        @if is_last { (signature_form(request, shown)) }
+        (parts(request, sheet, &fields))
+        @if is_last { (signature_form(request, shown, &fields)) }
         (download(request, shown, request.pick("Download the quote as a PDF", "Télécharger le devis en PDF")))
         div.sign-bar {
             @if let Some((label, total)) = grand_total(&shown.view()) { p lang="fr" { (label) " " strong { (total) } } }
             @if is_last {
                 button form="signature" { (request.pick("Sign", "Signer")) }
             } @else {
-                a.button href=(request.link(format!("?part={}", sheet.part + 2))) {
+                a.button href=(request.link(fields.keep(request, &format!("?part={}", sheet.part + 2)))) {
                     (request.pick("Continue reading", "Lire la suite"))
                 }
             }
-            a.button.plain href=(request.link("/decline")) { (request.pick("Decline", "Refuser")) }
+            a.button.plain href=(request.link(fields.keep(request, "/decline"))) {
+                (request.pick("Decline", "Refuser"))
+            }
         }
     };
     PageContent::alone(title(request, shown), body)
 }
 
-/// Links to the other parts of a long document.
-fn parts(request: &SigningRequest<'_>, Sheet { part, last, .. }: &Sheet) -> Markup {
+/// The message above the document if the entries in its address cannot be opened.
+fn not_kept(request: &SigningRequest<'_>) -> Markup {
+    notice(
+        "error",
+        &html! { p { (request.pick(
+            "Your name and e-mail were not kept: they were entered more than an hour ago, or the address is incomplete. \
+             Nothing was signed. Enter them again below the quote.",
+            "Votre nom et votre e-mail n’ont pas été conservés : ils ont été saisis il y a plus d’une heure, ou l’adresse est \
+             incomplète. Rien n’a été signé. Saisissez-les à nouveau sous le devis.",
+        )) } },
+    )
+}
+
+/// Links to the other parts of a long document, which keep the fields.
+fn parts(request: &SigningRequest<'_>, Sheet { part, last, .. }: &Sheet, fields: &SignatureFields) -> Markup {
+    let link = |part: usize| request.link(fields.keep(request, &format!("?part={part}")));
     html! {
         @if *last > 0 {
             nav.actions aria-label=(request.pick("Parts of the quote", "Parties du devis")) {
                 @if *part > 0 {
-                    a rel="prev" href=(request.link(format!("?part={part}"))) { (request.pick("Previous part", "Partie précédente")) }
+                    a rel="prev" href=(link(*part)) { (request.pick("Previous part", "Partie précédente")) }
                 }
                 span { (request.pick("Part", "Partie")) " " (part + 1) " / " (last + 1) }
                 @if part < last {
-                    a rel="next" href=(request.link(format!("?part={}", part + 2))) { (request.pick("Next part", "Partie suivante")) }
+                    a rel="next" href=(link(part + 2)) { (request.pick("Next part", "Partie suivante")) }
                 }
             }
         }
     }
 }
 
-fn signature_form(request: &SigningRequest<'_>, shown: &SignableQuote) -> Markup {
+fn signature_form(request: &SigningRequest<'_>, shown: &SignableQuote, fields: &SignatureFields) -> Markup {
     html! {
         h2 { (request.pick("Sign the quote", "Signer le devis")) }
         form #signature method="post" action=(request.link("")) {
             input type="hidden" name="document" value=(shown.document.sha256);
-            (SignatureFields::empty().inputs(request, None))
+            (fields.inputs(request, None))
             p #accepted { (request.pick("By signing, you agree to this text:", "En signant, vous acceptez ce texte :")) }
             (accepted(&accepted_text(&shown.view())))
             p.hint { (request.pick(
@@ -101,7 +119,7 @@ pub(super) fn correct(request: &SigningRequest<'_>, fields: &SignatureFields, wr
             (fields.inputs(request, Some(wrong)))
             p.actions {
                 button { (request.pick("Continue", "Continuer")) }
-                (back_to_quote(request))
+                (back_to_quote(request, fields))
             }
         }
     };
@@ -133,15 +151,16 @@ pub(super) fn confirm_signature(
             input type="hidden" name="confirmed" value=(ContentHash::of(accepted_text.as_bytes()));
             p.actions {
                 button { (request.pick("Sign now", "Signer maintenant")) }
-                (back_to_quote(request))
+                (back_to_quote(request, fields))
             }
         }
     };
     PageContent::alone(title, body)
 }
 
-fn back_to_quote(request: &SigningRequest<'_>) -> Markup {
-    html! { a href=(request.link("")) { (request.pick("Back to the quote", "Revenir au devis")) } }
+/// The link to the quote, which keeps the fields.
+fn back_to_quote(request: &SigningRequest<'_>, fields: &SignatureFields) -> Markup {
+    html! { a href=(request.link(fields.keep(request, ""))) { (request.pick("Back to the quote", "Revenir au devis")) } }
 }
 
 /// The question before a refusal.
@@ -170,6 +189,7 @@ fn refusal(
     reason: &str,
     is_wrong: bool,
 ) -> PageContent {
+    let fields = SignatureFields::kept(request).unwrap_or_default();
     let title = request.pick("Decline the quote?", "Refuser le devis ?");
     let body = html! {
         h1 { (title) }
@@ -185,7 +205,7 @@ fn refusal(
             }
             p.actions {
                 button.grave { (request.pick("Decline the quote", "Refuser le devis")) }
-                (back_to_quote(request))
+                (back_to_quote(request, &fields))
             }
         }
     };
@@ -269,7 +289,7 @@ fn signature(request: &SigningRequest<'_>, shown: &SignableQuote, sheet: &Sheet)
         }
         (download(request, shown, request.pick("Download the signed copy as a PDF", "Télécharger l’exemplaire signé en PDF")))
         (sheet.html)
-        (parts(request, sheet))
+        (parts(request, sheet, &SignatureFields::default()))
     }
 }
 
