@@ -73,7 +73,7 @@ fn is_of(route: &str, path: &str) -> bool {
         && route.iter().zip(&path).all(|(wanted, part)| wanted.starts_with('{') || wanted == part)
 }
 
-/// Rules: FORM-6
+/// Rules: FORM-7
 #[test]
 fn every_form_has_a_kind_of_answer() {
     let mut routes: Vec<_> = ANSWERS.iter().map(|(route, _)| *route).collect();

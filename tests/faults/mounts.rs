@@ -1,13 +1,14 @@
 //! Databases below mounts that only the started process sees: a file without its folder, a folder at two places.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
+use invoicing_test_databases::tool::MOUNTS;
+
 use crate::process::{NODE, Site};
 
-/// The programs and the rights that these tests need. `REQUIRE_MOUNTS=1` turns their lack into a failure.
+/// The programs and the rights that these tests need.
 const PROBE: &str = "mount --bind \"$1\" \"$1\"";
 
 /// A command that runs a script in mounts of its own, then a node: by root, or as root of a user namespace. `None` if the
@@ -23,10 +24,7 @@ fn behind_mounts(folder: &Path, script: &str) -> Option<Command> {
         unshared(rights, PROBE).arg("true").output().is_ok_and(|output| output.status.success())
     };
     let Some(rights) = ["-m", "-rm"].into_iter().find(|rights| allows(rights)) else {
-        assert!(std::env::var_os("REQUIRE_MOUNTS").is_none(), "no mounts of its own");
-        // A closed standard error is no failure.
-        let _ =
-            writeln!(std::io::stderr().lock(), "Mounts of a process: DID NOT RUN: unshare is not allowed");
+        MOUNTS.is_missing("unshare is not allowed");
         return None;
     };
     let mut command = unshared(rights, script);

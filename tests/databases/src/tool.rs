@@ -36,6 +36,12 @@ pub static BROWSER: Tool =
     Tool::new("Chromium, and Python 3 with venv", "the pages in a browser", "REQUIRE_BROWSER");
 /// The readers of documents.
 pub static PDF_TOOLS: Tool = Tool::new("poppler and qpdf", "reading the documents back", "REQUIRE_PDF_TOOLS");
+/// Mounts that only a process and its children see.
+pub static MOUNTS: Tool = Tool::new(
+    "unshare and mount, and the right to mount",
+    "databases below mounts of their process",
+    "REQUIRE_MOUNTS",
+);
 
 impl Tool {
     const fn new(name: &'static str, enables: &'static str, required_by: &'static str) -> Self {
