@@ -1,13 +1,13 @@
-//! What a form is answered with: a page that people stay on is one that can be loaded again.
+//! The answers to forms: a page that people stay on is one that can be loaded again.
 //!
-//! Browsers keep no answer to a form. Who comes back to one is asked to send the form again, or sees an error.
+//! Browsers keep no answer to a form. A person who comes back to one is asked to send the form again, or sees an error.
 
 use http::{Method, StatusCode};
 use invoicing_server::Console;
 
 use super::Shown;
 
-/// What a form that is carried out is answered with. A refusal is 4xx or 5xx, and may be a page.
+/// The answer to a form that is carried out. A refusal is 4xx or 5xx, and may be a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
     /// 303, to a page.

@@ -353,3 +353,28 @@ async fn a_payment_and_a_refund_are_shown_as_they_were_recorded(db: Database) {
         assert_eq!(shown.page().text("[role=status]"), notice, "{path}");
     }
 }
+
+/// A page stays open while its reader chooses the other language, in which `1,200` is another number.
+///
+/// Rules: PAGE-5
+#[on_each_database]
+async fn a_form_of_the_other_language_comes_again(db: Database) {
+    let world = World::new(db).await;
+    let client = world.client("Lefèvre").await;
+    let bench = Bench { world, client };
+    let id = bench.invoice(Form::Payment).await;
+    let path = format!("/invoices/{id}/pay");
+    let opened = bench.browser(Language::English).get(&path).await;
+    let mut fields = opened.hidden(&path);
+    fields.push(("amount".to_owned(), "1,200".to_owned()));
+    let french = bench.browser(Language::French);
+    let again = french.post_bare(&path, &fields).await;
+    assert_eq!(again.status, StatusCode::CONFLICT, "{}", again.html);
+    assert_eq!(again.page().attr("[name=amount]", "value"), "1,200");
+    assert!(again.html.contains("rempli en anglais"), "{}", again.html);
+    assert!(bench.world.company.invoices().payments(id).await.unwrap().is_empty());
+    // The page that came again is French, and so is its number.
+    let mut fields = again.hidden(&path);
+    fields.push(("amount".to_owned(), "1 200".to_owned()));
+    assert_eq!(french.post_bare(&path, &fields).await.status, StatusCode::SEE_OTHER);
+}

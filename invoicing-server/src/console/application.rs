@@ -10,7 +10,9 @@ use matchit::Params;
 
 use super::error::PageError;
 use super::form::Form;
-use super::request::{Again, Elsewhere, FormOutcome, PageRequest, PageResult, VERSION, page, see_other};
+use super::request::{
+    Again, Elsewhere, FormOutcome, LANGUAGE, PageRequest, PageResult, VERSION, page, see_other,
+};
 use super::routes::{self, Endpoint, Permission, Route};
 use super::sign::without_signs_behind;
 use super::sign_in::{Session, SignInDecision};
@@ -157,11 +159,15 @@ impl ConsoleContext {
     async fn once(&self, endpoint: Endpoint, mut request: PageRequest<'_>) -> PageResult {
         let token = request.form.text(form_token::FIELD);
         let Some(token) = form_token::read(token, request.now, request.record.id, request.path) else {
-            return self.again(endpoint, request).await;
+            return self.again(endpoint, request, Again::Old).await;
         };
         let company = request.company.for_form(token);
         if company.carried_out().await?.is_some() {
             return carried_out::see(&request);
+        }
+        let language = request.form.given(LANGUAGE);
+        if language.is_some_and(|language| language != request.pick("en", "fr")) {
+            return self.again(endpoint, request, Again::Translated).await;
         }
         request.company = if endpoint.has_version() {
             company.if_unchanged(request.form.text(VERSION))
@@ -183,10 +189,9 @@ impl ConsoleContext {
         answer
     }
 
-    /// The page of a form that is too old, or of another company, with the entered fields. No
-    /// record is changed.
-    async fn again(&self, endpoint: Endpoint, request: PageRequest<'_>) -> PageResult {
-        self.page_again(endpoint, &PageRequest { again: Some(Again::Old), ..request }).await
+    /// The page of a form that is not carried out, with the entered fields. No record is changed.
+    async fn again(&self, endpoint: Endpoint, request: PageRequest<'_>, reason: Again) -> PageResult {
+        self.page_again(endpoint, &PageRequest { again: Some(reason), ..request }).await
     }
 
     /// The page of a form, with 409.

@@ -53,6 +53,10 @@ pub(super) fn again(request: &PageRequest<'_>, reason: Again) -> Markup {
             "Rien n’a été modifié : la page a été ouverte il y a plus d’un jour, ou pour une autre entreprise. Vérifiez le formulaire, \
              puis renvoyez-le.",
         ),
+        (Again::Translated, _) => request.pick(
+            "Nothing was changed: the form was filled in in French. Check how numbers are written, and send it again.",
+            "Rien n’a été modifié : le formulaire a été rempli en anglais. Vérifiez l’écriture des nombres, puis renvoyez-le.",
+        ),
         (Again::Changed, Some("webhooks")) => request.pick(
             "The webhook was changed after you opened this page, so nothing was done. This is how it is stored now; the inputs are \
              those that you entered.",

@@ -25,6 +25,8 @@ const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 
 /// The field of a form with the version of the record that its page has shown.
 pub(super) const VERSION: &str = "version";
+/// The field of a form with the language of its page.
+pub(super) const LANGUAGE: &str = "language";
 
 pub(super) type PageResult = Result<Response<Bytes>, PageError>;
 
@@ -53,6 +55,8 @@ impl FormOutcome {
 pub(super) enum Again {
     /// The form is too old, or of another company.
     Old,
+    /// The form was filled in in the other language, in which a number may mean another one.
+    Translated,
     /// The record was changed after the page was opened.
     Changed,
 }
@@ -165,6 +169,8 @@ impl PageRequest<'_> {
             form method="post" action=(self.link(path)) {
                 // Browsers that restore fields must not restore a spent token.
                 input type="hidden" name=(form_token::FIELD) value=(token) autocomplete="off";
+                // Numbers are read in the language in which they were entered.
+                input type="hidden" name=(LANGUAGE) value=(self.pick("en", "fr")) autocomplete="off";
                 (fields)
             }
         }

@@ -21,7 +21,9 @@ impl CompanyHandle {
 
     async fn end_all(&self) -> Result<(), Error> {
         self.end_keys_and_webhooks().await?;
-        while self.revoke_links().await? {}
+        // The first transaction has decided about the version; a later change leaves no link usable.
+        let decided = self.without_version();
+        while decided.revoke_links().await? {}
         Ok(())
     }
 
@@ -47,7 +49,6 @@ impl CompanyHandle {
     /// Revokes a batch of signing links. Returns true if there may be more.
     async fn revoke_links(&self) -> Result<bool, Error> {
         self.write([], async move |mut tx| {
-            tx.company_to_change()?;
             let now = tx.change.now;
             let quotes = tx.signatures().revoke_good_links(now, LINKS).await?;
             if tx.is_audited() {

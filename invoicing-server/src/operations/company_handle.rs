@@ -126,6 +126,11 @@ impl CompanyHandle {
         Self { expected: Some(Expected::new(version.into())), ..self.clone() }
     }
 
+    /// The handle without its version, for what follows a transaction that has compared it.
+    pub(super) fn without_version(&self) -> Self {
+        Self { expected: None, ..self.clone() }
+    }
+
     /// Refuses to prepare a change of a record that no longer has the version of the handle. The
     /// transaction of the change compares it again.
     pub(super) fn check_expected(&self, name: &str, found: impl Into<Version>) -> Result<(), Conflict> {

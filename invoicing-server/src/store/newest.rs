@@ -1,5 +1,5 @@
-//! Lists for people: newest first, each page behind the last record of the one before. What is
-//! added meanwhile stands before that record, so each earlier record is on exactly one page.
+//! Lists for people: newest first, each page behind the last record of the one before. Records
+//! that are added meanwhile stand before that one, so each earlier record is on exactly one page.
 
 use invoicing_core::Timestamp;
 use sqlx::FromRow;

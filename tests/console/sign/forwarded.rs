@@ -39,7 +39,7 @@ const BEHIND: [&str; 30] = [
     "%3E%2C",
     "&",
 ];
-/// What is no such sign: a letter, a digit, a control of the address, a broken text.
+/// No such sign: a letter, a digit, a control of the address, a broken text.
 const OTHER: [&str; 9] = ["x", "0", "=x", "%2", "%FF", "%2E%78", "/x", "/decline/x", "/document.pdfx"];
 const PATHS: [&str; 3] = ["", "/decline", "/document.pdf"];
 

@@ -14,7 +14,7 @@ use crate::records::Payment;
 /// The field with the answer to the doubts.
 pub(super) const CONFIRMED: &str = "confirmed";
 
-/// What is unusual about a payment.
+/// The unusual sides of a payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Doubts {
     /// It is more than what is left of the invoice, retention included: this.
@@ -52,10 +52,12 @@ impl Doubts {
         self.is_beyond.is_none() && !self.is_repeated
     }
 
-    /// The answer that confirms this very payment in spite of these doubts.
+    /// The answer that confirms this very payment in spite of these doubts. Fields of forms are
+    /// trimmed, so it ends without a space.
     pub(super) fn answer(self, payment: &NewPayment) -> String {
         let (beyond, repeated) = (self.is_beyond.is_some(), self.is_repeated);
-        format!("{} {beyond} {repeated} {}", payment.amount, payment.reference.as_deref().unwrap_or_default())
+        let reference = payment.reference.as_deref().unwrap_or_default();
+        format!("{} {beyond} {repeated} {reference}", payment.amount).trim_end().to_owned()
     }
 
     /// The question, with the box that answers it. No box is checked beforehand.
@@ -75,10 +77,13 @@ impl Doubts {
                 }
             }
             @if self.is_repeated {
-                p { (request.pick(
+                p { (if payment.reference.is_some() { request.pick(
                     "The same amount with the same reference was already entered today.",
                     "Le même montant avec la même référence a déjà été saisi aujourd’hui.",
-                )) }
+                ) } else { request.pick(
+                    "The same amount without a reference was already entered today.",
+                    "Le même montant sans référence a déjà été saisi aujourd’hui.",
+                ) }) }
             }
         };
         html! {

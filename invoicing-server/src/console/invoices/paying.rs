@@ -1,7 +1,9 @@
 //! Payments and refunds that are entered.
 
 use http::StatusCode;
-use invoicing_core::{Invalid, InvoiceId, InvoiceSummary, Money, PaymentMethod, PaymentSource};
+use invoicing_core::{
+    Invalid, InvoiceId, InvoiceSummary, Money, PaymentMethod, PaymentSource, SHORT_TEXT, optional_text,
+};
 use maud::{Markup, html};
 
 use super::change::{Asked, Change, question, refused};
@@ -93,7 +95,8 @@ fn payment(request: &PageRequest<'_>) -> Result<NewPayment, Invalid> {
     let amount: Money = number(request.figures(), form, "amount")?;
     let method: Option<PaymentMethod> =
         form.given("method").map(|method| method.parse().map_err(named)).transpose()?;
-    let reference = form.given("reference").map(str::to_owned);
+    // As it would be stored, so that a repetition is found.
+    let reference = optional_text("reference", form.given("reference"), SHORT_TEXT)?;
     Ok(NewPayment { amount, source: PaymentSource::Entered, method, reference, movement_id: None })
 }
 

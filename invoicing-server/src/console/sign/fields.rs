@@ -11,7 +11,7 @@ use crate::console::form::Form;
 use crate::documents::ContentHash;
 
 /// The field of an address with the sealed entries.
-const SIGNER: &str = "signer";
+pub(super) const SIGNER: &str = "signer";
 /// The address of the form if the entries of an address were not kept.
 pub(super) const NOT_KEPT: &str = "?signer=";
 

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::SigningState;
 use super::document_html::{Sheet, grand_total};
-use super::fields::SignatureFields;
+use super::fields::{SIGNER, SignatureFields};
 use super::signing_request::SigningRequest;
 use crate::console::layout::{PageContent, notice};
 use crate::console::time::LocalClock;
@@ -196,6 +196,8 @@ fn refusal(
         (above)
         form method="post" action=(request.link("/decline")) {
             input type="hidden" name="document" value=(document);
+            // Keeps the way back, if the reason is refused.
+            @if let Some(sealed) = request.form.given(SIGNER) { input type="hidden" name=(SIGNER) value=(sealed); }
             label for="reason" { (request.pick("Reason (optional)", "Motif (facultatif)")) }
             textarea #reason name="reason" rows="4" maxlength=(REASON_LIMIT) aria-describedby="reason-hint"
                 aria-invalid=[is_wrong.then_some("true")] { (reason) }
