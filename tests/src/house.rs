@@ -55,7 +55,8 @@ const WITHOUT_THAT_TYPE: [&str; 3] = ["copy/source.rs", "copy/target.rs", "store
 
 #[test]
 fn statements_are_constants() {
-    let sources = sources(&root().join("invoicing-server/src"));
+    let mut sources = sources(&root().join("invoicing-server/src"));
+    sources.retain(|(name, _)| !name.ends_with("tests.rs"));
     let before_tests = |text: &str| text.split("#[cfg(test)]").next().unwrap_or_default().to_owned();
     let assembled = sources.iter().filter(|(_, text)| before_tests(text).contains("AssertSqlSafe"));
     assert_eq!(assembled.map(|(name, _)| &**name).collect::<Vec<_>>(), WITHOUT_THAT_TYPE);
