@@ -77,7 +77,7 @@ async fn each_invoice_is_on_one_page_while_others_are_made(db: Database) {
     let newest = browser.get("/invoices").await;
     assert!(!newest.page().has("nav.actions a:not([rel=next])"), "{}", newest.html);
     let back = walked[1].page().attrs("nav.actions a:not([rel=next])", "href");
-    assert_eq!(back, [format!("{}/invoices", PREFIX)]);
+    assert_eq!(back, [format!("{PREFIX}/invoices")]);
 
     // By state, while some leave the state: the last one of a page, and some of the next page.
     let drafts = async || {
@@ -103,7 +103,7 @@ async fn each_invoice_is_on_one_page_while_others_are_made(db: Database) {
         before.iter().copied().filter(|id| *id == before[ITEMS - 1] || !gone.contains(id)).collect();
     assert_eq!(listed::<InvoiceId>(&walked, "/invoices/"), expected);
     let back = walked[1].page().attrs("nav.actions a:not([rel=next])", "href");
-    assert_eq!(back, [format!("{}/invoices?status=DRAFT", PREFIX)]);
+    assert_eq!(back, [format!("{PREFIX}/invoices?status=DRAFT")]);
 }
 
 /// Rules: SEARCH-3

@@ -28,14 +28,17 @@ pub(super) struct NewestStatements {
     pub(super) created_at: &'static str,
 }
 
+/// True if a search finds the summary with this id.
+pub(super) type Search<'s> = dyn Fn(&str, Uuid) -> Result<bool, Error> + Sync + 's;
+
 /// A part of the requested list.
 pub(super) struct NewestQuery<'q> {
     pub(super) status: Option<&'static str>,
     /// The record behind which the page begins.
     pub(super) after: Option<Uuid>,
     pub(super) limit: u32,
-    /// True for the summaries that a search finds; `None` for all of them.
-    pub(super) is_found: Option<&'q (dyn Fn(&str, Uuid) -> Result<bool, Error> + Sync)>,
+    /// The search; `None` for all records.
+    pub(super) is_found: Option<&'q Search<'q>>,
 }
 
 #[derive(FromRow)]
