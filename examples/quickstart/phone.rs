@@ -7,18 +7,25 @@ use hyper_util::rt::TokioIo;
 use invoicing_examples::Failure;
 use tokio::net::TcpStream;
 
-/// Reads the page at an address, and signs what it shows: the answer to the first form shows it once more, with the text
-/// that the client agrees to.
+/// Reads the page at an address, and signs what it shows: the first form leads to a page that shows it once more, with the
+/// text that the client agrees to.
 pub(crate) async fn sign(origin: &str, path: &str, name: &str, email: &str) -> Result<(), Failure> {
+    let page = open(origin, path).await?;
+    // The page names the document that it shows, so that no other one is signed.
+    let fields = [("document", value(&page, "document")?), ("name", name), ("email", email)];
+    let second_look = send(origin, path, &fields).await?;
+    let shown = open(origin, &second_look).await?;
+    let confirmed = [&fields[..], &[("confirmed", value(&shown, "confirmed")?)]].concat();
+    send(origin, path, &confirmed).await.map(drop)
+}
+
+/// The page at an address.
+async fn open(origin: &str, path: &str) -> Result<String, Failure> {
     let page = ask(origin, Request::get(path).body(String::new())?).await?;
     if page.status() != StatusCode::OK {
         return Err(format!("the signing page: {}", page.status()).into());
     }
-    // The page names the document that it shows, so that no other one is signed.
-    let fields = [("document", value(page.body(), "document")?), ("name", name), ("email", email)];
-    let shown = send(origin, path, &fields, StatusCode::OK).await?;
-    let confirmed = [&fields[..], &[("confirmed", value(&shown, "confirmed")?)]].concat();
-    send(origin, path, &confirmed, StatusCode::SEE_OTHER).await.map(drop)
+    Ok(page.into_body())
 }
 
 /// The value of a hidden field.
@@ -28,20 +35,18 @@ fn value<'p>(page: &'p str, name: &str) -> Result<&'p str, Failure> {
     Ok(value)
 }
 
-/// Sends a form, and reads the page of its answer, which has this status.
-async fn send(
-    origin: &str,
-    path: &str,
-    fields: &[(&str, &str)],
-    expected: StatusCode,
-) -> Result<String, Failure> {
+/// Sends a form. Returns the address that its answer leads to.
+async fn send(origin: &str, path: &str, fields: &[(&str, &str)]) -> Result<String, Failure> {
     let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
     let request = Request::post(path)
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
         .header("sec-fetch-site", "same-origin")
         .body(form)?;
-    let (head, page) = ask(origin, request).await?.into_parts();
-    if head.status == expected { Ok(page) } else { Err(format!("the signature: {}", head.status).into()) }
+    let answer = ask(origin, request).await?;
+    match answer.headers().get(header::LOCATION) {
+        Some(address) if answer.status() == StatusCode::SEE_OTHER => Ok(address.to_str()?.to_owned()),
+        _ => Err(format!("the signature: {}", answer.status()).into()),
+    }
 }
 
 async fn ask(origin: &str, mut request: Request<String>) -> Result<Response<String>, Failure> {

@@ -65,6 +65,7 @@ mod subscriber;
 mod sweep_lock;
 #[cfg(test)]
 mod tests;
+mod to_change;
 mod tx;
 mod versions;
 mod webhook_secrets;

@@ -276,7 +276,7 @@ fn assert_second(shown: &Shown, route: &str) {
 
 /// Rules: FORM-2
 #[on_each_database]
-async fn the_page_of_a_second_answer_is_there_for_a_day_and_for_those_who_may_send_the_form(db: Database) {
+async fn the_page_of_a_second_answer_is_there_for_a_day_and_for_its_role(db: Database) {
     let world = World::new(db).await;
     let browser = full(&world);
     let row = ROWS.iter().find(|row| row.route == "/keys/{id}/revoke").unwrap();

@@ -96,7 +96,12 @@ fn signature(path: &str, name: &str, email: &str, document: &str) -> Vec<u8> {
 /// The second form of a signature, which its first form leads to.
 async fn second_form(server: &Server, page: &Page, name: &str, email: &str) -> Vec<u8> {
     let fields = [("name", name), ("email", email), ("document", &*page.document)];
-    let shown = answer_within(PATIENCE, &mut server.connect().await, &form(&page.path, &fields)).await;
+    let answer = answer_within(PATIENCE, &mut server.connect().await, &form(&page.path, &fields)).await;
+    let (_, address) = answer.split_once("location: ").expect("the address of the second form");
+    let address = address.lines().next().unwrap().trim();
+    // Links may be absolute; the path is what is asked for.
+    let path = &address[address.find("/sign/").expect("a path of the link")..];
+    let shown = answer_within(PATIENCE, &mut server.connect().await, &get(path)).await;
     let (_, rest) = shown.split_once("name=\"confirmed\" value=\"").expect("the second form");
     let [name, email, document] = fields;
     form(&page.path, &[name, email, document, ("confirmed", &rest[..64])])

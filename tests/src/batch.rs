@@ -25,7 +25,7 @@ enum Operation {
     CreateQuote(ClientId),
     Reject(QuoteId),
     Issue(InvoiceId),
-    /// With a reference, on an invoice that others pay too.
+    /// With the id of its movement, on an invoice that others pay too.
     Pay(InvoiceId, String),
     /// Refused before anything is written: no such client.
     CreateForUnknown(ClientId),
@@ -306,9 +306,9 @@ impl Stored {
                 let changed = |invoice: &&InvoiceItem| invoice.summary.updated_at != *at;
                 self.invoices.iter().filter(changed).filter(|invoice| invoice.summary.id == *id).count()
             }
-            Operation::Pay(id, reference) => {
+            Operation::Pay(id, movement) => {
                 let payments = self.company.invoices().payments(*id).await.expect("the payments");
-                payments.iter().filter(|payment| payment.reference.as_ref() == Some(reference)).count()
+                payments.iter().filter(|payment| payment.movement_id.as_ref() == Some(movement)).count()
             }
         }
     }

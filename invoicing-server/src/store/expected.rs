@@ -1,20 +1,12 @@
-//! The version in which a change must find its record, and the loading of the record to be changed.
-//!
-//! Each record that an operation is called to change is loaded by a method of this file, which
-//! compares the version. A transaction of a handle with a version that has compared none is refused
-//! by [`Comparison::check_done`], so no operation can ignore it.
+//! The version in which a change must find its record. A transaction of a handle with a version that
+//! has compared none is refused by [`Comparison::check_done`], so no operation can ignore it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use invoicing_core::{
-    Client, ClientId, Company, Conflict, Invalid, Invoice, InvoiceId, InvoiceSummary, KeyId, Project,
-    ProjectId, Quote, QuoteId, QuoteSummary, WebhookId,
-};
+use invoicing_core::{Conflict, Invalid};
 
-use super::company::{CompanyTx, Tables};
-use crate::Error;
-use crate::records::{KeyRecord, Version, Webhook};
+use crate::records::Version;
 
 /// The version in which the changes of a handle must find their record.
 #[derive(Debug, Clone)]
@@ -70,69 +62,4 @@ impl Comparison {
 /// The refusal of a version where none is compared.
 pub(crate) fn no_version() -> Invalid {
     Invalid::new("version", "must not be given to an operation that changes no record there is")
-}
-
-impl CompanyTx<'_> {
-    /// As [`QuoteTable::reload_if_changed`](super::quotes::QuoteTable::reload_if_changed).
-    pub(crate) async fn quote_to_change(
-        &mut self,
-        id: QuoteId,
-        known: Option<Quote>,
-    ) -> Result<Quote, Error> {
-        let quote = self.quotes().reload_if_changed(id, known).await?;
-        self.check_expected("the quote", quote.summary.updated_at)?;
-        Ok(quote)
-    }
-
-    pub(crate) async fn quote_summary_to_change(&mut self, id: QuoteId) -> Result<QuoteSummary, Error> {
-        let quote = self.quotes().find_summary(id).await?;
-        self.check_expected("the quote", quote.updated_at)?;
-        Ok(quote)
-    }
-
-    /// As [`InvoiceTable::reload_if_changed`](super::invoices::InvoiceTable::reload_if_changed).
-    pub(crate) async fn invoice_to_change(
-        &mut self,
-        id: InvoiceId,
-        known: Option<Invoice>,
-    ) -> Result<Invoice, Error> {
-        let invoice = self.invoices().reload_if_changed(id, known).await?;
-        self.check_expected("the invoice", invoice.summary.updated_at)?;
-        Ok(invoice)
-    }
-
-    pub(crate) async fn invoice_summary_to_change(&mut self, id: InvoiceId) -> Result<InvoiceSummary, Error> {
-        let invoice = self.invoices().find_summary(id).await?;
-        self.check_expected("the invoice", invoice.updated_at)?;
-        Ok(invoice)
-    }
-
-    pub(crate) async fn client_to_change(&mut self, id: ClientId) -> Result<Client, Error> {
-        let client = self.clients().find(id).await?;
-        self.check_expected("the client", client.updated_at)?;
-        Ok(client)
-    }
-
-    pub(crate) async fn project_to_change(&mut self, id: ProjectId) -> Result<Project, Error> {
-        let project = self.projects().find(id).await?;
-        self.check_expected("the project", project.updated_at)?;
-        Ok(project)
-    }
-
-    pub(crate) async fn webhook_to_change(&mut self, id: WebhookId) -> Result<Webhook, Error> {
-        let webhook = self.webhooks().find(id).await?;
-        self.check_expected("the webhook", &webhook)?;
-        Ok(webhook)
-    }
-
-    pub(crate) async fn key_to_change(&mut self, id: KeyId) -> Result<KeyRecord, Error> {
-        let key = self.keys().find(id).await?;
-        self.check_expected("the key", &key)?;
-        Ok(key)
-    }
-
-    pub(crate) fn company_to_change(&self) -> Result<&Company, Error> {
-        self.check_expected("the company", &*self.change.company)?;
-        Ok(&self.change.company)
-    }
 }

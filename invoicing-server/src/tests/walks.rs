@@ -173,7 +173,11 @@ async fn walks_of_a_signature(db: Database) -> Vec<Vec<String>> {
             .unwrap()
     };
     let fields = [("name", "Claire"), ("email", "a@b.fr"), ("document", &*document)];
-    let shown = page.clone().answer(request(&fields)).await.into_body().collect().await.unwrap().to_bytes();
+    let answer = page.clone().answer(request(&fields)).await;
+    let second_look = answer.headers()["location"].to_str().unwrap().to_owned();
+    let second_look = &second_look[second_look.find("/sign/").unwrap()..];
+    let shown = page.clone().answer(get(second_look).body(Empty::<Bytes>::new()).unwrap()).await;
+    let shown = shown.into_body().collect().await.unwrap().to_bytes();
     let shown = String::from_utf8(shown.to_vec()).unwrap();
     let (_, confirmed) = shown.split_once("name=\"confirmed\" value=\"").unwrap();
     let [name, email, document] = fields;

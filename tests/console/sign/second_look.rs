@@ -140,7 +140,7 @@ fn base64url(part: &str) -> Vec<u8> {
 
 /// Rules: SIGN-11
 #[on_each_database]
-async fn an_address_that_is_old_altered_or_of_another_link_leads_back_to_the_form(db: Database) {
+async fn an_address_that_is_old_or_altered_leads_back_to_the_form(db: Database) {
     let world = World::new(db).await;
     let (_, page) = sent(&world).await;
     let (_, other) = sent(&world).await;
@@ -183,7 +183,7 @@ async fn an_address_that_is_old_altered_or_of_another_link_leads_back_to_the_for
 
 /// Rules: SIGN-2, SIGN-11
 #[on_each_database]
-async fn the_second_look_at_a_version_that_was_replaced_leads_to_the_current_one(db: Database) {
+async fn the_second_look_at_a_replaced_version_leads_to_the_current_one(db: Database) {
     let world = World::new(db).await;
     let (id, page) = sent(&world).await;
     let browser = client(&world);

@@ -3,6 +3,7 @@
 use invoicing_core::{DEFAULT_PAGE_LIMIT, InvoiceStatus, MAX_PAGE_LIMIT, QuoteStatus, SHORT_TEXT};
 use serde_json::{Value, json};
 
+use super::schema::TEXT_PATTERN;
 use crate::api::query_string;
 use crate::api::routes::{Endpoint, Route};
 
@@ -95,9 +96,10 @@ fn of_query(name: &str, endpoint: Endpoint) -> (&'static str, Value) {
         ),
         "since" => (SINCE, json!({"type": "string", "format": "date-time"})),
         "q" => (Q, json!({"type": "string", "minLength": 1, "maxLength": SHORT_TEXT, "pattern": SEARCHABLE})),
-        "externalId" => {
-            (EXTERNAL_ID, json!({"type": "string", "minLength": 1, "maxLength": SHORT_TEXT, "pattern": TEXT}))
-        }
+        "externalId" => (
+            EXTERNAL_ID,
+            json!({"type": "string", "minLength": 1, "maxLength": SHORT_TEXT, "pattern": TEXT_PATTERN}),
+        ),
         "type" => ("The kind of document.", json!({"type": "string", "enum": ["pdf"], "default": "pdf"})),
         _ => ("", Value::Null),
     }
@@ -107,9 +109,6 @@ fn words<T: Copy + serde::Serialize>(words: &[T]) -> Value {
     json!({"type": "string", "enum": words})
 }
 
-/// At least one character that is neither white space nor a control character.
-const TEXT: &str =
-    r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$";
 /// At least one character that is neither white space, nor a control character, nor an accent.
 const SEARCHABLE: &str =
     r"[^\s\u0000-\u001f\u007f-\u009f\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]";

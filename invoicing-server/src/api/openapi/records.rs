@@ -9,22 +9,23 @@ use super::schema::Type::{
     Boolean, Component, Date, Decimal, Entered as EnteredText, Instant, Integer, ListOf, OrNull, Pattern,
     Text, Uuid, Word,
 };
-use super::schema::{Entered, Member, always, object, open_words, sometimes};
-
-/// A text without control characters that is more than white space.
-const NAME: Entered = Entered {
-    min: 1,
-    max: SHORT_TEXT,
-    pattern: r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$",
+use super::schema::{
+    Entered, Member, TEXT_PATTERN, always, object, open_words, refused, sometimes, unassignable,
 };
-const SHORT: Entered = Entered { min: 0, max: SHORT_TEXT, pattern: r"^[^\u0000-\u001f\u007f-\u009f]*$" };
+
+/// A text that is more than white space.
+const NAME: Entered = Entered { min: 1, max: SHORT_TEXT, pattern: TEXT_PATTERN };
+const SHORT: Entered = Entered { min: 0, max: SHORT_TEXT, pattern: concat!("^[^", refused!(), "]*$") };
 /// A text that may have line breaks and tabs.
-const LONG: Entered =
-    Entered { min: 0, max: LONG_TEXT, pattern: r"^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]*$" };
+const LONG: Entered = Entered {
+    min: 0,
+    max: LONG_TEXT,
+    pattern: concat!(r"^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f", unassignable!(), "]*$"),
+};
 const EMAIL: Entered = Entered {
     min: 0,
     max: SHORT_TEXT,
-    pattern: r"^([^@\s\u0000-\u001f\u007f-\u009f]+@[^@\s\u0000-\u001f\u007f-\u009f]+)?$",
+    pattern: concat!(r"^([^@\s", refused!(), r"]+@[^@\s", refused!(), "]+)?$"),
 };
 
 /// Nine digits; a pattern cannot express the check digit.

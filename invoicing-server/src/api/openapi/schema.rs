@@ -3,6 +3,25 @@
 
 use serde_json::{Map, Value, json};
 
+/// Private use and noncharacters, for a class of a pattern. Those of the planes before the last two
+/// are left out: a pattern with all of them is longer than the rest of it.
+macro_rules! unassignable {
+    () => {
+        concat!(r"\ue000-\uf8ff\ufdd0-\ufdef\ufffe\uffff", "\u{f0000}-\u{10ffff}")
+    };
+}
+/// Characters that a text on one line refuses, for a class of a pattern.
+macro_rules! refused {
+    () => {
+        concat!(r"\u0000-\u001f\u007f-\u009f", unassignable!())
+    };
+}
+pub(super) use {refused, unassignable};
+
+/// At least one character that is neither white space nor refused.
+pub(super) const TEXT_PATTERN: &str =
+    concat!("^[^", refused!(), r"]*[^\s", refused!(), "][^", refused!(), "]*$");
+
 /// A member of a record or of a request body.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Member {

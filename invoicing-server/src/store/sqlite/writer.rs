@@ -223,7 +223,8 @@ mod tests {
         let ((writer, _folder), runs) = (&writer().await, &Arc::default());
         let inserted = join_all((0..GROUP).map(|_| insert(writer, ORPHAN, runs))).await;
         assert!(inserted.iter().all(Result::is_err));
-        assert_eq!(runs.load(Ordering::Relaxed), GROUP + FAILURES);
+        // Fewer, if the writer has begun before all calls were made.
+        assert!(runs.load(Ordering::Relaxed) <= GROUP + FAILURES);
     }
 
     #[tokio::test]
