@@ -56,7 +56,7 @@ const ODD: &[&str] = &[
     "\u{feff}BOM",
     "e\u{301}\u{327}\u{328}",
     "\u{fffd}",
-    "\u{10ffff}",
+    "\u{3fffd}",
     "ﷺ",
     "İıſß",
     "null",
