@@ -124,7 +124,8 @@ fn assert_told(shown: &Shown, row: &Row) {
 #[test]
 fn every_form_is_in_the_table() {
     let rows: BTreeSet<_> = FORMS.iter().map(|(route, _)| *route).collect();
-    assert_eq!(rows, Console::forms().collect());
+    // A form of a signing link names the document that it has shown.
+    assert_eq!(rows, Console::forms().filter(|path| !path.starts_with("/sign/")).collect());
 }
 
 /// Rules: FORM-5

@@ -198,7 +198,8 @@ impl ConsoleContext {
     async fn page_again(&self, endpoint: Endpoint, request: &PageRequest<'_>) -> PageResult {
         let page = endpoint.page_of_form().ok_or(PageError::NOT_FOUND)?;
         let mut response = self.handle(page, request).await?;
-        if response.status() == StatusCode::OK {
+        // A review whose parts are gone meanwhile refuses them, and leads back to its entries.
+        if matches!(response.status(), StatusCode::OK | StatusCode::BAD_REQUEST) {
             *response.status_mut() = StatusCode::CONFLICT;
         }
         Ok(response)
