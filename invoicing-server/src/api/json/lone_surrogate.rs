@@ -24,7 +24,7 @@ impl LoneSurrogate<'_> {
         let Some(name) = self.name else { return path.to_string() };
         // serde leaves out, or does not know, the name that it could not read.
         let parents: Vec<_> = path.iter().take_while(|part| !matches!(part, Segment::Unknown)).collect();
-        let parents: String = parents.iter().map(|part| format!("{part}.")).collect();
+        let parents: String = parents.iter().flat_map(|part| [part.to_string(), ".".to_owned()]).collect();
         format!("{}{name}", parents.replace(".[", "["))
     }
 }
