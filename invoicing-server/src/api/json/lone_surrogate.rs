@@ -155,7 +155,7 @@ mod tests {
                 1..12,
             ),
         ) {
-            let escaped: String = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
+            let escaped: String = units.iter().flat_map(|unit| ["\\u".to_owned(), format!("{unit:04x}")]).collect();
             let parsed = parse::<NewClient>(format!("{{\"city\": null, \"name\" : \"{escaped}\"}}").as_bytes());
             let lone = char::decode_utf16(units.iter().copied()).position(|unit| unit.is_err());
             match lone {
