@@ -1,5 +1,5 @@
 //! No text of the repository leads to the registry under the name of a crate of ours. The crates are not published, and
-//! another author has published a `webhook-verify`: whoever follows such a link, or runs such a command, gets that one.
+//! another author has published a `webhook-verify`: a person who follows such a link, or runs such a command, gets that one.
 
 use std::fs;
 use std::path::{Path, PathBuf};

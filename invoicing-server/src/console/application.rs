@@ -165,8 +165,8 @@ impl ConsoleContext {
         if company.carried_out().await?.is_some() {
             return carried_out::see(&request);
         }
-        let language = request.form.given(LANGUAGE);
-        if language.is_some_and(|language| language != request.pick("en", "fr")) {
+        let filled_in = request.form.given(LANGUAGE);
+        if filled_in.is_some_and(|language| language != request.language.tag()) {
             return self.again(endpoint, request, Again::Translated).await;
         }
         request.company = if endpoint.has_version() {

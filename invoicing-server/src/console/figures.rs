@@ -10,7 +10,8 @@ pub(super) use self::reading::FormNumber;
 use super::Language;
 use crate::documents::content::french;
 
-/// Writes the numbers of a record for one reader, and reads what this reader enters. In French they look as in its document.
+/// Writes the numbers of a record for one reader, and reads the entries of this reader. In French
+/// they look as in its document.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Figures<'c> {
     language: Language,

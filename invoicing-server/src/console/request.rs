@@ -170,7 +170,7 @@ impl PageRequest<'_> {
                 // Browsers that restore fields must not restore a spent token.
                 input type="hidden" name=(form_token::FIELD) value=(token) autocomplete="off";
                 // Numbers are read in the language in which they were entered.
-                input type="hidden" name=(LANGUAGE) value=(self.pick("en", "fr")) autocomplete="off";
+                input type="hidden" name=(LANGUAGE) value=(self.language.tag()) autocomplete="off";
                 (fields)
             }
         }

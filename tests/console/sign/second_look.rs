@@ -229,7 +229,7 @@ async fn the_way_back_to_the_quote_keeps_what_was_entered(db: Database) {
     }
 }
 
-/// What cannot be signed is not shown to be signed, whatever the address holds.
+/// A quote that cannot be signed is shown for a signature by no address.
 ///
 /// Rules: SIGN-11
 #[on_each_database]

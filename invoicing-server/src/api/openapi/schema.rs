@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
-/// Private use and noncharacters, for a class of a pattern. Those of the planes before the last two
-/// are left out: a pattern with all of them is longer than the rest of it.
+/// Private use and noncharacters, for a class of a pattern. The noncharacters of the
+/// planes before the last two are left out: a pattern with all of them is longer than the rest.
 macro_rules! unassignable {
     () => {
         concat!(r"\ue000-\uf8ff\ufdd0-\ufdef\ufffe\uffff", "\u{f0000}-\u{10ffff}")

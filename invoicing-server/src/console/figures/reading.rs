@@ -98,7 +98,7 @@ impl Figures<'_> {
             return Some((whole, Some(decimals)));
         }
         match text.split_once('.') {
-            // A point in a French number comes from elsewhere, where it may group three digits.
+            // A point in a French number was copied, and may group three digits.
             Some((_, decimals)) if decimals.len() == 3 => None,
             Some((whole, decimals)) => Some((whole, Some(decimals))),
             None => Some((text, None)),

@@ -123,7 +123,7 @@ mod tests {
         }
     }
 
-    /// The devices decide where no mounts are listed.
+    /// The devices decide if no mounts are listed.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_file_on_another_device_is_apart_if_mounts_are_not_listed() {
