@@ -266,7 +266,7 @@ impl Found {
         for invoice in &self.invoices {
             assert_eq!(self.count("invoice.created", &invoice.summary.id), 1, "{invoice:?}");
             let payments = self.handle.invoices().payments(invoice.summary.id).await.expect("payments");
-            assert!(distinct(payments.iter().map(|payment| payment.reference.as_ref())), "{payments:?}");
+            assert!(distinct(payments.iter().map(|payment| payment.movement_id.as_ref())), "{payments:?}");
             let kept = payments.iter().filter(|payment| payment.reversed_at.is_none());
             let paid: rust_decimal::Decimal = kept.map(|payment| payment.amount.get()).sum();
             assert_eq!(paid, invoice.summary.amount_paid.get(), "{invoice:?}");

@@ -85,7 +85,7 @@ impl Writer {
     }
 
     /// From a new client to a paid invoice and a completed project, each time a little differently. No client, quote,
-    /// payment without a reference or project is like another, so that what happens twice is found.
+    /// payment without a movement or project is like another, so that what happens twice is found.
     async fn deal(&self, turn: u64) -> Result<(), Failure> {
         let name = format!("Lefèvre {} {turn}", self.name);
         let external_id = (turn % 2 == 1).then(|| format!("crm-{}-{turn}", self.name));

@@ -15,7 +15,7 @@ use invoicing_server::{
     DocumentInput, DocumentKey, DocumentRenderer, Env, Error, EventQuery, HistoryQuery, InvoiceDocumentInput,
     InvoiceRenderer, Invoicing, IssueOptions, MemoryStore, NewPayment, NewProject, NewWebhook, ObjectStorage,
     OpenError, PageQuery, PaymentSource, PdfRenderer, QuoteSearch, RenderError, SealingKey, SealingKeys,
-    SentCopy, ServeLimits, Settings, Signature, StoreError, TargetPolicy, WebhookChange, serve,
+    SentCopy, ServeLimits, Settings, Signature, StoreError, TargetPolicy, Version, WebhookChange, serve,
 };
 use invoicing_tests::{Database, Place, Receiver, Reply, new_quote};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -239,6 +239,7 @@ async fn deliveries(
         printed.value("NewWebhook", &new);
         printed.value("RegisteredWebhook", &registered);
         printed.value("Webhook", &registered.webhook);
+        printed.value("Version", &Version::from(&registered.webhook));
         printed.value("Secret", &registered.secret);
         hooks.push(registered.webhook.id);
     }
