@@ -8,14 +8,12 @@ use std::time::Duration;
 
 use invoicing_core::{EventKind, Timestamp};
 use invoicing_server::{
-    ClientQuery, CopyError, CopyReport, DatabaseError, Invoicing, OpenError, PageQuery, PostgresSettings,
-    copy_to_postgres,
+    ClientQuery, CopyError, CopyReport, DatabaseError, Invoicing, OpenError, PageQuery, copy_to_postgres,
 };
-use invoicing_tests::{Database, Place, Receiver, Reply, RunningDispatcher, World, on_postgres};
+use invoicing_tests::{Database, Receiver, Reply, RunningDispatcher, on_postgres};
 use sqlx::{Connection, PgConnection};
 use webhook_verify::Verifier;
 
-use crate::released::large_lines::Enlarged;
 use crate::support::{emit_for, events, hook_for};
 use host::{Host, company, get, live, told};
 
@@ -38,8 +36,8 @@ async fn break_off(host: &Host) {
     let mut tx = other.begin().await.unwrap();
     // Another insert of the same client waits for the end of this transaction.
     let company: Vec<uuid::Uuid> = host.source.behind().await.all("SELECT id FROM company", &[]).await;
-    let insert = "INSERT INTO client (company_id, id, created_at, updated_at, search, record) \
-         VALUES ($1, $2, 0, 0, '', '')";
+    let insert = "INSERT INTO client (company_id, id, created_at, updated_at, search, record, version) \
+         VALUES ($1, $2, 0, 0, '', '', 1)";
     let id = uuid::Uuid::from_u128(u128::try_from(IN_THE_WAY).unwrap());
     sqlx::query(insert).bind(company[0]).bind(id).execute(&mut *tx).await.unwrap();
     let mut behind = host.behind().await;
@@ -106,28 +104,6 @@ async fn the_service_says_the_same_on_postgresql_and_goes_on_from_there(db: Data
     goes_on(&host, &moved, &life, &receiver, &last_quote).await;
     let noted: i64 = host.behind().await.one("SELECT count(*) FROM bulk_change", &[]).await;
     assert_eq!(noted, 0, "what is left was carried out");
-}
-
-#[on_postgres]
-async fn a_file_that_the_first_release_wrote_says_the_same_on_postgresql(db: Database) {
-    let target = Place::empty(db).await;
-    let (enlarged, source) = Enlarged::new(Database::Sqlite).await;
-    let release = &enlarged.release;
-    let before = World::of_release(release).place(source).open().await;
-    let mut answers = Vec::new();
-    for path in release.answers().keys() {
-        answers.push((path.clone(), before.get(path).await.bytes));
-    }
-    before.invoicing.close().await;
-    copy_to_postgres(&before.place().file(), &PostgresSettings::new(target.url())).await.unwrap();
-
-    let moved = World::of_release(release).place(target).open().await;
-    for (path, before) in answers {
-        assert!(moved.get(&path).await.bytes == before, "{path}");
-    }
-    enlarged.check(async |path| moved.get(path).await.bytes).await;
-    assert!(moved.invoicing.sweep().await.unwrap().rewritten_records > 0);
-    enlarged.check(async |path| moved.get(path).await.bytes).await;
 }
 
 /// Notes for each webhook in the file that its deliveries have a change still to follow, and that the host is still to be told

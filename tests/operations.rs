@@ -9,6 +9,7 @@ mod history;
 pub(crate) mod imports;
 mod invoices;
 mod limits;
+mod newer_rows;
 mod numbers_and_money;
 mod projects;
 mod quote_search;

@@ -8,15 +8,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::address::postal_address;
-use crate::characters::trim_invisible;
 use crate::identifiers::{
     optional_country, optional_electronic_address, optional_siren, optional_vat_number,
 };
 use crate::setters::text_setters;
-use crate::text::{
-    LONG_TEXT, SHORT_TEXT, as_sent, fold_for_search, optional_email, optional_text, required_text,
-    unless_stored,
-};
+use crate::text::{LONG_TEXT, SHORT_TEXT, fold_for_search, optional_email, optional_text, required_text};
 use crate::{ChangeTime, ClientId, Invalid, Timestamp};
 
 /// The kind of a client.
@@ -56,16 +52,12 @@ pub struct Client<T = ClientType> {
     /// The caller's identifier, unique per company.
     pub external_id: Option<String>,
     /// SIREN of a business, 9 digits.
-    #[serde(default)]
     pub siren: Option<String>,
     /// Intra-community VAT number of a business.
-    #[serde(default)]
     pub vat_number: Option<String>,
     /// Address in the directory of e-invoicing; by default the SIREN of a business.
-    #[serde(default)]
     pub electronic_address: Option<String>,
     /// Country of the address, two letters (ISO 3166-1); `None` is France.
-    #[serde(default)]
     pub country: Option<String>,
     /// Instant of creation.
     pub created_at: Timestamp,
@@ -211,32 +203,16 @@ impl NewClient {
 
     /// Trims, normalises and checks every field.
     pub fn check(&self) -> Result<ClientFields, Invalid> {
-        self.check_change(None)
-    }
-
-    /// As [`check`](Self::check) for a change of this client. Texts that the client has already
-    /// stay unchanged, even if only an earlier version accepted them.
-    pub fn check_change(&self, client: Option<&Client>) -> Result<ClientFields, Invalid> {
-        type Stored = fn(&Client) -> Option<&str>;
-        let field = |name, entered: &Option<String>, stored: Stored, max| {
-            let entered = entered.as_deref();
-            unless_stored(entered, client.and_then(stored), || optional_text(name, entered, max))
-        };
-        let (email, external_id) = (self.email.as_deref(), self.external_id.as_deref());
-        let name = unless_stored(Some(&self.name), client.map(|client| &*client.name), || {
-            required_text("name", &self.name, SHORT_TEXT).map(Some)
-        })?;
+        let field = |name, entered: &Option<String>, max| optional_text(name, entered.as_deref(), max);
         Ok(ClientFields(Self {
-            name: name.unwrap_or_default(),
-            email: unless_stored(email, client.and_then(|client| client.email.as_deref()), || {
-                optional_email("email", email)
-            })?,
-            phone: field("phone", &self.phone, |client| client.phone.as_deref(), SHORT_TEXT)?,
-            address: field("address", &self.address, |client| client.address.as_deref(), LONG_TEXT)?,
-            city: field("city", &self.city, |client| client.city.as_deref(), SHORT_TEXT)?,
-            zip_code: field("zipCode", &self.zip_code, |client| client.zip_code.as_deref(), SHORT_TEXT)?,
+            name: required_text("name", &self.name, SHORT_TEXT)?,
+            email: optional_email("email", self.email.as_deref())?,
+            phone: field("phone", &self.phone, SHORT_TEXT)?,
+            address: field("address", &self.address, LONG_TEXT)?,
+            city: field("city", &self.city, SHORT_TEXT)?,
+            zip_code: field("zipCode", &self.zip_code, SHORT_TEXT)?,
             r#type: self.r#type,
-            notes: field("notes", &self.notes, |client| client.notes.as_deref(), LONG_TEXT)?,
+            notes: field("notes", &self.notes, LONG_TEXT)?,
             siren: optional_siren("siren", self.siren.as_deref())?,
             vat_number: optional_vat_number("vatNumber", self.vat_number.as_deref())?,
             electronic_address: optional_electronic_address(
@@ -245,51 +221,8 @@ impl NewClient {
             )?,
             country: optional_country("country", self.country.as_deref())?,
             // Checked last, so that an error about it means that every other field is accepted.
-            external_id: unless_stored(
-                external_id,
-                client.and_then(|client| client.external_id.as_deref()),
-                || check_external_id(external_id),
-            )?,
+            external_id: check_external_id(self.external_id.as_deref())?,
         }))
-    }
-}
-
-/// An identifier of the caller, such as an `externalId`, by which records are looked up. Its forms
-/// are looked up one after the other, as earlier versions also stored characters that render as
-/// nothing at its ends.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SoughtId {
-    as_sent: String,
-    stripped: String,
-}
-
-impl SoughtId {
-    /// The forms of a text.
-    pub fn new(text: &str) -> Self {
-        Self { as_sent: as_sent(text), stripped: as_sent(trim_invisible(text)) }
-    }
-
-    /// The first form: trimmed, and in NFC.
-    pub fn as_sent(&self) -> &str {
-        &self.as_sent
-    }
-
-    /// The second form: without characters that render as nothing at its ends. Empty if no
-    /// character is left; no record has an empty one.
-    pub fn stripped(&self) -> &str {
-        &self.stripped
-    }
-
-    /// The rank of a stored identifier in the look-up: 0 is best. `None` if it is another
-    /// identifier.
-    pub fn rank(&self, stored: &str) -> Option<u8> {
-        if stored == self.as_sent {
-            Some(0)
-        } else if self.stripped.is_empty() || trim_invisible(stored) != self.stripped {
-            None
-        } else {
-            Some(if stored == self.stripped { 1 } else { 2 })
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::address::postal_address;
 use crate::currency::has_two_decimals;
 use crate::identifiers::{compact, optional_bic, optional_electronic_address, optional_iban, siren_of};
 use crate::setters::text_setters;
-use crate::text::{LONG_TEXT, SHORT_TEXT, optional_email, optional_text, required_text, unless_stored};
+use crate::text::{LONG_TEXT, SHORT_TEXT, optional_email, optional_text, required_text};
 use crate::{CompanyId, Conflict, DomainError, EInvoicing, Invalid, OperationNature, Timestamp, VatRegime};
 
 /// The subscription of a company. Only [`Plan::Team`] may use the API.
@@ -78,10 +78,8 @@ pub struct CompanyIdentity {
     pub address: Option<String>,
     /// Postal code. A missing postal code or town is left out when the identity is written: the
     /// first version of the service refuses unknown fields.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub zip_code: Option<String>,
     /// Town.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub city: Option<String>,
     /// E-mail.
     pub email: Option<String>,
@@ -96,53 +94,37 @@ pub struct CompanyIdentity {
     /// Terms printed on documents, at most 2,000 characters.
     pub terms: Option<String>,
     /// Legal form, such as `SARL`; `EI` for a sole trader, whose documents show it beside the name
-    /// (Code de commerce, art. R526-27). This field and those below are left out while they are
-    /// unset, as earlier versions wrote none of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// (Code de commerce, art. R526-27).
     pub legal_form: Option<String>,
     /// Share capital as it is printed, such as `10 000 €`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub share_capital: Option<String>,
     /// Entry in the register, such as `RCS Lyon 732 829 320`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub registration: Option<String>,
     /// The VAT regime.
-    #[serde(skip_serializing_if = "is_default")]
     pub vat_regime: VatRegime,
     /// True if the company has opted to pay VAT when it invoices (`option pour les débits`).
-    #[serde(skip_serializing_if = "is_default")]
     pub vat_on_debits: bool,
     /// The nature of its operations, unless a quote states another one.
-    #[serde(skip_serializing_if = "is_default")]
     pub operations: OperationNature,
     /// Penalties for late payment, as a sentence; by default the rate of the law.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub late_penalty: Option<String>,
     /// Discount for early payment, as a sentence; by default none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub early_payment: Option<String>,
     /// IBAN of the account that clients pay to.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub iban: Option<String>,
     /// BIC of the bank of this account.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bic: Option<String>,
     /// Mediator for private clients: name, address and site (Code de la consommation, art. L616-1).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mediator: Option<String>,
     /// Handling of the waste of the works, printed on quotes (Code de l’environnement, art.
     /// L541-21-2-3).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub waste_terms: Option<String>,
     /// Address in the directory of e-invoicing; by default the SIREN.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub electronic_address: Option<String>,
     /// The state of e-invoicing.
-    #[serde(skip_serializing_if = "is_default")]
     pub e_invoicing: EInvoicing,
     /// Colour of the title and the totals on documents, as `#16486e`. A document uses it only if its
     /// contrast against white is 4.5 to 1 or more.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub color: Option<String>,
 }
 
@@ -177,10 +159,6 @@ text_setters! {
     CompanyIdentity: address zip_code city email phone siret vat_number insurance terms legal_form
         share_capital registration late_penalty early_payment iban bic mediator waste_terms
         electronic_address color
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 impl NewCompany {
@@ -281,40 +259,29 @@ impl CompanyIdentity {
 
     /// Trims, normalises and checks every field.
     pub fn check(&self) -> Result<Self, Invalid> {
-        self.check_change(&Self::default())
-    }
-
-    /// As [`check`](Self::check) for a change of this identity. Texts that the identity has already
-    /// stay unchanged, even if only an earlier version accepted them.
-    pub fn check_change(&self, stored: &Self) -> Result<Self, Invalid> {
-        let field = |name, entered: &Option<String>, stored: &Option<String>, max| {
-            let entered = entered.as_deref();
-            unless_stored(entered, stored.as_deref(), || optional_text(name, entered, max))
-        };
-        let email = self.email.as_deref();
+        let field = |name, entered: &Option<String>, max| optional_text(name, entered.as_deref(), max);
         let identity = Self {
-            address: field("address", &self.address, &stored.address, LONG_TEXT)?,
-            zip_code: field("zipCode", &self.zip_code, &stored.zip_code, SHORT_TEXT)?,
-            city: field("city", &self.city, &stored.city, SHORT_TEXT)?,
-            email: unless_stored(email, stored.email.as_deref(), || optional_email("email", email))?,
-            phone: field("phone", &self.phone, &stored.phone, SHORT_TEXT)?,
+            address: field("address", &self.address, LONG_TEXT)?,
+            zip_code: field("zipCode", &self.zip_code, SHORT_TEXT)?,
+            city: field("city", &self.city, SHORT_TEXT)?,
+            email: optional_email("email", self.email.as_deref())?,
+            phone: field("phone", &self.phone, SHORT_TEXT)?,
             siret: optional_text("siret", self.siret.as_deref(), SHORT_TEXT)?.map(|siret| compact(&siret)),
-            vat_number: field("vatNumber", &self.vat_number, &stored.vat_number, SHORT_TEXT)?
-                .map(|number| compact(&number)),
-            insurance: field("insurance", &self.insurance, &stored.insurance, LONG_TEXT)?,
-            terms: field("terms", &self.terms, &stored.terms, LONG_TEXT)?,
-            legal_form: field("legalForm", &self.legal_form, &stored.legal_form, SHORT_TEXT)?,
-            share_capital: field("shareCapital", &self.share_capital, &stored.share_capital, SHORT_TEXT)?,
-            registration: field("registration", &self.registration, &stored.registration, SHORT_TEXT)?,
+            vat_number: field("vatNumber", &self.vat_number, SHORT_TEXT)?.map(|number| compact(&number)),
+            insurance: field("insurance", &self.insurance, LONG_TEXT)?,
+            terms: field("terms", &self.terms, LONG_TEXT)?,
+            legal_form: field("legalForm", &self.legal_form, SHORT_TEXT)?,
+            share_capital: field("shareCapital", &self.share_capital, SHORT_TEXT)?,
+            registration: field("registration", &self.registration, SHORT_TEXT)?,
             vat_regime: self.vat_regime,
             vat_on_debits: self.vat_on_debits,
             operations: self.operations,
-            late_penalty: field("latePenalty", &self.late_penalty, &stored.late_penalty, LONG_TEXT)?,
-            early_payment: field("earlyPayment", &self.early_payment, &stored.early_payment, LONG_TEXT)?,
+            late_penalty: field("latePenalty", &self.late_penalty, LONG_TEXT)?,
+            early_payment: field("earlyPayment", &self.early_payment, LONG_TEXT)?,
             iban: optional_iban("iban", self.iban.as_deref())?,
             bic: optional_bic("bic", self.bic.as_deref())?,
-            mediator: field("mediator", &self.mediator, &stored.mediator, LONG_TEXT)?,
-            waste_terms: field("wasteTerms", &self.waste_terms, &stored.waste_terms, LONG_TEXT)?,
+            mediator: field("mediator", &self.mediator, LONG_TEXT)?,
+            waste_terms: field("wasteTerms", &self.waste_terms, LONG_TEXT)?,
             electronic_address: optional_electronic_address(
                 "electronicAddress",
                 self.electronic_address.as_deref(),

@@ -195,6 +195,11 @@ impl Money {
         Self::new(Decimal::new(cents, 2))
     }
 
+    /// The amount in cents.
+    pub fn cents(self) -> i64 {
+        hundredths(self.0)
+    }
+
     /// The sum.
     pub fn plus(self, other: Self) -> Result<Self, Invalid> {
         self.0.checked_add(other.0).map_or_else(|| Err(overflow()), Self::new)
@@ -218,11 +223,24 @@ impl Money {
     }
 }
 
+impl Percent {
+    /// The percentage in basis points, hundredths of a percent.
+    pub fn basis_points(self) -> i64 {
+        hundredths(self.0)
+    }
+}
+
 impl Quantity {
     /// The price of this quantity: quantity × unit price, rounded half away from zero.
     pub fn times(self, price: UnitPrice) -> Result<Money, Invalid> {
         self.0.checked_mul(price.0).map_or_else(|| Err(overflow()), Money::round)
     }
+}
+
+/// The number of hundredths in a value of at most 2 places, which has too few digits to overflow.
+fn hundredths(mut value: Decimal) -> i64 {
+    value.rescale(2);
+    i64::try_from(value.mantissa()).unwrap_or(i64::MAX)
 }
 
 fn overflow() -> Invalid {
@@ -250,6 +268,15 @@ mod tests {
         assert_eq!(format!("{:>9}|{:.0}", money("12.5"), money("12")), "    12.50|12");
         assert_eq!("5.5".parse::<Percent>().unwrap().to_string(), "5.5");
         assert_eq!("12".parse::<Quantity>().unwrap().to_string(), "12");
+    }
+
+    proptest! {
+        #[test]
+        fn cents_and_basis_points_are_exact(cents in -999_999_999_999_999_i64..=999_999_999_999_999) {
+            prop_assert_eq!(Money::from_cents(cents).unwrap().cents(), cents);
+            let rate = Percent::new(Decimal::new(cents, 2)).unwrap();
+            prop_assert_eq!(rate.basis_points(), cents);
+        }
     }
 
     /// Rules: WIRE-7

@@ -41,7 +41,6 @@ pub struct InvoiceSummary<S = InvoiceStatus> {
     /// The state.
     pub status: S,
     /// The kind. Open in the service too, as a node may read invoices of a newer one.
-    #[serde(default = "standard")]
     pub r#type: OpenEnum<InvoiceType>,
     /// The quote that the invoice was converted from. Every invoice of today has one; a later
     /// version may import others.
@@ -57,24 +56,19 @@ pub struct InvoiceSummary<S = InvoiceStatus> {
     /// Last day for paying, in the company's time zone; `None` if it has not been issued.
     pub due_date: Option<NaiveDate>,
     /// Day of the supply, if it is not the day of issue.
-    #[serde(default)]
     pub supplied_on: Option<NaiveDate>,
     /// First day of the period that the invoice is about, if it is about one.
-    #[serde(default)]
     pub period_start: Option<NaiveDate>,
     /// Last day of this period.
-    #[serde(default)]
     pub period_end: Option<NaiveDate>,
-    /// The format of the document; `None` while DRAFT, and if an earlier version issued it.
-    #[serde(default)]
+    /// The format of the document; `None` while DRAFT, and if the host's renderer makes
+    /// none.
     pub document_format: Option<OpenEnum<DocumentFormat>>,
     /// Place among the progress invoices of the quote. `null` in this version. Reserved for progress
     /// invoices.
-    #[serde(default)]
     pub position: Option<u32>,
     /// Part of the works that a progress invoice brings the quote to, in percent of its total
     /// without VAT. `null` in this version. Reserved for progress invoices.
-    #[serde(default)]
     pub progress_rate: Option<Percent>,
     /// Total without VAT.
     #[serde(rename = "totalHT")]
@@ -87,21 +81,16 @@ pub struct InvoiceSummary<S = InvoiceStatus> {
     /// ISO 4217 code.
     pub currency: String,
     /// Sum of the credit notes on the invoice, with VAT.
-    #[serde(default)]
     pub amount_credited: Money,
     /// 0 in this version. Reserved for small differences that are written off.
-    #[serde(default)]
     pub amount_written_off: Money,
     /// Percent, 0 to 5 (loi 71-584, art. 1).
     pub retention_rate: Percent,
     /// Part of `totalTTC` − `amountCredited` that is held back.
     pub retention_amount: Money,
     /// `null` in this version. Reserved for the release of the retention.
-    #[serde(default)]
     pub retention_release_date: Option<NaiveDate>,
-    /// Part of `retentionAmount` that is not paid yet; 0 if CANCELED. 0 too if read from a row that
-    /// is older than the field: see [`update_amounts`](Self::update_amounts).
-    #[serde(default)]
+    /// Part of `retentionAmount` that is not paid yet; 0 if CANCELED.
     pub retention_due: Money,
     /// Sum of the payments that stand, less what was refunded.
     pub amount_paid: Money,
@@ -122,8 +111,7 @@ pub struct InvoiceSummary<S = InvoiceStatus> {
 
 impl<S> InvoiceSummary<S> {
     /// Computes the amounts that follow from `totalTTC`, the retention's rate, and what is credited,
-    /// paid and written off, as of an invoice that is not CANCELED. Brings an invoice up to date
-    /// that was stored before one of these fields existed.
+    /// paid and written off, as of an invoice that is not CANCELED.
     pub fn update_amounts(&mut self) -> Result<(), Invalid> {
         let billed = self.total_ttc.minus(self.amount_credited)?;
         self.retention_amount = billed.percent(self.retention_rate)?;
@@ -143,10 +131,6 @@ impl<S> InvoiceSummary<S> {
     }
 }
 
-fn standard() -> OpenEnum<InvoiceType> {
-    InvoiceType::Standard.into()
-}
-
 /// The fields of an invoice that only its detail shows, besides the lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -154,10 +138,8 @@ pub struct InvoiceDetail {
     /// One share per VAT rate.
     pub vat_breakdown: Vec<VatShare>,
     /// The invoices whose amounts this one deducts. Empty in this version. Reserved for deposits.
-    #[serde(default)]
     pub deductions: Vec<Deduction>,
     /// The credit notes on the invoice, oldest first.
-    #[serde(default)]
     pub credit_notes: Vec<CreditNoteReference>,
 }
 
@@ -244,8 +226,8 @@ impl<'de, S: Deserialize<'de>> Deserialize<'de> for Invoice<S> {
         let (summary, side): (_, DetailMembers) = flatten::deserialize(deserializer)?;
         let detail = InvoiceDetail {
             vat_breakdown: side.vat_breakdown.required("vatBreakdown")?,
-            deductions: side.deductions.optional().unwrap_or_default(),
-            credit_notes: side.credit_notes.optional().unwrap_or_default(),
+            deductions: side.deductions.required("deductions")?,
+            credit_notes: side.credit_notes.required("creditNotes")?,
         };
         Ok(Self { summary, lines: side.lines.required("lines")?, detail })
     }
@@ -256,8 +238,8 @@ impl<'de, S: Deserialize<'de>> Deserialize<'de> for Invoice<S> {
 struct DetailMembers {
     lines: Member<Vec<Line>>,
     vat_breakdown: Member<Vec<VatShare>>,
-    deductions: Member<Option<Vec<Deduction>>>,
-    credit_notes: Member<Option<Vec<CreditNoteReference>>>,
+    deductions: Member<Vec<Deduction>>,
+    credit_notes: Member<Vec<CreditNoteReference>>,
 }
 
 impl<'de> SideMembers<'de> for DetailMembers {

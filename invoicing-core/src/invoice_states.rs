@@ -340,18 +340,6 @@ impl Invoice {
 
 /// The changes that do not need the lines, which may be large.
 impl InvoiceSummary {
-    /// The invoice with nothing owed, if it is CANCELED and still owes an amount, as earlier
-    /// versions stored it. `None` for any other invoice.
-    pub fn settle_canceled(&self, stamp: Timestamp) -> Option<Self> {
-        let owes = !self.amount_due.is_zero() || !self.retention_due.is_zero();
-        if self.status != InvoiceStatus::Canceled || !owes {
-            return None;
-        }
-        let mut settled = Self { updated_at: stamp, ..self.clone() };
-        settled.owe_nothing();
-        Some(settled)
-    }
-
     fn owe_nothing(&mut self) {
         (self.amount_due, self.retention_due) = (Money::ZERO, Money::ZERO);
     }

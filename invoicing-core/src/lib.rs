@@ -101,7 +101,7 @@ pub use address::postal_address;
 pub use advice::Advice;
 pub use billing::{DocumentFormat, EInvoicing, InvoiceType, OperationNature, VatRegime};
 pub use characters::{is_assigned, is_bidi_control, renders_as_nothing, trim_invisible};
-pub use client::{Client, ClientChange, ClientFields, ClientType, NewClient, SoughtId};
+pub use client::{Client, ClientChange, ClientFields, ClientType, NewClient};
 pub use company::{Company, CompanyIdentity, NewCompany, Plan};
 pub use credit::{CreditContent, CreditItem, CreditNoteIssue, CreditRest, CreditedPart, NewCreditNote};
 pub use credit_note::{CreditNote, CreditNoteDetail, CreditNoteItem, CreditNoteSummary};
@@ -126,10 +126,7 @@ pub use invoice::{
     CreditNoteReference, Deduction, Invoice, InvoiceDetail, InvoiceItem, InvoiceStatus, InvoiceSummary,
 };
 pub use invoice_states::{DEFAULT_PAYMENT_DAYS, InvoiceIssue};
-pub use line::{
-    Costing, Line, MAX_LINES, MAX_LINES_BYTES, NewLine, PricedLines, have_older_texts, price_changed_lines,
-    price_lines,
-};
+pub use line::{Costing, Line, MAX_LINES, MAX_LINES_BYTES, NewLine, PricedLines, price_lines};
 pub use list::{DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT, Page, Pagination};
 pub use open_enum::OpenEnum;
 pub use payment::{PaymentMethod, PaymentSource};
@@ -144,7 +141,7 @@ pub use retry_policy::{NextStep, RetryPolicy};
 pub use text::{
     LONG_TEXT, RefusedCharacter, SHORT_TEXT, check_email, fold_for_search, has_dotted_domain,
     must_not_contain, optional_email, optional_text, required_email, required_text, search_words,
-    signer_email, signer_name, without_bidi_controls,
+    signer_email, signer_name, sought_text, without_bidi_controls,
 };
 pub use timestamp::{ParseTimestampError, Timestamp};
 pub use totals::{Totals, VatShare, retention_amount};

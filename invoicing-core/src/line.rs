@@ -1,12 +1,9 @@
 //! Lines: the client's part, and the internal costing.
 
-use std::collections::HashSet;
-
 use serde::{Deserialize, Serialize};
 
-use crate::characters::{is_other_line_break, is_without_meaning, renders_as_nothing};
 use crate::setters::text_setters;
-use crate::text::{LONG_TEXT, SHORT_TEXT, as_sent, optional_text, required_text, unless_stored};
+use crate::text::{LONG_TEXT, SHORT_TEXT, optional_text, required_text};
 use crate::{IntoExact, Invalid, Money, Percent, Quantity, UnitPrice};
 
 /// Most lines that one document may have.
@@ -163,17 +160,6 @@ pub struct PricedLines {
 
 /// Checks and prices lines. The error names the line and the field (`lines[3].unitPrice`).
 pub fn price_lines(lines: &[NewLine]) -> Result<PricedLines, Invalid> {
-    price_changed_lines(lines, &[], &[])
-}
-
-/// As [`price_lines`] for lines that replace stored ones. Texts that the stored lines have already
-/// stay unchanged, even if only an earlier version accepted them.
-pub fn price_changed_lines(
-    lines: &[NewLine],
-    stored: &[Line],
-    costings: &[Costing],
-) -> Result<PricedLines, Invalid> {
-    let texts = StoredTexts::of(stored, costings);
     if lines.len() > MAX_LINES {
         return Err(Invalid::new("lines", format!("must have at most {MAX_LINES} lines")));
     }
@@ -182,10 +168,10 @@ pub fn price_changed_lines(
     let mut size = LinesSize::default();
     for (index, line) in lines.iter().enumerate() {
         let name = |field: &str| format!("lines[{index}].{field}");
-        let visible = visible(line, &texts, name)?;
+        let visible = visible(line, name)?;
         size.add("lines", &visible)?;
         priced.lines.push(visible);
-        priced.costings.push(internal(&line.costing, &texts, name)?);
+        priced.costings.push(internal(&line.costing, name)?);
     }
     Ok(priced)
 }
@@ -217,37 +203,7 @@ impl LinesSize {
     }
 }
 
-/// True if a text of stored lines may be one that only an earlier version accepted.
-pub fn have_older_texts(lines: &[Line]) -> bool {
-    !StoredTexts::of(lines, &[]).0.is_empty()
-}
-
-/// The texts of stored lines that only an earlier version may have accepted.
-struct StoredTexts<'l>(HashSet<&'l str>);
-
-impl<'l> StoredTexts<'l> {
-    fn of(lines: &'l [Line], costings: &'l [Costing]) -> Self {
-        let visible = lines.iter().flat_map(|line| {
-            let Line { description, unit, lot, section, .. } = line;
-            [Some(description), unit.as_ref(), lot.as_ref(), section.as_ref()]
-        });
-        let internal = costings
-            .iter()
-            .flat_map(|costing| [costing.private_note.as_ref(), costing.subcontractor.as_ref()]);
-        let texts = visible.chain(internal).flatten().map(String::as_str);
-        let is_odd = |c| renders_as_nothing(c) || is_other_line_break(c) || is_without_meaning(c);
-        let is_plain = |c: char| c.is_ascii() || !is_odd(c);
-        Self(texts.filter(|text| !text.chars().all(is_plain)).collect())
-    }
-
-    /// Checks a text, unless the stored lines have it.
-    fn check(&self, field: &str, entered: Option<&str>, max: usize) -> Result<Option<String>, Invalid> {
-        let stored = entered.and_then(|entered| self.0.get(&*as_sent(entered)).copied());
-        unless_stored(entered, stored, || optional_text(field, entered, max))
-    }
-}
-
-fn visible(line: &NewLine, texts: &StoredTexts<'_>, name: impl Fn(&str) -> String) -> Result<Line, Invalid> {
+fn visible(line: &NewLine, name: impl Fn(&str) -> String) -> Result<Line, Invalid> {
     if line.unit_price.is_negative() {
         let rule = "must not be negative; enter a discount as a negative quantity";
         return Err(Invalid::new(name("unitPrice"), rule));
@@ -258,31 +214,25 @@ fn visible(line: &NewLine, texts: &StoredTexts<'_>, name: impl Fn(&str) -> Strin
     let total_ht =
         line.quantity.times(line.unit_price).map_err(|invalid| invalid.in_field(name("totalHT")))?;
     Ok(Line {
-        description: texts
-            .check(&name("description"), Some(&line.description), LONG_TEXT)?
-            .map_or_else(|| required_text(&name("description"), "", LONG_TEXT), Ok)?,
+        description: required_text(&name("description"), &line.description, LONG_TEXT)?,
         quantity: line.quantity,
-        unit: texts.check(&name("unit"), line.unit.as_deref(), SHORT_TEXT)?,
+        unit: optional_text(&name("unit"), line.unit.as_deref(), SHORT_TEXT)?,
         unit_price: line.unit_price,
         total_ht,
         tva_rate: line.tva_rate,
-        lot: texts.check(&name("lot"), line.lot.as_deref(), SHORT_TEXT)?,
-        section: texts.check(&name("section"), line.section.as_deref(), SHORT_TEXT)?,
+        lot: optional_text(&name("lot"), line.lot.as_deref(), SHORT_TEXT)?,
+        section: optional_text(&name("section"), line.section.as_deref(), SHORT_TEXT)?,
     })
 }
 
-fn internal(
-    costing: &Costing,
-    texts: &StoredTexts<'_>,
-    name: impl Fn(&str) -> String,
-) -> Result<Costing, Invalid> {
+fn internal(costing: &Costing, name: impl Fn(&str) -> String) -> Result<Costing, Invalid> {
     Ok(Costing {
-        private_note: texts.check(
+        private_note: optional_text(
             &name("costing.privateNote"),
             costing.private_note.as_deref(),
             LONG_TEXT,
         )?,
-        subcontractor: texts.check(
+        subcontractor: optional_text(
             &name("costing.subcontractor"),
             costing.subcontractor.as_deref(),
             SHORT_TEXT,

@@ -8,7 +8,7 @@ use chrono::NaiveDate;
 
 use crate::client::check_external_id;
 use crate::date::{check_date, days_after};
-use crate::text::{LONG_TEXT, required_text, signer_email, signer_name, unless_stored};
+use crate::text::{LONG_TEXT, required_text, signer_email, signer_name};
 use crate::{
     ChangeTime, Changed, Client, Conflict, DomainError, Event, EventKind, Invalid, Line, Percent, Quote,
     QuoteDetail, QuoteId, QuoteStatus, QuoteSummary, SignatureBlock, Timestamp, Totals, retention_amount,
@@ -372,8 +372,7 @@ impl QuoteSummary {
 
     /// The same as [`Quote::link`].
     pub fn link(&self, external_id: Option<&str>, stamp: Timestamp) -> Result<Option<Self>, Invalid> {
-        let stored = self.external_id.as_deref();
-        let external_id = unless_stored(external_id, stored, || check_external_id(external_id))?;
+        let external_id = check_external_id(external_id)?;
         let changes = external_id != self.external_id;
         Ok(changes.then(|| Self { external_id, updated_at: stamp, ..self.clone() }))
     }

@@ -92,22 +92,10 @@ pub fn optional_text(field: &str, text: Option<&str>, max: usize) -> Result<Opti
     }
 }
 
-/// A text in a change of a record. A text that the record has already stays unchanged, even if only
-/// an earlier version accepted it. Any other text is checked.
-pub(crate) fn unless_stored(
-    entered: Option<&str>,
-    stored: Option<&str>,
-    check: impl FnOnce() -> Result<Option<String>, Invalid>,
-) -> Result<Option<String>, Invalid> {
-    match (entered, stored) {
-        (Some(entered), Some(stored)) if as_sent(entered) == stored => Ok(Some(stored.to_owned())),
-        _ => check(),
-    }
-}
-
-/// A text in the form that every version has normalised it to: trimmed, and in NFC.
-pub(crate) fn as_sent(text: &str) -> String {
-    text.trim().nfc().collect()
+/// The form in which a text is looked up among the stored ones: as [`required_text`] stores it.
+/// Empty if no character is left.
+pub fn sought_text(text: &str) -> String {
+    trim_invisible(text).nfc().collect()
 }
 
 /// The text without controls of direction. For texts that stay readable without them, and whose

@@ -36,8 +36,8 @@ pub enum Error {
     /// The record's state does not allow the operation.
     #[error(transparent)]
     Conflict(#[from] Conflict),
-    /// The record has no frozen document: it is a draft or was discarded as one, or it was issued by
-    /// an earlier version or by a host without a renderer of invoices.
+    /// The record has no frozen document: it is a draft or was discarded as one, or it was issued
+    /// without a renderer of invoices.
     #[error("the record has no frozen document")]
     DocumentUnavailable,
     /// The company has used up its share of concurrent work, such as rendering. The same call may

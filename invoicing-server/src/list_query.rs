@@ -123,7 +123,8 @@ pub struct ClientQuery {
     /// A search text: each of its words must be in name, e-mail or city, regardless of case and
     /// accents.
     pub q: Option<String>,
-    /// Exact lookup by the caller's identifier: see [`SoughtId`](invoicing_core::SoughtId).
+    /// Exact lookup by the caller's identifier, in the form in which it is stored: see
+    /// [`sought_text`](invoicing_core::sought_text).
     pub external_id: Option<String>,
     /// The requested part.
     pub window: PageWindow,

@@ -133,7 +133,7 @@ impl Sealer {
         format::seal(keys.current(), data, &self.env.bytes(), clear)
     }
 
-    /// The text that [`seal_text`](Self::seal_text) has stored, in this or an earlier version.
+    /// The text that [`seal_text`](Self::seal_text) has stored.
     pub(crate) fn open_text(
         &self,
         data: &AssociatedData,

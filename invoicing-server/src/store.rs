@@ -51,7 +51,6 @@ pub(crate) mod postgres;
 pub(crate) mod projects;
 pub(crate) mod quote_search;
 pub(crate) mod quotes;
-pub(crate) mod rewrite;
 pub(crate) mod rows;
 mod scope;
 pub(crate) mod sealed;

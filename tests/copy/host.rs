@@ -105,8 +105,8 @@ impl Host {
         company(&invoicing).await;
         invoicing.close().await;
         let insert = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < $1) \
-             INSERT INTO client (company_id, id, external_id, created_at, updated_at, search, record) \
-             SELECT c.id, unhex(printf('%032x', n)), NULL, n, n, 'é' || n, '{}' FROM n, company c";
+             INSERT INTO client (company_id, id, external_id, created_at, updated_at, search, record, version) \
+             SELECT c.id, unhex(printf('%032x', n)), NULL, n, n, 'é' || n, '{}', 1 FROM n, company c";
         self.source.behind().await.run(insert, &[count.into()]).await;
     }
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use invoicing_server::{DatabaseError, Invoicing, MemoryStore, OpenError};
-use invoicing_tests::{Behind, Database, Place, World, on_each_database};
-
-use crate::support::{DAY, date, issued_over};
+use invoicing_server::{
+    CopyError, DatabaseError, Invoicing, MemoryStore, OpenError, PostgresSettings, copy_to_postgres,
+};
+use invoicing_tests::{Behind, Database, Place, on_each_database};
 
 async fn open(place: &Place) -> Result<Invoicing, OpenError> {
     place.builder().document_store(Arc::new(MemoryStore::new())).open().await
@@ -15,68 +15,39 @@ async fn newest_version(behind: &mut Behind) -> i64 {
     behind.one("SELECT max(version) FROM invoicing_migration", &[]).await
 }
 
+/// The versions of all snapshots of before the first release.
+const SNAPSHOTS: [i64; 4] = [1, 101, 119, 120];
+
 #[on_each_database]
-async fn a_database_of_a_development_state_is_refused_in_words_that_say_so(db: Database) {
-    let place = Place::empty(db).await;
-    let mut behind = place.behind().await;
-    behind.run("CREATE TABLE invoicing_migration (version BIGINT PRIMARY KEY)", &[]).await;
-    let newest = place.database().either(6, 2);
-    for version in 1..=newest {
-        behind.run("INSERT INTO invoicing_migration (version) VALUES ($1)", &[version.into()]).await;
+async fn a_database_of_a_snapshot_is_refused_by_name_and_left_as_it_is(db: Database) {
+    for newest in SNAPSHOTS {
+        let place = Place::empty(db).await;
+        let mut behind = place.behind().await;
+        behind.run("CREATE TABLE invoicing_migration (version BIGINT PRIMARY KEY)", &[]).await;
+        behind.run("INSERT INTO invoicing_migration (version) VALUES ($1)", &[newest.into()]).await;
+        let refused = open(&place).await.unwrap_err();
+        assert!(
+            matches!(refused, OpenError::Database(DatabaseError::BeforeRelease { found }) if found == newest),
+            "{refused:?}"
+        );
+        assert!(refused.to_string().contains("before the first release"), "{refused}");
+        assert_eq!(newest_version(&mut behind).await, newest, "the database is left as it was");
     }
+}
+
+#[tokio::test]
+async fn a_file_of_the_last_snapshot_stays_as_it_is_to_the_byte() {
+    let place = Place::empty(Database::Sqlite).await;
+    let snapshot = include_bytes!("../data/snapshot-120.db");
+    std::fs::write(place.file(), snapshot).unwrap();
     let refused = open(&place).await.unwrap_err();
     assert!(
-        matches!(refused, OpenError::Database(DatabaseError::BeforeRelease { found }) if found == newest),
+        matches!(refused, OpenError::Database(DatabaseError::BeforeRelease { found: 120 })),
         "{refused:?}"
     );
-    assert!(refused.to_string().contains("before the first release"), "{refused}");
-    assert_eq!(newest_version(&mut behind).await, newest, "the database is left as it was");
-}
-
-/// Runs the migration's statements about one table.
-async fn migrate_books(world: &World, behind: &mut Behind, table: &str) {
-    let migration = world.database().either(
-        include_str!("../../invoicing-server/migrations/sqlite/0003_books.sql"),
-        include_str!("../../invoicing-server/migrations/postgres/0003_books.sql"),
-    );
-    for statement in migration.split_inclusive(';').filter(|statement| statement.contains(table)) {
-        behind.run(statement, &[]).await;
-    }
-}
-
-/// Rules: QUOTE-16
-#[on_each_database]
-async fn the_signing_links_of_an_older_version_end_too(db: Database) {
-    let world = World::new(db).await;
-    let sent = world.sent().await.summary;
-    assert_eq!(sent.valid_until, Some(date("2026-10-14")));
-    world.company.quotes().signing_link(sent.id).await.unwrap();
-    let mut behind = world.behind().await;
-    for index in ["signing_link_quote", "signing_link_endless"] {
-        behind.run(&format!("DROP INDEX {index}"), &[]).await;
-    }
-    for column in ["ends_at", "revoked_at"] {
-        behind.run(&format!("ALTER TABLE signing_link DROP COLUMN {column}"), &[]).await;
-    }
-    migrate_books(&world, &mut behind, "signing_link").await;
-    let links = world.company.quotes().signing_links(sent.id).await.unwrap();
-    assert_eq!(links[0].ends_at, Some("2026-11-15T00:00:00Z".parse().unwrap()));
-}
-
-/// Rules: NUMBER-6
-#[on_each_database]
-async fn the_dates_of_series_are_taken_from_the_invoices_of_an_older_version(db: Database) {
-    let world = World::new(db).await;
-    let right = world.now();
-    issued_over(&world.company, "100").await;
-    world.advance(3 * DAY);
-    issued_over(&world.company, "100").await;
-    world.clock.set(right);
-    let mut behind = world.behind().await;
-    behind.run("ALTER TABLE series DROP COLUMN last_date", &[]).await;
-    migrate_books(&world, &mut behind, "series").await;
-    let next = issued_over(&world.company, "100").await.summary;
-    assert_eq!(next.issue_date, Some(date("2026-09-17")));
+    assert!(std::fs::read(place.file()).unwrap() == snapshot);
+    let reason = copy_to_postgres(&place.file(), &PostgresSettings::new("postgres://nowhere")).await;
+    assert!(matches!(reason, Err(CopyError::Schema { found: 120, .. })), "{reason:?}");
 }
 
 /// Rules: STORED-4

@@ -102,25 +102,6 @@ async fn an_imported_quote_without_a_validity_has_links_for_30_days(db: Database
     ends(&world, &link, "2026-10-14T22:00:00Z").await;
 }
 
-/// Rules: QUOTE-16
-#[on_each_database]
-async fn the_sweep_ends_the_links_that_an_older_version_made(db: Database) {
-    let world = World::new(db).await;
-    let (quote, _) = sent_until(&world, "2026-09-20").await;
-    let (decided, link) = sent_until(&world, "2026-09-20").await;
-    let quotes = world.company.quotes();
-    quotes.accept(decided.summary.id).await.unwrap();
-    world.run("UPDATE signing_link SET ends_at = NULL", &[]).await;
-    world.advance(60 * DAY);
-    is_good(&world, &link).await;
-    world.invoicing.sweep().await.unwrap();
-    for id in [quote.summary.id, decided.summary.id] {
-        let listed = quotes.signing_links(id).await.unwrap();
-        assert_eq!(listed[0].ends_at, Some("2026-10-20T22:00:00Z".parse().unwrap()));
-    }
-    is_over(&world, &link).await;
-}
-
 /// Rules: QUOTE-17
 #[on_each_database]
 async fn the_host_lists_and_revokes_the_links_of_a_quote(db: Database) {
@@ -130,7 +111,7 @@ async fn the_host_lists_and_revokes_the_links_of_a_quote(db: Database) {
     world.advance(DAY);
     let second = quotes.signing_link(id).await.unwrap();
     let listed = nothing_happens(&world, quotes.signing_links(id)).await;
-    let ends_at = Some("2026-10-20T22:00:00Z".parse().unwrap());
+    let ends_at = "2026-10-20T22:00:00Z".parse().unwrap();
     let shown = |link: &SigningLinkRecord| (link.token_hash.clone(), link.ends_at, link.revoked_at);
     assert_eq!(
         listed.iter().map(shown).collect::<Vec<_>>(),

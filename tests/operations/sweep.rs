@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
-use invoicing_core::{InvoiceStatus, InvoiceSummary, Money, Plan, QuoteStatus, Timestamp};
+use invoicing_core::{InvoiceStatus, Plan, QuoteStatus, Timestamp};
 use invoicing_server::{CompanyHandle, PageQuery, PageWindow, SweepReport, UnreadableRecord};
 use invoicing_tests::{Database, Receiver, World, on_each_database, on_postgres};
-use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
@@ -243,72 +242,6 @@ async fn sweeps_at_the_same_time_and_beside_operations_do_each_thing_once(db: Da
     }
 }
 
-/// Readers have seen the sum, so they must see the correction as a change.
-///
-/// Rules: INVOICE-17, STATE-4, REPORT-2
-#[on_each_database]
-async fn what_an_earlier_version_cancelled_owes_nothing_after_the_sweep(db: Database) {
-    let world = World::new(db).await;
-    let invoices = world.company.invoices();
-    let mut canceled = Vec::new();
-    for is_issued in [false, true, true] {
-        let id = invoices.convert(world.accepted().await.summary.id).await.unwrap().summary.id;
-        if is_issued {
-            invoices.issue(id, None).await.unwrap();
-        }
-        // Earlier versions left the amounts as they were, and issued no credit note.
-        let cancel = "
-            UPDATE invoice SET status = 'CANCELED', summary = replace(replace(replace(
-                summary, '\"status\":\"DRAFT\"', '\"status\":\"CANCELED\"'),
-                '\"status\":\"SENT\"', '\"status\":\"CANCELED\"'),
-                '\"canceledAt\":null', '\"canceledAt\":\"2026-09-14T09:41:07.123Z\"')
-            WHERE id = $1";
-        assert_eq!(world.run(cancel, &[id.0.into()]).await, 1);
-        canceled.push(invoices.get(id).await.unwrap());
-    }
-    let live = invoices.convert(world.accepted().await.summary.id).await.unwrap();
-    let (due, held) = (live.summary.amount_due, live.summary.retention_due);
-    // The last two are as the second shape and as the first release stored them.
-    let older = "
-        UPDATE invoice SET version = 2, detail = replace(detail, ',\"deductions\":[],\"creditNotes\":[]', '')
-        WHERE id = $1";
-    for invoice in &canceled[1..] {
-        world.run(older, &[invoice.summary.id.0.into()]).await;
-    }
-    let first = format!(
-        "UPDATE invoice SET version = 1, summary = replace(summary, '\"retentionDue\":{held},', '') WHERE id = $1"
-    );
-    world.run(&first, &[canceled[2].summary.id.0.into()]).await;
-    let owed = "SELECT CAST(sum(amount_due_cents + retention_due_cents) AS BIGINT) FROM report_invoices WHERE status = 'CANCELED'";
-    let shown = async || {
-        let list = world.get("/api/v1/invoices?status=CANCELED").await.json;
-        let owed: i64 = world.behind().await.one(owed, &[]).await;
-        let amounts =
-            |invoice: &Value| [invoice["amountDue"].to_string(), invoice["retentionDue"].to_string()];
-        (list["data"].as_array().unwrap().iter().map(amounts).collect::<Vec<_>>(), owed)
-    };
-    let cents = |amount: Money| amount.to_string().replace('.', "").parse::<i64>().unwrap();
-    assert_eq!(shown().await, (vec![[due.to_string(), held.to_string()]; 3], 3 * (cents(due) + cents(held))));
-    world.advance(DAY);
-    let before = world.now();
-    let report = sweep(&world).await;
-    assert_eq!((report.settled_invoices, report.unreadable.len()), (3, 0));
-    assert_eq!(shown().await, (vec![["0".to_owned(), "0".to_owned()]; 3], 0));
-    let query = PageQuery { window: since(before), ..PageQuery::default() };
-    let mut changed = invoices.list(&query).await.unwrap().data;
-    changed.sort_by_key(|invoice| invoice.summary.id);
-    let stored: Vec<_> = changed.into_iter().map(|item| item.summary).collect();
-    let stamp = stored[0].updated_at;
-    let expected = canceled.into_iter().map(|invoice| InvoiceSummary {
-        updated_at: stamp,
-        amount_due: Money::ZERO,
-        retention_due: Money::ZERO,
-        ..invoice.summary
-    });
-    assert_eq!(stored, expected.collect::<Vec<_>>(), "nothing else has changed");
-    assert_eq!(sweep(&world).await, SweepReport::default());
-}
-
 /// Rules: KEY-4
 #[on_each_database]
 async fn a_key_that_was_idle_for_more_than_90_days_is_revoked_for_good(db: Database) {
@@ -362,11 +295,8 @@ async fn unreadable_rows_keep_nothing_else_from_being_swept_and_are_named(db: Da
     let (other, _) = world.another("Autre", Plan::Team).await;
     let other_quote = draft_of(&other).await.summary.id;
     other.quotes().send(other_quote, None).await.unwrap();
-    // An older version too: a second reason to name the row.
-    world.run("UPDATE quote SET summary = '', version = 0 WHERE id = $1", &[bad_quote.0.into()]).await;
-    // PostgreSQL demands the field of every row whose version has it.
-    let broken = "UPDATE invoice SET summary = '\"retentionDue\":' WHERE id = $1";
-    world.run(broken, &[bad_invoice.0.into()]).await;
+    world.run("UPDATE quote SET summary = '' WHERE id = $1", &[bad_quote.0.into()]).await;
+    world.run("UPDATE invoice SET summary = '' WHERE id = $1", &[bad_invoice.0.into()]).await;
     let (bad_id, other_id) = (bad_company.id(), other.id());
     drop((bad_company, other));
     let world = world.reopen().await;
@@ -412,57 +342,6 @@ async fn many_unreadable_rows_do_not_keep_later_ones_from_the_sweep(db: Database
     for id in [first, last] {
         assert_eq!(quotes.get(id).await.unwrap().summary.status, QuoteStatus::Expired);
     }
-}
-
-/// Links of an older version's node have no end yet.
-///
-/// Rules: STATE-5
-#[on_each_database]
-async fn endless_links_get_an_end_beside_a_page_of_unreadable_quotes(db: Database) {
-    const ENDS: &str =
-        "SELECT coalesce(ends_at, 0) FROM signing_link WHERE quote_id = $1 ORDER BY created_at";
-    let world = World::new(db).await;
-    let client = client_of(&world.company).await;
-    let quotes = world.company.quotes();
-    let mut ids =
-        each_of(102, async || quotes.create(&quote_at(client, "1")).await.unwrap().summary.id).await;
-    ids.sort_unstable();
-    let hash = world.database().either("randomblob(32)", "sha256(convert_to(id::text || random(), 'UTF8'))");
-    for (at, ends_at) in [("1", "NULL"), ("2", "9000000000000")] {
-        let link = format!(
-            "INSERT INTO signing_link (company_id, token_hash, quote_id, created_at, ends_at)
-             SELECT company_id, {hash}, id, {at}, {ends_at} FROM quote"
-        );
-        world.run(&link, &[]).await;
-    }
-    let last = ids[101].0;
-    assert_eq!(world.run("UPDATE quote SET summary = '' WHERE id <> $1", &[last.into()]).await, 101);
-    assert_eq!(sweep(&world).await.unreadable.len(), 101);
-    let ends: Vec<i64> = world.behind().await.all(ENDS, &[last.into()]).await;
-    assert!((1..9_000_000_000_000).contains(&ends[0]), "{ends:?}");
-    assert_eq!(ends[1], 9_000_000_000_000, "an end that is set stays");
-}
-
-/// Due changes of any company come before records that only have to be rewritten.
-///
-/// Rules: STATE-5
-#[tokio::test]
-async fn rewriting_holds_back_no_expiry() {
-    let world = World::new(Database::Sqlite).await;
-    world.client("Lefèvre").await;
-    let (other, _) = world.another("Autre", Plan::Starter).await;
-    let draft = draft_of(&other).await;
-    other.quotes().send(draft.summary.id, None).await.unwrap();
-    world.run("UPDATE client SET version = 0", &[]).await;
-    world.run("CREATE TABLE seen (sent INTEGER)", &[]).await;
-    let see = "CREATE TRIGGER see AFTER UPDATE OF version ON client BEGIN \
-         INSERT INTO seen SELECT count(*) FROM quote WHERE status = 'SENT'; END";
-    world.run(see, &[]).await;
-    world.advance(31 * DAY);
-    let report = sweep(&world).await;
-    assert_eq!((report.expired_quotes, report.rewritten_records), (1, 2));
-    let seen: Vec<i64> = world.behind().await.all("SELECT sent FROM seen", &[]).await;
-    assert_eq!(seen, [0, 0], "no quote waits when a record is rewritten");
 }
 
 /// A server may look up the commit status of a transaction within minutes; it is kept for an hour.

@@ -5,16 +5,13 @@ use invoicing_core::{
     quantity, unit_price,
 };
 use invoicing_server::{NewPayment, PaymentMethod, PaymentSource};
-use invoicing_tests::{
-    CANARY, Database, Place, Receiver, Release, Reply, World, on_each_database, on_postgres,
-};
+use invoicing_tests::{CANARY, Database, Receiver, Reply, World, on_each_database, on_postgres};
 use rust_decimal::Decimal;
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::documented::{Kind, queries};
 use super::{Expected, View};
-use crate::released::large_lines::Enlarged;
 use crate::support::api::{gallery, items, text, world};
 use crate::support::{emit, hook, hook_for, payment};
 
@@ -188,33 +185,6 @@ async fn the_views_have_the_documented_columns_and_types(db: Database) {
     }
 }
 
-/// The columns of all views for reports, as `view.column`.
-async fn columns(place: &Place) -> Vec<String> {
-    let columns = place.database().either(
-        "SELECT v.name || '.' || c.name FROM sqlite_schema v, pragma_table_info(v.name) c WHERE v.type = 'view'
-        AND v.name LIKE 'report%'",
-        "SELECT concat(table_name, '.', column_name) FROM information_schema.columns
-        JOIN information_schema.views USING (table_schema, table_name) WHERE table_schema = current_schema()
-        AND table_name LIKE 'report%'",
-    );
-    place.behind().await.all(columns, &[]).await
-}
-
-/// Rules: REPORT-1
-#[on_each_database]
-async fn every_column_that_a_release_had_is_still_there(db: Database) {
-    for release in Release::all(db) {
-        let place = Place::of_release(&release).await;
-        let before = columns(&place).await;
-        let world = World::of_release(&release).place(place).open().await;
-        let after = columns(world.place()).await;
-        for column in before {
-            assert!(after.contains(&column), "{column} is gone");
-        }
-        assert_eq!(after.len(), View::all().iter().map(|view| view.columns.len()).sum::<usize>());
-    }
-}
-
 /// Rules: REPORT-2, REPORT-3
 #[on_each_database]
 async fn the_views_show_what_the_api_shows(db: Database) {
@@ -229,20 +199,6 @@ async fn the_views_show_what_the_api_shows(db: Database) {
     let states = "SELECT DISTINCT concat(status, ' ', reason) FROM report_deliveries ORDER BY 1";
     let states: Vec<String> = behind.all(states, &[]).await;
     assert_eq!(states, ["delivered ", "pending ", "skipped webhook_disabled", "skipped webhook_removed"]);
-}
-
-/// Rules: REPORT-2
-#[on_each_database]
-async fn the_views_show_records_of_older_versions_as_the_api_does(db: Database) {
-    for release in Release::all(db) {
-        let world = World::of_release(&release).open().await;
-        check(&world).await;
-        assert!(world.invoicing.sweep().await.unwrap().rewritten_records > 0);
-        check(&world).await;
-    }
-    let (enlarged, place) = Enlarged::new(db).await;
-    let world = World::of_release(&enlarged.release).place(place).open().await;
-    check(&world).await;
 }
 
 /// Rules: REPORT-4

@@ -20,8 +20,6 @@ pub mod hostile;
 #[cfg(test)]
 mod house;
 mod ledger;
-#[cfg(test)]
-mod operations;
 mod receiver;
 mod recorder;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Databases and answers of earlier versions: see `released/record.rs` and `data/releases`.
+//! Databases and answers that a version has recorded: see `released/recording.rs`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use invoicing_test_databases::Database;
 
-/// Databases that an earlier version recorded.
+/// Databases that a version has recorded.
 #[derive(Debug)]
 pub struct Release {
     database: Database,
@@ -19,21 +19,11 @@ pub struct Release {
 }
 
 impl Release {
-    /// Every release, oldest first, with its database of this kind.
-    pub fn all(database: Database) -> Vec<Self> {
-        let releases = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/releases");
-        let entries =
-            std::fs::read_dir(releases).expect("a folder").map(|entry| entry.expect("an entry").path());
-        let mut folders: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
-        folders.sort();
-        assert!(!folders.is_empty(), "no release is recorded");
-        folders.into_iter().map(|folder| Self::read(database, folder)).collect()
-    }
-
-    fn read(database: Database, folder: PathBuf) -> Self {
+    /// The release in a folder, with its database of this kind.
+    pub fn read(database: Database, folder: &Path) -> Self {
         let facts = folder.join(database.either("sqlite", "postgres")).join("facts.json");
         let facts = std::fs::read_to_string(facts).expect("facts");
-        Self { database, folder, facts: serde_json::from_str(&facts).expect("JSON") }
+        Self { database, folder: folder.to_owned(), facts: serde_json::from_str(&facts).expect("JSON") }
     }
 
     pub(crate) fn database(&self) -> Database {

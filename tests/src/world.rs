@@ -10,7 +10,7 @@
 //! # }
 //! ```
 //!
-//! - [`World::of_release`] is a world on what an earlier version stored.
+//! - [`World::of_release`] is a world on what a version has recorded.
 //! - [`World::get`], [`World::send`] and [`World::call`] ask the API, and check each answer against the description.
 //! - [`World::draft`], [`World::sent`] and [`World::accepted`] are quotes. `support` has more records, and webhooks.
 //! - [`World::advance`] moves the clock, [`World::dispatch`] makes the attempts that are due.

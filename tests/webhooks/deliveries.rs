@@ -620,7 +620,7 @@ async fn a_delivery_whose_url_or_secret_cannot_be_used_fails_and_panics_nothing(
     let bad_url = hook(&world, &receiver.url).await.webhook.id;
     let no_secret = hook(&world, &receiver.url).await.webhook.id;
     let good = hook(&world, &receiver.url).await.webhook.id;
-    // A bug of an earlier version could have left these rows.
+    // A hand in the database could have left these rows.
     for (statement, id) in [
         ("UPDATE webhook SET url = 'http://[::1' WHERE id = $1", bad_url),
         ("UPDATE webhook SET secret = '' WHERE id = $1", no_secret),

@@ -112,23 +112,3 @@ async fn a_success_after_the_disabling_hides_nothing_from_the_replay(db: Databas
     emit(&world, 1).await;
     assert_eq!(webhooks.enable_and_replay(id, None).await.unwrap(), 2, "the failed one and the skipped one");
 }
-
-/// A node of the version before counts failures, and does not record the first one's time.
-///
-/// Rules: WEBHOOK-21
-#[on_each_database]
-async fn failures_without_a_beginning_are_replayed_since_the_registration(db: Database) {
-    let world = World::new(db).await;
-    let receiver = Receiver::start().await;
-    receiver.reply_always(Reply::status(400));
-    let webhooks = world.company.webhooks();
-    let id = hook(&world, &receiver.url).await.webhook.id;
-    emit(&world, 2).await;
-    world.dispatch().await;
-    world.run("UPDATE webhook SET failing_since = NULL", &[]).await;
-    world.advance(DAY);
-    emit(&world, 1).await;
-    world.dispatch().await;
-    webhooks.disable(id).await.unwrap();
-    assert_eq!(webhooks.enable_and_replay(id, None).await.unwrap(), 3);
-}

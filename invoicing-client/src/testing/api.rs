@@ -5,7 +5,7 @@ use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderValue, Method, Response, StatusCode};
 use invoicing_core::{
     ChangeTime, ClientFields, DocumentLink, ErrorCode, ExternalLink, InvoiceStatus, NewClient, QuoteStatus,
-    SoughtId, Timestamp, search_words, sha256_hex,
+    Timestamp, search_words, sha256_hex, sought_text,
 };
 use serde_json::Value;
 use uuid::Uuid;
@@ -123,7 +123,7 @@ fn credit_notes(request: &ReceivedRequest, store: &Store, order: Option<&mut Lis
 fn clients(request: &ReceivedRequest, store: &Store, order: Option<&mut ListOrder>) -> ApiResult {
     let query = Query::read(&request.uri, &["q", "externalId"], &[]).map_err(|text| invalid(&text))?;
     let words = query.text.as_deref().map(search_words).unwrap_or_default();
-    let sought = query.external_id.as_deref().map(SoughtId::new);
+    let sought = query.external_id.as_deref().map(sought_text);
     let sought = sought.map(|sought| known(store, &sought).map(|client| client.id));
     let matching = store.clients.iter().filter(|client| {
         let text = client.search_text();
@@ -194,8 +194,7 @@ fn create(request: &ReceivedRequest, store: &mut Store) -> ApiResult {
     let body = Value::Object(body(request)?);
     let new: NewClient = serde_json::from_value(body).map_err(|error| invalid(&error.to_string()))?;
     let fields = new.check().map_err(|error| invalid(&error.to_string()))?;
-    let sought = fields.external_id().map(SoughtId::new);
-    if let Some(known) = sought.and_then(|sought| known(store, &sought)) {
+    if let Some(known) = fields.external_id().and_then(|external_id| known(store, external_id)) {
         return Ok(json(StatusCode::OK, known));
     }
     let id = store.add_client(normalised(fields));
@@ -204,9 +203,8 @@ fn create(request: &ReceivedRequest, store: &mut Store) -> ApiResult {
 }
 
 /// The client that has an `externalId`.
-fn known<'s>(store: &'s Store, sought: &SoughtId) -> Option<&'s crate::Client> {
-    let rank = |client: &crate::Client| sought.rank(client.external_id.as_deref()?);
-    store.clients.iter().filter(|client| rank(client).is_some()).min_by_key(|client| rank(client))
+fn known<'s>(store: &'s Store, external_id: &str) -> Option<&'s crate::Client> {
+    store.clients.iter().find(|client| client.external_id.as_deref() == Some(external_id))
 }
 
 /// The checked fields as a record holds them: trimmed and normalised.

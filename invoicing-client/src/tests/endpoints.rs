@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::stub_server::{Reply, StubServer, json as reply, text};
 use super::{ID, KEY, client, client_json, error_json, page_json};
-use crate::{ConfigError, ErrorCode, ErrorKind, InvoiceType, InvoicingClient, OpenEnum};
+use crate::{ConfigError, ErrorCode, ErrorKind, InvoicingClient, OpenEnum};
 
 fn quote_json(status: &str) -> Value {
     json!({
@@ -88,17 +88,6 @@ async fn invoices_are_read() {
     let page = client.invoices().list().send().await.unwrap();
     assert_eq!(page.data[0].summary.status, OpenEnum::Other("DISPUTED".into()));
     assert_eq!(page.data[0].lines, None);
-}
-
-/// Rules: STORED-1
-#[tokio::test]
-async fn an_invoice_of_an_older_service_is_read_as_a_standard_one() {
-    let detail = with(invoice_json("PAID"), json!({"lines": [], "vatBreakdown": []}));
-    let server = StubServer::script([reply(200, &detail)]).await;
-    let (client, _) = client(&server);
-    let invoice = client.invoices().get(ID.parse().unwrap()).await.unwrap();
-    assert_eq!(invoice.summary.r#type, InvoiceType::Standard);
-    assert!(invoice.detail.credit_notes.is_empty() && invoice.summary.document_format.is_none());
 }
 
 fn credit_note_json() -> Value {

@@ -161,16 +161,6 @@ fn a_number_of_a_business_that_cannot_exist_is_refused_by_name() {
     assert_eq!(check_digit.to_string(), "siren: must be a SIREN: 9 digits, the last one a check digit");
 }
 
-/// Rules: STORED-1
-#[test]
-fn a_client_of_before_the_numbers_is_read() {
-    let mut old = serde_json::to_value(client()).unwrap();
-    for name in ["siren", "vatNumber", "electronicAddress", "country"] {
-        old.as_object_mut().unwrap().remove(name);
-    }
-    assert_eq!(serde_json::from_value::<Client>(old).unwrap(), client());
-}
-
 /// Rules: WIRE-18
 #[test]
 fn an_email_is_checked() {

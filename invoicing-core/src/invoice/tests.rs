@@ -83,50 +83,6 @@ fn values_are_written_as_the_contract_says() {
     assert_eq!(amounts.map(|name| json[name].to_string()), ["340", "17", "17", "323", "0", "0"]);
 }
 
-/// Rules: INVOICE-11
-#[test]
-fn an_invoice_of_before_the_retention_was_followed_is_brought_up_to_date() {
-    let mut old = serde_json::to_value(invoice_in(InvoiceStatus::Paid).summary).unwrap();
-    old.as_object_mut().unwrap().remove("retentionDue");
-    for (paid, recorded, retention_due, overpaid) in
-        [(323, 0, 17, 0), (330, 7, 10, 0), (340, 17, 0, 0), (345, 22, 0, 5)]
-    {
-        // The amount beyond the amount due was recorded as overpaid.
-        (old["amountPaid"], old["amountOverpaid"]) = (paid.into(), recorded.into());
-        let mut summary: InvoiceSummary = serde_json::from_value(old.clone()).unwrap();
-        summary.update_amounts().unwrap();
-        let amounts = (summary.retention_due, summary.amount_overpaid);
-        assert_eq!(amounts, (Money::from(retention_due), Money::from(overpaid)), "{paid}");
-        assert!(summary.amount_due.is_zero());
-    }
-}
-
-/// Rules: STORED-1
-#[test]
-fn an_invoice_of_before_the_documents_is_read_as_a_standard_one() {
-    let invoice = invoice_in(InvoiceStatus::Paid);
-    let mut old = serde_json::to_value(&invoice).unwrap();
-    let new = [
-        "type",
-        "suppliedOn",
-        "periodStart",
-        "periodEnd",
-        "documentFormat",
-        "position",
-        "progressRate",
-        "amountCredited",
-        "amountWrittenOff",
-        "retentionReleaseDate",
-        "deductions",
-        "creditNotes",
-    ];
-    for name in new {
-        old.as_object_mut().unwrap().remove(name).unwrap();
-    }
-    assert_eq!(serde_json::from_value::<Invoice>(old).unwrap(), invoice);
-    assert_eq!(invoice.summary.r#type, InvoiceType::Standard);
-}
-
 #[test]
 fn every_record_reads_back_as_itself() {
     for &status in InvoiceStatus::ALL {

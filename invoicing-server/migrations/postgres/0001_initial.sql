@@ -1,26 +1,41 @@
--- Instants are milliseconds since 1970, amounts of money stand in the JSON of their record. Texts are compared and
--- ordered by their bytes. The key of every table with data of a company begins with the company, so that the tables can
--- be distributed by it.
+-- Instants are milliseconds since 1970. Amounts are cents, rates hundredths of a percent, both also in the JSON of their
+-- record. Texts are compared and ordered by their bytes. The key of every table with data of a company begins with the
+-- company, so that the tables can be distributed by it.
+--
+-- `version` is the version of the shape of a row's JSON. A row is replaced only up to the version that a node knows, so that
+-- an older node beside a newer one drops none of its fields.
 
+-- Values of the service itself, by name.
 CREATE TABLE setting (
     name TEXT COLLATE "C" PRIMARY KEY,
     value BYTEA NOT NULL
 );
 
--- Commit status of a transaction whose answer was lost: its row exists if it was committed. A query for the status
--- inserts a missing row itself, so that the transaction can no longer commit. Rows are kept for an hour.
+-- Commit status of a transaction whose answer was lost: its row exists if it was committed. A query for the status inserts a
+-- missing row itself, so that the transaction can no longer commit. Rows are kept for an hour; the ids are ordered by time.
 CREATE TABLE commit_status (
     id UUID PRIMARY KEY,
     at BIGINT NOT NULL,
+    -- True if the query has inserted the row.
     given_up BOOLEAN NOT NULL
 );
-CREATE INDEX commit_status_at ON commit_status (at);
 
+-- The tenants. The row is locked by each change of the company.
 CREATE TABLE company (
     id UUID PRIMARY KEY,
+    -- The stamp of its last change, `updatedAt` of what was changed.
     last_stamp BIGINT NOT NULL,
-    record TEXT NOT NULL
+    record TEXT NOT NULL,
+    version BIGINT NOT NULL
 ) WITH (fillfactor = 50);
+
+-- Logos that companies have had on their documents. A document names its logo by the hash, so none is ever deleted.
+CREATE TABLE logo (
+    company_id UUID NOT NULL,
+    sha256 TEXT COLLATE "C" NOT NULL,
+    bytes BYTEA NOT NULL,
+    PRIMARY KEY (company_id, sha256)
+);
 
 -- The last number allocated, per company, kind of document and year.
 CREATE TABLE series (
@@ -28,22 +43,29 @@ CREATE TABLE series (
     kind TEXT COLLATE "C" NOT NULL,
     year BIGINT NOT NULL,
     last BIGINT NOT NULL,
+    -- Date of the last number of invoices and credit notes: a later one is never dated before it.
+    last_date DATE,
     PRIMARY KEY (company_id, kind, year)
 ) WITH (fillfactor = 50);
 
+-- Keys of the API, and the quota that they have used.
 CREATE TABLE api_key (
     company_id UUID NOT NULL,
     id UUID NOT NULL,
+    -- SHA-256 of the key.
     hash BYTEA NOT NULL,
+    -- Its last four characters, by which people know it again.
     last4 TEXT NOT NULL,
     label TEXT NOT NULL,
     created_at BIGINT NOT NULL,
+    -- At most a minute late.
     last_used_at BIGINT,
     revoked_at BIGINT,
     -- Instants of the requests accepted in the last minute, oldest first.
     accepted BIGINT[] NOT NULL DEFAULT '{}',
     PRIMARY KEY (company_id, id)
 ) WITH (fillfactor = 50);
+-- The check of a request's key.
 CREATE INDEX api_key_hash ON api_key (hash);
 
 CREATE TABLE client (
@@ -55,14 +77,19 @@ CREATE TABLE client (
     -- Name, e-mail and city, folded for searching.
     search TEXT COLLATE "C" NOT NULL,
     record TEXT NOT NULL,
+    version BIGINT NOT NULL,
     PRIMARY KEY (company_id, id)
 );
+-- The look-up by `externalId`, which at most one client has.
 CREATE UNIQUE INDEX client_external_id ON client (company_id, external_id) WHERE external_id IS NOT NULL;
+-- The list of those that have changed since an instant.
 CREATE INDEX client_updated ON client (company_id, updated_at, id);
+-- The list and the search, newest first.
 CREATE INDEX client_created ON client (company_id, created_at, id);
 
--- `summary` is the JSON object of a list item without its closing brace, `detail` is the rest of the whole object without
--- its opening brace. With `lines` between them they are the whole object, byte for byte.
+-- Quotes. `summary` is the JSON object of a list item without its closing brace, `detail` is the rest of the whole object
+-- without its opening brace. With `lines` between them they are the whole object, byte for byte. Large lines stand apart from
+-- their row (TOAST), so that a change of state neither reads nor writes them.
 CREATE TABLE quote (
     company_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -70,19 +97,31 @@ CREATE TABLE quote (
     valid_until DATE,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
+    total_ht_cents BIGINT NOT NULL,
+    total_ttc_cents BIGINT NOT NULL,
+    tva_rate_bp BIGINT NOT NULL,
+    retention_rate_bp BIGINT NOT NULL,
+    retention_amount_cents BIGINT NOT NULL,
     summary TEXT NOT NULL,
     lines TEXT NOT NULL,
     detail TEXT NOT NULL,
-    -- Where the work is done. Printed on the document, shown by no API.
+    -- Facts that documents print and the API does not show: where the work is done, the nature of the operations if it is not
+    -- the company's, and 1 if the client owes the VAT.
     work_site TEXT,
+    operations TEXT,
+    reverse_charge BIGINT NOT NULL,
+    version BIGINT NOT NULL,
     PRIMARY KEY (company_id, id)
 );
+-- The list of those that have changed since an instant.
 CREATE INDEX quote_updated ON quote (company_id, updated_at, id);
+-- The list and the search, newest first, of all quotes and of those in a status.
 CREATE INDEX quote_created ON quote (company_id, created_at, id);
 CREATE INDEX quote_status ON quote (company_id, status, created_at, id);
-CREATE INDEX quote_validity ON quote (company_id, valid_until) WHERE status = 'SENT';
+-- The sweep of those whose validity has ended, in pages.
+CREATE INDEX quote_last_day ON quote (company_id, valid_until, id) WHERE status = 'SENT';
 
--- Internal costs. No statement of the API names this table.
+-- Internal costs of the lines of a quote, in their order. No statement of the API names this table.
 CREATE TABLE quote_costing (
     company_id UUID NOT NULL,
     quote_id UUID NOT NULL,
@@ -90,7 +129,99 @@ CREATE TABLE quote_costing (
     PRIMARY KEY (company_id, quote_id)
 );
 
--- Frozen documents. The last one of a quote is the one served. Rows are never updated.
+-- Invoices, with their JSON in parts as of quotes.
+CREATE TABLE invoice (
+    company_id UUID NOT NULL,
+    id UUID NOT NULL,
+    quote_id UUID NOT NULL,
+    status TEXT COLLATE "C" NOT NULL,
+    due_date DATE,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    total_ht_cents BIGINT NOT NULL,
+    total_ttc_cents BIGINT NOT NULL,
+    tva_rate_bp BIGINT NOT NULL,
+    retention_rate_bp BIGINT NOT NULL,
+    retention_amount_cents BIGINT NOT NULL,
+    retention_due_cents BIGINT NOT NULL,
+    amount_paid_cents BIGINT NOT NULL,
+    amount_due_cents BIGINT NOT NULL,
+    amount_overpaid_cents BIGINT NOT NULL,
+    amount_credited_cents BIGINT NOT NULL,
+    amount_written_off_cents BIGINT NOT NULL,
+    summary TEXT NOT NULL,
+    lines TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    version BIGINT NOT NULL,
+    PRIMARY KEY (company_id, id)
+);
+-- One live invoice per quote, and the look-up of it.
+CREATE UNIQUE INDEX invoice_quote ON invoice (company_id, quote_id) WHERE status <> 'CANCELED';
+-- The list of those that have changed since an instant.
+CREATE INDEX invoice_updated ON invoice (company_id, updated_at, id);
+-- The list, newest first, of all invoices and of those in a status.
+CREATE INDEX invoice_created ON invoice (company_id, created_at, id);
+CREATE INDEX invoice_status ON invoice (company_id, status, created_at, id);
+-- The sweep of those that are overdue, in pages.
+CREATE INDEX invoice_last_day ON invoice (company_id, due_date, id) WHERE status = 'SENT' AND amount_due_cents > 0;
+
+-- Payments on invoices, and refunds as payments below zero.
+CREATE TABLE payment (
+    company_id UUID NOT NULL,
+    invoice_id UUID NOT NULL,
+    id UUID NOT NULL,
+    amount_cents BIGINT NOT NULL,
+    -- The movement at the bank or the processor, by which a payment is known again.
+    movement_id TEXT COLLATE "C",
+    reversed_at BIGINT,
+    record TEXT NOT NULL,
+    version BIGINT NOT NULL,
+    PRIMARY KEY (company_id, invoice_id, id)
+);
+-- One payment per movement, unless it was reversed, and the look-up of it.
+CREATE UNIQUE INDEX payment_movement ON payment (company_id, invoice_id, movement_id)
+    WHERE movement_id IS NOT NULL AND reversed_at IS NULL;
+
+-- Credit notes, with their JSON in parts as of quotes. Rows are never updated.
+CREATE TABLE credit_note (
+    company_id UUID NOT NULL,
+    id UUID NOT NULL,
+    invoice_id UUID NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    total_ht_cents BIGINT NOT NULL,
+    total_ttc_cents BIGINT NOT NULL,
+    tva_rate_bp BIGINT NOT NULL,
+    summary TEXT NOT NULL,
+    lines TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    -- The quantities of the invoice's lines that it takes back. Shown by no API.
+    parts TEXT NOT NULL,
+    version BIGINT NOT NULL,
+    PRIMARY KEY (company_id, id)
+);
+-- What an invoice has been credited.
+CREATE INDEX credit_note_invoice ON credit_note (company_id, invoice_id, id);
+-- The list of those since an instant.
+CREATE INDEX credit_note_updated ON credit_note (company_id, updated_at, id);
+-- The list, newest first.
+CREATE INDEX credit_note_created ON credit_note (company_id, created_at, id);
+
+-- A document with the size of its lines in bytes, which is known without reading them.
+CREATE VIEW quote_item AS
+    SELECT company_id, id, status, created_at, updated_at, version, summary, detail, lines,
+        octet_length(lines)::bigint AS lines_bytes
+    FROM quote;
+CREATE VIEW invoice_item AS
+    SELECT company_id, id, status, created_at, updated_at, version, summary, detail, lines,
+        octet_length(lines)::bigint AS lines_bytes
+    FROM invoice;
+CREATE VIEW credit_note_item AS
+    SELECT company_id, id, created_at, updated_at, version, summary, detail, lines,
+        octet_length(lines)::bigint AS lines_bytes
+    FROM credit_note;
+
+-- Frozen documents of quotes. The last one of a quote is the one served. Rows are never updated.
 CREATE TABLE document (
     company_id UUID NOT NULL,
     quote_id UUID NOT NULL,
@@ -106,8 +237,22 @@ CREATE TABLE document (
     PRIMARY KEY (company_id, quote_id, number)
 );
 
--- Documents on their way into the store. A row is inserted before the bytes are put, and deleted by the transaction
--- that refers to the document. Rows left by a crash or a failure lead the sweep to the orphans in the store.
+-- Frozen documents of invoices and credit notes, one for each. Rows are never updated.
+CREATE TABLE issued_document (
+    company_id UUID NOT NULL,
+    record_id UUID NOT NULL,
+    upload_id UUID NOT NULL,
+    sha256 TEXT COLLATE "C" NOT NULL,
+    size_bytes BIGINT NOT NULL,
+    file_name TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    -- What the document says besides the record, as JSON. A credit note repeats those of its invoice.
+    particulars TEXT NOT NULL,
+    PRIMARY KEY (company_id, record_id)
+);
+
+-- Documents on their way into the store. A row is inserted before the bytes are put, and deleted by the transaction that
+-- refers to the document. Rows left by a crash or a failure lead the sweep to the orphans in the store.
 CREATE TABLE upload (
     company_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -117,14 +262,22 @@ CREATE TABLE upload (
     PRIMARY KEY (company_id, id)
 );
 
+-- Links by which a client sees, signs and declines a quote.
 CREATE TABLE signing_link (
     company_id UUID NOT NULL,
+    -- SHA-256 of the token.
     token_hash BYTEA NOT NULL,
     quote_id UUID NOT NULL,
     created_at BIGINT NOT NULL,
+    -- 30 days after the validity of the quote, or after the decision if that is later.
+    ends_at BIGINT NOT NULL,
+    revoked_at BIGINT,
     PRIMARY KEY (company_id, token_hash)
 );
+-- The link of a request.
 CREATE INDEX signing_link_token ON signing_link (token_hash);
+-- The links of a quote.
+CREATE INDEX signing_link_quote ON signing_link (company_id, quote_id);
 
 -- Evidence of a signature. Shown by no API.
 CREATE TABLE proof (
@@ -139,42 +292,11 @@ CREATE TABLE proof (
     PRIMARY KEY (company_id, quote_id)
 );
 
-CREATE TABLE invoice (
-    company_id UUID NOT NULL,
-    id UUID NOT NULL,
-    quote_id UUID NOT NULL,
-    status TEXT COLLATE "C" NOT NULL,
-    -- Set while something is due.
-    due_date DATE,
-    created_at BIGINT NOT NULL,
-    updated_at BIGINT NOT NULL,
-    summary TEXT NOT NULL,
-    lines TEXT NOT NULL,
-    detail TEXT NOT NULL,
-    PRIMARY KEY (company_id, id)
-);
--- One live invoice per quote.
-CREATE UNIQUE INDEX invoice_quote ON invoice (company_id, quote_id) WHERE status <> 'CANCELED';
-CREATE INDEX invoice_updated ON invoice (company_id, updated_at, id);
-CREATE INDEX invoice_created ON invoice (company_id, created_at, id);
-CREATE INDEX invoice_status ON invoice (company_id, status, created_at, id);
-CREATE INDEX invoice_due ON invoice (company_id, due_date) WHERE status = 'SENT';
-
-CREATE TABLE payment (
-    company_id UUID NOT NULL,
-    invoice_id UUID NOT NULL,
-    id UUID NOT NULL,
-    reference TEXT COLLATE "C",
-    reversed_at BIGINT,
-    record TEXT NOT NULL,
-    PRIMARY KEY (company_id, invoice_id, id)
-);
-CREATE UNIQUE INDEX payment_reference ON payment (company_id, invoice_id, reference) WHERE reference IS NOT NULL;
-
 CREATE TABLE project (
     company_id UUID NOT NULL,
     id UUID NOT NULL,
     record TEXT NOT NULL,
+    version BIGINT NOT NULL,
     PRIMARY KEY (company_id, id)
 );
 
@@ -184,20 +306,44 @@ CREATE TABLE webhook (
     url TEXT NOT NULL,
     -- One bit per event kind, in the order of the documented table.
     kinds BIGINT NOT NULL,
+    -- In clear if the host gave no key, else `v1.<key id>.<sealed bytes>`.
     secret TEXT NOT NULL,
-    -- Deliveries that ended failed since the last success.
+    -- Id of the key that seals the secret; NULL where it is in clear.
+    sealed_with TEXT COLLATE "C" GENERATED ALWAYS AS (
+        CASE WHEN substr(secret, 1, 3) = 'v1.' THEN split_part(secret, '.', 2) END
+    ) STORED,
+    -- The secret before the last rotation, sealed like the other one. Attempts are signed with it as well until that instant.
+    previous_secret TEXT,
+    previous_secret_until BIGINT,
+    previous_sealed_with TEXT COLLATE "C" GENERATED ALWAYS AS (
+        CASE WHEN substr(previous_secret, 1, 3) = 'v1.' THEN split_part(previous_secret, '.', 2) END
+    ) STORED,
+    -- The last rotation, by which two states of a webhook differ.
+    rotated_at BIGINT,
+    -- Deliveries that ended failed since the last success, and the end of the first of them.
     failures BIGINT NOT NULL,
+    failing_since BIGINT,
     disabled_at BIGINT,
     disabled_reason TEXT,
     created_at BIGINT NOT NULL,
     removed_at BIGINT,
-    -- Id of the key that seals the secret; NULL where it is in clear. Computed from `v1.<key id>.<sealed bytes>`.
-    sealed_with TEXT COLLATE "C" GENERATED ALWAYS AS (
-        CASE WHEN substr(secret, 1, 3) = 'v1.' THEN split_part(secret, '.', 2) END
-    ) STORED,
+    -- The test deliveries of the last minute, and the last one in any case: ids and times, as JSON, oldest first.
+    ping_log TEXT,
     PRIMARY KEY (company_id, id)
 ) WITH (fillfactor = 50);
+-- The webhook of a delivery.
 CREATE INDEX webhook_id ON webhook (id);
+
+-- Webhooks that failures have disabled and of which the host is still to be told. A node that calls the host holds the row
+-- meanwhile.
+CREATE TABLE disabled_notice (
+    company_id UUID NOT NULL,
+    webhook_id UUID NOT NULL,
+    disabled_at BIGINT NOT NULL,
+    reason TEXT NOT NULL,
+    held_until BIGINT NOT NULL,
+    PRIMARY KEY (company_id, webhook_id, disabled_at)
+);
 
 CREATE TABLE event (
     company_id UUID NOT NULL,
@@ -206,23 +352,29 @@ CREATE TABLE event (
     timestamp BIGINT NOT NULL,
     -- The bytes that every attempt sends.
     body TEXT NOT NULL,
+    -- What caused the event: the id of the request, and what the host gave to be given back at the attempts, in base64. Null
+    -- where nothing was given.
+    request_id TEXT,
+    trace_context TEXT,
     PRIMARY KEY (company_id, id)
 );
 
 -- A node takes row ids of deliveries in blocks of this size.
 CREATE SEQUENCE delivery_id_block AS BIGINT INCREMENT BY 1024;
 
--- One row per event and webhook. A pending delivery may be claimed from `due_at` on, unless `held_until` is later: then
--- it is claimed. Claiming writes the end of the lease to `held_until`, which is in no index, and the claimant's token to
--- `claim`; an attempt ends the delivery only while the token is still there.
--- Deliveries that fall due together lie together. Half of a page stays free, so that every row of it can be claimed in
--- place: with less room most claims moved to another page and changed each index.
+-- One row per event and webhook. A pending delivery may be claimed from `due_at` on, unless `held_until` is later: then it is
+-- claimed. Claiming writes the end of the lease to `held_until`, which is in no index, and the claimant's token to `claim`; an
+-- attempt ends the delivery only while the token is still there.
+-- Deliveries that fall due together lie together. Half of a page stays free, so that every row of it can be claimed in place:
+-- with less room most claims moved to another page and changed each index. So does half of a page of the first two indexes, as
+-- the end of a delivery adds a second entry beside its first.
 CREATE TABLE delivery (
     company_id UUID NOT NULL,
     event_id UUID NOT NULL,
     webhook_id UUID NOT NULL,
     id BIGINT NOT NULL,
     status TEXT COLLATE "C" NOT NULL,
+    -- Why it was skipped or has failed.
     reason TEXT,
     due_at BIGINT NOT NULL,
     held_until BIGINT NOT NULL DEFAULT 0,
@@ -233,12 +385,36 @@ CREATE TABLE delivery (
     claims_in_all BIGINT NOT NULL,
     attempts_in_all BIGINT NOT NULL,
     ended_at BIGINT,
-    PRIMARY KEY (company_id, event_id, webhook_id)
+    PRIMARY KEY (company_id, event_id, webhook_id) WITH (fillfactor = 50)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000);
-CREATE INDEX delivery_id ON delivery (id);
+-- The deliveries of attempts that are recorded.
+CREATE INDEX delivery_id ON delivery (id) WITH (fillfactor = 50);
+-- The claims of a webhook, and what waits for it.
 CREATE INDEX delivery_due ON delivery (webhook_id, due_at, id) WHERE status = 'pending';
-CREATE INDEX delivery_replayable ON delivery (webhook_id, event_id) WHERE status IN ('failed', 'skipped');
+-- Deliveries that have begun and are to be attempted again. One that arrives at the first attempt is never an entry.
+CREATE INDEX delivery_begun ON delivery (due_at) WHERE status = 'pending' AND attempts > 0;
+-- A replay, which counts and finds its deliveries in the index alone.
+CREATE INDEX delivery_replay ON delivery (company_id, webhook_id, event_id, status, ended_at)
+    WHERE status IN ('failed', 'skipped');
+-- How many deliveries to a webhook failed of late.
+CREATE INDEX delivery_failed ON delivery (company_id, webhook_id, ended_at) WHERE status = 'failed';
 
+-- What still has to be done to the deliveries of a webhook, in batches. Those of the events after `after_event` up to
+-- `until_event` that have failed or were skipped are queued again. While the webhook is disabled or removed, those that wait
+-- are skipped. No row: nothing is left to do.
+CREATE TABLE bulk_change (
+    company_id UUID NOT NULL,
+    webhook_id UUID NOT NULL,
+    at BIGINT NOT NULL,
+    after_event UUID NOT NULL,
+    until_event UUID NOT NULL,
+    -- Only those that ended from this instant to that one.
+    since BIGINT NOT NULL,
+    ended_until BIGINT NOT NULL,
+    PRIMARY KEY (company_id, webhook_id)
+);
+
+-- Attempts of deliveries. They are deleted after 30 days.
 CREATE TABLE attempt (
     company_id UUID NOT NULL,
     at BIGINT NOT NULL,
@@ -252,3 +428,401 @@ CREATE TABLE attempt (
     failure TEXT,
     PRIMARY KEY (company_id, at, event_id, webhook_id, number)
 );
+
+-- Who changed what, of the changes that a host's users made through a handle with their name. Written in the transaction of
+-- the change, and kept like the events. Numbered per company, in the order of the commits.
+CREATE TABLE history (
+    company_id UUID NOT NULL,
+    number BIGINT NOT NULL,
+    at BIGINT NOT NULL,
+    actor TEXT NOT NULL,
+    action TEXT COLLATE "C" NOT NULL,
+    -- The record that was changed, of the table that the action names; the company itself where it names that.
+    subject UUID NOT NULL,
+    detail TEXT NOT NULL,
+    PRIMARY KEY (company_id, number)
+);
+-- How a quote was declined. Few changes are refusals, so that the index stays small.
+CREATE INDEX history_refusal ON history (company_id, subject, number) WHERE action IN ('quote.declined', 'quote.rejected');
+
+-- The forms of the console that were carried out, so that none is carried out twice. Written in the transaction of the change
+-- where one was made. A token carries its time (UUIDv7): the sweep deletes those that are older than any that is accepted.
+CREATE TABLE spent_form (
+    company_id UUID NOT NULL,
+    token UUID NOT NULL,
+    -- The note of the change in the history; null where nothing was changed.
+    noted BIGINT,
+    PRIMARY KEY (company_id, token)
+);
+
+-- Begins a change of companies: what each transaction that shares its commit does first, in one call. It notes the transaction
+-- `note`, takes a block of the row ids of deliveries, locks the companies in one order, and reads what their changes need:
+-- webhooks, last numbers, and the records that `parts`, `owners` and `ids` name. Each statement of a volatile function has a
+-- snapshot of its own, so the reads see what was committed before the locks were granted. Companies that are locked are left
+-- out if `skip_locked` is true, and so are records with large lines.
+--
+-- The columns of a row are those of its table, which `part` names. Nodes of this version call the function for as long as a
+-- later one is being rolled out: that one calls a function of another name.
+CREATE FUNCTION begin_change_1(
+    note UUID, noted_at BIGINT, companies UUID[], skip_locked BOOLEAN, parts TEXT[], owners UUID[], ids UUID[]
+) RETURNS TABLE (
+    part TEXT, company_id UUID, id UUID, record TEXT, summary TEXT, lines TEXT, detail TEXT, version BIGINT,
+    last_stamp BIGINT, kinds BIGINT, disabled_at BIGINT, kind TEXT, year BIGINT, last BIGINT, last_date DATE
+) LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO commit_status VALUES (note, noted_at, false);
+    part := 'block';
+    last := nextval('delivery_id_block');
+    RETURN NEXT;
+    IF skip_locked THEN
+        companies := ARRAY(
+            SELECT c.id FROM company c WHERE c.id = ANY (companies) ORDER BY c.id FOR UPDATE SKIP LOCKED
+        );
+    ELSE
+        companies := ARRAY(SELECT c.id FROM company c WHERE c.id = ANY (companies) ORDER BY c.id FOR UPDATE);
+    END IF;
+    RETURN QUERY
+        SELECT 'company', c.id, c.id, c.record, NULL, NULL, NULL, c.version, c.last_stamp,
+            NULL::BIGINT, NULL::BIGINT, NULL, NULL::BIGINT, NULL::BIGINT, NULL::DATE
+        FROM company c WHERE c.id = ANY (companies);
+    RETURN QUERY
+        SELECT 'webhook', w.company_id, w.id, NULL, NULL, NULL, NULL, NULL::BIGINT, NULL::BIGINT,
+            w.kinds, w.disabled_at, NULL, NULL::BIGINT, NULL::BIGINT, NULL::DATE
+        FROM webhook w WHERE w.company_id = ANY (companies) AND w.removed_at IS NULL ORDER BY w.id;
+    RETURN QUERY
+        SELECT 'series', s.company_id, NULL::UUID, NULL, NULL, NULL, NULL, NULL::BIGINT, NULL::BIGINT,
+            NULL::BIGINT, NULL::BIGINT, s.kind, s.year, s.last, s.last_date
+        FROM series s WHERE s.company_id = ANY (companies);
+    IF 'client' = ANY (parts) THEN
+        RETURN QUERY
+            SELECT 'client', d.company_id, d.id, d.record, NULL, NULL, NULL, d.version, NULL::BIGINT,
+                NULL::BIGINT, NULL::BIGINT, NULL, NULL::BIGINT, NULL::BIGINT, NULL::DATE
+            FROM unnest(parts, owners, ids) AS w (part, owner, id)
+            JOIN client d ON d.company_id = w.owner AND d.id = w.id
+            WHERE w.part = 'client' AND w.owner = ANY (companies);
+    END IF;
+    IF 'quote' = ANY (parts) THEN
+        RETURN QUERY
+            SELECT 'quote', d.company_id, d.id, NULL, d.summary, d.lines, d.detail, d.version, NULL::BIGINT,
+                NULL::BIGINT, NULL::BIGINT, NULL, NULL::BIGINT, NULL::BIGINT, NULL::DATE
+            FROM unnest(parts, owners, ids) AS w (part, owner, id)
+            JOIN quote d ON d.company_id = w.owner AND d.id = w.id
+            WHERE w.part = 'quote' AND w.owner = ANY (companies) AND octet_length(d.lines) <= 8192;
+    END IF;
+    IF 'quote_summary' = ANY (parts) THEN
+        RETURN QUERY
+            SELECT 'quote_summary', d.company_id, d.id, d.summary || '}', NULL, NULL, NULL, d.version, NULL::BIGINT,
+                NULL::BIGINT, NULL::BIGINT, NULL, NULL::BIGINT, NULL::BIGINT, NULL::DATE
+            FROM unnest(parts, owners, ids) AS w (part, owner, id)
+            JOIN quote d ON d.company_id = w.owner AND d.id = w.id
+            WHERE w.part = 'quote_summary' AND w.owner = ANY (companies);
+    END IF;
+    IF 'invoice' = ANY (parts) THEN
+        RETURN QUERY
+            SELECT 'invoice', d.company_id, d.id, NULL, d.summary, d.lines, d.detail, d.version, NULL::BIGINT,
+                NULL::BIGINT, NULL::BIGINT, NULL, NULL::BIGINT, NULL::BIGINT, NULL::DATE
+            FROM unnest(parts, owners, ids) AS w (part, owner, id)
+            JOIN invoice d ON d.company_id = w.owner AND d.id = w.id
+            WHERE w.part = 'invoice' AND w.owner = ANY (companies) AND octet_length(d.lines) <= 8192;
+    END IF;
+END $$;
+
+-- Views for reports, the same on both databases: see OPERATIONS.md. Their columns stay when the tables change. None of them can
+-- be written through: each reads more than one relation.
+
+CREATE VIEW report_companies AS
+SELECT
+    company.id AS company_id,
+    r.name,
+    r.plan,
+    r."timeZone" AS time_zone,
+    r.currency,
+    r."createdAt" AS created_at
+FROM company
+CROSS JOIN LATERAL json_to_record(company.record::json)
+    AS r(name text, plan text, "timeZone" text, currency text, "createdAt" timestamptz);
+
+CREATE VIEW report_clients AS
+SELECT
+    client.company_id,
+    client.id,
+    r.name,
+    r.email,
+    r.phone,
+    r.address,
+    r.city,
+    r."zipCode" AS zip_code,
+    r.type,
+    r.notes,
+    client.external_id,
+    r."createdAt" AS created_at,
+    r."updatedAt" AS updated_at
+FROM client
+CROSS JOIN LATERAL json_to_record(client.record::json) AS r(
+    name text, email text, phone text, address text, city text, "zipCode" text, type text, notes text,
+    "createdAt" timestamptz, "updatedAt" timestamptz
+);
+
+CREATE VIEW report_quotes AS
+SELECT
+    quote.company_id,
+    quote.id,
+    r.number,
+    quote.status,
+    r."externalId" AS external_id,
+    r."clientId" AS client_id,
+    r."clientName" AS client_name,
+    r."clientEmail" AS client_email,
+    quote.total_ht_cents,
+    quote.total_ttc_cents,
+    quote.tva_rate_bp,
+    quote.retention_rate_bp,
+    quote.retention_amount_cents,
+    r.currency,
+    quote.valid_until,
+    r."createdAt" AS created_at,
+    r."updatedAt" AS updated_at,
+    r."sentAt" AS sent_at,
+    r."signedAt" AS signed_at,
+    r."acceptedAt" AS accepted_at,
+    r."signedByName" AS signed_by_name,
+    r."signedByEmail" AS signed_by_email
+FROM quote
+CROSS JOIN LATERAL json_to_record((quote.summary || '}')::json) AS r(
+    number text, "externalId" text, "clientId" uuid, "clientName" text, "clientEmail" text, currency text,
+    "createdAt" timestamptz, "updatedAt" timestamptz, "sentAt" timestamptz, "signedAt" timestamptz,
+    "acceptedAt" timestamptz, "signedByName" text, "signedByEmail" text
+);
+
+CREATE VIEW report_invoices AS
+SELECT
+    invoice.company_id,
+    invoice.id,
+    r.number,
+    invoice.status,
+    invoice.quote_id,
+    r."clientId" AS client_id,
+    r."clientName" AS client_name,
+    r."clientEmail" AS client_email,
+    r."issueDate" AS issue_date,
+    invoice.due_date,
+    invoice.total_ht_cents,
+    invoice.total_ttc_cents,
+    invoice.tva_rate_bp,
+    invoice.retention_rate_bp,
+    invoice.retention_amount_cents,
+    invoice.retention_due_cents,
+    invoice.amount_paid_cents,
+    invoice.amount_due_cents,
+    invoice.amount_overpaid_cents,
+    r.currency,
+    r."paidAt" AS paid_at,
+    r."canceledAt" AS canceled_at,
+    r."createdAt" AS created_at,
+    r."updatedAt" AS updated_at,
+    r.type,
+    invoice.amount_credited_cents,
+    invoice.amount_written_off_cents,
+    r."suppliedOn" AS supplied_on,
+    r."documentFormat" AS document_format
+FROM invoice
+CROSS JOIN LATERAL json_to_record((invoice.summary || '}')::json) AS r(
+    number text, "clientId" uuid, "clientName" text, "clientEmail" text, "issueDate" date, currency text,
+    "paidAt" timestamptz, "canceledAt" timestamptz, "createdAt" timestamptz, "updatedAt" timestamptz, type text,
+    "suppliedOn" date, "documentFormat" text
+);
+
+CREATE VIEW report_credit_notes AS
+SELECT
+    credit_note.company_id,
+    credit_note.id,
+    r.number,
+    credit_note.invoice_id,
+    r."invoiceNumber" AS invoice_number,
+    r."quoteId" AS quote_id,
+    r."clientId" AS client_id,
+    r."clientName" AS client_name,
+    r."clientEmail" AS client_email,
+    r."issueDate" AS issue_date,
+    r.reason,
+    r."documentFormat" AS document_format,
+    credit_note.total_ht_cents,
+    credit_note.total_ttc_cents,
+    credit_note.tva_rate_bp,
+    r.currency,
+    r."createdAt" AS created_at
+FROM credit_note
+CROSS JOIN LATERAL json_to_record((credit_note.summary || '}')::json) AS r(
+    number text, "invoiceNumber" text, "quoteId" uuid, "clientId" uuid, "clientName" text, "clientEmail" text,
+    "issueDate" date, reason text, "documentFormat" text, currency text, "createdAt" timestamptz
+);
+
+-- The lines of quotes and invoices.
+CREATE VIEW report_lines AS
+SELECT
+    d.company_id,
+    d.document,
+    d.id AS document_id,
+    r.number AS document_number,
+    d.status AS document_status,
+    line.position,
+    l.description,
+    (l.quantity * 10000)::bigint AS quantity_e4,
+    l.unit,
+    (l."unitPrice" * 10000)::bigint AS unit_price_e4,
+    (l."totalHT" * 100)::bigint AS total_ht_cents,
+    (l."tvaRate" * 100)::bigint AS tva_rate_bp,
+    r.currency,
+    l.lot,
+    l.section
+FROM (
+    SELECT company_id, 'quote' AS document, id, status, summary, lines FROM quote
+    UNION ALL
+    SELECT company_id, 'invoice', id, status, summary, lines FROM invoice
+) AS d
+CROSS JOIN LATERAL json_to_record((d.summary || '}')::json) AS r(number text, currency text)
+CROSS JOIN LATERAL json_array_elements(d.lines::json) WITH ORDINALITY AS line(value, position)
+CROSS JOIN LATERAL json_to_record(line.value) AS l(
+    description text, quantity numeric, unit text, "unitPrice" numeric, "totalHT" numeric, "tvaRate" numeric, lot text,
+    section text
+);
+
+-- The VAT of invoices, by rate.
+CREATE VIEW report_vat AS
+SELECT
+    invoice.company_id,
+    invoice.id AS invoice_id,
+    r.number AS invoice_number,
+    invoice.status AS invoice_status,
+    r."issueDate" AS issue_date,
+    (share."tvaRate" * 100)::bigint AS tva_rate_bp,
+    (share."baseHT" * 100)::bigint AS base_ht_cents,
+    (share."amountTVA" * 100)::bigint AS amount_tva_cents,
+    r.currency
+FROM invoice
+CROSS JOIN LATERAL json_to_record((invoice.summary || '}')::json) AS r(number text, "issueDate" date, currency text)
+CROSS JOIN LATERAL json_to_recordset(('{' || invoice.detail)::json -> 'vatBreakdown')
+    AS share("tvaRate" numeric, "baseHT" numeric, "amountTVA" numeric);
+
+-- The VAT of credit notes, by rate. It lessens that of invoices that were issued, cancelled ones included if they have a
+-- credit note: see OPERATIONS.md.
+CREATE VIEW report_credit_note_vat AS
+SELECT
+    credit_note.company_id,
+    credit_note.id AS credit_note_id,
+    r.number AS credit_note_number,
+    credit_note.invoice_id,
+    r."issueDate" AS issue_date,
+    (share."tvaRate" * 100)::bigint AS tva_rate_bp,
+    (share."baseHT" * 100)::bigint AS base_ht_cents,
+    (share."amountTVA" * 100)::bigint AS amount_tva_cents,
+    r.currency
+FROM credit_note
+CROSS JOIN LATERAL json_to_record((credit_note.summary || '}')::json) AS r(
+    number text, "issueDate" date, currency text
+)
+CROSS JOIN LATERAL json_to_recordset(('{' || credit_note.detail)::json -> 'vatBreakdown') AS share(
+    "tvaRate" numeric, "baseHT" numeric, "amountTVA" numeric
+);
+
+CREATE VIEW report_payments AS
+SELECT
+    payment.company_id,
+    payment.id,
+    payment.invoice_id,
+    i.number AS invoice_number,
+    i."clientId" AS client_id,
+    i."clientName" AS client_name,
+    payment.amount_cents,
+    i.currency,
+    r.source,
+    r.method,
+    r.reference,
+    r."recordedAt" AS recorded_at,
+    r."reversedAt" AS reversed_at,
+    payment.movement_id
+FROM payment
+JOIN invoice ON invoice.company_id = payment.company_id AND invoice.id = payment.invoice_id
+CROSS JOIN LATERAL json_to_record((invoice.summary || '}')::json)
+    AS i(number text, "clientId" uuid, "clientName" text, currency text)
+CROSS JOIN LATERAL json_to_record(payment.record::json) AS r(
+    source text, method text, reference text, "recordedAt" timestamptz, "reversedAt" timestamptz
+);
+
+CREATE VIEW report_events AS
+SELECT
+    event.company_id,
+    event.id,
+    event.kind,
+    d.id AS record_id,
+    to_timestamp(event.timestamp / 1000.0) AS occurred_at
+FROM event
+CROSS JOIN LATERAL json_to_record(event.body::json -> 'data') AS d(id uuid);
+
+-- As they are once the changes are carried out that are noted for their webhook: a replay, its disabling, its removal.
+-- What is being attempted ends as its attempt does.
+CREATE VIEW report_deliveries AS
+SELECT
+    company_id,
+    event_id,
+    webhook_id,
+    kind,
+    to_timestamp(timestamp / 1000.0) AS occurred_at,
+    CASE WHEN skipped_at IS NULL THEN status ELSE 'skipped' END AS status,
+    CASE
+        WHEN skipped_at IS NULL THEN reason
+        WHEN removed_at IS NULL THEN 'webhook_disabled'
+        ELSE 'webhook_removed'
+    END AS reason,
+    attempts,
+    CASE WHEN status = 'pending' AND skipped_at IS NULL THEN to_timestamp(next_at / 1000.0) END AS next_attempt_at,
+    to_timestamp(coalesce(skipped_at, ended_at) / 1000.0) AS ended_at
+FROM (
+    SELECT
+        *,
+        CASE WHEN status = 'pending' AND NOT is_held AND (kind <> 'ping' OR removed_at IS NOT NULL)
+            THEN coalesce(removed_at, disabled_at) END AS skipped_at
+    FROM (
+        SELECT
+            delivery.company_id,
+            delivery.event_id,
+            delivery.webhook_id,
+            event.kind,
+            event.timestamp,
+            CASE WHEN bulk_change.at IS NULL THEN delivery.status ELSE 'pending' END AS status,
+            CASE WHEN bulk_change.at IS NULL THEN delivery.reason END AS reason,
+            delivery.attempts_in_all AS attempts,
+            coalesce(bulk_change.at, greatest(delivery.due_at, delivery.held_until)) AS next_at,
+            CASE WHEN bulk_change.at IS NULL THEN delivery.ended_at END AS ended_at,
+            delivery.held_until > extract(epoch FROM now()) * 1000 AS is_held,
+            webhook.disabled_at,
+            webhook.removed_at
+        FROM delivery
+        JOIN event ON event.company_id = delivery.company_id AND event.id = delivery.event_id
+        JOIN webhook ON webhook.company_id = delivery.company_id AND webhook.id = delivery.webhook_id
+        LEFT JOIN bulk_change ON bulk_change.company_id = delivery.company_id
+            AND bulk_change.webhook_id = delivery.webhook_id
+            AND bulk_change.after_event < delivery.event_id AND delivery.event_id <= bulk_change.until_event
+            AND bulk_change.since <= delivery.ended_at AND delivery.ended_at <= bulk_change.ended_until
+            AND delivery.status IN ('failed', 'skipped')
+    ) AS row
+) AS delivery;
+
+-- Internal costs stand in this view only. Positions are those of the quote's lines.
+CREATE VIEW report_costings AS
+SELECT
+    quote.company_id,
+    quote.id AS quote_id,
+    r.number AS quote_number,
+    costing.position,
+    (c."labourCost" * 100)::bigint AS labour_cost_cents,
+    (c."materialCost" * 100)::bigint AS material_cost_cents,
+    r.currency,
+    c.subcontractor,
+    c."privateNote" AS private_note
+FROM quote
+JOIN quote_costing ON quote_costing.company_id = quote.company_id AND quote_costing.quote_id = quote.id
+CROSS JOIN LATERAL json_to_record((quote.summary || '}')::json) AS r(number text, currency text)
+CROSS JOIN LATERAL json_array_elements(quote_costing.costings::json) WITH ORDINALITY AS costing(value, position)
+CROSS JOIN LATERAL json_to_record(costing.value)
+    AS c("labourCost" numeric, "materialCost" numeric, subcontractor text, "privateNote" text);

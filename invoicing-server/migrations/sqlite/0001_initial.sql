@@ -1,15 +1,31 @@
--- Instants are milliseconds since 1970, ids are 16 bytes, amounts of money stand in the JSON of their record.
+-- Instants are milliseconds since 1970, ids are 16 bytes, dates are texts. Amounts are cents, rates hundredths of a percent,
+-- both also in the JSON of their record. The tables are those of PostgreSQL; what differs is said.
+--
+-- `version` is the version of the shape of a row's JSON. A row is replaced only up to the version that a node knows, so that
+-- an older node beside a newer one drops none of its fields.
 
+-- Values of the service itself, by name.
 CREATE TABLE setting (
     name TEXT PRIMARY KEY,
     value BLOB NOT NULL
 ) WITHOUT ROWID;
 
+-- The tenants.
 CREATE TABLE company (
     id BLOB PRIMARY KEY,
+    -- The stamp of its last change, `updatedAt` of what was changed.
     last_stamp INTEGER NOT NULL,
-    record TEXT NOT NULL
+    record TEXT NOT NULL,
+    version INTEGER NOT NULL
 ) WITHOUT ROWID;
+
+-- Logos that companies have had on their documents. A document names its logo by the hash, so none is ever deleted.
+CREATE TABLE logo (
+    company_id BLOB NOT NULL,
+    sha256 TEXT NOT NULL,
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (company_id, sha256)
+);
 
 -- The last number allocated, per company, kind of document and year.
 CREATE TABLE series (
@@ -17,22 +33,29 @@ CREATE TABLE series (
     kind TEXT NOT NULL,
     year INTEGER NOT NULL,
     last INTEGER NOT NULL,
+    -- Date of the last number of invoices and credit notes: a later one is never dated before it.
+    last_date TEXT,
     PRIMARY KEY (company_id, kind, year)
 ) WITHOUT ROWID;
 
+-- Keys of the API, and the quota that they have used.
 CREATE TABLE api_key (
     company_id BLOB NOT NULL,
     id BLOB NOT NULL,
+    -- SHA-256 of the key.
     hash BLOB NOT NULL,
+    -- Its last four characters, by which people know it again.
     last4 TEXT NOT NULL,
     label TEXT NOT NULL,
     created_at INTEGER NOT NULL,
+    -- At most a minute late.
     last_used_at INTEGER,
     revoked_at INTEGER,
-    -- Requests accepted in the last minute, and those reserved: see keys.rs.
+    -- Requests accepted in the last minute, and those reserved: see keys.rs. PostgreSQL has `accepted` here.
     quota_log TEXT NOT NULL DEFAULT '[]',
     PRIMARY KEY (company_id, id)
 ) WITHOUT ROWID;
+-- The check of a request's key.
 CREATE UNIQUE INDEX api_key_hash ON api_key (hash);
 
 CREATE TABLE client (
@@ -43,15 +66,20 @@ CREATE TABLE client (
     updated_at INTEGER NOT NULL,
     -- Name, e-mail and city, folded for searching.
     search TEXT NOT NULL,
-    record TEXT NOT NULL
+    record TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    PRIMARY KEY (company_id, id)
 );
-CREATE UNIQUE INDEX client_id ON client (company_id, id);
+-- The look-up by `externalId`, which at most one client has.
 CREATE UNIQUE INDEX client_external_id ON client (company_id, external_id) WHERE external_id IS NOT NULL;
+-- The list of those that have changed since an instant.
 CREATE INDEX client_updated ON client (company_id, updated_at, id);
+-- The list and the search, newest first.
 CREATE INDEX client_created ON client (company_id, created_at, id);
 
--- `summary` is the JSON object of a list item without its closing brace, `detail` is the rest of the whole object without
--- its opening brace. With `lines` between them they are the whole object, byte for byte.
+-- Quotes. `summary` is the JSON object of a list item without its closing brace, `detail` is the rest of the whole object
+-- without its opening brace. With `lines` between them they are the whole object, byte for byte. `lines` is
+-- null where they are large, and `lines_bytes` is their size.
 CREATE TABLE quote (
     company_id BLOB NOT NULL,
     id BLOB NOT NULL,
@@ -59,19 +87,41 @@ CREATE TABLE quote (
     valid_until TEXT,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
+    total_ht_cents INTEGER NOT NULL,
+    total_ttc_cents INTEGER NOT NULL,
+    tva_rate_bp INTEGER NOT NULL,
+    retention_rate_bp INTEGER NOT NULL,
+    retention_amount_cents INTEGER NOT NULL,
     summary TEXT NOT NULL,
-    lines TEXT NOT NULL,
+    lines TEXT,
+    lines_bytes INTEGER NOT NULL,
     detail TEXT NOT NULL,
-    -- Where the work is done. Printed on the document, shown by no API.
-    work_site TEXT
+    -- Facts that documents print and the API does not show: where the work is done, the nature of the operations if it is not
+    -- the company's, and 1 if the client owes the VAT.
+    work_site TEXT,
+    operations TEXT,
+    reverse_charge INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    PRIMARY KEY (company_id, id)
 );
-CREATE UNIQUE INDEX quote_id ON quote (company_id, id);
+-- The list of those that have changed since an instant.
 CREATE INDEX quote_updated ON quote (company_id, updated_at, id);
+-- The list and the search, newest first, of all quotes and of those in a status.
 CREATE INDEX quote_created ON quote (company_id, created_at, id);
 CREATE INDEX quote_status ON quote (company_id, status, created_at, id);
-CREATE INDEX quote_validity ON quote (company_id, valid_until) WHERE status = 'SENT';
+-- The sweep of those whose validity has ended, in pages.
+CREATE INDEX quote_last_day ON quote (company_id, valid_until, id) WHERE status = 'SENT';
 
--- Internal costs. No statement of the API names this table.
+-- Lines of more than 8 KiB of quotes, invoices and credit notes. They stand apart, as SQLite writes a whole row anew when any
+-- of it changes; so a list or a change of state reads no large lines. PostgreSQL does this by itself (TOAST).
+CREATE TABLE large_lines (
+    company_id BLOB NOT NULL,
+    document_id BLOB NOT NULL,
+    lines TEXT NOT NULL,
+    PRIMARY KEY (company_id, document_id)
+) WITHOUT ROWID;
+
+-- Internal costs of the lines of a quote, in their order. No statement of the API names this table.
 CREATE TABLE quote_costing (
     company_id BLOB NOT NULL,
     quote_id BLOB NOT NULL,
@@ -79,7 +129,110 @@ CREATE TABLE quote_costing (
     PRIMARY KEY (company_id, quote_id)
 ) WITHOUT ROWID;
 
--- Frozen documents. The last one of a quote is the one served. Rows are never updated.
+-- Invoices, with their JSON in parts as of quotes.
+CREATE TABLE invoice (
+    company_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    quote_id BLOB NOT NULL,
+    status TEXT NOT NULL,
+    due_date TEXT,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    total_ht_cents INTEGER NOT NULL,
+    total_ttc_cents INTEGER NOT NULL,
+    tva_rate_bp INTEGER NOT NULL,
+    retention_rate_bp INTEGER NOT NULL,
+    retention_amount_cents INTEGER NOT NULL,
+    retention_due_cents INTEGER NOT NULL,
+    amount_paid_cents INTEGER NOT NULL,
+    amount_due_cents INTEGER NOT NULL,
+    amount_overpaid_cents INTEGER NOT NULL,
+    amount_credited_cents INTEGER NOT NULL,
+    amount_written_off_cents INTEGER NOT NULL,
+    summary TEXT NOT NULL,
+    lines TEXT,
+    lines_bytes INTEGER NOT NULL,
+    detail TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    PRIMARY KEY (company_id, id)
+);
+-- One live invoice per quote, and the look-up of it.
+CREATE UNIQUE INDEX invoice_quote ON invoice (company_id, quote_id) WHERE status <> 'CANCELED';
+-- The list of those that have changed since an instant.
+CREATE INDEX invoice_updated ON invoice (company_id, updated_at, id);
+-- The list, newest first, of all invoices and of those in a status.
+CREATE INDEX invoice_created ON invoice (company_id, created_at, id);
+CREATE INDEX invoice_status ON invoice (company_id, status, created_at, id);
+-- The sweep of those that are overdue, in pages.
+CREATE INDEX invoice_last_day ON invoice (company_id, due_date, id) WHERE status = 'SENT' AND amount_due_cents > 0;
+
+-- Payments on invoices, and refunds as payments below zero.
+CREATE TABLE payment (
+    company_id BLOB NOT NULL,
+    invoice_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    amount_cents INTEGER NOT NULL,
+    -- The movement at the bank or the processor, by which a payment is known again.
+    movement_id TEXT,
+    reversed_at INTEGER,
+    record TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    PRIMARY KEY (company_id, invoice_id, id)
+) WITHOUT ROWID;
+-- One payment per movement, unless it was reversed, and the look-up of it.
+CREATE UNIQUE INDEX payment_movement ON payment (company_id, invoice_id, movement_id)
+    WHERE movement_id IS NOT NULL AND reversed_at IS NULL;
+
+-- Credit notes, with their JSON in parts as of quotes. Rows are never updated.
+CREATE TABLE credit_note (
+    company_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    invoice_id BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    total_ht_cents INTEGER NOT NULL,
+    total_ttc_cents INTEGER NOT NULL,
+    tva_rate_bp INTEGER NOT NULL,
+    summary TEXT NOT NULL,
+    lines TEXT,
+    lines_bytes INTEGER NOT NULL,
+    detail TEXT NOT NULL,
+    -- The quantities of the invoice's lines that it takes back. Shown by no API.
+    parts TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    PRIMARY KEY (company_id, id)
+);
+-- What an invoice has been credited.
+CREATE INDEX credit_note_invoice ON credit_note (company_id, invoice_id, id);
+-- The list of those since an instant.
+CREATE INDEX credit_note_updated ON credit_note (company_id, updated_at, id);
+-- The list, newest first.
+CREATE INDEX credit_note_created ON credit_note (company_id, created_at, id);
+
+-- A document with its lines, wherever they stand.
+CREATE VIEW quote_item AS
+    SELECT company_id, id, status, created_at, updated_at, version, summary, detail, lines_bytes,
+        coalesce(lines, (
+            SELECT large_lines.lines FROM large_lines
+            WHERE large_lines.company_id = quote.company_id AND large_lines.document_id = quote.id
+        )) AS lines
+    FROM quote;
+CREATE VIEW invoice_item AS
+    SELECT company_id, id, status, created_at, updated_at, version, summary, detail, lines_bytes,
+        coalesce(lines, (
+            SELECT large_lines.lines FROM large_lines
+            WHERE large_lines.company_id = invoice.company_id AND large_lines.document_id = invoice.id
+        )) AS lines
+    FROM invoice;
+CREATE VIEW credit_note_item AS
+    SELECT company_id, id, created_at, updated_at, version, summary, detail, lines_bytes,
+        coalesce(lines, (
+            SELECT large_lines.lines FROM large_lines
+            WHERE large_lines.company_id = credit_note.company_id AND large_lines.document_id = credit_note.id
+        )) AS lines
+    FROM credit_note;
+
+-- Frozen documents of quotes. The last one of a quote is the one served. Rows are never updated.
 CREATE TABLE document (
     company_id BLOB NOT NULL,
     quote_id BLOB NOT NULL,
@@ -95,8 +248,22 @@ CREATE TABLE document (
     PRIMARY KEY (company_id, quote_id, number)
 ) WITHOUT ROWID;
 
--- Documents on their way into the store. A row is inserted before the bytes are put, and deleted by the transaction
--- that refers to the document. Rows left by a crash or a failure lead the sweep to the orphans in the store.
+-- Frozen documents of invoices and credit notes, one for each. Rows are never updated.
+CREATE TABLE issued_document (
+    company_id BLOB NOT NULL,
+    record_id BLOB NOT NULL,
+    upload_id BLOB NOT NULL,
+    sha256 TEXT NOT NULL,
+    size_bytes INTEGER NOT NULL,
+    file_name TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    -- What the document says besides the record, as JSON. A credit note repeats those of its invoice.
+    particulars TEXT NOT NULL,
+    PRIMARY KEY (company_id, record_id)
+) WITHOUT ROWID;
+
+-- Documents on their way into the store. A row is inserted before the bytes are put, and deleted by the transaction that
+-- refers to the document. Rows left by a crash or a failure lead the sweep to the orphans in the store.
 CREATE TABLE upload (
     company_id BLOB NOT NULL,
     id BLOB NOT NULL,
@@ -106,14 +273,22 @@ CREATE TABLE upload (
     PRIMARY KEY (company_id, id)
 ) WITHOUT ROWID;
 
+-- Links by which a client sees, signs and declines a quote.
 CREATE TABLE signing_link (
     company_id BLOB NOT NULL,
+    -- SHA-256 of the token.
     token_hash BLOB NOT NULL,
     quote_id BLOB NOT NULL,
     created_at INTEGER NOT NULL,
+    -- 30 days after the validity of the quote, or after the decision if that is later.
+    ends_at INTEGER NOT NULL,
+    revoked_at INTEGER,
     PRIMARY KEY (company_id, token_hash)
 ) WITHOUT ROWID;
+-- The link of a request.
 CREATE UNIQUE INDEX signing_link_token ON signing_link (token_hash);
+-- The links of a quote.
+CREATE INDEX signing_link_quote ON signing_link (company_id, quote_id);
 
 -- Evidence of a signature. Shown by no API.
 CREATE TABLE proof (
@@ -128,42 +303,11 @@ CREATE TABLE proof (
     PRIMARY KEY (company_id, quote_id)
 ) WITHOUT ROWID;
 
-CREATE TABLE invoice (
-    company_id BLOB NOT NULL,
-    id BLOB NOT NULL,
-    quote_id BLOB NOT NULL,
-    status TEXT NOT NULL,
-    -- Set while something is due.
-    due_date TEXT,
-    created_at INTEGER NOT NULL,
-    updated_at INTEGER NOT NULL,
-    summary TEXT NOT NULL,
-    lines TEXT NOT NULL,
-    detail TEXT NOT NULL
-);
-CREATE UNIQUE INDEX invoice_id ON invoice (company_id, id);
--- One live invoice per quote.
-CREATE UNIQUE INDEX invoice_quote ON invoice (company_id, quote_id) WHERE status <> 'CANCELED';
-CREATE INDEX invoice_updated ON invoice (company_id, updated_at, id);
-CREATE INDEX invoice_created ON invoice (company_id, created_at, id);
-CREATE INDEX invoice_status ON invoice (company_id, status, created_at, id);
-CREATE INDEX invoice_due ON invoice (company_id, due_date) WHERE status = 'SENT';
-
-CREATE TABLE payment (
-    company_id BLOB NOT NULL,
-    invoice_id BLOB NOT NULL,
-    id BLOB NOT NULL,
-    reference TEXT,
-    reversed_at INTEGER,
-    record TEXT NOT NULL,
-    PRIMARY KEY (company_id, invoice_id, id)
-) WITHOUT ROWID;
-CREATE UNIQUE INDEX payment_reference ON payment (company_id, invoice_id, reference) WHERE reference IS NOT NULL;
-
 CREATE TABLE project (
     company_id BLOB NOT NULL,
     id BLOB NOT NULL,
     record TEXT NOT NULL,
+    version INTEGER NOT NULL,
     PRIMARY KEY (company_id, id)
 ) WITHOUT ROWID;
 
@@ -173,20 +317,45 @@ CREATE TABLE webhook (
     url TEXT NOT NULL,
     -- One bit per event kind, in the order of the documented table.
     kinds INTEGER NOT NULL,
+    -- In clear if the host gave no key, else `v1.<key id>.<sealed bytes>`.
     secret TEXT NOT NULL,
-    -- Deliveries that ended failed since the last success.
+    -- Id of the key that seals the secret; NULL where it is in clear.
+    sealed_with TEXT GENERATED ALWAYS AS (
+        CASE WHEN substr(secret, 1, 3) = 'v1.' THEN substr(secret, 4, instr(substr(secret, 4), '.') - 1) END
+    ) VIRTUAL,
+    -- The secret before the last rotation, sealed like the other one. Attempts are signed with it as well until that instant.
+    previous_secret TEXT,
+    previous_secret_until INTEGER,
+    previous_sealed_with TEXT GENERATED ALWAYS AS (
+        CASE WHEN substr(previous_secret, 1, 3) = 'v1.'
+            THEN substr(previous_secret, 4, instr(substr(previous_secret, 4), '.') - 1) END
+    ) VIRTUAL,
+    -- The last rotation, by which two states of a webhook differ.
+    rotated_at INTEGER,
+    -- Deliveries that ended failed since the last success, and the end of the first of them.
     failures INTEGER NOT NULL,
+    failing_since INTEGER,
     disabled_at INTEGER,
     disabled_reason TEXT,
     created_at INTEGER NOT NULL,
     removed_at INTEGER,
-    -- Id of the key that seals the secret; NULL where it is in clear. Computed from `v1.<key id>.<sealed bytes>`.
-    sealed_with TEXT GENERATED ALWAYS AS (
-        CASE WHEN substr(secret, 1, 3) = 'v1.' THEN substr(secret, 4, instr(substr(secret, 4), '.') - 1) END
-    ) VIRTUAL,
+    -- The test deliveries of the last minute, and the last one in any case: ids and times, as JSON, oldest first.
+    ping_log TEXT,
     PRIMARY KEY (company_id, id)
 ) WITHOUT ROWID;
+-- The webhook of a delivery.
 CREATE UNIQUE INDEX webhook_id ON webhook (id);
+
+-- Webhooks that failures have disabled and of which the host is still to be told. A node that calls the host holds the row
+-- meanwhile.
+CREATE TABLE disabled_notice (
+    company_id BLOB NOT NULL,
+    webhook_id BLOB NOT NULL,
+    disabled_at INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    held_until INTEGER NOT NULL,
+    PRIMARY KEY (company_id, webhook_id, disabled_at)
+) WITHOUT ROWID;
 
 CREATE TABLE event (
     company_id BLOB NOT NULL,
@@ -195,18 +364,23 @@ CREATE TABLE event (
     timestamp INTEGER NOT NULL,
     -- The bytes that every attempt sends.
     body TEXT NOT NULL,
+    -- What caused the event: the id of the request, and what the host gave to be given back at the attempts, in base64. Null
+    -- where nothing was given.
+    request_id TEXT,
+    trace_context TEXT,
     PRIMARY KEY (company_id, id)
 ) WITHOUT ROWID;
 
--- One row per event and webhook. A pending delivery may be claimed from `due_at` on, unless `held_until` is later: then
--- it is claimed. Claiming writes the end of the lease to `held_until`, which is in no index, and the claimant's token to
--- `claim`; an attempt ends the delivery only while the token is still there.
+-- One row per event and webhook. A pending delivery may be claimed from `due_at` on, unless `held_until` is later: then it is
+-- claimed. Claiming writes the end of the lease to `held_until`, which is in no index, and the claimant's token to `claim`; an
+-- attempt ends the delivery only while the token is still there.
 CREATE TABLE delivery (
     id INTEGER PRIMARY KEY,
     company_id BLOB NOT NULL,
     event_id BLOB NOT NULL,
     webhook_id BLOB NOT NULL,
     status TEXT NOT NULL,
+    -- Why it was skipped or has failed.
     reason TEXT,
     due_at INTEGER NOT NULL,
     held_until INTEGER NOT NULL DEFAULT 0,
@@ -218,10 +392,34 @@ CREATE TABLE delivery (
     attempts_in_all INTEGER NOT NULL,
     ended_at INTEGER
 );
+-- One delivery per event and webhook, and those of an event.
 CREATE UNIQUE INDEX delivery_event ON delivery (event_id, webhook_id);
+-- The claims of a webhook, and what waits for it.
 CREATE INDEX delivery_due ON delivery (webhook_id, due_at) WHERE status = 'pending';
-CREATE INDEX delivery_replayable ON delivery (webhook_id, event_id) WHERE status IN ('failed', 'skipped');
+-- Deliveries that have begun and are to be attempted again. One that arrives at the first attempt is never an entry.
+CREATE INDEX delivery_begun ON delivery (due_at) WHERE status = 'pending' AND attempts > 0;
+-- A replay, which counts and finds its deliveries in the index alone.
+CREATE INDEX delivery_replay ON delivery (company_id, webhook_id, event_id, status, ended_at)
+    WHERE status IN ('failed', 'skipped');
+-- How many deliveries to a webhook failed of late.
+CREATE INDEX delivery_failed ON delivery (company_id, webhook_id, ended_at) WHERE status = 'failed';
 
+-- What still has to be done to the deliveries of a webhook, in batches. Those of the events after `after_event` up to
+-- `until_event` that have failed or were skipped are queued again. While the webhook is disabled or removed, those that wait
+-- are skipped. No row: nothing is left to do.
+CREATE TABLE bulk_change (
+    company_id BLOB NOT NULL,
+    webhook_id BLOB NOT NULL,
+    at INTEGER NOT NULL,
+    after_event BLOB NOT NULL,
+    until_event BLOB NOT NULL,
+    -- Only those that ended from this instant to that one.
+    since INTEGER NOT NULL,
+    ended_until INTEGER NOT NULL,
+    PRIMARY KEY (company_id, webhook_id)
+) WITHOUT ROWID;
+
+-- Attempts of deliveries. They are deleted after 30 days.
 CREATE TABLE attempt (
     company_id BLOB NOT NULL,
     at INTEGER NOT NULL,
@@ -235,3 +433,336 @@ CREATE TABLE attempt (
     failure TEXT,
     PRIMARY KEY (company_id, at, event_id, webhook_id, number)
 ) WITHOUT ROWID;
+
+-- Who changed what, of the changes that a host's users made through a handle with their name. Written in the transaction of
+-- the change, and kept like the events. Numbered per company, in the order of the commits.
+CREATE TABLE history (
+    company_id BLOB NOT NULL,
+    number INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    action TEXT NOT NULL,
+    -- The record that was changed, of the table that the action names; the company itself where it names that.
+    subject BLOB NOT NULL,
+    detail TEXT NOT NULL,
+    PRIMARY KEY (company_id, number)
+) WITHOUT ROWID;
+-- How a quote was declined. Few changes are refusals, so that the index stays small.
+CREATE INDEX history_refusal ON history (company_id, subject, number) WHERE action IN ('quote.declined', 'quote.rejected');
+
+-- The forms of the console that were carried out, so that none is carried out twice. Written in the transaction of the change
+-- where one was made. A token carries its time (UUIDv7): the sweep deletes those that are older than any that is accepted.
+CREATE TABLE spent_form (
+    company_id BLOB NOT NULL,
+    token BLOB NOT NULL,
+    -- The note of the change in the history; null where nothing was changed.
+    noted INTEGER,
+    PRIMARY KEY (company_id, token)
+) WITHOUT ROWID;
+
+-- Views for reports, the same on both databases: see OPERATIONS.md. Their columns stay when the tables change. Ids are texts as
+-- in the API. The company is the outer loop, so that a condition on `company_id` reads the rows of that company only.
+
+CREATE VIEW report_companies AS
+SELECT
+    record ->> '$.id' AS company_id,
+    record ->> '$.name' AS name,
+    record ->> '$.plan' AS plan,
+    record ->> '$.timeZone' AS time_zone,
+    record ->> '$.currency' AS currency,
+    record ->> '$.createdAt' AS created_at
+FROM company;
+
+CREATE VIEW report_clients AS
+SELECT
+    company.record ->> '$.id' AS company_id,
+    client.record ->> '$.id' AS id,
+    client.record ->> '$.name' AS name,
+    client.record ->> '$.email' AS email,
+    client.record ->> '$.phone' AS phone,
+    client.record ->> '$.address' AS address,
+    client.record ->> '$.city' AS city,
+    client.record ->> '$.zipCode' AS zip_code,
+    client.record ->> '$.type' AS type,
+    client.record ->> '$.notes' AS notes,
+    client.external_id,
+    client.record ->> '$.createdAt' AS created_at,
+    client.record ->> '$.updatedAt' AS updated_at
+FROM company CROSS JOIN client ON client.company_id = company.id;
+
+CREATE VIEW report_quotes AS
+SELECT
+    company.record ->> '$.id' AS company_id,
+    (quote.summary || '}') ->> '$.id' AS id,
+    (quote.summary || '}') ->> '$.number' AS number,
+    quote.status,
+    (quote.summary || '}') ->> '$.externalId' AS external_id,
+    (quote.summary || '}') ->> '$.clientId' AS client_id,
+    (quote.summary || '}') ->> '$.clientName' AS client_name,
+    (quote.summary || '}') ->> '$.clientEmail' AS client_email,
+    quote.total_ht_cents,
+    quote.total_ttc_cents,
+    quote.tva_rate_bp,
+    quote.retention_rate_bp,
+    quote.retention_amount_cents,
+    (quote.summary || '}') ->> '$.currency' AS currency,
+    quote.valid_until,
+    (quote.summary || '}') ->> '$.createdAt' AS created_at,
+    (quote.summary || '}') ->> '$.updatedAt' AS updated_at,
+    (quote.summary || '}') ->> '$.sentAt' AS sent_at,
+    (quote.summary || '}') ->> '$.signedAt' AS signed_at,
+    (quote.summary || '}') ->> '$.acceptedAt' AS accepted_at,
+    (quote.summary || '}') ->> '$.signedByName' AS signed_by_name,
+    (quote.summary || '}') ->> '$.signedByEmail' AS signed_by_email
+FROM company CROSS JOIN quote ON quote.company_id = company.id;
+
+CREATE VIEW report_invoices AS
+SELECT
+    company.record ->> '$.id' AS company_id,
+    (invoice.summary || '}') ->> '$.id' AS id,
+    (invoice.summary || '}') ->> '$.number' AS number,
+    invoice.status,
+    (invoice.summary || '}') ->> '$.quoteId' AS quote_id,
+    (invoice.summary || '}') ->> '$.clientId' AS client_id,
+    (invoice.summary || '}') ->> '$.clientName' AS client_name,
+    (invoice.summary || '}') ->> '$.clientEmail' AS client_email,
+    (invoice.summary || '}') ->> '$.issueDate' AS issue_date,
+    invoice.due_date,
+    invoice.total_ht_cents,
+    invoice.total_ttc_cents,
+    invoice.tva_rate_bp,
+    invoice.retention_rate_bp,
+    invoice.retention_amount_cents,
+    invoice.retention_due_cents,
+    invoice.amount_paid_cents,
+    invoice.amount_due_cents,
+    invoice.amount_overpaid_cents,
+    (invoice.summary || '}') ->> '$.currency' AS currency,
+    (invoice.summary || '}') ->> '$.paidAt' AS paid_at,
+    (invoice.summary || '}') ->> '$.canceledAt' AS canceled_at,
+    (invoice.summary || '}') ->> '$.createdAt' AS created_at,
+    (invoice.summary || '}') ->> '$.updatedAt' AS updated_at,
+    (invoice.summary || '}') ->> '$.type' AS type,
+    invoice.amount_credited_cents,
+    invoice.amount_written_off_cents,
+    (invoice.summary || '}') ->> '$.suppliedOn' AS supplied_on,
+    (invoice.summary || '}') ->> '$.documentFormat' AS document_format
+FROM company CROSS JOIN invoice ON invoice.company_id = company.id;
+
+CREATE VIEW report_credit_notes AS
+SELECT
+    company.record ->> '$.id' AS company_id,
+    (credit_note.summary || '}') ->> '$.id' AS id,
+    (credit_note.summary || '}') ->> '$.number' AS number,
+    (credit_note.summary || '}') ->> '$.invoiceId' AS invoice_id,
+    (credit_note.summary || '}') ->> '$.invoiceNumber' AS invoice_number,
+    (credit_note.summary || '}') ->> '$.quoteId' AS quote_id,
+    (credit_note.summary || '}') ->> '$.clientId' AS client_id,
+    (credit_note.summary || '}') ->> '$.clientName' AS client_name,
+    (credit_note.summary || '}') ->> '$.clientEmail' AS client_email,
+    (credit_note.summary || '}') ->> '$.issueDate' AS issue_date,
+    (credit_note.summary || '}') ->> '$.reason' AS reason,
+    (credit_note.summary || '}') ->> '$.documentFormat' AS document_format,
+    credit_note.total_ht_cents,
+    credit_note.total_ttc_cents,
+    credit_note.tva_rate_bp,
+    (credit_note.summary || '}') ->> '$.currency' AS currency,
+    (credit_note.summary || '}') ->> '$.createdAt' AS created_at
+FROM company CROSS JOIN credit_note ON credit_note.company_id = company.id;
+
+-- The members of the JSON arrays of records: lines, VAT shares, internal costs. `e4` has their numbers in ten-thousandths, by
+-- name. Each is computed from the digits of its text, four of them behind the point, so that no binary float takes part.
+CREATE VIEW member AS
+SELECT
+    list,
+    company_id,
+    record,
+    status,
+    position,
+    member,
+    (
+        SELECT json_group_object(name, CAST(
+            substr(digits, 1, instr(digits || '.', '.') - 1)
+            || substr(substr(digits, instr(digits || '.', '.') + 1) || '0000', 1, 4) AS INTEGER
+        ))
+        FROM (
+            SELECT key AS name, member -> ('$.' || key) AS digits FROM json_each(member) WHERE type IN ('integer', 'real')
+        )
+    ) AS e4
+FROM (
+    SELECT
+        'quote' AS list,
+        company.record ->> '$.id' AS company_id,
+        item.summary || '}' AS record,
+        item.status,
+        line.key + 1 AS position,
+        line.value AS member
+    FROM company CROSS JOIN quote_item AS item ON item.company_id = company.id JOIN json_each(item.lines) AS line
+    UNION ALL
+    SELECT 'invoice', company.record ->> '$.id', item.summary || '}', item.status, line.key + 1, line.value
+    FROM company CROSS JOIN invoice_item AS item ON item.company_id = company.id JOIN json_each(item.lines) AS line
+    UNION ALL
+    SELECT 'invoice_vat', company.record ->> '$.id', invoice.summary || '}', invoice.status, share.key + 1, share.value
+    FROM company CROSS JOIN invoice ON invoice.company_id = company.id
+    JOIN json_each('{' || invoice.detail, '$.vatBreakdown') AS share
+    UNION ALL
+    SELECT 'credit_note_vat', company.record ->> '$.id', note.summary || '}', NULL, share.key + 1, share.value
+    FROM company CROSS JOIN credit_note AS note ON note.company_id = company.id
+    JOIN json_each('{' || note.detail, '$.vatBreakdown') AS share
+    UNION ALL
+    SELECT 'costing', company.record ->> '$.id', quote.summary || '}', quote.status, costing.key + 1, costing.value
+    FROM company CROSS JOIN quote ON quote.company_id = company.id
+    CROSS JOIN quote_costing ON quote_costing.company_id = quote.company_id AND quote_costing.quote_id = quote.id
+    JOIN json_each(quote_costing.costings) AS costing
+);
+
+-- The lines of quotes and invoices.
+CREATE VIEW report_lines AS
+SELECT
+    company_id,
+    list AS document,
+    record ->> '$.id' AS document_id,
+    record ->> '$.number' AS document_number,
+    status AS document_status,
+    position,
+    member ->> '$.description' AS description,
+    e4 ->> '$.quantity' AS quantity_e4,
+    member ->> '$.unit' AS unit,
+    e4 ->> '$.unitPrice' AS unit_price_e4,
+    (e4 ->> '$.totalHT') / 100 AS total_ht_cents,
+    (e4 ->> '$.tvaRate') / 100 AS tva_rate_bp,
+    record ->> '$.currency' AS currency,
+    member ->> '$.lot' AS lot,
+    member ->> '$.section' AS section
+FROM member WHERE list IN ('quote', 'invoice');
+
+-- The VAT of invoices, by rate.
+CREATE VIEW report_vat AS
+SELECT
+    company_id,
+    record ->> '$.id' AS invoice_id,
+    record ->> '$.number' AS invoice_number,
+    status AS invoice_status,
+    record ->> '$.issueDate' AS issue_date,
+    (e4 ->> '$.tvaRate') / 100 AS tva_rate_bp,
+    (e4 ->> '$.baseHT') / 100 AS base_ht_cents,
+    (e4 ->> '$.amountTVA') / 100 AS amount_tva_cents,
+    record ->> '$.currency' AS currency
+FROM member WHERE list = 'invoice_vat';
+
+-- The VAT of credit notes, by rate. It lessens that of invoices that were issued, cancelled ones included if they have a
+-- credit note: see OPERATIONS.md.
+CREATE VIEW report_credit_note_vat AS
+SELECT
+    company_id,
+    record ->> '$.id' AS credit_note_id,
+    record ->> '$.number' AS credit_note_number,
+    record ->> '$.invoiceId' AS invoice_id,
+    record ->> '$.issueDate' AS issue_date,
+    (e4 ->> '$.tvaRate') / 100 AS tva_rate_bp,
+    (e4 ->> '$.baseHT') / 100 AS base_ht_cents,
+    (e4 ->> '$.amountTVA') / 100 AS amount_tva_cents,
+    record ->> '$.currency' AS currency
+FROM member WHERE list = 'credit_note_vat';
+
+-- Internal costs stand in this view only. Positions are those of the quote's lines.
+CREATE VIEW report_costings AS
+SELECT
+    company_id,
+    record ->> '$.id' AS quote_id,
+    record ->> '$.number' AS quote_number,
+    position,
+    (e4 ->> '$.labourCost') / 100 AS labour_cost_cents,
+    (e4 ->> '$.materialCost') / 100 AS material_cost_cents,
+    record ->> '$.currency' AS currency,
+    member ->> '$.subcontractor' AS subcontractor,
+    member ->> '$.privateNote' AS private_note
+FROM member WHERE list = 'costing';
+
+CREATE VIEW report_payments AS
+SELECT
+    company.record ->> '$.id' AS company_id,
+    payment.record ->> '$.id' AS id,
+    payment.record ->> '$.invoiceId' AS invoice_id,
+    (invoice.summary || '}') ->> '$.number' AS invoice_number,
+    (invoice.summary || '}') ->> '$.clientId' AS client_id,
+    (invoice.summary || '}') ->> '$.clientName' AS client_name,
+    payment.amount_cents,
+    (invoice.summary || '}') ->> '$.currency' AS currency,
+    payment.record ->> '$.source' AS source,
+    payment.record ->> '$.method' AS method,
+    payment.record ->> '$.reference' AS reference,
+    payment.record ->> '$.recordedAt' AS recorded_at,
+    payment.record ->> '$.reversedAt' AS reversed_at,
+    payment.movement_id
+FROM company CROSS JOIN payment ON payment.company_id = company.id
+CROSS JOIN invoice ON invoice.company_id = payment.company_id AND invoice.id = payment.invoice_id;
+
+CREATE VIEW report_events AS
+SELECT
+    company_id,
+    lower(substr(id, 1, 8) || '-' || substr(id, 9, 4) || '-' || substr(id, 13, 4)
+        || '-' || substr(id, 17, 4) || '-' || substr(id, 21)) AS id,
+    kind,
+    body ->> '$.data.id' AS record_id,
+    strftime('%Y-%m-%dT%H:%M:%S', timestamp / 1000, 'unixepoch')
+        || printf('.%03dZ', timestamp % 1000) AS occurred_at
+FROM (
+    SELECT company.record ->> '$.id' AS company_id, hex(event.id) AS id, event.kind, event.body, event.timestamp
+    FROM company CROSS JOIN event ON event.company_id = company.id
+);
+
+-- As they are once the changes are carried out that are noted for their webhook: a replay, its disabling, its removal.
+-- What is being attempted ends as its attempt does.
+CREATE VIEW report_deliveries AS
+SELECT
+    company_id,
+    lower(substr(event_id, 1, 8) || '-' || substr(event_id, 9, 4) || '-' || substr(event_id, 13, 4)
+        || '-' || substr(event_id, 17, 4) || '-' || substr(event_id, 21)) AS event_id,
+    lower(substr(webhook_id, 1, 8) || '-' || substr(webhook_id, 9, 4) || '-' || substr(webhook_id, 13, 4)
+        || '-' || substr(webhook_id, 17, 4) || '-' || substr(webhook_id, 21)) AS webhook_id,
+    kind,
+    strftime('%Y-%m-%dT%H:%M:%S', timestamp / 1000, 'unixepoch')
+        || printf('.%03dZ', timestamp % 1000) AS occurred_at,
+    CASE WHEN skipped_at IS NULL THEN status ELSE 'skipped' END AS status,
+    CASE
+        WHEN skipped_at IS NULL THEN reason
+        WHEN removed_at IS NULL THEN 'webhook_disabled'
+        ELSE 'webhook_removed'
+    END AS reason,
+    attempts,
+    CASE WHEN status = 'pending' AND skipped_at IS NULL THEN strftime('%Y-%m-%dT%H:%M:%S', next_at / 1000, 'unixepoch')
+        || printf('.%03dZ', next_at % 1000) END AS next_attempt_at,
+    strftime('%Y-%m-%dT%H:%M:%S', coalesce(skipped_at, ended_at) / 1000, 'unixepoch')
+        || printf('.%03dZ', coalesce(skipped_at, ended_at) % 1000) AS ended_at
+FROM (
+    SELECT
+        company_id, event_id, webhook_id, kind, timestamp, status, reason, attempts, next_at, removed_at,
+        CASE WHEN status = 'pending' AND NOT is_held AND (kind <> 'ping' OR removed_at IS NOT NULL)
+            THEN coalesce(removed_at, disabled_at) END AS skipped_at,
+        ended_at
+    FROM (
+        SELECT
+            company.record ->> '$.id' AS company_id,
+            hex(event.id) AS event_id,
+            hex(delivery.webhook_id) AS webhook_id,
+            event.kind,
+            event.timestamp,
+            CASE WHEN bulk_change.at IS NULL THEN delivery.status ELSE 'pending' END AS status,
+            CASE WHEN bulk_change.at IS NULL THEN delivery.reason END AS reason,
+            delivery.attempts_in_all AS attempts,
+            coalesce(bulk_change.at, max(delivery.due_at, delivery.held_until)) AS next_at,
+            CASE WHEN bulk_change.at IS NULL THEN delivery.ended_at END AS ended_at,
+            delivery.held_until > unixepoch() * 1000 AS is_held,
+            webhook.disabled_at,
+            webhook.removed_at
+        FROM company CROSS JOIN event ON event.company_id = company.id
+        CROSS JOIN delivery ON delivery.event_id = event.id AND delivery.company_id = event.company_id
+        CROSS JOIN webhook ON webhook.company_id = delivery.company_id AND webhook.id = delivery.webhook_id
+        LEFT JOIN bulk_change ON bulk_change.company_id = delivery.company_id
+            AND bulk_change.webhook_id = delivery.webhook_id
+            AND bulk_change.after_event < delivery.event_id AND delivery.event_id <= bulk_change.until_event
+            AND bulk_change.since <= delivery.ended_at AND delivery.ended_at <= bulk_change.ended_until
+            AND delivery.status IN ('failed', 'skipped')
+    )
+);

@@ -140,7 +140,7 @@ impl PdfRenderer {
         let pages = Paginator::new(view.deadline);
         // The sent quote could be printed, so only the signer's texts may not be printable. They
         // must not prevent a signature. Nor may a text prevent a credit note, and with it the
-        // cancellation of an invoice that an earlier version issued without a document.
+        // cancellation of an invoice that was issued without a document.
         let is_signed = view.offer.is_some_and(|offer| offer.signature.is_some());
         let is_boxed = is_signed || view.kind == DocumentKind::CreditNote;
         let unprintable = if is_boxed { Unprintable::Boxed } else { Unprintable::Refused };

@@ -1,6 +1,6 @@
 //! Clients: created by the host or through the API, changed by the host.
 
-use invoicing_core::{Client, ClientChange, ClientId, Conflict, NewClient, Page, SoughtId};
+use invoicing_core::{Client, ClientChange, ClientId, Conflict, NewClient, Page};
 
 use super::CompanyHandle;
 use crate::Error;
@@ -61,22 +61,14 @@ impl Clients<'_> {
 
     /// As [`create`](Self::create), with a flag for a new client: the API answers 201 or 200.
     pub async fn find_or_create(&self, new: &NewClient) -> Result<ClientCreation, Error> {
-        let sought = new.external_id.as_deref().map(SoughtId::new);
-        let fields = new.check();
-        // An `externalId` that could not be stored today may be that of an older client.
-        if let Err(invalid) = &fields
-            && (invalid.field != "externalId"
-                || sought.as_ref().is_none_or(|sought| sought.as_sent().is_empty()))
-        {
-            return Err(invalid.clone().into());
-        }
+        let fields = new.check()?;
         let changed = self.0.write([], async move |mut tx| {
-            if let Some(sought) = &sought
-                && let Some(client) = tx.clients().find_by_external_id(sought).await?
+            if let Some(external_id) = fields.external_id()
+                && let Some(client) = tx.clients().find_by_external_id(external_id).await?
             {
                 return Ok(ClientCreation { client, created: false });
             }
-            let client = fields?.create(ClientId(tx.env().uuid()), tx.change.at());
+            let client = fields.create(ClientId(tx.env().uuid()), tx.change.at());
             tx.clients().insert(&client).await?;
             tx.record_events(&[]).await?;
             tx.note(HistoryAction::ClientCreated, client.id.0, &client.name).await?;
@@ -90,15 +82,13 @@ impl Clients<'_> {
     /// # Errors
     /// [`Error::Conflict`] when another client has the `externalId`.
     pub async fn change(&self, id: ClientId, change: &ClientChange) -> Result<Client, Error> {
-        let change = change.clone();
+        let fields = change.check()?;
         let changed = self.0.write([Prefetch::Client(id)], async move |mut tx| {
             let client = tx.client_to_change(id).await?;
-            let fields = change.check_change(Some(&client))?;
             if let Some(external_id) = fields.external_id()
                 && client.external_id.as_deref() != Some(external_id)
             {
-                let sought = SoughtId::new(external_id);
-                let owner = tx.clients().find_by_external_id(&sought).await?;
+                let owner = tx.clients().find_by_external_id(external_id).await?;
                 if owner.is_some_and(|owner| owner.id != id) {
                     return Err(Conflict::new("another client has this externalId").into());
                 }

@@ -90,7 +90,7 @@ impl CompanyHandle {
     pub async fn set_identity(&self, identity: &CompanyIdentity) -> Result<Company, Error> {
         let identity = identity.clone();
         let set = self.change(HistoryAction::CompanyIdentitySet, "", move |company| {
-            company.identity = identity.check_change(&company.identity)?;
+            company.identity = identity.check()?;
             check_e_invoicing(company)
         });
         self.operation("company.set_identity", set).await

@@ -106,9 +106,8 @@ impl CreditNotes<'_> {
     pub(crate) async fn page_with(&self, query: &CreditNoteQuery, lines: Lines) -> Result<StoredPage, Error> {
         let CreditNoteQuery { include_lines, window } = *query;
         let query = PageQuery::<&'static str> { status: None, include_lines, window };
-        let page = self.0.read_page(async move |mut tx| {
-            tx.document_page::<CreditNoteSummary, _>(&CREDIT_NOTE_PAGES, &query, lines).await
-        });
+        let page =
+            self.0.read_page(async move |mut tx| tx.document_page(&CREDIT_NOTE_PAGES, &query, lines).await);
         self.0.operation("credit_notes.page", page).await
     }
 

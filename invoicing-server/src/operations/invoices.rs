@@ -424,9 +424,8 @@ impl Invoices<'_> {
         lines: Lines,
     ) -> Result<StoredPage, Error> {
         let query = *query;
-        let page = self.0.read_page(async move |mut tx| {
-            tx.document_page::<InvoiceSummary, _>(&INVOICE_PAGES, &query, lines).await
-        });
+        let page =
+            self.0.read_page(async move |mut tx| tx.document_page(&INVOICE_PAGES, &query, lines).await);
         self.0.operation("invoices.page", page).await
     }
 }
@@ -496,7 +495,7 @@ async fn note(tx: &mut CompanyTx<'_>, action: HistoryAction, invoice: &Invoice) 
 
 /// Stores a changed invoice with its events.
 async fn update(tx: &mut CompanyTx<'_>, changed: Changed<Invoice>) -> Result<Invoice, Error> {
-    tx.invoices().update(&changed.record.summary).await?;
+    tx.invoices().update(&changed.record.summary, None).await?;
     tx.record_events(&changed.events).await?;
     Ok(changed.record)
 }

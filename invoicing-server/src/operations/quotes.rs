@@ -8,7 +8,7 @@ pub(super) mod links;
 use chrono::NaiveDate;
 use invoicing_core::{
     Changed, Conflict, Costing, EventKind, ExternalLink, Invalid, Line, NewQuote, Page, PricedLines, Quote,
-    QuoteId, QuoteImport, QuoteItem, QuoteStatus, QuoteSummary, have_older_texts, price_changed_lines,
+    QuoteId, QuoteImport, QuoteItem, QuoteStatus, QuoteSummary, price_lines,
 };
 
 use super::{CompanyHandle, missing_client, whole_page};
@@ -80,16 +80,12 @@ impl Quotes<'_> {
     /// Gives a draft new content.
     pub async fn edit(&self, id: QuoteId, content: &NewQuote) -> Result<Quote, Error> {
         let NewQuote { client_id, retention_rate, valid_until, .. } = *content;
-        let (checked, content) = (check(content), content.clone());
+        let (lines, internal) = check(content)?;
         let changed = async {
             let known = self.preload(id).await?;
             self.0
                 .write([Prefetch::Quote(id), Prefetch::Client(client_id)], async move |mut tx| {
                     let quote = tx.quote_to_change(id, known).await?;
-                    let (lines, internal) = match checked {
-                        Ok(checked) if !have_older_texts(&quote.lines) => checked,
-                        _ => check_edit(&mut tx, &content, &quote).await?,
-                    };
                     let client = tx.clients().find(client_id).await.map_err(missing_client)?;
                     let changed = quote.edit(&client, lines, retention_rate, valid_until, tx.change.stamp)?;
                     if tx.is_audited()
@@ -305,9 +301,7 @@ impl Quotes<'_> {
         lines: Lines,
     ) -> Result<StoredPage, Error> {
         let query = *query;
-        let page = self.0.read_page(async move |mut tx| {
-            tx.document_page::<QuoteSummary, _>(&QUOTE_PAGES, &query, lines).await
-        });
+        let page = self.0.read_page(async move |mut tx| tx.document_page(&QUOTE_PAGES, &query, lines).await);
         self.0.operation("quotes.page", page).await
     }
 
@@ -356,26 +350,7 @@ impl Quotes<'_> {
 
 /// Checks and prices the content, and separates the lines that the API shows from internal details.
 fn check(content: &NewQuote) -> Result<(Vec<Line>, InternalDetails), Invalid> {
-    check_change(content, &[], &[])
-}
-
-/// As [`check`] for the new content of a quote. A text that the quote already has is accepted,
-/// although today's rules refuse it, if an earlier version accepted it.
-async fn check_edit(
-    tx: &mut CompanyTx<'_>,
-    content: &NewQuote,
-    quote: &Quote,
-) -> Result<(Vec<Line>, InternalDetails), Error> {
-    let stored = tx.quotes().find_internal_details(quote.summary.id).await?;
-    Ok(check_change(content, &quote.lines, &stored.costings)?)
-}
-
-fn check_change(
-    content: &NewQuote,
-    lines: &[Line],
-    costings: &[Costing],
-) -> Result<(Vec<Line>, InternalDetails), Invalid> {
-    let PricedLines { lines, costings } = price_changed_lines(&content.lines, lines, costings)?;
+    let PricedLines { lines, costings } = price_lines(&content.lines)?;
     content.check_reverse_charge()?;
     let NewQuote { operations, reverse_charge, .. } = *content;
     let terms = DocumentTerms { work_site: content.check_work_site()?, operations, reverse_charge };

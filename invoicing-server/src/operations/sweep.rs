@@ -6,22 +6,19 @@
 
 mod due;
 mod orphans;
-mod rewrite;
 
 use std::sync::Arc;
 
-use invoicing_core::{ClientId, CompanyId, InvoiceId, KeyId, QuoteId, Timestamp};
-use uuid::Uuid;
+use invoicing_core::{CompanyId, InvoiceId, KeyId, QuoteId, Timestamp};
 
 use crate::Error;
 use crate::access::{Access, IDLE_LIMIT_MS};
 use crate::store::notification::Notification;
 use crate::store::settings::HostTask;
-use crate::store::{CompanyReader, CompanyTx, ServiceTables, Store, SweepLock, Tables, UNAUDITED};
+use crate::store::{CompanyTx, ServiceTables, Store, SweepLock, Tables, UNAUDITED};
 use due::Due;
 
 use super::Services;
-use super::quotes::links;
 
 /// Records per transaction: a sweep must not delay other writers.
 const BATCH: u32 = 100;
@@ -42,9 +39,6 @@ pub struct SweepReport {
     pub expired_quotes: u64,
     /// Invoices that went from SENT to OVERDUE.
     pub overdue_invoices: u64,
-    /// Cancelled invoices of earlier versions that still owed something. They owe 0 now, with a new
-    /// `updatedAt`.
-    pub settled_invoices: u64,
     /// Keys that were revoked because they were idle for more than 90 days.
     pub revoked_keys: u64,
     /// Attempts of more than 30 days ago that were deleted.
@@ -53,9 +47,6 @@ pub struct SweepReport {
     pub wiped_secrets: u64,
     /// Documents that were deleted because no record had come to refer to them within an hour.
     pub swept_documents: u64,
-    /// Records of older versions that were rewritten in today's shape. Their `updatedAt` did not
-    /// move.
-    pub rewritten_records: u64,
     /// True if another node on the same database is sweeping, so this one did nothing.
     pub elsewhere: bool,
     /// Records that cannot be read and were passed over. The log names the error, and the next
@@ -72,11 +63,9 @@ pub struct SweepReport {
 pub enum UnreadableRecord {
     /// A company. Its records were not swept.
     Company(CompanyId),
-    /// A client whose record is of an older version.
-    Client(CompanyId, ClientId),
-    /// A quote whose validity has ended, or whose record or signing links are of an older version.
+    /// A quote whose validity has ended.
     Quote(CompanyId, QuoteId),
-    /// An invoice that is overdue or cancelled, or whose record is of an older version.
+    /// An invoice that is overdue.
     Invoice(CompanyId, InvoiceId),
     /// An API key that is idle.
     Key(CompanyId, KeyId),
@@ -86,11 +75,7 @@ impl UnreadableRecord {
     /// The company that it belongs to.
     pub const fn company(&self) -> CompanyId {
         match *self {
-            Self::Company(id)
-            | Self::Client(id, _)
-            | Self::Quote(id, _)
-            | Self::Invoice(id, _)
-            | Self::Key(id, _) => id,
+            Self::Company(id) | Self::Quote(id, _) | Self::Invoice(id, _) | Self::Key(id, _) => id,
         }
     }
 }
@@ -230,17 +215,12 @@ impl Sweeper {
             Step::Due => {
                 self.sweep_due(id, Due::Quotes, progress).await?;
                 self.sweep_due(id, Due::Invoices, progress).await?;
-                self.sweep_due(id, Due::CanceledInvoices, progress).await?;
                 let wiped =
                     self.services.store.write(id, UNAUDITED, [], async |tx| wipe_secrets(tx).await).await?;
                 progress.report.wiped_secrets += wiped;
                 Ok(())
             }
-            Step::Upkeep => {
-                self.prune_attempts(id, progress).await?;
-                self.end_links(id, progress).await?;
-                self.rewrite_older(id, progress).await
-            }
+            Step::Upkeep => self.prune_attempts(id, progress).await,
             Step::Orphans => self.sweep_orphans(id, progress).await,
         }
     }
@@ -253,27 +233,6 @@ impl Sweeper {
             progress.report.pruned_attempts += pruned;
             if pruned < u64::from(BATCH) {
                 return Ok(());
-            }
-        }
-    }
-
-    /// Gives an end to signing links that have none yet, as a node of an older version made them
-    /// during an upgrade.
-    async fn end_links(&self, company: CompanyId, progress: &mut Progress) -> Result<(), Error> {
-        let store = &self.services.store;
-        let mut after = QuoteId(Uuid::nil());
-        loop {
-            let find = async move |mut tx: CompanyReader<'_>| {
-                tx.signatures().quotes_of_endless_links(after, BATCH).await
-            };
-            let quotes = store.read(company, find).await?;
-            let Some(last) = quotes.last() else { return Ok(()) };
-            after = *last;
-            for quote in quotes {
-                progress.lock.refresh().await?;
-                let end = async move |mut tx: CompanyTx<'_>| links::end_endless(&mut tx, quote).await;
-                let ended = store.write(company, UNAUDITED, [], end).await;
-                progress.pass_over(UnreadableRecord::Quote(company, quote), ended)?;
             }
         }
     }

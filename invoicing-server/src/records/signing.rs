@@ -36,9 +36,8 @@ pub struct SigningLinkRecord {
     pub token_hash: Vec<u8>,
     /// Instant at which it was made.
     pub created_at: Timestamp,
-    /// The instant from which on the link is answered like an unknown one. `None` until the next
-    /// sweep, if a node of an older version made the link during an upgrade.
-    pub ends_at: Option<Timestamp>,
+    /// The instant from which on the link is answered like an unknown one.
+    pub ends_at: Timestamp,
     /// Instant of the revocation.
     pub revoked_at: Option<Timestamp>,
 }

@@ -10,7 +10,7 @@ use super::detail::SizedParts;
 use super::page_query::PageStatements;
 use super::rows::{JsonParts, detail_to_json, from_json, summary_to_json, to_json};
 use super::scope::Scope;
-use super::versions::{self, StoredRecord, in_todays_shape};
+use super::versions::{self, StoredRecord};
 use crate::Error;
 use crate::records::StoredJson;
 
@@ -21,11 +21,10 @@ pub(crate) const CREDIT_NOTE_PAGES: PageStatements = PageStatements {
     newest_in_status: NEWEST,
     changed: "
         SELECT coalesce(string_agg(concat(summary, ',\"lines\":' || lines, '}'), ',\n'), '') AS items,
-            string_agg(CAST(version AS TEXT), ',') AS versions,
             string_agg(CAST(lines_bytes AS TEXT), ',') AS lines_bytes, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT summary, version, lines_bytes,
+            SELECT summary, lines_bytes,
                 CASE
                     WHEN $6 AND (lines_bytes <= 8192 OR $7 = (SELECT last_stamp FROM company WHERE id = $1)) THEN lines
                 END AS lines
@@ -37,11 +36,10 @@ pub(crate) const CREDIT_NOTE_PAGES: PageStatements = PageStatements {
 
 const NEWEST: &str = "
     SELECT coalesce(string_agg(concat(summary, ',\"lines\":' || lines, '}'), ',\n'), '') AS items,
-        string_agg(CAST(version AS TEXT), ',') AS versions,
         string_agg(CAST(lines_bytes AS TEXT), ',') AS lines_bytes, count(*) AS count,
         (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
     FROM (
-        SELECT summary, version, lines_bytes,
+        SELECT summary, lines_bytes,
             CASE
                 WHEN $6 AND (lines_bytes <= 8192 OR $7 = (SELECT last_stamp FROM company WHERE id = $1)) THEN lines
             END AS lines
@@ -62,8 +60,7 @@ pub(crate) struct CreditNoteTable<'c>(pub(super) Scope<'c>);
 impl CreditNoteTable<'_> {
     /// The credit note as the JSON of the API.
     pub(crate) async fn detail(&mut self, id: CreditNoteId) -> Result<Vec<u8>, Error> {
-        let parts = self.parts(id).await?;
-        in_todays_shape::<CreditNoteSummary>(parts.detail(), parts.version, id)
+        Ok(self.parts(id).await?.detail())
     }
 
     /// As [`Self::detail`], unless its lines are large: then only the size.
@@ -72,7 +69,7 @@ impl CreditNoteTable<'_> {
             SELECT summary, CASE WHEN lines_bytes <= 8192 THEN lines ELSE '' END AS lines, detail, version, lines_bytes
             FROM credit_note_item WHERE company_id = $1 AND id = $2";
         let found: Option<SizedParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
-        found.ok_or(Error::NotFound)?.detail::<CreditNoteSummary>(id)
+        Ok(found.ok_or(Error::NotFound)?.detail())
     }
 
     pub(crate) async fn find(&mut self, id: CreditNoteId) -> Result<CreditNote, Error> {
@@ -117,19 +114,23 @@ impl CreditNoteTable<'_> {
         const INSERT: Sql = Sql {
             sqlite: "
                 INSERT INTO credit_note
-                    (company_id, id, invoice_id, created_at, updated_at, summary, lines, detail, parts, version)
-                VALUES ($1, $2, $3, $4, $5, $6,
-                    CASE WHEN octet_length($7) <= 8192 THEN $7 ELSE octet_length($7) END, $8, $9, $10);
+                    (company_id, id, invoice_id, created_at, updated_at, total_ht_cents, total_ttc_cents, tva_rate_bp,
+                    summary, lines, lines_bytes, detail, parts, version)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
+                    CASE WHEN octet_length($10) <= 8192 THEN $10 END, octet_length($10), $11, $12, $13);
                 INSERT INTO large_lines (company_id, document_id, lines)
-                SELECT $1, $2, $7 WHERE octet_length($7) > 8192",
+                SELECT $1, $2, $10 WHERE octet_length($10) > 8192",
             postgres: "
                 INSERT INTO credit_note
-                    (company_id, id, invoice_id, created_at, updated_at, summary, lines, detail, parts, version)
-                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+                    (company_id, id, invoice_id, created_at, updated_at, total_ht_cents, total_ttc_cents, tva_rate_bp,
+                    summary, lines, detail, parts, version)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         };
         let (summary, detail) = (summary_to_json(&note.summary)?, detail_to_json(&note.detail)?);
         let (lines, parts) = (to_json(&note.lines)?, to_json(&parts)?);
-        let CreditNoteSummary { id, invoice_id, created_at, updated_at, .. } = &note.summary;
+        let CreditNoteSummary {
+            id, invoice_id, created_at, updated_at, total_ht, total_ttc, tva_rate, ..
+        } = &note.summary;
         let insert = self.0.query(
             INSERT,
             &[
@@ -137,6 +138,9 @@ impl CreditNoteTable<'_> {
                 invoice_id,
                 created_at,
                 updated_at,
+                total_ht,
+                total_ttc,
+                tva_rate,
                 &summary,
                 &lines,
                 &detail,

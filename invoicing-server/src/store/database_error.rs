@@ -98,11 +98,9 @@ pub enum DatabaseError {
         /// Newest schema version of this code.
         known: i64,
     },
-    /// The database was written by a development state before the first release. No migration leads
-    /// from it to a released schema: the service needs a new database.
-    #[error(
-        "the database has schema {found} of a development state before the first release; create a new database"
-    )]
+    /// The database was written by a snapshot of before the first release. No migration leads from it
+    /// to a released schema: the service needs a new database.
+    #[error("the database has schema {found} of a snapshot before the first release; create a new database")]
     BeforeRelease {
         /// Schema version of the database.
         found: i64,

@@ -1,10 +1,6 @@
 //! The detail of a quote or an invoice, unless its lines are large.
 
-use std::fmt::Display;
-
 use super::rows::{JsonParts, LARGE_LINES};
-use super::versions::{StoredRecord, in_todays_shape};
-use crate::Error;
 use crate::records::StoredJson;
 
 /// The parts of a quote or an invoice, without its lines if they are large.
@@ -16,16 +12,10 @@ pub(super) struct SizedParts {
 }
 
 impl SizedParts {
-    /// The parts after a change of their detail.
-    pub(super) fn completed(self, complete: impl FnOnce(JsonParts) -> JsonParts) -> Self {
-        Self { parts: complete(self.parts), ..self }
-    }
-
-    /// The detail in today's shape. `T` is its summary.
-    pub(super) fn detail<T: StoredRecord>(&self, id: impl Display) -> Result<StoredJson, Error> {
+    pub(super) fn detail(&self) -> StoredJson {
         match usize::try_from(self.lines_bytes) {
-            Ok(bytes) if bytes > LARGE_LINES => Ok(StoredJson::Large { bytes }),
-            _ => in_todays_shape::<T>(self.parts.detail(), self.parts.version, id).map(StoredJson::Whole),
+            Ok(bytes) if bytes > LARGE_LINES => StoredJson::Large { bytes },
+            _ => StoredJson::Whole(self.parts.detail()),
         }
     }
 }

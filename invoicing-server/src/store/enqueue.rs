@@ -134,7 +134,7 @@ pub(super) static AFTER_RECORDS: Many = Many {
             UPDATE signing_link SET ends_at = link.ends_at
             FROM unnest($28::uuid[], $29::uuid[], $30::bigint[], $31::bigint[]) AS link (company_id, quote_id, ends_at, now)
             WHERE signing_link.company_id = link.company_id AND signing_link.quote_id = link.quote_id
-                AND (signing_link.ends_at IS NULL OR signing_link.ends_at > link.now)
+                AND signing_link.ends_at > link.now
         )
         INSERT INTO delivery
             (company_id, event_id, id, webhook_id, status, reason, due_at, claim, claims, claims_in_all, attempts,

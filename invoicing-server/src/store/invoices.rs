@@ -1,19 +1,16 @@
 //! Invoices and their payments.
 
 use chrono::NaiveDate;
-use invoicing_core::{
-    Invoice, InvoiceId, InvoiceSummary, Money, PaymentId, PaymentMethod, PaymentSource, QuoteId, Timestamp,
-};
-use serde::{Deserialize, Serialize};
+use invoicing_core::{Invoice, InvoiceDetail, InvoiceId, InvoiceSummary, PaymentId, QuoteId};
 use uuid::Uuid;
 
-use super::connection::{Argument, Cell, Many, ReadSet, Sql, Type, Write, prefetch};
+use super::connection::{Cell, Many, ReadSet, Type, Write, prefetch};
 use super::detail::SizedParts;
 use super::due::DueRecord;
 use super::page_query::PageStatements;
 use super::rows::{JsonParts, detail_to_json, summary_to_json, to_json};
 use super::scope::Scope;
-use super::versions::{self, RecordRow, StoredRecord, in_todays_shape};
+use super::versions::{self, RecordRow, StoredRecord};
 use crate::Error;
 use crate::records::{Payment, StoredJson};
 
@@ -21,11 +18,10 @@ use crate::records::{Payment, StoredJson};
 pub(crate) const INVOICE_PAGES: PageStatements = PageStatements {
     newest: "
         SELECT coalesce(string_agg(concat(summary, ',\"lines\":' || lines, '}'), ',\n'), '') AS items,
-            string_agg(CAST(version AS TEXT), ',') AS versions,
             string_agg(CAST(lines_bytes AS TEXT), ',') AS lines_bytes, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT summary, version, lines_bytes,
+            SELECT summary, lines_bytes,
                 CASE
                     WHEN $6 AND (lines_bytes <= 8192 OR $7 = (SELECT last_stamp FROM company WHERE id = $1)) THEN lines
                 END AS lines
@@ -35,11 +31,10 @@ pub(crate) const INVOICE_PAGES: PageStatements = PageStatements {
         ) items",
     newest_in_status: "
         SELECT coalesce(string_agg(concat(summary, ',\"lines\":' || lines, '}'), ',\n'), '') AS items,
-            string_agg(CAST(version AS TEXT), ',') AS versions,
             string_agg(CAST(lines_bytes AS TEXT), ',') AS lines_bytes, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT summary, version, lines_bytes,
+            SELECT summary, lines_bytes,
                 CASE
                     WHEN $6 AND (lines_bytes <= 8192 OR $7 = (SELECT last_stamp FROM company WHERE id = $1)) THEN lines
                 END AS lines
@@ -49,11 +44,10 @@ pub(crate) const INVOICE_PAGES: PageStatements = PageStatements {
         ) items",
     changed: "
         SELECT coalesce(string_agg(concat(summary, ',\"lines\":' || lines, '}'), ',\n'), '') AS items,
-            string_agg(CAST(version AS TEXT), ',') AS versions,
             string_agg(CAST(lines_bytes AS TEXT), ',') AS lines_bytes, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT summary, version, lines_bytes,
+            SELECT summary, lines_bytes,
                 CASE
                     WHEN $6 AND (lines_bytes <= 8192 OR $7 = (SELECT last_stamp FROM company WHERE id = $1)) THEN lines
                 END AS lines
@@ -63,43 +57,13 @@ pub(crate) const INVOICE_PAGES: PageStatements = PageStatements {
         ) items",
 };
 
-/// The stored shape of a [`Payment`]. The source keeps the name that it had in the first release,
-/// so that nodes of that release read the row during a rolling upgrade.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", remote = "Payment")]
-struct PaymentShape {
-    id: PaymentId,
-    invoice_id: InvoiceId,
-    amount: Money,
-    #[serde(rename = "method")]
-    source: PaymentSource,
-    #[serde(rename = "paidBy", default)]
-    method: Option<PaymentMethod>,
-    reference: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    movement_id: Option<String>,
-    recorded_at: Timestamp,
-    reversed_at: Option<Timestamp>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(transparent)]
-struct StoredPayment(#[serde(with = "PaymentShape")] Payment);
-
-impl StoredRecord for StoredPayment {
-    const TABLE: &'static str = "payment";
-    /// Version 2 adds the method of the payment, version 3 the movement.
-    const VERSION: i64 = 3;
-}
-
 /// The invoices of a company, with their payments.
 pub(crate) struct InvoiceTable<'c>(pub(super) Scope<'c>);
 
 impl InvoiceTable<'_> {
     /// The invoice as the JSON of the API.
     pub(crate) async fn detail(&mut self, id: InvoiceId) -> Result<Vec<u8>, Error> {
-        let parts = self.parts(id).await?;
-        in_todays_shape::<InvoiceSummary>(parts.detail(), parts.version, id)
+        Ok(self.parts(id).await?.detail())
     }
 
     /// As [`Self::detail`], unless its lines are large: then only the size.
@@ -108,7 +72,7 @@ impl InvoiceTable<'_> {
             SELECT summary, CASE WHEN lines_bytes <= 8192 THEN lines ELSE '' END AS lines, detail, version, lines_bytes
             FROM invoice_item WHERE company_id = $1 AND id = $2";
         let found: Option<SizedParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
-        found.ok_or(Error::NotFound)?.completed(completed).detail::<InvoiceSummary>(id)
+        Ok(found.ok_or(Error::NotFound)?.detail())
     }
 
     pub(crate) async fn find(&mut self, id: InvoiceId) -> Result<Invoice, Error> {
@@ -118,7 +82,7 @@ impl InvoiceTable<'_> {
 
     async fn parts(&mut self, id: InvoiceId) -> Result<JsonParts, Error> {
         let parts: Option<JsonParts> = self.0.find(&prefetch::INVOICE, id.0).await?;
-        parts.map(completed).ok_or(Error::NotFound)
+        parts.ok_or(Error::NotFound)
     }
 
     /// The invoice without lines and detail.
@@ -156,20 +120,26 @@ impl InvoiceTable<'_> {
             table: "invoice",
             sqlite: "
                 INSERT INTO invoice
-                    (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail,
-                    version)
-                VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
-                    CASE WHEN octet_length($9) <= 8192 THEN $9 ELSE octet_length($9) END, $10, $11);
+                    (company_id, id, quote_id, status, due_date, created_at, updated_at, total_ht_cents,
+                    total_ttc_cents, tva_rate_bp, retention_rate_bp, retention_amount_cents, retention_due_cents,
+                    amount_paid_cents, amount_due_cents, amount_overpaid_cents, amount_credited_cents,
+                    amount_written_off_cents, summary, lines, lines_bytes, detail, version)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+                    CASE WHEN octet_length($20) <= 8192 THEN $20 END, octet_length($20), $21, $22);
                 INSERT INTO large_lines (company_id, document_id, lines)
-                SELECT $1, $2, $9 WHERE octet_length($9) > 8192",
+                SELECT $1, $2, $20 WHERE octet_length($20) > 8192",
             postgres: &Many {
                 text: "
                     INSERT INTO invoice
-                        (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail,
-                        version)
+                        (company_id, id, quote_id, status, due_date, created_at, updated_at, total_ht_cents,
+                        total_ttc_cents, tva_rate_bp, retention_rate_bp, retention_amount_cents, retention_due_cents,
+                        amount_paid_cents, amount_due_cents, amount_overpaid_cents, amount_credited_cents,
+                        amount_written_off_cents, summary, lines, detail, version)
                     SELECT * FROM unnest(
                         $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::date[], $6::bigint[], $7::bigint[],
-                        $8::text[], $9::text[], $10::text[], $11::bigint[]
+                        $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[],
+                        $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::text[],
+                        $20::text[], $21::text[], $22::bigint[]
                     )",
                 columns: &[
                     Type::Uuid,
@@ -177,6 +147,17 @@ impl InvoiceTable<'_> {
                     Type::Uuid,
                     Type::Text,
                     Type::Date,
+                    Type::Int,
+                    Type::Int,
+                    Type::Int,
+                    Type::Int,
+                    Type::Int,
+                    Type::Int,
+                    Type::Int,
+                    Type::Int,
+                    Type::Int,
+                    Type::Int,
+                    Type::Int,
                     Type::Int,
                     Type::Int,
                     Type::Text,
@@ -190,68 +171,142 @@ impl InvoiceTable<'_> {
         };
         let (summary, detail) = (summary_to_json(&invoice.summary)?, detail_to_json(&invoice.detail)?);
         let lines = to_json(&invoice.lines)?;
-        let InvoiceSummary { id, quote_id, status, created_at, updated_at, .. } = &invoice.summary;
-        let due = overdue_after(&invoice.summary);
-        let version = &Invoice::VERSION;
-        let cells: [&dyn Cell; 10] =
-            [id, quote_id, status, &due, created_at, updated_at, &summary, &lines, &detail, version];
+        let InvoiceSummary {
+            id,
+            quote_id,
+            status,
+            due_date,
+            created_at,
+            updated_at,
+            total_ht,
+            total_ttc,
+            tva_rate,
+            retention_rate,
+            retention_amount,
+            retention_due,
+            amount_paid,
+            amount_due,
+            amount_overpaid,
+            amount_credited,
+            amount_written_off,
+            ..
+        } = &invoice.summary;
+        let cells: [&dyn Cell; 21] = [
+            id,
+            quote_id,
+            status,
+            due_date,
+            created_at,
+            updated_at,
+            total_ht,
+            total_ttc,
+            tva_rate,
+            retention_rate,
+            retention_amount,
+            retention_due,
+            amount_paid,
+            amount_due,
+            amount_overpaid,
+            amount_credited,
+            amount_written_off,
+            &summary,
+            &lines,
+            &detail,
+            &Invoice::VERSION,
+        ];
         self.0.write(&INSERT, &cells).await
     }
 
-    /// Stores the summary. The detail of an older row gets the members that it lacks.
-    pub(crate) async fn update(&mut self, summary: &InvoiceSummary) -> Result<(), Error> {
+    /// Stores the summary, and the detail if it changes. The lines never do.
+    pub(crate) async fn update(
+        &mut self,
+        summary: &InvoiceSummary,
+        detail: Option<&InvoiceDetail>,
+    ) -> Result<(), Error> {
         static UPDATE: Write = Write {
             table: "invoice",
             sqlite: "
                 UPDATE invoice SET
-                    status = $3, due_date = $4, updated_at = $5, summary = $6, version = $7,
-                    detail = CASE WHEN version < 3
-                        THEN substr(detail, 1, length(detail) - 1) || ',\"deductions\":[],\"creditNotes\":[]}'
-                        ELSE detail
-                    END
-                WHERE company_id = $1 AND id = $2 AND version <= $7",
+                    status = $3, due_date = $4, updated_at = $5, retention_amount_cents = $6, retention_due_cents = $7,
+                    amount_paid_cents = $8, amount_due_cents = $9, amount_overpaid_cents = $10,
+                    amount_credited_cents = $11, amount_written_off_cents = $12, summary = $13,
+                    detail = coalesce($14, detail), version = $15
+                WHERE company_id = $1 AND id = $2 AND version <= $15",
             postgres: &Many {
                 text: "
                     UPDATE invoice SET
                         status = new.status, due_date = new.due_date, updated_at = new.updated_at,
-                        summary = new.summary, version = new.version,
-                        detail = CASE WHEN invoice.version < 3
-                            THEN substr(detail, 1, length(detail) - 1) || ',\"deductions\":[],\"creditNotes\":[]}'
-                            ELSE detail
-                        END
+                        retention_amount_cents = new.retention_amount_cents,
+                        retention_due_cents = new.retention_due_cents, amount_paid_cents = new.amount_paid_cents,
+                        amount_due_cents = new.amount_due_cents, amount_overpaid_cents = new.amount_overpaid_cents,
+                        amount_credited_cents = new.amount_credited_cents,
+                        amount_written_off_cents = new.amount_written_off_cents, summary = new.summary,
+                        detail = coalesce(new.detail, invoice.detail), version = new.version
                     FROM unnest(
-                        $1::uuid[], $2::uuid[], $3::text[], $4::date[], $5::bigint[], $6::text[], $7::bigint[]
-                    ) AS new (company_id, id, status, due_date, updated_at, summary, version)
+                        $1::uuid[], $2::uuid[], $3::text[], $4::date[], $5::bigint[], $6::bigint[], $7::bigint[],
+                        $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::text[],
+                        $14::text[], $15::bigint[]
+                    ) AS new (
+                        company_id, id, status, due_date, updated_at, retention_amount_cents, retention_due_cents,
+                        amount_paid_cents, amount_due_cents, amount_overpaid_cents, amount_credited_cents,
+                        amount_written_off_cents, summary, detail, version
+                    )
                     WHERE invoice.company_id = new.company_id AND invoice.id = new.id
                         AND invoice.version <= new.version",
-                columns: &[Type::Uuid, Type::Uuid, Type::Text, Type::Date, Type::Int, Type::Text, Type::Int],
+                columns: &[
+                    Type::Uuid,
+                    Type::Uuid,
+                    Type::Text,
+                    Type::Date,
+                    Type::Int,
+                    Type::Int,
+                    Type::Int,
+                    Type::Int,
+                    Type::Int,
+                    Type::Int,
+                    Type::Int,
+                    Type::Int,
+                    Type::Text,
+                    Type::Text,
+                    Type::Int,
+                ],
             },
             first: 0,
             requires_current_version: true,
         };
         let json = summary_to_json(summary)?;
-        let InvoiceSummary { id, status, updated_at, .. } = summary;
-        let due = overdue_after(summary);
-        self.0.write(&UPDATE, &[id, status, &due, updated_at, &json, &Invoice::VERSION]).await
-    }
-
-    /// As [`Self::update`], with the detail, in which an invoice names its credit notes.
-    pub(crate) async fn update_with_detail(&mut self, invoice: &Invoice) -> Result<(), Error> {
-        const UPDATE: &str = "
-            UPDATE invoice SET
-                status = $3, due_date = $4, updated_at = $5, summary = $6, detail = $7, version = $8
-            WHERE company_id = $1 AND id = $2 AND version <= $8";
-        let (summary, detail) = (summary_to_json(&invoice.summary)?, detail_to_json(&invoice.detail)?);
-        let InvoiceSummary { id, status, updated_at, .. } = &invoice.summary;
-        let due = overdue_after(&invoice.summary);
-        let cells: [&dyn Argument; 7] = [id, status, &due, updated_at, &summary, &detail, &Invoice::VERSION];
-        self.0.query(UPDATE, &cells).replace_record::<Invoice>().await
-    }
-
-    /// Rewrites an invoice of an older version in today's shape. `updatedAt` stays.
-    pub(super) async fn rewrite(&mut self, id: InvoiceId) -> Result<(), Error> {
-        let summary = self.find_summary(id).await?;
-        self.update(&summary).await
+        let detail = detail.map(detail_to_json).transpose()?;
+        let InvoiceSummary {
+            id,
+            status,
+            due_date,
+            updated_at,
+            retention_amount,
+            retention_due,
+            amount_paid,
+            amount_due,
+            amount_overpaid,
+            amount_credited,
+            amount_written_off,
+            ..
+        } = summary;
+        let cells: [&dyn Cell; 14] = [
+            id,
+            status,
+            due_date,
+            updated_at,
+            retention_amount,
+            retention_due,
+            amount_paid,
+            amount_due,
+            amount_overpaid,
+            amount_credited,
+            amount_written_off,
+            &json,
+            &detail,
+            &Invoice::VERSION,
+        ];
+        self.0.write(&UPDATE, &cells).await
     }
 
     /// Issued invoices that were due before `today`, with something still due, in the order of
@@ -264,52 +319,32 @@ impl InvoiceTable<'_> {
     ) -> Result<Vec<DueRecord>, Error> {
         const DUE_BEFORE: &str = "
             SELECT due_date AS day, id FROM invoice
-            WHERE company_id = $1 AND status = 'SENT' AND due_date < $2 AND (due_date, id) > ($3, $4)
+            WHERE company_id = $1 AND status = 'SENT' AND amount_due_cents > 0 AND due_date < $2
+                AND (due_date, id) > ($3, $4)
             ORDER BY due_date, id LIMIT $5";
         Ok(self.0.query(DUE_BEFORE, &[&today, &after.day, &after.id, &limit]).fetch_all().await?)
-    }
-
-    /// Cancelled invoices that still owe something, as earlier versions stored them, by id.
-    pub(crate) async fn canceled_owing(
-        &mut self,
-        after: DueRecord,
-        limit: u32,
-    ) -> Result<Vec<DueRecord>, Error> {
-        const CANCELED_OWING: Sql = Sql {
-            sqlite: "
-                SELECT id FROM invoice
-                WHERE company_id = $1 AND status = 'CANCELED' AND instr(summary, '\"amountDue\":0,') = 0 AND id > $2
-                ORDER BY id LIMIT $3",
-            postgres: "
-                SELECT id FROM invoice
-                WHERE company_id = $1 AND status = 'CANCELED' AND strpos(summary, '\"amountDue\":0,') = 0 AND id > $2
-                ORDER BY id LIMIT $3",
-        };
-        let ids: Vec<Uuid> = self.0.query(CANCELED_OWING, &[&after.id, &limit]).all_scalars().await?;
-        Ok(ids.into_iter().map(|id| DueRecord { id, ..after }).collect())
     }
 
     pub(crate) async fn insert_payment(&mut self, payment: &Payment) -> Result<(), Error> {
         static INSERT: Write = Write {
             table: "payment",
             sqlite: "
-                INSERT INTO payment (company_id, id, invoice_id, reference, movement_id, record, version)
+                INSERT INTO payment (company_id, id, invoice_id, amount_cents, movement_id, record, version)
                 VALUES ($1, $2, $3, $4, $5, $6, $7)",
             postgres: &Many {
                 text: "
-                    INSERT INTO payment (company_id, id, invoice_id, reference, movement_id, record, version)
+                    INSERT INTO payment (company_id, id, invoice_id, amount_cents, movement_id, record, version)
                     SELECT * FROM unnest(
-                        $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::bigint[]
+                        $1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::text[], $6::text[], $7::bigint[]
                     )",
-                columns: &[Type::Uuid, Type::Uuid, Type::Uuid, Type::Text, Type::Text, Type::Text, Type::Int],
+                columns: &[Type::Uuid, Type::Uuid, Type::Uuid, Type::Int, Type::Text, Type::Text, Type::Int],
             },
             first: 0,
             requires_current_version: false,
         };
-        let Payment { invoice_id, id, reference, movement_id, .. } = payment;
-        let record = to_json(&StoredPayment(payment.clone()))?;
-        let cells: [&dyn Cell; 6] =
-            [id, invoice_id, reference, movement_id, &record, &StoredPayment::VERSION];
+        let Payment { invoice_id, id, amount, movement_id, .. } = payment;
+        let record = to_json(payment)?;
+        let cells: [&dyn Cell; 6] = [id, invoice_id, amount, movement_id, &record, &Payment::VERSION];
         self.0.write(&INSERT, &cells).await
     }
 
@@ -317,8 +352,7 @@ impl InvoiceTable<'_> {
         const FIND: &str = "
             SELECT record, version FROM payment WHERE company_id = $1 AND invoice_id = $2 AND id = $3";
         let row: Option<RecordRow> = self.0.query(FIND, &[&invoice, &id]).fetch_optional().await?;
-        let StoredPayment(payment) = row.ok_or(Error::NotFound)?.read(id)?;
-        Ok(payment)
+        row.ok_or(Error::NotFound)?.read(id)
     }
 
     /// The payment of a movement, unless it was reversed.
@@ -332,7 +366,7 @@ impl InvoiceTable<'_> {
             WHERE company_id = $1 AND invoice_id = $2 AND movement_id = $3 AND reversed_at IS NULL";
         let find = self.0.query_of(ReadSet::Table("payment"), FIND, &[&invoice, &movement_id]);
         let row: Option<RecordRow> = find.fetch_optional().await?;
-        row.map(|row| row.read(invoice).map(|StoredPayment(payment)| payment)).transpose()
+        row.map(|row| row.read(invoice)).transpose()
     }
 
     /// The payments on an invoice, oldest first.
@@ -340,7 +374,7 @@ impl InvoiceTable<'_> {
         const LIST: &str = "
             SELECT record, version FROM payment WHERE company_id = $1 AND invoice_id = $2 ORDER BY id";
         let rows: Vec<RecordRow> = self.0.query(LIST, &[&invoice]).fetch_all().await?;
-        rows.iter().map(|row| row.read(invoice).map(|StoredPayment(payment)| payment)).collect()
+        rows.iter().map(|row| row.read(invoice)).collect()
     }
 
     /// Stores the reversal of a payment, at `payment.reversed_at`.
@@ -349,26 +383,8 @@ impl InvoiceTable<'_> {
             UPDATE payment SET reversed_at = $4, record = $5, version = $6
             WHERE company_id = $1 AND invoice_id = $2 AND id = $3 AND version <= $6 AND reversed_at IS NULL";
         let Payment { invoice_id, id, reversed_at, .. } = payment;
-        let record = to_json(&StoredPayment(payment.clone()))?;
-        let reverse = self.0.query(REVERSE, &[invoice_id, id, reversed_at, &record, &StoredPayment::VERSION]);
-        reverse.replace_record::<StoredPayment>().await
+        let record = to_json(payment)?;
+        let reverse = self.0.query(REVERSE, &[invoice_id, id, reversed_at, &record, &Payment::VERSION]);
+        reverse.replace_record::<Payment>().await
     }
-}
-
-/// The version since which the detail of a row has its last two members.
-const DETAIL_SINCE: i64 = 3;
-
-/// The parts of a row of any version, with every member of the detail: the JSON is handed out
-/// without being read, so the members are added to its text.
-fn completed(mut parts: JsonParts) -> JsonParts {
-    if parts.version < DETAIL_SINCE {
-        parts.detail.pop();
-        parts.detail.push_str(",\"deductions\":[],\"creditNotes\":[]}");
-    }
-    parts
-}
-
-/// The last day before the invoice is overdue; `None` if nothing is due.
-fn overdue_after(invoice: &InvoiceSummary) -> Option<NaiveDate> {
-    invoice.due_date.filter(|_| !invoice.amount_due.is_zero())
 }

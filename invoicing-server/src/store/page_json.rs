@@ -1,13 +1,10 @@
 //! The envelope of a list's response. Items are copied as the database returns them, and never
 //! parsed.
 
-use std::str::FromStr;
-
 use invoicing_core::{Timestamp, page_limit};
 use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 
 use super::rows::{LARGE_LINES, LINES};
-use super::versions::{StoredRecord, in_todays_shape};
 use crate::Error;
 use crate::list_query::PageWindow;
 use crate::records::{Lines, StoredPage};
@@ -23,8 +20,6 @@ const AROUND: usize = 160;
 pub(super) struct PageRow {
     /// The envelope up to the last item.
     json: Vec<u8>,
-    /// The version of each item's shape, separated by commas.
-    versions: Option<String>,
     /// The size of each item's lines in bytes, separated by commas.
     lines_bytes: Option<String>,
     count: i64,
@@ -48,7 +43,6 @@ where
         json.extend_from_slice(items);
         Ok(Self {
             json,
-            versions: row.try_get("versions")?,
             lines_bytes: row.try_get("lines_bytes")?,
             count: row.try_get("count")?,
             last_stamp: row.try_get("last_stamp")?,
@@ -57,13 +51,9 @@ where
 }
 
 impl PageRow {
-    pub(super) fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    /// The page in today's shape. Drops the item beyond the limit.
-    pub(super) fn page<T: StoredRecord>(self, window: PageWindow) -> Result<Page, Error> {
-        let Self { mut json, versions, lines_bytes, count, last_stamp } = self;
+    /// The page, without the item beyond the limit.
+    pub(super) fn page(self, window: PageWindow) -> Result<Page, Error> {
+        let Self { mut json, lines_bytes, count, last_stamp } = self;
         let as_of = Timestamp::from_millis(last_stamp.ok_or(Error::NotFound)?);
         let has_more = count > i64::from(window.limit);
         if has_more {
@@ -73,15 +63,13 @@ impl PageRow {
             // The extra item may have been large, and what is sent keeps its whole allocation.
             json.shrink_to(json.len() + AROUND);
         }
-        let page = Page { json, lines_bytes: numbers(lines_bytes.as_deref())?, window, has_more, as_of };
-        page.in_todays_shape::<T>(&numbers(versions.as_deref())?)
+        Ok(Page { json, lines_bytes: sizes(lines_bytes.as_deref())?, window, has_more, as_of })
     }
 }
 
-fn numbers<N: FromStr>(list: Option<&str>) -> Result<Vec<N>, Error> {
+fn sizes(list: Option<&str>) -> Result<Vec<usize>, Error> {
     let texts = list.unwrap_or_default().split(',').filter(|text| !text.is_empty());
-    let numbers: Option<Vec<N>> = texts.map(|text| text.parse().ok()).collect();
-    numbers.ok_or_else(|| Error::internal("a number of a page cannot be read"))
+    texts.map(str::parse).collect::<Result<_, _>>().map_err(Error::internal)
 }
 
 /// A page of items, with the data of its envelope.
@@ -95,21 +83,6 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Prints items of older versions in today's shape. If there are none, nothing is parsed.
-    fn in_todays_shape<T: StoredRecord>(self, versions: &[i64]) -> Result<Self, Error> {
-        if versions.iter().all(|version| *version >= T::VERSION) {
-            return Ok(self);
-        }
-        let mut json = START.to_vec();
-        for (item, version) in self.items().zip(versions) {
-            if json.len() > START.len() {
-                json.extend_from_slice(BETWEEN);
-            }
-            json.append(&mut in_todays_shape::<T>(item.to_vec(), *version, "of a page")?);
-        }
-        Ok(Self { json, ..self })
-    }
-
     fn items(&self) -> impl Iterator<Item = &[u8]> {
         let items = &self.json[START.len()..];
         let ends = memchr::memchr_iter(BETWEEN[1], items).map(|end| end + 1).chain([items.len()]);

@@ -5,7 +5,6 @@ use invoicing_core::{MAX_PAGE_LIMIT, Timestamp};
 use super::connection::{Argument, Query, Sql};
 use super::page_json::PageRow;
 use super::scope::Scope;
-use super::versions::StoredRecord;
 use crate::Error;
 use crate::list_query::{PageQuery, PageWindow, check_limit};
 use crate::records::{Lines, StoredPage};
@@ -28,11 +27,11 @@ pub(crate) struct PageStatements {
 }
 
 impl Scope<'_> {
-    /// A page of documents as the JSON envelope of the API. `T` is their summary.
+    /// A page of documents as the JSON envelope of the API.
     ///
     /// # Errors
     /// [`Error::Invalid`] about `limit` if the page would be too large.
-    pub(crate) async fn document_page<T: StoredRecord, S: Copy + Into<&'static str>>(
+    pub(crate) async fn document_page<S: Copy + Into<&'static str>>(
         &mut self,
         statements: &PageStatements,
         query: &PageQuery<S>,
@@ -50,7 +49,7 @@ impl Scope<'_> {
         };
         let filters: [&dyn Argument; 3] = [&status, &query.include_lines, &as_of];
         let row: PageRow = self.page_query(query.window, statement, &filters)?.fetch_one().await?;
-        let page = row.page::<T>(query.window)?;
+        let page = row.page(query.window)?;
         if query.include_lines { page.with_lines(lines) } else { Ok(StoredPage::Whole(page.json())) }
     }
 

@@ -1,7 +1,7 @@
 //! Quotes, and their internal details.
 
 use chrono::NaiveDate;
-use invoicing_core::{Costing, OperationNature, Quote, QuoteId, QuoteSummary, VatShare};
+use invoicing_core::{Costing, OperationNature, Quote, QuoteDetail, QuoteId, QuoteSummary};
 use sqlx::FromRow;
 
 use super::connection::{Cell, Many, ReadSet, Sql, Type, Write, prefetch};
@@ -10,7 +10,7 @@ use super::due::DueRecord;
 use super::page_query::PageStatements;
 use super::rows::{JsonParts, detail_to_json, from_json, summary_to_json, to_json};
 use super::scope::Scope;
-use super::versions::{self, RecordRow, StoredRecord, in_todays_shape};
+use super::versions::{self, RecordRow, StoredRecord};
 use crate::Error;
 use crate::records::StoredJson;
 
@@ -18,11 +18,10 @@ use crate::records::StoredJson;
 pub(crate) const QUOTE_PAGES: PageStatements = PageStatements {
     newest: "
         SELECT coalesce(string_agg(concat(summary, ',\"lines\":' || lines, '}'), ',\n'), '') AS items,
-            string_agg(CAST(version AS TEXT), ',') AS versions,
             string_agg(CAST(lines_bytes AS TEXT), ',') AS lines_bytes, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT summary, version, lines_bytes,
+            SELECT summary, lines_bytes,
                 CASE
                     WHEN $6 AND (lines_bytes <= 8192 OR $7 = (SELECT last_stamp FROM company WHERE id = $1)) THEN lines
                 END AS lines
@@ -32,11 +31,10 @@ pub(crate) const QUOTE_PAGES: PageStatements = PageStatements {
         ) items",
     newest_in_status: "
         SELECT coalesce(string_agg(concat(summary, ',\"lines\":' || lines, '}'), ',\n'), '') AS items,
-            string_agg(CAST(version AS TEXT), ',') AS versions,
             string_agg(CAST(lines_bytes AS TEXT), ',') AS lines_bytes, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT summary, version, lines_bytes,
+            SELECT summary, lines_bytes,
                 CASE
                     WHEN $6 AND (lines_bytes <= 8192 OR $7 = (SELECT last_stamp FROM company WHERE id = $1)) THEN lines
                 END AS lines
@@ -46,11 +44,10 @@ pub(crate) const QUOTE_PAGES: PageStatements = PageStatements {
         ) items",
     changed: "
         SELECT coalesce(string_agg(concat(summary, ',\"lines\":' || lines, '}'), ',\n'), '') AS items,
-            string_agg(CAST(version AS TEXT), ',') AS versions,
             string_agg(CAST(lines_bytes AS TEXT), ',') AS lines_bytes, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT summary, version, lines_bytes,
+            SELECT summary, lines_bytes,
                 CASE
                     WHEN $6 AND (lines_bytes <= 8192 OR $7 = (SELECT last_stamp FROM company WHERE id = $1)) THEN lines
                 END AS lines
@@ -80,14 +77,6 @@ pub(crate) struct DocumentTerms {
     pub(crate) reverse_charge: bool,
 }
 
-impl DocumentTerms {
-    /// True if the client owes the VAT of a document with these shares. A node of an earlier version
-    /// may have given the draft lines with VAT, and left the flag as it was.
-    pub(crate) fn is_reverse_charged(&self, shares: &[VatShare]) -> bool {
-        self.reverse_charge && shares.iter().all(|share| share.tva_rate.is_zero())
-    }
-}
-
 #[derive(FromRow)]
 struct TermsRow {
     work_site: Option<String>,
@@ -101,8 +90,7 @@ pub(crate) struct QuoteTable<'c>(pub(super) Scope<'c>);
 impl QuoteTable<'_> {
     /// The quote as the JSON of the API.
     pub(crate) async fn detail(&mut self, id: QuoteId) -> Result<Vec<u8>, Error> {
-        let parts = self.parts(id).await?;
-        in_todays_shape::<QuoteSummary>(parts.detail(), parts.version, id)
+        Ok(self.parts(id).await?.detail())
     }
 
     /// As [`Self::detail`], unless its lines are large: then only the size.
@@ -111,7 +99,7 @@ impl QuoteTable<'_> {
             SELECT summary, CASE WHEN lines_bytes <= 8192 THEN lines ELSE '' END AS lines, detail, version, lines_bytes
             FROM quote_item WHERE company_id = $1 AND id = $2";
         let found: Option<SizedParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
-        found.ok_or(Error::NotFound)?.detail::<QuoteSummary>(id)
+        Ok(found.ok_or(Error::NotFound)?.detail())
     }
 
     /// The size of the lines in bytes.
@@ -188,39 +176,48 @@ impl QuoteTable<'_> {
             table: "quote",
             sqlite: "
                 INSERT INTO quote
-                    (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail, work_site,
-                    operations, reverse_charge, version)
-                VALUES ($1, $2, $3, $4, $5, $6, $7,
-                    CASE WHEN octet_length($8) <= 8192 THEN $8 ELSE octet_length($8) END, $9, $11, $12, $13, $14);
+                    (company_id, id, status, valid_until, created_at, updated_at, total_ht_cents, total_ttc_cents,
+                    tva_rate_bp, retention_rate_bp, retention_amount_cents, summary, lines, lines_bytes, detail,
+                    work_site, operations, reverse_charge, version)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+                    CASE WHEN octet_length($13) <= 8192 THEN $13 END, octet_length($13), $14, $16, $17, $18, $19);
                 INSERT INTO large_lines (company_id, document_id, lines)
-                SELECT $1, $2, $8 WHERE octet_length($8) > 8192;
-                INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $10)",
+                SELECT $1, $2, $13 WHERE octet_length($13) > 8192;
+                INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $15)",
             postgres: &Many {
                 text: "
                     WITH new AS (
                         SELECT * FROM unnest(
-                            $1::uuid[], $2::uuid[], $3::text[], $4::date[], $5::bigint[], $6::bigint[], $7::text[],
-                            $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::bigint[],
-                            $14::bigint[]
+                            $1::uuid[], $2::uuid[], $3::text[], $4::date[], $5::bigint[], $6::bigint[], $7::bigint[],
+                            $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::text[],
+                            $14::text[], $15::text[], $16::text[], $17::text[], $18::bigint[], $19::bigint[]
                         ) AS new (
-                            company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail,
-                            costings, work_site, operations, reverse_charge, version
+                            company_id, id, status, valid_until, created_at, updated_at, total_ht_cents,
+                            total_ttc_cents, tva_rate_bp, retention_rate_bp, retention_amount_cents, summary, lines,
+                            detail, costings, work_site, operations, reverse_charge, version
                         )
                     ), costing AS (
                         INSERT INTO quote_costing (company_id, quote_id, costings)
                         SELECT company_id, id, costings FROM new
                     )
                     INSERT INTO quote
-                        (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail,
-                        work_site, operations, reverse_charge, version)
-                    SELECT company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail,
-                        work_site, operations, reverse_charge, version
+                        (company_id, id, status, valid_until, created_at, updated_at, total_ht_cents, total_ttc_cents,
+                        tva_rate_bp, retention_rate_bp, retention_amount_cents, summary, lines, detail, work_site,
+                        operations, reverse_charge, version)
+                    SELECT company_id, id, status, valid_until, created_at, updated_at, total_ht_cents, total_ttc_cents,
+                        tva_rate_bp, retention_rate_bp, retention_amount_cents, summary, lines, detail, work_site,
+                        operations, reverse_charge, version
                     FROM new",
                 columns: &[
                     Type::Uuid,
                     Type::Uuid,
                     Type::Text,
                     Type::Date,
+                    Type::Int,
+                    Type::Int,
+                    Type::Int,
+                    Type::Int,
+                    Type::Int,
                     Type::Int,
                     Type::Int,
                     Type::Text,
@@ -239,16 +236,32 @@ impl QuoteTable<'_> {
         let (summary, detail) = (summary_to_json(&quote.summary)?, detail_to_json(&quote.detail)?);
         let lines = to_json(&quote.lines)?;
         let costings = to_json(&internal.costings)?;
-        let QuoteSummary { id, status, valid_until, created_at, updated_at, .. } = &quote.summary;
-        let DocumentTerms { work_site, operations, reverse_charge } = &internal.terms;
-        let (operations, reverse_charge) =
-            (operations.map(OperationNature::as_str), i64::from(*reverse_charge));
-        let cells: [&dyn Cell; 13] = [
+        let QuoteSummary {
             id,
             status,
             valid_until,
             created_at,
             updated_at,
+            total_ht,
+            total_ttc,
+            tva_rate,
+            ..
+        } = &quote.summary;
+        let QuoteDetail { retention_rate, retention_amount, .. } = &quote.detail;
+        let DocumentTerms { work_site, operations, reverse_charge } = &internal.terms;
+        let (operations, reverse_charge) =
+            (operations.map(OperationNature::as_str), i64::from(*reverse_charge));
+        let cells: [&dyn Cell; 18] = [
+            id,
+            status,
+            valid_until,
+            created_at,
+            updated_at,
+            total_ht,
+            total_ttc,
+            tva_rate,
+            retention_rate,
+            retention_amount,
             &summary,
             &lines,
             &detail,
@@ -266,23 +279,37 @@ impl QuoteTable<'_> {
         static UPDATE: Write = Write {
             table: "quote",
             sqlite: "
-                UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, summary = $6, detail = $7, version = $8
-                WHERE company_id = $1 AND id = $2 AND version <= $8",
+                UPDATE quote SET
+                    status = $3, valid_until = $4, updated_at = $5, total_ht_cents = $6, total_ttc_cents = $7,
+                    tva_rate_bp = $8, retention_rate_bp = $9, retention_amount_cents = $10, summary = $11, detail = $12,
+                    version = $13
+                WHERE company_id = $1 AND id = $2 AND version <= $13",
             postgres: &Many {
                 text: "
                     UPDATE quote SET
                         status = new.status, valid_until = new.valid_until, updated_at = new.updated_at,
-                        summary = new.summary, detail = new.detail, version = new.version
+                        total_ht_cents = new.total_ht_cents, total_ttc_cents = new.total_ttc_cents,
+                        tva_rate_bp = new.tva_rate_bp, retention_rate_bp = new.retention_rate_bp,
+                        retention_amount_cents = new.retention_amount_cents, summary = new.summary,
+                        detail = new.detail, version = new.version
                     FROM unnest(
-                        $1::uuid[], $2::uuid[], $3::text[], $4::date[], $5::bigint[], $6::text[], $7::text[],
-                        $8::bigint[]
-                    ) AS new (company_id, id, status, valid_until, updated_at, summary, detail, version)
+                        $1::uuid[], $2::uuid[], $3::text[], $4::date[], $5::bigint[], $6::bigint[], $7::bigint[],
+                        $8::bigint[], $9::bigint[], $10::bigint[], $11::text[], $12::text[], $13::bigint[]
+                    ) AS new (
+                        company_id, id, status, valid_until, updated_at, total_ht_cents, total_ttc_cents, tva_rate_bp,
+                        retention_rate_bp, retention_amount_cents, summary, detail, version
+                    )
                     WHERE quote.company_id = new.company_id AND quote.id = new.id AND quote.version <= new.version",
                 columns: &[
                     Type::Uuid,
                     Type::Uuid,
                     Type::Text,
                     Type::Date,
+                    Type::Int,
+                    Type::Int,
+                    Type::Int,
+                    Type::Int,
+                    Type::Int,
                     Type::Int,
                     Type::Text,
                     Type::Text,
@@ -293,12 +320,27 @@ impl QuoteTable<'_> {
             requires_current_version: true,
         };
         let (summary, detail) = (summary_to_json(&quote.summary)?, detail_to_json(&quote.detail)?);
-        let QuoteSummary { id, status, valid_until, updated_at, .. } = &quote.summary;
-        let cells: [&dyn Cell; 7] = [id, status, valid_until, updated_at, &summary, &detail, &Quote::VERSION];
+        let QuoteSummary { id, status, valid_until, updated_at, total_ht, total_ttc, tva_rate, .. } =
+            &quote.summary;
+        let QuoteDetail { retention_rate, retention_amount, .. } = &quote.detail;
+        let cells: [&dyn Cell; 12] = [
+            id,
+            status,
+            valid_until,
+            updated_at,
+            total_ht,
+            total_ttc,
+            tva_rate,
+            retention_rate,
+            retention_amount,
+            &summary,
+            &detail,
+            &Quote::VERSION,
+        ];
         self.0.write(&UPDATE, &cells).await
     }
 
-    /// Stores a change of the summary only.
+    /// Stores a change of the summary only, which changes no amount.
     pub(crate) async fn update_summary(&mut self, summary: &QuoteSummary) -> Result<(), Error> {
         static UPDATE: Write = Write {
             table: "quote",
@@ -332,12 +374,6 @@ impl QuoteTable<'_> {
         self.0.write(&UPDATE, &[id, status, valid_until, updated_at, &json, &Quote::VERSION]).await
     }
 
-    /// Rewrites a quote of an older version in today's shape. `updatedAt` stays.
-    pub(super) async fn rewrite(&mut self, id: QuoteId) -> Result<(), Error> {
-        let summary = self.find_summary(id).await?;
-        self.update_summary(&summary).await
-    }
-
     /// Stores the lines. [`Self::update`] checks that there is such a quote.
     pub(crate) async fn update_lines(&mut self, quote: &Quote) -> Result<(), Error> {
         const UPDATE_LINES: Sql = Sql {
@@ -345,7 +381,8 @@ impl QuoteTable<'_> {
                 DELETE FROM large_lines WHERE company_id = $1 AND document_id = $2;
                 INSERT INTO large_lines (company_id, document_id, lines)
                 SELECT $1, $2, $3 WHERE octet_length($3) > 8192;
-                UPDATE quote SET lines = CASE WHEN octet_length($3) <= 8192 THEN $3 ELSE octet_length($3) END
+                UPDATE quote SET
+                    lines = CASE WHEN octet_length($3) <= 8192 THEN $3 END, lines_bytes = octet_length($3)
                 WHERE company_id = $1 AND id = $2",
             postgres: "UPDATE quote SET lines = $3 WHERE company_id = $1 AND id = $2",
         };

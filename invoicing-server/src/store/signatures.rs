@@ -24,7 +24,7 @@ struct ProofRow {
 struct LinkRecordRow {
     token_hash: Vec<u8>,
     created_at: i64,
-    ends_at: Option<i64>,
+    ends_at: i64,
     revoked_at: Option<i64>,
 }
 
@@ -51,7 +51,7 @@ impl SignatureTable<'_> {
     pub(crate) async fn count_good_links(&mut self, quote: QuoteId, now: Timestamp) -> Result<i64, Error> {
         const COUNT_GOOD: &str = "
             SELECT count(*) FROM signing_link
-            WHERE company_id = $1 AND quote_id = $2 AND revoked_at IS NULL AND (ends_at IS NULL OR ends_at > $3)";
+            WHERE company_id = $1 AND quote_id = $2 AND revoked_at IS NULL AND ends_at > $3";
         Ok(self.0.query(COUNT_GOOD, &[&quote, &now]).scalar().await?)
     }
 
@@ -64,36 +64,10 @@ impl SignatureTable<'_> {
         let record = |row: LinkRecordRow| SigningLinkRecord {
             token_hash: row.token_hash,
             created_at: Timestamp::from_millis(row.created_at),
-            ends_at: row.ends_at.map(Timestamp::from_millis),
+            ends_at: Timestamp::from_millis(row.ends_at),
             revoked_at: row.revoked_at.map(Timestamp::from_millis),
         };
         Ok(rows.into_iter().map(record).collect())
-    }
-
-    /// The next quotes after an id with links that have no end yet, in the order of their ids.
-    pub(crate) async fn quotes_of_endless_links(
-        &mut self,
-        after: QuoteId,
-        limit: u32,
-    ) -> Result<Vec<QuoteId>, Error> {
-        const FIND: &str = "
-            SELECT DISTINCT quote_id FROM signing_link WHERE company_id = $1 AND ends_at IS NULL AND quote_id > $2
-            ORDER BY quote_id LIMIT $3";
-        let ids: Vec<Uuid> = self.0.query(FIND, &[&after, &limit]).all_scalars().await?;
-        Ok(ids.into_iter().map(QuoteId).collect())
-    }
-
-    /// Sets the end of those links of a quote that have none yet.
-    pub(crate) async fn end_endless_links(
-        &mut self,
-        quote: QuoteId,
-        ends_at: Timestamp,
-    ) -> Result<(), Error> {
-        const END: &str = "
-            UPDATE signing_link SET ends_at = $3
-            WHERE company_id = $1 AND quote_id = $2 AND ends_at IS NULL";
-        self.0.query(END, &[&quote, &ends_at]).execute().await?;
-        Ok(())
     }
 
     /// Changes the end of those links of a quote that have not ended.
@@ -107,7 +81,7 @@ impl SignatureTable<'_> {
             table: "signing_link",
             sqlite: "
                 UPDATE signing_link SET ends_at = $3
-                WHERE company_id = $1 AND quote_id = $2 AND (ends_at IS NULL OR ends_at > $4)",
+                WHERE company_id = $1 AND quote_id = $2 AND ends_at > $4",
             postgres: &AFTER_RECORDS,
             first: BEFORE_LINKS,
             requires_current_version: false,
@@ -144,7 +118,7 @@ impl SignatureTable<'_> {
             UPDATE signing_link SET revoked_at = $2
             WHERE company_id = $1 AND token_hash IN (
                 SELECT token_hash FROM signing_link
-                WHERE company_id = $1 AND revoked_at IS NULL AND (ends_at IS NULL OR ends_at > $2)
+                WHERE company_id = $1 AND revoked_at IS NULL AND ends_at > $2
                 ORDER BY token_hash LIMIT $3
             )
             RETURNING quote_id";
@@ -203,7 +177,7 @@ pub(crate) struct GoodLinkRow {
     token_hash: Vec<u8>,
     company_id: Uuid,
     quote_id: Uuid,
-    ends_at: Option<i64>,
+    ends_at: i64,
 }
 
 impl GoodLinkRow {
@@ -214,7 +188,7 @@ impl GoodLinkRow {
 
     /// The company and the quote of a link that has not ended at an instant.
     pub(crate) fn leads_to(&self, at: Timestamp) -> Result<(CompanyId, QuoteId), Error> {
-        if self.ends_at.is_some_and(|end| end <= at.as_millis()) {
+        if self.ends_at <= at.as_millis() {
             return Err(Error::NotFound);
         }
         Ok((CompanyId(self.company_id), QuoteId(self.quote_id)))

@@ -18,12 +18,6 @@ use crate::records::Webhook;
 use crate::sealing::{AssociatedData, NotOpened, Sealer};
 use crate::secret::Secret;
 
-/// The end of the first failed delivery after the last success. A node of the previous version
-/// counts failures without it: then it is the creation of the webhook.
-fn failing_since(stored: Option<i64>, failures: i64, created_at: i64) -> Option<Timestamp> {
-    stored.or((failures > 0).then_some(created_at)).map(Timestamp::from_millis)
-}
-
 #[derive(FromRow)]
 struct WebhookRow {
     id: Uuid,
@@ -52,7 +46,7 @@ impl From<WebhookRow> for Webhook {
             events: from_bits(row.kinds),
             unknown_events: (row.kinds & unknown_bits()).count_ones(),
             consecutive_failures: u32::try_from(row.failures).unwrap_or(u32::MAX),
-            failing_since: failing_since(row.failing_since, row.failures, row.created_at),
+            failing_since: row.failing_since.map(Timestamp::from_millis),
             disabled,
             created_at: Timestamp::from_millis(row.created_at),
             previous_secret_until: row.previous_secret_until.map(Timestamp::from_millis),
@@ -282,7 +276,6 @@ struct StateRow {
     id: Uuid,
     failures: i64,
     failing_since: Option<i64>,
-    created_at: i64,
     disabled_at: Option<i64>,
     removed_at: Option<i64>,
 }
@@ -298,12 +291,12 @@ impl AllWebhooks<'_> {
         // Ordered by id, so that concurrent batches cannot deadlock.
         const LOCK_STATES: Sql = Sql {
             sqlite: "
-                SELECT id, failures, failing_since, created_at, disabled_at, removed_at
+                SELECT id, failures, failing_since, disabled_at, removed_at
                 FROM webhook WHERE id IN (SELECT unhex(value) FROM json_each($1))
                     AND (failures <> 0 OR failing_since IS NOT NULL OR NOT $2)
                 ORDER BY id",
             postgres: "
-                SELECT id, failures, failing_since, created_at, disabled_at, removed_at
+                SELECT id, failures, failing_since, disabled_at, removed_at
                 FROM webhook WHERE id = ANY($1)
                     AND (failures <> 0 OR failing_since IS NOT NULL OR NOT $2)
                 ORDER BY id FOR UPDATE",
@@ -313,7 +306,7 @@ impl AllWebhooks<'_> {
         let state = |row: StateRow| {
             let skipping = SkipReason::of(row.disabled_at, row.removed_at);
             let count = FailureCount(u32::try_from(row.failures).unwrap_or(u32::MAX));
-            let since = failing_since(row.failing_since, row.failures, row.created_at);
+            let since = row.failing_since.map(Timestamp::from_millis);
             (WebhookId(row.id), WebhookState { failures: Failures { count, since }, skipping })
         };
         Ok(rows.into_iter().map(state).collect())

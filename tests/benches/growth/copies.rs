@@ -28,26 +28,31 @@ const PREPARE: &str = "CREATE SCHEMA growth; CREATE SEQUENCE growth.number; \
      JOIN growth.quote q ON q.id = o.quote_id; \
      CREATE TABLE growth.company AS SELECT 0 AS place, company_id AS id FROM quote LIMIT 1; \
      INSERT INTO growth.company SELECT place, gen_random_uuid() FROM generate_series(1, 100) place; \
-     INSERT INTO company SELECT o.id, c.last_stamp, replace(c.record, c.id::text, o.id::text) FROM growth.company o \
+     INSERT INTO company SELECT o.id, c.last_stamp, replace(c.record, c.id::text, o.id::text), c.version FROM growth.company o \
      JOIN growth.company f ON f.place = 0 JOIN company c ON c.id = f.id WHERE o.place > 0; \
      CREATE TABLE growth.copy (company UUID NOT NULL, older BIGINT NOT NULL, numbers BIGINT NOT NULL)";
 /// `$1` the first copy and `$2` the last. Every second one is of the company that has half of all.
 const COPIES: &str = "INSERT INTO growth.copy SELECT c.id, copy * 600000, copy * 1000 FROM generate_series($1, $2) copy \
      JOIN growth.company c ON c.place = CASE WHEN copy % 2 = 0 THEN 0 ELSE 1 + copy / 2 % 100 END";
 const COPY: [&str; 7] = [
-    "INSERT INTO quote (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail, \
-     work_site) SELECT k.company, growth.id(o.created_at - older, place + numbers), status, valid_until, \
-     o.created_at - older, o.updated_at - older, \
-     replace(summary, o.id::text, growth.id(o.created_at - older, place + numbers)::text), \
-     lines, detail, work_site FROM growth.copy k, growth.quote o ORDER BY 1, 2",
+    "INSERT INTO quote (company_id, id, status, valid_until, created_at, updated_at, total_ht_cents, total_ttc_cents, \
+     tva_rate_bp, retention_rate_bp, retention_amount_cents, summary, lines, detail, work_site, reverse_charge, version) \
+     SELECT k.company, growth.id(o.created_at - older, place + numbers), status, valid_until, \
+     o.created_at - older, o.updated_at - older, total_ht_cents, total_ttc_cents, tva_rate_bp, retention_rate_bp, \
+     retention_amount_cents, replace(summary, o.id::text, growth.id(o.created_at - older, place + numbers)::text), \
+     lines, detail, work_site, reverse_charge, version FROM growth.copy k, growth.quote o ORDER BY 1, 2",
     "INSERT INTO quote_costing (company_id, quote_id, costings) SELECT k.company, \
      growth.id(quoted_at - older, place + numbers), costings FROM growth.copy k, growth.costing o ORDER BY 1, 2",
     "INSERT INTO document (company_id, quote_id, number, upload_id, sha256, size_bytes, file_name, created_at, \
      particulars) SELECT k.company, growth.id(quoted_at - older, place + numbers), number, upload_id, sha256, size_bytes, \
      file_name, o.created_at - older, particulars FROM growth.copy k, growth.document o ORDER BY 1, 2",
-    "INSERT INTO invoice (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail, version) \
-     SELECT k.company, growth.id(o.created_at - older, place + numbers), \
+    "INSERT INTO invoice (company_id, id, quote_id, status, due_date, created_at, updated_at, total_ht_cents, \
+     total_ttc_cents, tva_rate_bp, retention_rate_bp, retention_amount_cents, retention_due_cents, amount_paid_cents, \
+     amount_due_cents, amount_overpaid_cents, amount_credited_cents, amount_written_off_cents, summary, lines, detail, \
+     version) SELECT k.company, growth.id(o.created_at - older, place + numbers), \
      growth.id(quoted_at - older, place + numbers), status, due_date, o.created_at - older, o.updated_at - older, \
+     total_ht_cents, total_ttc_cents, tva_rate_bp, retention_rate_bp, retention_amount_cents, retention_due_cents, \
+     amount_paid_cents, amount_due_cents, amount_overpaid_cents, amount_credited_cents, amount_written_off_cents, \
      summary, lines, detail, version FROM growth.copy k, growth.invoice o ORDER BY 1, 2",
     "INSERT INTO event (company_id, id, kind, timestamp, body) SELECT k.company, \
      growth.id(timestamp - older, place + numbers), kind, timestamp - older, body \

@@ -15,17 +15,19 @@ use uuid::Uuid;
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const SCHEMA: &str = include_str!("../../../invoicing-server/migrations/sqlite/0001_initial.sql");
-const INSERT_COMPANY: &str = "INSERT INTO company (id, last_stamp, record) VALUES ($1, $2, $3)";
+const INSERT_COMPANY: &str = "INSERT INTO company (id, last_stamp, record, version) VALUES ($1, $2, $3, 1)";
 const FIND_COMPANY: &str = "SELECT record, last_stamp FROM company WHERE id = $1";
 const SET_STAMP: &str = "UPDATE company SET last_stamp = $2 WHERE id = $1";
 const INSERT_CLIENT: &str = "INSERT INTO client \
-     (company_id, id, external_id, created_at, updated_at, search, record) VALUES ($1, $2, $3, $4, $5, $6, $7)";
+     (company_id, id, external_id, created_at, updated_at, search, record, version) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, 1)";
 const FIND_CLIENT: &str = "SELECT record FROM client WHERE company_id = $1 AND id = $2";
 const NEXT_NUMBER: &str = "INSERT INTO series (company_id, kind, year, last) VALUES ($1, 'DEV', 2026, 1) \
      ON CONFLICT (company_id, kind, year) DO UPDATE SET last = series.last + 1 RETURNING last";
 const INSERT_QUOTE: &str = "INSERT INTO quote \
-     (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail) \
-     VALUES ($1, $2, $3, NULL, $4, $4, $5, $6, $7)";
+     (company_id, id, status, valid_until, created_at, updated_at, total_ht_cents, total_ttc_cents, tva_rate_bp, \
+     retention_rate_bp, retention_amount_cents, summary, lines, lines_bytes, detail, reverse_charge, version) \
+     VALUES ($1, $2, $3, NULL, $4, $4, $8, $9, $10, $11, $12, $5, $6, octet_length($6), $7, 0, 1)";
 const INSERT_COSTINGS: &str =
     "INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $3)";
 const FIND_WEBHOOKS: &str = "SELECT id, kinds FROM webhook WHERE company_id = $1 AND removed_at IS NULL";
@@ -139,6 +141,11 @@ impl OneConnection {
             .bind(json(&quote.summary)?)
             .bind(json(&quote.lines)?)
             .bind(json(&quote.detail)?)
+            .bind(quote.summary.total_ht.cents())
+            .bind(quote.summary.total_ttc.cents())
+            .bind(quote.summary.tva_rate.basis_points())
+            .bind(quote.detail.retention_rate.basis_points())
+            .bind(quote.detail.retention_amount.cents())
             .execute(connection)
             .await?;
         Ok(())

@@ -11,8 +11,8 @@ const COMPANIES: i64 = 10;
 const EVENTS: i64 = 5_000;
 
 /// `$1` the working company.
-const OTHERS: &str = "INSERT INTO company (id, last_stamp, record) \
-     SELECT o.id, c.last_stamp, replace(c.record, c.id::text, o.id::text) \
+const OTHERS: &str = "INSERT INTO company (id, last_stamp, record, version) \
+     SELECT o.id, c.last_stamp, replace(c.record, c.id::text, o.id::text), 1 \
      FROM company c, (SELECT gen_random_uuid() AS id FROM generate_series(1, $2)) o WHERE c.id = $1";
 const WEBHOOKS: &str = "INSERT INTO webhook (company_id, id, url, kinds, secret, failures, created_at) \
      SELECT c.id, gen_random_uuid(), 'http://127.0.0.1:9/', 63, 'whsec_x', 0, 0 \
@@ -34,16 +34,19 @@ const ATTEMPT: &str = "INSERT INTO attempt (company_id, at, event_id, webhook_id
      AND id > (1::bigint << 50) ON CONFLICT DO NOTHING";
 /// The working company has many quotes, the others a few.
 const QUOTE: &str = "INSERT INTO quote \
-     (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail) \
+     (company_id, id, status, valid_until, created_at, updated_at, total_ht_cents, total_ttc_cents, tva_rate_bp, \
+     retention_rate_bp, retention_amount_cents, summary, lines, detail, reverse_charge, version) \
      SELECT c.id, lpad(to_hex($2 * 100 + i), 32, '0')::uuid, (ARRAY['DRAFT', 'ACCEPTED', 'REJECTED'])[1 + i % 3], NULL, \
-     $4 + i, $4 + i, q.summary, q.lines, q.detail FROM company c, generate_series(1, $3) i, \
+     $4 + i, $4 + i, 0, 0, 0, 0, 0, q.summary, q.lines, q.detail, 0, 1 FROM company c, generate_series(1, $3) i, \
      (SELECT summary, lines, detail FROM quote WHERE company_id = $1 LIMIT 1) q WHERE c.id = $1 OR i <= $3 / 10";
 const INVOICE: &str = "INSERT INTO invoice \
-     (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail, version) \
-     SELECT company_id, id, id, 'PAID', NULL, created_at, updated_at, summary || ',\"retentionDue\":0', lines, detail, 3 \
-     FROM quote WHERE id < '00000001-0000-0000-0000-000000000000' ON CONFLICT DO NOTHING";
+     (company_id, id, quote_id, status, due_date, created_at, updated_at, total_ht_cents, total_ttc_cents, tva_rate_bp, \
+     retention_rate_bp, retention_amount_cents, retention_due_cents, amount_paid_cents, amount_due_cents, \
+     amount_overpaid_cents, amount_credited_cents, amount_written_off_cents, summary, lines, detail, version) \
+     SELECT company_id, id, id, 'PAID', NULL, created_at, updated_at, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, summary, lines, \
+     detail, 1 FROM quote WHERE id < '00000001-0000-0000-0000-000000000000' ON CONFLICT DO NOTHING";
 const CLIENT: &str = "INSERT INTO client (company_id, id, created_at, updated_at, search, record, version) \
-     SELECT company_id, id, created_at, updated_at, 'x', '{}', 2 FROM invoice ON CONFLICT DO NOTHING";
+     SELECT company_id, id, created_at, updated_at, 'x', '{}', 1 FROM invoice ON CONFLICT DO NOTHING";
 
 /// Inserts a tenth of the rows, beside plans that running services have kept.
 pub(super) async fn begin(url: &str, company: &CompanyHandle, now: Timestamp) {

@@ -56,7 +56,7 @@ pub struct InvoiceData {
     pub number: Option<String>,
     /// State of the invoice when the event happened.
     pub status: OpenEnum<InvoiceStatus>,
-    /// Kind of the invoice. An event of before the kinds is about a standard one.
+    /// Kind of the invoice; an event without one is about a standard invoice.
     #[serde(default = "standard")]
     pub r#type: OpenEnum<InvoiceType>,
     /// The quote that the invoice was made from; none if it has another origin.

@@ -63,7 +63,7 @@ fn row(request: &PageRequest<'_>, quote: QuoteId, link: &SigningLinkRecord, is_s
         tr {
             td data-name=(request.pick("Made", "Créé")) { (clock.show(link.created_at)) }
             td data-name=(request.pick("Ends", "Expire")) {
-                @if let Some(at) = link.ends_at { (clock.show(at)) }
+                (clock.show(link.ends_at))
             }
             td data-name=(request.pick("State", "État")) {
                 @if is_signed_with { span.state.good { (request.pick("Signed with", "Signature faite")) } " " }
@@ -87,7 +87,7 @@ fn row(request: &PageRequest<'_>, quote: QuoteId, link: &SigningLinkRecord, is_s
 
 /// True if the link can still be used.
 fn is_open(request: &PageRequest<'_>, link: &SigningLinkRecord) -> bool {
-    link.revoked_at.is_none() && link.ends_at.is_none_or(|at| at > request.now)
+    link.revoked_at.is_none() && link.ends_at > request.now
 }
 
 /// `POST /quotes/{id}/links`: the link, which is shown this once.

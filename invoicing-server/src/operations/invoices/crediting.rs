@@ -185,7 +185,7 @@ impl Invoices<'_> {
                 let parts = content.parts.clone();
                 let (note, credited) = CreditNote::issue(issue, &invoice, content)?;
                 tx.credit_notes().insert(&note, &parts).await?;
-                tx.invoices().update_with_detail(&credited.record).await?;
+                tx.invoices().update(&credited.record.summary, Some(&credited.record.detail)).await?;
                 tx.record_events(&credited.events).await?;
                 let action = match credit {
                     Credit::Given(_) => HistoryAction::InvoiceCredited,
@@ -248,7 +248,7 @@ async fn read_creditable(
     let rest = rest(tx, &invoice).await?;
     let particulars = match tx.issued_documents().find_particulars(id.0).await? {
         Some(particulars) => particulars,
-        // An earlier version issued the invoice, without a document.
+        // The host had no renderer of invoices, so none was frozen.
         None => particulars(tx, &change.company, &invoice).await?,
     };
     let logo = find_logo(tx, &particulars.company).await?;

@@ -13,7 +13,7 @@ impl Invoices<'_> {
     ///
     /// # Errors
     /// [`Error::DocumentUnavailable`] for a draft, for one that was cancelled, and for an invoice
-    /// that an earlier version or a host without a renderer of invoices issued;
+    /// that was issued without a renderer of invoices;
     /// [`Error::StorageUnavailable`] when the store does not have the document or does not answer.
     pub async fn document(&self, id: InvoiceId) -> Result<DocumentLink, Error> {
         self.0.link_to("invoices.document", self.stored_document(id)).await

@@ -259,7 +259,7 @@ pub(super) async fn particulars(
         company: company.clone(),
         client: BilledClient::of(&client),
         quote_number,
-        reverse_charge: terms.is_reverse_charged(&invoice.detail.vat_breakdown),
+        reverse_charge: terms.reverse_charge,
         work_site: terms.work_site,
         operations: terms.operations.unwrap_or(company.identity.operations),
     })

@@ -45,7 +45,7 @@ pub(super) fn particulars(
         company: Company::clone(&change.company),
         client_address: client.postal_address(),
         client_phone: client.phone.clone(),
-        reverse_charge: terms.is_reverse_charged(&quote.detail.vat_breakdown),
+        reverse_charge: terms.reverse_charge,
         work_site: terms.work_site,
         issued_on,
         client_type: client.r#type,

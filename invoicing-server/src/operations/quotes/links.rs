@@ -97,14 +97,6 @@ pub(in crate::operations) async fn extend_expiry(
     tx.signatures().set_links_end(changed.id, ends_at, now).await
 }
 
-/// Sets the end, by the state of the quote, of those of its links that have none yet. The others
-/// stay.
-pub(in crate::operations) async fn end_endless(tx: &mut CompanyTx<'_>, id: QuoteId) -> Result<(), Error> {
-    let quote = tx.quotes().find_summary(id).await?;
-    let ends_at = links_end(&quote, &tx.change);
-    tx.signatures().end_endless_links(id, ends_at).await
-}
-
 /// The end of the links of the quote: see [`DAYS`].
 fn links_end(quote: &QuoteSummary, change: &ChangeContext) -> Timestamp {
     let decided_at = match quote.status {

@@ -1,5 +1,4 @@
-//! Records that fall due: quotes whose validity has ended, invoices that are overdue, and cancelled
-//! ones of earlier versions that still owe something.
+//! Records that fall due: quotes whose validity has ended, and invoices that are overdue.
 
 use invoicing_core::{CompanyId, InvoiceId, QuoteId, Timestamp};
 use uuid::Uuid;
@@ -14,14 +13,13 @@ use crate::store::{ChangeContext, CompanyReader, CompanyTx, Tables, UNAUDITED};
 pub(super) enum Due {
     Quotes,
     Invoices,
-    CanceledInvoices,
 }
 
 impl Due {
     fn record(self, company: CompanyId, id: Uuid) -> UnreadableRecord {
         match self {
             Self::Quotes => UnreadableRecord::Quote(company, QuoteId(id)),
-            Self::Invoices | Self::CanceledInvoices => UnreadableRecord::Invoice(company, InvoiceId(id)),
+            Self::Invoices => UnreadableRecord::Invoice(company, InvoiceId(id)),
         }
     }
 
@@ -30,7 +28,6 @@ impl Due {
         match self {
             Self::Quotes => &mut report.expired_quotes,
             Self::Invoices => &mut report.overdue_invoices,
-            Self::CanceledInvoices => &mut report.settled_invoices,
         }
     }
 
@@ -46,7 +43,6 @@ impl Due {
         match self {
             Self::Quotes => tx.quotes().ended_before(today, after, BATCH).await,
             Self::Invoices => tx.invoices().due_before(today, after, BATCH).await,
-            Self::CanceledInvoices => tx.invoices().canceled_owing(after, BATCH).await,
         }
     }
 
@@ -73,12 +69,7 @@ impl Due {
             Self::Invoices => {
                 let invoice = tx.invoices().find_summary(InvoiceId(id)).await?;
                 let Some(overdue) = invoice.mark_overdue(stamp, today) else { return Ok(false) };
-                tx.invoices().update(&overdue).await?;
-            }
-            Self::CanceledInvoices => {
-                let invoice = tx.invoices().find_summary(InvoiceId(id)).await?;
-                let Some(settled) = invoice.settle_canceled(stamp) else { return Ok(false) };
-                tx.invoices().update(&settled).await?;
+                tx.invoices().update(&overdue, None).await?;
             }
         }
         Ok(true)

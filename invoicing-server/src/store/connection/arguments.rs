@@ -6,8 +6,8 @@
 
 use chrono::NaiveDate;
 use invoicing_core::{
-    ClientId, CompanyId, CreditNoteId, DeliveryStatus, EventId, InvoiceId, InvoiceStatus, KeyId, PaymentId,
-    ProjectId, QuoteId, QuoteStatus, Timestamp, WebhookId,
+    ClientId, CompanyId, CreditNoteId, DeliveryStatus, EventId, InvoiceId, InvoiceStatus, KeyId, Money,
+    PaymentId, Percent, ProjectId, QuoteId, QuoteStatus, Timestamp, WebhookId,
 };
 use sqlx::sqlite::SqliteArguments;
 use sqlx::types::Json;
@@ -98,6 +98,8 @@ macro_rules! impl_cell {
 
 cell!(Integers: i64 => |value| *value);
 cell!(Integers: u32 | i32 => |count| i64::from(*count));
+cell!(Integers: Money => |amount| amount.cents());
+cell!(Integers: Percent => |rate| rate.basis_points());
 cell!(Integers: Timestamp => |at| at.as_millis());
 cell!(Integers: Option<Timestamp> => |at| at.map(Timestamp::as_millis));
 cell!(Dates: NaiveDate | Option<NaiveDate> => |value| *value);

@@ -1,2 +1,0 @@
--- SQLite gets a table for large lines here. PostgreSQL keeps them apart by itself (TOAST): a change of a row leaves them
--- where they are, and their size stands in the row.

@@ -1,1 +1,0 @@
--- PostgreSQL drops an index of the commit status here. SQLite has none: its process is told what it has committed.

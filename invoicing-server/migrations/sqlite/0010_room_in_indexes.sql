@@ -1,1 +1,0 @@
--- PostgreSQL leaves room in two indexes here. SQLite changes a row in place, and its indexes where their columns change.

@@ -1,1 +1,0 @@
--- PostgreSQL has a function for the begin of a change here. A transaction of SQLite begins with what its process remembers.
