@@ -23,14 +23,12 @@ usage() { sed -n '4,6s/^# *//p' "$0" >&2; exit 2; }
 
 is_postgres() { case $1 in postgres://* | postgresql://*) true ;; *) false ;; esac }
 
-# Writes the documents that a backup file refers to, a line each: company, upload, SHA-256. Those of invoices and credit
-# notes are in a table that backups of earlier versions lack.
+# Writes the documents that a backup file refers to, a line each: company, upload, SHA-256.
 references() {
     [ -f "$1" ] || fail "there is no backup file $1"
     case $1 in
     *.db)
-        later=$(sqlite3 -readonly "$1" "SELECT name FROM sqlite_master WHERE name = 'issued_document'")
-        for table in document $later; do
+        for table in document issued_document; do
             sqlite3 -readonly -separator ' ' "$1" "
                 SELECT lower(hex(company_id)), lower(hex(upload_id)), sha256 FROM $table"
         done >"$work/rows"

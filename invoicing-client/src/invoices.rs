@@ -43,8 +43,8 @@ impl Invoices {
 
     /// Requests a link to the frozen PDF, which is valid for 5 minutes.
     ///
-    /// An invoice in DRAFT, cancelled there, or issued by an earlier version of the service or without a renderer of
-    /// invoices has no document: [`ErrorCode::DocumentUnavailable`](invoicing_core::ErrorCode).
+    /// An invoice in DRAFT, cancelled there, or issued without a renderer of invoices has no document:
+    /// [`ErrorCode::DocumentUnavailable`](invoicing_core::ErrorCode).
     pub fn document(&self, id: InvoiceId) -> Request<DocumentLink> {
         DOCUMENTS.request_link(&self.client, id.0)
     }

@@ -19,8 +19,8 @@ use std::sync::Arc;
 
 use invoicing_core::{CompanyId, KeyId, Plan, QUOTA_WINDOW_MS, QuotaDecision, Timestamp};
 
-use crate::Error;
 use crate::env::Env;
+use crate::error::Error;
 use crate::secret::{is_api_key, sha256};
 use crate::store::keys::ActiveKeyRow;
 use crate::store::{Store, UNAUDITED};

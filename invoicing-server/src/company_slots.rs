@@ -5,7 +5,7 @@ use std::sync::Arc;
 use invoicing_core::CompanyId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::Error;
+use crate::error::Error;
 use crate::keyed_semaphore::{KeyedSemaphore, Permit};
 
 /// Slots of this process. One company may have half of them, rounded up.

@@ -44,9 +44,9 @@ use futures_util::future::BoxFuture;
 use invoicing_core::Conflict;
 use tokio::sync::{Mutex, watch};
 
-use crate::Error;
 use crate::config::DispatchSettings;
 use crate::env::Env;
+use crate::error::Error;
 use crate::queue::Queue;
 use crate::store::Store;
 use crate::trace_context::TraceContext;

@@ -12,7 +12,6 @@ use futures_util::future::BoxFuture;
 use invoicing_core::CompanyId;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::Error;
 use crate::access::Access;
 use crate::api::{ApiContext, ApiService};
 #[cfg(feature = "postgres")]
@@ -22,6 +21,7 @@ use crate::config::SettingError;
 use crate::config::Settings;
 use crate::dispatch::{DispatchContext, DispatchReport, Dispatcher};
 use crate::env::Env;
+use crate::error::Error;
 use crate::health::{Health, HealthContext, HealthService};
 #[cfg(feature = "console")]
 use crate::http::HttpContext;

@@ -9,7 +9,7 @@ use invoicing_core::CompanyId;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::Error;
+use crate::error::Error;
 
 /// Each key has `permits` permits.
 #[derive(Debug)]

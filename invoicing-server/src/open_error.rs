@@ -1,10 +1,10 @@
 //! The error of [`Builder::open`](crate::Builder::open), with the errors of every part that it
 //! composes.
 
-use crate::Error;
 use crate::config::SettingError;
 use crate::dispatch::transport::TransportError;
 use crate::documents::StorageSetupError;
+use crate::error::Error;
 use crate::sealing::SealingError;
 use crate::store::DatabaseError;
 

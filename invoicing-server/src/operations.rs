@@ -47,7 +47,7 @@ pub use signing::{Decline, Signature, SigningLinks, SigningPage};
 pub use sweep::{SweepReport, UnreadableRecord};
 pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookChange, Webhooks};
 
-use crate::Error;
+use crate::error::Error;
 use crate::records::{Lines, MAX_PAGE_READS, StoredPage};
 #[cfg(feature = "console")]
 pub(crate) use form_once::CarriedOut;

@@ -18,8 +18,8 @@ use invoicing_core::{CompanyId, Conflict, WebhookId};
 use parking_lot::RwLock;
 use zeroize::Zeroizing;
 
-use crate::Error;
 use crate::env::Env;
+use crate::error::Error;
 pub(crate) use format::{is_sealed, key_id};
 pub(crate) use keys::is_id;
 pub use keys::{SealingKey, SealingKeyError, SealingKeys};

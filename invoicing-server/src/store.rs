@@ -75,7 +75,7 @@ use futures_util::future::BoxFuture;
 use invoicing_core::{CompanyId, WebhookId};
 use tracing::Instrument as _;
 
-use crate::Error;
+use crate::error::Error;
 use crate::queue::Job;
 #[cfg(feature = "postgres")]
 use crate::records::StoredPage;

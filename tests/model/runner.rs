@@ -1,5 +1,6 @@
 //! Runs steps against the service, and compares with the reference after each.
 
+mod amounts;
 mod api;
 mod checks;
 mod records;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use chrono_tz::Tz;
 use invoicing_core::{NewCompany, Plan};
 use invoicing_server::{CompanyHandle, Error};
-use invoicing_tests::{Database, Receiver, World};
+use invoicing_tests::{Behind, Database, Receiver, World};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -59,6 +60,7 @@ struct Link {
 pub(crate) struct Run {
     db: Database,
     world: World,
+    behind: Behind,
     sides: Vec<Side>,
     links: Vec<Link>,
     receivers: Vec<Receiver>,
@@ -72,7 +74,11 @@ pub(crate) struct Run {
 pub(crate) async fn run(db: Database, script: &Script) -> Verdict {
     let mut run = Run::start(db, script).await?;
     for (n, step) in script.steps.iter().enumerate() {
-        run.step(step).await.map_err(|error| format!("step {n}, {step:?}: {error}"))?;
+        let done = async {
+            run.step(step).await?;
+            run.check_amounts().await
+        };
+        done.await.map_err(|error| format!("step {n}, {step:?}: {error}"))?;
     }
     run.finish().await.map_err(|error| format!("at the end: {error}"))
 }
@@ -107,7 +113,18 @@ impl Run {
         for _ in 0..3 {
             receivers.push(Receiver::start().await);
         }
-        Ok(Self { db, world, sides, links: Vec::new(), receivers, serial: script.serial, now, pruned: 0 })
+        let behind = world.behind().await;
+        Ok(Self {
+            db,
+            world,
+            behind,
+            sides,
+            links: Vec::new(),
+            receivers,
+            serial: script.serial,
+            now,
+            pruned: 0,
+        })
     }
 
     async fn step(&mut self, step: &Step) -> Verdict {

@@ -1,11 +1,13 @@
 //! No secret is ever printed: not in the logs of any crate at TRACE, not in texts of errors, messages of panics, or
 //! `Debug` of a public type.
 //!
-//! A separate binary, as it takes the process's subscriber and panic hook: its tests run one after the other.
+//! A separate binary, as it takes the process's subscriber and panic hook: its tests run one after the other. The statements
+//! that the log names are explained in it, too.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
 
 mod log_capture;
+mod plans;
 mod postgres;
 mod public_types;
 mod request_log;

@@ -10,7 +10,7 @@ use parking_lot::{Mutex, RwLock};
 
 use super::reservations::Reservations;
 use super::unknown::UnknownKeys;
-use crate::Error;
+use crate::error::Error;
 use crate::store::keys::ActiveKey;
 
 /// Longest lag of the stored `lastUsedAt`, in milliseconds. The contract allows a minute.

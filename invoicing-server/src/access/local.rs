@@ -11,7 +11,7 @@ use invoicing_core::{CompanyId, KeyId, QuotaDecision, Timestamp};
 use super::key_cache::{Key, KeyState};
 use super::reservations::Reservations;
 use super::{Access, Counting, UsedQuota};
-use crate::Error;
+use crate::error::Error;
 use crate::store::{Tables, UNAUDITED};
 
 /// A block of reserved requests is this part of the quota.

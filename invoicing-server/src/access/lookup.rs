@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::task::yield_now;
 
-use crate::Error;
+use crate::error::Error;
 use crate::store::keys::ActiveKeyRow;
 use crate::store::signatures::GoodLinkRow;
 use crate::store::{ServiceTables, Store};

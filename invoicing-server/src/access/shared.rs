@@ -7,7 +7,7 @@ use invoicing_core::{CompanyId, KeyId, Plan, QuotaDecision, QuotaWindow, Timesta
 
 use super::key_cache::{Key, KeyState};
 use super::{Access, IDLE_LIMIT_MS, UsedQuota};
-use crate::Error;
+use crate::error::Error;
 use crate::store::Tables;
 use crate::store::keys::quota::{Caller, Counted};
 

@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use super::key_cache::{Key, KeyState};
 use super::reservations::Reservations;
 use super::{Access, Counting, IDLE_LIMIT_MS};
-use crate::Error;
+use crate::error::Error;
 use crate::store::{ServiceTables, ServiceTx};
 
 /// Pause between a failed write and the next one.

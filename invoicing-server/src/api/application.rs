@@ -11,7 +11,7 @@ use super::rate_limit::KeyQuota;
 use super::request::ApiRequest;
 use super::routes::{self, Endpoint, Route};
 use super::{ApiContext, clients, credit_notes, documents, invoices, quotes};
-use crate::Error;
+use crate::error::Error;
 use crate::http::HttpContext;
 use crate::http::body::RequestBody;
 use crate::http::byte_budget::Holder;

@@ -4,7 +4,7 @@ use http::uri::PathAndQuery;
 
 use super::ApiContext;
 use super::rate_limit::KeyQuota;
-use crate::Error;
+use crate::error::Error;
 use crate::http::byte_budget::Holder;
 use crate::http::download::Download;
 use crate::http::error::ApiError;

@@ -45,7 +45,7 @@ pub(crate) fn compose(settings: &Settings) -> Value {
         "openapi": "3.1.0",
         "info": {
             "title": "{{brand}} API",
-            "version": "1.1.0",
+            "version": "1.0.0",
             "summary": "Quotes, invoices, clients and signed webhooks for tradespeople.",
             "description": include_str!("openapi/guide.md"),
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},

@@ -8,7 +8,7 @@ use matchit::Params;
 use serde::de::DeserializeOwned;
 
 use super::{content_type, json};
-use crate::Error;
+use crate::error::Error;
 use crate::http::byte_budget::{ByteReservation, SMALL};
 use crate::http::error::ApiError;
 use crate::list_query::PageWindow;

@@ -7,7 +7,7 @@ use maud::html;
 use super::layout::PageContent;
 use super::routes::SIGN;
 use super::{Language, refusals};
-use crate::Error;
+use crate::error::Error;
 use crate::error::status_of;
 use crate::http::error::ApiError;
 use crate::http::exchange::HttpError;

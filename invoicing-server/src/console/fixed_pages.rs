@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::Language;
 use super::error::PageError;
-use crate::Error;
+use crate::error::Error;
 use crate::http::error::ApiError;
 
 /// Pages of errors without details of the request, in each language, with and without a link to the

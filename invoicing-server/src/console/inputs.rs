@@ -8,7 +8,7 @@ use super::figures::{Figures, FormNumber};
 use super::form::Form;
 use super::layout::{is_about, problem, wrong};
 use super::request::PageRequest;
-use crate::Error;
+use crate::error::Error;
 
 /// The kind of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

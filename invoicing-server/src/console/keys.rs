@@ -12,8 +12,8 @@ use super::layout::{
     Chapter, PageContent, described_by, entered, is_about, notice, problem, revealed, wrong,
 };
 use super::request::{FormOutcome, PageRequest, PageResult};
-use crate::Error;
 use crate::documents::content::visible;
+use crate::error::Error;
 use crate::operations::{IssuedKey, KeyUsage};
 use crate::records::KeyRecord;
 

@@ -5,8 +5,8 @@ use maud::{Markup, html};
 use super::assets::{Asset, Assets};
 use super::settings::Theme;
 use super::{Language, refusals};
-use crate::Error;
 use crate::documents::content::visible;
+use crate::error::Error;
 
 /// Characters from which a word fits no column of a phone, and is broken like an address.
 const LONG_WORD: usize = 30;

@@ -7,7 +7,6 @@ use matchit::Params;
 
 use super::ConsoleContext;
 use super::application::{PageExchange, form_of};
-use crate::Error;
 use crate::console::Language;
 use crate::console::client_address::client_address;
 use crate::console::error::PageError;
@@ -15,6 +14,7 @@ use crate::console::layout::Frame;
 use crate::console::request::{FormOutcome, PageResult, page, see_other};
 use crate::console::routes::Endpoint;
 use crate::console::sign::{self, SigningRequest};
+use crate::error::Error;
 use crate::http::body::RequestBody;
 use crate::http::byte_budget::Holder;
 use crate::http::download::Download;

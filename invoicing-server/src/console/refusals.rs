@@ -10,7 +10,7 @@ use invoicing_core::{Conflict, Invalid};
 
 use self::sentences::{CONFLICTS, FIELDS, PARTS, RULES, Sentence};
 use super::Language;
-use crate::Error;
+use crate::error::Error;
 
 /// The reason why a form is refused.
 pub(super) fn error(language: Language, error: &Error) -> String {

@@ -21,10 +21,10 @@ pub(super) use self::forwarded::without_signs_behind;
 pub(super) use self::signing_request::SigningRequest;
 use super::error::PageError;
 use super::request::FormOutcome;
-use crate::Error;
 use crate::company_slots::Slot;
 use crate::documents::ContentHash;
 use crate::documents::content::mentions::accepted_text;
+use crate::error::Error;
 use crate::operations::{Decline, SignableQuote, Signature, sent_again};
 use fields::{NOT_KEPT, SignatureFields};
 

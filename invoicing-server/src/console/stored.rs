@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 
 use super::error::PageError;
 use super::request::{PageRequest, PageResult};
-use crate::Error;
 use crate::documents::{CONTENT_TYPE, StoredDocument, content_disposition};
+use crate::error::Error;
 use crate::http::response::with_headers;
 use crate::records::StoredJson;
 

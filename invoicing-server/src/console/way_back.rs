@@ -54,7 +54,7 @@ mod tests {
     use invoicing_core::{Conflict, Invalid};
 
     use super::*;
-    use crate::Error;
+    use crate::error::Error;
     use crate::http::error::ApiError;
 
     fn way_back(method: Method, uri: &str, error: impl Into<PageError>) -> Option<String> {

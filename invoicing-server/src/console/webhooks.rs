@@ -25,7 +25,7 @@ use super::Action;
 use super::error::PageError;
 use super::layout::{Chapter, PageContent, problem, secret};
 use super::request::{FormOutcome, PageRequest, PageResult};
-use crate::Error;
+use crate::error::Error;
 use crate::operations::{NewWebhook, RegisteredWebhook, WebhookChange};
 use fields::WebhookFields;
 

@@ -12,7 +12,7 @@ use futures_util::future::{BoxFuture, Fuse, FusedFuture};
 use invoicing_core::WebhookId;
 
 use super::DispatchContext;
-use crate::Error;
+use crate::error::Error;
 use crate::store::bulk_changes::NotedWebhook;
 
 /// The webhook of a batch, and whether its work is complete.

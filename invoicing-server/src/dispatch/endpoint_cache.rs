@@ -14,8 +14,8 @@ use webhook_verify::Signer;
 use zeroize::Zeroizing;
 
 use super::transport::{Target, Transport};
-use crate::Error;
 use crate::config::{SettingError, Settings};
+use crate::error::Error;
 use crate::sealing::{AssociatedData, NotOpened, Sealer};
 use crate::store::skip_reason::SkipReason;
 use crate::store::webhooks::ReceiverRow;

@@ -28,7 +28,7 @@ use super::record::BatchOutcome;
 use super::slots::Slots;
 use super::storage::{ClaimResult, Grant, POLL, Polled, Resumption, load_latency_history, recover, release};
 use super::{DispatchContext, DispatchReport};
-use crate::Error;
+use crate::error::Error;
 use crate::queue::{Job, NewDelivery};
 
 /// A recorded batch of results, and the outcome of the recording.

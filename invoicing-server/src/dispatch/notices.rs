@@ -18,7 +18,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
 use super::DispatchContext;
-use crate::Error;
+use crate::error::Error;
 use crate::store::disabled_notices::DisabledNotice;
 use crate::store::{ServiceTables, ServiceTx};
 

@@ -10,7 +10,7 @@ use invoicing_core::{
 use super::attempt::{AttemptResult, Finished, SentAttempt};
 use super::lane::BegunDelivery;
 use super::{DispatchReport, EndpointCache, PAUSE_MS};
-use crate::Error;
+use crate::error::Error;
 use crate::queue::Job;
 use crate::store::attempts::AttemptRow;
 use crate::store::notification::Notification;

@@ -14,7 +14,7 @@ use super::attempt::Finished;
 use super::lane::{BegunDelivery, MAX_KEPT_LANES};
 use super::latency::LATE;
 use super::record::{BatchOutcome, record_batch};
-use crate::Error;
+use crate::error::Error;
 use crate::queue::{Job, Pool};
 use crate::store::bulk_changes::NotedWebhook;
 use crate::store::claims::{ClaimLease, ClaimRequest, Claimed, PendingWebhook};

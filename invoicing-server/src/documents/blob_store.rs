@@ -20,7 +20,7 @@ use invoicing_core::CompanyId;
 use uuid::Uuid;
 
 use super::ContentHash;
-use crate::Error;
+use crate::error::Error;
 
 pub use error::StorageSetupError;
 pub use object::ObjectStorage;

@@ -19,8 +19,8 @@ use super::{
     DocumentStore, InvoiceRenderer, Particulars, RenderDeadline, RenderError, SentCopy, StoreError,
     StoredDocument,
 };
-use crate::Error;
 use crate::company_slots::{CompanySlots, Slot};
+use crate::error::Error;
 use crate::keyed_semaphore::{KeyedSemaphore, Permit};
 
 /// Time limit of an operation for all its calls of the store, whichever store it is, so that an

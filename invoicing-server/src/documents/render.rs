@@ -9,7 +9,7 @@ use invoicing_core::{ClientType, Company, Invalid, OperationNature, Quote};
 use serde::{Deserialize, Serialize};
 
 use super::{ContentHash, DocumentLogo};
-use crate::Error;
+use crate::error::Error;
 
 /// The data of a document besides the quote, as they were when the quote was sent.
 ///

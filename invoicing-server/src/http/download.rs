@@ -12,8 +12,8 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use super::error::ApiError;
 use super::headers::{has_etag, only_value};
 use super::response::{ApiResult, with_headers};
-use crate::Error;
 use crate::documents::{CONTENT_TYPE, ContentHash, content_disposition};
+use crate::error::Error;
 
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const BYTES: HeaderValue = HeaderValue::from_static("bytes");

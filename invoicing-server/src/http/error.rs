@@ -7,8 +7,8 @@ use std::fmt;
 use http::{HeaderName, HeaderValue, Method, header};
 use invoicing_core::{ApiErrorBody, ApiErrorDetail, ErrorCode, Invalid, TooManyRequestsBody};
 
-use crate::Error;
 use crate::config::MAX_BODY_BYTES;
+use crate::error::Error;
 use crate::log::{ErrorChain, PeerText, without_secrets};
 use crate::telemetry::spans;
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::error::ApiError;
 use super::request_id::X_REQUEST_ID;
-use crate::Error;
+use crate::error::Error;
 use crate::error::status_of;
 
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");

@@ -2,7 +2,7 @@
 
 use invoicing_core::Conflict;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Number of times that a change is attempted if the record changes while its document is being
 /// rendered.

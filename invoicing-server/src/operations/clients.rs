@@ -3,7 +3,7 @@
 use invoicing_core::{Client, ClientChange, ClientId, Conflict, NewClient, Page};
 
 use super::CompanyHandle;
-use crate::Error;
+use crate::error::Error;
 use crate::list_query::ClientQuery;
 use crate::records::{HistoryAction, StoredPage};
 use crate::store::rows::from_json;

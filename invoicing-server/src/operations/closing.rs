@@ -1,7 +1,7 @@
 //! Closing a company: ends every access of others to it.
 
 use super::{CompanyHandle, webhooks};
-use crate::Error;
+use crate::error::Error;
 use crate::records::HistoryAction;
 use crate::store::Tables;
 

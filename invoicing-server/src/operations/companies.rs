@@ -9,8 +9,8 @@ use invoicing_core::{
 };
 
 use super::{CompanyHandle, Services};
-use crate::Error;
 use crate::documents::{DocumentLogo, missing_of_company};
+use crate::error::Error;
 use crate::records::{HistoryAction, Missing};
 use crate::store::notification::Notification;
 use crate::store::{ServiceTables, Tables};

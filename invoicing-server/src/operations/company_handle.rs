@@ -5,9 +5,9 @@ use std::sync::Arc;
 use invoicing_core::{CompanyId, Conflict, Invalid, SHORT_TEXT, required_text, without_bidi_controls};
 
 use super::Services;
-use crate::Error;
 use crate::cause::{Cause, is_request_id};
 use crate::env::Env;
+use crate::error::Error;
 use crate::records::{StoredPage, Version};
 use crate::store::expected::{Comparison, Expected, no_version};
 #[cfg(feature = "console")]

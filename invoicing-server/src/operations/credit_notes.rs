@@ -5,8 +5,8 @@ use invoicing_core::{CreditNote, CreditNoteId, CreditNoteItem, CreditNoteSummary
 
 use super::documents::OpenedDocument;
 use super::{CompanyHandle, whole_page};
-use crate::Error;
 use crate::documents::StoredDocument;
+use crate::error::Error;
 use crate::list_query::{CreditNoteQuery, PageQuery};
 use crate::records::{Lines, StoredJson, StoredPage};
 use crate::store::Tables;

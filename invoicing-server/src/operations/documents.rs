@@ -9,11 +9,11 @@ use invoicing_core::{
 use uuid::Uuid;
 
 use super::{CompanyHandle, Services};
-use crate::Error;
 use crate::documents::{
     BillingDocument, BoundedStore, CONTENT_TYPE, DOCUMENT_URL_VALID_MS, DocumentKey, DocumentLogo, Frozen,
     InvoiceParticulars, Particulars, StoredCopy, StoredDocument,
 };
+use crate::error::Error;
 use crate::store::documents::DocumentRow;
 use crate::store::{CompanyTx, Tables, UNAUDITED};
 

@@ -4,7 +4,7 @@ use invoicing_core::EventId;
 use uuid::Uuid;
 
 use super::CompanyHandle;
-use crate::Error;
+use crate::error::Error;
 use crate::list_query::EventQuery;
 use crate::records::{DeliveryRecord, EventPage, EventRecord};
 use crate::store::Tables;

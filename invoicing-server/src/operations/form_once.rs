@@ -9,7 +9,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::CompanyHandle;
-use crate::Error;
+use crate::error::Error;
 use crate::records::HistoryRecord;
 use crate::store::Tables;
 use crate::store::spent_forms::OpenForm;

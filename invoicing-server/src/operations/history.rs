@@ -1,7 +1,7 @@
 //! The history of changes and their authors, for the host's own pages.
 
 use super::CompanyHandle;
-use crate::Error;
+use crate::error::Error;
 use crate::list_query::HistoryQuery;
 use crate::records::{HistoryPage, HistoryRecord};
 use crate::store::Tables;

@@ -15,7 +15,7 @@ use serde::Deserialize;
 pub use self::issuing::IssueOptions;
 use self::issuing::Purpose;
 use super::{CompanyHandle, whole_page};
-use crate::Error;
+use crate::error::Error;
 use crate::list_query::PageQuery;
 use crate::records::{HistoryAction, Lines, Missing, Payment, StoredJson, StoredPage};
 use crate::store::invoices::INVOICE_PAGES;

@@ -3,7 +3,7 @@
 use invoicing_core::{Conflict, KeyId, SHORT_TEXT, Timestamp, required_text};
 
 use super::CompanyHandle;
-use crate::Error;
+use crate::error::Error;
 use crate::records::{HistoryAction, KeyRecord};
 use crate::secret::{self, Secret};
 use crate::store::Tables;

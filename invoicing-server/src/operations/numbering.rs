@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use invoicing_core::CompanyId;
 
-use crate::Error;
+use crate::error::Error;
 use crate::keyed_semaphore::{KeyedSemaphore, Permit};
 
 /// Creations of a company that run at once while one that renders again waits for their end.

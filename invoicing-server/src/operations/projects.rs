@@ -3,7 +3,7 @@
 use invoicing_core::{ClientId, Project, ProjectId, ProjectStatus, QuoteId};
 
 use super::{CompanyHandle, missing, missing_client};
-use crate::Error;
+use crate::error::Error;
 use crate::records::HistoryAction;
 use crate::store::Tables;
 

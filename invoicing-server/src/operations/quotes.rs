@@ -12,8 +12,8 @@ use invoicing_core::{
 };
 
 use super::{CompanyHandle, missing_client, whole_page};
-use crate::Error;
 use crate::documents::ContentHash;
+use crate::error::Error;
 use crate::list_query::{PageQuery, QuoteSearch};
 use crate::records::{DocumentRecord, HistoryAction, Lines, ProofRecord, QuotePage, StoredJson, StoredPage};
 use crate::store::quotes::{DocumentTerms, InternalDetails, QUOTE_PAGES};

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use invoicing_core::Timestamp;
 
-use crate::Error;
 use crate::env::Env;
+use crate::error::Error;
 use crate::store::settings::HostTask;
 use crate::store::{ServiceTables, Store};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::Services;
-use crate::Error;
+use crate::error::Error;
 use crate::sealing::{Sealer, SealingError, SealingKeys};
 use crate::store::{ServiceTables, ServiceTx, Store, settings};
 

@@ -8,10 +8,10 @@ use invoicing_core::{CompanyId, ErrorCode};
 use tracing::Instrument as _;
 
 use super::{HeldDates, Numbering, Reminder};
-use crate::Error;
 use crate::access::{Access, Lookup};
 use crate::documents::{Documents, UrlSigner};
 use crate::env::Env;
+use crate::error::Error;
 use crate::sealing::Sealer;
 use crate::store::Store;
 use crate::store::signatures::GoodLinkRow;

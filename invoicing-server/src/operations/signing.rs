@@ -14,8 +14,8 @@ use invoicing_core::{Invalid, Quote, SignatureEvidence, Timestamp, optional_text
 use super::company_handle::request_id;
 use super::documents::OpenedDocument;
 use super::{CompanyHandle, Services};
-use crate::Error;
 use crate::documents::ContentHash;
+use crate::error::Error;
 #[cfg(feature = "console")]
 use crate::secret::split_behind;
 use crate::secret::{SIGNING_LINK, has_form, sha256};

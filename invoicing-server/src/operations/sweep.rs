@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use invoicing_core::{CompanyId, InvoiceId, KeyId, QuoteId, Timestamp};
 
-use crate::Error;
 use crate::access::{Access, IDLE_LIMIT_MS};
+use crate::error::Error;
 use crate::store::notification::Notification;
 use crate::store::settings::HostTask;
 use crate::store::{CompanyTx, ServiceTables, Store, SweepLock, Tables, UNAUDITED};

@@ -11,7 +11,7 @@ use std::time::Duration;
 use invoicing_core::{Conflict, EventId, EventKind, Invalid, WebhookId};
 
 use super::CompanyHandle;
-use crate::Error;
+use crate::error::Error;
 use crate::log::shown_url;
 use crate::records::{HistoryAction, Webhook};
 use crate::secret::{self, Secret};

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::connection::{Argument, Sql};
 use super::deliveries::AllDeliveries;
 use super::rows::to_json;
-use crate::Error;
+use crate::error::Error;
 use crate::queue::Job;
 
 /// An attempt as its row, with a status or a failure class. SQLite finds the company, the event and

@@ -5,7 +5,7 @@ use invoicing_core::{CreditNoteId, CreditNoteSummary, InvoiceId, InvoiceStatus, 
 use super::credit_notes::CreditNoteTable;
 use super::invoices::InvoiceTable;
 use super::newest::{NewestQuery, NewestStatements};
-use crate::Error;
+use crate::error::Error;
 
 pub(super) const INVOICES: NewestStatements = NewestStatements {
     all: "

@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::bulk_changes::{ALWAYS, NEVER, ReplayRange, Replayable};
 use super::company::{CompanyReader, CompanyTx, Tables};
 use super::tx::Tx;
-use crate::Error;
+use crate::error::Error;
 use crate::queue::NewDelivery;
 
 /// Most deliveries that one transaction changes, since other writers wait for it.

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::connection::Connection;
 use super::scope::Scope;
-use crate::Error;
+use crate::error::Error;
 
 /// Deliveries that a replay still has to queue: of the events with `after < id <= until`, and ended
 /// from `since` to `ended_until`.

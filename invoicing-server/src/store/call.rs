@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::connection::prefetch::Prefetch;
 use super::tx::Tx;
-use crate::Error;
+use crate::error::Error;
 
 /// An operation, with its caller.
 #[cfg_attr(

@@ -6,7 +6,7 @@ use chrono::{NaiveDate, NaiveTime, TimeDelta, TimeZone};
 use chrono_tz::Tz;
 use invoicing_core::{ChangeTime, Company, Timestamp};
 
-use crate::Error;
+use crate::error::Error;
 
 /// The company that is being changed, and the instants of the change.
 #[derive(Debug, Clone)]

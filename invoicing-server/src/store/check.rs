@@ -1,7 +1,7 @@
 //! The health check of the database.
 
 use super::Store;
-use crate::Error;
+use crate::error::Error;
 
 /// The state of the database for [`Invoicing::health`](crate::Invoicing::health).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]

@@ -19,8 +19,8 @@ use uuid::Uuid;
 use super::connection::Sql;
 use super::deliveries::AllDeliveries;
 use super::rows::from_json;
-use crate::Error;
 use crate::cause::Cause;
+use crate::error::Error;
 use crate::queue::Job;
 
 /// Token and lease of new claims.

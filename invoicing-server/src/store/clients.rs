@@ -7,7 +7,7 @@ use super::page_json::PageRow;
 use super::rows::to_json;
 use super::scope::Scope;
 use super::versions::{RecordRow, StoredRecord};
-use crate::Error;
+use crate::error::Error;
 use crate::list_query::{ClientQuery, NOWHERE};
 use crate::records::StoredPage;
 

@@ -8,7 +8,7 @@ use super::enqueue::{AFTER_RECORDS, BEFORE_STAMPS};
 use super::rows::to_json;
 use super::scope::Scope;
 use super::versions::{self, RecordRow, StoredRecord};
-use crate::Error;
+use crate::error::Error;
 
 /// The row of one company.
 pub(crate) struct CompanyRow<'c>(pub(super) Scope<'c>);

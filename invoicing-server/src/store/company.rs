@@ -30,8 +30,8 @@ use super::signatures::SignatureTable;
 use super::spent_forms::SpentFormTable;
 use super::tx::Tx;
 use super::webhooks::WebhookTable;
-use crate::Error;
 use crate::env::Env;
+use crate::error::Error;
 use crate::queue::NewDelivery;
 use crate::records::{HistoryAction, KeyRecord, Version};
 

@@ -17,7 +17,7 @@ use sqlx::SqliteConnection;
 
 use super::versions::newer;
 use super::write_cache::WriteCache;
-use crate::Error;
+use crate::error::Error;
 pub(crate) use arguments::{Argument, Cell, Type};
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::Session;

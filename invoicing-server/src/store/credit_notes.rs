@@ -11,7 +11,7 @@ use super::page_query::PageStatements;
 use super::rows::{JsonParts, detail_to_json, from_json, summary_to_json, to_json};
 use super::scope::Scope;
 use super::versions::{self, StoredRecord};
-use crate::Error;
+use crate::error::Error;
 use crate::records::StoredJson;
 
 /// The list of credit notes. `$5` is the status that a query asks for, and credit notes have none,

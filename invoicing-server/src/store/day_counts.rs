@@ -6,7 +6,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::deliveries::DeliveryTable;
-use crate::Error;
+use crate::error::Error;
 use crate::records::{DayCounts, WebhookDayStats};
 
 /// Number of attempts of the company that are looked at.

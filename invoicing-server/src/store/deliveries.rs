@@ -11,7 +11,7 @@ use super::bulk_changes::ReplayRange;
 use super::connection::{Argument, Connection, Sql};
 use super::scope::Scope;
 use super::skip_reason::SkipReason;
-use crate::Error;
+use crate::error::Error;
 use crate::records::{AttemptRecord, DeliveryRecord};
 
 /// The deliveries of all companies, by row id, for the dispatcher.

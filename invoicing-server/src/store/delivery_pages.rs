@@ -10,7 +10,7 @@ use sqlx::FromRow;
 use super::company::Tables;
 use super::connection::{Argument, Sql};
 use super::deliveries::{AttemptLogRow, DeliveryRow, DeliveryTable};
-use crate::Error;
+use crate::error::Error;
 use crate::list_query::{DeliveryQuery, RecordedKind, check_limit};
 use crate::records::{
     AttemptRecord, DeliveryDetail, DeliveryItem, DeliveryPage, DeliveryRecord, EventSubject, NextAttempt,

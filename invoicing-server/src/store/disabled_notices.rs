@@ -5,7 +5,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::webhooks::{AllWebhooks, WebhookTable};
-use crate::Error;
+use crate::error::Error;
 
 /// A notice for the host that a webhook was disabled, kept until the host is notified.
 #[derive(Debug, Clone, Copy)]

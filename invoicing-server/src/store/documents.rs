@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::connection::Sql;
 use super::rows::from_json;
 use super::scope::Scope;
-use crate::Error;
+use crate::error::Error;
 use crate::records::DocumentRecord;
 
 /// A document that a record refers to.

@@ -10,8 +10,8 @@ use uuid::Uuid;
 use super::connection::{Many, Type, Write};
 use super::subscriber::Subscriber;
 use super::tx::Tx;
-use crate::Error;
 use crate::cause::Cause;
+use crate::error::Error;
 use crate::queue::{Job, NewDelivery};
 
 /// State in which a delivery is inserted, as its number in [`INSERT_EVENT`].

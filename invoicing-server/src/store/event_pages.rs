@@ -11,7 +11,7 @@ use super::connection::{Argument, Sql};
 use super::deliveries::{DeliveryRow, DeliveryTable};
 use super::events::{EventRow, EventTable};
 use super::scope::Scope;
-use crate::Error;
+use crate::error::Error;
 use crate::list_query::{AFTER_ALL, EventQuery, RecordedKind, check_limit};
 use crate::records::{DeliveryCounts, DeliveryRecord, EventItem, EventPage, EventRecord};
 

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::connection::Sql;
 use super::events::EventTable;
-use crate::Error;
+use crate::error::Error;
 use crate::records::EventSubject;
 
 #[derive(FromRow)]

@@ -15,8 +15,8 @@ use super::skip_reason::DISABLED;
 use super::subscriber::Subscriber;
 use super::tx::Tx;
 use super::webhooks::WebhookTable;
-use crate::Error;
 use crate::cause::Cause;
+use crate::error::Error;
 use crate::records::EventRecord;
 
 /// Records events of one company, moves its stamp, and queues a delivery for each webhook that

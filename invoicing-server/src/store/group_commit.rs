@@ -25,7 +25,7 @@ use tokio::time::timeout;
 use super::Prefetch;
 use super::call::{Call, Group, answer_all, answered, call};
 use super::tx::Tx;
-use crate::Error;
+use crate::error::Error;
 
 /// Most calls in one transaction. Bounds how long the first one waits for the last.
 pub(super) const GROUP: usize = 64;

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::connection::{Argument, Write};
 use super::enqueue::{AFTER_RECORDS, BEFORE_NOTES};
 use super::scope::Scope;
-use crate::Error;
+use crate::error::Error;
 use crate::list_query::{HistoryQuery, check_limit};
 use crate::records::{HistoryAction, HistoryPage, HistoryRecord};
 

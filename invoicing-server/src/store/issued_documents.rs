@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::documents::{DocumentRow, FoundDocumentRow};
 use super::rows::{from_json, to_json};
 use super::scope::Scope;
-use crate::Error;
+use crate::error::Error;
 
 #[derive(FromRow)]
 struct ParticularsRow {

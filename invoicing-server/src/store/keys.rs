@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::connection::{Connection, Sql};
 use super::scope::Scope;
 use super::versions;
-use crate::Error;
+use crate::error::Error;
 use crate::records::KeyRecord;
 
 #[derive(FromRow)]

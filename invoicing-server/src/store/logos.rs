@@ -1,7 +1,7 @@
 //! The logos that companies have had on their documents, by their hashes.
 
 use super::scope::Scope;
-use crate::Error;
+use crate::error::Error;
 
 /// The logos of a company.
 pub(crate) struct LogoTable<'c>(pub(super) Scope<'c>);

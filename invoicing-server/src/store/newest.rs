@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::connection::Argument;
 use super::scope::Scope;
 use super::versions::{self, StoredRecord};
-use crate::Error;
+use crate::error::Error;
 use crate::list_query::check_limit;
 
 /// Number of records that a page with a search looks at, and number of them that are read at once.

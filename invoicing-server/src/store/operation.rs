@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use crate::Error;
+use crate::error::Error;
 
 /// A closure from a transaction's handle to a future that is `Send`.
 ///

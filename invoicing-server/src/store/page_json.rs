@@ -5,7 +5,7 @@ use invoicing_core::{Timestamp, page_limit};
 use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 
 use super::rows::{LARGE_LINES, LINES};
-use crate::Error;
+use crate::error::Error;
 use crate::list_query::PageWindow;
 use crate::records::{Lines, StoredPage};
 

@@ -5,7 +5,7 @@ use invoicing_core::{MAX_PAGE_LIMIT, Timestamp};
 use super::connection::{Argument, Query, Sql};
 use super::page_json::PageRow;
 use super::scope::Scope;
-use crate::Error;
+use crate::error::Error;
 use crate::list_query::{PageQuery, PageWindow, check_limit};
 use crate::records::{Lines, StoredPage};
 

@@ -3,7 +3,7 @@
 use invoicing_core::{EventId, Timestamp, WebhookId};
 
 use super::webhooks::WebhookTable;
-use crate::Error;
+use crate::error::Error;
 
 const MINUTE_MS: u64 = 60 * 1_000;
 

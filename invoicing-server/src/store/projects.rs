@@ -5,7 +5,7 @@ use invoicing_core::{Project, ProjectId};
 use super::rows::to_json;
 use super::scope::Scope;
 use super::versions::{RecordRow, StoredRecord};
-use crate::Error;
+use crate::error::Error;
 
 /// The projects of a company.
 pub(crate) struct ProjectTable<'c>(pub(super) Scope<'c>);

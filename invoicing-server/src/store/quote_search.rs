@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::newest::{NewestQuery, NewestStatements};
 use super::quotes::QuoteTable;
-use crate::Error;
+use crate::error::Error;
 use crate::list_query::QuoteSearch;
 use crate::records::QuotePage;
 

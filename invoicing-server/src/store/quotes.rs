@@ -11,7 +11,7 @@ use super::page_query::PageStatements;
 use super::rows::{JsonParts, detail_to_json, from_json, summary_to_json, to_json};
 use super::scope::Scope;
 use super::versions::{self, RecordRow, StoredRecord};
-use crate::Error;
+use crate::error::Error;
 use crate::records::StoredJson;
 
 /// The lists of quotes.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::Error;
+use crate::error::Error;
 
 /// A record as JSON. The types of this crate always have a JSON form.
 pub(crate) fn to_json(value: &impl Serialize) -> Result<String, Error> {

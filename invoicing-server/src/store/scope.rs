@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::connection::prefetch::Find;
 use super::connection::{Argument, Cell, Connection, Query, ReadSet, Row, Sql, Write};
-use crate::Error;
+use crate::error::Error;
 
 /// A connection, and the company whose records may be reached with it.
 pub(crate) struct Scope<'c> {

@@ -9,7 +9,7 @@ use super::connection::{Connection, Sql};
 use super::scope::Scope;
 use super::settings::SettingTable;
 use super::webhooks::WebhookTable;
-use crate::Error;
+use crate::error::Error;
 use crate::records::SealingStats;
 use crate::sealing::{AssociatedData, Sealer};
 

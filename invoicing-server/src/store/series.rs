@@ -9,7 +9,7 @@ use super::connection::Write;
 use super::enqueue::{AFTER_RECORDS, BEFORE_NUMBERS};
 use super::scope::Scope;
 use super::write_cache::LastNumber;
-use crate::Error;
+use crate::error::Error;
 
 pub(super) const LAST_NUMBERS: &str =
     "SELECT company_id, kind, year, last, last_date FROM series WHERE company_id = $1";

@@ -4,7 +4,7 @@ use invoicing_core::Timestamp;
 use zeroize::Zeroizing;
 
 use super::connection::Connection;
-use crate::Error;
+use crate::error::Error;
 use crate::sealing::{AssociatedData, NotOpened, Sealer, is_sealed, key_id};
 
 /// The key of document URLs: 32 bytes.

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::connection::{Connection, Sql, Write};
 use super::enqueue::{AFTER_RECORDS, BEFORE_LINKS};
 use super::scope::Scope;
-use crate::Error;
+use crate::error::Error;
 use crate::records::{ProofRecord, SigningLinkRecord};
 
 #[derive(FromRow)]

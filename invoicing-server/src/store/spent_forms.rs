@@ -8,7 +8,7 @@ use uuid::Uuid;
 #[cfg(feature = "console")]
 use super::connection::ReadSet;
 use super::scope::Scope;
-use crate::Error;
+use crate::error::Error;
 
 /// A form whose change is being made.
 #[cfg(feature = "console")]

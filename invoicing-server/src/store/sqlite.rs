@@ -31,8 +31,8 @@ use super::migrate;
 use super::notification::OnIncoming;
 use super::tx::{StoreContext, Tx};
 use super::write_cache::WriteCache;
-use crate::Error;
 use crate::env::Env;
+use crate::error::Error;
 use crate::queue::{Job, Queue};
 
 /// Number of reading connections. SQLite reads run on a thread each; more than the cores only adds

@@ -1,7 +1,7 @@
 //! The right to sweep, which one node has at a time.
 
 use super::connection::Connection;
-use crate::Error;
+use crate::error::Error;
 
 /// The exclusive right to sweep. Dropping it releases it a little later.
 ///

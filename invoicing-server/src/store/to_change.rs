@@ -7,7 +7,7 @@ use invoicing_core::{
 };
 
 use super::company::{CompanyTx, Tables};
-use crate::Error;
+use crate::error::Error;
 use crate::records::{KeyRecord, Webhook};
 
 impl CompanyTx<'_> {

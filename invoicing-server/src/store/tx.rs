@@ -10,8 +10,8 @@ use super::connection::Connection;
 #[cfg(feature = "postgres")]
 use super::connection::ReadSet;
 use super::notification::{Incoming, Notification, OnIncoming};
-use crate::Error;
 use crate::env::Env;
+use crate::error::Error;
 use crate::queue::{Job, NewDelivery, Queue};
 
 /// Row ids of deliveries that the sequence of PostgreSQL allocates at once: its increment.

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sqlx::FromRow;
 
-use crate::Error;
+use crate::error::Error;
 use crate::records::Payment;
 
 /// A record that is stored as JSON.

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use zeroize::Zeroizing;
 
 use super::webhooks::WebhookTable;
-use crate::Error;
+use crate::error::Error;
 use crate::sealing::{AssociatedData, Sealer};
 use crate::secret::Secret;
 

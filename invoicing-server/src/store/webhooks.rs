@@ -13,7 +13,7 @@ use super::connection::{Connection, Sql};
 use super::scope::Scope;
 use super::skip_reason::SkipReason;
 use super::subscriber::{Subscriber, from_bits, to_bits, unknown_bits};
-use crate::Error;
+use crate::error::Error;
 use crate::records::Webhook;
 use crate::sealing::{AssociatedData, NotOpened, Sealer};
 use crate::secret::Secret;

@@ -178,6 +178,38 @@ fn the_server_names_what_the_table_allows() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// The places at which a module names an item by its export at the crate's root.
+fn upward(modules: &Modules) -> Vec<String> {
+    let is_upward = |segments: &[String]| {
+        let child = |name: &str| modules.contains_key(&format!("crate::{name}"));
+        matches!(segments, [root, name, ..] if root == "crate" && name != "*" && !child(name))
+    };
+    let mut found = Vec::new();
+    for (path, module) in modules.iter().filter(|(path, _)| *path != "crate") {
+        let mentions = module.mentions.iter().filter(|mention| is_upward(&mention.segments));
+        found.extend(mentions.map(|mention| {
+            format!("{}:{} in {path} names {}", module.file, mention.line, mention.segments.join("::"))
+        }));
+    }
+    found
+}
+
+#[test]
+fn a_name_is_imported_from_its_module_and_not_from_the_root() {
+    let modules = crate_of(&[
+        ("lib.rs", "mod a; mod b; pub use b::B;"),
+        (
+            "a.rs",
+            "use crate::b::{self, B}; use crate::B; fn f() { crate::b::B; crate::B; }\n#[cfg(test)] use crate::B;",
+        ),
+        ("b.rs", "pub struct B;"),
+    ]);
+    assert_eq!(upward(&modules), ["a.rs:1 in crate::a names crate::B", "a.rs:1 in crate::a names crate::B"]);
+    let (modules, _) = server();
+    let upward = upward(&modules);
+    assert!(upward.is_empty(), "{}", upward.join("\n"));
+}
+
 #[test]
 fn the_server_has_no_circles_between_modules_of_the_same_parent() {
     let (modules, _) = server();

@@ -234,8 +234,7 @@ const INVOICE_DOCUMENT: Description = Description {
     summary: "Get a URL to the PDF of an invoice",
     text: "A signed URL to the PDF that was frozen when the invoice was issued. With `documentFormat` `FACTUR_X` it carries the \
            invoice as XML. Ask for a URL when you need it, download at once, and check `sha256`. A draft has none, nor has an \
-           invoice that an earlier version of the service issued, or that was issued without a renderer of invoices: 409 \
-           `document_unavailable`.",
+           invoice that was issued without a renderer of invoices: 409 `document_unavailable`.",
     body: None,
     answers: &[ok("DocumentLink", "The URL, and how to recognise the document.")],
     links: &[],

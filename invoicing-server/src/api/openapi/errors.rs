@@ -138,8 +138,8 @@ fn describe(code: &ErrorCode) -> &'static str {
             "The state of a record does not allow the change. Only operations of the product's user interface answer so today."
         }
         DocumentUnavailable => {
-            "The record has no frozen document: it is in DRAFT or was discarded there, or it was issued by an earlier version \
-             of the service or without a renderer of invoices."
+            "The record has no frozen document: it is in DRAFT or was discarded there, or it was issued without a \
+             renderer of invoices."
         }
         PayloadTooLarge => "The body is over {{body_kib}} KiB.",
         ExpectationFailed => "The header `Expect` asks for something else than `100-continue`.",

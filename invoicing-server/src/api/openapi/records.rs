@@ -238,8 +238,8 @@ const CREDIT_NOTES: Member = always(
     "The credit notes on the invoice, oldest first.",
 );
 
-pub(super) const DOCUMENT_FORMAT: &str = "Format of the frozen document. `null` if there is none: in DRAFT, if an earlier version of the service issued it, and if the \
-     service makes none.";
+pub(super) const DOCUMENT_FORMAT: &str =
+    "Format of the frozen document. `null` if there is none: in DRAFT, and if the service makes none.";
 
 pub(super) const INVOICE_TYPE: &str = "Kind of the invoice. More may be added.";
 

@@ -4,13 +4,13 @@ use invoicing_core::{InvoiceStatus, InvoiceSummary};
 use maud::{Markup, html};
 
 use super::words;
-use crate::Error;
 use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::figures::Figures;
 use crate::console::inputs::problem_of;
 use crate::console::layout::{Chapter, PageContent, entered};
 use crate::console::request::{FormOutcome, PageRequest};
+use crate::error::Error;
 
 /// A change of an invoice that the console offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,11 +4,11 @@ use invoicing_core::{Invoice, InvoiceId, InvoiceStatus};
 use maud::{Markup, html};
 
 use super::change::{Asked, Change, question, refused};
-use crate::Error;
 use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::layout::PageContent;
 use crate::console::request::{FormOutcome, PageRequest};
+use crate::error::Error;
 
 /// `GET /invoices/{id}/paid`.
 pub(in crate::console) async fn confirm_paid(request: &PageRequest<'_>) -> Result<PageContent, PageError> {

@@ -13,7 +13,6 @@ use invoicing_core::{
 };
 
 use super::change::{Asked, refused};
-use crate::Error;
 use crate::console::error::PageError;
 use crate::console::figures::Figures;
 use crate::console::form::Form;
@@ -21,6 +20,7 @@ use crate::console::inputs::number;
 use crate::console::layout::PageContent;
 use crate::console::lines::{self, MOST_LINES};
 use crate::console::request::{FormOutcome, PageRequest};
+use crate::error::Error;
 
 /// An invoice, and the part of it that can be credited.
 struct CreditForm {

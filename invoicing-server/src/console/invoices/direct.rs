@@ -5,13 +5,13 @@ use invoicing_core::{
 };
 use maud::{Markup, html};
 
-use crate::Error;
 use crate::console::error::PageError;
 use crate::console::figures::Figures;
 use crate::console::form::Form;
 use crate::console::inputs::{Input, InputKind, number, problem_of, value};
 use crate::console::layout::{Chapter, PageContent, entered};
 use crate::console::request::{FormOutcome, PageRequest};
+use crate::error::Error;
 use crate::list_query::{ClientQuery, PageWindow};
 
 /// Lines of the form.

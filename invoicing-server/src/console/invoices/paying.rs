@@ -9,11 +9,11 @@ use maud::{Markup, html};
 use super::change::{Asked, Change, question, refused};
 use super::doubts::{CONFIRMED, Doubts};
 use super::words;
-use crate::Error;
 use crate::console::error::PageError;
 use crate::console::inputs::{Input, InputKind, number, value, written};
 use crate::console::layout::{PageContent, is_about, wrong};
 use crate::console::request::{FormOutcome, PageRequest, VERSION};
+use crate::error::Error;
 use crate::operations::{NewPayment, RecordedPayment};
 use crate::records::Version;
 

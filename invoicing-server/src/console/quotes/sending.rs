@@ -4,12 +4,12 @@ use invoicing_core::{QuoteId, QuoteStatus, QuoteSummary};
 use maud::html;
 
 use super::words;
-use crate::Error;
 use crate::console::error::PageError;
 use crate::console::figures::Figures;
 use crate::console::inputs::date;
 use crate::console::layout::{Chapter, PageContent, described_by, entered, is_about, problem, wrong};
 use crate::console::request::{FormOutcome, PageRequest};
+use crate::error::Error;
 
 /// True if a quote in this status can be sent.
 pub(super) fn is_possible(status: QuoteStatus) -> bool {

@@ -8,12 +8,12 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::document_html::{DocumentHtml, Sheet};
-use crate::Error;
 use crate::company_slots::Slot;
 use crate::console::Language;
 use crate::console::error::PageError;
 use crate::console::form::Form;
 use crate::env::Env;
+use crate::error::Error;
 use crate::http::byte_budget::ByteReservation;
 use crate::http::capacity::Capacity;
 use crate::http::error::ApiError;

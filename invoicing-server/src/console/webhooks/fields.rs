@@ -3,10 +3,10 @@
 use invoicing_core::{EventKind, Invalid};
 use maud::{Markup, html};
 
-use crate::Error;
 use crate::console::form::Form;
 use crate::console::layout::{described_by, is_about, wrong};
 use crate::console::request::PageRequest;
+use crate::error::Error;
 use crate::records::Webhook;
 
 /// The fields as they were entered.

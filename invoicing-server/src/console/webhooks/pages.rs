@@ -7,11 +7,11 @@ use super::delivery::attempts;
 use super::done::done;
 use super::fields::WebhookFields;
 use super::list::state;
-use crate::Error;
 use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::layout::{Chapter, PageContent, notice, problem};
 use crate::console::request::{Again, PageRequest};
+use crate::error::Error;
 use crate::records::{DeliveryDetail, Webhook};
 
 /// Seconds until the page of a test that is under way is loaded again.

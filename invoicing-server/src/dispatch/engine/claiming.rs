@@ -6,12 +6,12 @@ use futures_util::FutureExt;
 use futures_util::future::FusedFuture;
 
 use super::Engine;
-use crate::Error;
 use crate::dispatch::PAUSE_MS;
 use crate::dispatch::bulk::EndedBatch;
 use crate::dispatch::latency::Standing;
 use crate::dispatch::storage::{ClaimResult, LONGEST_PAUSE, POLL, Polled, claim, poll};
 use crate::dispatch::turns::WaitingLine;
+use crate::error::Error;
 use crate::queue::Pool;
 use crate::store::bulk_changes::NotedWebhook;
 use crate::store::claims::{ClaimRequest, Claimed, PendingWebhook};

@@ -10,12 +10,12 @@ use futures_util::stream::StreamExt;
 use invoicing_core::{DeliveryOutcome, NextStep, WebhookId};
 
 use super::Engine;
-use crate::Error;
 use crate::dispatch::PAUSE_MS;
 use crate::dispatch::attempt::{AttemptResult, Finished, attempt};
 use crate::dispatch::lane::Next;
 use crate::dispatch::record::BatchOutcome;
 use crate::dispatch::storage::{Grant, record, resume};
+use crate::error::Error;
 use crate::queue::{Job, Pool};
 
 /// Most results in one transaction.

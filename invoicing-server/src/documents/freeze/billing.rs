@@ -6,13 +6,13 @@ use invoicing_core::{CreditNote, DocumentFormat, Invalid, Invoice};
 use uuid::Uuid;
 
 use super::{Documents, Frozen};
-use crate::Error;
 use crate::documents::content::view::DocumentView;
 use crate::documents::facturx;
 use crate::documents::{
     BilledRecord, ContentHash, DocumentKey, DocumentLogo, InvoiceDocumentInput, InvoiceParticulars,
     InvoiceRenderer, RenderDeadline, RenderError, StoredDocument,
 };
+use crate::error::Error;
 use crate::records::Missing;
 
 /// The record of a document, owned for the thread that renders it.

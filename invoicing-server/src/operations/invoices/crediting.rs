@@ -13,8 +13,8 @@ use invoicing_core::{
 
 use super::issuing::particulars;
 use super::{Entry, Invoices, NewPayment, RecordedPayment, note, update};
-use crate::Error;
 use crate::documents::{BillingDocument, DocumentLogo, Frozen, InvoiceParticulars, IssuedRecord};
+use crate::error::Error;
 use crate::operations::attempts::{ISSUE_ATTEMPTS, until_committed};
 use crate::operations::documents::{find_logo, finish_issued};
 use crate::records::HistoryAction;

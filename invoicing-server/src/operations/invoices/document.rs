@@ -3,8 +3,8 @@
 use invoicing_core::{DocumentLink, InvoiceId};
 
 use super::Invoices;
-use crate::Error;
 use crate::documents::StoredDocument;
+use crate::error::Error;
 use crate::operations::documents::OpenedDocument;
 use crate::store::Tables;
 

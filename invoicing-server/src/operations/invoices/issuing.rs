@@ -13,10 +13,10 @@ use invoicing_core::{
 };
 
 use super::{Invoices, NewPayment, insert_payment, note, update};
-use crate::Error;
 use crate::documents::{
     BilledClient, BillingDocument, DocumentLogo, Frozen, InvoiceParticulars, IssuedRecord,
 };
+use crate::error::Error;
 use crate::operations::attempts::{ISSUE_ATTEMPTS, until_committed};
 use crate::operations::documents::{find_logo, finish_issued};
 use crate::records::{HistoryAction, Missing};

@@ -14,8 +14,8 @@ use invoicing_core::{
 
 use super::freezing::{finish_upload, particulars};
 use super::{Quotes, check, missing_client, note};
-use crate::Error;
 use crate::documents::{DocumentLogo, Frozen};
+use crate::error::Error;
 use crate::operations::attempts::{ATTEMPTS, until_committed};
 use crate::operations::documents::find_logo;
 use crate::operations::invoices::convert_noted;

@@ -3,8 +3,8 @@
 use invoicing_core::{DocumentLink, QuoteId};
 
 use super::Quotes;
-use crate::Error;
 use crate::documents::{ContentHash, StoredCopy, StoredDocument};
+use crate::error::Error;
 use crate::operations::documents::{OpenedDocument, stored};
 use crate::store::Tables;
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use invoicing_core::{Changed, Client, Company, Quote, QuoteId};
 
 use super::{Quotes, links, note, update};
-use crate::Error;
 use crate::documents::{DocumentLogo, Frozen, Particulars};
+use crate::error::Error;
 use crate::operations::attempts::{ATTEMPTS, keeps_changing, until_committed};
 use crate::operations::documents::{document_row, find_logo};
 use crate::records::{HistoryAction, ProofRecord};

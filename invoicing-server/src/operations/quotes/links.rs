@@ -4,7 +4,7 @@ use chrono::{Days, NaiveDate};
 use invoicing_core::{Conflict, QuoteId, QuoteStatus, QuoteSummary, Timestamp};
 
 use super::{Quotes, note};
-use crate::Error;
+use crate::error::Error;
 use crate::records::{HistoryAction, SigningLinkRecord};
 use crate::secret::{SIGNING_LINK, Secret};
 use crate::store::{ChangeContext, CompanyTx, Tables};

@@ -11,12 +11,12 @@ use invoicing_core::{
 #[cfg(feature = "console")]
 use super::Decline;
 use super::{ACTOR, CheckedSignature, Signature};
-use crate::Error;
 #[cfg(feature = "console")]
 use crate::documents::content::view::DocumentView;
 use crate::documents::{ContentHash, DocumentLogo, Particulars, StoredCopy, StoredDocument};
 #[cfg(feature = "console")]
 use crate::documents::{RenderDeadline, SentCopy};
+use crate::error::Error;
 use crate::operations::CompanyHandle;
 use crate::operations::attempts::{ATTEMPTS, keeps_changing, until_committed};
 use crate::operations::documents::{find_logo, latest_of, stored};

@@ -4,7 +4,7 @@ use invoicing_core::{CompanyId, InvoiceId, QuoteId, Timestamp};
 use uuid::Uuid;
 
 use super::{BATCH, Progress, SweepReport, Sweeper, UnreadableRecord};
-use crate::Error;
+use crate::error::Error;
 use crate::store::due::DueRecord;
 use crate::store::{ChangeContext, CompanyReader, CompanyTx, Tables, UNAUDITED};
 

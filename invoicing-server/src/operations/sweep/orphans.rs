@@ -9,8 +9,8 @@ use invoicing_core::CompanyId;
 use uuid::Uuid;
 
 use super::{Progress, Sweeper};
-use crate::Error;
 use crate::documents::{DocumentKey, StoreError};
+use crate::error::Error;
 use crate::log::ErrorChain;
 use crate::store::{Tables, UNAUDITED};
 

@@ -3,7 +3,7 @@
 use invoicing_core::{Conflict, EventId, Timestamp, WebhookId};
 
 use super::{Webhooks, lock, note_replay};
-use crate::Error;
+use crate::error::Error;
 use crate::list_query::DeliveryQuery;
 use crate::records::{AttemptRecord, DayCounts, DeliveryDetail, DeliveryPage, Webhook};
 use crate::store::{CompanyTx, Tables};

@@ -3,7 +3,7 @@
 use invoicing_core::{DisabledReason, Timestamp, WebhookId};
 
 use super::{Webhooks, changed, lock, note, note_replay};
-use crate::Error;
+use crate::error::Error;
 use crate::records::{HistoryAction, Webhook};
 use crate::store::{CompanyTx, Tables};
 

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::super::deliveries::{AllDeliveries, small};
 use super::{ClaimLease, ClaimRequest, Claimed, ClaimedEvent, ClaimedRow, EventColumns};
-use crate::Error;
+use crate::error::Error;
 use crate::queue::Job;
 
 #[derive(FromRow)]

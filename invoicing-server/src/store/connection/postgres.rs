@@ -22,7 +22,7 @@ use uuid::Uuid;
 use super::arguments::Cell;
 use super::prefetch::Find;
 use super::write::{ReadSet, Write};
-use crate::Error;
+use crate::error::Error;
 use crate::store::versions::newer;
 use rows::{Rows, id_of};
 

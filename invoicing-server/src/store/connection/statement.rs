@@ -13,7 +13,7 @@ use super::arguments::SqliteQuery;
 use super::postgres::Session;
 #[cfg(feature = "postgres")]
 use super::write::ReadSet;
-use crate::Error;
+use crate::error::Error;
 use crate::store::versions::{StoredRecord, newer};
 
 /// Counts the calls that lead to the driver, for a test.

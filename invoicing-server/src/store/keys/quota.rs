@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::super::deliveries::small;
 use super::super::rows::from_json;
 use super::KeyTable;
-use crate::Error;
+use crate::error::Error;
 
 /// A caller as it was read. If its key or plan has changed since, its request is not counted.
 #[derive(Debug, Clone, Copy)]

@@ -11,8 +11,8 @@ use sqlx::{FromRow as _, Row as _};
 use uuid::Uuid;
 
 use super::{BEGIN, Shared};
-use crate::Error;
 use crate::env::Env;
+use crate::error::Error;
 use crate::store::call::Group;
 use crate::store::change::ChangeContext;
 use crate::store::companies::StoredCompany;

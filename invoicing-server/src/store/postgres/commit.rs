@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use super::begin::Open;
 use super::{Postgres, Shared, spawn};
-use crate::Error;
+use crate::error::Error;
 use crate::queue::{Job, NewDelivery};
 use crate::store::connection::Connection;
 use crate::store::connection::postgres::{Session, no_answer};

@@ -33,8 +33,8 @@ use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::{Postgres, is_alive, options, spawn};
-use crate::Error;
 use crate::config::{PostgresSettings, SettingError};
+use crate::error::Error;
 use crate::records::StoredPage;
 use crate::store::company::CompanyReader;
 use crate::store::connection::postgres::locks::COPY;

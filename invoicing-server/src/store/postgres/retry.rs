@@ -7,8 +7,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::Error;
 use crate::env::Env;
+use crate::error::Error;
 use crate::error::StatementError;
 use crate::store::call::{Group, shared_error};
 use crate::store::group_commit::Failure;

@@ -24,7 +24,7 @@ use super::begin::{LockMode, Open, PrefetchPlan, begin};
 use super::commit::commit_in_time;
 use super::retry::{Pauses, in_time, time_left};
 use super::{Postgres, Shared, spawn};
-use crate::Error;
+use crate::error::Error;
 use crate::store::Prefetch;
 use crate::store::call::{Call, Group, answer_all, answered, call};
 use crate::store::connection::{Connection, Session};

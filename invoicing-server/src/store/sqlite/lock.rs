@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{location, private};
-use crate::Error;
+use crate::error::Error;
 use crate::store::DatabaseError;
 
 /// Number of tries, and the wait between them, to lock a database that is in use: 2 s in all.

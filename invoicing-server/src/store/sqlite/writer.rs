@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sqlx::{Connection as _, SqlitePool};
 
 use super::DatabaseLock;
-use crate::Error;
+use crate::error::Error;
 use crate::store::call::{Group, answer_all, shared_error};
 use crate::store::connection::Connection;
 use crate::store::group_commit::{Executed, Failure, Transactions, attempt};

@@ -4,13 +4,13 @@ use invoicing_core::VatShare;
 use maud::{Markup, html};
 
 use super::{CreditForm, quantity_name};
-use crate::Error;
 use crate::console::event_cells::shortened;
 use crate::console::inputs::{Input, InputKind, id, problem_of, written};
 use crate::console::invoices::change::{Change, facts};
 use crate::console::layout::{Chapter, PageContent, entered, is_about, wrong};
 use crate::console::lines::parts_of;
 use crate::console::request::PageRequest;
+use crate::error::Error;
 
 /// Most rates of which the form shows what is left.
 const RATES: usize = 10;
