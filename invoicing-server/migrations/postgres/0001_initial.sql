@@ -272,12 +272,10 @@ CREATE TABLE signing_link (
     -- 30 days after the validity of the quote, or after the decision if that is later.
     ends_at BIGINT NOT NULL,
     revoked_at BIGINT,
-    PRIMARY KEY (company_id, token_hash)
+    PRIMARY KEY (company_id, quote_id, token_hash)
 );
 -- The link of a request.
 CREATE INDEX signing_link_token ON signing_link (token_hash);
--- The links of a quote.
-CREATE INDEX signing_link_quote ON signing_link (company_id, quote_id);
 
 -- Evidence of a signature. Shown by no API.
 CREATE TABLE proof (

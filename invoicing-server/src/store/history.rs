@@ -5,6 +5,8 @@ use invoicing_core::{OpenEnum, Timestamp};
 use sqlx::FromRow;
 use uuid::Uuid;
 
+#[cfg(feature = "console")]
+use super::connection::Sql;
 use super::connection::{Argument, Write};
 use super::enqueue::{AFTER_RECORDS, BEFORE_NOTES};
 use super::scope::Scope;
@@ -16,6 +18,19 @@ use crate::records::{HistoryAction, HistoryPage, HistoryRecord};
 const LOOKED_AT: u32 = 2_000;
 /// Most changes of a page.
 const MOST: u32 = 1_000;
+
+/// The last refusal of a quote. SQLite would read the whole history of the company in its order.
+#[cfg(feature = "console")]
+pub(super) const REFUSAL: Sql = Sql {
+    sqlite: "
+        SELECT number, at, actor, action, subject, detail FROM history INDEXED BY history_refusal
+        WHERE company_id = $1 AND subject = $2 AND action IN ('quote.declined', 'quote.rejected')
+        ORDER BY number DESC LIMIT 1",
+    postgres: "
+        SELECT number, at, actor, action, subject, detail FROM history
+        WHERE company_id = $1 AND subject = $2 AND action IN ('quote.declined', 'quote.rejected')
+        ORDER BY number DESC LIMIT 1",
+};
 
 #[derive(FromRow)]
 struct HistoryRow {
@@ -81,10 +96,6 @@ impl HistoryTable<'_> {
     /// The last time that a quote was declined or discarded.
     #[cfg(feature = "console")]
     pub(crate) async fn refusal(&mut self, quote: Uuid) -> Result<Option<HistoryRecord>, Error> {
-        const REFUSAL: &str = "
-            SELECT number, at, actor, action, subject, detail FROM history
-            WHERE company_id = $1 AND subject = $2 AND action IN ('quote.declined', 'quote.rejected')
-            ORDER BY number DESC LIMIT 1";
         let row: Option<HistoryRow> = self.0.query(REFUSAL, &[&quote]).fetch_optional().await?;
         Ok(row.map(HistoryRecord::from))
     }

@@ -119,7 +119,7 @@ impl SignatureTable<'_> {
             WHERE company_id = $1 AND token_hash IN (
                 SELECT token_hash FROM signing_link
                 WHERE company_id = $1 AND revoked_at IS NULL AND ends_at > $2
-                ORDER BY token_hash LIMIT $3
+                ORDER BY quote_id, token_hash LIMIT $3
             )
             RETURNING quote_id";
         let quotes: Vec<Uuid> = self.0.query(REVOKE_GOOD, &[&at, &limit]).all_scalars().await?;

@@ -28,6 +28,8 @@ use super::company::{CompanyReader, CompanyTx, Tables as _};
 use super::deliveries::AllDeliveries;
 use super::global::ServiceTables as _;
 #[cfg(feature = "console")]
+use super::history;
+#[cfg(feature = "console")]
 use super::quote_search;
 use super::settings::HostTask;
 use super::sqlite::Sqlite;
@@ -182,6 +184,8 @@ async fn lists_for_people_are_read_in_the_order_of_an_index(db: Database) {
             assert!(!plan.contains("Sort") && !plan.contains("TEMP B-TREE"), "{plan}");
         }
     }
+    let plan = place.plan(db.either(history::REFUSAL.sqlite, history::REFUSAL.postgres)).await;
+    assert!(plan.contains("history_refusal"), "{plan}");
 }
 
 #[on_each_database]
