@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod alerts;
 #[cfg(test)]
+mod architecture;
+#[cfg(test)]
 mod arrows;
 mod batch;
 pub mod bench;
