@@ -502,6 +502,10 @@ async fn amounts_that_are_no_payment_are_refused(db: Database) {
     let long = "x".repeat(256);
     invalid(&world, "reference", invoices.pay(invoice.summary.id, &payment("1", Some(&long)))).await;
     invalid(&world, "reference", invoices.pay(invoice.summary.id, &payment("1", Some("a\0")))).await;
+    for text in [&*long, "a\0"] {
+        let payment = payment("1", None).movement_id(text);
+        invalid(&world, "movementId", invoices.pay(invoice.summary.id, &payment)).await;
+    }
     // Two amounts whose sum exceeds the largest amount.
     invoices.pay(invoice.summary.id, &payment("9999999999999.99", None)).await.unwrap();
     invalid(&world, "", invoices.pay(invoice.summary.id, &payment("9999999999999.99", None))).await;
@@ -509,14 +513,14 @@ async fn amounts_that_are_no_payment_are_refused(db: Database) {
 
 /// Rules: INVOICE-12, STATE-2
 #[on_each_database]
-async fn simultaneous_payments_with_one_reference_are_one_payment(db: Database) {
+async fn simultaneous_payments_of_one_movement_are_one_payment(db: Database) {
     let world = World::new(db).await;
     let invoice = issued_over(&world.company, "100").await;
     let invoices = world.company.invoices();
     let seen = events(&world.company).await.len();
-    // Insignificant differences of the reference: spaces around it, and the composition of its accents.
-    let references = ["virement é", " virement é ", "virement e\u{301}"];
-    let payments: Vec<_> = (0..20).map(|n| payment("100", Some(references[n % 3]))).collect();
+    // Insignificant differences of the movement: spaces around it, and the composition of its accents.
+    let movements = ["virement é", " virement é ", "virement e\u{301}"];
+    let payments: Vec<_> = (0..20).map(|n| payment("100", Some(movements[n % 3]))).collect();
     let results = join_all(payments.iter().map(|payment| invoices.pay(invoice.summary.id, payment))).await;
     let results: Vec<_> = results.into_iter().map(Result::unwrap).collect();
     assert_eq!(results.iter().filter(|recorded| recorded.created).count(), 1);
@@ -530,7 +534,7 @@ async fn simultaneous_payments_with_one_reference_are_one_payment(db: Database) 
 
 /// Rules: INVOICE-12
 #[on_each_database]
-async fn a_reference_is_known_per_invoice_and_free_again_after_a_reversal(db: Database) {
+async fn a_movement_is_known_per_invoice_and_free_again_after_a_reversal(db: Database) {
     let world = World::new(db).await;
     let invoices = world.company.invoices();
     let (a, b) = (issued_over(&world.company, "10").await, issued_over(&world.company, "10").await);
@@ -543,7 +547,7 @@ async fn a_reference_is_known_per_invoice_and_free_again_after_a_reversal(db: Da
     assert_eq!(again.invoice.summary.status, InvoiceStatus::Paid);
     assert!(!nothing_happens(&world, invoices.pay(a.summary.id, &pay)).await.created);
     invoices.reverse(a.summary.id, again.payment.id).await.unwrap();
-    // Without a reference, payments of the same amount are distinct.
+    // Without a movement, payments of the same amount are distinct.
     for _ in 0..2 {
         assert!(invoices.pay(a.summary.id, &payment("1", None)).await.unwrap().created);
         assert!(invoices.pay(a.summary.id, &payment("1", Some(" "))).await.unwrap().created);

@@ -26,9 +26,9 @@ fn with(mut record: Value, more: Value) -> Value {
 
 fn invoice_json(status: &str) -> Value {
     json!({
-        "id": ID, "number": null, "status": status, "quoteId": ID, "clientId": ID, "clientName": "Dupont",
-        "clientEmail": null, "issueDate": null, "dueDate": null, "totalHT": 100, "totalTTC": 120, "tvaRate": 20,
-        "currency": "EUR", "retentionRate": 5, "retentionAmount": 6, "retentionDue": 6, "amountPaid": 0, "amountDue": 114,
+        "id": ID, "number": null, "status": status, "type": "STANDARD", "quoteId": ID, "clientId": ID,
+        "clientName": "Dupont", "clientEmail": null, "issueDate": null, "dueDate": null, "totalHT": 100, "totalTTC": 120,
+        "tvaRate": 20, "currency": "EUR", "amountCredited": 0, "amountWrittenOff": 0, "retentionRate": 5, "retentionAmount": 6, "retentionDue": 6, "amountPaid": 0, "amountDue": 114,
         "amountOverpaid": 0, "paidAt": null, "canceledAt": null, "createdAt": "2026-09-14T09:41:07.123Z",
         "updatedAt": "2026-09-14T09:41:07.124Z", "aNewField": null,
     })

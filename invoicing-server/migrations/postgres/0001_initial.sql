@@ -1,35 +1,38 @@
--- Instants are milliseconds since 1970. Amounts are cents, rates hundredths of a percent, both also in the JSON of their
--- record. Texts are compared and ordered by their bytes. The key of every table with data of a company begins with the
--- company, so that the tables can be distributed by it.
+-- Instants are milliseconds since 1970. Amounts are in cents and rates in hundredths of a percent; the JSON of a record
+-- repeats them in currency units and in percent. HT is without VAT, TTC with VAT, TVA is VAT, and the retention is the part of
+-- a bill that is withheld for a year. Texts that are keys or conditions are compared by their bytes. The key of every table
+-- with data of a company begins with the company, so that the tables can be distributed by it; an index without it is not
+-- unique, and there are no foreign keys. Half of a page stays free in tables that are often updated, for updates in place.
 --
--- `version` is the version of the shape of a row's JSON. A row is replaced only up to the version that a node knows, so that
--- an older node beside a newer one drops none of its fields.
+-- `record` is the JSON of a whole record, and `version` that of its shape. A row is replaced only up to the version that a
+-- node supports, so that an older node beside a newer one drops none of its fields.
 
--- Values of the service itself, by name.
+-- Values of the service itself, by name, such as the key that signs URLs of documents.
 CREATE TABLE setting (
     name TEXT COLLATE "C" PRIMARY KEY,
     value BYTEA NOT NULL
 );
 
--- Commit status of a transaction whose answer was lost: its row exists if it was committed. A query for the status inserts a
--- missing row itself, so that the transaction can no longer commit. Rows are kept for an hour; the ids are ordered by time.
+-- The commit status of transactions. Each inserts its own row. A node that has lost the answer to a commit looks for it: if
+-- the row is missing, the node inserts it as `given_up`, and the transaction can no longer commit. The ids are ordered by
+-- time, and rows are kept for an hour.
 CREATE TABLE commit_status (
     id UUID PRIMARY KEY,
     at BIGINT NOT NULL,
-    -- True if the query has inserted the row.
     given_up BOOLEAN NOT NULL
 );
 
--- The tenants. The row is locked by each change of the company.
+-- The tenants. Each change of a company locks its row.
 CREATE TABLE company (
     id UUID PRIMARY KEY,
-    -- The stamp of its last change, `updatedAt` of what was changed.
+    -- Stamp of the last change, which is `updatedAt` of the changed records. It only increases.
     last_stamp BIGINT NOT NULL,
     record TEXT NOT NULL,
     version BIGINT NOT NULL
 ) WITH (fillfactor = 50);
 
--- Logos that companies have had on their documents. A document names its logo by the hash, so none is ever deleted.
+-- Logos that companies have had on their documents. The facts of a document refer to its logo by the hash, so none is ever
+-- deleted.
 CREATE TABLE logo (
     company_id UUID NOT NULL,
     sha256 TEXT COLLATE "C" NOT NULL,
@@ -43,7 +46,7 @@ CREATE TABLE series (
     kind TEXT COLLATE "C" NOT NULL,
     year BIGINT NOT NULL,
     last BIGINT NOT NULL,
-    -- Date of the last number of invoices and credit notes: a later one is never dated before it.
+    -- Date of the last number of invoices or credit notes, which no later number precedes; NULL for quotes.
     last_date DATE,
     PRIMARY KEY (company_id, kind, year)
 ) WITH (fillfactor = 50);
@@ -58,14 +61,14 @@ CREATE TABLE api_key (
     last4 TEXT NOT NULL,
     label TEXT NOT NULL,
     created_at BIGINT NOT NULL,
-    -- At most a minute late.
+    -- Last use, up to a minute behind.
     last_used_at BIGINT,
     revoked_at BIGINT,
     -- Instants of the requests accepted in the last minute, oldest first.
     accepted BIGINT[] NOT NULL DEFAULT '{}',
     PRIMARY KEY (company_id, id)
 ) WITH (fillfactor = 50);
--- The check of a request's key.
+-- Look-up of a key by the hash of the one in a request.
 CREATE INDEX api_key_hash ON api_key (hash);
 
 CREATE TABLE client (
@@ -84,16 +87,17 @@ CREATE TABLE client (
 CREATE UNIQUE INDEX client_external_id ON client (company_id, external_id) WHERE external_id IS NOT NULL;
 -- The list of those that have changed since an instant.
 CREATE INDEX client_updated ON client (company_id, updated_at, id);
--- The list and the search, newest first.
+-- The list, newest first, which a search reads in order and filters.
 CREATE INDEX client_created ON client (company_id, created_at, id);
 
 -- Quotes. `summary` is the JSON object of a list item without its closing brace, `detail` is the rest of the whole object
--- without its opening brace. With `lines` between them they are the whole object, byte for byte. Large lines stand apart from
--- their row (TOAST), so that a change of state neither reads nor writes them.
+-- without its opening brace. With `lines` between them they are the whole object, byte for byte. Lines of more than 8 KiB
+-- stand apart from their row (TOAST), so that a change of state neither reads nor writes them.
 CREATE TABLE quote (
     company_id UUID NOT NULL,
     id UUID NOT NULL,
     status TEXT COLLATE "C" NOT NULL,
+    -- Last day of the validity; NULL if the draft has none.
     valid_until DATE,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
@@ -105,8 +109,8 @@ CREATE TABLE quote (
     summary TEXT NOT NULL,
     lines TEXT NOT NULL,
     detail TEXT NOT NULL,
-    -- Facts that documents print and the API does not show: where the work is done, the nature of the operations if it is not
-    -- the company's, and 1 if the client owes the VAT.
+    -- Facts that are printed and no part of the API: the place of the work; the nature of the operations (goods, services or
+    -- mixed), NULL for that of the company; 1 if the client owes the VAT.
     work_site TEXT,
     operations TEXT,
     reverse_charge BIGINT NOT NULL,
@@ -115,13 +119,13 @@ CREATE TABLE quote (
 );
 -- The list of those that have changed since an instant.
 CREATE INDEX quote_updated ON quote (company_id, updated_at, id);
--- The list and the search, newest first, of all quotes and of those in a status.
+-- The list, newest first, of all quotes and of those in a status. A search reads it in order and filters.
 CREATE INDEX quote_created ON quote (company_id, created_at, id);
 CREATE INDEX quote_status ON quote (company_id, status, created_at, id);
 -- The sweep of those whose validity has ended, in pages.
 CREATE INDEX quote_last_day ON quote (company_id, valid_until, id) WHERE status = 'SENT';
 
--- Internal costs of the lines of a quote, in their order. No statement of the API names this table.
+-- Internal costs of the lines of a quote, as a JSON array in their order. The API neither reads nor writes them.
 CREATE TABLE quote_costing (
     company_id UUID NOT NULL,
     quote_id UUID NOT NULL,
@@ -129,12 +133,13 @@ CREATE TABLE quote_costing (
     PRIMARY KEY (company_id, quote_id)
 );
 
--- Invoices, with their JSON in parts as of quotes.
+-- Invoices. Their JSON is split as that of quotes.
 CREATE TABLE invoice (
     company_id UUID NOT NULL,
     id UUID NOT NULL,
     quote_id UUID NOT NULL,
     status TEXT COLLATE "C" NOT NULL,
+    -- NULL until the issue.
     due_date DATE,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
@@ -155,7 +160,7 @@ CREATE TABLE invoice (
     version BIGINT NOT NULL,
     PRIMARY KEY (company_id, id)
 );
--- One live invoice per quote, and the look-up of it.
+-- At most one invoice of a quote that is not cancelled, and its look-up.
 CREATE UNIQUE INDEX invoice_quote ON invoice (company_id, quote_id) WHERE status <> 'CANCELED';
 -- The list of those that have changed since an instant.
 CREATE INDEX invoice_updated ON invoice (company_id, updated_at, id);
@@ -171,18 +176,18 @@ CREATE TABLE payment (
     invoice_id UUID NOT NULL,
     id UUID NOT NULL,
     amount_cents BIGINT NOT NULL,
-    -- The movement at the bank or the processor, by which a payment is known again.
+    -- The movement at the bank or the processor, by which a payment is recognised.
     movement_id TEXT COLLATE "C",
     reversed_at BIGINT,
     record TEXT NOT NULL,
     version BIGINT NOT NULL,
     PRIMARY KEY (company_id, invoice_id, id)
 );
--- One payment per movement, unless it was reversed, and the look-up of it.
+-- At most one payment of an invoice per movement, unless it was reversed, and its look-up.
 CREATE UNIQUE INDEX payment_movement ON payment (company_id, invoice_id, movement_id)
     WHERE movement_id IS NOT NULL AND reversed_at IS NULL;
 
--- Credit notes, with their JSON in parts as of quotes. Rows are never updated.
+-- Credit notes. Their JSON is split as that of quotes. Rows are never updated.
 CREATE TABLE credit_note (
     company_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -195,19 +200,19 @@ CREATE TABLE credit_note (
     summary TEXT NOT NULL,
     lines TEXT NOT NULL,
     detail TEXT NOT NULL,
-    -- The quantities of the invoice's lines that it takes back. Shown by no API.
+    -- Quantities of the invoice's lines that it takes back, as JSON. No part of the API.
     parts TEXT NOT NULL,
     version BIGINT NOT NULL,
     PRIMARY KEY (company_id, id)
 );
--- What an invoice has been credited.
+-- The credit notes on an invoice.
 CREATE INDEX credit_note_invoice ON credit_note (company_id, invoice_id, id);
 -- The list of those since an instant.
 CREATE INDEX credit_note_updated ON credit_note (company_id, updated_at, id);
 -- The list, newest first.
 CREATE INDEX credit_note_created ON credit_note (company_id, created_at, id);
 
--- A document with the size of its lines in bytes, which is known without reading them.
+-- Records with their lines and the size of these in bytes, which is known without reading them.
 CREATE VIEW quote_item AS
     SELECT company_id, id, status, created_at, updated_at, version, summary, detail, lines,
         octet_length(lines)::bigint AS lines_bytes
@@ -225,14 +230,15 @@ CREATE VIEW credit_note_item AS
 CREATE TABLE document (
     company_id UUID NOT NULL,
     quote_id UUID NOT NULL,
+    -- Number of the document of the quote, from 1.
     number BIGINT NOT NULL,
-    -- Names the stored file, together with the company.
+    -- Id of the upload, which with the company is the name of the stored file.
     upload_id UUID NOT NULL,
     sha256 TEXT COLLATE "C" NOT NULL,
     size_bytes BIGINT NOT NULL,
     file_name TEXT NOT NULL,
     created_at BIGINT NOT NULL,
-    -- What the document says besides the quote, as JSON. A signed copy is rendered from those of the sent one.
+    -- Facts that are printed besides the quote, as JSON. A signed copy is rendered from those of the sent one.
     particulars TEXT NOT NULL,
     PRIMARY KEY (company_id, quote_id, number)
 );
@@ -246,7 +252,7 @@ CREATE TABLE issued_document (
     size_bytes BIGINT NOT NULL,
     file_name TEXT NOT NULL,
     created_at BIGINT NOT NULL,
-    -- What the document says besides the record, as JSON. A credit note repeats those of its invoice.
+    -- Facts that are printed besides the record, as JSON. A credit note repeats those of its invoice.
     particulars TEXT NOT NULL,
     PRIMARY KEY (company_id, record_id)
 );
@@ -257,7 +263,8 @@ CREATE TABLE upload (
     company_id UUID NOT NULL,
     id UUID NOT NULL,
     began_at BIGINT NOT NULL,
-    -- Set by the sweep before it deletes the file. From then on no transaction can refer to the document.
+    -- Instant at which the sweep gave it up, before it deletes the file. From then on no transaction can refer to the
+    -- document.
     abandoned_at BIGINT,
     PRIMARY KEY (company_id, id)
 );
@@ -269,27 +276,30 @@ CREATE TABLE signing_link (
     token_hash BYTEA NOT NULL,
     quote_id UUID NOT NULL,
     created_at BIGINT NOT NULL,
-    -- 30 days after the validity of the quote, or after the decision if that is later.
+    -- 30 days after the end of the quote's validity, or after the decision if that is later.
     ends_at BIGINT NOT NULL,
     revoked_at BIGINT,
     PRIMARY KEY (company_id, quote_id, token_hash)
 );
--- The link of a request.
+-- Look-up of a link by the token of a request.
 CREATE INDEX signing_link_token ON signing_link (token_hash);
 
--- Evidence of a signature. Shown by no API.
+-- Evidence of a signature. No part of the API.
 CREATE TABLE proof (
     company_id UUID NOT NULL,
     quote_id UUID NOT NULL,
     token_hash BYTEA NOT NULL,
     ip TEXT,
     user_agent TEXT,
+    -- The document that was shown.
     document_sha256 TEXT NOT NULL,
+    -- SHA-256 over the evidence: see `proof_fingerprint` of the core.
     fingerprint TEXT NOT NULL,
     signed_at BIGINT NOT NULL,
     PRIMARY KEY (company_id, quote_id)
 );
 
+-- Jobs of the company, with their quotes in the record.
 CREATE TABLE project (
     company_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -298,27 +308,29 @@ CREATE TABLE project (
     PRIMARY KEY (company_id, id)
 );
 
+-- Webhooks. A removed one keeps its row, for its deliveries.
 CREATE TABLE webhook (
     company_id UUID NOT NULL,
     id UUID NOT NULL,
     url TEXT NOT NULL,
-    -- One bit per event kind, in the order of the documented table.
+    -- One bit per event kind, the first kind in the lowest bit.
     kinds BIGINT NOT NULL,
-    -- In clear if the host gave no key, else `v1.<key id>.<sealed bytes>`.
+    -- The secret in clear if the host gave no key, else `v1.<key id>.<sealed bytes>`.
     secret TEXT NOT NULL,
     -- Id of the key that seals the secret; NULL where it is in clear.
     sealed_with TEXT COLLATE "C" GENERATED ALWAYS AS (
         CASE WHEN substr(secret, 1, 3) = 'v1.' THEN split_part(secret, '.', 2) END
     ) STORED,
-    -- The secret before the last rotation, sealed like the other one. Attempts are signed with it as well until that instant.
+    -- The secret before the last rotation, sealed like the other one. Attempts are signed with it as well until
+    -- `previous_secret_until`.
     previous_secret TEXT,
     previous_secret_until BIGINT,
     previous_sealed_with TEXT COLLATE "C" GENERATED ALWAYS AS (
         CASE WHEN substr(previous_secret, 1, 3) = 'v1.' THEN split_part(previous_secret, '.', 2) END
     ) STORED,
-    -- The last rotation, by which two states of a webhook differ.
+    -- Instant of the last rotation. A change that was based on another one is refused.
     rotated_at BIGINT,
-    -- Deliveries that ended failed since the last success, and the end of the first of them.
+    -- Number of deliveries that failed since the last success, and the end of the first of them.
     failures BIGINT NOT NULL,
     failing_since BIGINT,
     disabled_at BIGINT,
@@ -329,7 +341,7 @@ CREATE TABLE webhook (
     ping_log TEXT,
     PRIMARY KEY (company_id, id)
 ) WITH (fillfactor = 50);
--- The webhook of a delivery.
+-- The webhooks of attempts, of any company.
 CREATE INDEX webhook_id ON webhook (id);
 
 -- Webhooks that failures have disabled and of which the host is still to be told. A node that calls the host holds the row
@@ -343,15 +355,16 @@ CREATE TABLE disabled_notice (
     PRIMARY KEY (company_id, webhook_id, disabled_at)
 );
 
+-- Events. Their ids are ordered by time. Events and deliveries are never deleted.
 CREATE TABLE event (
     company_id UUID NOT NULL,
     id UUID NOT NULL,
     kind TEXT NOT NULL,
     timestamp BIGINT NOT NULL,
-    -- The bytes that every attempt sends.
+    -- The text that every attempt sends, unchanged.
     body TEXT NOT NULL,
-    -- What caused the event: the id of the request, and what the host gave to be given back at the attempts, in base64. Null
-    -- where nothing was given.
+    -- The request that caused the event, and a value of the host, in base64, which it gets back at each attempt; NULL where
+    -- none was given.
     request_id TEXT,
     trace_context TEXT,
     PRIMARY KEY (company_id, id)
@@ -360,19 +373,20 @@ CREATE TABLE event (
 -- A node takes row ids of deliveries in blocks of this size.
 CREATE SEQUENCE delivery_id_block AS BIGINT INCREMENT BY 1024;
 
--- One row per event and webhook. A pending delivery may be claimed from `due_at` on, unless `held_until` is later: then it is
--- claimed. Claiming writes the end of the lease to `held_until`, which is in no index, and the claimant's token to `claim`; an
--- attempt ends the delivery only while the token is still there.
--- Deliveries that fall due together lie together. Half of a page stays free, so that every row of it can be claimed in place:
--- with less room most claims moved to another page and changed each index. So does half of a page of the first two indexes, as
--- the end of a delivery adds a second entry beside its first.
+-- One row per event and webhook. A pending delivery may be claimed once `due_at` and `held_until` are over: while `held_until`
+-- is ahead, it is claimed. Claiming writes the end of the lease to `held_until`, which is in no index, and the claimant's
+-- token to `claim`; an attempt ends the delivery only while the token is still there. Deliveries that fall due together lie
+-- together. Half of a page stays free, so that every row of it can be claimed in place: with less room most claims would move
+-- to another page and change each index. So does half of a page of its key and of `delivery_id`, as the end of a delivery adds
+-- a second entry beside its first.
 CREATE TABLE delivery (
     company_id UUID NOT NULL,
     event_id UUID NOT NULL,
     webhook_id UUID NOT NULL,
     id BIGINT NOT NULL,
+    -- `pending`, `delivered`, `failed` or `skipped`.
     status TEXT COLLATE "C" NOT NULL,
-    -- Why it was skipped or has failed.
+    -- Reason of a skip.
     reason TEXT,
     due_at BIGINT NOT NULL,
     held_until BIGINT NOT NULL DEFAULT 0,
@@ -385,28 +399,28 @@ CREATE TABLE delivery (
     ended_at BIGINT,
     PRIMARY KEY (company_id, event_id, webhook_id) WITH (fillfactor = 50)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000);
--- The deliveries of attempts that are recorded.
+-- Look-up of a delivery by its row id, when an attempt is recorded.
 CREATE INDEX delivery_id ON delivery (id) WITH (fillfactor = 50);
 -- The claims of a webhook, and what waits for it.
 CREATE INDEX delivery_due ON delivery (webhook_id, due_at, id) WHERE status = 'pending';
 -- Deliveries that have begun and are to be attempted again. One that arrives at the first attempt is never an entry.
 CREATE INDEX delivery_begun ON delivery (due_at) WHERE status = 'pending' AND attempts > 0;
--- A replay, which counts and finds its deliveries in the index alone.
+-- The deliveries of a replay, counted and found in the index alone.
 CREATE INDEX delivery_replay ON delivery (company_id, webhook_id, event_id, status, ended_at)
     WHERE status IN ('failed', 'skipped');
--- How many deliveries to a webhook failed of late.
+-- The recent failures of a webhook, counted.
 CREATE INDEX delivery_failed ON delivery (company_id, webhook_id, ended_at) WHERE status = 'failed';
 
--- What still has to be done to the deliveries of a webhook, in batches. Those of the events after `after_event` up to
--- `until_event` that have failed or were skipped are queued again. While the webhook is disabled or removed, those that wait
--- are skipped. No row: nothing is left to do.
+-- Work that is left on the deliveries of a webhook, done in batches; the row is deleted at the end. Those of the events after
+-- `after_event` up to `until_event` that have failed or were skipped are queued again, due at `at`. While the webhook is
+-- disabled or removed, those that wait are skipped.
 CREATE TABLE bulk_change (
     company_id UUID NOT NULL,
     webhook_id UUID NOT NULL,
     at BIGINT NOT NULL,
     after_event UUID NOT NULL,
     until_event UUID NOT NULL,
-    -- Only those that ended from this instant to that one.
+    -- Only those that ended from the one instant to the other.
     since BIGINT NOT NULL,
     ended_until BIGINT NOT NULL,
     PRIMARY KEY (company_id, webhook_id)
@@ -418,49 +432,50 @@ CREATE TABLE attempt (
     at BIGINT NOT NULL,
     event_id UUID NOT NULL,
     webhook_id UUID NOT NULL,
-    -- Of the claim that it was made with, so that recording it again conflicts with the key.
+    -- Number of the attempt, given by its claim, so that recording it again conflicts with the key.
     number BIGINT NOT NULL,
     duration_ms BIGINT NOT NULL,
-    -- HTTP status of the answer, or the class of the failure.
+    -- HTTP status of the answer, or the class of the failure where there was none.
     status BIGINT,
     failure TEXT,
     PRIMARY KEY (company_id, at, event_id, webhook_id, number)
 );
 
--- Who changed what, of the changes that a host's users made through a handle with their name. Written in the transaction of
--- the change, and kept like the events. Numbered per company, in the order of the commits.
+-- The changes that people of a company made under their name. Each is written in the transaction of the change, never deleted,
+-- and numbered per company in the order of the commits.
 CREATE TABLE history (
     company_id UUID NOT NULL,
     number BIGINT NOT NULL,
     at BIGINT NOT NULL,
     actor TEXT NOT NULL,
     action TEXT COLLATE "C" NOT NULL,
-    -- The record that was changed, of the table that the action names; the company itself where it names that.
+    -- The changed record, of the table that the action begins with.
     subject UUID NOT NULL,
     detail TEXT NOT NULL,
     PRIMARY KEY (company_id, number)
 );
--- How a quote was declined. Few changes are refusals, so that the index stays small.
+-- The refusals of a quote, by the client (`declined`) or the company (`rejected`). They are few, so the index stays small.
 CREATE INDEX history_refusal ON history (company_id, subject, number) WHERE action IN ('quote.declined', 'quote.rejected');
 
--- The forms of the console that were carried out, so that none is carried out twice. Written in the transaction of the change
--- where one was made. A token carries its time (UUIDv7): the sweep deletes those that are older than any that is accepted.
+-- Tokens of the console's forms that were carried out, so that none is carried out twice. Written in the transaction of the
+-- change where one was made. A token carries its time (UUIDv7): the sweep deletes those that are older than any that is
+-- accepted.
 CREATE TABLE spent_form (
     company_id UUID NOT NULL,
     token UUID NOT NULL,
-    -- The note of the change in the history; null where nothing was changed.
+    -- Number of the change in the history; NULL if nothing was changed.
     noted BIGINT,
     PRIMARY KEY (company_id, token)
 );
 
 -- Begins a change of companies: what each transaction that shares its commit does first, in one call. It notes the transaction
 -- `note`, takes a block of the row ids of deliveries, locks the companies in one order, and reads what their changes need:
--- webhooks, last numbers, and the records that `parts`, `owners` and `ids` name. Each statement of a volatile function has a
--- snapshot of its own, so the reads see what was committed before the locks were granted. Companies that are locked are left
--- out if `skip_locked` is true, and so are records with large lines.
+-- webhooks, last numbers, and the records that `parts`, `owners` and `ids` name. At READ COMMITTED each statement of a
+-- volatile function has a snapshot of its own, so the reads see what was committed before the locks were granted. Companies
+-- that are locked are left out if `skip_locked` is true. Quotes and invoices with large lines are always left out.
 --
--- The columns of a row are those of its table, which `part` names. Nodes of this version call the function for as long as a
--- later one is being rolled out: that one calls a function of another name.
+-- `part` is the table of a row, but for `block`, whose `last` is the value of the sequence, and `quote_summary`. Nodes of this
+-- version call the function for as long as a later one is being rolled out: that one calls a function of another name.
 CREATE FUNCTION begin_change_1(
     note UUID, noted_at BIGINT, companies UUID[], skip_locked BOOLEAN, parts TEXT[], owners UUID[], ids UUID[]
 ) RETURNS TABLE (
@@ -525,8 +540,8 @@ BEGIN
     END IF;
 END $$;
 
--- Views for reports, the same on both databases: see OPERATIONS.md. Their columns stay when the tables change. None of them can
--- be written through: each reads more than one relation.
+-- Views for reports, with the same columns on both databases: see OPERATIONS.md. Their columns stay when the tables change.
+-- None of them can be written through: each has more than one item in FROM.
 
 CREATE VIEW report_companies AS
 SELECT
@@ -757,8 +772,8 @@ SELECT
 FROM event
 CROSS JOIN LATERAL json_to_record(event.body::json -> 'data') AS d(id uuid);
 
--- As they are once the changes are carried out that are noted for their webhook: a replay, its disabling, its removal.
--- What is being attempted ends as its attempt does.
+-- Deliveries, as if a replay, the disabling or the removal of their webhook had already reached them. One that is being
+-- attempted is shown as it stands.
 CREATE VIEW report_deliveries AS
 SELECT
     company_id,
@@ -806,7 +821,7 @@ FROM (
     ) AS row
 ) AS delivery;
 
--- Internal costs stand in this view only. Positions are those of the quote's lines.
+-- Internal costs, which no other report has. Positions are those of the quote's lines, from 1.
 CREATE VIEW report_costings AS
 SELECT
     quote.company_id,

@@ -1,10 +1,13 @@
--- Instants are milliseconds since 1970, ids are 16 bytes, dates are texts. Amounts are cents, rates hundredths of a percent,
--- both also in the JSON of their record. The tables are those of PostgreSQL; what differs is said.
+-- Instants are milliseconds since 1970, dates are texts (`2026-10-14`), and ids are the 16 bytes of a UUID, except those of
+-- deliveries. Amounts are in cents and rates in hundredths of a percent; the JSON of a record repeats them in currency units
+-- and in percent. HT is without VAT, TTC with VAT, TVA is VAT, and the retention is the part of a bill that is withheld for a
+-- year. Tables with large rows keep their rowid. The process is the only writer, so it has no need for the commit status, the
+-- blocks of row ids and the function that begins a change in PostgreSQL.
 --
--- `version` is the version of the shape of a row's JSON. A row is replaced only up to the version that a node knows, so that
--- an older node beside a newer one drops none of its fields.
+-- `record` is the JSON of a whole record, and `version` that of its shape. A row is replaced only up to the version that a
+-- node supports, so that an older node beside a newer one drops none of its fields.
 
--- Values of the service itself, by name.
+-- Values of the service itself, by name, such as the key that signs URLs of documents.
 CREATE TABLE setting (
     name TEXT PRIMARY KEY,
     value BLOB NOT NULL
@@ -13,13 +16,14 @@ CREATE TABLE setting (
 -- The tenants.
 CREATE TABLE company (
     id BLOB PRIMARY KEY,
-    -- The stamp of its last change, `updatedAt` of what was changed.
+    -- Stamp of the last change, which is `updatedAt` of the changed records. It only increases.
     last_stamp INTEGER NOT NULL,
     record TEXT NOT NULL,
     version INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- Logos that companies have had on their documents. A document names its logo by the hash, so none is ever deleted.
+-- Logos that companies have had on their documents. The facts of a document refer to its logo by the hash, so none is ever
+-- deleted.
 CREATE TABLE logo (
     company_id BLOB NOT NULL,
     sha256 TEXT NOT NULL,
@@ -33,7 +37,7 @@ CREATE TABLE series (
     kind TEXT NOT NULL,
     year INTEGER NOT NULL,
     last INTEGER NOT NULL,
-    -- Date of the last number of invoices and credit notes: a later one is never dated before it.
+    -- Date of the last number of invoices or credit notes, which no later number precedes; NULL for quotes.
     last_date TEXT,
     PRIMARY KEY (company_id, kind, year)
 ) WITHOUT ROWID;
@@ -48,14 +52,14 @@ CREATE TABLE api_key (
     last4 TEXT NOT NULL,
     label TEXT NOT NULL,
     created_at INTEGER NOT NULL,
-    -- At most a minute late.
+    -- Last use, up to a minute behind.
     last_used_at INTEGER,
     revoked_at INTEGER,
-    -- Requests accepted in the last minute, and those reserved: see keys.rs. PostgreSQL has `accepted` here.
+    -- Requests accepted in the last minute, and those reserved, as JSON. PostgreSQL has the instants in `accepted`.
     quota_log TEXT NOT NULL DEFAULT '[]',
     PRIMARY KEY (company_id, id)
 ) WITHOUT ROWID;
--- The check of a request's key.
+-- Look-up of a key by the hash of the one in a request.
 CREATE UNIQUE INDEX api_key_hash ON api_key (hash);
 
 CREATE TABLE client (
@@ -74,16 +78,17 @@ CREATE TABLE client (
 CREATE UNIQUE INDEX client_external_id ON client (company_id, external_id) WHERE external_id IS NOT NULL;
 -- The list of those that have changed since an instant.
 CREATE INDEX client_updated ON client (company_id, updated_at, id);
--- The list and the search, newest first.
+-- The list, newest first, which a search reads in order and filters.
 CREATE INDEX client_created ON client (company_id, created_at, id);
 
 -- Quotes. `summary` is the JSON object of a list item without its closing brace, `detail` is the rest of the whole object
--- without its opening brace. With `lines` between them they are the whole object, byte for byte. `lines` is
--- null where they are large, and `lines_bytes` is their size.
+-- without its opening brace. With `lines` between them they are the whole object, byte for byte. `lines` is NULL above 8 KiB
+-- (see `large_lines`), and `lines_bytes` is their size in either case.
 CREATE TABLE quote (
     company_id BLOB NOT NULL,
     id BLOB NOT NULL,
     status TEXT NOT NULL,
+    -- Last day of the validity; NULL if the draft has none.
     valid_until TEXT,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
@@ -96,8 +101,8 @@ CREATE TABLE quote (
     lines TEXT,
     lines_bytes INTEGER NOT NULL,
     detail TEXT NOT NULL,
-    -- Facts that documents print and the API does not show: where the work is done, the nature of the operations if it is not
-    -- the company's, and 1 if the client owes the VAT.
+    -- Facts that are printed and no part of the API: the place of the work; the nature of the operations (goods, services or
+    -- mixed), NULL for that of the company; 1 if the client owes the VAT.
     work_site TEXT,
     operations TEXT,
     reverse_charge INTEGER NOT NULL,
@@ -106,14 +111,14 @@ CREATE TABLE quote (
 );
 -- The list of those that have changed since an instant.
 CREATE INDEX quote_updated ON quote (company_id, updated_at, id);
--- The list and the search, newest first, of all quotes and of those in a status.
+-- The list, newest first, of all quotes and of those in a status. A search reads it in order and filters.
 CREATE INDEX quote_created ON quote (company_id, created_at, id);
 CREATE INDEX quote_status ON quote (company_id, status, created_at, id);
 -- The sweep of those whose validity has ended, in pages.
 CREATE INDEX quote_last_day ON quote (company_id, valid_until, id) WHERE status = 'SENT';
 
--- Lines of more than 8 KiB of quotes, invoices and credit notes. They stand apart, as SQLite writes a whole row anew when any
--- of it changes; so a list or a change of state reads no large lines. PostgreSQL does this by itself (TOAST).
+-- Lines of a quote, an invoice or a credit note that have more than 8 KiB together. SQLite rewrites a whole row at each
+-- update; apart, they are neither written by a change of state nor read by a list. PostgreSQL does this by itself (TOAST).
 CREATE TABLE large_lines (
     company_id BLOB NOT NULL,
     document_id BLOB NOT NULL,
@@ -121,7 +126,7 @@ CREATE TABLE large_lines (
     PRIMARY KEY (company_id, document_id)
 ) WITHOUT ROWID;
 
--- Internal costs of the lines of a quote, in their order. No statement of the API names this table.
+-- Internal costs of the lines of a quote, as a JSON array in their order. The API neither reads nor writes them.
 CREATE TABLE quote_costing (
     company_id BLOB NOT NULL,
     quote_id BLOB NOT NULL,
@@ -129,12 +134,13 @@ CREATE TABLE quote_costing (
     PRIMARY KEY (company_id, quote_id)
 ) WITHOUT ROWID;
 
--- Invoices, with their JSON in parts as of quotes.
+-- Invoices. Their JSON is split as that of quotes.
 CREATE TABLE invoice (
     company_id BLOB NOT NULL,
     id BLOB NOT NULL,
     quote_id BLOB NOT NULL,
     status TEXT NOT NULL,
+    -- NULL until the issue.
     due_date TEXT,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
@@ -156,7 +162,7 @@ CREATE TABLE invoice (
     version INTEGER NOT NULL,
     PRIMARY KEY (company_id, id)
 );
--- One live invoice per quote, and the look-up of it.
+-- At most one invoice of a quote that is not cancelled, and its look-up.
 CREATE UNIQUE INDEX invoice_quote ON invoice (company_id, quote_id) WHERE status <> 'CANCELED';
 -- The list of those that have changed since an instant.
 CREATE INDEX invoice_updated ON invoice (company_id, updated_at, id);
@@ -172,18 +178,18 @@ CREATE TABLE payment (
     invoice_id BLOB NOT NULL,
     id BLOB NOT NULL,
     amount_cents INTEGER NOT NULL,
-    -- The movement at the bank or the processor, by which a payment is known again.
+    -- The movement at the bank or the processor, by which a payment is recognised.
     movement_id TEXT,
     reversed_at INTEGER,
     record TEXT NOT NULL,
     version INTEGER NOT NULL,
     PRIMARY KEY (company_id, invoice_id, id)
 ) WITHOUT ROWID;
--- One payment per movement, unless it was reversed, and the look-up of it.
+-- At most one payment of an invoice per movement, unless it was reversed, and its look-up.
 CREATE UNIQUE INDEX payment_movement ON payment (company_id, invoice_id, movement_id)
     WHERE movement_id IS NOT NULL AND reversed_at IS NULL;
 
--- Credit notes, with their JSON in parts as of quotes. Rows are never updated.
+-- Credit notes. Their JSON is split as that of quotes. Rows are never updated.
 CREATE TABLE credit_note (
     company_id BLOB NOT NULL,
     id BLOB NOT NULL,
@@ -197,19 +203,19 @@ CREATE TABLE credit_note (
     lines TEXT,
     lines_bytes INTEGER NOT NULL,
     detail TEXT NOT NULL,
-    -- The quantities of the invoice's lines that it takes back. Shown by no API.
+    -- Quantities of the invoice's lines that it takes back, as JSON. No part of the API.
     parts TEXT NOT NULL,
     version INTEGER NOT NULL,
     PRIMARY KEY (company_id, id)
 );
--- What an invoice has been credited.
+-- The credit notes on an invoice.
 CREATE INDEX credit_note_invoice ON credit_note (company_id, invoice_id, id);
 -- The list of those since an instant.
 CREATE INDEX credit_note_updated ON credit_note (company_id, updated_at, id);
 -- The list, newest first.
 CREATE INDEX credit_note_created ON credit_note (company_id, created_at, id);
 
--- A document with its lines, wherever they stand.
+-- Records with their lines, wherever they stand, and the size of these.
 CREATE VIEW quote_item AS
     SELECT company_id, id, status, created_at, updated_at, version, summary, detail, lines_bytes,
         coalesce(lines, (
@@ -236,14 +242,15 @@ CREATE VIEW credit_note_item AS
 CREATE TABLE document (
     company_id BLOB NOT NULL,
     quote_id BLOB NOT NULL,
+    -- Number of the document of the quote, from 1.
     number INTEGER NOT NULL,
-    -- Names the stored file, together with the company.
+    -- Id of the upload, which with the company is the name of the stored file.
     upload_id BLOB NOT NULL,
     sha256 TEXT NOT NULL,
     size_bytes INTEGER NOT NULL,
     file_name TEXT NOT NULL,
     created_at INTEGER NOT NULL,
-    -- What the document says besides the quote, as JSON. A signed copy is rendered from those of the sent one.
+    -- Facts that are printed besides the quote, as JSON. A signed copy is rendered from those of the sent one.
     particulars TEXT NOT NULL,
     PRIMARY KEY (company_id, quote_id, number)
 ) WITHOUT ROWID;
@@ -257,7 +264,7 @@ CREATE TABLE issued_document (
     size_bytes INTEGER NOT NULL,
     file_name TEXT NOT NULL,
     created_at INTEGER NOT NULL,
-    -- What the document says besides the record, as JSON. A credit note repeats those of its invoice.
+    -- Facts that are printed besides the record, as JSON. A credit note repeats those of its invoice.
     particulars TEXT NOT NULL,
     PRIMARY KEY (company_id, record_id)
 ) WITHOUT ROWID;
@@ -268,7 +275,8 @@ CREATE TABLE upload (
     company_id BLOB NOT NULL,
     id BLOB NOT NULL,
     began_at INTEGER NOT NULL,
-    -- Set by the sweep before it deletes the file. From then on no transaction can refer to the document.
+    -- Instant at which the sweep gave it up, before it deletes the file. From then on no transaction can refer to the
+    -- document.
     abandoned_at INTEGER,
     PRIMARY KEY (company_id, id)
 ) WITHOUT ROWID;
@@ -280,27 +288,30 @@ CREATE TABLE signing_link (
     token_hash BLOB NOT NULL,
     quote_id BLOB NOT NULL,
     created_at INTEGER NOT NULL,
-    -- 30 days after the validity of the quote, or after the decision if that is later.
+    -- 30 days after the end of the quote's validity, or after the decision if that is later.
     ends_at INTEGER NOT NULL,
     revoked_at INTEGER,
     PRIMARY KEY (company_id, quote_id, token_hash)
 ) WITHOUT ROWID;
--- The link of a request.
+-- Look-up of a link by the token of a request.
 CREATE UNIQUE INDEX signing_link_token ON signing_link (token_hash);
 
--- Evidence of a signature. Shown by no API.
+-- Evidence of a signature. No part of the API.
 CREATE TABLE proof (
     company_id BLOB NOT NULL,
     quote_id BLOB NOT NULL,
     token_hash BLOB NOT NULL,
     ip TEXT,
     user_agent TEXT,
+    -- The document that was shown.
     document_sha256 TEXT NOT NULL,
+    -- SHA-256 over the evidence: see `proof_fingerprint` of the core.
     fingerprint TEXT NOT NULL,
     signed_at INTEGER NOT NULL,
     PRIMARY KEY (company_id, quote_id)
 ) WITHOUT ROWID;
 
+-- Jobs of the company, with their quotes in the record.
 CREATE TABLE project (
     company_id BLOB NOT NULL,
     id BLOB NOT NULL,
@@ -309,28 +320,30 @@ CREATE TABLE project (
     PRIMARY KEY (company_id, id)
 ) WITHOUT ROWID;
 
+-- Webhooks. A removed one keeps its row, for its deliveries.
 CREATE TABLE webhook (
     company_id BLOB NOT NULL,
     id BLOB NOT NULL,
     url TEXT NOT NULL,
-    -- One bit per event kind, in the order of the documented table.
+    -- One bit per event kind, the first kind in the lowest bit.
     kinds INTEGER NOT NULL,
-    -- In clear if the host gave no key, else `v1.<key id>.<sealed bytes>`.
+    -- The secret in clear if the host gave no key, else `v1.<key id>.<sealed bytes>`.
     secret TEXT NOT NULL,
     -- Id of the key that seals the secret; NULL where it is in clear.
     sealed_with TEXT GENERATED ALWAYS AS (
         CASE WHEN substr(secret, 1, 3) = 'v1.' THEN substr(secret, 4, instr(substr(secret, 4), '.') - 1) END
     ) VIRTUAL,
-    -- The secret before the last rotation, sealed like the other one. Attempts are signed with it as well until that instant.
+    -- The secret before the last rotation, sealed like the other one. Attempts are signed with it as well until
+    -- `previous_secret_until`.
     previous_secret TEXT,
     previous_secret_until INTEGER,
     previous_sealed_with TEXT GENERATED ALWAYS AS (
         CASE WHEN substr(previous_secret, 1, 3) = 'v1.'
             THEN substr(previous_secret, 4, instr(substr(previous_secret, 4), '.') - 1) END
     ) VIRTUAL,
-    -- The last rotation, by which two states of a webhook differ.
+    -- Instant of the last rotation. A change that was based on another one is refused.
     rotated_at INTEGER,
-    -- Deliveries that ended failed since the last success, and the end of the first of them.
+    -- Number of deliveries that failed since the last success, and the end of the first of them.
     failures INTEGER NOT NULL,
     failing_since INTEGER,
     disabled_at INTEGER,
@@ -341,7 +354,7 @@ CREATE TABLE webhook (
     ping_log TEXT,
     PRIMARY KEY (company_id, id)
 ) WITHOUT ROWID;
--- The webhook of a delivery.
+-- The webhooks of attempts, of any company.
 CREATE UNIQUE INDEX webhook_id ON webhook (id);
 
 -- Webhooks that failures have disabled and of which the host is still to be told. A node that calls the host holds the row
@@ -355,30 +368,32 @@ CREATE TABLE disabled_notice (
     PRIMARY KEY (company_id, webhook_id, disabled_at)
 ) WITHOUT ROWID;
 
+-- Events. Their ids are ordered by time. Events and deliveries are never deleted.
 CREATE TABLE event (
     company_id BLOB NOT NULL,
     id BLOB NOT NULL,
     kind TEXT NOT NULL,
     timestamp INTEGER NOT NULL,
-    -- The bytes that every attempt sends.
+    -- The text that every attempt sends, unchanged.
     body TEXT NOT NULL,
-    -- What caused the event: the id of the request, and what the host gave to be given back at the attempts, in base64. Null
-    -- where nothing was given.
+    -- The request that caused the event, and a value of the host, in base64, which it gets back at each attempt; NULL where
+    -- none was given.
     request_id TEXT,
     trace_context TEXT,
     PRIMARY KEY (company_id, id)
 ) WITHOUT ROWID;
 
--- One row per event and webhook. A pending delivery may be claimed from `due_at` on, unless `held_until` is later: then it is
--- claimed. Claiming writes the end of the lease to `held_until`, which is in no index, and the claimant's token to `claim`; an
--- attempt ends the delivery only while the token is still there.
+-- One row per event and webhook. A pending delivery may be claimed once `due_at` and `held_until` are over: while `held_until`
+-- is ahead, it is claimed. Claiming writes the end of the lease to `held_until`, which is in no index, and the claimant's
+-- token to `claim`; an attempt ends the delivery only while the token is still there.
 CREATE TABLE delivery (
     id INTEGER PRIMARY KEY,
     company_id BLOB NOT NULL,
     event_id BLOB NOT NULL,
     webhook_id BLOB NOT NULL,
+    -- `pending`, `delivered`, `failed` or `skipped`.
     status TEXT NOT NULL,
-    -- Why it was skipped or has failed.
+    -- Reason of a skip.
     reason TEXT,
     due_at INTEGER NOT NULL,
     held_until INTEGER NOT NULL DEFAULT 0,
@@ -396,22 +411,22 @@ CREATE UNIQUE INDEX delivery_event ON delivery (event_id, webhook_id);
 CREATE INDEX delivery_due ON delivery (webhook_id, due_at) WHERE status = 'pending';
 -- Deliveries that have begun and are to be attempted again. One that arrives at the first attempt is never an entry.
 CREATE INDEX delivery_begun ON delivery (due_at) WHERE status = 'pending' AND attempts > 0;
--- A replay, which counts and finds its deliveries in the index alone.
+-- The deliveries of a replay, counted and found in the index alone.
 CREATE INDEX delivery_replay ON delivery (company_id, webhook_id, event_id, status, ended_at)
     WHERE status IN ('failed', 'skipped');
--- How many deliveries to a webhook failed of late.
+-- The recent failures of a webhook, counted.
 CREATE INDEX delivery_failed ON delivery (company_id, webhook_id, ended_at) WHERE status = 'failed';
 
--- What still has to be done to the deliveries of a webhook, in batches. Those of the events after `after_event` up to
--- `until_event` that have failed or were skipped are queued again. While the webhook is disabled or removed, those that wait
--- are skipped. No row: nothing is left to do.
+-- Work that is left on the deliveries of a webhook, done in batches; the row is deleted at the end. Those of the events after
+-- `after_event` up to `until_event` that have failed or were skipped are queued again, due at `at`. While the webhook is
+-- disabled or removed, those that wait are skipped.
 CREATE TABLE bulk_change (
     company_id BLOB NOT NULL,
     webhook_id BLOB NOT NULL,
     at INTEGER NOT NULL,
     after_event BLOB NOT NULL,
     until_event BLOB NOT NULL,
-    -- Only those that ended from this instant to that one.
+    -- Only those that ended from the one instant to the other.
     since INTEGER NOT NULL,
     ended_until INTEGER NOT NULL,
     PRIMARY KEY (company_id, webhook_id)
@@ -423,43 +438,45 @@ CREATE TABLE attempt (
     at INTEGER NOT NULL,
     event_id BLOB NOT NULL,
     webhook_id BLOB NOT NULL,
-    -- Of the claim that it was made with, so that recording it again conflicts with the key.
+    -- Number of the attempt, given by its claim, so that recording it again conflicts with the key.
     number INTEGER NOT NULL,
     duration_ms INTEGER NOT NULL,
-    -- HTTP status of the answer, or the class of the failure.
+    -- HTTP status of the answer, or the class of the failure where there was none.
     status INTEGER,
     failure TEXT,
     PRIMARY KEY (company_id, at, event_id, webhook_id, number)
 ) WITHOUT ROWID;
 
--- Who changed what, of the changes that a host's users made through a handle with their name. Written in the transaction of
--- the change, and kept like the events. Numbered per company, in the order of the commits.
+-- The changes that people of a company made under their name. Each is written in the transaction of the change, never deleted,
+-- and numbered per company in the order of the commits.
 CREATE TABLE history (
     company_id BLOB NOT NULL,
     number INTEGER NOT NULL,
     at INTEGER NOT NULL,
     actor TEXT NOT NULL,
     action TEXT NOT NULL,
-    -- The record that was changed, of the table that the action names; the company itself where it names that.
+    -- The changed record, of the table that the action begins with.
     subject BLOB NOT NULL,
     detail TEXT NOT NULL,
     PRIMARY KEY (company_id, number)
 ) WITHOUT ROWID;
--- How a quote was declined. Few changes are refusals, so that the index stays small.
+-- The refusals of a quote, by the client (`declined`) or the company (`rejected`). They are few, so the index stays small.
 CREATE INDEX history_refusal ON history (company_id, subject, number) WHERE action IN ('quote.declined', 'quote.rejected');
 
--- The forms of the console that were carried out, so that none is carried out twice. Written in the transaction of the change
--- where one was made. A token carries its time (UUIDv7): the sweep deletes those that are older than any that is accepted.
+-- Tokens of the console's forms that were carried out, so that none is carried out twice. Written in the transaction of the
+-- change where one was made. A token carries its time (UUIDv7): the sweep deletes those that are older than any that is
+-- accepted.
 CREATE TABLE spent_form (
     company_id BLOB NOT NULL,
     token BLOB NOT NULL,
-    -- The note of the change in the history; null where nothing was changed.
+    -- Number of the change in the history; NULL if nothing was changed.
     noted INTEGER,
     PRIMARY KEY (company_id, token)
 ) WITHOUT ROWID;
 
--- Views for reports, the same on both databases: see OPERATIONS.md. Their columns stay when the tables change. Ids are texts as
--- in the API. The company is the outer loop, so that a condition on `company_id` reads the rows of that company only.
+-- Views for reports, with the same columns on both databases: see OPERATIONS.md. Their columns stay when the tables change.
+-- Ids are texts as in the API. CROSS JOIN makes the company the outer loop, so that a condition on `company_id` reads the rows
+-- of that company only.
 
 CREATE VIEW report_companies AS
 SELECT
@@ -568,8 +585,9 @@ SELECT
     (credit_note.summary || '}') ->> '$.createdAt' AS created_at
 FROM company CROSS JOIN credit_note ON credit_note.company_id = company.id;
 
--- The members of the JSON arrays of records: lines, VAT shares, internal costs. `e4` has their numbers in ten-thousandths, by
--- name. Each is computed from the digits of its text, four of them behind the point, so that no binary float takes part.
+-- The members of the JSON arrays of records (lines, VAT shares, internal costs), for the views below; no report itself. `e4`
+-- has their numbers in ten-thousandths, by name. Each is computed from the digits of its text, at most four of them behind the
+-- point, so that no binary float takes part. `record` is the summary with its closing brace.
 CREATE VIEW member AS
 SELECT
     list,
@@ -663,7 +681,7 @@ SELECT
     record ->> '$.currency' AS currency
 FROM member WHERE list = 'credit_note_vat';
 
--- Internal costs stand in this view only. Positions are those of the quote's lines.
+-- Internal costs, which no other report has. Positions are those of the quote's lines, from 1.
 CREATE VIEW report_costings AS
 SELECT
     company_id,
@@ -710,8 +728,8 @@ FROM (
     FROM company CROSS JOIN event ON event.company_id = company.id
 );
 
--- As they are once the changes are carried out that are noted for their webhook: a replay, its disabling, its removal.
--- What is being attempted ends as its attempt does.
+-- Deliveries, as if a replay, the disabling or the removal of their webhook had already reached them. One that is being
+-- attempted is shown as it stands.
 CREATE VIEW report_deliveries AS
 SELECT
     company_id,

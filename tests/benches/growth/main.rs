@@ -1,110 +1,136 @@
-//! How a PostgreSQL database grows, and what grows with it: times and sizes at 10,000, 100,000 and 1,000,000 quotes.
+//! How a database grows, and what grows with it: times at 10,000 and 100,000 quotes on both databases, and sizes on
+//! PostgreSQL.
 //!
-//! A few hundred quotes are made through the operations, with all that hangs on them: costs, documents, events, deliveries,
-//! attempts. Statements then copy them, with ids and instants of their own. Half of all quotes belong to one company, for
-//! which the times are; the others belong to a hundred. Server and service share the machine, and there is one caller.
+//! Quotes are made through the operations, with all that hangs on them: clients, costs, documents, invoices, payments,
+//! credit notes, events, deliveries. Half of all belongs to one company, for which the times are; the rest belongs to a
+//! hundred. Server and service share the machine, and there is one caller.
 //!
-//! `cargo bench -p invoicing-tests --bench growth`, or `-- 100000` for the sizes up to that.
+//! `cargo bench -p invoicing-tests --bench growth`, `-- sqlite` for one database, `-- 1000000` for the sizes up to that.
 
-mod copies;
 mod sizes;
 mod workload;
 
+use std::fmt::Debug;
 use std::time::Instant;
 
-use invoicing_core::QuoteStatus;
-use invoicing_server::{PageQuery, PageWindow};
-use invoicing_tests::bench::{block_on, durable_cluster, quantile};
+use invoicing_core::{InvoiceStatus, QuoteStatus};
+use invoicing_server::{ClientQuery, CreditNoteQuery, Invoicing, PageQuery, PageWindow, PostgresSettings};
+use invoicing_tests::bench::{block_on, durable_cluster, quantile, wanted};
 use invoicing_tests::new_quote;
+use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 use workload::Workload;
 
-/// Quotes at which everything is measured.
-const SIZES: [i64; 3] = [10_000, 100_000, 1_000_000];
 const CALLS: usize = 300;
-/// Deliveries that are claimed and ended at once.
-const CLAIMED: i64 = 5_000;
+/// What of all invoices is due, by status.
+const REPORT: &str = "SELECT CAST(sum(amount_due_cents) AS BIGINT) FROM report_invoices WHERE company_id = ";
 
 fn main() {
-    let most = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(i64::MAX);
-    block_on(grow(most));
+    let most = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(100_000);
+    if wanted("sqlite") {
+        block_on(grow_file(most));
+    }
+    if wanted("postgres") {
+        block_on(grow_server(most));
+    }
 }
 
-async fn grow(most: i64) {
+/// The numbers of quotes at which everything is measured.
+fn sizes_up_to(most: u64) -> impl Iterator<Item = u64> {
+    [10_000, 100_000, 1_000_000].into_iter().filter(move |size| *size <= most)
+}
+
+async fn grow_file(most: u64) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("invoicing.db");
+    let mut workload = Workload::open(Invoicing::sqlite(&file)).await;
+    for size in sizes_up_to(most) {
+        fill("sqlite", &mut workload, size).await;
+        measure(&workload).await;
+        let url = format!("sqlite://{}", file.display());
+        let mut connection = SqliteConnection::connect(&url).await.expect("the file opens");
+        timed("a report of what is due", async |_| {
+            let sum = AssertSqlSafe(format!("{REPORT}'{}'", workload.company.id()));
+            sqlx::query_scalar::<_, Option<i64>>(sum).fetch_one(&mut connection).await
+        })
+        .await;
+        let bytes = std::fs::metadata(&file).expect("the file").len();
+        println!("    {size} quotes take {} MB", bytes >> 20);
+    }
+    workload.invoicing.close().await;
+}
+
+async fn grow_server(most: u64) {
     let Some(cluster) = durable_cluster() else { return };
     let url = cluster.create_database("invoicing").await;
-    let workload = Workload::open(&url).await;
-    copies::prepare(&url).await;
+    let mut workload = Workload::open(Invoicing::postgres(PostgresSettings::new(&url))).await;
     let mut tables = Vec::new();
-    for size in SIZES.into_iter().filter(|size| *size <= most) {
-        let begun = Instant::now();
-        copies::grow_to(&url, size).await;
-        println!("\n{size} quotes (filled in {:.0} s)", begun.elapsed().as_secs_f64());
-        measure(&workload, &url).await;
+    for size in sizes_up_to(most) {
+        fill("postgres", &mut workload, size).await;
+        let mut connection = PgConnection::connect(&url).await.expect("the server answers");
+        sqlx::raw_sql("VACUUM ANALYZE").execute(&mut connection).await.expect("statistics");
+        measure(&workload).await;
+        timed("a report of what is due", async |_| {
+            let sum = AssertSqlSafe(format!("{REPORT}'{}'", workload.company.id()));
+            sqlx::query_scalar::<_, Option<i64>>(sum).fetch_one(&mut connection).await
+        })
+        .await;
         tables.push((size, sizes::of(&url).await));
     }
     sizes::print(&tables);
     workload.invoicing.close().await;
 }
 
-async fn measure(workload: &Workload, url: &str) {
-    let middle = copies::middle(url).await;
-    let page = |include_lines, status, offset, since| PageQuery {
-        include_lines,
-        status,
-        window: PageWindow { offset, since, ..PageWindow::default() },
-    };
-    for (what, query) in [
-        ("page of 50 by creation", page(false, None, 0, None)),
-        ("page of 50 by creation, with lines", page(true, None, 0, None)),
-        ("page of 50 since the middle", page(false, None, 0, Some(middle))),
-        ("page of 50 in one status", page(false, Some(QuoteStatus::Accepted), 0, None)),
-        (
-            "page of 50 since the middle, in one status",
-            page(false, Some(QuoteStatus::Accepted), 0, Some(middle)),
-        ),
-        ("page of 50 at offset 4,000", page(false, None, 4_000, None)),
-        ("page of 50 at offset 10,000", page(false, None, 10_000, None)),
+async fn fill(database: &str, workload: &mut Workload, size: u64) {
+    let begun = Instant::now();
+    workload.grow_to(size).await;
+    println!("\n{database}, {size} quotes (filled in {:.0} s)", begun.elapsed().as_secs_f64());
+}
+
+async fn measure(workload: &Workload) {
+    let (quotes, invoices, clients) =
+        (workload.company.quotes(), workload.company.invoices(), workload.company.clients());
+    let middle = workload.middle;
+    for (what, include_lines, status, offset, since) in [
+        ("quotes by creation", false, None, 0, None),
+        ("quotes by creation, with lines", true, None, 0, None),
+        ("quotes since the middle", false, None, 0, Some(middle)),
+        ("quotes in one status", false, Some(QuoteStatus::Accepted), 0, None),
+        ("quotes since the middle, in one status", false, Some(QuoteStatus::Accepted), 0, Some(middle)),
+        ("quotes at offset 4,000", false, None, 4_000, None),
     ] {
-        timed(what, async |_| {
-            let page = workload.company.quotes().page(&query).await.expect("a page");
-            assert!(page.len() > 100);
-        })
-        .await;
+        let window = PageWindow { offset, since, ..PageWindow::default() };
+        timed(what, async |_| quotes.page(&PageQuery { include_lines, status, window }).await).await;
     }
-    let ids = copies::some_ids(url, workload.company.id(), 1_000).await;
-    timed("detail", async |call| {
-        workload.company.quotes().detail(ids[call % ids.len()]).await.expect("a quote");
+    for (what, status, since) in [
+        ("invoices by creation", None, None),
+        ("invoices in one status", Some(InvoiceStatus::Sent), None),
+        ("invoices since the middle", None, Some(middle)),
+    ] {
+        let window = PageWindow { since, ..PageWindow::default() };
+        timed(what, async |_| invoices.page(&PageQuery { include_lines: false, status, window }).await).await;
+    }
+    timed("credit notes", async |_| workload.company.credit_notes().page(&CreditNoteQuery::default()).await).await;
+    timed("clients by a word", async |_| clients.page(&ClientQuery::default().q("lefevre 77")).await).await;
+    timed("a quote", async |call| quotes.detail(workload.some_quote(call)).await).await;
+    timed("an invoice", async |call| invoices.detail(workload.some_invoice(call)).await).await;
+    timed("a quote is created", async |_| quotes.create(&new_quote(workload.client)).await).await;
+    timed("a quote is accepted", async |_| {
+        let quote = quotes.create(&new_quote(workload.client)).await?;
+        quotes.accept(quote.summary.id).await
     })
     .await;
-    timed("a quote is created", async |_| {
-        workload.company.quotes().create(&new_quote(workload.client)).await.expect("a quote");
-    })
-    .await;
-    claim(workload, url).await;
 }
 
 /// Prints how long calls take.
-async fn timed(what: &str, call: impl AsyncFn(usize)) {
+async fn timed<T, E: Debug>(what: &str, mut call: impl AsyncFnMut(usize) -> Result<T, E>) {
     let mut times = Vec::with_capacity(CALLS);
     for number in 0..CALLS + CALLS / 10 {
         let begun = Instant::now();
-        call(number).await;
+        call(number).await.expect("an answer");
         times.push(begun.elapsed().as_secs_f64() * 1e3);
     }
     // The first ones warm everything up.
     let times = &times[CALLS / 10..];
     let [p50, p99] = [0.5, 0.99].map(|part| quantile(times, part));
-    println!("    {what:<46} p50 {p50:>8.2} ms, p99 {p99:>8.2} ms");
-}
-
-async fn claim(workload: &Workload, url: &str) {
-    let mut rates = Vec::new();
-    for _ in 0..5 {
-        copies::put_pending(url, workload.off, CLAIMED).await;
-        let begun = Instant::now();
-        let report = workload.invoicing.dispatcher().run_once().await.expect("the dispatcher runs");
-        assert_eq!(report.skipped, CLAIMED.unsigned_abs());
-        rates.push(begun.elapsed().as_secs_f64() * 1e3 / 5.0);
-    }
-    println!("    {:<46} p50 {:>8.2} ms", "1,000 deliveries are claimed and ended", quantile(&rates, 0.5));
+    println!("    {what:<40} p50 {p50:>8.2} ms, p99 {p99:>8.2} ms");
 }

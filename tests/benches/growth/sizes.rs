@@ -15,10 +15,10 @@ pub(crate) async fn of(url: &str) -> Vec<Table> {
 }
 
 /// Prints them for each number of quotes.
-pub(crate) fn print(sizes: &[(i64, Vec<Table>)]) {
+pub(crate) fn print(sizes: &[(u64, Vec<Table>)]) {
     for (quotes, tables) in sizes {
         let all: i64 = tables.iter().map(|(_, rows, indexes, _)| rows + indexes).sum();
-        println!("\n{quotes} quotes take {} MB, {} bytes each", all >> 20, all / quotes);
+        println!("\n{quotes} quotes take {} MB, {} bytes each", all >> 20, all.unsigned_abs() / quotes);
         for (name, rows, indexes, count) in tables {
             let each = (rows + indexes) / (*count).max(1);
             println!(
