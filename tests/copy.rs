@@ -21,6 +21,8 @@ use host::{Host, company, get, live, told};
 const CLIENTS: i64 = 12_000;
 /// The client at which another transaction is in the way.
 const IN_THE_WAY: i64 = 7_000;
+/// The tables of PostgreSQL.
+const TABLES: &str = "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema()";
 
 fn number(text: &str) -> u64 {
     text.rsplit('-').next().unwrap().parse().unwrap()
@@ -221,8 +223,8 @@ async fn a_row_that_is_not_what_it_was_is_found_and_the_table_named(db: Database
         break_off(&host).await;
         assert_eq!(host.behind().await.run(change, &[]).await, 1);
         let error = refused(&host).await;
-        let CopyError::Differs { table: "client", found, expected } = error else { panic!("{error:?}") };
-        assert_eq!(expected, CLIENTS.cast_unsigned());
+        let CopyError::Differs { table, found, expected } = error else { panic!("{error:?}") };
+        assert_eq!((&*table, expected), ("client", CLIENTS.cast_unsigned()));
         assert_eq!(found == expected, change.starts_with("UPDATE"));
         clients_of_a_broken_off_copy(&host).await;
     }
@@ -231,15 +233,16 @@ async fn a_row_that_is_not_what_it_was_is_found_and_the_table_named(db: Database
 #[on_postgres]
 async fn a_database_with_something_in_it_is_refused_and_left_alone(db: Database) {
     let host = Host::new(db).await;
-    let there = host.on_postgres().await;
-    company(&there).await;
-    there.close().await;
     let invoicing = host.on_sqlite().await;
     company(&invoicing).await;
     invoicing.close().await;
-    assert!(matches!(refused(&host).await, CopyError::NotEmpty("setting")));
+    host.on_postgres().await.close().await;
+    assert!(matches!(refused(&host).await, CopyError::NotEmpty(table) if table == "setting"));
+    let there = host.on_postgres().await;
+    company(&there).await;
+    there.close().await;
     host.behind().await.run("DELETE FROM setting", &[]).await;
-    assert!(matches!(refused(&host).await, CopyError::NotEmpty("company")));
+    assert!(matches!(refused(&host).await, CopyError::NotEmpty(table) if table == "api_key"));
     assert_eq!(host.behind().await.one::<i64>("SELECT count(*) FROM company", &[]).await, 1);
     host.on_postgres().await.close().await;
 }
@@ -254,8 +257,22 @@ async fn a_text_that_postgresql_cannot_hold_is_named_before_anything_is_copied(d
     let text = error.to_string();
     assert!(text.starts_with("table client, column search, row ["), "{text}");
     assert!(text.contains("00000000-0000-0000-0000-000000000002") && text.contains("U+0000"), "{text}");
-    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()";
-    assert_eq!(host.behind().await.one::<i64>(tables, &[]).await, 0, "nothing was made");
+    assert!(host.behind().await.all::<String>(TABLES, &[]).await.is_empty(), "something was made");
+}
+
+#[on_postgres]
+async fn a_table_that_postgresql_lacks_is_named_and_further_ones_are_left_alone(db: Database) {
+    let host = Host::new(db).await;
+    host.clients(3).await;
+    host.behind().await.run("CREATE TABLE \"Their own\" AS SELECT 1 AS number", &[]).await;
+    host.source.behind().await.run("CREATE TABLE their_own (number INTEGER)", &[]).await;
+    let error = refused(&host).await;
+    assert!(matches!(&error, CopyError::Unmatched { table, .. } if table == "their_own"), "{error:?}");
+    assert_eq!(host.behind().await.all::<String>(TABLES, &[]).await, ["Their own"], "something was made");
+    host.source.behind().await.run("DROP TABLE their_own", &[]).await;
+    let report = host.copy().await.unwrap();
+    assert!(report.tables.is_sorted(), "{report:?}");
+    assert_eq!(host.behind().await.one::<i64>("SELECT count(*) FROM \"Their own\"", &[]).await, 1);
 }
 
 #[on_postgres]

@@ -6,7 +6,8 @@
 //! the copy. The second one copies table by table in batches, each of them a transaction that also
 //! counts the rows so far. After any interruption the same call continues behind the last batch. By
 //! the hashes of the first reading, a copy that was begun before is recognised as one of this
-//! source.
+//! source. The catalogues of both databases list the tables and columns; [`tables`] has the few
+//! exceptions.
 //!
 //! Documents are not in the database, and stay in their store.
 
@@ -21,11 +22,10 @@ mod tests;
 
 use std::path::Path;
 
-use crate::PostgresSettings;
+use crate::config::PostgresSettings;
 use crate::env::Env;
 pub use error::CopyError;
-use source::{SqliteSource, Survey};
-use tables::TABLES;
+use source::{SqliteSource, Survey, SurveyedTable};
 use target::{EarlierCopy, PostgresTarget};
 
 /// The instant at which a copy was begun, in milliseconds.
@@ -41,8 +41,8 @@ struct Moment {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CopyReport {
-    /// The tables, each with its number of rows in both databases.
-    pub tables: Vec<(&'static str, u64)>,
+    /// The tables by name, each with its number of rows in both databases.
+    pub tables: Vec<(String, u64)>,
     /// SHA-256 over the rows of all tables, 64 lowercase hex digits.
     pub sha256: String,
     /// Rows that this call has copied: fewer than all rows if it has continued an earlier copy.
@@ -57,9 +57,9 @@ impl CopyReport {
         self.tables.iter().map(|(_, rows)| rows).sum()
     }
 
-    fn new(survey: &Survey, copied: u64, was_complete: bool) -> Self {
+    fn new(survey: &Survey<'_>, copied: u64, was_complete: bool) -> Self {
         let tables =
-            TABLES.iter().zip(&survey.tables).map(|(table, (rows, _))| (table.name, *rows)).collect();
+            survey.tables.iter().map(|surveyed| (surveyed.table.name.clone(), surveyed.rows)).collect();
         Self { tables, sha256: hex::encode(survey.fingerprint()), copied, was_complete }
     }
 }
@@ -86,12 +86,14 @@ impl CopyReport {
 pub async fn copy_to_postgres(from: &Path, to: &PostgresSettings) -> Result<CopyReport, CopyError> {
     let mut source = SqliteSource::open(from).await?;
     let mut target = PostgresTarget::connect(to).await?;
-    let earlier = target.earlier_copy().await?;
+    let sqlite = source.catalogue().await?;
+    let earlier = target.earlier_copy(&sqlite).await?;
+    let tables = tables::paired(&sqlite, &target.catalogue(earlier.is_some()).await?)?;
     let moment = match &earlier {
         Some(earlier) => earlier.moment,
         None => target.moment(&Env::system()).await?,
     };
-    let survey = source.survey(moment).await?;
+    let survey = source.survey(&tables, moment).await?;
     let before = match earlier {
         Some(earlier) if earlier.source != survey.fingerprint() => return Err(CopyError::OtherSource),
         Some(EarlierCopy { rows: None, .. }) => return Ok(CopyReport::new(&survey, 0, true)),
@@ -100,20 +102,20 @@ pub async fn copy_to_postgres(from: &Path, to: &PostgresSettings) -> Result<Copy
             rows
         }
         None => {
-            target.begin_copy(moment, &survey).await?;
+            target.begin_copy(&sqlite, moment, &survey).await?;
             0
         }
     };
     let mut rows = before;
     let mut start = 0;
-    for (table, (in_table, _)) in TABLES.iter().zip(&survey.tables) {
+    for SurveyedTable { table, rows: in_table, .. } in &survey.tables {
         let end = start + in_table;
         if rows < end {
             let mut missing = source.rows(table, moment, rows - start);
             while let Some(batch) = missing.next().await? {
                 target.copy(table, &batch, rows).await?;
                 rows += batch.rows;
-                tracing::info!(table = table.name, rows = batch.rows, copied = rows - before, "copied");
+                tracing::info!(table = &*table.name, rows = batch.rows, copied = rows - before, "copied");
             }
         }
         start = end;

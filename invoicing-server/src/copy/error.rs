@@ -29,13 +29,22 @@ pub enum CopyError {
         /// The schema version that this code copies.
         known: i64,
     },
+    /// A table of the SQLite database that PostgreSQL does not have in the same form, such as one of
+    /// the host's own: move it out of the file first. Nothing was changed.
+    #[error("table {table} cannot be copied: {cause}")]
+    Unmatched {
+        /// The table.
+        table: String,
+        /// The difference.
+        cause: String,
+    },
     /// A value that PostgreSQL cannot hold. Nothing was copied.
     #[error("table {table}, column {column}, row {key}: {cause}")]
     Value {
         /// The table.
-        table: &'static str,
+        table: String,
         /// The column.
-        column: &'static str,
+        column: String,
         /// The row's key as a JSON array.
         key: String,
         /// The fault of the value.
@@ -50,7 +59,7 @@ pub enum CopyError {
     /// The PostgreSQL database has records that are not of a copy of this source: at least one in
     /// this table. A copy needs a database that no service was opened on yet. Nothing was changed.
     #[error("the PostgreSQL database is not empty: table {0} has rows")]
-    NotEmpty(&'static str),
+    NotEmpty(String),
     /// A copy was begun or finished there, of another database, or of this one before it was
     /// changed. Nothing was changed; to begin anew, empty the PostgreSQL database.
     #[error(
@@ -69,7 +78,7 @@ pub enum CopyError {
     )]
     Differs {
         /// The table.
-        table: &'static str,
+        table: String,
         /// Rows in PostgreSQL.
         found: u64,
         /// Rows in SQLite. If the numbers are the same, the rows differ.

@@ -14,7 +14,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteRow};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _, SqliteConnection, ValueRef as _};
 use uuid::Uuid;
 
-use super::tables::{ColumnKind, CopiedColumn, CopiedTable, TABLES};
+use super::tables::{Catalogue, CatalogueRow, ColumnKind, CopiedColumn, CopiedTable, catalogue};
 use super::{CopyError, Moment, binary, quota};
 use crate::store::migrate::KNOWN_SQLITE;
 use crate::store::sqlite::{self, DatabaseLock};
@@ -27,6 +27,9 @@ const BATCH: u64 = 5_000;
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 /// The day 0 of PostgreSQL, 2000-01-01, in days of the calendar library.
 const YEAR_2000: i32 = 730_120;
+/// `hidden` marks computed columns.
+const CATALOGUE: &str = "SELECT t.name, c.name, c.type, c.pk FROM sqlite_schema t, pragma_table_xinfo(t.name) c \
+     WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND c.hidden = 0";
 
 /// A SQLite database that no other process has open.
 pub(super) struct SqliteSource {
@@ -34,15 +37,21 @@ pub(super) struct SqliteSource {
     _lock: DatabaseLock,
 }
 
-/// The content of a database: of each table the number of rows, and the SHA-256 of their binary
-/// form.
-pub(super) struct Survey {
-    pub(super) tables: Vec<(u64, [u8; 32])>,
+/// The content of a database.
+pub(super) struct Survey<'t> {
+    pub(super) tables: Vec<SurveyedTable<'t>>,
+}
+
+/// The content of a table: the number of rows, and the SHA-256 of their binary form.
+pub(super) struct SurveyedTable<'t> {
+    pub(super) table: &'t CopiedTable,
+    pub(super) rows: u64,
+    pub(super) sha256: [u8; 32],
 }
 
 /// The rows of a table, in batches.
 pub(super) struct TableRows<'s> {
-    table: &'static CopiedTable,
+    table: &'s CopiedTable,
     moment: Moment,
     stream: BoxStream<'s, Result<SqliteRow, sqlx::Error>>,
 }
@@ -91,31 +100,41 @@ impl SqliteSource {
         sqlx::query_scalar(VERSION).fetch_one(&mut self.connection).await
     }
 
+    /// The tables to copy.
+    pub(super) async fn catalogue(&mut self) -> Result<Catalogue, CopyError> {
+        let rows = sqlx::query_as::<_, CatalogueRow>(CATALOGUE).fetch_all(&mut self.connection).await;
+        Ok(catalogue(rows.map_err(CopyError::Source)?))
+    }
+
     /// Reads everything once: checks that PostgreSQL can hold it, and computes the counts and
     /// hashes of its copy.
-    pub(super) async fn survey(&mut self, moment: Moment) -> Result<Survey, CopyError> {
-        let mut tables = Vec::with_capacity(TABLES.len());
-        for table in &TABLES {
-            let mut rows = self.rows(table, moment, 0);
-            let mut count = 0;
+    pub(super) async fn survey<'t>(
+        &mut self,
+        copied: &'t [CopiedTable],
+        moment: Moment,
+    ) -> Result<Survey<'t>, CopyError> {
+        let mut tables = Vec::with_capacity(copied.len());
+        for table in copied {
+            let mut batches = self.rows(table, moment, 0);
+            let mut rows = 0;
             let mut hash = Sha256::new_with_prefix(binary::HEADER);
-            while let Some(batch) = rows.next().await? {
-                count += batch.rows;
+            while let Some(batch) = batches.next().await? {
+                rows += batch.rows;
                 hash.update(batch.bytes);
             }
             hash.update(binary::TRAILER);
-            tables.push((count, hash.finalize().into()));
+            tables.push(SurveyedTable { table, rows, sha256: hash.finalize().into() });
         }
         Ok(Survey { tables })
     }
 
     /// The rows of a table behind the first `skipped` ones.
-    pub(super) fn rows(
-        &mut self,
-        table: &'static CopiedTable,
+    pub(super) fn rows<'s>(
+        &'s mut self,
+        table: &'s CopiedTable,
         moment: Moment,
         skipped: u64,
-    ) -> TableRows<'_> {
+    ) -> TableRows<'s> {
         let skipped = i64::try_from(skipped).unwrap_or(i64::MAX);
         let statement = sqlx::query(AssertSqlSafe(table.select())).bind(moment.at).bind(skipped);
         TableRows { table, moment, stream: statement.fetch(&mut self.connection) }
@@ -137,12 +156,12 @@ impl TableRows<'_> {
     }
 }
 
-impl Survey {
+impl Survey<'_> {
     /// The identity of a database by its content, independent of its path.
     pub(super) fn fingerprint(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
-        for (table, (rows, sha256)) in TABLES.iter().zip(&self.tables) {
-            hash.update(table.name);
+        for SurveyedTable { table, rows, sha256 } in &self.tables {
+            hash.update(&table.name);
             hash.update(rows.to_be_bytes());
             hash.update(sha256);
         }
@@ -151,7 +170,7 @@ impl Survey {
 }
 
 fn write_row(
-    table: &'static CopiedTable,
+    table: &CopiedTable,
     row: &SqliteRow,
     moment: Moment,
     out: &mut Vec<u8>,
@@ -171,7 +190,8 @@ fn bad_value(
     cause: &dyn std::error::Error,
 ) -> CopyError {
     let key = key(table, row).unwrap_or_else(|error| error.to_string());
-    CopyError::Value { table: table.name, column: column.name, key, cause: cause.to_string() }
+    let (table, column) = (table.name.clone(), column.name.clone());
+    CopyError::Value { table, column, key, cause: cause.to_string() }
 }
 
 /// The key of a row as a JSON array: ids and texts as texts, numbers as numbers, bytes in base 64.
@@ -186,7 +206,7 @@ fn key(table: &CopiedTable, row: &SqliteRow) -> Result<String, sqlx::Error> {
             }
         })
     };
-    let parts: Result<Vec<Value>, sqlx::Error> = table.key().iter().enumerate().map(part).collect();
+    let parts: Result<Vec<Value>, sqlx::Error> = table.key().enumerate().map(part).collect();
     Ok(Value::Array(parts?).to_string())
 }
 

@@ -1,22 +1,41 @@
-//! The tables to copy: each with its columns, the key first.
+//! The tables to copy: those of SQLite, each paired with the table of the same name in PostgreSQL.
+
+use std::collections::BTreeMap;
+
+use super::CopyError;
+
+/// The tables of a database by name. Columns that the database computes are left out.
+pub(super) type Catalogue = BTreeMap<String, Columns>;
+type Columns = BTreeMap<String, DeclaredColumn>;
+
+/// An entry of a catalogue: the table, the column, its type, and its position in the primary key,
+/// from 1 on; 0 if it is not in the key.
+pub(super) type CatalogueRow = (String, String, String, i64);
+
+#[derive(Debug, Clone)]
+pub(super) struct DeclaredColumn {
+    data_type: String,
+    position: i64,
+}
 
 /// A table that both databases have.
 #[derive(Debug)]
 pub(super) struct CopiedTable {
-    pub(super) name: &'static str,
-    /// Number of key columns, which come first. The rows are read in their order.
-    pub(super) key: usize,
-    pub(super) columns: &'static [CopiedColumn],
+    pub(super) name: String,
+    /// Those of the key come first. The rows are read in their order.
+    pub(super) columns: Vec<CopiedColumn>,
 }
 
 /// A column that both databases have.
 #[derive(Debug)]
 pub(super) struct CopiedColumn {
     /// Its name in PostgreSQL.
-    pub(super) name: &'static str,
+    pub(super) name: String,
     pub(super) kind: ColumnKind,
     /// The expression that SQLite is to return for it; `$1` is the moment of the copy.
-    pub(super) read: &'static str,
+    pub(super) read: String,
+    /// Its position in the key, from 1 on; 0 if it is not in the key.
+    position: i64,
 }
 
 /// The kind of a column, which decides how its values are read and written.
@@ -33,368 +52,143 @@ pub(super) enum ColumnKind {
     UsedQuota,
 }
 
-const fn column(name: &'static str, kind: ColumnKind) -> CopiedColumn {
-    CopiedColumn { name, kind, read: name }
-}
-
-const fn id(name: &'static str) -> CopiedColumn {
-    column(name, ColumnKind::Id)
-}
-
-const fn number(name: &'static str) -> CopiedColumn {
-    column(name, ColumnKind::Number)
-}
-
-const fn text(name: &'static str) -> CopiedColumn {
-    column(name, ColumnKind::Text)
-}
-
-const fn bytes(name: &'static str) -> CopiedColumn {
-    column(name, ColumnKind::Bytes)
-}
-
-const fn day(name: &'static str) -> CopiedColumn {
-    column(name, ColumnKind::Day)
-}
-
-/// All tables, in the order of the copy. Computed columns are left to PostgreSQL.
-pub(super) const TABLES: [CopiedTable; 25] = [
-    CopiedTable { name: "setting", key: 1, columns: &[text("name"), bytes("value")] },
-    CopiedTable {
-        name: "company",
-        key: 1,
-        columns: &[id("id"), number("last_stamp"), text("record"), number("version")],
-    },
-    CopiedTable {
-        name: "series",
-        key: 3,
-        columns: &[id("company_id"), text("kind"), number("year"), number("last"), day("last_date")],
-    },
-    CopiedTable {
-        name: "api_key",
-        key: 2,
-        columns: &[
-            id("company_id"),
-            id("id"),
-            bytes("hash"),
-            text("last4"),
-            text("label"),
-            number("created_at"),
-            number("last_used_at"),
-            number("revoked_at"),
-            CopiedColumn { name: "accepted", kind: ColumnKind::UsedQuota, read: "quota_log" },
-        ],
-    },
-    CopiedTable {
-        name: "client",
-        key: 2,
-        columns: &[
-            id("company_id"),
-            id("id"),
-            text("external_id"),
-            number("created_at"),
-            number("updated_at"),
-            text("search"),
-            text("record"),
-            number("version"),
-        ],
-    },
-    CopiedTable {
-        name: "quote",
-        key: 2,
-        columns: &[
-            id("company_id"),
-            id("id"),
-            text("status"),
-            day("valid_until"),
-            number("created_at"),
-            number("updated_at"),
-            text("summary"),
-            CopiedColumn {
-                name: "lines",
-                kind: ColumnKind::Text,
-                read: "coalesce((SELECT l.lines FROM large_lines l \
-                    WHERE l.company_id = quote.company_id AND l.document_id = quote.id), lines)",
-            },
-            text("detail"),
-            text("work_site"),
-            text("operations"),
-            number("reverse_charge"),
-            number("version"),
-        ],
-    },
-    CopiedTable {
-        name: "quote_costing",
-        key: 2,
-        columns: &[id("company_id"), id("quote_id"), text("costings")],
-    },
-    CopiedTable {
-        name: "document",
-        key: 3,
-        columns: &[
-            id("company_id"),
-            id("quote_id"),
-            number("number"),
-            id("upload_id"),
-            text("sha256"),
-            number("size_bytes"),
-            text("file_name"),
-            number("created_at"),
-            text("particulars"),
-        ],
-    },
-    CopiedTable {
-        name: "upload",
-        key: 2,
-        columns: &[id("company_id"), id("id"), number("began_at"), number("abandoned_at")],
-    },
-    CopiedTable {
-        name: "signing_link",
-        key: 2,
-        columns: &[
-            id("company_id"),
-            bytes("token_hash"),
-            id("quote_id"),
-            number("created_at"),
-            number("ends_at"),
-            number("revoked_at"),
-        ],
-    },
-    CopiedTable {
-        name: "proof",
-        key: 2,
-        columns: &[
-            id("company_id"),
-            id("quote_id"),
-            bytes("token_hash"),
-            text("ip"),
-            text("user_agent"),
-            text("document_sha256"),
-            text("fingerprint"),
-            number("signed_at"),
-        ],
-    },
-    CopiedTable {
-        name: "invoice",
-        key: 2,
-        columns: &[
-            id("company_id"),
-            id("id"),
-            id("quote_id"),
-            text("status"),
-            day("due_date"),
-            number("created_at"),
-            number("updated_at"),
-            text("summary"),
-            CopiedColumn {
-                name: "lines",
-                kind: ColumnKind::Text,
-                read: "coalesce((SELECT l.lines FROM large_lines l \
-                    WHERE l.company_id = invoice.company_id AND l.document_id = invoice.id), lines)",
-            },
-            text("detail"),
-            number("version"),
-        ],
-    },
-    CopiedTable {
-        name: "credit_note",
-        key: 2,
-        columns: &[
-            id("company_id"),
-            id("id"),
-            id("invoice_id"),
-            number("created_at"),
-            number("updated_at"),
-            text("summary"),
-            CopiedColumn {
-                name: "lines",
-                kind: ColumnKind::Text,
-                read: "coalesce((SELECT l.lines FROM large_lines l \
-                    WHERE l.company_id = credit_note.company_id AND l.document_id = credit_note.id), lines)",
-            },
-            text("detail"),
-            text("parts"),
-            number("version"),
-        ],
-    },
-    CopiedTable {
-        name: "issued_document",
-        key: 2,
-        columns: &[
-            id("company_id"),
-            id("record_id"),
-            id("upload_id"),
-            text("sha256"),
-            number("size_bytes"),
-            text("file_name"),
-            number("created_at"),
-            text("particulars"),
-        ],
-    },
-    CopiedTable { name: "logo", key: 2, columns: &[id("company_id"), text("sha256"), bytes("bytes")] },
-    CopiedTable {
-        name: "payment",
-        key: 3,
-        columns: &[
-            id("company_id"),
-            id("invoice_id"),
-            id("id"),
-            text("reference"),
-            text("movement_id"),
-            number("reversed_at"),
-            text("record"),
-            number("version"),
-        ],
-    },
-    CopiedTable {
-        name: "project",
-        key: 2,
-        columns: &[id("company_id"), id("id"), text("record"), number("version")],
-    },
-    CopiedTable {
-        name: "webhook",
-        key: 2,
-        columns: &[
-            id("company_id"),
-            id("id"),
-            text("url"),
-            number("kinds"),
-            text("secret"),
-            number("failures"),
-            number("disabled_at"),
-            text("disabled_reason"),
-            number("created_at"),
-            number("removed_at"),
-            text("previous_secret"),
-            number("previous_secret_until"),
-            number("rotated_at"),
-            number("failing_since"),
-            text("ping_log"),
-        ],
-    },
-    CopiedTable {
-        name: "disabled_notice",
-        key: 3,
-        columns: &[
-            id("company_id"),
-            id("webhook_id"),
-            number("disabled_at"),
-            text("reason"),
-            // The stopped service may have died during its call of the host, so the notice is free.
-            CopiedColumn { name: "held_until", kind: ColumnKind::Number, read: "0" },
-        ],
-    },
-    CopiedTable {
-        name: "bulk_change",
-        key: 2,
-        columns: &[
-            id("company_id"),
-            id("webhook_id"),
-            number("at"),
-            id("after_event"),
-            id("until_event"),
-            number("since"),
-            number("ended_until"),
-        ],
-    },
-    CopiedTable {
-        name: "event",
-        key: 2,
-        columns: &[
-            id("company_id"),
-            id("id"),
-            text("kind"),
-            number("timestamp"),
-            text("body"),
-            text("request_id"),
-            text("trace_context"),
-        ],
-    },
-    CopiedTable {
-        name: "delivery",
-        key: 1,
-        columns: &[
-            number("id"),
-            id("company_id"),
-            id("event_id"),
-            id("webhook_id"),
-            text("status"),
-            text("reason"),
-            // A delivery that the stopped service had claimed is due and free.
-            CopiedColumn {
-                name: "due_at",
-                kind: ColumnKind::Number,
-                read: "CASE WHEN status = 'pending' AND claim <> 0 THEN min(due_at, $1) ELSE due_at END",
-            },
-            CopiedColumn { name: "held_until", kind: ColumnKind::Number, read: "0" },
-            CopiedColumn { name: "claim", kind: ColumnKind::Number, read: "0" },
-            number("claims"),
-            number("attempts"),
-            number("claims_in_all"),
-            number("attempts_in_all"),
-            number("ended_at"),
-        ],
-    },
-    CopiedTable {
-        name: "attempt",
-        key: 5,
-        columns: &[
-            id("company_id"),
-            number("at"),
-            id("event_id"),
-            id("webhook_id"),
-            number("number"),
-            number("duration_ms"),
-            number("status"),
-            text("failure"),
-        ],
-    },
-    CopiedTable {
-        name: "history",
-        key: 2,
-        columns: &[
-            id("company_id"),
-            number("number"),
-            number("at"),
-            text("actor"),
-            text("action"),
-            id("subject"),
-            text("detail"),
-        ],
-    },
-    CopiedTable { name: "spent_form", key: 2, columns: &[id("company_id"), id("token"), number("noted")] },
+/// Tables of SQLite that are not copied.
+const LEFT_OUT: [&str; 2] = [
+    // Each database counts its own migrations.
+    "invoicing_migration",
+    // In PostgreSQL large lines stand in the row of their document: see `LINES`.
+    "large_lines",
 ];
 
+const USED_QUOTA: &str = "quota_log";
+const LINES: &str = "coalesce((SELECT l.lines FROM large_lines l \
+     WHERE l.company_id = copied.company_id AND l.document_id = copied.id), copied.lines)";
+
+/// The size of lines, which PostgreSQL tells by itself.
+const SIZE_OF_LINES: &str = "lines_bytes";
+
+/// Columns that are not copied as they are: the table, the column of PostgreSQL, and the expression
+/// or the column of SQLite.
+pub(super) const EXCEPTIONS: [(&str, &str, &str); 8] = [
+    // The databases store the used quota in different forms.
+    ("api_key", "accepted", USED_QUOTA),
+    // Large lines stand apart in SQLite.
+    ("credit_note", "lines", LINES),
+    ("invoice", "lines", LINES),
+    ("quote", "lines", LINES),
+    // A delivery that the stopped service had claimed is due and free.
+    (
+        "delivery",
+        "due_at",
+        "CASE WHEN status = 'pending' AND claim <> 0 THEN min(due_at, $1) ELSE due_at END",
+    ),
+    ("delivery", "held_until", "0"),
+    ("delivery", "claim", "0"),
+    // The stopped service may have died during its call of the host, so the notice is free.
+    ("disabled_notice", "held_until", "0"),
+];
+
+pub(super) fn catalogue(rows: Vec<CatalogueRow>) -> Catalogue {
+    let mut tables = Catalogue::new();
+    for (table, column, data_type, position) in rows {
+        tables.entry(table).or_default().insert(column, DeclaredColumn { data_type, position });
+    }
+    tables.retain(|name, _| !LEFT_OUT.contains(&&**name));
+    tables.values_mut().for_each(|columns| columns.retain(|name, _| name != SIZE_OF_LINES));
+    tables
+}
+
+/// The tables of `sqlite` in the order of their names. Further tables of PostgreSQL may be the
+/// host's own.
+pub(super) fn paired(sqlite: &Catalogue, postgres: &Catalogue) -> Result<Vec<CopiedTable>, CopyError> {
+    let pair = |(name, columns): (&String, &Columns)| {
+        let theirs = postgres.get(name).ok_or("PostgreSQL has no such table".to_owned());
+        theirs
+            .and_then(|theirs| CopiedTable::paired(name, columns.clone(), theirs))
+            .map_err(|cause| CopyError::Unmatched { table: name.clone(), cause })
+    };
+    sqlite.iter().map(pair).collect()
+}
+
+impl ColumnKind {
+    fn of(read: Option<&str>, sqlite: &str, postgres: &str) -> Option<Self> {
+        Some(match (sqlite, postgres) {
+            ("BLOB", "uuid") => Self::Id,
+            ("BLOB", "bytea") => Self::Bytes,
+            ("TEXT", "text") => Self::Text,
+            ("TEXT", "date") => Self::Day,
+            ("INTEGER", "bigint") => Self::Number,
+            ("TEXT", "bigint[]") if read == Some(USED_QUOTA) => Self::UsedQuota,
+            _ => return None,
+        })
+    }
+}
+
 impl CopiedTable {
-    /// The columns of the key.
-    pub(super) fn key(&self) -> &'static [CopiedColumn] {
-        self.columns.split_at_checked(self.key).map_or(self.columns, |(key, _)| key)
+    fn paired(name: &str, mut sqlite: Columns, postgres: &Columns) -> Result<Self, String> {
+        let mut columns = Vec::with_capacity(postgres.len());
+        for (column, theirs) in postgres {
+            let mut exceptions = EXCEPTIONS.iter();
+            let exception = exceptions.find(|(table, named, _)| *table == name && named == column);
+            let read = exception.map(|(_, _, read)| *read);
+            let ours = sqlite
+                .remove(column)
+                .or_else(|| sqlite.remove(read?))
+                .ok_or_else(|| format!("SQLite has no column {column}"))?;
+            let kind = ColumnKind::of(read, &ours.data_type, &theirs.data_type).ok_or_else(|| {
+                format!("column {column} has the types {} and {}", ours.data_type, theirs.data_type)
+            })?;
+            let read = read.map_or_else(|| quoted(column), str::to_owned);
+            columns.push(CopiedColumn { name: column.clone(), kind, read, position: ours.position });
+        }
+        if let Some(column) = sqlite.into_keys().next() {
+            return Err(format!("PostgreSQL has no column {column}"));
+        }
+        columns.sort_by_key(|column| (column.position == 0, column.position));
+        Ok(Self { name: name.to_owned(), columns })
     }
 
-    fn listed(columns: &[CopiedColumn], part: fn(&CopiedColumn) -> &'static str) -> String {
-        columns.iter().map(part).collect::<Vec<_>>().join(", ")
+    /// The columns of the key.
+    pub(super) fn key(&self) -> impl Iterator<Item = &CopiedColumn> {
+        self.columns.iter().take_while(|column| column.position > 0)
     }
 
     /// The statement that reads rows from SQLite in the order of the key: `$1` is the moment of the
     /// copy, `$2` the number of rows to skip.
     pub(super) fn select(&self) -> String {
-        let (name, key) = (self.name, Self::listed(self.key(), |column| column.name));
-        let columns = Self::listed(self.columns, |column| column.read);
-        format!("SELECT {columns} FROM {name} ORDER BY {key} LIMIT -1 OFFSET $2")
+        let name = quoted(&self.name);
+        let columns = listed(&self.columns, |column| column.read.clone());
+        let key = listed(self.key(), |column| quoted(&column.name));
+        format!("SELECT {columns} FROM {name} AS copied ORDER BY {key} LIMIT -1 OFFSET $2")
     }
 
     /// The statement that takes rows into PostgreSQL.
     pub(super) fn copy_in(&self) -> String {
-        let columns = Self::listed(self.columns, |column| column.name);
-        format!("COPY {} ({columns}) FROM STDIN (FORMAT binary)", self.name)
+        let (name, columns) = (quoted(&self.name), listed(&self.columns, |column| quoted(&column.name)));
+        format!("COPY {name} ({columns}) FROM STDIN (FORMAT binary)")
     }
 
-    /// The statement that returns all rows of PostgreSQL in the order of the key.
+    /// The statement that returns all rows of PostgreSQL in the order of the key, in which texts
+    /// are ordered by their bytes as in SQLite.
     pub(super) fn copy_out(&self) -> String {
-        let (columns, key) = (
-            Self::listed(self.columns, |column| column.name),
-            Self::listed(self.key(), |column| column.name),
-        );
-        format!("COPY (SELECT {columns} FROM {} ORDER BY {key}) TO STDOUT (FORMAT binary)", self.name)
+        let name = quoted(&self.name);
+        let columns = listed(&self.columns, |column| quoted(&column.name));
+        let key = listed(self.key(), |column| match column.kind {
+            ColumnKind::Text => format!("{} COLLATE \"C\"", quoted(&column.name)),
+            _ => quoted(&column.name),
+        });
+        format!("COPY (SELECT {columns} FROM {name} ORDER BY {key}) TO STDOUT (FORMAT binary)")
     }
+}
+
+fn listed<'c>(
+    columns: impl IntoIterator<Item = &'c CopiedColumn>,
+    part: fn(&CopiedColumn) -> String,
+) -> String {
+    columns.into_iter().map(part).collect::<Vec<_>>().join(", ")
+}
+
+/// A name of a catalogue in a statement.
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }

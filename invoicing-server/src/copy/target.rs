@@ -10,10 +10,10 @@ use futures_util::TryStreamExt as _;
 use sha2::{Digest, Sha256};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, Postgres, Transaction};
 
-use super::source::{BinaryRows, Survey};
-use super::tables::{CopiedTable, TABLES};
+use super::source::{BinaryRows, Survey, SurveyedTable};
+use super::tables::{Catalogue, CatalogueRow, CopiedTable, catalogue, quoted};
 use super::{CopyError, Moment, binary};
-use crate::PostgresSettings;
+use crate::config::PostgresSettings;
 use crate::env::Env;
 use crate::store::connection::postgres::locks::{COPY, SERVICE_LOCK, TABLE_EXISTS};
 use crate::store::{migrate, postgres};
@@ -23,6 +23,13 @@ const COPIED_FROM: &str = "copied_from";
 
 /// A copy may take longer than the server's limits for other transactions.
 const NO_LIMITS: &str = "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0";
+/// `indkey` counts from 0 on.
+const CATALOGUE: &str = "SELECT t.relname::text, c.attname::text, format_type(c.atttypid, NULL), \
+     coalesce(array_position(k.indkey::int2[], c.attnum) + 1, 0)::bigint \
+     FROM pg_class t JOIN pg_attribute c ON c.attrelid = t.oid \
+     LEFT JOIN pg_index k ON k.indrelid = t.oid AND k.indisprimary \
+     WHERE t.relnamespace = current_schema()::regnamespace AND t.relkind IN ('r', 'p') \
+     AND c.attnum > 0 AND NOT c.attisdropped AND c.attgenerated = ''";
 /// The moment by both clocks, the source, and the rows that were copied so far.
 const CREATE: &str = "CREATE TABLE invoicing_copy (at BIGINT NOT NULL, ahead BIGINT NOT NULL, source BYTEA NOT NULL, \
      rows BIGINT NOT NULL)";
@@ -71,8 +78,12 @@ impl PostgresTarget {
         Ok(tx)
     }
 
-    /// The copy of an earlier call, if there is one. Refuses a database with other content.
-    pub(super) async fn earlier_copy(&mut self) -> Result<Option<EarlierCopy>, CopyError> {
+    /// The copy of an earlier call, if there is one. Refuses a database with other content in these
+    /// tables.
+    pub(super) async fn earlier_copy(
+        &mut self,
+        tables: &Catalogue,
+    ) -> Result<Option<EarlierCopy>, CopyError> {
         let mut tx = self.begin().await?;
         if exists(&mut tx, COPY).await? {
             return Ok(Some(begun(&mut tx).await?));
@@ -84,8 +95,20 @@ impl PostgresTarget {
                 return finished(&value).ok_or(CopyError::OtherSource).map(Some);
             }
         }
-        assert_empty(&mut tx).await?;
+        assert_empty(&mut tx, tables).await?;
         Ok(None)
+    }
+
+    /// The tables that the copy goes into. If no copy was begun, they are made and rolled back:
+    /// before the source is checked, nothing stays.
+    pub(super) async fn catalogue(&mut self, begun: bool) -> Result<Catalogue, CopyError> {
+        let mut tx = self.begin().await?;
+        if !begun {
+            migrate::postgres(&mut tx).await.map_err(CopyError::Target)?;
+        }
+        let rows: Vec<CatalogueRow> = sqlx::query_as(CATALOGUE).fetch_all(&mut *tx).await?;
+        tx.rollback().await?;
+        Ok(catalogue(rows))
     }
 
     /// The present moment by the clock of this machine, which the service has used so far, and by
@@ -98,14 +121,19 @@ impl PostgresTarget {
     }
 
     /// Makes the tables and begins a copy. From here on no service opens the database.
-    pub(super) async fn begin_copy(&mut self, moment: Moment, survey: &Survey) -> Result<(), CopyError> {
+    pub(super) async fn begin_copy(
+        &mut self,
+        tables: &Catalogue,
+        moment: Moment,
+        survey: &Survey<'_>,
+    ) -> Result<(), CopyError> {
         migrate::postgres(&mut self.connection).await.map_err(CopyError::Target)?;
         let mut tx = self.begin().await?;
         // With the lock, a service that is opening the database either finds the table, or has left
         // rows that the check finds.
         sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(SERVICE_LOCK).execute(&mut *tx).await?;
         sqlx::raw_sql(CREATE).execute(&mut *tx).await?;
-        assert_empty(&mut tx).await?;
+        assert_empty(&mut tx, tables).await?;
         let begin = sqlx::query(BEGIN).bind(moment.at).bind(moment.ahead).bind(survey.fingerprint());
         begin.execute(&mut *tx).await?;
         tx.commit().await?;
@@ -136,22 +164,23 @@ impl PostgresTarget {
 
     /// Compares everything with the source, and if it is the same, opens the database for the
     /// service. No row can change between the comparison and the opening.
-    pub(super) async fn finish(&mut self, moment: Moment, survey: &Survey) -> Result<(), CopyError> {
+    pub(super) async fn finish(&mut self, moment: Moment, survey: &Survey<'_>) -> Result<(), CopyError> {
         let mut tx = self.begin().await?;
-        let names: Vec<_> = TABLES.iter().map(|table| table.name).collect();
-        let lock = format!("LOCK TABLE {} IN SHARE MODE", names.join(", "));
+        let names =
+            survey.tables.iter().map(|surveyed| quoted(&surveyed.table.name)).collect::<Vec<_>>().join(", ");
+        let lock = format!("LOCK TABLE {names} IN SHARE MODE");
         sqlx::raw_sql(AssertSqlSafe(lock)).execute(&mut *tx).await?;
-        for (table, (rows, sha256)) in TABLES.iter().zip(&survey.tables) {
+        for SurveyedTable { table, rows, sha256 } in &survey.tables {
             let (found, their_sha256) = (count(&mut tx, table).await?, hash(&mut tx, table).await?);
             if found != *rows || their_sha256 != *sha256 {
-                return Err(CopyError::Differs { table: table.name, found, expected: *rows });
+                return Err(CopyError::Differs { table: table.name.clone(), found, expected: *rows });
             }
         }
         sqlx::query(BLOCKS).execute(&mut *tx).await?;
         sqlx::query(FINISH).bind(COPIED_FROM).bind(copied_from(moment, survey)).execute(&mut *tx).await?;
         sqlx::raw_sql(DROP).execute(&mut *tx).await?;
         // The first queries are to be planned for the tables as they are now.
-        sqlx::raw_sql(AssertSqlSafe(format!("ANALYZE {}", names.join(", ")))).execute(&mut *tx).await?;
+        sqlx::raw_sql(AssertSqlSafe(format!("ANALYZE {names}"))).execute(&mut *tx).await?;
         tx.commit().await?;
         Ok(())
     }
@@ -178,23 +207,22 @@ async fn begun(tx: &mut PgConnection) -> Result<EarlierCopy, CopyError> {
     Ok(EarlierCopy { moment: Moment { at, ahead }, source, rows: Some(rows) })
 }
 
-/// Returns an error if a table has a row.
-async fn assert_empty(tx: &mut PgConnection) -> Result<(), CopyError> {
-    for table in &TABLES {
-        let name = table.name;
+/// Returns an error if one of the tables has a row.
+async fn assert_empty(tx: &mut PgConnection, tables: &Catalogue) -> Result<(), CopyError> {
+    for name in tables.keys() {
         if !exists(tx, name).await? {
             continue;
         }
-        let statement = AssertSqlSafe(format!("SELECT EXISTS (SELECT 1 FROM {name})"));
+        let statement = AssertSqlSafe(format!("SELECT EXISTS (SELECT 1 FROM {})", quoted(name)));
         if sqlx::query_scalar(statement).fetch_one(&mut *tx).await? {
-            return Err(CopyError::NotEmpty(name));
+            return Err(CopyError::NotEmpty(name.clone()));
         }
     }
     Ok(())
 }
 
 async fn count(tx: &mut PgConnection, table: &CopiedTable) -> Result<u64, sqlx::Error> {
-    let statement = AssertSqlSafe(format!("SELECT count(*) FROM {}", table.name));
+    let statement = AssertSqlSafe(format!("SELECT count(*) FROM {}", quoted(&table.name)));
     let count: i64 = sqlx::query_scalar(statement).fetch_one(tx).await?;
     Ok(u64::try_from(count).unwrap_or(0))
 }
@@ -214,7 +242,7 @@ fn number(rows: u64) -> i64 {
 }
 
 /// The stored form of a copy's moment and source.
-fn copied_from(moment: Moment, survey: &Survey) -> Vec<u8> {
+fn copied_from(moment: Moment, survey: &Survey<'_>) -> Vec<u8> {
     [&moment.at.to_be_bytes()[..], &moment.ahead.to_be_bytes(), &survey.fingerprint()].concat()
 }
 

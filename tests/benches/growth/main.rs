@@ -109,7 +109,8 @@ async fn measure(workload: &Workload) {
         let window = PageWindow { since, ..PageWindow::default() };
         timed(what, async |_| invoices.page(&PageQuery { include_lines: false, status, window }).await).await;
     }
-    timed("credit notes", async |_| workload.company.credit_notes().page(&CreditNoteQuery::default()).await).await;
+    timed("credit notes", async |_| workload.company.credit_notes().page(&CreditNoteQuery::default()).await)
+        .await;
     timed("clients by a word", async |_| clients.page(&ClientQuery::default().q("lefevre 77")).await).await;
     timed("a quote", async |call| quotes.detail(workload.some_quote(call)).await).await;
     timed("an invoice", async |call| invoices.detail(workload.some_invoice(call)).await).await;

@@ -8,8 +8,8 @@ use invoicing_core::{
     ClientId, EventKind, InvoiceId, NewClient, NewCompany, NewCreditNote, Plan, QuoteId, Timestamp, money,
 };
 use invoicing_server::{
-    Builder, CompanyHandle, DocumentInput, DocumentRenderer, Error, Invoicing, MemoryStore, NewPayment, NewWebhook,
-    PaymentSource, RenderError, Settings, TargetPolicy,
+    Builder, CompanyHandle, DocumentInput, DocumentRenderer, Error, Invoicing, MemoryStore, NewPayment,
+    NewWebhook, PaymentSource, RenderError, Settings, TargetPolicy,
 };
 use invoicing_tests::new_quote;
 
@@ -59,7 +59,8 @@ impl Workload {
     pub(crate) async fn grow_to(&mut self, size: u64) {
         for end in [u64::midpoint(self.made, size), size] {
             let make = |number| async move { self.make(number).await.expect("a quote and what follows") };
-            let made: Vec<_> = stream::iter(self.made..end).map(make).buffer_unordered(AT_ONCE).collect().await;
+            let made: Vec<_> =
+                stream::iter(self.made..end).map(make).buffer_unordered(AT_ONCE).collect().await;
             for (quote, invoice) in made.into_iter().flatten() {
                 self.quotes.push(quote);
                 self.invoices.extend(invoice);
