@@ -76,8 +76,7 @@ pub struct NewCompany {
 pub struct CompanyIdentity {
     /// Street address, or the whole address as one text; at most 2,000 characters.
     pub address: Option<String>,
-    /// Postal code. A missing postal code or town is left out when the identity is written: the
-    /// first version of the service refuses unknown fields.
+    /// Postal code.
     pub zip_code: Option<String>,
     /// Town.
     pub city: Option<String>,
@@ -141,7 +140,7 @@ pub struct Company {
     pub automatic_invoicing: bool,
     pub identity: CompanyIdentity,
     /// SHA-256 of the logo on its documents, 64 lowercase hex digits; left out while there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub logo: Option<String>,
     /// Instant of creation.
     pub created_at: Timestamp,

@@ -82,6 +82,10 @@ async fn without_a_renderer_invoices_and_credit_notes_have_no_document(db: Datab
     // As a host without a renderer of invoices has issued them.
     world.run("DELETE FROM issued_document", &[]).await;
     let note = note.summary.id;
+    let other = issued_over(&world.company, "100").await.summary.id;
+    world.run("DELETE FROM issued_document", &[]).await;
+    let credited = world.company.invoices().credit(other, &NewCreditNote::of_the_rest("x")).await.unwrap();
+    world.company.credit_notes().open_document(credited.summary.id).await.unwrap();
     for path in [format!("/api/v1/invoices/{invoice}"), format!("/api/v1/credit-notes/{note}")] {
         let answer = world.get(&format!("{path}/document")).await;
         assert_eq!((answer.status.as_u16(), answer.code()), (409, "document_unavailable"));

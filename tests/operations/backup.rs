@@ -325,28 +325,6 @@ async fn a_backup_without_a_document_of_an_invoice_or_credit_note_is_refused(db:
     }
 }
 
-/// A backup of a version that had no invoices with documents lacks their table.
-#[on_each_database]
-async fn a_backup_without_the_table_of_issued_documents_is_checked(db: Database) {
-    let Some(script) = Script::find(db) else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    let place = Place::new(db).await;
-    let invoicing = open(&place, &folder.path().join("documents"), keys(1)).await.unwrap();
-    let new = NewCompany::named("Martin Peinture", Plan::Team);
-    let company = invoicing.company(invoicing.companies().create(&new).await.unwrap().id);
-    sent(&company).await;
-    place.behind().await.run("DROP TABLE issued_document", &[]).await;
-    let save = ["save", &database(&place), &path("documents"), &path("backup")];
-    let backup = script.run(&save).await.unwrap();
-    script.run(&["check", &backup]).await.unwrap();
-    for document in files(Path::new(&path("backup/documents"))) {
-        std::fs::remove_file(document).unwrap();
-    }
-    let refused = script.run(&["check", &backup]).await.unwrap_err();
-    assert!(refused.contains("missing or damaged"), "{refused}");
-}
-
 /// Rules: OPEN-1, OPEN-2
 #[on_each_database]
 async fn a_backup_follows_a_link_and_refuses_a_second_name(db: Database) {

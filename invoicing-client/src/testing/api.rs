@@ -124,6 +124,9 @@ fn clients(request: &ReceivedRequest, store: &Store, order: Option<&mut ListOrde
     let query = Query::read(&request.uri, &["q", "externalId"], &[]).map_err(|text| invalid(&text))?;
     let words = query.text.as_deref().map(search_words).unwrap_or_default();
     let sought = query.external_id.as_deref().map(sought_text);
+    if sought.as_deref() == Some("") {
+        return Err(invalid("externalId: must have 1 to 255 characters"));
+    }
     let sought = sought.map(|sought| known(store, &sought).map(|client| client.id));
     let matching = store.clients.iter().filter(|client| {
         let text = client.search_text();

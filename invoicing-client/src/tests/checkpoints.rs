@@ -161,7 +161,7 @@ async fn an_abandoned_save_does_not_overwrite_a_later_one() {
 }
 
 #[tokio::test]
-async fn a_file_of_an_earlier_release_is_read_and_unknown_fields_are_ignored() {
+async fn unknown_fields_of_a_file_are_ignored() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("quotes.json");
     let text = r#"{"version":1,"resource":"quotes","since":"1970-01-01T00:00:00.007Z","delivered":[],"new":{"a":1}}"#;

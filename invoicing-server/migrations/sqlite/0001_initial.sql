@@ -585,115 +585,71 @@ SELECT
     (credit_note.summary || '}') ->> '$.createdAt' AS created_at
 FROM company CROSS JOIN credit_note ON credit_note.company_id = company.id;
 
--- The members of the JSON arrays of records (lines, VAT shares, internal costs), for the views below; no report itself. `e4`
--- has their numbers in ten-thousandths, by name. Each is computed from the digits of its text, at most four of them behind the
--- point, so that no binary float takes part. `record` is the summary with its closing brace.
-CREATE VIEW member AS
-SELECT
-    list,
-    company_id,
-    record,
-    status,
-    position,
-    member,
-    (
-        SELECT json_group_object(name, CAST(
-            substr(digits, 1, instr(digits || '.', '.') - 1)
-            || substr(substr(digits, instr(digits || '.', '.') + 1) || '0000', 1, 4) AS INTEGER
-        ))
-        FROM (
-            SELECT key AS name, member -> ('$.' || key) AS digits FROM json_each(member) WHERE type IN ('integer', 'real')
-        )
-    ) AS e4
-FROM (
-    SELECT
-        'quote' AS list,
-        company.record ->> '$.id' AS company_id,
-        item.summary || '}' AS record,
-        item.status,
-        line.key + 1 AS position,
-        line.value AS member
-    FROM company CROSS JOIN quote_item AS item ON item.company_id = company.id JOIN json_each(item.lines) AS line
-    UNION ALL
-    SELECT 'invoice', company.record ->> '$.id', item.summary || '}', item.status, line.key + 1, line.value
-    FROM company CROSS JOIN invoice_item AS item ON item.company_id = company.id JOIN json_each(item.lines) AS line
-    UNION ALL
-    SELECT 'invoice_vat', company.record ->> '$.id', invoice.summary || '}', invoice.status, share.key + 1, share.value
-    FROM company CROSS JOIN invoice ON invoice.company_id = company.id
-    JOIN json_each('{' || invoice.detail, '$.vatBreakdown') AS share
-    UNION ALL
-    SELECT 'credit_note_vat', company.record ->> '$.id', note.summary || '}', NULL, share.key + 1, share.value
-    FROM company CROSS JOIN credit_note AS note ON note.company_id = company.id
-    JOIN json_each('{' || note.detail, '$.vatBreakdown') AS share
-    UNION ALL
-    SELECT 'costing', company.record ->> '$.id', quote.summary || '}', quote.status, costing.key + 1, costing.value
-    FROM company CROSS JOIN quote ON quote.company_id = company.id
-    CROSS JOIN quote_costing ON quote_costing.company_id = quote.company_id AND quote_costing.quote_id = quote.id
-    JOIN json_each(quote_costing.costings) AS costing
-);
+-- The numbers of lines, VAT shares and internal costs stand in JSON. They have at most 15 digits, which survive a binary float:
+-- the rounded product is exact.
 
 -- The lines of quotes and invoices.
 CREATE VIEW report_lines AS
 SELECT
     company_id,
-    list AS document,
+    document,
     record ->> '$.id' AS document_id,
     record ->> '$.number' AS document_number,
     status AS document_status,
     position,
-    member ->> '$.description' AS description,
-    e4 ->> '$.quantity' AS quantity_e4,
-    member ->> '$.unit' AS unit,
-    e4 ->> '$.unitPrice' AS unit_price_e4,
-    (e4 ->> '$.totalHT') / 100 AS total_ht_cents,
-    (e4 ->> '$.tvaRate') / 100 AS tva_rate_bp,
+    line ->> '$.description' AS description,
+    CAST(round((line ->> '$.quantity') * 10000) AS INTEGER) AS quantity_e4,
+    line ->> '$.unit' AS unit,
+    CAST(round((line ->> '$.unitPrice') * 10000) AS INTEGER) AS unit_price_e4,
+    CAST(round((line ->> '$.totalHT') * 100) AS INTEGER) AS total_ht_cents,
+    CAST(round((line ->> '$.tvaRate') * 100) AS INTEGER) AS tva_rate_bp,
     record ->> '$.currency' AS currency,
-    member ->> '$.lot' AS lot,
-    member ->> '$.section' AS section
-FROM member WHERE list IN ('quote', 'invoice');
+    line ->> '$.lot' AS lot,
+    line ->> '$.section' AS section
+FROM (
+    SELECT
+        company.record ->> '$.id' AS company_id,
+        'quote' AS document,
+        item.summary || '}' AS record,
+        item.status,
+        line.key + 1 AS position,
+        line.value AS line
+    FROM company CROSS JOIN quote_item AS item ON item.company_id = company.id JOIN json_each(item.lines) AS line
+    UNION ALL
+    SELECT company.record ->> '$.id', 'invoice', item.summary || '}', item.status, line.key + 1, line.value
+    FROM company CROSS JOIN invoice_item AS item ON item.company_id = company.id JOIN json_each(item.lines) AS line
+);
 
 -- The VAT of invoices, by rate.
 CREATE VIEW report_vat AS
 SELECT
-    company_id,
-    record ->> '$.id' AS invoice_id,
-    record ->> '$.number' AS invoice_number,
-    status AS invoice_status,
-    record ->> '$.issueDate' AS issue_date,
-    (e4 ->> '$.tvaRate') / 100 AS tva_rate_bp,
-    (e4 ->> '$.baseHT') / 100 AS base_ht_cents,
-    (e4 ->> '$.amountTVA') / 100 AS amount_tva_cents,
-    record ->> '$.currency' AS currency
-FROM member WHERE list = 'invoice_vat';
+    company.record ->> '$.id' AS company_id,
+    (invoice.summary || '}') ->> '$.id' AS invoice_id,
+    (invoice.summary || '}') ->> '$.number' AS invoice_number,
+    invoice.status AS invoice_status,
+    (invoice.summary || '}') ->> '$.issueDate' AS issue_date,
+    CAST(round((share.value ->> '$.tvaRate') * 100) AS INTEGER) AS tva_rate_bp,
+    CAST(round((share.value ->> '$.baseHT') * 100) AS INTEGER) AS base_ht_cents,
+    CAST(round((share.value ->> '$.amountTVA') * 100) AS INTEGER) AS amount_tva_cents,
+    (invoice.summary || '}') ->> '$.currency' AS currency
+FROM company CROSS JOIN invoice ON invoice.company_id = company.id
+JOIN json_each('{' || invoice.detail, '$.vatBreakdown') AS share;
 
--- The VAT of credit notes, by rate. It lessens that of invoices that were issued, cancelled ones included if they have a
--- credit note: see OPERATIONS.md.
+-- The VAT of credit notes, by rate. It lessens that of invoices that were issued, cancelled ones included if they have a credit
+-- note: see OPERATIONS.md.
 CREATE VIEW report_credit_note_vat AS
 SELECT
-    company_id,
-    record ->> '$.id' AS credit_note_id,
-    record ->> '$.number' AS credit_note_number,
-    record ->> '$.invoiceId' AS invoice_id,
-    record ->> '$.issueDate' AS issue_date,
-    (e4 ->> '$.tvaRate') / 100 AS tva_rate_bp,
-    (e4 ->> '$.baseHT') / 100 AS base_ht_cents,
-    (e4 ->> '$.amountTVA') / 100 AS amount_tva_cents,
-    record ->> '$.currency' AS currency
-FROM member WHERE list = 'credit_note_vat';
-
--- Internal costs, which no other report has. Positions are those of the quote's lines, from 1.
-CREATE VIEW report_costings AS
-SELECT
-    company_id,
-    record ->> '$.id' AS quote_id,
-    record ->> '$.number' AS quote_number,
-    position,
-    (e4 ->> '$.labourCost') / 100 AS labour_cost_cents,
-    (e4 ->> '$.materialCost') / 100 AS material_cost_cents,
-    record ->> '$.currency' AS currency,
-    member ->> '$.subcontractor' AS subcontractor,
-    member ->> '$.privateNote' AS private_note
-FROM member WHERE list = 'costing';
+    company.record ->> '$.id' AS company_id,
+    (credit_note.summary || '}') ->> '$.id' AS credit_note_id,
+    (credit_note.summary || '}') ->> '$.number' AS credit_note_number,
+    (credit_note.summary || '}') ->> '$.invoiceId' AS invoice_id,
+    (credit_note.summary || '}') ->> '$.issueDate' AS issue_date,
+    CAST(round((share.value ->> '$.tvaRate') * 100) AS INTEGER) AS tva_rate_bp,
+    CAST(round((share.value ->> '$.baseHT') * 100) AS INTEGER) AS base_ht_cents,
+    CAST(round((share.value ->> '$.amountTVA') * 100) AS INTEGER) AS amount_tva_cents,
+    (credit_note.summary || '}') ->> '$.currency' AS currency
+FROM company CROSS JOIN credit_note ON credit_note.company_id = company.id
+JOIN json_each('{' || credit_note.detail, '$.vatBreakdown') AS share;
 
 CREATE VIEW report_payments AS
 SELECT
@@ -782,3 +738,19 @@ FROM (
             AND delivery.status IN ('failed', 'skipped')
     )
 );
+
+-- Internal costs, which no other report has. Positions are those of the quote's lines, from 1.
+CREATE VIEW report_costings AS
+SELECT
+    company.record ->> '$.id' AS company_id,
+    (quote.summary || '}') ->> '$.id' AS quote_id,
+    (quote.summary || '}') ->> '$.number' AS quote_number,
+    costing.key + 1 AS position,
+    CAST(round((costing.value ->> '$.labourCost') * 100) AS INTEGER) AS labour_cost_cents,
+    CAST(round((costing.value ->> '$.materialCost') * 100) AS INTEGER) AS material_cost_cents,
+    (quote.summary || '}') ->> '$.currency' AS currency,
+    costing.value ->> '$.subcontractor' AS subcontractor,
+    costing.value ->> '$.privateNote' AS private_note
+FROM company CROSS JOIN quote ON quote.company_id = company.id
+CROSS JOIN quote_costing ON quote_costing.company_id = quote.company_id AND quote_costing.quote_id = quote.id
+JOIN json_each(quote_costing.costings) AS costing;

@@ -20,19 +20,13 @@ use crate::error::Error;
 pub(crate) struct Particulars {
     pub(crate) company: Company,
     pub(crate) client_address: Option<String>,
-    #[serde(default)]
     pub(crate) client_phone: Option<String>,
     pub(crate) work_site: Option<String>,
     pub(crate) issued_on: NaiveDate,
-    #[serde(default)]
     pub(crate) client_type: Option<ClientType>,
-    #[serde(default)]
     pub(crate) client_siren: Option<String>,
-    #[serde(default)]
     pub(crate) client_vat_number: Option<String>,
-    #[serde(default)]
     pub(crate) operations: OperationNature,
-    #[serde(default)]
     pub(crate) reverse_charge: bool,
 }
 

@@ -82,9 +82,10 @@ impl Clients<'_> {
     /// # Errors
     /// [`Error::Conflict`] when another client has the `externalId`.
     pub async fn change(&self, id: ClientId, change: &ClientChange) -> Result<Client, Error> {
-        let fields = change.check()?;
+        let checked = change.check();
         let changed = self.0.write([Prefetch::Client(id)], async move |mut tx| {
             let client = tx.client_to_change(id).await?;
+            let fields = checked?;
             if let Some(external_id) = fields.external_id()
                 && client.external_id.as_deref() != Some(external_id)
             {

@@ -80,12 +80,13 @@ impl Quotes<'_> {
     /// Gives a draft new content.
     pub async fn edit(&self, id: QuoteId, content: &NewQuote) -> Result<Quote, Error> {
         let NewQuote { client_id, retention_rate, valid_until, .. } = *content;
-        let (lines, internal) = check(content)?;
+        let checked = check(content);
         let changed = async {
             let known = self.preload(id).await?;
             self.0
                 .write([Prefetch::Quote(id), Prefetch::Client(client_id)], async move |mut tx| {
                     let quote = tx.quote_to_change(id, known).await?;
+                    let (lines, internal) = checked?;
                     let client = tx.clients().find(client_id).await.map_err(missing_client)?;
                     let changed = quote.edit(&client, lines, retention_rate, valid_until, tx.change.stamp)?;
                     if tx.is_audited()

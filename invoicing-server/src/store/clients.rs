@@ -2,7 +2,7 @@
 
 use invoicing_core::{Client, ClientId, Invalid, SHORT_TEXT, sought_text};
 
-use super::connection::{Argument, Cell, Many, ReadSet, Sql, Type, Write, prefetch};
+use super::connection::{Argument, Cell, ReadSet, Sql, Write, prefetch};
 use super::page_json::PageRow;
 use super::rows::to_json;
 use super::scope::Scope;
@@ -125,25 +125,13 @@ impl ClientTable<'_> {
             sqlite: "
                 INSERT INTO client (company_id, id, external_id, created_at, updated_at, search, record, version)
                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-            postgres: &Many {
-                text: "
+            postgres: "
                     INSERT INTO client
                         (company_id, id, external_id, created_at, updated_at, search, record, version)
                     SELECT * FROM unnest(
                         $1::uuid[], $2::uuid[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[],
                         $8::bigint[]
                     )",
-                columns: &[
-                    Type::Uuid,
-                    Type::Uuid,
-                    Type::Text,
-                    Type::Int,
-                    Type::Int,
-                    Type::Text,
-                    Type::Text,
-                    Type::Int,
-                ],
-            },
             first: 0,
             requires_current_version: false,
         };
@@ -160,8 +148,7 @@ impl ClientTable<'_> {
             sqlite: "
                 UPDATE client SET external_id = $3, updated_at = $4, search = $5, record = $6, version = $7
                 WHERE company_id = $1 AND id = $2 AND version <= $7",
-            postgres: &Many {
-                text: "
+            postgres: "
                     UPDATE client SET
                         external_id = new.external_id, updated_at = new.updated_at, search = new.search,
                         record = new.record, version = new.version
@@ -169,16 +156,6 @@ impl ClientTable<'_> {
                         $1::uuid[], $2::uuid[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::bigint[]
                     ) AS new (company_id, id, external_id, updated_at, search, record, version)
                     WHERE client.company_id = new.company_id AND client.id = new.id AND client.version <= new.version",
-                columns: &[
-                    Type::Uuid,
-                    Type::Uuid,
-                    Type::Text,
-                    Type::Int,
-                    Type::Text,
-                    Type::Text,
-                    Type::Int,
-                ],
-            },
             first: 0,
             requires_current_version: true,
         };

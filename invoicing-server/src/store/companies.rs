@@ -64,7 +64,7 @@ impl CompanyRow<'_> {
         static SET_STAMP: Write = Write {
             table: "company",
             sqlite: "UPDATE company SET last_stamp = $2 WHERE id = $1",
-            postgres: &AFTER_RECORDS,
+            postgres: AFTER_RECORDS,
             first: BEFORE_STAMPS,
             requires_current_version: false,
         };

@@ -18,14 +18,14 @@ use sqlx::SqliteConnection;
 use super::versions::newer;
 use super::write_cache::WriteCache;
 use crate::error::Error;
-pub(crate) use arguments::{Argument, Cell, Type};
+pub(crate) use arguments::{Argument, Cell};
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::Session;
 pub(crate) use prefetch::Prefetch;
 pub(crate) use sql::Sql;
 pub(crate) use sqlite::Reader;
 pub(crate) use statement::{Query, Row};
-pub(crate) use write::{Many, ReadSet, Write};
+pub(crate) use write::{ReadSet, Write};
 
 /// A connection.
 pub(crate) enum Connection {

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use invoicing_core::{CompanyId, EventId, Timestamp, WebhookId};
 use uuid::Uuid;
 
-use super::connection::{Many, Type, Write};
+use super::connection::Write;
 use super::subscriber::Subscriber;
 use super::tx::Tx;
 use crate::cause::Cause;
@@ -90,8 +90,7 @@ pub(super) static INSERT_EVENT: Write = Write {
 ///
 /// Several operations of a transaction may move the same stamp or series. Both are grouped, since
 /// one statement changes a row only once.
-pub(super) static AFTER_RECORDS: Many = Many {
-    text: "
+pub(super) const AFTER_RECORDS: &str = "
         WITH new AS (
             SELECT * FROM unnest(
                 $1::uuid[], $2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[],
@@ -143,14 +142,7 @@ pub(super) static AFTER_RECORDS: Many = Many {
             CASE state WHEN 2 THEN reason END, due_at, CASE state WHEN 1 THEN token ELSE 0 END, (state = 1)::int,
             (state = 1)::int, 0, 0, CASE state WHEN 2 THEN skipped_at END,
             CASE state WHEN 1 THEN lease_until ELSE 0 END
-        FROM new, unnest(new.webhooks::uuid[], new.states::bigint[]) WITH ORDINALITY AS target (webhook, state, place)",
-    columns: &[
-        Type::Uuid, Type::Uuid, Type::Int, Type::Text, Type::Text, Type::Int, Type::Int, Type::Int, Type::Text,
-        Type::Text, Type::Int, Type::Text, Type::Int, Type::Int, Type::Text, Type::Text, Type::Uuid, Type::Text,
-        Type::Int, Type::Int, Type::Date, Type::Uuid, Type::Int, Type::Text, Type::Text, Type::Uuid, Type::Text,
-        Type::Uuid, Type::Uuid, Type::Int, Type::Int, Type::Uuid, Type::Int,
-    ],
-};
+        FROM new, unnest(new.webhooks::uuid[], new.states::bigint[]) WITH ORDINALITY AS target (webhook, state, place)";
 
 /// Numbers of arguments before those of the series, of the history, of the links, and of the
 /// stamps.

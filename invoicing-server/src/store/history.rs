@@ -76,7 +76,7 @@ impl HistoryTable<'_> {
             sqlite: "
                 INSERT INTO history (company_id, number, at, actor, action, subject, detail)
                 SELECT $1, coalesce(max(number), 0) + 1, $2, $3, $4, $5, $6 FROM history WHERE company_id = $1",
-            postgres: &AFTER_RECORDS,
+            postgres: AFTER_RECORDS,
             first: BEFORE_NOTES,
             requires_current_version: false,
         };

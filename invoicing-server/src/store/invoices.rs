@@ -4,7 +4,7 @@ use chrono::NaiveDate;
 use invoicing_core::{Invoice, InvoiceDetail, InvoiceId, InvoiceSummary, PaymentId, QuoteId};
 use uuid::Uuid;
 
-use super::connection::{Cell, Many, ReadSet, Type, Write, prefetch};
+use super::connection::{Cell, ReadSet, Write, prefetch};
 use super::detail::SizedParts;
 use super::due::DueRecord;
 use super::page_query::PageStatements;
@@ -128,8 +128,7 @@ impl InvoiceTable<'_> {
                     CASE WHEN octet_length($20) <= 8192 THEN $20 END, octet_length($20), $21, $22);
                 INSERT INTO large_lines (company_id, document_id, lines)
                 SELECT $1, $2, $20 WHERE octet_length($20) > 8192",
-            postgres: &Many {
-                text: "
+            postgres: "
                     INSERT INTO invoice
                         (company_id, id, quote_id, status, due_date, created_at, updated_at, total_ht_cents,
                         total_ttc_cents, tva_rate_bp, retention_rate_bp, retention_amount_cents, retention_due_cents,
@@ -141,31 +140,6 @@ impl InvoiceTable<'_> {
                         $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::text[],
                         $20::text[], $21::text[], $22::bigint[]
                     )",
-                columns: &[
-                    Type::Uuid,
-                    Type::Uuid,
-                    Type::Uuid,
-                    Type::Text,
-                    Type::Date,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Text,
-                    Type::Text,
-                    Type::Text,
-                    Type::Int,
-                ],
-            },
             first: 0,
             requires_current_version: false,
         };
@@ -232,8 +206,7 @@ impl InvoiceTable<'_> {
                     amount_credited_cents = $11, amount_written_off_cents = $12, summary = $13,
                     detail = coalesce($14, detail), version = $15
                 WHERE company_id = $1 AND id = $2 AND version <= $15",
-            postgres: &Many {
-                text: "
+            postgres: "
                     UPDATE invoice SET
                         status = new.status, due_date = new.due_date, updated_at = new.updated_at,
                         retention_amount_cents = new.retention_amount_cents,
@@ -253,24 +226,6 @@ impl InvoiceTable<'_> {
                     )
                     WHERE invoice.company_id = new.company_id AND invoice.id = new.id
                         AND invoice.version <= new.version",
-                columns: &[
-                    Type::Uuid,
-                    Type::Uuid,
-                    Type::Text,
-                    Type::Date,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Text,
-                    Type::Text,
-                    Type::Int,
-                ],
-            },
             first: 0,
             requires_current_version: true,
         };
@@ -331,14 +286,11 @@ impl InvoiceTable<'_> {
             sqlite: "
                 INSERT INTO payment (company_id, id, invoice_id, amount_cents, movement_id, record, version)
                 VALUES ($1, $2, $3, $4, $5, $6, $7)",
-            postgres: &Many {
-                text: "
+            postgres: "
                     INSERT INTO payment (company_id, id, invoice_id, amount_cents, movement_id, record, version)
                     SELECT * FROM unnest(
                         $1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::text[], $6::text[], $7::bigint[]
                     )",
-                columns: &[Type::Uuid, Type::Uuid, Type::Uuid, Type::Int, Type::Text, Type::Text, Type::Int],
-            },
             first: 0,
             requires_current_version: false,
         };

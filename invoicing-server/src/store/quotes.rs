@@ -4,7 +4,7 @@ use chrono::NaiveDate;
 use invoicing_core::{Costing, OperationNature, Quote, QuoteDetail, QuoteId, QuoteSummary};
 use sqlx::FromRow;
 
-use super::connection::{Cell, Many, ReadSet, Sql, Type, Write, prefetch};
+use super::connection::{Cell, ReadSet, Sql, Write, prefetch};
 use super::detail::SizedParts;
 use super::due::DueRecord;
 use super::page_query::PageStatements;
@@ -184,8 +184,7 @@ impl QuoteTable<'_> {
                 INSERT INTO large_lines (company_id, document_id, lines)
                 SELECT $1, $2, $13 WHERE octet_length($13) > 8192;
                 INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $15)",
-            postgres: &Many {
-                text: "
+            postgres: "
                     WITH new AS (
                         SELECT * FROM unnest(
                             $1::uuid[], $2::uuid[], $3::text[], $4::date[], $5::bigint[], $6::bigint[], $7::bigint[],
@@ -208,28 +207,6 @@ impl QuoteTable<'_> {
                         tva_rate_bp, retention_rate_bp, retention_amount_cents, summary, lines, detail, work_site,
                         operations, reverse_charge, version
                     FROM new",
-                columns: &[
-                    Type::Uuid,
-                    Type::Uuid,
-                    Type::Text,
-                    Type::Date,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Text,
-                    Type::Text,
-                    Type::Text,
-                    Type::Text,
-                    Type::Text,
-                    Type::Text,
-                    Type::Int,
-                    Type::Int,
-                ],
-            },
             first: 0,
             requires_current_version: false,
         };
@@ -284,8 +261,7 @@ impl QuoteTable<'_> {
                     tva_rate_bp = $8, retention_rate_bp = $9, retention_amount_cents = $10, summary = $11, detail = $12,
                     version = $13
                 WHERE company_id = $1 AND id = $2 AND version <= $13",
-            postgres: &Many {
-                text: "
+            postgres: "
                     UPDATE quote SET
                         status = new.status, valid_until = new.valid_until, updated_at = new.updated_at,
                         total_ht_cents = new.total_ht_cents, total_ttc_cents = new.total_ttc_cents,
@@ -300,22 +276,6 @@ impl QuoteTable<'_> {
                         retention_rate_bp, retention_amount_cents, summary, detail, version
                     )
                     WHERE quote.company_id = new.company_id AND quote.id = new.id AND quote.version <= new.version",
-                columns: &[
-                    Type::Uuid,
-                    Type::Uuid,
-                    Type::Text,
-                    Type::Date,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Int,
-                    Type::Text,
-                    Type::Text,
-                    Type::Int,
-                ],
-            },
             first: 0,
             requires_current_version: true,
         };
@@ -347,8 +307,7 @@ impl QuoteTable<'_> {
             sqlite: "
                 UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, summary = $6, version = $7
                 WHERE company_id = $1 AND id = $2 AND version <= $7",
-            postgres: &Many {
-                text: "
+            postgres: "
                     UPDATE quote SET
                         status = new.status, valid_until = new.valid_until, updated_at = new.updated_at,
                         summary = new.summary, version = new.version
@@ -356,16 +315,6 @@ impl QuoteTable<'_> {
                         $1::uuid[], $2::uuid[], $3::text[], $4::date[], $5::bigint[], $6::text[], $7::bigint[]
                     ) AS new (company_id, id, status, valid_until, updated_at, summary, version)
                     WHERE quote.company_id = new.company_id AND quote.id = new.id AND quote.version <= new.version",
-                columns: &[
-                    Type::Uuid,
-                    Type::Uuid,
-                    Type::Text,
-                    Type::Date,
-                    Type::Int,
-                    Type::Text,
-                    Type::Int,
-                ],
-            },
             first: 0,
             requires_current_version: true,
         };

@@ -83,7 +83,7 @@ impl Series<'_> {
             sqlite: "
                 INSERT INTO series (company_id, kind, year, last, last_date) VALUES ($1, $2, $3, $4, $5)
                 ON CONFLICT (company_id, kind, year) DO UPDATE SET last = excluded.last, last_date = excluded.last_date",
-            postgres: &AFTER_RECORDS,
+            postgres: AFTER_RECORDS,
             first: BEFORE_NUMBERS,
             requires_current_version: false,
         };

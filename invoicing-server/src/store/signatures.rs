@@ -82,7 +82,7 @@ impl SignatureTable<'_> {
             sqlite: "
                 UPDATE signing_link SET ends_at = $3
                 WHERE company_id = $1 AND quote_id = $2 AND ends_at > $4",
-            postgres: &AFTER_RECORDS,
+            postgres: AFTER_RECORDS,
             first: BEFORE_LINKS,
             requires_current_version: false,
         };

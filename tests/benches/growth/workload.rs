@@ -58,7 +58,8 @@ impl Workload {
     /// Makes quotes until there are so many.
     pub(crate) async fn grow_to(&mut self, size: u64) {
         for end in [u64::midpoint(self.made, size), size] {
-            let make = |number| async move { self.make(number).await.expect("a quote and what follows") };
+            let this = &*self;
+            let make = |number| async move { this.make(number).await.expect("a quote and what follows") };
             let made: Vec<_> =
                 stream::iter(self.made..end).map(make).buffer_unordered(AT_ONCE).collect().await;
             for (quote, invoice) in made.into_iter().flatten() {

@@ -365,9 +365,8 @@ impl Drop for Stopped {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_promoted_standby_its_standby_an_old_schema_and_a_copy_give_no_page() {
     const OTHER: &str = "UPDATE client SET record = replace(record, 'Claire', 'Carole')";
-    const OLDER: &str =
-        "DELETE FROM invoicing_migration WHERE version = (SELECT max(version) FROM invoicing_migration)";
-    const NEWER: &str = "INSERT INTO invoicing_migration SELECT max(version) + 1 FROM invoicing_migration";
+    const OLDER: &str = "UPDATE invoicing_migration SET version = version - 1";
+    const NEWER: &str = "UPDATE invoicing_migration SET version = version + 1";
     const PAGES: usize = 20;
     let Some(world) = Replicated::start().await else { return };
     world.client("Claire Lefèvre").await;

@@ -94,7 +94,8 @@ mod tests {
     use super::*;
 
     const INVOICE: &str = r#"{
-        "id": "018f0000-0000-7000-8000-000000000001", "number": "FAC-2026-0001", "status": "SENT", "quoteId": null,
+        "id": "018f0000-0000-7000-8000-000000000001", "number": "FAC-2026-0001", "status": "SENT", "type": "STANDARD",
+        "quoteId": null, "amountCredited": 0, "amountWrittenOff": 0, "retentionDue": 0,
         "clientId": "018f0000-0000-7000-8000-000000000002", "clientName": "x", "clientEmail": null,
         "issueDate": "2026-09-14", "dueDate": "2026-10-14", "totalHT": 0, "totalTTC": 0, "tvaRate": 20,
         "currency": "EUR", "retentionRate": 5, "retentionAmount": 0, "amountPaid": 0, "amountDue": 0,

@@ -30,15 +30,6 @@ pub(crate) trait Cell: Argument {
     fn push_to(&self, column: &mut Column);
 }
 
-/// The type of a column.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Type {
-    Int,
-    Text,
-    Date,
-    Uuid,
-}
-
 /// The cells of a column, one for each row.
 #[cfg(feature = "postgres")]
 #[derive(Debug)]
@@ -135,12 +126,20 @@ argument!(Vec<Option<String>> => |texts| Json(texts), texts);
 
 #[cfg(feature = "postgres")]
 impl Column {
-    pub(crate) fn new(of: Type) -> Self {
-        match of {
-            Type::Int => Self::Integers(Vec::new()),
-            Type::Text => Self::Texts(Vec::new()),
-            Type::Date => Self::Dates(Vec::new()),
-            Type::Uuid => Self::Uuids(Vec::new()),
+    /// The columns of a statement, by the casts of its arguments.
+    pub(crate) fn all_of(statement: &str) -> Vec<Self> {
+        (1..).map_while(|argument| Self::of(statement, argument)).collect()
+    }
+
+    /// The column of an argument, which is counted from 1. `None` if the statement has no such one.
+    pub(crate) fn of(statement: &str, argument: usize) -> Option<Self> {
+        let (_, cast) = statement.split_once(&format!("${argument}::"))?;
+        match cast.split_once("[]")?.0 {
+            "bigint" => Some(Self::Integers(Vec::new())),
+            "text" => Some(Self::Texts(Vec::new())),
+            "date" => Some(Self::Dates(Vec::new())),
+            "uuid" => Some(Self::Uuids(Vec::new())),
+            _ => None,
         }
     }
 

@@ -6,8 +6,6 @@
 
 use uuid::Uuid;
 
-use super::arguments::Type;
-
 /// A write of a row. Its arguments are the company, the id of the record, and others.
 #[derive(Debug)]
 pub(crate) struct Write {
@@ -15,23 +13,15 @@ pub(crate) struct Write {
     pub(crate) table: &'static str,
     /// The statement for one row: `$1` is the company, `$2` the id of the record.
     pub(crate) sqlite: &'static str,
-    /// The statement for many rows, also of other writes with the same statement.
+    /// The statement for many rows, also of other writes with the same statement: each argument is
+    /// an array, whose type its cast names (`$1::uuid[]`), as an array may be empty.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "a form that is left out"))]
-    pub(crate) postgres: &'static Many,
+    pub(crate) postgres: &'static str,
     /// Number of arguments of that statement before those of this write.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "a form that is left out"))]
     pub(crate) first: usize,
     /// True if the write replaces a record, which must exist and must not be of a newer version.
     pub(crate) requires_current_version: bool,
-}
-
-/// A statement of PostgreSQL that writes many rows: each argument is an array.
-#[derive(Debug)]
-#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "a form that is left out"))]
-pub(crate) struct Many {
-    pub(crate) text: &'static str,
-    /// The types of its arguments, as an array may be empty and so have no type.
-    pub(crate) columns: &'static [Type],
 }
 
 /// The rows that a statement reads. They decide if waiting rows are sent before it.

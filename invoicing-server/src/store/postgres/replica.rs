@@ -4,7 +4,7 @@
 //! Each change that a list shows raises the last stamp of its company in the same transaction,
 //! under the lock of the company's row. So on one timeline a stamp stands for one state of all that
 //! the company's lists show. Changes that do not raise it show in no list: webhooks, keys, history,
-//! documents, internal costs, and rewriting a record in a newer shape.
+//! documents, and internal costs.
 //!
 //! Each page reads stamp and timeline from the primary first, and then from the replica, in the
 //! snapshot of the page. Only if they are equal, the page is read there, so it is the page that the

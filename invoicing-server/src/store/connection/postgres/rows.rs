@@ -1,12 +1,12 @@
 //! The rows that a transaction has still to write.
 //!
-//! They are sent together, a statement for each [`Many`]. So an operation that is refused before
+//! They are sent together, each statement once. So an operation that is refused before
 //! its rows were sent leaves no trace, and the operations of a group share the round trips.
 
 use uuid::Uuid;
 
 use crate::store::connection::arguments::{Cell, Column, PostgresQuery};
-use crate::store::connection::write::{Many, ReadSet, Write};
+use crate::store::connection::write::{ReadSet, Write};
 
 /// Size of the waiting texts from which on the rows are sent.
 const MOST_BYTES: usize = 1024 * 1024;
@@ -24,7 +24,7 @@ pub(crate) struct Rows {
 /// The waiting rows of a statement.
 #[derive(Debug)]
 pub(crate) struct RowBatch {
-    statement: &'static Many,
+    statement: &'static str,
     writes: Vec<&'static Write>,
     columns: Vec<Column>,
 }
@@ -52,7 +52,7 @@ impl Rows {
     }
 
     pub(crate) fn push(&mut self, write: &'static Write, cells: &[&dyn Cell]) {
-        let place = self.batches.iter().position(|batch| std::ptr::eq(batch.statement, write.postgres));
+        let place = self.batches.iter().position(|batch| batch.statement == write.postgres);
         let place = place.unwrap_or_else(|| {
             self.batches.push(RowBatch::new(write.postgres));
             self.batches.len() - 1
@@ -90,14 +90,13 @@ impl Rows {
 }
 
 impl RowBatch {
-    fn new(statement: &'static Many) -> Self {
-        let columns = statement.columns.iter().map(|of| Column::new(*of)).collect();
-        Self { statement, writes: Vec::new(), columns }
+    fn new(statement: &'static str) -> Self {
+        Self { statement, writes: Vec::new(), columns: Column::all_of(statement) }
     }
 
     /// The statement, which writes all rows.
     pub(crate) fn query(&self) -> PostgresQuery {
-        self.columns.iter().fold(sqlx::query(self.statement.text), |query, column| column.bind(query))
+        self.columns.iter().fold(sqlx::query(self.statement), |query, column| column.bind(query))
     }
 
     /// The table with a record that was not replaced, if the statement has changed `changed` rows.
@@ -151,7 +150,7 @@ impl RowBatch {
 
 /// The id of the record of a row, if it has one.
 pub(crate) fn id_of(write: &Write, cells: &[&dyn Cell]) -> Option<Uuid> {
-    let mut id = Column::new(write.postgres.columns[write.first + 1]);
+    let mut id = Column::of(write.postgres, write.first + 2)?;
     cells[1].push_to(&mut id);
     id.last_id()
 }
@@ -159,25 +158,23 @@ pub(crate) fn id_of(write: &Write, cells: &[&dyn Cell]) -> Option<Uuid> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::connection::arguments::Type;
 
-    static MANY: Many =
-        Many { text: "INSERT", columns: &[Type::Uuid, Type::Uuid, Type::Text, Type::Uuid, Type::Uuid] };
+    const MANY: &str = "INSERT $1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::uuid[]";
     static LETTER: Write =
-        Write { table: "letter", sqlite: "", postgres: &MANY, first: 0, requires_current_version: false };
+        Write { table: "letter", sqlite: "", postgres: MANY, first: 0, requires_current_version: false };
     static STAMP: Write =
-        Write { table: "stamp", sqlite: "", postgres: &MANY, first: 3, requires_current_version: false };
+        Write { table: "stamp", sqlite: "", postgres: MANY, first: 3, requires_current_version: false };
     static UPDATE: Write = Write {
         table: "envelope",
         sqlite: "",
-        postgres: &Many { text: "UPDATE", columns: &[Type::Uuid, Type::Uuid, Type::Text] },
+        postgres: "UPDATE $1::uuid[], $2::uuid[], $3::text[]",
         first: 0,
         requires_current_version: true,
     };
     static CLEAR: Write = Write {
         table: "envelope",
         sqlite: "",
-        postgres: &Many { text: "CLEAR", columns: &[Type::Uuid, Type::Uuid] },
+        postgres: "CLEAR $1::uuid[], $2::uuid[]",
         first: 0,
         requires_current_version: false,
     };
@@ -188,7 +185,7 @@ mod tests {
 
     fn push(rows: &mut Rows, write: &'static Write, number: u128) {
         let cells: [&dyn Cell; 3] = [&id(0), &id(number), &"text"];
-        let columns = write.postgres.columns.len() - write.first;
+        let columns = Column::all_of(write.postgres).len() - write.first;
         rows.push(write, &cells[..columns.min(3)]);
     }
 
