@@ -5,6 +5,7 @@ mod recording;
 use invoicing_core::{InvoiceId, QuoteId};
 use invoicing_server::Decline;
 use invoicing_tests::{Database, Release, World, on_each_database};
+use serde_json::Value;
 
 #[on_each_database]
 async fn a_recorded_database_is_opened_with_the_same_answers_and_goes_on(db: Database) {
@@ -23,12 +24,10 @@ async fn a_recorded_database_is_opened_with_the_same_answers_and_goes_on(db: Dat
     assert_eq!(document.sha256, world.company.quotes().documents(quote).await.unwrap().pop().unwrap().sha256);
     let token: String = release.fact("/signingToken");
     world.invoicing.signing_links().decline(&token, &Decline::default()).await.unwrap();
-    let (draft, sent): (InvoiceId, InvoiceId) =
-        (release.fact("/invoices/draft"), release.fact("/invoices/sent"));
-    let invoices = world.company.invoices();
-    let numbers = [sent, draft].map(async |id| invoices.issue(id, None).await);
-    let [sent, draft] = numbers;
-    assert!(sent.await.is_err(), "it is issued already");
-    let number = draft.await.unwrap().summary.number.unwrap();
-    assert!(number.ends_with("-0010"), "{number} follows the last recorded one");
+    let invoices = release.fact::<Value>("/answers/~1api~1v1~1invoices?limit=100");
+    let is_issued = |invoice: &&Value| !invoice["number"].is_null();
+    let issued = invoices["data"].as_array().unwrap().iter().filter(is_issued).count();
+    let draft: InvoiceId = release.fact("/invoices/draft");
+    let number = world.company.invoices().issue(draft, None).await.unwrap().summary.number.unwrap();
+    assert!(issued > 5 && number.ends_with(&format!("-{:04}", issued + 1)), "{number} follows {issued}");
 }

@@ -13,9 +13,10 @@ use invoicing_core::{
     ProjectStatus, Quote, QuoteId, QuoteImport, QuoteStatus, SignatureEvidence,
 };
 use invoicing_server::{
-    CompanyHandle, Decline, DocumentInput, DocumentRenderer, DocumentStore, Env, Invoicing, ManualClock,
-    MemoryStore, NewPayment, NewProject, NewWebhook, PaymentMethod, PaymentSource, RenderError, SealingKey,
-    SealingKeys, Settings, Signature, TargetPolicy,
+    BilledRecord, CompanyHandle, Decline, DocumentInput, DocumentRenderer, DocumentStore, Env,
+    InvoiceDocumentInput, InvoiceRenderer, Invoicing, ManualClock, MemoryStore, NewPayment, NewProject,
+    NewWebhook, PaymentMethod, PaymentSource, RenderError, SealingKey, SealingKeys, Settings, Signature,
+    TargetPolicy,
 };
 use invoicing_tests::{Database, Place, Receiver, Reply, new_quote};
 use serde_json::{Map, Value, json};
@@ -84,6 +85,17 @@ pub(crate) async fn record(db: Database, folder: &Path) {
     }
 }
 
+impl InvoiceRenderer for ShortDocuments {
+    fn render_invoice(&self, input: &InvoiceDocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
+        let number = match input.record {
+            BilledRecord::Invoice(invoice) => invoice.summary.number.clone(),
+            BilledRecord::CreditNote { note, .. } => Some(note.summary.number.clone()),
+            _ => None,
+        };
+        Ok(format!("%PDF-1.7 {}\n", number.unwrap_or_default()).into_bytes())
+    }
+}
+
 async fn open(db: Database) -> Recorded {
     let place = Place::new(db).await;
     let clock = ManualClock::at("2026-03-02T08:15:30.250Z".parse().expect("an instant"));
@@ -95,6 +107,7 @@ async fn open(db: Database) -> Recorded {
         .env(Env::system().with_clock(clock.clone()))
         .document_store(documents.clone())
         .renderer(Arc::new(ShortDocuments))
+        .invoice_renderer(Arc::new(ShortDocuments))
         .sealing_keys(SealingKeys::new(key))
         .settings(Settings { target, quota: 0, ..Settings::default() })
         .open()

@@ -79,7 +79,10 @@ async fn lists_send_their_filters() {
 
 #[tokio::test]
 async fn invoices_are_read() {
-    let detail = with(invoice_json("PAID"), json!({"lines": [line_json()], "vatBreakdown": []}));
+    let detail = with(
+        invoice_json("PAID"),
+        json!({"lines": [line_json()], "vatBreakdown": [], "deductions": [], "creditNotes": []}),
+    );
     let list = page_json(&[invoice_json("DISPUTED")], 0, false);
     let server = StubServer::script([reply(200, &detail), reply(200, &list)]).await;
     let (client, _) = client(&server);
