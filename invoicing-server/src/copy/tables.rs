@@ -94,7 +94,9 @@ pub(super) fn catalogue(rows: Vec<CatalogueRow>) -> Catalogue {
         tables.entry(table).or_default().insert(column, DeclaredColumn { data_type, position });
     }
     tables.retain(|name, _| !LEFT_OUT.contains(&&**name));
-    tables.values_mut().for_each(|columns| columns.retain(|name, _| name != SIZE_OF_LINES));
+    for columns in tables.values_mut() {
+        columns.retain(|name, _| name != SIZE_OF_LINES);
+    }
     tables
 }
 

@@ -78,7 +78,7 @@ pub(super) static INSERT_EVENT: Write = Write {
             CASE state WHEN 2 THEN $9 END, $6, CASE state WHEN 1 THEN $7 ELSE 0 END, state = 1, state = 1, 0, 0,
             CASE state WHEN 2 THEN $14 END, CASE state WHEN 1 THEN $8 ELSE 0 END
         FROM (SELECT key, value, $5 ->> key AS state FROM json_each($4))",
-    postgres: &AFTER_RECORDS,
+    postgres: AFTER_RECORDS,
     first: 0,
     requires_current_version: false,
 };
