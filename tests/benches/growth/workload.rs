@@ -66,9 +66,9 @@ impl Workload {
     pub(crate) async fn grow_to(&mut self, size: u64) {
         for end in [u64::midpoint(self.made, size), size] {
             let this = &*self;
-            let make = |number| async move { this.make(number).await.expect("a quote and what follows") };
+            let one = |number| async move { this.make(number).await.expect("a quote and what follows") };
             let made: Vec<_> =
-                stream::iter(self.made..end).map(make).buffer_unordered(AT_ONCE).collect().await;
+                stream::iter(self.made..end).map(one).buffer_unordered(AT_ONCE).collect().await;
             for (quote, invoice) in made.into_iter().flatten() {
                 self.quotes.push(quote);
                 self.invoices.extend(invoice);
