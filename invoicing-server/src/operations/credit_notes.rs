@@ -1,7 +1,9 @@
 //! Credit notes, read: [`Invoices::credit`](super::Invoices::credit) and
 //! [`cancel`](super::Invoices::cancel) issue them.
 
-use invoicing_core::{CreditNote, CreditNoteId, CreditNoteItem, CreditNoteSummary, DocumentLink, Page};
+#[cfg(feature = "console")]
+use invoicing_core::CreditNoteSummary;
+use invoicing_core::{CreditNote, CreditNoteId, CreditNoteItem, DocumentLink, Page};
 
 use super::documents::OpenedDocument;
 use super::{CompanyHandle, whole_page};

@@ -5,10 +5,12 @@ mod document;
 mod issuing;
 
 use chrono::NaiveDate;
+#[cfg(feature = "console")]
+use invoicing_core::InvoiceSummary;
 use invoicing_core::{
-    Changed, Conflict, DocumentFormat, IntoExact, Invoice, InvoiceId, InvoiceItem, InvoiceStatus,
-    InvoiceSummary, Money, NewQuote, Page, PaymentId, PaymentMethod, PaymentSource, Quote, QuoteId,
-    SHORT_TEXT, exact_number, optional_text,
+    Changed, Conflict, DocumentFormat, IntoExact, Invoice, InvoiceId, InvoiceItem, InvoiceStatus, Money,
+    NewQuote, Page, PaymentId, PaymentMethod, PaymentSource, Quote, QuoteId, SHORT_TEXT, exact_number,
+    optional_text,
 };
 use serde::Deserialize;
 
