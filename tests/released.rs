@@ -1,4 +1,4 @@
-//! What a release leaves behind for later versions: databases of it, which they open with the same answers.
+//! The databases that a release leaves behind for later versions, which open them with the same answers.
 
 mod recording;
 

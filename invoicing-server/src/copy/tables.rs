@@ -22,7 +22,7 @@ pub(super) struct DeclaredColumn {
 #[derive(Debug)]
 pub(super) struct CopiedTable {
     pub(super) name: String,
-    /// Those of the key come first. The rows are read in their order.
+    /// The columns of the key come first. The rows are read in their order.
     pub(super) columns: Vec<CopiedColumn>,
 }
 

@@ -21,7 +21,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 use workload::Workload;
 
 const CALLS: usize = 300;
-/// What of all invoices is due, by status.
+/// The sum that is due on all invoices of a company.
 const REPORT: &str = "SELECT CAST(sum(amount_due_cents) AS BIGINT) FROM report_invoices WHERE company_id = ";
 
 fn main() {
