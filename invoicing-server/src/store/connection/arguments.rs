@@ -28,6 +28,10 @@ pub(crate) trait Argument: Sync {
 pub(crate) trait Cell: Argument {
     #[cfg(feature = "postgres")]
     fn push_to(&self, column: &mut Column);
+
+    /// A column of this cell alone.
+    #[cfg(feature = "postgres")]
+    fn alone(&self) -> Column;
 }
 
 /// The cells of a column, one for each row.
@@ -83,6 +87,13 @@ macro_rules! impl_cell {
                 let Column::$kind(cells) = column else { unreachable!("a column has one type") };
                 cells.push(Option::from($cell));
             }
+
+            #[cfg(feature = "postgres")]
+            fn alone(&self) -> Column {
+                let mut column = Column::$kind(Vec::new());
+                self.push_to(&mut column);
+                column
+            }
         }
     };
 }
@@ -132,7 +143,7 @@ impl Column {
     }
 
     /// The column of an argument, which is counted from 1. `None` if the statement has no such one.
-    pub(crate) fn of(statement: &str, argument: usize) -> Option<Self> {
+    fn of(statement: &str, argument: usize) -> Option<Self> {
         let (_, cast) = statement.split_once(&format!("${argument}::"))?;
         match cast.split_once("[]")?.0 {
             "bigint" => Some(Self::Integers(Vec::new())),

@@ -120,7 +120,7 @@ impl Session {
         }
         self.writes.waiting.push(write, cells);
         // The prefetched row of the same record is outdated from now on.
-        let written = id_of(write, cells);
+        let written = id_of(cells);
         self.prefetched.retain(|(_, _, id), _| Some(*id) != written);
         Ok(())
     }

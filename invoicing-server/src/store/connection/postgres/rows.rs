@@ -48,7 +48,7 @@ impl Rows {
     /// two statements may be sent in another order than their rows came.
     pub(crate) fn have_room_for(&self, write: &'static Write, cells: &[&dyn Cell]) -> bool {
         let waits = |id| self.batches.iter().any(|batch| batch.has(write.table, id));
-        self.bytes < MOST_BYTES && !id_of(write, cells).is_some_and(waits)
+        self.bytes < MOST_BYTES && !id_of(cells).is_some_and(waits)
     }
 
     pub(crate) fn push(&mut self, write: &'static Write, cells: &[&dyn Cell]) {
@@ -149,10 +149,8 @@ impl RowBatch {
 }
 
 /// The id of the record of a row, if it has one.
-pub(crate) fn id_of(write: &Write, cells: &[&dyn Cell]) -> Option<Uuid> {
-    let mut id = Column::of(write.postgres, write.first + 2)?;
-    cells[1].push_to(&mut id);
-    id.last_id()
+pub(crate) fn id_of(cells: &[&dyn Cell]) -> Option<Uuid> {
+    cells[1].alone().last_id()
 }
 
 #[cfg(test)]
