@@ -116,6 +116,13 @@ impl CreditNoteQuery {
     }
 }
 
+/// A credit note has no status.
+impl From<&CreditNoteQuery> for PageQuery<&'static str> {
+    fn from(query: &CreditNoteQuery) -> Self {
+        Self { status: None, include_lines: query.include_lines, window: query.window }
+    }
+}
+
 /// A list of clients. Filters combine with AND.
 #[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

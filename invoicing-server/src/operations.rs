@@ -8,6 +8,7 @@ mod clients;
 mod closing;
 mod companies;
 mod company_handle;
+mod conversion;
 mod credit_notes;
 mod documents;
 mod events;
@@ -20,6 +21,7 @@ mod keys;
 mod numbering;
 mod projects;
 mod quotes;
+pub(crate) mod reading;
 mod reminder;
 pub(crate) mod resealing;
 mod services;
@@ -48,7 +50,6 @@ pub use sweep::{SweepReport, UnreadableRecord};
 pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookChange, Webhooks};
 
 use crate::error::Error;
-use crate::records::{Lines, MAX_PAGE_READS, StoredPage};
 #[cfg(feature = "console")]
 pub(crate) use form_once::CarriedOut;
 pub(crate) use held_dates::HeldDates;
@@ -70,20 +71,4 @@ fn missing(error: Error, field: &'static str, rule: &'static str) -> Error {
 
 fn missing_client(error: Error) -> Error {
     missing(error, "clientId", "must be a client of the company")
-}
-
-/// A page with all of its lines. It is read again if it has large ones, and for as long as the
-/// company changes in between.
-async fn whole_page<R>(read: impl Fn(Lines) -> R) -> Result<Vec<u8>, Error>
-where
-    R: Future<Output = Result<StoredPage, Error>>,
-{
-    let mut lines = Lines::UnlessLarge;
-    for _ in 0..MAX_PAGE_READS {
-        match read(lines).await? {
-            StoredPage::Whole(page) => return Ok(page),
-            StoredPage::Large { as_of, .. } => lines = Lines::AsOf(as_of),
-        }
-    }
-    Err(Error::Overloaded)
 }

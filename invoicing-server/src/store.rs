@@ -6,8 +6,6 @@
 
 pub(crate) mod attempts;
 mod audit;
-#[cfg(feature = "console")]
-mod billing_lists;
 mod bulk_batches;
 pub(crate) mod bulk_changes;
 mod call;
@@ -23,7 +21,6 @@ mod database_error;
 pub(crate) mod day_counts;
 pub(crate) mod deliveries;
 pub(crate) mod delivery_pages;
-mod detail;
 pub(crate) mod disabled_notices;
 pub(crate) mod documents;
 pub(crate) mod due;
@@ -32,11 +29,11 @@ pub(crate) mod event_pages;
 pub(crate) mod event_subjects;
 pub(crate) mod events;
 pub(crate) mod expected;
+pub(crate) mod frozen_files;
 mod global;
 mod group_commit;
 pub(crate) mod history;
 pub(crate) mod invoices;
-mod issued_documents;
 pub(crate) mod keys;
 mod logos;
 pub(crate) mod migrate;
@@ -66,6 +63,7 @@ mod sweep_lock;
 mod tests;
 mod to_change;
 mod tx;
+mod uploads;
 mod versions;
 mod webhook_secrets;
 pub(crate) mod webhooks;

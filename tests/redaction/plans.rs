@@ -18,16 +18,15 @@ use crate::TURN;
 use crate::log_capture::LogCapture;
 
 /// The tables that grow with the business: none is read from one end to the other. A company has few keys and webhooks.
-const LARGE: [&str; 18] = [
+const LARGE: [&str; 17] = [
     "attempt",
     "client",
     "credit_note",
     "delivery",
-    "document",
     "event",
+    "frozen_file",
     "history",
     "invoice",
-    "issued_document",
     "large_lines",
     "payment",
     "project",

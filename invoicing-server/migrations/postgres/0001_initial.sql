@@ -226,11 +226,13 @@ CREATE VIEW credit_note_item AS
         octet_length(lines)::bigint AS lines_bytes
     FROM credit_note;
 
--- Frozen documents of quotes. The last one of a quote is the one served. Rows are never updated.
-CREATE TABLE document (
+-- Frozen files: the PDF of each quote, invoice and credit note. The last one of a document is the one served. Rows are never
+-- updated.
+CREATE TABLE frozen_file (
     company_id UUID NOT NULL,
-    quote_id UUID NOT NULL,
-    -- Number of the document of the quote, from 1.
+    -- Id of the quote, the invoice or the credit note.
+    document_id UUID NOT NULL,
+    -- Number of the file of the document, from 1.
     number BIGINT NOT NULL,
     -- Id of the upload, which with the company is the name of the stored file.
     upload_id UUID NOT NULL,
@@ -238,33 +240,19 @@ CREATE TABLE document (
     size_bytes BIGINT NOT NULL,
     file_name TEXT NOT NULL,
     created_at BIGINT NOT NULL,
-    -- Facts that are printed besides the quote, as JSON. A signed copy is rendered from those of the sent one.
-    particulars TEXT NOT NULL,
-    PRIMARY KEY (company_id, quote_id, number)
+    -- Facts that are printed besides the record, as JSON. A signed copy repeats those of the sent one, and a credit note those
+    -- of its invoice.
+    facts TEXT NOT NULL,
+    PRIMARY KEY (company_id, document_id, number)
 );
 
--- Frozen documents of invoices and credit notes, one for each. Rows are never updated.
-CREATE TABLE issued_document (
-    company_id UUID NOT NULL,
-    record_id UUID NOT NULL,
-    upload_id UUID NOT NULL,
-    sha256 TEXT COLLATE "C" NOT NULL,
-    size_bytes BIGINT NOT NULL,
-    file_name TEXT NOT NULL,
-    created_at BIGINT NOT NULL,
-    -- Facts that are printed besides the record, as JSON. A credit note repeats those of its invoice.
-    particulars TEXT NOT NULL,
-    PRIMARY KEY (company_id, record_id)
-);
-
--- Documents on their way into the store. A row is inserted before the bytes are put, and deleted by the transaction that
--- refers to the document. Rows left by a crash or a failure lead the sweep to the orphans in the store.
+-- Frozen files on their way into the document store. A row is inserted before the bytes are put, and deleted by the
+-- transaction that refers to the file. Rows left by a crash or a failure lead the sweep to the orphans in the store.
 CREATE TABLE upload (
     company_id UUID NOT NULL,
     id UUID NOT NULL,
     began_at BIGINT NOT NULL,
-    -- Instant at which the sweep gave it up, before it deletes the file. From then on no transaction can refer to the
-    -- document.
+    -- Instant at which the sweep gave it up, before it deletes the file. From then on no transaction can refer to the file.
     abandoned_at BIGINT,
     PRIMARY KEY (company_id, id)
 );

@@ -4,13 +4,14 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::{Method, Response};
+use invoicing_core::{CreditNote, Invoice, Quote};
 
 use super::access::{admit, identify};
 use super::fixed_page::FixedPage;
 use super::rate_limit::KeyQuota;
 use super::request::ApiRequest;
 use super::routes::{self, Endpoint, Route};
-use super::{ApiContext, clients, credit_notes, documents, invoices, quotes};
+use super::{ApiContext, clients, documents, downloads, quotes};
 use crate::error::Error;
 use crate::http::HttpContext;
 use crate::http::body::RequestBody;
@@ -47,7 +48,7 @@ impl Application for ApiContext {
             let head = exchange.head;
             match route {
                 Ok((Route { endpoint: Endpoint::FrozenDocument, .. }, _)) => {
-                    documents::download(self, exchange).await
+                    downloads::download(self, exchange).await
                 }
                 Ok((Route { endpoint: Endpoint::OpenApi, .. }, _)) => fixed(self.openapi.as_ref(), head),
                 Ok((Route { endpoint: Endpoint::Docs, .. }, _)) => fixed(self.reference.as_ref(), head),
@@ -117,16 +118,16 @@ impl ApiContext {
 
 async fn handle(endpoint: Endpoint, request: &ApiRequest<'_>, body: &Bytes) -> ApiResult {
     match endpoint {
-        Endpoint::ListQuotes => quotes::list(request).await,
-        Endpoint::GetQuote => quotes::get(request).await,
+        Endpoint::ListQuotes => documents::list::<Quote>(request).await,
+        Endpoint::GetQuote => documents::get::<Quote>(request).await,
         Endpoint::LinkQuote => quotes::link(request, body).await,
-        Endpoint::QuoteDocument => quotes::document(request).await,
-        Endpoint::ListInvoices => invoices::list(request).await,
-        Endpoint::GetInvoice => invoices::get(request).await,
-        Endpoint::InvoiceDocument => invoices::document(request).await,
-        Endpoint::ListCreditNotes => credit_notes::list(request).await,
-        Endpoint::GetCreditNote => credit_notes::get(request).await,
-        Endpoint::CreditNoteDocument => credit_notes::document(request).await,
+        Endpoint::QuoteDocument => documents::link::<Quote>(request).await,
+        Endpoint::ListInvoices => documents::list::<Invoice>(request).await,
+        Endpoint::GetInvoice => documents::get::<Invoice>(request).await,
+        Endpoint::InvoiceDocument => documents::link::<Invoice>(request).await,
+        Endpoint::ListCreditNotes => documents::list::<CreditNote>(request).await,
+        Endpoint::GetCreditNote => documents::get::<CreditNote>(request).await,
+        Endpoint::CreditNoteDocument => documents::link::<CreditNote>(request).await,
         Endpoint::ListClients => clients::list(request).await,
         Endpoint::CreateClient => clients::create(request, body).await,
         // Answered before, as they need no key.

@@ -1,31 +1,76 @@
-//! Handler of `/documents`: downloads behind signed URLs.
+//! Handlers of `/quotes`, `/invoices` and `/credit-notes`: a list, one document, a link to its file.
 
-use http::uri::PathAndQuery;
+use http::StatusCode;
+use invoicing_core::{CreditNote, Invalid, Invoice, Quote};
 
-use super::ApiContext;
-use super::rate_limit::KeyQuota;
-use crate::error::Error;
-use crate::http::byte_budget::Holder;
-use crate::http::download::Download;
+use super::query_string;
+use super::request::ApiRequest;
 use crate::http::error::ApiError;
-use crate::http::exchange::Exchange;
-use crate::http::response::ApiResult;
+use crate::http::response::{ApiResult, json, record};
+use crate::list_query::PageQuery;
+use crate::operations::reading::ReadDocument;
+use crate::records::{Lines, MAX_PAGE_READS, StoredJson, StoredPage};
 
-/// `GET /documents/{company}/{upload}`. The signature in the URL is the permission.
-pub(super) async fn download(context: &ApiContext, exchange: &Exchange<'_, KeyQuota>) -> ApiResult {
-    let (head, services, capacity) = (exchange.head, &context.services, &context.http.capacity);
-    let document =
-        services.verify_document_url(head.uri.path_and_query().map_or("", PathAndQuery::as_str))?;
-    let download = Download::new(&head.method, &head.headers, document.sha256);
-    if download.is_not_modified() {
-        return download.not_modified();
+/// A kind of document that the API lists.
+pub(super) trait ListedDocument: ReadDocument {
+    /// The query of the list.
+    fn query(text: &str) -> Result<PageQuery<Self::Status>, Invalid>;
+}
+
+impl ListedDocument for Quote {
+    fn query(text: &str) -> Result<PageQuery<Self::Status>, Invalid> {
+        query_string::page(text)
     }
-    let reservation = exchange.admit(Holder::Document(document.key))?;
-    let _slot = capacity.keyless_documents.try_acquire(document.key.company).ok_or(ApiError::Overloaded)?;
-    let mut store = services.documents.bounded_store();
-    let size = store.size(document.key).await.map_err(Error::from)?;
-    // Reserved before the bytes are read, so that they never exceed their share.
-    reservation.cover(usize::try_from(size).map_err(Error::internal)?)?;
-    let bytes = store.fetch(&document).await.map_err(Error::from)?;
-    download.respond(bytes, &document.file_name)
+}
+
+impl ListedDocument for Invoice {
+    fn query(text: &str) -> Result<PageQuery<Self::Status>, Invalid> {
+        query_string::page(text)
+    }
+}
+
+impl ListedDocument for CreditNote {
+    fn query(text: &str) -> Result<PageQuery<Self::Status>, Invalid> {
+        Ok((&query_string::credit_notes(text)?).into())
+    }
+}
+
+/// `GET /quotes`, `/invoices`, `/credit-notes`.
+pub(super) async fn list<D: ListedDocument>(request: &ApiRequest<'_>) -> ApiResult {
+    let query = D::query(request.query())?;
+    request.reserve_page(query.window)?;
+    let documents = request.company.documents::<D>();
+    let mut lines = Lines::UnlessLarge;
+    for _ in 0..MAX_PAGE_READS {
+        match documents.page(&query, lines).await? {
+            StoredPage::Whole(page) => return Ok(json(StatusCode::OK, page)),
+            StoredPage::Large { bytes, as_of } => {
+                request.reserve(bytes)?;
+                lines = Lines::AsOf(as_of);
+            }
+        }
+    }
+    Err(ApiError::Overloaded)
+}
+
+/// `GET /quotes/{id}`, `/invoices/{id}`, `/credit-notes/{id}`.
+pub(super) async fn get<D: ListedDocument>(request: &ApiRequest<'_>) -> ApiResult {
+    let id: D::Id = request.id()?;
+    query_string::none(request.query())?;
+    let documents = request.company.documents::<D>();
+    let detail = match documents.small_detail(id).await? {
+        StoredJson::Whole(detail) => detail,
+        StoredJson::Large { bytes } => {
+            request.reserve(bytes)?;
+            documents.detail(id).await?
+        }
+    };
+    Ok(json(StatusCode::OK, detail))
+}
+
+/// `GET /quotes/{id}/document`, `/invoices/{id}/document`, `/credit-notes/{id}/document`.
+pub(super) async fn link<D: ListedDocument>(request: &ApiRequest<'_>) -> ApiResult {
+    let id: D::Id = request.id()?;
+    query_string::document(request.query())?;
+    record(StatusCode::OK, &request.company.documents::<D>().link(id).await?)
 }

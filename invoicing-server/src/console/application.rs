@@ -6,6 +6,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
+use invoicing_core::{CreditNote, Invoice};
 use matchit::Params;
 
 use super::error::PageError;
@@ -18,7 +19,7 @@ use super::sign::without_signs_behind;
 use super::sign_in::{Session, SignInDecision};
 use super::{
     ConsoleContext, Language, carried_out, credit_notes, csrf, events, form_token, history, invoices, keys,
-    quotes, webhooks,
+    quotes, stored, webhooks,
 };
 use crate::http::HttpContext;
 use crate::http::body::RequestBody;
@@ -329,8 +330,8 @@ impl ConsoleContext {
             Endpoint::EnterRefund => return self.shown(request, invoices::refund(request).await?),
             Endpoint::CancelInvoice => return self.shown(request, invoices::cancel(request).await?),
             Endpoint::ReversePayment => return invoices::reverse(request).await,
-            Endpoint::InvoiceDocument => return invoices::document(request).await,
-            Endpoint::CreditNoteDocument => return credit_notes::document(request).await,
+            Endpoint::InvoiceDocument => return stored::latest::<Invoice>(request).await,
+            Endpoint::CreditNoteDocument => return stored::latest::<CreditNote>(request).await,
             // It takes the request whole.
             Endpoint::CarriedOut
             // They need no session.

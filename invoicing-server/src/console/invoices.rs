@@ -25,18 +25,10 @@ pub(super) use self::paying::{new_payment, new_refund, pay, refund};
 pub(super) use self::payments::{confirm_reversal, reverse};
 pub(super) use self::words::{name, state};
 use super::error::PageError;
-use super::request::{PageRequest, PageResult};
+use super::request::PageRequest;
 use super::stored;
 
 /// An invoice, read once its memory is reserved.
 async fn read(request: &PageRequest<'_>, id: InvoiceId) -> Result<Invoice, PageError> {
-    let invoices = request.company.invoices();
-    stored::record(request, invoices.small_detail(id).await?, invoices.detail(id)).await
-}
-
-/// `GET /invoices/{id}/document`.
-pub(super) async fn document(request: &PageRequest<'_>) -> PageResult {
-    let id: InvoiceId = request.id()?;
-    let (document, size) = request.company.invoices().stored_document(id).await?;
-    stored::download(request, document, size).await
+    stored::record(request, id).await
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http::header;
+use invoicing_core::Quote;
 use matchit::Params;
 
 use super::ConsoleContext;
@@ -86,7 +87,7 @@ impl ConsoleContext {
         // company may.
         let _slot =
             capacity.keyless_documents.try_acquire(linked.company.id()).ok_or(ApiError::Overloaded)?;
-        let (document, size) = linked.company.quotes().stored_document(linked.id).await?;
+        let (document, size) = linked.company.documents::<Quote>().stored(linked.id).await?;
         let download = Download::new(&head.method, &head.headers, document.sha256);
         if download.is_not_modified() {
             return Ok(download.not_modified()?);

@@ -20,8 +20,7 @@ use super::stored;
 
 /// A quote, read once its memory is reserved.
 async fn read(request: &PageRequest<'_>, id: QuoteId) -> Result<Quote, PageError> {
-    let quotes = request.company.quotes();
-    stored::record(request, quotes.small_detail(id).await?, quotes.detail(id)).await
+    stored::record(request, id).await
 }
 
 /// `GET /quotes/{id}/documents/{sha256}`.

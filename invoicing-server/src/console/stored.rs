@@ -3,30 +3,27 @@
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use invoicing_core::{DocumentFormat, OpenEnum};
 use maud::{Markup, html};
-use serde::de::DeserializeOwned;
 
 use super::error::PageError;
 use super::request::{PageRequest, PageResult};
 use crate::documents::{CONTENT_TYPE, StoredDocument, content_disposition};
 use crate::error::Error;
 use crate::http::response::with_headers;
+use crate::operations::reading::ReadDocument;
 use crate::records::StoredJson;
 
 /// Upper bound of simultaneous copies of a record: its JSON, and the values that a page is made
 /// from.
 const COPIES: usize = 3;
 
-/// A record. `small`: its JSON, unless that is large. `whole`: reads its JSON in any case.
-pub(super) async fn record<T: DeserializeOwned>(
-    request: &PageRequest<'_>,
-    small: StoredJson,
-    whole: impl Future<Output = Result<Vec<u8>, Error>>,
-) -> Result<T, PageError> {
-    let json = match small {
+/// A document, read once its memory is reserved.
+pub(super) async fn record<D: ReadDocument>(request: &PageRequest<'_>, id: D::Id) -> Result<D, PageError> {
+    let documents = request.company.documents::<D>();
+    let json = match documents.small_detail(id).await? {
         StoredJson::Whole(json) => json,
         StoredJson::Large { bytes } => {
             request.reserve(bytes.saturating_mul(COPIES))?;
-            whole.await?
+            documents.detail(id).await?
         }
     };
     Ok(serde_json::from_slice(&json).map_err(Error::internal)?)
@@ -45,6 +42,12 @@ pub(super) fn section(
         h2 { (request.pick("Frozen document", "Document figé")) }
         p { a href=(request.link(path)) download { (text) } " " span.soft { (format) } }
     }
+}
+
+/// The latest frozen file of a document.
+pub(super) async fn latest<D: ReadDocument>(request: &PageRequest<'_>) -> PageResult {
+    let (file, size) = request.company.documents::<D>().stored(request.id()?).await?;
+    download(request, file, size).await
 }
 
 /// A frozen document as a file. `size`: its size in bytes.

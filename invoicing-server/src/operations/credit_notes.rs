@@ -1,19 +1,12 @@
 //! Credit notes, read: [`Invoices::credit`](super::Invoices::credit) and
 //! [`cancel`](super::Invoices::cancel) issue them.
 
-#[cfg(feature = "console")]
-use invoicing_core::CreditNoteSummary;
 use invoicing_core::{CreditNote, CreditNoteId, CreditNoteItem, DocumentLink, Page};
 
+use super::CompanyHandle;
 use super::documents::OpenedDocument;
-use super::{CompanyHandle, whole_page};
-use crate::documents::StoredDocument;
 use crate::error::Error;
-use crate::list_query::{CreditNoteQuery, PageQuery};
-use crate::records::{Lines, StoredJson, StoredPage};
-use crate::store::Tables;
-use crate::store::credit_notes::CREDIT_NOTE_PAGES;
-use crate::store::rows::from_json;
+use crate::list_query::CreditNoteQuery;
 
 /// The credit notes of a company.
 ///
@@ -55,20 +48,12 @@ impl CompanyHandle {
 impl CreditNotes<'_> {
     /// One credit note.
     pub async fn get(&self, id: CreditNoteId) -> Result<CreditNote, Error> {
-        let found = self.0.read(async move |mut tx| tx.credit_notes().find(id).await);
-        self.0.operation("credit_notes.get", found).await
+        self.0.documents().get(id).await
     }
 
     /// One credit note as the JSON of the API.
     pub async fn detail(&self, id: CreditNoteId) -> Result<Vec<u8>, Error> {
-        let detail = self.0.read(async move |mut tx| tx.credit_notes().detail(id).await);
-        self.0.operation("credit_notes.detail", detail).await
-    }
-
-    /// As [`detail`](Self::detail), unless its lines are large: then only the size.
-    pub(crate) async fn small_detail(&self, id: CreditNoteId) -> Result<StoredJson, Error> {
-        let detail = self.0.read(async move |mut tx| tx.credit_notes().small_detail(id).await);
-        self.0.operation("credit_notes.detail", detail).await
+        self.0.documents::<CreditNote>().detail(id).await
     }
 
     /// A page of credit notes.
@@ -76,7 +61,7 @@ impl CreditNotes<'_> {
     /// # Errors
     /// As [`Self::page`].
     pub async fn list(&self, query: &CreditNoteQuery) -> Result<Page<CreditNoteItem>, Error> {
-        from_json(&self.page(query).await?, "credit_note", self.0.id)
+        self.0.documents::<CreditNote>().list(&query.into()).await
     }
 
     /// A page of credit notes as the JSON envelope of the API.
@@ -86,31 +71,7 @@ impl CreditNotes<'_> {
     /// than 16 MiB. The error names the largest limit that works: see
     /// [`page_limit`](invoicing_core::page_limit).
     pub async fn page(&self, query: &CreditNoteQuery) -> Result<Vec<u8>, Error> {
-        whole_page(|lines| self.page_with(query, lines)).await
-    }
-
-    /// A page of a list for people, newest first, and the credit note behind which the next one
-    /// begins.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] for an `after` that is no credit note of the company.
-    #[cfg(feature = "console")]
-    pub(crate) async fn newest(
-        &self,
-        after: Option<CreditNoteId>,
-        limit: u32,
-    ) -> Result<(Vec<CreditNoteSummary>, Option<CreditNoteId>), Error> {
-        let found = self.0.read(async move |mut tx| tx.credit_notes().newest(after, limit).await);
-        self.0.operation("credit_notes.newest", found).await
-    }
-
-    /// A page with these lines.
-    pub(crate) async fn page_with(&self, query: &CreditNoteQuery, lines: Lines) -> Result<StoredPage, Error> {
-        let CreditNoteQuery { include_lines, window } = *query;
-        let query = PageQuery::<&'static str> { status: None, include_lines, window };
-        let page =
-            self.0.read_page(async move |mut tx| tx.document_page(&CREDIT_NOTE_PAGES, &query, lines).await);
-        self.0.operation("credit_notes.page", page).await
+        self.0.documents::<CreditNote>().whole_page(&query.into()).await
     }
 
     /// A signed URL to the frozen document, good for 5 minutes.
@@ -119,17 +80,11 @@ impl CreditNotes<'_> {
     /// [`Error::DocumentUnavailable`] if it was issued by a host without a renderer of invoices,
     /// [`Error::StorageUnavailable`] when the store does not have the document or does not answer.
     pub async fn document(&self, id: CreditNoteId) -> Result<DocumentLink, Error> {
-        self.0.link_to("credit_notes.document", self.stored_document(id)).await
+        self.0.documents::<CreditNote>().link(id).await
     }
 
     /// The frozen document itself.
     pub async fn open_document(&self, id: CreditNoteId) -> Result<OpenedDocument, Error> {
-        self.0.open_found("credit_notes.open_document", self.stored_document(id)).await
-    }
-
-    /// The frozen document, not read yet, and its size in bytes.
-    pub(crate) async fn stored_document(&self, id: CreditNoteId) -> Result<(StoredDocument, u64), Error> {
-        self.0.read(async move |mut tx| tx.credit_notes().check_exists(id).await).await?;
-        self.0.issued_document(id.0).await
+        self.0.documents::<CreditNote>().open(id).await
     }
 }

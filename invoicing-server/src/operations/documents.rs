@@ -3,9 +3,7 @@
 use std::fmt::Display;
 
 use bytes::Bytes;
-use invoicing_core::{
-    Company, CompanyId, DocumentFormat, DocumentLink, Quote, QuoteId, QuoteStatus, Timestamp,
-};
+use invoicing_core::{Company, CompanyId, DocumentFormat, DocumentLink, Quote, Timestamp};
 use uuid::Uuid;
 
 use super::{CompanyHandle, Services};
@@ -14,7 +12,8 @@ use crate::documents::{
     InvoiceParticulars, Particulars, StoredCopy, StoredDocument,
 };
 use crate::error::Error;
-use crate::store::documents::DocumentRow;
+use crate::store::documents::Document;
+use crate::store::frozen_files::FrozenFileRow;
 use crate::store::{CompanyTx, Tables, UNAUDITED};
 
 /// A frozen document.
@@ -129,29 +128,6 @@ impl Services {
         Ok(store.put(document, bytes).await?)
     }
 
-    /// The latest frozen copy, read and checked.
-    pub(super) async fn latest_copy(
-        &self,
-        company: CompanyId,
-        quote: QuoteId,
-        store: &mut BoundedStore<'_>,
-    ) -> Result<StoredCopy, Error> {
-        let (document, _) = self.latest_document(company, quote).await?;
-        let bytes = store.fetch(&document).await?;
-        Ok(StoredCopy { document, bytes })
-    }
-
-    /// The latest document of a quote, and its size in bytes.
-    pub(super) async fn latest_document(
-        &self,
-        company: CompanyId,
-        quote: QuoteId,
-    ) -> Result<(StoredDocument, u64), Error> {
-        let latest = self.store.read(company, async move |mut tx| tx.documents().latest(quote).await).await?;
-        let (status, row) = latest;
-        stored(company, quote, latest_of(quote, status, row)?)
-    }
-
     /// A URL that gives access to a document without a key, and the instant at which it expires.
     async fn document_url(
         &self,
@@ -179,10 +155,10 @@ impl Services {
 }
 
 impl CompanyHandle {
-    /// The frozen document of an invoice or a credit note, and its size in bytes.
-    pub(super) async fn issued_document(&self, record: Uuid) -> Result<(StoredDocument, u64), Error> {
-        let row = self.read(async move |mut tx| tx.issued_documents().find(record).await).await?;
-        stored(self.id, record, row.ok_or(Error::DocumentUnavailable)?)
+    /// The latest frozen file of a document, and its size in bytes.
+    pub(super) async fn frozen_file<D: Document>(&self, id: D::Id) -> Result<(StoredDocument, u64), Error> {
+        let row = self.read(async move |mut tx| tx.documents::<D>().latest_file(id).await).await?;
+        stored(self.id, id, row.ok_or(Error::DocumentUnavailable)?)
     }
 
     /// A signed URL to a document that an operation finds.
@@ -209,23 +185,10 @@ impl CompanyHandle {
     }
 }
 
-/// The latest document of a quote, or the error of a quote in this state without one.
-pub(super) fn latest_of<D>(quote: QuoteId, status: QuoteStatus, latest: Option<D>) -> Result<D, Error> {
-    match (status, latest) {
-        // A draft, or a draft that was discarded.
-        (QuoteStatus::Draft, _) | (QuoteStatus::Rejected, None) => Err(Error::DocumentUnavailable),
-        (_, Some(document)) => Ok(document),
-        (status, None) => {
-            let cause = format!("{status} without a frozen document");
-            Err(Error::bad_row("document", "sha256", quote, cause))
-        }
-    }
-}
-
 /// The row of a frozen document.
-pub(super) fn document_row<P>(frozen: &Frozen<P>) -> DocumentRow {
+pub(super) fn document_row<P>(frozen: &Frozen<P>) -> FrozenFileRow {
     let Frozen { document, size_bytes, .. } = frozen;
-    DocumentRow {
+    FrozenFileRow {
         upload: document.key.upload,
         sha256: document.sha256.to_string(),
         size_bytes: *size_bytes,
@@ -245,7 +208,7 @@ pub(super) async fn finish_issued(
         return Ok(false);
     }
     let (row, now) = (document_row(frozen), tx.change.now);
-    tx.issued_documents().insert(record, &row, now, &frozen.particulars).await?;
+    tx.frozen_files().insert(record, &row, now, &frozen.particulars).await?;
     Ok(true)
 }
 
@@ -266,9 +229,9 @@ pub(super) async fn find_logo(
 pub(super) fn stored(
     company: CompanyId,
     record: impl Display,
-    row: DocumentRow,
+    row: FrozenFileRow,
 ) -> Result<(StoredDocument, u64), Error> {
-    let DocumentRow { upload, sha256, size_bytes, file_name } = row;
+    let FrozenFileRow { upload, sha256, size_bytes, file_name } = row;
     let sha256 = sha256.parse().map_err(|cause| Error::bad_row("document", "sha256", record, cause))?;
     Ok((StoredDocument { key: DocumentKey { company, upload }, sha256, file_name }, size_bytes))
 }

@@ -11,13 +11,13 @@ use invoicing_core::{
     QuoteId, QuoteImport, QuoteItem, QuoteStatus, QuoteSummary, price_lines,
 };
 
-use super::{CompanyHandle, missing_client, whole_page};
+use super::conversion::convert_accepted;
+use super::{CompanyHandle, missing_client};
 use crate::documents::ContentHash;
 use crate::error::Error;
 use crate::list_query::{PageQuery, QuoteSearch};
-use crate::records::{DocumentRecord, HistoryAction, Lines, ProofRecord, QuotePage, StoredJson, StoredPage};
-use crate::store::quotes::{DocumentTerms, InternalDetails, QUOTE_PAGES};
-use crate::store::rows::from_json;
+use crate::records::{DocumentRecord, HistoryAction, ProofRecord, QuotePage};
+use crate::store::quotes::{DocumentTerms, InternalDetails};
 use crate::store::{ChangeContext, CompanyTx, Prefetch, Tables};
 
 pub(super) use freezing::{By, FrozenChange};
@@ -85,7 +85,7 @@ impl Quotes<'_> {
             let known = self.preload(id).await?;
             self.0
                 .write([Prefetch::Quote(id), Prefetch::Client(client_id)], async move |mut tx| {
-                    let quote = tx.quote_to_change(id, known).await?;
+                    let quote = tx.document_to_change(id, known).await?;
                     let (lines, internal) = checked?;
                     let client = tx.clients().find(client_id).await.map_err(missing_client)?;
                     let changed = quote.edit(&client, lines, retention_rate, valid_until, tx.change.stamp)?;
@@ -100,7 +100,7 @@ impl Quotes<'_> {
                     if changed.record == quote {
                         return Ok(quote);
                     }
-                    tx.quotes().update_lines(&changed.record).await?;
+                    tx.quotes().update_lines(id, &changed.record.lines).await?;
                     update(&mut tx, changed).await
                 })
                 .await
@@ -179,7 +179,7 @@ impl Quotes<'_> {
         let known = self.preload(id).await?;
         self.0
             .write([Prefetch::Quote(id)], async move |mut tx| {
-                let quote = tx.quote_to_change(id, known).await?;
+                let quote = tx.document_to_change(id, known).await?;
                 if quote.summary.sent_at.is_none() {
                     return Ok(None);
                 }
@@ -222,7 +222,7 @@ impl Quotes<'_> {
             .write([Prefetch::Quote(id)], async move |mut tx| {
                 links::check_unrevoked(&mut tx, id, &token_hash).await?;
                 if let Some(shown) = shown
-                    && tx.documents().latest(id).await?.1.is_none_or(|sent| sent.sha256 != shown.to_string())
+                    && tx.quotes().latest_file(id).await?.is_none_or(|sent| sent.sha256 != shown.to_string())
                 {
                     return Err(sent_again());
                 }
@@ -239,11 +239,11 @@ impl Quotes<'_> {
     pub async fn link(&self, id: QuoteId, external_id: Option<&str>) -> Result<ExternalLink, Error> {
         let external_id = external_id.map(str::to_owned);
         let linked = self.0.write([Prefetch::QuoteSummary(id)], async move |mut tx| {
-            let quote = tx.quote_summary_to_change(id).await?;
+            let quote = tx.summary_to_change::<Quote>(id).await?;
             let Some(linked) = quote.link(external_id.as_deref(), tx.change.stamp)? else {
                 return Ok(quote.external_id);
             };
-            tx.quotes().update_summary(&linked).await?;
+            tx.quotes().update(&linked, None).await?;
             tx.record_events(&[]).await?;
             note(&mut tx, HistoryAction::QuoteLinked, &linked).await?;
             Ok(linked.external_id)
@@ -253,28 +253,17 @@ impl Quotes<'_> {
 
     /// Preloads the quote on SQLite, before the transaction; `None` on PostgreSQL.
     pub(super) async fn preload(&self, id: QuoteId) -> Result<Option<Quote>, Error> {
-        if self.0.services.store.has_one_writer() { self.find(id).await.map(Some) } else { Ok(None) }
-    }
-
-    async fn find(&self, id: QuoteId) -> Result<Quote, Error> {
-        self.0.read(async move |mut tx| tx.quotes().find(id).await).await
+        self.0.documents().preload(id).await
     }
 
     /// One quote.
     pub async fn get(&self, id: QuoteId) -> Result<Quote, Error> {
-        self.0.operation("quotes.get", self.0.read(async move |mut tx| tx.quotes().find(id).await)).await
+        self.0.documents().get(id).await
     }
 
     /// One quote as the JSON of the API.
     pub async fn detail(&self, id: QuoteId) -> Result<Vec<u8>, Error> {
-        let detail = self.0.read(async move |mut tx| tx.quotes().detail(id).await);
-        self.0.operation("quotes.detail", detail).await
-    }
-
-    /// As [`detail`](Self::detail), unless its lines are large: then only the size.
-    pub(crate) async fn small_detail(&self, id: QuoteId) -> Result<StoredJson, Error> {
-        let detail = self.0.read(async move |mut tx| tx.quotes().small_detail(id).await);
-        self.0.operation("quotes.detail", detail).await
+        self.0.documents::<Quote>().detail(id).await
     }
 
     /// A page of quotes.
@@ -282,7 +271,7 @@ impl Quotes<'_> {
     /// # Errors
     /// As [`Self::page`].
     pub async fn list(&self, query: &PageQuery<QuoteStatus>) -> Result<Page<QuoteItem>, Error> {
-        from_json(&self.page(query).await?, "quote", self.0.id)
+        self.0.documents::<Quote>().list(query).await
     }
 
     /// A page of quotes as the JSON envelope of the API.
@@ -292,18 +281,7 @@ impl Quotes<'_> {
     /// MiB. The error names the largest limit that works: see
     /// [`page_limit`](invoicing_core::page_limit).
     pub async fn page(&self, query: &PageQuery<QuoteStatus>) -> Result<Vec<u8>, Error> {
-        whole_page(|lines| self.page_with(query, lines)).await
-    }
-
-    /// A page with these lines.
-    pub(crate) async fn page_with(
-        &self,
-        query: &PageQuery<QuoteStatus>,
-        lines: Lines,
-    ) -> Result<StoredPage, Error> {
-        let query = *query;
-        let page = self.0.read_page(async move |mut tx| tx.document_page(&QUOTE_PAGES, &query, lines).await);
-        self.0.operation("quotes.page", page).await
+        self.0.documents::<Quote>().whole_page(query).await
     }
 
     /// A page of quotes for the host's own list, newest first, at most `limit` (1 to 100). With `q`
@@ -334,7 +312,7 @@ impl Quotes<'_> {
     pub async fn documents(&self, id: QuoteId) -> Result<Vec<DocumentRecord>, Error> {
         let found = self.0.read(async move |mut tx| {
             tx.quotes().check_exists(id).await?;
-            tx.documents().list(id).await
+            tx.frozen_files().list(id.0).await
         });
         self.0.operation("quotes.documents", found).await
     }
@@ -365,7 +343,7 @@ pub(crate) fn sent_again() -> Error {
 
 /// Stores that a quote was rejected.
 async fn refuse(tx: &mut CompanyTx<'_>, id: QuoteId, known: Option<Quote>) -> Result<Quote, Error> {
-    let rejected = tx.quote_to_change(id, known).await?.reject(tx.change.stamp)?;
+    let rejected = tx.document_to_change(id, known).await?.reject(tx.change.stamp)?;
     links::extend_expiry(tx, &rejected.record.summary).await?;
     update(tx, rejected).await
 }
@@ -379,11 +357,11 @@ async fn note(tx: &mut CompanyTx<'_>, action: HistoryAction, quote: &QuoteSummar
 /// automatically, also stores the invoice.
 async fn update(tx: &mut CompanyTx<'_>, changed: Changed<Quote>) -> Result<Quote, Error> {
     let Changed { record, events } = changed;
-    tx.quotes().update(&record).await?;
+    tx.quotes().update(&record.summary, Some(&record.detail)).await?;
     tx.record_events(&events).await?;
     let accepted = events.iter().any(|event| event.kind == Some(EventKind::QuoteAccepted));
     if accepted && tx.change.company.automatic_invoicing {
-        super::invoices::convert_accepted(tx, &record).await?;
+        convert_accepted(tx, &record).await?;
     }
     Ok(record)
 }

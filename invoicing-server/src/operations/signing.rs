@@ -223,12 +223,12 @@ impl SigningLinks {
 
     /// The document behind a link: the last one that was frozen.
     pub async fn document(&self, token: &str) -> Result<OpenedDocument, Error> {
-        self.services.operation("signing_links.document", None, self.latest_document(token)).await
-    }
-
-    async fn latest_document(&self, token: &str) -> Result<OpenedDocument, Error> {
-        let LinkedQuote { company, id, .. } = self.resolve(token).await?;
-        company.quotes().open_latest(id).await
+        let opened = async {
+            let LinkedQuote { company, id, .. } = self.resolve(token).await?;
+            let (document, _) = company.frozen_file::<Quote>(id).await?;
+            self.services.open(document).await
+        };
+        self.services.operation("signing_links.document", None, opened).await
     }
 
     /// Signs: SENT → ACCEPTED, `quote.signed` and `quote.accepted`. Keeps the evidence and freezes

@@ -14,11 +14,11 @@ use super::clients::ClientTable;
 use super::companies::CompanyRow;
 use super::credit_notes::CreditNoteTable;
 use super::deliveries::DeliveryTable;
-use super::documents::{DocumentTable, UploadTable};
+use super::documents::{Document, DocumentTable};
 use super::events::{self, EventTable};
+use super::frozen_files::FrozenFileTable;
 use super::history::{HistoryTable, NewEntry};
 use super::invoices::InvoiceTable;
-use super::issued_documents::IssuedDocumentTable;
 use super::keys::KeyTable;
 use super::logos::LogoTable;
 use super::notification::Notification;
@@ -29,6 +29,7 @@ use super::series::Series;
 use super::signatures::SignatureTable;
 use super::spent_forms::SpentFormTable;
 use super::tx::Tx;
+use super::uploads::UploadTable;
 use super::webhooks::WebhookTable;
 use crate::env::Env;
 use crate::error::Error;
@@ -54,19 +55,24 @@ pub(crate) trait Tables {
     }
 
     fn credit_notes(&mut self) -> CreditNoteTable<'_> {
-        CreditNoteTable(self.scope())
+        self.documents()
     }
 
     fn deliveries(&mut self) -> DeliveryTable<'_> {
         DeliveryTable(self.scope())
     }
 
-    fn documents(&mut self) -> DocumentTable<'_> {
-        DocumentTable(self.scope())
+    /// The documents of a kind.
+    fn documents<D: Document>(&mut self) -> DocumentTable<'_, D> {
+        DocumentTable::new(self.scope())
     }
 
     fn events(&mut self) -> EventTable<'_> {
         EventTable(self.scope())
+    }
+
+    fn frozen_files(&mut self) -> FrozenFileTable<'_> {
+        FrozenFileTable(self.scope())
     }
 
     fn history(&mut self) -> HistoryTable<'_> {
@@ -74,11 +80,7 @@ pub(crate) trait Tables {
     }
 
     fn invoices(&mut self) -> InvoiceTable<'_> {
-        InvoiceTable(self.scope())
-    }
-
-    fn issued_documents(&mut self) -> IssuedDocumentTable<'_> {
-        IssuedDocumentTable(self.scope())
+        self.documents()
     }
 
     fn keys(&mut self) -> KeyTable<'_> {
@@ -94,7 +96,7 @@ pub(crate) trait Tables {
     }
 
     fn quotes(&mut self) -> QuoteTable<'_> {
-        QuoteTable(self.scope())
+        self.documents()
     }
 
     /// The numbers of the quotes of a year.

@@ -1,218 +1,205 @@
-//! Frozen documents, and uploads: documents on their way into the document store.
-//!
-//! The row of an upload is inserted before the bytes are put, and deleted by the transaction that
-//! refers to the document. A remaining row means that there may be a document that no record refers
-//! to. The sweep marks such rows abandoned before it deletes the documents; from then on no
-//! transaction can refer to them. So the sweep never deletes a document that a record refers to,
-//! and the document store need not be listed.
+//! Quotes, invoices and credit notes. Each kind has a table of its own, and its statements are
+//! those of [`statements`]; a kind adds the statements about what only it has.
 
-use invoicing_core::{QuoteId, QuoteStatus, Timestamp};
-use serde::de::DeserializeOwned;
-use sqlx::FromRow;
+mod kinds;
+mod statements;
+
+use std::fmt::Display;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+use invoicing_core::{Line, Timestamp};
+use serde::Serialize;
 use uuid::Uuid;
 
-use super::connection::Sql;
-use super::rows::from_json;
+use self::statements::{Columns, Statements};
+use super::connection::{Argument, Cell, ReadSet};
+use super::frozen_files::{FoundFileRow, FrozenFileRow};
+#[cfg(feature = "console")]
+use super::newest::NewestQuery;
+use super::page_json::PageRow;
+use super::rows::{JsonParts, LARGE_LINES, detail_to_json, summary_to_json, to_json};
 use super::scope::Scope;
+use super::versions::{self, RecordRow, StoredRecord};
 use crate::error::Error;
-use crate::records::DocumentRecord;
+use crate::list_query::PageQuery;
+use crate::records::{Lines, StoredJson, StoredPage};
 
-/// A document that a record refers to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct DocumentRow {
-    /// The upload that stored it; its id names the document in the store.
-    pub(crate) upload: Uuid,
-    /// SHA-256 of its bytes, 64 lowercase hex digits.
-    pub(crate) sha256: String,
-    pub(crate) size_bytes: u64,
-    pub(crate) file_name: String,
+/// A kind of document.
+pub(crate) trait Document: StoredRecord + Send + Sync + 'static {
+    type Id: Cell + Copy + Send + Display + FromStr + From<Uuid> + Into<Uuid>;
+    /// The part that a list shows.
+    type Summary: StoredRecord + Send + Sync + 'static;
+    /// The part that only the whole document shows.
+    type Detail: Serialize + Sync + 'static;
+
+    /// Its name in the middle of a sentence.
+    const NAME: &'static str;
+
+    /// Its columns besides those of each kind.
+    const COLUMNS: Columns<Self>;
+
+    /// The statements on its table.
+    fn statements() -> &'static Statements;
+
+    /// Its parts, in the order of its JSON.
+    fn parts(&self) -> (&Self::Summary, &[Line], &Self::Detail);
+
+    fn id(summary: &Self::Summary) -> &Self::Id;
+
+    fn updated_at(summary: &Self::Summary) -> Timestamp;
 }
 
-#[derive(FromRow)]
-struct DocumentRecordRow {
-    sha256: String,
-    size_bytes: i64,
-    file_name: String,
-    created_at: i64,
+/// The documents of one kind that a company has.
+pub(crate) struct DocumentTable<'c, D> {
+    pub(super) scope: Scope<'c>,
+    kind: PhantomData<fn() -> D>,
 }
 
-#[derive(FromRow)]
-pub(super) struct FoundDocumentRow {
-    upload_id: Uuid,
-    sha256: String,
-    size_bytes: i64,
-    file_name: String,
-}
-
-impl FoundDocumentRow {
-    pub(super) fn document(self) -> DocumentRow {
-        let Self { upload_id, sha256, size_bytes, file_name } = self;
-        let size_bytes = u64::try_from(size_bytes).unwrap_or(0);
-        DocumentRow { upload: upload_id, sha256, size_bytes, file_name }
-    }
-}
-
-#[derive(FromRow)]
-struct ParticularsRow {
+/// The parts of a document, without its lines if they are large.
+#[derive(sqlx::FromRow)]
+struct SizedParts {
     #[sqlx(flatten)]
-    found: FoundDocumentRow,
-    particulars: String,
+    parts: JsonParts,
+    lines_bytes: i64,
 }
 
-#[derive(FromRow)]
-struct LatestRow {
-    status: String,
-    upload_id: Option<Uuid>,
-    sha256: Option<String>,
-    size_bytes: Option<i64>,
-    file_name: Option<String>,
-}
+impl<'c, D: Document> DocumentTable<'c, D> {
+    pub(super) fn new(scope: Scope<'c>) -> Self {
+        Self { scope, kind: PhantomData }
+    }
 
-impl LatestRow {
-    /// The document; `None` if the quote has none.
-    fn document(self) -> Option<DocumentRow> {
-        Some(DocumentRow {
-            upload: self.upload_id?,
-            sha256: self.sha256?,
-            size_bytes: u64::try_from(self.size_bytes?).unwrap_or(0),
-            file_name: self.file_name?,
+    /// A page of the list as the JSON envelope of the API.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] about `limit` if the page would be too large.
+    pub(crate) async fn page<S: Copy + Into<&'static str>>(
+        &mut self,
+        query: &PageQuery<S>,
+        lines: Lines,
+    ) -> Result<StoredPage, Error> {
+        let pages = &D::statements().pages;
+        let statement = match (query.window.since, query.status) {
+            (None, None) => pages.newest,
+            (None, Some(_)) => pages.newest_in_status,
+            (Some(_), _) => pages.changed,
+        };
+        let status = query.status.map(Into::into);
+        let as_of = match lines {
+            Lines::UnlessLarge => None,
+            Lines::AsOf(stamp) => Some(stamp),
+        };
+        let filters: [&dyn Argument; 3] = [&status, &query.include_lines, &as_of];
+        let row: PageRow = self.scope.page_query(query.window, statement, &filters)?.fetch_one().await?;
+        let page = row.page(query.window)?;
+        if query.include_lines { page.with_lines(lines) } else { Ok(StoredPage::Whole(page.json())) }
+    }
+
+    /// A page of the list for people, and the document behind which the next one begins.
+    #[cfg(feature = "console")]
+    pub(crate) async fn newest(
+        &mut self,
+        status: Option<&'static str>,
+        after: Option<D::Id>,
+        limit: u32,
+    ) -> Result<(Vec<D::Summary>, Option<D::Id>), Error> {
+        let query = NewestQuery { status, after: after.map(Into::into), limit, is_found: None };
+        let (items, next) = self.scope.newest(&D::statements().newest, query).await?;
+        Ok((items, next.map(Into::into)))
+    }
+
+    /// The document as the JSON of the API.
+    pub(crate) async fn detail(&mut self, id: D::Id) -> Result<Vec<u8>, Error> {
+        Ok(self.json_parts(id).await?.detail())
+    }
+
+    /// As [`Self::detail`], unless its lines are large: then only the size.
+    pub(crate) async fn small_detail(&mut self, id: D::Id) -> Result<StoredJson, Error> {
+        let found = self.scope.query(D::statements().small_detail, &[&id]).fetch_optional().await?;
+        let SizedParts { parts, lines_bytes } = found.ok_or(Error::NotFound)?;
+        Ok(match usize::try_from(lines_bytes) {
+            Ok(bytes) if bytes > LARGE_LINES => StoredJson::Large { bytes },
+            _ => StoredJson::Whole(parts.detail()),
         })
     }
-}
 
-/// The frozen documents of a company's quotes.
-pub(crate) struct DocumentTable<'c>(pub(super) Scope<'c>);
+    pub(crate) async fn find(&mut self, id: D::Id) -> Result<D, Error> {
+        let parts = self.json_parts(id).await?;
+        versions::read(&parts.detail(), parts.version, id)
+    }
 
-impl DocumentTable<'_> {
-    /// Adds the latest document of a quote. `particulars` are the data that it shows besides the
-    /// quote, as JSON.
-    pub(crate) async fn insert(
+    async fn json_parts(&mut self, id: D::Id) -> Result<JsonParts, Error> {
+        let parts: Option<JsonParts> = self.scope.find(&D::statements().find, id.into()).await?;
+        parts.ok_or(Error::NotFound)
+    }
+
+    /// The document without lines and detail.
+    pub(crate) async fn find_summary(&mut self, id: D::Id) -> Result<D::Summary, Error> {
+        let row: Option<RecordRow> = self.scope.find(&D::statements().find_summary, id.into()).await?;
+        row.ok_or(Error::NotFound)?.read(id)
+    }
+
+    /// The latest frozen file of the document; `None` if it has none.
+    pub(crate) async fn latest_file(&mut self, id: D::Id) -> Result<Option<FrozenFileRow>, Error> {
+        let row: Option<FoundFileRow> =
+            self.scope.query(D::statements().latest_file, &[&id]).fetch_optional().await?;
+        Ok(row.ok_or(Error::NotFound)?.file())
+    }
+
+    /// [`Error::NotFound`] if there is no such document.
+    pub(crate) async fn check_exists(&mut self, id: D::Id) -> Result<(), Error> {
+        let found: Option<i64> = self.scope.query(D::statements().exists, &[&id]).optional_scalar().await?;
+        found.map(drop).ok_or(Error::NotFound)
+    }
+
+    /// Inserts a document. `beside` are the cells that only its kind has.
+    pub(super) async fn insert_with(&mut self, document: &D, beside: &[&dyn Cell]) -> Result<(), Error> {
+        let columns = D::COLUMNS;
+        let (summary, lines, detail) = document.parts();
+        let (summary_json, detail_json) = (summary_to_json(summary)?, detail_to_json(detail)?);
+        let lines = to_json(&lines)?;
+        let mut cells: Vec<&dyn Cell> = vec![D::id(summary)];
+        cells.extend(columns.of_summary().map(|column| (column.cell)(summary)));
+        cells.extend(columns.of_detail.iter().map(|column| (column.cell)(detail)));
+        cells.extend([&summary_json as &dyn Cell, &lines, &detail_json]);
+        cells.extend(beside);
+        cells.push(&D::VERSION);
+        self.scope.write(&D::statements().insert, &cells).await
+    }
+
+    /// Stores the summary, and the detail if it changes, of a document whose lines stay.
+    pub(crate) async fn update(
         &mut self,
-        quote: QuoteId,
-        document: &DocumentRow,
-        created_at: Timestamp,
-        particulars: &str,
+        summary: &D::Summary,
+        detail: Option<&D::Detail>,
     ) -> Result<(), Error> {
-        const INSERT: &str = "
-            INSERT INTO document
-                (company_id, quote_id, number, upload_id, sha256, size_bytes, file_name, created_at, particulars)
-            SELECT $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6, $7, $8 FROM document
-            WHERE company_id = $1 AND quote_id = $2";
-        let DocumentRow { upload, sha256, size_bytes, file_name } = document;
-        let size = i64::try_from(*size_bytes).unwrap_or(i64::MAX);
-        let insert =
-            self.0.query(INSERT, &[&quote, upload, sha256, &size, file_name, &created_at, &particulars]);
-        insert.execute().await?;
+        let columns = D::COLUMNS;
+        let summary_json = summary_to_json(summary)?;
+        let detail_json = detail.map(detail_to_json).transpose()?;
+        let mut cells: Vec<&dyn Cell> = vec![D::id(summary)];
+        cells.extend(columns.changing.iter().map(|column| (column.cell)(summary)));
+        let of_detail = columns.of_detail.iter();
+        cells.extend(of_detail.map(|column| detail.map_or(column.kind.null(), column.cell)));
+        cells.extend([&summary_json as &dyn Cell, &detail_json, &D::VERSION]);
+        self.scope.write(&D::statements().update, &cells).await
+    }
+
+    /// Stores the lines. [`Self::update`] checks that there is such a document.
+    pub(crate) async fn update_lines(&mut self, id: D::Id, lines: &[Line]) -> Result<(), Error> {
+        self.scope.query(D::statements().update_lines, &[&id, &to_json(&lines)?]).execute().await?;
         Ok(())
     }
 
-    /// Every document of a quote, oldest first.
-    pub(crate) async fn list(&mut self, quote: QuoteId) -> Result<Vec<DocumentRecord>, Error> {
-        const LIST: &str = "
-            SELECT sha256, size_bytes, file_name, created_at FROM document
-            WHERE company_id = $1 AND quote_id = $2 ORDER BY number";
-        let rows: Vec<DocumentRecordRow> = self.0.query(LIST, &[&quote]).fetch_all().await?;
-        let record = |row: DocumentRecordRow| DocumentRecord {
-            sha256: row.sha256,
-            size_bytes: u64::try_from(row.size_bytes).unwrap_or(0),
-            file_name: row.file_name,
-            created_at: Timestamp::from_millis(row.created_at),
-        };
-        Ok(rows.into_iter().map(record).collect())
-    }
-
-    /// The document of a quote with this hash; the latest if there are several.
-    pub(crate) async fn find(&mut self, quote: QuoteId, sha256: &str) -> Result<DocumentRow, Error> {
-        const FIND: &str = "
-            SELECT upload_id, sha256, size_bytes, file_name FROM document
-            WHERE company_id = $1 AND quote_id = $2 AND sha256 = $3 ORDER BY number DESC LIMIT 1";
-        let row: Option<FoundDocumentRow> = self.0.query(FIND, &[&quote, &sha256]).fetch_optional().await?;
-        Ok(row.ok_or(Error::NotFound)?.document())
-    }
-
-    /// The status of a quote and its latest document.
-    pub(crate) async fn latest(
-        &mut self,
-        quote: QuoteId,
-    ) -> Result<(QuoteStatus, Option<DocumentRow>), Error> {
-        const LATEST: &str = "
-            SELECT q.status, d.upload_id, d.sha256, d.size_bytes, d.file_name FROM quote q
-            LEFT JOIN document d ON d.company_id = q.company_id AND d.quote_id = q.id
-            WHERE q.company_id = $1 AND q.id = $2 ORDER BY d.number DESC LIMIT 1";
-        let row: Option<LatestRow> = self.0.query(LATEST, &[&quote]).fetch_optional().await?;
-        let row = row.ok_or(Error::NotFound)?;
-        let status = row.status.parse();
-        let status = status.map_err(|cause| Error::bad_row("quote", "status", quote, cause))?;
-        Ok((status, row.document()))
-    }
-
-    /// The latest document of a quote, with the data that it shows besides the quote; `None` if the
-    /// quote has none.
-    pub(crate) async fn latest_with_particulars<P: DeserializeOwned>(
-        &mut self,
-        quote: QuoteId,
-    ) -> Result<Option<(DocumentRow, P)>, Error> {
-        const LATEST: &str = "
-            SELECT upload_id, sha256, size_bytes, file_name, particulars FROM document
-            WHERE company_id = $1 AND quote_id = $2 ORDER BY number DESC LIMIT 1";
-        let row: Option<ParticularsRow> = self.0.query(LATEST, &[&quote]).fetch_optional().await?;
-        let Some(ParticularsRow { found, particulars }) = row else { return Ok(None) };
-        Ok(Some((found.document(), from_json(particulars, "document", quote)?)))
-    }
-}
-
-/// The uploads of a company that are not finished.
-pub(crate) struct UploadTable<'c>(pub(super) Scope<'c>);
-
-impl UploadTable<'_> {
-    /// Begins an upload, before the bytes are put.
-    pub(crate) async fn begin(&mut self, id: Uuid, at: Timestamp) -> Result<(), Error> {
-        const BEGIN: &str = "INSERT INTO upload (company_id, id, began_at) VALUES ($1, $2, $3)";
-        self.0.query(BEGIN, &[&id, &at]).execute().await?;
-        Ok(())
-    }
-
-    /// Finishes an upload, in the transaction that refers to the document. Returns false if the
-    /// upload is abandoned: then no record may refer to the document.
-    pub(crate) async fn finish(&mut self, id: Uuid) -> Result<bool, Error> {
-        const FINISH: &str = "
-            DELETE FROM upload WHERE company_id = $1 AND id = $2 AND abandoned_at IS NULL";
-        let done = self.0.query(FINISH, &[&id]).execute().await?;
-        Ok(done == 1)
-    }
-
-    /// Marks uploads abandoned that began before an instant.
-    pub(crate) async fn abandon(&mut self, before: Timestamp, now: Timestamp) -> Result<(), Error> {
-        const ABANDON: &str = "
-            UPDATE upload SET abandoned_at = $3
-            WHERE company_id = $1 AND began_at < $2 AND abandoned_at IS NULL";
-        self.0.query(ABANDON, &[&before, &now]).execute().await?;
-        Ok(())
-    }
-
-    /// Abandoned uploads after this one, in the order of their ids.
-    pub(crate) async fn abandoned(&mut self, after: Uuid, limit: u32) -> Result<Vec<Uuid>, Error> {
-        const ABANDONED: &str = "
-            SELECT id FROM upload WHERE company_id = $1 AND id > $2 AND abandoned_at IS NOT NULL
-            ORDER BY id LIMIT $3";
-        Ok(self.0.query(ABANDONED, &[&after, &limit]).all_scalars().await?)
-    }
-
-    /// The number of uploads that are not finished.
-    #[cfg(test)]
-    pub(crate) async fn count(&mut self) -> Result<i64, Error> {
-        const COUNT: &str = "SELECT count(*) FROM upload WHERE company_id = $1";
-        Ok(self.0.query(COUNT, &[]).scalar().await?)
-    }
-
-    /// Deletes the rows of uploads whose documents are deleted.
-    pub(crate) async fn delete(&mut self, ids: Vec<Uuid>) -> Result<(), Error> {
-        const DELETE: Sql = Sql {
-            sqlite: "
-                DELETE FROM upload WHERE company_id = $1 AND id IN (SELECT unhex(value) FROM json_each($2))",
-            postgres: "DELETE FROM upload WHERE company_id = $1 AND id = ANY($2)",
-        };
-        self.0.query(DELETE, &[&ids]).execute().await?;
-        Ok(())
+    /// The document as it stands. `known` is an earlier state. If the document has not changed, its
+    /// lines are not read again: that takes long if they are large.
+    pub(crate) async fn reload_if_changed(&mut self, id: D::Id, known: Option<D>) -> Result<D, Error> {
+        let Some(known) = known else { return self.find(id).await };
+        let reads = ReadSet::Record(D::TABLE, id.into());
+        let find = self.scope.query_of(reads, D::statements().updated_at, &[&id]);
+        let stamp: Option<i64> = find.optional_scalar().await?;
+        if stamp.ok_or(Error::NotFound)? == D::updated_at(known.parts().0).as_millis() {
+            return Ok(known);
+        }
+        self.find(id).await
     }
 }

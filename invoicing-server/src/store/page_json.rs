@@ -123,7 +123,7 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
-    use invoicing_core::{ClientId, NewClient, NewQuote};
+    use invoicing_core::{ClientId, NewClient, NewQuote, Quote};
     use serde_json::{Value, json};
 
     use super::*;
@@ -149,7 +149,7 @@ mod tests {
         let newest = quotes.create(&content(client, 6)).await.unwrap().summary;
         let window = PageWindow::default().limit(1);
         let query = PageQuery { include_lines: true, ..PageQuery::default() }.window(window);
-        let size = async |lines| match quotes.page_with(&query, lines).await.unwrap() {
+        let size = async |lines| match company.documents::<Quote>().page(&query, lines).await.unwrap() {
             StoredPage::Large { bytes, as_of } => (bytes, as_of),
             StoredPage::Whole(page) => panic!("{} bytes", page.len()),
         };
@@ -158,7 +158,9 @@ mod tests {
 
         quotes.edit(newest.id, &content(client, 7)).await.unwrap();
         let (bytes, as_of) = size(Lines::AsOf(as_of)).await;
-        let StoredPage::Whole(page) = quotes.page_with(&query, Lines::AsOf(as_of)).await.unwrap() else {
+        let StoredPage::Whole(page) =
+            company.documents::<Quote>().page(&query, Lines::AsOf(as_of)).await.unwrap()
+        else {
             panic!("the page has not changed")
         };
         assert!(page.len() < bytes && page.capacity() < page.len() + 4_096, "{} kept", page.capacity());

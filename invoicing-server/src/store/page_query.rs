@@ -3,14 +3,12 @@
 use invoicing_core::{MAX_PAGE_LIMIT, Timestamp};
 
 use super::connection::{Argument, Query, Sql};
-use super::page_json::PageRow;
 use super::scope::Scope;
 use crate::error::Error;
-use crate::list_query::{PageQuery, PageWindow, check_limit};
-use crate::records::{Lines, StoredPage};
+use crate::list_query::{PageWindow, check_limit};
 
 /// The statements of a list of documents. Each returns one row, so a page is one snapshot: see
-/// [`PageRow`].
+/// [`PageRow`](super::page_json::PageRow).
 ///
 /// `$1` company, `$2` limit, `$3` offset, `$4` since, `$5` status, `$6` true if items have their
 /// lines, `$7` the company's last stamp with which they have large ones too, of more than 8 KiB.
@@ -27,32 +25,6 @@ pub(crate) struct PageStatements {
 }
 
 impl Scope<'_> {
-    /// A page of documents as the JSON envelope of the API.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] about `limit` if the page would be too large.
-    pub(crate) async fn document_page<S: Copy + Into<&'static str>>(
-        &mut self,
-        statements: &PageStatements,
-        query: &PageQuery<S>,
-        lines: Lines,
-    ) -> Result<StoredPage, Error> {
-        let statement = match (query.window.since, query.status) {
-            (None, None) => statements.newest,
-            (None, Some(_)) => statements.newest_in_status,
-            (Some(_), _) => statements.changed,
-        };
-        let status = query.status.map(Into::into);
-        let as_of = match lines {
-            Lines::UnlessLarge => None,
-            Lines::AsOf(stamp) => Some(stamp),
-        };
-        let filters: [&dyn Argument; 3] = [&status, &query.include_lines, &as_of];
-        let row: PageRow = self.page_query(query.window, statement, &filters)?.fetch_one().await?;
-        let page = row.page(query.window)?;
-        if query.include_lines { page.with_lines(lines) } else { Ok(StoredPage::Whole(page.json())) }
-    }
-
     /// A statement of a list: `filters` are its arguments from `$5` on.
     pub(super) fn page_query(
         &mut self,

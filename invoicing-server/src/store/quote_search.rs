@@ -5,27 +5,16 @@
 
 use std::borrow::Cow;
 
-use invoicing_core::{QuoteId, fold_for_search};
+use invoicing_core::{Quote, QuoteId, fold_for_search};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::newest::{NewestQuery, NewestStatements};
+use super::documents::Document;
+use super::newest::NewestQuery;
 use super::quotes::QuoteTable;
 use crate::error::Error;
 use crate::list_query::QuoteSearch;
 use crate::records::QuotePage;
-
-pub(super) const QUOTES: NewestStatements = NewestStatements {
-    all: "
-        SELECT id, created_at, summary || '}' AS record, version FROM quote
-        WHERE company_id = $1 AND (created_at, id) < ($2, $3)
-        ORDER BY created_at DESC, id DESC LIMIT $4",
-    in_status: "
-        SELECT id, created_at, summary || '}' AS record, version FROM quote
-        WHERE company_id = $1 AND status = $5 AND (created_at, id) < ($2, $3)
-        ORDER BY created_at DESC, id DESC LIMIT $4",
-    created_at: "SELECT created_at FROM quote WHERE company_id = $1 AND id = $2",
-};
 
 /// The searched texts of a summary, of any version.
 #[derive(Deserialize)]
@@ -64,7 +53,7 @@ impl QuoteTable<'_> {
             limit,
             is_found: has_words.as_ref().map(|has_words| has_words as _),
         };
-        let (items, next) = self.0.newest(&QUOTES, query).await?;
+        let (items, next) = self.scope.newest(&Quote::statements().newest, query).await?;
         Ok(QuotePage { items, next: next.map(QuoteId) })
     }
 }

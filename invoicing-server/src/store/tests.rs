@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use invoicing_core::{
-    Client, ClientId, CompanyId, Conflict, EventKind, NewClient, NewCompany, Plan, WebhookId,
+    Client, ClientId, CompanyId, Conflict, CreditNote, EventKind, Invoice, NewClient, NewCompany, Plan,
+    Quote, WebhookId,
 };
 use invoicing_test_databases::postgres;
 use invoicing_test_databases::{Database, on_each_database};
@@ -21,16 +22,13 @@ use tokio::sync::Notify;
 
 use super::Postgres;
 use super::UNAUDITED;
-#[cfg(feature = "console")]
-use super::billing_lists;
 use super::claims::{ClaimLease, ClaimRequest};
 use super::company::{CompanyReader, CompanyTx, Tables as _};
 use super::deliveries::AllDeliveries;
+use super::documents::Document as _;
 use super::global::ServiceTables as _;
 #[cfg(feature = "console")]
 use super::history;
-#[cfg(feature = "console")]
-use super::quote_search;
 use super::settings::HostTask;
 use super::sqlite::Sqlite;
 use super::{AuditContext, Store};
@@ -172,9 +170,9 @@ impl Place {
 async fn lists_for_people_are_read_in_the_order_of_an_index(db: Database) {
     let place = place(db).await;
     let lists = [
-        (&quote_search::QUOTES, "quote"),
-        (&billing_lists::INVOICES, "invoice"),
-        (&billing_lists::CREDIT_NOTES, "credit_note"),
+        (&Quote::statements().newest, "quote"),
+        (&Invoice::statements().newest, "invoice"),
+        (&CreditNote::statements().newest, "credit_note"),
     ];
     for (statements, table) in lists {
         for statement in [statements.all, statements.in_status] {

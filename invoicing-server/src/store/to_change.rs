@@ -1,48 +1,29 @@
 //! The loading of a record that an operation is called to change. Each method compares the version
 //! that the change expects.
 
-use invoicing_core::{
-    Client, ClientId, Company, Invoice, InvoiceId, InvoiceSummary, KeyId, Project, ProjectId, Quote, QuoteId,
-    QuoteSummary, WebhookId,
-};
+use invoicing_core::{Client, ClientId, Company, KeyId, Project, ProjectId, WebhookId};
 
 use super::company::{CompanyTx, Tables};
+use super::documents::Document;
 use crate::error::Error;
 use crate::records::{KeyRecord, Webhook};
 
 impl CompanyTx<'_> {
-    /// As [`QuoteTable::reload_if_changed`](super::quotes::QuoteTable::reload_if_changed).
-    pub(crate) async fn quote_to_change(
+    /// As [`DocumentTable::reload_if_changed`](super::documents::DocumentTable::reload_if_changed).
+    pub(crate) async fn document_to_change<D: Document>(
         &mut self,
-        id: QuoteId,
-        known: Option<Quote>,
-    ) -> Result<Quote, Error> {
-        let quote = self.quotes().reload_if_changed(id, known).await?;
-        self.check_expected("the quote", quote.summary.updated_at)?;
-        Ok(quote)
+        id: D::Id,
+        known: Option<D>,
+    ) -> Result<D, Error> {
+        let document = self.documents().reload_if_changed(id, known).await?;
+        self.check_expected(D::NAME, D::updated_at(document.parts().0))?;
+        Ok(document)
     }
 
-    pub(crate) async fn quote_summary_to_change(&mut self, id: QuoteId) -> Result<QuoteSummary, Error> {
-        let quote = self.quotes().find_summary(id).await?;
-        self.check_expected("the quote", quote.updated_at)?;
-        Ok(quote)
-    }
-
-    /// As [`InvoiceTable::reload_if_changed`](super::invoices::InvoiceTable::reload_if_changed).
-    pub(crate) async fn invoice_to_change(
-        &mut self,
-        id: InvoiceId,
-        known: Option<Invoice>,
-    ) -> Result<Invoice, Error> {
-        let invoice = self.invoices().reload_if_changed(id, known).await?;
-        self.check_expected("the invoice", invoice.summary.updated_at)?;
-        Ok(invoice)
-    }
-
-    pub(crate) async fn invoice_summary_to_change(&mut self, id: InvoiceId) -> Result<InvoiceSummary, Error> {
-        let invoice = self.invoices().find_summary(id).await?;
-        self.check_expected("the invoice", invoice.updated_at)?;
-        Ok(invoice)
+    pub(crate) async fn summary_to_change<D: Document>(&mut self, id: D::Id) -> Result<D::Summary, Error> {
+        let summary = self.documents::<D>().find_summary(id).await?;
+        self.check_expected(D::NAME, D::updated_at(&summary))?;
+        Ok(summary)
     }
 
     pub(crate) async fn client_to_change(&mut self, id: ClientId) -> Result<Client, Error> {

@@ -1,6 +1,6 @@
 //! The list of credit notes.
 
-use invoicing_core::{CreditNoteId, CreditNoteSummary};
+use invoicing_core::{CreditNote, CreditNoteId, CreditNoteSummary};
 use maud::{Markup, html};
 
 use crate::console::error::PageError;
@@ -13,7 +13,7 @@ use crate::console::request::PageRequest;
 /// `GET /credit-notes`. `before`: the credit note behind which a further page begins.
 pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let after = List::before::<CreditNoteId>(request)?;
-    let (notes, next) = request.company.credit_notes().newest(after, ITEMS).await?;
+    let (notes, next) = request.company.documents::<CreditNote>().newest(None, after, ITEMS).await?;
     let list = List { path: "/credit-notes".to_owned(), filters: &[] };
     let title = request.pick("Credit notes", "Avoirs");
     let body = html! {

@@ -13,8 +13,7 @@ use crate::console::totals::{RecordTotals, totals};
 /// `GET /credit-notes/{id}`. Its parameter `lines` is the number of lines before the shown part.
 pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let id: CreditNoteId = request.id()?;
-    let notes = request.company.credit_notes();
-    let note: CreditNote = stored::record(request, notes.small_detail(id).await?, notes.detail(id)).await?;
+    let note: CreditNote = stored::record(request, id).await?;
     let (summary, page) = (&note.summary, format!("/credit-notes/{id}"));
     let lines =
         lines(request, &RecordLines { lines: &note.lines, currency: &summary.currency, page: page.clone() })?;

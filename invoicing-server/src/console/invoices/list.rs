@@ -1,6 +1,6 @@
 //! The list of invoices.
 
-use invoicing_core::{Invalid, InvoiceId, InvoiceStatus, InvoiceSummary};
+use invoicing_core::{Invalid, Invoice, InvoiceId, InvoiceStatus, InvoiceSummary};
 use maud::{Markup, html};
 
 use super::words;
@@ -17,7 +17,7 @@ use crate::console::request::PageRequest;
 pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let status = status(request)?;
     let after = List::before::<InvoiceId>(request)?;
-    let (invoices, next) = request.company.invoices().newest(status, after, ITEMS).await?;
+    let (invoices, next) = request.company.documents::<Invoice>().newest(status, after, ITEMS).await?;
     let list = List { path: "/invoices".to_owned(), filters: &["status"] };
     let title = request.pick("Invoices", "Factures");
     let body = html! {

@@ -1,4 +1,4 @@
-//! Credit notes on an invoice, its cancellation, and refunds.
+//! Credit notes on an invoice, and its cancellation.
 //!
 //! A credit note repeats the parties of its invoice's document, so that neither a later change of
 //! the company or the client nor missing legal data can prevent it.
@@ -12,7 +12,7 @@ use invoicing_core::{
 };
 
 use super::issuing::particulars;
-use super::{Entry, Invoices, NewPayment, RecordedPayment, note, update};
+use super::{Invoices, note, update};
 use crate::documents::{BillingDocument, DocumentLogo, Frozen, InvoiceParticulars, IssuedRecord};
 use crate::error::Error;
 use crate::operations::attempts::{ISSUE_ATTEMPTS, until_committed};
@@ -111,23 +111,12 @@ impl Invoices<'_> {
         self.0.operation("invoices.cancel", canceled).await
     }
 
-    /// Records that a part of what was overpaid was paid back; the amount of `refund` is positive,
-    /// and the payment's is negative. An invoice that is credited in full and on which no payment
-    /// stands any more is CANCELED. The movement has the meaning that it has in [`pay`](Self::pay).
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for more than `amountOverpaid`; [`Error::Conflict`] when a payment of
-    /// another amount has the movement, or the invoice takes none.
-    pub async fn refund(&self, id: InvoiceId, refund: &NewPayment) -> Result<RecordedPayment, Error> {
-        self.0.operation("invoices.refund", self.enter(id, refund, Entry::Refund)).await
-    }
-
     /// Cancels a draft; `None` for an invoice that is not a draft.
     async fn cancel_draft(&self, id: InvoiceId) -> Result<Option<Invoice>, Error> {
         let known = self.preload(id).await?;
         self.0
             .write([Prefetch::Invoice(id)], async move |mut tx| {
-                let invoice = tx.invoice_to_change(id, known).await?;
+                let invoice = tx.document_to_change(id, known).await?;
                 if invoice.summary.status != InvoiceStatus::Draft {
                     return Ok(None);
                 }
@@ -168,7 +157,7 @@ impl Invoices<'_> {
             .write([], async move |mut tx| {
                 let today = tx.change.today();
                 let first = not_before(today, &invoice);
-                if tx.invoice_summary_to_change(id).await?.updated_at != invoice.summary.updated_at
+                if tx.summary_to_change::<Invoice>(id).await?.updated_at != invoice.summary.updated_at
                     || tx.credit_note_series(first.year()).next_dated(first).await? != next
                     || !finish_issued(&mut tx, note_id.0, frozen.as_ref()).await?
                 {
@@ -246,8 +235,8 @@ async fn read_creditable(
     let (company, last_stamp) = tx.company_row().find().await?;
     let change = ChangeContext::new(company, last_stamp, now)?;
     let rest = rest(tx, &invoice).await?;
-    let particulars = match tx.issued_documents().find_particulars(id.0).await? {
-        Some(particulars) => particulars,
+    let particulars = match tx.frozen_files().latest_with_facts(id.0).await? {
+        Some((_, particulars)) => particulars,
         // The host had no renderer of invoices, so none was frozen.
         None => particulars(tx, &change.company, &invoice).await?,
     };

@@ -12,7 +12,8 @@ use invoicing_core::{
     Timestamp,
 };
 
-use super::{Invoices, NewPayment, insert_payment, note, update};
+use super::payments::{NewPayment, insert_payment};
+use super::{Invoices, note, update};
 use crate::documents::{
     BilledClient, BillingDocument, DocumentLogo, Frozen, InvoiceParticulars, IssuedRecord,
 };
@@ -159,7 +160,7 @@ impl Invoices<'_> {
         self.0
             .write([Prefetch::Client(client_id)], async move |mut tx| {
                 let today = tx.change.today();
-                if tx.invoice_summary_to_change(id).await?.updated_at != read_at
+                if tx.summary_to_change::<Invoice>(id).await?.updated_at != read_at
                     || tx.invoice_series(today.year()).next_dated(today).await? != next
                     || !is_current(&mut tx, &invoice, document.as_ref()).await?
                     || !finish_issued(&mut tx, id.0, document.as_ref().map(|document| &document.frozen))

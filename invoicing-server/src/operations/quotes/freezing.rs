@@ -15,7 +15,6 @@ use crate::operations::attempts::{ATTEMPTS, keeps_changing, until_committed};
 use crate::operations::documents::{document_row, find_logo};
 use crate::records::{HistoryAction, ProofRecord};
 use crate::store::quotes::DocumentTerms;
-use crate::store::rows::to_json;
 use crate::store::{ChangeContext, CompanyTx, Prefetch, Tables};
 
 /// A quote as it was read before its document was rendered.
@@ -144,7 +143,7 @@ impl Quotes<'_> {
                 if let By::Client(proof) = &by {
                     links::check_unrevoked(&mut tx, id, &proof.token_hash).await?;
                 }
-                if tx.quote_summary_to_change(id).await?.updated_at != quote.summary.updated_at {
+                if tx.summary_to_change::<Quote>(id).await?.updated_at != quote.summary.updated_at {
                     return Ok(None);
                 }
                 // A signed copy repeats the data of the sent one; any other document must match the
@@ -191,6 +190,6 @@ pub(super) async fn finish_upload(
         return Ok(false);
     }
     let (row, now) = (document_row(frozen), tx.change.now);
-    tx.documents().insert(id, &row, now, &to_json(particulars)?).await?;
+    tx.frozen_files().insert(id.0, &row, now, particulars).await?;
     Ok(true)
 }

@@ -1,7 +1,7 @@
 //! The signing links of a quote: made, listed, revoked, and their ends.
 
 use chrono::{Days, NaiveDate};
-use invoicing_core::{Conflict, QuoteId, QuoteStatus, QuoteSummary, Timestamp};
+use invoicing_core::{Conflict, Quote, QuoteId, QuoteStatus, QuoteSummary, Timestamp};
 
 use super::{Quotes, note};
 use crate::error::Error;
@@ -28,7 +28,7 @@ impl Quotes<'_> {
         let token = Secret::generate(SIGNING_LINK, self.0.env());
         let hash = token.sha256();
         let changed = self.0.write([], async move |mut tx| {
-            let quote = tx.quote_summary_to_change(id).await?;
+            let quote = tx.summary_to_change::<Quote>(id).await?;
             if quote.sent_at.is_none() && quote.status != QuoteStatus::Accepted {
                 return Err(
                     Conflict::new("a quote without a document has no signing link; send it first").into()
@@ -68,7 +68,7 @@ impl Quotes<'_> {
         let changed = self.0.write([], async move |mut tx| {
             let now = tx.change.now;
             let is_revoked = tx.signatures().revoke_link(id, &token_hash, now).await?;
-            let quote = tx.quote_summary_to_change(id).await?;
+            let quote = tx.summary_to_change::<Quote>(id).await?;
             if is_revoked {
                 note(&mut tx, HistoryAction::SigningLinkRevoked, &quote).await?;
             }

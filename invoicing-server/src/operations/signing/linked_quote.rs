@@ -19,7 +19,7 @@ use crate::documents::{RenderDeadline, SentCopy};
 use crate::error::Error;
 use crate::operations::CompanyHandle;
 use crate::operations::attempts::{ATTEMPTS, keeps_changing, until_committed};
-use crate::operations::documents::{find_logo, latest_of, stored};
+use crate::operations::documents::{find_logo, stored};
 use crate::operations::quotes::{By, FrozenChange, sent_again};
 use crate::records::ProofRecord;
 #[cfg(feature = "console")]
@@ -242,8 +242,8 @@ async fn read(
             quote
         }
     };
-    let latest = tx.documents().latest_with_particulars::<Particulars>(id).await?;
-    let (row, particulars) = latest_of(id, quote.summary.status, latest)?;
+    let latest = tx.frozen_files().latest_with_facts::<Particulars>(id.0).await?;
+    let (row, particulars) = latest.ok_or(Error::DocumentUnavailable)?;
     let (document, _) = stored(change.company.id, id, row)?;
     let logo = match purpose {
         #[cfg(feature = "console")]

@@ -64,7 +64,7 @@ impl Due {
             Self::Quotes => {
                 let expired = tx.quotes().find_summary(QuoteId(id)).await?.expire(stamp, today);
                 let Some(expired) = expired else { return Ok(false) };
-                tx.quotes().update_summary(&expired).await?;
+                tx.quotes().update(&expired, None).await?;
             }
             Self::Invoices => {
                 let invoice = tx.invoices().find_summary(InvoiceId(id)).await?;

@@ -36,9 +36,9 @@ impl Prefetch {
     pub(crate) fn part(self) -> (&'static str, Uuid) {
         match self {
             Self::Client(id) => (CLIENT.part, id.0),
-            Self::Invoice(id) => (INVOICE.part, id.0),
-            Self::Quote(id) => (QUOTE.part, id.0),
-            Self::QuoteSummary(id) => (QUOTE_SUMMARY.part, id.0),
+            Self::Invoice(id) => ("invoice", id.0),
+            Self::Quote(id) => ("quote", id.0),
+            Self::QuoteSummary(id) => ("quote_summary", id.0),
         }
     }
 }
@@ -47,41 +47,4 @@ pub(crate) static CLIENT: Find = Find {
     part: "client",
     table: "client",
     sql: Sql::both("SELECT record, version FROM client WHERE company_id = $1 AND id = $2"),
-};
-
-pub(crate) static INVOICE: Find = Find {
-    part: "invoice",
-    table: "invoice",
-    sql: Sql {
-        sqlite: "
-            SELECT d.summary, coalesce(l.lines, d.lines) AS lines, d.detail, d.version FROM invoice d
-            LEFT JOIN large_lines l ON l.company_id = d.company_id AND l.document_id = d.id
-            WHERE d.company_id = $1 AND d.id = $2",
-        postgres: "SELECT summary, lines, detail, version FROM invoice WHERE company_id = $1 AND id = $2",
-    },
-};
-
-/// A summary is stored without its closing brace, as the lines of a list item follow it.
-pub(crate) static INVOICE_SUMMARY: Find = Find {
-    part: "invoice_summary",
-    table: "invoice",
-    sql: Sql::both("SELECT summary || '}' AS record, version FROM invoice WHERE company_id = $1 AND id = $2"),
-};
-
-pub(crate) static QUOTE: Find = Find {
-    part: "quote",
-    table: "quote",
-    sql: Sql {
-        sqlite: "
-            SELECT d.summary, coalesce(l.lines, d.lines) AS lines, d.detail, d.version FROM quote d
-            LEFT JOIN large_lines l ON l.company_id = d.company_id AND l.document_id = d.id
-            WHERE d.company_id = $1 AND d.id = $2",
-        postgres: "SELECT summary, lines, detail, version FROM quote WHERE company_id = $1 AND id = $2",
-    },
-};
-
-pub(crate) static QUOTE_SUMMARY: Find = Find {
-    part: "quote_summary",
-    table: "quote",
-    sql: Sql::both("SELECT summary || '}' AS record, version FROM quote WHERE company_id = $1 AND id = $2"),
 };
