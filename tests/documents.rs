@@ -7,5 +7,6 @@ pub(crate) mod golden;
 mod invoices;
 mod issued;
 mod large;
+mod renderer;
 mod storage;
 mod work_site;

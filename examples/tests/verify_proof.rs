@@ -8,7 +8,8 @@ use invoicing_core::{
     NewClient, NewCompany, NewLine, NewQuote, OperationNature, Plan, SignatureEvidence, quantity,
 };
 use invoicing_server::{
-    ContentHash, DocumentInput, DocumentRenderer, Invoicing, PdfRenderer, RenderDeadline, SentCopy, Signature,
+    Buyer, ContentHash, DocumentFacts, DocumentInput, DocumentRef, DocumentRenderer, Invoicing, Parties,
+    PdfRenderer, RenderDeadline, SentCopy, Signature,
 };
 use serde_json::Value;
 
@@ -45,25 +46,22 @@ impl Signed {
         // Other pages around the genuine copy and its proof.
         let mut quote = quotes.get(id).await.unwrap();
         quote.lines[0].description = "Peinture, ravalement et toiture".into();
-        let repainted = DocumentInput {
-            deadline: RenderDeadline::NONE,
-            company: &issuer,
-            quote: &quote,
-            client_address: None,
-            client_phone: None,
+        let facts = DocumentFacts {
+            parties: Parties { seller: issuer, buyer: Buyer::default() },
+            quote_date: Some(quote.summary.created_at.to_chrono().date_naive()),
+            quote_number: None,
             work_site: None,
-            client_type: None,
-            client_siren: None,
-            client_vat_number: None,
             operations: OperationNature::Services,
             reverse_charge: false,
+        };
+        let copy =
+            SentCopy { file_name: &sent.file_name, sha256: ContentHash::of(&sent.bytes), bytes: &sent.bytes };
+        let repainted = DocumentInput {
+            record: DocumentRef::Quote { quote: &quote, sent_copy: Some(copy) },
+            facts: &facts,
             logo: None,
-            issued_on: quote.summary.created_at.to_chrono().date_naive(),
-            sent_copy: Some(SentCopy {
-                file_name: &sent.file_name,
-                sha256: ContentHash::of(&sent.bytes),
-                bytes: &sent.bytes,
-            }),
+            factur_x: None,
+            deadline: RenderDeadline::NONE,
         };
         files.write("repainted.pdf", &PdfRenderer::new().render(&repainted).unwrap());
         files

@@ -9,11 +9,11 @@
 //! A host may plug in a [`DocumentRenderer`] and a [`DocumentStore`]; the defaults are
 //! `PdfRenderer` (feature `pdf`) and [`ObjectStorage`].
 
-mod billing;
 mod blob_store;
 #[cfg_attr(not(feature = "pdf"), expect(dead_code, reason = "only the renderer reads all of it"))]
 pub(crate) mod content;
 mod content_disposition;
+mod facts;
 mod facturx;
 mod freeze;
 mod hash;
@@ -28,10 +28,10 @@ mod signed_url;
 #[cfg(all(test, feature = "console", feature = "pdf"))]
 pub(crate) use pdf::tests as pdf_tests;
 
-pub use billing::{BilledClient, BilledRecord, InvoiceDocumentInput, InvoiceParticulars, InvoiceRenderer};
 pub use blob_store::{
     DocumentFile, DocumentKey, DocumentStore, ObjectStorage, StorageSetupError, StoreError,
 };
+pub use facts::{Buyer, DocumentFacts, Parties};
 #[cfg(any(test, feature = "testing"))]
 pub use facturx::factur_x;
 pub use hash::{ContentHash, ParseHashError};
@@ -40,11 +40,12 @@ pub use logo::{DocumentLogo, LogoFormat};
 pub use memory::MemoryStore;
 #[cfg(feature = "pdf")]
 pub use pdf::{FontError, PdfRenderer};
-pub use render::{DocumentInput, DocumentRenderer, RenderDeadline, RenderError, SentCopy};
+pub use render::{
+    DocumentInput, DocumentKind, DocumentRef, DocumentRenderer, RenderDeadline, RenderError, SentCopy,
+};
 
 pub(crate) use blob_store::{CONTENT_TYPE, StoredDocument};
 pub(crate) use content_disposition::content_disposition;
 pub(crate) use facturx::missing_of_company;
-pub(crate) use freeze::{BillingDocument, BoundedStore, Documents, Frozen, IssuedRecord, StoredCopy};
-pub(crate) use render::Particulars;
+pub(crate) use freeze::{BoundedStore, Document, DocumentContent, Documents, Frozen, StoredCopy};
 pub(crate) use signed_url::{DOCUMENT_URL_VALID_MS, UrlSigner};

@@ -203,9 +203,9 @@ pub use copy::{CopyError, CopyReport, copy_to_postgres};
 pub use dispatch::transport::{Resolve, ResolveFuture, TransportBuilder, TransportError};
 pub use dispatch::{DisabledWebhook, DispatchReport, Dispatcher, DispatcherHealth};
 pub use documents::{
-    BilledClient, BilledRecord, ContentHash, DocumentFile, DocumentInput, DocumentKey, DocumentLogo,
-    DocumentRenderer, DocumentStore, InvoiceDocumentInput, InvoiceParticulars, InvoiceRenderer, LogoFormat,
-    ObjectStorage, ParseHashError, RenderDeadline, RenderError, SentCopy, StorageSetupError, StoreError,
+    Buyer, ContentHash, DocumentFacts, DocumentFile, DocumentInput, DocumentKey, DocumentKind, DocumentLogo,
+    DocumentRef, DocumentRenderer, DocumentStore, LogoFormat, ObjectStorage, ParseHashError, Parties,
+    RenderDeadline, RenderError, SentCopy, StorageSetupError, StoreError,
 };
 #[cfg(feature = "pdf")]
 pub use documents::{FontError, PdfRenderer};

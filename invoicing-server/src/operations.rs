@@ -14,6 +14,7 @@ mod documents;
 mod events;
 #[cfg(feature = "console")]
 mod form_once;
+mod freezing;
 mod held_dates;
 mod history;
 mod invoices;

@@ -201,11 +201,11 @@ impl Store {
     /// `records` are those that the operation reads first.
     ///
     /// On PostgreSQL an operation that fails transiently is run again, on a copy.
-    pub(crate) fn write<T, F, const N: usize>(
+    pub(crate) fn write<T, F>(
         &self,
         company: CompanyId,
         audit: AuditContext,
-        records: [Prefetch; N],
+        records: impl Into<Vec<Prefetch>>,
         operation: F,
     ) -> impl Future<Output = Result<T, Error>>
     where

@@ -7,7 +7,8 @@ use invoicing_core::{
     QuoteStatus, SignatureEvidence, proof_fingerprint,
 };
 use invoicing_server::{
-    ContentHash, DocumentInput, DocumentRenderer, Error, PdfRenderer, RenderDeadline, Signature,
+    Buyer, ContentHash, DocumentFacts, DocumentInput, DocumentRef, DocumentRenderer, Error, Parties,
+    PdfRenderer, RenderDeadline, Signature,
 };
 use invoicing_tests::{CANARY, Database, World, new_quote, on_each_database};
 use serde_json::Value;
@@ -280,30 +281,34 @@ async fn what_was_frozen_stays_frozen_when_records_change_afterwards(db: Databas
     );
 }
 
+/// The document of a quote, sent on 14 September, as it is rendered now.
+async fn rendered_now(world: &World, id: QuoteId) -> Vec<u8> {
+    let quote = world.company.quotes().get(id).await.unwrap();
+    let facts = DocumentFacts {
+        parties: Parties { seller: world.company.details().await.unwrap(), buyer: Buyer::default() },
+        quote_date: Some(date("2026-09-14")),
+        quote_number: None,
+        work_site: None,
+        operations: OperationNature::Services,
+        reverse_charge: false,
+    };
+    let input = DocumentInput {
+        record: DocumentRef::Quote { quote: &quote, sent_copy: None },
+        facts: &facts,
+        logo: None,
+        factur_x: None,
+        deadline: RenderDeadline::NONE,
+    };
+    PdfRenderer::new().render(&input).unwrap()
+}
+
 /// Rules: DOCUMENT-13, RECORD-6
 #[on_each_database]
 async fn the_same_input_renders_to_the_frozen_bytes(db: Database) {
     let world = World::new(db).await;
     let sent = world.sent().await;
-    let company = world.company.details().await.unwrap();
-    let input = DocumentInput {
-        deadline: RenderDeadline::NONE,
-        company: &company,
-        quote: &world.company.quotes().get(sent.summary.id).await.unwrap(),
-        client_address: None,
-        client_phone: None,
-        work_site: None,
-        client_type: None,
-        client_siren: None,
-        client_vat_number: None,
-        operations: OperationNature::Services,
-        reverse_charge: false,
-        logo: None,
-        sent_copy: None,
-        issued_on: date("2026-09-14"),
-    };
     let frozen = world.company.quotes().open_document(sent.summary.id).await.unwrap();
-    assert!(PdfRenderer::new().render(&input).unwrap() == frozen.bytes);
+    assert!(rendered_now(&world, sent.summary.id).await == frozen.bytes);
     assert!(frozen.bytes.starts_with(b"%PDF-"));
     let contains = |needle: &[u8]| frozen.bytes.windows(needle.len()).any(|window| window == needle);
     assert!(!contains(CANARY.as_bytes()) && !contains(b"777.77") && !contains(b"888.88"));
@@ -412,25 +417,8 @@ async fn an_edit_during_the_rendering_is_what_is_sent(db: Database) {
             tokio::join!(quotes.send(draft.summary.id, None), quotes.edit(draft.summary.id, &other));
         let sent = sent.unwrap();
         assert_eq!(edited.is_ok(), sent.summary.total_ht == "4242".parse().unwrap(), "{edited:?}");
-        let company = world.company.details().await.unwrap();
-        let input = DocumentInput {
-            deadline: RenderDeadline::NONE,
-            company: &company,
-            quote: &quotes.get(draft.summary.id).await.unwrap(),
-            client_address: None,
-            client_phone: None,
-            work_site: None,
-            client_type: None,
-            client_siren: None,
-            client_vat_number: None,
-            operations: OperationNature::Services,
-            reverse_charge: false,
-            logo: None,
-            sent_copy: None,
-            issued_on: date("2026-09-14"),
-        };
         let frozen = quotes.open_document(draft.summary.id).await.unwrap();
-        assert!(PdfRenderer::new().render(&input).unwrap() == frozen.bytes);
+        assert!(rendered_now(&world, draft.summary.id).await == frozen.bytes);
         conflict(&world, "edit after sending", quotes.edit(draft.summary.id, &other)).await;
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::LocalBoxFuture;
 use invoicing_core::{CompanyIdentity, DocumentFormat, Invoice, InvoiceId, NewClient, NewCreditNote, Plan};
 use invoicing_server::{
-    CompanyHandle, Error, InvoiceDocumentInput, InvoiceRenderer, PdfRenderer, RenderError,
+    CompanyHandle, DocumentInput, DocumentKind, DocumentRenderer, Error, PdfRenderer, RenderError,
 };
 use invoicing_tests::{Database, World, legal_identity, on_each_database};
 
@@ -130,15 +130,15 @@ async fn a_hanging_store_refuses_each_issue_within_five_seconds(db: Database) {
     }
 }
 
-/// Renders as the service does, unless it is told to refuse.
+/// Renders as the service does, unless it is told to refuse invoices and credit notes.
 struct Moody(Arc<AtomicBool>);
 
-impl InvoiceRenderer for Moody {
-    fn render_invoice(&self, input: &InvoiceDocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
-        if self.0.load(Ordering::SeqCst) {
+impl DocumentRenderer for Moody {
+    fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
+        if input.record.kind() != DocumentKind::Quote && self.0.load(Ordering::SeqCst) {
             return Err(RenderError::new("the printer is on fire"));
         }
-        PdfRenderer::new().render_invoice(input)
+        PdfRenderer::new().render(input)
     }
 }
 
@@ -147,7 +147,7 @@ impl InvoiceRenderer for Moody {
 async fn a_renderer_that_fails_refuses_each_issue_without_a_trace(db: Database) {
     let refuses = Arc::new(AtomicBool::new(false));
     let renderer = Arc::new(Moody(Arc::clone(&refuses)));
-    let world = World::new(db).await.reopen_with(|builder| builder.invoice_renderer(renderer)).await;
+    let world = World::new(db).await.reopen_with(|builder| builder.renderer(renderer)).await;
     let cast = Cast::of(&world.company).await;
     refuses.store(true, Ordering::SeqCst);
     for (what, change) in cast.changes(&world.company) {

@@ -102,8 +102,9 @@ fn a_quote_of_one_page() {
 #[test]
 fn eight_pages_with_lots_and_sections() {
     let mut paper = Paper::of(many_lines(130)).retained(5);
-    paper.client_phone = Some("06 12 34 56 78".to_owned());
-    paper.work_site = Some("Résidence des Lilas, bâtiment B\n8 impasse du Moulin\n44300 Nantes".to_owned());
+    paper.facts.parties.buyer.phone = Some("06 12 34 56 78".to_owned());
+    paper.facts.work_site =
+        Some("Résidence des Lilas, bâtiment B\n8 impasse du Moulin\n44300 Nantes".to_owned());
     check("eight_pages", &paper, 8..=8);
 }
 
@@ -185,9 +186,9 @@ fn the_worst_that_can_be_entered() {
     let rates = (1..=30).map(|rate| format!("{rate}.{rate:02}"));
     lines.extend(rates.map(|rate| line("Un taux de plus", ("1", "u"), ("3", &rate), ("Taux", ""))));
     let mut paper = Paper::of(lines).retained(5);
-    paper.company.name.clone_from(&unbroken);
+    paper.facts.parties.seller.name.clone_from(&unbroken);
     paper.quote.summary.client_name = "ג׳ון כהן \u{202e}nhoJ".to_owned();
-    paper.client_address = Some("🏡 12 rue de l’Élan\r\n\r\n\r\n44000 Nantes".to_owned());
-    paper.work_site = Some(unbroken);
+    paper.facts.parties.buyer.address = Some("🏡 12 rue de l’Élan\r\n\r\n\r\n44000 Nantes".to_owned());
+    paper.facts.work_site = Some(unbroken);
     check("worst", &paper, 5..=8);
 }

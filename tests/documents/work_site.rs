@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use invoicing_core::{ClientChange, CompanyIdentity, NewClient, NewCompany, NewQuote, Plan, QuoteStatus};
 use invoicing_server::{
-    CompanyHandle, ContentHash, Decline, DocumentInput, DocumentRenderer, Error, Invoicing, MemoryStore,
-    RenderError, Signature,
+    CompanyHandle, ContentHash, Decline, DocumentFacts, DocumentInput, DocumentRef, DocumentRenderer, Error,
+    Invoicing, MemoryStore, RenderError, Signature,
 };
 use invoicing_tests::{Database, Place, World, new_quote, on_each_database};
 
@@ -15,11 +15,7 @@ use crate::support::{date, refused, signature};
 /// The input of a renderer, as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Seen {
-    company: CompanyIdentity,
-    client_address: Option<String>,
-    client_phone: Option<String>,
-    work_site: Option<String>,
-    issued_on: String,
+    facts: DocumentFacts,
     signed: bool,
     sent_copy: Option<(String, ContentHash, Vec<u8>)>,
 }
@@ -30,16 +26,11 @@ struct Recording(Mutex<Vec<Seen>>);
 
 impl DocumentRenderer for Recording {
     fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
-        let sent_copy =
-            input.sent_copy.map(|copy| (copy.file_name.to_owned(), copy.sha256, copy.bytes.to_vec()));
+        let DocumentRef::Quote { quote, sent_copy } = input.record else { panic!("no quote: {input:?}") };
         let seen = Seen {
-            company: input.company.identity.clone(),
-            client_address: input.client_address.map(str::to_owned),
-            client_phone: input.client_phone.map(str::to_owned),
-            work_site: input.work_site.map(str::to_owned),
-            issued_on: input.issued_on.to_string(),
-            signed: input.quote.detail.signature.is_some(),
-            sent_copy,
+            facts: input.facts.clone(),
+            signed: quote.detail.signature.is_some(),
+            sent_copy: sent_copy.map(|copy| (copy.file_name.to_owned(), copy.sha256, copy.bytes.to_vec())),
         };
         let bytes = format!("{seen:?}").into_bytes();
         self.0.lock().unwrap().push(seen);
@@ -99,9 +90,10 @@ async fn the_signed_copy_says_what_the_sent_one_said_and_is_given_it(db: Databas
     let quote = company.quotes().create(&new).await.unwrap();
     company.quotes().send(quote.summary.id, None).await.unwrap();
     let sent = renderer.last();
-    assert_eq!(sent.work_site.as_deref(), Some("Chantier, 3 quai Bas"));
-    assert_eq!(sent.client_address.as_deref(), Some("2 rue Haute\n44000 Nantes"));
-    assert_eq!(sent.client_phone.as_deref(), Some("06 12 34 56 78"));
+    assert_eq!(sent.facts.work_site.as_deref(), Some("Chantier, 3 quai Bas"));
+    let buyer = &sent.facts.parties.buyer;
+    assert_eq!(buyer.postal_address().as_deref(), Some("2 rue Haute\n44000 Nantes"));
+    assert_eq!(buyer.phone.as_deref(), Some("06 12 34 56 78"));
     assert_eq!((sent.signed, &sent.sent_copy), (false, &None));
 
     // Everything moves between sending and signing.
@@ -137,7 +129,7 @@ async fn sending_again_says_what_holds_by_then(db: Database) {
     company.set_identity(&identity("9 avenue d'Ailleurs")).await.unwrap();
     let until = company.quotes().get(quote.summary.id).await.unwrap().summary.valid_until;
     company.quotes().send(quote.summary.id, until).await.unwrap();
-    assert_eq!(renderer.last().company, identity("9 avenue d'Ailleurs"));
+    assert_eq!(renderer.last().facts.parties.seller.identity, identity("9 avenue d'Ailleurs"));
 }
 
 #[on_each_database]

@@ -17,7 +17,6 @@ const NOTHING_TO_PRINT: &[&str] = &[
     "ResolveFuture",
     "DocumentRenderer",
     "DocumentStore",
-    "InvoiceRenderer",
     "MAX_URL_CHARS",
     "ROUTES",
     // Another crate.
@@ -40,6 +39,7 @@ const NOTHING_TO_PRINT: &[&str] = &[
     // Closed sets, counts and clocks.
     "Action",
     "DeliveryCounts",
+    "DocumentKind",
     "HistoryAction",
     "Language",
     "LogoFormat",

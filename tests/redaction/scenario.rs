@@ -12,10 +12,10 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use invoicing_core::{EventKind, NewClient, NewCompany, Plan, QuoteId, SignatureEvidence};
 use invoicing_server::{
     Builder, ClientQuery, CompanyHandle, ContentHash, CreditNoteQuery, Decline, DeliveryQuery, DocumentFile,
-    DocumentInput, DocumentKey, DocumentRenderer, Env, Error, EventQuery, HistoryQuery, InvoiceDocumentInput,
-    InvoiceRenderer, Invoicing, IssueOptions, MemoryStore, NewPayment, NewProject, NewWebhook, ObjectStorage,
-    OpenError, PageQuery, PaymentSource, PdfRenderer, QuoteSearch, RenderError, SealingKey, SealingKeys,
-    SentCopy, ServeLimits, Settings, Signature, StoreError, TargetPolicy, Version, WebhookChange, serve,
+    DocumentInput, DocumentKey, DocumentRef, DocumentRenderer, Env, Error, EventQuery, HistoryQuery,
+    Invoicing, IssueOptions, MemoryStore, NewPayment, NewProject, NewWebhook, ObjectStorage, OpenError,
+    PageQuery, PaymentSource, PdfRenderer, QuoteSearch, RenderError, SealingKey, SealingKeys, ServeLimits,
+    Settings, Signature, StoreError, TargetPolicy, Version, WebhookChange, serve,
 };
 use invoicing_tests::{Database, Place, Receiver, Reply, new_quote};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -77,29 +77,22 @@ struct UnreliableRenderer {
 
 impl DocumentRenderer for UnreliableRenderer {
     fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
-        let mut seen = vec![("DocumentInput", format!("{input:?}"))];
-        seen.extend(input.sent_copy.map(|copy: SentCopy<'_>| ("SentCopy", format!("{:?}", copy.file_name))));
+        let mut seen = vec![
+            ("DocumentInput", format!("{input:?}")),
+            ("DocumentRef", format!("{:?}", input.record)),
+            ("DocumentFacts", format!("{:?}", input.facts)),
+            ("Parties", format!("{:?}", input.facts.parties)),
+            ("Buyer", format!("{:?}", input.facts.parties.buyer)),
+            ("DocumentLogo", format!("{:?}", input.logo)),
+        ];
+        if let DocumentRef::Quote { sent_copy: Some(copy), .. } = input.record {
+            seen.push(("SentCopy", format!("{:?}", copy.file_name)));
+        }
         self.seen.lock().unwrap().extend(seen);
         match self.mood.load(Ordering::SeqCst) {
             0 => PdfRenderer::new().render(input),
             1 => Err(RenderError::new(format!("a renderer that fails: {input:?}"))),
             _ => panic!("{MEANT}: {input:?}"),
-        }
-    }
-}
-
-impl InvoiceRenderer for UnreliableRenderer {
-    fn render_invoice(&self, input: &InvoiceDocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
-        self.seen.lock().unwrap().extend([
-            ("InvoiceDocumentInput", format!("{input:?}")),
-            ("BilledRecord", format!("{:?}", input.record)),
-            ("InvoiceParticulars", format!("{:?}", input.particulars)),
-            ("BilledClient", format!("{:?}", input.particulars.client)),
-            ("DocumentLogo", format!("{:?}", input.logo)),
-        ]);
-        match self.mood.load(Ordering::SeqCst) {
-            0 => PdfRenderer::new().render_invoice(input),
-            _ => Err(RenderError::new(format!("a renderer that fails: {input:?}"))),
         }
     }
 }
@@ -175,10 +168,7 @@ async fn start(
     let keys = SealingKeys::new(key("k1", SEALING));
     printed.value("SealingKey", &key("k1", SEALING));
     printed.value("SealingKeys", &keys);
-    let builder = builder(place, documents)
-        .sealing_keys(keys)
-        .renderer(renderer.clone())
-        .invoice_renderer(renderer.clone());
+    let builder = builder(place, documents).sealing_keys(keys).renderer(renderer.clone());
     printed.value("Builder", &builder);
     let invoicing = builder.open().await.unwrap();
     assert_eq!(invoicing.reseal().await.unwrap().resealed, 1);

@@ -13,10 +13,9 @@ use invoicing_core::{
     ProjectStatus, Quote, QuoteId, QuoteImport, QuoteStatus, SignatureEvidence,
 };
 use invoicing_server::{
-    BilledRecord, CompanyHandle, Decline, DocumentInput, DocumentRenderer, DocumentStore, Env,
-    InvoiceDocumentInput, InvoiceRenderer, Invoicing, ManualClock, MemoryStore, NewPayment, NewProject,
-    NewWebhook, PaymentMethod, PaymentSource, RenderError, SealingKey, SealingKeys, Settings, Signature,
-    TargetPolicy,
+    CompanyHandle, Decline, DocumentInput, DocumentRef, DocumentRenderer, DocumentStore, Env, Invoicing,
+    ManualClock, MemoryStore, NewPayment, NewProject, NewWebhook, PaymentMethod, PaymentSource, RenderError,
+    SealingKey, SealingKeys, Settings, Signature, TargetPolicy,
 };
 use invoicing_tests::{Database, Place, Receiver, Reply, new_quote};
 use serde_json::{Map, Value, json};
@@ -38,8 +37,10 @@ struct ShortDocuments;
 
 impl DocumentRenderer for ShortDocuments {
     fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
-        let signed = input.sent_copy.map_or("", |_| ", signed");
-        Ok(format!("%PDF-1.7 {} of {}{signed}\n", input.quote.summary.number, input.issued_on).into_bytes())
+        let date = input.facts.quote_date.map_or_else(String::new, |date| format!(" of {date}"));
+        let is_signed = matches!(input.record, DocumentRef::Quote { sent_copy: Some(_), .. });
+        let signed = if is_signed { ", signed" } else { "" };
+        Ok(format!("%PDF-1.7 {}{date}{signed}\n", input.record.number()).into_bytes())
     }
 }
 
@@ -85,17 +86,6 @@ pub(crate) async fn record(db: Database, folder: &Path) {
     }
 }
 
-impl InvoiceRenderer for ShortDocuments {
-    fn render_invoice(&self, input: &InvoiceDocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
-        let number = match input.record {
-            BilledRecord::Invoice(invoice) => invoice.summary.number.clone(),
-            BilledRecord::CreditNote { note, .. } => Some(note.summary.number.clone()),
-            _ => None,
-        };
-        Ok(format!("%PDF-1.7 {}\n", number.unwrap_or_default()).into_bytes())
-    }
-}
-
 async fn open(db: Database) -> Recorded {
     let place = Place::new(db).await;
     let clock = ManualClock::at("2026-03-02T08:15:30.250Z".parse().expect("an instant"));
@@ -107,7 +97,6 @@ async fn open(db: Database) -> Recorded {
         .env(Env::system().with_clock(clock.clone()))
         .document_store(documents.clone())
         .renderer(Arc::new(ShortDocuments))
-        .invoice_renderer(Arc::new(ShortDocuments))
         .sealing_keys(SealingKeys::new(key))
         .settings(Settings { target, quota: 0, ..Settings::default() })
         .open()

@@ -6,7 +6,9 @@ use invoicing_core::{
     ProofParts, Quote, QuoteDetail, QuoteId, QuoteStatus, QuoteSummary, SignatureBlock, Timestamp, Totals,
     proof_fingerprint, retention_amount,
 };
-use invoicing_server::{ContentHash, DocumentInput, RenderDeadline, SentCopy};
+use invoicing_server::{
+    Buyer, ContentHash, DocumentFacts, DocumentInput, DocumentRef, Parties, RenderDeadline, SentCopy,
+};
 use uuid::Uuid;
 
 /// 14 September 2026, 9:41:07 UTC.
@@ -17,16 +19,10 @@ const SENT_COPY: &str = "DEV-2026-0042.pdf";
 /// Everything that a document is rendered from.
 #[derive(Debug, Clone)]
 pub struct Paper {
-    /// Who makes the offer.
-    pub company: Company,
     /// The offer.
     pub quote: Quote,
-    /// Where the client lives.
-    pub client_address: Option<String>,
-    /// The client's telephone number.
-    pub client_phone: Option<String>,
-    /// Where the work is done.
-    pub work_site: Option<String>,
+    /// The data besides it: who makes the offer, and to whom.
+    pub facts: DocumentFacts,
     /// The document that was signed.
     pub sent_copy: Option<Vec<u8>>,
 }
@@ -34,14 +30,16 @@ pub struct Paper {
 impl Paper {
     /// A quote of these lines, as a house painter in Nantes sends it.
     pub fn of(lines: Vec<Line>) -> Self {
-        Self {
-            company: company(),
-            quote: quote(lines),
-            client_address: Some("3 place Royale\n44000 Nantes".to_owned()),
-            client_phone: None,
+        let address = Some("3 place Royale\n44000 Nantes".to_owned());
+        let facts = DocumentFacts {
+            parties: Parties { seller: company(), buyer: Buyer { address, ..Buyer::default() } },
+            quote_date: NaiveDate::from_ymd_opt(2026, 9, 14),
+            quote_number: None,
             work_site: None,
-            sent_copy: None,
-        }
+            operations: OperationNature::Services,
+            reverse_charge: false,
+        };
+        Self { quote: quote(lines), facts, sent_copy: None }
     }
 
     /// With a retention of some percent.
@@ -83,27 +81,11 @@ impl Paper {
 
     /// The inputs of a renderer.
     pub fn input(&self) -> DocumentInput<'_> {
-        let copy = self.sent_copy.as_deref();
-        DocumentInput {
-            deadline: RenderDeadline::NONE,
-            company: &self.company,
-            quote: &self.quote,
-            client_address: self.client_address.as_deref(),
-            client_phone: self.client_phone.as_deref(),
-            work_site: self.work_site.as_deref(),
-            issued_on: NaiveDate::from_ymd_opt(2026, 9, 14).expect("a day"),
-            client_type: None,
-            client_siren: None,
-            client_vat_number: None,
-            operations: OperationNature::Services,
-            reverse_charge: false,
-            logo: None,
-            sent_copy: copy.map(|bytes| SentCopy {
-                file_name: SENT_COPY,
-                sha256: ContentHash::of(bytes),
-                bytes,
-            }),
-        }
+        let copy = |bytes| SentCopy { file_name: SENT_COPY, sha256: ContentHash::of(bytes), bytes };
+        let record =
+            DocumentRef::Quote { quote: &self.quote, sent_copy: self.sent_copy.as_deref().map(copy) };
+        let (facts, deadline) = (&self.facts, RenderDeadline::NONE);
+        DocumentInput { record, facts, logo: None, factur_x: None, deadline }
     }
 }
 

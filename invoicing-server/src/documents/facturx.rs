@@ -29,7 +29,7 @@ pub(crate) use xmp::with_factur_x_metadata;
 use invoicing_core::Invalid;
 
 use self::cii::cross_industry_invoice;
-use super::InvoiceDocumentInput;
+use super::DocumentInput;
 use super::content::view::DocumentView;
 
 /// The XML of an invoice or a credit note.
@@ -40,6 +40,6 @@ use super::content::view::DocumentView;
     not(any(test, feature = "testing")),
     expect(unreachable_pub, reason = "public for the tests of other crates only")
 )]
-pub fn factur_x(input: &InvoiceDocumentInput<'_>) -> Result<Vec<u8>, Invalid> {
-    cross_industry_invoice(&DocumentView::of_billing(input))
+pub fn factur_x(input: &DocumentInput<'_>) -> Result<Vec<u8>, Invalid> {
+    cross_industry_invoice(&DocumentView::of(input))
 }

@@ -1,6 +1,8 @@
 //! Freezing a document and reading it back.
+//!
+//! `content` is everything that a document is rendered from, owned for the thread that renders it.
 
-mod billing;
+mod content;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,16 +10,15 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use bytes::Bytes;
-use invoicing_core::{CompanyId, Invalid, Quote};
+use invoicing_core::{CompanyId, DocumentFormat, Invalid};
 use scopeguard::guard;
 use tokio::time::{Instant, timeout};
 use uuid::Uuid;
 
-pub(crate) use self::billing::{BillingDocument, IssuedRecord};
+pub(crate) use self::content::{Document, DocumentContent};
 use super::{
-    ContentHash, DOCUMENT_URL_VALID_MS, DocumentFile, DocumentKey, DocumentLogo, DocumentRenderer,
-    DocumentStore, InvoiceRenderer, Particulars, RenderDeadline, RenderError, SentCopy, StoreError,
-    StoredDocument,
+    ContentHash, DOCUMENT_URL_VALID_MS, DocumentFacts, DocumentFile, DocumentKey, DocumentKind,
+    DocumentRenderer, DocumentStore, RenderDeadline, RenderError, StoreError, StoredDocument,
 };
 use crate::company_slots::{CompanySlots, Slot};
 use crate::error::Error;
@@ -30,14 +31,12 @@ const STORE_TIME_LIMIT: Duration = Duration::from_millis(4_500);
 /// Time limit for rendering one document, and for waiting until it begins.
 const RENDER_TIME: Duration = Duration::from_secs(30);
 
-/// Most renderings of one company at once, with those that wait. Each holds a quote in memory.
+/// Most renderings of one company at once, with those that wait. Each holds a record in memory.
 const RENDER_QUEUE: u32 = 64;
 
 /// Renders, keeps and hands out documents.
 pub(crate) struct Documents {
     renderer: Arc<dyn DocumentRenderer>,
-    /// `None` if invoices and credit notes have no documents.
-    invoice_renderer: Option<Arc<dyn InvoiceRenderer>>,
     store: Arc<dyn DocumentStore>,
     slots: CompanySlots,
     /// Renderings of a company that have a slot or wait for one.
@@ -47,11 +46,14 @@ pub(crate) struct Documents {
 
 /// A rendered document. The transaction that refers to it has to finish its upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Frozen<P = Particulars> {
+pub(crate) struct Frozen {
+    /// The quote, the invoice or the credit note.
+    pub(crate) record: Uuid,
     pub(crate) document: StoredDocument,
     pub(crate) size_bytes: u64,
     /// The data of the document besides the record.
-    pub(crate) particulars: P,
+    pub(crate) facts: DocumentFacts,
+    pub(crate) format: DocumentFormat,
 }
 
 /// The frozen copy that a signature is about.
@@ -69,15 +71,15 @@ impl Documents {
         let slots =
             CompanySlots::new(available_parallelism().map_or(2, |processors| processors.get().max(2)));
         let queue = KeyedSemaphore::new(RENDER_QUEUE);
-        Self { renderer, invoice_renderer: None, store, slots, queue, render_time: RENDER_TIME }
+        Self { renderer, store, slots, queue, render_time: RENDER_TIME }
     }
 
-    /// Sets the renderer of invoices and credit notes.
-    pub(crate) fn with_invoice_renderer(self, renderer: Option<Arc<dyn InvoiceRenderer>>) -> Self {
-        Self { invoice_renderer: renderer, ..self }
+    /// True if records of this kind have documents.
+    pub(crate) fn renders(&self, kind: DocumentKind) -> bool {
+        self.renderer.kinds().contains(&kind)
     }
 
-    /// Renders the present quote, for an upload with this id. Waits for a slot before.
+    /// Renders a document, for an upload with this id. Waits for a slot before.
     ///
     /// # Errors
     /// [`Error::Overloaded`] if too many renderings of the company wait, or this one waits for
@@ -85,25 +87,30 @@ impl Documents {
     pub(crate) async fn render(
         &self,
         upload: Uuid,
-        particulars: Particulars,
-        quote: Quote,
-        logo: Option<DocumentLogo>,
-        signed: Option<StoredCopy>,
+        content: DocumentContent,
     ) -> Result<(Frozen, Bytes), Error> {
-        let (company, renderer) = (particulars.company.id, Arc::clone(&self.renderer));
+        let (company, renderer) = (content.company(), Arc::clone(&self.renderer));
         self.in_slot(company, move |deadline| {
-            render(&*renderer, deadline, upload, particulars, &quote, logo.as_ref(), signed.as_ref())
+            let bytes = Bytes::from(content.render(&*renderer, deadline)?);
+            let document = StoredDocument {
+                key: DocumentKey { company, upload },
+                sha256: ContentHash::of(&bytes),
+                file_name: content.file_name(),
+            };
+            let record = content.record();
+            let DocumentContent { facts, format, .. } = content;
+            Ok((Frozen { record, document, size_bytes: bytes.len() as u64, facts, format }, bytes))
         })
         .await
     }
 
-    /// The texts that the document of the present quote could not show.
-    pub(crate) async fn check(&self, particulars: Particulars, quote: Quote) -> Result<Vec<Invalid>, Error> {
-        let (company, renderer) = (particulars.company.id, Arc::clone(&self.renderer));
-        self.in_slot(company, move |deadline| {
-            renderer.check(&particulars.input(&quote, None, None, deadline))
-        })
-        .await
+    /// The texts that the document could not show; none if the record has no document.
+    pub(crate) async fn check(&self, content: DocumentContent) -> Result<Vec<Invalid>, Error> {
+        if !self.renders(content.kind()) {
+            return Ok(Vec::new());
+        }
+        let (company, renderer) = (content.company(), Arc::clone(&self.renderer));
+        self.in_slot(company, move |deadline| renderer.check(&content.input(None, deadline))).await
     }
 
     /// Runs the work of a renderer in a slot of the company, with a deadline.
@@ -142,30 +149,6 @@ impl Documents {
     pub(crate) fn bounded_store(&self) -> BoundedStore<'_> {
         BoundedStore { store: &*self.store, left: STORE_TIME_LIMIT }
     }
-}
-
-/// Renders a document and describes it.
-fn render(
-    renderer: &dyn DocumentRenderer,
-    deadline: RenderDeadline<'_>,
-    upload: Uuid,
-    particulars: Particulars,
-    quote: &Quote,
-    logo: Option<&DocumentLogo>,
-    signed: Option<&StoredCopy>,
-) -> Result<(Frozen, Bytes), RenderError> {
-    let sent_copy = signed.map(|StoredCopy { document, bytes }| SentCopy {
-        file_name: &document.file_name,
-        sha256: document.sha256,
-        bytes,
-    });
-    let bytes = Bytes::from(renderer.render(&particulars.input(quote, logo, sent_copy, deadline))?);
-    let document = StoredDocument {
-        key: DocumentKey { company: particulars.company.id, upload },
-        sha256: ContentHash::of(&bytes),
-        file_name: format!("{}.pdf", quote.summary.number),
-    };
-    Ok((Frozen { document, size_bytes: bytes.len() as u64, particulars }, bytes))
 }
 
 /// The document store for one operation, with the rest of the operation's time limit.
@@ -234,12 +217,11 @@ impl BoundedStore<'_> {
 mod tests {
     use std::sync::atomic::AtomicUsize;
 
-    use chrono::NaiveDate;
     use futures_util::FutureExt;
     use futures_util::future::join_all;
-    use invoicing_core::{Company, OperationNature};
+    use invoicing_core::Company;
 
-    use super::super::pdf::tests::{company, quote};
+    use super::super::pdf::tests::{company, offer_facts, quote};
     use super::super::{DocumentInput, MemoryStore, PdfRenderer};
     use super::*;
 
@@ -257,20 +239,8 @@ mod tests {
     }
 
     async fn freeze_for(company: Company, documents: &Documents, upload: u128) -> Result<Frozen, Error> {
-        let particulars = Particulars {
-            company,
-            client_address: Some("1 rue Haute".into()),
-            client_phone: None,
-            work_site: None,
-            issued_on: NaiveDate::from_ymd_opt(2026, 9, 14).unwrap(),
-            client_type: None,
-            client_siren: None,
-            client_vat_number: None,
-            operations: OperationNature::Services,
-            reverse_charge: false,
-        };
-        let upload = Uuid::from_u128(upload);
-        let (frozen, bytes) = documents.render(upload, particulars, quote(), None, None).await?;
+        let content = DocumentContent::of_quote(quote(), None, offer_facts(company), None);
+        let (frozen, bytes) = documents.render(Uuid::from_u128(upload), content).await?;
         documents.bounded_store().put(&frozen.document, bytes).await?;
         Ok(frozen)
     }
@@ -397,7 +367,7 @@ mod tests {
 
     impl DocumentRenderer for Stuck {
         fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
-            if input.company.id == self.company {
+            if input.facts.parties.seller.id == self.company {
                 // Ends when the sender is dropped.
                 let _ = self.open.lock().map(|open| open.recv());
             }

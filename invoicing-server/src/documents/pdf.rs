@@ -41,9 +41,9 @@ use self::tags::Tags;
 use self::typesetter::Typesetter;
 use self::writer::{Footer, Writer};
 use super::content::sanitize::Unprintable;
-use super::content::view::{DocumentKind, DocumentView};
+use super::content::view::DocumentView;
 use super::content::{self, Field};
-use super::{DocumentInput, DocumentRenderer, InvoiceDocumentInput, InvoiceRenderer, RenderError};
+use super::{DocumentInput, DocumentKind, DocumentRenderer, RenderError};
 
 pub use self::fonts::FontError;
 
@@ -162,21 +162,11 @@ fn pages(composer: &mut Composer<'_>, view: &DocumentView<'_>) -> Result<Vec<Pdf
 
 impl DocumentRenderer for PdfRenderer {
     fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>> {
-        self.file(&DocumentView::of_quote(input))
+        self.file(&DocumentView::of(input))
     }
 
     fn check(&self, input: &DocumentInput<'_>) -> Result<Vec<Invalid>> {
-        self.refused(&DocumentView::of_quote(input))
-    }
-}
-
-impl InvoiceRenderer for PdfRenderer {
-    fn render_invoice(&self, input: &InvoiceDocumentInput<'_>) -> Result<Vec<u8>> {
-        self.file(&DocumentView::of_billing(input))
-    }
-
-    fn check_invoice(&self, input: &InvoiceDocumentInput<'_>) -> Result<Vec<Invalid>> {
-        self.refused(&DocumentView::of_billing(input))
+        self.refused(&DocumentView::of(input))
     }
 }
 

@@ -5,90 +5,83 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use chrono::NaiveDate;
-use invoicing_core::{ClientType, Company, Invalid, OperationNature, Quote};
-use serde::{Deserialize, Serialize};
+use invoicing_core::{CreditNote, Invalid, Invoice, Quote};
 
-use super::{ContentHash, DocumentLogo};
+use super::{ContentHash, DocumentFacts, DocumentLogo};
 use crate::error::Error;
 
-/// The data of a document besides the quote, as they were when the quote was sent.
-///
-/// Stored with the document: the copy that is frozen at the signature repeats the data of the sent
-/// one, even if the company or the client has changed since.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Particulars {
-    pub(crate) company: Company,
-    pub(crate) client_address: Option<String>,
-    pub(crate) client_phone: Option<String>,
-    pub(crate) work_site: Option<String>,
-    pub(crate) issued_on: NaiveDate,
-    pub(crate) client_type: Option<ClientType>,
-    pub(crate) client_siren: Option<String>,
-    pub(crate) client_vat_number: Option<String>,
-    pub(crate) operations: OperationNature,
-    pub(crate) reverse_charge: bool,
+/// The kind of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DocumentKind {
+    /// A quote, signed or not.
+    Quote,
+    /// An invoice.
+    Invoice,
+    /// A credit note.
+    CreditNote,
 }
 
-impl Particulars {
-    /// The input of a renderer for a document with these data.
-    pub(crate) fn input<'a>(
-        &'a self,
+impl DocumentKind {
+    /// Every kind.
+    pub const ALL: &[Self] = &[Self::Quote, Self::Invoice, Self::CreditNote];
+}
+
+/// The record of a document.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum DocumentRef<'a> {
+    /// A quote.
+    Quote {
+        /// The quote. Once it is signed, `quote.detail.signature` holds the signature to show.
         quote: &'a Quote,
-        logo: Option<&'a DocumentLogo>,
+        /// The copy that the client signed. Present exactly if `quote.detail.signature` is.
         sent_copy: Option<SentCopy<'a>>,
-        deadline: RenderDeadline<'a>,
-    ) -> DocumentInput<'a> {
-        DocumentInput {
-            company: &self.company,
-            quote,
-            client_address: self.client_address.as_deref(),
-            client_phone: self.client_phone.as_deref(),
-            work_site: self.work_site.as_deref(),
-            issued_on: self.issued_on,
-            client_type: self.client_type,
-            client_siren: self.client_siren.as_deref(),
-            client_vat_number: self.client_vat_number.as_deref(),
-            operations: self.operations,
-            reverse_charge: self.reverse_charge,
-            logo,
-            sent_copy,
-            deadline,
+    },
+    /// An invoice, with its number and dates.
+    Invoice(&'a Invoice),
+    /// A credit note.
+    CreditNote {
+        /// The credit note.
+        note: &'a CreditNote,
+        /// Day of issue of the credited invoice.
+        invoice_date: NaiveDate,
+    },
+}
+
+impl<'a> DocumentRef<'a> {
+    /// The kind of the document.
+    pub const fn kind(self) -> DocumentKind {
+        match self {
+            Self::Quote { .. } => DocumentKind::Quote,
+            Self::Invoice(_) => DocumentKind::Invoice,
+            Self::CreditNote { .. } => DocumentKind::CreditNote,
+        }
+    }
+
+    /// The number of the record, such as `FAC-2026-0042`.
+    pub fn number(self) -> &'a str {
+        match self {
+            Self::Quote { quote, .. } => &quote.summary.number,
+            // Only a draft has no number, and a draft has no document.
+            Self::Invoice(invoice) => invoice.summary.number.as_deref().unwrap_or_default(),
+            Self::CreditNote { note, .. } => &note.summary.number,
         }
     }
 }
 
-/// The data that a document may show. Customers see all of it, so these types hold no internal
-/// costs.
+/// The data that a document may show.
 #[derive(Debug, Clone, Copy)]
 pub struct DocumentInput<'a> {
-    /// The company that makes the offer.
-    pub company: &'a Company,
-    /// The quote. Once it is signed, `quote.detail.signature` holds the signature to show.
-    pub quote: &'a Quote,
-    /// The client's postal address as printed below the name: street, postal code and town. Lines
-    /// separated by `\n`.
-    pub client_address: Option<&'a str>,
-    /// The client's telephone number.
-    pub client_phone: Option<&'a str>,
-    /// The work site, if it is not the client's address; lines separated by `\n`.
-    pub work_site: Option<&'a str>,
-    /// Date of the document: the local date of sending, in the company's time zone.
-    pub issued_on: NaiveDate,
-    /// Private person or business, if known.
-    pub client_type: Option<ClientType>,
-    /// SIREN of a business.
-    pub client_siren: Option<&'a str>,
-    /// VAT number of a business.
-    pub client_vat_number: Option<&'a str>,
-    /// The nature of the operations.
-    pub operations: OperationNature,
-    /// True if the client owes the VAT (CGI, art. 283-2 nonies).
-    pub reverse_charge: bool,
+    /// The record.
+    pub record: DocumentRef<'a>,
+    /// The data besides the record.
+    pub facts: &'a DocumentFacts,
     /// The company's logo.
     pub logo: Option<&'a DocumentLogo>,
-    /// The copy that the client signed. Present exactly if `quote.detail.signature` is.
-    pub sent_copy: Option<SentCopy<'a>>,
+    /// The same document as XML, to be embedded as `factur-x.xml`; `None` for a quote and for a
+    /// plain PDF.
+    pub factur_x: Option<&'a [u8]>,
     /// The time by which the document must be finished. It is no part of the content.
     pub deadline: RenderDeadline<'a>,
 }
@@ -137,14 +130,41 @@ pub struct SentCopy<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Turns a quote into the bytes of a PDF.
+/// Turns a quote, an invoice or a credit note into the bytes of a PDF.
 ///
 /// Equal input gives equal bytes: a renderer reads no clock but the deadline's, makes no random
 /// identifiers and reads no other data. It runs on a thread for blocking work. A rendering that
 /// goes on after the deadline keeps one of its company's slots until it returns, and its document
 /// is dropped.
+///
+/// A host gives one renderer for all kinds. If its own look is that of quotes only, it passes the
+/// other kinds to `PdfRenderer`:
+///
+/// ```
+/// use invoicing_server::{DocumentInput, DocumentRef, DocumentRenderer, PdfRenderer, Quote, RenderError};
+///
+/// struct Letterhead;
+///
+/// impl DocumentRenderer for Letterhead {
+///     fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
+///         match input.record {
+///             DocumentRef::Quote { quote, .. } => letter(quote),
+///             _ => PdfRenderer::new().render(input),
+///         }
+///     }
+/// }
+/// # fn letter(_: &Quote) -> Result<Vec<u8>, RenderError> { Ok(Vec::new()) }
+/// ```
 pub trait DocumentRenderer: Send + Sync {
-    /// The finished document, `application/pdf`.
+    /// The kinds of documents that it renders, quotes among them; by default all. A record of
+    /// another kind has no document.
+    fn kinds(&self) -> &[DocumentKind] {
+        DocumentKind::ALL
+    }
+
+    /// The finished document, `application/pdf`. If the input has
+    /// [`factur_x`](DocumentInput::factur_x), it has to be a PDF/A-3 that embeds these bytes as
+    /// Factur-X demands.
     fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError>;
 
     /// The texts that the document cannot show, at most 100. By default the one that

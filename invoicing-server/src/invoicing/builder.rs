@@ -17,9 +17,7 @@ use crate::config::PostgresSettings;
 use crate::config::{SettingError, Settings};
 use crate::dispatch::transport::{Transport, TransportBuilder};
 use crate::dispatch::{DisabledWebhook, DispatchContext, EndpointCache, Heartbeat, Notices};
-use crate::documents::{
-    DocumentRenderer, DocumentStore, Documents, InvoiceRenderer, ObjectStorage, UrlSigner,
-};
+use crate::documents::{DocumentKind, DocumentRenderer, DocumentStore, Documents, ObjectStorage, UrlSigner};
 use crate::env::Env;
 use crate::health::HealthContext;
 use crate::http::HttpContext;
@@ -44,7 +42,6 @@ pub struct Builder {
     settings: Settings,
     env: Env,
     renderer: Option<Arc<dyn DocumentRenderer>>,
-    invoice_renderer: Option<Arc<dyn InvoiceRenderer>>,
     store: Option<Arc<dyn DocumentStore>>,
     sealing_keys: Option<SealingKeys>,
     transport: Box<dyn FnOnce(TransportBuilder) -> TransportBuilder + Send>,
@@ -102,7 +99,6 @@ impl Builder {
             settings: Settings::default(),
             env: Env::system(),
             renderer: None,
-            invoice_renderer: None,
             store: None,
             sealing_keys: None,
             transport: Box::new(|transport| transport),
@@ -125,17 +121,12 @@ impl Builder {
     }
 
     /// Sets the renderer of documents; `PdfRenderer` otherwise. Without the feature `pdf` there is
-    /// no default, and a host must give one.
+    /// no default, and a host must give one. It must name quotes among its
+    /// [`kinds`](DocumentRenderer::kinds), as a quote is sent with its document. Without a renderer
+    /// of invoices or credit notes these are issued without a document.
     #[must_use]
     pub fn renderer(self, renderer: Arc<dyn DocumentRenderer>) -> Self {
         Self { renderer: Some(renderer), ..self }
-    }
-
-    /// Sets the renderer of invoices and credit notes; `PdfRenderer` otherwise. Without the feature
-    /// `pdf` there is no default, and invoices are issued without a document.
-    #[must_use]
-    pub fn invoice_renderer(self, renderer: Arc<dyn InvoiceRenderer>) -> Self {
-        Self { invoice_renderer: Some(renderer), ..self }
     }
 
     /// Sets the store of frozen documents; otherwise a folder `<database>.documents` beside the
@@ -230,7 +221,6 @@ impl Builder {
     pub async fn open(self) -> Result<Invoicing, OpenError> {
         self.settings.check()?;
         let renderer = renderer_or_default(self.renderer)?;
-        let invoice_renderer = invoice_renderer_or_default(self.invoice_renderer);
         let (settings, database, env) = (self.settings, self.database, self.env.of_service(self.metrics));
         #[cfg(feature = "metrics")]
         env.metrics().describe();
@@ -255,8 +245,7 @@ impl Builder {
         });
         access.take_over_unnoted().await;
         listen(&store, Arc::clone(&access.keys), Arc::clone(&endpoints), Arc::clone(&queue)).await;
-        let documents = Documents::new(renderer, document_store).with_invoice_renderer(invoice_renderer);
-        let documents = Arc::new(documents);
+        let documents = Arc::new(Documents::new(renderer, document_store));
         let services = Arc::new(Services {
             store: Arc::clone(&store),
             env: env.clone(),
@@ -330,13 +319,12 @@ fn renderer_or_default(
 ) -> Result<Arc<dyn DocumentRenderer>, SettingError> {
     #[cfg(feature = "pdf")]
     let given = given.or_else(|| Some(Arc::new(crate::documents::PdfRenderer::new())));
-    given.ok_or(SettingError::new("renderer", "must be given if the feature `pdf` is off"))
-}
-
-fn invoice_renderer_or_default(given: Option<Arc<dyn InvoiceRenderer>>) -> Option<Arc<dyn InvoiceRenderer>> {
-    #[cfg(feature = "pdf")]
-    let given = given.or_else(|| Some(Arc::new(crate::documents::PdfRenderer::new())));
-    given
+    let renderer = given.ok_or(SettingError::new("renderer", "must be given if the feature `pdf` is off"))?;
+    if renderer.kinds().contains(&DocumentKind::Quote) {
+        Ok(renderer)
+    } else {
+        Err(SettingError::new("renderer", "must render quotes"))
+    }
 }
 
 fn transport_builder(settings: &Settings) -> TransportBuilder {

@@ -185,9 +185,9 @@ impl CompanyHandle {
 
     /// Changes records of the company in one transaction. `records` are those that the operation
     /// reads first; PostgreSQL reads them as the transaction begins.
-    pub(super) async fn write<T, F, const N: usize>(
+    pub(super) async fn write<T, F>(
         &self,
-        records: [Prefetch; N],
+        records: impl Into<Vec<Prefetch>>,
         operation: F,
     ) -> Result<T, Error>
     where
@@ -202,7 +202,7 @@ impl CompanyHandle {
             #[cfg(feature = "console")]
             form: self.form.clone(),
         };
-        let written = self.services.store.write(self.id, audit, records, operation).await;
+        let written = self.services.store.write(self.id, audit, records.into(), operation).await;
         self.remind().await;
         written
     }

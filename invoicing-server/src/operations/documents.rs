@@ -3,18 +3,17 @@
 use std::fmt::Display;
 
 use bytes::Bytes;
-use invoicing_core::{Company, CompanyId, DocumentFormat, DocumentLink, Quote, Timestamp};
-use uuid::Uuid;
+use invoicing_core::{Company, CompanyId, DocumentLink, Timestamp};
 
 use super::{CompanyHandle, Services};
 use crate::documents::{
-    BillingDocument, BoundedStore, CONTENT_TYPE, DOCUMENT_URL_VALID_MS, DocumentKey, DocumentLogo, Frozen,
-    InvoiceParticulars, Particulars, StoredCopy, StoredDocument,
+    BoundedStore, CONTENT_TYPE, DOCUMENT_URL_VALID_MS, DocumentContent, DocumentKey, DocumentLogo, Frozen,
+    StoredDocument,
 };
 use crate::error::Error;
 use crate::store::documents::Document;
 use crate::store::frozen_files::FrozenFileRow;
-use crate::store::{CompanyTx, Tables, UNAUDITED};
+use crate::store::{Tables, UNAUDITED};
 
 /// A frozen document.
 ///
@@ -90,26 +89,11 @@ impl Services {
     /// deletes every document that a crash, a failure or a refusal leaves in the store.
     pub(super) async fn freeze_document(
         &self,
-        particulars: Particulars,
-        quote: &Quote,
-        logo: Option<DocumentLogo>,
-        signed: Option<StoredCopy>,
+        content: DocumentContent,
         store: &mut BoundedStore<'_>,
     ) -> Result<Frozen, Error> {
-        let upload = self.env.uuid();
-        let (frozen, bytes) = self.documents.render(upload, particulars, quote.clone(), logo, signed).await?;
+        let (frozen, bytes) = self.documents.render(self.env.uuid(), content).await?;
         self.upload(&frozen.document, bytes, store).await?;
-        Ok(frozen)
-    }
-
-    /// As [`freeze_document`](Self::freeze_document), for an invoice or a credit note.
-    pub(super) async fn freeze_billing(
-        &self,
-        billing: BillingDocument,
-        format: DocumentFormat,
-    ) -> Result<Frozen<InvoiceParticulars>, Error> {
-        let (frozen, bytes) = self.documents.render_billing(self.env.uuid(), billing, format).await?;
-        self.upload(&frozen.document, bytes, &mut self.documents.bounded_store()).await?;
         Ok(frozen)
     }
 
@@ -185,8 +169,8 @@ impl CompanyHandle {
     }
 }
 
-/// The row of a frozen document.
-pub(super) fn document_row<P>(frozen: &Frozen<P>) -> FrozenFileRow {
+/// The row of a frozen file.
+pub(super) fn file_row(frozen: &Frozen) -> FrozenFileRow {
     let Frozen { document, size_bytes, .. } = frozen;
     FrozenFileRow {
         upload: document.key.upload,
@@ -194,22 +178,6 @@ pub(super) fn document_row<P>(frozen: &Frozen<P>) -> FrozenFileRow {
         size_bytes: *size_bytes,
         file_name: document.file_name.clone(),
     }
-}
-
-/// Finishes the upload of the document of an invoice or a credit note, if there is one, and refers
-/// to it. Returns false if the upload is abandoned: then nothing is written.
-pub(super) async fn finish_issued(
-    tx: &mut CompanyTx<'_>,
-    record: Uuid,
-    document: Option<&Frozen<InvoiceParticulars>>,
-) -> Result<bool, Error> {
-    let Some(frozen) = document else { return Ok(true) };
-    if !tx.uploads().finish(frozen.document.key.upload).await? {
-        return Ok(false);
-    }
-    let (row, now) = (document_row(frozen), tx.change.now);
-    tx.frozen_files().insert(record, &row, now, &frozen.particulars).await?;
-    Ok(true)
 }
 
 /// The logo that documents of the company show.

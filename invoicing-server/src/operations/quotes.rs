@@ -2,10 +2,9 @@
 
 mod creation;
 mod documents;
-mod freezing;
 pub(super) mod links;
+mod sending;
 
-use chrono::NaiveDate;
 use invoicing_core::{
     Changed, Conflict, Costing, EventKind, ExternalLink, Invalid, Line, NewQuote, Page, PricedLines, Quote,
     QuoteId, QuoteImport, QuoteItem, QuoteStatus, QuoteSummary, price_lines,
@@ -18,9 +17,9 @@ use crate::error::Error;
 use crate::list_query::{PageQuery, QuoteSearch};
 use crate::records::{DocumentRecord, HistoryAction, ProofRecord, QuotePage};
 use crate::store::quotes::{DocumentTerms, InternalDetails};
-use crate::store::{ChangeContext, CompanyTx, Prefetch, Tables};
+use crate::store::{CompanyTx, Prefetch, Tables};
 
-pub(super) use freezing::{By, FrozenChange};
+pub(super) use sending::store_decided;
 
 /// The quotes of a company.
 ///
@@ -106,90 +105,6 @@ impl Quotes<'_> {
                 .await
         };
         self.0.operation("quotes.edit", changed).await
-    }
-
-    /// The texts that the document of a quote could not show, so that they can be changed before it
-    /// is sent. Each error names the field, the character and its position. Empty when the quote
-    /// can be sent as it stands.
-    ///
-    /// A host whose companies need other scripts adds fonts to the renderer: see
-    /// `PdfRenderer::with_fallback`.
-    ///
-    /// # Errors
-    /// [`Error::Conflict`] when the quote cannot be sent in its state, or has no line.
-    pub async fn readiness(&self, id: QuoteId) -> Result<Vec<Invalid>, Error> {
-        let checked = async {
-            let before = self.snapshot(id).await?;
-            let (change, sent_at) = (&before.change, self.0.env().now());
-            let preview = before.quote.send(None, sent_at, change.stamp, change.today())?.record;
-            let particulars = before.particulars(&preview);
-            self.0.services.documents.check(particulars, preview).await
-        };
-        self.0.operation("quotes.readiness", checked).await
-    }
-
-    /// Sends a draft, or sends an expired or rejected quote again with a new validity. Freezes the
-    /// document; no event. `valid_until` defaults to the draft's own, or else to 30 days from
-    /// today.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] about a text that the document cannot show: see [`Self::readiness`].
-    pub async fn send(&self, id: QuoteId, valid_until: Option<NaiveDate>) -> Result<Quote, Error> {
-        let sent = self.change_frozen(id, |before| async move {
-            let sent_at = self.0.env().now();
-            let change = &before.change;
-            let preview = before.quote.send(valid_until, sent_at, change.stamp, change.today())?.record;
-            let valid_until = preview.summary.valid_until;
-            Ok(FrozenChange {
-                by: By::Company(HistoryAction::QuoteSent),
-                document: Some(
-                    self.freeze(before.particulars(&preview), &preview, before.logo.clone()).await?,
-                ),
-                decide: move |quote: &Quote, change: &ChangeContext| {
-                    Ok(quote.send(valid_until, sent_at, change.stamp, change.today())?)
-                },
-            })
-        });
-        self.0.operation("quotes.send", sent).await
-    }
-
-    /// Marks a quote accepted by hand: `quote.accepted`. Freezes a document if there is none.
-    pub async fn accept(&self, id: QuoteId) -> Result<Quote, Error> {
-        self.0.operation("quotes.accept", self.accept_any(id)).await
-    }
-
-    async fn accept_any(&self, id: QuoteId) -> Result<Quote, Error> {
-        if let Some(accepted) = self.accept_sent(id).await? {
-            return Ok(accepted);
-        }
-        self.change_frozen(id, |before| async move {
-            let preview = before.quote.accept(before.change.at())?.record;
-            let document = match before.quote.summary.sent_at {
-                None => Some(self.freeze(before.particulars(&preview), &preview, before.logo.clone()).await?),
-                Some(_) => None,
-            };
-            let decide = |quote: &Quote, change: &ChangeContext| Ok(quote.accept(change.at())?);
-            Ok(FrozenChange { by: By::Company(HistoryAction::QuoteAccepted), document, decide })
-        })
-        .await
-    }
-
-    /// As [`Self::accept`], for a quote that has a document; `None` if it has none.
-    async fn accept_sent(&self, id: QuoteId) -> Result<Option<Quote>, Error> {
-        let known = self.preload(id).await?;
-        self.0
-            .write([Prefetch::Quote(id)], async move |mut tx| {
-                let quote = tx.document_to_change(id, known).await?;
-                if quote.summary.sent_at.is_none() {
-                    return Ok(None);
-                }
-                let accepted = quote.accept(tx.change.at())?;
-                links::extend_expiry(&mut tx, &accepted.record.summary).await?;
-                let accepted = update(&mut tx, accepted).await?;
-                note(&mut tx, HistoryAction::QuoteAccepted, &accepted.summary).await?;
-                Ok(Some(accepted))
-            })
-            .await
     }
 
     /// Records that the client declined, or discards a draft. No event. A discarded draft is not

@@ -116,8 +116,9 @@ impl Signature {
 }
 
 /// A signature whose parts are usable.
-pub(crate) struct CheckedSignature<'s> {
-    pub(super) signature: &'s Signature,
+#[derive(Clone)]
+pub(crate) struct CheckedSignature {
+    pub(super) signature: Signature,
     pub(super) evidence: SignatureEvidence,
     pub(super) shown: Option<ContentHash>,
     /// The instant that decides if the validity has ended: rendering and waiting may last over
@@ -126,9 +127,9 @@ pub(crate) struct CheckedSignature<'s> {
 }
 
 impl Signature {
-    pub(crate) fn check(&self, submitted_at: Timestamp) -> Result<CheckedSignature<'_>, Invalid> {
+    pub(crate) fn check(&self, submitted_at: Timestamp) -> Result<CheckedSignature, Invalid> {
         Ok(CheckedSignature {
-            signature: self,
+            signature: self.clone(),
             evidence: self.evidence.check()?,
             shown: shown_document(self.document_sha256.as_deref())?,
             submitted_at,
@@ -244,7 +245,7 @@ impl SigningLinks {
             let signature = signature.check(self.services.env.now())?;
             let linked = self.resolve(token).await?;
             let quote = linked.read(Purpose::Sign(signature.submitted_at)).await?;
-            linked.sign_from(quote, &signature).await
+            linked.sign_from(quote, signature).await
         };
         self.services.operation("signing_links.sign", None, signed).await
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use invoicing_core::{NewLine, NewQuote};
 use invoicing_server::{
-    InvoiceDocumentInput, InvoiceRenderer, PdfRenderer, RenderDeadline, RenderError, factur_x,
+    DocumentInput, DocumentKind, DocumentRenderer, PdfRenderer, RenderDeadline, RenderError, factur_x,
 };
 use invoicing_tests::bench::{aside, float, limit, quantile};
 use invoicing_tests::documents::many_lines;
@@ -55,15 +55,18 @@ struct Figures {
     embedding: Vec<f64>,
 }
 
-/// Renders as `PdfRenderer` does, and measures it in some rounds.
+/// Renders as `PdfRenderer` does, and measures it in some rounds if it is no quote.
 struct Measured {
     rounds: usize,
     figures: Mutex<Figures>,
 }
 
-impl InvoiceRenderer for Measured {
-    fn render_invoice(&self, input: &InvoiceDocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
+impl DocumentRenderer for Measured {
+    fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
         let renderer = PdfRenderer::new();
+        if input.record.kind() == DocumentKind::Quote {
+            return renderer.render(input);
+        }
         let mut with = *input;
         with.deadline = RenderDeadline::NONE;
         let mut without = with;
@@ -72,13 +75,13 @@ impl InvoiceRenderer for Measured {
         figures.xml_bytes = float(with.factur_x.map_or(0, <[u8]>::len));
         for _ in 0..self.rounds {
             let xml = timed(|| drop(black_box(factur_x(black_box(&with)))));
-            let plain = timed(|| drop(black_box(renderer.render_invoice(black_box(&without)))));
-            let whole = timed(|| drop(black_box(renderer.render_invoice(black_box(&with)))));
+            let plain = timed(|| drop(black_box(renderer.render(black_box(&without)))));
+            let whole = timed(|| drop(black_box(renderer.render(black_box(&with)))));
             figures.xml.push(xml);
             figures.plain.push(plain);
             figures.embedding.push(whole - plain);
         }
-        renderer.render_invoice(input)
+        renderer.render(input)
     }
 }
 
@@ -93,7 +96,7 @@ async fn measured(lines: usize, rounds: usize) -> Figures {
     let renderer = Arc::new(Measured { rounds, figures: Mutex::default() });
     let given = Arc::clone(&renderer);
     let world = World::new(Database::Sqlite).await;
-    let world = world.reopen_with(|builder| builder.invoice_renderer(given)).await;
+    let world = world.reopen_with(|builder| builder.renderer(given)).await;
     let content = content(&world, lines).await;
     let draft = world.company.invoices().direct(&content).await.expect("a draft").summary.id;
     world.company.invoices().issue(draft, None).await.expect("an issue");

@@ -8,8 +8,8 @@ use invoicing_core::{
     ClientId, EventKind, InvoiceId, NewClient, NewCompany, NewCreditNote, Plan, QuoteId, Timestamp, money,
 };
 use invoicing_server::{
-    Builder, CompanyHandle, DocumentInput, DocumentRenderer, Error, InvoiceDocumentInput, InvoiceRenderer,
-    Invoicing, MemoryStore, NewPayment, NewWebhook, PaymentSource, RenderError, Settings, TargetPolicy,
+    Builder, CompanyHandle, DocumentInput, DocumentRenderer, Error, Invoicing, MemoryStore, NewPayment,
+    NewWebhook, PaymentSource, RenderError, Settings, TargetPolicy,
 };
 use invoicing_tests::new_quote;
 
@@ -23,13 +23,7 @@ struct ShortDocuments;
 
 impl DocumentRenderer for ShortDocuments {
     fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
-        Ok(format!("%PDF-1.7 {}\n", input.quote.summary.number).into_bytes())
-    }
-}
-
-impl InvoiceRenderer for ShortDocuments {
-    fn render_invoice(&self, input: &InvoiceDocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
-        Ok(format!("%PDF-1.7 {:?}\n", input.record).into_bytes())
+        Ok(format!("%PDF-1.7 {}\n", input.record.number()).into_bytes())
     }
 }
 
@@ -50,7 +44,6 @@ impl Workload {
         let target = TargetPolicy { allow_http: true, allow_private: true };
         let settings = Settings { target, ..Settings::default() };
         let builder = builder.document_store(Arc::new(MemoryStore::new())).renderer(Arc::new(ShortDocuments));
-        let builder = builder.invoice_renderer(Arc::new(ShortDocuments));
         let invoicing = builder.settings(settings).open().await.expect("the service opens");
         let (company, client) = open_company(&invoicing).await;
         let mut others = Vec::new();

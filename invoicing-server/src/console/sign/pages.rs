@@ -17,13 +17,13 @@ use crate::operations::{REASON_LIMIT, SignableQuote};
 pub(super) fn open(request: &SigningRequest<'_>, shown: &SignableQuote, sheet: &Sheet) -> PageContent {
     let is_last = sheet.part == sheet.last;
     let fields = SignatureFields::kept(request).unwrap_or_default();
-    let clock = LocalClock::of(&shown.particulars().company, request.language);
+    let clock = LocalClock::of(&shown.company(), request.language);
     let until = shown.quote.summary.valid_until.map(|until| clock.date(until));
     let body = html! {
         h1 { (title(request, shown)) }
         @if SignatureFields::are_lost(request) { (not_kept(request)) }
         p {
-            (request.pick("From", "De la part de")) " " bdi { (visible(&shown.particulars().company.name)) } ". "
+            (request.pick("From", "De la part de")) " " bdi { (visible(&shown.company().name)) } ". "
             (request.pick("Read the quote, then sign it below it.", "Lisez le devis, puis signez-le plus bas."))
             @if let Some(until) = until {
                 " " (request.pick("It can be signed until", "Il peut être signé jusqu’au")) " " (until) "."
@@ -137,7 +137,7 @@ pub(super) fn confirm_signature(
     let title = format!("{} {total}", request.pick("You sign", "Vous signez pour"));
     let body = html! {
         h1 { (title) }
-        p { (self::title(request, shown)) ", " bdi { (visible(&shown.particulars().company.name)) } }
+        p { (self::title(request, shown)) ", " bdi { (visible(&shown.company().name)) } }
         dl.facts {
             div { dt { (request.pick("Your name", "Votre nom")) } dd { bdi { (visible(&fields.name)) } } }
             div { dt { (request.pick("Your e-mail", "Votre e-mail")) } dd { bdi { (visible(&fields.email)) } } }
@@ -165,8 +165,7 @@ fn back_to_quote(request: &SigningRequest<'_>, fields: &SignatureFields) -> Mark
 
 /// The question before a refusal.
 pub(super) fn confirm_refusal(request: &SigningRequest<'_>, shown: &SignableQuote) -> PageContent {
-    let about =
-        html! { p { (title(request, shown)) ", " bdi { (visible(&shown.particulars().company.name)) } } };
+    let about = html! { p { (title(request, shown)) ", " bdi { (visible(&shown.company().name)) } } };
     refusal(request, &about, &shown.document.sha256.to_string(), "", false)
 }
 
@@ -223,7 +222,7 @@ pub(super) fn sent_again(request: &SigningRequest<'_>, shown: &SignableQuote) ->
             "Since you opened the page, another version of the quote was sent. Nothing was signed or declined.",
             "Depuis l’ouverture de la page, une autre version du devis a été envoyée. Rien n’a été signé ni refusé.",
         )) } }))
-        p { (self::title(request, shown)) ", " bdi { (visible(&shown.particulars().company.name)) } }
+        p { (self::title(request, shown)) ", " bdi { (visible(&shown.company().name)) } }
         p.actions {
             a.button href=(request.link("")) { (request.pick("Read the current version", "Lire la version actuelle")) }
         }
@@ -276,9 +275,9 @@ fn decided(request: &SigningRequest<'_>, title: String, late: bool, rest: &Marku
 
 /// The signed copy and the fingerprint of its proof, and below them the document.
 fn signature(request: &SigningRequest<'_>, shown: &SignableQuote, sheet: &Sheet) -> Markup {
-    let clock = LocalClock::of(&shown.particulars().company, request.language);
+    let clock = LocalClock::of(&shown.company(), request.language);
     html! {
-        p { (title(request, shown)) ", " bdi { (visible(&shown.particulars().company.name)) } }
+        p { (title(request, shown)) ", " bdi { (visible(&shown.company().name)) } }
         @if let Some(signature) = &shown.quote.detail.signature {
             dl.facts {
                 div { dt { (request.pick("Signed by", "Signé par")) } dd { bdi { (visible(&signature.signed_by_name)) } } }
@@ -296,7 +295,7 @@ fn signature(request: &SigningRequest<'_>, shown: &SignableQuote, sheet: &Sheet)
 }
 
 fn unsigned(request: &SigningRequest<'_>, shown: &SignableQuote, state: SigningState) -> Markup {
-    let company = &shown.particulars().company;
+    let company = &shown.company();
     let clock = LocalClock::of(company, request.language);
     let until = shown.quote.summary.valid_until.filter(|_| state == SigningState::Expired);
     html! {

@@ -9,9 +9,7 @@ use invoicing_core::{
 };
 use uuid::Uuid;
 
-use crate::documents::{
-    BilledClient, BilledRecord, DocumentInput, InvoiceDocumentInput, InvoiceParticulars, RenderDeadline,
-};
+use crate::documents::{Buyer, DocumentFacts, DocumentInput, DocumentRef, Parties, RenderDeadline};
 
 const AT: Timestamp = Timestamp::from_millis(1_789_378_867_123);
 
@@ -102,22 +100,22 @@ pub(crate) fn signature() -> SignatureBlock {
     }
 }
 
-pub(crate) fn input<'a>(company: &'a Company, quote: &'a Quote) -> DocumentInput<'a> {
-    DocumentInput {
-        company,
-        quote,
-        client_address: Some("3 place Royale\n75001 Paris"),
-        client_phone: Some("06 12 34 56 78"),
+/// The facts of a quote of this company, for a client of whom little is known.
+pub(crate) fn offer_facts(company: Company) -> DocumentFacts {
+    let buyer = Buyer {
+        phone: Some("06 12 34 56 78".into()),
+        address: Some("3 place Royale".into()),
+        zip_code: Some("75001".into()),
+        city: Some("Paris".into()),
+        ..Buyer::default()
+    };
+    DocumentFacts {
+        parties: Parties { seller: company, buyer },
+        quote_date: Some(day("2026-09-14")),
+        quote_number: None,
         work_site: None,
-        issued_on: NaiveDate::from_ymd_opt(2026, 9, 14).unwrap(),
-        client_type: None,
-        client_siren: None,
-        client_vat_number: None,
         operations: OperationNature::Services,
         reverse_charge: false,
-        logo: None,
-        sent_copy: None,
-        deadline: RenderDeadline::NONE,
     }
 }
 
@@ -139,25 +137,14 @@ pub(crate) fn invoicing_company() -> Company {
     Company { identity, ..company }
 }
 
-pub(crate) fn particulars() -> InvoiceParticulars {
-    InvoiceParticulars {
-        company: invoicing_company(),
-        client: BilledClient {
-            r#type: Some(ClientType::Professionnel),
-            phone: Some("06 12 34 56 78".into()),
-            address: Some("3 place Royale".into()),
-            zip_code: Some("75001".into()),
-            city: Some("Paris".into()),
-            country: None,
-            siren: Some("732829320".into()),
-            vat_number: Some("FR44732829320".into()),
-            electronic_address: None,
-        },
-        quote_number: Some("DEV-2026-0042".into()),
-        work_site: None,
-        operations: OperationNature::Services,
-        reverse_charge: false,
-    }
+/// The facts of an invoice to a business.
+pub(crate) fn invoice_facts() -> DocumentFacts {
+    let mut facts = offer_facts(invoicing_company());
+    let buyer = &mut facts.parties.buyer;
+    buyer.r#type = Some(ClientType::Professionnel);
+    (buyer.siren, buyer.vat_number) = (Some("732829320".into()), Some("FR44732829320".into()));
+    (facts.quote_date, facts.quote_number) = (None, Some("DEV-2026-0042".into()));
+    facts
 }
 
 pub(crate) fn invoice_of(lines: Vec<Line>) -> Invoice {
@@ -245,14 +232,16 @@ pub(crate) fn credit_note() -> CreditNote {
     ])
 }
 
-pub(crate) fn billed<'a>(
-    particulars: &'a InvoiceParticulars,
-    record: BilledRecord<'a>,
-) -> InvoiceDocumentInput<'a> {
-    InvoiceDocumentInput { record, particulars, logo: None, factur_x: None, deadline: RenderDeadline::NONE }
+pub(crate) fn input<'a>(facts: &'a DocumentFacts, record: DocumentRef<'a>) -> DocumentInput<'a> {
+    DocumentInput { record, facts, logo: None, factur_x: None, deadline: RenderDeadline::NONE }
+}
+
+/// The record of a quote without a sent copy.
+pub(crate) fn offered(quote: &Quote) -> DocumentRef<'_> {
+    DocumentRef::Quote { quote, sent_copy: None }
 }
 
 /// The record of a credit note on [`invoice`].
-pub(crate) fn credited(note: &CreditNote) -> BilledRecord<'_> {
-    BilledRecord::CreditNote { note, invoice_date: day("2026-10-01") }
+pub(crate) fn credited(note: &CreditNote) -> DocumentRef<'_> {
+    DocumentRef::CreditNote { note, invoice_date: day("2026-10-01") }
 }

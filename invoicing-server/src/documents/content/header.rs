@@ -3,8 +3,9 @@
 use chrono::NaiveDate;
 use invoicing_core::{Company, CompanyIdentity, Deduction, OperationNature};
 
-use super::view::{Billing, Credited, DocumentKind, DocumentView};
+use super::view::{Billing, Credited, DocumentView};
 use super::{Text, french, payment};
+use crate::documents::DocumentKind;
 
 /// The label of the work site.
 pub(crate) const SITE: &str = "Chantier";

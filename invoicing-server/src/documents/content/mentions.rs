@@ -8,8 +8,9 @@ mod tests;
 use invoicing_core::{EInvoicing, OperationNature, Percent, VatRegime};
 use rust_decimal::Decimal;
 
-use super::view::{DocumentKind, DocumentView};
+use super::view::DocumentView;
 use super::{Text, french};
+use crate::documents::DocumentKind;
 
 /// The heading of the mentions.
 pub(crate) const MENTIONS: &str = "Mentions";

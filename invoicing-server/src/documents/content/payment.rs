@@ -1,7 +1,8 @@
 //! The amount to pay of an invoice, and the ways to pay it, at a glance.
 
-use super::view::{Billing, DocumentKind, DocumentView};
+use super::view::{Billing, DocumentView};
 use super::{Text, french};
+use crate::documents::DocumentKind;
 
 /// The heading above these texts.
 pub(crate) const PAYMENT: &str = "Règlement";

@@ -3,7 +3,8 @@
 use invoicing_core::VatShare;
 
 use super::french;
-use super::view::{DocumentKind, DocumentView};
+use super::view::DocumentView;
+use crate::documents::DocumentKind;
 
 /// The kind of a total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,29 +2,20 @@
 //!
 //! The texts of the page, the HTML of the pages, and the XML of an invoice are made from it.
 
-use std::borrow::Cow;
-
 use chrono::NaiveDate;
 use invoicing_core::{
-    ClientType, Company, CreditNote, Deduction, Invoice, Line, Money, OperationNature, Percent,
+    ClientType, Company, CreditNote, Deduction, Invoice, Line, Money, OperationNature, Percent, Quote,
     SignatureBlock, Timestamp, VatShare,
 };
 use rust_decimal::Decimal;
 use uuid::Uuid;
 
 use super::french;
-use crate::documents::billing::is_business;
+use crate::documents::facts::is_business;
 use crate::documents::{
-    BilledClient, BilledRecord, DocumentInput, DocumentLogo, InvoiceDocumentInput, RenderDeadline, SentCopy,
+    Buyer, DocumentFacts, DocumentInput, DocumentKind, DocumentLogo, DocumentRef, Parties, RenderDeadline,
+    SentCopy,
 };
-
-/// The kind of a document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DocumentKind {
-    Quote,
-    Invoice,
-    CreditNote,
-}
 
 /// The data that a document shows.
 #[derive(Debug, Clone)]
@@ -63,7 +54,7 @@ pub(crate) struct ClientView<'a> {
     pub(crate) email: Option<&'a str>,
     pub(crate) phone: Option<&'a str>,
     /// Street, postal code and town, lines separated by `\n`.
-    pub(crate) address: Option<Cow<'a, str>>,
+    pub(crate) address: Option<String>,
     pub(crate) r#type: Option<ClientType>,
     pub(crate) siren: Option<&'a str>,
     pub(crate) vat_number: Option<&'a str>,
@@ -80,7 +71,7 @@ pub(crate) struct Offer<'a> {
 /// The parts of an invoice or a credit note.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Billing<'a> {
-    pub(crate) client: &'a BilledClient,
+    pub(crate) buyer: &'a Buyer,
     pub(crate) quote_number: Option<&'a str>,
     /// Last day for paying; `None` on a credit note.
     pub(crate) due_date: Option<NaiveDate>,
@@ -104,49 +95,118 @@ pub(crate) struct Credited<'a> {
     pub(crate) reason: &'a str,
 }
 
-impl ClientView<'_> {
-    /// True for a business, as in [`BilledClient::is_business`].
+impl<'a> ClientView<'a> {
+    /// The client of a document, without the name and the e-mail that its record has.
+    fn of(buyer: &'a Buyer, kind: DocumentKind) -> Self {
+        let address = match kind {
+            DocumentKind::Quote => buyer.postal_address(),
+            DocumentKind::Invoice | DocumentKind::CreditNote => international_address(buyer),
+        };
+        Self {
+            name: "",
+            email: None,
+            phone: buyer.phone.as_deref(),
+            address,
+            r#type: buyer.r#type,
+            siren: buyer.siren.as_deref(),
+            vat_number: buyer.vat_number.as_deref(),
+        }
+    }
+
+    /// True for a business, as in [`Buyer::is_business`].
     pub(crate) fn is_business(&self) -> bool {
         is_business(self.r#type, self.siren, self.vat_number)
+    }
+
+    fn named(self, name: &'a str, email: Option<&'a str>) -> Self {
+        Self { name, email, ..self }
     }
 }
 
 /// The postal address, with the name of a country other than France as its last line.
-fn address(client: &BilledClient) -> Option<String> {
-    let address = client.postal_address();
-    let country = client.country.as_deref().filter(|country| *country != "FR").map(french::country);
+fn international_address(buyer: &Buyer) -> Option<String> {
+    let address = buyer.postal_address();
+    let country = buyer.country.as_deref().filter(|country| *country != "FR").map(french::country);
     let lines: Vec<&str> = address.as_deref().into_iter().chain(country).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
+impl<'a> Billing<'a> {
+    fn of(input: &DocumentInput<'a>) -> Self {
+        Self {
+            buyer: &input.facts.parties.buyer,
+            quote_number: input.facts.quote_number.as_deref(),
+            due_date: None,
+            supplied_on: None,
+            period: None,
+            deductions: &[],
+            credited: None,
+            factur_x: input.factur_x,
+        }
+    }
+}
+
 impl<'a> DocumentView<'a> {
+    /// The view of a document.
+    pub(crate) fn of(input: &DocumentInput<'a>) -> Self {
+        let view = Self::without_record(input);
+        match input.record {
+            DocumentRef::Quote { quote, sent_copy } => {
+                let offer = Offer {
+                    valid_until: quote.summary.valid_until,
+                    signature: quote.detail.signature.as_ref(),
+                    sent_copy,
+                };
+                view.with_quote(quote, input.facts.quote_date, offer)
+            }
+            DocumentRef::Invoice(invoice) => view.with_invoice(invoice, Billing::of(input)),
+            DocumentRef::CreditNote { note, invoice_date } => {
+                view.with_credit_note(note, invoice_date, Billing::of(input))
+            }
+        }
+    }
+
     /// The total with VAT without the retention.
     pub(crate) fn net(&self) -> Decimal {
         self.total_ttc.get() - self.retention_amount.get()
     }
 
-    /// The view of a quote.
-    pub(crate) fn of_quote(input: &DocumentInput<'a>) -> Self {
-        let DocumentInput { company, quote, client_address, client_phone, work_site, issued_on, .. } = *input;
-        let (head, detail) = (&quote.summary, &quote.detail);
-        let signature = detail.signature.as_ref();
+    /// The parts that every kind takes from the facts, and blanks in place of the record's.
+    fn without_record(input: &DocumentInput<'a>) -> Self {
+        let DocumentInput { record, facts, logo, deadline, .. } = *input;
+        let DocumentFacts { parties: Parties { seller, buyer }, work_site, .. } = facts;
         Self {
-            kind: DocumentKind::Quote,
+            kind: record.kind(),
+            id: Uuid::nil(),
+            number: record.number(),
+            company: seller,
+            client: ClientView::of(buyer, record.kind()),
+            work_site: work_site.as_deref(),
+            issued_on: NaiveDate::default(),
+            created_at: None,
+            lines: &[],
+            currency: "",
+            total_ht: Money::ZERO,
+            total_ttc: Money::ZERO,
+            vat_breakdown: &[],
+            retention_rate: Percent::ZERO,
+            retention_amount: Money::ZERO,
+            operations: facts.operations,
+            reverse_charge: facts.reverse_charge,
+            logo,
+            offer: None,
+            billing: None,
+            deadline,
+        }
+    }
+
+    fn with_quote(self, quote: &'a Quote, date: Option<NaiveDate>, offer: Offer<'a>) -> Self {
+        let (head, detail) = (&quote.summary, &quote.detail);
+        Self {
             id: head.id.0,
-            number: &head.number,
-            company,
-            client: ClientView {
-                name: &head.client_name,
-                email: head.client_email.as_deref(),
-                phone: client_phone,
-                address: client_address.map(Cow::Borrowed),
-                r#type: input.client_type,
-                siren: input.client_siren,
-                vat_number: input.client_vat_number,
-            },
-            work_site,
-            issued_on,
-            created_at: signature.map(|signature| signature.signed_at).or(head.sent_at),
+            client: self.client.named(&head.client_name, head.client_email.as_deref()),
+            issued_on: date.unwrap_or_default(),
+            created_at: offer.signature.map(|signature| signature.signed_at).or(head.sent_at),
             lines: &quote.lines,
             currency: &head.currency,
             total_ht: head.total_ht,
@@ -154,118 +214,51 @@ impl<'a> DocumentView<'a> {
             vat_breakdown: &detail.vat_breakdown,
             retention_rate: detail.retention_rate,
             retention_amount: detail.retention_amount,
-            operations: input.operations,
-            reverse_charge: input.reverse_charge,
-            logo: input.logo,
-            offer: Some(Offer { valid_until: head.valid_until, signature, sent_copy: input.sent_copy }),
-            billing: None,
-            deadline: input.deadline,
+            offer: Some(offer),
+            ..self
         }
     }
 
-    /// The view of an invoice or a credit note.
-    pub(crate) fn of_billing(input: &InvoiceDocumentInput<'a>) -> Self {
-        let particulars = input.particulars;
-        let client = &particulars.client;
-        let billing = Billing {
-            client,
-            quote_number: particulars.quote_number.as_deref(),
-            due_date: None,
-            supplied_on: None,
-            period: None,
-            deductions: &[],
-            credited: None,
-            factur_x: input.factur_x,
-        };
-        let shared = Shared { input, billing };
-        match input.record {
-            BilledRecord::Invoice(invoice) => shared.invoice(invoice),
-            BilledRecord::CreditNote { note, invoice_date } => shared.credit_note(note, invoice_date),
-        }
-    }
-}
-
-/// The parts that the views of an invoice and of a credit note have in common.
-struct Shared<'i, 'a> {
-    input: &'i InvoiceDocumentInput<'a>,
-    billing: Billing<'a>,
-}
-
-impl<'a> Shared<'_, 'a> {
-    fn invoice(self, invoice: &'a Invoice) -> DocumentView<'a> {
-        let head = &invoice.summary;
-        let issued_on = head.issue_date.unwrap_or_default();
+    fn with_invoice(self, invoice: &'a Invoice, billing: Billing<'a>) -> Self {
+        let (head, detail) = (&invoice.summary, &invoice.detail);
         let billing = Billing {
             due_date: head.due_date,
             supplied_on: head.supplied_on,
             period: head.period_start.zip(head.period_end),
-            deductions: &invoice.detail.deductions,
-            ..self.billing
+            deductions: &detail.deductions,
+            ..billing
         };
-        DocumentView {
-            kind: DocumentKind::Invoice,
+        Self {
             id: head.id.0,
-            number: head.number.as_deref().unwrap_or_default(),
-            company: &self.input.particulars.company,
-            client: self.client(&head.client_name, head.client_email.as_deref()),
-            work_site: self.input.particulars.work_site.as_deref(),
-            issued_on,
-            created_at: None,
+            client: self.client.named(&head.client_name, head.client_email.as_deref()),
+            issued_on: head.issue_date.unwrap_or_default(),
             lines: &invoice.lines,
             currency: &head.currency,
             total_ht: head.total_ht,
             total_ttc: head.total_ttc,
-            vat_breakdown: &invoice.detail.vat_breakdown,
+            vat_breakdown: &detail.vat_breakdown,
             retention_rate: head.retention_rate,
             retention_amount: head.retention_amount,
-            operations: self.input.particulars.operations,
-            reverse_charge: self.input.particulars.reverse_charge,
-            logo: self.input.logo,
-            offer: None,
             billing: Some(billing),
-            deadline: self.input.deadline,
+            ..self
         }
     }
 
-    fn credit_note(self, note: &'a CreditNote, invoice_date: NaiveDate) -> DocumentView<'a> {
+    fn with_credit_note(self, note: &'a CreditNote, invoice_date: NaiveDate, billing: Billing<'a>) -> Self {
         let head = &note.summary;
         let credited =
             Credited { number: &head.invoice_number, issue_date: invoice_date, reason: &head.reason };
-        DocumentView {
-            kind: DocumentKind::CreditNote,
+        Self {
             id: head.id.0,
-            number: &head.number,
-            company: &self.input.particulars.company,
-            client: self.client(&head.client_name, head.client_email.as_deref()),
-            work_site: self.input.particulars.work_site.as_deref(),
+            client: self.client.named(&head.client_name, head.client_email.as_deref()),
             issued_on: head.issue_date,
-            created_at: None,
             lines: &note.lines,
             currency: &head.currency,
             total_ht: head.total_ht,
             total_ttc: head.total_ttc,
             vat_breakdown: &note.detail.vat_breakdown,
-            retention_rate: Percent::ZERO,
-            retention_amount: Money::ZERO,
-            operations: self.input.particulars.operations,
-            reverse_charge: self.input.particulars.reverse_charge,
-            logo: self.input.logo,
-            offer: None,
-            billing: Some(Billing { credited: Some(credited), ..self.billing }),
-            deadline: self.input.deadline,
-        }
-    }
-
-    fn client(&self, name: &'a str, email: Option<&'a str>) -> ClientView<'a> {
-        let client = &self.input.particulars.client;
-        ClientView {
-            name,
-            email,
-            phone: client.phone.as_deref(),
-            address: address(client).map(Cow::Owned),
-            r#type: client.r#type,
-            siren: client.siren.as_deref(),
-            vat_number: client.vat_number.as_deref(),
+            billing: Some(Billing { credited: Some(credited), ..billing }),
+            ..self
         }
     }
 }

@@ -3,8 +3,8 @@
 use invoicing_core::{CompanyIdentity, Invalid, Percent, VatRegime};
 
 use super::vat::Category;
-use crate::documents::BilledClient;
-use crate::documents::content::view::{Billing, DocumentKind, DocumentView};
+use crate::documents::content::view::{Billing, DocumentView};
+use crate::documents::{Buyer, DocumentKind};
 
 /// The electronic addresses of the French directory (EAS).
 pub(super) const DIRECTORY: &str = "0225";
@@ -39,8 +39,8 @@ impl<'a> Bill<'a> {
     }
 
     /// The client, if it is a business: the numbers of a private person are not written.
-    pub(super) fn business(self) -> Option<&'a BilledClient> {
-        Some(self.billing.client).filter(|client| client.is_business())
+    pub(super) fn business(self) -> Option<&'a Buyer> {
+        Some(self.billing.buyer).filter(|buyer| buyer.is_business())
     }
 
     /// The electronic address of the company: its own one, or its SIREN.
@@ -53,7 +53,7 @@ impl<'a> Bill<'a> {
     /// or the e-mail of a private person.
     pub(super) fn buyer_address(self) -> Option<(&'static str, &'a str)> {
         let siren = || self.business()?.siren.as_deref();
-        let own = self.billing.client.electronic_address.as_deref().or_else(siren);
+        let own = self.billing.buyer.electronic_address.as_deref().or_else(siren);
         own.map(|address| (DIRECTORY, address)).or_else(|| self.view.client.email.map(|email| (EMAIL, email)))
     }
 

@@ -23,7 +23,7 @@ pub(super) fn write(xml: &mut Xml, bill: Bill<'_>) {
 /// (BR-FR-05, BR-FR-06, BR-FR-20).
 fn subjects(bill: Bill<'_>) -> [Note<'_>; 4] {
     let terms = payment_terms(bill.view);
-    let treatment = if bill.billing.client.is_business() { "B2B" } else { "B2C" };
+    let treatment = if bill.billing.buyer.is_business() { "B2B" } else { "B2C" };
     [
         (Some("PMD"), terms.penalty.into()),
         (Some("PMT"), terms.recovery.into()),

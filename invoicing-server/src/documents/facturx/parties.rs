@@ -52,7 +52,7 @@ pub(super) fn seller_address(identity: &CompanyIdentity) -> Address<'_> {
 
 /// The client's address.
 pub(super) fn buyer_address(bill: Bill<'_>) -> Address<'_> {
-    let client = bill.billing.client;
+    let client = bill.billing.buyer;
     let (text, zip_code) = (client.address.as_deref(), client.zip_code.as_deref());
     Address::of(text, zip_code, client.city.as_deref(), client.country.as_deref())
 }

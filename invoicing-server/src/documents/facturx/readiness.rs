@@ -40,7 +40,7 @@ pub(crate) fn missing_of_company(company: &Company) -> Vec<Missing> {
 /// True if an invoice has an electronic address to be sent to (BT-49). A private client without an
 /// e-mail has none, and gets a plain PDF.
 pub(crate) fn can_be_electronic(view: &DocumentView<'_>) -> bool {
-    Bill::of(view).is_some_and(|bill| bill.billing.client.is_business() || bill.buyer_address().is_some())
+    Bill::of(view).is_some_and(|bill| bill.billing.buyer.is_business() || bill.buyer_address().is_some())
 }
 
 /// True if no visible character is left of a text.

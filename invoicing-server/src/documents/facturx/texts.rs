@@ -54,7 +54,7 @@ fn company(bill: Bill<'_>) -> [Entered<'_>; 16] {
 }
 
 fn client(bill: Bill<'_>) -> [Entered<'_>; 9] {
-    let client = bill.billing.client;
+    let client = bill.billing.buyer;
     [
         ("clientName", Some(bill.view.client.name)),
         ("clientEmail", bill.view.client.email),

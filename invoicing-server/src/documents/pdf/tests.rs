@@ -10,19 +10,21 @@ use proptest::prelude::*;
 use super::pagination::{LEFT, PAGE, RIGHT, Text};
 use super::typesetter::Line as TextLine;
 use super::*;
-pub(crate) use crate::documents::content::fixtures::{company, input, line, quote, quote_of, signature};
-use crate::documents::{ContentHash, RenderDeadline, SentCopy};
+pub(crate) use crate::documents::content::fixtures::{
+    company, input, line, offer_facts, offered, quote, quote_of, signature,
+};
+use crate::documents::{ContentHash, DocumentFacts, DocumentRef, RenderDeadline, SentCopy};
 
 fn try_render(company: &Company, quote: &Quote) -> Result<Vec<u8>, RenderError> {
-    PdfRenderer::new().render(&input(company, quote))
+    PdfRenderer::new().render(&input(&offer_facts(company.clone()), offered(quote)))
 }
 
 fn composed(company: &Company, quote: &Quote) -> Vec<PdfPage> {
-    composed_of(&input(company, quote))
+    composed_of(&offer_facts(company.clone()), offered(quote))
 }
 
-fn composed_of(input: &DocumentInput<'_>) -> Vec<PdfPage> {
-    PdfRenderer::new().compose(&DocumentView::of_quote(input)).unwrap().0
+fn composed_of(facts: &DocumentFacts, record: DocumentRef<'_>) -> Vec<PdfPage> {
+    PdfRenderer::new().compose(&DocumentView::of(&input(facts, record))).unwrap().0
 }
 
 /// The text of a line, read back from the ranges of its glyphs.
@@ -36,7 +38,7 @@ fn said(line: &TextLine) -> &str {
 /// numbers.
 #[cfg(feature = "console")]
 pub(crate) fn drawn(input: &DocumentInput<'_>) -> Vec<String> {
-    let (pages, _, footer) = PdfRenderer::new().compose(&DocumentView::of_quote(input)).unwrap();
+    let (pages, _, footer) = PdfRenderer::new().compose(&DocumentView::of(input)).unwrap();
     let texts = pages.iter().flat_map(|page| &page.texts).filter(|text| text.node.is_some());
     texts.map(|text| &text.line).chain([&footer.text]).map(|line| said(line).to_owned()).collect()
 }
@@ -118,9 +120,9 @@ fn a_quote_shows_all_its_data() {
     for absent in ["crm-EXTERNAL", "Signature électronique", "Team", "SENT", "Chantier"] {
         assert!(!text.contains(absent), "{absent}");
     }
-    let quote = quote();
-    let at = DocumentInput { work_site: Some("4 quai de la Fosse"), ..input(&company, &quote) };
-    assert!(text_of(&composed_of(&at)).contains("Chantier\n4 quai de la Fosse\n"));
+    let facts = DocumentFacts { work_site: Some("4 quai de la Fosse".into()), ..offer_facts(company) };
+    let pages = composed_of(&facts, offered(&quote()));
+    assert!(text_of(&pages).contains("Chantier\n4 quai de la Fosse\n"));
 }
 
 /// Rules: DOCUMENT-12
@@ -150,12 +152,12 @@ fn lines_keep_their_order_below_the_names_of_lots_and_sections() {
 /// Rules: DOCUMENT-12
 #[test]
 fn a_signed_quote_shows_the_evidence_and_carries_it() {
-    let (company, mut quote) = (company(), quote());
-    let sent = try_render(&company, &quote).unwrap();
+    let (facts, mut quote) = (offer_facts(company()), quote());
+    let sent = PdfRenderer::new().render(&input(&facts, offered(&quote))).unwrap();
     quote.detail.signature = Some(signature());
     let copy = SentCopy { file_name: "DEV-2026-0042.pdf", sha256: ContentHash::of(&sent), bytes: &sent };
-    let signed = DocumentInput { sent_copy: Some(copy), ..input(&company, &quote) };
-    let text = text_of(&composed_of(&signed));
+    let signed = DocumentRef::Quote { quote: &quote, sent_copy: Some(copy) };
+    let text = text_of(&composed_of(&facts, signed));
     for expected in [
         "Signature électronique\nDevis DEV-2026-0042, total TTC 72 412,28 €\nSigné par\nJean Lefèvre\nE-mail\njean@client.example\nSigné le\n",
         "14 septembre 2026 à 11:41:07 (Europe/Paris), soit 2026-09-14T09:41:07.123Z\n",
@@ -166,7 +168,7 @@ fn a_signed_quote_shows_the_evidence_and_carries_it() {
         assert!(text.contains(expected), "{expected} in {text}");
     }
     assert!(!text.contains("Nom et signature du client"));
-    let pdf = PdfRenderer::new().render(&signed).unwrap();
+    let pdf = PdfRenderer::new().render(&input(&facts, signed)).unwrap();
     for expected in ["/AFRelationship/Source", "/AFRelationship/Data", "proof.json", "application#2Fpdf"] {
         assert!(contains(&pdf, expected), "{expected}");
     }
@@ -216,8 +218,8 @@ fn equal_input_gives_equal_bytes_and_other_input_other_bytes() {
     let mut other = quote.clone();
     other.lines[0].description.push('.');
     assert!(first != try_render(&company(), &other).unwrap());
-    let red = PdfRenderer::new().with_accent([160, 30, 30]).render(&input(&company(), &quote)).unwrap();
-    assert!(first != red);
+    let (facts, red) = (offer_facts(company()), PdfRenderer::new().with_accent([160, 30, 30]));
+    assert!(first != red.render(&input(&facts, offered(&quote))).unwrap());
 }
 
 #[test]
@@ -241,15 +243,17 @@ fn large_amounts_and_long_words_stay_in_their_columns() {
     quote.summary.number.clone_from(&word);
     let company = Company { name: word, ..company() };
     assert_tidy(&composed(&company, &quote));
-    let footer = PdfRenderer::new().compose(&DocumentView::of_quote(&input(&company, &quote))).unwrap().2;
+    let facts = offer_facts(company);
+    let view = DocumentView::of(&input(&facts, offered(&quote)));
+    let footer = PdfRenderer::new().compose(&view).unwrap().2;
     assert!(footer.text.width + footer.numbers[0].width <= WIDTH);
 }
 
 #[test]
 fn the_footer_counts_the_pages() {
     let quote = quote_of(vec![line("Poste", (None, None), "20"); 60]);
-    let company = company();
-    let view = DocumentView::of_quote(&input(&company, &quote));
+    let facts = offer_facts(company());
+    let view = DocumentView::of(&input(&facts, offered(&quote)));
     let (pages, _, footer) = PdfRenderer::new().compose(&view).unwrap();
     let numbers: Vec<_> = footer.numbers.iter().map(|line| said(line)).collect();
     assert_eq!(pages.len(), numbers.len());
@@ -333,10 +337,10 @@ proptest! {
 /// Rules: FAIR-6
 #[test]
 fn a_rendering_past_its_deadline_ends() {
-    let (company, quote) = (company(), quote());
+    let (facts, quote) = (offer_facts(company()), quote());
     let late = DocumentInput {
         deadline: RenderDeadline::after(std::time::Duration::ZERO),
-        ..input(&company, &quote)
+        ..input(&facts, offered(&quote))
     };
     assert!(matches!(PdfRenderer::new().render(&late), Err(RenderError::TimedOut)));
 }

@@ -3,22 +3,22 @@
 //! A credit note repeats the parties of its invoice's document, so that neither a later change of
 //! the company or the client nor missing legal data can prevent it.
 
-use std::sync::Arc;
-
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{
-    CreditContent, CreditNote, CreditNoteId, CreditNoteIssue, CreditRest, DocumentFormat, Invoice, InvoiceId,
-    InvoiceStatus, NewCreditNote, OpenEnum, Timestamp,
+    ChangeTime, Changed, CreditContent, CreditNote, CreditNoteId, CreditNoteIssue, CreditRest,
+    DocumentFormat, Invoice, InvoiceId, InvoiceStatus, NewCreditNote, OpenEnum, Timestamp,
 };
 
-use super::issuing::particulars;
+use super::issuing::facts;
 use super::{Invoices, note, update};
-use crate::documents::{BillingDocument, DocumentLogo, Frozen, InvoiceParticulars, IssuedRecord};
+use crate::documents::{BoundedStore, Document, DocumentContent, DocumentFacts, DocumentLogo, Frozen};
 use crate::error::Error;
-use crate::operations::attempts::{ISSUE_ATTEMPTS, until_committed};
-use crate::operations::documents::{find_logo, finish_issued};
+use crate::operations::attempts::ISSUE_ATTEMPTS;
+use crate::operations::documents::find_logo;
+use crate::operations::freezing::FreezingPlan;
+use crate::operations::{CompanyHandle, Services};
 use crate::records::HistoryAction;
-use crate::store::{ChangeContext, CompanyReader, Prefetch, Tables};
+use crate::store::{ChangeContext, CompanyReader, CompanyTx, Prefetch, Tables};
 
 /// The reason on the credit note of a cancelled invoice.
 const CANCELED: &str = "Annulation de la facture";
@@ -26,9 +26,9 @@ const CANCELED: &str = "Annulation de la facture";
 /// An issued invoice as it was read before a credit note was rendered.
 struct CreditSnapshot {
     change: ChangeContext,
-    invoice: Arc<Invoice>,
+    invoice: Invoice,
     rest: CreditRest,
-    particulars: InvoiceParticulars,
+    facts: DocumentFacts,
     logo: Option<DocumentLogo>,
     /// The number and the date that the credit note would get.
     next: (String, NaiveDate),
@@ -51,6 +51,22 @@ enum Credit {
 }
 
 impl CreditSnapshot {
+    async fn read(tx: &mut CompanyReader<'_>, id: InvoiceId, now: Timestamp) -> Result<Self, Error> {
+        let invoice = tx.invoices().find(id).await?;
+        let (company, last_stamp) = tx.company_row().find().await?;
+        let change = ChangeContext::new(company, last_stamp, now)?;
+        let rest = rest(tx, &invoice).await?;
+        let facts = match tx.frozen_files().latest_with_facts(id.0).await? {
+            Some((_, facts)) => facts,
+            // The host had no renderer of invoices, so none was frozen.
+            None => facts(tx, &change.company, &invoice).await?,
+        };
+        let logo = find_logo(tx, &facts.parties.seller).await?;
+        let first = not_before(change.today(), &invoice);
+        let next = tx.credit_note_series(first.year()).next_dated(first).await?;
+        Ok(Self { change, invoice, rest, facts, logo, next })
+    }
+
     fn content(&self, credit: &Credit) -> Result<CreditContent, Error> {
         let new = match credit {
             Credit::Given(new) => new,
@@ -131,119 +147,99 @@ impl Invoices<'_> {
     async fn credit_for(&self, id: InvoiceId, credit: Credit) -> Result<Credited, Error> {
         let services = &self.0.services;
         let _turn = services.numbering.turn_to_issue(self.0.id).await?;
-        let note_id = CreditNoteId(self.0.env().uuid());
-        let credited = until_committed(ISSUE_ATTEMPTS, || self.try_credit(id, note_id, credit.clone()));
+        let plan = Crediting { invoice: id, note: CreditNoteId(self.0.env().uuid()), credit };
         let taken = || Error::unavailable("other nodes keep taking the number of the credit note");
-        let credited = credited.await?.ok_or_else(taken)?;
+        let credited = self.0.freeze(&plan, ISSUE_ATTEMPTS).await?.ok_or_else(taken)?;
         services.held_dates.check(self.0.id, credited.note.summary.issue_date, credited.today);
         Ok(credited)
     }
+}
 
-    /// Attempts a credit note. `None` if the invoice or the next number have changed since they
-    /// were read.
-    async fn try_credit(
+/// The issue of a credit note.
+#[derive(Clone)]
+struct Crediting {
+    invoice: InvoiceId,
+    note: CreditNoteId,
+    credit: Credit,
+}
+
+impl Crediting {
+    /// The credit note, and its invoice as it is credited then.
+    fn issue(
         &self,
-        id: InvoiceId,
-        note_id: CreditNoteId,
-        credit: Credit,
-    ) -> Result<Option<Credited>, Error> {
-        let before = self.creditable(id).await?;
-        self.0.check_expected("the invoice", before.invoice.summary.updated_at)?;
-        let content = before.content(&credit)?;
-        let frozen = self.freeze_credit(&before, note_id, content.clone()).await?;
-        let format = frozen.as_ref().map(|_| before.format());
-        let CreditSnapshot { invoice, next, .. } = before;
-        self.0
-            .write([], async move |mut tx| {
-                let today = tx.change.today();
-                let first = not_before(today, &invoice);
-                if tx.summary_to_change::<Invoice>(id).await?.updated_at != invoice.summary.updated_at
-                    || tx.credit_note_series(first.year()).next_dated(first).await? != next
-                    || !finish_issued(&mut tx, note_id.0, frozen.as_ref()).await?
-                {
-                    return Ok(None);
-                }
-                let (number, issue_date) = tx.credit_note_series(first.year()).allocate_dated(first).await?;
-                let issue = CreditNoteIssue {
-                    id: note_id,
-                    number: &number,
-                    issue_date,
-                    document_format: format,
-                    at: tx.change.at(),
-                };
-                let parts = content.parts.clone();
-                let (note, credited) = CreditNote::issue(issue, &invoice, content)?;
-                tx.credit_notes().insert(&note, &parts).await?;
-                tx.invoices().update(&credited.record.summary, Some(&credited.record.detail)).await?;
-                tx.record_events(&credited.events).await?;
-                let action = match credit {
-                    Credit::Given(_) => HistoryAction::InvoiceCredited,
-                    Credit::Cancel => HistoryAction::InvoiceCanceled,
-                };
-                tx.note(action, id.0, &note.summary.number).await?;
-                Ok(Some(Credited { note, invoice: credited.record, today }))
-            })
-            .await
-    }
-
-    async fn creditable(&self, id: InvoiceId) -> Result<CreditSnapshot, Error> {
-        let now = self.0.env().now();
-        self.0
-            .read(async move |mut tx| {
-                tx.begin_snapshot().await?;
-                let read = read_creditable(&mut tx, id, now).await;
-                tx.end_snapshot().await?;
-                read
-            })
-            .await
-    }
-
-    async fn freeze_credit(
-        &self,
-        before: &CreditSnapshot,
-        id: CreditNoteId,
-        content: CreditContent,
-    ) -> Result<Option<Frozen<InvoiceParticulars>>, Error> {
-        let (format, (number, issue_date)) = (before.format(), &before.next);
-        let issue = CreditNoteIssue {
-            id,
-            number,
-            issue_date: *issue_date,
-            document_format: Some(format),
-            at: before.change.at(),
-        };
-        let (note, _) = CreditNote::issue(issue, &before.invoice, content)?;
-        if !self.0.services.documents.renders_invoices() {
-            return Ok(None);
-        }
-        let invoice_date = before.invoice.summary.issue_date.unwrap_or(*issue_date);
-        let document = BillingDocument {
-            record: IssuedRecord::CreditNote { note: note.into(), invoice_date },
-            particulars: before.particulars.clone(),
-            logo: before.logo.clone(),
-        };
-        self.0.services.freeze_billing(document, format).await.map(Some)
+        read: &CreditSnapshot,
+        (number, issue_date): &(String, NaiveDate),
+        format: Option<DocumentFormat>,
+        at: ChangeTime,
+    ) -> Result<(CreditNote, Changed<Invoice>), Error> {
+        let issue =
+            CreditNoteIssue { id: self.note, number, issue_date: *issue_date, document_format: format, at };
+        Ok(CreditNote::issue(issue, &read.invoice, read.content(&self.credit)?)?)
     }
 }
 
-async fn read_creditable(
-    tx: &mut CompanyReader<'_>,
-    id: InvoiceId,
-    now: Timestamp,
-) -> Result<CreditSnapshot, Error> {
-    let invoice = tx.invoices().find(id).await?;
-    let (company, last_stamp) = tx.company_row().find().await?;
-    let change = ChangeContext::new(company, last_stamp, now)?;
-    let rest = rest(tx, &invoice).await?;
-    let particulars = match tx.frozen_files().latest_with_facts(id.0).await? {
-        Some((_, particulars)) => particulars,
-        // The host had no renderer of invoices, so none was frozen.
-        None => particulars(tx, &change.company, &invoice).await?,
-    };
-    let logo = find_logo(tx, &particulars.company).await?;
-    let first = not_before(change.today(), &invoice);
-    let next = tx.credit_note_series(first.year()).next_dated(first).await?;
-    Ok(CreditSnapshot { change, invoice: Arc::new(invoice), rest, particulars, logo, next })
+impl FreezingPlan for Crediting {
+    type Read = CreditSnapshot;
+    type Done = Credited;
+
+    async fn read(&self, company: &CompanyHandle) -> Result<CreditSnapshot, Error> {
+        let (id, now) = (self.invoice, company.env().now());
+        let read = company.read(async move |mut tx| CreditSnapshot::read(&mut tx, id, now).await).await?;
+        company.check_expected("the invoice", read.invoice.summary.updated_at)?;
+        Ok(read)
+    }
+
+    async fn preview(
+        &self,
+        read: &CreditSnapshot,
+        _: &Services,
+        _: &mut BoundedStore<'_>,
+    ) -> Result<Option<DocumentContent>, Error> {
+        let format = read.format();
+        let (note, _) = self.issue(read, &read.next, Some(format), read.change.at())?;
+        let invoice_date = read.invoice.summary.issue_date.unwrap_or(note.summary.issue_date);
+        let document = Document::CreditNote { note: note.into(), invoice_date };
+        Ok(Some(DocumentContent { document, facts: read.facts.clone(), logo: read.logo.clone(), format }))
+    }
+
+    fn prefetched(&self, _: &CreditSnapshot) -> Vec<Prefetch> {
+        Vec::new()
+    }
+
+    async fn still_current(
+        &self,
+        tx: &mut CompanyTx<'_>,
+        read: &CreditSnapshot,
+        _: Option<&Frozen>,
+    ) -> Result<bool, Error> {
+        let first = not_before(tx.change.today(), &read.invoice);
+        let stored = tx.summary_to_change::<Invoice>(self.invoice).await?;
+        Ok(stored.updated_at == read.invoice.summary.updated_at
+            && tx.credit_note_series(first.year()).next_dated(first).await? == read.next)
+    }
+
+    async fn commit(
+        &self,
+        tx: &mut CompanyTx<'_>,
+        read: &CreditSnapshot,
+        frozen: Option<&Frozen>,
+    ) -> Result<Credited, Error> {
+        let today = tx.change.today();
+        let first = not_before(today, &read.invoice);
+        let next = tx.credit_note_series(first.year()).allocate_dated(first).await?;
+        let format = frozen.map(|frozen| frozen.format);
+        let (note, credited) = self.issue(read, &next, format, tx.change.at())?;
+        let parts = read.content(&self.credit)?.parts;
+        tx.credit_notes().insert(&note, &parts).await?;
+        tx.invoices().update(&credited.record.summary, Some(&credited.record.detail)).await?;
+        tx.record_events(&credited.events).await?;
+        let action = match self.credit {
+            Credit::Given(_) => HistoryAction::InvoiceCredited,
+            Credit::Cancel => HistoryAction::InvoiceCanceled,
+        };
+        tx.note(action, self.invoice.0, &note.summary.number).await?;
+        Ok(Credited { note, invoice: credited.record, today })
+    }
 }
 
 /// The rest of an invoice after its credit notes.

@@ -4,8 +4,6 @@
 //! next number, and its transaction takes that number or starts again. Issues of a company wait for
 //! each other in a process, so only another process can take it meanwhile.
 
-use std::sync::Arc;
-
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{
     Changed, Company, DocumentFormat, EInvoicing, Invalid, Invoice, InvoiceId, InvoiceIssue, PaymentSource,
@@ -15,11 +13,13 @@ use invoicing_core::{
 use super::payments::{NewPayment, insert_payment};
 use super::{Invoices, note, update};
 use crate::documents::{
-    BilledClient, BillingDocument, DocumentLogo, Frozen, InvoiceParticulars, IssuedRecord,
+    BoundedStore, Buyer, Document, DocumentContent, DocumentFacts, DocumentLogo, Frozen, Parties,
 };
 use crate::error::Error;
-use crate::operations::attempts::{ISSUE_ATTEMPTS, until_committed};
-use crate::operations::documents::{find_logo, finish_issued};
+use crate::operations::attempts::ISSUE_ATTEMPTS;
+use crate::operations::documents::find_logo;
+use crate::operations::freezing::FreezingPlan;
+use crate::operations::{CompanyHandle, Services};
 use crate::records::{HistoryAction, Missing};
 use crate::store::quotes::DocumentTerms;
 use crate::store::{ChangeContext, CompanyReader, CompanyTx, Prefetch, Tables};
@@ -84,34 +84,39 @@ pub(super) enum Purpose {
 /// A draft as it was read before its document was rendered.
 struct Draft {
     change: ChangeContext,
-    invoice: Arc<Invoice>,
-    particulars: InvoiceParticulars,
+    invoice: Invoice,
+    facts: DocumentFacts,
     logo: Option<DocumentLogo>,
     /// The number and the date that the issue would allocate.
     next: (String, NaiveDate),
 }
 
-/// A document that is stored, and its format.
-#[derive(Clone)]
-struct FrozenInvoice {
-    frozen: Frozen<InvoiceParticulars>,
-    format: DocumentFormat,
-}
-
 impl Draft {
-    /// The invoice as it would be issued now.
-    fn preview(
-        &self,
-        options: &IssueOptions,
-        format: Option<DocumentFormat>,
-    ) -> Result<Changed<Invoice>, Error> {
-        let (number, date) = &self.next;
-        Ok(self.invoice.issue(options.issue((number, *date), format), self.change.at())?)
+    async fn read(tx: &mut CompanyReader<'_>, id: InvoiceId, now: Timestamp) -> Result<Self, Error> {
+        let invoice = tx.invoices().find(id).await?;
+        let (company, last_stamp) = tx.company_row().find().await?;
+        let change = ChangeContext::new(company, last_stamp, now)?;
+        let facts = facts(tx, &change.company, &invoice).await?;
+        let logo = find_logo(tx, &change.company).await?;
+        let today = change.today();
+        let next = tx.invoice_series(today.year()).next_dated(today).await?;
+        Ok(Self { change, invoice, facts, logo, next })
     }
 
-    fn document(&self, invoice: Invoice) -> BillingDocument {
-        let record = IssuedRecord::Invoice(invoice.into());
-        BillingDocument { record, particulars: self.particulars.clone(), logo: self.logo.clone() }
+    /// The invoice as it would be issued now.
+    fn preview(&self, options: &IssueOptions, format: Option<DocumentFormat>) -> Result<Invoice, Error> {
+        let (number, date) = &self.next;
+        Ok(self.invoice.issue(options.issue((number, *date), format), self.change.at())?.record)
+    }
+
+    /// The content of the document, as a plain PDF.
+    fn content(&self, invoice: Invoice) -> DocumentContent {
+        DocumentContent {
+            document: Document::Invoice(invoice.into()),
+            facts: self.facts.clone(),
+            logo: self.logo.clone(),
+            format: DocumentFormat::Pdf,
+        }
     }
 }
 
@@ -124,9 +129,9 @@ impl Invoices<'_> {
     ) -> Result<Invoice, Error> {
         let services = &self.0.services;
         let _turn = services.numbering.turn_to_issue(self.0.id).await?;
-        let issued = until_committed(ISSUE_ATTEMPTS, || self.try_issue(id, options, purpose));
+        let issued = self.0.freeze(&Issue { id, options, purpose }, ISSUE_ATTEMPTS).await?;
         let taken = || Error::unavailable("other nodes keep taking the number of the invoice");
-        let (invoice, today) = issued.await?.ok_or_else(taken)?;
+        let Issued { invoice, today } = issued.ok_or_else(taken)?;
         let date = invoice.summary.issue_date.unwrap_or(today);
         services.held_dates.check(self.0.id, date, today);
         Ok(invoice)
@@ -134,76 +139,102 @@ impl Invoices<'_> {
 
     /// Everything that an issue would refuse, and the format that the document would have.
     pub(super) async fn missing(&self, id: InvoiceId) -> Result<(Vec<Missing>, DocumentFormat), Error> {
-        let draft = self.draft(id).await?;
-        let document = draft.document(draft.preview(&IssueOptions::default(), None)?.record);
+        let now = self.0.env().now();
+        let draft = self.0.read(async move |mut tx| {
+            // No transaction compares what is read here.
+            tx.begin_snapshot().await?;
+            let draft = Draft::read(&mut tx, id, now).await;
+            tx.end_snapshot().await?;
+            draft
+        });
+        let draft = draft.await?;
+        let document = draft.content(draft.preview(&IssueOptions::default(), None)?);
         let format = draft.possible_format(&document);
         let is_factur_x = format == DocumentFormat::FacturX;
         let mut missing = if is_factur_x { document.missing() } else { Vec::new() };
-        let refused = self.0.services.documents.check_billing(document).await?;
+        let refused = self.0.services.documents.check(document).await?;
         missing.extend(refused.into_iter().map(Missing::from));
         Ok((missing, format))
     }
+}
 
-    /// Attempts an issue. `None` if the invoice, the data of its document or the next number have
-    /// changed since they were read.
-    async fn try_issue(
+/// The issue of a draft.
+#[derive(Debug, Clone, Copy)]
+struct Issue {
+    id: InvoiceId,
+    options: IssueOptions,
+    purpose: Purpose,
+}
+
+/// An invoice as it was issued, and the day of the issue by the clock.
+struct Issued {
+    invoice: Invoice,
+    today: NaiveDate,
+}
+
+impl FreezingPlan for Issue {
+    type Read = Draft;
+    type Done = Issued;
+
+    async fn read(&self, company: &CompanyHandle) -> Result<Draft, Error> {
+        let (id, now) = (self.id, company.env().now());
+        let draft = company.read(async move |mut tx| Draft::read(&mut tx, id, now).await).await?;
+        company.check_expected("the invoice", draft.invoice.summary.updated_at)?;
+        Ok(draft)
+    }
+
+    async fn preview(
         &self,
-        id: InvoiceId,
-        options: IssueOptions,
-        purpose: Purpose,
-    ) -> Result<Option<(Invoice, NaiveDate)>, Error> {
-        let draft = self.draft(id).await?;
-        self.0.check_expected("the invoice", draft.invoice.summary.updated_at)?;
-        let document = self.freeze(&draft, &options).await?;
-        let (read_at, client_id) = (draft.invoice.summary.updated_at, draft.invoice.summary.client_id);
-        let (invoice, next) = (draft.invoice, draft.next);
-        self.0
-            .write([Prefetch::Client(client_id)], async move |mut tx| {
-                let today = tx.change.today();
-                if tx.summary_to_change::<Invoice>(id).await?.updated_at != read_at
-                    || tx.invoice_series(today.year()).next_dated(today).await? != next
-                    || !is_current(&mut tx, &invoice, document.as_ref()).await?
-                    || !finish_issued(&mut tx, id.0, document.as_ref().map(|document| &document.frozen))
-                        .await?
-                {
-                    return Ok(None);
-                }
-                let (number, date) = tx.invoice_series(today.year()).allocate_dated(today).await?;
-                let format = document.as_ref().map(|document| document.format);
-                let issue = options.issue((&number, date), format);
-                let issued = invoice.issue(issue, tx.change.at())?;
-                let invoice = match purpose {
-                    Purpose::Issue => store(&mut tx, HistoryAction::InvoiceIssued, issued).await?,
-                    Purpose::MarkPaid => store_paid(&mut tx, issued).await?,
-                };
-                Ok(Some((invoice, today)))
-            })
-            .await
+        draft: &Draft,
+        _: &Services,
+        _: &mut BoundedStore<'_>,
+    ) -> Result<Option<DocumentContent>, Error> {
+        let mut content = draft.content(draft.preview(&self.options, None)?);
+        content.format = draft.format(&content)?;
+        let issued = draft.preview(&self.options, Some(content.format))?;
+        content.document = Document::Invoice(issued.into());
+        Ok(Some(content))
     }
 
-    async fn draft(&self, id: InvoiceId) -> Result<Draft, Error> {
-        let now = self.0.env().now();
-        self.0
-            .read(async move |mut tx| {
-                tx.begin_snapshot().await?;
-                let draft = read_draft(&mut tx, id, now).await;
-                tx.end_snapshot().await?;
-                draft
-            })
-            .await
+    fn prefetched(&self, draft: &Draft) -> Vec<Prefetch> {
+        vec![Prefetch::Client(draft.invoice.summary.client_id)]
     }
 
-    /// Renders and stores the document of a draft; `None` without a renderer of invoices.
-    async fn freeze(&self, draft: &Draft, options: &IssueOptions) -> Result<Option<FrozenInvoice>, Error> {
-        let services = &self.0.services;
-        let mut document = draft.document(draft.preview(options, None)?.record);
-        let format = draft.format(&document)?;
-        if !services.documents.renders_invoices() {
-            return Ok(None);
+    async fn still_current(
+        &self,
+        tx: &mut CompanyTx<'_>,
+        draft: &Draft,
+        frozen: Option<&Frozen>,
+    ) -> Result<bool, Error> {
+        let today = tx.change.today();
+        let stored = tx.summary_to_change::<Invoice>(self.id).await?;
+        if stored.updated_at != draft.invoice.summary.updated_at
+            || tx.invoice_series(today.year()).next_dated(today).await? != draft.next
+        {
+            return Ok(false);
         }
-        document.record = IssuedRecord::Invoice(draft.preview(options, Some(format))?.record.into());
-        let frozen = services.freeze_billing(document, format).await?;
-        Ok(Some(FrozenInvoice { frozen, format }))
+        let Some(frozen) = frozen else { return Ok(true) };
+        // The quote is accepted, so its number and its terms never change.
+        let client = tx.clients().find(stored.client_id).await?;
+        let Parties { seller, buyer } = &frozen.facts.parties;
+        Ok(*seller == *tx.change.company && *buyer == Buyer::of(&client))
+    }
+
+    async fn commit(
+        &self,
+        tx: &mut CompanyTx<'_>,
+        draft: &Draft,
+        frozen: Option<&Frozen>,
+    ) -> Result<Issued, Error> {
+        let today = tx.change.today();
+        let (number, date) = tx.invoice_series(today.year()).allocate_dated(today).await?;
+        let issue = self.options.issue((&number, date), frozen.map(|frozen| frozen.format));
+        let issued = draft.invoice.issue(issue, tx.change.at())?;
+        let invoice = match self.purpose {
+            Purpose::Issue => store(tx, HistoryAction::InvoiceIssued, issued).await?,
+            Purpose::MarkPaid => store_paid(tx, issued).await?,
+        };
+        Ok(Issued { invoice, today })
     }
 }
 
@@ -212,7 +243,7 @@ impl Draft {
     ///
     /// # Errors
     /// [`Error::Invalid`] about the first legal datum that a Factur-X document lacks.
-    fn format(&self, document: &BillingDocument) -> Result<DocumentFormat, Error> {
+    fn format(&self, document: &DocumentContent) -> Result<DocumentFormat, Error> {
         let format = self.possible_format(document);
         if format == DocumentFormat::FacturX
             && let Some(missing) = document.missing().into_iter().next()
@@ -226,29 +257,18 @@ impl Draft {
 
     /// The format of the document, if no legal data is missing. A private client without an address
     /// for electronic documents gets a plain PDF, for which none is needed.
-    fn possible_format(&self, document: &BillingDocument) -> DocumentFormat {
+    fn possible_format(&self, document: &DocumentContent) -> DocumentFormat {
         let is_on = self.change.company.identity.e_invoicing == EInvoicing::On;
         if is_on && document.can_be_electronic() { DocumentFormat::FacturX } else { DocumentFormat::Pdf }
     }
 }
 
-async fn read_draft(tx: &mut CompanyReader<'_>, id: InvoiceId, now: Timestamp) -> Result<Draft, Error> {
-    let invoice = tx.invoices().find(id).await?;
-    let (company, last_stamp) = tx.company_row().find().await?;
-    let change = ChangeContext::new(company, last_stamp, now)?;
-    let particulars = particulars(tx, &change.company, &invoice).await?;
-    let logo = find_logo(tx, &change.company).await?;
-    let today = change.today();
-    let next = tx.invoice_series(today.year()).next_dated(today).await?;
-    Ok(Draft { change, invoice: Arc::new(invoice), particulars, logo, next })
-}
-
 /// The data that the document of an invoice shows besides the invoice, as they are now.
-pub(super) async fn particulars(
+pub(super) async fn facts(
     tx: &mut impl Tables,
     company: &Company,
     invoice: &Invoice,
-) -> Result<InvoiceParticulars, Error> {
+) -> Result<DocumentFacts, Error> {
     let client = tx.clients().find(invoice.summary.client_id).await?;
     let (quote_number, terms) = match invoice.summary.quote_id {
         Some(quote) => {
@@ -256,27 +276,14 @@ pub(super) async fn particulars(
         }
         None => (None, DocumentTerms::default()),
     };
-    Ok(InvoiceParticulars {
-        company: company.clone(),
-        client: BilledClient::of(&client),
+    Ok(DocumentFacts {
+        parties: Parties { seller: company.clone(), buyer: Buyer::of(&client) },
+        quote_date: None,
         quote_number,
         reverse_charge: terms.reverse_charge,
         work_site: terms.work_site,
         operations: terms.operations.unwrap_or(company.identity.operations),
     })
-}
-
-/// True if the document, if there is one, shows the current data.
-async fn is_current(
-    tx: &mut CompanyTx<'_>,
-    invoice: &Invoice,
-    document: Option<&FrozenInvoice>,
-) -> Result<bool, Error> {
-    let Some(FrozenInvoice { frozen, .. }) = document else { return Ok(true) };
-    // The quote is accepted, so its number and its terms never change.
-    let client = tx.clients().find(invoice.summary.client_id).await?;
-    let InvoiceParticulars { company, client: billed, .. } = &frozen.particulars;
-    Ok(*company == *tx.change.company && *billed == BilledClient::of(&client))
 }
 
 async fn store(

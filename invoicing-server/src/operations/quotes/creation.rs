@@ -12,14 +12,16 @@ use invoicing_core::{
     QuoteStatus,
 };
 
-use super::freezing::{finish_upload, particulars};
+use super::sending::facts;
 use super::{Quotes, check, missing_client, note};
-use crate::documents::{DocumentLogo, Frozen};
+use crate::documents::{BoundedStore, DocumentContent, DocumentLogo, Frozen};
 use crate::error::Error;
-use crate::operations::attempts::{ATTEMPTS, until_committed};
+use crate::operations::attempts::ATTEMPTS;
 use crate::operations::conversion::convert_noted;
 use crate::operations::documents::find_logo;
+use crate::operations::freezing::FreezingPlan;
 use crate::operations::numbering::{CREATIONS_AT_ONCE, LOCK_LIMIT, Numbering};
+use crate::operations::{CompanyHandle, Services};
 use crate::records::HistoryAction;
 use crate::store::quotes::InternalDetails;
 use crate::store::{ChangeContext, CompanyTx, Prefetch, Tables};
@@ -111,34 +113,34 @@ impl Quotes<'_> {
             return self.import_draft(new, import).await;
         }
         let content = NewContent::new(new, Origin::Import(import.clone()))?;
-        Ok(self.create_frozen(&content).await?.quote)
+        Ok(self.create_frozen(content).await?.quote)
     }
 
     /// Creates a quote that is accepted by hand, and the draft of its invoice, in one transaction.
     pub(in crate::operations) async fn create_direct(&self, new: &NewQuote) -> Result<Invoice, Error> {
-        let created = self.create_frozen(&NewContent::new(new, Origin::Direct)?).await?;
+        let created = self.create_frozen(NewContent::new(new, Origin::Direct)?).await?;
         created.invoice.ok_or_else(|| Error::internal("a quote without its invoice"))
     }
 
-    async fn create_frozen(&self, content: &NewContent) -> Result<Created, Error> {
+    async fn create_frozen(&self, content: NewContent) -> Result<Created, Error> {
         self.0.check_creates()?;
-        let id = QuoteId(self.0.env().uuid());
+        let plan = Creation { id: QuoteId(self.0.env().uuid()), content };
         // A creation that renders again comes first: this one would take its number.
         if !self.0.services.numbering.rendered_again.is_used(&self.0.id)
-            && let Some(created) = Box::pin(self.try_create(id, content)).await?
+            && let Some(created) = Box::pin(self.0.try_freeze(&plan)).await?
         {
             return Ok(created);
         }
-        Box::pin(self.create_again(id, content)).await
+        Box::pin(self.create_again(&plan)).await
     }
 
     /// Makes the further attempts. Other creations of the company in this process wait meanwhile,
     /// but not for longer than [`LOCK_LIMIT`].
-    async fn create_again(&self, id: QuoteId, content: &NewContent) -> Result<Created, Error> {
+    async fn create_again(&self, plan: &Creation) -> Result<Created, Error> {
         let Numbering { rendered_again, numbers, .. } = &self.0.services.numbering;
         let turn = rendered_again.acquire(self.0.id).await?;
         let all_numbers = numbers.acquire_within(self.0.id, CREATIONS_AT_ONCE, LOCK_LIMIT).await?;
-        let mut attempts = Box::pin(until_committed(ATTEMPTS - 1, || self.try_create(id, content)));
+        let mut attempts = Box::pin(self.0.freeze(plan, ATTEMPTS - 1));
         let created = if let Ok(created) = tokio::time::timeout(LOCK_LIMIT, &mut attempts).await {
             created
         } else {
@@ -163,57 +165,95 @@ impl Quotes<'_> {
             })
             .await
     }
+}
 
-    /// Attempts a creation. `None` if the rendered number is no longer the next one, or the document
-    /// does not show the current data.
-    async fn try_create(&self, id: QuoteId, content: &NewContent) -> Result<Option<Created>, Error> {
-        let (then, logo, number) = self.next_number().await?;
-        let client_id = content.client_id;
-        let client = self.0.read(async move |mut tx| tx.clients().find(client_id).await);
-        let client = client.await.map_err(missing_client)?;
-        let preview = content.quote(id, &then, &client, &number)?;
-        let terms = content.internal.terms.clone();
-        let particulars = particulars(&then, &preview.record, &client, terms);
-        let frozen = self.freeze(particulars, &preview.record, logo).await?;
-        let content = content.clone();
-        self.0
-            .write([Prefetch::Client(client_id)], async move |mut tx| {
-                // A transaction that answers `None` is committed, so the checks come before the
-                // first change.
-                if !is_current(&mut tx, &frozen, &client, &number).await?
-                    || !finish_upload(&mut tx, id, &frozen).await?
-                {
-                    return Ok(None);
-                }
-                let year = tx.change.today().year();
-                if tx.quote_series(year).allocate().await? != number {
-                    return Err(Error::internal("the next number changed within a transaction"));
-                }
-                let created = match content.origin {
-                    Origin::Import(_) => at(preview, &tx.change),
-                    Origin::Direct => content.quote(id, &tx.change, &client, &number)?,
-                };
-                let quote = insert(&mut tx, content.actions(), created, &content.internal).await?;
-                let invoice = match content.origin {
-                    Origin::Import(_) => None,
-                    Origin::Direct => Some(convert_noted(&mut tx, &quote).await?),
-                };
-                Ok(Some(Created { quote, invoice }))
-            })
-            .await
+/// The creation of a quote whose document is frozen with it.
+#[derive(Clone)]
+struct Creation {
+    id: QuoteId,
+    content: NewContent,
+}
+
+/// The next number and the client, as they were read before the document was rendered.
+struct ReadCreation {
+    change: ChangeContext,
+    client: Client,
+    logo: Option<DocumentLogo>,
+    number: String,
+}
+
+impl Creation {
+    /// The quote with the number that was read.
+    fn preview(&self, read: &ReadCreation) -> Result<Changed<Quote>, Error> {
+        self.content.quote(self.id, &read.change, &read.client, &read.number)
+    }
+}
+
+impl FreezingPlan for Creation {
+    type Read = ReadCreation;
+    type Done = Created;
+
+    async fn read(&self, company: &CompanyHandle) -> Result<ReadCreation, Error> {
+        let (client_id, now) = (self.content.client_id, company.env().now());
+        let read = company.read(async move |mut tx| {
+            let (company, last_stamp) = tx.company_row().find().await?;
+            let change = ChangeContext::new(company, last_stamp, now)?;
+            let client = tx.clients().find(client_id).await.map_err(missing_client)?;
+            let logo = find_logo(&mut tx, &change.company).await?;
+            let number = tx.quote_series(change.today().year()).next().await?;
+            Ok(ReadCreation { change, client, logo, number })
+        });
+        read.await
     }
 
-    async fn next_number(&self) -> Result<(ChangeContext, Option<DocumentLogo>, String), Error> {
-        let now = self.0.env().now();
-        self.0
-            .read(async move |mut tx| {
-                let (company, last_stamp) = tx.company_row().find().await?;
-                let change = ChangeContext::new(company, last_stamp, now)?;
-                let logo = find_logo(&mut tx, &change.company).await?;
-                let number = tx.quote_series(change.today().year()).next().await?;
-                Ok((change, logo, number))
-            })
-            .await
+    async fn preview(
+        &self,
+        read: &ReadCreation,
+        _: &Services,
+        _: &mut BoundedStore<'_>,
+    ) -> Result<Option<DocumentContent>, Error> {
+        let quote = Self::preview(self, read)?.record;
+        let facts = facts(&read.change, &quote, &read.client, self.content.internal.terms.clone());
+        Ok(Some(DocumentContent::of_quote(quote, None, facts, read.logo.clone())))
+    }
+
+    fn prefetched(&self, _: &ReadCreation) -> Vec<Prefetch> {
+        vec![Prefetch::Client(self.content.client_id)]
+    }
+
+    async fn still_current(
+        &self,
+        tx: &mut CompanyTx<'_>,
+        read: &ReadCreation,
+        _: Option<&Frozen>,
+    ) -> Result<bool, Error> {
+        let year = tx.change.today().year();
+        Ok(tx.quote_series(year).next().await? == read.number
+            && read.change.company == tx.change.company
+            && tx.clients().find(read.client.id).await.map_err(missing_client)? == read.client)
+    }
+
+    async fn commit(
+        &self,
+        tx: &mut CompanyTx<'_>,
+        read: &ReadCreation,
+        _: Option<&Frozen>,
+    ) -> Result<Created, Error> {
+        let Self { id, content } = self;
+        let year = tx.change.today().year();
+        if tx.quote_series(year).allocate().await? != read.number {
+            return Err(Error::internal("the next number changed within a transaction"));
+        }
+        let created = match content.origin {
+            Origin::Import(_) => at(Self::preview(self, read)?, &tx.change),
+            Origin::Direct => content.quote(*id, &tx.change, &read.client, &read.number)?,
+        };
+        let quote = insert(tx, content.actions(), created, &content.internal).await?;
+        let invoice = match content.origin {
+            Origin::Import(_) => None,
+            Origin::Direct => Some(convert_noted(tx, &quote).await?),
+        };
+        Ok(Created { quote, invoice })
     }
 }
 
@@ -226,19 +266,6 @@ fn at(preview: Changed<Quote>, change: &ChangeContext) -> Changed<Quote> {
         event.timestamp = change.stamp;
     }
     Changed { record, events }
-}
-
-/// True if the document shows the next number and the current data.
-async fn is_current(
-    tx: &mut CompanyTx<'_>,
-    frozen: &Frozen,
-    client: &Client,
-    number: &str,
-) -> Result<bool, Error> {
-    let year = tx.change.today().year();
-    Ok(tx.quote_series(year).next().await? == number
-        && frozen.particulars.company == *tx.change.company
-        && tx.clients().find(client.id).await.map_err(missing_client)? == *client)
 }
 
 /// Stores a new quote with its events.

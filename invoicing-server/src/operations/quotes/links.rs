@@ -79,7 +79,7 @@ impl Quotes<'_> {
 }
 
 /// Refuses a decision through a link that was revoked meanwhile, like one through an unknown link.
-pub(super) async fn check_unrevoked(
+pub(in crate::operations) async fn check_unrevoked(
     tx: &mut CompanyTx<'_>,
     id: QuoteId,
     token_hash: &[u8],

@@ -1,11 +1,11 @@
 //! The quote behind a signing link. The console and the host show, sign and decline it alike.
 
-use std::sync::Arc;
-
 #[cfg(feature = "console")]
 use chrono::NaiveDate;
+#[cfg(feature = "console")]
+use invoicing_core::Company;
 use invoicing_core::{
-    ProofParts, Quote, QuoteId, SignatureBlock, SignatureEvidence, Timestamp, proof_fingerprint,
+    Changed, ProofParts, Quote, QuoteId, SignatureBlock, SignatureEvidence, Timestamp, proof_fingerprint,
 };
 
 #[cfg(feature = "console")]
@@ -13,23 +13,29 @@ use super::Decline;
 use super::{ACTOR, CheckedSignature, Signature};
 #[cfg(feature = "console")]
 use crate::documents::content::view::DocumentView;
-use crate::documents::{ContentHash, DocumentLogo, Particulars, StoredCopy, StoredDocument};
+use crate::documents::{
+    BoundedStore, ContentHash, DocumentContent, DocumentFacts, DocumentLogo, Frozen, StoredCopy,
+    StoredDocument,
+};
 #[cfg(feature = "console")]
-use crate::documents::{RenderDeadline, SentCopy};
+use crate::documents::{DocumentInput, DocumentRef, RenderDeadline, SentCopy};
 use crate::error::Error;
-use crate::operations::CompanyHandle;
-use crate::operations::attempts::{ATTEMPTS, keeps_changing, until_committed};
+use crate::operations::attempts::{ATTEMPTS, keeps_changing};
 use crate::operations::documents::{find_logo, stored};
-use crate::operations::quotes::{By, FrozenChange, sent_again};
-use crate::records::ProofRecord;
+use crate::operations::freezing::FreezingPlan;
+use crate::operations::quotes::links::check_unrevoked;
+use crate::operations::quotes::{sent_again, store_decided};
+use crate::operations::{CompanyHandle, Services};
+use crate::records::{HistoryAction, ProofRecord};
 #[cfg(feature = "console")]
 use crate::store::rows::from_json;
-use crate::store::{ChangeContext, CompanyReader, Tables};
+use crate::store::{ChangeContext, CompanyReader, CompanyTx, Prefetch, Tables};
 
 /// Longest user agent that is kept, in characters.
 const USER_AGENT_LIMIT: usize = 500;
 
 /// The quote that a signing link leads to.
+#[derive(Clone)]
 pub(crate) struct LinkedQuote {
     pub(crate) company: CompanyHandle,
     pub(crate) id: QuoteId,
@@ -40,9 +46,9 @@ pub(crate) struct LinkedQuote {
 pub(crate) struct SignableQuote {
     /// The quote, with its lines if it was read to be signed. Few pages show them, and they may be
     /// large.
-    pub(crate) quote: Arc<Quote>,
+    pub(crate) quote: Quote,
     pub(crate) document: StoredDocument,
-    particulars: Particulars,
+    facts: DocumentFacts,
     /// The logo of the document, if it was read to be signed.
     logo: Option<DocumentLogo>,
     /// The document that was signed, if the quote is.
@@ -78,50 +84,14 @@ impl LinkedQuote {
     pub(super) async fn sign_from(
         &self,
         quote: SignableQuote,
-        signature: &CheckedSignature<'_>,
+        signature: CheckedSignature,
     ) -> Result<Quote, Error> {
-        let mut first = Some(quote);
-        let signed = until_committed(ATTEMPTS, || {
-            let first = first.take();
-            async {
-                let quote = match first {
-                    Some(quote) => quote,
-                    None => self.read(Purpose::Sign(signature.submitted_at)).await?,
-                };
-                self.try_sign(quote, signature).await
-            }
-        });
-        signed.await?.ok_or_else(keeps_changing)
-    }
-
-    /// Attempts to sign. `None` if the quote has changed since it was read.
-    async fn try_sign(
-        &self,
-        signable: SignableQuote,
-        checked: &CheckedSignature<'_>,
-    ) -> Result<Option<Quote>, Error> {
-        let SignableQuote { quote, document, particulars, logo, change, .. } = signable;
-        let CheckedSignature { signature, evidence, shown, submitted_at } = checked;
-        if shown.is_some_and(|shown| shown != document.sha256) {
-            return Err(sent_again());
+        let company = self.company.acting_as(ACTOR)?;
+        let plan = Signing { linked: self.clone(), signature };
+        if let Some(signed) = company.freeze_from(&plan, quote).await? {
+            return Ok(signed);
         }
-        let (services, submitted_at) = (&self.company.services, *submitted_at);
-        let mut store = services.documents.bounded_store();
-        // The signature is about these bytes: a quote whose copy cannot be read cannot be signed.
-        let bytes = store.fetch(&document).await?;
-        let sha256 = document.sha256.to_string();
-        let block = signature_block(submitted_at, &quote, evidence, &sha256);
-        let preview = quote.sign(block.clone(), change.stamp, change.date_of(submitted_at))?.record;
-        let sent = Some(StoredCopy { document, bytes });
-        let signed = services.freeze_document(particulars, &preview, logo, sent, &mut store).await?;
-        let change = FrozenChange {
-            by: By::Client(proof(self.token_hash, signature, &block, sha256)),
-            document: Some(signed),
-            decide: move |quote: &Quote, change: &ChangeContext| {
-                Ok(quote.sign(block, change.stamp, change.date_of(submitted_at))?)
-            },
-        };
-        self.company.acting_as(ACTOR)?.quotes().commit(&quote, change).await
+        company.freeze(&plan, ATTEMPTS - 1).await?.ok_or_else(keeps_changing)
     }
 
     /// Declines the quote for this reason. `shown`: the document that the client has seen, if
@@ -133,6 +103,82 @@ impl LinkedQuote {
     ) -> Result<Quote, Error> {
         let company = self.company.acting_as(ACTOR)?;
         company.quotes().decline(self.id, self.token_hash, shown, reason).await
+    }
+}
+
+/// The signature of a quote.
+#[derive(Clone)]
+struct Signing {
+    linked: LinkedQuote,
+    signature: CheckedSignature,
+}
+
+impl Signing {
+    /// The signature of the document that was read.
+    fn block(&self, read: &SignableQuote) -> SignatureBlock {
+        let CheckedSignature { evidence, submitted_at, .. } = &self.signature;
+        signature_block(*submitted_at, &read.quote, evidence, &read.document.sha256.to_string())
+    }
+
+    /// The quote as it is signed. The moment of the submission decides if its validity has ended.
+    fn sign(&self, read: &SignableQuote, change: &ChangeContext) -> Result<Changed<Quote>, Error> {
+        let day = change.date_of(self.signature.submitted_at);
+        Ok(read.quote.sign(self.block(read), change.stamp, day)?)
+    }
+}
+
+impl FreezingPlan for Signing {
+    type Read = SignableQuote;
+    type Done = Quote;
+
+    async fn read(&self, _: &CompanyHandle) -> Result<SignableQuote, Error> {
+        self.linked.read(Purpose::Sign(self.signature.submitted_at)).await
+    }
+
+    async fn preview(
+        &self,
+        read: &SignableQuote,
+        _: &Services,
+        store: &mut BoundedStore<'_>,
+    ) -> Result<Option<DocumentContent>, Error> {
+        if self.signature.shown.is_some_and(|shown| shown != read.document.sha256) {
+            return Err(sent_again());
+        }
+        // The signature is about these bytes: a quote whose copy cannot be read cannot be signed.
+        let bytes = store.fetch(&read.document).await?;
+        let sent = StoredCopy { document: read.document.clone(), bytes };
+        let signed = self.sign(read, &read.change)?.record;
+        Ok(Some(DocumentContent::of_quote(signed, Some(sent), read.facts.clone(), read.logo.clone())))
+    }
+
+    fn prefetched(&self, read: &SignableQuote) -> Vec<Prefetch> {
+        vec![Prefetch::QuoteSummary(self.linked.id), Prefetch::Client(read.quote.summary.client_id)]
+    }
+
+    /// A signed copy repeats the facts of the sent one, so they are not compared.
+    async fn still_current(
+        &self,
+        tx: &mut CompanyTx<'_>,
+        read: &SignableQuote,
+        _: Option<&Frozen>,
+    ) -> Result<bool, Error> {
+        check_unrevoked(tx, self.linked.id, &self.linked.token_hash).await?;
+        let stored = tx.summary_to_change::<Quote>(self.linked.id).await?;
+        Ok(stored.updated_at == read.quote.summary.updated_at)
+    }
+
+    async fn commit(
+        &self,
+        tx: &mut CompanyTx<'_>,
+        read: &SignableQuote,
+        _: Option<&Frozen>,
+    ) -> Result<Quote, Error> {
+        let Self { linked, signature } = self;
+        let signed = self.sign(read, &tx.change)?;
+        let sha256 = read.document.sha256.to_string();
+        let proof = proof(linked.token_hash, &signature.signature, &self.block(read), sha256);
+        tx.signatures().insert_proof(linked.id, &proof).await?;
+        store_decided(tx, signed, HistoryAction::QuoteSigned).await
     }
 }
 
@@ -161,7 +207,7 @@ impl LinkedQuote {
         signature: &Signature,
         at: Timestamp,
     ) -> Result<(), Error> {
-        let signed = async { self.sign_from(quote, &signature.check(at)?).await };
+        let signed = async { self.sign_from(quote, signature.check(at)?).await };
         self.company.operation("signing_links.sign", signed).await.map(drop)
     }
 
@@ -208,8 +254,8 @@ impl SignableQuote {
     }
 
     /// The company as its document shows it.
-    pub(crate) fn particulars(&self) -> &Particulars {
-        &self.particulars
+    pub(crate) fn company(&self) -> &Company {
+        &self.facts.parties.seller
     }
 
     /// The view that the document was rendered from, without the lines, the logo and the bytes of
@@ -223,7 +269,9 @@ impl SignableQuote {
         // The copy that was sent has the name that the signed one has.
         let file_name = &self.document.file_name;
         let sent_copy = self.signed.map(|sha256| SentCopy { file_name, sha256, bytes: &[] });
-        DocumentView::of_quote(&self.particulars.input(quote, None, sent_copy, RenderDeadline::NONE))
+        let record = DocumentRef::Quote { quote, sent_copy };
+        let (facts, deadline) = (&self.facts, RenderDeadline::NONE);
+        DocumentView::of(&DocumentInput { record, facts, logo: None, factur_x: None, deadline })
     }
 }
 
@@ -242,21 +290,21 @@ async fn read(
             quote
         }
     };
-    let latest = tx.frozen_files().latest_with_facts::<Particulars>(id.0).await?;
-    let (row, particulars) = latest.ok_or(Error::DocumentUnavailable)?;
+    let latest = tx.frozen_files().latest_with_facts::<DocumentFacts>(id.0).await?;
+    let (row, facts) = latest.ok_or(Error::DocumentUnavailable)?;
     let (document, _) = stored(change.company.id, id, row)?;
     let logo = match purpose {
         #[cfg(feature = "console")]
         Purpose::Show => None,
-        Purpose::Sign(_) => find_logo(tx, &particulars.company).await?,
+        Purpose::Sign(_) => find_logo(tx, &facts.parties.seller).await?,
     };
     Ok(SignableQuote {
         logo,
         #[cfg(feature = "console")]
         signed: signed_document(tx, &quote).await?,
-        quote: Arc::new(quote),
+        quote,
         document,
-        particulars,
+        facts,
         change,
     })
 }

@@ -1,9 +1,9 @@
-use invoicing_core::{Company, Quote};
+use invoicing_core::Quote;
 use proptest::prelude::*;
 
 use super::*;
-use crate::documents::pdf_tests::{company, drawn, input, line, quote, quote_of};
-use crate::documents::{ContentHash, DocumentInput, SentCopy, pdf_tests};
+use crate::documents::pdf_tests::{company, drawn, input, line, offer_facts, offered, quote, quote_of};
+use crate::documents::{ContentHash, DocumentFacts, DocumentInput, DocumentRef, SentCopy, pdf_tests};
 
 /// The text of a page with single spaces, and each tag as a space.
 fn text_of(html: &str) -> String {
@@ -18,7 +18,7 @@ fn narrowed(text: &str) -> String {
 }
 
 fn assert_says_all(input: &DocumentInput<'_>) {
-    let paper = DocumentHtml::of(DocumentView::of_quote(input));
+    let paper = DocumentHtml::of(DocumentView::of(input));
     let html: String =
         (0..paper.parts()).map(|part| paper.part(part).expect("texts").into_string()).collect();
     let text = text_of(&html);
@@ -27,27 +27,26 @@ fn assert_says_all(input: &DocumentInput<'_>) {
     }
 }
 
-fn assert_says_all_of(company: &Company, quote: &Quote) {
-    assert_says_all(&input(company, quote));
+fn assert_says_all_of(quote: &Quote) {
+    assert_says_all(&input(&offer_facts(company()), offered(quote)));
 }
 
 /// Rules: SIGN-1
 #[test]
 fn every_text_of_the_pdf_is_in_the_html() {
-    let (company, quote) = (company(), quote());
-    assert_says_all_of(&company, &quote);
-    let site =
-        DocumentInput { work_site: Some("4 quai de la Fosse\r\n44000 Nantes"), ..input(&company, &quote) };
-    assert_says_all(&site);
+    let (facts, quote) = (offer_facts(company()), quote());
+    assert_says_all_of(&quote);
+    let work_site = Some("4 quai de la Fosse\r\n44000 Nantes".into());
+    assert_says_all(&input(&DocumentFacts { work_site, ..facts.clone() }, offered(&quote)));
     let mut signed = quote.clone();
     signed.detail.signature = Some(pdf_tests::signature());
     let copy = SentCopy { file_name: "DEV-2026-0042.pdf", sha256: ContentHash::of(b"x"), bytes: b"x" };
-    assert_says_all(&DocumentInput { sent_copy: Some(copy), ..input(&company, &signed) });
+    assert_says_all(&input(&facts, DocumentRef::Quote { quote: &signed, sent_copy: Some(copy) }));
     let texts = ["<b>&amp;\"'", "100\u{202e}000 €", "e\u{301}té\ttab", "עבודות צבע, 42 m²", "👩\u{200d}🔧 ☎"];
     let lines = texts.iter().map(|text| line(text, (Some(text), None), "20")).collect();
-    assert_says_all_of(&company, &quote_of(lines));
+    assert_says_all_of(&quote_of(lines));
     let long = (0..130).map(|i| line(&format!("Ligne {i}"), (Some("Lot"), Some("Pièce")), "10")).collect();
-    assert_says_all_of(&company, &quote_of(long));
+    assert_says_all_of(&quote_of(long));
 }
 
 /// Rules: SIGN-1
@@ -55,8 +54,8 @@ fn every_text_of_the_pdf_is_in_the_html() {
 fn no_part_is_too_large_or_ends_with_a_name() {
     let text = "\"é".repeat(1_000);
     let lines = (0..60).map(|i| line(&text, (Some(&format!("Lot {i}")), Some("Pièce")), "10")).collect();
-    let (company, quote) = (company(), quote_of(lines));
-    let paper = DocumentHtml::of(DocumentView::of_quote(&input(&company, &quote)));
+    let (facts, quote) = (offer_facts(company()), quote_of(lines));
+    let paper = DocumentHtml::of(DocumentView::of(&input(&facts, offered(&quote))));
     assert!(paper.parts() > 2);
     for part in 0..paper.parts() {
         let rows = paper.rows_of(part).iter().map(|row| row_html(row, "EUR").into_string());
@@ -74,8 +73,8 @@ fn a_row_takes_no_more_bytes_than_its_part_was_given_for_it() {
     let wide = |text: &String| line(text, (Some(text), Some(text)), "5.5");
     let mut quote = quote_of(texts.iter().map(wide).collect());
     quote.lines[0].unit = Some("&".repeat(255));
-    let company = company();
-    let paper = DocumentHtml::of(DocumentView::of_quote(&input(&company, &quote)));
+    let facts = offer_facts(company());
+    let paper = DocumentHtml::of(DocumentView::of(&input(&facts, offered(&quote))));
     for row in &paper.rows {
         let html = row_html(row, "EUR").into_string();
         assert!(html.len() <= most_bytes(row), "{} of {}: {html}", html.len(), most_bytes(row));
@@ -90,6 +89,6 @@ proptest! {
         prop_assume!(!text.trim().is_empty());
         let mut quote = quote_of(vec![line(&text, (Some(&text), None), "5.5")]);
         quote.lines[0].unit = Some(unit);
-        assert_says_all_of(&company(), &quote);
+        assert_says_all_of(&quote);
     }
 }

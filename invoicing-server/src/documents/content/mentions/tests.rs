@@ -4,10 +4,10 @@ use invoicing_core::{ClientType, Line, Percent};
 
 use super::*;
 use crate::documents::content::fixtures::{
-    billed, credit_note_of, credited, input, invoice_of, line, particulars, quote_of,
+    credit_note_of, credited, input, invoice_facts, invoice_of, line, offered, quote_of,
 };
 use crate::documents::content::header;
-use crate::documents::{BilledRecord, DocumentInput, InvoiceParticulars};
+use crate::documents::{DocumentFacts, DocumentRef};
 
 const REDUCED: &str = "TVA à 10 % (CGI, art. 279-0 bis) : le client certifie que les travaux portent sur des locaux \
     à usage d’habitation achevés depuis plus de deux ans et n’ont pas pour effet, sur une période de deux ans au \
@@ -22,21 +22,11 @@ fn lines(rates: &[&str]) -> Vec<Line> {
 }
 
 /// The views of the three kinds of documents about the same lines.
-fn views<T>(particulars: &InvoiceParticulars, rates: &[&str], of: impl Fn(&DocumentView<'_>) -> T) -> [T; 3] {
+fn views<T>(facts: &DocumentFacts, rates: &[&str], of: impl Fn(&DocumentView<'_>) -> T) -> [T; 3] {
     let (quote, invoice) = (quote_of(lines(rates)), invoice_of(lines(rates)));
     let note = credit_note_of(lines(rates));
-    let quote = DocumentInput {
-        client_type: particulars.client.r#type,
-        client_siren: particulars.client.siren.as_deref(),
-        operations: particulars.operations,
-        reverse_charge: particulars.reverse_charge,
-        ..input(&particulars.company, &quote)
-    };
-    let invoice = billed(particulars, BilledRecord::Invoice(&invoice));
-    let note = billed(particulars, credited(&note));
-    [DocumentView::of_quote(&quote), DocumentView::of_billing(&invoice), DocumentView::of_billing(&note)]
-        .each_ref()
-        .map(of)
+    let records = [offered(&quote), DocumentRef::Invoice(&invoice), credited(&note)];
+    records.map(|record| of(&DocumentView::of(&input(facts, record))))
 }
 
 /// The texts, each on a line of its own.
@@ -44,15 +34,15 @@ fn joined<'a>(texts: impl IntoIterator<Item = Text<'a>>) -> String {
     texts.into_iter().fold(String::new(), |all, text| all + &text.text + "\n")
 }
 
-fn printed(particulars: &InvoiceParticulars, rates: &[&str]) -> [String; 3] {
+fn printed(facts: &DocumentFacts, rates: &[&str]) -> [String; 3] {
     let text = |view: &DocumentView<'_>| joined(mentions(view));
     let plain = |text: String| text.replace(['\u{a0}', '\u{202f}'], " ");
-    views(particulars, rates, text).map(plain)
+    views(facts, rates, text).map(plain)
 }
 
 /// Checks a mention on a quote, an invoice and a credit note.
-fn assert_on(mention: &str, particulars: &InvoiceParticulars, expected: [bool; 3]) {
-    let texts = printed(particulars, &["20"]);
+fn assert_on(mention: &str, facts: &DocumentFacts, expected: [bool; 3]) {
+    let texts = printed(facts, &["20"]);
     assert_eq!(texts.each_ref().map(|text| text.contains(mention)), expected, "{mention} in {texts:?}");
 }
 
@@ -60,30 +50,30 @@ const NOWHERE: [bool; 3] = [false; 3];
 const EVERYWHERE: [bool; 3] = [true; 3];
 const BILLED: [bool; 3] = [false, true, true];
 
-/// The particulars of a private client.
-fn private() -> InvoiceParticulars {
-    let mut particulars = particulars();
-    particulars.client.r#type = Some(ClientType::Particulier);
-    particulars
+/// The facts of a private client.
+fn private() -> DocumentFacts {
+    let mut facts = invoice_facts();
+    facts.parties.buyer.r#type = Some(ClientType::Particulier);
+    facts
 }
 
 #[test]
 fn the_statement_of_a_reduced_rate_is_complete() {
-    let particulars = particulars();
-    let has = |rates: &[&str], mention: &str| printed(&particulars, rates).map(|text| text.contains(mention));
+    let facts = invoice_facts();
+    let has = |rates: &[&str], mention: &str| printed(&facts, rates).map(|text| text.contains(mention));
     let asked = [true, true, false];
     assert_eq!(has(&["10"], REDUCED), asked);
     assert_eq!(has(&["20", "5.5"], ENERGY), asked);
     assert_eq!(has(&["10"], ENERGY), NOWHERE);
     assert_eq!(has(&["20", "8.5"], "certifie"), NOWHERE);
-    let both = printed(&particulars, &["10", "5.5"]);
+    let both = printed(&facts, &["10", "5.5"]);
     assert!(both[0].contains(REDUCED) && both[0].contains(ENERGY), "{both:?}");
 }
 
 #[cfg(feature = "console")]
 #[test]
 fn the_accepted_text_has_the_statements_of_the_quote() {
-    let [text, ..] = views(&particulars(), &["10", "5.5", "20"], accepted_text);
+    let [text, ..] = views(&invoice_facts(), &["10", "5.5", "20"], accepted_text);
     let text = text.replace(['\u{a0}', '\u{202f}'], " ");
     assert!(text.starts_with("Bon pour accord sur le devis DEV-2026-0042, d’un montant de "), "{text}");
     assert!(text.contains(ENERGY) && text.ends_with(REDUCED), "{text}");
@@ -91,53 +81,52 @@ fn the_accepted_text_has_the_statements_of_the_quote() {
 
 #[test]
 fn a_company_without_vat_states_it() {
-    let mut particulars = particulars();
-    let states = |particulars: &InvoiceParticulars, rates: &[&str]| {
-        printed(particulars, rates).map(|text| text.contains(FRANCHISE))
-    };
-    assert_eq!(states(&particulars, &["0"]), NOWHERE);
-    particulars.company.identity.vat_regime = VatRegime::Franchise;
-    assert_eq!(states(&particulars, &["0"]), EVERYWHERE);
-    assert_eq!(states(&particulars, &["0", "20"]), NOWHERE, "it charges VAT");
-    (particulars.reverse_charge, particulars.company.identity.vat_on_debits) = (true, true);
-    assert_on("Autoliquidation", &particulars, NOWHERE);
-    assert_on("débits", &particulars, NOWHERE);
+    let mut facts = invoice_facts();
+    let states =
+        |facts: &DocumentFacts, rates: &[&str]| printed(facts, rates).map(|text| text.contains(FRANCHISE));
+    assert_eq!(states(&facts, &["0"]), NOWHERE);
+    facts.parties.seller.identity.vat_regime = VatRegime::Franchise;
+    assert_eq!(states(&facts, &["0"]), EVERYWHERE);
+    assert_eq!(states(&facts, &["0", "20"]), NOWHERE, "it charges VAT");
+    (facts.reverse_charge, facts.parties.seller.identity.vat_on_debits) = (true, true);
+    assert_on("Autoliquidation", &facts, NOWHERE);
+    assert_on("débits", &facts, NOWHERE);
 }
 
 #[test]
 fn a_reverse_charge_is_stated() {
-    let mut particulars = particulars();
-    assert_on("Autoliquidation", &particulars, NOWHERE);
-    particulars.reverse_charge = true;
-    assert_on("Autoliquidation (CGI, art. 283-2 nonies)", &particulars, EVERYWHERE);
+    let mut facts = invoice_facts();
+    assert_on("Autoliquidation", &facts, NOWHERE);
+    facts.reverse_charge = true;
+    assert_on("Autoliquidation (CGI, art. 283-2 nonies)", &facts, EVERYWHERE);
 }
 
 #[test]
 fn the_option_for_debits_is_stated_on_invoices() {
-    let mut particulars = particulars();
-    assert_on(DEBITS, &particulars, NOWHERE);
-    particulars.company.identity.vat_on_debits = true;
-    assert_on(DEBITS, &particulars, BILLED);
+    let mut facts = invoice_facts();
+    assert_on(DEBITS, &facts, NOWHERE);
+    facts.parties.seller.identity.vat_on_debits = true;
+    assert_on(DEBITS, &facts, BILLED);
 }
 
 #[test]
 fn the_nature_of_the_operations_is_stated_with_e_invoicing() {
-    let mut particulars = particulars();
-    assert_on("Nature des opérations", &particulars, NOWHERE);
-    particulars.company.identity.e_invoicing = EInvoicing::On;
+    let mut facts = invoice_facts();
+    assert_on("Nature des opérations", &facts, NOWHERE);
+    facts.parties.seller.identity.e_invoicing = EInvoicing::On;
     for (nature, text) in [
         (OperationNature::Services, "Nature des opérations : prestations de services\n"),
         (OperationNature::Goods, "Nature des opérations : livraisons de biens\n"),
         (OperationNature::Mixed, "Nature des opérations : livraisons de biens et prestations de services\n"),
     ] {
-        particulars.operations = nature;
-        assert_on(text, &particulars, BILLED);
+        facts.operations = nature;
+        assert_on(text, &facts, BILLED);
     }
 }
 
 #[test]
 fn a_business_is_given_the_terms_of_payment() {
-    let (mut business, private) = (particulars(), private());
+    let (mut business, private) = (invoice_facts(), private());
     for mention in [PENALTY, RECOVERY, DISCOUNT] {
         assert_on(mention, &business, BILLED);
         assert_on(mention, &private, NOWHERE);
@@ -161,7 +150,7 @@ fn the_terms_of_payment_are_known_for_any_client() {
 
 #[test]
 fn a_client_without_a_type_is_a_business_if_it_has_a_siren() {
-    let mut unknown = particulars();
+    let mut unknown = invoice_facts();
     (unknown.client.r#type, unknown.client.vat_number) = (None, None);
     assert_on(RECOVERY, &unknown, BILLED);
     unknown.client.siren = None;
@@ -170,11 +159,11 @@ fn a_client_without_a_type_is_a_business_if_it_has_a_siren() {
 
 #[test]
 fn the_mediator_is_named_to_private_clients() {
-    let (mut business, mut private) = (particulars(), private());
+    let (mut business, mut private) = (invoice_facts(), private());
     let mention = "Médiateur de la consommation : CM2C, 49 rue de Ponthieu";
     assert_on("Médiateur", &private, NOWHERE);
-    for particulars in [&mut business, &mut private] {
-        particulars.company.identity.mediator = Some("CM2C, 49 rue de Ponthieu".into());
+    for facts in [&mut business, &mut private] {
+        facts.parties.seller.identity.mediator = Some("CM2C, 49 rue de Ponthieu".into());
     }
     assert_on(mention, &private, EVERYWHERE);
     assert_on(mention, &business, NOWHERE);
@@ -182,84 +171,84 @@ fn the_mediator_is_named_to_private_clients() {
 
 #[test]
 fn the_handling_of_waste_is_stated_on_quotes() {
-    let mut particulars = particulars();
-    assert_on("déchets", &particulars, NOWHERE);
-    particulars.company.identity.waste_terms = Some("tri, 2 m³, déchèterie de Nantes".into());
+    let mut facts = invoice_facts();
+    assert_on("déchets", &facts, NOWHERE);
+    facts.parties.seller.identity.waste_terms = Some("tri, 2 m³, déchèterie de Nantes".into());
     let expected = [true, false, false];
-    assert_on("Gestion des déchets : tri, 2 m³, déchèterie de Nantes", &particulars, expected);
+    assert_on("Gestion des déchets : tri, 2 m³, déchèterie de Nantes", &facts, expected);
 }
 
 #[test]
 fn the_insurance_is_stated_if_there_is_one() {
-    let mut particulars = particulars();
-    assert_on("Assurance décennale : Assurance du Bâtiment", &particulars, EVERYWHERE);
-    particulars.company.identity.insurance = None;
-    assert_on("Assurance", &particulars, NOWHERE);
+    let mut facts = invoice_facts();
+    assert_on("Assurance décennale : Assurance du Bâtiment", &facts, EVERYWHERE);
+    facts.parties.seller.identity.insurance = None;
+    assert_on("Assurance", &facts, NOWHERE);
 }
 
 #[test]
 fn the_law_of_the_retention_is_cited_if_there_is_one() {
-    assert_on("loi n° 71-584 du 16 juillet 1971", &particulars(), [true, true, false]);
+    assert_on("loi n° 71-584 du 16 juillet 1971", &invoice_facts(), [true, true, false]);
     let mut invoice = invoice_of(lines(&["20"]));
     invoice.summary.retention_rate = Percent::ZERO;
-    let particulars = particulars();
-    let view = DocumentView::of_billing(&billed(&particulars, BilledRecord::Invoice(&invoice)));
+    let facts = invoice_facts();
+    let view = DocumentView::of(&input(&facts, DocumentRef::Invoice(&invoice)));
     assert!(!mentions(&view).iter().any(|text| text.text.contains("71-584")));
 }
 
 /// The texts that identify the company and the client, on a quote, an invoice and a credit note.
-fn head(particulars: &InvoiceParticulars) -> [String; 3] {
+fn head(facts: &DocumentFacts) -> [String; 3] {
     let text = |view: &DocumentView<'_>| {
         let name = header::issuer_name(view.company);
         let texts =
             [name].into_iter().chain(header::issuer(view.company)).chain(header::client_details(view));
         joined(texts).replace('\u{a0}', " ")
     };
-    views(particulars, &["20"], text)
+    views(facts, &["20"], text)
 }
 
 #[test]
 fn the_company_is_identified_with_its_form_capital_and_register() {
-    let mut particulars = particulars();
-    let has = |particulars: &_, text: &str| head(particulars).map(|head| head.contains(text));
+    let mut facts = invoice_facts();
+    let has = |facts: &_, text: &str| head(facts).map(|head| head.contains(text));
     let legal = "SARL au capital de 10 000 € — RCS Nantes 123 456 789\n";
-    assert_eq!(has(&particulars, legal), EVERYWHERE);
+    assert_eq!(has(&facts, legal), EVERYWHERE);
     for text in
         ["12 rue des Métiers\n44000 Nantes\n", "SIRET : 123 456 789 01234\n", "N° TVA : FR12345678901\n"]
     {
-        assert_eq!(has(&particulars, text), EVERYWHERE, "{text}");
+        assert_eq!(has(&facts, text), EVERYWHERE, "{text}");
     }
-    particulars.company.identity.share_capital = None;
-    assert_eq!(has(&particulars, "SARL — RCS Nantes 123 456 789\n"), EVERYWHERE);
-    (particulars.company.identity.legal_form, particulars.company.identity.registration) = (None, None);
-    assert_eq!(has(&particulars, "SARL"), NOWHERE);
+    facts.parties.seller.identity.share_capital = None;
+    assert_eq!(has(&facts, "SARL — RCS Nantes 123 456 789\n"), EVERYWHERE);
+    (facts.parties.seller.identity.legal_form, facts.parties.seller.identity.registration) = (None, None);
+    assert_eq!(has(&facts, "SARL"), NOWHERE);
 }
 
 #[test]
 fn a_sole_trader_has_ei_beside_the_name() {
-    let mut particulars = particulars();
-    let has = |particulars: &_, text: &str| head(particulars).map(|head| head.contains(text));
-    assert_eq!(has(&particulars, ", EI"), NOWHERE);
-    particulars.company.identity.share_capital = None;
+    let mut facts = invoice_facts();
+    let has = |facts: &_, text: &str| head(facts).map(|head| head.contains(text));
+    assert_eq!(has(&facts, ", EI"), NOWHERE);
+    facts.parties.seller.identity.share_capital = None;
     for form in ["EI", "Entrepreneur individuel"] {
-        particulars.company.identity.legal_form = Some(form.into());
-        assert_eq!(has(&particulars, "Atelier Léa Martin, EI\n"), EVERYWHERE, "{form}");
+        facts.parties.seller.identity.legal_form = Some(form.into());
+        assert_eq!(has(&facts, "Atelier Léa Martin, EI\n"), EVERYWHERE, "{form}");
     }
-    particulars.company.name = "EI Léa Martin".into();
-    assert_eq!(has(&particulars, "EI Léa Martin\n"), EVERYWHERE);
-    particulars.company.identity.legal_form = Some("EIRL".into());
-    assert_eq!(has(&particulars, ", EI"), NOWHERE);
+    facts.parties.seller.name = "EI Léa Martin".into();
+    assert_eq!(has(&facts, "EI Léa Martin\n"), EVERYWHERE);
+    facts.parties.seller.identity.legal_form = Some("EIRL".into());
+    assert_eq!(has(&facts, ", EI"), NOWHERE);
 }
 
 #[test]
 fn a_business_is_named_with_its_siren_on_invoices() {
-    let mut particulars = particulars();
-    let has = |particulars: &_, text: &str| head(particulars).map(|head| head.contains(text));
-    assert_eq!(has(&particulars, "SIREN : 732 829 320\nN° TVA : FR44732829320\n"), BILLED);
-    particulars.client.r#type = Some(ClientType::Particulier);
-    assert_eq!(has(&particulars, "SIREN"), NOWHERE);
-    assert_eq!(has(&particulars, "FR44732829320"), NOWHERE);
-    (particulars.client.r#type, particulars.client.siren) = (None, None);
-    assert_eq!(has(&particulars, "SIREN"), NOWHERE);
-    assert_eq!(has(&particulars, "N° TVA : FR44732829320\n"), BILLED);
+    let mut facts = invoice_facts();
+    let has = |facts: &_, text: &str| head(facts).map(|head| head.contains(text));
+    assert_eq!(has(&facts, "SIREN : 732 829 320\nN° TVA : FR44732829320\n"), BILLED);
+    facts.parties.buyer.r#type = Some(ClientType::Particulier);
+    assert_eq!(has(&facts, "SIREN"), NOWHERE);
+    assert_eq!(has(&facts, "FR44732829320"), NOWHERE);
+    (facts.parties.buyer.r#type, facts.parties.buyer.siren) = (None, None);
+    assert_eq!(has(&facts, "SIREN"), NOWHERE);
+    assert_eq!(has(&facts, "N° TVA : FR44732829320\n"), BILLED);
 }

@@ -36,7 +36,7 @@ fn address(bill: Bill<'_>) -> Option<Missing> {
 }
 
 fn country(bill: Bill<'_>) -> Option<Missing> {
-    let country = bill.billing.client.country.as_deref().filter(|country| *country != FRANCE)?;
+    let country = bill.billing.buyer.country.as_deref().filter(|country| *country != FRANCE)?;
     let english = format!("Electronic invoices are for clients in France, not in {country}.");
     let french = format!("La facture électronique est réservée aux clients en France ({country}).");
     Some(Missing::new("client.country", "BR-FR-20", english, french))

@@ -62,7 +62,7 @@ fn a_company_in_franchise_has_its_siren_as_tax_number() {
 #[test]
 fn a_reverse_charge_has_its_category_and_its_reason() {
     let mut sample = exempt();
-    sample.particulars.reverse_charge = true;
+    sample.facts.reverse_charge = true;
     let xml = sample.xml();
     assert_eq!(texts(&xml, "CategoryCode"), ["AE", "AE"]);
     assert_eq!(texts(&xml, "ExemptionReasonCode"), ["VATEX-FR-AE"]);

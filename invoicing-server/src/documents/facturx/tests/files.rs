@@ -6,7 +6,7 @@ use invoicing_core::{
 
 use super::fixtures::{Sample, day, invoice, invoice_of, new_line, person};
 use super::samples::folder;
-use crate::documents::{InvoiceRenderer, PdfRenderer};
+use crate::documents::{DocumentRenderer, PdfRenderer};
 
 /// Invoices and credit notes of every kind, and of one line to many, by their names.
 pub(super) fn documents() -> Vec<(&'static str, Sample)> {
@@ -36,7 +36,7 @@ pub(super) fn documents() -> Vec<(&'static str, Sample)> {
 
 fn private() -> Sample {
     let mut sample = invoice();
-    sample.particulars.client = person();
+    sample.facts.parties.buyer = person();
     sample.identity().mediator = Some("CM2C, 49 rue de Ponthieu, 75008 Paris".into());
     sample
 }
@@ -44,8 +44,8 @@ fn private() -> Sample {
 /// An invoice for goods at a work site, with the day and the period of their supply.
 fn supply() -> Sample {
     let mut sample = invoice();
-    sample.particulars.work_site = Some("4 quai de la Fosse\n44000 Nantes".into());
-    sample.particulars.operations = OperationNature::Goods;
+    sample.facts.work_site = Some("4 quai de la Fosse\n44000 Nantes".into());
+    sample.facts.operations = OperationNature::Goods;
     let head = &mut sample.invoice().summary;
     head.supplied_on = Some(day(2026, 9, 11));
     (head.period_start, head.period_end) = (Some(day(2026, 9, 1)), Some(day(2026, 9, 12)));
@@ -62,20 +62,20 @@ fn franchise() -> Sample {
     let identity = sample.identity();
     (identity.vat_regime, identity.vat_number) = (VatRegime::Franchise, None);
     (identity.legal_form, identity.share_capital) = (Some("EI".into()), None);
-    sample.particulars.operations = OperationNature::Mixed;
+    sample.facts.operations = OperationNature::Mixed;
     sample
 }
 
 fn reverse_charge() -> Sample {
     let mut sample = exempt();
-    sample.particulars.reverse_charge = true;
+    sample.facts.reverse_charge = true;
     sample
 }
 
 /// An invoice with sentences of the company, and without an account, an insurance and a quote.
 fn no_account() -> Sample {
     let mut sample = invoice();
-    sample.particulars.quote_number = None;
+    sample.facts.quote_number = None;
     let identity = sample.identity();
     (identity.iban, identity.bic, identity.insurance) = (None, None, None);
     identity.late_penalty = Some("Pénalités de retard : 12 % l’an.".into());
@@ -99,7 +99,7 @@ fn rest() -> Sample {
 
 pub(super) fn render(document: &Sample) -> Vec<u8> {
     let xml = document.xml();
-    PdfRenderer::new().render_invoice(&document.input(Some(xml.as_bytes()))).unwrap()
+    PdfRenderer::new().render(&document.input(Some(xml.as_bytes()))).unwrap()
 }
 
 /// With `FACTURX_SAMPLES=<folder>` the files are written there, each with its XML beside it.

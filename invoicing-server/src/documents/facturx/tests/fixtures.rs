@@ -11,15 +11,13 @@ use invoicing_core::{
 use uuid::Uuid;
 
 use crate::documents::content::view::DocumentView;
-use crate::documents::{
-    BilledClient, BilledRecord, InvoiceDocumentInput, InvoiceParticulars, RenderDeadline,
-};
+use crate::documents::{Buyer, DocumentFacts, DocumentInput, DocumentRef, Parties, RenderDeadline};
 
 /// An invoice or a credit note with all that it shows.
 #[derive(Debug, Clone)]
 pub(super) struct Sample {
     pub(super) record: Record,
-    pub(super) particulars: InvoiceParticulars,
+    pub(super) facts: DocumentFacts,
 }
 
 /// The record of a sample.
@@ -32,17 +30,17 @@ pub(super) enum Record {
 impl Sample {
     /// A look at the view of the sample.
     pub(super) fn with_view<T>(&self, look: impl FnOnce(&DocumentView<'_>) -> T) -> T {
-        look(&DocumentView::of_billing(&self.input(None)))
+        look(&DocumentView::of(&self.input(None)))
     }
 
     /// The input of a renderer.
-    pub(super) fn input<'a>(&'a self, factur_x: Option<&'a [u8]>) -> InvoiceDocumentInput<'a> {
+    pub(super) fn input<'a>(&'a self, factur_x: Option<&'a [u8]>) -> DocumentInput<'a> {
         let record = match &self.record {
-            Record::Invoice(invoice) => BilledRecord::Invoice(invoice),
-            Record::CreditNote(note) => BilledRecord::CreditNote { note, invoice_date: day(2026, 8, 31) },
+            Record::Invoice(invoice) => DocumentRef::Invoice(invoice),
+            Record::CreditNote(note) => DocumentRef::CreditNote { note, invoice_date: day(2026, 8, 31) },
         };
-        let (particulars, deadline) = (&self.particulars, RenderDeadline::NONE);
-        InvoiceDocumentInput { record, particulars, logo: None, factur_x, deadline }
+        let (facts, deadline) = (&self.facts, RenderDeadline::NONE);
+        DocumentInput { record, facts, logo: None, factur_x, deadline }
     }
 
     /// The XML as text.
@@ -52,7 +50,7 @@ impl Sample {
     }
 
     pub(super) fn identity(&mut self) -> &mut CompanyIdentity {
-        &mut self.particulars.company.identity
+        &mut self.facts.parties.seller.identity
     }
 
     pub(super) fn invoice(&mut self) -> &mut Invoice {
@@ -106,8 +104,8 @@ pub(super) fn company() -> Company {
 }
 
 /// A business.
-pub(super) fn business() -> BilledClient {
-    BilledClient {
+pub(super) fn business() -> Buyer {
+    Buyer {
         r#type: Some(ClientType::Professionnel),
         phone: None,
         address: Some("3 place Royale".into()),
@@ -121,8 +119,8 @@ pub(super) fn business() -> BilledClient {
 }
 
 /// A private person.
-pub(super) fn person() -> BilledClient {
-    BilledClient { r#type: Some(ClientType::Particulier), siren: None, vat_number: None, ..business() }
+pub(super) fn person() -> Buyer {
+    Buyer { r#type: Some(ClientType::Particulier), siren: None, vat_number: None, ..business() }
 }
 
 pub(super) fn new_line(description: &str, rate: Percent) -> NewLine {
@@ -134,15 +132,15 @@ pub(super) fn new_line(description: &str, rate: Percent) -> NewLine {
 /// An invoice of these lines to a business.
 pub(super) fn invoice_of(lines: &[NewLine], retention_rate: Percent) -> Sample {
     let lines = price_lines(lines).unwrap().lines;
-    let particulars = InvoiceParticulars {
-        company: company(),
-        client: business(),
+    let facts = DocumentFacts {
+        parties: Parties { seller: company(), buyer: business() },
+        quote_date: None,
         quote_number: Some("DEV-2026-0042".into()),
         work_site: None,
         operations: OperationNature::Services,
         reverse_charge: false,
     };
-    Sample { record: Record::Invoice(Box::new(record(lines, retention_rate))), particulars }
+    Sample { record: Record::Invoice(Box::new(record(lines, retention_rate))), facts }
 }
 
 /// An invoice with three rates, a discount and a retention.

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::fixtures::{Record, Sample, day, invoice, invoice_of, new_line, person};
 use super::samples::folder;
-use crate::documents::BilledClient;
+use crate::documents::Buyer;
 use crate::documents::facturx::{can_be_electronic, cross_industry_invoice, missing};
 
 /// The least number of changed records.
@@ -26,10 +26,10 @@ type Named = (&'static str, Change);
 fn complete() -> [(&'static str, Sample); 5] {
     let exempt = || invoice_of(&[new_line("Peinture", Percent::ZERO)], Percent::ZERO);
     let (mut private, mut franchise, mut reversed) = (invoice(), exempt(), exempt());
-    private.particulars.client = person();
+    private.facts.parties.buyer = person();
     franchise.identity().vat_regime = VatRegime::Franchise;
     franchise.identity().vat_number = None;
-    reversed.particulars.reverse_charge = true;
+    reversed.facts.reverse_charge = true;
     [
         ("invoice", invoice()),
         ("private", private),
@@ -44,8 +44,8 @@ fn of_company() -> Vec<Named> {
         change(sample.identity());
     }
     vec![
-        ("no name", |s| s.particulars.company.name.clear()),
-        ("blank name", |s| s.particulars.company.name = "\u{a0} ".into()),
+        ("no name", |s| s.facts.parties.seller.name.clear()),
+        ("blank name", |s| s.facts.parties.seller.name = "\u{a0} ".into()),
         ("no address", |s| change(s, |i| (i.address, i.zip_code, i.city) = (None, None, None))),
         ("no street", |s| change(s, |i| i.address = None)),
         ("no SIRET", |s| change(s, |i| i.siret = None)),
@@ -67,8 +67,8 @@ fn of_company() -> Vec<Named> {
 }
 
 fn of_client() -> Vec<Named> {
-    fn change(sample: &mut Sample, change: impl FnOnce(&mut BilledClient)) {
-        change(&mut sample.particulars.client);
+    fn change(sample: &mut Sample, change: impl FnOnce(&mut Buyer)) {
+        change(&mut sample.facts.parties.buyer);
     }
     vec![
         ("client without address", |s| change(s, |c| (c.address, c.zip_code, c.city) = (None, None, None))),

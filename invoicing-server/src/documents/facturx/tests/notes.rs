@@ -22,7 +22,7 @@ fn the_nature_of_the_operations_is_a_note_with_e_invoicing() {
         (OperationNature::Mixed, "Nature des opérations : livraisons de biens et prestations de services"),
     ];
     for (nature, text) in natures {
-        assert_eq!(notes("Nature", |s| s.particulars.operations = nature), [text]);
+        assert_eq!(notes("Nature", |s| s.facts.operations = nature), [text]);
     }
     assert!(notes("Nature", |s| s.identity().e_invoicing = EInvoicing::Off).is_empty());
 }
@@ -51,13 +51,13 @@ fn a_franchise_is_a_note_and_the_reason_for_no_vat() {
 fn the_mediator_is_a_note_for_private_clients() {
     let of = |client, mediator: Option<&str>| {
         notes("Médiateur", |sample| {
-            sample.particulars.client = client;
+            sample.facts.parties.buyer = client;
             sample.identity().mediator = mediator.map(str::to_owned);
         })
     };
     assert_eq!(of(person(), Some("CM2C")), ["Médiateur de la consommation : CM2C"]);
     assert!(of(person(), None).is_empty());
-    assert!(of(invoice().particulars.client, Some("CM2C")).is_empty());
+    assert!(of(invoice().facts.parties.buyer, Some("CM2C")).is_empty());
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn the_supply_is_on_its_own_day_or_on_the_day_of_issue() {
 #[test]
 fn a_private_client_has_no_number() {
     let mut sample = invoice();
-    sample.particulars.client.r#type = person().r#type;
+    sample.facts.parties.buyer.r#type = person().r#type;
     let buyer = &texts(&sample.xml(), "BuyerTradeParty")[0];
     assert!(!buyer.contains("SpecifiedLegalOrganization") && !buyer.contains("SpecifiedTaxRegistration"));
     assert!(buyer.contains("schemeID=\"EM\">compta@batir.example<"));

@@ -4,7 +4,7 @@ use chrono::NaiveDate;
 use invoicing_core::{ClientType, Percent, VatRegime, percent};
 
 use super::fixtures::{Record, Sample, business, day, invoice, invoice_of, new_line, person};
-use crate::documents::BilledClient;
+use crate::documents::Buyer;
 use crate::documents::facturx::{can_be_electronic, cross_industry_invoice, missing};
 
 /// The gaps of a changed sample: fields with rules.
@@ -33,12 +33,12 @@ fn exempt() -> Sample {
 fn a_complete_bill_has_no_gap() {
     assert_eq!(gaps(|_| {}), []);
     assert_eq!(gaps_of(invoice().credited(), |_| {}), []);
-    assert_eq!(gaps(|sample| sample.particulars.client = person()), []);
+    assert_eq!(gaps(|sample| sample.facts.parties.buyer = person()), []);
 }
 
 #[test]
 fn the_company_has_name_address_and_numbers() {
-    assert_eq!(gaps(|s| s.particulars.company.name = " ".into()), gap("company.name", "BR-06"));
+    assert_eq!(gaps(|s| s.facts.parties.seller.name = " ".into()), gap("company.name", "BR-06"));
     let homeless = gaps(|s| {
         let identity = s.identity();
         (identity.address, identity.zip_code, identity.city) = (None, None, None);
@@ -61,27 +61,30 @@ fn the_company_has_name_address_and_numbers() {
 fn the_client_has_name_address_and_numbers() {
     assert_eq!(gaps(|s| s.invoice().summary.client_name.clear()), gap("clientName", "BR-07"));
     let homeless = gaps(|s| {
-        let client = &mut s.particulars.client;
+        let client = &mut s.facts.parties.buyer;
         (client.address, client.zip_code, client.city) = (None, None, None);
     });
     assert_eq!(homeless, gap("client.address", "BR-10"));
-    assert_eq!(gaps(|s| s.particulars.client.country = Some("BE".into())), gap("client.country", "BR-FR-20"));
-    assert_eq!(gaps(|s| s.particulars.client.country = Some("FR".into())), []);
-    assert_eq!(gaps(|s| s.particulars.client.siren = None), gap("client.siren", "BR-FR-11"));
-    let wrong = gaps(|s| s.particulars.client.siren = Some("356000001".into()));
+    assert_eq!(
+        gaps(|s| s.facts.parties.buyer.country = Some("BE".into())),
+        gap("client.country", "BR-FR-20")
+    );
+    assert_eq!(gaps(|s| s.facts.parties.buyer.country = Some("FR".into())), []);
+    assert_eq!(gaps(|s| s.facts.parties.buyer.siren = None), gap("client.siren", "BR-FR-11"));
+    let wrong = gaps(|s| s.facts.parties.buyer.siren = Some("356000001".into()));
     assert_eq!(wrong, [gap("client.siren", "BR-FR-11"), gap("client.vatNumber", "BR-CO-09")].concat());
-    let key = gaps(|s| s.particulars.client.vat_number = Some("FR40356000000".into()));
+    let key = gaps(|s| s.facts.parties.buyer.vat_number = Some("FR40356000000".into()));
     assert_eq!(key, gap("client.vatNumber", "BR-CO-09"));
     let state = |number: &str| {
         let number = Some(number.to_owned());
-        gaps(|s| (s.particulars.client.siren, s.particulars.client.vat_number) = (None, number))
+        gaps(|s| (s.facts.parties.buyer.siren, s.facts.parties.buyer.vat_number) = (None, number))
     };
     assert_eq!(state("DE123456788"), gap("client.siren", "BR-FR-11"));
     assert_eq!(state("XI123456789"), gap("client.siren", "BR-FR-11"));
     assert_eq!(state("QQ39356000000"), [state("DE123456788"), gap("client.vatNumber", "BR-CO-09")].concat());
     let address = |text: &str| {
         let text = Some(text.to_owned());
-        gaps(|s| s.particulars.client.electronic_address = text)
+        gaps(|s| s.facts.parties.buyer.electronic_address = text)
     };
     assert_eq!(address("356000000_FACTURES"), []);
     assert_eq!(address("356000000 FACTURES"), gap("client.electronicAddress", "BR-FR-23"));
@@ -91,8 +94,8 @@ fn the_client_has_name_address_and_numbers() {
 #[test]
 fn the_numbers_of_a_private_client_are_not_looked_at() {
     let mut private = invoice();
-    private.particulars.client = BilledClient { r#type: person().r#type, ..business() };
-    private.particulars.client.siren = Some("356000001".into());
+    private.facts.parties.buyer = Buyer { r#type: person().r#type, ..business() };
+    private.facts.parties.buyer.siren = Some("356000001".into());
     assert_eq!(gaps_of(private, |_| {}), []);
 }
 
@@ -101,7 +104,7 @@ fn an_email_that_an_invoice_is_sent_to_has_125_characters_at_most() {
     let of = |length: usize, client| {
         let email = "é".repeat(length - "@b.example".len()) + "@b.example";
         gaps(|s| {
-            s.particulars.client = client;
+            s.facts.parties.buyer = client;
             s.invoice().summary.client_email = Some(email);
         })
     };
@@ -113,9 +116,9 @@ fn an_email_that_an_invoice_is_sent_to_has_125_characters_at_most() {
 
 #[test]
 fn a_client_without_a_type_is_a_business_by_its_siren() {
-    assert_eq!(gaps(|s| s.particulars.client.r#type = None), []);
+    assert_eq!(gaps(|s| s.facts.parties.buyer.r#type = None), []);
     let private = gaps(|s| {
-        let client = &mut s.particulars.client;
+        let client = &mut s.facts.parties.buyer;
         (client.r#type, client.siren, client.vat_number) = (None, None, None);
     });
     assert_eq!(private, []);
@@ -198,24 +201,24 @@ fn a_rate_of_0_needs_a_reason() {
     assert_eq!(gaps_of(exempt(), franchise), []);
     let charged = invoice_of(&[new_line("Peinture", percent!(20))], Percent::ZERO);
     assert_eq!(gaps_of(charged.clone(), franchise), gap("lines[0].tvaRate", "BR-E-05"));
-    assert_eq!(gaps_of(exempt(), |s| s.particulars.reverse_charge = true), []);
-    let reversed = gaps_of(charged, |s| s.particulars.reverse_charge = true);
+    assert_eq!(gaps_of(exempt(), |s| s.facts.reverse_charge = true), []);
+    let reversed = gaps_of(charged, |s| s.facts.reverse_charge = true);
     assert_eq!(reversed, gap("lines[0].tvaRate", "BR-AE-05"));
 }
 
 #[test]
 fn reverse_charge_needs_the_numbers_of_both_sides() {
     let private = gaps_of(exempt(), |s| {
-        (s.particulars.reverse_charge, s.particulars.client) = (true, person());
+        (s.facts.reverse_charge, s.facts.parties.buyer) = (true, person());
     });
     assert_eq!(private, gap("client.vatNumber", "BR-AE-02"));
     let numbered = gaps_of(exempt(), |s| {
-        s.particulars.reverse_charge = true;
-        s.particulars.client.r#type = Some(ClientType::Particulier);
+        s.facts.reverse_charge = true;
+        s.facts.parties.buyer.r#type = Some(ClientType::Particulier);
     });
     assert_eq!(numbered, gap("client.vatNumber", "BR-AE-02"));
     let seller = gaps_of(exempt(), |s| {
-        s.particulars.reverse_charge = true;
+        s.facts.reverse_charge = true;
         s.identity().vat_number = None;
     });
     assert_eq!(seller, gap("company.vatNumber", "BR-AE-02"));
@@ -225,9 +228,9 @@ fn reverse_charge_needs_the_numbers_of_both_sides() {
 fn a_private_client_without_an_address_gets_a_plain_pdf() {
     let electronic = |email: Option<&str>, address: Option<&str>, kind| {
         let mut sample = invoice();
-        sample.particulars.client = person();
-        sample.particulars.client.r#type = kind;
-        sample.particulars.client.electronic_address = address.map(str::to_owned);
+        sample.facts.parties.buyer = person();
+        sample.facts.parties.buyer.r#type = kind;
+        sample.facts.parties.buyer.electronic_address = address.map(str::to_owned);
         sample.invoice().summary.client_email = email.map(str::to_owned);
         sample.with_view(can_be_electronic)
     };

@@ -8,7 +8,8 @@ use proptest::test_runner::{Config, TestRunner};
 
 use super::fixtures::{Sample, day};
 use super::samples::{folder, samples, write};
-use crate::documents::content::view::{DocumentKind, DocumentView};
+use crate::documents::DocumentKind;
+use crate::documents::content::view::DocumentView;
 use crate::documents::facturx::{can_be_electronic, missing};
 
 /// Cases without `PROPTEST_CASES`, and for validators in other languages.
@@ -97,10 +98,10 @@ fn notes(read: &Invoice, view: &DocumentView<'_>) {
     assert!(of("PMT").contains("40 €"));
     assert!(identity.late_penalty.as_ref().map_or(of("PMD").contains("retard"), |own| of("PMD") == *own));
     assert!(identity.early_payment.as_ref().map_or(of("AAB").contains("escompte"), |own| of("AAB") == *own));
-    assert_eq!(of("BAR"), if view.billing.unwrap().client.is_business() { "B2B" } else { "B2C" });
+    assert_eq!(of("BAR"), if view.billing.unwrap().buyer.is_business() { "B2B" } else { "B2C" });
     let has = |text: &str| read.notes.iter().any(|note| note.note.as_deref().unwrap().starts_with(text));
     assert_eq!(has("Assurance décennale : "), identity.insurance.is_some());
-    let is_private = !view.billing.unwrap().client.is_business();
+    let is_private = !view.billing.unwrap().buyer.is_business();
     assert_eq!(has("Médiateur de la consommation : "), is_private && identity.mediator.is_some());
     assert_eq!(has("Motif : "), is_credit(view));
 }
@@ -132,7 +133,7 @@ fn seller(read: &Party, view: &DocumentView<'_>) {
 }
 
 fn buyer(read: &Party, view: &DocumentView<'_>) {
-    let client = view.billing.unwrap().client;
+    let client = view.billing.unwrap().buyer;
     assert_eq!(read.name.as_deref(), Some(view.client.name));
     let siren = client.siren.as_deref().filter(|_| client.is_business());
     assert_eq!(id(read.legal_registration.as_ref()), siren.map(|siren| (siren, Some("0002"))));

@@ -17,8 +17,7 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use super::fixtures::{Sample, business, day, invoice_of, person};
-use crate::documents::BilledClient;
-use crate::documents::content::view::DocumentKind;
+use crate::documents::{Buyer, DocumentKind};
 
 /// Rates above 0, and the units that lines are generated with.
 const RATES: [&str; 6] = ["20", "10", "5.5", "2.1", "8.5", "19.6"];
@@ -102,20 +101,18 @@ const BUSINESSES: [Client; 4] = [Business, BusinessWithAddress, BusinessWithoutV
 const PRIVATE: [Client; 4] = [Private, PrivateWithNumbers, PrivateWithAddress, UntypedPrivate];
 
 impl Client {
-    fn billed(self) -> BilledClient {
+    fn buyer(self) -> Buyer {
         match self {
             Business => business(),
             BusinessWithAddress => {
-                BilledClient { electronic_address: Some("356000000_COMPTA.75".into()), ..business() }
+                Buyer { electronic_address: Some("356000000_COMPTA.75".into()), ..business() }
             }
-            BusinessWithoutVatNumber => BilledClient { vat_number: None, ..business() },
-            UntypedBusiness => BilledClient { r#type: None, ..business() },
+            BusinessWithoutVatNumber => Buyer { vat_number: None, ..business() },
+            UntypedBusiness => Buyer { r#type: None, ..business() },
             Private => person(),
-            PrivateWithNumbers => BilledClient { r#type: person().r#type, ..business() },
-            PrivateWithAddress => {
-                BilledClient { electronic_address: Some("404833048_LEA".into()), ..person() }
-            }
-            UntypedPrivate => BilledClient { r#type: None, ..person() },
+            PrivateWithNumbers => Buyer { r#type: person().r#type, ..business() },
+            PrivateWithAddress => Buyer { electronic_address: Some("404833048_LEA".into()), ..person() },
+            UntypedPrivate => Buyer { r#type: None, ..person() },
         }
     }
 }
@@ -149,8 +146,8 @@ fn company() -> impl Strategy<Value = Vec<fn(&mut CompanyIdentity)>> {
 /// Changes to the document: the dates and the places of the supply.
 fn document() -> impl Strategy<Value = Vec<fn(&mut Sample)>> {
     let changes: Vec<fn(&mut Sample)> = vec![
-        |sample| sample.particulars.work_site = Some("4 quai de la Fosse\n44000 Nantes".into()),
-        |sample| sample.particulars.quote_number = None,
+        |sample| sample.facts.work_site = Some("4 quai de la Fosse\n44000 Nantes".into()),
+        |sample| sample.facts.quote_number = None,
         |sample| sample.invoice().summary.supplied_on = Some(day(2026, 9, 1)),
         |sample| {
             let head = &mut sample.invoice().summary;
@@ -223,8 +220,8 @@ pub(super) fn samples() -> impl Strategy<Value = Sample> {
         let (operations, has_vat_number, retention) = facts;
         let retention = Percent::new(Decimal::new(retention, 2)).unwrap();
         let mut sample = treated(invoice_of(&lines, retention), vat, has_vat_number);
-        sample.particulars.operations = operations;
-        sample.particulars.client = client.billed();
+        sample.facts.operations = operations;
+        sample.facts.parties.buyer = client.buyer();
         for change in company {
             change(sample.identity());
         }
@@ -240,7 +237,7 @@ pub(super) fn samples() -> impl Strategy<Value = Sample> {
 
 /// The sample with this treatment of VAT. A company in franchise may have a VAT number.
 fn treated(mut sample: Sample, vat: Vat, has_vat_number: bool) -> Sample {
-    sample.particulars.reverse_charge = vat == Vat::ReverseCharge;
+    sample.facts.reverse_charge = vat == Vat::ReverseCharge;
     if vat == Vat::Franchise {
         sample.identity().vat_regime = VatRegime::Franchise;
         if !has_vat_number {

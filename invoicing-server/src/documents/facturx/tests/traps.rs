@@ -112,8 +112,8 @@ fn sentences_about_payment_are_the_companys_or_those_of_the_law() {
 #[test]
 fn an_address_in_one_text_is_read_in_its_parts() {
     let mut sample = invoice();
-    sample.particulars.client = person();
-    let client = &mut sample.particulars.client;
+    sample.facts.parties.buyer = person();
+    let client = &mut sample.facts.parties.buyer;
     (client.zip_code, client.city) = (None, None);
     client.address = Some("Chez Léa\nBât. B\nEsc. 2\n3 place Royale\n75001 Paris".into());
     let xml = sample.xml();

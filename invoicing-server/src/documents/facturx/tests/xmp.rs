@@ -7,16 +7,16 @@ use invoicing_test_databases::tool::PDF_TOOLS;
 
 use crate::documents::facturx::with_factur_x_metadata;
 use crate::documents::pdf::tests as pdf;
-use crate::documents::{ContentHash, DocumentInput, DocumentRenderer, PdfRenderer, SentCopy};
+use crate::documents::{ContentHash, DocumentRef, DocumentRenderer, PdfRenderer, SentCopy};
 
 /// A PDF of our renderer with an attachment that imitates metadata.
 fn rendered() -> Vec<u8> {
-    let (company, mut quote) = (pdf::company(), pdf::quote());
+    let (facts, mut quote) = (pdf::offer_facts(pdf::company()), pdf::quote());
     quote.detail.signature = Some(pdf::signature());
     let bytes = b"<</Type/Metadata/Subtype/XML>>stream\n</rdf:RDF>";
     let copy = SentCopy { file_name: "factur-x.xml", sha256: ContentHash::of(bytes), bytes };
-    let input = DocumentInput { sent_copy: Some(copy), ..pdf::input(&company, &quote) };
-    PdfRenderer::new().render(&input).unwrap()
+    let signed = DocumentRef::Quote { quote: &quote, sent_copy: Some(copy) };
+    PdfRenderer::new().render(&pdf::input(&facts, signed)).unwrap()
 }
 
 /// The output of a tool; `None` if it is missing and may be.

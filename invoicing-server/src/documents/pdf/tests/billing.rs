@@ -4,18 +4,18 @@ use invoicing_core::{ClientType, Deduction, InvoiceId, OperationNature, VatRegim
 use uuid::Uuid;
 
 use super::*;
+use crate::documents::DocumentLogo;
 use crate::documents::content::fixtures::{
-    billed, credit_note, credit_note_of, credited, day, invoice, invoice_of, particulars,
+    credit_note, credit_note_of, credited, day, invoice, invoice_facts, invoice_of,
 };
-use crate::documents::{BilledRecord, DocumentLogo, InvoiceDocumentInput};
 
-fn pages_of(input: &InvoiceDocumentInput<'_>) -> Vec<PdfPage> {
-    let pages = PdfRenderer::new().compose(&DocumentView::of_billing(input)).unwrap().0;
+fn pages_of(input: &DocumentInput<'_>) -> Vec<PdfPage> {
+    let pages = PdfRenderer::new().compose(&DocumentView::of(input)).unwrap().0;
     assert_tidy(&pages);
     pages
 }
 
-fn printed(input: &InvoiceDocumentInput<'_>) -> String {
+fn printed(input: &DocumentInput<'_>) -> String {
     text_of(&pages_of(input))
 }
 
@@ -30,8 +30,8 @@ fn assert_prints(text: &str, expected: &[&str], absent: &[&str]) {
 
 #[test]
 fn an_invoice_shows_all_its_data() {
-    let (particulars, invoice) = (particulars(), invoice());
-    let text = printed(&billed(&particulars, BilledRecord::Invoice(&invoice)));
+    let (facts, invoice) = (invoice_facts(), invoice());
+    let text = printed(&input(&facts, DocumentRef::Invoice(&invoice)));
     let expected = [
         "Facture\nFAC-2026-0007\n",
         "Atelier Léa Martin\n12 rue des Métiers\n44000 Nantes\n",
@@ -55,30 +55,30 @@ fn an_invoice_shows_all_its_data() {
 
 #[test]
 fn the_work_site_is_named_on_invoices_and_credit_notes() {
-    let (mut particulars, invoice, note) = (particulars(), invoice(), credit_note());
-    particulars.work_site = Some("4 quai de la Fosse\n44000 Nantes".into());
-    for record in [BilledRecord::Invoice(&invoice), credited(&note)] {
-        let text = printed(&billed(&particulars, record));
+    let (mut facts, invoice, note) = (invoice_facts(), invoice(), credit_note());
+    facts.work_site = Some("4 quai de la Fosse\n44000 Nantes".into());
+    for record in [DocumentRef::Invoice(&invoice), credited(&note)] {
+        let text = printed(&input(&facts, record));
         assert_prints(&text, &["Chantier\n4 quai de la Fosse\n44000 Nantes\n"], &[]);
     }
 }
 
 #[test]
 fn numbers_are_shown_of_businesses_with_numbers_only() {
-    let (mut particulars, invoice) = (particulars(), invoice_of(vec![line("Pose", (None, None), "0")]));
-    let identity = &mut particulars.company.identity;
+    let (mut facts, invoice) = (invoice_facts(), invoice_of(vec![line("Pose", (None, None), "0")]));
+    let identity = &mut facts.parties.seller.identity;
     (identity.vat_regime, identity.vat_number) = (VatRegime::Franchise, None);
-    let text = |particulars: &_| printed(&billed(particulars, BilledRecord::Invoice(&invoice)));
-    let business = text(&particulars);
+    let text = |facts: &_| printed(&input(facts, DocumentRef::Invoice(&invoice)));
+    let business = text(&facts);
     assert_prints(&business, &["TVA non applicable, art. 293 B du CGI\n", "N° TVA : FR44732829320\n"], &[]);
     assert_eq!(business.matches("N° TVA").count(), 1);
-    particulars.client.r#type = Some(ClientType::Particulier);
-    assert_prints(&text(&particulars), &["SIRET : "], &["N° TVA", "SIREN"]);
+    facts.parties.buyer.r#type = Some(ClientType::Particulier);
+    assert_prints(&text(&facts), &["SIRET : "], &["N° TVA", "SIREN"]);
 }
 
 #[test]
 fn an_invoice_shows_when_it_was_supplied_and_its_deductions() {
-    let (mut particulars, mut invoice) = (particulars(), invoice());
+    let (mut facts, mut invoice) = (invoice_facts(), invoice());
     invoice.summary.supplied_on = Some(day("2026-09-30"));
     (invoice.summary.period_start, invoice.summary.period_end) =
         (Some(day("2026-09-01")), Some(day("2026-09-30")));
@@ -89,19 +89,19 @@ fn an_invoice_shows_when_it_was_supplied_and_its_deductions() {
         total_ht: invoice.summary.total_ht,
         total_ttc: invoice.summary.total_ttc,
     });
-    let text = printed(&billed(&particulars, BilledRecord::Invoice(&invoice)));
+    let text = printed(&input(&facts, DocumentRef::Invoice(&invoice)));
     let period = "Période\ndu 1er septembre 2026\nau 30 septembre 2026\n";
     let deducted = "Déduction de la facture FAC-2026-0002 du 3 août 2026\n";
     assert_prints(&text, &["Date de réalisation\n30 septembre 2026\n", period, deducted], &[]);
-    particulars.operations = OperationNature::Goods;
-    let goods = printed(&billed(&particulars, BilledRecord::Invoice(&invoice)));
+    facts.operations = OperationNature::Goods;
+    let goods = printed(&input(&facts, DocumentRef::Invoice(&invoice)));
     assert_prints(&goods, &["Date de livraison\n"], &["Date de réalisation"]);
 }
 
 #[test]
 fn a_credit_note_shows_its_invoice_and_its_reason_and_asks_for_nothing() {
-    let (particulars, note) = (particulars(), credit_note());
-    let text = printed(&billed(&particulars, credited(&note)));
+    let (facts, note) = (invoice_facts(), credit_note());
+    let text = printed(&input(&facts, credited(&note)));
     let expected = [
         "Avoir\nAVO-2026-0003\n",
         "Date\n12 octobre 2026\nRéférence\nDevis DEV-2026-0042\n",
@@ -129,9 +129,9 @@ fn a_credit_note_shows_its_invoice_and_its_reason_and_asks_for_nothing() {
 /// Rules: DOCUMENT-27
 #[test]
 fn the_address_of_a_client_abroad_ends_with_the_country() {
-    let (mut particulars, invoice, note) = (particulars(), invoice(), credit_note());
-    let texts = |particulars: &_| {
-        [BilledRecord::Invoice(&invoice), credited(&note)].map(|record| printed(&billed(particulars, record)))
+    let (mut facts, invoice, note) = (invoice_facts(), invoice(), credit_note());
+    let texts = |facts: &_| {
+        [DocumentRef::Invoice(&invoice), credited(&note)].map(|record| printed(&input(facts, record)))
     };
     for (code, expected) in [
         (Some("BE"), "75001 Paris\nBelgique\nTél."),
@@ -139,23 +139,23 @@ fn the_address_of_a_client_abroad_ends_with_the_country() {
         (Some("FR"), "75001 Paris\nTél."),
         (None, "75001 Paris\nTél."),
     ] {
-        particulars.client.country = code.map(str::to_owned);
-        for text in texts(&particulars) {
+        facts.parties.buyer.country = code.map(str::to_owned);
+        for text in texts(&facts) {
             assert_prints(&text, &[expected], &[]);
         }
     }
-    let client = &mut particulars.client;
+    let client = &mut facts.parties.buyer;
     (client.address, client.zip_code, client.city, client.country) = (None, None, None, Some("BE".into()));
-    assert_prints(&texts(&particulars)[0], &["SCI des Lilas\nBelgique\n"], &[]);
+    assert_prints(&texts(&facts)[0], &["SCI des Lilas\nBelgique\n"], &[]);
 }
 
 #[test]
 fn without_a_retention_the_total_is_what_is_to_pay() {
-    let (mut particulars, mut invoice) = (particulars(), invoice());
+    let (mut facts, mut invoice) = (invoice_facts(), invoice());
     invoice.summary.retention_rate = Percent::ZERO;
     invoice.summary.update_amounts().unwrap();
-    (particulars.company.identity.iban, particulars.company.identity.bic) = (None, None);
-    let text = printed(&billed(&particulars, BilledRecord::Invoice(&invoice)));
+    (facts.parties.seller.identity.iban, facts.parties.seller.identity.bic) = (None, None);
+    let text = printed(&input(&facts, DocumentRef::Invoice(&invoice)));
     let expected =
         ["Total TTC\n72 412,28 €\nRèglement\nNet à payer\n72 412,28 €\n", "Référence à rappeler\n"];
     assert_prints(&text, &expected, &["Retenue", "IBAN", "BIC"]);
@@ -163,11 +163,11 @@ fn without_a_retention_the_total_is_what_is_to_pay() {
 
 #[test]
 fn equal_invoices_have_equal_bytes_and_a_title() {
-    let (particulars, invoice, note) = (particulars(), invoice(), credit_note());
+    let (facts, invoice, note) = (invoice_facts(), invoice(), credit_note());
     for (record, title) in
-        [(BilledRecord::Invoice(&invoice), "Facture FAC-2026-0007"), (credited(&note), "Avoir AVO-2026-0003")]
+        [(DocumentRef::Invoice(&invoice), "Facture FAC-2026-0007"), (credited(&note), "Avoir AVO-2026-0003")]
     {
-        let render = || PdfRenderer::new().render_invoice(&billed(&particulars, record)).unwrap();
+        let render = || PdfRenderer::new().render(&input(&facts, record)).unwrap();
         let pdf = render();
         assert!(pdf == render());
         assert!(contains(&pdf, title) && contains(&pdf, "<pdfaid:part>3<"), "{title}");
@@ -179,12 +179,9 @@ fn equal_invoices_have_equal_bytes_and_a_title() {
 /// refused an attachment without its date (ISO 19005-3, 6.8).
 #[test]
 fn the_xml_is_attached_as_an_alternative() {
-    let (particulars, invoice) = (particulars(), invoice());
-    let input = InvoiceDocumentInput {
-        factur_x: Some(b"<xml/>"),
-        ..billed(&particulars, BilledRecord::Invoice(&invoice))
-    };
-    let pdf = PdfRenderer::new().render_invoice(&input).unwrap();
+    let (facts, invoice) = (invoice_facts(), invoice());
+    let input = DocumentInput { factur_x: Some(b"<xml/>"), ..input(&facts, DocumentRef::Invoice(&invoice)) };
+    let pdf = PdfRenderer::new().render(&input).unwrap();
     for expected in
         ["factur-x.xml", "/AFRelationship/Alternative", "text#2Fxml", "(Factur-X)", "D:20261001000000"]
     {
@@ -195,17 +192,17 @@ fn the_xml_is_attached_as_an_alternative() {
 #[test]
 fn long_names_stay_in_their_places() {
     let word = "x".repeat(255);
-    let (mut particulars, mut invoice, mut note) = (particulars(), invoice(), credit_note());
-    let company = &mut particulars.company;
+    let (mut facts, mut invoice, mut note) = (invoice_facts(), invoice(), credit_note());
+    let company = &mut facts.parties.seller;
     company.name.clone_from(&word);
     for field in [
         &mut company.identity.legal_form,
         &mut company.identity.registration,
         &mut company.identity.iban,
         &mut company.identity.bic,
-        &mut particulars.quote_number,
-        &mut particulars.work_site,
-        &mut particulars.client.vat_number,
+        &mut facts.quote_number,
+        &mut facts.work_site,
+        &mut facts.parties.buyer.vat_number,
     ] {
         *field = Some(word.clone());
     }
@@ -213,23 +210,23 @@ fn long_names_stay_in_their_places() {
     invoice.summary.number = Some(word.clone());
     note.summary.invoice_number.clone_from(&word);
     note.summary.reason = word.repeat(4);
-    pages_of(&billed(&particulars, BilledRecord::Invoice(&invoice)));
-    pages_of(&billed(&particulars, credited(&note)));
+    pages_of(&input(&facts, DocumentRef::Invoice(&invoice)));
+    pages_of(&input(&facts, credited(&note)));
 }
 
 #[test]
 fn the_payment_stays_whole_on_a_long_invoice() {
-    let particulars = particulars();
+    let facts = invoice_facts();
     for count in (1..30).chain([230]) {
         let invoice = invoice_of(vec![line("Poste", (Some("Lot"), None), "20"); count]);
-        let pages = pages_of(&billed(&particulars, BilledRecord::Invoice(&invoice)));
+        let pages = pages_of(&input(&facts, DocumentRef::Invoice(&invoice)));
         let texts: Vec<_> = pages.iter().map(|page| text_of(std::slice::from_ref(page))).collect();
         let whole = |text: &&String| text.contains("Règlement\n") && text.contains("Référence à rappeler\n");
         assert_eq!(texts.iter().filter(whole).count(), 1, "{count}");
         assert!(count < 230 || pages.len() >= 8, "{}", pages.len());
     }
     let note = credit_note_of(vec![line("Poste", (None, None), "20"); 230]);
-    assert!(pages_of(&billed(&particulars, credited(&note))).len() >= 8);
+    assert!(pages_of(&input(&facts, credited(&note))).len() >= 8);
 }
 
 /// A PNG of this size, with transparent pixels.
@@ -246,30 +243,29 @@ fn png(width: u32, height: u32) -> Vec<u8> {
 
 #[test]
 fn a_logo_stands_above_the_name_and_is_described() {
-    let (particulars, invoice) = (particulars(), invoice());
+    let (facts, invoice) = (invoice_facts(), invoice());
     let logo = DocumentLogo::parse(png(280, 60)).unwrap();
-    let plain = billed(&particulars, BilledRecord::Invoice(&invoice));
-    let input = InvoiceDocumentInput { logo: Some(&logo), ..plain };
+    let plain = input(&facts, DocumentRef::Invoice(&invoice));
+    let input = DocumentInput { logo: Some(&logo), ..plain };
     let pages = pages_of(&input);
     let image = &pages[0].images[0];
     assert_eq!((image.x, image.size), (LEFT, (140.0, 30.0)));
     let name = pages[0].texts.iter().find(|text| said(&text.line) == "Atelier Léa Martin").unwrap();
     assert!(name.baseline > image.y + image.size.1 + 10.0, "{}", name.baseline);
     assert!(pages_of(&plain)[0].images.is_empty());
-    let pdf = PdfRenderer::new().render_invoice(&input).unwrap();
+    let pdf = PdfRenderer::new().render(&input).unwrap();
     assert!(contains(&pdf, "/S/Figure") && contains(&pdf, "/Subtype/Image"));
-    assert!(pdf == PdfRenderer::new().render_invoice(&input).unwrap());
+    assert!(pdf == PdfRenderer::new().render(&input).unwrap());
 }
 
 #[test]
 fn a_company_has_a_colour_of_its_own() {
-    let (mut particulars, invoice) = (particulars(), invoice());
-    let render = |particulars: &_| {
-        PdfRenderer::new().render_invoice(&billed(particulars, BilledRecord::Invoice(&invoice))).unwrap()
-    };
-    let default = render(&particulars);
-    particulars.company.identity.color = Some("#8a1c1c".into());
-    assert!(default != render(&particulars));
-    particulars.company.identity.color = Some("#ffff00".into());
-    assert!(default == render(&particulars));
+    let (mut facts, invoice) = (invoice_facts(), invoice());
+    let render =
+        |facts: &_| PdfRenderer::new().render(&input(facts, DocumentRef::Invoice(&invoice))).unwrap();
+    let default = render(&facts);
+    facts.parties.seller.identity.color = Some("#8a1c1c".into());
+    assert!(default != render(&facts));
+    facts.parties.seller.identity.color = Some("#ffff00".into());
+    assert!(default == render(&facts));
 }

@@ -90,7 +90,7 @@ fn a_host_can_add_a_font() {
     assert_eq!(PdfRenderer::new().with_fallback(*b"not a font").unwrap_err(), FontError);
     let font = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/fonts/NotoEmoji-Regular.ttf"));
     let renderer = PdfRenderer::new().with_fallback(*font).unwrap();
-    assert!(renderer.render(&input(&company(), &quote())).is_ok());
+    assert!(renderer.render(&input(&offer_facts(company()), offered(&quote()))).is_ok());
 }
 
 /// Rules: DOCUMENT-21
@@ -113,17 +113,18 @@ fn names_in_scripts_of_added_fonts_are_printed() {
         renderer = renderer.with_fallback(font).unwrap();
     }
     for (script, name) in names {
-        let (company, signed) = (company(), signed_by(name, "jean@client.example"));
+        let (facts, signed) = (offer_facts(company()), signed_by(name, "jean@client.example"));
         let mut sent = quote();
         // Words of any length, and a text without spaces: lines break at the places that the script
         // allows.
         sent.lines[0].description = [name, &name.replace(' ', "").repeat(12)].join(" ");
         for quote in [signed, sent] {
-            let pages = renderer.compose(&DocumentView::of_quote(&input(&company, &quote))).unwrap().0;
+            let input = input(&facts, offered(&quote));
+            let pages = renderer.compose(&DocumentView::of(&input)).unwrap().0;
             assert_tidy(&pages);
             let text = text_of(&pages);
             assert!(text.contains(name) && !text.contains('□'), "{script}: {text}");
-            assert!(renderer.render(&input(&company, &quote)).is_ok(), "{script}");
+            assert!(renderer.render(&input).is_ok(), "{script}");
         }
     }
 }

@@ -169,11 +169,10 @@ fn postes(count: usize) -> Vec<Line> {
 
 /// The signed document of a quote of `lines` lines.
 fn signed(lines: usize, signature: SignatureBlock) -> Vec<PdfPage> {
-    let (company, mut quote) = (company(), quote_of(postes(lines)));
+    let (facts, mut quote) = (offer_facts(company()), quote_of(postes(lines)));
     quote.detail.signature = Some(signature);
     let copy = SentCopy { file_name: "DEV-2026-0042.pdf", sha256: ContentHash::of(b""), bytes: b"" };
-    let input = DocumentInput { sent_copy: Some(copy), ..input(&company, &quote) };
-    composed_of(&input)
+    composed_of(&facts, DocumentRef::Quote { quote: &quote, sent_copy: Some(copy) })
 }
 
 /// Rules: DOCUMENT-20
