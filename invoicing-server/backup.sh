@@ -28,14 +28,12 @@ references() {
     [ -f "$1" ] || fail "there is no backup file $1"
     case $1 in
     *.db)
-        for table in document issued_document; do
-            sqlite3 -readonly -separator ' ' "$1" "
-                SELECT lower(hex(company_id)), lower(hex(upload_id)), sha256 FROM $table"
-        done >"$work/rows"
+        sqlite3 -readonly -separator ' ' "$1" "
+            SELECT lower(hex(company_id)), lower(hex(upload_id)), sha256 FROM frozen_file" >"$work/rows"
         sed -E 's/([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12}) /\1-\2-\3-\4-\5 /g' "$work/rows"
         ;;
     *.dump)
-        pg_restore --data-only --table=document --table=issued_document --file="$work/rows" "$1"
+        pg_restore --data-only --table=frozen_file --file="$work/rows" "$1"
         # The rows of a COPY, after a line with the names of its columns.
         awk -F '\t' '
             /^COPY / {

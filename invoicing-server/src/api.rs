@@ -1,9 +1,9 @@
 //! The HTTP API: from a request to its response.
 //!
 //! [`application`] serves a request: [`routes`] finds the endpoint, [`access`] the company, and the
-//! file of a resource ([`quotes`], [`invoices`], [`credit_notes`], [`clients`], [`documents`],
-//! [`openapi`]) has the handler, which calls one operation. SQL and sockets are elsewhere, and business rules are in
-//! operations.
+//! file of a resource ([`documents`] for those of every kind, [`quotes`], [`clients`],
+//! [`downloads`], [`openapi`]) has the handler, which calls one operation. SQL and sockets are
+//! elsewhere, and business rules are in operations.
 
 mod access;
 mod application;

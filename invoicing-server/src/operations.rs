@@ -3,18 +3,17 @@
 //! An operation reads its records, lets `invoicing-core` decide, and stores the record, its events
 //! and their deliveries together. It has no access to HTTP or SQL.
 
-mod attempts;
 mod clients;
 mod closing;
 mod companies;
 mod company_handle;
 mod conversion;
 mod credit_notes;
-mod documents;
 mod events;
 #[cfg(feature = "console")]
 mod form_once;
 mod freezing;
+mod frozen_files;
 mod held_dates;
 mod history;
 mod invoices;
@@ -36,8 +35,8 @@ pub use clients::{ClientCreation, Clients};
 pub use companies::Companies;
 pub use company_handle::CompanyHandle;
 pub use credit_notes::CreditNotes;
-pub use documents::OpenedDocument;
 pub use events::Events;
+pub use frozen_files::OpenedDocument;
 pub use history::History;
 pub use invoices::{Invoices, IssueOptions, NewPayment, RecordedPayment};
 pub use keys::{IssuedKey, KeyUsage, Keys};

@@ -223,7 +223,7 @@ async fn document_unavailable(db: Database) -> Vec<Answered> {
     let accepted = scene.world.accepted().await.summary.id;
     let invoice = scene.world.company.invoices().convert(accepted).await.unwrap().summary.id.to_string();
     // As a host without a renderer of invoices has issued the credit note.
-    scene.world.run("DELETE FROM frozen_file", &[]).await;
+    scene.world.run("DELETE FROM frozen_file WHERE document_id NOT IN (SELECT id FROM quote)", &[]).await;
     let of_draft = |route: &Route, path: String| match route.endpoint {
         Endpoint::QuoteDocument => path_of(route.path, &draft),
         Endpoint::InvoiceDocument => path_of(route.path, &invoice),

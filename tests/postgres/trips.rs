@@ -19,7 +19,7 @@ const MOST: usize = 5;
 const SENT: usize = 14;
 const SIGNED: usize = 17;
 const ISSUED: usize = 18;
-const CREDITED: usize = 19;
+const CREDITED: usize = 18;
 /// Each change is made `TIMES` times, and the fewest trips count: the first ones prepare their statements.
 const TIMES: usize = 8;
 /// Number of changes one after the other.

@@ -60,10 +60,10 @@ fn statements_are_constants() {
     let before_tests = |text: &str| text.split("#[cfg(test)]").next().unwrap_or_default().to_owned();
     let assembled = sources.iter().filter(|(_, text)| before_tests(text).contains("AssertSqlSafe"));
     assert_eq!(assembled.map(|(name, _)| &**name).collect::<Vec<_>>(), WITHOUT_THAT_TYPE);
-    // No other way makes a static text at run time.
-    for (name, text) in &sources {
-        assert!(!before_tests(text).contains("leak()"), "{name}");
-    }
+    // No other way makes a static text at run time, but one: the statements of each kind of document, which are made from
+    // constants alone, and printed beside.
+    let made = sources.iter().filter(|(_, text)| before_tests(text).contains("leak()"));
+    assert_eq!(made.map(|(name, _)| &**name).collect::<Vec<_>>(), ["store/documents/statements.rs"]);
 }
 
 /// Browsers refuse addresses that they do not know as one, such as `léa@exemple.fr`, before the server sees them.

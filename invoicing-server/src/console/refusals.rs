@@ -151,10 +151,11 @@ mod tests {
     }"#;
 
     /// The operations that pages call.
-    const OPERATIONS: [&str; 8] = [
-        include_str!("../operations/attempts.rs"),
-        include_str!("../operations/invoices.rs"),
+    const OPERATIONS: [&str; 9] = [
+        include_str!("../operations/conversion.rs"),
+        include_str!("../operations/freezing.rs"),
         include_str!("../operations/invoices/crediting.rs"),
+        include_str!("../operations/invoices/payments.rs"),
         include_str!("../operations/keys.rs"),
         include_str!("../operations/webhooks.rs"),
         include_str!("../operations/webhooks/deliveries.rs"),

@@ -1,4 +1,5 @@
-//! The conversion of an accepted quote to an invoice, within the transaction of either.
+//! The conversion of an accepted quote to an invoice, in the transaction that accepts the quote or
+//! in one of its own.
 
 use invoicing_core::{Conflict, Invoice, InvoiceId, Quote};
 

@@ -4,7 +4,7 @@
 use invoicing_core::{CreditNote, CreditNoteId, CreditNoteItem, DocumentLink, Page};
 
 use super::CompanyHandle;
-use super::documents::OpenedDocument;
+use super::frozen_files::OpenedDocument;
 use crate::error::Error;
 use crate::list_query::CreditNoteQuery;
 
@@ -77,7 +77,7 @@ impl CreditNotes<'_> {
     /// A signed URL to the frozen document, good for 5 minutes.
     ///
     /// # Errors
-    /// [`Error::DocumentUnavailable`] if it was issued by a host without a renderer of invoices,
+    /// [`Error::DocumentUnavailable`] if it was issued without a renderer for it,
     /// [`Error::StorageUnavailable`] when the store does not have the document or does not answer.
     pub async fn document(&self, id: CreditNoteId) -> Result<DocumentLink, Error> {
         self.0.documents::<CreditNote>().link(id).await

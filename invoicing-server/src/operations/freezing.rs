@@ -6,12 +6,21 @@
 
 use std::sync::Arc;
 
-use super::attempts::until_committed;
-use super::documents::file_row;
-use super::{CompanyHandle, Services};
+use invoicing_core::Conflict;
+
+use super::CompanyHandle;
+use super::frozen_files::file_row;
 use crate::documents::{BoundedStore, DocumentContent, Frozen};
 use crate::error::Error;
 use crate::store::{CompanyTx, Prefetch, Tables};
+
+/// Number of times that a change is attempted if the record changes while its document is being
+/// rendered.
+pub(super) const ATTEMPTS: usize = 8;
+
+/// Number of times that an issue is attempted. Of two other nodes that issue for the same company
+/// without a pause, each takes the number in one of three cases.
+pub(super) const ISSUE_ATTEMPTS: usize = 64;
 
 /// A change that freezes a document, in four steps.
 pub(super) trait FreezingPlan: Clone + Send + Sync + 'static {
@@ -20,7 +29,8 @@ pub(super) trait FreezingPlan: Clone + Send + Sync + 'static {
     /// The answer of the committed change.
     type Done: Send + 'static;
 
-    /// Reads the records. It needs no snapshot, as [`Self::still_current`] compares them.
+    /// Reads the records. [`Self::still_current`] compares them, so a snapshot is needed only if a
+    /// refusal of the preview depends on several of them.
     fn read(&self, company: &CompanyHandle) -> impl Future<Output = Result<Self::Read, Error>> + Send;
 
     /// The content of the document, of the record as the change would leave it; `None` if the
@@ -28,12 +38,13 @@ pub(super) trait FreezingPlan: Clone + Send + Sync + 'static {
     fn preview(
         &self,
         read: &Self::Read,
-        services: &Services,
         store: &mut BoundedStore<'_>,
     ) -> impl Future<Output = Result<Option<DocumentContent>, Error>> + Send;
 
     /// The records that the transaction reads first.
-    fn prefetched(&self, read: &Self::Read) -> Vec<Prefetch>;
+    fn prefetched(&self, _: &Self::Read) -> Vec<Prefetch> {
+        Vec::new()
+    }
 
     /// True if the records are still as they were read, as far as the change and the document
     /// depend on them. The transaction has changed nothing yet.
@@ -54,14 +65,19 @@ pub(super) trait FreezingPlan: Clone + Send + Sync + 'static {
 }
 
 impl CompanyHandle {
-    /// Attempts a change until it is committed, at most so often. `None` if the records kept
-    /// changing.
+    /// Attempts a change until it is committed. `None` if the records kept changing for this number
+    /// of attempts.
     pub(super) async fn freeze<P: FreezingPlan>(
         &self,
         plan: &P,
         attempts: usize,
     ) -> Result<Option<P::Done>, Error> {
-        until_committed(attempts, || self.try_freeze(plan)).await
+        for _ in 0..attempts {
+            if let Some(done) = self.try_freeze(plan).await? {
+                return Ok(Some(done));
+            }
+        }
+        Ok(None)
     }
 
     /// Attempts a change. `None` if the records have changed since they were read, or the upload of
@@ -78,7 +94,7 @@ impl CompanyHandle {
         read: P::Read,
     ) -> Result<Option<P::Done>, Error> {
         let mut store = self.services.documents.bounded_store();
-        let frozen = match plan.preview(&read, &self.services, &mut store).await? {
+        let frozen = match plan.preview(&read, &mut store).await? {
             // A record of a kind without a renderer has no document.
             Some(content) if self.services.documents.renders(content.kind()) => {
                 Some(self.services.freeze_document(content, &mut store).await?)
@@ -97,6 +113,11 @@ impl CompanyHandle {
         })
         .await
     }
+}
+
+/// The error of a change that began again too often.
+pub(super) fn keeps_changing() -> Error {
+    Conflict::new("the record keeps changing; try again").into()
 }
 
 /// Finishes the upload of a document, if there is one, and refers to its file. Returns false if the

@@ -9,15 +9,16 @@ use chrono::NaiveDate;
 use invoicing_core::InvoiceSummary;
 use invoicing_core::{
     Changed, DocumentFormat, DocumentLink, Invoice, InvoiceId, InvoiceItem, InvoiceStatus, NewQuote, Page,
-    QuoteId,
+    PaymentSource, QuoteId,
 };
 
 pub use self::issuing::IssueOptions;
 use self::issuing::Purpose;
+use self::payments::insert_payment;
 pub use self::payments::{NewPayment, RecordedPayment};
 use super::CompanyHandle;
 use super::conversion::{check_unconverted, convert_noted};
-use super::documents::OpenedDocument;
+use super::frozen_files::OpenedDocument;
 use crate::error::Error;
 use crate::list_query::PageQuery;
 use crate::records::{HistoryAction, Missing};
@@ -119,6 +120,49 @@ impl Invoices<'_> {
     /// keep taking the number.
     pub async fn issue_with(&self, id: InvoiceId, options: &IssueOptions) -> Result<Invoice, Error> {
         self.0.operation("invoices.issue", self.issue_for(id, *options, Purpose::Issue)).await
+    }
+
+    /// Marks an invoice paid by hand: enters the remaining amount as a payment. A draft is issued
+    /// first, in the same transaction.
+    ///
+    /// # Errors
+    /// As [`issue_with`](Self::issue_with) for a draft; [`Error::Conflict`] when it is paid, credited
+    /// in full or cancelled.
+    pub async fn mark_paid(&self, id: InvoiceId) -> Result<Invoice, Error> {
+        let paid = async {
+            match self.mark_issued_paid(id).await? {
+                Some(paid) => Ok(paid),
+                None => match self.issue_for(id, IssueOptions::default(), Purpose::MarkPaid).await {
+                    // Another caller has issued the draft meanwhile.
+                    Err(Error::Conflict(conflict)) => {
+                        self.mark_issued_paid(id).await?.ok_or(Error::Conflict(conflict))
+                    }
+                    paid => paid,
+                },
+            }
+        };
+        self.0.operation("invoices.mark_paid", paid).await
+    }
+
+    /// Marks an issued invoice paid; `None` for a draft.
+    async fn mark_issued_paid(&self, id: InvoiceId) -> Result<Option<Invoice>, Error> {
+        let known = self.preload(id).await?;
+        self.0
+            .write([Prefetch::Invoice(id)], async move |mut tx| {
+                let invoice = tx.document_to_change(id, known).await?;
+                if invoice.summary.status == InvoiceStatus::Draft {
+                    return Ok(None);
+                }
+                let paid = invoice.mark_paid(tx.change.at())?;
+                let amount = invoice.summary.amount_due;
+                if !amount.is_zero() {
+                    insert_payment(&mut tx, id, NewPayment::new(amount, PaymentSource::Manual)).await?;
+                }
+                let invoice = update(&mut tx, paid).await?;
+                note(&mut tx, HistoryAction::InvoiceMarkedPaid, &invoice).await?;
+                Ok(Some(invoice))
+            })
+            .await
     }
 
     /// Everything that an issue of this draft would refuse, each with its field, its rule and a

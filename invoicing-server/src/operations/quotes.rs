@@ -1,9 +1,9 @@
 //! Quotes: created, edited while they are drafts, sent, accepted, rejected, linked.
 
 mod creation;
+mod decisions;
 mod documents;
 pub(super) mod links;
-mod sending;
 
 use invoicing_core::{
     Changed, Conflict, Costing, EventKind, ExternalLink, Invalid, Line, NewQuote, Page, PricedLines, Quote,
@@ -19,7 +19,7 @@ use crate::records::{DocumentRecord, HistoryAction, ProofRecord, QuotePage};
 use crate::store::quotes::{DocumentTerms, InternalDetails};
 use crate::store::{CompanyTx, Prefetch, Tables};
 
-pub(super) use sending::store_decided;
+pub(super) use decisions::store_decided;
 
 /// The quotes of a company.
 ///

@@ -9,7 +9,8 @@ use invoicing_core::{
 use serde::de::DeserializeOwned;
 
 use super::CompanyHandle;
-use super::documents::OpenedDocument;
+use super::frozen_files::OpenedDocument;
+#[cfg(feature = "console")]
 use crate::documents::StoredDocument;
 use crate::error::Error;
 use crate::list_query::PageQuery;

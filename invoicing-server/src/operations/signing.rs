@@ -12,7 +12,7 @@ use std::sync::Arc;
 use invoicing_core::{Invalid, Quote, SignatureEvidence, Timestamp, optional_text, without_bidi_controls};
 
 use super::company_handle::request_id;
-use super::documents::OpenedDocument;
+use super::frozen_files::OpenedDocument;
 use super::{CompanyHandle, Services};
 use crate::documents::ContentHash;
 use crate::error::Error;

@@ -164,6 +164,7 @@ impl<'c, D: Document> DocumentTable<'c, D> {
         cells.extend([&summary_json as &dyn Cell, &lines, &detail_json]);
         cells.extend(beside);
         cells.push(&D::VERSION);
+        debug_assert_eq!(1 + cells.len(), columns.inserted().len(), "{}: the cells of a new row", D::TABLE);
         self.scope.write(&D::statements().insert, &cells).await
     }
 
@@ -182,12 +183,6 @@ impl<'c, D: Document> DocumentTable<'c, D> {
         cells.extend(of_detail.map(|column| detail.map_or(column.kind.null(), column.cell)));
         cells.extend([&summary_json as &dyn Cell, &detail_json, &D::VERSION]);
         self.scope.write(&D::statements().update, &cells).await
-    }
-
-    /// Stores the lines. [`Self::update`] checks that there is such a document.
-    pub(crate) async fn update_lines(&mut self, id: D::Id, lines: &[Line]) -> Result<(), Error> {
-        self.scope.query(D::statements().update_lines, &[&id, &to_json(&lines)?]).execute().await?;
-        Ok(())
     }
 
     /// The document as it stands. `known` is an earlier state. If the document has not changed, its

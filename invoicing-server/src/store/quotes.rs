@@ -1,9 +1,10 @@
 //! The part of a quote that no other document has: its terms and costs, its end and its signing.
 
 use chrono::NaiveDate;
-use invoicing_core::{Costing, OperationNature, Quote, QuoteId};
+use invoicing_core::{Costing, Line, OperationNature, Quote, QuoteId};
 use sqlx::FromRow;
 
+use super::connection::Sql;
 use super::documents::DocumentTable;
 use super::due::DueRecord;
 use super::rows::{JsonParts, from_json, to_json};
@@ -76,6 +77,22 @@ impl QuoteTable<'_> {
         let (operations, reverse_charge) =
             (operations.map(OperationNature::as_str), i64::from(*reverse_charge));
         self.insert_with(quote, &[work_site, &operations, &reverse_charge, &costings]).await
+    }
+
+    /// Stores the lines. [`Self::update`] checks that there is such a quote.
+    pub(crate) async fn update_lines(&mut self, id: QuoteId, lines: &[Line]) -> Result<(), Error> {
+        const UPDATE_LINES: Sql = Sql {
+            sqlite: "
+                DELETE FROM large_lines WHERE company_id = $1 AND document_id = $2;
+                INSERT INTO large_lines (company_id, document_id, lines)
+                SELECT $1, $2, $3 WHERE octet_length($3) > 8192;
+                UPDATE quote SET
+                    lines = CASE WHEN octet_length($3) <= 8192 THEN $3 END, lines_bytes = octet_length($3)
+                WHERE company_id = $1 AND id = $2",
+            postgres: "UPDATE quote SET lines = $3 WHERE company_id = $1 AND id = $2",
+        };
+        self.scope.query(UPDATE_LINES, &[&id, &to_json(&lines)?]).execute().await?;
+        Ok(())
     }
 
     pub(crate) async fn set_internal_details(

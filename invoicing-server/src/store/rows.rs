@@ -19,13 +19,13 @@ pub(crate) fn from_json<T: DeserializeOwned>(
     serde_json::from_slice(json.as_ref()).map_err(|cause| Error::bad_row(table, "record", id, cause))
 }
 
-/// Text between the summary of a quote or an invoice and its lines.
+/// Text between the summary of a document and its lines.
 pub(super) const LINES: &str = ",\"lines\":";
 
 /// Lines of more bytes are large. Statements contain the number, too.
 pub(crate) const LARGE_LINES: usize = 8 * 1024;
 
-/// A quote or an invoice in the three parts in which it is stored, so that an answer copies text
+/// A document in the three parts in which it is stored, so that an answer copies text
 /// and parses nothing.
 #[derive(sqlx::FromRow)]
 pub(crate) struct JsonParts {

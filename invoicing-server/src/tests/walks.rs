@@ -111,7 +111,7 @@ async fn a_list_reaches_the_driver_in_few_calls(db: Database) {
         .unwrap();
     let (answer, walks) = recorded(place.invoicing.service().answer(request)).await;
     assert_eq!(answer.status(), 200);
-    let (calls, files) = longest_from("api::quotes::list", &walks);
+    let (calls, files) = longest_from("api::documents::list", &walks);
     assert!(calls <= 10 && files <= 7, "{calls} calls in {files} files");
 }
 

@@ -17,7 +17,7 @@ use crate::operations::{REASON_LIMIT, SignableQuote};
 pub(super) fn open(request: &SigningRequest<'_>, shown: &SignableQuote, sheet: &Sheet) -> PageContent {
     let is_last = sheet.part == sheet.last;
     let fields = SignatureFields::kept(request).unwrap_or_default();
-    let clock = LocalClock::of(&shown.company(), request.language);
+    let clock = LocalClock::of(shown.company(), request.language);
     let until = shown.quote.summary.valid_until.map(|until| clock.date(until));
     let body = html! {
         h1 { (title(request, shown)) }
@@ -275,7 +275,7 @@ fn decided(request: &SigningRequest<'_>, title: String, late: bool, rest: &Marku
 
 /// The signed copy and the fingerprint of its proof, and below them the document.
 fn signature(request: &SigningRequest<'_>, shown: &SignableQuote, sheet: &Sheet) -> Markup {
-    let clock = LocalClock::of(&shown.company(), request.language);
+    let clock = LocalClock::of(shown.company(), request.language);
     html! {
         p { (title(request, shown)) ", " bdi { (visible(&shown.company().name)) } }
         @if let Some(signature) = &shown.quote.detail.signature {
@@ -295,7 +295,7 @@ fn signature(request: &SigningRequest<'_>, shown: &SignableQuote, sheet: &Sheet)
 }
 
 fn unsigned(request: &SigningRequest<'_>, shown: &SignableQuote, state: SigningState) -> Markup {
-    let company = &shown.company();
+    let company = shown.company();
     let clock = LocalClock::of(company, request.language);
     let until = shown.quote.summary.valid_until.filter(|_| state == SigningState::Expired);
     html! {

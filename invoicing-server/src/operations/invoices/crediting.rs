@@ -13,10 +13,9 @@ use super::issuing::facts;
 use super::{Invoices, note, update};
 use crate::documents::{BoundedStore, Document, DocumentContent, DocumentFacts, DocumentLogo, Frozen};
 use crate::error::Error;
-use crate::operations::attempts::ISSUE_ATTEMPTS;
-use crate::operations::documents::find_logo;
-use crate::operations::freezing::FreezingPlan;
-use crate::operations::{CompanyHandle, Services};
+use crate::operations::CompanyHandle;
+use crate::operations::freezing::{FreezingPlan, ISSUE_ATTEMPTS};
+use crate::operations::frozen_files::find_logo;
 use crate::records::HistoryAction;
 use crate::store::{ChangeContext, CompanyReader, CompanyTx, Prefetch, Tables};
 
@@ -167,70 +166,75 @@ impl Crediting {
     /// The credit note, and its invoice as it is credited then.
     fn issue(
         &self,
-        read: &CreditSnapshot,
+        (read, content): &(CreditSnapshot, CreditContent),
         (number, issue_date): &(String, NaiveDate),
         format: Option<DocumentFormat>,
         at: ChangeTime,
     ) -> Result<(CreditNote, Changed<Invoice>), Error> {
         let issue =
             CreditNoteIssue { id: self.note, number, issue_date: *issue_date, document_format: format, at };
-        Ok(CreditNote::issue(issue, &read.invoice, read.content(&self.credit)?)?)
+        Ok(CreditNote::issue(issue, &read.invoice, content.clone())?)
     }
 }
 
 impl FreezingPlan for Crediting {
-    type Read = CreditSnapshot;
+    type Read = (CreditSnapshot, CreditContent);
     type Done = Credited;
 
-    async fn read(&self, company: &CompanyHandle) -> Result<CreditSnapshot, Error> {
+    async fn read(&self, company: &CompanyHandle) -> Result<Self::Read, Error> {
         let (id, now) = (self.invoice, company.env().now());
-        let read = company.read(async move |mut tx| CreditSnapshot::read(&mut tx, id, now).await).await?;
+        let read = company.read(async move |mut tx| {
+            // A refusal of the preview depends on all of these together.
+            tx.begin_snapshot().await?;
+            let read = CreditSnapshot::read(&mut tx, id, now).await;
+            tx.end_snapshot().await?;
+            read
+        });
+        let read = read.await?;
         company.check_expected("the invoice", read.invoice.summary.updated_at)?;
-        Ok(read)
+        let content = read.content(&self.credit)?;
+        Ok((read, content))
     }
 
     async fn preview(
         &self,
-        read: &CreditSnapshot,
-        _: &Services,
+        read: &Self::Read,
         _: &mut BoundedStore<'_>,
     ) -> Result<Option<DocumentContent>, Error> {
-        let format = read.format();
-        let (note, _) = self.issue(read, &read.next, Some(format), read.change.at())?;
-        let invoice_date = read.invoice.summary.issue_date.unwrap_or(note.summary.issue_date);
+        let (before, _) = read;
+        let format = before.format();
+        let (note, _) = self.issue(read, &before.next, Some(format), before.change.at())?;
+        let invoice_date = before.invoice.summary.issue_date.unwrap_or(note.summary.issue_date);
         let document = Document::CreditNote { note: note.into(), invoice_date };
-        Ok(Some(DocumentContent { document, facts: read.facts.clone(), logo: read.logo.clone(), format }))
-    }
-
-    fn prefetched(&self, _: &CreditSnapshot) -> Vec<Prefetch> {
-        Vec::new()
+        Ok(Some(DocumentContent { document, facts: before.facts.clone(), logo: before.logo.clone(), format }))
     }
 
     async fn still_current(
         &self,
         tx: &mut CompanyTx<'_>,
-        read: &CreditSnapshot,
+        read: &Self::Read,
         _: Option<&Frozen>,
     ) -> Result<bool, Error> {
-        let first = not_before(tx.change.today(), &read.invoice);
+        let (before, _) = read;
+        let first = not_before(tx.change.today(), &before.invoice);
         let stored = tx.summary_to_change::<Invoice>(self.invoice).await?;
-        Ok(stored.updated_at == read.invoice.summary.updated_at
-            && tx.credit_note_series(first.year()).next_dated(first).await? == read.next)
+        Ok(stored.updated_at == before.invoice.summary.updated_at
+            && tx.credit_note_series(first.year()).next_dated(first).await? == before.next)
     }
 
     async fn commit(
         &self,
         tx: &mut CompanyTx<'_>,
-        read: &CreditSnapshot,
+        read: &Self::Read,
         frozen: Option<&Frozen>,
     ) -> Result<Credited, Error> {
         let today = tx.change.today();
-        let first = not_before(today, &read.invoice);
+        let (before, content) = read;
+        let first = not_before(today, &before.invoice);
         let next = tx.credit_note_series(first.year()).allocate_dated(first).await?;
         let format = frozen.map(|frozen| frozen.format);
         let (note, credited) = self.issue(read, &next, format, tx.change.at())?;
-        let parts = read.content(&self.credit)?.parts;
-        tx.credit_notes().insert(&note, &parts).await?;
+        tx.credit_notes().insert(&note, &content.parts).await?;
         tx.invoices().update(&credited.record.summary, Some(&credited.record.detail)).await?;
         tx.record_events(&credited.events).await?;
         let action = match self.credit {

@@ -16,10 +16,9 @@ use crate::documents::{
     BoundedStore, Buyer, Document, DocumentContent, DocumentFacts, DocumentLogo, Frozen, Parties,
 };
 use crate::error::Error;
-use crate::operations::attempts::ISSUE_ATTEMPTS;
-use crate::operations::documents::find_logo;
-use crate::operations::freezing::FreezingPlan;
-use crate::operations::{CompanyHandle, Services};
+use crate::operations::CompanyHandle;
+use crate::operations::freezing::{FreezingPlan, ISSUE_ATTEMPTS};
+use crate::operations::frozen_files::find_logo;
 use crate::records::{HistoryAction, Missing};
 use crate::store::quotes::DocumentTerms;
 use crate::store::{ChangeContext, CompanyReader, CompanyTx, Prefetch, Tables};
@@ -92,7 +91,19 @@ struct Draft {
 }
 
 impl Draft {
-    async fn read(tx: &mut CompanyReader<'_>, id: InvoiceId, now: Timestamp) -> Result<Self, Error> {
+    async fn read(company: &CompanyHandle, id: InvoiceId) -> Result<Self, Error> {
+        let now = company.env().now();
+        let draft = company.read(async move |mut tx| {
+            // A refusal of the preview depends on all of these together.
+            tx.begin_snapshot().await?;
+            let draft = Self::find(&mut tx, id, now).await;
+            tx.end_snapshot().await?;
+            draft
+        });
+        draft.await
+    }
+
+    async fn find(tx: &mut CompanyReader<'_>, id: InvoiceId, now: Timestamp) -> Result<Self, Error> {
         let invoice = tx.invoices().find(id).await?;
         let (company, last_stamp) = tx.company_row().find().await?;
         let change = ChangeContext::new(company, last_stamp, now)?;
@@ -139,15 +150,7 @@ impl Invoices<'_> {
 
     /// Everything that an issue would refuse, and the format that the document would have.
     pub(super) async fn missing(&self, id: InvoiceId) -> Result<(Vec<Missing>, DocumentFormat), Error> {
-        let now = self.0.env().now();
-        let draft = self.0.read(async move |mut tx| {
-            // No transaction compares what is read here.
-            tx.begin_snapshot().await?;
-            let draft = Draft::read(&mut tx, id, now).await;
-            tx.end_snapshot().await?;
-            draft
-        });
-        let draft = draft.await?;
+        let draft = Draft::read(self.0, id).await?;
         let document = draft.content(draft.preview(&IssueOptions::default(), None)?);
         let format = draft.possible_format(&document);
         let is_factur_x = format == DocumentFormat::FacturX;
@@ -177,8 +180,7 @@ impl FreezingPlan for Issue {
     type Done = Issued;
 
     async fn read(&self, company: &CompanyHandle) -> Result<Draft, Error> {
-        let (id, now) = (self.id, company.env().now());
-        let draft = company.read(async move |mut tx| Draft::read(&mut tx, id, now).await).await?;
+        let draft = Draft::read(company, self.id).await?;
         company.check_expected("the invoice", draft.invoice.summary.updated_at)?;
         Ok(draft)
     }
@@ -186,7 +188,6 @@ impl FreezingPlan for Issue {
     async fn preview(
         &self,
         draft: &Draft,
-        _: &Services,
         _: &mut BoundedStore<'_>,
     ) -> Result<Option<DocumentContent>, Error> {
         let mut content = draft.content(draft.preview(&self.options, None)?);

@@ -1,13 +1,12 @@
 //! Payments on invoices: entered, refunded, reversed.
 
 use invoicing_core::{
-    Conflict, IntoExact, Invoice, InvoiceId, InvoiceStatus, Money, PaymentId, PaymentMethod, PaymentSource,
-    SHORT_TEXT, exact_number, optional_text,
+    Conflict, IntoExact, Invoice, InvoiceId, Money, PaymentId, PaymentMethod, PaymentSource, SHORT_TEXT,
+    exact_number, optional_text,
 };
 use serde::Deserialize;
 
-use super::issuing::Purpose;
-use super::{Invoices, IssueOptions, note, update};
+use super::{Invoices, update};
 use crate::error::Error;
 use crate::records::{HistoryAction, Payment};
 use crate::store::{CompanyTx, Prefetch, Tables};
@@ -152,49 +151,6 @@ impl Invoices<'_> {
                 tx.note(action, id.0, &entered.amount).await?;
                 let invoice = update(&mut tx, changed).await?;
                 Ok(RecordedPayment { payment, invoice, created: true })
-            })
-            .await
-    }
-
-    /// Marks an invoice paid by hand: enters the remaining amount as a payment. A draft is issued
-    /// first, in the same transaction.
-    ///
-    /// # Errors
-    /// As [`issue_with`](Self::issue_with) for a draft; [`Error::Conflict`] when it is paid, credited
-    /// in full or cancelled.
-    pub async fn mark_paid(&self, id: InvoiceId) -> Result<Invoice, Error> {
-        let paid = async {
-            match self.mark_issued_paid(id).await? {
-                Some(paid) => Ok(paid),
-                None => match self.issue_for(id, IssueOptions::default(), Purpose::MarkPaid).await {
-                    // Another caller has issued the draft meanwhile.
-                    Err(Error::Conflict(conflict)) => {
-                        self.mark_issued_paid(id).await?.ok_or(Error::Conflict(conflict))
-                    }
-                    paid => paid,
-                },
-            }
-        };
-        self.0.operation("invoices.mark_paid", paid).await
-    }
-
-    /// Marks an issued invoice paid; `None` for a draft.
-    async fn mark_issued_paid(&self, id: InvoiceId) -> Result<Option<Invoice>, Error> {
-        let known = self.preload(id).await?;
-        self.0
-            .write([Prefetch::Invoice(id)], async move |mut tx| {
-                let invoice = tx.document_to_change(id, known).await?;
-                if invoice.summary.status == InvoiceStatus::Draft {
-                    return Ok(None);
-                }
-                let paid = invoice.mark_paid(tx.change.at())?;
-                let amount = invoice.summary.amount_due;
-                if !amount.is_zero() {
-                    insert_payment(&mut tx, id, NewPayment::new(amount, PaymentSource::Manual)).await?;
-                }
-                let invoice = update(&mut tx, paid).await?;
-                note(&mut tx, HistoryAction::InvoiceMarkedPaid, &invoice).await?;
-                Ok(Some(invoice))
             })
             .await
     }

@@ -12,16 +12,15 @@ use invoicing_core::{
     QuoteStatus,
 };
 
-use super::sending::facts;
+use super::decisions::facts;
 use super::{Quotes, check, missing_client, note};
 use crate::documents::{BoundedStore, DocumentContent, DocumentLogo, Frozen};
 use crate::error::Error;
-use crate::operations::attempts::ATTEMPTS;
+use crate::operations::CompanyHandle;
 use crate::operations::conversion::convert_noted;
-use crate::operations::documents::find_logo;
-use crate::operations::freezing::FreezingPlan;
+use crate::operations::freezing::{ATTEMPTS, FreezingPlan};
+use crate::operations::frozen_files::find_logo;
 use crate::operations::numbering::{CREATIONS_AT_ONCE, LOCK_LIMIT, Numbering};
-use crate::operations::{CompanyHandle, Services};
 use crate::records::HistoryAction;
 use crate::store::quotes::InternalDetails;
 use crate::store::{ChangeContext, CompanyTx, Prefetch, Tables};
@@ -180,13 +179,8 @@ struct ReadCreation {
     client: Client,
     logo: Option<DocumentLogo>,
     number: String,
-}
-
-impl Creation {
-    /// The quote with the number that was read.
-    fn preview(&self, read: &ReadCreation) -> Result<Changed<Quote>, Error> {
-        self.content.quote(self.id, &read.change, &read.client, &read.number)
-    }
+    /// The quote with that number.
+    preview: Changed<Quote>,
 }
 
 impl FreezingPlan for Creation {
@@ -195,26 +189,27 @@ impl FreezingPlan for Creation {
 
     async fn read(&self, company: &CompanyHandle) -> Result<ReadCreation, Error> {
         let (client_id, now) = (self.content.client_id, company.env().now());
-        let read = company.read(async move |mut tx| {
+        let found = company.read(async move |mut tx| {
             let (company, last_stamp) = tx.company_row().find().await?;
             let change = ChangeContext::new(company, last_stamp, now)?;
             let client = tx.clients().find(client_id).await.map_err(missing_client)?;
             let logo = find_logo(&mut tx, &change.company).await?;
             let number = tx.quote_series(change.today().year()).next().await?;
-            Ok(ReadCreation { change, client, logo, number })
+            Ok((change, client, logo, number))
         });
-        read.await
+        let (change, client, logo, number) = found.await?;
+        let preview = self.content.quote(self.id, &change, &client, &number)?;
+        Ok(ReadCreation { change, client, logo, number, preview })
     }
 
     async fn preview(
         &self,
         read: &ReadCreation,
-        _: &Services,
         _: &mut BoundedStore<'_>,
     ) -> Result<Option<DocumentContent>, Error> {
-        let quote = Self::preview(self, read)?.record;
-        let facts = facts(&read.change, &quote, &read.client, self.content.internal.terms.clone());
-        Ok(Some(DocumentContent::of_quote(quote, None, facts, read.logo.clone())))
+        let quote = &read.preview.record;
+        let facts = facts(&read.change, quote, &read.client, self.content.internal.terms.clone());
+        Ok(Some(DocumentContent::of_quote(quote.clone(), None, facts, read.logo.clone())))
     }
 
     fn prefetched(&self, _: &ReadCreation) -> Vec<Prefetch> {
@@ -245,7 +240,7 @@ impl FreezingPlan for Creation {
             return Err(Error::internal("the next number changed within a transaction"));
         }
         let created = match content.origin {
-            Origin::Import(_) => at(Self::preview(self, read)?, &tx.change),
+            Origin::Import(_) => at(read.preview.clone(), &tx.change),
             Origin::Direct => content.quote(*id, &tx.change, &read.client, &read.number)?,
         };
         let quote = insert(tx, content.actions(), created, &content.internal).await?;

@@ -5,7 +5,7 @@ use invoicing_core::{DocumentLink, Quote, QuoteId};
 use super::Quotes;
 use crate::documents::{ContentHash, StoredDocument};
 use crate::error::Error;
-use crate::operations::documents::{OpenedDocument, stored};
+use crate::operations::frozen_files::{OpenedDocument, stored};
 use crate::store::Tables;
 
 impl Quotes<'_> {

@@ -20,12 +20,11 @@ use crate::documents::{
 #[cfg(feature = "console")]
 use crate::documents::{DocumentInput, DocumentRef, RenderDeadline, SentCopy};
 use crate::error::Error;
-use crate::operations::attempts::{ATTEMPTS, keeps_changing};
-use crate::operations::documents::{find_logo, stored};
-use crate::operations::freezing::FreezingPlan;
+use crate::operations::CompanyHandle;
+use crate::operations::freezing::{ATTEMPTS, FreezingPlan, keeps_changing};
+use crate::operations::frozen_files::{find_logo, stored};
 use crate::operations::quotes::links::check_unrevoked;
 use crate::operations::quotes::{sent_again, store_decided};
-use crate::operations::{CompanyHandle, Services};
 use crate::records::{HistoryAction, ProofRecord};
 #[cfg(feature = "console")]
 use crate::store::rows::from_json;
@@ -138,7 +137,6 @@ impl FreezingPlan for Signing {
     async fn preview(
         &self,
         read: &SignableQuote,
-        _: &Services,
         store: &mut BoundedStore<'_>,
     ) -> Result<Option<DocumentContent>, Error> {
         if self.signature.shown.is_some_and(|shown| shown != read.document.sha256) {

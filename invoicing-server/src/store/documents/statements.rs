@@ -6,9 +6,8 @@ use invoicing_core::{QuoteId, Timestamp};
 
 use super::Document;
 use crate::store::connection::prefetch::Find;
-use crate::store::connection::{Cell, Sql, Write};
+use crate::store::connection::{Cell, Write};
 use crate::store::newest::NewestStatements;
-use crate::store::page_query::PageStatements;
 
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +48,23 @@ pub(crate) struct Apart {
     pub(super) column: &'static str,
 }
 
+/// The statements of a list of documents. Each returns one row, so a page is one snapshot: see
+/// [`PageRow`](crate::store::page_json::PageRow).
+///
+/// `$1` company, `$2` limit, `$3` offset, `$4` since, `$5` status, `$6` true if items have their
+/// lines, `$7` the company's last stamp with which they have large ones too, of more than 8 KiB.
+/// Both databases read the size of lines without the lines. The inner select passes lines on, and
+/// the outer one prints them: rows that the offset skips are never printed.
+///
+/// The filters leave the index of the order as the only useful one: `status || ''` keeps `changed`
+/// off the index by status, which would require a sort. The aggregate takes the items in the order
+/// of its subquery. SQLite keeps that order as there is a limit, and PostgreSQL as it is sorted.
+pub(in crate::store) struct PageStatements {
+    pub(super) newest: &'static str,
+    pub(super) newest_in_status: &'static str,
+    pub(super) changed: &'static str,
+}
+
 /// The statements on the table of a kind. Each is led by an index.
 pub(crate) struct Statements {
     pub(super) pages: PageStatements,
@@ -61,7 +77,6 @@ pub(crate) struct Statements {
     pub(super) updated_at: &'static str,
     pub(super) insert: Write,
     pub(super) update: Write,
-    pub(super) update_lines: Sql,
 }
 
 pub(super) const fn integer<T>(name: &'static str, cell: fn(&T) -> &dyn Cell) -> FieldColumn<T> {
@@ -108,7 +123,7 @@ impl<D: Document> Columns<D> {
     }
 
     /// The columns of a new row, in the order of its cells.
-    fn inserted(&self) -> Vec<Column> {
+    pub(super) fn inserted(&self) -> Vec<Column> {
         let beside = self.beside.iter().copied();
         let apart = self.apart.iter().map(|apart| (apart.column, ColumnType::Text));
         [&KEY[..], &of(self.fixed), &of(self.changing), &of(self.of_detail), &JSON]
@@ -229,7 +244,6 @@ impl Statements {
                 first: 0,
                 requires_current_version: true,
             },
-            update_lines: Sql { sqlite: made(UPDATE_LINES_IN_FILE), postgres: made(UPDATE_LINES_ON_SERVER) },
         }
     }
 }
@@ -264,14 +278,6 @@ const LATEST_FILE: &str = "
     LEFT JOIN frozen_file file ON file.company_id = document.company_id AND file.document_id = document.id
     WHERE document.company_id = $1 AND document.id = $2 ORDER BY file.number DESC LIMIT 1";
 
-const UPDATE_LINES_IN_FILE: &str = "
-    DELETE FROM large_lines WHERE company_id = $1 AND document_id = $2;
-    INSERT INTO large_lines (company_id, document_id, lines) SELECT $1, $2, $3 WHERE octet_length($3) > 8192;
-    UPDATE {table} SET lines = CASE WHEN octet_length($3) <= 8192 THEN $3 END, lines_bytes = octet_length($3)
-    WHERE company_id = $1 AND id = $2";
-
-const UPDATE_LINES_ON_SERVER: &str = "UPDATE {table} SET lines = $3 WHERE company_id = $1 AND id = $2";
-
 /// The insertion on SQLite, which stores large lines apart.
 fn insert_into_file<D: Document>(inserted: &[Column], columns: &Columns<D>) -> String {
     let lines = number_of(inserted, "lines");
@@ -286,18 +292,16 @@ fn insert_into_file<D: Document>(inserted: &[Column], columns: &Columns<D>) -> S
         }
         (_, number) => format!("${number}"),
     });
-    let mut text = format!(
+    let apart = columns.apart.as_ref().map_or(String::new(), |Apart { table, key, column }| {
+        let number = number_of(inserted, column);
+        format!(";\n    INSERT INTO {table} (company_id, {key}, {column}) VALUES ($1, $2, ${number})")
+    });
+    format!(
         "
     INSERT INTO {{table}} ({names})
     VALUES ({values});
-    INSERT INTO large_lines (company_id, document_id, lines) SELECT $1, $2, ${lines} WHERE octet_length(${lines}) > 8192"
-    );
-    if let Some(Apart { table, key, column }) = &columns.apart {
-        let number = number_of(inserted, column);
-        text +=
-            &format!(";\n    INSERT INTO {table} (company_id, {key}, {column}) VALUES ($1, $2, ${number})");
-    }
-    text
+    INSERT INTO large_lines (company_id, document_id, lines) SELECT $1, $2, ${lines} WHERE octet_length(${lines}) > 8192{apart}"
+    )
 }
 
 /// The insertion on PostgreSQL, of many rows.
@@ -372,8 +376,7 @@ mod tests {
     use super::*;
 
     fn printed<D: Document>() -> String {
-        let Statements { pages, newest, find, find_summary, update_lines, insert, update, .. } =
-            D::statements();
+        let Statements { pages, newest, find, find_summary, insert, update, .. } = D::statements();
         let mut all = vec![
             ("a page, newest first", pages.newest),
             ("a page of those in a status, newest first", pages.newest_in_status),
@@ -391,12 +394,7 @@ mod tests {
             ("insertion, PostgreSQL", insert.postgres),
         ];
         if !D::COLUMNS.changing.is_empty() {
-            all.extend([
-                ("update, SQLite", update.sqlite),
-                ("update, PostgreSQL", update.postgres),
-                ("update of the lines, SQLite", update_lines.sqlite),
-                ("update of the lines, PostgreSQL", update_lines.postgres),
-            ]);
+            all.extend([("update, SQLite", update.sqlite), ("update, PostgreSQL", update.postgres)]);
         }
         all.iter().fold(String::new(), |mut text, (name, statement)| {
             writeln!(text, "-- {}: {name}\n{};\n", D::TABLE, statement.trim_start_matches('\n')).unwrap();

@@ -78,37 +78,48 @@ SELECT CAST(1 AS BIGINT) FROM quote WHERE company_id = $1 AND id = $2;
 SELECT updated_at FROM quote WHERE company_id = $1 AND id = $2;
 
 -- quote: insertion, SQLite
-    INSERT INTO quote (company_id, id, created_at, status, valid_until, updated_at, total_ht_cents, total_ttc_cents, tva_rate_bp, retention_rate_bp, retention_amount_cents, summary, lines, lines_bytes, detail, work_site, operations, reverse_charge, version)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, CASE WHEN octet_length($13) <= 8192 THEN $13 END, octet_length($13), $14, $15, $16, $17, $19);
+    INSERT INTO quote (company_id, id, created_at, status, valid_until, updated_at,
+        total_ht_cents, total_ttc_cents, tva_rate_bp, retention_rate_bp, retention_amount_cents, summary,
+        lines, lines_bytes, detail, work_site, operations, reverse_charge, version)
+    VALUES ($1, $2, $3, $4, $5, $6,
+        $7, $8, $9, $10, $11, $12,
+        CASE WHEN octet_length($13) <= 8192 THEN $13 END, octet_length($13), $14, $15, $16, $17, $19);
     INSERT INTO large_lines (company_id, document_id, lines) SELECT $1, $2, $13 WHERE octet_length($13) > 8192;
     INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $18);
 
 -- quote: insertion, PostgreSQL
     WITH new AS (
-        SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::text[], $5::date[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::bigint[], $18::text[], $19::bigint[]) AS new (company_id, id, created_at, status, valid_until, updated_at, total_ht_cents, total_ttc_cents, tva_rate_bp, retention_rate_bp, retention_amount_cents, summary, lines, detail, work_site, operations, reverse_charge, costings, version)
+        SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::text[], $5::date[], $6::bigint[],
+        $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[],
+        $13::text[], $14::text[], $15::text[], $16::text[], $17::bigint[], $18::text[],
+        $19::bigint[]) AS new (company_id, id, created_at, status, valid_until, updated_at,
+        total_ht_cents, total_ttc_cents, tva_rate_bp, retention_rate_bp, retention_amount_cents, summary,
+        lines, detail, work_site, operations, reverse_charge, costings,
+        version)
     ), apart AS (
         INSERT INTO quote_costing (company_id, quote_id, costings) SELECT company_id, id, costings FROM new
     )
-    INSERT INTO quote (company_id, id, created_at, status, valid_until, updated_at, total_ht_cents, total_ttc_cents, tva_rate_bp, retention_rate_bp, retention_amount_cents, summary, lines, detail, work_site, operations, reverse_charge, version)
-    SELECT company_id, id, created_at, status, valid_until, updated_at, total_ht_cents, total_ttc_cents, tva_rate_bp, retention_rate_bp, retention_amount_cents, summary, lines, detail, work_site, operations, reverse_charge, version FROM new;
+    INSERT INTO quote (company_id, id, created_at, status, valid_until, updated_at,
+        total_ht_cents, total_ttc_cents, tva_rate_bp, retention_rate_bp, retention_amount_cents, summary,
+        lines, detail, work_site, operations, reverse_charge, version)
+    SELECT company_id, id, created_at, status, valid_until, updated_at,
+        total_ht_cents, total_ttc_cents, tva_rate_bp, retention_rate_bp, retention_amount_cents, summary,
+        lines, detail, work_site, operations, reverse_charge, version FROM new;
 
 -- quote: update, SQLite
-    UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, total_ht_cents = $6, total_ttc_cents = $7, tva_rate_bp = $8, retention_rate_bp = coalesce($9, retention_rate_bp), retention_amount_cents = coalesce($10, retention_amount_cents), summary = $11, detail = coalesce($12, detail), version = $13
+    UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, total_ht_cents = $6, total_ttc_cents = $7, tva_rate_bp = $8,
+        retention_rate_bp = coalesce($9, retention_rate_bp), retention_amount_cents = coalesce($10, retention_amount_cents), summary = $11, detail = coalesce($12, detail), version = $13
     WHERE company_id = $1 AND id = $2 AND version <= $13;
 
 -- quote: update, PostgreSQL
-    UPDATE quote SET status = new.status, valid_until = new.valid_until, updated_at = new.updated_at, total_ht_cents = new.total_ht_cents, total_ttc_cents = new.total_ttc_cents, tva_rate_bp = new.tva_rate_bp, retention_rate_bp = coalesce(new.retention_rate_bp, quote.retention_rate_bp), retention_amount_cents = coalesce(new.retention_amount_cents, quote.retention_amount_cents), summary = new.summary, detail = coalesce(new.detail, quote.detail), version = new.version
-    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::date[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::text[], $12::text[], $13::bigint[]) AS new (company_id, id, status, valid_until, updated_at, total_ht_cents, total_ttc_cents, tva_rate_bp, retention_rate_bp, retention_amount_cents, summary, detail, version)
+    UPDATE quote SET status = new.status, valid_until = new.valid_until, updated_at = new.updated_at, total_ht_cents = new.total_ht_cents, total_ttc_cents = new.total_ttc_cents, tva_rate_bp = new.tva_rate_bp,
+        retention_rate_bp = coalesce(new.retention_rate_bp, quote.retention_rate_bp), retention_amount_cents = coalesce(new.retention_amount_cents, quote.retention_amount_cents), summary = new.summary, detail = coalesce(new.detail, quote.detail), version = new.version
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::date[], $5::bigint[], $6::bigint[],
+        $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::text[], $12::text[],
+        $13::bigint[]) AS new (company_id, id, status, valid_until, updated_at, total_ht_cents,
+        total_ttc_cents, tva_rate_bp, retention_rate_bp, retention_amount_cents, summary, detail,
+        version)
     WHERE quote.company_id = new.company_id AND quote.id = new.id AND quote.version <= new.version;
-
--- quote: update of the lines, SQLite
-    DELETE FROM large_lines WHERE company_id = $1 AND document_id = $2;
-    INSERT INTO large_lines (company_id, document_id, lines) SELECT $1, $2, $3 WHERE octet_length($3) > 8192;
-    UPDATE quote SET lines = CASE WHEN octet_length($3) <= 8192 THEN $3 END, lines_bytes = octet_length($3)
-    WHERE company_id = $1 AND id = $2;
-
--- quote: update of the lines, PostgreSQL
-UPDATE quote SET lines = $3 WHERE company_id = $1 AND id = $2;
 
 -- invoice: a page, newest first
     SELECT coalesce(string_agg(concat(summary, ',"lines":' || lines, '}'), ',
@@ -190,34 +201,51 @@ SELECT CAST(1 AS BIGINT) FROM invoice WHERE company_id = $1 AND id = $2;
 SELECT updated_at FROM invoice WHERE company_id = $1 AND id = $2;
 
 -- invoice: insertion, SQLite
-    INSERT INTO invoice (company_id, id, quote_id, created_at, total_ht_cents, total_ttc_cents, tva_rate_bp, retention_rate_bp, status, due_date, updated_at, retention_amount_cents, retention_due_cents, amount_paid_cents, amount_due_cents, amount_overpaid_cents, amount_credited_cents, amount_written_off_cents, summary, lines, lines_bytes, detail, version)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, CASE WHEN octet_length($20) <= 8192 THEN $20 END, octet_length($20), $21, $22);
+    INSERT INTO invoice (company_id, id, quote_id, created_at, total_ht_cents, total_ttc_cents,
+        tva_rate_bp, retention_rate_bp, status, due_date, updated_at, retention_amount_cents,
+        retention_due_cents, amount_paid_cents, amount_due_cents, amount_overpaid_cents, amount_credited_cents, amount_written_off_cents,
+        summary, lines, lines_bytes, detail, version)
+    VALUES ($1, $2, $3, $4, $5, $6,
+        $7, $8, $9, $10, $11, $12,
+        $13, $14, $15, $16, $17, $18,
+        $19, CASE WHEN octet_length($20) <= 8192 THEN $20 END, octet_length($20), $21, $22);
     INSERT INTO large_lines (company_id, document_id, lines) SELECT $1, $2, $20 WHERE octet_length($20) > 8192;
 
 -- invoice: insertion, PostgreSQL
     WITH new AS (
-        SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::date[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::text[], $20::text[], $21::text[], $22::bigint[]) AS new (company_id, id, quote_id, created_at, total_ht_cents, total_ttc_cents, tva_rate_bp, retention_rate_bp, status, due_date, updated_at, retention_amount_cents, retention_due_cents, amount_paid_cents, amount_due_cents, amount_overpaid_cents, amount_credited_cents, amount_written_off_cents, summary, lines, detail, version)
+        SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::bigint[], $6::bigint[],
+        $7::bigint[], $8::bigint[], $9::text[], $10::date[], $11::bigint[], $12::bigint[],
+        $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[],
+        $19::text[], $20::text[], $21::text[], $22::bigint[]) AS new (company_id, id, quote_id, created_at, total_ht_cents, total_ttc_cents,
+        tva_rate_bp, retention_rate_bp, status, due_date, updated_at, retention_amount_cents,
+        retention_due_cents, amount_paid_cents, amount_due_cents, amount_overpaid_cents, amount_credited_cents, amount_written_off_cents,
+        summary, lines, detail, version)
     )
-    INSERT INTO invoice (company_id, id, quote_id, created_at, total_ht_cents, total_ttc_cents, tva_rate_bp, retention_rate_bp, status, due_date, updated_at, retention_amount_cents, retention_due_cents, amount_paid_cents, amount_due_cents, amount_overpaid_cents, amount_credited_cents, amount_written_off_cents, summary, lines, detail, version)
-    SELECT company_id, id, quote_id, created_at, total_ht_cents, total_ttc_cents, tva_rate_bp, retention_rate_bp, status, due_date, updated_at, retention_amount_cents, retention_due_cents, amount_paid_cents, amount_due_cents, amount_overpaid_cents, amount_credited_cents, amount_written_off_cents, summary, lines, detail, version FROM new;
+    INSERT INTO invoice (company_id, id, quote_id, created_at, total_ht_cents, total_ttc_cents,
+        tva_rate_bp, retention_rate_bp, status, due_date, updated_at, retention_amount_cents,
+        retention_due_cents, amount_paid_cents, amount_due_cents, amount_overpaid_cents, amount_credited_cents, amount_written_off_cents,
+        summary, lines, detail, version)
+    SELECT company_id, id, quote_id, created_at, total_ht_cents, total_ttc_cents,
+        tva_rate_bp, retention_rate_bp, status, due_date, updated_at, retention_amount_cents,
+        retention_due_cents, amount_paid_cents, amount_due_cents, amount_overpaid_cents, amount_credited_cents, amount_written_off_cents,
+        summary, lines, detail, version FROM new;
 
 -- invoice: update, SQLite
-    UPDATE invoice SET status = $3, due_date = $4, updated_at = $5, retention_amount_cents = $6, retention_due_cents = $7, amount_paid_cents = $8, amount_due_cents = $9, amount_overpaid_cents = $10, amount_credited_cents = $11, amount_written_off_cents = $12, summary = $13, detail = coalesce($14, detail), version = $15
+    UPDATE invoice SET status = $3, due_date = $4, updated_at = $5, retention_amount_cents = $6, retention_due_cents = $7, amount_paid_cents = $8,
+        amount_due_cents = $9, amount_overpaid_cents = $10, amount_credited_cents = $11, amount_written_off_cents = $12, summary = $13, detail = coalesce($14, detail),
+        version = $15
     WHERE company_id = $1 AND id = $2 AND version <= $15;
 
 -- invoice: update, PostgreSQL
-    UPDATE invoice SET status = new.status, due_date = new.due_date, updated_at = new.updated_at, retention_amount_cents = new.retention_amount_cents, retention_due_cents = new.retention_due_cents, amount_paid_cents = new.amount_paid_cents, amount_due_cents = new.amount_due_cents, amount_overpaid_cents = new.amount_overpaid_cents, amount_credited_cents = new.amount_credited_cents, amount_written_off_cents = new.amount_written_off_cents, summary = new.summary, detail = coalesce(new.detail, invoice.detail), version = new.version
-    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::date[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::bigint[]) AS new (company_id, id, status, due_date, updated_at, retention_amount_cents, retention_due_cents, amount_paid_cents, amount_due_cents, amount_overpaid_cents, amount_credited_cents, amount_written_off_cents, summary, detail, version)
+    UPDATE invoice SET status = new.status, due_date = new.due_date, updated_at = new.updated_at, retention_amount_cents = new.retention_amount_cents, retention_due_cents = new.retention_due_cents, amount_paid_cents = new.amount_paid_cents,
+        amount_due_cents = new.amount_due_cents, amount_overpaid_cents = new.amount_overpaid_cents, amount_credited_cents = new.amount_credited_cents, amount_written_off_cents = new.amount_written_off_cents, summary = new.summary, detail = coalesce(new.detail, invoice.detail),
+        version = new.version
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::date[], $5::bigint[], $6::bigint[],
+        $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[],
+        $13::text[], $14::text[], $15::bigint[]) AS new (company_id, id, status, due_date, updated_at, retention_amount_cents,
+        retention_due_cents, amount_paid_cents, amount_due_cents, amount_overpaid_cents, amount_credited_cents, amount_written_off_cents,
+        summary, detail, version)
     WHERE invoice.company_id = new.company_id AND invoice.id = new.id AND invoice.version <= new.version;
-
--- invoice: update of the lines, SQLite
-    DELETE FROM large_lines WHERE company_id = $1 AND document_id = $2;
-    INSERT INTO large_lines (company_id, document_id, lines) SELECT $1, $2, $3 WHERE octet_length($3) > 8192;
-    UPDATE invoice SET lines = CASE WHEN octet_length($3) <= 8192 THEN $3 END, lines_bytes = octet_length($3)
-    WHERE company_id = $1 AND id = $2;
-
--- invoice: update of the lines, PostgreSQL
-UPDATE invoice SET lines = $3 WHERE company_id = $1 AND id = $2;
 
 -- credit_note: a page, newest first
     SELECT coalesce(string_agg(concat(summary, ',"lines":' || lines, '}'), ',
@@ -299,14 +327,26 @@ SELECT CAST(1 AS BIGINT) FROM credit_note WHERE company_id = $1 AND id = $2;
 SELECT updated_at FROM credit_note WHERE company_id = $1 AND id = $2;
 
 -- credit_note: insertion, SQLite
-    INSERT INTO credit_note (company_id, id, invoice_id, created_at, updated_at, total_ht_cents, total_ttc_cents, tva_rate_bp, summary, lines, lines_bytes, detail, parts, version)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, CASE WHEN octet_length($10) <= 8192 THEN $10 END, octet_length($10), $11, $12, $13);
+    INSERT INTO credit_note (company_id, id, invoice_id, created_at, updated_at, total_ht_cents,
+        total_ttc_cents, tva_rate_bp, summary, lines, lines_bytes, detail, parts,
+        version)
+    VALUES ($1, $2, $3, $4, $5, $6,
+        $7, $8, $9, CASE WHEN octet_length($10) <= 8192 THEN $10 END, octet_length($10), $11, $12,
+        $13);
     INSERT INTO large_lines (company_id, document_id, lines) SELECT $1, $2, $10 WHERE octet_length($10) > 8192;
 
 -- credit_note: insertion, PostgreSQL
     WITH new AS (
-        SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::text[], $12::text[], $13::bigint[]) AS new (company_id, id, invoice_id, created_at, updated_at, total_ht_cents, total_ttc_cents, tva_rate_bp, summary, lines, detail, parts, version)
+        SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::bigint[], $6::bigint[],
+        $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::text[], $12::text[],
+        $13::bigint[]) AS new (company_id, id, invoice_id, created_at, updated_at, total_ht_cents,
+        total_ttc_cents, tva_rate_bp, summary, lines, detail, parts,
+        version)
     )
-    INSERT INTO credit_note (company_id, id, invoice_id, created_at, updated_at, total_ht_cents, total_ttc_cents, tva_rate_bp, summary, lines, detail, parts, version)
-    SELECT company_id, id, invoice_id, created_at, updated_at, total_ht_cents, total_ttc_cents, tva_rate_bp, summary, lines, detail, parts, version FROM new;
+    INSERT INTO credit_note (company_id, id, invoice_id, created_at, updated_at, total_ht_cents,
+        total_ttc_cents, tva_rate_bp, summary, lines, detail, parts,
+        version)
+    SELECT company_id, id, invoice_id, created_at, updated_at, total_ht_cents,
+        total_ttc_cents, tva_rate_bp, summary, lines, detail, parts,
+        version FROM new;
 

@@ -131,7 +131,7 @@ fn a_business_is_given_the_terms_of_payment() {
         assert_on(mention, &business, BILLED);
         assert_on(mention, &private, NOWHERE);
     }
-    let identity = &mut business.company.identity;
+    let identity = &mut business.parties.seller.identity;
     identity.late_penalty = Some("Pénalités : 12 %.".into());
     identity.early_payment = Some("Escompte : 1 %.".into());
     assert_on("Pénalités : 12 %.\nIndemnité forfaitaire", &business, BILLED);
@@ -151,9 +151,9 @@ fn the_terms_of_payment_are_known_for_any_client() {
 #[test]
 fn a_client_without_a_type_is_a_business_if_it_has_a_siren() {
     let mut unknown = invoice_facts();
-    (unknown.client.r#type, unknown.client.vat_number) = (None, None);
+    (unknown.parties.buyer.r#type, unknown.parties.buyer.vat_number) = (None, None);
     assert_on(RECOVERY, &unknown, BILLED);
-    unknown.client.siren = None;
+    unknown.parties.buyer.siren = None;
     assert_on(RECOVERY, &unknown, NOWHERE);
 }
 

@@ -1,4 +1,4 @@
-//! Sending and accepting a quote, which freeze its document.
+//! Decisions of the company about a quote: sending and accepting, which freeze its document.
 
 use chrono::NaiveDate;
 use invoicing_core::{Changed, Client, Invalid, Quote, QuoteId, Timestamp};
@@ -6,10 +6,9 @@ use invoicing_core::{Changed, Client, Invalid, Quote, QuoteId, Timestamp};
 use super::{Quotes, links, note, update};
 use crate::documents::{BoundedStore, Buyer, DocumentContent, DocumentFacts, DocumentLogo, Frozen, Parties};
 use crate::error::Error;
-use crate::operations::attempts::{ATTEMPTS, keeps_changing};
-use crate::operations::documents::find_logo;
-use crate::operations::freezing::FreezingPlan;
-use crate::operations::{CompanyHandle, Services};
+use crate::operations::CompanyHandle;
+use crate::operations::freezing::{ATTEMPTS, FreezingPlan, keeps_changing};
+use crate::operations::frozen_files::find_logo;
 use crate::records::HistoryAction;
 use crate::store::quotes::DocumentTerms;
 use crate::store::{ChangeContext, CompanyReader, CompanyTx, Prefetch, Tables};
@@ -78,38 +77,38 @@ pub(super) fn facts(
 }
 
 impl FreezingPlan for Decision {
-    type Read = ReadQuote;
+    type Read = (ReadQuote, Quote);
     type Done = Quote;
 
-    async fn read(&self, company: &CompanyHandle) -> Result<ReadQuote, Error> {
+    /// The quote as it stands, and as it would be then.
+    async fn read(&self, company: &CompanyHandle) -> Result<Self::Read, Error> {
         let (id, now) = (self.id, company.env().now());
         let read = company.read(async move |mut tx| ReadQuote::read(&mut tx, id, now).await).await?;
         company.check_expected("the quote", read.quote.summary.updated_at)?;
-        Ok(read)
-    }
-
-    async fn preview(
-        &self,
-        read: &ReadQuote,
-        _: &Services,
-        _: &mut BoundedStore<'_>,
-    ) -> Result<Option<DocumentContent>, Error> {
         let preview = match self.kind {
             Kind::Send { valid_until } => read.sent(valid_until)?,
             Kind::Accept => read.quote.accept(read.change.at())?.record,
         };
-        let keeps_document = matches!(self.kind, Kind::Accept) && read.quote.summary.sent_at.is_some();
-        Ok((!keeps_document).then(|| read.content(preview)))
+        Ok((read, preview))
     }
 
-    fn prefetched(&self, read: &ReadQuote) -> Vec<Prefetch> {
+    async fn preview(
+        &self,
+        (read, preview): &Self::Read,
+        _: &mut BoundedStore<'_>,
+    ) -> Result<Option<DocumentContent>, Error> {
+        let keeps_document = matches!(self.kind, Kind::Accept) && read.quote.summary.sent_at.is_some();
+        Ok((!keeps_document).then(|| read.content(preview.clone())))
+    }
+
+    fn prefetched(&self, (read, _): &Self::Read) -> Vec<Prefetch> {
         vec![Prefetch::QuoteSummary(self.id), Prefetch::Client(read.quote.summary.client_id)]
     }
 
     async fn still_current(
         &self,
         tx: &mut CompanyTx<'_>,
-        read: &ReadQuote,
+        (read, _): &Self::Read,
         frozen: Option<&Frozen>,
     ) -> Result<bool, Error> {
         let stored = tx.summary_to_change::<Quote>(self.id).await?;
@@ -126,14 +125,14 @@ impl FreezingPlan for Decision {
     async fn commit(
         &self,
         tx: &mut CompanyTx<'_>,
-        read: &ReadQuote,
+        (read, preview): &Self::Read,
         _: Option<&Frozen>,
     ) -> Result<Quote, Error> {
         let ChangeContext { stamp, .. } = tx.change;
         match self.kind {
-            Kind::Send { valid_until } => {
+            Kind::Send { .. } => {
                 // The document shows this day, also if midnight has passed since.
-                let valid_until = read.sent(valid_until)?.summary.valid_until;
+                let valid_until = preview.summary.valid_until;
                 let sent = read.quote.send(valid_until, read.change.now, stamp, tx.change.today())?;
                 store_decided(tx, sent, HistoryAction::QuoteSent).await
             }

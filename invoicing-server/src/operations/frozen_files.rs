@@ -200,6 +200,6 @@ pub(super) fn stored(
     row: FrozenFileRow,
 ) -> Result<(StoredDocument, u64), Error> {
     let FrozenFileRow { upload, sha256, size_bytes, file_name } = row;
-    let sha256 = sha256.parse().map_err(|cause| Error::bad_row("document", "sha256", record, cause))?;
+    let sha256 = sha256.parse().map_err(|cause| Error::bad_row("frozen_file", "sha256", record, cause))?;
     Ok((StoredDocument { key: DocumentKey { company, upload }, sha256, file_name }, size_bytes))
 }
