@@ -120,9 +120,14 @@ impl Signing {
     }
 
     /// The quote as it is signed. The moment of the submission decides if its validity has ended.
-    fn sign(&self, read: &SignableQuote, change: &ChangeContext) -> Result<Changed<Quote>, Error> {
+    fn sign(
+        &self,
+        read: &SignableQuote,
+        block: SignatureBlock,
+        change: &ChangeContext,
+    ) -> Result<Changed<Quote>, Error> {
         let day = change.date_of(self.signature.submitted_at);
-        Ok(read.quote.sign(self.block(read), change.stamp, day)?)
+        Ok(read.quote.sign(block, change.stamp, day)?)
     }
 }
 
@@ -145,7 +150,7 @@ impl FreezingPlan for Signing {
         // The signature is about these bytes: a quote whose copy cannot be read cannot be signed.
         let bytes = store.fetch(&read.document).await?;
         let sent = StoredCopy { document: read.document.clone(), bytes };
-        let signed = self.sign(read, &read.change)?.record;
+        let signed = self.sign(read, self.block(read), &read.change)?.record;
         Ok(Some(DocumentContent::of_quote(signed, Some(sent), read.facts.clone(), read.logo.clone())))
     }
 
@@ -172,9 +177,10 @@ impl FreezingPlan for Signing {
         _: Option<&Frozen>,
     ) -> Result<Quote, Error> {
         let Self { linked, signature } = self;
-        let signed = self.sign(read, &tx.change)?;
+        let block = self.block(read);
+        let signed = self.sign(read, block.clone(), &tx.change)?;
         let sha256 = read.document.sha256.to_string();
-        let proof = proof(linked.token_hash, &signature.signature, &self.block(read), sha256);
+        let proof = proof(linked.token_hash, &signature.signature, &block, sha256);
         tx.signatures().insert_proof(linked.id, &proof).await?;
         store_decided(tx, signed, HistoryAction::QuoteSigned).await
     }
