@@ -3,16 +3,17 @@
 use std::fmt::Display;
 
 use bytes::Bytes;
-use invoicing_core::{Company, CompanyId, DocumentLink, Timestamp};
+use invoicing_core::{Client, Company, CompanyId, DocumentLink, Timestamp};
 
 use super::{CompanyHandle, Services};
 use crate::documents::{
-    BoundedStore, CONTENT_TYPE, DOCUMENT_URL_VALID_MS, DocumentContent, DocumentKey, DocumentLogo, Frozen,
-    StoredDocument,
+    BoundedStore, Buyer, CONTENT_TYPE, DOCUMENT_URL_VALID_MS, DocumentContent, DocumentFacts, DocumentKey,
+    DocumentLogo, Frozen, Parties, StoredDocument,
 };
 use crate::error::Error;
 use crate::store::documents::Document;
 use crate::store::frozen_files::FrozenFileRow;
+use crate::store::quotes::DocumentTerms;
 use crate::store::{Tables, UNAUDITED};
 
 /// A frozen document.
@@ -177,6 +178,18 @@ pub(super) fn file_row(frozen: &Frozen) -> FrozenFileRow {
         sha256: document.sha256.to_string(),
         size_bytes: *size_bytes,
         file_name: document.file_name.clone(),
+    }
+}
+
+/// The facts that documents of every kind show if they are frozen now.
+pub(super) fn current_facts(company: &Company, client: &Client, terms: DocumentTerms) -> DocumentFacts {
+    DocumentFacts {
+        parties: Parties { seller: company.clone(), buyer: Buyer::of(client) },
+        quote_date: None,
+        quote_number: None,
+        work_site: terms.work_site,
+        operations: terms.operations.unwrap_or(company.identity.operations),
+        reverse_charge: terms.reverse_charge,
     }
 }
 

@@ -18,7 +18,7 @@ use crate::documents::{
 use crate::error::Error;
 use crate::operations::CompanyHandle;
 use crate::operations::freezing::{FreezingPlan, ISSUE_ATTEMPTS};
-use crate::operations::frozen_files::find_logo;
+use crate::operations::frozen_files::{current_facts, find_logo};
 use crate::records::{HistoryAction, Missing};
 use crate::store::quotes::DocumentTerms;
 use crate::store::{ChangeContext, CompanyReader, CompanyTx, Prefetch, Tables};
@@ -277,14 +277,7 @@ pub(super) async fn facts(
         }
         None => (None, DocumentTerms::default()),
     };
-    Ok(DocumentFacts {
-        parties: Parties { seller: company.clone(), buyer: Buyer::of(&client) },
-        quote_date: None,
-        quote_number,
-        reverse_charge: terms.reverse_charge,
-        work_site: terms.work_site,
-        operations: terms.operations.unwrap_or(company.identity.operations),
-    })
+    Ok(DocumentFacts { quote_number, ..current_facts(company, &client, terms) })
 }
 
 async fn store(

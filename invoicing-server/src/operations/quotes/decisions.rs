@@ -4,11 +4,11 @@ use chrono::NaiveDate;
 use invoicing_core::{Changed, Client, Invalid, Quote, QuoteId, Timestamp};
 
 use super::{Quotes, links, note, update};
-use crate::documents::{BoundedStore, Buyer, DocumentContent, DocumentFacts, DocumentLogo, Frozen, Parties};
+use crate::documents::{BoundedStore, DocumentContent, DocumentFacts, DocumentLogo, Frozen};
 use crate::error::Error;
 use crate::operations::CompanyHandle;
 use crate::operations::freezing::{ATTEMPTS, FreezingPlan, keeps_changing};
-use crate::operations::frozen_files::find_logo;
+use crate::operations::frozen_files::{current_facts, find_logo};
 use crate::records::HistoryAction;
 use crate::store::quotes::DocumentTerms;
 use crate::store::{ChangeContext, CompanyReader, CompanyTx, Prefetch, Tables};
@@ -66,14 +66,7 @@ pub(super) fn facts(
     terms: DocumentTerms,
 ) -> DocumentFacts {
     let date = quote.summary.sent_at.map_or_else(|| change.today(), |at| change.date_of(at));
-    DocumentFacts {
-        parties: Parties { seller: (*change.company).clone(), buyer: Buyer::of(client) },
-        quote_date: Some(date),
-        quote_number: None,
-        work_site: terms.work_site,
-        operations: terms.operations.unwrap_or(change.company.identity.operations),
-        reverse_charge: terms.reverse_charge,
-    }
+    DocumentFacts { quote_date: Some(date), ..current_facts(&change.company, client, terms) }
 }
 
 impl FreezingPlan for Decision {
