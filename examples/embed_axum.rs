@@ -5,7 +5,7 @@
 //! $ cargo run --example embed_axum -- 127.0.0.1:8080  # serves until Ctrl-C
 //! ```
 //!
-//! `nest_service` strips the prefix, so the API is at `/billing/api/v1`. Without a prefix it is
+//! `nest_service` strips the prefix, so the API is at `/invoicing/api/v1`. Without a prefix it is
 //! `fallback_service(invoicing.service())`. Tower layers go around it as around any other service.
 //!
 //! `Settings::requests` limits what the API takes in any server. The limits on connections, `ServeLimits`, are those of
@@ -38,7 +38,7 @@ async fn main() -> Result<(), Failure> {
     let address = std::env::args().nth(1);
     let listener = TcpListener::bind(address.as_deref().unwrap_or("127.0.0.1:0")).await?;
     let origin = format!("http://{}", listener.local_addr()?);
-    let base_url = format!("{origin}/billing");
+    let base_url = format!("{origin}/invoicing");
     let folder = tempfile::tempdir()?;
     // Half of the default: the host's own routes need memory and processors too.
     let requests = RequestLimits { in_flight: 128, buffered_bytes: 32 << 20, ..RequestLimits::default() };
@@ -59,7 +59,7 @@ async fn main() -> Result<(), Failure> {
     let router = Router::new()
         .route("/clients", get(names))
         .with_state(Host { invoicing: invoicing.clone(), company })
-        .nest_service("/billing", invoicing.service())
+        .nest_service("/invoicing", invoicing.service())
         .nest_service("/settings", settings);
 
     let (stop, stopped) = watch::channel(());

@@ -15,10 +15,10 @@
 #[path = "../verify_proof/pdf.rs"]
 mod attached;
 mod away;
-mod billing;
 mod host;
 mod input;
 mod integration;
+mod invoices;
 mod phone;
 mod receiver;
 mod story;

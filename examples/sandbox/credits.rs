@@ -30,10 +30,10 @@ impl Business {
     }
 
     /// Nothing of it was done.
-    pub(crate) async fn credit_rest(&mut self) -> Result<Option<Done>, Error> {
+    pub(crate) async fn credit_remaining(&mut self) -> Result<Option<Done>, Error> {
         let Some(invoice) = self.issued().await? else { return Ok(None) };
-        let note = NewCreditNote::of_the_rest("Travaux annulés");
-        self.credit(&invoice, &note, "invoice.creditRest").await
+        let note = NewCreditNote::of_remaining("Travaux annulés");
+        self.credit(&invoice, &note, "invoice.creditRemaining").await
     }
 
     /// Pays back all that was paid too much.

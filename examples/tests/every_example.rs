@@ -108,7 +108,7 @@ fn embed_hyper_answers_itself() {
 
 #[test]
 fn embed_axum_answers_itself() {
-    assert!(succeeds("embed_axum").contains("/billing/api/v1/clients"));
+    assert!(succeeds("embed_axum").contains("/invoicing/api/v1/clients"));
 }
 
 #[test]

@@ -123,7 +123,7 @@ macro_rules! call_options {
             self
         }
 
-        #[doc = concat!("Most attempts for ", $each, ", 1 to 4, instead of the client's")]
+        #[doc = concat!("Maximum number of attempts for ", $each, ", 1 to 4, instead of the client's")]
         /// [`max_attempts`](crate::ClientBuilder::max_attempts). A value out of range is clamped.
         pub fn max_attempts(mut self, attempts: u32) -> Self {
             self.options.attempts = Some(attempts);

@@ -133,7 +133,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Most attempts per call, 1 to 4. Default: 4. A single call can have [another number](crate::Request::max_attempts).
+    /// Maximum number of attempts per call, 1 to 4. Default: 4. A single call can have [another number](crate::Request::max_attempts).
     pub fn max_attempts(mut self, attempts: u32) -> Self {
         self.limits.max_attempts = attempts;
         self

@@ -4,7 +4,8 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
-use invoicing_core::{ErrorCode, page_limit};
+use invoicing_core::ErrorCode;
+use invoicing_core::internal::page_limit;
 
 use crate::TransportErrorKind;
 use crate::error_chain::{Cause, debug_as_chain, root_cause};

@@ -35,7 +35,7 @@ const INTERVAL: Duration = Duration::from_mins(5);
 const FAILURE_DELAY: Duration = Duration::from_secs(30);
 /// Bound for the interval and for waits that the service requests: an absurd header must not stop the passes.
 const MAX_DELAY: Duration = Duration::from_hours(24);
-/// Most events taken from the stream at once, so that a flood of events does not starve the reads.
+/// Maximum number of events taken from the stream at once, so that a flood of events does not starve the reads.
 const MAX_BURST: usize = 64;
 
 /// Keeps a copy of a resource up to date: quickly by webhooks, reliably by passes.

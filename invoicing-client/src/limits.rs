@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::ConfigError;
 
-/// Most attempts per call, as the API contract limits them.
+/// Maximum number of attempts per call, as the API contract limits them.
 pub(crate) const MAX_ATTEMPTS: u32 = 4;
 /// For one attempt, including the body of the response.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);

@@ -116,7 +116,7 @@ mod tests {
             ("https://api.example.com", "https://api.example.com/api/v1"),
             ("https://api.example.com/", "https://api.example.com/api/v1"),
             ("https://api.example.com/api/v1/", "https://api.example.com/api/v1"),
-            ("http://localhost:8080/billing//", "http://localhost:8080/billing/api/v1"),
+            ("http://localhost:8080/invoicing//", "http://localhost:8080/invoicing/api/v1"),
         ] {
             assert_eq!(factory(base).unwrap().base_url().as_str(), expected);
         }

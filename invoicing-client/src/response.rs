@@ -15,7 +15,7 @@ use crate::request_factory::X_REQUEST_ID;
 use crate::retry_after::retry_after;
 use crate::{ApiKey, Error, ErrorKind};
 
-/// Most characters of a received text that an error repeats.
+/// Maximum number of characters of a received text that an error repeats.
 const MAX_TEXT: usize = 500;
 
 /// A successful response whose body is not parsed yet.

@@ -11,7 +11,7 @@ use http::header::{DATE, RETRY_AFTER};
 pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let date = headers.get(DATE).and_then(|date| httpdate::parse_http_date(date.to_str().ok()?).ok());
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?;
-    invoicing_core::retry_after::parse(value, date.unwrap_or(now))
+    invoicing_core::internal::retry_after::parse(value, date.unwrap_or(now))
 }
 
 #[cfg(test)]

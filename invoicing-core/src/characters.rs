@@ -28,7 +28,7 @@ pub fn is_bidi_control(c: char) -> bool {
 
 /// True if a character has a meaning that every reader shares: it is neither of private use nor
 /// unassigned, and so no noncharacter either.
-pub fn is_assigned(c: char) -> bool {
+pub(crate) fn is_assigned(c: char) -> bool {
     c.is_ascii()
         || !matches!(
             GeneralCategory::for_char(c),

@@ -292,7 +292,7 @@ impl<T> Client<T> {
         postal_address(self.address.as_deref(), self.zip_code.as_deref(), self.city.as_deref())
     }
 
-    /// The text that `q` searches: name, e-mail and city, folded (see [`fold_for_search`]), one per
+    /// The text that `q` searches: name, e-mail and city, without case and accents, one per
     /// line.
     pub fn search_text(&self) -> String {
         [Some(&self.name), self.email.as_ref(), self.city.as_ref()]

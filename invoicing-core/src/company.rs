@@ -9,30 +9,22 @@ use crate::currency::has_two_decimals;
 use crate::identifiers::{compact, optional_bic, optional_electronic_address, optional_iban, siren_of};
 use crate::setters::text_setters;
 use crate::text::{LONG_TEXT, SHORT_TEXT, optional_email, optional_text, required_text};
-use crate::{CompanyId, Conflict, DomainError, EInvoicing, Invalid, OperationNature, Timestamp, VatRegime};
+use crate::{
+    CompanyId, ConflictReason, DomainError, Invalid, OperationNature, Plan, Rule, Timestamp, VatRegime,
+};
 
-/// The subscription of a company. Only [`Plan::Team`] may use the API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
+/// The state of e-invoicing of a company.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Display, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 #[non_exhaustive]
-pub enum Plan {
-    /// The smallest plan.
-    Starter,
-    /// The plan with automatic conversion of accepted quotes.
-    Pro,
-    /// The plan with automatic conversion and the API.
-    Team,
-}
-
-impl Plan {
-    /// True if the plan includes the API.
-    pub const fn has_api(self) -> bool {
-        matches!(self, Self::Team)
-    }
-
-    /// True if the plan includes the automatic conversion of accepted quotes to invoices.
-    pub const fn has_automatic_invoicing(self) -> bool {
-        matches!(self, Self::Pro | Self::Team)
-    }
+pub enum EInvoicing {
+    /// Invoices are PDF documents.
+    #[default]
+    Off,
+    /// Invoices are Factur-X documents, and one that lacks legal data is refused when it is issued.
+    On,
 }
 
 /// The input of a company.
@@ -122,8 +114,8 @@ pub struct CompanyIdentity {
     pub electronic_address: Option<String>,
     /// The state of e-invoicing.
     pub e_invoicing: EInvoicing,
-    /// Colour of the title and the totals on documents, as `#16486e`. A document uses it only if its
-    /// contrast against white is 4.5 to 1 or more.
+    /// Colour of the title and the totals on documents, as `#16486e`. A document uses it only if
+    /// its contrast against white is 4.5 to 1 or more.
     pub color: Option<String>,
 }
 
@@ -200,12 +192,10 @@ impl NewCompany {
     /// The record. The caller checks the time zone, for which this crate has no data.
     pub fn create(&self, id: CompanyId, at: Timestamp) -> Result<Company, DomainError> {
         if self.automatic_invoicing && !self.plan.has_automatic_invoicing() {
-            let message = format!("automatic conversion is not part of the plan {}", self.plan);
-            return Err(Conflict::new(message).into());
+            return Err(ConflictReason::AutomaticInvoicing { plan: self.plan }.into());
         }
         if !has_two_decimals(&self.currency) {
-            let rule = "must be the ISO 4217 code of a currency with two decimals, such as EUR";
-            return Err(Invalid::new("currency", rule).into());
+            return Err(Invalid::new("currency", Rule::Currency).into());
         }
         Ok(Company {
             id,
@@ -290,7 +280,7 @@ impl CompanyIdentity {
         };
         match &identity.siret {
             Some(siret) if siret.len() != 14 || !siret.bytes().all(|byte| byte.is_ascii_digit()) => {
-                Err(Invalid::new("siret", "must have 14 digits"))
+                Err(Invalid::new("siret", Rule::Siret))
             }
             _ => Ok(identity),
         }
@@ -306,7 +296,7 @@ fn optional_color(text: Option<&str>) -> Result<Option<String>, Invalid> {
             .is_some_and(|hex| hex.len() == 6 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
     };
     match color {
-        Some(color) if !is_hex(&color) => Err(Invalid::new("color", "must be a colour such as #16486e")),
+        Some(color) if !is_hex(&color) => Err(Invalid::new("color", Rule::Color)),
         color => Ok(color),
     }
 }

@@ -15,9 +15,9 @@ use crate::line::LinesSize;
 use crate::text::{LONG_TEXT, required_text};
 use crate::totals::document_rate;
 use crate::{
-    ChangeTime, Changed, Conflict, CreditNote, CreditNoteDetail, CreditNoteId, CreditNoteSummary,
+    ChangeTime, Changed, ConflictReason, CreditNote, CreditNoteDetail, CreditNoteId, CreditNoteSummary,
     DocumentFormat, DomainError, Event, IntoExact, Invalid, Invoice, InvoiceSummary, Line, MAX_LINES, Money,
-    Percent, Quantity, UnitPrice, VatShare,
+    Percent, Quantity, Rule, UnitPrice, VatShare,
 };
 
 /// The input of a credit note on an issued invoice.
@@ -25,7 +25,7 @@ use crate::{
 /// ```
 /// use invoicing_core::{NewCreditNote, money, quantity};
 ///
-/// let everything = NewCreditNote::of_the_rest("Travaux annulés");
+/// let everything = NewCreditNote::of_remaining("Travaux annulés");
 /// let part = NewCreditNote::new("Deux portes non posées")
 ///     .quantity(0, quantity!(2))
 ///     .reduction("Remise commerciale", 20, money!(150));
@@ -36,8 +36,8 @@ pub struct NewCreditNote {
     /// The reason, as the client reads it, 1 to 2,000 characters.
     pub reason: String,
     /// True to credit all that is left of the invoice; `items` is then empty.
-    pub rest: bool,
-    /// The credited items; empty for the rest.
+    pub remaining: bool,
+    /// The credited items; empty for what remains.
     pub items: Vec<CreditItem>,
 }
 
@@ -66,12 +66,12 @@ pub enum CreditItem {
 impl NewCreditNote {
     /// A credit note without an item yet; refused until it has one.
     pub fn new(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), rest: false, items: Vec::new() }
+        Self { reason: reason.into(), remaining: false, items: Vec::new() }
     }
 
     /// A credit note of all that is left of the invoice. It takes no items.
-    pub fn of_the_rest(reason: impl Into<String>) -> Self {
-        Self { rest: true, ..Self::new(reason) }
+    pub fn of_remaining(reason: impl Into<String>) -> Self {
+        Self { remaining: true, ..Self::new(reason) }
     }
 
     /// Credits a quantity of a line, by its index from 0.
@@ -95,10 +95,10 @@ impl NewCreditNote {
     /// An empty list is never read as everything: a form without a choice must not cancel an
     /// invoice.
     fn check_items(&self) -> Result<(), Invalid> {
-        let rule = match (self.rest, self.items.len()) {
-            (true, 1..) => "must be empty if all that is left is credited",
-            (false, 0) => "must name something to credit",
-            (false, count) if count > MAX_LINES => "must be at most 5,000",
+        let rule = match (self.remaining, self.items.len()) {
+            (true, 1..) => Rule::AllAndItems,
+            (false, 0) => Rule::NothingToCredit,
+            (false, count) if count > MAX_LINES => Rule::AtMostItems,
             _ => return Ok(()),
         };
         Err(Invalid::new("items", rule))
@@ -121,17 +121,17 @@ pub struct CreditedPart {
 
 /// The part of an invoice that is not credited yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CreditRest {
+pub struct CreditableBalance {
     /// Quantity and amount without VAT left of each line.
     lines: Vec<(Quantity, Money)>,
-    rates: BTreeMap<Percent, RateRest>,
+    rates: BTreeMap<Percent, RateBalance>,
 }
 
 /// Base and VAT of a rate, on the invoice and left of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct RateRest {
-    billed: (Money, Money),
-    left: (Money, Money),
+struct RateBalance {
+    invoiced: (Money, Money),
+    remaining: (Money, Money),
 }
 
 /// The content of a credit note.
@@ -166,14 +166,14 @@ pub struct CreditNoteIssue<'a> {
     pub at: ChangeTime,
 }
 
-impl CreditRest {
-    /// The rest of an invoice without credit notes: all of it.
+impl CreditableBalance {
+    /// The balance of an invoice without credit notes: all of it.
     pub fn of(invoice: &Invoice) -> Self {
         let lines = invoice.lines.iter().map(|line| (line.quantity, line.total_ht)).collect();
         let shares = &invoice.detail.vat_breakdown;
         let rate = |share: &VatShare| {
-            let billed = (share.base_ht, share.amount_tva);
-            (share.tva_rate, RateRest { billed, left: billed })
+            let invoiced = (share.base_ht, share.amount_tva);
+            (share.tva_rate, RateBalance { invoiced, remaining: invoiced })
         };
         Self { lines, rates: shares.iter().map(rate).collect() }
     }
@@ -187,7 +187,7 @@ impl CreditRest {
             self.take_part(part)?;
         }
         for VatShare { tva_rate, base_ht, amount_tva } in shares {
-            if let Some(RateRest { left: (base, vat), .. }) = self.rates.get_mut(tva_rate) {
+            if let Some(RateBalance { remaining: (base, vat), .. }) = self.rates.get_mut(tva_rate) {
                 (*base, *vat) = (base.minus(*base_ht)?, vat.minus(*amount_tva)?);
             }
         }
@@ -201,7 +201,7 @@ impl CreditRest {
 
     /// Base and VAT left of each rate, lowest first.
     pub fn rates(&self) -> impl Iterator<Item = VatShare> {
-        self.rates.iter().map(|(rate, RateRest { left: (base, vat), .. })| VatShare {
+        self.rates.iter().map(|(rate, RateBalance { remaining: (base, vat), .. })| VatShare {
             tva_rate: *rate,
             base_ht: *base,
             amount_tva: *vat,
@@ -224,7 +224,7 @@ impl CreditRest {
         let reason = required_text("reason", &new.reason, LONG_TEXT)?;
         new.check_items()?;
         let Parts { lines, parts } =
-            if new.rest { self.everything(invoice)? } else { self.items(invoice, &new.items)? };
+            if new.remaining { self.everything(invoice)? } else { self.items(invoice, &new.items)? };
         let vat_breakdown = self.shares(&lines)?;
         let (total_ht, total_ttc) = sums(&vat_breakdown)?;
         self.check_totals(&vat_breakdown, total_ht, total_ttc)?;
@@ -243,22 +243,22 @@ impl CreditRest {
         let left: Vec<_> = self.rates().collect();
         let (left_ht, left_ttc) = sums(&left)?;
         if ht > left_ht || ttc > left_ttc {
-            return Err(Invalid::new("items", format!("must not credit more than is left, {left_ttc}")));
+            return Err(Invalid::new("items", Rule::MoreThanLeft { left: left_ttc.to_string() }));
         }
         if ttc <= Money::ZERO || ht.is_negative() {
-            return Err(Invalid::new("items", "must add up to an amount above 0"));
+            return Err(Invalid::new("items", Rule::CreditAbove0));
         }
         // Rates below zero could close the total before the rates, and nothing could close them.
         let is_open = |share: &VatShare| !share.base_ht.is_zero() || !share.amount_tva.is_zero();
         let closes = left.iter().filter(|share| is_open(share)).all(|share| shares.contains(share));
         if ttc == left_ttc && !closes {
-            return Err(Invalid::new("items", "must not credit the whole total and leave a part of a rate"));
+            return Err(Invalid::new("items", Rule::LeavesPartOfRate));
         }
         Ok(())
     }
 
-    /// All that is left: the rest of each line, and per rate the sum of earlier reductions. Without a
-    /// bound on its size, so that every invoice can be cancelled.
+    /// All that is left: the remainder of each line, and per rate the sum of earlier reductions.
+    /// Without a bound on its size, so that every invoice can be cancelled.
     fn everything(&self, invoice: &Invoice) -> Result<Parts, Invalid> {
         let mut all = Parts::default();
         for (index, (quantity, _)) in self.lines.iter().enumerate() {
@@ -267,7 +267,7 @@ impl CreditRest {
             }
         }
         let mut bases = bases(&all.lines)?;
-        for (rate, RateRest { left: (left, _), .. }) in &self.rates {
+        for (rate, RateBalance { remaining: (left, _), .. }) in &self.rates {
             let reduced = bases.remove(rate).unwrap_or_default().minus(*left)?;
             if !reduced.is_zero() {
                 all.lines.push(amount_line("Réductions déjà accordées", *rate, negated(reduced)?)?);
@@ -307,7 +307,7 @@ impl CreditRest {
         named: impl Fn(&str) -> String,
     ) -> Result<(), Invalid> {
         let Some((left, _)) = self.line(line) else {
-            return Err(Invalid::new(named("line"), "must be the index of a line of the invoice"));
+            return Err(Invalid::new(named("line"), Rule::LineOfInvoice));
         };
         let is_part = !quantity.is_zero()
             && quantity.is_negative() == left.is_negative()
@@ -315,7 +315,7 @@ impl CreditRest {
         if is_part {
             return Ok(());
         }
-        Err(Invalid::new(named("quantity"), format!("must be a part of what is left, {left}")))
+        Err(Invalid::new(named("quantity"), Rule::PartOfQuantity { left: left.to_string() }))
     }
 
     fn check_reduction(
@@ -325,27 +325,28 @@ impl CreditRest {
         named: impl Fn(&str) -> String,
     ) -> Result<(), Invalid> {
         if !self.rates.contains_key(&rate) {
-            return Err(Invalid::new(named("tvaRate"), "must be a VAT rate of the invoice"));
+            return Err(Invalid::new(named("tvaRate"), Rule::RateOfInvoice));
         }
         if amount <= Money::ZERO {
-            return Err(Invalid::new(named("amount"), "must be above 0"));
+            return Err(Invalid::new(named("amount"), Rule::Above0));
         }
         Ok(())
     }
 
-    /// A quantity of a line as a line of the credit note. The last of a line takes what is left of
-    /// its amount, and none takes more, as roundings add up. A line of its own amount if the
-    /// quantity times the price is another one.
+    /// The line of the credit note for a quantity of a line of the invoice. All that is left of the
+    /// quantity takes all that is left of the amount, and no part takes more than that, as rounding
+    /// differences add up. If that amount is not the quantity times the price, it becomes the price
+    /// of a single item.
     fn line_part(
         &self,
         invoice: &Invoice,
         index: usize,
         quantity: Quantity,
     ) -> Result<(Line, CreditedPart), Invalid> {
-        let (line, (left, rest)) = (&invoice.lines[index], self.lines[index]);
+        let (line, (left, left_ht)) = (&invoice.lines[index], self.lines[index]);
         let priced = quantity.times(line.unit_price)?;
-        let is_more = priced.get().abs() > rest.get().abs();
-        let total_ht = if quantity == left || is_more { rest } else { priced };
+        let is_more = priced.get().abs() > left_ht.get().abs();
+        let total_ht = if quantity == left || is_more { left_ht } else { priced };
         let credited = if total_ht == priced {
             Line { quantity, total_ht, ..line.clone() }
         } else {
@@ -361,16 +362,19 @@ impl CreditRest {
     /// It is at most what is left of the VAT, too: the VAT on a part of a base never rounds to more
     /// than that on the whole.
     fn vat(&self, rate: Percent, base: Money) -> Result<Money, Invalid> {
-        let RateRest { billed, left: (left, vat_left) } = self.rates.get(&rate).copied().unwrap_or_default();
+        let RateBalance { invoiced, remaining: (left, vat_left) } =
+            self.rates.get(&rate).copied().unwrap_or_default();
         let is_part = base.is_zero() || base.is_negative() == left.is_negative();
         if !is_part || base.get().abs() > left.get().abs() {
-            let rule = format!("must credit at most {left} without VAT at the rate of {rate} %");
-            return Err(Invalid::new("items", rule));
+            return Err(Invalid::new(
+                "items",
+                Rule::MoreThanLeftOfRate { left: left.to_string(), rate: rate.to_string() },
+            ));
         }
         if base == left {
             return Ok(vat_left);
         }
-        let (base_credited, vat_credited) = (billed.0.minus(left)?, billed.1.minus(vat_left)?);
+        let (base_credited, vat_credited) = (invoiced.0.minus(left)?, invoiced.1.minus(vat_left)?);
         base_credited.plus(base)?.percent(rate)?.minus(vat_credited)
     }
 }
@@ -431,7 +435,7 @@ impl CreditNote {
     /// events of the invoice.
     ///
     /// # Errors
-    /// [`Conflict`] on an invoice that is not issued.
+    /// [`Conflict`](crate::Conflict) on an invoice that is not issued.
     pub fn issue(
         issue: CreditNoteIssue<'_>,
         invoice: &Invoice,
@@ -451,7 +455,7 @@ impl CreditNote {
         content: CreditContent,
     ) -> Result<Self, DomainError> {
         let Some(invoice_number) = source.number.clone() else {
-            return Err(Conflict::new("an invoice without a number cannot be credited").into());
+            return Err(ConflictReason::NoNumber.into());
         };
         let CreditContent { reason, lines, parts: _, total_ht, total_ttc, vat_breakdown } = content;
         let summary = CreditNoteSummary {

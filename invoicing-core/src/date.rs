@@ -5,14 +5,14 @@
 
 use chrono::{Datelike, Days, NaiveDate};
 
-use crate::Invalid;
+use crate::{Invalid, Rule};
 
 /// Refuses a date outside the years 0 to 9999: it would not be written with four digits.
 pub(crate) fn check_date(field: &'static str, date: NaiveDate) -> Result<NaiveDate, Invalid> {
     if (0..=9_999).contains(&date.year()) {
         return Ok(date);
     }
-    Err(Invalid::new(field, "must be a date between the years 0 and 9999"))
+    Err(Invalid::new(field, Rule::DateOutOfRange))
 }
 
 /// The date `days` days later.

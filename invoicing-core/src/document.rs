@@ -1,11 +1,23 @@
-//! Frozen documents in the answers of the API.
+//! Frozen documents: their formats, and the links to them in the answers of the API.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::Timestamp;
+
+/// The format of the document of an invoice or a credit note.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
+#[non_exhaustive]
+pub enum DocumentFormat {
+    /// A PDF for people only (PDF/A-3).
+    Pdf,
+    /// A PDF with the same invoice as XML inside (Factur-X, profile EN 16931).
+    FacturX,
+}
 
 /// A link to the frozen document of a quote, with its size and hash: the answer of `GET
 /// /quotes/:id/document`.

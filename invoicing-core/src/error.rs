@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::{ConflictReason, Rule};
+
 /// Input that is well-formed but breaks a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -12,14 +14,20 @@ use serde::{Deserialize, Serialize};
 pub struct Invalid {
     /// The field or parameter, in its wire spelling (`lines[3].unitPrice`).
     pub field: Cow<'static, str>,
-    /// The rule, as the end of a sentence that begins with the field.
-    pub rule: Cow<'static, str>,
+    /// The rule, whose text ends a sentence that begins with the field.
+    pub rule: Rule,
 }
 
 impl Invalid {
     /// An error about this field and this rule.
-    pub fn new(field: impl Into<Cow<'static, str>>, rule: impl Into<Cow<'static, str>>) -> Self {
+    pub fn new(field: impl Into<Cow<'static, str>>, rule: impl Into<Rule>) -> Self {
         Self { field: field.into(), rule: rule.into() }
+    }
+
+    /// An error about a rule of the host, such as that of its renderer. `rule` ends a sentence that
+    /// begins with the field.
+    pub fn of_host(field: impl Into<Cow<'static, str>>, rule: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(field, Rule::OfHost(rule.into()))
     }
 
     /// The same rule about another field, such as the field of a host that a number was entered in.
@@ -37,17 +45,22 @@ impl Invalid {
 
 /// The state of the record does not allow the operation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
+#[error("{reason}")]
 #[non_exhaustive]
 pub struct Conflict {
     /// The rule that the operation would break, as a sentence without a full stop.
-    pub message: Cow<'static, str>,
+    pub reason: ConflictReason,
 }
 
-impl Conflict {
-    /// An error with this message.
-    pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
-        Self { message: message.into() }
+impl From<ConflictReason> for Conflict {
+    fn from(reason: ConflictReason) -> Self {
+        Self { reason }
+    }
+}
+
+impl From<ConflictReason> for DomainError {
+    fn from(reason: ConflictReason) -> Self {
+        Self::Conflict(reason.into())
     }
 }
 

@@ -11,8 +11,9 @@ use std::str::FromStr;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde::{Deserialize, Serialize};
 
-use crate::Invalid;
-pub use json::{exact_number, exact_number_or_null};
+use crate::{Invalid, Rule};
+pub use json::exact_number;
+pub(crate) use json::exact_number_or_null;
 
 /// Significant digits that survive a binary float in every reader (IEEE 754 binary64: `DBL_DIG`).
 const DIGITS: u32 = 15;
@@ -64,7 +65,7 @@ macro_rules! fixed {
             pub fn new(value: Decimal) -> Result<Self, Invalid> {
                 let value = value.normalize();
                 if value.scale() > Self::PLACES {
-                    let rule = format!("must have at most {} decimals, not as in {value}", Self::PLACES);
+                    let rule = Rule::AtMostDecimals { max: Self::PLACES, given: value };
                     return Err(Invalid::new(Self::FIELD, rule));
                 }
                 Self::in_range(value)
@@ -81,7 +82,7 @@ macro_rules! fixed {
                 if value.abs() < limit {
                     Ok(Self(value))
                 } else {
-                    let rule = format!("must be below {limit} in size, which {value} is not");
+                    let rule = Rule::NumberSize { limit, given: value };
                     Err(Invalid::new(Self::FIELD, rule))
                 }
             }
@@ -129,8 +130,7 @@ macro_rules! fixed {
                 // `Decimal` reads `1_000`, which is a number in source code only.
                 let value = Decimal::from_str_exact(text).ok().filter(|_| !text.contains('_'));
                 let value = value.ok_or_else(|| {
-                    let rule = format!("must be a decimal number such as 12.5, not {:?}", shortened(text));
-                    Invalid::new(Self::FIELD, rule)
+                    Invalid::new(Self::FIELD, Rule::DecimalNumber { given: shortened(text).into() })
                 })?;
                 Self::new(value)
             }
@@ -244,7 +244,7 @@ fn hundredths(mut value: Decimal) -> i64 {
 }
 
 fn overflow() -> Invalid {
-    Invalid::new(Money::FIELD, "is too large to compute")
+    Invalid::new(Money::FIELD, Rule::TooLargeToCompute)
 }
 
 #[cfg(test)]

@@ -7,10 +7,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
 use crate::{
-    ChangeTime, Changed, Client, ClientId, Costing, CreditNote, CreditNoteId, CreditNoteIssue, CreditRest,
-    DocumentFormat, Invoice, InvoiceId, InvoiceIssue, InvoiceStatus, Line, NewClient, NewCreditNote, NewLine,
-    Percent, PricedLines, Quote, QuoteCreation, QuoteId, QuoteStatus, SignatureBlock, Timestamp, UnitPrice,
-    money, price_lines,
+    ChangeTime, Changed, Client, ClientId, Costing, CreditNote, CreditNoteId, CreditNoteIssue,
+    CreditableBalance, DocumentFormat, Invoice, InvoiceId, InvoiceIssue, InvoiceStatus, Line, NewClient,
+    NewCreditNote, NewLine, Percent, PricedLines, Quote, QuoteCreation, QuoteId, QuoteStatus, SignatureBlock,
+    Timestamp, UnitPrice, money, price_lines,
 };
 
 /// The instant of creation in milliseconds; the other instants of a record are a few milliseconds
@@ -131,7 +131,7 @@ pub(crate) fn invoice_in(status: InvoiceStatus) -> Invoice {
         InvoiceStatus::Sent => sent,
         InvoiceStatus::Paid => sent.mark_paid(time(5)).unwrap().record,
         InvoiceStatus::Overdue => sent.mark_overdue(at(5), day("2027-01-01")).unwrap().record,
-        InvoiceStatus::Canceled => credit_the_rest(&sent, time(5)).1.record,
+        InvoiceStatus::Canceled => credit_remaining(&sent, time(5)).1.record,
     }
 }
 
@@ -147,9 +147,9 @@ pub(crate) fn note_one(at: ChangeTime) -> CreditNoteIssue<'static> {
 }
 
 /// The credit note of a whole invoice, and the invoice with it.
-pub(crate) fn credit_the_rest(invoice: &Invoice, at: ChangeTime) -> (CreditNote, Changed<Invoice>) {
-    let rest = NewCreditNote::of_the_rest("Travaux annulés");
-    let content = CreditRest::of(invoice).credit(invoice, &rest).unwrap();
+pub(crate) fn credit_remaining(invoice: &Invoice, at: ChangeTime) -> (CreditNote, Changed<Invoice>) {
+    let remaining = NewCreditNote::of_remaining("Travaux annulés");
+    let content = CreditableBalance::of(invoice).credit(invoice, &remaining).unwrap();
     CreditNote::issue(note_one(at), invoice, content).unwrap()
 }
 

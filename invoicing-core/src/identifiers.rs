@@ -3,8 +3,8 @@
 //! Numbers of clients and accounts are refused when they are entered. A company's SIRET and VAT
 //! number are checked when an invoice is issued as Factur-X.
 
-use crate::Invalid;
 use crate::text::{SHORT_TEXT, optional_text};
+use crate::{IdentifierKind, Invalid, Rule};
 
 /// True if the nine digits of a SIREN have the right check digit (Luhn).
 pub fn is_siren(text: &str) -> bool {
@@ -12,7 +12,7 @@ pub fn is_siren(text: &str) -> bool {
 }
 
 /// The SIREN of a SIRET: its first nine digits. `None` if it has not 14 digits.
-pub fn siren_of(siret: &str) -> Option<&str> {
+pub(crate) fn siren_of(siret: &str) -> Option<&str> {
     is_digits(siret, 14).then(|| &siret[..9])
 }
 
@@ -102,18 +102,18 @@ fn checked(
     field: &'static str,
     text: Option<&str>,
     is_valid: fn(&str) -> bool,
-    rule: &'static str,
+    kind: IdentifierKind,
 ) -> Result<Option<String>, Invalid> {
     let number = optional_text(field, text, SHORT_TEXT)?.map(|number| compact(&number));
     match number {
-        Some(number) if !is_valid(&number) => Err(Invalid::new(field, rule)),
+        Some(number) if !is_valid(&number) => Err(Invalid::new(field, Rule::Identifier(kind))),
         number => Ok(number),
     }
 }
 
 /// A SIREN as entered: nine digits, spaces left out.
 pub(crate) fn optional_siren(field: &'static str, text: Option<&str>) -> Result<Option<String>, Invalid> {
-    checked(field, text, is_siren, "must be a SIREN: 9 digits, the last one a check digit")
+    checked(field, text, is_siren, IdentifierKind::Siren)
 }
 
 /// A VAT number as entered, spaces left out.
@@ -121,17 +121,17 @@ pub(crate) fn optional_vat_number(
     field: &'static str,
     text: Option<&str>,
 ) -> Result<Option<String>, Invalid> {
-    checked(field, text, is_vat_number, "must be a VAT number such as FR44732829320, with a valid key")
+    checked(field, text, is_vat_number, IdentifierKind::VatNumber)
 }
 
 /// An IBAN as entered, spaces left out.
 pub(crate) fn optional_iban(field: &'static str, text: Option<&str>) -> Result<Option<String>, Invalid> {
-    checked(field, text, is_iban, "must be an IBAN with valid check digits")
+    checked(field, text, is_iban, IdentifierKind::Iban)
 }
 
 /// A BIC as entered, spaces left out.
 pub(crate) fn optional_bic(field: &'static str, text: Option<&str>) -> Result<Option<String>, Invalid> {
-    checked(field, text, is_bic, "must be a BIC of 8 or 11 characters")
+    checked(field, text, is_bic, IdentifierKind::Bic)
 }
 
 /// An address of the directory of e-invoicing, as entered.
@@ -142,8 +142,7 @@ pub(crate) fn optional_electronic_address(
     let address = optional_text(field, text, SHORT_TEXT)?;
     match address {
         Some(address) if !is_electronic_address(&address) => {
-            let rule = "must have at most 125 letters, digits, `+`, `-`, `_` and `.`, such as a SIREN";
-            Err(Invalid::new(field, rule))
+            Err(Invalid::new(field, Rule::ElectronicAddress))
         }
         address => Ok(address),
     }
@@ -152,7 +151,7 @@ pub(crate) fn optional_electronic_address(
 /// A country as entered: two letters (ISO 3166-1).
 pub(crate) fn optional_country(field: &'static str, text: Option<&str>) -> Result<Option<String>, Invalid> {
     let is_code = |code: &str| code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_uppercase());
-    checked(field, text, is_code, "must be a country code of two letters, such as FR")
+    checked(field, text, is_code, IdentifierKind::Country)
 }
 
 #[cfg(test)]

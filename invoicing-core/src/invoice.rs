@@ -8,25 +8,24 @@ use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::flatten::{self, Member, SideMembers};
 use crate::{
-    ClientId, CreditNoteId, DocumentFormat, Invalid, InvoiceId, InvoiceType, Line, Money, OpenEnum, Percent,
-    QuoteId, Timestamp, VatShare,
+    ClientId, CreditNoteId, DocumentFormat, Invalid, InvoiceId, InvoiceStatus, Line, Money, OpenEnum,
+    Percent, QuoteId, Timestamp, VatShare,
 };
 
-/// The state of an invoice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
+/// The kind of an invoice.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Display, IntoStaticStr, VariantArray,
+)]
 #[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 #[non_exhaustive]
-pub enum InvoiceStatus {
-    /// Converted, not issued yet; without a number.
-    Draft,
-    /// Issued.
-    Sent,
-    /// Paid: no amount is due any more.
-    Paid,
-    /// Issued, past its due date, and an amount is due.
-    Overdue,
-    /// Cancelled; keeps its number.
-    Canceled,
+pub enum InvoiceType {
+    /// The invoice of a whole quote, net of its deposits.
+    #[default]
+    Standard,
+    /// An invoice of a part before the works. Reserved: this version makes none.
+    Deposit,
+    /// An invoice of the works done so far. Reserved: this version makes none.
+    Progress,
 }
 
 /// The fields of an invoice that a list shows.
@@ -64,8 +63,8 @@ pub struct InvoiceSummary<S = InvoiceStatus> {
     /// The format of the document; `None` while DRAFT, and if the host's renderer makes
     /// none.
     pub document_format: Option<OpenEnum<DocumentFormat>>,
-    /// Place among the progress invoices of the quote. `null` in this version. Reserved for progress
-    /// invoices.
+    /// Place among the progress invoices of the quote. `null` in this version. Reserved for
+    /// progress invoices.
     pub position: Option<u32>,
     /// Part of the works that a progress invoice brings the quote to, in percent of its total
     /// without VAT. `null` in this version. Reserved for progress invoices.
@@ -92,7 +91,7 @@ pub struct InvoiceSummary<S = InvoiceStatus> {
     pub retention_release_date: Option<NaiveDate>,
     /// Part of `retentionAmount` that is not paid yet; 0 if CANCELED.
     pub retention_due: Money,
-    /// Sum of the payments that stand, less what was refunded.
+    /// Sum of the valid payments, less what was refunded.
     pub amount_paid: Money,
     /// `max(0, totalTTC − amountCredited − retentionAmount − amountPaid − amountWrittenOff)`; 0 if
     /// CANCELED.
@@ -110,18 +109,18 @@ pub struct InvoiceSummary<S = InvoiceStatus> {
 }
 
 impl<S> InvoiceSummary<S> {
-    /// Computes the amounts that follow from `totalTTC`, the retention's rate, and what is credited,
-    /// paid and written off, as of an invoice that is not CANCELED.
+    /// Computes the amounts that follow from `totalTTC`, the retention's rate, and what is
+    /// credited, paid and written off, as of an invoice that is not CANCELED.
     pub fn update_amounts(&mut self) -> Result<(), Invalid> {
-        let billed = self.total_ttc.minus(self.amount_credited)?;
-        self.retention_amount = billed.percent(self.retention_rate)?;
-        let payable = billed.minus(self.retention_amount)?;
+        let invoiced = self.total_ttc.minus(self.amount_credited)?;
+        self.retention_amount = invoiced.percent(self.retention_rate)?;
+        let payable = invoiced.minus(self.retention_amount)?;
         let settled = self.amount_paid.plus(self.amount_written_off)?;
         // A payment beyond the amount due pays the retention first.
         let excess = settled.minus(payable)?.at_least_zero();
         self.amount_due = payable.minus(settled)?.at_least_zero();
         self.retention_due = self.retention_amount.minus(excess)?.at_least_zero();
-        self.amount_overpaid = self.amount_paid.minus(billed)?.at_least_zero();
+        self.amount_overpaid = self.amount_paid.minus(invoiced)?.at_least_zero();
         Ok(())
     }
 

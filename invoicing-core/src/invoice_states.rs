@@ -8,9 +8,9 @@ use chrono::NaiveDate;
 
 use crate::date::{check_date, days_after};
 use crate::{
-    ChangeTime, Changed, Conflict, DocumentFormat, DomainError, Event, EventKind, Invalid, Invoice,
-    InvoiceDetail, InvoiceId, InvoiceStatus, InvoiceSummary, InvoiceType, Money, Quote, QuoteStatus,
-    Timestamp,
+    ChangeTime, Changed, Conflict, ConflictReason, DocumentFormat, DomainError, Event, EventKind, Invalid,
+    Invoice, InvoiceDetail, InvoiceId, InvoiceStatus, InvoiceSummary, InvoiceType, Money, Quote, QuoteStatus,
+    Rule, Timestamp,
 };
 
 /// Days between issue and due date, unless the caller sets a due date.
@@ -73,7 +73,7 @@ impl<'a> InvoiceIssue<'a> {
         check_date("periodStart", start)?;
         check_date("periodEnd", end)?;
         if end < start {
-            return Err(Invalid::new("periodEnd", "must not be before periodStart"));
+            return Err(Invalid::new("periodEnd", Rule::Before { first: "periodStart" }));
         }
         Ok(())
     }
@@ -83,9 +83,7 @@ impl Invoice {
     /// The draft that an ACCEPTED quote is converted to: `invoice.created`.
     pub fn from_quote(id: InvoiceId, quote: &Quote, at: ChangeTime) -> Result<Changed<Self>, DomainError> {
         if quote.summary.status != QuoteStatus::Accepted {
-            let message =
-                format!("a quote in {} cannot be converted; it must be ACCEPTED", quote.summary.status);
-            return Err(Conflict::new(message).into());
+            return Err(ConflictReason::NotAccepted { status: quote.summary.status }.into());
         }
         let source = &quote.summary;
         let summary = InvoiceSummary {
@@ -143,10 +141,7 @@ impl Invoice {
             None => days_after("dueDate", issue_date, DEFAULT_PAYMENT_DAYS)?,
         };
         if due_date < issue_date {
-            let rule = format!(
-                "must not be before the issue date, {issue_date}, which is never before that of the last invoice"
-            );
-            return Err(Invalid::new("dueDate", rule).into());
+            return Err(Invalid::new("dueDate", Rule::BeforeIssue { issued: issue_date }).into());
         }
         issue.check_supply()?;
         let mut invoice = self.modified(InvoiceStatus::Sent, at.stamp);
@@ -169,12 +164,11 @@ impl Invoice {
     pub fn record_payment(&self, amount: Money, at: ChangeTime) -> Result<Changed<Self>, DomainError> {
         use InvoiceStatus::{Overdue, Paid, Sent};
         if amount <= Money::ZERO {
-            return Err(Invalid::new("amount", "must be above 0").into());
+            return Err(Invalid::new("amount", Rule::Above0).into());
         }
         self.require("paid", &[Sent, Overdue, Paid])?;
         let mut invoice = self.modified(self.summary.status, at.stamp);
-        let paid =
-            self.summary.amount_paid.plus(amount).map_err(|invalid| Invalid::new("amount", invalid.rule))?;
+        let paid = self.summary.amount_paid.plus(amount).map_err(|invalid| invalid.in_field("amount"))?;
         invoice.set_amount_paid(paid)?;
         Ok(invoice.paid_if_nothing_due(self.summary.status, at))
     }
@@ -184,7 +178,7 @@ impl Invoice {
     pub fn mark_paid(&self, at: ChangeTime) -> Result<Changed<Self>, DomainError> {
         self.require("marked paid", &[InvoiceStatus::Sent, InvoiceStatus::Overdue])?;
         if self.summary.is_credited_in_full() {
-            return Err(Conflict::new("the invoice is credited in full; refund what was paid").into());
+            return Err(ConflictReason::CreditedInFull.into());
         }
         let mut invoice = self.modified(self.summary.status, at.stamp);
         invoice.set_amount_paid(self.summary.amount_paid.plus(self.summary.amount_due)?)?;
@@ -205,10 +199,9 @@ impl Invoice {
         Changed { record: self, events: vec![event] }
     }
 
-    /// A payment taken back, or a refund, whose amount is below 0. A PAID invoice with an amount due
-    /// again moves to SENT or OVERDUE. One that is credited in full and on which no payment stands
-    /// any more is CANCELED. A refund that is taken back may pay the invoice: PAID and
-    /// `invoice.paid`.
+    /// A payment taken back, or a refund, whose amount is below 0. A PAID invoice with an amount
+    /// due again moves to SENT or OVERDUE. One that is credited in full and has no valid payment
+    /// left is CANCELED. A refund that is taken back may pay the invoice: PAID and `invoice.paid`.
     ///
     /// # Errors
     /// [`Conflict`] on an invoice that cannot have payments, and for more than has been paid: the
@@ -222,10 +215,10 @@ impl Invoice {
         use InvoiceStatus::{Overdue, Paid, Sent};
         self.require("relieved of a payment", &[Sent, Overdue, Paid])?;
         if amount.is_zero() {
-            return Err(Invalid::new("amount", "must not be 0").into());
+            return Err(Invalid::new("amount", Rule::Not0).into());
         }
         if amount > self.summary.amount_paid {
-            return Err(Conflict::new("the payment was refunded: its refund must be reversed first").into());
+            return Err(ConflictReason::Refunded.into());
         }
         let mut invoice = self.modified(self.summary.status, at.stamp);
         invoice.set_amount_paid(self.summary.amount_paid.minus(amount)?)?;
@@ -238,8 +231,8 @@ impl Invoice {
         Ok(invoice.canceled_if_nothing_left(at).paid_if_nothing_due(self.summary.status, at))
     }
 
-    /// A part of what was overpaid paid back. CANCELED if the invoice is credited in full and no
-    /// payment stands any more.
+    /// A part of what was overpaid paid back. CANCELED if the invoice is credited in full and has
+    /// no valid payment left.
     ///
     /// # Errors
     /// [`Conflict`] on an invoice that cannot have payments, [`Invalid`] for more than
@@ -249,16 +242,17 @@ impl Invoice {
         self.require("refunded", &[Sent, Overdue, Paid])?;
         let overpaid = self.summary.amount_overpaid;
         if amount <= Money::ZERO || amount > overpaid {
-            let rule = format!("must be above 0 and not above what is overpaid, {overpaid}");
-            return Err(Invalid::new("amount", rule).into());
+            return Err(
+                Invalid::new("amount", Rule::MoreThanOverpaid { overpaid: overpaid.to_string() }).into()
+            );
         }
         let mut invoice = self.modified(self.summary.status, at.stamp);
         invoice.set_amount_paid(self.summary.amount_paid.minus(amount)?)?;
         Ok(Changed::without_events(invoice.canceled_if_nothing_left(at)))
     }
 
-    /// A credit note of this total on an issued invoice. Credited in full with no payment: CANCELED.
-    /// No amount due and something paid: PAID and `invoice.paid`.
+    /// A credit note of this total on an issued invoice. Credited in full with no payment:
+    /// CANCELED. No amount due and something paid: PAID and `invoice.paid`.
     ///
     /// # Errors
     /// [`Conflict`] on an invoice that is not issued, or for more than is left of it; [`Invalid`]
@@ -267,11 +261,11 @@ impl Invoice {
         use InvoiceStatus::{Overdue, Paid, Sent};
         self.require("credited", &[Sent, Overdue, Paid])?;
         if total_ttc <= Money::ZERO {
-            return Err(Invalid::new("totalTTC", "must be above 0").into());
+            return Err(Invalid::new("totalTTC", Rule::Above0).into());
         }
         let credited = self.summary.amount_credited.plus(total_ttc)?;
         if credited > self.summary.total_ttc {
-            return Err(Conflict::new("the credit notes would exceed the invoice").into());
+            return Err(ConflictReason::CreditedTooMuch.into());
         }
         let mut invoice = self.modified(self.summary.status, at.stamp);
         invoice.summary.amount_credited = credited;
@@ -279,7 +273,7 @@ impl Invoice {
         Ok(invoice.canceled_if_nothing_left(at).paid_if_nothing_due(self.summary.status, at))
     }
 
-    /// CANCELED if the invoice is credited in full and no payment stands.
+    /// CANCELED if the invoice is credited in full and has no valid payment.
     fn canceled_if_nothing_left(mut self, at: ChangeTime) -> Self {
         if self.summary.is_credited_in_full() && self.summary.amount_paid.is_zero() {
             self.summary.status = InvoiceStatus::Canceled;
@@ -305,7 +299,7 @@ impl Invoice {
         if self.summary.amount_paid.is_zero() {
             return Ok(());
         }
-        Err(Conflict::new("an invoice with payments cannot be cancelled; reverse them first"))
+        Err(ConflictReason::HasPayments.into())
     }
 
     /// DRAFT → CANCELED. The invoice has no number, now or later.
@@ -323,11 +317,11 @@ impl Invoice {
         self.summary.update_amounts()
     }
 
-    fn require(&self, done: &str, allowed: &[InvoiceStatus]) -> Result<(), Conflict> {
+    fn require(&self, done: &'static str, allowed: &[InvoiceStatus]) -> Result<(), Conflict> {
         if allowed.contains(&self.summary.status) {
             return Ok(());
         }
-        Err(Conflict::new(format!("an invoice in {} cannot be {done}", self.summary.status)))
+        Err(ConflictReason::InvoiceStatus { status: self.summary.status, done }.into())
     }
 
     fn modified(&self, status: InvoiceStatus, stamp: Timestamp) -> Self {

@@ -38,6 +38,7 @@
 //! | statuses and kinds on the wire: [`QuoteStatus`], [`EventKind`], [`ErrorCode`], [`FailureClass`], … | yes | v1 of the API only grows |
 //! | inputs and wire records: [`NewQuote`], [`Quote`], [`Page`], … | no | hosts and tests may build them as literals |
 //! | decisions: [`NextStep`], [`DeliveryOutcome`], [`QuotaDecision`] | no | the caller must handle every case |
+//! | reasons: [`Rule`] with [`IdentifierKind`] and [`LogoRule`], [`ConflictReason`], [`TargetError`] | no | pages translate every one |
 //!
 //! A reader of the API wraps a status in [`OpenEnum`], which keeps unknown values as text.
 //!
@@ -55,7 +56,6 @@
 
 mod address;
 mod advice;
-mod billing;
 mod characters;
 mod client;
 mod company;
@@ -81,33 +81,37 @@ mod invoice_states;
 mod line;
 mod list;
 mod open_enum;
-pub mod page_limit;
+mod page_limit;
 mod payment;
+mod plan;
 mod project;
 mod project_states;
 mod proof;
 mod quota;
 mod quote;
 mod quote_states;
-pub mod retry_after;
+mod refusal;
+mod retry_after;
 mod retry_policy;
 mod setters;
+mod status;
+mod target_error;
 mod text;
 mod timestamp;
 mod totals;
+mod vat;
 mod wire_enum;
 
-pub use address::postal_address;
 pub use advice::Advice;
-pub use billing::{DocumentFormat, EInvoicing, InvoiceType, OperationNature, VatRegime};
-pub use characters::{is_assigned, is_bidi_control, renders_as_nothing, trim_invisible};
 pub use client::{Client, ClientChange, ClientFields, ClientType, NewClient};
-pub use company::{Company, CompanyIdentity, NewCompany, Plan};
-pub use credit::{CreditContent, CreditItem, CreditNoteIssue, CreditRest, CreditedPart, NewCreditNote};
+pub use company::{Company, CompanyIdentity, EInvoicing, NewCompany};
+pub use credit::{
+    CreditContent, CreditItem, CreditNoteIssue, CreditableBalance, CreditedPart, NewCreditNote,
+};
 pub use credit_note::{CreditNote, CreditNoteDetail, CreditNoteItem, CreditNoteSummary};
 pub use delivery::{AttemptOutcome, DeliveryOutcome, DeliveryStatus, FailureClass};
 pub use disabled_reason::DisabledReason;
-pub use document::{DocumentLink, sha256_hex};
+pub use document::{DocumentFormat, DocumentLink, sha256_hex};
 pub use error::{
     ApiErrorBody, ApiErrorDetail, Conflict, DomainError, ErrorCode, Invalid, TooManyRequestsBody,
 };
@@ -116,35 +120,56 @@ pub use event::{
     QuoteEventData,
 };
 pub use failure_count::{DISABLE_AFTER_FAILURES, FailureCount};
-pub use fixed::{IntoExact, Money, Percent, Quantity, UnitPrice, exact_number, exact_number_or_null};
-pub use identifiers::{french_vat_number, is_electronic_address, is_siren, is_vat_number, siren_of};
+pub use fixed::{IntoExact, Money, Percent, Quantity, UnitPrice};
+pub use identifiers::{french_vat_number, is_siren, is_vat_number};
 pub use ids::{
     ClientId, CompanyId, CreditNoteId, EventId, InvoiceId, KeyId, ParseIdError, PaymentId, ProjectId,
-    QuoteId, WebhookId, parse_uuid,
+    QuoteId, WebhookId,
 };
 pub use invoice::{
-    CreditNoteReference, Deduction, Invoice, InvoiceDetail, InvoiceItem, InvoiceStatus, InvoiceSummary,
+    CreditNoteReference, Deduction, Invoice, InvoiceDetail, InvoiceItem, InvoiceSummary, InvoiceType,
 };
 pub use invoice_states::{DEFAULT_PAYMENT_DAYS, InvoiceIssue};
 pub use line::{Costing, Line, MAX_LINES, MAX_LINES_BYTES, NewLine, PricedLines, price_lines};
 pub use list::{DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT, Page, Pagination};
 pub use open_enum::OpenEnum;
 pub use payment::{PaymentMethod, PaymentSource};
+pub use plan::Plan;
 pub use project::{Project, ProjectStatus};
 pub use proof::{ProofParts, proof_fingerprint};
 pub use quota::{QUOTA_WINDOW_MS, QuotaDecision, QuotaWindow};
-pub use quote::{
-    ExternalLink, NewQuote, Quote, QuoteDetail, QuoteItem, QuoteStatus, QuoteSummary, SignatureBlock,
-};
+pub use quote::{ExternalLink, NewQuote, Quote, QuoteDetail, QuoteItem, QuoteSummary, SignatureBlock};
 pub use quote_states::{DEFAULT_VALIDITY_DAYS, QuoteCreation, QuoteImport, SignatureEvidence};
+pub use refusal::{ConflictReason, IdentifierKind, LogoRule, Rule};
 pub use retry_policy::{NextStep, RetryPolicy};
-pub use text::{
-    LONG_TEXT, RefusedCharacter, SHORT_TEXT, check_email, fold_for_search, has_dotted_domain,
-    must_not_contain, optional_email, optional_text, required_email, required_text, search_words,
-    signer_email, signer_name, sought_text, without_bidi_controls,
-};
+pub use status::{InvoiceStatus, QuoteStatus};
+pub use target_error::{MAX_URL_CHARS, TargetError};
 pub use timestamp::{ParseTimestampError, Timestamp};
-pub use totals::{Totals, VatShare, retention_amount};
+pub use totals::{Totals, VatShare};
+pub use vat::{OperationNature, VatRegime};
+
+/// Helpers for the other crates of this workspace. Their signatures may change in any version.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::address::postal_address;
+    pub use crate::characters::{is_bidi_control, renders_as_nothing, trim_invisible};
+    pub use crate::fixed::exact_number;
+    pub use crate::identifiers::is_electronic_address;
+    pub use crate::ids::parse_uuid;
+    pub use crate::text::{
+        LONG_TEXT, RefusedCharacter, SHORT_TEXT, fold_for_search, has_dotted_domain, optional_text,
+        required_text, search_words, signer_email, signer_name, sought_text, without_bidi_controls,
+    };
+    pub use crate::totals::retention_amount;
+
+    pub mod page_limit {
+        pub use crate::page_limit::{MAX_PAGE_BYTES, check, parse};
+    }
+
+    pub mod retry_after {
+        pub use crate::retry_after::parse;
+    }
+}
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

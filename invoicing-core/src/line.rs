@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::setters::text_setters;
 use crate::text::{LONG_TEXT, SHORT_TEXT, optional_text, required_text};
-use crate::{IntoExact, Invalid, Money, Percent, Quantity, UnitPrice};
+use crate::{IntoExact, Invalid, Money, Percent, Quantity, Rule, UnitPrice};
 
-/// Most lines that one document may have.
+/// Maximum number of lines that one document may have.
 pub const MAX_LINES: usize = 5_000;
-/// Most bytes of JSON that the lines of one document may have together: 2 MiB.
+/// Maximum number of bytes of JSON that the lines of one document may have together: 2 MiB.
 pub const MAX_LINES_BYTES: usize = 2 * 1024 * 1024;
 
 /// One line of a quote or invoice, in the form for the client.
@@ -43,10 +43,10 @@ pub struct Line {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Costing {
     /// Cost of labour.
-    #[serde(deserialize_with = "crate::exact_number_or_null")]
+    #[serde(deserialize_with = "crate::fixed::exact_number_or_null")]
     pub labour_cost: Option<Money>,
     /// Cost of materials.
-    #[serde(deserialize_with = "crate::exact_number_or_null")]
+    #[serde(deserialize_with = "crate::fixed::exact_number_or_null")]
     pub material_cost: Option<Money>,
     /// An internal note, at most 2,000 characters.
     pub private_note: Option<String>,
@@ -74,16 +74,16 @@ pub struct NewLine {
     /// The work or goods, 1 to 2,000 characters.
     pub description: String,
     /// The quantity. Negative on a discount line.
-    #[serde(deserialize_with = "crate::exact_number")]
+    #[serde(deserialize_with = "crate::fixed::exact_number")]
     pub quantity: Quantity,
     /// Unit of the quantity.
     #[serde(default)]
     pub unit: Option<String>,
     /// Price of one unit without VAT, never negative.
-    #[serde(deserialize_with = "crate::exact_number")]
+    #[serde(deserialize_with = "crate::fixed::exact_number")]
     pub unit_price: UnitPrice,
     /// VAT rate in percent, 0 to 100.
-    #[serde(deserialize_with = "crate::exact_number")]
+    #[serde(deserialize_with = "crate::fixed::exact_number")]
     pub tva_rate: Percent,
     /// Lot (trade package) that the line belongs to.
     #[serde(default)]
@@ -161,7 +161,7 @@ pub struct PricedLines {
 /// Checks and prices lines. The error names the line and the field (`lines[3].unitPrice`).
 pub fn price_lines(lines: &[NewLine]) -> Result<PricedLines, Invalid> {
     if lines.len() > MAX_LINES {
-        return Err(Invalid::new("lines", format!("must have at most {MAX_LINES} lines")));
+        return Err(Invalid::new("lines", Rule::AtMostLines { max: MAX_LINES }));
     }
     let mut priced =
         PricedLines { lines: Vec::with_capacity(lines.len()), costings: Vec::with_capacity(lines.len()) };
@@ -194,10 +194,10 @@ impl LinesSize {
     /// # Errors
     /// [`Invalid`] about the field if the lines become too large together.
     pub(crate) fn add(&mut self, field: &'static str, line: &Line) -> Result<(), Invalid> {
-        let json = serde_json::to_vec(line).map_err(|error| Invalid::new(field, error.to_string()))?;
-        self.bytes += json.len() + 1;
+        let bytes = serde_json::to_vec(line).map_or(MAX_LINES_BYTES, |json| json.len());
+        self.bytes += bytes + 1;
         if self.bytes > MAX_LINES_BYTES {
-            return Err(Invalid::new(field, "must have at most 2 MiB of JSON together"));
+            return Err(Invalid::new(field, Rule::LinesTooLong));
         }
         Ok(())
     }
@@ -205,11 +205,10 @@ impl LinesSize {
 
 fn visible(line: &NewLine, name: impl Fn(&str) -> String) -> Result<Line, Invalid> {
     if line.unit_price.is_negative() {
-        let rule = "must not be negative; enter a discount as a negative quantity";
-        return Err(Invalid::new(name("unitPrice"), rule));
+        return Err(Invalid::new(name("unitPrice"), Rule::NegativePrice));
     }
     if line.tva_rate.is_negative() || line.tva_rate > Percent::from(100) {
-        return Err(Invalid::new(name("tvaRate"), "must be between 0 and 100"));
+        return Err(Invalid::new(name("tvaRate"), Rule::Between0And { max: 100 }));
     }
     let total_ht =
         line.quantity.times(line.unit_price).map_err(|invalid| invalid.in_field(name("totalHT")))?;

@@ -6,7 +6,7 @@ use crate::Timestamp;
 
 /// Items per page if the request names no `limit`.
 pub const DEFAULT_PAGE_LIMIT: u32 = 50;
-/// Most items per page.
+/// Maximum number of items per page.
 pub const MAX_PAGE_LIMIT: u32 = 100;
 
 /// One page of a list.
@@ -27,7 +27,7 @@ pub struct Page<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pagination {
-    /// Most items that the page may have, 1 to 100.
+    /// Maximum number of items that the page may have, 1 to 100.
     pub limit: u32,
     /// Number of items before the page.
     pub offset: u64,

@@ -1,9 +1,9 @@
-//! The bound on the bytes of a page, and the writing and reading of its refusal.
+//! The bound on the bytes of a page, and the reading of its refusal from an answer.
 
-use crate::Invalid;
+use crate::{Invalid, Rule};
 
-/// Most bytes of JSON that the items of a page with lines may have together, unless it has a single
-/// item: 16 MiB.
+/// Maximum number of bytes of JSON that the items of a page with lines may have together, unless it
+/// has a single item: 16 MiB.
 pub const MAX_PAGE_BYTES: usize = 16 * 1024 * 1024;
 
 const BEFORE: &str = "must be at most ";
@@ -22,7 +22,7 @@ pub fn check(bytes: &[usize]) -> Result<(), Invalid> {
     };
     let limit = bytes.iter().take_while(fits).count().max(1);
     if limit < bytes.len() {
-        return Err(Invalid::new("limit", format!("{BEFORE}{limit}{BEHIND}")));
+        return Err(Invalid::new("limit", Rule::PageTooLarge { limit }));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The transitions between the states of a project, and their events.
 
-use crate::{ChangeTime, Changed, Conflict, Event, EventKind, Project, ProjectStatus};
+use crate::{ChangeTime, Changed, Conflict, ConflictReason, Event, EventKind, Project, ProjectStatus};
 
 impl Project {
     /// Moves the project. `None` for the same status again: the record does not change, and no
@@ -16,9 +16,7 @@ impl Project {
         use ProjectStatus::{Canceled, Completed, Open};
         match (self.status, status) {
             (from, to) if from == to => Ok(None),
-            (Completed, Canceled) => {
-                Err(Conflict::new("a COMPLETED project cannot be CANCELED; open it first"))
-            }
+            (Completed, Canceled) => Err(ConflictReason::CompletedProject.into()),
             (Open | Canceled, Completed) => {
                 let project =
                     Self { status, completed_at: Some(at.now), updated_at: at.stamp, ..self.clone() };

@@ -4,32 +4,13 @@ use chrono::NaiveDate;
 use serde::de::MapAccess;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use strum::{Display, IntoStaticStr, VariantArray};
-
 use crate::flatten::{self, Member, SideMembers};
 use crate::setters::text_setters;
 use crate::text::{LONG_TEXT, optional_text};
 use crate::{
-    ClientId, IntoExact, Invalid, Line, Money, NewLine, OperationNature, Percent, QuoteId, Timestamp,
-    VatShare,
+    ClientId, IntoExact, Invalid, Line, Money, NewLine, OperationNature, Percent, QuoteId, QuoteStatus, Rule,
+    Timestamp, VatShare,
 };
-
-/// The state of a quote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
-#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
-#[non_exhaustive]
-pub enum QuoteStatus {
-    /// Draft: only in this state the content can change.
-    Draft,
-    /// With the client; content locked, document frozen.
-    Sent,
-    /// Signed or marked accepted; final.
-    Accepted,
-    /// Declined by the client, or discarded as a draft.
-    Rejected,
-    /// Its validity has ended.
-    Expired,
-}
 
 /// The fields of a quote that a list shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -213,7 +194,7 @@ pub struct NewQuote {
     #[serde(default)]
     pub lines: Vec<NewLine>,
     /// Percent, 0 to 5.
-    #[serde(default, deserialize_with = "crate::exact_number")]
+    #[serde(default, deserialize_with = "crate::fixed::exact_number")]
     pub retention_rate: Percent,
     /// Last day on which the quote can be signed; sending sets one if this is missing.
     #[serde(default)]
@@ -222,8 +203,8 @@ pub struct NewQuote {
     /// document; no part of the record in the API.
     #[serde(default)]
     pub work_site: Option<String>,
-    /// The nature of the operations, if it is not that of the company. Printed on documents; no part
-    /// of the record in the API.
+    /// The nature of the operations, if it is not that of the company. Printed on documents; no
+    /// part of the record in the API.
     #[serde(default)]
     pub operations: Option<OperationNature>,
     /// True if the client owes the VAT, as for subcontracted building works (CGI, art. 283-2
@@ -290,8 +271,7 @@ impl NewQuote {
         let with_vat = self.lines.iter().position(|line| !line.tva_rate.is_zero());
         match with_vat {
             Some(index) if self.reverse_charge => {
-                let rule = "must be 0, as the client owes the VAT (reverseCharge)";
-                Err(Invalid::new(format!("lines[{index}].tvaRate"), rule))
+                Err(Invalid::new(format!("lines[{index}].tvaRate"), Rule::RateOfReverseCharge))
             }
             _ => Ok(()),
         }

@@ -9,9 +9,10 @@ use chrono::NaiveDate;
 use crate::client::check_external_id;
 use crate::date::{check_date, days_after};
 use crate::text::{LONG_TEXT, required_text, signer_email, signer_name};
+use crate::totals::retention_amount;
 use crate::{
-    ChangeTime, Changed, Client, Conflict, DomainError, Event, EventKind, Invalid, Line, Percent, Quote,
-    QuoteDetail, QuoteId, QuoteStatus, QuoteSummary, SignatureBlock, Timestamp, Totals, retention_amount,
+    ChangeTime, Changed, Client, Conflict, ConflictReason, DomainError, Event, EventKind, Invalid, Line,
+    Percent, Quote, QuoteDetail, QuoteId, QuoteStatus, QuoteSummary, Rule, SignatureBlock, Timestamp, Totals,
 };
 
 /// Days after sending in which a quote can be signed, unless the caller sets a date.
@@ -69,20 +70,20 @@ impl QuoteImport {
     fn check(&self, now: Timestamp) -> Result<(), Invalid> {
         let Self { status, sent_at, accepted_at } = *self;
         if sent_at.is_some() && status == QuoteStatus::Draft {
-            return Err(Invalid::new("sentAt", "does not go with a DRAFT"));
+            return Err(Invalid::new("sentAt", Rule::SentDraft));
         }
         if accepted_at.is_some() && status != QuoteStatus::Accepted {
-            return Err(Invalid::new("acceptedAt", "goes only with an ACCEPTED quote"));
+            return Err(Invalid::new("acceptedAt", Rule::AcceptedOnly));
         }
         let latest = now.as_millis().saturating_add(CLOCK_DRIFT_MS);
         for (field, at) in [("sentAt", sent_at), ("acceptedAt", accepted_at)] {
             if at.is_some_and(|at| at.as_millis() > latest) {
-                return Err(Invalid::new(field, "must not be in the future"));
+                return Err(Invalid::new(field, Rule::InTheFuture));
             }
         }
         match (sent_at, accepted_at) {
             (Some(sent), Some(accepted)) if sent > accepted => {
-                Err(Invalid::new("acceptedAt", format!("must not be before sentAt, {sent}")))
+                Err(Invalid::new("acceptedAt", Rule::BeforeSent { sent_at: sent }))
             }
             _ => Ok(()),
         }
@@ -157,10 +158,7 @@ impl Quote {
         let now = origin.at.now;
         import.check(now)?;
         if lines.is_empty() && matches!(import.status, Sent | Accepted) {
-            return Err(Invalid::new(
-                "lines",
-                format!("must not be empty in a quote that is {}", import.status),
-            ));
+            return Err(Invalid::new("lines", Rule::LinesOfQuote { status: import.status }));
         }
         let mut quote = Self::compose(origin, client, lines, retention_rate, valid_until)?;
         let summary = &mut quote.summary;
@@ -259,7 +257,7 @@ impl Quote {
         use QuoteStatus::{Draft, Expired, Rejected, Sent};
         self.require("sent", &[Draft, Expired, Rejected])?;
         if self.lines.is_empty() {
-            return Err(Conflict::new("a quote without lines cannot be sent").into());
+            return Err(ConflictReason::NoLinesToSend.into());
         }
         // The validity of an earlier sending no longer applies, but that of a draft does.
         let own = (self.summary.status == Draft).then_some(self.summary.valid_until).flatten();
@@ -268,7 +266,7 @@ impl Quote {
             None => days_after("validUntil", today, DEFAULT_VALIDITY_DAYS)?,
         };
         if valid_until < today {
-            return Err(Invalid::new("validUntil", "must not be in the past").into());
+            return Err(Invalid::new("validUntil", Rule::InThePast).into());
         }
         let mut quote = self.modified(Sent, stamp);
         quote.summary.sent_at = Some(sent_at);
@@ -285,7 +283,7 @@ impl Quote {
             Some(day) => day >= submitted_on,
             None => self.summary.status == Sent,
         };
-        if is_valid { Ok(()) } else { Err(Conflict::new("the quote's validity has ended")) }
+        if is_valid { Ok(()) } else { Err(ConflictReason::ValidityEnded.into()) }
     }
 
     /// SENT → ACCEPTED by the client's signature: `quote.signed` and `quote.accepted` with the same
@@ -314,7 +312,7 @@ impl Quote {
         use QuoteStatus::{Accepted, Draft, Expired, Rejected, Sent};
         self.require("accepted", &[Draft, Sent, Rejected, Expired])?;
         if self.lines.is_empty() {
-            return Err(Conflict::new("a quote without lines cannot be accepted"));
+            return Err(ConflictReason::NoLinesToAccept.into());
         }
         let mut quote = self.modified(Accepted, at.stamp);
         quote.summary.accepted_at = Some(at.now);
@@ -343,11 +341,11 @@ impl Quote {
         Ok(self.summary.link(external_id, stamp)?.map(|summary| self.with_summary(summary)))
     }
 
-    fn require(&self, done: &str, allowed: &[QuoteStatus]) -> Result<(), Conflict> {
+    fn require(&self, done: &'static str, allowed: &[QuoteStatus]) -> Result<(), Conflict> {
         if allowed.contains(&self.summary.status) {
             return Ok(());
         }
-        Err(Conflict::new(format!("a quote in {} cannot be {done}", self.summary.status)))
+        Err(ConflictReason::QuoteStatus { status: self.summary.status, done }.into())
     }
 
     fn with_summary(&self, summary: QuoteSummary) -> Changed<Self> {

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 /// ```
 /// use std::time::{Duration, UNIX_EPOCH};
 ///
-/// use invoicing_core::retry_after;
+/// use invoicing_core::internal::retry_after;
 ///
 /// assert_eq!(retry_after::parse("120", UNIX_EPOCH), Some(Duration::from_secs(120)));
 /// let date = "Thu, 01 Jan 1970 00:00:30 GMT";

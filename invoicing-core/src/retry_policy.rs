@@ -32,7 +32,7 @@ impl RetryPolicy {
     /// Longest gap that `Retry-After` can cause, in milliseconds.
     pub const RETRY_AFTER_LIMIT_MS: i64 = 30_000;
 
-    /// Most that chance adds to a gap, in percent of the gap.
+    /// Maximum part of a gap that chance adds to it, in percent.
     pub const JITTER_PERCENT: i64 = 10;
 
     /// The gap after attempt number `attempt` in milliseconds, without the addition by chance.

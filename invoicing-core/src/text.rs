@@ -1,22 +1,20 @@
 //! The texts that fields accept, and their form for a search.
 
-use std::fmt;
-
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use crate::Invalid;
 use crate::characters::{
     is_assigned, is_bidi_control, is_other_line_break, is_without_meaning, renders_as_nothing,
     separates_words, shapes_words, trim_invisible,
 };
+use crate::{Invalid, Rule};
 
 /// Longest short text, such as a name, an e-mail address or a city, in characters.
 pub const SHORT_TEXT: usize = 255;
 /// Longest address, note or description, in characters.
 pub const LONG_TEXT: usize = 2_000;
 
-/// A character that a text must not have. Its text names it and its position.
+/// A character that a text must not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RefusedCharacter {
     /// The character.
@@ -25,16 +23,10 @@ pub struct RefusedCharacter {
     pub position: usize,
 }
 
-impl fmt::Display for RefusedCharacter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&must_not_contain(self.character.into(), self.position))
+impl From<RefusedCharacter> for Rule {
+    fn from(RefusedCharacter { character, position }: RefusedCharacter) -> Self {
+        Self::Character { code_point: character.into(), position }
     }
-}
-
-/// The rule that a text breaks by a code point, which need not be a character, at this position,
-/// counted from 1.
-pub fn must_not_contain(code_point: u32, position: usize) -> String {
-    format!("must not contain U+{code_point:04X} (character {position})")
 }
 
 impl RefusedCharacter {
@@ -71,7 +63,7 @@ impl RefusedCharacter {
 /// characters may have line breaks, and each kind of line break but a carriage return becomes `\n`.
 pub fn required_text(field: &str, text: &str, max: usize) -> Result<String, Invalid> {
     optional_text(field, Some(text), max)?
-        .ok_or_else(|| Invalid::new(field.to_owned(), format!("must have 1 to {max} characters")))
+        .ok_or_else(|| Invalid::new(field.to_owned(), Rule::Characters { max }))
 }
 
 /// As [`required_text`], but a missing or empty text is `None`.
@@ -85,7 +77,7 @@ pub fn optional_text(field: &str, text: Option<&str>, max: usize) -> Result<Opti
     };
     let text = normalized(field, trim_invisible(entered), max)?;
     match refused {
-        Some(refused) => Err(Invalid::new(field.to_owned(), refused.to_string())),
+        Some(refused) => Err(Invalid::new(field.to_owned(), refused)),
         None if text.is_empty() => Ok(None),
         None if is_long => Ok(Some(text.replace(is_other_line_break, "\n"))),
         None => Ok(Some(text)),
@@ -106,7 +98,7 @@ pub fn without_bidi_controls(text: &str) -> String {
 
 /// The text in NFC, if it is not too long.
 fn normalized(field: &str, text: &str, max: usize) -> Result<String, Invalid> {
-    let too_long = || Invalid::new(field.to_owned(), format!("must have at most {max} characters"));
+    let too_long = || Invalid::new(field.to_owned(), Rule::AtMostCharacters { max });
     // Normalising can lengthen a text threefold. A text that cannot fit any more is refused early.
     if text.len() > max * 16 {
         return Err(too_long());
@@ -119,7 +111,7 @@ fn normalized(field: &str, text: &str, max: usize) -> Result<String, Invalid> {
 ///
 /// A character that renders as nothing is invisible, and no mail arrives at an address that has
 /// one: it is left out, unless it shapes a word.
-pub fn optional_email(field: &str, text: Option<&str>) -> Result<Option<String>, Invalid> {
+pub(crate) fn optional_email(field: &str, text: Option<&str>) -> Result<Option<String>, Invalid> {
     let Some(mut email) = optional_text(field, text, SHORT_TEXT)? else { return Ok(None) };
     email.retain(|c| !renders_as_nothing(c) || shapes_words(c));
     check_email(field, &email)?;
@@ -127,9 +119,9 @@ pub fn optional_email(field: &str, text: Option<&str>) -> Result<Option<String>,
 }
 
 /// As [`optional_email`], but a missing address is refused.
-pub fn required_email(field: &str, text: &str) -> Result<String, Invalid> {
+pub(crate) fn required_email(field: &str, text: &str) -> Result<String, Invalid> {
     optional_email(field, Some(text))?
-        .ok_or_else(|| Invalid::new(field.to_owned(), format!("must have 1 to {SHORT_TEXT} characters")))
+        .ok_or_else(|| Invalid::new(field.to_owned(), Rule::Characters { max: SHORT_TEXT }))
 }
 
 /// The name of a signer. Of the characters that a name may have it accepts every assigned one, as a
@@ -150,20 +142,20 @@ pub fn signer_email(text: &str) -> Result<String, Invalid> {
 }
 
 fn check_assigned(field: &'static str, text: &str) -> Result<(), Invalid> {
-    RefusedCharacter::in_signer(text).map_or(Ok(()), |refused| Err(Invalid::new(field, refused.to_string())))
+    RefusedCharacter::in_signer(text).map_or(Ok(()), |refused| Err(Invalid::new(field, refused)))
 }
 
 /// Checks the shape of an e-mail address: one `@` with visible text on both sides, and no white
 /// space.
 ///
 /// Only sending can show that mail arrives at the address.
-pub fn check_email(field: &str, email: &str) -> Result<(), Invalid> {
+pub(crate) fn check_email(field: &str, email: &str) -> Result<(), Invalid> {
     let is_visible = |side: &str| !trim_invisible(side).is_empty();
     let well_formed = email
         .rsplit_once('@')
         .is_some_and(|(local, domain)| is_visible(local) && is_visible(domain) && !local.contains('@'))
         && !email.contains(char::is_whitespace);
-    well_formed.then_some(()).ok_or_else(|| Invalid::new(field.to_owned(), "must be an e-mail address"))
+    well_formed.then_some(()).ok_or_else(|| Invalid::new(field.to_owned(), Rule::Email))
 }
 
 /// True if the domain of an e-mail address has a dot between two names, like all domains that

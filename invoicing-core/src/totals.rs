@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
-use crate::{Invalid, Line, Money, Percent};
+use crate::{Invalid, Line, Money, Percent, Rule};
 
 /// The share of one VAT rate in a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,7 +55,7 @@ impl Totals {
         }
         let total_ttc = named(total_ht.plus(tva))?;
         if total_ht.is_negative() || total_ttc.is_negative() {
-            return Err(Invalid::new("lines", "must not add up to a total below 0"));
+            return Err(Invalid::new("lines", Rule::TotalBelow0));
         }
         let tva_rate = document_rate(&vat_breakdown, total_ht, tva)?;
         Ok(Self { total_ht, total_ttc, tva_rate, vat_breakdown })
@@ -63,7 +63,7 @@ impl Totals {
 }
 
 fn named(result: Result<Money, Invalid>) -> Result<Money, Invalid> {
-    result.map_err(|invalid| Invalid::new("lines", format!("add up to a total that {}", invalid.rule)))
+    result.map_err(|invalid| Invalid::new("lines", Rule::Total(Box::new(invalid.rule))))
 }
 
 pub(crate) fn document_rate(shares: &[VatShare], total_ht: Money, tva: Money) -> Result<Percent, Invalid> {
@@ -72,8 +72,7 @@ pub(crate) fn document_rate(shares: &[VatShare], total_ht: Money, tva: Money) ->
         _ if total_ht.is_zero() => Ok(Percent::ZERO),
         _ => {
             let blended = tva.get() / total_ht.get() * Decimal::ONE_HUNDRED;
-            Percent::round(blended)
-                .map_err(|_| Invalid::new("lines", "blend to a VAT rate that is too large"))
+            Percent::round(blended).map_err(|_| Invalid::new("lines", Rule::BlendedRate))
         }
     }
 }
@@ -84,7 +83,7 @@ pub(crate) fn document_rate(shares: &[VatShare], total_ht: Money, tva: Money) ->
 /// [`Invalid`] if the rate is outside 0 to 5 % (loi 71-584, art. 1).
 pub fn retention_amount(total_ttc: Money, rate: Percent) -> Result<Money, Invalid> {
     if rate.is_negative() || rate > Percent::from(5) {
-        return Err(Invalid::new("retentionRate", "must be between 0 and 5"));
+        return Err(Invalid::new("retentionRate", Rule::Between0And { max: 5 }));
     }
     total_ttc.percent(rate)
 }

@@ -56,7 +56,7 @@ macro_rules! wire_enums {
             type Err = Invalid;
 
             fn from_str(text: &str) -> Result<Self, Invalid> {
-                let rule = || format!("must be one of {}", words::<Self>());
+                let rule = || $crate::Rule::OneOf { choices: words::<Self>() };
                 find(text).ok_or_else(|| Invalid::new(stringify!($name), rule()))
             }
         }

@@ -31,7 +31,7 @@ pub(crate) use unnoted::Unnoted;
 
 /// A key that was not used for longer than this is revoked: 90 days in milliseconds.
 pub(crate) const IDLE_LIMIT_MS: i64 = 90 * 24 * 60 * 60 * 1_000;
-/// Most reads of a key that another node is changing.
+/// Maximum number of reads of a key that another node is changing.
 const MAX_READS: u32 = 5;
 
 /// The answer to a request with a key.

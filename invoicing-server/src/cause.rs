@@ -13,11 +13,12 @@ use crate::trace_context::TraceContext;
 
 /// Longest id of a request, in bytes.
 const MAX_REQUEST_ID: usize = 128;
-/// Most bytes of a context.
+/// Maximum number of bytes of a context.
 const MAX_CONTEXT: usize = 128;
 
 /// True if a request can have this id: 1 to 128 letters, digits, `.`, `_` and `-`, so that it needs
-/// no quoting in a log line. Logs show it, so a text with the beginning of a secret anywhere is refused.
+/// no quoting in a log line. Logs show it, so a text with the beginning of a secret anywhere is
+/// refused.
 pub(crate) fn is_request_id(id: &[u8]) -> bool {
     (1..=MAX_REQUEST_ID).contains(&id.len())
         && prefix_end(id).is_none()

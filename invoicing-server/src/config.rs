@@ -8,8 +8,9 @@ use crate::target::TargetPolicy;
 /// Largest body of a request, in bytes. Part of the contract, so not a setting.
 pub(crate) const MAX_BODY_BYTES: usize = 256 * 1024;
 
-/// Largest head of a request in bytes, most fields in it, and its time limit in milliseconds.
-/// Defaults of [`ServeLimits`](crate::ServeLimits), which the description of the API names.
+/// Maximum size of the head of a request in bytes, of its fields, and its time limit in
+/// milliseconds. Defaults of [`ServeLimits`](crate::ServeLimits), which the description of the API
+/// names.
 pub(crate) const HEAD_BYTES: usize = 32 * 1024;
 pub(crate) const HEAD_FIELDS: usize = 100;
 pub(crate) const HEAD_TIME_MS: u64 = 10_000;
@@ -282,7 +283,7 @@ pub struct PostgresSettings {
     /// `?sslmode=verify-full&sslrootcert=…` requires TLS, which needs the feature `postgres-tls`;
     /// `?options=-c%20search_path%3Dinvoicing` chooses a schema.
     pub url: String,
-    /// Most connections of this node in the pool; the listener uses another one.
+    /// Maximum number of connections of this node in the pool; the listener uses another one.
     #[serde(default = "PostgresSettings::max_connections")]
     pub max_connections: u32,
     /// Longest wait for a connection from the pool, in milliseconds.

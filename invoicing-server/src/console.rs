@@ -1,13 +1,14 @@
 //! The settings console and the signing page: pages of HTML, rendered on the server, that work
 //! without a script.
 //!
-//! [`application`] serves a request: [`routes`] finds the page, [`sign_in`] calls the host,
-//! [`csrf`] refuses forms of other sites, and the file of a subject has the handler, which calls
-//! operations. [`layout`] has the head, the bar and the components of all pages, [`assets`] their
-//! style and script. [`sign`] is the page behind a signing link, which needs no session. A GET
-//! changes nothing; a form is answered with a redirect to a page that shows its effect, or with a
-//! secret that is shown this once. A form is carried out once, by its [`form_token`]; the second
-//! time [`carried_out`] leads to the record that the first made. No page sets a cookie.
+//! [`application`] serves a request: [`routes`] finds the [`route`] of the page, [`sign_in`] calls
+//! the host, [`csrf`] refuses forms of other sites, and the file of a subject has the handler,
+//! which calls operations. [`layout`] has the head, the bar and the components of all pages,
+//! [`assets`] their style and script. [`sign`] is the page behind a signing link, which needs no
+//! session. A GET changes nothing; a form is answered with a redirect to a page that shows its
+//! effect, or with a secret that is shown this once. A form is carried out once, by its
+//! [`form_token`]; the second time [`carried_out`] leads to the record that the first made. No page
+//! sets a cookie.
 
 mod application;
 mod assets;
@@ -31,15 +32,18 @@ mod language;
 mod layout;
 mod lines;
 mod paging;
+mod paths;
 mod public;
 mod quotes;
 mod refusals;
 mod request;
+mod route;
 mod routes;
 mod settings;
 mod sign;
 mod sign_in;
 mod stored;
+mod table;
 mod time;
 mod totals;
 mod way_back;

@@ -7,15 +7,17 @@
 //!
 //! A delivery is *claimed* while it is in memory: `held_until` is the end of a lease and `claim`
 //! holds this run's token. New deliveries are inserted as claimed and come through the [`Queue`];
-//! all others (retries, deliveries without a place in memory, deliveries of a dead process) are
+//! all others (retries, deliveries without a memory slot, deliveries of a dead process) are
 //! claimed from the table when they fall due. A claim without a record falls due again, so a crash
 //! delays and may repeat an attempt but never loses one. Retries are claimed by their ids, before
 //! any first attempt of their webhook.
 //!
-//! Each webhook has one [lane] with bounded memory and bounded deliveries under way: a dead
-//! receiver fills that lane only. The [latency] of a webhook puts it into the
-//! [pool](crate::queue::Pools) of prompt webhooks or that of slow ones. Webhooks of a pool share
-//! attempts and memory, and take [turns] for [slots] and for claims.
+//! Each webhook has one [queue](webhook_queue) with bounded memory and bounded deliveries under
+//! way: a dead receiver fills that queue only. A *slot* is the right to one attempt in flight, and
+//! a *memory slot* that to hold one delivery without an attempt. The [latency] of a webhook puts it
+//! into the [pool](crate::queue::Pools) of prompt webhooks or that of slow ones, which divide both
+//! kinds of slots, and decides its *priority* in the [queues](priority_queue) for slots and for
+//! claims.
 
 mod attempt;
 mod backlog;
@@ -23,17 +25,17 @@ mod bulk;
 mod endpoint_cache;
 mod engine;
 mod heartbeat;
-mod lane;
 mod latency;
 mod metrics;
 mod notices;
+mod priority_queue;
 mod record;
 mod slots;
 mod storage;
 #[cfg(test)]
 mod tests;
 pub(crate) mod transport;
-mod turns;
+mod webhook_queue;
 
 use std::fmt;
 use std::future::Future;
@@ -41,7 +43,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use invoicing_core::Conflict;
+use invoicing_core::ConflictReason;
 use tokio::sync::{Mutex, watch};
 
 use crate::config::DispatchSettings;
@@ -171,7 +173,7 @@ impl Dispatcher {
             // Released after the engine is dropped, because the drop leaves the engine's deliveries
             // to the next run.
             let Ok(_slot) = self.0.slot.try_lock() else {
-                return Err(Conflict::new("a dispatcher of this service runs already").into());
+                return Err(ConflictReason::DispatcherRuns.into());
             };
             if until_idle {
                 let report = Engine::new(&self.0).run(until_idle, stop).await;

@@ -44,8 +44,8 @@ pub use render::{
     DocumentInput, DocumentKind, DocumentRef, DocumentRenderer, RenderDeadline, RenderError, SentCopy,
 };
 
-pub(crate) use blob_store::{CONTENT_TYPE, StoredDocument};
+pub(crate) use blob_store::{CONTENT_TYPE, StoredFile};
 pub(crate) use content_disposition::content_disposition;
-pub(crate) use facturx::missing_of_company;
-pub(crate) use freeze::{BoundedStore, Document, DocumentContent, Documents, Frozen, StoredCopy};
+pub(crate) use facturx::gaps_of_company;
+pub(crate) use freeze::{BoundedStore, Document, DocumentContent, DocumentService, Frozen, StoredCopy};
 pub(crate) use signed_url::{DOCUMENT_URL_VALID_MS, UrlSigner};

@@ -1,7 +1,9 @@
 //! The error of every operation.
 
 use http::StatusCode;
-use invoicing_core::{ApiErrorBody, ApiErrorDetail, Conflict, DomainError, ErrorCode, Invalid};
+use invoicing_core::{
+    ApiErrorBody, ApiErrorDetail, Conflict, ConflictReason, DomainError, ErrorCode, Invalid,
+};
 
 type Source = Box<dyn std::error::Error + Send + Sync>;
 
@@ -129,8 +131,14 @@ impl From<DomainError> for Error {
         match error {
             DomainError::Invalid(invalid) => Self::Invalid(invalid),
             DomainError::Conflict(conflict) => Self::Conflict(conflict),
-            other => Self::Conflict(Conflict::new(other.to_string())),
+            other => Self::internal(other),
         }
+    }
+}
+
+impl From<ConflictReason> for Error {
+    fn from(reason: ConflictReason) -> Self {
+        Self::Conflict(reason.into())
     }
 }
 

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tokio::time::timeout;
 
 use crate::dispatch::{DispatchContext, DispatcherHealth};
-use crate::documents::Documents;
+use crate::documents::DocumentService;
 use crate::http::HttpContext;
 use crate::store::{Store, StoreHealth};
 pub use probes::HealthService;
@@ -78,7 +78,7 @@ pub(crate) struct HealthContext {
     latest: Throttled<StoreHealth>,
     /// The state of the store that was logged last.
     logged: Arc<Mutex<StoreHealth>>,
-    documents: Arc<Documents>,
+    documents: Arc<DocumentService>,
     latest_documents: Throttled<DocumentsHealth>,
     logged_documents: Arc<Mutex<DocumentsHealth>>,
 }
@@ -87,7 +87,7 @@ impl HealthContext {
     pub(crate) fn new(
         http: Arc<HttpContext>,
         store: Arc<Store>,
-        documents: Arc<Documents>,
+        documents: Arc<DocumentService>,
         dispatch: Arc<DispatchContext>,
     ) -> Self {
         Self {
@@ -135,7 +135,10 @@ async fn check(store: Arc<Store>, logged: Arc<Mutex<StoreHealth>>) -> StoreHealt
 }
 
 /// Checks the document store. Logs only changes of its state.
-async fn check_documents(documents: Arc<Documents>, logged: Arc<Mutex<DocumentsHealth>>) -> DocumentsHealth {
+async fn check_documents(
+    documents: Arc<DocumentService>,
+    logged: Arc<Mutex<DocumentsHealth>>,
+) -> DocumentsHealth {
     let (health, error) = match timeout(LIMIT, documents.check_store()).await {
         Ok(Ok(())) => (DocumentsHealth::Reachable, None),
         Ok(Err(error)) => (DocumentsHealth::Unreachable, Some(error)),

@@ -236,27 +236,27 @@ pub use operations::{
 };
 pub use records::{
     AttemptRecord, DayCounts, DeliveryCounts, DeliveryDetail, DeliveryItem, DeliveryPage, DeliveryRecord,
-    DocumentRecord, EventItem, EventPage, EventRecord, EventSubject, HistoryAction, HistoryPage,
-    HistoryRecord, KeyRecord, Missing, NextAttempt, Payment, ProofRecord, QuotePage, SealingStats,
-    SigningLinkRecord, Version, Webhook, WebhookDayStats,
+    EventItem, EventPage, EventRecord, EventSubject, FrozenFile, HistoryAction, HistoryPage, HistoryRecord,
+    KeyRecord, NextAttempt, Payment, ProofRecord, QuotePage, ReadinessGap, SealingStats, SigningLinkRecord,
+    Version, Webhook, WebhookDayStats,
 };
 pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};
 pub use secret::Secret;
 pub use serve::{ServeLimits, ServedApp, serve};
 pub use store::{DatabaseError, StoreHealth};
-pub use target::{MAX_URL_CHARS, TargetError, TargetPolicy, TargetUrl, is_public};
+pub use target::{TargetPolicy, TargetUrl, is_public};
 pub use trace_context::TraceContext;
 
 pub use chrono::{self, NaiveDate};
 pub use invoicing_core::{
     self, ApiErrorBody, Client, ClientChange, ClientId, ClientType, Company, CompanyId, CompanyIdentity,
-    Conflict, Costing, CreditItem, CreditNote, CreditNoteId, CreditNoteItem, DeliveryStatus, DisabledReason,
-    DocumentFormat, EInvoicing, ErrorCode, EventId, EventKind, ExternalLink, Invalid, Invoice, InvoiceId,
-    InvoiceItem, InvoiceStatus, InvoiceType, KeyId, Line, Money, NewClient, NewCompany, NewCreditNote,
-    NewLine, NewQuote, OperationNature, Page, PaymentId, PaymentMethod, PaymentSource, Percent, Plan,
-    Project, ProjectId, ProjectStatus, Quantity, Quote, QuoteId, QuoteImport, QuoteItem, QuoteStatus,
-    QuoteSummary, SignatureEvidence, Timestamp, UnitPrice, VatRegime, WebhookId, money, percent, quantity,
-    unit_price,
+    Conflict, ConflictReason, Costing, CreditItem, CreditNote, CreditNoteId, CreditNoteItem, DeliveryStatus,
+    DisabledReason, DocumentFormat, EInvoicing, ErrorCode, EventId, EventKind, ExternalLink, IdentifierKind,
+    Invalid, Invoice, InvoiceId, InvoiceItem, InvoiceStatus, InvoiceType, KeyId, Line, LogoRule,
+    MAX_URL_CHARS, Money, NewClient, NewCompany, NewCreditNote, NewLine, NewQuote, OperationNature, Page,
+    PaymentId, PaymentMethod, PaymentSource, Percent, Plan, Project, ProjectId, ProjectStatus, Quantity,
+    Quote, QuoteId, QuoteImport, QuoteItem, QuoteStatus, QuoteSummary, Rule, SignatureEvidence, TargetError,
+    Timestamp, UnitPrice, VatRegime, WebhookId, money, percent, quantity, unit_price,
 };
 pub use rust_decimal::{self, Decimal};
 

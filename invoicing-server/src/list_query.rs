@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use invoicing_core::internal::search_words;
 use invoicing_core::{
-    DeliveryStatus, Event, EventId, EventKind, Invalid, QuoteId, QuoteStatus, Timestamp, search_words,
+    DeliveryStatus, Event, EventId, EventKind, Invalid, QuoteId, QuoteStatus, Rule, Timestamp,
 };
 use uuid::Uuid;
 
@@ -12,7 +13,7 @@ use uuid::Uuid;
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageWindow {
-    /// Most items, 1 to 100.
+    /// Maximum number of items, 1 to 100.
     pub limit: u32,
     /// Number of items to pass over.
     pub offset: u64,
@@ -47,11 +48,11 @@ impl PageWindow {
 }
 
 /// Checks that a page may have this many items.
-pub(crate) fn check_limit(limit: u32, most: u32) -> Result<(), Invalid> {
-    if (1..=most).contains(&limit) {
+pub(crate) fn check_limit(limit: u32, max: u32) -> Result<(), Invalid> {
+    if (1..=max).contains(&limit) {
         return Ok(());
     }
-    Err(Invalid::new("limit", format!("must be an integer from 1 to {most}")))
+    Err(Invalid::new("limit", Rule::IntegerFrom { min: 1, max: max.into() }))
 }
 
 /// A list of quotes or invoices.
@@ -130,8 +131,8 @@ pub struct ClientQuery {
     /// A search text: each of its words must be in name, e-mail or city, regardless of case and
     /// accents.
     pub q: Option<String>,
-    /// Exact lookup by the caller's identifier, in the form in which it is stored: see
-    /// [`sought_text`](invoicing_core::sought_text).
+    /// Exact lookup by the caller's identifier, in the form in which it is stored: trimmed,
+    /// and in NFC.
     pub external_id: Option<String>,
     /// The requested part.
     pub window: PageWindow,

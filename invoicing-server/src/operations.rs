@@ -29,7 +29,7 @@ mod signing;
 pub(crate) mod sweep;
 mod webhooks;
 
-use invoicing_core::Invalid;
+use invoicing_core::{Invalid, Rule};
 
 pub use clients::{ClientCreation, Clients};
 pub use companies::Companies;
@@ -62,7 +62,7 @@ pub(crate) use webhooks::MAX_WEBHOOKS;
 
 /// Turns [`Error::NotFound`] about a record that an input names into [`Error::Invalid`] about the
 /// field.
-fn missing(error: Error, field: &'static str, rule: &'static str) -> Error {
+fn missing(error: Error, field: &'static str, rule: Rule) -> Error {
     match error {
         Error::NotFound => Invalid::new(field, rule).into(),
         error => error,
@@ -70,5 +70,5 @@ fn missing(error: Error, field: &'static str, rule: &'static str) -> Error {
 }
 
 fn missing_client(error: Error) -> Error {
-    missing(error, "clientId", "must be a client of the company")
+    missing(error, "clientId", Rule::ClientOfCompany)
 }

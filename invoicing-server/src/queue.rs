@@ -1,10 +1,11 @@
 //! The queue in memory between a commit and the dispatcher of the same process.
 //!
-//! The queue is bounded: an operation reserves a place before it inserts a delivery as leased.
-//! Without a free place or a dispatcher, the operation inserts the delivery as pending, and it
-//! waits in the table. The queue may be lost at any time, because the table is complete.
+//! The queue is bounded: an operation reserves a memory slot before it inserts a delivery as
+//! leased. Without a free memory slot or a dispatcher, the operation inserts the delivery as
+//! pending, and it waits in the table. The queue may be lost at any time, because the table is
+//! complete.
 
-mod places;
+mod memory_slots;
 mod pools;
 
 use std::collections::HashSet;
@@ -18,7 +19,7 @@ use tokio::sync::Notify;
 use crate::cause::Cause;
 use crate::config::DispatchSettings;
 use crate::env::Env;
-use places::Places;
+use memory_slots::MemorySlots;
 pub(crate) use pools::{Pool, Pools};
 
 /// A claimed delivery.
@@ -48,7 +49,7 @@ pub(crate) struct Job {
 /// A delivery that has just been committed.
 #[derive(Debug)]
 pub(crate) enum NewDelivery {
-    /// Claimed by this process, with a place in memory.
+    /// Claimed by this process, with a memory slot.
     Leased(Job),
     /// Due in the table.
     Pending(WebhookId),
@@ -61,7 +62,7 @@ struct QueueState {
     token: i64,
     /// True if a run takes deliveries.
     open: bool,
-    places: Places,
+    memory_slots: MemorySlots,
     inbox: Vec<NewDelivery>,
     /// Webhooks that have changed since the dispatcher last took them.
     changed: HashSet<WebhookId>,
@@ -76,7 +77,7 @@ impl QueueState {
         Self {
             token,
             open,
-            places: Places::new(settings),
+            memory_slots: MemorySlots::new(settings),
             inbox: Vec::new(),
             changed: HashSet::new(),
             unreleased: Vec::new(),
@@ -122,37 +123,38 @@ impl Queue {
         self.state.lock().open
     }
 
-    /// Reserves a place for a delivery that is claimed with this token, if its run is still the
-    /// current one.
+    /// Reserves a memory slot for a delivery that is claimed with this token, if its run is still
+    /// the current one.
     pub(crate) fn reserve(&self, webhook: WebhookId, token: i64) -> bool {
         let mut state = self.state.lock();
-        state.takes(token) && state.places.take_one(webhook)
+        state.takes(token) && state.memory_slots.take_one(webhook)
     }
 
-    /// Reserves places for a claim of up to `wanted` deliveries, and returns their number: 0 if the
-    /// webhook holds enough, `None` if no place is left for any webhook of its pool.
+    /// Reserves memory slots for a claim of up to `wanted` deliveries, and returns their number: 0
+    /// if the webhook holds enough, `None` if no memory slot is left for any webhook of its pool.
     pub(crate) fn reserve_many(&self, webhook: WebhookId, wanted: usize) -> Option<usize> {
         let mut state = self.state.lock();
-        if state.open { state.places.take_for_claim(webhook, wanted) } else { None }
+        if state.open { state.memory_slots.take_for_claim(webhook, wanted) } else { None }
     }
 
-    /// Moves a webhook to a pool, with the places that it holds. A new webhook is in the slow pool.
+    /// Moves a webhook to a pool, with the memory slots that it holds. A new webhook is in the slow
+    /// pool.
     pub(crate) fn set_pool(&self, webhook: WebhookId, pool: Pool) {
-        self.state.lock().places.set_pool(webhook, pool);
+        self.state.lock().memory_slots.set_pool(webhook, pool);
     }
 
     /// Number of webhooks in the prompt pool.
     #[cfg(test)]
     pub(crate) fn prompt_webhooks(&self) -> usize {
-        self.state.lock().places.prompt_webhooks()
+        self.state.lock().memory_slots.prompt_webhooks()
     }
 
-    /// Frees the places of `deliveries` deliveries.
+    /// Frees the memory slots of `deliveries` deliveries.
     pub(crate) fn free(&self, webhook: WebhookId, deliveries: usize) {
-        self.state.lock().places.free(webhook, deliveries);
+        self.state.lock().memory_slots.free(webhook, deliveries);
     }
 
-    /// Frees the places of deliveries that were rolled back.
+    /// Frees the memory slots of deliveries that were rolled back.
     pub(crate) fn undo(&self, rolled_back: &[NewDelivery]) {
         for delivery in rolled_back {
             if let NewDelivery::Leased(job) = delivery

@@ -14,7 +14,7 @@ mod keys;
 
 use std::sync::Arc;
 
-use invoicing_core::{CompanyId, Conflict, WebhookId};
+use invoicing_core::{CompanyId, ConflictReason, WebhookId};
 use parking_lot::RwLock;
 use zeroize::Zeroizing;
 
@@ -117,7 +117,7 @@ impl Sealer {
 
     /// The id of the key to seal with.
     pub(crate) fn current_id(&self) -> Result<String, Error> {
-        let keys = self.keys().ok_or_else(|| Conflict::new("no sealing key is given"))?;
+        let keys = self.keys().ok_or(ConflictReason::NoSealingKey)?;
         Ok(keys.current().id().to_owned())
     }
 

@@ -78,13 +78,13 @@ async fn a_draft_has_no_document(db: Database) {
 async fn without_a_renderer_invoices_and_credit_notes_have_no_document(db: Database) {
     let world = world(db).await;
     let invoice = issued_over(&world.company, "100").await.summary.id;
-    let note = world.company.invoices().credit(invoice, &NewCreditNote::of_the_rest("x")).await.unwrap();
+    let note = world.company.invoices().credit(invoice, &NewCreditNote::of_remaining("x")).await.unwrap();
     // As a host without a renderer of invoices has issued them.
     world.run("DELETE FROM frozen_file WHERE document_id NOT IN (SELECT id FROM quote)", &[]).await;
     let note = note.summary.id;
     let other = issued_over(&world.company, "100").await.summary.id;
     world.run("DELETE FROM frozen_file WHERE document_id NOT IN (SELECT id FROM quote)", &[]).await;
-    let credited = world.company.invoices().credit(other, &NewCreditNote::of_the_rest("x")).await.unwrap();
+    let credited = world.company.invoices().credit(other, &NewCreditNote::of_remaining("x")).await.unwrap();
     world.company.credit_notes().open_document(credited.summary.id).await.unwrap();
     for path in [format!("/api/v1/invoices/{invoice}"), format!("/api/v1/credit-notes/{note}")] {
         let answer = world.get(&format!("{path}/document")).await;

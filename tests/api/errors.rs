@@ -472,8 +472,8 @@ async fn while_the_document_store_hangs_everything_else_is_answered(db: Database
     let sent = world.sent().await;
     let link = format!("/api/v1/quotes/{}/document", sent.summary.id);
     let invoice = issued_over(&world.company, "100").await.summary.id;
-    let note = world.company.invoices().credit(invoice, &NewCreditNote::of_the_rest("x")).await.unwrap();
-    let billing = [
+    let note = world.company.invoices().credit(invoice, &NewCreditNote::of_remaining("x")).await.unwrap();
+    let issued = [
         format!("/api/v1/invoices/{invoice}/document"),
         format!("/api/v1/credit-notes/{}/document", note.summary.id),
     ];
@@ -487,7 +487,7 @@ async fn while_the_document_store_hangs_everything_else_is_answered(db: Database
         }
         assert_eq!(world.send("POST", "/api/v1/clients", &json!({"name": "A"})).await.status, 201);
         refused(&download().await, 503, "overloaded");
-        for link in billing.iter().chain([&link]) {
+        for link in issued.iter().chain([&link]) {
             refused(&world.get(link).await, 503, "overloaded");
         }
     };

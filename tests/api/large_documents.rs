@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
+use invoicing_core::internal::page_limit;
 use invoicing_core::{
-    Invoice, Line, MAX_LINES_BYTES, NewClient, NewLine, NewQuote, Plan, Quote, QuoteId, UnitPrice, page_limit,
+    Invoice, InvoiceId, Line, MAX_LINES_BYTES, NewClient, NewLine, NewQuote, Plan, Quote, QuoteId, UnitPrice,
 };
 use invoicing_server::{Body, CompanyHandle, Error};
 use invoicing_tests::{Database, World, on_each_database, tell};
@@ -396,41 +397,61 @@ async fn issued(company: &CompanyHandle, lines: Vec<NewLine>) -> Invoice {
     company.invoices().issue(invoice.summary.id, None).await.unwrap()
 }
 
+/// Time of changes of one company while another one changes these documents.
+async fn beside_changes(
+    world: &World,
+    company: &CompanyHandle,
+    (quote, invoice): (QuoteId, InvoiceId),
+) -> Duration {
+    const CHANGES: usize = 15;
+    let mut changes = JoinSet::new();
+    for number in 0..CHANGES {
+        let other = world.company.clone();
+        changes.spawn(async move {
+            let deal = format!("deal-{number}");
+            other.quotes().link(quote, Some(&deal)).await.unwrap();
+            if number % 5 == 0 {
+                other.invoices().pay(invoice, &payment("0.01")).await.unwrap();
+            }
+        });
+    }
+    let begun = Instant::now();
+    for number in 0..CHANGES {
+        company.clients().create(&NewClient::named(format!("Client {number}"))).await.unwrap();
+    }
+    let elapsed = begun.elapsed();
+    while let Some(done) = changes.join_next().await {
+        done.unwrap();
+    }
+    elapsed
+}
+
 /// Rules: FAIR-8
 #[on_each_database]
 async fn changes_of_large_documents_do_not_hold_those_of_another_company(db: Database) {
-    const CHANGES: usize = 15;
+    const ROUNDS: usize = 5;
     let world = world(db).await;
     let (company, (other, _)) = (&world.company, world.another("Other", Plan::Team).await);
-    let mut waits = Vec::new();
+    let mut documents = Vec::new();
     for is_large in [false, true] {
         let quote = draft(company, if is_large { longest() } else { lines(1, 100) }).await.summary.id;
         let invoice = issued(company, text_of("a", 6)).await;
         if is_large {
             enlarge(&world, "invoice", invoice.summary.id.0, &invoice.lines[0], 2 * MIB).await;
         }
-        let mut changes = JoinSet::new();
-        for number in 0..CHANGES {
-            let (company, invoice) = (company.clone(), invoice.summary.id);
-            changes.spawn(async move {
-                let deal = format!("deal-{number}");
-                company.quotes().link(quote, Some(&deal)).await.unwrap();
-                if number % 5 == 0 {
-                    company.invoices().pay(invoice, &payment("1")).await.unwrap();
-                }
-            });
-        }
-        let begun = Instant::now();
-        for number in 0..CHANGES {
-            other.clients().create(&NewClient::named(format!("Client {number}"))).await.unwrap();
-        }
-        waits.push(begun.elapsed());
-        while let Some(done) = changes.join_next().await {
-            done.unwrap();
+        documents.push((quote, invoice.summary.id));
+    }
+    // The shortest of some in turn, as other tests run beside this one.
+    let [mut small, mut large] = [Duration::MAX; 2];
+    for _ in 0..ROUNDS {
+        for (documents, shortest) in documents.iter().zip([&mut small, &mut large]) {
+            *shortest = beside_changes(&world, &other, *documents).await.min(*shortest);
         }
     }
-    let figures = format_args!("{:?} beside changes of one line, {:?} beside large ones", waits[0], waits[1]);
-    tell("another company's changes", &figures);
+    tell(
+        "another company's changes",
+        &format_args!("{small:?} beside small documents, {large:?} beside large"),
+    );
     // The lines of payments are parsed on the same cores.
-    assert!(waits[1] <= 3 * waits[0] + Duration::from_millis(250), "{waits:?}");
+    assert!(large <= 3 * small + Duration::from_millis(250), "{large:?} instead of {small:?}");
 }

@@ -66,8 +66,8 @@ impl Records {
     fn are_in(&self, path: &str) -> bool {
         let Self { webhook, event, key, quote, invoice, note, client, .. } = self;
         let records = [webhook.to_string(), event.to_string(), key.to_string(), quote.to_string()];
-        let billing = [invoice.to_string(), note.to_string(), client.to_string()];
-        records.iter().chain(&billing).any(|id| path.contains(id))
+        let others = [invoice.to_string(), note.to_string(), client.to_string()];
+        records.iter().chain(&others).any(|id| path.contains(id))
     }
 }
 
@@ -82,10 +82,10 @@ pub(super) fn pages(records: &Records) -> Vec<String> {
         ["", "/send", &format!("/links/{link}/revoke")].map(|page| format!("/quotes/{quote}{page}"));
     let lists = ["/", "/webhooks", "/webhooks/new", "/events", "/history", "/keys", "/keys/new", "/quotes"];
     let lists = lists.into_iter().chain(["/quotes?q=x&status=SENT"]).map(str::to_owned);
-    lists.chain(of_webhook).chain(of_others).chain(of_quote).chain(billing_pages(records)).collect()
+    lists.chain(of_webhook).chain(of_others).chain(of_quote).chain(document_pages(records)).collect()
 }
 
-fn billing_pages(records: &Records) -> Vec<String> {
+fn document_pages(records: &Records) -> Vec<String> {
     let Records { invoice, payment, note, client, .. } = records;
     let reverse = format!("/payments/{payment}/reverse");
     let review = "/credit/review?what=part&amount=1&tvaRate=10";

@@ -38,7 +38,7 @@ enum Step {
     Refund(u32),
     CreditLine(Index, u32),
     Reduce(Index, i64),
-    CreditRest,
+    CreditRemaining,
     Cancel,
     /// The due date passes.
     Overdue,
@@ -54,7 +54,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (1_u32..=100).prop_map(Step::Refund),
         3 => (any::<Index>(), 1_u32..20).prop_map(|(line, quantity)| Step::CreditLine(line, quantity)),
         2 => (any::<Index>(), 1_i64..5_000).prop_map(|(line, amount)| Step::Reduce(line, amount)),
-        1 => Just(Step::CreditRest),
+        1 => Just(Step::CreditRemaining),
         1 => Just(Step::Cancel),
         1 => Just(Step::Overdue),
     ]
@@ -100,7 +100,7 @@ async fn take(world: &World, id: InvoiceId, step: &Step) -> Result<(), Error> {
             let rate = invoice.lines[line.index(invoice.lines.len())].tva_rate;
             invoices.credit(id, &NewCreditNote::new("x").reduction("y", rate, cents(*amount))).await.map(drop)
         }
-        Step::CreditRest => invoices.credit(id, &NewCreditNote::of_the_rest("x")).await.map(drop),
+        Step::CreditRemaining => invoices.credit(id, &NewCreditNote::of_remaining("x")).await.map(drop),
         Step::Cancel => invoices.cancel(id).await.map(drop),
         Step::Overdue => {
             world.advance(40 * DAY);

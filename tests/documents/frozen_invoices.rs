@@ -31,7 +31,7 @@ impl Cast {
         Self { draft, canceled, credited: issued_over(company, "100").await.summary.id }
     }
 
-    /// Each change that freezes a document of billing.
+    /// Each change that freezes an invoice or a credit note.
     fn changes<'a>(
         &'a self,
         company: &'a CompanyHandle,
@@ -62,7 +62,7 @@ impl Cast {
             canceled[0].number.starts_with("AVO-") && canceled[0].number.ends_with("-0001"),
             "{canceled:?}"
         );
-        let credited = invoices.credit(self.credited, &NewCreditNote::of_the_rest("Erreur")).await.unwrap();
+        let credited = invoices.credit(self.credited, &NewCreditNote::of_remaining("Erreur")).await.unwrap();
         assert!(credited.summary.number.ends_with("-0002"), "{credited:?}");
         for id in [self.draft, self.canceled, self.credited] {
             invoices.open_document(id).await.unwrap();
@@ -177,7 +177,7 @@ async fn a_text_that_no_font_has_is_refused_by_name_and_uses_no_number(db: Datab
     cast.succeeds(&world.company).await;
     // No text keeps a credit note from being issued: a box stands for the character.
     let other = issued_over(&world.company, "100").await.summary.id;
-    let note = invoices.credit(other, &NewCreditNote::of_the_rest("Gaine 電")).await.unwrap().summary;
+    let note = invoices.credit(other, &NewCreditNote::of_remaining("Gaine 電")).await.unwrap().summary;
     assert!(note.number.ends_with("-0003") && note.reason.ends_with('電'), "{note:?}");
     world.company.credit_notes().open_document(note.id).await.unwrap();
 }
@@ -265,7 +265,7 @@ async fn a_credit_note_is_rendered_once_whatever_changes_meanwhile(db: Database)
             company.set_identity(&legal_identity()).await.unwrap();
         })
     });
-    let note = invoices.credit(draft, &NewCreditNote::of_the_rest("Erreur")).await.unwrap().summary;
+    let note = invoices.credit(draft, &NewCreditNote::of_remaining("Erreur")).await.unwrap().summary;
     assert_eq!(store.memory.count(), before + 1, "one document");
     assert!(note.number.ends_with("-0001"));
     let document = world.company.credit_notes().open_document(note.id).await.unwrap();

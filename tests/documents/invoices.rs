@@ -94,7 +94,7 @@ async fn a_frozen_invoice_stays_as_it_is(db: Database) {
     world.company.clients().change(invoice.summary.client_id, &renamed).await.unwrap();
     invoices.pay(id, &NewPayment::new(100, PaymentSource::Bank)).await.unwrap();
     invoices.mark_paid(id).await.unwrap();
-    invoices.credit(id, &NewCreditNote::of_the_rest("Erreur")).await.unwrap();
+    invoices.credit(id, &NewCreditNote::of_remaining("Erreur")).await.unwrap();
     assert_eq!(invoices.open_document(id).await.unwrap(), before);
     assert_eq!(notes.open_document(note.summary.id).await.unwrap(), credited);
     assert_eq!(notes.get(note.summary.id).await.unwrap(), note);
@@ -111,7 +111,7 @@ async fn with_e_invoicing_an_invoice_carries_its_xml(db: Database) {
     let (invoices, notes) = (world.company.invoices(), world.company.credit_notes());
     let invoice = issued(&world, &business_client()).await.summary;
     assert_eq!(invoice.document_format.unwrap(), DocumentFormat::FacturX);
-    let note = invoices.credit(invoice.id, &NewCreditNote::of_the_rest("Travaux annulés")).await.unwrap();
+    let note = invoices.credit(invoice.id, &NewCreditNote::of_remaining("Travaux annulés")).await.unwrap();
     assert_eq!(note.summary.document_format.unwrap(), DocumentFormat::FacturX);
     let opened = invoices.open_document(invoice.id).await.unwrap();
     let number = invoice.number.unwrap();

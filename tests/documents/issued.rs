@@ -1,4 +1,4 @@
-//! Issued invoices under random operations: what was issued stays, the amounts follow from what stands, and each document of
+//! Issued invoices under random operations: what was issued stays, the amounts follow from the valid entries, and each document of
 //! a business is a Factur-X for the official rules.
 
 use invoicing_core::{
@@ -31,7 +31,7 @@ enum Operation {
     Reverse(usize),
     Quantity(usize, Quantity),
     Reduction(Percent, Money),
-    Rest,
+    Remaining,
     Cancel,
     IssueAgain,
     MoveCompany,
@@ -53,7 +53,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         8 => (0_usize..RATES.len(), part).prop_map(|(line, part)| Operation::Quantity(line, part)),
         6 => (prop::sample::select(RATES.to_vec()), money())
             .prop_map(|(rate, amount)| Operation::Reduction(rate, amount)),
-        1 => Just(Operation::Rest),
+        1 => Just(Operation::Remaining),
         1 => Just(Operation::Cancel),
         1 => Just(Operation::IssueAgain),
         1 => Just(Operation::MoveCompany),
@@ -105,7 +105,7 @@ async fn apply(world: &World, issued: &Issued, operation: &Operation) -> Result<
             let part = NewCreditNote::new("Geste commercial").reduction("Remise", *rate, *amount);
             invoices.credit(id, &part).await?;
         }
-        Operation::Rest => drop(invoices.credit(id, &NewCreditNote::of_the_rest("Annulation")).await?),
+        Operation::Remaining => drop(invoices.credit(id, &NewCreditNote::of_remaining("Annulation")).await?),
         Operation::Cancel => drop(invoices.cancel(id).await?),
         Operation::IssueAgain => drop(invoices.issue(id, None).await?),
         Operation::MoveCompany => {

@@ -38,7 +38,7 @@ async fn the_most_lines_that_a_quote_may_have_are_sent(db: Database) {
     let sent = quotes.send(draft.summary.id, None).await.unwrap();
     let document = quotes.open_document(sent.summary.id).await.unwrap();
 
-    let file = format!("{}/most_lines_{:?}.pdf", env!("CARGO_TARGET_TMPDIR"), world.database());
+    let file = format!("{}/max_lines_{:?}.pdf", env!("CARGO_TARGET_TMPDIR"), world.database());
     std::fs::write(Path::new(&file), &document.bytes).unwrap();
     run("qpdf", &["--check", &file]);
     let Some(text) = run("pdftotext", &["-layout", &file, "-"]) else { return };

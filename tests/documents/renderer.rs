@@ -41,7 +41,7 @@ async fn a_record_has_a_document_if_the_renderer_names_its_kind(db: Database) {
         let invoice = invoices.direct(&content).await.unwrap().summary.id;
         assert!(invoices.readiness(invoice).await.unwrap().is_empty());
         invoices.issue(invoice, None).await.unwrap();
-        let note = invoices.credit(invoice, &NewCreditNote::of_the_rest("Erreur")).await.unwrap().summary.id;
+        let note = invoices.credit(invoice, &NewCreditNote::of_remaining("Erreur")).await.unwrap().summary.id;
         let paths = [format!("/api/v1/invoices/{invoice}"), format!("/api/v1/credit-notes/{note}")];
         for (path, has_document) in paths.iter().zip(expected) {
             let format = if has_document { Value::from("PDF") } else { Value::Null };

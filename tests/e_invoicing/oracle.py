@@ -1,6 +1,6 @@
 """Exact oracle of an invoice, from its XML alone: `oracle.py <folder>`.
 
-The official rules accept amounts that are off by a cent per line or a euro of VAT, empty mentions and identifiers
+The official rules accept amounts that are off by a cent per line or a euro of VAT, empty legal notices and identifiers
 that cannot exist. Here everything is computed again in decimals, by rules that are stricter than theirs: those of the
 documents that this service writes.
 

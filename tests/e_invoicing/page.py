@@ -1,7 +1,7 @@
 """The page against its XML: `page.py <folder>`.
 
 The text of each `*.pdf`, as `pdftotext` reads it, has what the `*.xml` of the same name says: number, dates, parties,
-lines, totals, retention, references and mentions. Schema, rules and oracle look at the XML alone, and a reader at the
+lines, totals, retention, references and legal notices. Schema, rules and oracle look at the XML alone, and a reader at the
 page alone, so this is the only check that both are the same invoice.
 
 The page may have more, such as subtotals and a telephone number; what the law asks for it has exactly if the XML does.
@@ -31,7 +31,7 @@ FOOTER = re.compile(r"^.* — page \d+ / \d+$", re.MULTILINE)
 OWN_UNIT = re.compile(r"(?:^|\n)Unité : (.*)$")
 # Units that the page writes in one way only; another code stands for several words.
 UNITS = {"MTK": "m²", "MTQ": "m³", "HUR": "h", "KGM": "kg"}
-# The only one of the notes that stands elsewhere on the page than among the mentions.
+# The only one of the notes that stands elsewhere on the page than among the legal notices.
 REASON = "Motif : "
 PLACE = f"{cii.BG_25}/ram:SpecifiedTradeProduct/ram:ApplicableProductCharacteristic/ram:Value"
 SITE = cii.DELIVERY + "ram:ShipToTradeParty/ram:PostalTradeAddress/"
@@ -75,7 +75,7 @@ class Page:
         return self.between("Client", "Désignation ", "Avoir sur la facture ")
 
     @property
-    def mentions(self) -> str:
+    def legal_notices(self) -> str:
         return self.between("Mentions", "Conditions\n")
 
 
@@ -246,16 +246,16 @@ def account_is_shown(invoice, page: Page) -> Iterator[str]:
         yield from shown(page.words, reference, " Référence à rappeler ")
 
 
-def mentions_are_shown(invoice, page: Page) -> Iterator[str]:
-    """The mentions of the page are the notes of the XML in their order; those about payment are for businesses."""
+def notices_are_shown(invoice, page: Page) -> Iterator[str]:
+    """The legal notices of the page are the notes of the XML in their order; those about payment are for businesses."""
     found = cii.nodes(invoice, cii.BG_1)
     notes = [(cii.text(note, "ram:SubjectCode"), cii.text(note, "ram:Content")) for note in found]
     by_code = dict(notes)
     expected = [text for code, text in notes if code is None and not text.startswith(REASON)]
     if by_code.get("BAR") == "B2B":
         expected += [by_code.get(code, "") for code in ("PMD", "PMT", "AAB")]
-    if page.mentions != words(" ".join(expected)):
-        yield f"the mentions are {page.mentions!r} on the page, {words(' '.join(expected))!r} in the XML"
+    if page.legal_notices != words(" ".join(expected)):
+        yield f"the legal notices are {page.legal_notices!r} on the page, {words(' '.join(expected))!r} in the XML"
 
 
 def reason_is_shown(invoice, page: Page) -> Iterator[str]:
@@ -275,7 +275,7 @@ CHECKS = (
     places_are_shown,
     totals_are_shown,
     account_is_shown,
-    mentions_are_shown,
+    notices_are_shown,
     reason_is_shown,
 )
 
@@ -376,13 +376,13 @@ FAULTS: dict[str, tuple[str, Callable]] = {
     "another BIC": ("account_is_shown", rewrite(cii.BG_16 + "//ram:BICID", "PSSTFRPPNTE")),
     "no account": ("account_is_shown", drop(cii.BG_16)),
     "another reference of the payment": ("account_is_shown", rewrite(cii.BT_83, "FAC-2026-0040")),
-    "a mention missing": ("mentions_are_shown", drop(f"{UNREASONED}[last()]")),
-    "the first mention missing": ("mentions_are_shown", drop(f"{UNREASONED}[1]")),
-    "all mentions missing": ("mentions_are_shown", drop(UNREASONED)),
-    "another mention": ("mentions_are_shown", rewrite(f"{UNREASONED}[last()]/ram:Content", "Assurance : aucune")),
-    "a private client as a business": ("mentions_are_shown", rewrite(NOTE.format("BAR") + "[. = 'B2C']", "B2B")),
-    "a business as a private client": ("mentions_are_shown", rewrite(NOTE.format("BAR") + "[. = 'B2B']", "B2C")),
-    **{f"another note {code}": ("mentions_are_shown", reword(code)) for code in ("PMD", "PMT", "AAB")},
+    "a notice missing": ("notices_are_shown", drop(f"{UNREASONED}[last()]")),
+    "the first notice missing": ("notices_are_shown", drop(f"{UNREASONED}[1]")),
+    "all notices missing": ("notices_are_shown", drop(UNREASONED)),
+    "another notice": ("notices_are_shown", rewrite(f"{UNREASONED}[last()]/ram:Content", "Assurance : aucune")),
+    "a private client as a business": ("notices_are_shown", rewrite(NOTE.format("BAR") + "[. = 'B2C']", "B2B")),
+    "a business as a private client": ("notices_are_shown", rewrite(NOTE.format("BAR") + "[. = 'B2B']", "B2C")),
+    **{f"another note {code}": ("notices_are_shown", reword(code)) for code in ("PMD", "PMT", "AAB")},
     "another reason": ("reason_is_shown", rewrite(f"{REASONED}/ram:Content", "Motif : autre")),
     "no reason": ("reason_is_shown", drop(REASONED)),
 }

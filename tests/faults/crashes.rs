@@ -26,9 +26,9 @@ impl Callers {
     /// A few calls with the first key, so that it lasts for several kills, and as many as pass with the second.
     fn call(&mut self, Started { address, key, .. }: &Started) {
         self.keys.push(key.clone());
-        for (place, most) in [(0, 4), (1, QUOTA + 4)] {
+        for (place, max) in [(0, 4), (1, QUOTA + 4)] {
             let Some(key) = self.keys.get(place) else { continue };
-            let answers = (0..most).filter_map(|_| call(address, key, "GET", "/clients?limit=1", ""));
+            let answers = (0..max).filter_map(|_| call(address, key, "GET", "/clients?limit=1", ""));
             for answer in answers {
                 match answer.status {
                     200 => self.accepted[place].push(answer),

@@ -15,7 +15,7 @@ use crate::process::{Node, Site};
 
 /// Larger than the index of SQLite's log, smaller than a log with the schema.
 const LARGEST_FILE: u64 = 64 * 1_024;
-/// Most requests that a key loses by the death of a process: a block of reserved ones.
+/// Maximum number of requests that a key loses by the death of a process: a block of reserved ones.
 const BLOCK: usize = 3;
 const UNMARKED: &str = "----------------";
 const USED: &str = "SELECT count(*) FROM api_key WHERE last_used_at IS NOT NULL AND revoked_at IS NULL";

@@ -97,8 +97,8 @@ async fn a_hanging_endpoint_is_attempted_in_time_and_disabled_within_a_minute(db
     );
     tell(&what, &format_args!("{figures}"));
     let busy_ms = times.last().map_or(0, |slowest| i64::try_from(slowest.as_millis()).unwrap());
-    for (gaps, (least, most)) in gaps.iter().zip(GAPS_MS) {
-        let is_in_time = |gap: &i64| (least..=most + busy_ms).contains(gap);
+    for (gaps, (min, max)) in gaps.iter().zip(GAPS_MS) {
+        let is_in_time = |gap: &i64| (min..=max + busy_ms).contains(gap);
         assert!(gaps.len() >= 10 && gaps.iter().all(is_in_time), "{gaps:?}, {busy_ms}");
     }
     assert!(took.is_some_and(|took| took <= limit_ms), "{figures}");

@@ -39,7 +39,7 @@ const ROUNDS: usize = 4;
 /// Limit of the other company's p99; a higher p99 may be up to twice that without load.
 const P99: Duration = Duration::from_millis(50);
 /// More memory under load and afterwards, in KiB; and the time until then.
-const MOST_KIB: usize = 256 * 1024;
+const MAX_KIB: usize = 256 * 1024;
 const LEFT_KIB: usize = 64 * 1024;
 const UNTIL_FREED: Duration = Duration::from_secs(30);
 /// Slowest page behind a good link beside unknown tokens.
@@ -209,7 +209,7 @@ struct Measured<'s> {
     what: &'s str,
     server: &'s Arc<Server>,
     before: Option<usize>,
-    most: Option<usize>,
+    max: Option<usize>,
     quiet: Vec<Duration>,
     loaded: Vec<Duration>,
     /// Times of the answers to the same company.
@@ -224,7 +224,7 @@ impl<'s> Measured<'s> {
             what,
             server,
             before: None,
-            most: None,
+            max: None,
             quiet: Vec::new(),
             loaded: Vec::new(),
             own: Vec::new(),
@@ -271,7 +271,7 @@ impl<'s> Measured<'s> {
                 assert!(answer.starts_with("HTTP/1.1 200"), "{}: the same company's {answer}", self.what);
             }
             self.own.push(begun.elapsed());
-            self.most = self.most.max(self.server.memory());
+            self.max = self.max.max(self.server.memory());
         }
     }
 
@@ -303,12 +303,12 @@ impl<'s> Measured<'s> {
                 "another company, {count} requests: p99 {loaded:?}, alone {quiet:?}; same company p99 {own:?}"
             ),
         );
-        let Some((before, most)) = self.before.zip(self.most) else {
+        let Some((before, max)) = self.before.zip(self.max) else {
             println!("memory is not measured on this system");
             return Ok(());
         };
         let ended = Instant::now();
-        let mut left = most;
+        let mut left = max;
         while ended.elapsed() < UNTIL_FREED {
             left = self.server.memory().unwrap_or(left);
             if left <= before + LEFT_KIB {
@@ -319,13 +319,11 @@ impl<'s> Measured<'s> {
         let took = ended.elapsed();
         tell(
             self.what,
-            &format_args!(
-                "memory {before} KiB before, {most} KiB at most, {left} KiB {took:?} after the end"
-            ),
+            &format_args!("memory {before} KiB before, {max} KiB at most, {left} KiB {took:?} after the end"),
         );
         let what = self.what;
         check(loaded <= slack() * P99.max(2 * quiet), || format!("{what}: p99 {loaded:?}, alone {quiet:?}"))?;
-        check(most <= before + MOST_KIB, || format!("{what}: {} KiB more", most - before))?;
+        check(max <= before + MAX_KIB, || format!("{what}: {} KiB more", max - before))?;
         check(left <= before + LEFT_KIB, || format!("{what}: {} KiB stay", left - before))
     }
 }

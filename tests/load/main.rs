@@ -224,8 +224,8 @@ async fn unread_answers_have_a_limit_in_bytes() {
     if let Some((before, after)) = before.zip(server.memory()) {
         tell("memory of unread answers", &format_args!("{before} KiB before, {after} KiB with them"));
         // The allocator may keep twice the memory.
-        let most = 2 * (HELD_KIB + IN_FLIGHT * ANSWER_KIB) + streams.len() * PER_CONNECTION;
-        assert!(after - before < most, "{} KiB more, not {most}", after - before);
+        let max = 2 * (HELD_KIB + IN_FLIGHT * ANSWER_KIB) + streams.len() * PER_CONNECTION;
+        assert!(after - before < max, "{} KiB more, not {max}", after - before);
     }
     drop(streams);
     // The time of `Retry-After`: the server has to detect the closed connections first.
@@ -260,7 +260,7 @@ async fn connections_that_take_no_answers_are_dropped() {
 async fn unread_answers_without_a_body_have_a_limit_too() {
     /// Pieces to send, of which the server takes a part; and the memory that they may cost.
     const PIECES: usize = 3_000;
-    const MOST_KIB: usize = 4 * 1024;
+    const MAX_KIB: usize = 4 * 1024;
     let _beside = beside_others().await;
     let server = Server::start(&json!({ "serve": patient() }));
     well_served(&server).await;
@@ -279,7 +279,7 @@ async fn unread_answers_without_a_body_have_a_limit_too() {
             "memory of unread answers without a body",
             &format_args!("{before} KiB before, {after} KiB with them"),
         );
-        assert!(after < before + MOST_KIB, "{} KiB more", after - before);
+        assert!(after < before + MAX_KIB, "{} KiB more", after - before);
     }
     drop(stream);
     well_served(&server).await;
@@ -306,8 +306,8 @@ async fn heads_of_many_small_fields_are_not_kept_for_their_bodies() {
     server.is_quiet().await;
     if let Some((before, after)) = before.zip(server.memory()) {
         tell("memory of heads", &format_args!("{before} KiB before, {after} KiB with {FIELDS} fields each"));
-        let most = CONNECTIONS * (PER_CONNECTION + STREAMS * PER_STREAM);
-        assert!(after < before + most, "{} KiB more, not {most}", after - before);
+        let max = CONNECTIONS * (PER_CONNECTION + STREAMS * PER_STREAM);
+        assert!(after < before + max, "{} KiB more, not {max}", after - before);
     }
     well_served(&server).await;
     drop(streams);

@@ -11,7 +11,7 @@ use crate::process::beside_others;
 
 /// Webhooks of each company of the crowd.
 const WEBHOOKS: usize = 20;
-/// Deliveries that wait for each webhook: all together more than the places in memory.
+/// Deliveries that wait for each webhook: all together more than the memory slots.
 const BACKLOG: i64 = 200;
 /// Companies of the crowd whose webhooks have no earlier attempts.
 const NEW_COMPANIES: usize = 20;
@@ -20,8 +20,8 @@ const FIRST: Duration = Duration::from_secs(14);
 const LATE: Duration = Duration::from_millis(4_300);
 /// Deliveries that are measured, one after the other.
 const DELIVERIES: usize = 100;
-/// Longest time of half of the deliveries, and of all but one in a hundred, on a busy machine. A turn behind the slow
-/// webhooks takes longer.
+/// Longest time of half of the deliveries, and of all but one in a hundred, on a busy machine. A wait behind the
+/// slow webhooks takes longer.
 const MEDIAN: Duration = Duration::from_millis(250);
 const SLOWEST: Duration = Duration::from_secs(1);
 /// Longest wait for a delivery.
@@ -80,7 +80,7 @@ async fn assert_served_beside(db: Database, how: &str, reply: Reply) {
     running.kill().await;
 }
 
-/// The first delivery of the new webhook waits for its turn among the first ones of all others, and no other delivery
+/// The first delivery of the new webhook waits with the first ones of all others, and no other delivery
 /// waits for them.
 ///
 /// Rules: ISOLATION-1, ISOLATION-3

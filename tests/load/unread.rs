@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Slowest answer to the other company, on a busy machine.
 const SLOWEST: Duration = Duration::from_secs(2);
 /// Memory for the unread answers of a company and for those that the server makes for it at once, in KiB.
-const MOST_KIB: usize = 192 * 1024;
+const MAX_KIB: usize = 192 * 1024;
 
 const PAGE: &str = "/api/v1/clients?limit=100";
 
@@ -97,7 +97,7 @@ async fn served_beside(what: &str, server: &Server, memory: Option<usize>) {
     tell(what, &figures);
     if let Some((before, after)) = memory.zip(server.memory()) {
         tell(what, &format_args!("memory {before} KiB before, {after} KiB with unread answers"));
-        assert!(after < before + MOST_KIB, "{} KiB more", after - before);
+        assert!(after < before + MAX_KIB, "{} KiB more", after - before);
     }
     assert_eq!(refused, 0, "of {count} requests");
     assert!(slowest < SLOWEST, "{slowest:?}");

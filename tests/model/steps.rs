@@ -54,7 +54,7 @@ pub(crate) struct ClientSpec {
 pub(crate) enum Part {
     Cents(i64),
     Half,
-    Rest,
+    Remaining,
     TooMuch,
 }
 
@@ -63,7 +63,7 @@ pub(crate) enum Part {
 pub(crate) enum Credit {
     /// A part of what is left at a rate, by the rate's place.
     Reduction(u8, Part),
-    Rest,
+    Remaining,
 }
 
 /// The reply of a receiver.
@@ -169,17 +169,17 @@ impl fmt::Debug for Script {
     }
 }
 
-/// Cases of up to about `most` steps.
-pub(crate) fn scripts(most: usize) -> impl Strategy<Value = Script> {
+/// Cases of up to about `max` steps.
+pub(crate) fn scripts(max: usize) -> impl Strategy<Value = Script> {
     let group = prop_oneof![
         30 => step().prop_map(|step| vec![step]),
         4 => deal(),
         1 => storm(),
     ];
-    (0..4_u8, any::<bool>(), 0..9_u8, vec(group, 1..most)).prop_map(move |(start, serial, url, groups)| {
+    (0..4_u8, any::<bool>(), 0..9_u8, vec(group, 1..max)).prop_map(move |(start, serial, url, groups)| {
         let mut steps = beginning(url);
         steps.extend(groups.into_iter().flatten());
-        steps.truncate(most);
+        steps.truncate(max);
         Script { start, serial, steps }
     })
 }
@@ -231,10 +231,10 @@ fn deal() -> impl Strategy<Value = Vec<Step>> {
         steps.extend([
             Step::Pay(who, newest, Part::Half, Some(0)),
             Step::Credit(who, newest, Credit::Reduction(0, Part::Half)),
-            Step::Pay(who, newest, Part::Rest, Some(1)),
-            Step::Credit(who, newest, Credit::Rest),
+            Step::Pay(who, newest, Part::Remaining, Some(1)),
+            Step::Credit(who, newest, Credit::Remaining),
             Step::Refund(who, newest, Part::Half),
-            Step::Refund(who, newest, Part::Rest),
+            Step::Refund(who, newest, Part::Remaining),
         ]);
         steps.truncate(length);
         steps
@@ -330,7 +330,7 @@ fn part() -> impl Strategy<Value = Part> + Clone {
     prop_oneof![
         3 => (0..200_000_i64).prop_map(Part::Cents),
         3 => Just(Part::Half),
-        3 => Just(Part::Rest),
+        3 => Just(Part::Remaining),
         1 => Just(Part::TooMuch),
     ]
 }
@@ -338,7 +338,7 @@ fn part() -> impl Strategy<Value = Part> + Clone {
 fn invoices() -> impl Strategy<Value = Step> {
     let credit = prop_oneof![
         4 => (0..3_u8, part()).prop_map(|(rate, part)| Credit::Reduction(rate, part)),
-        1 => Just(Credit::Rest),
+        1 => Just(Credit::Remaining),
     ];
     prop_oneof![
         5 => (who(), nth()).prop_map(|(who, quote)| Step::Convert(who, quote)),

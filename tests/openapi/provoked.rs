@@ -8,7 +8,7 @@ use futures_util::{StreamExt, stream};
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::Frame;
-use invoicing_core::{Conflict, ErrorCode, NewCreditNote, Plan};
+use invoicing_core::{ConflictReason, ErrorCode, NewCreditNote, Plan};
 use invoicing_server::{Body, Endpoint, Error, ROUTES, Route, ServeLimits, Settings, serve};
 use invoicing_tests::{Database, World, on_each_database};
 use serde_json::{Map, Value, json};
@@ -213,7 +213,7 @@ async fn request_timeout(db: Database) -> Vec<Answered> {
 
 /// Only host operations answer so; the host answers its own callers with the body of the error.
 fn conflict() -> Vec<Answered> {
-    let error = Error::from(Conflict::new("the invoice has payments"));
+    let error = Error::from(ConflictReason::HasPayments);
     vec![(Endpoint::GetInvoice, error.status().as_u16(), serde_json::to_value(error.body()).unwrap())]
 }
 

@@ -87,7 +87,7 @@ async fn sent(company: &CompanyHandle) -> Quote {
 }
 
 /// The documents of each issued invoice and of its credit notes.
-async fn billed(company: &CompanyHandle) -> Vec<OpenedDocument> {
+async fn issued(company: &CompanyHandle) -> Vec<OpenedDocument> {
     let (invoices, notes) = (company.invoices(), company.credit_notes());
     let mut documents = Vec::new();
     for invoice in invoices.list(&PageQuery::default()).await.unwrap().data {
@@ -133,7 +133,7 @@ struct Host {
     /// Sent while the backup was made.
     meanwhile: Vec<Quote>,
     /// The documents of an invoice and its credit note, of before the backup.
-    billed: Vec<OpenedDocument>,
+    issued: Vec<OpenedDocument>,
     backup: String,
 }
 
@@ -152,7 +152,7 @@ impl Host {
         let invoice = issued_over(&company, "100").await.summary.id;
         let part = NewCreditNote::new("Remise").reduction("Remise", 0, money!(30));
         company.invoices().credit(invoice, &part).await.unwrap();
-        let billed = billed(&company).await;
+        let issued = issued(&company).await;
         let mut host = Self {
             script,
             folder,
@@ -163,7 +163,7 @@ impl Host {
             receiver,
             before,
             meanwhile: Vec::new(),
-            billed,
+            issued,
             backup: String::new(),
         };
         host.save_meanwhile().await;
@@ -233,7 +233,7 @@ async fn a_backup_of_a_running_service_is_one_moment_with_all_its_documents(db: 
             assert_eq!(opened.sha256, document.sha256, "{}", quote.summary.number);
         }
     }
-    assert_eq!(billed(&company).await, host.billed);
+    assert_eq!(issued(&company).await, host.issued);
     restored.close().await;
 }
 
@@ -308,10 +308,10 @@ async fn a_backup_with_a_damaged_document_is_refused_and_nothing_is_overwritten(
 #[on_each_database]
 async fn a_backup_without_a_document_of_an_invoice_or_credit_note_is_refused(db: Database) {
     let Some(host) = Host::with_backup(db).await else { return };
-    let names: Vec<&str> = host.billed.iter().map(|document| document.file_name.as_str()).collect();
+    let names: Vec<&str> = host.issued.iter().map(|document| document.file_name.as_str()).collect();
     assert_eq!(names, ["FAC-2026-0001.pdf", "AVO-2026-0001.pdf"]);
     let stored = files(Path::new(&host.path("backup/documents")));
-    for document in &host.billed {
+    for document in &host.issued {
         let is_it = |file: &&PathBuf| std::fs::read(file).unwrap() == document.bytes;
         let file = stored.iter().find(is_it).expect("the document is in the backup");
         std::fs::remove_file(file).unwrap();

@@ -64,7 +64,7 @@ async fn simultaneous_credits_never_exceed_the_invoice(db: Database) {
     let invoice = world.company.invoices().get(id).await.unwrap();
     assert_eq!(invoice.summary.amount_credited, money!(90));
     assert_eq!(invoice.detail.credit_notes.len(), 3);
-    world.company.invoices().credit(id, &NewCreditNote::of_the_rest("Solde")).await.unwrap();
+    world.company.invoices().credit(id, &NewCreditNote::of_remaining("Solde")).await.unwrap();
     conflict(&world, "canceled", world.company.invoices().cancel(id)).await;
 }
 
@@ -78,7 +78,7 @@ async fn a_paid_invoice_is_refunded_after_its_credit(db: Database) {
         |amount: &str| NewPayment::new(amount.parse::<invoicing_core::Money>().unwrap(), PaymentSource::Bank);
     invoices.pay(id, &bank("120")).await.unwrap();
     invalid(&world, "amount", invoices.refund(id, &bank("1"))).await;
-    invoices.credit(id, &NewCreditNote::of_the_rest("Retour")).await.unwrap();
+    invoices.credit(id, &NewCreditNote::of_remaining("Retour")).await.unwrap();
     let paid = invoices.get(id).await.unwrap().summary;
     assert_eq!((paid.status, paid.amount_overpaid), (InvoiceStatus::Paid, money!(120)));
     let refund = bank("20").movement_id("VIR-9");

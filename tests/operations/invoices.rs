@@ -49,7 +49,7 @@ async fn a_credit_note_with_a_date_that_is_held_back_is_warned_of(db: Database) 
     let id = issued_over(&world.company, "100").await.summary.id;
     world.clock.set("2026-09-12T12:00:00Z".parse().unwrap());
     let warnings = Warnings::listen();
-    let note = world.company.invoices().credit(id, &NewCreditNote::of_the_rest("x")).await.unwrap();
+    let note = world.company.invoices().credit(id, &NewCreditNote::of_remaining("x")).await.unwrap();
     assert_eq!(note.summary.issue_date, date("2026-09-14"));
     assert_eq!(warnings.take("the clock is behind that date"), 1);
 }
@@ -705,7 +705,7 @@ async fn another_company_s_invoice_is_not_found_by_any_operation(db: Database) {
         .await;
 }
 
-/// For any payments and reversals in any order: the amounts follow from the payments that stand, PAID implies that
+/// For any payments and reversals in any order: the amounts follow from the valid payments, PAID implies that
 /// nothing is due, and `invoice.paid` comes exactly when an invoice becomes PAID.
 ///
 /// Rules: INVOICE-4, INVOICE-6, INVOICE-11, MONEY-11

@@ -28,8 +28,7 @@ async fn a_page_beyond_its_bounds_is_refused_as_by_the_api(db: Database) {
             .into_iter()
             .chain([(1_001, [false; 2]), (u32::MAX, [false; 2])])
     {
-        let [hundred, thousand] =
-            [100, 1_000].map(|most| format!("limit must be an integer from 1 to {most}"));
+        let [hundred, thousand] = [100, 1_000].map(|max| format!("limit must be an integer from 1 to {max}"));
         let [hundred, thousand] =
             [(is_good[0], hundred), (is_good[1], thousand)].map(|(good, rule)| (!good).then_some(rule));
         let window = PageWindow::default().limit(limit);
@@ -51,9 +50,9 @@ async fn a_page_beyond_its_bounds_is_refused_as_by_the_api(db: Database) {
         let deliveries = company.webhooks().deliveries(hook, &DeliveryQuery::default(), limit).await;
         assert_eq!(rule(deliveries), thousand, "{limit}");
         // These lists accept any limit.
-        let most = limit as usize;
-        assert!(company.events().list(None, limit).await.unwrap().len() <= most);
-        assert!(company.history().list(None, limit).await.unwrap().len() <= most);
-        assert!(company.webhooks().log(hook, limit).await.unwrap().len() <= most);
+        let max = limit as usize;
+        assert!(company.events().list(None, limit).await.unwrap().len() <= max);
+        assert!(company.history().list(None, limit).await.unwrap().len() <= max);
+        assert!(company.webhooks().log(hook, limit).await.unwrap().len() <= max);
     }
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
 use invoicing_core::{
-    ClientId, CompanyIdentity, InvoiceId, KeyId, NewClient, NewCreditNote, Plan, ProjectId, ProjectStatus,
-    QuoteId, QuoteImport, QuoteStatus, Timestamp, WebhookId,
+    ClientId, CompanyIdentity, ConflictReason, InvoiceId, KeyId, NewClient, NewCreditNote, Plan, ProjectId,
+    ProjectStatus, QuoteId, QuoteImport, QuoteStatus, Timestamp, WebhookId,
 };
 use invoicing_server::{
     CompanyHandle, Error, IssueOptions, NewPayment, NewProject, NewWebhook, PaymentSource, Version,
@@ -292,7 +292,7 @@ async fn each_operation_is_refused_for_a_record_in_another_version(db: Database)
             let refused = call(world.company.if_unchanged(stale), ids).await.unwrap_err();
             let is_told = match (&refused, guard) {
                 (Error::Invalid(invalid), Guard::None) => invalid.field == "version",
-                (Error::Conflict(conflict), _) => conflict.message.ends_with("was changed meanwhile"),
+                (Error::Conflict(conflict), _) => matches!(conflict.reason, ConflictReason::Changed { .. }),
                 _ => false,
             };
             assert!(

@@ -20,9 +20,9 @@ use crate::support::client_of;
 
 /// The tables that grow with the business.
 const LARGE: [&str; 7] = ["delivery", "event", "attempt", "quote", "invoice", "client", "history"];
-/// Most rows that a statement on a batch may read, all of them rows of the batch. The queue has thousands of times as
+/// Maximum number of rows that a statement on a batch may read, all of them rows of the batch. The queue has thousands of times as
 /// many.
-const MOST_ROWS: u64 = 3_000;
+const MAX_ROWS: u64 = 3_000;
 /// Enough that a prepared statement gets the plan that is kept for all arguments.
 const ROUNDS: usize = 8;
 
@@ -89,8 +89,8 @@ async fn no_statement_reads_a_large_table_from_end_to_end() {
 /// read, from an index.
 const COUNTS_OF_A_DAY: &str = "WITH latest AS MATERIALIZED";
 const BACKLOG: &str = "some_of_all AS (SELECT due_at";
-/// Most counted rows: a count of waiting deliveries also reads the first one of each webhook.
-const MOST_COUNTED: u64 = 10_500;
+/// Maximum number of counted rows: a count of waiting deliveries also reads the first one of each webhook.
+const MAX_COUNTED: u64 = 10_500;
 
 /// The log explains every statement. No table is analysed automatically.
 fn settings() -> Vec<String> {
@@ -129,8 +129,8 @@ async fn check(cluster: &Cluster, shop: &Shop, when: &str) -> String {
 
 fn is_bad(explained: &Explained) -> bool {
     let counts = [COUNTS_OF_A_DAY, BACKLOG].iter().any(|part| explained.query.contains(part));
-    let most_rows = if counts { MOST_COUNTED } else { MOST_ROWS };
-    LARGE.iter().any(|table| explained.scans(table)) || explained.most_rows() > most_rows
+    let max_rows = if counts { MAX_COUNTED } else { MAX_ROWS };
+    LARGE.iter().any(|table| explained.scans(table)) || explained.max_rows() > max_rows
 }
 
 /// A service with one company that runs every operation, on a clock moved by hand.

@@ -13,15 +13,17 @@ use invoicing_tests::{Database, World, ask, new_quote, on_postgres, tell};
 
 use crate::support::{accepted_of, client_of, draft_of, hook_for, issued_over, payment};
 
-/// Most trips of a change whose statements are prepared.
-const MOST: usize = 5;
-/// Most trips of changes that freeze a document: they also read all that it shows, and store the row of its upload.
+/// Maximum number of trips of a change whose statements are prepared.
+const MAX_TRIPS: usize = 5;
+/// Maximum number of trips of changes that freeze a document: they also read all that it shows, and store the row of its upload.
 const SENT: usize = 14;
 const SIGNED: usize = 17;
 const ISSUED: usize = 18;
 const CREDITED: usize = 18;
-/// Each change is made `TIMES` times, and the fewest trips count: the first ones prepare their statements.
+/// Each change is made `TIMES` times, and the fewest trips count: the first ones prepare their statements. The connections of
+/// a node are fewer, as they take turns and each prepares for itself.
 const TIMES: usize = 8;
+const CONNECTIONS: u32 = 4;
 /// Number of changes one after the other.
 const IN_A_ROW: usize = 32;
 /// A node's statements beside its operations: the time, and notifications to other nodes.
@@ -32,7 +34,11 @@ async fn a_change_takes_a_few_trips(db: Database) {
     let world = World::new(db).await;
     let proxy = TripProxy::start(world.place().url(), Duration::ZERO).await;
     let node = async |transaction_pooling| {
-        let settings = PostgresSettings { transaction_pooling, ..PostgresSettings::new(proxy.url()) };
+        let settings = PostgresSettings {
+            transaction_pooling,
+            max_connections: CONNECTIONS,
+            ..PostgresSettings::new(proxy.url())
+        };
         world.node_from(Invoicing::postgres(settings)).await
     };
     let (direct, pooled) = (node(false).await, node(true).await);
@@ -132,9 +138,9 @@ async fn count_frozen(counter: &mut Counter<'_>, node: &Invoicing, company: &Com
     };
     counter.within(ISSUED, "an invoice is issued", accepted, async |id| invoices.issue(id, None).await).await;
     let issued = async || issued_over(company, "100").await.summary.id;
-    let rest = NewCreditNote::of_the_rest("x");
+    let remaining = NewCreditNote::of_remaining("x");
     counter
-        .within(CREDITED, "an invoice is credited", issued, async |id| invoices.credit(id, &rest).await)
+        .within(CREDITED, "an invoice is credited", issued, async |id| invoices.credit(id, &remaining).await)
         .await;
 }
 
@@ -152,20 +158,20 @@ struct Counter<'p> {
 }
 
 impl Counter<'_> {
-    /// As [`Self::within`], for a change of at most [`MOST`] trips.
+    /// As [`Self::within`], for a change of at most [`MAX_TRIPS`] trips.
     async fn at_most<P, T: Debug>(
         &mut self,
         what: &str,
         prepare: impl AsyncFn() -> P,
         change: impl AsyncFn(P) -> Result<T, Error>,
     ) {
-        self.within(MOST, what, prepare, change).await;
+        self.within(MAX_TRIPS, what, prepare, change).await;
     }
 
     /// Counts the trips of a change; `prepare` makes its input.
     async fn within<P, T: Debug>(
         &mut self,
-        most: usize,
+        max: usize,
         what: &str,
         prepare: impl AsyncFn() -> P,
         change: impl AsyncFn(P) -> Result<T, Error>,
@@ -181,9 +187,9 @@ impl Counter<'_> {
         }
         let trips = all.into_iter().min_by_key(Vec::len).unwrap();
         assert!(!trips.is_empty(), "{what}: no trip was seen");
-        let what = format!("{what}, {}: {} of {most}", self.on, trips.len());
+        let what = format!("{what}, {}: {} of {max}", self.on, trips.len());
         write!(self.counted, "{what}; ").unwrap();
-        if trips.len() > most {
+        if trips.len() > max {
             let heads: Vec<String> = trips.iter().map(|trip| head(trip)).collect();
             writeln!(self.too_many, "{what}\n    {}", heads.join("\n    ")).unwrap();
         }

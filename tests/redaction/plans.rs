@@ -265,7 +265,7 @@ async fn explain_all(db: Database, capture: &LogCapture) {
         })
         .await;
     plans.check("a payment of a movement", "payment_movement", invoices.pay(invoice, &payment)).await;
-    let part = NewCreditNote::of_the_rest("Erreur");
+    let part = NewCreditNote::of_remaining("Erreur");
     let note = plans.check("what is credited", "credit_note_invoice", invoices.credit(invoice, &part)).await;
     plans.check("a credit note", &key(db, "credit_note"), notes.detail(note.summary.id)).await;
     plans.check("the credit notes", "credit_note_created", notes.page(&CreditNoteQuery::default())).await;

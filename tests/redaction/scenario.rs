@@ -324,7 +324,7 @@ async fn documents(
     printed.failure("a cut token", links.open(&token.reveal()[..40]).await);
     printed.value("SigningLinkRecord", &quotes.signing_links(quote).await.unwrap());
     printed.value("ProofRecord", &quotes.proof(quote).await.unwrap().unwrap());
-    printed.value("DocumentRecord", &quotes.documents(quote).await.unwrap());
+    printed.value("FrozenFile", &quotes.documents(quote).await.unwrap());
     quote
 }
 
@@ -466,7 +466,7 @@ async fn records(
     renderer.mood.store(1, Ordering::SeqCst);
     printed.failure("a renderer of invoices", invoices.issue(invoice, None).await);
     renderer.mood.store(0, Ordering::SeqCst);
-    printed.value("Missing", &invoices.readiness(invoice).await.unwrap());
+    printed.value("ReadinessGap", &invoices.readiness(invoice).await.unwrap());
     printed.value("IssueOptions", &IssueOptions::default());
     invoices.issue(invoice, None).await.unwrap();
     let payment = NewPayment::new(1, PaymentSource::Bank);

@@ -69,7 +69,7 @@ async fn the_service_goes_into_an_axum_router_below_a_prefix_and_layers(db: Data
     });
     let router = Router::new()
         .route("/health", axum::routing::get(|| async { "well" }))
-        .nest_service("/billing", Labelled(world.invoicing.service()))
+        .nest_service("/invoicing", Labelled(world.invoicing.service()))
         .layer(layer);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -89,23 +89,23 @@ async fn the_service_goes_into_an_axum_router_below_a_prefix_and_layers(db: Data
     };
     assert_eq!(call("GET", "/health", "", "").await.status, 200);
     let json_key = format!("{key}content-type: application/json\r\n");
-    let made = call("POST", "/billing/api/v1/clients", &json_key, "{\"name\":\"Nested\"}").await;
+    let made = call("POST", "/invoicing/api/v1/clients", &json_key, "{\"name\":\"Nested\"}").await;
     assert_eq!((made.status, &made.json["name"]), (201, &json!("Nested")));
-    let page = call("GET", "/billing/api/v1/clients?q=nest&limit=1", &key, "").await;
+    let page = call("GET", "/invoicing/api/v1/clients?q=nest&limit=1", &key, "").await;
     assert_eq!(page.json["data"], json!([made.json]));
     for (target, headers, status, code) in [
-        ("/billing/api/v1/clients", "", 401, "unauthorized"),
-        ("/billing/api/v1/clients?limit=0", &*key, 400, "validation_error"),
-        ("/billing/api/v1/nothing", &*key, 404, "not_found"),
-        ("/billing/nothing", &*key, 404, "not_found"),
-        ("/billing/nothing", "", 401, "unauthorized"),
+        ("/invoicing/api/v1/clients", "", 401, "unauthorized"),
+        ("/invoicing/api/v1/clients?limit=0", &*key, 400, "validation_error"),
+        ("/invoicing/api/v1/nothing", &*key, 404, "not_found"),
+        ("/invoicing/nothing", &*key, 404, "not_found"),
+        ("/invoicing/nothing", "", 401, "unauthorized"),
     ] {
         let heard = call("GET", target, headers, "").await;
         assert_eq!((heard.status, &heard.json["error"]["code"]), (status, &json!(code)), "{target}");
         assert!(heard.headers.contains_key("x-request-id"));
     }
     let large = " ".repeat(256 * 1024 + 1);
-    assert_eq!(call("POST", "/billing/api/v1/clients", &json_key, &large).await.status, 413);
+    assert_eq!(call("POST", "/invoicing/api/v1/clients", &json_key, &large).await.status, 413);
 }
 
 #[on_each_database]

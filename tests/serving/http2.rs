@@ -353,8 +353,8 @@ async fn a_company_that_reads_nothing_leaves_a_proxy_connection_to_others(db: Da
     peer.pour(&window(0), 1).await;
     let mut streams = (1_u32..).step_by(2);
     // The first company sends requests until it is refused.
-    for (key, most) in [(server.key(), 2 * PAGES), (&*other_key, PAGES)] {
-        for count in 0..most {
+    for (key, max) in [(server.key(), 2 * PAGES), (&*other_key, PAGES)] {
+        for count in 0..max {
             let stream = streams.next().unwrap();
             peer.pour(&frame(HEADERS, END_STREAM | END_HEADERS, stream, &head_with(key, 2)), 1).await;
             let answer = peer.next(&[HEADERS, RST_STREAM, GOAWAY]).await.unwrap();

@@ -228,7 +228,7 @@ impl Operation {
     }
 
     /// How many callers may succeed.
-    fn most(&self) -> usize {
+    fn max(&self) -> usize {
         match self {
             Self::CreateForUnknown(_)
             | Self::TakeExternalId(..)
@@ -317,10 +317,10 @@ impl Stored {
         let found = self.count(operation).await;
         let Told { done, refused, unavailable } = told;
         let what = format!("{operation:?} is stored {found} times: {told:?}");
-        assert!((done..=done + unavailable).contains(&found) && found <= operation.most(), "{what}");
+        assert!((done..=done + unavailable).contains(&found) && found <= operation.max(), "{what}");
         // Where the outcome of one caller is unknown, it may be the reason for the refusal of another.
         let callers = done + refused + unavailable;
-        assert!(unavailable > 0 || refused == callers - operation.most(), "{what}");
+        assert!(unavailable > 0 || refused == callers - operation.max(), "{what}");
         if let Operation::Pay(id, _) = operation {
             let payments = self.company.invoices().payments(*id).await.expect("the payments");
             let paid = self.invoices.iter().find(|invoice| invoice.summary.id == *id).expect("the invoice");

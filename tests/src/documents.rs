@@ -1,10 +1,11 @@
 //! Quotes to render, without a service: what golden documents and benchmarks are made from.
 
 use chrono::NaiveDate;
+use invoicing_core::internal::retention_amount;
 use invoicing_core::{
     ClientId, Company, CompanyId, CompanyIdentity, Line, NewCompany, OperationNature, Percent, Plan,
     ProofParts, Quote, QuoteDetail, QuoteId, QuoteStatus, QuoteSummary, SignatureBlock, Timestamp, Totals,
-    proof_fingerprint, retention_amount,
+    proof_fingerprint,
 };
 use invoicing_server::{
     Buyer, ContentHash, DocumentFacts, DocumentInput, DocumentRef, Parties, RenderDeadline, SentCopy,

@@ -75,3 +75,20 @@ fn no_input_has_the_type_email() {
         assert!(!text.contains("type=\"email\""), "{name}");
     }
 }
+
+/// The service names each of its own refusals, so that the pages have words for it. The open one is for hosts.
+#[test]
+fn no_crate_refuses_by_a_rule_of_the_host() {
+    let mut found = Vec::new();
+    for krate in ["invoicing-core", "invoicing-client", "invoicing-server", "webhook-verify"] {
+        for (name, text) in sources(&root().join(krate).join("src")) {
+            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+            let lines = code.lines().filter(|line| line.contains("OfHost(") || line.contains("of_host("));
+            found.extend(lines.map(|line| format!("{krate}/{name}: {}", line.trim())));
+        }
+    }
+    found.retain(|line| !line.contains("/tests.rs: "));
+    let named = ["invoicing-core/error.rs", "invoicing-core/error.rs", "invoicing-core/refusal.rs"];
+    let files: Vec<&str> = found.iter().map(|line| line.split(": ").next().unwrap_or_default()).collect();
+    assert_eq!(files, [&named[..], &["invoicing-server/console/refusals/rules.rs"]].concat(), "{found:#?}");
+}

@@ -65,9 +65,8 @@ impl World {
                 WHERE b.webhook_id = d.webhook_id AND b.status = 'pending' AND b.attempts > 0
             )
         ))";
-        let most =
-            i64::try_from(self.invoicing.settings().dispatch.in_flight_per_webhook).unwrap_or(i64::MAX);
-        let arguments = [self.now().as_millis().into(), most.into()];
+        let max = i64::try_from(self.invoicing.settings().dispatch.in_flight_per_webhook).unwrap_or(i64::MAX);
+        let arguments = [self.now().as_millis().into(), max.into()];
         let due: i64 = self.behind_kept(async |behind| behind.one(statement, &arguments).await).await;
         assert_eq!(due, 0, "deliveries that are due or claimed were forgotten");
     }

@@ -21,6 +21,7 @@ mod figures;
 pub mod hostile;
 #[cfg(test)]
 mod house;
+mod http_server;
 mod ledger;
 mod receiver;
 mod recorder;
@@ -33,6 +34,7 @@ mod world;
 pub use batch::{Batch, Done};
 pub use database::{Argument, Behind, Place, Scalar};
 pub use figures::tell;
+pub use http_server::HttpServer;
 pub use invoicing_test_databases::{Database, on_each_database, on_postgres, postgres};
 pub use receiver::{Received, Receiver, Reply};
 pub use recorder::Recorder;

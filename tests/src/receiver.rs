@@ -9,14 +9,10 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use serde_json::Value;
-use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinSet;
 
-use crate::description;
+use crate::{HttpServer, description};
 
 /// A received delivery.
 #[derive(Debug, Clone)]
@@ -73,7 +69,7 @@ pub struct Receiver {
     /// Where it listens.
     pub url: String,
     script: Arc<Mutex<Script>>,
-    _tasks: JoinSet<()>,
+    _server: HttpServer,
 }
 
 impl Receiver {
@@ -84,8 +80,6 @@ impl Receiver {
 
     /// Starts one at an address.
     pub async fn start_at(address: &str) -> Self {
-        let listener = TcpListener::bind(address).await.expect("a port on loopback");
-        let address = listener.local_addr().expect("its address");
         let script = Script {
             received: Vec::new(),
             count: watch::Sender::new(0),
@@ -94,9 +88,9 @@ impl Receiver {
             faults: Vec::new(),
         };
         let script = Arc::new(Mutex::new(script));
-        let mut tasks = JoinSet::new();
-        tasks.spawn(accept(listener, Arc::clone(&script)));
-        Self { url: format!("http://{address}/hook"), script, _tasks: tasks }
+        let shared = Arc::clone(&script);
+        let server = HttpServer::start_at(address, move |request| answer(Arc::clone(&shared), request)).await;
+        Self { url: format!("http://{}/hook", server.address()), script, _server: server }
     }
 
     /// Answers the next deliveries so, in order; those behind them as before.
@@ -149,21 +143,6 @@ fn faults(received: &[Received]) -> impl Iterator<Item = String> {
     received
         .iter()
         .filter_map(|delivery| description::check_delivery(&delivery.headers, &delivery.json).err())
-}
-
-async fn accept(listener: TcpListener, script: Arc<Mutex<Script>>) {
-    let mut connections = JoinSet::new();
-    while let Ok((stream, _)) = listener.accept().await {
-        let script = Arc::clone(&script);
-        connections.spawn(async move {
-            let service = service_fn(move |request| answer(Arc::clone(&script), request));
-            // A peer that goes away ends its connection; nothing to be done about it.
-            let _ = hyper::server::conn::http1::Builder::new()
-                .serve_connection(TokioIo::new(stream), service)
-                .await;
-        });
-        while connections.try_join_next().is_some() {}
-    }
 }
 
 async fn answer(

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::support::proptest_runner::{for_all, runtime};
 use crate::support::{delivery, emit, hook, numbered};
 
-/// Most deliveries that one transaction changes.
+/// Maximum number of deliveries that one transaction changes.
 const BATCH: i64 = 1_000;
 
 /// Inserts `count` deliveries of events before all others: copies of the first delivery and its event. No dispatcher

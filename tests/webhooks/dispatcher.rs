@@ -51,6 +51,28 @@ async fn pings_replays_and_enabling_wake_the_dispatcher_too(db: Database) {
     world.assert_all_ended().await;
 }
 
+/// Rules: DELIVERY-5
+#[on_each_database]
+async fn enabling_wakes_the_dispatcher_of_a_webhook_that_waited_for_retries(db: Database) {
+    let alone = |settings: &mut invoicing_server::Settings| settings.dispatch.in_flight_per_webhook = 1;
+    let world = World::on(db).settings(alone).system_clock().open().await;
+    let receiver = Receiver::start().await;
+    let webhooks = world.company.webhooks();
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    receiver.reply_next([Reply::Status(503, vec![("retry-after", "30".to_owned())])]);
+    emit(&world, 3).await;
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    assert!(receiver.wait_for(1, SOON).await, "the one that is repeated");
+    webhooks.disable(id).await.unwrap();
+    let is_skipped =
+        async || world.count("SELECT count(*) FROM delivery WHERE status = 'skipped'").await == 3;
+    assert!(comes_true(is_skipped).await);
+    assert_eq!(webhooks.enable_and_replay(id, None).await.unwrap(), 3);
+    assert!(receiver.wait_for(4, SOON).await, "{} came", receiver.received().len());
+    running.stop().await;
+    world.assert_all_ended().await;
+}
+
 /// Rules: ATTEMPT-3
 #[on_each_database]
 async fn a_failed_attempt_is_repeated_in_its_time_without_another_wake_up(db: Database) {
@@ -481,7 +503,7 @@ async fn dead_endpoints_with_a_backlog_of_500_do_not_delay_another_company(db: D
     let world = World::on(db)
         .settings(|settings| {
             settings.dispatch.attempt_timeout_ms = 1_000;
-            // Few places, so that the dead endpoints could fill all of them.
+            // Few slots, so that the dead endpoints could fill all of them.
             settings.dispatch.in_flight = 16;
         })
         .system_clock()
@@ -508,7 +530,7 @@ const LATE_AFTER: Duration = Duration::from_millis(4_900);
 const LATE: Reply = Reply::Slow(LATE_AFTER, 200);
 
 /// Gives two companies the most webhooks they may have, all to `crowd` and with a backlog. Once `crowd` has received
-/// `scarce` deliveries, so that places are scarce, another company's webhook is still served promptly.
+/// `scarce` deliveries, so that slots are scarce, another company's webhook is still served promptly.
 async fn assert_forty_webhooks_delay_no_other(db: Database, crowd: &Receiver, scarce: usize) {
     let world = World::on(db).system_clock().open().await;
     let (second, _) = world.another("Deuxième", Plan::Team).await;
@@ -541,11 +563,11 @@ async fn endpoints_late_every_other_time_do_not_delay_another_company(db: Databa
     assert_forty_webhooks_delay_no_other(db, &crowd, 320).await;
 }
 
-/// 12 webhooks compete for 8 places. Once they have been late they get half of the places.
+/// 12 webhooks compete for 8 slots. Once they have been late they get half of the slots.
 ///
 /// Rules: ISOLATION-1
 #[on_each_database]
-async fn endpoints_that_were_late_leave_places_to_others(db: Database) {
+async fn endpoints_that_were_late_leave_slots_to_others(db: Database) {
     let world =
         World::on(db).settings(|settings| settings.dispatch.in_flight = 8).system_clock().open().await;
     let late = Receiver::start().await;
@@ -560,6 +582,30 @@ async fn endpoints_that_were_late_leave_places_to_others(db: Database) {
     assert!(late.wait_for(17, LONG).await);
     bystander.is_served(10).await;
     running.kill().await;
+}
+
+/// With one attempt at a time there are memory slots for the deliveries of two webhooks that are not prompt.
+///
+/// Rules: ISOLATION-1
+#[on_each_database]
+async fn endpoints_that_wait_for_retries_leave_memory_slots_to_others(db: Database) {
+    let alone = |settings: &mut invoicing_server::Settings| {
+        (settings.dispatch.in_flight, settings.dispatch.in_flight_per_webhook) = (1, 1);
+    };
+    let world = World::on(db).settings(alone).open().await;
+    let late = |status| Reply::Slow(Duration::from_millis(400), status);
+    let mut receivers = Vec::new();
+    for status in [500, 500, 200] {
+        let receiver = Receiver::start().await;
+        receiver.reply_always(late(status));
+        hook(&world, &receiver.url).await;
+        receivers.push(receiver);
+    }
+    emit(&world, 4).await;
+    // The clock stands still: no retry falls due.
+    world.dispatch().await;
+    let received: Vec<_> = receivers.iter().map(|receiver| receiver.received().len()).collect();
+    assert_eq!(received, [1, 1, 4]);
 }
 
 /// 100 webhooks without earlier attempts, more than there are slots, get one delivery each at the same time. The prompt

@@ -17,7 +17,7 @@ use crate::support::{delivery, emit, emit_for, hook_for};
 
 /// Duration of an attempt.
 const ATTEMPT_MS: i64 = 5_000;
-/// Most deliveries of a webhook that are under way at once.
+/// Maximum number of deliveries of a webhook that are under way at once.
 const UNDER_WAY: usize = 8;
 /// Longest gaps: a tenth is added at most. Events at one instant of this clock take no time.
 const GAPS_MS: [i64; 2] = [1_100, 5_500];

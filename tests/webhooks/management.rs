@@ -123,7 +123,7 @@ async fn a_webhook_gets_the_kinds_that_it_subscribes_to_and_no_others(db: Databa
     world.invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
     let invoice = world.company.invoices().convert(sent.summary.id).await.unwrap();
     world.company.invoices().mark_paid(invoice.summary.id).await.unwrap();
-    let credit = NewCreditNote::of_the_rest("Erreur");
+    let credit = NewCreditNote::of_remaining("Erreur");
     world.company.invoices().credit(invoice.summary.id, &credit).await.unwrap();
     let new = NewProject { name: "x".into(), client_id: None, quote_ids: Vec::new() };
     let project = world.company.projects().create(&new).await.unwrap();

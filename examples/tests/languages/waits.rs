@@ -16,8 +16,8 @@ use crate::sandbox::Sandbox;
 
 /// The shortest wait between two tries, and what a clock of whole seconds may take from it.
 const FLOOR: Duration = Duration::from_millis(900);
-/// Most requests for one answer.
-const MOST: usize = 5;
+/// Maximum number of requests for one answer.
+const MAX_REQUESTS: usize = 5;
 
 /// Answers each request in the same way, and notes when they came.
 pub(crate) struct Stub {
@@ -126,7 +126,11 @@ fn each_language_ends_if_the_service_stays_busy() {
     in_each_language(|mut program| {
         let stub = Stub::busy("0");
         let failed = against(&mut program, stub.address, "isk_x").unwrap_err();
-        assert!((2..=MOST).contains(&stub.requests()), "{program:?}: {} requests: {failed}", stub.requests());
+        assert!(
+            (2..=MAX_REQUESTS).contains(&stub.requests()),
+            "{program:?}: {} requests: {failed}",
+            stub.requests()
+        );
         assert!(stub.gaps().iter().all(|gap| *gap > FLOOR), "{program:?}: {:?}", stub.gaps());
     });
 }

@@ -74,7 +74,7 @@ impl<C: AsyncRequest> Request<C> {
         self.map(|call| call.with_deadline(deadline))
     }
 
-    /// Most attempts for this call; for a list, for each page. See [`Request::max_attempts`](crate::Request::max_attempts).
+    /// Maximum number of attempts for this call; for a list, for each page. See [`Request::max_attempts`](crate::Request::max_attempts).
     pub fn max_attempts(self, attempts: u32) -> Self {
         self.map(|call| call.with_max_attempts(attempts))
     }

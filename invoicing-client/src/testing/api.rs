@@ -3,9 +3,10 @@
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderValue, Method, Response, StatusCode};
+use invoicing_core::internal::{search_words, sought_text};
 use invoicing_core::{
     ChangeTime, ClientFields, DocumentLink, ErrorCode, ExternalLink, InvoiceStatus, NewClient, QuoteStatus,
-    Timestamp, search_words, sha256_hex, sought_text,
+    Timestamp, sha256_hex,
 };
 use serde_json::Value;
 use uuid::Uuid;

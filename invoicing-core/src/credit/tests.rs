@@ -27,29 +27,29 @@ fn invoice_of(lines: &[(&str, &str, &str)]) -> Invoice {
 /// An invoice with what is left of it.
 struct Credited {
     invoice: Invoice,
-    rest: CreditRest,
+    balance: CreditableBalance,
 }
 
 impl Credited {
     fn of(lines: &[(&str, &str, &str)]) -> Self {
         let invoice = invoice_of(lines);
-        Self { rest: CreditRest::of(&invoice), invoice }
+        Self { balance: CreditableBalance::of(&invoice), invoice }
     }
 
     /// Credits, and takes it off what is left.
     fn credit(&mut self, new: &NewCreditNote) -> Result<CreditContent, Invalid> {
-        let content = self.rest.clone().credit(&self.invoice, new)?;
+        let content = self.balance.clone().credit(&self.invoice, new)?;
         for share in &content.vat_breakdown {
             self.check_left(share);
         }
-        self.rest.take(&content.parts, &content.vat_breakdown).unwrap();
+        self.balance.take(&content.parts, &content.vat_breakdown).unwrap();
         check_content(&content);
         Ok(content)
     }
 
     /// Neither base nor VAT of a rate is more than what is left of it.
     fn check_left(&self, share: &VatShare) {
-        let left = self.rest.rates().find(|left| left.tva_rate == share.tva_rate).unwrap();
+        let left = self.balance.rates().find(|left| left.tva_rate == share.tva_rate).unwrap();
         for (credited, left) in [(share.base_ht, left.base_ht), (share.amount_tva, left.amount_tva)] {
             let is_part = credited.get().abs() <= left.get().abs();
             let has_its_sign = credited.is_zero() || credited.is_negative() == left.is_negative();
@@ -67,7 +67,7 @@ impl Credited {
     }
 
     fn is_closed(&self) -> bool {
-        self.rest.rates().all(|share| share.base_ht.is_zero() && share.amount_tva.is_zero())
+        self.balance.rates().all(|share| share.base_ht.is_zero() && share.amount_tva.is_zero())
     }
 }
 
@@ -91,7 +91,7 @@ fn check_content(content: &CreditContent) {
 }
 
 fn all() -> NewCreditNote {
-    NewCreditNote::of_the_rest("Travaux annulés")
+    NewCreditNote::of_remaining("Travaux annulés")
 }
 
 fn part() -> NewCreditNote {
@@ -157,7 +157,7 @@ fn the_last_part_of_a_line_takes_what_is_left_of_its_amount() {
     assert_eq!(lines.clone().map(|line| line.total_ht.to_string()), ["0.34", "0.34", "0.33"]);
     assert_eq!(lines.each_ref().map(|line| &*line.description), ["Pose", "Pose", "Pose (solde)"]);
     assert_eq!(lines[2].unit_price.to_string(), "0.33");
-    assert_eq!(credited.rest.line(0), Some((Quantity::ZERO, Money::ZERO)));
+    assert_eq!(credited.balance.line(0), Some((Quantity::ZERO, Money::ZERO)));
     assert!(credited.is_closed());
 }
 
@@ -179,12 +179,12 @@ fn the_rest_after_reductions_names_what_was_reduced() {
     let mut credited = Credited::of(&[("2", "100", "20"), ("1", "50", "10")]);
     assert_eq!(credited.ttc(&reduction("20", "30.01")), "36.01");
     assert_eq!(credited.ttc(&line(0, "1")), "120.00");
-    let rest = credited.credit(&all()).unwrap();
+    let content = credited.credit(&all()).unwrap();
     let shown = |line: &Line| (line.description.clone(), line.total_ht.to_string());
-    let lines: Vec<_> = rest.lines.iter().map(shown).collect();
+    let lines: Vec<_> = content.lines.iter().map(shown).collect();
     let expected = [("Pose", "100.00"), ("Pose", "50.00"), ("Réductions déjà accordées", "-30.01")];
     assert_eq!(lines, expected.map(|(text, amount)| (text.to_owned(), amount.to_owned())));
-    assert_eq!(rest.total_ttc.to_string(), "138.99");
+    assert_eq!(content.total_ttc.to_string(), "138.99");
     assert!(credited.is_closed());
 }
 
@@ -196,9 +196,9 @@ fn a_discount_line_is_credited_with_its_own_sign() {
     assert_eq!(credited.refused(&line(1, "-1")).field, "items");
     assert_eq!(credited.refused(&line(0, "1")).field, "items");
     assert_eq!(credited.ttc(&line(0, "0.5").quantity(1, -1)), "48.00");
-    let rest = credited.credit(&all()).unwrap();
-    assert_eq!(rest.lines[1].quantity.to_string(), "-1");
-    assert_eq!(rest.total_ttc.to_string(), "48.00");
+    let content = credited.credit(&all()).unwrap();
+    assert_eq!(content.lines[1].quantity.to_string(), "-1");
+    assert_eq!(content.total_ttc.to_string(), "48.00");
     assert!(credited.is_closed());
 }
 
@@ -229,14 +229,14 @@ fn nothing_is_never_credited_and_never_read_as_everything() {
     for nothing in ["0", "-1"] {
         assert_eq!(credited.refused(&reduction("20", nothing)).field, "items[0].amount");
     }
-    assert_eq!(credited.refused(&NewCreditNote::of_the_rest(" ")).field, "reason");
+    assert_eq!(credited.refused(&NewCreditNote::of_remaining(" ")).field, "reason");
     let unnamed = part().reduction(" ", 20, 1);
     assert_eq!(credited.refused(&unnamed).field, "items[0].description");
     let many = (0..=MAX_LINES).fold(part(), |new, _| new.reduction("Remise", 20, crate::money!(0.01)));
     assert_eq!(credited.refused(&many).to_string(), "items: must be at most 5,000");
 }
 
-/// A credit of the rest is the only way to cancel an invoice, and so has no such bound.
+/// A credit of all that remains is the only way to cancel an invoice, and so has no such bound.
 ///
 /// Rules: RECORD-12, CREDIT-4
 #[test]
@@ -269,7 +269,7 @@ fn the_whole_total_is_only_credited_with_every_rate() {
 #[test]
 fn a_credit_note_takes_over_the_invoice_and_its_number() {
     let invoice = invoice_in(InvoiceStatus::Sent);
-    let content = CreditRest::of(&invoice).credit(&invoice, &line(0, "1")).unwrap();
+    let content = CreditableBalance::of(&invoice).credit(&invoice, &line(0, "1")).unwrap();
     let (note, changed) = CreditNote::issue(note_one(time(9)), &invoice, content).unwrap();
     let (summary, source) = (&note.summary, &invoice.summary);
     assert_eq!(
@@ -291,12 +291,12 @@ fn a_credit_note_takes_over_the_invoice_and_its_number() {
 fn only_an_issued_invoice_is_credited() {
     for status in [InvoiceStatus::Draft, InvoiceStatus::Canceled] {
         let invoice = invoice_in(status);
-        let content = CreditRest::of(&invoice).credit(&invoice, &all()).unwrap();
+        let content = CreditableBalance::of(&invoice).credit(&invoice, &all()).unwrap();
         let refusal = CreditNote::issue(note_one(time(9)), &invoice, content).unwrap_err();
         assert!(matches!(refusal, DomainError::Conflict(_)), "{status}");
     }
     let sent = invoice_in(InvoiceStatus::Sent);
-    let content = CreditRest::of(&sent).credit(&sent, &all()).unwrap();
+    let content = CreditableBalance::of(&sent).credit(&sent, &all()).unwrap();
     let issue = CreditNoteIssue { issue_date: NaiveDate::MAX, ..note_one(time(9)) };
     let refusal = CreditNote::issue(issue, &sent, content).unwrap_err();
     assert!(matches!(refusal, DomainError::Invalid(invalid) if invalid.field == "issueDate"));
@@ -307,7 +307,7 @@ fn only_an_issued_invoice_is_credited() {
 enum Step {
     Line(prop::sample::Index, i64),
     Rate(prop::sample::Index, i64),
-    Rest,
+    Remaining,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -315,7 +315,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         6 => (index(), 1_i64..=100).prop_map(|(line, share)| Step::Line(line, share)),
         3 => (index(), 1_i64..=120).prop_map(|(rate, share)| Step::Rate(rate, share)),
-        1 => Just(Step::Rest),
+        1 => Just(Step::Remaining),
     ]
 }
 
@@ -347,14 +347,14 @@ fn share_of(amount: Decimal, percent: i64, places: u32) -> Decimal {
 
 fn choose(step: &Step, credited: &Credited) -> Option<NewCreditNote> {
     match step {
-        Step::Rest => Some(all()),
+        Step::Remaining => Some(all()),
         Step::Line(index, share) => {
             let index = index.index(credited.invoice.lines.len());
-            let (left, _) = credited.rest.line(index)?;
+            let (left, _) = credited.balance.line(index)?;
             Some(part().quantity(index, Quantity::new(share_of(left.get(), *share, 4)).ok()?))
         }
         Step::Rate(index, share) => {
-            let rates: Vec<_> = credited.rest.rates().collect();
+            let rates: Vec<_> = credited.balance.rates().collect();
             let rate = &rates[index.index(rates.len())];
             let amount = Money::new(share_of(rate.base_ht.get(), *share, 2)).ok()?;
             Some(part().reduction("Remise", rate.tva_rate, amount))
@@ -383,7 +383,7 @@ proptest! {
             prop_assert!(sum(&contents, |content| content.total_ht) <= summary.total_ht.get());
         }
         let last = credited.credit(&all());
-        prop_assert!(last.is_ok() || credited.is_closed(), "{last:?}, {:?}", credited.rest);
+        prop_assert!(last.is_ok() || credited.is_closed(), "{last:?}, {:?}", credited.balance);
         contents.extend(last);
         prop_assert!(credited.is_closed());
         let summary = &credited.invoice.summary;

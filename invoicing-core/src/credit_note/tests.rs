@@ -1,6 +1,6 @@
 use super::*;
 use crate::InvoiceStatus;
-use crate::fixtures::{credit_the_rest, differences, holds_costing, invoice_in, names_of, time};
+use crate::fixtures::{credit_remaining, differences, holds_costing, invoice_in, names_of, time};
 
 const HEAD: [&str; 17] = [
     "id",
@@ -23,7 +23,7 @@ const HEAD: [&str; 17] = [
 ];
 
 fn note() -> CreditNote {
-    credit_the_rest(&invoice_in(InvoiceStatus::Sent), time(9)).0
+    credit_remaining(&invoice_in(InvoiceStatus::Sent), time(9)).0
 }
 
 /// Rules: RECORD-14
@@ -49,7 +49,7 @@ fn a_detail_has_the_fields_of_the_contract_in_their_order() {
 /// Rules: RECORD-16
 #[test]
 fn an_invoice_names_its_credit_notes() {
-    let invoice = credit_the_rest(&invoice_in(InvoiceStatus::Sent), time(9)).1.record;
+    let invoice = credit_remaining(&invoice_in(InvoiceStatus::Sent), time(9)).1.record;
     let named = &serde_json::to_value(&invoice).unwrap()["creditNotes"];
     let expected = serde_json::json!([{
         "id": note().summary.id, "number": "AVO-2026-0001", "issueDate": "2026-09-14", "totalTTC": 340,

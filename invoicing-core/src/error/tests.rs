@@ -51,7 +51,8 @@ fn the_bodies_have_the_shapes_of_the_contract() {
 
 #[test]
 fn a_refusal_says_what_its_cause_says() {
-    let invalid = Invalid::new("lines[3].unitPrice", "must not be negative");
+    let invalid = Invalid::of_host("lines[3].unitPrice", "must not be negative");
     assert_eq!(DomainError::from(invalid).to_string(), "lines[3].unitPrice: must not be negative");
-    assert_eq!(DomainError::from(Conflict::new("a rule")).to_string(), "a rule");
+    let conflict = DomainError::from(ConflictReason::ValidityEnded);
+    assert_eq!(conflict.to_string(), "the quote's validity has ended");
 }

@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::fixtures::{
-    at, client, credit_the_rest, holds_costing, invoice_in, names, names_of, quote_in, signature, time,
+    at, client, credit_remaining, holds_costing, invoice_in, names, names_of, quote_in, signature, time,
     today, uuid,
 };
 use crate::{Changed, Money, QuoteImport};
@@ -176,7 +176,7 @@ fn data_of_invoice() -> Vec<String> {
 /// Rules: EVENT-10
 #[test]
 fn a_credit_note_shows_its_invoice_and_totals() {
-    let (note, changed) = credit_the_rest(&invoice_in(InvoiceStatus::Sent), time(9));
+    let (note, changed) = credit_remaining(&invoice_in(InvoiceStatus::Sent), time(9));
     let event = only(changed);
     assert_eq!((event.name(), event.timestamp), ("credit_note.issued", at(9)));
     let expected = [

@@ -38,7 +38,7 @@ where
 }
 
 /// As [`exact_number`]; `null` is `None`.
-pub fn exact_number_or_null<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+pub(crate) fn exact_number_or_null<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: serde::Deserializer<'de>,
     T: TryFrom<Decimal, Error = Invalid>,

@@ -185,11 +185,11 @@ fn assert_only_money_moves(operation: Operation, before: &Invoice, after: &Invoi
 
 /// Rules: INVOICE-7, CREDIT-4
 #[test]
-fn an_issued_invoice_is_cancelled_by_a_credit_note_of_the_rest() {
+fn an_issued_invoice_is_cancelled_by_a_credit_note_of_all_that_remains() {
     for status in [InvoiceStatus::Sent, InvoiceStatus::Overdue] {
         let invoice = invoice_in(status);
         assert!(invoice.check_cancelable().is_ok() && invoice.cancel_draft(time(9)).is_err());
-        let (note, changed) = credit_the_rest(&invoice, time(9));
+        let (note, changed) = credit_remaining(&invoice, time(9));
         let summary = &changed.record.summary;
         assert_eq!((summary.status, summary.canceled_at), (InvoiceStatus::Canceled, Some(at(9))));
         assert_eq!(summary.number, invoice.summary.number);
@@ -225,7 +225,7 @@ fn a_credit_that_leaves_what_was_paid_makes_the_invoice_paid() {
     assert_eq!(changed.events.iter().map(Event::name).collect::<Vec<_>>(), ["invoice.paid"]);
     let summary = changed.record.summary;
     assert_eq!((summary.status, summary.paid_at), (InvoiceStatus::Paid, Some(at(9))));
-    // 105 are billed, 5.25 of them held back; 100 are paid, 0.25 of them on the retention.
+    // 105 are invoiced, 5.25 of them held back; 100 are paid, 0.25 of them on the retention.
     let amounts =
         [summary.retention_amount, summary.retention_due, summary.amount_due, summary.amount_overpaid];
     assert_eq!(amounts.map(|amount| amount.to_string()), ["5.25", "5.00", "0.00", "0.00"]);

@@ -161,15 +161,15 @@ fn the_lines_of_a_document_have_at_most_2_mib_of_json() {
         Ok::<usize, Invalid>(serde_json::to_vec(&lines).unwrap().len())
     };
     let each = json(2).unwrap() - json(1).unwrap();
-    let most = (MAX_LINES_BYTES - 1) / each;
-    assert!(json(most).unwrap() <= MAX_LINES_BYTES);
-    assert_eq!(json(most + 1).unwrap_err().field, "lines");
+    let max = (MAX_LINES_BYTES - 1) / each;
+    assert!(json(max).unwrap() <= MAX_LINES_BYTES);
+    assert_eq!(json(max + 1).unwrap_err().field, "lines");
     // Exact to the byte: the last line fills the bytes that are left.
-    let left = MAX_LINES_BYTES - json(most).unwrap();
+    let left = MAX_LINES_BYTES - json(max).unwrap();
     let fixed = json(1).unwrap() - long.description.len() - 1;
     let fitting = |bytes: usize| {
         let last = NewLine { description: "x".repeat(bytes), ..new_line("1", "20") };
-        price_lines(&[vec![long.clone(); most], vec![last]].concat())
+        price_lines(&[vec![long.clone(); max], vec![last]].concat())
     };
     let room = left.checked_sub(fixed).unwrap();
     assert!((1..2_000).contains(&room), "{room}");

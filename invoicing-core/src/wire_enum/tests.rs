@@ -88,6 +88,6 @@ fn the_words_about_documents_and_vat_are_those_of_the_contract() {
 #[test]
 fn an_unknown_word_is_refused_with_the_list_of_known_ones() {
     let refusal = "DRAFTS".parse::<QuoteStatus>().unwrap_err();
-    assert_eq!(refusal.rule, "must be one of DRAFT SENT ACCEPTED REJECTED EXPIRED");
+    assert_eq!(refusal.rule.to_string(), "must be one of DRAFT SENT ACCEPTED REJECTED EXPIRED");
     assert!(serde_json::from_str::<QuoteStatus>("\"DRAFTS\"").unwrap_err().to_string().contains("EXPIRED"));
 }

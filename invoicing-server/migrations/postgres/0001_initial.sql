@@ -1,6 +1,6 @@
 -- Instants are milliseconds since 1970. Amounts are in cents and rates in hundredths of a percent; the JSON of a record
 -- repeats them in currency units and in percent. HT is without VAT, TTC with VAT, TVA is VAT, and the retention is the part of
--- a bill that is withheld for a year. Texts that are keys or conditions are compared by their bytes. The key of every table
+-- an invoice that is withheld for a year. Texts that are keys or conditions are compared by their bytes. The key of every table
 -- with data of a company begins with the company, so that the tables can be distributed by it; an index without it is not
 -- unique, and there are no foreign keys. Half of a page stays free in tables that are often updated, for updates in place.
 --

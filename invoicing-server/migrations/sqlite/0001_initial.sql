@@ -1,6 +1,6 @@
 -- Instants are milliseconds since 1970, dates are texts (`2026-10-14`), and ids are the 16 bytes of a UUID, except those of
 -- deliveries. Amounts are in cents and rates in hundredths of a percent; the JSON of a record repeats them in currency units
--- and in percent. HT is without VAT, TTC with VAT, TVA is VAT, and the retention is the part of a bill that is withheld for a
+-- and in percent. HT is without VAT, TTC with VAT, TVA is VAT, and the retention is the part of an invoice that is withheld for a
 -- year. Tables with large rows keep their rowid. The process is the only writer, so it has no need for the commit status, the
 -- blocks of row ids and the function that begins a change in PostgreSQL.
 --

@@ -16,7 +16,7 @@ use crate::store::{Tables, UNAUDITED};
 
 /// A block of reserved requests is this part of the quota.
 const BLOCKS: u32 = 10;
-/// Most requests in a block, which a crash can cost a key.
+/// Maximum number of requests in a block, which a crash can cost a key.
 const LARGEST_BLOCK: u32 = 1_000;
 
 impl Access {

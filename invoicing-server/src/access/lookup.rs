@@ -18,7 +18,7 @@ use crate::store::keys::ActiveKeyRow;
 use crate::store::signatures::GoodLinkRow;
 use crate::store::{ServiceTables, Store};
 
-/// Most callers with the same hash that wait for the next read.
+/// Maximum number of callers with the same hash that wait for the next read.
 const MAX_PER_HASH: usize = 256;
 
 /// Callers that are woken before other tasks have their turn: thousands at once would delay other
@@ -28,8 +28,8 @@ const MAX_PAUSES: usize = 128;
 
 /// A row that is found by the hash of a proof.
 pub(crate) trait HashedRow: Clone + Send + Sync + 'static {
-    /// Most callers that wait for the next read with a proof that is not in memory. Each keeps the
-    /// head of its request in memory.
+    /// Maximum number of callers that wait for the next read with a proof that is not in memory.
+    /// Each keeps the head of its request in memory.
     const MAX_UNKNOWN: usize;
 
     fn hash(&self) -> &[u8];

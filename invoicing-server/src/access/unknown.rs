@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 /// A text is remembered for two periods at most: up to 5 s.
 const PERIOD: Duration = Duration::from_millis(2_500);
-/// Most texts of one period. Further ones end it early.
-const MOST: usize = 4_096;
+/// Maximum number of texts of one period. Further ones end it early.
+const MAX_TEXTS: usize = 4_096;
 
 /// The texts of the present period and the one before it.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl UnknownKeys {
 
     pub(super) fn insert(&mut self, hash: [u8; 32], now: Instant) {
         self.advance(now);
-        if self.recent.len() >= MOST {
+        if self.recent.len() >= MAX_TEXTS {
             self.begin(now);
         }
         self.recent.insert(hash);
@@ -84,13 +84,13 @@ mod tests {
     fn the_memory_is_bounded_and_can_be_cleared() {
         let now = Instant::now();
         let mut unknown = UnknownKeys::new(now);
-        for n in 0..3 * MOST {
+        for n in 0..3 * MAX_TEXTS {
             unknown.insert(hash(n), now);
             assert!(unknown.contains(&hash(n), now));
         }
-        assert_eq!(unknown.recent.len() + unknown.older.len(), 2 * MOST);
+        assert_eq!(unknown.recent.len() + unknown.older.len(), 2 * MAX_TEXTS);
         assert!(!unknown.contains(&hash(0), now), "the oldest are forgotten");
         unknown.clear();
-        assert!(!unknown.contains(&hash(3 * MOST - 1), now));
+        assert!(!unknown.contains(&hash(3 * MAX_TEXTS - 1), now));
     }
 }

@@ -1,7 +1,8 @@
-//! Handlers of `/quotes`, `/invoices` and `/credit-notes`: a list, one document, a link to its file.
+//! Handlers of `/quotes`, `/invoices` and `/credit-notes`: a list, one document, a link to its
+//! file.
 
 use http::StatusCode;
-use invoicing_core::{CreditNote, Invalid, Invoice, Quote};
+use invoicing_core::{CreditNote, Invoice, Quote};
 
 use super::query_string;
 use super::request::ApiRequest;
@@ -14,23 +15,23 @@ use crate::records::{Lines, MAX_PAGE_READS, StoredJson, StoredPage};
 /// A kind of document that the API lists.
 pub(super) trait ListedDocument: ReadDocument {
     /// The query of the list.
-    fn query(text: &str) -> Result<PageQuery<Self::Status>, Invalid>;
+    fn query(text: &str) -> Result<PageQuery<Self::Status>, ApiError>;
 }
 
 impl ListedDocument for Quote {
-    fn query(text: &str) -> Result<PageQuery<Self::Status>, Invalid> {
+    fn query(text: &str) -> Result<PageQuery<Self::Status>, ApiError> {
         query_string::page(text)
     }
 }
 
 impl ListedDocument for Invoice {
-    fn query(text: &str) -> Result<PageQuery<Self::Status>, Invalid> {
+    fn query(text: &str) -> Result<PageQuery<Self::Status>, ApiError> {
         query_string::page(text)
     }
 }
 
 impl ListedDocument for CreditNote {
-    fn query(text: &str) -> Result<PageQuery<Self::Status>, Invalid> {
+    fn query(text: &str) -> Result<PageQuery<Self::Status>, ApiError> {
         Ok((&query_string::credit_notes(text)?).into())
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     let mut json = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         // serde stops at the first value that is not acceptable, and the rest may not be JSON.
-        check_well_formed(text).err().unwrap_or_else(|| invalid(text, &error).into())
+        check_well_formed(text).err().unwrap_or_else(|| refused(text, &error))
     })?;
     json.end().map_err(|error| malformed(&error))?;
     Ok(value)
@@ -65,26 +65,26 @@ fn depth(text: &str) -> usize {
     deepest
 }
 
-/// The field and the rule: a surrogate without its pair, or what serde's message says.
-fn invalid(body: &str, error: &serde_path_to_error::Error<serde_json::Error>) -> Invalid {
+/// The refusal of a value: a surrogate without its pair, or what serde's message says.
+fn refused(body: &str, error: &serde_path_to_error::Error<serde_json::Error>) -> ApiError {
     if let Some(lone) = lone_surrogate::find(body, error.inner()) {
-        return Invalid::new(excerpt(&lone.field(error.path())), lone.rule());
+        return Invalid::new(excerpt(&lone.field(error.path())), lone.rule()).into();
     }
     let text = error.inner().to_string();
     let position = format!(" at line {} column {}", error.inner().line(), error.inner().column());
     let text = text.strip_suffix(&position).unwrap_or(&text);
     if let Some(field) = quoted(text, "missing field") {
-        return Invalid::new(field.to_owned(), "is required");
+        return ApiError::unreadable(field.to_owned(), "is required");
     }
     if let Some(field) = quoted(text, "duplicate field") {
-        return Invalid::new(field.to_owned(), "must be given once");
+        return ApiError::unreadable(field.to_owned(), "must be given once");
     }
     let path = excerpt(&error.path().to_string());
     if text.starts_with("unknown field") {
         let known = text.rsplit_once(", expected ").map_or("none", |(_, known)| known);
-        return Invalid::new(path, format!("is unknown; expected {}", known.replace('`', "")));
+        return ApiError::unreadable(path, format!("is unknown; expected {}", known.replace('`', "")));
     }
-    Invalid::new(path, shortened(text))
+    ApiError::unreadable(path, shortened(text))
 }
 
 fn quoted<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {

@@ -5,12 +5,12 @@
 //! parts, [`records`] and [`events`] the bodies, `guide.md` the rules in an integrator's words.
 //! [`limits`] fills in the numbers. The composed document is checked in as `openapi.json`.
 
-mod billing;
 mod endpoints;
 mod errors;
 mod events;
 mod examples;
 mod headers;
+mod invoices;
 mod limits;
 mod operations;
 mod parameters;
@@ -80,7 +80,7 @@ fn paths() -> Map<String, Value> {
 
 fn components() -> Value {
     let mut schemas = records::schemas();
-    schemas.extend(billing::schemas());
+    schemas.extend(invoices::schemas());
     schemas.extend(events::schemas());
     schemas.extend(errors::schemas());
     json!({

@@ -2,15 +2,14 @@
 //! typo must not silently widen a result.
 
 use std::borrow::Cow;
-use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use invoicing_core::{
-    DEFAULT_PAGE_LIMIT, Invalid, MAX_PAGE_LIMIT, SHORT_TEXT, Timestamp, required_text, search_words,
-};
+use invoicing_core::internal::{SHORT_TEXT, required_text, search_words};
+use invoicing_core::{DEFAULT_PAGE_LIMIT, Invalid, MAX_PAGE_LIMIT, ParseTimestampError, Rule, Timestamp};
 use percent_encoding::percent_decode_str;
 
+use crate::http::error::ApiError;
 use crate::list_query::{ClientQuery, CreditNoteQuery, PageQuery, PageWindow};
 use crate::log::without_secrets;
 
@@ -27,21 +26,20 @@ pub(super) const CLIENTS: [&str; 5] = ["q", "externalId", "limit", "offset", "si
 pub(super) const DOCUMENT: [&str; 1] = ["type"];
 
 /// The query of an endpoint without parameters.
-pub(super) fn none(query: &str) -> Result<(), Invalid> {
+pub(super) fn none(query: &str) -> Result<(), ApiError> {
     parameters(query, []).map(|[]| ())
 }
 
 /// The query of a document link: `type`, which must be `pdf`.
-pub(super) fn document(query: &str) -> Result<(), Invalid> {
+pub(super) fn document(query: &str) -> Result<(), ApiError> {
     let [document_type] = parameters(query, DOCUMENT)?;
     fixed_value("type", "pdf", document_type.as_deref()).map(|_| ())
 }
 
 /// The query of a list of quotes or invoices.
-pub(super) fn page<S: FromStr<Err = Invalid>>(query: &str) -> Result<PageQuery<S>, Invalid> {
+pub(super) fn page<S: FromStr<Err = Invalid>>(query: &str) -> Result<PageQuery<S>, ApiError> {
     let [status, include, limit, offset, since] = parameters(query, PAGE)?;
-    let status =
-        status.map(|status| status.parse().map_err(|error: Invalid| Invalid::new("status", error.rule)));
+    let status = status.map(|status| status.parse().map_err(|error: Invalid| error.in_field("status")));
     Ok(PageQuery {
         status: status.transpose()?,
         include_lines: fixed_value("include", "lines", include.as_deref())?,
@@ -50,7 +48,7 @@ pub(super) fn page<S: FromStr<Err = Invalid>>(query: &str) -> Result<PageQuery<S
 }
 
 /// The query of a list of credit notes.
-pub(super) fn credit_notes(query: &str) -> Result<CreditNoteQuery, Invalid> {
+pub(super) fn credit_notes(query: &str) -> Result<CreditNoteQuery, ApiError> {
     let [include, limit, offset, since] = parameters(query, CREDIT_NOTES)?;
     Ok(CreditNoteQuery {
         include_lines: fixed_value("include", "lines", include.as_deref())?,
@@ -59,7 +57,7 @@ pub(super) fn credit_notes(query: &str) -> Result<CreditNoteQuery, Invalid> {
 }
 
 /// The query of a list of clients.
-pub(super) fn clients(query: &str) -> Result<ClientQuery, Invalid> {
+pub(super) fn clients(query: &str) -> Result<ClientQuery, ApiError> {
     let [q, external_id, limit, offset, since] = parameters(query, CLIENTS)?;
     Ok(ClientQuery {
         q: q.as_deref().map(parse_search).transpose()?,
@@ -81,12 +79,12 @@ fn window(limit: Option<&str>, offset: Option<&str>, since: Option<&str>) -> Res
 
 fn integer<N>(name: &'static str, text: &str, range: RangeInclusive<N>) -> Result<N, Invalid>
 where
-    N: FromStr + PartialOrd + Display,
+    N: FromStr + PartialOrd + Copy + Into<u64>,
 {
     // Unlike `parse` alone, this refuses a plus sign.
     let is_unsigned = text.bytes().all(|byte| byte.is_ascii_digit());
     let number = is_unsigned.then(|| text.parse().ok()).flatten();
-    let rule = || format!("must be an integer from {} to {}", range.start(), range.end());
+    let rule = || Rule::IntegerFrom { min: (*range.start()).into(), max: (*range.end()).into() };
     number.filter(|number| range.contains(number)).ok_or_else(|| Invalid::new(name, rule()))
 }
 
@@ -96,15 +94,15 @@ fn parse_since(text: &str) -> Result<Timestamp, Invalid> {
     let (date, time) = text.split_at_checked(DATE).unwrap_or((text, ""));
     // An unencoded `+` in a query string means a space, so `+02:00` arrives as ` 02:00`.
     let time = time.replace(" +", "+").replace(" -", "-").replace(' ', "+");
-    format!("{date}{time}").parse().map_err(|error| Invalid::new("since", format!("{error}")))
+    format!("{date}{time}").parse().map_err(|error: ParseTimestampError| Invalid::new("since", error))
 }
 
 /// True if a parameter with only one possible value is given.
-fn fixed_value(name: &'static str, value: &str, given: Option<&str>) -> Result<bool, Invalid> {
+fn fixed_value(name: &'static str, value: &str, given: Option<&str>) -> Result<bool, ApiError> {
     match given {
         None => Ok(false),
         Some(given) if given == value => Ok(true),
-        Some(_) => Err(Invalid::new(name, format!("must be {value}"))),
+        Some(_) => Err(ApiError::unreadable(name, format!("must be {value}"))),
     }
 }
 
@@ -114,29 +112,32 @@ fn parse_external_id(id: &str) -> Result<String, Invalid> {
 }
 
 /// The search text. It must keep a word after folding, as an empty text would match every record.
-fn parse_search(q: &str) -> Result<String, Invalid> {
+fn parse_search(q: &str) -> Result<String, ApiError> {
     let text = q.trim();
     if text.is_empty() || text.chars().count() > SHORT_TEXT {
-        return Err(Invalid::new("q", format!("must have 1 to {SHORT_TEXT} characters")));
+        return Err(Invalid::new("q", Rule::Characters { max: SHORT_TEXT }).into());
     }
     if search_words(text).is_empty() {
-        return Err(Invalid::new("q", "must have a character that can be searched for"));
+        return Err(ApiError::unreadable("q", "must have a character that can be searched for"));
     }
     Ok(text.to_owned())
 }
 
 /// The values of the known parameters, in the order of `known`.
-fn parameters<const N: usize>(query: &str, known: [&'static str; N]) -> Result<[Option<String>; N], Invalid> {
+fn parameters<const N: usize>(
+    query: &str,
+    known: [&'static str; N],
+) -> Result<[Option<String>; N], ApiError> {
     let mut values = [const { None }; N];
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let name = decode(name).ok_or_else(|| Invalid::new(excerpt(name), "is not UTF-8"))?;
+        let name = decode(name).ok_or_else(|| ApiError::unreadable(excerpt(name), "is not UTF-8"))?;
         let Some(index) = known.iter().position(|known| *known == name) else {
-            return Err(Invalid::new(excerpt(&name), unknown_rule(&known)));
+            return Err(ApiError::unreadable(excerpt(&name), unknown_rule(&known)));
         };
-        let value = decode(value).ok_or_else(|| Invalid::new(known[index], "is not UTF-8"))?;
+        let value = decode(value).ok_or_else(|| ApiError::unreadable(known[index], "is not UTF-8"))?;
         if values[index].replace(value).is_some() {
-            return Err(Invalid::new(known[index], "must be given once"));
+            return Err(ApiError::unreadable(known[index], "must be given once"));
         }
     }
     Ok(values)
@@ -167,19 +168,27 @@ pub(super) fn excerpt(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use invoicing_core::{InvoiceStatus, QuoteStatus};
+    use invoicing_core::{ErrorCode, InvoiceStatus, QuoteStatus};
     use proptest::prelude::*;
 
     use super::*;
 
     type Quotes = PageQuery<QuoteStatus>;
 
-    fn quotes(query: &str) -> Result<Quotes, Invalid> {
+    fn quotes(query: &str) -> Result<Quotes, ApiError> {
         page(query)
     }
 
-    fn refused<Q>(parse: fn(&str) -> Result<Q, Invalid>, query: &str) -> Invalid {
-        parse(query).err().unwrap_or_else(|| panic!("{query} was accepted"))
+    fn refused<Q>(parse: fn(&str) -> Result<Q, ApiError>, query: &str) -> String {
+        let error = parse(query).err().unwrap_or_else(|| panic!("{query} was accepted"));
+        assert_eq!(error.code(), ErrorCode::ValidationError, "{query}");
+        error.message().into_owned()
+    }
+
+    /// The parameter that the refusal names.
+    fn named<Q>(parse: fn(&str) -> Result<Q, ApiError>, query: &str) -> String {
+        let message = refused(parse, query);
+        message.split_once(": ").unwrap_or_else(|| panic!("{message} names none")).0.to_owned()
     }
 
     #[test]
@@ -223,7 +232,7 @@ mod tests {
     #[test]
     fn a_bad_since_is_named_with_a_correct_example() {
         for since in ["", "2026-09-14", "2026-09-14T09:00:00", "2026-09-14+09:00:00", "now", "1789378867"] {
-            let message = refused(quotes, &format!("since={since}")).to_string();
+            let message = refused(quotes, &format!("since={since}"));
             assert!(
                 message.starts_with("since") && message.contains("2026-09-14T09:41:07.123Z"),
                 "{message}"
@@ -257,28 +266,28 @@ mod tests {
             "status=%FF",
         ] {
             let name = query.split('=').next().unwrap();
-            assert_eq!(refused(quotes, query).field, name, "{query}");
+            assert_eq!(named(quotes, query), name, "{query}");
         }
-        assert_eq!(refused(page::<InvoiceStatus>, "status=ACCEPTED").field, "status");
-        assert_eq!(refused(document, "type=xml").field, "type");
-        assert_eq!(refused(none, "include=lines").field, "include");
+        assert_eq!(named(page::<InvoiceStatus>, "status=ACCEPTED"), "status");
+        assert_eq!(named(document, "type=xml"), "type");
+        assert_eq!(named(none, "include=lines"), "include");
     }
 
     #[test]
     fn a_search_text_needs_a_character_to_search_for() {
         let invisible = "%E2%80%8B%E3%85%A4";
         for q in ["", "+", "%20", "%00", "%CC%80", "-", invisible, &"x".repeat(256), "%FF"] {
-            assert_eq!(refused(clients, &format!("q={q}")).field, "q");
+            assert_eq!(named(clients, &format!("q={q}")), "q");
         }
         let found = clients("q=+Lef%C3%A8vre+%25_+&externalId=%20crm-1").unwrap();
         assert_eq!(found.q.as_deref(), Some("Lefèvre %_"));
         assert_eq!(found.external_id.as_deref().map(str::trim), Some("crm-1"));
         assert_eq!(clients("q=100%").unwrap().q.as_deref(), Some("100%"));
         for id in ["", "+", "a%00", &"x".repeat(256)] {
-            assert_eq!(refused(clients, &format!("externalId={id}")).field, "externalId", "{id}");
+            assert_eq!(named(clients, &format!("externalId={id}")), "externalId", "{id}");
         }
-        let rule = refused(clients, "externalId=crm%E2%80%AE%0B42").rule;
-        assert_eq!(rule, "must not contain U+202E (character 4)");
+        let message = refused(clients, "externalId=crm%E2%80%AE%0B42");
+        assert_eq!(message, "externalId: must not contain U+202E (character 4)");
         let decomposed = "e%CC%81".repeat(255);
         let found = clients(&format!("externalId={decomposed}%E2%80%8B")).unwrap().external_id;
         assert_eq!(found.unwrap(), "é".repeat(255));
@@ -286,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_long_name_is_cut_between_characters() {
-        let field = refused(quotes, &format!("{}=1", "é".repeat(10_000))).field;
+        let field = named(quotes, &format!("{}=1", "é".repeat(10_000)));
         assert_eq!(field, format!("{}…", "é".repeat(MAX_EXCERPT)));
     }
 
@@ -311,7 +320,7 @@ mod tests {
             prop_assume!(!["status", "include", "limit", "offset", "since"].contains(&name.as_str()));
             let unknown = format!("{name}={value}");
             let query = if first { format!("{unknown}&limit=5") } else { format!("limit=5&{unknown}") };
-            prop_assert_eq!(refused(quotes, &query).field, name);
+            prop_assert_eq!(named(quotes, &query), name);
         }
 
         #[test]

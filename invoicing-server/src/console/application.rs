@@ -6,21 +6,17 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
-use invoicing_core::{CreditNote, Invoice};
 use matchit::Params;
 
 use super::error::PageError;
 use super::form::Form;
 use super::request::{
-    Again, Elsewhere, FormOutcome, LANGUAGE, PageRequest, PageResult, VERSION, page, see_other,
+    Again, Elsewhere, LANGUAGE, Outcome, PageRequest, PageResult, VERSION, page, see_other,
 };
-use super::routes::{self, Endpoint, Permission, Route};
+use super::route::{self, Handler, Permission, Route};
 use super::sign::without_signs_behind;
 use super::sign_in::{Session, SignInDecision};
-use super::{
-    ConsoleContext, Language, carried_out, credit_notes, csrf, events, form_token, history, invoices, keys,
-    quotes, stored, webhooks,
-};
+use super::{ConsoleContext, Language, carried_out, csrf, form_token, paths, routes};
 use crate::http::HttpContext;
 use crate::http::body::RequestBody;
 use crate::http::byte_budget::{ByteReservation, Holder};
@@ -57,7 +53,7 @@ impl Application for ConsoleContext {
 
     fn find<'h>(&self, head: &'h Parts) -> Found<'h, Route> {
         let path = head.uri.path();
-        if self.sign_in.is_none() && !routes::is_public(path) {
+        if self.sign_in.is_none() && !paths::is_public(path) {
             return Err(ApiError::NOT_FOUND);
         }
         routes::find(&head.method, path)
@@ -89,7 +85,7 @@ impl Application for ConsoleContext {
                 return Err(PageError::CrossSite);
             }
             if route.needs == Permission::Nothing {
-                self.public(exchange, route.endpoint, &params, body).await
+                self.public(exchange, route.handler, &params, body).await
             } else {
                 self.serve_signed_in(exchange, route, params, body).await
             }
@@ -142,25 +138,22 @@ impl ConsoleContext {
         let reservation = exchange.admit(Holder::Company(session.company))?;
         let form = form_of(exchange, body, reservation).await?;
         let capacity = &self.http.capacity;
-        let slots =
-            if route.endpoint.waits_for_documents() { &capacity.documents } else { &capacity.requests };
+        let slots = if route.waits_for_documents { &capacity.documents } else { &capacity.requests };
         let _slot = slots.try_acquire(session.company).ok_or(ApiError::Overloaded)?;
         let request = self.request(exchange, session, params, form, reservation).await?;
         exchange.caller.company.get_or_init(|| request.record.name.clone());
-        if route.endpoint == Endpoint::CarriedOut {
-            self.carried_out(request).await
-        } else if route.is_once() {
-            self.once(route.endpoint, request).await
-        } else {
-            self.handle(route.endpoint, &request).await
+        match (route.handler, route.form) {
+            (Handler::CarriedOut, _) => self.carried_out(request).await,
+            (_, Some(form)) => self.once(route, form, request).await,
+            _ => self.handle(route, &request).await,
         }
     }
 
     /// Carries out a form, unless it was carried out before.
-    async fn once(&self, endpoint: Endpoint, mut request: PageRequest<'_>) -> PageResult {
+    async fn once(&self, route: &Route, form: route::Form, mut request: PageRequest<'_>) -> PageResult {
         let token = request.form.text(form_token::FIELD);
         let Some(token) = form_token::read(token, request.now, request.record.id, request.path) else {
-            return self.again(endpoint, request, Again::Old).await;
+            return self.again(form, request, Again::Old).await;
         };
         let company = request.company.for_form(token);
         if company.carried_out().await?.is_some() {
@@ -168,14 +161,11 @@ impl ConsoleContext {
         }
         let filled_in = request.form.given(LANGUAGE);
         if filled_in.is_some_and(|language| language != request.language.tag()) {
-            return self.again(endpoint, request, Again::Translated).await;
+            return self.again(form, request, Again::Translated).await;
         }
-        request.company = if endpoint.has_version() {
-            company.if_unchanged(request.form.text(VERSION))
-        } else {
-            company.clone()
-        };
-        let answer = self.handle(endpoint, &request).await;
+        request.company =
+            if form.has_version { company.if_unchanged(request.form.text(VERSION)) } else { company.clone() };
+        let answer = self.handle(route, &request).await;
         let status = answer.as_ref().map_or_else(PageError::status, Response::status);
         let is_refused = status.is_client_error() || answer.is_ok() && !company.end_form().await?;
         // Looks for a click at the same time that has carried it out.
@@ -185,19 +175,19 @@ impl ConsoleContext {
         if is_refused && request.company.is_stale() {
             let request = PageRequest { company, again: Some(Again::Changed), ..request };
             // The record of the page may be gone, such as a key that was revoked.
-            return self.page_again(endpoint, &request).await.or(answer);
+            return self.page_again(form, &request).await.or(answer);
         }
         answer
     }
 
     /// The page of a form that is not carried out, with the entered fields. No record is changed.
-    async fn again(&self, endpoint: Endpoint, request: PageRequest<'_>, reason: Again) -> PageResult {
-        self.page_again(endpoint, &PageRequest { again: Some(reason), ..request }).await
+    async fn again(&self, form: route::Form, request: PageRequest<'_>, reason: Again) -> PageResult {
+        self.page_again(form, &PageRequest { again: Some(reason), ..request }).await
     }
 
     /// The page of a form, with 409.
-    async fn page_again(&self, endpoint: Endpoint, request: &PageRequest<'_>) -> PageResult {
-        let page = endpoint.page_of_form().ok_or(PageError::NOT_FOUND)?;
+    async fn page_again(&self, form: route::Form, request: &PageRequest<'_>) -> PageResult {
+        let (page, _) = routes::find(&Method::GET, form.page)?;
         let mut response = self.handle(page, request).await?;
         // A review whose parts are gone meanwhile refuses them, and leads back to its entries.
         if matches!(response.status(), StatusCode::OK | StatusCode::BAD_REQUEST) {
@@ -220,14 +210,14 @@ impl ConsoleContext {
         request.company = request.company.for_form(token.ok_or(PageError::NOT_FOUND)?);
         let before = request.company.carried_out().await?.ok_or(PageError::NOT_FOUND)?;
         let request = PageRequest { params, ..request };
-        let content = carried_out::page(&request, route.endpoint, &before);
+        let content = carried_out::page(&request, route, &before);
         Ok(page(StatusCode::OK, &self.frame(&request).around(&content)))
     }
 
     /// Finds the reader of a request for a page that does not exist.
     async fn find_reader(&self, exchange: &PageExchange<'_>) {
         let head = exchange.head;
-        let Some(sign_in) = self.sign_in.as_ref().filter(|_| !routes::is_public(head.uri.path())) else {
+        let Some(sign_in) = self.sign_in.as_ref().filter(|_| !paths::is_public(head.uri.path())) else {
             return;
         };
         if let SignInDecision::Granted(session) = sign_in.decide(head).await {
@@ -266,91 +256,13 @@ impl ConsoleContext {
         })
     }
 
-    async fn handle(&self, endpoint: Endpoint, request: &PageRequest<'_>) -> PageResult {
-        let content = match endpoint {
-            Endpoint::Home => webhooks::home(request).await?,
-            Endpoint::Webhooks => webhooks::list(request).await?,
-            Endpoint::NewWebhook => webhooks::new(request),
-            Endpoint::Webhook => webhooks::show(request).await?,
-            Endpoint::ConfirmRotation => webhooks::confirm_rotation(request).await?,
-            Endpoint::ConfirmRemoval => webhooks::confirm_removal(request).await?,
-            Endpoint::Deliveries => webhooks::deliveries(request).await?,
-            Endpoint::Delivery => webhooks::delivery(request).await?,
-            Endpoint::ConfirmReplay => webhooks::confirm_replay(request).await?,
-            Endpoint::Events => events::list(request).await?,
-            Endpoint::Event => events::show(request).await?,
-            Endpoint::History => history::list(request).await?,
-            Endpoint::Keys => keys::list(request).await?,
-            Endpoint::NewKey => keys::new(request),
-            Endpoint::ConfirmRevocation => keys::confirm_revocation(request).await?,
-            Endpoint::Quotes => quotes::list(request).await?,
-            Endpoint::Quote => quotes::show(request).await?,
-            Endpoint::ConfirmSending => quotes::confirm_sending(request).await?,
-            Endpoint::ConfirmLinkRevocation => quotes::confirm_link_revocation(request).await?,
-            Endpoint::Invoices => invoices::list(request).await?,
-            Endpoint::NewInvoice => invoices::new(request).await?,
-            Endpoint::Invoice => invoices::show(request).await?,
-            Endpoint::ConfirmIssue => invoices::confirm_issue(request).await?,
-            Endpoint::NewPayment => invoices::new_payment(request).await?,
-            Endpoint::ConfirmPaid => invoices::confirm_paid(request).await?,
-            Endpoint::NewCreditNote => invoices::new_credit(request).await?,
-            Endpoint::NewRefund => invoices::new_refund(request).await?,
-            Endpoint::ConfirmCancellation => invoices::confirm_cancellation(request).await?,
-            Endpoint::ConfirmReversal => invoices::confirm_reversal(request).await?,
-            Endpoint::CreditNotes => credit_notes::list(request).await?,
-            Endpoint::CreditNote => credit_notes::show(request).await?,
-            // Its entries may be refused.
-            Endpoint::ReviewCreditNote => {
-                return self.shown(request, invoices::review_credit(request).await?);
-            }
-            // They show a secret once, which a page behind a redirect could not do; so they answer
-            // with a page.
-            Endpoint::RegisterWebhook => return self.shown(request, webhooks::register(request).await?),
-            Endpoint::RotateWebhook => return self.shown(request, webhooks::rotate(request).await?),
-            Endpoint::ChangeWebhook => return self.shown(request, webhooks::change(request).await?),
-            Endpoint::TestWebhook => return webhooks::test(request).await,
-            Endpoint::DisableWebhook => return webhooks::disable(request).await,
-            Endpoint::EnableWebhook => return webhooks::enable(request).await,
-            Endpoint::EndOverlap => return webhooks::end_overlap(request).await,
-            Endpoint::RemoveWebhook => return webhooks::remove(request).await,
-            Endpoint::ReplayDelivery => return webhooks::replay_delivery(request).await,
-            Endpoint::Replay => return webhooks::replay(request).await,
-            Endpoint::IssueKey => return self.shown(request, keys::issue(request).await?),
-            Endpoint::RevokeKey => return keys::revoke(request).await,
-            Endpoint::SendQuote => return self.shown(request, quotes::send(request).await?),
-            Endpoint::MakeSigningLink => return self.shown(request, quotes::make_link(request).await?),
-            Endpoint::RevokeSigningLink => return quotes::revoke_link(request).await,
-            Endpoint::QuoteDocument => return quotes::document(request).await,
-            Endpoint::ConvertQuote => return quotes::convert(request).await,
-            Endpoint::MakeInvoice => return self.shown(request, invoices::make(request).await?),
-            Endpoint::IssueInvoice => return self.shown(request, invoices::issue(request).await?),
-            Endpoint::EnterPayment => return self.shown(request, invoices::pay(request).await?),
-            Endpoint::MarkInvoicePaid => return self.shown(request, invoices::mark_paid(request).await?),
-            Endpoint::IssueCreditNote => return self.shown(request, invoices::credit(request).await?),
-            Endpoint::EnterRefund => return self.shown(request, invoices::refund(request).await?),
-            Endpoint::CancelInvoice => return self.shown(request, invoices::cancel(request).await?),
-            Endpoint::ReversePayment => return invoices::reverse(request).await,
-            Endpoint::InvoiceDocument => return stored::latest::<Invoice>(request).await,
-            Endpoint::CreditNoteDocument => return stored::latest::<CreditNote>(request).await,
-            // It takes the request whole.
-            Endpoint::CarriedOut
-            // They need no session.
-            | Endpoint::Asset
-            | Endpoint::SigningPage
-            | Endpoint::Sign
-            | Endpoint::ConfirmSignature
-            | Endpoint::ConfirmRefusal
-            | Endpoint::Decline
-            | Endpoint::SigningDocument => return Err(PageError::NOT_FOUND),
-        };
-        Ok(page(StatusCode::OK, &self.frame(request).around(&content)))
-    }
-
-    /// The outcome of a form: a page with a status, or an address.
-    fn shown(&self, request: &PageRequest<'_>, outcome: FormOutcome) -> PageResult {
-        match outcome {
-            FormOutcome::Page(status, content) => Ok(page(status, &self.frame(request).around(&content))),
-            FormOutcome::See(path) => request.see(path),
+    /// Answers a request with the handler of a page or a form.
+    async fn handle(&self, route: &Route, request: &PageRequest<'_>) -> PageResult {
+        let Handler::Page(handler) = route.handler else { return Err(PageError::NOT_FOUND) };
+        match handler(request).await? {
+            Outcome::Page(status, content) => Ok(page(status, &self.frame(request).around(&content))),
+            Outcome::See(path) => request.see(path),
+            Outcome::File(file) => Ok(file),
         }
     }
 }

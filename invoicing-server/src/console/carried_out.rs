@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::layout::{Chapter, PageContent, notice};
 use super::request::{Again, PageRequest, PageResult};
-use super::routes::Endpoint;
+use super::route::Route;
 use super::{form_token, history};
 use crate::operations::CarriedOut;
 
@@ -21,7 +21,7 @@ pub(super) fn see(request: &PageRequest<'_>) -> PageResult {
 }
 
 /// The page of a form that was carried out before.
-pub(super) fn page(request: &PageRequest<'_>, form: Endpoint, before: &CarriedOut) -> PageContent {
+pub(super) fn page(request: &PageRequest<'_>, form: &Route, before: &CarriedOut) -> PageContent {
     let title = request.pick("Already done", "Déjà fait");
     let body = html! {
         h1 { (title) }
@@ -34,7 +34,7 @@ pub(super) fn page(request: &PageRequest<'_>, form: Endpoint, before: &CarriedOu
             p { (text) " " a href=(request.link(path)) { (name) } }
         }
         p.actions {
-            a.button href=(request.link(outcome(request, form, before))) {
+            a.button href=(request.link(shown_at(request, form, before))) {
                 (request.pick("See what it has done", "Voir le résultat"))
             }
             @if let Some(path) = another(form) {
@@ -79,78 +79,45 @@ pub(super) fn again(request: &PageRequest<'_>, reason: Again) -> Markup {
     notice("error", &html! { p { (text) } })
 }
 
-const fn chapter(form: Endpoint) -> Chapter {
-    match form {
-        Endpoint::IssueKey | Endpoint::RevokeKey => Chapter::Keys,
-        Endpoint::SendQuote
-        | Endpoint::MakeSigningLink
-        | Endpoint::RevokeSigningLink
-        | Endpoint::ConvertQuote => Chapter::Quotes,
-        Endpoint::MakeInvoice
-        | Endpoint::IssueInvoice
-        | Endpoint::EnterPayment
-        | Endpoint::MarkInvoicePaid
-        | Endpoint::IssueCreditNote
-        | Endpoint::EnterRefund
-        | Endpoint::CancelInvoice
-        | Endpoint::ReversePayment => Chapter::Invoices,
+fn chapter(form: &Route) -> Chapter {
+    match form.path.split('/').nth(1) {
+        Some("keys") => Chapter::Keys,
+        Some("quotes") => Chapter::Quotes,
+        Some("invoices") => Chapter::Invoices,
         _ => Chapter::Webhooks,
     }
 }
 
-/// The page that shows the effect of the form.
-fn outcome(request: &PageRequest<'_>, form: Endpoint, before: &CarriedOut) -> String {
-    let id = || request.params.get("id").unwrap_or_default();
-    match form {
-        Endpoint::RegisterWebhook => match &before.change {
-            Some(change) => format!("/webhooks/{}", change.subject),
-            None => "/webhooks".to_owned(),
-        },
-        Endpoint::RemoveWebhook => "/webhooks".to_owned(),
-        Endpoint::TestWebhook | Endpoint::Replay => format!("/webhooks/{}/deliveries", id()),
-        Endpoint::ReplayDelivery => {
-            format!("/webhooks/{}/deliveries/{}", id(), request.params.get("event").unwrap_or_default())
-        }
-        Endpoint::IssueKey | Endpoint::RevokeKey => "/keys".to_owned(),
-        // The first change of an invoice without a quote is that of its quote, which leads to it.
-        Endpoint::MakeInvoice => match &before.change {
-            Some(change) => format!("/quotes/{}", change.subject),
-            None => "/invoices".to_owned(),
-        },
-        Endpoint::IssueInvoice
-        | Endpoint::EnterPayment
-        | Endpoint::MarkInvoicePaid
-        | Endpoint::IssueCreditNote
-        | Endpoint::EnterRefund
-        | Endpoint::CancelInvoice
-        | Endpoint::ReversePayment => format!("/invoices/{}", id()),
-        Endpoint::SendQuote | Endpoint::ConvertQuote => format!("/quotes/{}", id()),
-        Endpoint::MakeSigningLink | Endpoint::RevokeSigningLink => format!("/quotes/{}#links", id()),
-        _ => format!("/webhooks/{}", id()),
+/// The path of the page that shows the effect of the form.
+fn shown_at(request: &PageRequest<'_>, form: &Route, before: &CarriedOut) -> String {
+    const SUBJECT: &str = "{subject}";
+    let mut path = form.form.map_or(form.path, |form| form.shown_at).to_owned();
+    if path.contains(SUBJECT) {
+        let Some(change) = &before.change else { return form.path.to_owned() };
+        path = path.replace(SUBJECT, &change.subject.to_string());
     }
+    for (name, value) in request.params.iter() {
+        path = path.replace(&format!("{{{name}}}"), value);
+    }
+    path
 }
 
 /// The path of a page whose form does the same again, if there is one.
-const fn another(form: Endpoint) -> Option<&'static str> {
-    match form {
-        Endpoint::RegisterWebhook => Some("/webhooks/new"),
-        Endpoint::IssueKey => Some("/keys/new"),
-        Endpoint::MakeInvoice => Some("/invoices/new"),
-        _ => None,
-    }
+fn another(form: &Route) -> Option<&'static str> {
+    form.form.map(|form| form.page).filter(|page| page.ends_with("/new"))
 }
 
 /// The way to replace a secret that the first answer has shown, if nobody has kept it: a text, and
 /// a link.
 fn lost_secret<'t>(
     request: &'t PageRequest<'_>,
-    form: Endpoint,
+    form: &Route,
     before: &CarriedOut,
 ) -> Option<(&'t str, String, &'t str)> {
     let subject = before.change.as_ref()?.subject;
     let rotate = || request.pick("Rotate the secret", "Renouveler le secret");
-    Some(match form {
-        Endpoint::RegisterWebhook | Endpoint::RotateWebhook => (
+    Some(match form.path {
+        "/webhooks" | "/webhooks/{id}/rotate" => (
             request.pick(
                 "The first answer has shown the secret, which is not shown again. If it was not kept:",
                 "Le secret a été affiché la première fois et ne l’est plus. S’il n’a pas été conservé :",
@@ -158,7 +125,7 @@ fn lost_secret<'t>(
             format!("/webhooks/{subject}/rotate"),
             rotate(),
         ),
-        Endpoint::IssueKey => (
+        "/keys" => (
             request.pick(
                 "The first answer has shown the key, which is not shown again. If it was not kept, issue another one, and:",
                 "La clé a été affichée la première fois et ne l’est plus. Si elle n’a pas été conservée, émettez-en une autre et :",
@@ -166,7 +133,7 @@ fn lost_secret<'t>(
             format!("/keys/{subject}/revoke"),
             request.pick("Revoke this key", "Révoquer cette clé"),
         ),
-        Endpoint::MakeSigningLink => (
+        "/quotes/{id}/links" => (
             request.pick(
                 "The first answer has shown the link, which is not shown again. If it was not kept, revoke it and make another one:",
                 "Le lien a été affiché la première fois et ne l’est plus. S’il n’a pas été conservé, révoquez-le et créez-en un autre :",

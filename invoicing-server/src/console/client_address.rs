@@ -75,9 +75,9 @@ impl Network {
             Some((address, bits)) => (address.parse::<IpAddr>().ok()?, Some(bits.parse().ok()?)),
             None => (text.parse().ok()?, None),
         };
-        let most = if address.is_ipv4() { 32 } else { 128 };
-        let bits = bits.unwrap_or(most);
-        (bits <= most).then_some(Self(address, bits))
+        let max = if address.is_ipv4() { 32 } else { 128 };
+        let bits = bits.unwrap_or(max);
+        (bits <= max).then_some(Self(address, bits))
     }
 
     fn contains(self, address: IpAddr) -> bool {

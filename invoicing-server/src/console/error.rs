@@ -5,7 +5,7 @@ use http::{HeaderValue, StatusCode};
 use maud::html;
 
 use super::layout::PageContent;
-use super::routes::SIGN;
+use super::paths::SIGN;
 use super::{Language, refusals};
 use crate::error::Error;
 use crate::error::status_of;
@@ -179,6 +179,7 @@ fn of_api(language: Language, error: &ApiError) -> (&'static str, String) {
             ),
         ),
         ApiError::BadRequest(_)
+        | ApiError::Unreadable { .. }
         | ApiError::ExpectationFailed
         | ApiError::Unauthorized
         | ApiError::PlanRequired

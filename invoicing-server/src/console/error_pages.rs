@@ -8,7 +8,7 @@ use super::application::Reader;
 use super::error::PageError;
 use super::layout::{Frame, SignedIn};
 use super::request::{PageRequest, page, page_bytes, page_of};
-use super::{ConsoleContext, Language, carried_out, routes, way_back};
+use super::{ConsoleContext, Language, carried_out, paths, way_back};
 use crate::http::response::shared;
 
 impl ConsoleContext {
@@ -37,7 +37,7 @@ impl ConsoleContext {
         let session = reader.session.get();
         // Without a session, the host's own pages lead on.
         let leads_on =
-            session.is_some() || matches!(error, PageError::CrossSite) || routes::is_public(head.uri.path());
+            session.is_some() || matches!(error, PageError::CrossSite) || paths::is_public(head.uri.path());
         let way_back = way_back::path(error, head).filter(|_| leads_on);
         if session.is_none() && way_back.is_none() {
             return self.plain_error_page(error, head);
@@ -70,7 +70,7 @@ impl ConsoleContext {
     }
 
     fn has_home(&self, head: &Parts) -> bool {
-        self.sign_in.is_some() && !routes::is_public(head.uri.path())
+        self.sign_in.is_some() && !paths::is_public(head.uri.path())
     }
 }
 

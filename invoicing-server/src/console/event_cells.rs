@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::str::FromStr;
 
-use invoicing_core::{DeliveryStatus, EventKind, Invalid, is_bidi_control};
+use invoicing_core::internal::is_bidi_control;
+use invoicing_core::{DeliveryStatus, EventKind, Invalid};
 use maud::{Markup, html};
 
 use super::layout::entered;
@@ -14,9 +15,9 @@ use crate::list_query::RecordedKind;
 use crate::records::{DeliveryRecord, EventSubject};
 use crate::store::skip_reason::{DISABLED, REMOVED};
 
-/// Most characters of a payload that are shown.
+/// Maximum number of characters of a payload that are shown.
 const PAYLOAD_CHARS: usize = 500;
-/// Most characters of a name that a row shows.
+/// Maximum number of characters of a name that a row shows.
 const NAME_CHARS: usize = 100;
 
 /// A filter that was chosen; `None` for all.

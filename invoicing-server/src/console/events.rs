@@ -8,8 +8,24 @@ use super::event_cells;
 use super::layout::{Chapter, PageContent};
 use super::paging::{ITEMS, List};
 use super::request::PageRequest;
+use super::table::{Table, column, figure};
 use crate::list_query::EventQuery;
 use crate::records::{DeliveryCounts, DeliveryRecord, EventItem, EventSubject, Webhook};
+
+const EVENTS: Table<4> = Table::new(
+    ("Newest first", "Du plus récent au plus ancien"),
+    [
+        column("Event", "Événement"),
+        column("About", "Objet"),
+        column("When", "Quand"),
+        column("Deliveries", "Envois"),
+    ],
+);
+
+const DELIVERIES: Table<3> = Table::new(
+    ("To whom it went", "À qui il a été envoyé"),
+    [column("Receiver", "Récepteur"), column("State", "État"), figure("Attempts", "Tentatives")],
+);
 
 /// `GET /events`.
 pub(super) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
@@ -23,35 +39,20 @@ pub(super) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageE
         @if page.items.is_empty() {
             (list.nothing(request, page.next.is_some()))
         } @else {
-            table.cards {
-                caption { (request.pick("Newest first", "Du plus récent au plus ancien")) }
-                thead { tr {
-                    th scope="col" { (request.pick("Event", "Événement")) }
-                    th scope="col" { (request.pick("About", "Objet")) }
-                    th scope="col" { (request.pick("When", "Quand")) }
-                    th scope="col" { (request.pick("Deliveries", "Envois")) }
-                } }
-                tbody { @for item in &page.items { (row(request, item)) } }
-            }
+            (EVENTS.show(request.language, page.items.iter().map(|item| row(request, item))))
         }
         (list.links(request, page.next))
     };
     Ok(PageContent::new(title, Chapter::Events, body))
 }
 
-fn row(request: &PageRequest<'_>, item: &EventItem) -> Markup {
-    html! {
-        tr {
-            td data-name=(request.pick("Event", "Événement")) {
-                a href=(request.link(format!("/events/{}", item.id))) { (item.kind) }
-            }
-            td data-name=(request.pick("About", "Objet")) {
-                (event_cells::subject(request, &item.kind, item.subject.as_ref()))
-            }
-            td data-name=(request.pick("When", "Quand")) { (request.clock().show(item.timestamp)) }
-            td data-name=(request.pick("Deliveries", "Envois")) { (counted(request, item.deliveries)) }
-        }
-    }
+fn row(request: &PageRequest<'_>, item: &EventItem) -> [Markup; 4] {
+    [
+        html! { a href=(request.link(format!("/events/{}", item.id))) { (item.kind) } },
+        event_cells::subject(request, &item.kind, item.subject.as_ref()),
+        request.clock().show(item.timestamp),
+        html! { (counted(request, item.deliveries)) },
+    ]
 }
 
 /// The deliveries of an event by their state. States without deliveries are left out.
@@ -87,33 +88,21 @@ pub(super) async fn show(request: &PageRequest<'_>) -> Result<PageContent, PageE
         @if deliveries.is_empty() {
             p { (request.pick("No webhook subscribed to it.", "Aucun webhook n’y était abonné.")) }
         } @else {
-            table.cards {
-                caption { (request.pick("To whom it went", "À qui il a été envoyé")) }
-                thead { tr {
-                    th scope="col" { (request.pick("Receiver", "Récepteur")) }
-                    th scope="col" { (request.pick("State", "État")) }
-                    th.figure scope="col" { (request.pick("Attempts", "Tentatives")) }
-                } }
-                tbody { @for delivery in &deliveries { (delivered(request, delivery, &webhooks)) } }
-            }
+            (DELIVERIES.show(request.language, deliveries.iter().map(|delivery| delivered(request, delivery, &webhooks))))
         }
         (event_cells::payload(request, &event.body))
     };
     Ok(PageContent::new(event.kind, Chapter::Events, body))
 }
 
-fn delivered(request: &PageRequest<'_>, delivery: &DeliveryRecord, webhooks: &[Webhook]) -> Markup {
+fn delivered(request: &PageRequest<'_>, delivery: &DeliveryRecord, webhooks: &[Webhook]) -> [Markup; 3] {
     let address = format!("/webhooks/{}/deliveries/{}", delivery.webhook, delivery.event);
     let webhook = webhooks.iter().find(|webhook| webhook.id == delivery.webhook);
-    html! {
-        tr {
-            td data-name=(request.pick("Receiver", "Récepteur")) {
-                @if let Some(webhook) = webhook { a.address href=(request.link(address)) { (webhook.shown_url()) } } @else {
-                    (request.pick("a removed webhook", "un webhook supprimé")) " " code { (delivery.webhook) }
-                }
-            }
-            td data-name=(request.pick("State", "État")) { (event_cells::state(request, delivery)) }
-            td.figure data-name=(request.pick("Attempts", "Tentatives")) { (delivery.attempts) }
-        }
-    }
+    [
+        html! { @if let Some(webhook) = webhook { a.address href=(request.link(address)) { (webhook.shown_url()) } } @else {
+            (request.pick("a removed webhook", "un webhook supprimé")) " " code { (delivery.webhook) }
+        } },
+        event_cells::state(request, delivery),
+        html! { (delivery.attempts) },
+    ]
 }

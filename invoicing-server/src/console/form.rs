@@ -5,8 +5,8 @@ use http::{HeaderMap, header};
 
 use crate::http::error::ApiError;
 
-/// Most fields that are read.
-const MOST_FIELDS: usize = 100;
+/// Maximum number of fields that are read.
+const MAX_FIELDS: usize = 100;
 
 /// The fields of a form or of a query. Unknown ones are ignored, as browsers and extensions add
 /// their own.
@@ -34,7 +34,7 @@ impl Form {
         // No form has more fields. Each takes more memory than its bytes, so the rest is not read.
         Self(
             form_urlencoded::parse(bytes)
-                .take(MOST_FIELDS)
+                .take(MAX_FIELDS)
                 .map(|(name, value)| (name.into_owned(), value.into_owned()))
                 .collect(),
         )

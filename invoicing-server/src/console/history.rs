@@ -2,7 +2,8 @@
 
 mod words;
 
-use invoicing_core::{Invalid, QuoteStatus, QuoteSummary, Timestamp, parse_uuid};
+use invoicing_core::internal::parse_uuid;
+use invoicing_core::{Invalid, QuoteStatus, QuoteSummary, Rule, Timestamp};
 use maud::{Markup, html};
 use uuid::Uuid;
 
@@ -10,10 +11,19 @@ use super::error::PageError;
 use super::layout::{Chapter, PageContent, entered};
 use super::paging::{ITEMS, List};
 use super::request::PageRequest;
+use super::table::{Column, Table, column};
 use crate::list_query::HistoryQuery;
 use crate::operations::ACTOR;
 use crate::records::{HistoryRecord, Webhook};
 use words::Entry;
+
+const WHEN: Column = column("When", "Quand");
+const WHO: Column = column("Who", "Qui");
+const WHAT: Column = column("What", "Quoi");
+
+const ORDER: (&str, &str) = ("Latest first", "Du plus récent au plus ancien");
+const CHANGES: Table<4> = Table::new(ORDER, [WHEN, WHO, WHAT, column("Record", "Enregistrement")]);
+const CHANGES_OF_RECORD: Table<3> = Table::new(ORDER, [WHEN, WHO, WHAT]);
 
 /// `GET /history`. `record`: only changes of the record with this identifier.
 pub(super) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
@@ -37,17 +47,14 @@ pub(super) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageE
         @if page.items.is_empty() {
             (list.nothing(request, page.next.is_some()))
         } @else {
-            table.cards {
-                (head(request, Some(request.pick("Record", "Enregistrement"))))
-                tbody { @for record in &page.items { (row(request, record, &webhooks)) } }
-            }
+            (CHANGES.show(request.language, page.items.iter().map(|record| row(request, record, &webhooks))))
         }
         (list.links(request, page.next))
     };
     Ok(PageContent::new(title, Chapter::History, body))
 }
 
-/// Most changes that the page of a record shows: the latest.
+/// Maximum number of changes that the page of a record shows: the latest.
 const OF_RECORD: u32 = 10;
 
 /// The latest changes of a record, for its page.
@@ -57,10 +64,7 @@ pub(super) async fn section(request: &PageRequest<'_>, record: Uuid) -> Result<M
     Ok(html! {
         h2 #history { (request.pick("History", "Historique")) }
         @if !page.items.is_empty() {
-            table.cards {
-                (head(request, None))
-                tbody { @for record in &page.items { tr { (done(request, record)) } } }
-            }
+            (CHANGES_OF_RECORD.show(request.language, page.items.iter().map(|record| done(request, record))))
         } @else if page.next.is_none() {
             p { (request.pick("Nothing was done under a name.", "Rien n’a été fait sous un nom.")) }
         }
@@ -108,54 +112,36 @@ fn who<'t>(request: &PageRequest<'_>, actor: &'t str) -> &'t str {
     }
 }
 
-/// Caption and columns of a table of changes. `record`: the name of a last column.
-fn head(request: &PageRequest<'_>, record: Option<&str>) -> Markup {
-    html! {
-        caption { (request.pick("Latest first", "Du plus récent au plus ancien")) }
-        thead { tr {
-            th scope="col" { (request.pick("When", "Quand")) }
-            th scope="col" { (request.pick("Who", "Qui")) }
-            th scope="col" { (request.pick("What", "Quoi")) }
-            @if let Some(record) = record { th scope="col" { (record) } }
-        } }
-    }
-}
-
 /// The cells of a change: time, author and action.
-fn done(request: &PageRequest<'_>, record: &HistoryRecord) -> Markup {
+fn done(request: &PageRequest<'_>, record: &HistoryRecord) -> [Markup; 3] {
     let entry = Entry::of(request.language, record);
-    html! {
-        td data-name=(request.pick("When", "Quand")) { (request.clock().show(record.at)) }
-        td data-name=(request.pick("Who", "Qui")) { (entered(who(request, &record.actor))) }
-        td data-name=(request.pick("What", "Quoi")) {
-            (entry.what) @if let Some(more) = &entry.more { " " span.soft { (entered(more)) } }
-        }
-    }
+    [
+        request.clock().show(record.at),
+        entered(who(request, &record.actor)),
+        html! { (entry.what) @if let Some(more) = &entry.more { " " span.soft { (entered(more)) } } },
+    ]
 }
 
 fn query(request: &PageRequest<'_>) -> Result<HistoryQuery, Invalid> {
-    let id = |text| parse_uuid(text).ok_or_else(|| Invalid::new("record", "must be an identifier"));
+    let id = |text| parse_uuid(text).ok_or_else(|| Invalid::new("record", Rule::Uuid));
     Ok(HistoryQuery {
         subject: request.form.given("record").map(id).transpose()?,
         before: List::before(request)?,
     })
 }
 
-fn row(request: &PageRequest<'_>, record: &HistoryRecord, webhooks: &[Webhook]) -> Markup {
+fn row(request: &PageRequest<'_>, record: &HistoryRecord, webhooks: &[Webhook]) -> [Markup; 4] {
     let entry = Entry::of(request.language, record);
-    html! {
-        tr {
-            (done(request, record))
-            td data-name=(request.pick("Record", "Enregistrement")) {
-                (subject(request, record, &entry, webhooks)) " "
-                @if request.form.given("record").is_none() {
-                    a.soft href=(request.link(format!("/history?record={}", record.subject))) {
-                        (request.pick("its history", "son historique"))
-                    }
-                }
+    let [when, who, what] = done(request, record);
+    let about = html! {
+        (subject(request, record, &entry, webhooks)) " "
+        @if request.form.given("record").is_none() {
+            a.soft href=(request.link(format!("/history?record={}", record.subject))) {
+                (request.pick("its history", "son historique"))
             }
         }
-    }
+    };
+    [when, who, what, about]
 }
 
 /// Time, author and action of a change, as terms of a list.

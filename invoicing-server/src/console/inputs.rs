@@ -1,7 +1,7 @@
 //! Inputs of forms: with their labels, hints and errors, and the values that they send.
 
 use chrono::NaiveDate;
-use invoicing_core::Invalid;
+use invoicing_core::{Invalid, Rule};
 use maud::{Markup, html};
 
 use super::figures::{Figures, FormNumber};
@@ -91,7 +91,7 @@ pub(super) fn written(request: &PageRequest<'_>, number: &impl ToString) -> Stri
 pub(super) fn date(form: &Form, name: &'static str) -> Result<Option<NaiveDate>, Invalid> {
     let Some(day) = form.given(name) else { return Ok(None) };
     let day = NaiveDate::parse_from_str(day, "%Y-%m-%d");
-    day.map(Some).map_err(|_| Invalid::new(name, "must be a date such as 2026-09-14"))
+    day.map(Some).map_err(|_| Invalid::new(name, Rule::Date))
 }
 
 /// The number in a field, as its page writes numbers.

@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 
 use http::StatusCode;
-use invoicing_core::{KeyId, SHORT_TEXT};
+use invoicing_core::KeyId;
+use invoicing_core::internal::SHORT_TEXT;
 use maud::{Markup, html};
 
 use super::Action;
@@ -11,14 +12,27 @@ use super::error::PageError;
 use super::layout::{
     Chapter, PageContent, described_by, entered, is_about, notice, problem, revealed, wrong,
 };
-use super::request::{FormOutcome, PageRequest, PageResult};
+use super::request::{Outcome, PageRequest};
+use super::table::{Table, column, short};
 use crate::documents::content::visible;
 use crate::error::Error;
 use crate::operations::{IssuedKey, KeyUsage};
 use crate::records::KeyRecord;
 
-/// Most keys that the list shows: usable keys first.
+/// Maximum number of keys that the list shows: usable keys first.
 const SHOWN: usize = 100;
+
+const KEYS: Table<6> = Table::new(
+    ("Each accepted request counts for 60 seconds", "Chaque requête acceptée compte pendant 60 secondes"),
+    [
+        column("Name", "Nom"),
+        short("Ends in", "Se termine par"),
+        column("Issued", "Émise"),
+        column("Last use", "Dernière utilisation"),
+        column("Quota used now", "Quota utilisé"),
+        column("State", "État"),
+    ],
+);
 
 /// `GET /keys`.
 pub(super) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
@@ -39,21 +53,7 @@ pub(super) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageE
         @if keys.is_empty() {
             p { (request.pick("No key has been issued yet.", "Aucune clé n’a été émise.")) }
         } @else {
-            table.cards {
-                caption { (request.pick(
-                    "Each accepted request counts for 60 seconds",
-                    "Chaque requête acceptée compte pendant 60 secondes",
-                )) }
-                thead { tr {
-                    th scope="col" { (request.pick("Name", "Nom")) }
-                    th scope="col" { (request.pick("Ends in", "Se termine par")) }
-                    th scope="col" { (request.pick("Issued", "Émise")) }
-                    th scope="col" { (request.pick("Last use", "Dernière utilisation")) }
-                    th scope="col" { (request.pick("Quota used now", "Quota utilisé")) }
-                    th scope="col" { (request.pick("State", "État")) }
-                } }
-                tbody { @for key in keys.iter().take(SHOWN) { (row(request, key, may_manage)) } }
-            }
+            (KEYS.show(request.language, keys.iter().take(SHOWN).map(|key| row(request, key, may_manage))))
         }
         @if left_out > 0 {
             p.soft { (request.pick("Older keys that are not shown:", "Clés plus anciennes non affichées :")) " " (left_out) }
@@ -65,38 +65,32 @@ pub(super) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageE
     Ok(PageContent::new(title, Chapter::Keys, body))
 }
 
-fn row(request: &PageRequest<'_>, key: &KeyUsage, may_manage: bool) -> Markup {
+fn row(request: &PageRequest<'_>, key: &KeyUsage, may_manage: bool) -> [Markup; 6] {
     let (record, clock) = (&key.record, request.clock());
-    html! {
-        tr {
-            td data-name=(request.pick("Name", "Nom")) { (entered(&record.label)) }
-            td.short data-name=(request.pick("Ends in", "Se termine par")) { code { "…" (record.last4) } }
-            td data-name=(request.pick("Issued", "Émise")) { (clock.show(record.created_at)) }
-            td data-name=(request.pick("Last use", "Dernière utilisation")) {
-                @match record.last_used_at {
-                    Some(at) => (clock.show(at)),
-                    None => span.soft { (request.pick("never", "jamais")) },
-                }
+    [
+        entered(&record.label),
+        html! { code { "…" (record.last4) } },
+        clock.show(record.created_at),
+        html! { @match record.last_used_at {
+            Some(at) => (clock.show(at)),
+            None => span.soft { (request.pick("never", "jamais")) },
+        } },
+        quota(request, key),
+        html! { @match record.revoked_at {
+            Some(at) => {
+                span.state.bad { (request.pick("Revoked", "Révoquée")) } " " span.soft { (clock.show(at)) }
             }
-            td data-name=(request.pick("Quota used now", "Quota utilisé")) { (quota(request, key)) }
-            td data-name=(request.pick("State", "État")) {
-                @match record.revoked_at {
-                    Some(at) => {
-                        span.state.bad { (request.pick("Revoked", "Révoquée")) } " " span.soft { (clock.show(at)) }
-                    }
-                    None => {
-                        span.state.good { (request.pick("Active", "Active")) } " "
-                        @if may_manage {
-                            a href=(request.link(format!("/keys/{}/revoke", record.id)))
-                                aria-label={ (request.pick("Revoke", "Révoquer")) " " (visible(&record.label)) " …" (record.last4) } {
-                                (request.pick("Revoke", "Révoquer"))
-                            }
-                        }
+            None => {
+                span.state.good { (request.pick("Active", "Active")) } " "
+                @if may_manage {
+                    a href=(request.link(format!("/keys/{}/revoke", record.id)))
+                        aria-label={ (request.pick("Revoke", "Révoquer")) " " (visible(&record.label)) " …" (record.last4) } {
+                        (request.pick("Revoke", "Révoquer"))
                     }
                 }
             }
-        }
-    }
+        } },
+    ]
 }
 
 /// `3 of 30`, and the time at which the oldest request stops to count. A revoked key has no quota.
@@ -123,11 +117,11 @@ pub(super) fn new(request: &PageRequest<'_>) -> PageContent {
 }
 
 /// `POST /keys`.
-pub(super) async fn issue(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+pub(super) async fn issue(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let label = request.form.text("label");
     match request.company.keys().issue(label).await {
-        Ok(issued) => Ok(FormOutcome::Page(StatusCode::OK, once(request, &issued))),
-        Err(error) => FormOutcome::refused(error, |error| issuing(request, label, Some(error))),
+        Ok(issued) => Ok(Outcome::Page(StatusCode::OK, once(request, &issued))),
+        Err(error) => Outcome::refused(error, |error| issuing(request, label, Some(error))),
     }
 }
 
@@ -203,9 +197,9 @@ pub(super) async fn confirm_revocation(request: &PageRequest<'_>) -> Result<Page
 }
 
 /// `POST /keys/{id}/revoke`.
-pub(super) async fn revoke(request: &PageRequest<'_>) -> PageResult {
+pub(super) async fn revoke(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     request.company.keys().revoke(request.id()?).await?;
-    request.see("/keys?done=revoked")
+    Ok(Outcome::See("/keys?done=revoked".to_owned()))
 }
 
 /// The notice of the form before this page.

@@ -22,10 +22,10 @@ pub(super) struct RecordLines<'r> {
     pub(super) page: String,
 }
 
-/// Most lines of a part.
-pub(super) const MOST_LINES: usize = 50;
-/// Most bytes of a part, about. A single line takes less.
-const MOST_BYTES: usize = 48 * 1024;
+/// Maximum number of lines of a part.
+pub(super) const LINES_PER_PART: usize = 50;
+/// About the maximum number of bytes of a part. A single line takes less.
+const MAX_BYTES: usize = 48 * 1024;
 /// Bytes of the markup of a line, and of a heading with its subtotal.
 const LINE_MARKUP: usize = 530;
 const GROUP_MARKUP: usize = 320;
@@ -61,7 +61,7 @@ fn part<'q>(lines: &'q [Line], from: usize) -> Part<'q> {
                 }
                 let groups = [lot_heading, section_heading].map(|heading| heading.and_then(|of| of.name));
                 let size = size(line, groups);
-                if end > from && (end - from == MOST_LINES || bytes + size > MOST_BYTES) {
+                if end > from && (end - from == LINES_PER_PART || bytes + size > MAX_BYTES) {
                     return Part { rows, end };
                 }
                 end += 1;
@@ -242,7 +242,7 @@ mod tests {
         let (mut parts, mut from) = (Vec::new(), 0);
         while from < lines.len() {
             let part = part(lines, from);
-            assert!(part.end > from && part.end - from <= MOST_LINES);
+            assert!(part.end > from && part.end - from <= LINES_PER_PART);
             from = part.end;
             parts.push(part);
         }

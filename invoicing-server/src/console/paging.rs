@@ -4,7 +4,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use invoicing_core::Invalid;
+use invoicing_core::{Invalid, Rule};
 use maud::{Markup, html};
 
 use super::request::PageRequest;
@@ -23,7 +23,7 @@ pub(super) struct List<'l> {
 impl List<'_> {
     /// The item behind which the requested page begins; `None` for the first page.
     pub(super) fn before<T: FromStr>(request: &PageRequest<'_>) -> Result<Option<T>, Invalid> {
-        let wrong = || Invalid::new(BEFORE, "must be what the page before has named");
+        let wrong = || Invalid::new(BEFORE, Rule::Cursor);
         request.form.given(BEFORE).map(|text| text.parse().map_err(|_| wrong())).transpose()
     }
 

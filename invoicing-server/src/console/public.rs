@@ -12,9 +12,9 @@ use crate::console::Language;
 use crate::console::client_address::client_address;
 use crate::console::error::PageError;
 use crate::console::layout::Frame;
-use crate::console::request::{FormOutcome, PageResult, page, see_other};
-use crate::console::routes::Endpoint;
-use crate::console::sign::{self, SigningRequest};
+use crate::console::request::{Outcome, PageResult, page, see_other};
+use crate::console::route::{Handler, SigningHandler};
+use crate::console::sign::SigningRequest;
 use crate::error::Error;
 use crate::http::body::RequestBody;
 use crate::http::byte_budget::Holder;
@@ -26,12 +26,12 @@ impl ConsoleContext {
     pub(super) async fn public(
         &self,
         exchange: &PageExchange<'_>,
-        endpoint: Endpoint,
+        handler: Handler,
         params: &Params<'static, '_>,
         body: &mut RequestBody,
     ) -> PageResult {
         let head = exchange.head;
-        if endpoint == Endpoint::Asset {
+        if matches!(handler, Handler::Asset) {
             return Ok(self.assets.get(params.get("name").unwrap_or_default())?);
         }
         let token = params.get("token").ok_or(PageError::NOT_FOUND)?;
@@ -40,9 +40,9 @@ impl ConsoleContext {
         exchange.is_of(linked.company.id());
         let capacity = &self.http.capacity;
         let _link = capacity.links.try_acquire(linked.token_hash).ok_or(ApiError::Overloaded)?;
-        if endpoint == Endpoint::SigningDocument {
+        let Handler::Signing(handler) = handler else {
             return self.download(exchange, &linked).await;
-        }
+        };
         // From here on the request counts for the company, whose token it holds.
         let reservation = exchange.admit(Holder::Link(linked.company.id()))?;
         let form = form_of(exchange, body, reservation).await?;
@@ -59,24 +59,17 @@ impl ConsoleContext {
             ip: client_address(head, self.proxies.as_ref()),
             user_agent: user_agent.map(|agent| String::from_utf8_lossy(agent.as_bytes()).into_owned()),
         };
-        self.visited(endpoint, &request).await
+        self.visited(handler, &request).await
     }
 
-    async fn visited(&self, endpoint: Endpoint, request: &SigningRequest<'_>) -> PageResult {
-        let outcome = match endpoint {
-            Endpoint::SigningPage => sign::show(request).await?,
-            Endpoint::Sign => sign::sign(request).await?,
-            Endpoint::ConfirmSignature => sign::confirm_signature(request).await?,
-            Endpoint::ConfirmRefusal => sign::confirm_refusal(request).await?,
-            Endpoint::Decline => sign::decline(request).await?,
-            _ => return Err(PageError::NOT_FOUND),
-        };
-        match outcome {
-            FormOutcome::Page(status, content) => {
+    async fn visited(&self, handler: SigningHandler, request: &SigningRequest<'_>) -> PageResult {
+        match handler(request).await? {
+            Outcome::Page(status, content) => {
                 let frame = Frame { has_home: false, ..self.bare_frame(request.language) };
                 Ok(page(status, &frame.around(&content)))
             }
-            FormOutcome::See(path) => see_other(&request.link(path)),
+            Outcome::See(path) => see_other(&request.link(path)),
+            Outcome::File(file) => Ok(file),
         }
     }
 

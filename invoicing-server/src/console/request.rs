@@ -30,16 +30,30 @@ pub(super) const LANGUAGE: &str = "language";
 
 pub(super) type PageResult = Result<Response<Bytes>, PageError>;
 
-/// The outcome of a form.
-pub(super) enum FormOutcome {
-    /// The answer to a form: a page with a secret, or the form with its errors. Browsers cannot
-    /// come back to it, so no other page is the answer to a POST. Or a review, which is a GET.
+/// The outcome of a request.
+pub(super) enum Outcome {
+    /// A page. That of a form has a secret, or is the form with its errors: browsers cannot come
+    /// back to it, so no other page is the answer to a POST.
     Page(StatusCode, PageContent),
-    /// A page of the console.
+    /// Another page of the console.
     See(String),
+    /// A file.
+    File(Response<Bytes>),
 }
 
-impl FormOutcome {
+impl From<PageContent> for Outcome {
+    fn from(content: PageContent) -> Self {
+        Self::Page(StatusCode::OK, content)
+    }
+}
+
+impl From<Response<Bytes>> for Outcome {
+    fn from(file: Response<Bytes>) -> Self {
+        Self::File(file)
+    }
+}
+
+impl Outcome {
     /// The form again with the error, if an input is invalid or a conflict refuses it. Other errors
     /// have their pages.
     pub(super) fn refused(error: Error, form: impl FnOnce(&Error) -> PageContent) -> Result<Self, PageError> {

@@ -1,7 +1,7 @@
 //! The signing page, for the holder of a signing link. The token in its address is the permission.
 //!
-//! [`document_html`] shows the frozen document as HTML, [`pages`] is a page for each state of the quote. A
-//! form carries the hash of the document that was shown, so that nothing else is signed or
+//! [`document_html`] shows the frozen document as HTML, [`pages`] is a page for each state of the
+//! quote. A form carries the hash of the document that was shown, so that nothing else is signed or
 //! declined, and the second form also that of the shown text. A form with unusable fields is
 //! refused before the quote is read. The first form leads to the second one by an address that
 //! [`keeps`](fields::SignatureFields::keep) the fields, so that browsers can go back to it.
@@ -20,10 +20,10 @@ use invoicing_core::{QuoteStatus, SignatureEvidence};
 pub(super) use self::forwarded::without_signs_behind;
 pub(super) use self::signing_request::SigningRequest;
 use super::error::PageError;
-use super::request::FormOutcome;
+use super::request::Outcome;
 use crate::company_slots::Slot;
 use crate::documents::ContentHash;
-use crate::documents::content::mentions::accepted_text;
+use crate::documents::content::legal_notices::accepted_text;
 use crate::error::Error;
 use crate::operations::{Decline, SignableQuote, Signature, sent_again};
 use fields::{NOT_KEPT, SignatureFields};
@@ -62,7 +62,7 @@ fn is_open(shown: &SignableQuote, fields: &SignatureFields) -> Result<bool, Page
 }
 
 /// `GET /sign/{token}`.
-pub(super) async fn show(request: &SigningRequest<'_>) -> Result<FormOutcome, PageError> {
+pub(super) async fn show(request: &SigningRequest<'_>) -> Result<Outcome, PageError> {
     let place = request.place().await?;
     let shown = request.shown().await?;
     let content = match SigningState::of(&shown)? {
@@ -70,11 +70,11 @@ pub(super) async fn show(request: &SigningRequest<'_>) -> Result<FormOutcome, Pa
         SigningState::Signed => pages::signed(request, &shown, &request.sheet(place, &shown).await?, false),
         state => pages::ended(request, &shown, state, false),
     };
-    Ok(FormOutcome::Page(StatusCode::OK, content))
+    Ok(Outcome::Page(StatusCode::OK, content))
 }
 
 /// `POST /sign/{token}`: the first form leads to the second look, the form of which signs.
-pub(super) async fn sign(request: &SigningRequest<'_>) -> Result<FormOutcome, PageError> {
+pub(super) async fn sign(request: &SigningRequest<'_>) -> Result<Outcome, PageError> {
     let entered = SignatureFields::read(&request.form);
     let fields = match entered.checked() {
         Ok(fields) => fields,
@@ -84,7 +84,7 @@ pub(super) async fn sign(request: &SigningRequest<'_>) -> Result<FormOutcome, Pa
         return lead_to_second_look(request, &fields).await;
     }
     match sign_as(request, &fields).await {
-        Ok(true) => Ok(FormOutcome::See(String::new())),
+        Ok(true) => Ok(Outcome::See(String::new())),
         Ok(false) => lead_to_second_look(request, &fields).await,
         Err(Error::Invalid(invalid)) if SignatureFields::has(&invalid.field) => {
             Ok(refused(request, &entered, &invalid.field))
@@ -96,30 +96,30 @@ pub(super) async fn sign(request: &SigningRequest<'_>) -> Result<FormOutcome, Pa
 async fn lead_to_second_look(
     request: &SigningRequest<'_>,
     fields: &SignatureFields,
-) -> Result<FormOutcome, PageError> {
+) -> Result<Outcome, PageError> {
     let place = request.place().await?;
     let shown = request.shown().await?;
     if !is_open(&shown, fields)? {
         return too_late(request, place, &shown, fields).await;
     }
-    Ok(FormOutcome::See(fields.keep(request, "/confirm")))
+    Ok(Outcome::See(fields.keep(request, "/confirm")))
 }
 
 /// `GET /sign/{token}/confirm`: the second look at the document and the signer.
-pub(super) async fn confirm_signature(request: &SigningRequest<'_>) -> Result<FormOutcome, PageError> {
+pub(super) async fn confirm_signature(request: &SigningRequest<'_>) -> Result<Outcome, PageError> {
     let Some(fields) = SignatureFields::kept(request).and_then(|fields| fields.checked().ok()) else {
-        return Ok(FormOutcome::See(NOT_KEPT.to_owned()));
+        return Ok(Outcome::See(NOT_KEPT.to_owned()));
     };
     let _place = request.place().await?;
     let shown = request.shown().await?;
     if SigningState::of(&shown)? != SigningState::Open {
-        return Ok(FormOutcome::See(String::new()));
+        return Ok(Outcome::See(String::new()));
     }
     if !is_open(&shown, &fields)? {
-        return Ok(FormOutcome::Page(StatusCode::CONFLICT, pages::sent_again(request, &shown)));
+        return Ok(Outcome::Page(StatusCode::CONFLICT, pages::sent_again(request, &shown)));
     }
     let content = pages::confirm_signature(request, &shown, &fields, &accepted_text(&shown.view()));
-    Ok(FormOutcome::Page(StatusCode::OK, content))
+    Ok(Outcome::Page(StatusCode::OK, content))
 }
 
 /// Signs. Returns false if the second form has shown another text than would be signed, as a node
@@ -147,12 +147,12 @@ async fn sign_as(request: &SigningRequest<'_>, fields: &SignatureFields) -> Resu
 }
 
 /// The form again, with the field that was refused.
-fn refused(request: &SigningRequest<'_>, fields: &SignatureFields, wrong: &str) -> FormOutcome {
-    FormOutcome::Page(StatusCode::BAD_REQUEST, pages::correct(request, fields, wrong))
+fn refused(request: &SigningRequest<'_>, fields: &SignatureFields, wrong: &str) -> Outcome {
+    Outcome::Page(StatusCode::BAD_REQUEST, pages::correct(request, fields, wrong))
 }
 
 /// `GET /sign/{token}/decline`.
-pub(super) async fn confirm_refusal(request: &SigningRequest<'_>) -> Result<FormOutcome, PageError> {
+pub(super) async fn confirm_refusal(request: &SigningRequest<'_>) -> Result<Outcome, PageError> {
     let place = request.place().await?;
     let shown = request.shown().await?;
     let content = match SigningState::of(&shown)? {
@@ -160,16 +160,16 @@ pub(super) async fn confirm_refusal(request: &SigningRequest<'_>) -> Result<Form
         SigningState::Signed => pages::signed(request, &shown, &request.sheet(place, &shown).await?, false),
         state => pages::ended(request, &shown, state, false),
     };
-    Ok(FormOutcome::Page(StatusCode::OK, content))
+    Ok(Outcome::Page(StatusCode::OK, content))
 }
 
 /// `POST /sign/{token}/decline`.
-pub(super) async fn decline(request: &SigningRequest<'_>) -> Result<FormOutcome, PageError> {
+pub(super) async fn decline(request: &SigningRequest<'_>) -> Result<Outcome, PageError> {
     let (fields, reason) = (SignatureFields::read(&request.form), request.form.text("reason"));
     let refusal = Decline::default().reason(reason).document_sha256(&*fields.document);
     if refusal.checked_reason().is_err() {
         let content = pages::correct_reason(request, &fields.document, reason);
-        return Ok(FormOutcome::Page(StatusCode::BAD_REQUEST, content));
+        return Ok(Outcome::Page(StatusCode::BAD_REQUEST, content));
     }
     let place = request.place().await?;
     let shown = request.shown().await?;
@@ -177,14 +177,14 @@ pub(super) async fn decline(request: &SigningRequest<'_>) -> Result<FormOutcome,
         && fields.document == shown.document.sha256.to_string()
     {
         // The same form, sent twice.
-        return Ok(FormOutcome::See(String::new()));
+        return Ok(Outcome::See(String::new()));
     }
     if !is_open(&shown, &fields)? {
         return too_late(request, place, &shown, &fields).await;
     }
     drop(place);
     match request.linked.decline(&refusal).await {
-        Ok(()) => Ok(FormOutcome::See(String::new())),
+        Ok(()) => Ok(Outcome::See(String::new())),
         Err(error) => overtaken(request, &fields, error).await,
     }
 }
@@ -195,17 +195,17 @@ async fn too_late(
     place: Slot,
     shown: &Arc<SignableQuote>,
     fields: &SignatureFields,
-) -> Result<FormOutcome, PageError> {
+) -> Result<Outcome, PageError> {
     let content = match SigningState::of(shown)? {
         SigningState::Open => pages::sent_again(request, shown),
         // The same form, sent twice.
         SigningState::Signed if fields.are_signed(&shown.quote) => {
-            return Ok(FormOutcome::See(String::new()));
+            return Ok(Outcome::See(String::new()));
         }
         SigningState::Signed => pages::signed(request, shown, &request.sheet(place, shown).await?, true),
         state => pages::ended(request, shown, state, true),
     };
-    Ok(FormOutcome::Page(StatusCode::CONFLICT, content))
+    Ok(Outcome::Page(StatusCode::CONFLICT, content))
 }
 
 /// The answer to a form after an operation has refused it: another decision was faster.
@@ -213,7 +213,7 @@ async fn overtaken(
     request: &SigningRequest<'_>,
     fields: &SignatureFields,
     error: Error,
-) -> Result<FormOutcome, PageError> {
+) -> Result<Outcome, PageError> {
     if !matches!(error, Error::Conflict(_)) {
         return Err(error.into());
     }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::error::PageError;
 use super::request::{PageRequest, PageResult};
-use crate::documents::{CONTENT_TYPE, StoredDocument, content_disposition};
+use crate::documents::{CONTENT_TYPE, StoredFile, content_disposition};
 use crate::error::Error;
 use crate::http::response::with_headers;
 use crate::operations::reading::ReadDocument;
@@ -51,7 +51,7 @@ pub(super) async fn latest<D: ReadDocument>(request: &PageRequest<'_>) -> PageRe
 }
 
 /// A frozen document as a file. `size`: its size in bytes.
-pub(super) async fn download(request: &PageRequest<'_>, document: StoredDocument, size: u64) -> PageResult {
+pub(super) async fn download(request: &PageRequest<'_>, document: StoredFile, size: u64) -> PageResult {
     request.reserve(usize::try_from(size).unwrap_or(usize::MAX))?;
     let opened = request.company.open_stored(document).await?;
     let disposition =

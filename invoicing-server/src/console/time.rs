@@ -2,7 +2,7 @@
 
 use chrono::{Datelike, NaiveDate, NaiveDateTime, TimeDelta, TimeZone};
 use chrono_tz::Tz;
-use invoicing_core::{Company, Invalid, Timestamp};
+use invoicing_core::{Company, Invalid, Rule, Timestamp};
 use maud::{Markup, html};
 
 use super::Language;
@@ -78,7 +78,7 @@ impl LocalClock {
             .iter()
             .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())
             .filter(|_| text.starts_with(|first: char| first.is_ascii_digit()));
-        let local = local.ok_or_else(|| Invalid::new("time", "must be such as 2026-09-14T09:41"))?;
+        let local = local.ok_or_else(|| Invalid::new("time", Rule::LocalTime))?;
         let instant = |local: NaiveDateTime| self.zone.from_local_datetime(&local).earliest();
         let instant = instant(local).or_else(|| instant(local + TimeDelta::hours(1)));
         Ok(instant.map_or(Timestamp::EARLIEST, |at| Timestamp::from_millis(at.timestamp_millis())))

@@ -17,7 +17,8 @@ pub(super) struct RecordTotals<'r> {
     pub(super) retention: Option<(Percent, Money)>,
 }
 
-/// Most rates that the table shows one by one. A record of many lines may have thousands.
+/// Maximum number of rates that the table shows one by one. A record of many lines may have
+/// thousands.
 const RATES: usize = 50;
 
 /// VAT by rate, the totals, and the retention.

@@ -4,7 +4,8 @@ use http::request::Parts;
 use http::{Method, StatusCode};
 
 use super::error::PageError;
-use super::routes::{self, SIGN};
+use super::paths::{SIGN, is_public};
+use super::routes;
 
 /// The path of a page that leads on, if there is one. For an unknown record that is the list of its
 /// kind, for a refused filter the list without it, and otherwise the page with the form or the
@@ -12,7 +13,7 @@ use super::routes::{self, SIGN};
 pub(super) fn path<'p>(error: &PageError, head: &'p Parts) -> Option<&'p str> {
     let path = head.uri.path();
     let status = error.status();
-    if routes::is_public(path) {
+    if is_public(path) {
         return behind_link(path).filter(|_| status != StatusCode::NOT_FOUND);
     }
     if status == StatusCode::NOT_FOUND {
@@ -51,7 +52,7 @@ fn behind_link(path: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use http::Request;
-    use invoicing_core::{Conflict, Invalid};
+    use invoicing_core::{ConflictReason, Invalid, Rule};
 
     use super::*;
     use crate::error::Error;
@@ -65,8 +66,8 @@ mod tests {
     #[test]
     fn every_error_page_leads_to_a_page_that_is_there() {
         let (get, post) = (Method::GET, Method::POST);
-        let invalid = || Error::from(Invalid::new("status", "must be one of"));
-        let conflict = || Error::from(Conflict::new("no"));
+        let invalid = || Error::from(Invalid::new("status", Rule::Choice));
+        let conflict = || Error::from(ConflictReason::KeepsChanging);
         let missing = || PageError::NOT_FOUND;
         for (method, uri, error, expected) in [
             (&get, "/webhooks/x/deliveries?status=x", invalid().into(), "/webhooks/x/deliveries"),

@@ -13,7 +13,7 @@ mod verification;
 use std::time::Duration;
 
 use http::StatusCode;
-use invoicing_core::{EventId, Invalid, WebhookId};
+use invoicing_core::{EventId, Invalid, Rule, WebhookId};
 use maud::html;
 
 pub(super) use self::deliveries::deliveries;
@@ -24,7 +24,7 @@ pub(super) use self::replay::{confirm_replay, replay};
 use super::Action;
 use super::error::PageError;
 use super::layout::{Chapter, PageContent, problem, secret};
-use super::request::{FormOutcome, PageRequest, PageResult};
+use super::request::{Outcome, PageRequest};
 use crate::error::Error;
 use crate::operations::{NewWebhook, RegisteredWebhook, WebhookChange};
 use fields::WebhookFields;
@@ -36,7 +36,7 @@ pub(super) fn new(request: &PageRequest<'_>) -> PageContent {
 }
 
 /// `POST /webhooks`.
-pub(super) async fn register(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+pub(super) async fn register(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let fields = WebhookFields::read(&request.form);
     let registered = match fields.events() {
         Ok(events) => request.company.webhooks().register(&NewWebhook::new(&fields.url, events)).await,
@@ -46,12 +46,12 @@ pub(super) async fn register(request: &PageRequest<'_>) -> Result<FormOutcome, P
         Ok(registered) => {
             Ok(once(request, &registered, request.pick("Webhook registered", "Webhook enregistré")))
         }
-        Err(error) => FormOutcome::refused(error, |error| registration(request, &fields, Some(error))),
+        Err(error) => Outcome::refused(error, |error| registration(request, &fields, Some(error))),
     }
 }
 
 /// `POST /webhooks/{id}`.
-pub(super) async fn change(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+pub(super) async fn change(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let id: WebhookId = request.id()?;
     let fields = WebhookFields::read(&request.form);
     let changed = match fields.events() {
@@ -62,31 +62,31 @@ pub(super) async fn change(request: &PageRequest<'_>) -> Result<FormOutcome, Pag
         Err(invalid) => Err(invalid.into()),
     };
     match changed {
-        Ok(_) => Ok(FormOutcome::See(format!("/webhooks/{id}?done=changed"))),
+        Ok(_) => Ok(Outcome::See(format!("/webhooks/{id}?done=changed"))),
         Err(error) => {
             let webhook = request.company.webhooks().get(id).await?;
-            FormOutcome::refused(error, |error| pages::page(request, &webhook, &fields, Some(error)))
+            Outcome::refused(error, |error| pages::page(request, &webhook, &fields, Some(error)))
         }
     }
 }
 
 /// `POST /webhooks/{id}/test`.
-pub(super) async fn test(request: &PageRequest<'_>) -> PageResult {
+pub(super) async fn test(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let id: WebhookId = request.id()?;
     let EventId(ping) = request.company.webhooks().ping(id).await?;
-    request.see(format!("/webhooks/{id}?test={ping}#test"))
+    Ok(Outcome::See(format!("/webhooks/{id}?test={ping}#test")))
 }
 
 /// `POST /webhooks/{id}/disable`.
-pub(super) async fn disable(request: &PageRequest<'_>) -> PageResult {
+pub(super) async fn disable(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let id: WebhookId = request.id()?;
     request.company.webhooks().disable(id).await?;
-    request.see(format!("/webhooks/{id}?done=disabled"))
+    Ok(Outcome::See(format!("/webhooks/{id}?done=disabled")))
 }
 
 /// `POST /webhooks/{id}/enable`. If the box is checked, sends the deliveries that were skipped or
 /// have failed since.
-pub(super) async fn enable(request: &PageRequest<'_>) -> PageResult {
+pub(super) async fn enable(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let id: WebhookId = request.id()?;
     let webhooks = request.company.webhooks();
     if request.form.given("replay").is_some() {
@@ -94,36 +94,36 @@ pub(super) async fn enable(request: &PageRequest<'_>) -> PageResult {
             return Err(PageError::Forbidden);
         }
         let queued = webhooks.enable_and_replay(id, None).await?;
-        return request.see(format!("/webhooks/{id}?done=replayed&count={queued}"));
+        return Ok(Outcome::See(format!("/webhooks/{id}?done=replayed&count={queued}")));
     }
     webhooks.enable(id).await?;
-    request.see(format!("/webhooks/{id}?done=enabled"))
+    Ok(Outcome::See(format!("/webhooks/{id}?done=enabled")))
 }
 
 /// `POST /webhooks/{id}/rotate`. `overlap`: the number of hours for which both secrets sign.
-pub(super) async fn rotate(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+pub(super) async fn rotate(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let id: WebhookId = request.id()?;
     let hours = request.form.text("overlap").parse().ok().filter(|hours| *hours <= 24 * 7);
-    let hours: u64 = hours.ok_or_else(|| Invalid::new("overlap", "must be 0 to 168 hours"))?;
+    let hours: u64 = hours.ok_or_else(|| Invalid::new("overlap", Rule::Hours { max: 168 }))?;
     let rotated = request.company.webhooks().rotate_with_overlap(id, Duration::from_hours(hours)).await?;
     Ok(once(request, &rotated, request.pick("New secret", "Nouveau secret")))
 }
 
 /// `POST /webhooks/{id}/end-overlap`.
-pub(super) async fn end_overlap(request: &PageRequest<'_>) -> PageResult {
+pub(super) async fn end_overlap(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let id: WebhookId = request.id()?;
     request.company.webhooks().end_overlap(id).await?;
-    request.see(format!("/webhooks/{id}?done=overlap-ended"))
+    Ok(Outcome::See(format!("/webhooks/{id}?done=overlap-ended")))
 }
 
 /// `POST /webhooks/{id}/remove`.
-pub(super) async fn remove(request: &PageRequest<'_>) -> PageResult {
+pub(super) async fn remove(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     request.company.webhooks().remove(request.id()?).await?;
-    request.see("/webhooks?done=removed")
+    Ok(Outcome::See("/webhooks?done=removed".to_owned()))
 }
 
 /// The page of a new secret, which is shown this once.
-fn once(request: &PageRequest<'_>, registered: &RegisteredWebhook, title: &str) -> FormOutcome {
+fn once(request: &PageRequest<'_>, registered: &RegisteredWebhook, title: &str) -> Outcome {
     let id = registered.webhook.id;
     let body = html! {
         h1 { (title) }
@@ -139,7 +139,7 @@ fn once(request: &PageRequest<'_>, registered: &RegisteredWebhook, title: &str) 
         }
         (verification::snippets(request))
     };
-    FormOutcome::Page(StatusCode::OK, PageContent::new(title, Chapter::Webhooks, body))
+    Outcome::Page(StatusCode::OK, PageContent::new(title, Chapter::Webhooks, body))
 }
 
 fn registration(request: &PageRequest<'_>, fields: &WebhookFields, error: Option<&Error>) -> PageContent {

@@ -19,9 +19,9 @@ use super::{CopyError, Moment, binary, quota};
 use crate::store::migrate::KNOWN_SQLITE;
 use crate::store::sqlite::{self, DatabaseLock};
 
-/// Most rows by which SQLite's thread may be ahead.
+/// Maximum number of rows by which SQLite's thread may be ahead.
 const AHEAD: usize = 1_000;
-/// Most rows in a batch.
+/// Maximum number of rows in a batch.
 const BATCH: u64 = 5_000;
 /// Bytes of a batch; the row that exceeds them is the last one.
 const BATCH_BYTES: usize = 4 * 1024 * 1024;

@@ -170,8 +170,8 @@ impl CopiedTable {
         format!("COPY {name} ({columns}) FROM STDIN (FORMAT binary)")
     }
 
-    /// The statement that returns all rows of PostgreSQL in the order of the key, in which texts
-    /// are ordered by their bytes as in SQLite.
+    /// The statement that returns all rows of PostgreSQL in the order of the key. Texts are compared
+    /// by their bytes, as in SQLite.
     pub(super) fn copy_out(&self) -> String {
         let name = quoted(&self.name);
         let columns = listed(&self.columns, |column| quoted(&column.name));

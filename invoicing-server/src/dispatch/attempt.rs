@@ -39,6 +39,8 @@ pub(super) enum AttemptResult {
     Disabled,
     /// No attempt: the database could not be read, or the lease was about to end.
     Released,
+    /// No attempt: the webhook held more deliveries than it may.
+    Surplus,
 }
 
 /// An attempt that was made, with its outcome and the next step.
@@ -87,8 +89,8 @@ async fn prepare(context: &DispatchContext, job: &Job) -> Result<PreparedAttempt
             return Err(AttemptResult::Released);
         }
     };
-    // Read again: the delivery may have waited in its lane, and the read of the webhook may have
-    // taken long.
+    // Read again: the delivery may have waited in the queue of its webhook, and the read of the
+    // webhook may have taken long.
     let at = context.env.now();
     let needed = i64::try_from(settings.attempt_timeout_ms.saturating_add(MIN_REST_MS)).unwrap_or(i64::MAX);
     if at.plus_millis(needed) > job.lease_until {

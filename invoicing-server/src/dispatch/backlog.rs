@@ -1,18 +1,18 @@
-//! Round-robin of the webhooks whose pending deliveries are due. Each pool has its turns, since its
-//! webhooks wait for each other's places.
+//! Round-robin of the webhooks whose pending deliveries are due. Each pool has its own, since its
+//! webhooks wait for each other's memory slots.
 //!
-//! A claim reads the table from a *floor* on: the instant at which the first waiting delivery of
-//! the webhook fell due, as far as the dispatcher has read it. Without a floor, a claim would pass
+//! A claim reads the table from a *watermark* on: the instant at which the first waiting delivery
+//! of the webhook fell due, as far as the dispatcher has read it. Without it, a claim would pass
 //! the index entries of all ended deliveries while a session, such as a backup, keeps the server
-//! from removing them. Each poll sets the floors anew, so a delivery that is older than its floor
-//! is picked up by the next poll.
+//! from removing them. Each poll sets the watermarks anew, so a delivery that is older than its
+//! watermark is picked up by the next poll.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use invoicing_core::{Timestamp, WebhookId};
 
-use super::latency::Standing;
-use super::turns::{Turn, Turns, WaitingLine};
+use super::latency::LatencyClass;
+use super::priority_queue::{Position, Priority, PriorityQueue};
 use crate::store::claims::PendingWebhook;
 
 /// Time by which a claim begins before the first known delivery: other transactions may commit
@@ -29,51 +29,52 @@ const EARLIEST: Timestamp = Timestamp::from_millis(0);
 enum ClaimState {
     /// The next delivery falls due.
     DueAt(Timestamp),
-    /// The webhook waits for its turn.
-    Ready(Turn),
-    /// The webhook holds enough deliveries, until one of them is recorded.
+    /// The webhook waits for a claim.
+    Ready(Position),
+    /// The webhook holds enough deliveries, or waits for too many retries, until one of these ends.
     Full,
-    /// A claim is under way. `from` is its floor, or `None` if a delivery was put back since. `due`
-    /// is the first instant at which a delivery has fallen due since: that claim does not include
-    /// it.
+    /// A claim is under way. `from` is its watermark, or `None` if a delivery was put back since.
+    /// `due` is the first instant at which a delivery has fallen due since: that claim does not
+    /// include it.
     Claiming { from: Option<Timestamp>, due: Option<Timestamp> },
 }
 
-/// The line of a webhook that waits for a claim. A new webhook is in front of slow ones.
-const fn line(standing: Standing) -> WaitingLine {
-    WaitingLine { pool: standing.pool(), is_in_front: matches!(standing, Standing::New) }
+/// The priority of a webhook that waits for a claim. A new webhook precedes slow ones.
+const fn priority(class: LatencyClass) -> Priority {
+    Priority { pool: class.pool(), is_high: matches!(class, LatencyClass::New) }
 }
 
-/// The webhooks that wait for claims, and the floors of these claims.
+/// The webhooks that wait for claims, and the watermarks of these claims.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     states: HashMap<WebhookId, ClaimState>,
     due: BTreeSet<(Timestamp, WebhookId)>,
-    ready: Turns,
-    /// The floors of the webhooks that the last poll has found, or whose floor has changed since.
-    floors: HashMap<WebhookId, Timestamp>,
-    /// The floor of all other webhooks, after a poll.
-    default_floor: Option<Timestamp>,
+    ready: PriorityQueue,
+    /// The watermarks of the webhooks that the last poll has found, or whose watermark has changed
+    /// since.
+    watermarks: HashMap<WebhookId, Timestamp>,
+    /// The watermark of all other webhooks, after a poll.
+    default_watermark: Option<Timestamp>,
     /// The webhooks whose next claim is the last one.
     last_claims: HashSet<WebhookId>,
-    /// The floors of deliveries that were put back since the poll began, which the poll may have
-    /// missed.
-    requeued: HashMap<WebhookId, Timestamp>,
+    /// The watermarks of deliveries that were put back since the poll began, which the poll may
+    /// have missed.
+    put_back: HashMap<WebhookId, Timestamp>,
 }
 
 impl Backlog {
     pub(super) fn begin_poll(&mut self) {
-        self.requeued.clear();
+        self.put_back.clear();
     }
 
-    /// Sets the floors by the first waiting delivery of each webhook, from a poll at `at`.
+    /// Sets the watermarks by the first waiting delivery of each webhook, from a poll at `at`.
     pub(super) fn polled(&mut self, at: Timestamp, waiting: &[PendingWebhook]) {
-        let floor =
+        let watermark =
             |waiting: &PendingWebhook| Some((waiting.webhook, waiting.from?.plus_millis(-OVERLAP_MS)));
-        self.floors = waiting.iter().filter_map(floor).collect();
-        self.default_floor = Some(at.plus_millis(-OVERLAP_MS));
-        for (webhook, at) in std::mem::take(&mut self.requeued) {
-            self.lower_floor(webhook, at);
+        self.watermarks = waiting.iter().filter_map(watermark).collect();
+        self.default_watermark = Some(at.plus_millis(-OVERLAP_MS));
+        for (webhook, at) in std::mem::take(&mut self.put_back) {
+            self.lower_watermark(webhook, at);
         }
     }
 
@@ -81,27 +82,27 @@ impl Backlog {
     /// shortly before now: the first delivery that a poll has found may fall due later than the
     /// next one that is committed.
     pub(super) fn claim_from(&self, webhook: WebhookId, now: Timestamp) -> Timestamp {
-        self.floor(webhook).min(now.plus_millis(-OVERLAP_MS))
+        self.watermark(webhook).min(now.plus_millis(-OVERLAP_MS))
     }
 
-    fn floor(&self, webhook: WebhookId) -> Timestamp {
-        self.floors.get(&webhook).copied().or(self.default_floor).unwrap_or(EARLIEST)
+    fn watermark(&self, webhook: WebhookId) -> Timestamp {
+        self.watermarks.get(&webhook).copied().or(self.default_watermark).unwrap_or(EARLIEST)
     }
 
-    /// Lowers the floor for a waiting delivery that falls due at `at`, which may have passed.
-    pub(super) fn lower_floor(&mut self, webhook: WebhookId, at: Timestamp) {
-        let floor = self.floor(webhook).min(at);
-        self.floors.insert(webhook, floor);
-        let requeued = self.requeued.entry(webhook).or_insert(at);
-        *requeued = at.min(*requeued);
+    /// Lowers the watermark for a waiting delivery that falls due at `at`, which may have passed.
+    pub(super) fn lower_watermark(&mut self, webhook: WebhookId, at: Timestamp) {
+        let watermark = self.watermark(webhook).min(at);
+        self.watermarks.insert(webhook, watermark);
+        let put_back = self.put_back.entry(webhook).or_insert(at);
+        *put_back = at.min(*put_back);
         if let Some(ClaimState::Claiming { from, .. }) = self.states.get_mut(&webhook) {
             *from = None;
         }
     }
 
-    /// Removes the floor for waiting deliveries that may have fallen due at any time.
-    pub(super) fn reset_floor(&mut self, webhook: WebhookId) {
-        self.lower_floor(webhook, EARLIEST);
+    /// Removes the watermark for waiting deliveries that may have fallen due at any time.
+    pub(super) fn reset_watermark(&mut self, webhook: WebhookId) {
+        self.lower_watermark(webhook, EARLIEST);
     }
 
     /// Plans a claim for a delivery that falls due. A webhook that already waits for a claim stays
@@ -124,48 +125,49 @@ impl Backlog {
         self.due.insert((at, webhook));
     }
 
-    /// Gives the webhooks whose deliveries are due by now their turns.
-    pub(super) fn make_due_ready(&mut self, now: Timestamp, standing: impl Fn(WebhookId) -> Standing) {
+    /// Enqueues the webhooks whose deliveries are due by now.
+    pub(super) fn make_due_ready(&mut self, now: Timestamp, class: impl Fn(WebhookId) -> LatencyClass) {
         while self.due.first().is_some_and(|(at, _)| *at <= now)
             && let Some((_, webhook)) = self.due.pop_first()
         {
-            self.make_ready(webhook, None, standing(webhook));
+            self.make_ready(webhook, None, class(webhook));
         }
     }
 
-    fn make_ready(&mut self, webhook: WebhookId, turn: Option<Turn>, standing: Standing) {
-        let turn = self.ready.join(line(standing), webhook, turn);
-        self.states.insert(webhook, ClaimState::Ready(turn));
+    fn make_ready(&mut self, webhook: WebhookId, position: Option<Position>, class: LatencyClass) {
+        let position = self.ready.push(priority(class), webhook, position);
+        self.states.insert(webhook, ClaimState::Ready(position));
     }
 
-    /// The next webhook in turn. It stays the next one until the caller moves it to another state.
-    pub(super) fn next(&self, standing: Standing) -> Option<WebhookId> {
-        self.ready.next(line(standing)).map(|(_, webhook)| webhook)
+    /// The next webhook to claim for. It stays the next one until the caller moves it to another
+    /// state.
+    pub(super) fn next(&self, class: LatencyClass) -> Option<WebhookId> {
+        self.ready.first(priority(class)).map(|(_, webhook)| webhook)
     }
 
-    /// Takes a webhook that holds enough deliveries out of its line.
+    /// Takes a webhook that holds enough deliveries out of the waiting ones.
     pub(super) fn set_full(&mut self, webhook: WebhookId) {
-        self.end_turn(webhook, ClaimState::Full);
+        self.leave_ready(webhook, ClaimState::Full);
     }
 
-    /// Moves a full webhook back to a line, and one that waits to the line of its standing.
-    pub(super) fn rejoin(&mut self, webhook: WebhookId, standing: Standing) {
+    /// Enqueues a full webhook again, and moves one that waits to the priority of its class.
+    pub(super) fn requeue(&mut self, webhook: WebhookId, class: LatencyClass) {
         match self.states.get(&webhook) {
-            Some(ClaimState::Full) => self.make_ready(webhook, None, standing),
-            Some(ClaimState::Ready(turn)) => self.make_ready(webhook, Some(*turn), standing),
+            Some(ClaimState::Full) => self.make_ready(webhook, None, class),
+            Some(ClaimState::Ready(position)) => self.make_ready(webhook, Some(*position), class),
             _ => {}
         }
     }
 
-    /// Takes a webhook out of its line for a claim.
+    /// Takes a webhook out of the waiting ones for a claim.
     pub(super) fn set_claiming(&mut self, webhook: WebhookId) {
-        let from = Some(self.floor(webhook));
-        self.end_turn(webhook, ClaimState::Claiming { from, due: None });
+        let from = Some(self.watermark(webhook));
+        self.leave_ready(webhook, ClaimState::Claiming { from, due: None });
     }
 
-    fn end_turn(&mut self, webhook: WebhookId, state: ClaimState) {
-        if let Some(ClaimState::Ready(turn)) = self.states.insert(webhook, state) {
-            self.ready.leave(turn);
+    fn leave_ready(&mut self, webhook: WebhookId, state: ClaimState) {
+        if let Some(ClaimState::Ready(position)) = self.states.insert(webhook, state) {
+            self.ready.remove(position);
         }
     }
 
@@ -180,12 +182,12 @@ impl Backlog {
     ) {
         let meanwhile = match self.states.remove(&webhook) {
             Some(ClaimState::Claiming { from, due }) => {
-                // The floor rises only if it has not changed meanwhile: the claim may have missed a
-                // delivery that was put back or found since.
+                // The watermark rises only if it has not changed meanwhile: the claim may have
+                // missed a delivery that was put back or found since.
                 if let (Some(from), Some(last)) = (from, last)
-                    && from == self.floor(webhook)
+                    && from == self.watermark(webhook)
                 {
-                    self.floors.insert(webhook, last.plus_millis(-OVERLAP_MS).max(from));
+                    self.watermarks.insert(webhook, last.plus_millis(-OVERLAP_MS).max(from));
                 }
                 due
             }
@@ -214,7 +216,7 @@ mod tests {
 
     use super::*;
 
-    const PROMPT: Standing = Standing::Prompt;
+    const PROMPT: LatencyClass = LatencyClass::Prompt;
 
     fn at(millis: i64) -> Timestamp {
         Timestamp::from_millis(millis)
@@ -224,10 +226,10 @@ mod tests {
         WebhookId(Uuid::from_u128(number))
     }
 
-    /// Starts a claim for each webhook in turn, and returns the webhooks.
-    fn taken(backlog: &mut Backlog, standing: Standing) -> Vec<u128> {
+    /// Starts a claim for one webhook after the other, and returns the webhooks.
+    fn taken(backlog: &mut Backlog, class: LatencyClass) -> Vec<u128> {
         let mut taken = Vec::new();
-        while let Some(webhook) = backlog.next(standing) {
+        while let Some(webhook) = backlog.next(class) {
             backlog.set_claiming(webhook);
             taken.push(webhook.0.as_u128());
         }
@@ -245,23 +247,23 @@ mod tests {
             backlog.claimed(one, None, Some(at(last)), at(90_000));
             start(backlog)
         };
-        assert_eq!(start(&backlog), 0, "no floor yet");
+        assert_eq!(start(&backlog), 0, "no watermark yet");
         backlog.polled(at(50_000), &found(20_000));
         assert_eq!(start(&backlog), 17_000);
         assert_eq!(claim(&mut backlog, 19_000), 17_000);
         assert_eq!(claim(&mut backlog, 30_000), 27_000);
         backlog.polled(at(50_000), &found(25_000));
         assert_eq!(start(&backlog), 22_000, "a delivery was committed late");
-        backlog.lower_floor(one, at(40_000));
+        backlog.lower_watermark(one, at(40_000));
         assert_eq!(start(&backlog), 22_000);
-        backlog.lower_floor(one, at(15_000));
+        backlog.lower_watermark(one, at(15_000));
         assert_eq!(start(&backlog), 15_000, "a delivery that was put back late fell due before");
-        backlog.reset_floor(one);
+        backlog.reset_watermark(one);
         assert_eq!(start(&backlog), 0);
         assert_eq!(claim(&mut backlog, 30_000), 27_000, "the claim took the delivery that had been put back");
-        backlog.reset_floor(one);
+        backlog.reset_watermark(one);
         backlog.set_claiming(one);
-        backlog.reset_floor(one);
+        backlog.reset_watermark(one);
         backlog.claimed(one, None, Some(at(40_000)), at(90_000));
         assert_eq!(start(&backlog), 0, "the claim may have missed the delivery that was put back meanwhile");
         backlog.begin_poll();
@@ -271,12 +273,12 @@ mod tests {
     }
 
     #[test]
-    fn a_poll_keeps_the_floor_of_a_delivery_put_back_while_it_runs() {
+    fn a_poll_keeps_the_watermark_of_a_delivery_put_back_while_it_runs() {
         let mut backlog = Backlog::default();
         let (one, other) = (webhook(1), webhook(2));
         backlog.begin_poll();
-        backlog.reset_floor(one);
-        backlog.lower_floor(other, at(5_000));
+        backlog.reset_watermark(one);
+        backlog.lower_watermark(other, at(5_000));
         backlog.polled(at(50_000), &[PendingWebhook { webhook: one, at: at(0), from: Some(at(40_000)) }]);
         assert_eq!([one, other].map(|webhook| backlog.claim_from(webhook, at(60_000))), [at(0), at(5_000)]);
         backlog.begin_poll();
@@ -311,21 +313,21 @@ mod tests {
 
     /// Rules: ISOLATION-3
     #[test]
-    fn a_webhook_waits_in_the_line_of_its_present_standing() {
+    fn a_webhook_waits_with_the_priority_of_its_present_class() {
         let mut backlog = Backlog::default();
         for number in 1..=4 {
             backlog.due_at(webhook(number), at(0));
         }
-        let standing = |webhook: WebhookId| {
-            [Standing::New, Standing::Slow, Standing::Slow, PROMPT]
+        let class = |webhook: WebhookId| {
+            [LatencyClass::New, LatencyClass::Slow, LatencyClass::Slow, PROMPT]
                 [usize::try_from(webhook.0.as_u128()).unwrap() - 1]
         };
-        backlog.make_due_ready(at(0), standing);
-        backlog.rejoin(webhook(2), PROMPT);
-        backlog.rejoin(webhook(3), Standing::Slow);
+        backlog.make_due_ready(at(0), class);
+        backlog.requeue(webhook(2), PROMPT);
+        backlog.requeue(webhook(3), LatencyClass::Slow);
         assert_eq!(taken(&mut backlog, PROMPT), [4, 2]);
-        assert_eq!(taken(&mut backlog, Standing::New), [1]);
-        assert_eq!(taken(&mut backlog, Standing::Slow), [3]);
+        assert_eq!(taken(&mut backlog, LatencyClass::New), [1]);
+        assert_eq!(taken(&mut backlog, LatencyClass::Slow), [3]);
     }
 
     #[test]
@@ -357,8 +359,8 @@ mod tests {
         backlog.due_at(one, at(0));
         backlog.make_due_ready(at(0), |_| PROMPT);
         assert_eq!(taken(&mut backlog, PROMPT), []);
-        backlog.rejoin(one, PROMPT);
-        backlog.rejoin(one, PROMPT);
+        backlog.requeue(one, PROMPT);
+        backlog.requeue(one, PROMPT);
         assert_eq!(taken(&mut backlog, PROMPT), [1]);
         backlog.claimed(one, None, None, at(0));
         assert_eq!(backlog.next_due(), Some(at(LAST_CLAIM_MS)), "another node's clock may be ahead");

@@ -2,8 +2,8 @@
 //! work.
 //!
 //! Each poll reads which webhooks have work left, so any dispatcher continues the work of an
-//! operation or of a process that died. One batch is under way at a time, and the webhooks take
-//! turns.
+//! operation or of a process that died. One batch is under way at a time, of one webhook after the
+//! other.
 
 use std::collections::VecDeque;
 
@@ -30,8 +30,8 @@ impl<'a> BulkWork<'a> {
         Self { noted: VecDeque::new(), last: None, batch: Fuse::terminated() }
     }
 
-    /// Replaces the webhooks with work left, which are ordered by id. The next one in turn stays
-    /// the next.
+    /// Replaces the webhooks with work left, which are ordered by id. The next one to work on
+    /// stays the next.
     pub(super) fn set_noted(&mut self, noted: Vec<NotedWebhook>) {
         let next = noted.partition_point(|noted| Some(noted.webhook) <= self.last);
         self.noted = noted.into();
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_poll_does_not_change_the_next_webhook_in_turn() {
+    fn a_poll_does_not_change_the_next_webhook() {
         let mut work = BulkWork::new();
         work.set_noted(noted(&[1, 2, 3]));
         assert_eq!(order(&work), [1, 2, 3]);

@@ -64,7 +64,7 @@ impl Receiver {
     }
 }
 
-/// Most receivers of a generation.
+/// Maximum number of receivers of a generation.
 const GENERATION: usize = 8_192;
 
 /// Recently used receivers, in two generations. A full generation replaces the one before, so
@@ -73,15 +73,15 @@ struct Cache {
     /// The receivers, with the instant at which each was read.
     recent: HashMap<WebhookId, (Receiver, Instant)>,
     older: HashMap<WebhookId, (Receiver, Instant)>,
-    /// Most receivers of a generation.
-    most: usize,
+    /// Maximum number of receivers of a generation.
+    max: usize,
     /// Number of changes, so that a receiver that was read before a change is not used after it.
     changes: u64,
 }
 
 impl Cache {
-    fn new(most: usize) -> Self {
-        Self { recent: HashMap::new(), older: HashMap::new(), most, changes: 0 }
+    fn new(max: usize) -> Self {
+        Self { recent: HashMap::new(), older: HashMap::new(), max, changes: 0 }
     }
 
     fn get(&mut self, webhook: WebhookId) -> Option<&(Receiver, Instant)> {
@@ -92,7 +92,7 @@ impl Cache {
     }
 
     fn insert(&mut self, webhook: WebhookId, receiver: Receiver, read_at: Instant) {
-        if self.recent.len() >= self.most && !self.recent.contains_key(&webhook) {
+        if self.recent.len() >= self.max && !self.recent.contains_key(&webhook) {
             self.older = std::mem::take(&mut self.recent);
         }
         // Otherwise `get` would replace the new receiver by the older one.
@@ -113,7 +113,7 @@ impl Cache {
     }
 }
 
-/// Most reads of a receiver while webhooks are being changed.
+/// Maximum number of reads of a receiver while webhooks are being changed.
 const MAX_READS: u32 = 5;
 
 /// The cache, with the HTTP client and the settings that all endpoints share.

@@ -1,4 +1,4 @@
-//! The loop: one lane per webhook, attempts in flight, one recording, one claim, one batch of bulk
+//! The loop: one queue per webhook, attempts in flight, one recording, one claim, one batch of bulk
 //! work, one poll of the table.
 //!
 //! All of it runs in the one future that the host polls. The loop itself never waits for the
@@ -22,11 +22,13 @@ use invoicing_core::{Timestamp, WebhookId};
 use super::attempt::Finished;
 use super::backlog::Backlog;
 use super::bulk::BulkWork;
-use super::lane::{Lanes, MAX_KEPT_LANES};
-use super::latency::{LatencyTracker, Standing};
+use super::latency::{LatencyClass, LatencyTracker};
 use super::record::BatchOutcome;
 use super::slots::Slots;
-use super::storage::{ClaimResult, Grant, POLL, Polled, Resumption, load_latency_history, recover, release};
+use super::storage::{
+    AssignedRetry, ClaimResult, POLL, Polled, Resumption, load_latency_history, recover, release,
+};
+use super::webhook_queue::{MAX_KEPT_QUEUES, WebhookQueues};
 use super::{DispatchContext, DispatchReport};
 use crate::error::Error;
 use crate::queue::{Job, NewDelivery};
@@ -37,7 +39,7 @@ type RecordedBatch = (Arc<Vec<Finished>>, BatchOutcome);
 /// The state of a run.
 pub(super) struct Engine<'a> {
     context: &'a DispatchContext,
-    lanes: Lanes,
+    queues: WebhookQueues,
     backlog: Backlog,
     slots: Slots,
     /// Deliveries in memory, so that none is there twice.
@@ -49,9 +51,9 @@ pub(super) struct Engine<'a> {
     recording: Fuse<BoxFuture<'a, RecordedBatch>>,
     claiming: Fuse<BoxFuture<'a, Vec<ClaimResult>>>,
     /// Retries that have a slot and are to be claimed.
-    granted: Vec<Grant>,
+    assigned_retries: Vec<AssignedRetry>,
     /// Retries that have a slot, including those that are being claimed: a poll under way that
-    /// finds them must not put them into their lanes a second time.
+    /// finds them must not put them into their queues a second time.
     being_resumed: HashSet<i64>,
     resuming: Fuse<BoxFuture<'a, Resumption>>,
     bulk_work: BulkWork<'a>,
@@ -74,7 +76,7 @@ impl<'a> Engine<'a> {
     pub(super) fn new(context: &'a DispatchContext) -> Self {
         Self {
             context,
-            lanes: Lanes::new(Arc::clone(&context.queue), MAX_KEPT_LANES),
+            queues: WebhookQueues::new(Arc::clone(&context.queue), MAX_KEPT_QUEUES),
             backlog: Backlog::default(),
             slots: Slots::new(&context.settings),
             held: HashSet::new(),
@@ -83,7 +85,7 @@ impl<'a> Engine<'a> {
             next_recording: Instant::now(),
             recording: Fuse::terminated(),
             claiming: Fuse::terminated(),
-            granted: Vec::new(),
+            assigned_retries: Vec::new(),
             being_resumed: HashSet::new(),
             resuming: Fuse::terminated(),
             bulk_work: BulkWork::new(),
@@ -137,7 +139,7 @@ impl<'a> Engine<'a> {
                 polled = &mut self.polling => self.polled(polled),
                 prompt = &mut self.loading_history => self.history_loaded(prompt),
                 ended = &mut self.bulk_work.batch => self.bulk_work_ended(ended),
-                (granted, jobs) = &mut self.resuming => self.resumed(granted, jobs),
+                (retries, jobs) = &mut self.resuming => self.resumed(retries, jobs),
                 claimed = &mut self.claiming => claimed.into_iter().for_each(|claimed| self.claimed(claimed)),
                 () = self.context.queue.wait() => {}
                 () = tokio::time::sleep(nap), if !self.is_stopping() => {}
@@ -152,13 +154,12 @@ impl<'a> Engine<'a> {
     fn history_loaded(&mut self, prompt: Vec<WebhookId>) {
         let now = Instant::now();
         for webhook in prompt {
-            if self.lanes.standing(webhook) == Standing::New {
-                self.lanes.update(webhook, |latency| *latency = LatencyTracker::prompt(now));
-                self.backlog.rejoin(webhook, Standing::Prompt);
-                self.slots.join(webhook, &mut self.lanes);
+            if self.queues.class(webhook) == LatencyClass::New {
+                self.queues.update(webhook, |latency| *latency = LatencyTracker::prompt(now));
+                self.requeue(webhook);
             }
         }
-        self.lanes.evict_idle(now);
+        self.queues.evict_idle(now);
     }
 
     fn take_new(&mut self) {
@@ -166,10 +167,10 @@ impl<'a> Engine<'a> {
             self.changed.insert(webhook);
             // Deliveries under way may have been skipped. A poll that begins now finds those that
             // were not.
-            if let Some(lane) = self.lanes.get_mut(webhook).filter(|lane| !lane.waiting.is_empty()) {
-                lane.clear_waiting();
+            if let Some(queue) = self.queues.get_mut(webhook).filter(|queue| !queue.waiting.is_empty()) {
+                queue.clear_waiting();
                 self.context.queue.request_poll();
-                self.slots.join(webhook, &mut self.lanes);
+                self.requeue(webhook);
             }
         }
         for delivery in self.context.queue.take() {
@@ -183,12 +184,20 @@ impl<'a> Engine<'a> {
     fn enqueue(&mut self, job: Job) {
         let webhook = job.webhook;
         if self.held.insert(job.delivery) {
-            self.lanes.push(job);
-            self.slots.join(webhook, &mut self.lanes);
+            self.queues.push(job);
+            self.release_surplus(webhook);
+            self.slots.enqueue(webhook, &mut self.queues);
         } else {
             // The delivery is still in memory from an earlier claim, whose result will be recorded.
             self.context.queue.free(webhook, 1);
         }
+    }
+
+    /// Lets a webhook whose state has changed wait for a claim and for a slot again, with the
+    /// priority that it has now. With its old one it would hold up webhooks that have room.
+    fn requeue(&mut self, webhook: WebhookId) {
+        self.backlog.requeue(webhook, self.queues.class(webhook));
+        self.slots.enqueue(webhook, &mut self.queues);
     }
 
     /// True if no future is pending.
@@ -207,13 +216,13 @@ impl<'a> Engine<'a> {
         self.results.is_empty()
             && self.bulk_work.is_done()
             && self.slots.is_idle()
-            && [self.backlog.next_due(), self.lanes.next_due()].into_iter().flatten().all(|at| at > now)
+            && [self.backlog.next_due(), self.queues.next_due()].into_iter().flatten().all(|at| at > now)
     }
 
     /// Time until the loop has something to do without an event.
     fn nap(&self) -> Duration {
         let due = self.backlog.next_due().filter(|_| self.claiming.is_terminated());
-        let retry = self.lanes.next_due();
+        let retry = self.queues.next_due();
         let poll = self.polling.is_terminated().then_some(self.next_poll);
         let is_gathering = !self.results.is_empty() && self.recording.is_terminated();
         let recording = is_gathering.then(|| self.next_recording.saturating_duration_since(Instant::now()));

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// Longest time between two turns of a loop that runs. The loop naps for
 /// [`POLL`](super::storage::POLL) at most, and a turn waits for nothing.
-const MOST: Duration = Duration::from_secs(9);
+const LONGEST_TURN: Duration = Duration::from_secs(9);
 
 const NOT_RUN: u64 = 0;
 const ENDED: u64 = 1;
@@ -60,7 +60,7 @@ impl Heartbeat {
         match self.state.load(Ordering::Relaxed) {
             NOT_RUN => DispatcherHealth::NotRun,
             ENDED => DispatcherHealth::Ended,
-            turned if self.since_opening(now).saturating_sub(turned - RUNNING) > millis(MOST) => {
+            turned if self.since_opening(now).saturating_sub(turned - RUNNING) > millis(LONGEST_TURN) => {
                 DispatcherHealth::Stalled
             }
             _ => DispatcherHealth::Running,

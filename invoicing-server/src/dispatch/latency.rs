@@ -1,4 +1,4 @@
-//! The recent latency of a receiver, and the standing of its webhook.
+//! The recent latency of a receiver, and the class of its webhook.
 
 use std::time::{Duration, Instant};
 
@@ -15,20 +15,20 @@ const LATE_ALONE: Duration = Duration::from_secs(2);
 /// process stalls.
 const TOLERATED: Duration = Duration::from_secs(6);
 const TOLERATED_PART: u32 = 10;
-/// Most late time that counts. The 6 s beyond `TOLERATED` wear off at a tenth of the time, so a
+/// Longest late time that counts. The 6 s beyond `TOLERATED` wear off at a tenth of the time, so a
 /// webhook stops being slow a minute after its last late attempt.
-const MOST_COUNTED: Duration = Duration::from_secs(12);
+const MAX_COUNTED: Duration = Duration::from_secs(12);
 
-/// The class of a webhook by its latency, which decides its pool and its line.
+/// The class of a webhook by its latency, which decides its pool and its priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum LatencyClass {
     /// No attempt has ended.
     New,
     Prompt,
     Slow,
 }
 
-impl Standing {
+impl LatencyClass {
     pub(super) const fn pool(self) -> Pool {
         match self {
             Self::Prompt => Pool::Prompt,
@@ -68,10 +68,10 @@ impl LatencyTracker {
         let timed_out = outcome == AttemptOutcome::Failed(FailureClass::Timeout);
         // A timeout, or a late first attempt, makes the webhook slow at once.
         self.late = if timed_out || (is_late && self.last_attempt.is_none()) {
-            MOST_COUNTED
+            MAX_COUNTED
         } else {
             let more = if is_late { duration } else { Duration::ZERO };
-            self.late_at(now).saturating_add(more).min(MOST_COUNTED)
+            self.late_at(now).saturating_add(more).min(MAX_COUNTED)
         };
         self.last_attempt = Some(now);
     }
@@ -86,18 +86,18 @@ impl LatencyTracker {
         self.last_attempt
     }
 
-    pub(super) fn standing(self) -> Standing {
+    pub(super) fn class(self) -> LatencyClass {
         match self.last_attempt {
-            None => Standing::New,
-            Some(_) if self.late > TOLERATED => Standing::Slow,
-            Some(_) => Standing::Prompt,
+            None => LatencyClass::New,
+            Some(_) if self.late > TOLERATED => LatencyClass::Slow,
+            Some(_) => LatencyClass::Prompt,
         }
     }
 
     /// True if the webhook is slow only by attempts of long ago: their cause, such as a start of
     /// the receiver, may be over.
     pub(super) fn is_outdated(self, now: Instant) -> bool {
-        self.standing() == Standing::Slow && self.late_at(now) <= TOLERATED
+        self.class() == LatencyClass::Slow && self.late_at(now) <= TOLERATED
     }
 }
 
@@ -123,21 +123,21 @@ mod tests {
     #[test]
     fn a_webhook_is_slow_that_was_late_at_first_or_again() {
         let network = AttemptOutcome::Failed(FailureClass::Network);
-        for (attempts, standing) in [
-            (vec![], Standing::New),
-            (vec![(ANSWERED, 5)], Standing::Prompt),
-            (vec![(ANSWERED, 300)], Standing::Slow),
-            (vec![(ANSWERED, 5), (ANSWERED, 4_300)], Standing::Prompt),
-            (vec![(ANSWERED, 5), (ANSWERED, 4_300), (ANSWERED, 4_300)], Standing::Slow),
-            (vec![(network, 4_300)], Standing::Slow),
-            (vec![(network, 1)], Standing::Prompt),
-            (vec![(ANSWERED, 5), (TIMED_OUT, 100)], Standing::Slow),
-            ([(ANSWERED, 4_300), (ANSWERED, 5)].repeat(20), Standing::Slow),
-            ([vec![(ANSWERED, 4_300)], vec![(ANSWERED, 5); 20]].concat(), Standing::Slow),
-            ([vec![(ANSWERED, 4_300)], vec![(ANSWERED, 5); 12_000]].concat(), Standing::Prompt),
+        for (attempts, class) in [
+            (vec![], LatencyClass::New),
+            (vec![(ANSWERED, 5)], LatencyClass::Prompt),
+            (vec![(ANSWERED, 300)], LatencyClass::Slow),
+            (vec![(ANSWERED, 5), (ANSWERED, 4_300)], LatencyClass::Prompt),
+            (vec![(ANSWERED, 5), (ANSWERED, 4_300), (ANSWERED, 4_300)], LatencyClass::Slow),
+            (vec![(network, 4_300)], LatencyClass::Slow),
+            (vec![(network, 1)], LatencyClass::Prompt),
+            (vec![(ANSWERED, 5), (TIMED_OUT, 100)], LatencyClass::Slow),
+            ([(ANSWERED, 4_300), (ANSWERED, 5)].repeat(20), LatencyClass::Slow),
+            ([vec![(ANSWERED, 4_300)], vec![(ANSWERED, 5); 20]].concat(), LatencyClass::Slow),
+            ([vec![(ANSWERED, 4_300)], vec![(ANSWERED, 5); 12_000]].concat(), LatencyClass::Prompt),
         ] {
             let shown = &attempts[..attempts.len().min(40)];
-            assert_eq!(after(&attempts).standing(), standing, "{shown:?}");
+            assert_eq!(after(&attempts).class(), class, "{shown:?}");
         }
     }
 
@@ -150,14 +150,14 @@ mod tests {
         for late in [4_900, 1_900, 400] {
             let round = [vec![(ANSWERED, late)], vec![(ANSWERED, 5); 15]].concat();
             assert_eq!(
-                after(&[&first[..], &round.repeat(20)].concat()).standing(),
-                Standing::Slow,
+                after(&[&first[..], &round.repeat(20)].concat()).class(),
+                LatencyClass::Slow,
                 "{late} ms"
             );
         }
         // Late for less than a tenth of the time.
         let seldom = [vec![(ANSWERED, 5); 800], vec![(ANSWERED, 400)]].concat();
-        assert_eq!(after(&seldom.repeat(50)).standing(), Standing::Prompt);
+        assert_eq!(after(&seldom.repeat(50)).class(), LatencyClass::Prompt);
     }
 
     /// Each of the attempts at once takes as long as all of them together.
@@ -165,16 +165,18 @@ mod tests {
     /// Rules: ISOLATION-3
     #[test]
     fn a_serial_receiver_is_not_slow_because_it_gets_several_requests() {
-        for (each, standing) in [(31, Standing::Prompt), (100, Standing::Prompt), (300, Standing::Slow)] {
+        for (each, class) in
+            [(31, LatencyClass::Prompt), (100, LatencyClass::Prompt), (300, LatencyClass::Slow)]
+        {
             let (mut tracker, mut now) = (LatencyTracker::default(), Instant::now());
             for served in (1..=8).chain([8; 100]) {
                 now += Duration::from_millis(each);
                 tracker.add(ANSWERED, Duration::from_millis(each * served), 8, now);
             }
-            assert_eq!(tracker.standing(), standing, "{each} ms");
+            assert_eq!(tracker.class(), class, "{each} ms");
         }
         let mut tracker = LatencyTracker::default();
         tracker.add(ANSWERED, Duration::from_millis(4_300), 100, Instant::now());
-        assert_eq!(tracker.standing(), Standing::Slow, "however many at once, such answers are late");
+        assert_eq!(tracker.class(), LatencyClass::Slow, "however many at once, such answers are late");
     }
 }

@@ -30,7 +30,7 @@ const CALL_LIMIT: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_secs(30);
 /// Time limit for calls under way while the dispatcher stops.
 const STOPPING_LIMIT: Duration = Duration::from_secs(5);
-/// Most calls at the same time.
+/// Maximum number of calls at the same time.
 const BATCH: u32 = 16;
 
 /// A webhook that was disabled without its owner's doing: see
@@ -134,7 +134,7 @@ async fn notify_repeatedly(context: &DispatchContext, mut ended: watch::Receiver
     }
 }
 
-/// Notifies the host of all webhooks whose notices no node holds.
+/// Notifies the host of each disabled webhook whose notice no node has claimed.
 pub(super) async fn notify_host(context: &DispatchContext) {
     let Some(notices) = &context.notices else { return };
     loop {

@@ -8,7 +8,7 @@ use invoicing_core::{
 };
 
 use super::attempt::{AttemptResult, Finished, SentAttempt};
-use super::lane::BegunDelivery;
+use super::webhook_queue::BegunDelivery;
 use super::{DispatchReport, EndpointCache, PAUSE_MS};
 use crate::error::Error;
 use crate::queue::Job;
@@ -54,8 +54,10 @@ struct SortedBatch<'b> {
     retries: Vec<(&'b Job, Timestamp)>,
     /// Deliveries whose webhook was disabled when they were to be attempted.
     disabled: Vec<&'b Job>,
-    /// Deliveries that were not attempted.
+    /// Deliveries that were not attempted because of a failure.
     released: Vec<&'b Job>,
+    /// Deliveries that their webhook held beyond its bound.
+    surplus: Vec<&'b Job>,
 }
 
 impl<'b> SortedBatch<'b> {
@@ -66,6 +68,7 @@ impl<'b> SortedBatch<'b> {
                 AttemptResult::Sent(attempt) => batch.sent(job, attempt),
                 AttemptResult::Disabled => batch.disabled.push(job),
                 AttemptResult::Released => batch.released.push(job),
+                AttemptResult::Surplus => batch.surplus.push(job),
             }
         }
         batch
@@ -266,9 +269,10 @@ impl Recording<'_> {
 
     /// Releases the deliveries that were not attempted, unless they are skipped.
     async fn release(&mut self, batch: &SortedBatch<'_>, endpoints: &EndpointCache) -> Result<(), Error> {
-        // Not at once, because such a release follows a failure.
         let later = self.now.plus_millis(PAUSE_MS);
-        let mut released: Vec<(&Job, Timestamp)> = batch.released.iter().map(|job| (*job, later)).collect();
+        let after_failure = batch.released.iter().map(|job| (*job, later));
+        let surplus = batch.surplus.iter().map(|job| (*job, self.now));
+        let mut released: Vec<(&Job, Timestamp)> = after_failure.chain(surplus).collect();
         for job in &batch.disabled {
             if self.skipping(job).is_none() {
                 // The webhook has been enabled since the cache read it.

@@ -1,24 +1,24 @@
-//! The slots for concurrent attempts, and the choice of the webhook that gets the next one.
+//! The slots, each for one attempt in flight, and the choice of the webhook that gets the next one.
 
 use invoicing_core::WebhookId;
 
-use super::lane::{Lanes, Next};
-use super::turns::{Turns, WaitingLine};
+use super::priority_queue::{Priority, PriorityQueue};
+use super::webhook_queue::{Next, WebhookQueues};
 use crate::config::DispatchSettings;
 use crate::queue::{Pool, Pools};
 
-/// A webhook that gets a slot, its next attempt, and the pool of the slot.
-type GrantedSlot = (WebhookId, Next, Pool);
+/// A webhook with an assigned slot, its next attempt, and the pool of the slot.
+type AssignedSlot = (WebhookId, Next, Pool);
 
-/// The slots for attempts, and the lanes that wait for one.
+/// The slots for attempts, and the webhooks that wait for one.
 #[derive(Debug)]
 pub(super) struct Slots {
     pools: Pools,
-    turns: Turns,
+    waiting: PriorityQueue,
     /// The pool that got a slot last. The other one is served first.
     served: Pool,
-    /// For the slow and the prompt pool: true if the line in front got the pool's last slot.
-    served_front: [bool; 2],
+    /// For the slow and the prompt pool: true if high priority got the last slot of the pool.
+    served_high: [bool; 2],
     per_webhook: usize,
     /// Slots of the slow pool that slow webhooks leave to new ones.
     for_new: usize,
@@ -32,80 +32,86 @@ impl Slots {
         let (slow, for_new) = ((all / 2).max(1), (all / 8).max(1));
         Self {
             pools: Pools::new(all, slow.saturating_add(for_new)),
-            turns: Turns::default(),
+            waiting: PriorityQueue::default(),
             served: Pool::Slow,
-            served_front: [false; 2],
+            served_high: [false; 2],
             per_webhook: settings.in_flight_per_webhook,
             for_new,
         }
     }
 
-    /// Number of slots that a webhook of a line may have now.
-    pub(super) fn share(&self, line: WaitingLine) -> usize {
-        let kept = if line.is_in_front { 0 } else { self.for_new };
-        self.pools.share(line.pool, self.per_webhook, kept)
+    /// Number of slots that a webhook of a priority may have now.
+    pub(super) fn limit(&self, priority: Priority) -> usize {
+        let reserved = if priority.is_high { 0 } else { self.for_new };
+        self.pools.limit(priority.pool, self.per_webhook, reserved)
     }
 
-    /// Puts a lane into its line, if it could start an attempt.
-    pub(super) fn join(&mut self, webhook: WebhookId, lanes: &mut Lanes) {
-        if let Some(lane) = lanes.get_mut(webhook).filter(|lane| lane.can_start(self.per_webhook)) {
-            lane.turn = Some(self.turns.join(lane.line(), webhook, lane.turn));
+    /// Enqueues a webhook for a slot, if it could start an attempt.
+    pub(super) fn enqueue(&mut self, webhook: WebhookId, queues: &mut WebhookQueues) {
+        if let Some(queue) = queues.get_mut(webhook).filter(|queue| queue.can_start(self.per_webhook)) {
+            queue.position = Some(self.waiting.push(queue.priority(), webhook, queue.position));
         }
     }
 
-    /// True if no lane waits for a slot.
+    /// True if no webhook waits for a slot.
     pub(super) fn is_idle(&self) -> bool {
-        self.turns.is_empty()
+        self.waiting.is_empty()
     }
 
-    /// Gives the free slots to lanes, in turn.
-    pub(super) fn give(&mut self, lanes: &mut Lanes) -> Vec<GrantedSlot> {
-        let mut given = Vec::new();
+    /// Assigns the free slots to webhooks, round-robin.
+    pub(super) fn assign(&mut self, queues: &mut WebhookQueues) -> Vec<AssignedSlot> {
+        let mut assigned = Vec::new();
         for pool in [self.served.other(), self.served] {
-            let [front, back] = [true, false].map(|is_in_front| WaitingLine { pool, is_in_front });
-            // While slots become free one by one, the two lines of a pool take turns. Otherwise a
-            // crowd of small webhooks in front would keep the slots from those with many
-            // deliveries.
-            if self.served_front[usize::from(pool == Pool::Prompt)] {
-                self.give_in(back, 1, lanes, &mut given);
+            let [high, normal] = [true, false].map(|is_high| Priority { pool, is_high });
+            // While slots become free one by one, the two priorities of a pool alternate. Otherwise
+            // a crowd of small webhooks would keep the slots from those with many deliveries.
+            if self.served_high[usize::from(pool == Pool::Prompt)] {
+                self.assign_at(normal, 1, queues, &mut assigned);
             }
-            self.give_in(front, usize::MAX, lanes, &mut given);
-            self.give_in(back, usize::MAX, lanes, &mut given);
+            self.assign_at(high, usize::MAX, queues, &mut assigned);
+            self.assign_at(normal, usize::MAX, queues, &mut assigned);
         }
-        given
+        assigned
     }
 
-    /// Gives at most `most` slots to the lanes of a line.
-    fn give_in(&mut self, from: WaitingLine, most: usize, lanes: &mut Lanes, given: &mut Vec<GrantedSlot>) {
-        let (pool, mut passed_over, most) = (from.pool, Vec::new(), given.len().saturating_add(most));
-        while given.len() < most
-            && self.share(from) > 0
-            && let Some((turn, webhook)) = self.turns.next(from)
+    /// Assigns at most `max` slots to the webhooks of a priority.
+    fn assign_at(
+        &mut self,
+        priority: Priority,
+        max: usize,
+        queues: &mut WebhookQueues,
+        assigned: &mut Vec<AssignedSlot>,
+    ) {
+        let (pool, mut passed_over, max) = (priority.pool, Vec::new(), assigned.len().saturating_add(max));
+        while assigned.len() < max
+            && self.limit(priority) > 0
+            && let Some((position, webhook)) = self.waiting.first(priority)
         {
-            self.turns.leave(turn);
-            let Some(lane) = lanes.get_mut(webhook) else { continue };
-            lane.turn = None;
-            if let Some(next) = lane.start(self.share(from), self.per_webhook) {
+            self.waiting.remove(position);
+            let Some(queue) = queues.get_mut(webhook) else { continue };
+            queue.position = None;
+            if let Some(next) = queue.start(self.limit(priority), self.per_webhook) {
                 self.pools.take(pool, 1);
                 self.served = pool;
-                self.served_front[usize::from(pool == Pool::Prompt)] = from.is_in_front;
-                given.push((webhook, next, pool));
-                self.join(webhook, lanes);
+                self.served_high[usize::from(pool == Pool::Prompt)] = priority.is_high;
+                assigned.push((webhook, next, pool));
+                self.enqueue(webhook, queues);
             } else {
                 passed_over.push(webhook);
             }
         }
-        // These lanes have their share of slots. They wait in their lines until slots become free.
+        // These webhooks have as many slots as they may have now. They wait until slots become
+        // free.
         for webhook in passed_over {
-            self.join(webhook, lanes);
+            self.enqueue(webhook, queues);
         }
     }
 
     /// Frees the slot of an attempt that has ended or could not be made.
-    pub(super) fn free(&mut self, webhook: WebhookId, pool: Pool, lanes: &mut Lanes) {
+    pub(super) fn free(&mut self, webhook: WebhookId, pool: Pool, queues: &mut WebhookQueues) {
         self.pools.free(pool, 1);
-        if let Some(lane) = lanes.get_mut(webhook) {
-            lane.in_flight -= 1;
+        if let Some(queue) = queues.get_mut(webhook) {
+            queue.in_flight -= 1;
         }
     }
 }
@@ -129,7 +135,7 @@ mod tests {
 
     /// Attempts of numbered deliveries without a network, and the invariants of the slots.
     struct Scene {
-        lanes: Lanes,
+        queues: WebhookQueues,
         slots: Slots,
         all: usize,
         per_webhook: usize,
@@ -151,7 +157,7 @@ mod tests {
             };
             let queue = Arc::new(Queue::new(&Env::system(), &settings));
             Self {
-                lanes: Lanes::new(queue, 100),
+                queues: WebhookQueues::new(queue, 100),
                 slots: Slots::new(&settings),
                 all,
                 per_webhook,
@@ -166,8 +172,8 @@ mod tests {
 
         fn push(&mut self, webhook: WebhookId) {
             self.pushed += 1;
-            self.lanes.push(job(webhook, self.pushed));
-            self.slots.join(webhook, &mut self.lanes);
+            self.queues.push(job(webhook, self.pushed));
+            self.slots.enqueue(webhook, &mut self.queues);
         }
 
         /// The webhook's attempt in flight that began first ends, if there is one.
@@ -175,28 +181,28 @@ mod tests {
             let Some(at) = self.in_flight.iter().position(|(of, ..)| *of == webhook) else { return };
             let (_, delivery, pool) = self.in_flight.remove(at);
             let took = Duration::from_millis(5);
-            self.lanes.update(webhook, |latency| latency.add(outcome, took, 1, Instant::now()));
-            self.slots.free(webhook, pool, &mut self.lanes);
+            self.queues.update(webhook, |latency| latency.add(outcome, took, 1, Instant::now()));
+            self.slots.free(webhook, pool, &mut self.queues);
             if outcome == TIMED_OUT {
                 let due = self.now.plus_millis(1_000);
                 self.waiting.insert((webhook, delivery), due);
-                self.lanes.wait((webhook, delivery), due);
+                self.queues.wait((webhook, delivery), due);
             }
-            self.slots.join(webhook, &mut self.lanes);
+            self.slots.enqueue(webhook, &mut self.queues);
         }
 
         fn pass(&mut self, millis: i64) {
             self.now = self.now.plus_millis(millis);
-            while let Some(webhook) = self.lanes.next_due_by(self.now) {
-                self.slots.join(webhook, &mut self.lanes);
+            while let Some(webhook) = self.queues.next_due_by(self.now) {
+                self.slots.enqueue(webhook, &mut self.queues);
             }
         }
 
-        fn give(&mut self) {
+        fn assign(&mut self) {
             let due = |(_, due): &(&(WebhookId, i64), &Timestamp)| **due <= self.now;
             let mut due: HashSet<(WebhookId, i64)> =
                 self.waiting.iter().filter(due).map(|(begun, _)| *begun).collect();
-            for (webhook, next, pool) in self.slots.give(&mut self.lanes) {
+            for (webhook, next, pool) in self.slots.assign(&mut self.queues) {
                 let delivery = match next {
                     Next::Retry(delivery) => {
                         assert!(due.remove(&(webhook, delivery)), "a retry is early, or is there twice");
@@ -214,7 +220,7 @@ mod tests {
                 };
                 self.in_flight.push((webhook, delivery, pool));
             }
-            self.assert_shared();
+            self.assert_invariants();
         }
 
         /// Number of the webhook's attempts in flight.
@@ -224,18 +230,18 @@ mod tests {
 
         /// No pool exceeds its limit, and no webhook without an attempt in flight waits while its
         /// pool has a free slot.
-        fn assert_shared(&mut self) {
+        fn assert_invariants(&mut self) {
             let slow = self.in_flight.iter().filter(|(.., pool)| *pool == Pool::Slow).count();
             let (half, for_new) = ((self.all / 2).max(1), (self.all / 8).max(1));
             assert!(self.in_flight.len() <= self.all && slow <= half + for_new, "{:?}", self.in_flight);
             let is_free = self.in_flight.len() < self.all;
             for webhook in (0..self.webhooks).map(webhook) {
                 let (per_webhook, in_flight) = (self.per_webhook, self.of(webhook));
-                let Some(lane) = self.lanes.get_mut(webhook) else { continue };
-                let WaitingLine { pool, is_in_front } = lane.line();
-                let most = if is_in_front { half + for_new } else { half };
-                let could = is_free && (slow < most || pool == Pool::Prompt);
-                assert!(!(could && in_flight == 0 && lane.can_start(per_webhook)), "{lane:?} waits");
+                let Some(queue) = self.queues.get_mut(webhook) else { continue };
+                let Priority { pool, is_high } = queue.priority();
+                let max = if is_high { half + for_new } else { half };
+                let could = is_free && (slow < max || pool == Pool::Prompt);
+                assert!(!(could && in_flight == 0 && queue.can_start(per_webhook)), "{queue:?} waits");
             }
         }
     }
@@ -243,7 +249,7 @@ mod tests {
     proptest! {
         /// Rules: ATTEMPT-10, ISOLATION-2, ISOLATION-3
         #[test]
-        fn slots_are_shared_whatever_happens_and_each_delivery_has_its_turn(
+        fn slots_keep_their_limits_and_each_delivery_is_attempted(
             (all, per_webhook) in (1..30_usize, 1..9_usize),
             steps in proptest::collection::vec((0..6_u8, 0..12_u64), 1..200),
         ) {
@@ -256,12 +262,12 @@ mod tests {
                     4 => scene.end(webhook(number), TIMED_OUT),
                     _ => scene.pass(400),
                 }
-                scene.give();
+                scene.assign();
             }
             while !scene.in_flight.is_empty() || !scene.waiting.is_empty() {
                 (0..12).for_each(|number| scene.end(webhook(number), ANSWERED));
                 scene.pass(1_000);
-                scene.give();
+                scene.assign();
             }
             prop_assert!(scene.slots.is_idle());
             prop_assert_eq!(scene.first_attempts, scene.pushed);
@@ -270,11 +276,11 @@ mod tests {
 
     /// Rules: ISOLATION-3
     #[test]
-    fn webhooks_with_much_have_their_turns_beside_a_crowd_with_little() {
+    fn webhooks_with_much_get_slots_beside_a_crowd_with_little() {
         let mut scene = Scene::new(16, 8, 100);
         for number in 0..100 {
             scene.push(webhook(number));
-            scene.give();
+            scene.assign();
             scene.end(webhook(number), ANSWERED);
         }
         let (busy, mut attempts_of_busy) = (webhook(0), 0);
@@ -284,12 +290,12 @@ mod tests {
             }
             // The next delivery of an idle webhook comes at once.
             for number in 1..100 {
-                let lane = scene.lanes.get_mut(webhook(number));
-                if lane.is_some_and(|lane| lane.queue.is_empty() && lane.in_flight == 0) {
+                let queue = scene.queues.get_mut(webhook(number));
+                if queue.is_some_and(|queue| queue.new.is_empty() && queue.in_flight == 0) {
                     scene.push(webhook(number));
                 }
             }
-            scene.give();
+            scene.assign();
             // The attempt that began first ends.
             let (ended, ..) = scene.in_flight[0];
             attempts_of_busy += usize::from(ended == busy);
@@ -304,11 +310,11 @@ mod tests {
         let mut scene = Scene::new(16, 8, 200);
         for number in (0..60).chain(100..110) {
             scene.push(webhook(number));
-            scene.give();
+            scene.assign();
             scene.end(webhook(number), if number < 60 { ANSWERED } else { TIMED_OUT });
         }
         (0..60).for_each(|number| scene.push(webhook(number)));
-        scene.give();
+        scene.assign();
         // The retries of the slow ones are due, and every slot is taken.
         scene.pass(1_000);
         let new = webhook(150);
@@ -316,7 +322,7 @@ mod tests {
         for _ in 0..4 {
             let (ended, ..) = scene.in_flight[0];
             scene.end(ended, ANSWERED);
-            scene.give();
+            scene.assign();
         }
         let slow = scene.in_flight.iter().filter(|(.., pool)| *pool == Pool::Slow).count();
         assert_eq!((scene.of(new), slow), (1, 2), "the new one, and a slow one");
@@ -328,18 +334,18 @@ mod tests {
         let mut scene = Scene::new(256, 8, 1_000);
         let (prompt, new) = (webhook(900), webhook(901));
         scene.push(prompt);
-        scene.give();
+        scene.assign();
         scene.end(prompt, ANSWERED);
         for number in 0..300 {
             (0..16).for_each(|_| scene.push(webhook(number)));
         }
-        scene.give();
+        scene.assign();
         for round in 0..20 {
             if round == 10 {
                 scene.push(new);
             }
             scene.push(prompt);
-            scene.give();
+            scene.assign();
             assert_eq!(scene.of(prompt), 1, "round {round}");
             assert_eq!(scene.of(new), usize::from(round == 10), "round {round}");
             scene.end(prompt, ANSWERED);
@@ -348,7 +354,7 @@ mod tests {
             for (webhook, ..) in hanging {
                 scene.end(webhook, TIMED_OUT);
             }
-            scene.give();
+            scene.assign();
         }
     }
 }

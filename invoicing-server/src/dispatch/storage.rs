@@ -11,9 +11,9 @@ use invoicing_core::{Timestamp, WebhookId};
 use super::DispatchContext;
 use super::PAUSE_MS;
 use super::attempt::Finished;
-use super::lane::{BegunDelivery, MAX_KEPT_LANES};
 use super::latency::LATE;
 use super::record::{BatchOutcome, record_batch};
+use super::webhook_queue::{BegunDelivery, MAX_KEPT_QUEUES};
 use crate::error::Error;
 use crate::queue::{Job, Pool};
 use crate::store::bulk_changes::NotedWebhook;
@@ -44,7 +44,7 @@ pub(super) async fn recover(context: &DispatchContext) -> Result<u64, Error> {
 /// as new.
 pub(super) async fn load_latency_history(context: &DispatchContext) -> Vec<WebhookId> {
     let prompt =
-        context.store.read_service(async |tx| tx.deliveries().prompt_webhooks(LATE, MAX_KEPT_LANES).await);
+        context.store.read_service(async |tx| tx.deliveries().prompt_webhooks(LATE, MAX_KEPT_QUEUES).await);
     prompt.await.unwrap_or_else(|error| {
         let error = &error as &dyn std::error::Error;
         tracing::warn!(error, "earlier latencies of receivers not read; every webhook counts as new");
@@ -57,8 +57,9 @@ const NOTE_MS: i64 = 30 * 60 * 1_000;
 
 /// Interval of polls without a request: wake-ups may be lost.
 pub(super) const POLL: Duration = Duration::from_secs(5);
-/// Shortest pause after a poll, in multiples of the server's time for the poll. A poll is slow
-/// while the server keeps many old index entries for another session.
+/// Pause after a poll, in multiples of the time that the database took for it, between [`POLL`] and
+/// [`LONGEST_PAUSE`]. A poll is slow while PostgreSQL cannot remove dead index entries, because
+/// another session may still read them.
 const PAUSE_PER_POLL: u32 = 20;
 /// Longest pause between polls, and so the longest wait of a delivery that a claim has missed.
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_mins(1);
@@ -108,7 +109,7 @@ pub(super) async fn poll(context: &DispatchContext) -> Result<Polled, Error> {
     Ok(Polled { at: now, waiting, begun, noted, pause })
 }
 
-/// Result of a claim for one webhook, with the number of places reserved for it.
+/// Result of a claim for one webhook, with the number of memory slots reserved for it.
 pub(super) type ClaimResult = (WebhookId, usize, Result<Claimed, Error>);
 
 /// Claims for several webhooks at once.
@@ -120,19 +121,19 @@ pub(super) async fn claim(context: &DispatchContext, requests: Vec<ClaimRequest>
 
 /// A retry that is given a slot of a pool, and is to be claimed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Grant {
+pub(super) struct AssignedRetry {
     pub(super) webhook: WebhookId,
     pub(super) delivery: i64,
     pub(super) pool: Pool,
 }
 
 /// The retries to claim, and the ones that were claimed.
-pub(super) type Resumption = (Vec<Grant>, Result<Vec<Job>, Error>);
+pub(super) type Resumption = (Vec<AssignedRetry>, Result<Vec<Job>, Error>);
 
-pub(super) async fn resume(context: &DispatchContext, granted: Vec<Grant>) -> Resumption {
-    let begun = granted.iter().map(|grant| (grant.webhook, grant.delivery)).collect();
+pub(super) async fn resume(context: &DispatchContext, retries: Vec<AssignedRetry>) -> Resumption {
+    let begun = retries.iter().map(|retry| (retry.webhook, retry.delivery)).collect();
     let jobs = context.store.resume(lease(context), begun).await;
-    (granted, jobs)
+    (retries, jobs)
 }
 
 fn lease(context: &DispatchContext) -> ClaimLease {

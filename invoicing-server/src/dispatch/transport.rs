@@ -58,10 +58,10 @@ use metered::ReadBudget;
 use resolver::SystemResolver;
 pub use resolver::{Resolve, ResolveFuture};
 
-/// Most of a response's body that is read, in bytes.
+/// Maximum number of bytes that are read of a response's body.
 pub(crate) const MAX_BODY: usize = 64 * 1024;
 
-/// Most that a response's status line and headers may take, in bytes.
+/// Maximum size of the status line and the headers of a response, in bytes.
 const MAX_HEAD: usize = 64 * 1024;
 
 /// Longest time for which a body is read.

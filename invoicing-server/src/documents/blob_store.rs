@@ -28,9 +28,9 @@ pub use object::ObjectStorage;
 /// The media type of every document.
 pub(crate) const CONTENT_TYPE: &str = "application/pdf";
 
-/// A document in the store.
+/// The file of a document in the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct StoredDocument {
+pub(crate) struct StoredFile {
     pub(crate) key: DocumentKey,
     /// Hash that the bytes must have.
     pub(crate) sha256: ContentHash,

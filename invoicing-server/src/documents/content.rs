@@ -2,18 +2,18 @@
 //!
 //! `view` is the data of a document of any kind. The PDF sets these texts in type and the signing
 //! page shows them as HTML, so both have the same texts. `header`, `line_table`, `totals`,
-//! `payment`, `mentions` and `signature` hold the texts of the parts, `french` writes numbers and
-//! dates, and `sanitize` decides which characters are printed. This module has neither fonts nor
-//! markup.
+//! `payment`, `legal_notices` and `signature` hold the texts of the parts, `french` writes numbers
+//! and dates, and `sanitize` decides which characters are printed. This module has neither fonts
+//! nor markup.
 
 #[cfg(test)]
 #[cfg(feature = "pdf")]
 pub(crate) mod fixtures;
 pub(crate) mod french;
 pub(crate) mod header;
+pub(crate) mod legal_notices;
 pub(crate) mod line_groups;
 pub(crate) mod line_table;
-pub(crate) mod mentions;
 pub(crate) mod payment;
 pub(in crate::documents) mod sanitize;
 pub(crate) mod signature;

@@ -2,7 +2,8 @@
 //! does not have.
 
 use chrono::NaiveDate;
-use invoicing_core::{Client, ClientType, Company, OperationNature, postal_address};
+use invoicing_core::internal::postal_address;
+use invoicing_core::{Client, ClientType, Company, OperationNature};
 use serde::{Deserialize, Serialize};
 
 /// The data of a document besides its record, as they were when it was frozen.
@@ -15,8 +16,8 @@ use serde::{Deserialize, Serialize};
 pub struct DocumentFacts {
     /// The company and the client.
     pub parties: Parties,
-    /// Date of a quote's document: the local date of sending, in the company's time zone. `None` for
-    /// an invoice or a credit note, whose dates are in the record.
+    /// Date of a quote's document: the local date of sending, in the company's time zone. `None`
+    /// for an invoice or a credit note, whose dates are in the record.
     pub quote_date: Option<NaiveDate>,
     /// The number of the quote that an invoice was converted from.
     pub quote_number: Option<String>,

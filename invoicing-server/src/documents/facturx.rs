@@ -6,8 +6,8 @@
 //! a Factur-X file; the renderer attaches the XML itself.
 
 mod address;
-mod bill;
 mod cii;
+mod einvoice;
 mod lines;
 mod notes;
 mod parties;
@@ -22,7 +22,7 @@ mod xmp;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use readiness::{can_be_electronic, missing, missing_of_company};
+pub(crate) use readiness::{can_be_electronic, gaps, gaps_of_company};
 #[cfg(feature = "pdf")]
 pub(crate) use xmp::with_factur_x_metadata;
 

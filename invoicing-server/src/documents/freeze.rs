@@ -18,7 +18,7 @@ use uuid::Uuid;
 pub(crate) use self::content::{Document, DocumentContent};
 use super::{
     ContentHash, DOCUMENT_URL_VALID_MS, DocumentFacts, DocumentFile, DocumentKey, DocumentKind,
-    DocumentRenderer, DocumentStore, RenderDeadline, RenderError, StoreError, StoredDocument,
+    DocumentRenderer, DocumentStore, RenderDeadline, RenderError, StoreError, StoredFile,
 };
 use crate::company_slots::{CompanySlots, Slot};
 use crate::error::Error;
@@ -31,11 +31,12 @@ const STORE_TIME_LIMIT: Duration = Duration::from_millis(4_500);
 /// Time limit for rendering one document, and for waiting until it begins.
 const RENDER_TIME: Duration = Duration::from_secs(30);
 
-/// Most renderings of one company at once, with those that wait. Each holds a record in memory.
+/// Maximum number of renderings of one company at once, with those that wait. Each holds a record
+/// in memory.
 const RENDER_QUEUE: u32 = 64;
 
 /// Renders, keeps and hands out documents.
-pub(crate) struct Documents {
+pub(crate) struct DocumentService {
     renderer: Arc<dyn DocumentRenderer>,
     store: Arc<dyn DocumentStore>,
     slots: CompanySlots,
@@ -49,7 +50,7 @@ pub(crate) struct Documents {
 pub(crate) struct Frozen {
     /// The quote, the invoice or the credit note.
     pub(crate) record: Uuid,
-    pub(crate) document: StoredDocument,
+    pub(crate) document: StoredFile,
     pub(crate) size_bytes: u64,
     /// The data of the document besides the record.
     pub(crate) facts: DocumentFacts,
@@ -59,11 +60,11 @@ pub(crate) struct Frozen {
 /// The frozen copy that a signature is about.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredCopy {
-    pub(crate) document: StoredDocument,
+    pub(crate) document: StoredFile,
     pub(crate) bytes: Bytes,
 }
 
-impl Documents {
+impl DocumentService {
     /// The documents of a service, with this renderer and this store.
     pub(crate) fn new(renderer: Arc<dyn DocumentRenderer>, store: Arc<dyn DocumentStore>) -> Self {
         // One slot for each processor: more renderings at once would take memory and threads from
@@ -92,7 +93,7 @@ impl Documents {
         let (company, renderer) = (content.company(), Arc::clone(&self.renderer));
         self.in_slot(company, move |deadline| {
             let bytes = Bytes::from(content.render(&*renderer, deadline)?);
-            let document = StoredDocument {
+            let document = StoredFile {
                 key: DocumentKey { company, upload },
                 sha256: ContentHash::of(&bytes),
                 file_name: content.file_name(),
@@ -162,7 +163,7 @@ impl BoundedStore<'_> {
     ///
     /// `Ok` means that it is safe on disk; a transaction may now finish the upload and refer to the
     /// document.
-    pub(crate) async fn put(&mut self, document: &StoredDocument, bytes: Bytes) -> Result<(), StoreError> {
+    pub(crate) async fn put(&mut self, document: &StoredFile, bytes: Bytes) -> Result<(), StoreError> {
         let file = DocumentFile { bytes, file_name: document.file_name.clone() };
         self.wait_for(self.store.put(document.key, file)).await
     }
@@ -173,7 +174,7 @@ impl BoundedStore<'_> {
     }
 
     /// The frozen bytes, checked against their hash.
-    pub(crate) async fn fetch(&mut self, document: &StoredDocument) -> Result<Bytes, StoreError> {
+    pub(crate) async fn fetch(&mut self, document: &StoredFile) -> Result<Bytes, StoreError> {
         let bytes = self.wait_for(self.store.get(document.key)).await?;
         if ContentHash::of(&bytes) == document.sha256 { Ok(bytes) } else { Err(StoreError::Corrupt) }
     }
@@ -194,7 +195,7 @@ impl BoundedStore<'_> {
 
     /// A URL of the store itself, valid for [`DOCUMENT_URL_VALID_MS`]; `None` if the store makes
     /// none.
-    pub(crate) async fn presign(&mut self, document: &StoredDocument) -> Result<Option<String>, StoreError> {
+    pub(crate) async fn presign(&mut self, document: &StoredFile) -> Result<Option<String>, StoreError> {
         let valid = Duration::from_millis(DOCUMENT_URL_VALID_MS.unsigned_abs());
         match self.wait_for(self.store.presign(document.key, document.file_name.clone(), valid)).await {
             Err(StoreError::Refused(_)) => Ok(None),
@@ -225,31 +226,35 @@ mod tests {
     use super::super::{DocumentInput, MemoryStore, PdfRenderer};
     use super::*;
 
-    fn documents() -> (Documents, Arc<MemoryStore>) {
+    fn documents() -> (DocumentService, Arc<MemoryStore>) {
         let store = Arc::new(MemoryStore::new());
-        (Documents::new(Arc::new(PdfRenderer::new()), store.clone()), store)
+        (DocumentService::new(Arc::new(PdfRenderer::new()), store.clone()), store)
     }
 
     fn key(upload: u128) -> DocumentKey {
         DocumentKey { company: company().id, upload: Uuid::from_u128(upload) }
     }
 
-    async fn freeze(documents: &Documents, upload: u128) -> Result<Frozen, Error> {
+    async fn freeze(documents: &DocumentService, upload: u128) -> Result<Frozen, Error> {
         freeze_for(company(), documents, upload).await
     }
 
-    async fn freeze_for(company: Company, documents: &Documents, upload: u128) -> Result<Frozen, Error> {
+    async fn freeze_for(
+        company: Company,
+        documents: &DocumentService,
+        upload: u128,
+    ) -> Result<Frozen, Error> {
         let content = DocumentContent::of_quote(quote(), None, offer_facts(company), None);
         let (frozen, bytes) = documents.render(Uuid::from_u128(upload), content).await?;
         documents.bounded_store().put(&frozen.document, bytes).await?;
         Ok(frozen)
     }
 
-    async fn fetch(documents: &Documents, frozen: &Frozen) -> Result<Bytes, StoreError> {
+    async fn fetch(documents: &DocumentService, frozen: &Frozen) -> Result<Bytes, StoreError> {
         documents.bounded_store().fetch(&frozen.document).await
     }
 
-    async fn check(documents: &Documents, frozen: &Frozen) -> Result<(), StoreError> {
+    async fn check(documents: &DocumentService, frozen: &Frozen) -> Result<(), StoreError> {
         documents.bounded_store().check_available(frozen.document.key, frozen.size_bytes).await
     }
 
@@ -264,7 +269,7 @@ mod tests {
         assert_eq!(bytes.len() as u64, frozen.size_bytes);
         check(&documents, &frozen).await.unwrap();
         let again = freeze(&documents, 2).await.unwrap();
-        assert_eq!(again.document, StoredDocument { key: key(2), ..document.clone() });
+        assert_eq!(again.document, StoredFile { key: key(2), ..document.clone() });
         assert_eq!(store.keys(), [key(1), key(2)]);
     }
 
@@ -286,7 +291,7 @@ mod tests {
         memory.hang(true);
         let begun = tokio::time::Instant::now();
         let (key, sha256, mut store) = (key(1), ContentHash::of(b"x"), documents.bounded_store());
-        let document = StoredDocument { key, sha256, file_name: "a.pdf".into() };
+        let document = StoredFile { key, sha256, file_name: "a.pdf".into() };
         let slow = async {
             tokio::time::sleep(Duration::from_secs(4)).await;
             Ok(())
@@ -304,7 +309,7 @@ mod tests {
     async fn a_missing_or_damaged_document_is_not_available() {
         let (documents, store) = documents();
         let frozen = freeze(&documents, 1).await.unwrap();
-        let elsewhere = StoredDocument { key: key(2), ..frozen.document.clone() };
+        let elsewhere = StoredFile { key: key(2), ..frozen.document.clone() };
         let missing = Frozen { document: elsewhere, ..frozen.clone() };
         assert!(matches!(check(&documents, &missing).await, Err(StoreError::NotFound)));
         assert!(matches!(fetch(&documents, &missing).await, Err(StoreError::NotFound)));
@@ -323,7 +328,7 @@ mod tests {
             }
         }
         let store = Arc::new(MemoryStore::new());
-        let documents = Documents::new(Arc::new(Panics), store.clone());
+        let documents = DocumentService::new(Arc::new(Panics), store.clone());
         assert!(matches!(freeze(&documents, 1).await, Err(Error::Internal(_))));
         assert_eq!(store.count(), 0);
     }
@@ -333,19 +338,19 @@ mod tests {
         #[derive(Default)]
         struct Counts {
             now: AtomicUsize,
-            most: AtomicUsize,
+            max: AtomicUsize,
         }
         impl DocumentRenderer for Counts {
             fn render(&self, _: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
                 let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
-                self.most.fetch_max(now, Ordering::SeqCst);
+                self.max.fetch_max(now, Ordering::SeqCst);
                 std::thread::sleep(Duration::from_millis(20));
                 self.now.fetch_sub(1, Ordering::SeqCst);
                 Ok(b"%PDF-1.7".to_vec())
             }
         }
         let (renderer, store) = (Arc::new(Counts::default()), Arc::new(MemoryStore::new()));
-        let documents = Documents::new(renderer.clone(), store.clone());
+        let documents = DocumentService::new(renderer.clone(), store.clone());
         // An abandoned rendering keeps its slot until it is done.
         for _ in 0..8 {
             let impatient = tokio::time::timeout(Duration::from_millis(5), freeze(&documents, 1)).await;
@@ -355,7 +360,7 @@ mod tests {
         let companies = |upload: u128| Company { id: CompanyId(Uuid::from_u128(upload)), ..company() };
         let all = join_all((0..32).map(|upload| freeze_for(companies(upload), &documents, upload))).await;
         assert!(all.iter().all(Result::is_ok), "{all:?}");
-        assert_eq!(renderer.most.load(Ordering::SeqCst), available_parallelism().unwrap().get().max(2));
+        assert_eq!(renderer.max.load(Ordering::SeqCst), available_parallelism().unwrap().get().max(2));
     }
 
     /// A renderer that hangs until it is let go, past any deadline, for one company; it renders at
@@ -377,10 +382,10 @@ mod tests {
 
     /// Rules: FAIR-6
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_renderer_that_ignores_its_deadline_keeps_its_companys_places_only() {
+    async fn a_renderer_that_ignores_its_deadline_keeps_its_companys_slots_only() {
         let (let_go, open) = std::sync::mpsc::channel();
         let stuck = Stuck { company: company().id, open: std::sync::Mutex::new(open) };
-        let mut documents = Documents::new(Arc::new(stuck), Arc::new(MemoryStore::new()));
+        let mut documents = DocumentService::new(Arc::new(stuck), Arc::new(MemoryStore::new()));
         documents.render_time = Duration::from_millis(50);
         let count = 2 * available_parallelism().unwrap().get() as u128;
         let late = join_all((0..count).map(|upload| freeze(&documents, upload))).await;
@@ -398,7 +403,7 @@ mod tests {
     async fn a_slow_document_names_its_lines_and_the_queue_is_bounded() {
         let (let_go, open) = std::sync::mpsc::channel();
         let stuck = Stuck { company: company().id, open: std::sync::Mutex::new(open) };
-        let mut documents = Documents::new(Arc::new(stuck), Arc::new(MemoryStore::new()));
+        let mut documents = DocumentService::new(Arc::new(stuck), Arc::new(MemoryStore::new()));
         documents.render_time = Duration::from_millis(50);
         let late = freeze(&documents, 1).await.unwrap_err();
         assert_eq!(late.to_string(), "lines: take too long to print");
@@ -429,7 +434,7 @@ mod tests {
             }
         }
         let (ended, heard) = std::sync::mpsc::channel();
-        let documents = Documents::new(Arc::new(Endless(ended)), Arc::new(MemoryStore::new()));
+        let documents = DocumentService::new(Arc::new(Endless(ended)), Arc::new(MemoryStore::new()));
         let left = tokio::time::timeout(Duration::from_millis(20), freeze(&documents, 1)).await;
         assert!(left.is_err());
         heard.recv_timeout(RENDER_TIME / 3).expect("it goes on");

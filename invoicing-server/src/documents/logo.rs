@@ -5,7 +5,7 @@ mod metadata;
 use std::io::Cursor;
 
 use bytes::Bytes;
-use invoicing_core::Invalid;
+use invoicing_core::{Invalid, LogoRule};
 use png::{BitDepth, Limits};
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
@@ -13,21 +13,19 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 
 use self::metadata::without_metadata;
 
-/// Most bytes of an image.
-const MOST_BYTES: usize = 256 * 1024;
-/// Most pixels of an image. Bounds the memory of its decoding.
-const MOST_PIXELS: u64 = 4_000_000;
-/// Most pixels on a side.
-const MOST_SIDE: u64 = 65_535;
-/// Most bytes that a PNG's metadata may take once unpacked.
-const MOST_METADATA: usize = 8 * 1024 * 1024;
+/// Maximum number of bytes of an image.
+const MAX_BYTES: usize = 256 * 1024;
+/// Maximum number of pixels of an image. Bounds the memory of its decoding.
+const MAX_PIXELS: u64 = 4_000_000;
+/// Maximum number of pixels on a side.
+const MAX_SIDE: u64 = 65_535;
+/// Maximum number of bytes that a PNG's metadata may take once unpacked.
+const MAX_METADATA: usize = 8 * 1024 * 1024;
 
 const PNG_MAGIC: &[u8] = b"\x89PNG\r\n\x1a\n";
 const JPEG_MAGIC: &[u8] = b"\xff\xd8\xff";
 
 const JPEG_END: &[u8] = b"\xff\xd9";
-
-const DAMAGED: &str = "must be a PNG or JPEG that can be decoded";
 
 /// A logo that was checked before it was stored.
 #[derive(Clone, PartialEq, Eq)]
@@ -58,11 +56,11 @@ impl DocumentLogo {
     /// [`Invalid`] about the field `logo` for any other bytes.
     pub fn parse(bytes: impl Into<Bytes>) -> Result<Self, Invalid> {
         let bytes = bytes.into();
-        if bytes.len() > MOST_BYTES {
-            return Err(invalid("must have at most 256 KiB"));
+        if bytes.len() > MAX_BYTES {
+            return Err(invalid(LogoRule::Bytes));
         }
-        let image = Self::checked_before(bytes).ok_or_else(|| invalid("must be a PNG or a JPEG"))?;
-        let bytes = without_metadata(&image).ok_or_else(|| invalid(DAMAGED))?;
+        let image = Self::checked_before(bytes).ok_or_else(|| invalid(LogoRule::Format))?;
+        let bytes = without_metadata(&image).ok_or_else(|| invalid(LogoRule::Damaged))?;
         let checked = match image.format {
             LogoFormat::Png => check_png(&bytes),
             LogoFormat::Jpeg => check_jpeg(&bytes),
@@ -84,46 +82,46 @@ impl DocumentLogo {
     }
 }
 
-fn invalid(rule: &'static str) -> Invalid {
+fn invalid(rule: LogoRule) -> Invalid {
     Invalid::new("logo", rule)
 }
 
-fn check_png(bytes: &[u8]) -> Result<(), &'static str> {
-    let limits = Limits { bytes: MOST_METADATA };
+fn check_png(bytes: &[u8]) -> Result<(), LogoRule> {
+    let limits = Limits { bytes: MAX_METADATA };
     let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), limits);
-    let header = decoder.read_header_info().map_err(|_| DAMAGED)?;
+    let header = decoder.read_header_info().map_err(|_| LogoRule::Damaged)?;
     check_size(header.width.into(), header.height.into())?;
     if header.bit_depth == BitDepth::Sixteen {
-        return Err("must have at most 8 bits per channel");
+        return Err(LogoRule::Depth);
     }
     // As the renderer decodes it: a palette becomes colours.
     decoder.set_transformations(png::Transformations::EXPAND);
-    let mut reader = decoder.read_info().map_err(|_| DAMAGED)?;
-    let mut pixels = vec![0; reader.output_buffer_size().ok_or(DAMAGED)?];
-    reader.next_frame(&mut pixels).map_err(|_| DAMAGED)?;
-    reader.finish().map_err(|_| DAMAGED)
+    let mut reader = decoder.read_info().map_err(|_| LogoRule::Damaged)?;
+    let mut pixels = vec![0; reader.output_buffer_size().ok_or(LogoRule::Damaged)?];
+    reader.next_frame(&mut pixels).map_err(|_| LogoRule::Damaged)?;
+    reader.finish().map_err(|_| LogoRule::Damaged)
 }
 
-fn check_jpeg(bytes: &[u8]) -> Result<(), &'static str> {
+fn check_jpeg(bytes: &[u8]) -> Result<(), LogoRule> {
     let options = DecoderOptions::default().set_strict_mode(true);
     let mut decoder = JpegDecoder::new_with_options(Cursor::new(bytes), options);
-    decoder.decode_headers().map_err(|_| DAMAGED)?;
-    let (width, height) = decoder.dimensions().ok_or(DAMAGED)?;
+    decoder.decode_headers().map_err(|_| LogoRule::Damaged)?;
+    let (width, height) = decoder.dimensions().ok_or(LogoRule::Damaged)?;
     check_size(width as u64, height as u64)?;
     match decoder.input_colorspace() {
         Some(ColorSpace::Luma | ColorSpace::RGB | ColorSpace::YCbCr) => {}
-        _ => return Err("must be in grey or RGB"),
+        _ => return Err(LogoRule::Colors),
     }
-    decoder.decode().map_err(|_| DAMAGED)?;
+    decoder.decode().map_err(|_| LogoRule::Damaged)?;
     // The decoder makes up the last pixels of a file that is cut off just before its end.
-    bytes.ends_with(JPEG_END).then_some(()).ok_or(DAMAGED)
+    bytes.ends_with(JPEG_END).then_some(()).ok_or(LogoRule::Damaged)
 }
 
-fn check_size(width: u64, height: u64) -> Result<(), &'static str> {
+fn check_size(width: u64, height: u64) -> Result<(), LogoRule> {
     match width.saturating_mul(height) {
-        0 => Err(DAMAGED),
-        pixels if pixels > MOST_PIXELS => Err("must have at most 4 megapixels"),
-        _ if width.max(height) > MOST_SIDE => Err("must have at most 65,535 pixels on a side"),
+        0 => Err(LogoRule::Damaged),
+        pixels if pixels > MAX_PIXELS => Err(LogoRule::Pixels),
+        _ if width.max(height) > MAX_SIDE => Err(LogoRule::Side),
         _ => Ok(()),
     }
 }

@@ -8,18 +8,18 @@
 //! texts can no longer be changed. `content::sanitize` describes the treatment of direction
 //! controls.
 //!
-//! `header`, `logo`, `line_table`, `totals`, `payment`, `mentions` and `signature` lay out the parts
-//! of a document, whose texts `content` holds. `composer` arranges them in columns and blocks,
-//! `typesetter` turns text into glyphs, and `pagination` breaks pages. `tags` holds the structure,
-//! and `writer` makes the file.
+//! `header`, `logo`, `line_table`, `totals`, `payment`, `legal_notices` and `signature` lay out the
+//! parts of a document, whose texts `content` holds. `composer` arranges them in columns and
+//! blocks, `typesetter` turns text into glyphs, and `pagination` breaks pages. `tags` holds the
+//! structure, and `writer` makes the file.
 
 mod accent;
 mod composer;
 mod fonts;
 mod header;
+mod legal_notices;
 mod line_table;
 mod logo;
-mod mentions;
 mod pagination;
 mod payment;
 mod signature;
@@ -155,7 +155,7 @@ fn pages(composer: &mut Composer<'_>, view: &DocumentView<'_>) -> Result<Vec<Pdf
     line_table::line_table(composer, view)?;
     totals::totals(composer, view)?;
     payment::payment(composer, view)?;
-    mentions::mentions(composer, view)?;
+    legal_notices::legal_notices(composer, view)?;
     signature::signature(composer, view)?;
     composer.pages.finish()
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use chrono::NaiveDate;
-use invoicing_core::{CreditNote, Invalid, Invoice, Quote};
+use invoicing_core::{CreditNote, Invalid, Invoice, Quote, Rule};
 
 use super::{ContentHash, DocumentFacts, DocumentLogo};
 use crate::error::Error;
@@ -207,7 +207,7 @@ impl From<RenderError> for Error {
         match error {
             RenderError::Text(invalid) => Self::Invalid(invalid),
             // Not `Overloaded`: the same document would take as long again.
-            RenderError::TimedOut => Self::Invalid(Invalid::new("lines", "take too long to print")),
+            RenderError::TimedOut => Self::Invalid(Invalid::new("lines", Rule::TooSlowToPrint)),
             error @ RenderError::Failed(_) => Self::internal(error),
         }
     }

@@ -12,7 +12,7 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use super::content_disposition::UNRESERVED;
-use super::{DocumentKey, StoredDocument};
+use super::{DocumentKey, StoredFile};
 
 /// Validity of a URL, in milliseconds.
 pub(crate) const DOCUMENT_URL_VALID_MS: i64 = 5 * 60 * 1_000;
@@ -36,11 +36,12 @@ impl UrlSigner {
 
     /// Path and query of a document, valid up to and including `expires_at`.
     ///
-    /// `/api/v1/documents/{company}/{upload}?sha256={hash}&name={file name}&expires={milliseconds since 1970}&signature={64 hex}`
+    /// `/api/v1/documents/{company}/{upload}?sha256={hash}&name={file name}&expires={milliseconds
+    /// since 1970}&signature={64 hex}`
     ///
     /// The signature is the HMAC-SHA256 of the domain and the text before `&signature=`.
-    pub(crate) fn sign(&self, document: &StoredDocument, expires_at: Timestamp) -> String {
-        let StoredDocument { key, sha256, file_name } = document;
+    pub(crate) fn sign(&self, document: &StoredFile, expires_at: Timestamp) -> String {
+        let StoredFile { key, sha256, file_name } = document;
         let name = utf8_percent_encode(file_name, UNRESERVED);
         let expires = expires_at.as_millis();
         let mut url = format!("/api/v1/documents/{key}?sha256={sha256}&name={name}&expires={expires}");
@@ -54,7 +55,7 @@ impl UrlSigner {
     ///
     /// Only the very text that [`sign`](Self::sign) made is accepted: another order, spelling, or
     /// number of parameters is as wrong as another signature.
-    pub(crate) fn verify(&self, url: &str, now: Timestamp) -> Option<StoredDocument> {
+    pub(crate) fn verify(&self, url: &str, now: Timestamp) -> Option<StoredFile> {
         let (path, query) = url.strip_prefix("/api/v1/documents/")?.split_once('?')?;
         let (company, upload) = path.split_once('/')?;
         let (sha256, rest) = query.strip_prefix("sha256=")?.split_once("&name=")?;
@@ -63,7 +64,7 @@ impl UrlSigner {
         let file_name = percent_decode_str(name).decode_utf8().ok()?.into_owned();
         let expires_at = Timestamp::from_millis(expires.parse().ok()?);
         let key = DocumentKey { company: company.parse().ok()?, upload: upload.parse().ok()? };
-        let document = StoredDocument { key, sha256: sha256.parse().ok()?, file_name };
+        let document = StoredFile { key, sha256: sha256.parse().ok()?, file_name };
         let expected = self.sign(&document, expires_at);
         let genuine = bool::from(expected.as_bytes().ct_eq(url.as_bytes()));
         (genuine && now <= expires_at).then_some(document)
@@ -92,9 +93,9 @@ mod tests {
 
     const UPLOAD: Uuid = Uuid::from_u128(0x0192_abcd_0000_7000_8000_0000_0000_0002);
 
-    fn document(file_name: &str) -> StoredDocument {
+    fn document(file_name: &str) -> StoredFile {
         let key = DocumentKey { company: COMPANY, upload: UPLOAD };
-        StoredDocument { key, sha256: ContentHash::of(b"x"), file_name: file_name.to_owned() }
+        StoredFile { key, sha256: ContentHash::of(b"x"), file_name: file_name.to_owned() }
     }
 
     fn signer() -> UrlSigner {
@@ -105,7 +106,7 @@ mod tests {
         signer().sign(&document(file_name), NOW.plus_millis(DOCUMENT_URL_VALID_MS))
     }
 
-    fn open_at(url: &str, now: Timestamp) -> Option<StoredDocument> {
+    fn open_at(url: &str, now: Timestamp) -> Option<StoredFile> {
         signer().verify(url, now)
     }
 

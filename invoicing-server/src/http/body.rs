@@ -19,7 +19,7 @@ use crate::log::ErrorChain;
 /// The error of a body that cannot be read.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Most bytes that are discarded of an unread body.
+/// Maximum number of bytes that are discarded of an unread body.
 const DISCARD_BYTES: usize = 1024 * 1024;
 /// Time limit for discarding an unread body.
 const DISCARD_TIME: Duration = Duration::from_secs(5);

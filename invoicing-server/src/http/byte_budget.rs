@@ -27,10 +27,10 @@ pub(crate) use self::shares::SMALL;
 use super::error::ApiError;
 use crate::documents::DocumentKey;
 
-/// Most bytes that leave at once: the largest HTTP/2 frame that every peer accepts.
+/// Maximum number of bytes that leave at once: the largest HTTP/2 frame that every peer accepts.
 pub(super) const PIECE: usize = 16 * 1024;
-/// Most bytes that leave at once over HTTP/1 with a key while there is room, so that an ordinary
-/// page leaves in one write.
+/// Maximum number of bytes that leave at once over HTTP/1 with a key while there is room, so that
+/// an ordinary page leaves in one write.
 const ANSWER_AT_ONCE: usize = 128 * 1024;
 
 /// A connection of [`serve`](crate::serve()), which can be notified to close.
@@ -166,7 +166,7 @@ impl ByteReservation {
 
     /// The largest answer that may leave at once over HTTP/1. Bytes that hyper holds can be freed
     /// only by closing connections, so they stay a small part of the budget.
-    pub(super) fn most_at_once(&self) -> usize {
+    pub(super) fn max_at_once(&self) -> usize {
         let has_room =
             || self.budget.ledger.lock().sending() + ANSWER_AT_ONCE <= self.budget.limits.at_once();
         let has_key = matches!(self.owner.holder, Holder::Company(_));
@@ -223,10 +223,10 @@ impl UnreadAnswer {
         self.0.budget.ledger.lock().set_deadline(self.0.id, deadline);
     }
 
-    /// The next piece, of at most `most` bytes. `None` once the answer was ended.
-    pub(super) fn take_piece(&self, most: usize) -> Option<(SendingPiece, Bytes)> {
+    /// The next piece, of at most `max` bytes. `None` once the answer was ended.
+    pub(super) fn take_piece(&self, max: usize) -> Option<(SendingPiece, Bytes)> {
         let Self(answer) = self;
-        let slice = answer.budget.ledger.lock().take_piece(answer.id, most)?;
+        let slice = answer.budget.ledger.lock().take_piece(answer.id, max)?;
         // A copy, as a slice would keep the whole answer in memory until the peer has read the
         // piece.
         let piece = Bytes::copy_from_slice(&slice);

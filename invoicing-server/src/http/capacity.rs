@@ -16,8 +16,8 @@ use crate::config::RequestLimits;
 #[cfg(feature = "console")]
 use crate::keyed_semaphore::KeyedSemaphore;
 
-/// Most requests with one signing link that are served or wait. Requests with other links wait
-/// behind these at most.
+/// Maximum number of requests with one signing link that are served or wait. Requests with other
+/// links wait behind these at most.
 #[cfg(feature = "console")]
 const OF_ONE_LINK: u32 = 32;
 

@@ -37,6 +37,9 @@ pub(crate) enum ApiError {
     },
     /// The request is malformed.
     BadRequest(Cow<'static, str>),
+    /// A parameter, or a property of the body, that is not one of the endpoint's, or no value of
+    /// it. `rule` ends a sentence that begins with its name.
+    Unreadable { name: Cow<'static, str>, rule: Cow<'static, str> },
     /// The body has a `Content-Encoding`.
     EncodedBody,
     /// The body is over the limit.
@@ -60,6 +63,10 @@ impl ApiError {
         Self::BadRequest(Cow::Borrowed(message))
     }
 
+    pub(crate) fn unreadable(name: impl Into<Cow<'static, str>>, rule: impl Into<Cow<'static, str>>) -> Self {
+        Self::Unreadable { name: name.into(), rule: rule.into() }
+    }
+
     /// The code, which determines the status.
     pub(crate) fn code(&self) -> ErrorCode {
         match self {
@@ -68,6 +75,7 @@ impl ApiError {
             Self::QuotaUsedUp { .. } => ErrorCode::TooManyRequests,
             Self::MethodNotAllowed { .. } => ErrorCode::MethodNotAllowed,
             Self::BadRequest(_) | Self::EncodedBody => ErrorCode::BadRequest,
+            Self::Unreadable { .. } => ErrorCode::ValidationError,
             Self::PayloadTooLarge => ErrorCode::PayloadTooLarge,
             Self::RequestTimeout => ErrorCode::RequestTimeout,
             Self::ExpectationFailed => ErrorCode::ExpectationFailed,
@@ -87,6 +95,7 @@ impl ApiError {
             }
             Self::MethodNotAllowed { allow } => format!("This path has only {allow}").into(),
             Self::BadRequest(message) => message.clone(),
+            Self::Unreadable { name, rule } => format!("{name}: {rule}").into(),
             Self::EncodedBody => "The body must be sent as it is, without a Content-Encoding".into(),
             Self::PayloadTooLarge => format!("The body must have at most {MAX_BODY_BYTES} bytes").into(),
             Self::RequestTimeout => "The request did not arrive in time".into(),
@@ -96,7 +105,7 @@ impl ApiError {
             }
             Self::Operation(Error::NotFound) => "There is no such route or record".into(),
             Self::Operation(Error::Invalid(invalid)) => invalid.to_string().into(),
-            Self::Operation(Error::Conflict(conflict)) => conflict.message.clone(),
+            Self::Operation(Error::Conflict(conflict)) => conflict.to_string().into(),
             Self::Operation(Error::DocumentUnavailable) => "The record has no frozen document".into(),
             Self::Operation(Error::StorageUnavailable(_)) => {
                 "Storage is unavailable at the moment; try again later".into()
@@ -183,7 +192,7 @@ impl fmt::Display for FailureCause<'_> {
 
 #[cfg(test)]
 mod tests {
-    use invoicing_core::Conflict;
+    use invoicing_core::{ConflictReason, Rule};
 
     use super::*;
 
@@ -201,8 +210,9 @@ mod tests {
             ApiError::ExpectationFailed,
             ApiError::Overloaded,
             ApiError::NOT_FOUND,
-            Invalid::new("name", "is required").into(),
-            Error::Conflict(Conflict::new("no")).into(),
+            Invalid::new("name", Rule::Email).into(),
+            ApiError::unreadable("name", "is required"),
+            Error::from(ConflictReason::KeepsChanging).into(),
             Error::DocumentUnavailable.into(),
             Error::Overloaded.into(),
             Error::unavailable(internal()).into(),

@@ -15,8 +15,8 @@ use crate::error::status_of;
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
-/// Most headers of a JSON response: its content headers, the headers of [`complete`], and one of an
-/// error.
+/// Maximum number of headers of a JSON response: its content headers, the headers of [`complete`],
+/// and one of an error.
 const MAX_HEADERS: usize = 12;
 
 /// Bodies that are the same for all callers, so that refusals of callers without a key take no

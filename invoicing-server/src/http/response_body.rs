@@ -58,7 +58,7 @@ impl Body {
         let left = bytes.len();
         reservation.resize(left);
         let (next_piece, at_once) = if version < Version::HTTP_2 {
-            (PIECE, reservation.most_at_once())
+            (PIECE, reservation.max_at_once())
         } else {
             (FIRST_PIECE_OVER_HTTP_2, FIRST_PIECE_OVER_HTTP_2)
         };

@@ -17,7 +17,9 @@ use crate::config::PostgresSettings;
 use crate::config::{SettingError, Settings};
 use crate::dispatch::transport::{Transport, TransportBuilder};
 use crate::dispatch::{DisabledWebhook, DispatchContext, EndpointCache, Heartbeat, Notices};
-use crate::documents::{DocumentKind, DocumentRenderer, DocumentStore, Documents, ObjectStorage, UrlSigner};
+use crate::documents::{
+    DocumentKind, DocumentRenderer, DocumentService, DocumentStore, ObjectStorage, UrlSigner,
+};
 use crate::env::Env;
 use crate::health::HealthContext;
 use crate::http::HttpContext;
@@ -245,7 +247,7 @@ impl Builder {
         });
         access.take_over_unnoted().await;
         listen(&store, Arc::clone(&access.keys), Arc::clone(&endpoints), Arc::clone(&queue)).await;
-        let documents = Arc::new(Documents::new(renderer, document_store));
+        let documents = Arc::new(DocumentService::new(renderer, document_store));
         let services = Arc::new(Services {
             store: Arc::clone(&store),
             env: env.clone(),

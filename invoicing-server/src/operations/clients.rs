@@ -1,6 +1,6 @@
 //! Clients: created by the host or through the API, changed by the host.
 
-use invoicing_core::{Client, ClientChange, ClientId, Conflict, NewClient, Page};
+use invoicing_core::{Client, ClientChange, ClientId, ConflictReason, NewClient, Page};
 
 use super::CompanyHandle;
 use crate::error::Error;
@@ -91,7 +91,7 @@ impl Clients<'_> {
             {
                 let owner = tx.clients().find_by_external_id(external_id).await?;
                 if owner.is_some_and(|owner| owner.id != id) {
-                    return Err(Conflict::new("another client has this externalId").into());
+                    return Err(ConflictReason::ExternalIdTaken.into());
                 }
             }
             let Some(changed) = fields.apply(&client, tx.change.stamp) else { return Ok(client) };

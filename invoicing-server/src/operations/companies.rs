@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use chrono_tz::Tz;
 use invoicing_core::{
-    Company, CompanyId, CompanyIdentity, Conflict, EInvoicing, Invalid, NewCompany, Plan, sha256_hex,
+    Company, CompanyId, CompanyIdentity, ConflictReason, EInvoicing, Invalid, NewCompany, Plan, Rule,
+    sha256_hex,
 };
 
 use super::{CompanyHandle, Services};
-use crate::documents::{DocumentLogo, missing_of_company};
+use crate::documents::{DocumentLogo, gaps_of_company};
 use crate::error::Error;
-use crate::records::{HistoryAction, Missing};
+use crate::records::{HistoryAction, ReadinessGap};
 use crate::store::notification::Notification;
 use crate::store::{ServiceTables, Tables};
 
@@ -39,8 +40,7 @@ impl Companies {
     /// # Errors
     /// [`Error::Invalid`] about `eInvoicing` if it is ON and legal data is missing.
     pub async fn create(&self, new: &NewCompany) -> Result<Company, Error> {
-        Tz::from_str(&new.time_zone)
-            .map_err(|_| Invalid::new("timeZone", "must be an IANA time zone such as Europe/Paris"))?;
+        Tz::from_str(&new.time_zone).map_err(|_| Invalid::new("timeZone", Rule::TimeZone))?;
         let Services { store, env, .. } = &*self.0;
         let company = new.create(CompanyId(env.uuid()), env.now())?;
         check_e_invoicing(&company)?;
@@ -153,8 +153,7 @@ impl CompanyHandle {
             change(&mut company)?;
             let plan = company.plan;
             if company.automatic_invoicing && !plan.has_automatic_invoicing() {
-                let reason = format!("automatic conversion is not part of the plan {plan}");
-                return Err(Conflict::new(reason).into());
+                return Err(ConflictReason::AutomaticInvoicing { plan }.into());
             }
             tx.company_row().set_record(&company).await?;
             if plan != tx.change.company.plan {
@@ -174,12 +173,12 @@ fn check_e_invoicing(company: &Company) -> Result<(), Invalid> {
     if company.identity.e_invoicing == EInvoicing::Off {
         return Ok(());
     }
-    let missing: Vec<_> = missing_of_company(company)
+    let gaps: Vec<_> = gaps_of_company(company)
         .into_iter()
-        .map(|Missing { field, rule, english, .. }| format!("{field}: {english} ({rule})"))
+        .map(|ReadinessGap { field, rule, english, .. }| format!("{field}: {english} ({rule})"))
         .collect();
-    if missing.is_empty() {
+    if gaps.is_empty() {
         return Ok(());
     }
-    Err(Invalid::new("eInvoicing", format!("cannot be ON, as legal data is missing: {}", missing.join("; "))))
+    Err(Invalid::new("eInvoicing", Rule::EInvoicingOn { gaps: gaps.join("; ") }))
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use invoicing_core::{CompanyId, Conflict, Invalid, SHORT_TEXT, required_text, without_bidi_controls};
+use invoicing_core::internal::{SHORT_TEXT, required_text, without_bidi_controls};
+use invoicing_core::{CompanyId, Conflict, Invalid};
 
 use super::Services;
 use crate::cause::{Cause, is_request_id};
@@ -67,9 +68,10 @@ impl CompanyHandle {
         }
     }
 
-    /// A handle whose changes note their author in the [history](Self::history): `name`, for
-    /// instance the name of the user who is signed in at the host. It has 1 to 255 characters;
-    /// controls of direction are left out of it. A handle without a name notes nothing.
+    /// A handle that records `name` as the author of its changes in the [history](Self::history),
+    /// for instance the name of the user who is signed in at the host. The name has 1 to 255
+    /// characters; bidirectional control characters are removed from it. Without a name, the
+    /// history records nothing.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a name that is not usable.
@@ -90,17 +92,17 @@ impl CompanyHandle {
     }
 
     /// A handle whose changes are refused if their record no longer has this version, such as the
-    /// one that a person was shown: `company.if_unchanged(at).invoices().pay(…)`. The version is the
-    /// record's `updatedAt`; [`Version`] lists those of records without one. The transaction of the
-    /// change decides, so of two changes with one version the later is refused, and has changed
+    /// one that a person was shown: `company.if_unchanged(at).invoices().pay(…)`. The version is
+    /// the record's `updatedAt`; [`Version`] lists those of records without one. The transaction of
+    /// the change decides, so of two changes with one version the later is refused, and has changed
     /// nothing. Reads take no notice of it.
     ///
-    /// A change of a signing link is guarded by its quote, one of a payment by its invoice, one of a
-    /// delivery by its webhook, and the closing of the company by the company's record.
+    /// A change of a signing link is guarded by its quote, one of a payment by its invoice, one of
+    /// a delivery by its webhook, and the closing of the company by the company's record.
     ///
     /// # Errors
-    /// Of the operations of this handle: [`Error::Conflict`] if the record was changed meanwhile, and
-    /// [`Error::Invalid`] about `version` if they would create a record.
+    /// Of the operations of this handle: [`Error::Conflict`] if the record was changed meanwhile,
+    /// and [`Error::Invalid`] about `version` if they would create a record.
     ///
     /// ```
     /// # use invoicing_server::{Invoicing, NewClient, NewCompany, Plan};
@@ -133,8 +135,12 @@ impl CompanyHandle {
 
     /// Refuses to prepare a change of a record that no longer has the version of the handle. The
     /// transaction of the change compares it again.
-    pub(super) fn check_expected(&self, name: &str, found: impl Into<Version>) -> Result<(), Conflict> {
-        self.expected.as_ref().map_or(Ok(()), |expected| expected.check(name, found))
+    pub(super) fn check_expected(
+        &self,
+        record: &'static str,
+        found: impl Into<Version>,
+    ) -> Result<(), Conflict> {
+        self.expected.as_ref().map_or(Ok(()), |expected| expected.check(record, found))
     }
 
     /// Refuses to prepare a creation with a version.

@@ -1,7 +1,7 @@
 //! The conversion of an accepted quote to an invoice, in the transaction that accepts the quote or
 //! in one of its own.
 
-use invoicing_core::{Conflict, Invoice, InvoiceId, Quote};
+use invoicing_core::{ConflictReason, Invoice, InvoiceId, Quote};
 
 use crate::error::Error;
 use crate::records::HistoryAction;
@@ -11,7 +11,7 @@ use crate::store::{CompanyTx, Tables};
 pub(super) async fn check_unconverted(tx: &mut CompanyTx<'_>, quote: &Quote) -> Result<(), Error> {
     match tx.invoices().find_live(quote.summary.id).await? {
         None => Ok(()),
-        Some(live) => Err(Conflict::new(format!("the quote has been converted to invoice {live}")).into()),
+        Some(live) => Err(ConflictReason::Converted { invoice: live.to_string() }.into()),
     }
 }
 

@@ -69,7 +69,7 @@ impl CreditNotes<'_> {
     /// # Errors
     /// [`Error::Invalid`] about `limit` if the lines make a page of several credit notes larger
     /// than 16 MiB. The error names the largest limit that works: see
-    /// [`page_limit`](invoicing_core::page_limit).
+    /// [`Rule::PageTooLarge`](crate::Rule::PageTooLarge).
     pub async fn page(&self, query: &CreditNoteQuery) -> Result<Vec<u8>, Error> {
         self.0.documents::<CreditNote>().whole_page(&query.into()).await
     }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use invoicing_core::Conflict;
+use invoicing_core::ConflictReason;
 
 use super::CompanyHandle;
 use super::frozen_files::file_row;
@@ -117,7 +117,7 @@ impl CompanyHandle {
 
 /// The error of a change that began again too often.
 pub(super) fn keeps_changing() -> Error {
-    Conflict::new("the record keeps changing; try again").into()
+    ConflictReason::KeepsChanging.into()
 }
 
 /// Finishes the upload of a document, if there is one, and refers to its file. Returns false if the

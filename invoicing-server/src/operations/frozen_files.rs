@@ -8,10 +8,10 @@ use invoicing_core::{Client, Company, CompanyId, DocumentLink, Timestamp};
 use super::{CompanyHandle, Services};
 use crate::documents::{
     BoundedStore, Buyer, CONTENT_TYPE, DOCUMENT_URL_VALID_MS, DocumentContent, DocumentFacts, DocumentKey,
-    DocumentLogo, Frozen, Parties, StoredDocument,
+    DocumentLogo, Frozen, Parties, StoredFile,
 };
 use crate::error::Error;
-use crate::store::documents::Document;
+use crate::store::documents::StoredDocument;
 use crate::store::frozen_files::FrozenFileRow;
 use crate::store::quotes::DocumentTerms;
 use crate::store::{Tables, UNAUDITED};
@@ -51,18 +51,14 @@ pub struct OpenedDocument {
 #[cfg(feature = "console")]
 impl CompanyHandle {
     /// Reads a frozen document.
-    pub(crate) async fn open_stored(&self, document: StoredDocument) -> Result<OpenedDocument, Error> {
+    pub(crate) async fn open_stored(&self, document: StoredFile) -> Result<OpenedDocument, Error> {
         self.operation("documents.open", self.services.open(document)).await
     }
 }
 
 impl Services {
     /// A signed URL to a frozen document, once it is known to be in the store.
-    pub(super) async fn link(
-        &self,
-        document: StoredDocument,
-        size_bytes: u64,
-    ) -> Result<DocumentLink, Error> {
+    pub(super) async fn link(&self, document: StoredFile, size_bytes: u64) -> Result<DocumentLink, Error> {
         let mut store = self.documents.bounded_store();
         store.check_available(document.key, size_bytes).await?;
         let (url, expires_at) = self.document_url(&document, &mut store).await?;
@@ -78,9 +74,9 @@ impl Services {
     }
 
     /// A frozen document, read and checked.
-    pub(super) async fn open(&self, document: StoredDocument) -> Result<OpenedDocument, Error> {
+    pub(super) async fn open(&self, document: StoredFile) -> Result<OpenedDocument, Error> {
         let bytes = self.documents.bounded_store().fetch(&document).await?;
-        let StoredDocument { sha256, file_name, .. } = document;
+        let StoredFile { sha256, file_name, .. } = document;
         Ok(OpenedDocument { bytes, file_name, sha256: sha256.to_string() })
     }
 
@@ -100,7 +96,7 @@ impl Services {
 
     async fn upload(
         &self,
-        document: &StoredDocument,
+        document: &StoredFile,
         bytes: Bytes,
         store: &mut BoundedStore<'_>,
     ) -> Result<(), Error> {
@@ -116,7 +112,7 @@ impl Services {
     /// A URL that gives access to a document without a key, and the instant at which it expires.
     async fn document_url(
         &self,
-        document: &StoredDocument,
+        document: &StoredFile,
         store: &mut BoundedStore<'_>,
     ) -> Result<(String, Timestamp), Error> {
         let now = self.env.now();
@@ -134,14 +130,14 @@ impl Services {
 
     /// The document that a signed URL, as path and query, gives access to. Not found unless the URL
     /// is exactly as it was signed and has not expired.
-    pub(crate) fn verify_document_url(&self, url: &str) -> Result<StoredDocument, Error> {
+    pub(crate) fn verify_document_url(&self, url: &str) -> Result<StoredFile, Error> {
         self.url_signer.verify(url, self.env.now()).ok_or(Error::NotFound)
     }
 }
 
 impl CompanyHandle {
     /// The latest frozen file of a document, and its size in bytes.
-    pub(super) async fn frozen_file<D: Document>(&self, id: D::Id) -> Result<(StoredDocument, u64), Error> {
+    pub(super) async fn frozen_file<D: StoredDocument>(&self, id: D::Id) -> Result<(StoredFile, u64), Error> {
         let row = self.read(async move |mut tx| tx.documents::<D>().latest_file(id).await).await?;
         stored(self.id, id, row.ok_or(Error::DocumentUnavailable)?)
     }
@@ -150,7 +146,7 @@ impl CompanyHandle {
     pub(super) async fn link_to(
         &self,
         operation: &'static str,
-        found: impl Future<Output = Result<(StoredDocument, u64), Error>>,
+        found: impl Future<Output = Result<(StoredFile, u64), Error>>,
     ) -> Result<DocumentLink, Error> {
         let link = async {
             let (document, size_bytes) = found.await?;
@@ -163,7 +159,7 @@ impl CompanyHandle {
     pub(super) async fn open_found(
         &self,
         operation: &'static str,
-        found: impl Future<Output = Result<(StoredDocument, u64), Error>>,
+        found: impl Future<Output = Result<(StoredFile, u64), Error>>,
     ) -> Result<OpenedDocument, Error> {
         let opened = async { self.services.open(found.await?.0).await };
         self.operation(operation, opened).await
@@ -211,8 +207,8 @@ pub(super) fn stored(
     company: CompanyId,
     record: impl Display,
     row: FrozenFileRow,
-) -> Result<(StoredDocument, u64), Error> {
+) -> Result<(StoredFile, u64), Error> {
     let FrozenFileRow { upload, sha256, size_bytes, file_name } = row;
     let sha256 = sha256.parse().map_err(|cause| Error::bad_row("frozen_file", "sha256", record, cause))?;
-    Ok((StoredDocument { key: DocumentKey { company, upload }, sha256, file_name }, size_bytes))
+    Ok((StoredFile { key: DocumentKey { company, upload }, sha256, file_name }, size_bytes))
 }

@@ -21,7 +21,7 @@ use super::conversion::{check_unconverted, convert_noted};
 use super::frozen_files::OpenedDocument;
 use crate::error::Error;
 use crate::list_query::PageQuery;
-use crate::records::{HistoryAction, Missing};
+use crate::records::{HistoryAction, ReadinessGap};
 use crate::store::{CompanyTx, Prefetch, Tables};
 
 /// The invoices of a company.
@@ -116,8 +116,8 @@ impl Invoices<'_> {
     /// # Errors
     /// [`Error::Invalid`] about a text that the document cannot show, or with e-invoicing ON about
     /// legal data that it lacks: see [`readiness`](Self::readiness). [`Error::Conflict`] when it is
-    /// not a draft; [`Error::StorageUnavailable`] when the document cannot be stored, or other nodes
-    /// keep taking the number.
+    /// not a draft; [`Error::StorageUnavailable`] when the document cannot be stored, or other
+    /// nodes keep taking the number.
     pub async fn issue_with(&self, id: InvoiceId, options: &IssueOptions) -> Result<Invoice, Error> {
         self.0.operation("invoices.issue", self.issue_for(id, *options, Purpose::Issue)).await
     }
@@ -126,8 +126,8 @@ impl Invoices<'_> {
     /// first, in the same transaction.
     ///
     /// # Errors
-    /// As [`issue_with`](Self::issue_with) for a draft; [`Error::Conflict`] when it is paid, credited
-    /// in full or cancelled.
+    /// As [`issue_with`](Self::issue_with) for a draft; [`Error::Conflict`] when it is paid,
+    /// credited in full or cancelled.
     pub async fn mark_paid(&self, id: InvoiceId) -> Result<Invoice, Error> {
         let paid = async {
             match self.mark_issued_paid(id).await? {
@@ -170,7 +170,7 @@ impl Invoices<'_> {
     ///
     /// # Errors
     /// [`Error::Conflict`] when the invoice is not a draft.
-    pub async fn readiness(&self, id: InvoiceId) -> Result<Vec<Missing>, Error> {
+    pub async fn readiness(&self, id: InvoiceId) -> Result<Vec<ReadinessGap>, Error> {
         Ok(self.readiness_and_format(id).await?.0)
     }
 
@@ -178,8 +178,8 @@ impl Invoices<'_> {
     pub(crate) async fn readiness_and_format(
         &self,
         id: InvoiceId,
-    ) -> Result<(Vec<Missing>, DocumentFormat), Error> {
-        self.0.operation("invoices.readiness", self.missing(id)).await
+    ) -> Result<(Vec<ReadinessGap>, DocumentFormat), Error> {
+        self.0.operation("invoices.readiness", self.gaps(id)).await
     }
 
     /// Preloads the invoice on SQLite, before the transaction; `None` on PostgreSQL.
@@ -220,7 +220,7 @@ impl Invoices<'_> {
     /// # Errors
     /// [`Error::Invalid`] about `limit` if the lines make a page of several invoices larger than 16
     /// MiB. The error names the largest limit that works: see
-    /// [`page_limit`](invoicing_core::page_limit).
+    /// [`Rule::PageTooLarge`](crate::Rule::PageTooLarge).
     pub async fn page(&self, query: &PageQuery<InvoiceStatus>) -> Result<Vec<u8>, Error> {
         self.0.documents::<Invoice>().whole_page(query).await
     }

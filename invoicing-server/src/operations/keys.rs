@@ -1,6 +1,7 @@
 //! API keys: issued, listed, revoked.
 
-use invoicing_core::{Conflict, KeyId, SHORT_TEXT, Timestamp, required_text};
+use invoicing_core::internal::{SHORT_TEXT, required_text};
+use invoicing_core::{ConflictReason, KeyId, Timestamp};
 
 use super::CompanyHandle;
 use crate::error::Error;
@@ -8,7 +9,7 @@ use crate::records::{HistoryAction, KeyRecord};
 use crate::secret::{self, Secret};
 use crate::store::Tables;
 
-/// Most keys of a company that are not revoked.
+/// Maximum number of keys of a company that are not revoked.
 const MAX_ACTIVE: i64 = 100;
 
 /// The API keys of a company.
@@ -53,8 +54,8 @@ pub struct KeyUsage {
     pub record: KeyRecord,
     /// Requests that were accepted within the last 60 s; 0 for a revoked key.
     pub used: u32,
-    /// Most requests that are accepted within 60 s; `None` if the host has set no quota, and for a
-    /// revoked key.
+    /// Maximum number of requests that are accepted within 60 s; `None` if the host has set no
+    /// quota, and for a revoked key.
     pub limit: Option<u32>,
     /// The instant at which the oldest of these requests stops counting, so that another is
     /// accepted; `None` if none counts.
@@ -85,10 +86,7 @@ impl Keys<'_> {
         let stored = record.clone();
         let changed = self.0.write([], async move |mut tx| {
             if tx.keys().count_active().await? >= MAX_ACTIVE {
-                return Err(Conflict::new(format!(
-                    "a company has at most {MAX_ACTIVE} active keys; revoke one first"
-                ))
-                .into());
+                return Err(ConflictReason::TooManyKeys { max: MAX_ACTIVE }.into());
             }
             tx.issue_key(&stored, &hash).await?;
             tx.note(HistoryAction::KeyIssued, id.0, &stored.label).await

@@ -1,6 +1,6 @@
 //! Projects: opened and moved by the host; their completion is an event.
 
-use invoicing_core::{ClientId, Project, ProjectId, ProjectStatus, QuoteId};
+use invoicing_core::{ClientId, Project, ProjectId, ProjectStatus, QuoteId, Rule};
 
 use super::{CompanyHandle, missing, missing_client};
 use crate::error::Error;
@@ -79,7 +79,7 @@ impl Projects<'_> {
             };
             for id in &quote_ids {
                 let found = tx.quotes().check_exists(*id).await;
-                found.map_err(|error| missing(error, "quoteIds", "must be quotes of the company"))?;
+                found.map_err(|error| missing(error, "quoteIds", Rule::QuotesOfCompany))?;
             }
             let id = ProjectId(tx.env().uuid());
             let project = Project::open(id, &name, client.as_ref(), quote_ids, tx.change.at())?;

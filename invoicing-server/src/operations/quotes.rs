@@ -6,8 +6,8 @@ mod documents;
 pub(super) mod links;
 
 use invoicing_core::{
-    Changed, Conflict, Costing, EventKind, ExternalLink, Invalid, Line, NewQuote, Page, PricedLines, Quote,
-    QuoteId, QuoteImport, QuoteItem, QuoteStatus, QuoteSummary, price_lines,
+    Changed, ConflictReason, Costing, EventKind, ExternalLink, Invalid, Line, NewQuote, Page, PricedLines,
+    Quote, QuoteId, QuoteImport, QuoteItem, QuoteStatus, QuoteSummary, price_lines,
 };
 
 use super::conversion::convert_accepted;
@@ -15,8 +15,8 @@ use super::{CompanyHandle, missing_client};
 use crate::documents::ContentHash;
 use crate::error::Error;
 use crate::list_query::{PageQuery, QuoteSearch};
-use crate::records::{DocumentRecord, HistoryAction, ProofRecord, QuotePage};
-use crate::store::quotes::{DocumentTerms, InternalDetails};
+use crate::records::{FrozenFile, HistoryAction, ProofRecord, QuotePage};
+use crate::store::quotes::{DocumentTerms, QuoteExtras};
 use crate::store::{CompanyTx, Prefetch, Tables};
 
 pub(super) use decisions::store_decided;
@@ -194,7 +194,7 @@ impl Quotes<'_> {
     /// # Errors
     /// [`Error::Invalid`] about `limit` if the lines make a page of several quotes larger than 16
     /// MiB. The error names the largest limit that works: see
-    /// [`page_limit`](invoicing_core::page_limit).
+    /// [`Rule::PageTooLarge`](crate::Rule::PageTooLarge).
     pub async fn page(&self, query: &PageQuery<QuoteStatus>) -> Result<Vec<u8>, Error> {
         self.0.documents::<Quote>().whole_page(query).await
     }
@@ -224,7 +224,7 @@ impl Quotes<'_> {
     }
 
     /// Every frozen document of a quote, oldest first.
-    pub async fn documents(&self, id: QuoteId) -> Result<Vec<DocumentRecord>, Error> {
+    pub async fn documents(&self, id: QuoteId) -> Result<Vec<FrozenFile>, Error> {
         let found = self.0.read(async move |mut tx| {
             tx.quotes().check_exists(id).await?;
             tx.frozen_files().list(id.0).await
@@ -243,17 +243,17 @@ impl Quotes<'_> {
 }
 
 /// Checks and prices the content, and separates the lines that the API shows from internal details.
-fn check(content: &NewQuote) -> Result<(Vec<Line>, InternalDetails), Invalid> {
+fn check(content: &NewQuote) -> Result<(Vec<Line>, QuoteExtras), Invalid> {
     let PricedLines { lines, costings } = price_lines(&content.lines)?;
     content.check_reverse_charge()?;
     let NewQuote { operations, reverse_charge, .. } = *content;
     let terms = DocumentTerms { work_site: content.check_work_site()?, operations, reverse_charge };
-    Ok((lines, InternalDetails { costings, terms }))
+    Ok((lines, QuoteExtras { costings, terms }))
 }
 
 /// The refusal of a decision about an outdated document: the quote was sent again since.
 pub(crate) fn sent_again() -> Error {
-    Conflict::new("the quote was sent again since its document was shown").into()
+    ConflictReason::SentAgain.into()
 }
 
 /// Stores that a quote was rejected.

@@ -11,16 +11,16 @@ use serde::de::DeserializeOwned;
 use super::CompanyHandle;
 use super::frozen_files::OpenedDocument;
 #[cfg(feature = "console")]
-use crate::documents::StoredDocument;
+use crate::documents::StoredFile;
 use crate::error::Error;
 use crate::list_query::PageQuery;
 use crate::records::{Lines, MAX_PAGE_READS, StoredJson, StoredPage};
 use crate::store::Tables;
-use crate::store::documents::Document;
+use crate::store::documents::StoredDocument;
 use crate::store::rows::from_json;
 
 /// A kind of document that is read.
-pub(crate) trait ReadDocument: Document {
+pub(crate) trait ReadDocument: StoredDocument {
     /// An item of its list.
     type Item: DeserializeOwned;
     /// The status that a list can be asked for.
@@ -141,7 +141,8 @@ impl<D: ReadDocument> Documents<'_, D> {
         self.company.operation(D::NAMES.page, page).await
     }
 
-    /// A page of a list for people, newest first, and the document behind which the next one begins.
+    /// A page of a list for people, newest first, and the document behind which the next one
+    /// begins.
     ///
     /// # Errors
     /// [`Error::NotFound`] for an `after` that is no document of the company.
@@ -170,7 +171,7 @@ impl<D: ReadDocument> Documents<'_, D> {
 
     /// The latest frozen file, not read yet, and its size in bytes.
     #[cfg(feature = "console")]
-    pub(crate) async fn stored(&self, id: D::Id) -> Result<(StoredDocument, u64), Error> {
+    pub(crate) async fn stored(&self, id: D::Id) -> Result<(StoredFile, u64), Error> {
         self.company.operation(D::NAMES.stored_document, self.company.frozen_file::<D>(id)).await
     }
 }

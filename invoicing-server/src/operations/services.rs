@@ -9,7 +9,7 @@ use tracing::Instrument as _;
 
 use super::{HeldDates, Numbering, Reminder};
 use crate::access::{Access, Lookup};
-use crate::documents::{Documents, UrlSigner};
+use crate::documents::{DocumentService, UrlSigner};
 use crate::env::Env;
 use crate::error::Error;
 use crate::sealing::Sealer;
@@ -31,7 +31,7 @@ pub(crate) struct Services {
     /// Seals the entries of signers in addresses, also in a service without sealing keys.
     #[cfg(feature = "console")]
     pub(crate) entry_sealer: Sealer,
-    pub(crate) documents: Arc<Documents>,
+    pub(crate) documents: Arc<DocumentService>,
     pub(crate) url_signer: UrlSigner,
     /// The beginning of documents' URLs, without a slash at the end.
     pub(crate) base_url: String,

@@ -9,7 +9,8 @@ mod linked_quote;
 
 use std::sync::Arc;
 
-use invoicing_core::{Invalid, Quote, SignatureEvidence, Timestamp, optional_text, without_bidi_controls};
+use invoicing_core::internal::{optional_text, without_bidi_controls};
+use invoicing_core::{Invalid, Quote, Rule, SignatureEvidence, Timestamp};
 
 use super::company_handle::request_id;
 use super::frozen_files::OpenedDocument;
@@ -290,5 +291,5 @@ pub(crate) fn split_behind_token(text: &str) -> Option<(&str, &str)> {
 
 fn shown_document(sha256: Option<&str>) -> Result<Option<ContentHash>, Invalid> {
     let shown = sha256.map(str::parse::<ContentHash>).transpose();
-    shown.map_err(|_| Invalid::new("documentSha256", "must be 64 lowercase hex digits"))
+    shown.map_err(|_| Invalid::new("documentSha256", Rule::Sha256))
 }

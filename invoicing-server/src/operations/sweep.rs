@@ -180,7 +180,7 @@ impl Sweeper {
         self.revoke_idle_keys(progress).await?;
         let mut companies = store.read_service(async |tx| tx.companies().ids().await).await?;
         for step in [Step::Due, Step::Upkeep, Step::Orphans] {
-            companies = self.sweep_each(companies, step, progress).await?;
+            companies = self.sweep_companies(companies, step, progress).await?;
         }
         self.note_run().await
     }
@@ -193,7 +193,7 @@ impl Sweeper {
     }
 
     /// Takes a step for each company. Returns the companies for which it succeeded.
-    async fn sweep_each(
+    async fn sweep_companies(
         &self,
         companies: Vec<CompanyId>,
         step: Step,

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use invoicing_core::{Conflict, EventId, EventKind, Invalid, WebhookId};
+use invoicing_core::{ConflictReason, EventId, EventKind, Invalid, Rule, WebhookId};
 
 use super::CompanyHandle;
 use crate::error::Error;
@@ -19,10 +19,10 @@ use crate::store::notification::Notification;
 use crate::store::skip_reason::SkipReason;
 use crate::store::{CompanyTx, Tables};
 
-/// Most webhooks that a company may have.
+/// Maximum number of webhooks that a company may have.
 pub(crate) const MAX_WEBHOOKS: i64 = 20;
 
-/// Most test deliveries to a webhook within a minute.
+/// Maximum number of test deliveries to a webhook within a minute.
 const MAX_PINGS: usize = 10;
 
 /// Longest overlap of a rotation, during which two secrets of a webhook sign.
@@ -161,7 +161,7 @@ impl Webhooks<'_> {
         let (key, sealer) = (secret.clone(), Arc::clone(&self.0.services.sealer));
         let changed = self.0.write([], async move |mut tx| {
             if tx.webhooks().count().await? >= MAX_WEBHOOKS {
-                return Err(Conflict::new(format!("a company has at most {MAX_WEBHOOKS} webhooks")).into());
+                return Err(ConflictReason::TooManyWebhooks { max: MAX_WEBHOOKS }.into());
             }
             let webhook = Webhook {
                 id: WebhookId(tx.env().uuid()),
@@ -252,7 +252,7 @@ impl Webhooks<'_> {
         overlap: Duration,
     ) -> Result<RegisteredWebhook, Error> {
         if overlap > MAX_OVERLAP {
-            return Err(Invalid::new("overlap", "must be at most 7 days").into());
+            return Err(Invalid::new("overlap", Rule::AtMostDays { max: 7 }).into());
         }
         let secret = Secret::generate(secret::WEBHOOK, self.0.env());
         let (key, sealer) = (secret.clone(), Arc::clone(&self.0.services.sealer));
@@ -260,7 +260,7 @@ impl Webhooks<'_> {
         let changed = self.0.write([], async move |mut tx| {
             let (now, before) = (tx.change.now, tx.webhook_to_change(id).await?);
             if millis > 0 && before.previous_secret_until.is_some_and(|until| until > now) {
-                return Err(Conflict::new("an overlap is under way already; end it first").into());
+                return Err(ConflictReason::OverlapUnderWay.into());
             }
             let keep_until = (millis > 0).then(|| now.plus_millis(millis));
             tx.webhooks().rotate(&sealer, id, &key, keep_until, now).await?;
@@ -301,10 +301,7 @@ impl Webhooks<'_> {
                 return Ok(last);
             }
             if log.count(now) >= MAX_PINGS {
-                return Err(Conflict::new(format!(
-                    "a webhook gets at most {MAX_PINGS} tests a minute; try again soon"
-                ))
-                .into());
+                return Err(ConflictReason::TooManyTests { max: MAX_PINGS }.into());
             }
             note(&mut tx, HistoryAction::WebhookPinged, &webhook).await?;
             let event = tx.record_ping(id).await?;
@@ -326,7 +323,7 @@ impl Webhooks<'_> {
 
     fn check_url(self, url: &str) -> Result<String, Error> {
         let target = self.0.services.target.parse(url);
-        Ok(target.map_err(|error| Invalid::new("url", error.to_string()))?.as_str().to_owned())
+        Ok(target.map_err(|error| Invalid::new("url", error))?.as_str().to_owned())
     }
 }
 
@@ -370,7 +367,7 @@ async fn lock(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<(Webhook, Option<
 
 fn check_events(events: &[EventKind]) -> Result<(), Error> {
     if events.is_empty() {
-        return Err(Invalid::new("events", "must name at least one event").into());
+        return Err(Invalid::new("events", Rule::AtLeastOneEvent).into());
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Two pools of each resource that all webhooks share: concurrent attempts, and places in memory.
+//! Two pools of each resource that is divided among all webhooks: slots for attempts, and memory
+//! slots.
 //!
 //! An attempt may stay in flight for its whole time limit, so no number of webhooks may take a
 //! whole resource:
@@ -6,7 +7,7 @@
 //! - The less is free, the less a webhook may have. The last quarter is for webhooks that have
 //!   none.
 
-/// A pool: the webhooks that share with each other.
+/// A pool: the webhooks that a part of a resource is divided among.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Pool {
     /// Webhooks whose receivers answered soon.
@@ -25,7 +26,7 @@ impl Pool {
 #[derive(Debug)]
 pub(crate) struct Pools {
     all: usize,
-    /// Most units of the slow pool.
+    /// Maximum number of units of the slow pool.
     slow: usize,
     taken: usize,
     taken_by_slow: usize,
@@ -36,13 +37,13 @@ impl Pools {
         Self { all, slow, taken: 0, taken_by_slow: 0 }
     }
 
-    /// Number of units that a webhook may have now, `most` at most. Of the slow pool, `kept` units
-    /// are for other webhooks.
-    pub(crate) fn share(&self, pool: Pool, most: usize, kept: usize) -> usize {
-        let of_all = share(self.all, self.taken, most);
+    /// Number of units that a webhook may have now, `max` at most. Of the slow pool, `reserved`
+    /// units are for other webhooks.
+    pub(crate) fn limit(&self, pool: Pool, max: usize, reserved: usize) -> usize {
+        let of_all = limit(self.all, self.taken, max);
         match pool {
             Pool::Prompt => of_all,
-            Pool::Slow => share(self.slow.saturating_sub(kept), self.taken_by_slow, most).min(of_all),
+            Pool::Slow => limit(self.slow.saturating_sub(reserved), self.taken_by_slow, max).min(of_all),
         }
     }
 
@@ -61,12 +62,12 @@ impl Pools {
     }
 }
 
-/// The share of one webhook while `taken` of `all` are in use: none if none is free, one while no
-/// more than a quarter is, and `most` from three eighths on.
-fn share(all: usize, taken: usize, most: usize) -> usize {
+/// The limit of one webhook while `taken` of `all` are in use: none if none is free, one while no
+/// more than a quarter is, and `max` from three eighths on.
+fn limit(all: usize, taken: usize, max: usize) -> usize {
     let Some(free) = all.checked_sub(taken).filter(|free| *free > 0) else { return 0 };
-    let beyond = free.saturating_sub(all / 4).saturating_mul(most.saturating_sub(1));
-    (1 + beyond / (all / 8).max(1)).min(most)
+    let beyond = free.saturating_sub(all / 4).saturating_mul(max.saturating_sub(1));
+    (1 + beyond / (all / 8).max(1)).min(max)
 }
 
 #[cfg(test)]
@@ -75,14 +76,14 @@ mod tests {
 
     use super::*;
 
-    /// Lets webhooks take units in turn until none may take more, each at most `most`. Returns the
-    /// number of each.
-    fn fill(pools: &mut Pools, pool: Pool, webhooks: usize, most: usize) -> Vec<usize> {
+    /// Lets webhooks take units one after the other until none may take more, each at most `max`.
+    /// Returns the number of each.
+    fn fill(pools: &mut Pools, pool: Pool, webhooks: usize, max: usize) -> Vec<usize> {
         let mut held = vec![0; webhooks];
         loop {
             let before = pools.taken;
             for held in &mut held {
-                if *held < pools.share(pool, most, 0) {
+                if *held < pools.limit(pool, max, 0) {
                     pools.take(pool, 1);
                     *held += 1;
                 }
@@ -124,29 +125,29 @@ mod tests {
     }
 
     proptest! {
-        /// The rule holds however many units all other webhooks take and keep, in turn or group by
-        /// group.
+        /// The rule holds however many units all other webhooks take and keep, one by one or group
+        /// by group.
         ///
         /// Rules: ISOLATION-3
         #[test]
         fn the_last_quarter_is_left_to_webhooks_that_have_none(
-            (all, most) in (1..400_usize, 1..20_usize),
+            (all, max) in (1..400_usize, 1..20_usize),
             groups in proptest::collection::vec((0..200_usize, prop_oneof![Just(Pool::Prompt), Just(Pool::Slow)]), 1..8),
         ) {
             let slow = (all / 2).max(1);
             let mut pools = Pools::new(all, slow);
-            let (mut webhooks, most) = (0, most.min((all / 8).max(1)));
+            let (mut webhooks, max) = (0, max.min((all / 8).max(1)));
             for (group, pool) in groups {
-                fill(&mut pools, pool, group, most);
+                fill(&mut pools, pool, group, max);
                 webhooks += group;
                 prop_assert!(pools.taken <= all && pools.taken_by_slow <= slow);
                 let left = all - pools.taken;
                 prop_assert!(left >= (all / 4).saturating_sub(webhooks), "{left} left");
-                prop_assert_eq!(pools.share(Pool::Prompt, most, 0) > 0, left > 0);
+                prop_assert_eq!(pools.limit(Pool::Prompt, max, 0) > 0, left > 0);
             }
             pools.free(Pool::Slow, pools.taken_by_slow);
             pools.free(Pool::Prompt, pools.taken);
-            prop_assert_eq!(pools.share(Pool::Slow, most, 0), most.min(share(slow, 0, most)));
+            prop_assert_eq!(pools.limit(Pool::Slow, max, 0), max.min(limit(slow, 0, max)));
         }
     }
 }

@@ -95,7 +95,7 @@ pub struct ServeLimits {
     pub header_read: Duration,
     /// Largest head of a request in bytes; at least 8 KiB are allowed.
     pub header_bytes: usize,
-    /// Most header fields of a request.
+    /// Maximum number of header fields of a request.
     pub headers: usize,
     /// Time limit for a peer to read a small response. A larger one has a second more for each 16
     /// KiB.

@@ -60,7 +60,7 @@ impl AllDeliveries<'_> {
     pub(crate) async fn prompt_webhooks(
         &mut self,
         late: Duration,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<WebhookId>, Error> {
         // Both forms read from the end of each company's part of the key.
         const PROMPT: Sql = Sql {
@@ -104,9 +104,9 @@ impl AllDeliveries<'_> {
                 ORDER BY max(a.at) DESC LIMIT $4",
         };
         let late = i64::try_from(late.as_millis()).unwrap_or(i64::MAX);
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let max = i64::try_from(max).unwrap_or(i64::MAX);
         let webhooks: Vec<Uuid> =
-            self.0.query(PROMPT, &[&COMPANIES, &LAST_ATTEMPTS, &late, &most]).all_scalars().await?;
+            self.0.query(PROMPT, &[&COMPANIES, &LAST_ATTEMPTS, &late, &max]).all_scalars().await?;
         Ok(webhooks.into_iter().map(WebhookId).collect())
     }
 

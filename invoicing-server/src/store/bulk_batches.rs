@@ -21,7 +21,7 @@ use super::tx::Tx;
 use crate::error::Error;
 use crate::queue::NewDelivery;
 
-/// Most deliveries that one transaction changes, since other writers wait for it.
+/// Maximum number of deliveries that one transaction changes, since other writers wait for it.
 const BATCH: u32 = 1_000;
 
 /// Result of a batch.

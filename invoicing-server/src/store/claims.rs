@@ -35,7 +35,7 @@ pub(crate) struct ClaimLease {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClaimRequest {
     pub(crate) webhook: WebhookId,
-    /// Most deliveries to claim.
+    /// Maximum number of deliveries to claim.
     pub(crate) room: usize,
     /// The claim leaves out deliveries that fell due earlier: a claim after the next poll takes
     /// them. SQLite claims them too.

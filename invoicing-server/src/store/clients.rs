@@ -1,6 +1,7 @@
 //! Clients.
 
-use invoicing_core::{Client, ClientId, Invalid, SHORT_TEXT, sought_text};
+use invoicing_core::internal::{SHORT_TEXT, sought_text};
+use invoicing_core::{Client, ClientId, Invalid, Rule};
 
 use super::connection::{Argument, Cell, ReadSet, Sql, Write, prefetch};
 use super::page_json::PageRow;
@@ -11,8 +12,8 @@ use crate::error::Error;
 use crate::list_query::{ClientQuery, NOWHERE};
 use crate::records::StoredPage;
 
-/// A page of clients: `$5` the longest word of the search, `$6` a JSON array of the others, `$7` the
-/// sought `externalId`.
+/// A page of clients: `$5` the longest word of the search, `$6` a JSON array of the others, `$7`
+/// the sought `externalId`.
 const PAGE_BY_CREATION: Sql = Sql {
     sqlite: "
         SELECT coalesce(string_agg(record, ',\n'), '') AS items, '' AS lines_bytes, count(*) AS count,
@@ -133,7 +134,7 @@ impl ClientTable<'_> {
                         $8::bigint[]
                     )",
             first: 0,
-            requires_current_version: false,
+            refuses_newer_format: false,
         };
         let Client { id, external_id, created_at, updated_at, .. } = client;
         let (search, record) = (client.search_text(), to_json(client)?);
@@ -157,7 +158,7 @@ impl ClientTable<'_> {
                     ) AS new (company_id, id, external_id, updated_at, search, record, version)
                     WHERE client.company_id = new.company_id AND client.id = new.id AND client.version <= new.version",
             first: 0,
-            requires_current_version: true,
+            refuses_newer_format: true,
         };
         let Client { id, external_id, updated_at, .. } = client;
         let (search, record) = (client.search_text(), to_json(client)?);
@@ -171,9 +172,7 @@ impl ClientTable<'_> {
 /// [`Invalid`] if no character is left.
 fn sought(external_id: &str) -> Result<String, Invalid> {
     match sought_text(external_id) {
-        text if text.is_empty() => {
-            Err(Invalid::new("externalId", format!("must have 1 to {SHORT_TEXT} characters")))
-        }
+        text if text.is_empty() => Err(Invalid::new("externalId", Rule::Characters { max: SHORT_TEXT })),
         // PostgreSQL refuses an argument with a NUL, and no client has such an `externalId`.
         text if text.contains('\0') => Ok(NOWHERE.to_owned()),
         text => Ok(text),

@@ -66,7 +66,7 @@ impl CompanyRow<'_> {
             sqlite: "UPDATE company SET last_stamp = $2 WHERE id = $1",
             postgres: AFTER_RECORDS,
             first: BEFORE_STAMPS,
-            requires_current_version: false,
+            refuses_newer_format: false,
         };
         self.0.write(&SET_STAMP, &[&stamp]).await
     }

@@ -14,7 +14,7 @@ use super::clients::ClientTable;
 use super::companies::CompanyRow;
 use super::credit_notes::CreditNoteTable;
 use super::deliveries::DeliveryTable;
-use super::documents::{Document, DocumentTable};
+use super::documents::{DocumentTable, StoredDocument};
 use super::events::{self, EventTable};
 use super::frozen_files::FrozenFileTable;
 use super::history::{HistoryTable, NewEntry};
@@ -63,7 +63,7 @@ pub(crate) trait Tables {
     }
 
     /// The documents of a kind.
-    fn documents<D: Document>(&mut self) -> DocumentTable<'_, D> {
+    fn documents<D: StoredDocument>(&mut self) -> DocumentTable<'_, D> {
         DocumentTable::new(self.scope())
     }
 
@@ -162,8 +162,12 @@ impl CompanyTx<'_> {
     }
 
     /// Refuses to change a record that no longer has the version of the handle, if there is one.
-    pub(super) fn check_expected(&self, name: &str, found: impl Into<Version>) -> Result<(), Conflict> {
-        self.origin.comparison.as_ref().map_or(Ok(()), |comparison| comparison.check(name, found))
+    pub(super) fn check_expected(
+        &self,
+        record: &'static str,
+        found: impl Into<Version>,
+    ) -> Result<(), Conflict> {
+        self.origin.comparison.as_ref().map_or(Ok(()), |comparison| comparison.check(record, found))
     }
 
     /// True if [`Self::note`] notes anything.
@@ -191,7 +195,7 @@ impl CompanyTx<'_> {
         // A second note of this transaction belongs to the same form.
         let Some(form) = self.origin.form.take() else { return Ok(()) };
         if !self.spent_forms().insert_noted(form.token).await? {
-            return Err(Conflict::new("the form was already carried out").into());
+            return Err(invoicing_core::ConflictReason::CarriedOut.into());
         }
         form.set_spent();
         Ok(())

@@ -83,7 +83,7 @@ impl Connection {
         }
         let arguments = arguments.iter().map(|cell| *cell as &dyn Argument);
         let written = self.bind(write.sqlite.into(), arguments, ReadSet::Anything).execute().await?;
-        if written == 0 && write.requires_current_version { Err(newer(write.table)) } else { Ok(()) }
+        if written == 0 && write.refuses_newer_format { Err(newer(write.table)) } else { Ok(()) }
     }
 
     pub(super) fn bind<'a>(

@@ -10,9 +10,9 @@ use crate::error::Error;
 use crate::records::{DayCounts, WebhookDayStats};
 
 /// Number of attempts of the company that are looked at.
-const ATTEMPTS: i64 = 10_000;
-/// Most failed deliveries of a webhook that are counted.
-const MOST_FAILED: u64 = 10_000;
+const MAX_ATTEMPTS_READ: i64 = 10_000;
+/// Maximum number of failed deliveries of a webhook that are counted.
+const MAX_COUNTED_FAILURES: u64 = 10_000;
 
 #[derive(FromRow)]
 struct DayRow {
@@ -46,15 +46,16 @@ impl DeliveryTable<'_> {
                 GROUP BY webhook_id
             ) a ON a.webhook_id = w.id
             WHERE w.company_id = $1 AND w.removed_at IS NULL ORDER BY w.id";
-        let one_more = i64::try_from(MOST_FAILED).unwrap_or(i64::MAX).saturating_add(1);
-        let rows: Vec<DayRow> = self.0.query(COUNT, &[&since, &ATTEMPTS, &one_more]).fetch_all().await?;
+        let one_more = i64::try_from(MAX_COUNTED_FAILURES).unwrap_or(i64::MAX).saturating_add(1);
+        let rows: Vec<DayRow> =
+            self.0.query(COUNT, &[&since, &MAX_ATTEMPTS_READ, &one_more]).fetch_all().await?;
         let counted_since = rows.first().and_then(|row| row.since).map_or(since, Timestamp::from_millis);
         let count = |count: i64| u64::try_from(count).unwrap_or(0);
         let day = |row: DayRow| WebhookDayStats {
             webhook: WebhookId(row.webhook_id),
             delivered: count(row.delivered),
-            failed: count(row.failed).min(MOST_FAILED),
-            has_more_failed: count(row.failed) > MOST_FAILED,
+            failed: count(row.failed).min(MAX_COUNTED_FAILURES),
+            has_more_failed: count(row.failed) > MAX_COUNTED_FAILURES,
         };
         Ok(DayCounts { since: counted_since, webhooks: rows.into_iter().map(day).collect() })
     }

@@ -156,8 +156,9 @@ impl DeliveryTable<'_> {
         rows.into_iter().map(AttemptRecord::try_from).collect()
     }
 
-    /// Skips deliveries that wait for a webhook, at most `limit`. Returns their number. Pings wait
-    /// on, unless the webhook is removed. A claim that is not abandoned is left to its claimant.
+    /// Skips pending deliveries of a webhook, at most `limit`, and returns their number. Pings stay
+    /// pending unless the webhook is removed. Claims that end after `abandoned` are left to their
+    /// claimants.
     pub(super) async fn skip_waiting(
         &mut self,
         webhook: WebhookId,

@@ -18,8 +18,8 @@ use crate::records::{
 
 /// Number of events, or of deliveries that failed or were skipped, that a page looks at.
 const LOOKED_AT: u32 = 1_000;
-/// Most attempts of one delivery that are shown.
-const MOST_ATTEMPTS: u32 = 1_000;
+/// Maximum number of attempts of one delivery that are shown.
+const MAX_ATTEMPTS: u32 = 1_000;
 /// Longest time before the last recorded instant of a delivery at which its first attempt may be
 /// dated, as stamps may have run ahead of the clock.
 const BEFORE_MS: i64 = 24 * 60 * 60 * 1_000;
@@ -279,7 +279,7 @@ impl DeliveryTable<'_> {
         let DeliveryRecord { event, webhook, due_at, attempts, ended_at, .. } = item.delivery;
         let first = item.timestamp.min(ended_at.unwrap_or(due_at)).plus_millis(-BEFORE_MS);
         let last = ended_at.map_or(Timestamp::from_millis(i64::MAX), |at| at.plus_millis(AFTER_MS));
-        let arguments: [&dyn Argument; 5] = [&webhook, &event, &first, &last, &attempts.min(MOST_ATTEMPTS)];
+        let arguments: [&dyn Argument; 5] = [&webhook, &event, &first, &last, &attempts.min(MAX_ATTEMPTS)];
         let rows: Vec<AttemptLogRow> = self.0.query(ATTEMPTS, &arguments).fetch_all().await?;
         rows.into_iter().map(AttemptRecord::try_from).collect()
     }

@@ -26,7 +26,7 @@ use crate::list_query::PageQuery;
 use crate::records::{Lines, StoredJson, StoredPage};
 
 /// A kind of document.
-pub(crate) trait Document: StoredRecord + Send + Sync + 'static {
+pub(crate) trait StoredDocument: StoredRecord + Send + Sync + 'static {
     type Id: Cell + Copy + Send + Display + FromStr + From<Uuid> + Into<Uuid>;
     /// The part that a list shows.
     type Summary: StoredRecord + Send + Sync + 'static;
@@ -64,7 +64,7 @@ struct SizedParts {
     lines_bytes: i64,
 }
 
-impl<'c, D: Document> DocumentTable<'c, D> {
+impl<'c, D: StoredDocument> DocumentTable<'c, D> {
     pub(super) fn new(scope: Scope<'c>) -> Self {
         Self { scope, kind: PhantomData }
     }

@@ -80,7 +80,7 @@ pub(super) static INSERT_EVENT: Write = Write {
         FROM (SELECT key, value, $5 ->> key AS state FROM json_each($4))",
     postgres: AFTER_RECORDS,
     first: 0,
-    requires_current_version: false,
+    refuses_newer_format: false,
 };
 
 /// The statement on PostgreSQL that follows those of the records: `$1` to `$16` events as above,

@@ -17,8 +17,8 @@ use crate::records::{DeliveryCounts, DeliveryRecord, EventItem, EventPage, Event
 
 /// Number of events that a page looks at, as no index holds them by kind.
 const LOOKED_AT: u32 = 2_000;
-/// Most events of a page, as the deliveries of all of them are read.
-const MOST: u32 = 100;
+/// Maximum number of events of a page, as the deliveries of all of them are read.
+const MAX_PAGE: u32 = 100;
 
 #[derive(FromRow)]
 struct ItemRow {
@@ -35,7 +35,7 @@ impl Scope<'_> {
         limit: u32,
         now: Timestamp,
     ) -> Result<EventPage, Error> {
-        check_limit(limit, MOST)?;
+        check_limit(limit, MAX_PAGE)?;
         let (mut items, next) = self.events().page(query, limit).await?;
         let ids = items.iter().map(|item| item.id.0).collect();
         let counts = self.deliveries().counts(&ids, now).await?;

@@ -1,10 +1,10 @@
-//! The version in which a change must find its record. A transaction of a handle with a version that
-//! has compared none is refused by [`Comparison::check_done`], so no operation can ignore it.
+//! The version in which a change must find its record. A transaction of a handle with a version
+//! that has compared none is refused by [`Comparison::check_done`], so no operation can ignore it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use invoicing_core::{Conflict, Invalid};
+use invoicing_core::{Conflict, ConflictReason, Invalid, Rule};
 
 use crate::records::Version;
 
@@ -26,13 +26,13 @@ impl Expected {
         self.is_stale.load(Ordering::Relaxed)
     }
 
-    /// Refuses to change a record that no longer has this version. `name`: with its article.
-    pub(crate) fn check(&self, name: &str, found: impl Into<Version>) -> Result<(), Conflict> {
+    /// Refuses to change a record that no longer has this version. `record`: with its article.
+    pub(crate) fn check(&self, record: &'static str, found: impl Into<Version>) -> Result<(), Conflict> {
         if found.into() == self.version {
             return Ok(());
         }
         self.is_stale.store(true, Ordering::Relaxed);
-        Err(Conflict::new(format!("{name} was changed meanwhile")))
+        Err(ConflictReason::Changed { record }.into())
     }
 }
 
@@ -48,9 +48,9 @@ impl Comparison {
         Self { expected, is_done: AtomicBool::new(false) }
     }
 
-    pub(super) fn check(&self, name: &str, found: impl Into<Version>) -> Result<(), Conflict> {
+    pub(super) fn check(&self, record: &'static str, found: impl Into<Version>) -> Result<(), Conflict> {
         self.is_done.store(true, Ordering::Relaxed);
-        self.expected.check(name, found)
+        self.expected.check(record, found)
     }
 
     /// Refuses a change that has compared no version: it made a record.
@@ -61,5 +61,5 @@ impl Comparison {
 
 /// The refusal of a version where none is compared.
 pub(crate) fn no_version() -> Invalid {
-    Invalid::new("version", "must not be given to an operation that changes no record there is")
+    Invalid::new("version", Rule::VersionOfNothing)
 }

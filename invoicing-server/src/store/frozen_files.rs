@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::rows::{from_json, to_json};
 use super::scope::Scope;
 use crate::error::Error;
-use crate::records::DocumentRecord;
+use crate::records::FrozenFile;
 
 /// A file that a document refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,12 +85,12 @@ impl FrozenFileTable<'_> {
     }
 
     /// Every file of a document, oldest first.
-    pub(crate) async fn list(&mut self, document: Uuid) -> Result<Vec<DocumentRecord>, Error> {
+    pub(crate) async fn list(&mut self, document: Uuid) -> Result<Vec<FrozenFile>, Error> {
         const LIST: &str = "
             SELECT sha256, size_bytes, file_name, created_at FROM frozen_file
             WHERE company_id = $1 AND document_id = $2 ORDER BY number";
         let rows: Vec<FileRecordRow> = self.0.query(LIST, &[&document]).fetch_all().await?;
-        let record = |row: FileRecordRow| DocumentRecord {
+        let record = |row: FileRecordRow| FrozenFile {
             sha256: row.sha256,
             size_bytes: u64::try_from(row.size_bytes).unwrap_or(0),
             file_name: row.file_name,

@@ -27,12 +27,12 @@ use super::call::{Call, Group, answer_all, answered, call};
 use super::tx::Tx;
 use crate::error::Error;
 
-/// Most calls in one transaction. Bounds how long the first one waits for the last.
+/// Maximum number of calls in one transaction. Bounds how long the first one waits for the last.
 pub(super) const GROUP: usize = 64;
 /// Time for which a transaction takes up calls: much less than other nodes wait for the row of a
 /// company.
 const GROUP_TIME: Duration = Duration::from_millis(100);
-/// Most calls that wait for a worker; further callers wait for room.
+/// Maximum number of calls that wait for a worker; further callers wait for room.
 const QUEUE: usize = 1_024;
 /// Time for which a worker without calls keeps its connection.
 const IDLE: Duration = Duration::from_millis(100);
@@ -93,7 +93,7 @@ pub(super) trait Transactions: Send + 'static {
     fn commit(&mut self, ran: Executed) -> impl Future<Output = Result<(), (Group, Failure)>> + Send;
 
     /// Ends a transaction that has changed nothing.
-    fn end_unchanged(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
+    fn end_without_changes(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
 
     /// Ends a transaction that has failed.
     fn roll_back(&mut self) -> impl Future<Output = ()> + Send;
@@ -311,7 +311,7 @@ async fn end<D: Transactions>(database: &mut D, ran: Executed) -> Result<(), (Gr
     if !ran.has_changed_nothing() {
         return database.commit(ran).await;
     }
-    if let Err(error) = database.end_unchanged().await {
+    if let Err(error) = database.end_without_changes().await {
         return Err((ran.into_calls(), database.classify(error)));
     }
     ran.answer();
@@ -408,7 +408,7 @@ mod tests {
             Ok(())
         }
 
-        async fn end_unchanged(&mut self) -> Result<(), Error> {
+        async fn end_without_changes(&mut self) -> Result<(), Error> {
             Ok(())
         }
 

@@ -16,8 +16,8 @@ use crate::records::{HistoryAction, HistoryPage, HistoryRecord};
 
 /// Number of changes that a page looks at, as no index holds them by record.
 const LOOKED_AT: u32 = 2_000;
-/// Most changes of a page.
-const MOST: u32 = 1_000;
+/// Maximum number of changes of a page.
+const MAX_PAGE: u32 = 1_000;
 
 /// The last refusal of a quote. SQLite would read the whole history of the company in its order.
 #[cfg(feature = "console")]
@@ -78,7 +78,7 @@ impl HistoryTable<'_> {
                 SELECT $1, coalesce(max(number), 0) + 1, $2, $3, $4, $5, $6 FROM history WHERE company_id = $1",
             postgres: AFTER_RECORDS,
             first: BEFORE_NOTES,
-            requires_current_version: false,
+            refuses_newer_format: false,
         };
         let NewEntry { at, actor, action, subject, detail } = entry;
         self.0.write(&INSERT, &[&at, &actor, &action.as_str(), &subject, &detail]).await
@@ -110,7 +110,7 @@ impl HistoryTable<'_> {
             WHERE $3 IS NULL OR subject = $3 ORDER BY number DESC LIMIT $5";
         const LAST: &str = "
             SELECT number FROM history WHERE company_id = $1 AND number < $2 ORDER BY number DESC LIMIT 1 OFFSET $3";
-        check_limit(limit, MOST)?;
+        check_limit(limit, MAX_PAGE)?;
         let before = query.before.unwrap_or(i64::MAX);
         let (looked_at, taken) =
             if query.subject.is_none() { (limit + 1, limit + 1) } else { (LOOKED_AT, limit + 1) };

@@ -57,7 +57,7 @@ impl InvoiceTable<'_> {
                         $1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::text[], $6::text[], $7::bigint[]
                     )",
             first: 0,
-            requires_current_version: false,
+            refuses_newer_format: false,
         };
         let Payment { invoice_id, id, amount, movement_id, .. } = payment;
         let record = to_json(payment)?;

@@ -20,8 +20,8 @@ pub(super) const KNOWN_POSTGRES: i64 = newest(POSTGRES);
 
 /// The prefix distinguishes the table from the host's own in the same database.
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS invoicing_migration (version BIGINT PRIMARY KEY)";
-pub(super) const FOUND: &str = "SELECT max(version) FROM invoicing_migration";
-const DONE: &str = "INSERT INTO invoicing_migration (version) VALUES ($1)";
+pub(super) const NEWEST_VERSION: &str = "SELECT max(version) FROM invoicing_migration";
+const INSERT_VERSION: &str = "INSERT INTO invoicing_migration (version) VALUES ($1)";
 
 #[expect(clippy::cast_possible_wrap, reason = "a handful")]
 const fn newest(migrations: &[&str]) -> i64 {
@@ -47,11 +47,11 @@ pub(super) fn is_complete(found: Option<i64>, migrations: &[&str]) -> bool {
 macro_rules! migrate {
     ($tx:expr, $migrations:expr) => {{
         sqlx::raw_sql(CREATE).execute(&mut *$tx).await?;
-        let found: Option<i64> = sqlx::query_scalar(FOUND).fetch_one(&mut *$tx).await?;
+        let found: Option<i64> = sqlx::query_scalar(NEWEST_VERSION).fetch_one(&mut *$tx).await?;
         let next = next(found, newest($migrations))?;
         for (version, migration) in (FIRST..).zip($migrations).filter(|(version, _)| *version >= next) {
             sqlx::raw_sql(*migration).execute(&mut *$tx).await?;
-            sqlx::query(DONE).bind(version).execute(&mut *$tx).await?;
+            sqlx::query(INSERT_VERSION).bind(version).execute(&mut *$tx).await?;
         }
     }};
 }

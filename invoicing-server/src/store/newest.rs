@@ -14,8 +14,8 @@ use crate::list_query::check_limit;
 /// Number of records that a page with a search looks at, and number of them that are read at once.
 const LOOKED_AT: usize = 10_000;
 const BATCH: u32 = 500;
-/// Most records of a page.
-const MOST: u32 = 100;
+/// Maximum number of records of a page.
+const MAX_PAGE: u32 = 100;
 
 /// The statements of a list. Each is led by an index and sorts nothing.
 ///
@@ -66,7 +66,7 @@ impl Scope<'_> {
         statements: &NewestStatements,
         query: NewestQuery<'_>,
     ) -> Result<(Vec<T>, Option<Uuid>), Error> {
-        check_limit(query.limit, MOST)?;
+        check_limit(query.limit, MAX_PAGE)?;
         let mut place = self.place(statements, query.after).await?;
         let (mut items, mut last_item, mut looked_at) = (Vec::new(), None, 0);
         let batch = if query.is_found.is_some() { BATCH } else { query.limit + 1 };

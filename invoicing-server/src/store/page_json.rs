@@ -1,7 +1,8 @@
 //! The envelope of a list's response. Items are copied as the database returns them, and never
 //! parsed.
 
-use invoicing_core::{Timestamp, page_limit};
+use invoicing_core::Timestamp;
+use invoicing_core::internal::page_limit;
 use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 
 use super::rows::{LARGE_LINES, LINES};

@@ -5,11 +5,12 @@
 
 use std::borrow::Cow;
 
-use invoicing_core::{Quote, QuoteId, fold_for_search};
+use invoicing_core::internal::fold_for_search;
+use invoicing_core::{Quote, QuoteId};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::documents::Document;
+use super::documents::StoredDocument;
 use super::newest::NewestQuery;
 use super::quotes::QuoteTable;
 use crate::error::Error;

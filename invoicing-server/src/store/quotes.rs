@@ -13,7 +13,7 @@ use crate::error::Error;
 
 /// The data of a quote that its public record does not hold.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct InternalDetails {
+pub(crate) struct QuoteExtras {
     /// Internal costs of the lines, in the order of the lines.
     pub(crate) costings: Vec<Costing>,
     /// The facts that its documents show.
@@ -71,7 +71,7 @@ impl QuoteTable<'_> {
         versions::read(&parts.detail(), parts.version, id)
     }
 
-    pub(crate) async fn insert(&mut self, quote: &Quote, internal: &InternalDetails) -> Result<(), Error> {
+    pub(crate) async fn insert(&mut self, quote: &Quote, internal: &QuoteExtras) -> Result<(), Error> {
         let costings = to_json(&internal.costings)?;
         let DocumentTerms { work_site, operations, reverse_charge } = &internal.terms;
         let (operations, reverse_charge) =
@@ -98,7 +98,7 @@ impl QuoteTable<'_> {
     pub(crate) async fn set_internal_details(
         &mut self,
         id: QuoteId,
-        internal: &InternalDetails,
+        internal: &QuoteExtras,
     ) -> Result<(), Error> {
         const SET_COSTINGS: &str =
             "UPDATE quote_costing SET costings = $3 WHERE company_id = $1 AND quote_id = $2";
@@ -115,9 +115,9 @@ impl QuoteTable<'_> {
         set.replace_record::<Quote>().await
     }
 
-    pub(crate) async fn find_internal_details(&mut self, id: QuoteId) -> Result<InternalDetails, Error> {
+    pub(crate) async fn find_internal_details(&mut self, id: QuoteId) -> Result<QuoteExtras, Error> {
         let (costings, terms) = (self.find_costings(id).await?, self.find_terms(id).await?);
-        Ok(InternalDetails { costings, terms })
+        Ok(QuoteExtras { costings, terms })
     }
 
     pub(crate) async fn find_costings(&mut self, id: QuoteId) -> Result<Vec<Costing>, Error> {

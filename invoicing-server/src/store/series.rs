@@ -85,7 +85,7 @@ impl Series<'_> {
                 ON CONFLICT (company_id, kind, year) DO UPDATE SET last = excluded.last, last_date = excluded.last_date",
             postgres: AFTER_RECORDS,
             first: BEFORE_NUMBERS,
-            requires_current_version: false,
+            refuses_newer_format: false,
         };
         self.scope.write(&SET_LAST, &[&self.kind, &self.year, &last, &last_date]).await?;
         if let Some(cache) = self.scope.connection.write_cache() {

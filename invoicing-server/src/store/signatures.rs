@@ -84,7 +84,7 @@ impl SignatureTable<'_> {
                 WHERE company_id = $1 AND quote_id = $2 AND ends_at > $4",
             postgres: AFTER_RECORDS,
             first: BEFORE_LINKS,
-            requires_current_version: false,
+            refuses_newer_format: false,
         };
         self.0.write(&SET_END, &[&quote, &ends_at, &now]).await
     }
@@ -108,7 +108,7 @@ impl SignatureTable<'_> {
         found.map(|_| revoked).ok_or(Error::NotFound)
     }
 
-    /// Revokes links that are still good, at most `limit`. Returns the quote of each.
+    /// Revokes links that can still be used, at most `limit`. Returns the quote of each.
     pub(crate) async fn revoke_good_links(
         &mut self,
         at: Timestamp,

@@ -38,8 +38,7 @@ use crate::queue::{Job, Queue};
 /// Number of reading connections. SQLite reads run on a thread each; more than the cores only adds
 /// switching.
 const READERS: u32 = 4;
-/// Pages in the write-ahead log before it is written back: rarely, so that commits seldom pay for
-/// it.
+/// Pages in the write-ahead log that start a checkpoint. With many, few commits wait for one.
 const CHECKPOINT_PAGES: &str = "10000";
 /// Pages that each connection may keep in memory: 16 MiB, as SQLite counts. With its own 2 MiB,
 /// most pages of a list would be read from the file again and again.
@@ -125,7 +124,7 @@ impl Sqlite {
     }
 
     pub(super) async fn check(&self) -> Result<StoreHealth, Error> {
-        let found: Option<i64> = self.read().await?.query(migrate::FOUND, &[]).scalar().await?;
+        let found: Option<i64> = self.read().await?.query(migrate::NEWEST_VERSION, &[]).scalar().await?;
         let takes_changes = self.writer.is_running() && !self.is_read_only;
         Ok(StoreHealth::of(migrate::is_complete(found, migrate::SQLITE), takes_changes))
     }

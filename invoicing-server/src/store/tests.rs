@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use invoicing_core::{
-    Client, ClientId, CompanyId, Conflict, CreditNote, EventKind, Invoice, NewClient, NewCompany, Plan,
+    Client, ClientId, CompanyId, ConflictReason, CreditNote, EventKind, Invoice, NewClient, NewCompany, Plan,
     Quote, WebhookId,
 };
 use invoicing_test_databases::postgres;
@@ -25,7 +25,7 @@ use super::UNAUDITED;
 use super::claims::{ClaimLease, ClaimRequest};
 use super::company::{CompanyReader, CompanyTx, Tables as _};
 use super::deliveries::AllDeliveries;
-use super::documents::Document as _;
+use super::documents::StoredDocument as _;
 use super::global::ServiceTables as _;
 #[cfg(feature = "console")]
 use super::history;
@@ -193,7 +193,7 @@ async fn a_refused_change_leaves_nothing_and_the_others_stand(db: Database) {
     let changes = (0..MANY).map(|number| {
         place.store.write(place.company, UNAUDITED, [], async move |mut tx: CompanyTx<'_>| {
             insert(&mut tx, "Léa").await?;
-            if number % 3 == 0 { Err(Conflict::new("refused").into()) } else { Ok(()) }
+            if number % 3 == 0 { Err(ConflictReason::KeepsChanging.into()) } else { Ok(()) }
         })
     });
     let refused = join_all(changes).await.iter().filter(|done| done.is_err()).count();
@@ -223,7 +223,7 @@ async fn numbers_are_given_without_gaps_though_changes_are_refused(db: Database)
         place.store.write(place.company, UNAUDITED, [], async move |mut tx: CompanyTx<'_>| {
             let number = tx.quote_series(2026).allocate().await?;
             tx.record_events(&[]).await?;
-            if change % 4 == 0 { Err(Conflict::new("refused").into()) } else { Ok(number) }
+            if change % 4 == 0 { Err(ConflictReason::KeepsChanging.into()) } else { Ok(number) }
         })
     });
     let mut numbers: Vec<_> = join_all(changes).await.into_iter().filter_map(Result::ok).collect();
@@ -285,7 +285,7 @@ async fn a_hook_runs_once_if_the_change_is_committed(db: Database) {
         place.store.write(place.company, UNAUDITED, [], async move |mut tx: CompanyTx<'_>| {
             tx.tx.on_commit(move || _ = ran.fetch_add(1, Ordering::Relaxed));
             insert(&mut tx, "Léa").await?;
-            if number % 2 == 0 { Err(Conflict::new("refused").into()) } else { Ok(()) }
+            if number % 2 == 0 { Err(ConflictReason::KeepsChanging.into()) } else { Ok(()) }
         })
     });
     let committed = join_all(changes).await.iter().filter(|done| done.is_ok()).count();

@@ -4,13 +4,13 @@
 use invoicing_core::{Client, ClientId, Company, KeyId, Project, ProjectId, WebhookId};
 
 use super::company::{CompanyTx, Tables};
-use super::documents::Document;
+use super::documents::StoredDocument;
 use crate::error::Error;
 use crate::records::{KeyRecord, Webhook};
 
 impl CompanyTx<'_> {
     /// As [`DocumentTable::reload_if_changed`](super::documents::DocumentTable::reload_if_changed).
-    pub(crate) async fn document_to_change<D: Document>(
+    pub(crate) async fn document_to_change<D: StoredDocument>(
         &mut self,
         id: D::Id,
         known: Option<D>,
@@ -20,7 +20,10 @@ impl CompanyTx<'_> {
         Ok(document)
     }
 
-    pub(crate) async fn summary_to_change<D: Document>(&mut self, id: D::Id) -> Result<D::Summary, Error> {
+    pub(crate) async fn summary_to_change<D: StoredDocument>(
+        &mut self,
+        id: D::Id,
+    ) -> Result<D::Summary, Error> {
         let summary = self.documents::<D>().find_summary(id).await?;
         self.check_expected(D::NAME, D::updated_at(&summary))?;
         Ok(summary)

@@ -252,7 +252,8 @@ pub(crate) struct Failures {
 }
 
 impl Failures {
-    /// Counts the end of a delivery.
+    /// The failures after a delivery that ended at `at`: one more if it failed, none if it was
+    /// delivered.
     pub(crate) fn after(self, end: DeliveryOutcome, at: Timestamp) -> Self {
         let since = match end {
             DeliveryOutcome::Delivered => None,

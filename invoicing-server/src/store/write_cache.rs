@@ -17,7 +17,7 @@ use invoicing_core::{CompanyId, Timestamp};
 use super::change::ChangeContext;
 use super::subscriber::Subscriber;
 
-/// Most cached companies. Beyond that all are dropped, which costs a read each.
+/// Maximum number of cached companies. Beyond that all are dropped, which costs a read each.
 const CAPACITY: usize = 1_024;
 
 #[derive(Clone)]

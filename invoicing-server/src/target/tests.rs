@@ -1,5 +1,7 @@
 use proptest::prelude::*;
 
+use invoicing_core::FailureClass;
+
 use super::*;
 
 const STRICT: TargetPolicy = TargetPolicy { allow_http: false, allow_private: false };

@@ -134,9 +134,9 @@ async fn list(
         .bind(limit + 1)
         .bind(offset)
         .fetch_all(pool))?;
-    let most = usize::try_from(limit).unwrap_or(0);
-    let has_more = rows.len() > most;
-    rows.truncate(most);
+    let max = usize::try_from(limit).unwrap_or(0);
+    let has_more = rows.len() > max;
+    rows.truncate(max);
     let mut lines = if include == "lines" { lines_of(&pool, &rows).await? } else { HashMap::new() };
     let item = |row: Row| {
         let lines = (include == "lines").then(|| lines.remove(&row.id).unwrap_or_default());

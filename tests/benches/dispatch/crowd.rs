@@ -35,9 +35,9 @@ pub(crate) async fn compare(database: &str, sink: &Sink) {
         let prompt = measure(database, sink, size, CROWD).await;
         let slow = measure(database, sink, size, LATE).await;
         for (when, prompt, slow) in [("at first", prompt[0], slow[0]), ("then", prompt[1], slow[1])] {
-            let most = (2.0 * prompt).max(50.0);
-            let missed = if slow > most { " (missed in this run)" } else { "" };
-            println!("    {size} {when}: p99 {slow:.1}, target <= {most:.1}{missed}");
+            let max = (2.0 * prompt).max(50.0);
+            let missed = if slow > max { " (missed in this run)" } else { "" };
+            println!("    {size} {when}: p99 {slow:.1}, target <= {max:.1}{missed}");
         }
     }
 }
@@ -46,7 +46,7 @@ pub(crate) async fn compare(database: &str, sink: &Sink) {
 async fn measure(database: &str, sink: &Sink, size: usize, path: &str) -> [f64; 2] {
     sink.reset();
     let mut peer = Peer::start("service");
-    peer.ask(&json!({"do": "open", "sink": sink.address, "database": database})).await;
+    peer.ask(&json!({"do": "open", "sink": sink.address(), "database": database})).await;
     peer.ask(&json!({"do": "bystander"})).await;
     peer.ask(&json!({"do": "start"})).await;
     peer.ask(&json!({"do": "create", "company": BYSTANDER, "events": 1})).await;

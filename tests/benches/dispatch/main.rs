@@ -62,7 +62,7 @@ async fn compare() {
 async fn on(database: &str, sink: &Sink) {
     let wanted = |part: &str| bench::wanted(&format!("{part}, {database}"));
     let mut peer = Peer::start("service");
-    let told = peer.ask(&json!({"do": "open", "sink": sink.address, "database": database})).await;
+    let told = peer.ask(&json!({"do": "open", "sink": sink.address(), "database": database})).await;
     if let Some(postmaster) = told["postmaster"].as_u64() {
         peer.works_with(postmaster.try_into().expect("a process"));
     }

@@ -16,7 +16,7 @@ const ROUNDS: usize = 5;
 pub(crate) async fn compare(one: &mut Peer, sink: &Sink, url: &Value) {
     println!("nodes: deliveries per second of two nodes against one, on one core");
     let mut two = Peer::start("service");
-    two.ask(&json!({"do": "open", "sink": sink.address, "database": url})).await;
+    two.ask(&json!({"do": "open", "sink": sink.address(), "database": url})).await;
     for (company, target) in [(FAR, "> 1"), (TWENTY, "(one core for all)")] {
         let (mut ratios, mut alone, mut together) = (vec![], vec![], vec![]);
         for round in 0..=ROUNDS {

@@ -1,6 +1,6 @@
 //! The receiver of all webhooks: answers 200, unless it hangs, and notes each delivery with its instant.
 
-use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
@@ -9,11 +9,8 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
-use tokio::net::TcpListener;
+use invoicing_tests::HttpServer;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 /// The path that is never answered.
 pub(crate) const HANG: &str = "/hang";
@@ -29,9 +26,8 @@ const FAR_AWAY: Duration = Duration::from_millis(100);
 
 /// See the module's text.
 pub(crate) struct Sink {
-    pub(crate) address: SocketAddr,
+    server: HttpServer,
     shared: Arc<Shared>,
-    _accepting: JoinSet<()>,
 }
 
 struct Shared {
@@ -42,12 +38,14 @@ struct Shared {
 
 impl Sink {
     pub(crate) async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("its address");
         let shared = Arc::new(Shared { count: watch::Sender::new(0), arrivals: Mutex::default() });
-        let mut accepting = JoinSet::new();
-        accepting.spawn(accept(listener, Arc::clone(&shared)));
-        Self { address, shared, _accepting: accepting }
+        let noted = Arc::clone(&shared);
+        let server = HttpServer::start(move |request| answer(Arc::clone(&noted), request)).await;
+        Self { server, shared }
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.server.address()
     }
 
     /// Forgets everything.
@@ -78,27 +76,7 @@ fn stamp(body: &[u8]) -> String {
     json["timestamp"].as_str().expect("a stamp").to_owned()
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    let mut connections = JoinSet::new();
-    loop {
-        let (stream, _) = listener.accept().await.expect("a connection");
-        stream.set_nodelay(true).expect("a socket option");
-        let shared = Arc::clone(&shared);
-        connections.spawn(async move {
-            let service = service_fn(move |request| answer(Arc::clone(&shared), request));
-            // A client that goes away ends its connection.
-            let _ = hyper::server::conn::http1::Builder::new()
-                .serve_connection(TokioIo::new(stream), service)
-                .await;
-        });
-        while connections.try_join_next().is_some() {}
-    }
-}
-
-async fn answer(
-    shared: Arc<Shared>,
-    request: Request<Incoming>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> io::Result<Response<Full<Bytes>>> {
     let at = nanoseconds();
     if request.uri().path() == HANG {
         return std::future::pending().await;

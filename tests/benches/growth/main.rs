@@ -25,25 +25,25 @@ const CALLS: usize = 300;
 const REPORT: &str = "SELECT CAST(sum(amount_due_cents) AS BIGINT) FROM report_invoices WHERE company_id = ";
 
 fn main() {
-    let most = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(100_000);
+    let max = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(100_000);
     if wanted("sqlite") {
-        block_on(grow_file(most));
+        block_on(grow_file(max));
     }
     if wanted("postgres") {
-        block_on(grow_server(most));
+        block_on(grow_server(max));
     }
 }
 
 /// The numbers of quotes at which everything is measured.
-fn sizes_up_to(most: u64) -> impl Iterator<Item = u64> {
-    [10_000, 100_000, 1_000_000].into_iter().filter(move |size| *size <= most)
+fn sizes_up_to(max: u64) -> impl Iterator<Item = u64> {
+    [10_000, 100_000, 1_000_000].into_iter().filter(move |size| *size <= max)
 }
 
-async fn grow_file(most: u64) {
+async fn grow_file(max: u64) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("invoicing.db");
     let mut workload = Workload::open(Invoicing::sqlite(&file)).await;
-    for size in sizes_up_to(most) {
+    for size in sizes_up_to(max) {
         fill("sqlite", &mut workload, size).await;
         measure(&workload).await;
         let url = format!("sqlite://{}", file.display());
@@ -59,12 +59,12 @@ async fn grow_file(most: u64) {
     workload.invoicing.close().await;
 }
 
-async fn grow_server(most: u64) {
+async fn grow_server(max: u64) {
     let Some(cluster) = durable_cluster() else { return };
     let url = cluster.create_database("invoicing").await;
     let mut workload = Workload::open(Invoicing::postgres(PostgresSettings::new(&url))).await;
     let mut tables = Vec::new();
-    for size in sizes_up_to(most) {
+    for size in sizes_up_to(max) {
         fill("postgres", &mut workload, size).await;
         let mut connection = PgConnection::connect(&url).await.expect("the server answers");
         sqlx::raw_sql("VACUUM ANALYZE").execute(&mut connection).await.expect("statistics");

@@ -112,7 +112,7 @@ impl Workload {
             invoices.pay(id, &NewPayment::new(money!(10), PaymentSource::Bank)).await?;
             invoice = Some(id);
             if turn % 12 == 1 {
-                invoices.credit(id, &NewCreditNote::of_the_rest("Erreur")).await?;
+                invoices.credit(id, &NewCreditNote::of_remaining("Erreur")).await?;
             }
         }
         Ok(is_measured.then_some((quote, invoice)))
@@ -123,7 +123,7 @@ impl Workload {
 async fn open_company(invoicing: &Invoicing) -> (CompanyHandle, ClientId) {
     let new = NewCompany::named("Martin Peinture", Plan::Team);
     let company = invoicing.company(invoicing.companies().create(&new).await.expect("a company").id);
-    let webhook = NewWebhook { url: "http://127.0.0.1:9/".to_owned(), events: EventKind::ALL.to_vec() };
+    let webhook = NewWebhook { url: "http://127.0.0.1/hook".to_owned(), events: EventKind::ALL.to_vec() };
     let webhook = company.webhooks().register(&webhook).await.expect("a webhook").webhook.id;
     company.webhooks().disable(webhook).await.expect("it is off");
     let new = NewClient { email: Some("lea@exemple.fr".into()), ..NewClient::named("Léa Lefèvre") };

@@ -13,13 +13,11 @@ use chrono::NaiveDateTime;
 use http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::service::service_fn;
 use hyper_util::client::legacy::Client;
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::TokioExecutor;
 use invoicing_server::ObjectStorage;
 use invoicing_server::object_store::aws::AmazonS3Builder;
-use tokio::net::TcpListener;
-use tokio::task::JoinSet;
+use invoicing_tests::HttpServer;
 
 const BUCKET: &str = "/documents/";
 
@@ -66,14 +64,11 @@ struct State {
 #[derive(Clone)]
 pub(super) struct FakeS3 {
     state: Arc<Mutex<State>>,
-    endpoint: String,
-    _tasks: Arc<JoinSet<()>>,
+    server: Arc<HttpServer>,
 }
 
 impl FakeS3 {
     pub(super) async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let endpoint = format!("http://{}", listener.local_addr().unwrap());
         let state = State {
             mode: Mode::Works,
             ahead: Duration::ZERO,
@@ -81,15 +76,15 @@ impl FakeS3 {
             signed_queries: BTreeMap::new(),
         };
         let state = Arc::new(Mutex::new(state));
-        let mut tasks = JoinSet::new();
-        tasks.spawn(accept(listener, Arc::clone(&state)));
-        Self { state, endpoint, _tasks: Arc::new(tasks) }
+        let shared = Arc::clone(&state);
+        let server = HttpServer::start(move |request| answer(Arc::clone(&shared), request)).await;
+        Self { state, server: Arc::new(server) }
     }
 
     /// The store as a host sets it up.
     pub(super) fn storage(&self) -> ObjectStorage {
         let builder = AmazonS3Builder::new()
-            .with_endpoint(&self.endpoint)
+            .with_endpoint(format!("http://{}", self.server.address()))
             .with_allow_http(true)
             .with_region("eu-west-3")
             .with_bucket_name("documents")
@@ -128,20 +123,6 @@ impl FakeS3 {
         let disposition = text(&head.headers, header::CONTENT_DISPOSITION);
         let body = body.collect().await.unwrap().to_bytes();
         Served { status: head.status.as_u16(), disposition, body }
-    }
-}
-
-async fn accept(listener: TcpListener, state: Arc<Mutex<State>>) {
-    let mut connections = JoinSet::new();
-    while let Ok((stream, _)) = listener.accept().await {
-        let state = Arc::clone(&state);
-        let service = service_fn(move |request| answer(Arc::clone(&state), request));
-        let connection =
-            hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
-        connections.spawn(async move {
-            // The client may go away, and a cut is an error of ours.
-            let _ = connection.await;
-        });
     }
 }
 

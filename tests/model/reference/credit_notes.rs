@@ -99,11 +99,11 @@ impl Invoice {
 
     /// True if nothing is left to credit.
     pub(super) fn is_credited(&self) -> bool {
-        !self.notes.is_empty() && self.rest().iter().all(|share| share.base == 0 && share.vat == 0)
+        !self.notes.is_empty() && self.remaining().iter().all(|share| share.base == 0 && share.vat == 0)
     }
 
     /// Base and VAT of each rate that no credit note has taken back.
-    pub(crate) fn rest(&self) -> Vec<Share> {
+    pub(crate) fn remaining(&self) -> Vec<Share> {
         let credited = |rate: i128| {
             let shares =
                 self.notes.iter().flat_map(|note| &note.shares).filter(move |share| share.rate == rate);
@@ -118,7 +118,7 @@ impl Invoice {
 
     /// The share that a reduction takes: its VAT is that of all that is credited at the rate, less what was credited before.
     fn reduced(&self, Reduction { rate, cents }: Reduction) -> Option<Share> {
-        let left = self.rest().into_iter().find(|share| share.rate == rate)?;
+        let left = self.remaining().into_iter().find(|share| share.rate == rate)?;
         let whole = self.priced.shares.iter().find(|share| share.rate == rate)?;
         let credited = (whole.base - left.base, whole.vat - left.vat);
         let vat = divide((credited.0 + cents) * rate, 10_000) - credited.1;
@@ -126,10 +126,10 @@ impl Invoice {
         (1..=left.base).contains(&cents).then_some(Share { rate, base: cents, vat })
     }
 
-    /// The shares that a credit of the rest takes.
-    fn remaining(&self) -> Vec<Share> {
+    /// The shares that a credit of all that remains takes.
+    fn shares_of_remaining(&self) -> Vec<Share> {
         let is_shown = |share: &Share| share.base != 0 || self.priced.charged.contains(&share.rate);
-        self.rest().into_iter().filter(is_shown).collect()
+        self.remaining().into_iter().filter(is_shown).collect()
     }
 }
 
@@ -173,7 +173,7 @@ impl Company {
         self.credited.insert(date.year(), date);
         let shares = match reduction {
             Some(reduction) => invoice.reduced(reduction).into_iter().collect(),
-            None => invoice.remaining(),
+            None => invoice.shares_of_remaining(),
         };
         // A cancellation answers with the invoice.
         let named = seen.answer["creditNotes"].as_array().and_then(|notes| notes.last());

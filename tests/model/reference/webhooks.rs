@@ -318,7 +318,7 @@ impl Company {
             Meaning::Again(..) if is_off && !is_ping => {
                 delivery.end("skipped", Some("webhook_disabled"), not_before_that);
             }
-            Meaning::Again(least, most) => delivery.due_within = Some((now + least, now + most)),
+            Meaning::Again(min, max) => delivery.due_within = Some((now + min, now + max)),
             Meaning::Done => {
                 delivery.end("delivered", None, now);
                 if !is_ping && !is_off {

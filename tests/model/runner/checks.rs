@@ -17,7 +17,7 @@ use crate::model::steps::{Scripted, Step};
 const LONG_GAP_MS: i64 = 40_000;
 const MONTH_MS: i64 = 30 * 86_400_000;
 /// More than the rounds in which all deliveries end, 8 of a webhook at a time.
-const MOST_ROUNDS: usize = 100;
+const MAX_ROUNDS: usize = 100;
 
 impl Run {
     /// Events behind the last compared one.
@@ -79,14 +79,14 @@ impl Run {
             let seen = (found.status.as_str(), found.reason.as_deref(), found.attempts);
             same(&what, &seen, &(delivery.status, delivery.reason, delivery.attempts_in_all))?;
             same(&what, &found.ended_at.map(invoicing_core::Timestamp::as_millis), &delivery.ended)?;
-            if let Some((least, most)) = delivery.due_within.take().filter(|_| delivery.status == "pending") {
+            if let Some((min, max)) = delivery.due_within.take().filter(|_| delivery.status == "pending") {
                 let due = found.due_at.as_millis();
-                if !(least..=most).contains(&due) {
+                if !(min..=max).contains(&due) {
                     return Err(format!(
                         "{what}: due {}, expected {} to {}",
                         instant(due),
-                        instant(least),
-                        instant(most)
+                        instant(min),
+                        instant(max)
                     ));
                 }
                 delivery.due = due;
@@ -199,8 +199,8 @@ impl Run {
     }
 
     fn swept(&mut self, company: usize, from: Millis, at: Millis) -> Verdict {
-        let most = from + 10;
-        if !(from..=most).contains(&at) {
+        let max = from + 10;
+        if !(from..=max).contains(&at) {
             return Err(format!("swept at {}, expected about {}", instant(at), instant(from)));
         }
         let model = &mut self.sides[company].model;
@@ -223,7 +223,7 @@ impl Run {
     /// Lets every delivery end, then compares everything.
     pub(super) async fn finish(&mut self) -> Verdict {
         let fine = vec![vec![Scripted { status: 200, retry_after: None }]; 3];
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             self.move_clock(&Step::Forward(LONG_GAP_MS));
             self.dispatch(&fine).await?;
             if self.sides.iter().all(|side| side.model.all_ended()) {

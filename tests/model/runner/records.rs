@@ -53,7 +53,7 @@ fn part_of(whole: i128, part: Part) -> i128 {
     match part {
         Part::Cents(cents) => i128::from(cents),
         Part::Half => (whole / 2).max(1),
-        Part::Rest => whole.max(1),
+        Part::Remaining => whole.max(1),
         Part::TooMuch => whole + 12_345,
     }
 }
@@ -480,13 +480,13 @@ impl Run {
     async fn credit(&mut self, who: Who, nth: Nth, credit: Credit) -> Verdict {
         let (place, invoice) = self.pick_invoice(who, nth);
         let owner = &self.sides[who.owner].model;
-        let rest = owner.invoices.iter().find(|known| known.id == invoice).map(Invoice::rest);
-        let rest = rest.unwrap_or_default();
+        let remaining = owner.invoices.iter().find(|known| known.id == invoice).map(Invoice::remaining);
+        let remaining = remaining.unwrap_or_default();
         let reduction = match credit {
             // The reference does not know which reductions could close a total that has rates below zero.
-            Credit::Reduction(..) if rest.iter().any(|share| share.base < 0) => return Ok(()),
-            Credit::Reduction(n, part) if !rest.is_empty() => {
-                let share = rest[usize::from(n) % rest.len()];
+            Credit::Reduction(..) if remaining.iter().any(|share| share.base < 0) => return Ok(()),
+            Credit::Reduction(n, part) if !remaining.is_empty() => {
+                let share = remaining[usize::from(n) % remaining.len()];
                 Some(Reduction { rate: share.rate, cents: part_of(share.base, part) })
             }
             _ => None,
@@ -495,7 +495,7 @@ impl Run {
             Some(Reduction { rate, cents }) => {
                 NewCreditNote::new(REASON).reduction("Remise", percent_of(rate), amount(cents))
             }
-            None => NewCreditNote::of_the_rest(REASON),
+            None => NewCreditNote::of_remaining(REASON),
         };
         let answer = answered(self.handle(who).invoices().credit(id(&invoice), &new).await)?;
         let seen = self.seen(who.through, &answer);

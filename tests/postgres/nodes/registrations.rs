@@ -13,7 +13,7 @@ use sqlx::{Connection, Executor, PgConnection};
 use super::{Nodes, WAITING, comes_to};
 use crate::support::{client_of, events, hook_for, quote_at};
 
-/// Most webhooks of a company.
+/// Maximum number of webhooks of a company.
 const WEBHOOKS: usize = 20;
 /// Registrations; `RACES` raises their number.
 const RACES: usize = 200;

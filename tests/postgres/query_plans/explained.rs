@@ -45,18 +45,18 @@ impl Explained {
     }
 
     /// The rows that the largest step returned or threw away.
-    pub(super) fn most_rows(&self) -> u64 {
-        let (mut most, mut loops) = (0, 1);
+    pub(super) fn max_rows(&self) -> u64 {
+        let (mut max, mut loops) = (0, 1);
         for line in self.plan.lines() {
             if let Some((_, actual)) = line.split_once("(actual rows=") {
                 loops = number_behind(actual, "loops=").unwrap_or(1);
-                most = most.max(number_behind(actual, "").unwrap_or(0) * loops);
+                max = max.max(number_behind(actual, "").unwrap_or(0) * loops);
             }
             if let Some(removed) = number_behind(line, "Rows Removed by Filter: ") {
-                most = most.max(removed * loops);
+                max = max.max(removed * loops);
             }
         }
-        most
+        max
     }
 }
 

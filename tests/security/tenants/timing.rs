@@ -11,7 +11,7 @@ use invoicing_tests::{Database, World, on_each_database};
 
 use super::{JSON, Tenant};
 
-/// Most rounds.
+/// Maximum number of rounds.
 const ROUNDS: usize = 12;
 /// Calls of each side in a round.
 const CALLS: usize = 250;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::source::{Mention, Module, Modules};
 
 /// More imports in a row than any name has: ends the search if an import is called like its own crate.
-const MOST_IMPORTS: usize = 16;
+const MAX_IMPORTS: usize = 16;
 
 /// A module names another one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,7 +76,7 @@ impl Search<'_> {
             return self.walk(&format!("{module}::{first}"), rest, imports);
         }
         let modules = self.modules;
-        if imports == MOST_IMPORTS {
+        if imports == MAX_IMPORTS {
             return;
         }
         if let Some(import) = modules[module].imports.get(first) {

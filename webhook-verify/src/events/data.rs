@@ -1,9 +1,10 @@
 //! The `data` of each kind, field by field as documented. Names of fields follow the wire.
 
 use chrono::NaiveDate;
+use invoicing_core::internal::exact_number;
 use invoicing_core::{
     CreditNoteId, InvoiceId, InvoiceStatus, InvoiceType, Money, OpenEnum, Percent, ProjectId, ProjectStatus,
-    QuoteId, QuoteStatus, Timestamp, WebhookId, exact_number,
+    QuoteId, QuoteStatus, Timestamp, WebhookId,
 };
 use serde::{Deserialize, Serialize};
 

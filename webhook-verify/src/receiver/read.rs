@@ -8,7 +8,7 @@ use http_body_util::BodyExt;
 
 use super::Rejection;
 
-/// The most that is allocated because of `Content-Length` alone, in bytes. Real bodies fit.
+/// The maximum that is allocated because of `Content-Length` alone, in bytes. Real bodies fit.
 const TRUSTED_LENGTH: u64 = 4 * 1024;
 
 /// Reads the body, or rejects it as soon as its announced or actual length exceeds the limit.

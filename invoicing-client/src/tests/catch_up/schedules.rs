@@ -13,11 +13,11 @@ pub(super) fn is_long() -> bool {
 /// Changes, each with the number of the request before which it becomes visible, in the order of the requests.
 pub(super) type Schedule = Vec<(usize, Change)>;
 
-/// All schedules of up to `most` of these changes before the first `requests` requests.
-pub(super) fn schedules(changes: &[Change], most: usize, requests: usize) -> Vec<Schedule> {
+/// All schedules of up to `max` of these changes before the first `requests` requests.
+pub(super) fn schedules(changes: &[Change], max: usize, requests: usize) -> Vec<Schedule> {
     let mut all = vec![Schedule::new()];
     let mut begins = 0;
-    for _ in 0..most {
+    for _ in 0..max {
         let ends = all.len();
         for shorter in begins..ends {
             let first = all[shorter].last().map_or(0, |(request, _)| *request);

@@ -9,7 +9,7 @@ enum Step {
     Pay(i64),
     Reverse(prop::sample::Index),
     Credit(prop::sample::Index),
-    CreditTheRest,
+    CreditRemaining,
     Refund(prop::sample::Index),
     TakeRefundBack(prop::sample::Index),
 }
@@ -20,7 +20,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (1_i64..40_000).prop_map(Step::Pay),
         2 => index().prop_map(Step::Reverse),
         3 => index().prop_map(Step::Credit),
-        1 => Just(Step::CreditTheRest),
+        1 => Just(Step::CreditRemaining),
         3 => index().prop_map(Step::Refund),
         1 => index().prop_map(Step::TakeRefundBack),
     ]
@@ -54,16 +54,16 @@ impl Model {
 
     /// The formulas of the contract.
     fn amounts(&self) -> Amounts {
-        let (billed, paid) = (self.total - self.credited, self.paid());
+        let (invoiced, paid) = (self.total - self.credited, self.paid());
         // round2 half away from zero, in integers.
-        let held = (billed * self.rate + 5_000) / 10_000;
+        let held = (invoiced * self.rate + 5_000) / 10_000;
         Amounts {
             credited: self.credited,
             held,
-            held_due: (billed - paid).clamp(0, held),
+            held_due: (invoiced - paid).clamp(0, held),
             paid,
-            due: (billed - held - paid).max(0),
-            overpaid: (paid - billed).max(0),
+            due: (invoiced - held - paid).max(0),
+            overpaid: (paid - invoiced).max(0),
         }
     }
 
@@ -90,8 +90,8 @@ impl Model {
                 changed
             }
             Step::Credit(index) => self.credit(Self::part(index, self.total - self.credited)?, invoice, at),
-            Step::CreditTheRest if self.credited == self.total => None,
-            Step::CreditTheRest => self.credit(self.total - self.credited, invoice, at),
+            Step::CreditRemaining if self.credited == self.total => None,
+            Step::CreditRemaining => self.credit(self.total - self.credited, invoice, at),
             Step::Refund(index) => {
                 let cents = Self::part(index, self.amounts().overpaid)?;
                 self.refunds.push(cents);
@@ -155,12 +155,12 @@ proptest! {
             let becomes_paid = summary.status == InvoiceStatus::Paid && before != InvoiceStatus::Paid;
             let names: Vec<_> = changed.events.iter().map(Event::name).collect();
             prop_assert_eq!(names, if becomes_paid { vec!["invoice.paid"] } else { vec![] });
-            let billed = summary.total_ttc.get() - summary.amount_credited.get();
-            let most = (billed * Decimal::new(5, 2)).round_dp_with_strategy(
+            let invoiced = summary.total_ttc.get() - summary.amount_credited.get();
+            let max = (invoiced * Decimal::new(5, 2)).round_dp_with_strategy(
                 2,
                 rust_decimal::RoundingStrategy::MidpointAwayFromZero,
             );
-            prop_assert!(summary.retention_amount.get() <= most);
+            prop_assert!(summary.retention_amount.get() <= max);
             if summary.status == InvoiceStatus::Canceled {
                 break;
             }

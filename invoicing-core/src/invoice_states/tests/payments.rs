@@ -23,7 +23,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The same rules in plain cents, computed only from the payments that stand.
+/// The same rules in plain cents, computed only from the valid payments.
 #[derive(Debug)]
 struct Model {
     payable: i64,

@@ -1,7 +1,7 @@
 //! The surrogate without its pair at which serde stopped. JSON can write one (`"\\ud83d"`), but no
 //! text has one.
 
-use invoicing_core::must_not_contain;
+use invoicing_core::Rule;
 use serde_path_to_error::{Path, Segment};
 
 /// A surrogate without its pair.
@@ -15,8 +15,8 @@ pub(super) struct LoneSurrogate<'t> {
 
 impl LoneSurrogate<'_> {
     /// The rule that the text breaks.
-    pub(super) fn rule(&self) -> String {
-        must_not_contain(self.code.into(), self.position)
+    pub(super) fn rule(&self) -> Rule {
+        Rule::Character { code_point: self.code.into(), position: self.position }
     }
 
     /// The path of the text, for an error at this path.
@@ -29,8 +29,8 @@ impl LoneSurrogate<'_> {
     }
 }
 
-/// The first such surrogate in the text at which serde stopped, in a body that is well-formed. serde
-/// stops at the first one, if it reads that text at all.
+/// The first such surrogate in the text at which serde stopped, in a body that is well-formed.
+/// serde stops at the first one, if it reads that text at all.
 pub(super) fn find<'b>(body: &'b str, error: &serde_json::Error) -> Option<LoneSurrogate<'b>> {
     let line_start: usize =
         body.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();

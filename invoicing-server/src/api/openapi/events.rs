@@ -38,7 +38,7 @@ const INVOICE: &[Member] = &[
     always("totalHT", Decimal, "Total without VAT. At most two decimals: read it as a decimal."),
     always("totalTTC", Decimal, "Total with VAT. At most two decimals: read it as a decimal."),
     always("tvaRate", Decimal, "VAT rate in percent; blended where the lines have several rates."),
-    always("amountPaid", Decimal, "Sum of the payments that stand."),
+    always("amountPaid", Decimal, "Sum of the valid payments."),
     always("amountDue", Decimal, "What is still to be paid now."),
     always("issueDate", OrNull(&Date), "Day of issue. `null` if it has not been issued."),
     always("dueDate", OrNull(&Date), "Last day for paying. `null` if it has not been issued."),

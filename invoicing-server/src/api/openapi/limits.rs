@@ -1,9 +1,10 @@
 //! The numbers of the document. Each stands in the code once, and replaces its name in the
 //! descriptions.
 
+use invoicing_core::internal::{LONG_TEXT, SHORT_TEXT, page_limit};
 use invoicing_core::{
-    DEFAULT_PAGE_LIMIT, DISABLE_AFTER_FAILURES, LONG_TEXT, MAX_LINES, MAX_LINES_BYTES, MAX_PAGE_LIMIT,
-    QUOTA_WINDOW_MS, RetryPolicy, SHORT_TEXT, page_limit,
+    DEFAULT_PAGE_LIMIT, DISABLE_AFTER_FAILURES, MAX_LINES, MAX_LINES_BYTES, MAX_PAGE_LIMIT, QUOTA_WINDOW_MS,
+    RetryPolicy,
 };
 use rust_decimal::Decimal;
 use serde_json::Value;
@@ -80,22 +81,22 @@ fn seconds(millis: u64) -> String {
 }
 
 /// The number of attempts of a delivery.
-fn attempts(most: u32) -> String {
-    match most {
+fn attempts(max: u32) -> String {
+    match max {
         1 => "1 attempt".to_owned(),
-        most => format!("at most {most} attempts"),
+        max => format!("at most {max} attempts"),
     }
 }
 
 /// The rule for the times of further attempts.
-fn attempts_rule(most: u32) -> String {
-    if most <= 1 {
+fn attempts_rule(max: u32) -> String {
+    if max <= 1 {
         return "A delivery has a single attempt: none follows, whatever you answer.".to_owned();
     }
     format!(
-        "A delivery has at most {most} attempts, with {}; up to {} % is added. A `Retry-After` on your 429 or 503 lengthens the gap, \
+        "A delivery has at most {max} attempts, with {}; up to {} % is added. A `Retry-After` on your 429 or 503 lengthens the gap, \
          up to {} s.",
-        gaps(most),
+        gaps(max),
         RetryPolicy::JITTER_PERCENT,
         RetryPolicy::RETRY_AFTER_LIMIT_MS / 1_000
     )
@@ -159,15 +160,15 @@ mod tests {
 
     #[test]
     fn each_gap_between_attempts_is_said() {
-        let text = |most| guide(|settings| settings.dispatch.max_attempts = most);
-        for (most, expected) in [
+        let text = |max| guide(|settings| settings.dispatch.max_attempts = max);
+        for (max, expected) in [
             (2, "at most 2 attempts, with a gap of 1 s;"),
             (3, "at most 3 attempts, with gaps of 1 s and 5 s; up to 10 % is added."),
             (4, "at most 4 attempts, with gaps of 1 s, 5 s and 30 s;"),
             (5, "at most 5 attempts, with gaps of 1 s, 5 s and 30 s from then on;"),
             (u32::MAX, "with gaps of 1 s, 5 s and 30 s from then on;"),
         ] {
-            assert!(text(most).contains(expected), "{}", text(most));
+            assert!(text(max).contains(expected), "{}", text(max));
         }
         let single = text(1);
         assert!(single.contains("A delivery has a single attempt"), "{single}");

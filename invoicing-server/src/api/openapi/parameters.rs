@@ -1,6 +1,7 @@
 //! The parameters of a path, a query and a request's headers.
 
-use invoicing_core::{DEFAULT_PAGE_LIMIT, InvoiceStatus, MAX_PAGE_LIMIT, QuoteStatus, SHORT_TEXT};
+use invoicing_core::internal::SHORT_TEXT;
+use invoicing_core::{DEFAULT_PAGE_LIMIT, InvoiceStatus, MAX_PAGE_LIMIT, QuoteStatus};
 use serde_json::{Value, json};
 
 use super::schema::TEXT_PATTERN;
@@ -119,7 +120,7 @@ const INCLUDE: &str = "`lines` adds the lines to each record. They are left out 
                        with lines of more than {{page_mib}} MiB is refused with 400 `validation_error`; the message names the \
                        largest `limit` that works at this offset.";
 
-const LIMIT: &str = "Most records of the page.";
+const LIMIT: &str = "Maximum number of records of the page.";
 
 const OFFSET: &str = "How many records to skip. Behind the end, the page is empty.";
 

@@ -1,8 +1,7 @@
 //! The schemas of the records, and of the bodies that callers send.
 
-use invoicing_core::{
-    ClientType, InvoiceStatus, LONG_TEXT, MAX_PAGE_LIMIT, ProjectStatus, QuoteStatus, SHORT_TEXT,
-};
+use invoicing_core::internal::{LONG_TEXT, SHORT_TEXT};
+use invoicing_core::{ClientType, InvoiceStatus, MAX_PAGE_LIMIT, ProjectStatus, QuoteStatus};
 use serde_json::{Map, Value, json};
 
 use super::schema::Type::{
@@ -211,7 +210,7 @@ const INVOICE: &[Member] = &[
     always(
         "amountPaid",
         Decimal,
-        "Sum of the payments that stand, less what was refunded. A reversed payment does not count.",
+        "Sum of the valid payments, less what was refunded. A reversed payment does not count.",
     ),
     always(
         "amountDue",
@@ -328,7 +327,7 @@ const DOCUMENT_LINK: &[Member] = &[
 ];
 
 const PAGINATION: &[Member] = &[
-    always("limit", Integer, "Most records that this page may have."),
+    always("limit", Integer, "Maximum number of records of this page."),
     always("offset", Integer, "How many records come before this page."),
     always(
         "hasMore",

@@ -70,7 +70,7 @@ pub(super) enum Type {
 pub(super) struct Entered {
     /// Fewest characters. 0 if an empty text is read as `null`.
     pub(super) min: usize,
-    /// Most characters.
+    /// Maximum number of characters.
     pub(super) max: usize,
     pub(super) pattern: &'static str,
 }

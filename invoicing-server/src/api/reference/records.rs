@@ -138,9 +138,9 @@ fn limits(schema: &Value) -> Vec<String> {
     // The largest number of a type limits nothing in practice.
     let number = |key: &str| schema[key].as_i64().filter(|number| *number < i64::MAX);
     let characters = number("maxLength")
-        .map(|most| format!("{} to {most} characters", number("minLength").unwrap_or_default()));
+        .map(|max| format!("{} to {max} characters", number("minLength").unwrap_or_default()));
     let range = match (number("minimum"), number("maximum")) {
-        (Some(least), Some(most)) => Some(format!("{least} to {most}")),
+        (Some(least), Some(max)) => Some(format!("{least} to {max}")),
         (Some(least), None) if least != 0 => Some(format!("at least {least}")),
         _ => None,
     };

@@ -9,6 +9,18 @@ use crate::console::figures::Figures;
 use crate::console::layout::{Chapter, PageContent, entered};
 use crate::console::paging::{ITEMS, List};
 use crate::console::request::PageRequest;
+use crate::console::table::{Table, column, figure, short};
+
+const CREDIT_NOTES: Table<5> = Table::new(
+    ("Newest first", "Les plus récents d’abord"),
+    [
+        short("Number", "Numéro"),
+        column("Client", "Client"),
+        short("Invoice", "Facture"),
+        short("Issued", "Émis"),
+        figure("Total incl. VAT", "Total TTC"),
+    ],
+);
 
 /// `GET /credit-notes`. `before`: the credit note behind which a further page begins.
 pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
@@ -30,33 +42,17 @@ pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<PageCo
 
 fn table(request: &PageRequest<'_>, notes: &[CreditNoteSummary]) -> Markup {
     html! {
-        table.cards {
-            caption { (request.pick("Newest first", "Les plus récents d’abord")) }
-            thead { tr {
-                th scope="col" { (request.pick("Number", "Numéro")) }
-                th scope="col" { (request.pick("Client", "Client")) }
-                th scope="col" { (request.pick("Invoice", "Facture")) }
-                th scope="col" { (request.pick("Issued", "Émis")) }
-                th.figure scope="col" { (request.pick("Total incl. VAT", "Total TTC")) }
-            } }
-            tbody { @for note in notes { (row(request, note)) } }
-        }
+        (CREDIT_NOTES.show(request.language, notes.iter().map(|note| row(request, note))))
     }
 }
 
-fn row(request: &PageRequest<'_>, note: &CreditNoteSummary) -> Markup {
+fn row(request: &PageRequest<'_>, note: &CreditNoteSummary) -> [Markup; 5] {
     let total = Figures::new(request.language, &note.currency).amount(note.total_ttc.get());
-    html! {
-        tr {
-            td.short data-name=(request.pick("Number", "Numéro")) {
-                a href=(request.link(format!("/credit-notes/{}", note.id))) { (note.number) }
-            }
-            td data-name=(request.pick("Client", "Client")) { (entered(&shortened(&note.client_name))) }
-            td.short data-name=(request.pick("Invoice", "Facture")) {
-                a href=(request.link(format!("/invoices/{}", note.invoice_id))) { (note.invoice_number) }
-            }
-            td.short data-name=(request.pick("Issued", "Émis")) { (request.clock().date(note.issue_date)) }
-            td.figure data-name=(request.pick("Total incl. VAT", "Total TTC")) { (total) }
-        }
-    }
+    [
+        html! { a href=(request.link(format!("/credit-notes/{}", note.id))) { (note.number) } },
+        entered(&shortened(&note.client_name)),
+        html! { a href=(request.link(format!("/invoices/{}", note.invoice_id))) { (note.invoice_number) } },
+        request.clock().date(note.issue_date),
+        html! { (total) },
+    ]
 }

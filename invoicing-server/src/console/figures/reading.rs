@@ -7,15 +7,11 @@
 
 use std::str::FromStr;
 
-use invoicing_core::{Invalid, Money, Percent, Quantity, UnitPrice};
+use invoicing_core::{Invalid, Money, Percent, Quantity, Rule, UnitPrice};
 
 use super::Figures;
 use crate::console::Language;
 use crate::documents::content::french;
-
-/// The rule for a text that is no number in the language of its page. The refusals show how it is
-/// written there.
-const RULE: &str = "must be a number as the language of the page writes it";
 
 /// Spaces between groups of digits, and between a number and its sign.
 const SPACES: [char; 4] = [' ', '\u{a0}', '\u{202f}', '\u{2009}'];
@@ -56,7 +52,8 @@ impl Figures<'_> {
     /// # Errors
     /// [`Invalid`] for any other text, and for a number that its type does not take.
     pub(in crate::console) fn read<T: FormNumber>(self, text: &str) -> Result<T, Invalid> {
-        let plain = self.plain(text, T::sign(self)).ok_or_else(|| Invalid::new("number", RULE))?;
+        let plain =
+            self.plain(text, T::sign(self)).ok_or_else(|| Invalid::new("number", Rule::NumberOfPage))?;
         plain.parse()
     }
 

@@ -18,7 +18,7 @@ enum Step {
     /// The part of the payments that went to the retention, which is not due here.
     PaidOfRetention,
     Overpaid,
-    /// The rest that a cancellation has let go.
+    /// The amount due that a cancellation has let go.
     Canceled,
     /// A part of what was written off, and was paid all the same.
     NotNeeded,

@@ -9,7 +9,7 @@ use crate::console::error::PageError;
 use crate::console::figures::Figures;
 use crate::console::inputs::problem_of;
 use crate::console::layout::{Chapter, PageContent, entered};
-use crate::console::request::{FormOutcome, PageRequest};
+use crate::console::request::{Outcome, PageRequest};
 use crate::error::Error;
 
 /// A change of an invoice that the console offers.
@@ -98,8 +98,8 @@ pub(super) fn refused(
     error: Error,
     invoice: &InvoiceSummary,
     question: impl FnOnce(&Asked<'_>) -> PageContent,
-) -> Result<FormOutcome, PageError> {
-    FormOutcome::refused(error, |error| question(&Asked { invoice, error: Some(error) }))
+) -> Result<Outcome, PageError> {
+    Outcome::refused(error, |error| question(&Asked { invoice, error: Some(error) }))
 }
 
 /// The question before a change. `names`: the inputs of its form.

@@ -7,7 +7,7 @@ use super::change::{Asked, Change, question, refused};
 use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::layout::PageContent;
-use crate::console::request::{FormOutcome, PageRequest};
+use crate::console::request::{Outcome, PageRequest};
 use crate::error::Error;
 
 /// `GET /invoices/{id}/paid`.
@@ -24,14 +24,14 @@ pub(in crate::console) async fn confirm_cancellation(
 }
 
 /// `POST /invoices/{id}/paid`.
-pub(in crate::console) async fn mark_paid(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+pub(in crate::console) async fn mark_paid(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     check_may_issue(request).await?;
     let paid = request.company.invoices().mark_paid(request.id()?).await;
     outcome(request, Change::MarkPaid, paid, "paid").await
 }
 
 /// `POST /invoices/{id}/cancel`.
-pub(in crate::console) async fn cancel(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+pub(in crate::console) async fn cancel(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let canceled = request.company.invoices().cancel(request.id()?).await;
     outcome(request, Change::Cancel, canceled, "canceled").await
 }
@@ -58,9 +58,9 @@ async fn outcome(
     change: Change,
     changed: Result<Invoice, Error>,
     done: &str,
-) -> Result<FormOutcome, PageError> {
+) -> Result<Outcome, PageError> {
     let id: InvoiceId = request.id()?;
-    let Err(error) = changed else { return Ok(FormOutcome::See(format!("/invoices/{id}?done={done}"))) };
+    let Err(error) = changed else { return Ok(Outcome::See(format!("/invoices/{id}?done={done}"))) };
     let invoice = super::read(request, id).await?.summary;
     refused(error, &invoice, |asked| page(request, change, asked))
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use http::StatusCode;
 use invoicing_core::{
-    CreditContent, CreditItem, CreditRest, Invalid, Invoice, InvoiceId, Money, NewCreditNote, Percent,
+    CreditContent, CreditItem, CreditableBalance, Invalid, Invoice, InvoiceId, Money, NewCreditNote, Percent,
     Quantity, VatShare,
 };
 
@@ -18,14 +18,14 @@ use crate::console::figures::Figures;
 use crate::console::form::Form;
 use crate::console::inputs::number;
 use crate::console::layout::PageContent;
-use crate::console::lines::{self, MOST_LINES};
-use crate::console::request::{FormOutcome, PageRequest};
+use crate::console::lines::{self, LINES_PER_PART};
+use crate::console::request::{Outcome, PageRequest};
 use crate::error::Error;
 
 /// An invoice, and the part of it that can be credited.
 struct CreditForm {
     invoice: Invoice,
-    rest: CreditRest,
+    balance: CreditableBalance,
     /// The lines that the form shows.
     shown: Range<usize>,
 }
@@ -42,15 +42,15 @@ impl CreditForm {
     async fn read(request: &PageRequest<'_>) -> Result<Self, PageError> {
         let id: InvoiceId = request.id()?;
         let invoice = super::read(request, id).await?;
-        let rest = request.company.invoices().credit_rest(id).await?;
+        let balance = request.company.invoices().creditable_balance(id).await?;
         let from = lines::from(request, &invoice.lines)?;
-        let shown = from..invoice.lines.len().min(from + MOST_LINES);
-        Ok(Self { invoice, rest, shown })
+        let shown = from..invoice.lines.len().min(from + LINES_PER_PART);
+        Ok(Self { invoice, balance, shown })
     }
 
-    /// The rates with a base that is left.
+    /// The VAT rates at which a part of the base can still be credited.
     fn rates(&self) -> Vec<VatShare> {
-        self.rest.rates().filter(|share| !share.base_ht.is_zero()).collect()
+        self.balance.rates().filter(|share| !share.base_ht.is_zero()).collect()
     }
 
     /// The content that a credit note of the entered parts would have. Its texts come later.
@@ -60,7 +60,7 @@ impl CreditForm {
             description: request.pick("Reduction of the price", "Réduction du prix"),
         };
         let new = new_note(request.figures(), &request.form, texts)?;
-        let content = self.rest.clone().credit(&self.invoice, &new);
+        let content = self.balance.clone().credit(&self.invoice, &new);
         content.map_err(|invalid| at_input(invalid.into(), &new.items))
     }
 }
@@ -73,19 +73,19 @@ pub(in crate::console) async fn new_credit(request: &PageRequest<'_>) -> Result<
 
 /// `GET /invoices/{id}/credit/review`. `what`: `rest` for all that is left, else the quantities of
 /// lines (`lines[0].quantity`) and a reduction (`tvaRate`, `amount`).
-pub(in crate::console) async fn review_credit(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+pub(in crate::console) async fn review_credit(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let creditable = CreditForm::read(request).await?;
     let asked = Asked::of(&creditable.invoice.summary);
     match creditable.outlook(request) {
         Ok(content) => {
-            Ok(FormOutcome::Page(StatusCode::OK, review::page(request, &creditable, &content, &asked)))
+            Ok(Outcome::Page(StatusCode::OK, review::page(request, &creditable, &content, &asked)))
         }
-        Err(error) => FormOutcome::refused(error, |error| entries::page(request, &creditable, Some(error))),
+        Err(error) => Outcome::refused(error, |error| entries::page(request, &creditable, Some(error))),
     }
 }
 
 /// `POST /invoices/{id}/credit`, with the fields of the review, and `reason` and `description`.
-pub(in crate::console) async fn credit(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+pub(in crate::console) async fn credit(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let form = &request.form;
     let texts = Texts { reason: form.text("reason"), description: form.text("description") };
     let credited = match new_note(request.figures(), form, texts) {
@@ -96,7 +96,7 @@ pub(in crate::console) async fn credit(request: &PageRequest<'_>) -> Result<Form
         Err(invalid) => Err(invalid.into()),
     };
     match credited {
-        Ok(note) => Ok(FormOutcome::See(format!("/credit-notes/{}?done=issued", note.summary.id))),
+        Ok(note) => Ok(Outcome::See(format!("/credit-notes/{}?done=issued", note.summary.id))),
         Err(error) => {
             let creditable = CreditForm::read(request).await?;
             let invoice = &creditable.invoice.summary;
@@ -119,9 +119,9 @@ fn again(request: &PageRequest<'_>, creditable: &CreditForm, asked: &Asked<'_>) 
 /// The credit note that the form names.
 fn new_note(figures: Figures<'_>, form: &Form, texts: Texts<'_>) -> Result<NewCreditNote, Invalid> {
     let mut new = NewCreditNote::new(texts.reason);
-    new.rest = form.text("what") == "rest";
+    new.remaining = form.text("what") == "rest";
     let from = form.text("lines").parse().unwrap_or(0_usize);
-    for line in from..from.saturating_add(MOST_LINES) {
+    for line in from..from.saturating_add(LINES_PER_PART) {
         let name = quantity_name(line);
         if form.given(&name).is_some() {
             new = new.quantity(line, number::<Quantity>(figures, form, &name)?);
@@ -153,7 +153,7 @@ fn at_input(error: Error, items: &[CreditItem]) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use invoicing_core::{money, quantity};
+    use invoicing_core::{Rule, money, quantity};
 
     use super::*;
     use crate::console::Language;
@@ -166,8 +166,8 @@ mod tests {
     #[test]
     fn a_form_without_a_choice_credits_nothing() {
         let new = read("").unwrap();
-        assert!(!new.rest && new.items.is_empty());
-        assert_eq!(read("what=rest").unwrap(), NewCreditNote::of_the_rest("x"));
+        assert!(!new.remaining && new.items.is_empty());
+        assert_eq!(read("what=rest").unwrap(), NewCreditNote::of_remaining("x"));
     }
 
     #[test]
@@ -188,7 +188,8 @@ mod tests {
             ("items[9].amount", "items[9].amount"),
             ("items", "items"),
         ] {
-            let Error::Invalid(invalid) = at_input(Invalid::new(field, "must").into(), &new.items) else {
+            let Error::Invalid(invalid) = at_input(Invalid::new(field, Rule::Above0).into(), &new.items)
+            else {
                 panic!()
             };
             assert_eq!(invalid.field, input);

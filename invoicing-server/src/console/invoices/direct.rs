@@ -1,7 +1,8 @@
 //! A new invoice without a quote: a client is found, then the lines are entered.
 
+use invoicing_core::internal::{LONG_TEXT, SHORT_TEXT};
 use invoicing_core::{
-    Client, ClientId, Invalid, NewLine, NewQuote, Percent, Quantity, SHORT_TEXT, UnitPrice, VatRegime,
+    Client, ClientId, Invalid, NewLine, NewQuote, Percent, Quantity, Rule, UnitPrice, VatRegime,
 };
 use maud::{Markup, html};
 
@@ -10,13 +11,13 @@ use crate::console::figures::Figures;
 use crate::console::form::Form;
 use crate::console::inputs::{Input, InputKind, number, problem_of, value};
 use crate::console::layout::{Chapter, PageContent, entered};
-use crate::console::request::{FormOutcome, PageRequest};
+use crate::console::request::{Outcome, PageRequest};
 use crate::error::Error;
 use crate::list_query::{ClientQuery, PageWindow};
 
 /// Lines of the form.
 const LINES: usize = 5;
-/// Most clients that a search shows.
+/// Maximum number of clients that a search shows.
 const CLIENTS: u32 = 20;
 /// The parts of a line, by the names that operations use.
 const PARTS: [&str; 5] = ["description", "quantity", "unit", "unitPrice", "tvaRate"];
@@ -31,7 +32,7 @@ pub(in crate::console) async fn new(request: &PageRequest<'_>) -> Result<PageCon
 
 /// `POST /invoices`. `client`, and the lines as `lines[0].description`, `lines[0].quantity` and so
 /// on.
-pub(in crate::console) async fn make(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+pub(in crate::console) async fn make(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let client = chosen(request).await?;
     let made = match lines(request.figures(), &request.form) {
         Ok(lines) => {
@@ -41,8 +42,8 @@ pub(in crate::console) async fn make(request: &PageRequest<'_>) -> Result<FormOu
         Err(invalid) => Err(invalid.into()),
     };
     match made {
-        Ok(invoice) => Ok(FormOutcome::See(format!("/invoices/{}?done=made", invoice.summary.id))),
-        Err(error) => FormOutcome::refused(error, |error| page(request, &client, Some(error))),
+        Ok(invoice) => Ok(Outcome::See(format!("/invoices/{}?done=made", invoice.summary.id))),
+        Err(error) => Outcome::refused(error, |error| page(request, &client, Some(error))),
     }
 }
 
@@ -70,10 +71,7 @@ fn lines(figures: Figures<'_>, form: &Form) -> Result<Vec<NewLine>, Invalid> {
 fn line(figures: Figures<'_>, form: &Form, index: usize) -> Result<NewLine, Invalid> {
     let name = |part: &str| name(index, part);
     if form.given(&name("description")).is_none() {
-        return Err(Invalid::new(
-            name("description"),
-            format!("must have 1 to {} characters", invoicing_core::LONG_TEXT),
-        ));
+        return Err(Invalid::new(name("description"), Rule::Characters { max: LONG_TEXT }));
     }
     let quantity: Quantity = number(figures, form, &name("quantity"))?;
     let price: UnitPrice = number(figures, form, &name("unitPrice"))?;

@@ -60,7 +60,7 @@ impl Doubts {
         format!("{} {beyond} {repeated} {reference}", payment.amount).trim_end().to_owned()
     }
 
-    /// The question, with the box that answers it. No box is checked beforehand.
+    /// The doubts, with the box that confirms the payment, which is not checked beforehand.
     pub(super) fn ask(
         self,
         request: &PageRequest<'_>,

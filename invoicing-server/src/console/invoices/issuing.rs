@@ -7,9 +7,9 @@ use super::change::{Asked, Change, question, refused};
 use crate::console::error::PageError;
 use crate::console::inputs::{Input, InputKind, date, value};
 use crate::console::layout::{PageContent, entered, notice};
-use crate::console::request::{FormOutcome, PageRequest};
+use crate::console::request::{Outcome, PageRequest};
 use crate::operations::IssueOptions;
-use crate::records::Missing;
+use crate::records::ReadinessGap;
 
 /// `GET /invoices/{id}/issue`.
 pub(in crate::console) async fn confirm_issue(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
@@ -20,13 +20,13 @@ pub(in crate::console) async fn confirm_issue(request: &PageRequest<'_>) -> Resu
 
 /// `POST /invoices/{id}/issue`. `dueDate`: the last day for paying. `suppliedOn`: the day of the
 /// supply, if it is not the day of issue.
-pub(in crate::console) async fn issue(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+pub(in crate::console) async fn issue(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let id: InvoiceId = request.id()?;
     let issued = match options(request) {
         Ok(options) => request.company.invoices().issue_with(id, &options).await,
         Err(invalid) => Err(invalid.into()),
     };
-    let Err(error) = issued else { return Ok(FormOutcome::See(format!("/invoices/{id}?done=issued"))) };
+    let Err(error) = issued else { return Ok(Outcome::See(format!("/invoices/{id}?done=issued"))) };
     let invoice = super::read(request, id).await?.summary;
     let outlook = outlook(request, &invoice).await?;
     refused(error, &invoice, |asked| page(request, asked, outlook.as_ref()))
@@ -40,7 +40,7 @@ fn options(request: &PageRequest<'_>) -> Result<IssueOptions, Invalid> {
 /// The issue of a draft as it would be now.
 struct Outlook {
     /// Everything that it would refuse.
-    missing: Vec<Missing>,
+    gaps: Vec<ReadinessGap>,
     /// True with e-invoicing ON, if the document would nevertheless be a PDF without XML.
     is_plain: bool,
     /// True if the client has another name or e-mail than the draft, which has them from its quote.
@@ -52,10 +52,10 @@ async fn outlook(request: &PageRequest<'_>, invoice: &InvoiceSummary) -> Result<
     if invoice.status != InvoiceStatus::Draft {
         return Ok(None);
     }
-    let (missing, format) = request.company.invoices().readiness_and_format(invoice.id).await?;
+    let (gaps, format) = request.company.invoices().readiness_and_format(invoice.id).await?;
     let client = request.company.clients().get(invoice.client_id).await?;
     Ok(Some(Outlook {
-        missing,
+        gaps,
         is_plain: request.record.identity.e_invoicing == EInvoicing::On && format == DocumentFormat::Pdf,
         client_has_changed: client.name != invoice.client_name || client.email != invoice.client_email,
     }))
@@ -69,13 +69,13 @@ fn page(request: &PageRequest<'_>, asked: &Asked<'_>, outlook: Option<&Outlook>)
             "La facture reçoit son numéro et la date du jour, et son document est figé. Elle ne peut plus être modifiée ; un avoir la \
              corrige. Le service n’envoie pas d’e-mail.",
         )) }
-        @if let Some(outlook) = outlook { (checklist(request, &outlook.missing)) (hints(request, outlook)) }
+        @if let Some(outlook) = outlook { (checklist(request, &outlook.gaps)) (hints(request, outlook)) }
     };
     question(request, Change::Issue, asked, &["dueDate", "suppliedOn"], &text, &fields(request, asked))
 }
 
-fn checklist(request: &PageRequest<'_>, missing: &[Missing]) -> Markup {
-    if missing.is_empty() {
+fn checklist(request: &PageRequest<'_>, gaps: &[ReadinessGap]) -> Markup {
+    if gaps.is_empty() {
         let text = request.pick("Ready: nothing is missing.", "Prête : il ne manque rien.");
         return notice("done", &html! { p { (text) } });
     }
@@ -84,7 +84,7 @@ fn checklist(request: &PageRequest<'_>, missing: &[Missing]) -> Markup {
         &html! {
             p { (request.pick("Not ready. To be corrected first:", "Pas encore prête. À corriger d’abord :")) }
             ul {
-                @for Missing { field, rule, english, french, .. } in missing {
+                @for ReadinessGap { field, rule, english, french, .. } in gaps {
                     li { code { (entered(field)) } ": " (entered(request.pick(english, french))) " " span.soft { "(" (rule) ")" } }
                 }
             }

@@ -11,6 +11,19 @@ use crate::console::figures::Figures;
 use crate::console::layout::{Chapter, PageContent, entered};
 use crate::console::paging::{ITEMS, List};
 use crate::console::request::PageRequest;
+use crate::console::table::{Table, column, figure, short};
+
+const INVOICES: Table<6> = Table::new(
+    ("Newest first", "Les plus récentes d’abord"),
+    [
+        short("Number", "Numéro"),
+        column("Client", "Client"),
+        column("State", "État"),
+        short("Due date", "Échéance"),
+        figure("Total incl. VAT", "Total TTC"),
+        figure("Amount due", "Reste à payer"),
+    ],
+);
 
 /// `GET /invoices`. `status`: one of [`InvoiceStatus`]. `before`: the invoice behind which a further
 /// page begins.
@@ -66,40 +79,23 @@ fn filter(request: &PageRequest<'_>, chosen: Option<InvoiceStatus>) -> Markup {
 
 fn table(request: &PageRequest<'_>, invoices: &[InvoiceSummary]) -> Markup {
     html! {
-        table.cards {
-            caption { (request.pick("Newest first", "Les plus récentes d’abord")) }
-            thead { tr {
-                th scope="col" { (request.pick("Number", "Numéro")) }
-                th scope="col" { (request.pick("Client", "Client")) }
-                th scope="col" { (request.pick("State", "État")) }
-                th scope="col" { (request.pick("Due date", "Échéance")) }
-                th.figure scope="col" { (request.pick("Total incl. VAT", "Total TTC")) }
-                th.figure scope="col" { (request.pick("Amount due", "Reste à payer")) }
-            } }
-            tbody { @for invoice in invoices { (row(request, invoice)) } }
-        }
+        (INVOICES.show(request.language, invoices.iter().map(|invoice| row(request, invoice))))
     }
 }
 
-fn row(request: &PageRequest<'_>, invoice: &InvoiceSummary) -> Markup {
+fn row(request: &PageRequest<'_>, invoice: &InvoiceSummary) -> [Markup; 6] {
     let figures = Figures::new(request.language, &invoice.currency);
-    html! {
-        tr {
-            td.short data-name=(request.pick("Number", "Numéro")) {
-                a href=(request.link(format!("/invoices/{}", invoice.id))) {
-                    (words::name(request, invoice.number.as_deref()))
-                }
-            }
-            td data-name=(request.pick("Client", "Client")) { (entered(&shortened(&invoice.client_name))) }
-            td data-name=(request.pick("State", "État")) { (words::state(request.language, invoice.status)) }
-            td.short data-name=(request.pick("Due date", "Échéance")) {
-                @match invoice.due_date {
-                    Some(day) => (request.clock().date(day)),
-                    None => span.soft { "–" },
-                }
-            }
-            td.figure data-name=(request.pick("Total incl. VAT", "Total TTC")) { (figures.amount(invoice.total_ttc.get())) }
-            td.figure data-name=(request.pick("Amount due", "Reste à payer")) { (figures.amount(invoice.amount_due.get())) }
-        }
-    }
+    [
+        html! { a href=(request.link(format!("/invoices/{}", invoice.id))) {
+            (words::name(request, invoice.number.as_deref()))
+        } },
+        entered(&shortened(&invoice.client_name)),
+        words::state(request.language, invoice.status),
+        html! { @match invoice.due_date {
+            Some(day) => (request.clock().date(day)),
+            None => span.soft { "–" },
+        } },
+        html! { (figures.amount(invoice.total_ttc.get())) },
+        html! { (figures.amount(invoice.amount_due.get())) },
+    ]
 }

@@ -12,11 +12,17 @@ use crate::console::layout::{Chapter, PageContent, entered, notice};
 use crate::console::lines::{RecordLines, lines};
 use crate::console::request::PageRequest;
 use crate::console::stored;
+use crate::console::table::{Table, figure, short};
 use crate::console::totals::{RecordTotals, totals};
 use crate::records::Payment;
 
-/// Most credit notes that the page lists: the latest.
+/// Maximum number of credit notes that the page lists: the latest.
 const CREDIT_NOTES: usize = 20;
+
+const CREDIT_NOTES_OF_INVOICE: Table<3> = Table::new(
+    ("Latest first", "Les plus récents d’abord"),
+    [short("Number", "Numéro"), short("Issued", "Émis"), figure("Total incl. VAT", "Total TTC")],
+);
 
 /// `GET /invoices/{id}`. Its parameter `lines` is the number of lines before the shown part.
 pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
@@ -125,19 +131,7 @@ fn credit_notes(request: &PageRequest<'_>, invoice: &Invoice) -> Markup {
     html! {
         @if !notes.is_empty() {
             h2 { (request.pick("Credit notes", "Avoirs")) }
-            table.cards {
-                caption { (request.pick("Latest first", "Les plus récents d’abord")) }
-                thead { tr {
-                    th scope="col" { (request.pick("Number", "Numéro")) }
-                    th scope="col" { (request.pick("Issued", "Émis")) }
-                    th.figure scope="col" { (request.pick("Total incl. VAT", "Total TTC")) }
-                } }
-                tbody {
-                    @for note in notes.iter().rev().take(CREDIT_NOTES) {
-                        (credit_note(request, note, &invoice.summary.currency))
-                    }
-                }
-            }
+            (CREDIT_NOTES_OF_INVOICE.show(request.language, notes.iter().rev().take(CREDIT_NOTES).map(|note| credit_note(request, note, &invoice.summary.currency))))
         }
         @if left_out > 0 {
             p.soft { (request.pick("Older ones that are not shown:", "Plus anciens, non affichés :")) " " (left_out) }
@@ -145,17 +139,13 @@ fn credit_notes(request: &PageRequest<'_>, invoice: &Invoice) -> Markup {
     }
 }
 
-fn credit_note(request: &PageRequest<'_>, note: &CreditNoteReference, currency: &str) -> Markup {
+fn credit_note(request: &PageRequest<'_>, note: &CreditNoteReference, currency: &str) -> [Markup; 3] {
     let total = Figures::new(request.language, currency).amount(note.total_ttc.get());
-    html! {
-        tr {
-            td.short data-name=(request.pick("Number", "Numéro")) {
-                a href=(request.link(format!("/credit-notes/{}", note.id))) { (note.number) }
-            }
-            td.short data-name=(request.pick("Issued", "Émis")) { (request.clock().date(note.issue_date)) }
-            td.figure data-name=(request.pick("Total incl. VAT", "Total TTC")) { (total) }
-        }
-    }
+    [
+        html! { a href=(request.link(format!("/credit-notes/{}", note.id))) { (note.number) } },
+        request.clock().date(note.issue_date),
+        html! { (total) },
+    ]
 }
 
 /// The notice of the form before this page.

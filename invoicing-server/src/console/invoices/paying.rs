@@ -1,9 +1,8 @@
 //! Payments and refunds that are entered.
 
 use http::StatusCode;
-use invoicing_core::{
-    Invalid, InvoiceId, InvoiceSummary, Money, PaymentMethod, PaymentSource, SHORT_TEXT, optional_text,
-};
+use invoicing_core::internal::{SHORT_TEXT, optional_text};
+use invoicing_core::{Invalid, InvoiceId, InvoiceSummary, Money, PaymentMethod, PaymentSource};
 use maud::{Markup, html};
 
 use super::change::{Asked, Change, question, refused};
@@ -12,7 +11,7 @@ use super::words;
 use crate::console::error::PageError;
 use crate::console::inputs::{Input, InputKind, number, value, written};
 use crate::console::layout::{PageContent, is_about, wrong};
-use crate::console::request::{FormOutcome, PageRequest, VERSION};
+use crate::console::request::{Outcome, PageRequest, VERSION};
 use crate::error::Error;
 use crate::operations::{NewPayment, RecordedPayment};
 use crate::records::Version;
@@ -28,12 +27,12 @@ pub(in crate::console) async fn new_refund(request: &PageRequest<'_>) -> Result<
 }
 
 /// `POST /invoices/{id}/pay`.
-pub(in crate::console) async fn pay(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+pub(in crate::console) async fn pay(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     enter(request, Change::Pay).await
 }
 
 /// `POST /invoices/{id}/refund`.
-pub(in crate::console) async fn refund(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+pub(in crate::console) async fn refund(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     enter(request, Change::Refund).await
 }
 
@@ -43,12 +42,12 @@ async fn open(request: &PageRequest<'_>, change: Change) -> Result<PageContent, 
 }
 
 /// Enters a payment or a refund. `confirmed`: the doubts that the person has answered.
-async fn enter(request: &PageRequest<'_>, change: Change) -> Result<FormOutcome, PageError> {
+async fn enter(request: &PageRequest<'_>, change: Change) -> Result<Outcome, PageError> {
     let id: InvoiceId = request.id()?;
     let entered = match payment(request) {
         Ok(payment) => {
             if let Some(question) = doubted(request, change, id, &payment).await? {
-                return Ok(FormOutcome::Page(StatusCode::CONFLICT, question));
+                return Ok(Outcome::Page(StatusCode::CONFLICT, question));
             }
             let invoices = request.company.invoices();
             match change {
@@ -61,7 +60,7 @@ async fn enter(request: &PageRequest<'_>, change: Change) -> Result<FormOutcome,
     let error = match entered {
         Ok(RecordedPayment { payment, .. }) => {
             let recorded = format!("/invoices/{id}?done=entered&payment={}#payments", payment.id);
-            return Ok(FormOutcome::See(recorded));
+            return Ok(Outcome::See(recorded));
         }
         Err(error) => error,
     };

@@ -8,11 +8,23 @@ use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::figures::Figures;
 use crate::console::layout::{Chapter, PageContent, entered};
-use crate::console::request::{PageRequest, PageResult};
+use crate::console::request::{Outcome, PageRequest};
+use crate::console::table::{Table, column, figure};
 use crate::records::Payment;
 
-/// Most payments that the page lists: the latest.
+/// Maximum number of payments that the page lists: the latest.
 const SHOWN: usize = 50;
+
+const PAYMENTS: Table<5> = Table::new(
+    ("Latest first", "Les plus récents d’abord"),
+    [
+        column("Entered", "Saisi"),
+        figure("Amount", "Montant"),
+        column("Method", "Moyen de paiement"),
+        column("Reference", "Référence"),
+        column("State", "État"),
+    ],
+);
 
 /// The part of an invoice's page about its payments.
 pub(super) fn section(request: &PageRequest<'_>, invoice: &InvoiceSummary, payments: &[Payment]) -> Markup {
@@ -22,17 +34,7 @@ pub(super) fn section(request: &PageRequest<'_>, invoice: &InvoiceSummary, payme
         @if payments.is_empty() {
             p { (request.pick("There is none yet.", "Il n’y en a pas encore.")) }
         } @else {
-            table.cards {
-                caption { (request.pick("Latest first", "Les plus récents d’abord")) }
-                thead { tr {
-                    th scope="col" { (request.pick("Entered", "Saisi")) }
-                    th.figure scope="col" { (request.pick("Amount", "Montant")) }
-                    th scope="col" { (request.pick("Method", "Moyen de paiement")) }
-                    th scope="col" { (request.pick("Reference", "Référence")) }
-                    th scope="col" { (request.pick("State", "État")) }
-                } }
-                tbody { @for payment in payments.iter().rev().take(SHOWN) { (row(request, invoice, payment)) } }
-            }
+            (PAYMENTS.show(request.language, payments.iter().rev().take(SHOWN).map(|payment| row(request, invoice, payment))))
         }
         @if left_out > 0 {
             p.soft { (request.pick("Older ones that are not shown:", "Plus anciens, non affichés :")) " " (left_out) }
@@ -40,19 +42,15 @@ pub(super) fn section(request: &PageRequest<'_>, invoice: &InvoiceSummary, payme
     }
 }
 
-fn row(request: &PageRequest<'_>, invoice: &InvoiceSummary, payment: &Payment) -> Markup {
+fn row(request: &PageRequest<'_>, invoice: &InvoiceSummary, payment: &Payment) -> [Markup; 5] {
     let figures = Figures::new(request.language, &invoice.currency);
-    html! {
-        tr {
-            td data-name=(request.pick("Entered", "Saisi")) { (request.clock().show(payment.recorded_at)) }
-            td.figure data-name=(request.pick("Amount", "Montant")) { (figures.amount(payment.amount.get())) }
-            td data-name=(request.pick("Method", "Moyen de paiement")) { (origin(request, payment)) }
-            td data-name=(request.pick("Reference", "Référence")) {
-                @if let Some(reference) = &payment.reference { (entered(reference)) }
-            }
-            td data-name=(request.pick("State", "État")) { (state(request, invoice, payment)) }
-        }
-    }
+    [
+        request.clock().show(payment.recorded_at),
+        html! { (figures.amount(payment.amount.get())) },
+        origin(request, payment),
+        html! { @if let Some(reference) = &payment.reference { (entered(reference)) } },
+        state(request, invoice, payment),
+    ]
 }
 
 /// The method of a payment and the origin of its entry.
@@ -92,7 +90,7 @@ fn path(invoice: InvoiceId, payment: PaymentId) -> String {
     format!("/invoices/{invoice}/payments/{payment}/reverse")
 }
 
-/// `GET /invoices/{id}/payments/{payment}/reverse`. A payment that does not stand is answered like
+/// `GET /invoices/{id}/payments/{payment}/reverse`. A payment that is not valid is answered like
 /// an unknown one.
 pub(in crate::console) async fn confirm_reversal(
     request: &PageRequest<'_>,
@@ -126,8 +124,8 @@ pub(in crate::console) async fn confirm_reversal(
 }
 
 /// `POST /invoices/{id}/payments/{payment}/reverse`.
-pub(in crate::console) async fn reverse(request: &PageRequest<'_>) -> PageResult {
+pub(in crate::console) async fn reverse(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let (id, payment): (InvoiceId, PaymentId) = (request.id()?, request.param("payment")?);
     request.company.invoices().reverse(id, payment).await?;
-    request.see(format!("/invoices/{id}?done=reversed#payments"))
+    Ok(Outcome::See(format!("/invoices/{id}?done=reversed#payments")))
 }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::invoices;
-use crate::console::request::{PageRequest, PageResult};
+use crate::console::request::{Outcome, PageRequest};
 
 /// The invoice of an accepted quote, or the form that converts it.
 pub(super) async fn section(request: &PageRequest<'_>, quote: &QuoteSummary) -> Result<Markup, PageError> {
@@ -30,8 +30,8 @@ pub(super) async fn section(request: &PageRequest<'_>, quote: &QuoteSummary) -> 
 }
 
 /// `POST /quotes/{id}/convert`.
-pub(in crate::console) async fn convert(request: &PageRequest<'_>) -> PageResult {
+pub(in crate::console) async fn convert(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let quote: QuoteId = request.id()?;
     let invoice = request.company.invoices().convert(quote).await?;
-    request.see(format!("/invoices/{}?done=made", invoice.summary.id))
+    Ok(Outcome::See(format!("/invoices/{}?done=made", invoice.summary.id)))
 }

@@ -9,11 +9,17 @@ use maud::{Markup, html};
 use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::layout::{Chapter, PageContent, revealed};
-use crate::console::request::{FormOutcome, PageRequest, PageResult};
+use crate::console::request::{Outcome, PageRequest};
+use crate::console::table::{Table, column};
 use crate::records::SigningLinkRecord;
 
-/// Most links that the page lists: open ones first.
+/// Maximum number of links that the page lists: open ones first.
 const SHOWN: usize = 20;
+
+const LINKS: Table<3> = Table::new(
+    ("Open ones first", "Les liens ouverts d’abord"),
+    [column("Made", "Créé"), column("Ends", "Expire"), column("State", "État")],
+);
 
 /// The part of a quote's page about its links.
 pub(super) async fn section(request: &PageRequest<'_>, quote: &QuoteSummary) -> Result<Markup, PageError> {
@@ -30,19 +36,7 @@ pub(super) async fn section(request: &PageRequest<'_>, quote: &QuoteSummary) -> 
             "Avec un lien, le client consulte, signe ou refuse le devis. Il n’est affiché qu’une fois, à sa création.",
         )) }
         @if !links.is_empty() {
-            table.cards {
-                caption { (request.pick("Open ones first", "Les liens ouverts d’abord")) }
-                thead { tr {
-                    th scope="col" { (request.pick("Made", "Créé")) }
-                    th scope="col" { (request.pick("Ends", "Expire")) }
-                    th scope="col" { (request.pick("State", "État")) }
-                } }
-                tbody {
-                    @for link in links.iter().take(SHOWN) {
-                        (row(request, quote.id, link, signed_with.as_ref() == Some(&link.token_hash)))
-                    }
-                }
-            }
+            (LINKS.show(request.language, links.iter().take(SHOWN).map(|link| row(request, quote.id, link, signed_with.as_ref() == Some(&link.token_hash)))))
         }
         @if left_out > 0 {
             p.soft { (request.pick("Older ones that are not shown:", "Plus anciens, non affichés :")) " " (left_out) }
@@ -57,32 +51,31 @@ pub(super) async fn section(request: &PageRequest<'_>, quote: &QuoteSummary) -> 
     })
 }
 
-fn row(request: &PageRequest<'_>, quote: QuoteId, link: &SigningLinkRecord, is_signed_with: bool) -> Markup {
+fn row(
+    request: &PageRequest<'_>,
+    quote: QuoteId,
+    link: &SigningLinkRecord,
+    is_signed_with: bool,
+) -> [Markup; 3] {
     let clock = request.clock();
-    html! {
-        tr {
-            td data-name=(request.pick("Made", "Créé")) { (clock.show(link.created_at)) }
-            td data-name=(request.pick("Ends", "Expire")) {
-                (clock.show(link.ends_at))
-            }
-            td data-name=(request.pick("State", "État")) {
-                @if is_signed_with { span.state.good { (request.pick("Signed with", "Signature faite")) } " " }
-                @if let Some(at) = link.revoked_at {
-                    span.state.bad { (request.pick("Revoked", "Révoqué")) } " " span.soft { (clock.show(at)) }
-                } @else if !is_open(request, link) {
-                    span.state { (request.pick("Ended", "Expiré")) }
-                } @else {
-                    @if !is_signed_with { span.state.good { (request.pick("Open", "Ouvert")) } " " }
-                    @if request.allows(Action::ManageSigningLinks) {
-                        a href=(request.link(format!("/quotes/{quote}/links/{}/revoke", hex::encode(&link.token_hash))))
-                            aria-label={ (request.pick("Revoke the link of", "Révoquer le lien du")) " " (clock.text(link.created_at)) } {
-                            (request.pick("Revoke", "Révoquer"))
-                        }
-                    }
+    [
+        clock.show(link.created_at),
+        clock.show(link.ends_at),
+        html! { @if is_signed_with { span.state.good { (request.pick("Signed with", "Signature faite")) } " " }
+        @if let Some(at) = link.revoked_at {
+            span.state.bad { (request.pick("Revoked", "Révoqué")) } " " span.soft { (clock.show(at)) }
+        } @else if !is_open(request, link) {
+            span.state { (request.pick("Ended", "Expiré")) }
+        } @else {
+            @if !is_signed_with { span.state.good { (request.pick("Open", "Ouvert")) } " " }
+            @if request.allows(Action::ManageSigningLinks) {
+                a href=(request.link(format!("/quotes/{quote}/links/{}/revoke", hex::encode(&link.token_hash))))
+                    aria-label={ (request.pick("Revoke the link of", "Révoquer le lien du")) " " (clock.text(link.created_at)) } {
+                    (request.pick("Revoke", "Révoquer"))
                 }
             }
-        }
-    }
+        } },
+    ]
 }
 
 /// True if the link can still be used.
@@ -91,7 +84,7 @@ fn is_open(request: &PageRequest<'_>, link: &SigningLinkRecord) -> bool {
 }
 
 /// `POST /quotes/{id}/links`: the link, which is shown this once.
-pub(in crate::console) async fn make_link(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+pub(in crate::console) async fn make_link(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let id: QuoteId = request.id()?;
     let token = request.company.quotes().signing_link(id).await?;
     let address = format!("{}/sign/{}", request.elsewhere.signing, token.reveal());
@@ -109,7 +102,7 @@ pub(in crate::console) async fn make_link(request: &PageRequest<'_>) -> Result<F
             }
         }
     };
-    Ok(FormOutcome::Page(StatusCode::OK, PageContent::new(title, Chapter::Quotes, body)))
+    Ok(Outcome::Page(StatusCode::OK, PageContent::new(title, Chapter::Quotes, body)))
 }
 
 /// `GET /quotes/{id}/links/{link}/revoke`. A link that is not open is answered like an unknown one.
@@ -141,10 +134,10 @@ pub(in crate::console) async fn confirm_link_revocation(
 }
 
 /// `POST /quotes/{id}/links/{link}/revoke`.
-pub(in crate::console) async fn revoke_link(request: &PageRequest<'_>) -> PageResult {
+pub(in crate::console) async fn revoke_link(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let (id, token_hash): (QuoteId, _) = (request.id()?, token_hash(request)?);
     request.company.quotes().revoke_signing_link(id, &token_hash).await?;
-    request.see(format!("/quotes/{id}?done=link-revoked#links"))
+    Ok(Outcome::See(format!("/quotes/{id}?done=link-revoked#links")))
 }
 
 /// The hash of the token that the path names, which identifies the link.

@@ -1,6 +1,7 @@
 //! The list of quotes, and its search.
 
-use invoicing_core::{Invalid, QuoteId, QuoteStatus, QuoteSummary, SHORT_TEXT};
+use invoicing_core::internal::SHORT_TEXT;
+use invoicing_core::{Invalid, QuoteId, QuoteStatus, QuoteSummary, Rule};
 use maud::{Markup, html};
 
 use super::words;
@@ -10,9 +11,22 @@ use crate::console::figures::Figures;
 use crate::console::layout::{Chapter, PageContent, entered};
 use crate::console::paging::{ITEMS, List};
 use crate::console::request::PageRequest;
+use crate::console::table::{Table, column, figure, short};
 use crate::list_query::QuoteSearch;
 
 const FILTERS: &[&str] = &["q", "status"];
+
+const QUOTES: Table<6> = Table::new(
+    ("Newest first", "Les plus récents d’abord"),
+    [
+        short("Number", "Numéro"),
+        column("Client", "Client"),
+        column("State", "État"),
+        figure("Total incl. VAT", "Total TTC"),
+        short("Created", "Créé"),
+        short("Valid until", "Valable jusqu’au"),
+    ],
+);
 
 /// `GET /quotes`. `q`: part of number, client or external id. `status`: one of [`QuoteStatus`].
 /// `before`: the quote behind which a further page begins.
@@ -38,13 +52,13 @@ pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<PageCo
 fn text(request: &PageRequest<'_>) -> Result<Option<String>, Invalid> {
     let text = request.form.given("q");
     if text.is_some_and(|text| text.chars().count() > SHORT_TEXT) {
-        return Err(Invalid::new("q", format!("must have at most {SHORT_TEXT} characters")));
+        return Err(Invalid::new("q", Rule::AtMostCharacters { max: SHORT_TEXT }));
     }
     Ok(text.map(str::to_owned))
 }
 
 fn status(request: &PageRequest<'_>) -> Result<Option<QuoteStatus>, Invalid> {
-    let named = |invalid: Invalid| Invalid::new("status", invalid.rule);
+    let named = |invalid: Invalid| invalid.in_field("status");
     request.form.given("status").map(|status| status.parse().map_err(named)).transpose()
 }
 
@@ -78,38 +92,21 @@ fn filter(request: &PageRequest<'_>, search: &QuoteSearch) -> Markup {
 
 fn table(request: &PageRequest<'_>, quotes: &[QuoteSummary]) -> Markup {
     html! {
-        table.cards {
-            caption { (request.pick("Newest first", "Les plus récents d’abord")) }
-            thead { tr {
-                th scope="col" { (request.pick("Number", "Numéro")) }
-                th scope="col" { (request.pick("Client", "Client")) }
-                th scope="col" { (request.pick("State", "État")) }
-                th.figure scope="col" { (request.pick("Total incl. VAT", "Total TTC")) }
-                th scope="col" { (request.pick("Created", "Créé")) }
-                th scope="col" { (request.pick("Valid until", "Valable jusqu’au")) }
-            } }
-            tbody { @for quote in quotes { (row(request, quote)) } }
-        }
+        (QUOTES.show(request.language, quotes.iter().map(|quote| row(request, quote))))
     }
 }
 
-fn row(request: &PageRequest<'_>, quote: &QuoteSummary) -> Markup {
+fn row(request: &PageRequest<'_>, quote: &QuoteSummary) -> [Markup; 6] {
     let figures = Figures::new(request.language, &quote.currency);
-    html! {
-        tr {
-            td.short data-name=(request.pick("Number", "Numéro")) {
-                a href=(request.link(format!("/quotes/{}", quote.id))) { (quote.number) }
-            }
-            td data-name=(request.pick("Client", "Client")) { (entered(&shortened(&quote.client_name))) }
-            td data-name=(request.pick("State", "État")) { (words::state(request.language, quote)) }
-            td.figure data-name=(request.pick("Total incl. VAT", "Total TTC")) { (figures.amount(quote.total_ttc.get())) }
-            td.short data-name=(request.pick("Created", "Créé")) { (request.clock().show_day(quote.created_at)) }
-            td.short data-name=(request.pick("Valid until", "Valable jusqu’au")) {
-                @match quote.valid_until {
-                    Some(day) => (request.clock().date(day)),
-                    None => span.soft { "–" },
-                }
-            }
-        }
-    }
+    [
+        html! { a href=(request.link(format!("/quotes/{}", quote.id))) { (quote.number) } },
+        entered(&shortened(&quote.client_name)),
+        words::state(request.language, quote),
+        html! { (figures.amount(quote.total_ttc.get())) },
+        request.clock().show_day(quote.created_at),
+        html! { @match quote.valid_until {
+            Some(day) => (request.clock().date(day)),
+            None => span.soft { "–" },
+        } },
+    ]
 }

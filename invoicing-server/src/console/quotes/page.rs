@@ -10,11 +10,17 @@ use crate::console::history::{self, DeclineRecord};
 use crate::console::layout::{Chapter, PageContent, entered, notice};
 use crate::console::lines::{RecordLines, lines};
 use crate::console::request::PageRequest;
+use crate::console::table::{Table, column};
 use crate::console::totals::{RecordTotals, totals};
-use crate::records::DocumentRecord;
+use crate::records::FrozenFile;
 
-/// Most documents that the page lists: the latest.
+/// Maximum number of documents that the page lists: the latest.
 const DOCUMENTS: usize = 10;
+
+const DOCUMENT_FILES: Table<3> = Table::new(
+    ("Latest first", "Les plus récents d’abord"),
+    [column("File", "Fichier"), column("Frozen", "Figé"), column("SHA-256", "SHA-256")],
+);
 
 /// `GET /quotes/{id}`. Its parameter `lines` is the number of lines before the shown part.
 pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
@@ -128,7 +134,7 @@ fn evidence(request: &PageRequest<'_>, quote: &Quote) -> Markup {
     }
 }
 
-fn documents_of(request: &PageRequest<'_>, id: QuoteId, documents: &[DocumentRecord]) -> Markup {
+fn documents_of(request: &PageRequest<'_>, id: QuoteId, documents: &[FrozenFile]) -> Markup {
     let left_out = documents.len().saturating_sub(DOCUMENTS);
     html! {
         h2 { (request.pick("Frozen documents", "Documents figés")) }
@@ -138,28 +144,16 @@ fn documents_of(request: &PageRequest<'_>, id: QuoteId, documents: &[DocumentRec
                 "Il n’y en a pas encore : un document est figé quand le devis est envoyé ou accepté.",
             )) }
         } @else {
-            table.cards {
-                caption { (request.pick("Latest first", "Les plus récents d’abord")) }
-                thead { tr {
-                    th scope="col" { (request.pick("File", "Fichier")) }
-                    th scope="col" { (request.pick("Frozen", "Figé")) }
-                    th scope="col" { "SHA-256" }
-                } }
-                tbody {
-                    @for document in documents.iter().rev().take(DOCUMENTS) {
-                        tr {
-                            td data-name=(request.pick("File", "Fichier")) {
-                                a href=(request.link(format!("/quotes/{id}/documents/{}", document.sha256))) download {
-                                    (entered(&document.file_name))
-                                }
-                                " " span.soft { (document.size_bytes.div_ceil(1_024)) " " (request.pick("KiB", "Kio")) }
-                            }
-                            td data-name=(request.pick("Frozen", "Figé")) { (request.clock().show(document.created_at)) }
-                            td data-name="SHA-256" { code { (document.sha256) } }
-                        }
+            (DOCUMENT_FILES.show(request.language, documents.iter().rev().take(DOCUMENTS).map(|document| [
+                html! {
+                    a href=(request.link(format!("/quotes/{id}/documents/{}", document.sha256))) download {
+                        (entered(&document.file_name))
                     }
-                }
-            }
+                    " " span.soft { (document.size_bytes.div_ceil(1_024)) " " (request.pick("KiB", "Kio")) }
+                },
+                request.clock().show(document.created_at),
+                html! { code { (document.sha256) } },
+            ])))
         }
         @if left_out > 0 {
             p.soft { (request.pick("Older ones that are not shown:", "Plus anciens, non affichés :")) " " (left_out) }

@@ -8,7 +8,7 @@ use crate::console::error::PageError;
 use crate::console::figures::Figures;
 use crate::console::inputs::date;
 use crate::console::layout::{Chapter, PageContent, described_by, entered, is_about, problem, wrong};
-use crate::console::request::{FormOutcome, PageRequest};
+use crate::console::request::{Outcome, PageRequest};
 use crate::error::Error;
 
 /// True if a quote in this status can be sent.
@@ -36,15 +36,15 @@ pub(in crate::console) async fn confirm_sending(request: &PageRequest<'_>) -> Re
 
 /// `POST /quotes/{id}/send`. `validUntil`: the last day on which it can be signed; if empty, the
 /// service chooses it.
-pub(in crate::console) async fn send(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+pub(in crate::console) async fn send(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let id: QuoteId = request.id()?;
     let sent = match date(&request.form, "validUntil") {
         Ok(valid_until) => request.company.quotes().send(id, valid_until).await,
         Err(invalid) => Err(invalid.into()),
     };
-    let Err(error) = sent else { return Ok(FormOutcome::See(format!("/quotes/{id}?done=sent"))) };
+    let Err(error) = sent else { return Ok(Outcome::See(format!("/quotes/{id}?done=sent"))) };
     let (quote, entered) = (super::read(request, id).await?, request.form.text("validUntil"));
-    FormOutcome::refused(error, |error| question(request, &quote.summary, entered, Some(error)))
+    Outcome::refused(error, |error| question(request, &quote.summary, entered, Some(error)))
 }
 
 fn question(

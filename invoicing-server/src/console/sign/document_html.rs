@@ -14,12 +14,12 @@ use crate::documents::content::line_groups::by_lot_and_section;
 use crate::documents::content::line_table::{LABELS, TableRow, cells, rows};
 use crate::documents::content::totals::{TotalKind, totals};
 use crate::documents::content::view::DocumentView;
-use crate::documents::content::{footer, header, mentions, signature, visible};
+use crate::documents::content::{footer, header, legal_notices, signature, visible};
 
-/// Most lines in a part, and most bytes of its rows.
+/// Maximum number of lines in a part, and maximum number of bytes of its rows.
 const PART_LINES: usize = 50;
 const PART_BYTES: usize = 60_000;
-/// Most bytes of the tags and figures of a row.
+/// Maximum number of bytes of the tags and figures of a row.
 const ROW_BYTES: usize = 700;
 
 /// The columns of texts. The others are figures.
@@ -113,10 +113,10 @@ impl<'q> DocumentHtml<'q> {
         }
     }
 
-    /// Totals, mentions, conditions, and the signature or the text in its place.
+    /// Totals, legal notices, conditions, and the signature or the text in its place.
     fn end(&self) -> Result<Markup, RenderError> {
         let view = &self.view;
-        let mentions = mentions::mentions(view);
+        let notices = legal_notices::legal_notices(view);
         let signature = self.signature()?;
         Ok(html! {
             table.totals {
@@ -128,12 +128,12 @@ impl<'q> DocumentHtml<'q> {
                     }
                 } }
             }
-            @if !mentions.is_empty() {
-                h3 { (mentions::MENTIONS) }
-                @for mention in &mentions { p dir="auto" { (visible(&mention.text)) } }
+            @if !notices.is_empty() {
+                h3 { (legal_notices::LEGAL_NOTICES) }
+                @for notice in &notices { p dir="auto" { (visible(&notice.text)) } }
             }
-            @if let Some(conditions) = mentions::conditions(view) {
-                h3 { (mentions::CONDITIONS) }
+            @if let Some(conditions) = legal_notices::conditions(view) {
+                h3 { (legal_notices::CONDITIONS) }
                 p dir="auto" { (visible(&conditions.text)) }
             }
             (signature)
@@ -170,7 +170,7 @@ fn parts(rows: &[TableRow<'_>]) -> Vec<Range<usize>> {
     // The index of the first name before the next line, and the size of these names.
     let (mut names, mut name_bytes) = (None, 0);
     for (index, row) in rows.iter().enumerate() {
-        let size = most_bytes(row);
+        let size = max_bytes(row);
         if matches!(row, TableRow::Lot(_) | TableRow::Section(_)) {
             names.get_or_insert(index);
             name_bytes += size;
@@ -191,19 +191,19 @@ fn parts(rows: &[TableRow<'_>]) -> Vec<Range<usize>> {
 }
 
 /// Upper bound of the bytes of a row in HTML.
-fn most_bytes(row: &TableRow<'_>) -> usize {
+fn max_bytes(row: &TableRow<'_>) -> usize {
     ROW_BYTES
         + match row {
-            TableRow::Lot(text) | TableRow::Section(text) => most_escaped(&text.text),
-            TableRow::Subtotal(subtotal) => most_escaped(&subtotal.label),
+            TableRow::Lot(text) | TableRow::Section(text) => max_escaped(&text.text),
+            TableRow::Subtotal(subtotal) => max_escaped(&subtotal.label),
             TableRow::Line((_, line)) => {
-                most_escaped(&line.description) + most_escaped(line.unit.as_deref().unwrap_or_default())
+                max_escaped(&line.description) + max_escaped(line.unit.as_deref().unwrap_or_default())
             }
         }
 }
 
 /// Upper bound of the bytes of a text in HTML.
-fn most_escaped(text: &str) -> usize {
+fn max_escaped(text: &str) -> usize {
     let size = |byte| match byte {
         b'"' => "&quot;".len(),
         b'&' => "&amp;".len(),

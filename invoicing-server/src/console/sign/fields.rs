@@ -1,9 +1,9 @@
 //! The fields that a signer enters.
 
-use invoicing_core::{
-    Invalid, Quote, RefusedCharacter, SHORT_TEXT, has_dotted_domain, signer_email, signer_name,
-    trim_invisible,
+use invoicing_core::internal::{
+    RefusedCharacter, SHORT_TEXT, has_dotted_domain, signer_email, signer_name, trim_invisible,
 };
+use invoicing_core::{Invalid, Quote, Rule};
 use maud::{Markup, html};
 
 use super::signing_request::SigningRequest;
@@ -77,7 +77,7 @@ impl SignatureFields {
     pub(super) fn checked(&self) -> Result<Self, Invalid> {
         let (name, email) = (signer_name(&self.name)?, signer_email(&self.email)?);
         if !has_dotted_domain(&email) {
-            return Err(Invalid::new("signedByEmail", "must have a domain with a dot"));
+            return Err(Invalid::new("signedByEmail", Rule::EmailDomain));
         }
         let [document, confirmed] = [&self.document, &self.confirmed].map(String::clone);
         Ok(Self { name, email, document, confirmed, sealed: self.sealed.clone() })

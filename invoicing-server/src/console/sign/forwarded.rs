@@ -3,10 +3,10 @@
 //! Mail programs and messengers take a full stop, a bracket or a quotation mark behind an address
 //! for a part of it. Such an address leads to the one without.
 
-use invoicing_core::trim_invisible;
+use invoicing_core::internal::trim_invisible;
 use percent_encoding::percent_decode_str;
 
-use crate::console::routes::SIGN;
+use crate::console::paths::SIGN;
 use crate::operations::split_behind_token;
 
 /// The paths below the token that people pass on, the longer ones first.

@@ -9,7 +9,7 @@ use super::signing_request::SigningRequest;
 use crate::console::layout::{PageContent, notice};
 use crate::console::time::LocalClock;
 use crate::documents::ContentHash;
-use crate::documents::content::mentions::accepted_text;
+use crate::documents::content::legal_notices::accepted_text;
 use crate::documents::content::visible;
 use crate::operations::{REASON_LIMIT, SignableQuote};
 

@@ -10,8 +10,21 @@ use crate::console::event_cells;
 use crate::console::layout::{Chapter, PageContent};
 use crate::console::paging::{ITEMS, List};
 use crate::console::request::PageRequest;
+use crate::console::table::{Table, column, figure};
 use crate::list_query::DeliveryQuery;
 use crate::records::{DeliveryItem, NextAttempt, Webhook};
+
+const DELIVERIES: Table<6> = Table::new(
+    ("Newest first", "Du plus récent au plus ancien"),
+    [
+        column("Event", "Événement"),
+        column("About", "Objet"),
+        column("Created", "Créé"),
+        column("State", "État"),
+        figure("Attempts", "Tentatives"),
+        column("Next attempt", "Prochaine tentative"),
+    ],
+);
 
 /// `GET /webhooks/{id}/deliveries`.
 pub(in crate::console) async fn deliveries(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
@@ -29,41 +42,24 @@ pub(in crate::console) async fn deliveries(request: &PageRequest<'_>) -> Result<
         @if page.items.is_empty() {
             (list.nothing(request, page.next.is_some()))
         } @else {
-            table.cards {
-                caption { (request.pick("Newest first", "Du plus récent au plus ancien")) }
-                thead { tr {
-                    th scope="col" { (request.pick("Event", "Événement")) }
-                    th scope="col" { (request.pick("About", "Objet")) }
-                    th scope="col" { (request.pick("Created", "Créé")) }
-                    th scope="col" { (request.pick("State", "État")) }
-                    th.figure scope="col" { (request.pick("Attempts", "Tentatives")) }
-                    th scope="col" { (request.pick("Next attempt", "Prochaine tentative")) }
-                } }
-                tbody { @for item in &page.items { (row(request, item)) } }
-            }
+            (DELIVERIES.show(request.language, page.items.iter().map(|item| row(request, item))))
         }
         (list.links(request, page.next))
     };
     Ok(PageContent::new(title, Chapter::Webhooks, body))
 }
 
-fn row(request: &PageRequest<'_>, item: &DeliveryItem) -> Markup {
+fn row(request: &PageRequest<'_>, item: &DeliveryItem) -> [Markup; 6] {
     let delivery = &item.delivery;
     let address = format!("/webhooks/{}/deliveries/{}", delivery.webhook, delivery.event);
-    html! {
-        tr {
-            td data-name=(request.pick("Event", "Événement")) { a href=(request.link(address)) { (item.kind) } }
-            td data-name=(request.pick("About", "Objet")) {
-                (event_cells::subject(request, &item.kind, item.subject.as_ref()))
-            }
-            td data-name=(request.pick("Created", "Créé")) { (request.clock().show(item.timestamp)) }
-            td data-name=(request.pick("State", "État")) { (event_cells::state(request, delivery)) }
-            td.figure data-name=(request.pick("Attempts", "Tentatives")) { (delivery.attempts) }
-            td data-name=(request.pick("Next attempt", "Prochaine tentative")) {
-                @if let Some(next) = item.next_attempt { (next_attempt(request, next)) } @else { "–" }
-            }
-        }
-    }
+    [
+        html! { a href=(request.link(address)) { (item.kind) } },
+        event_cells::subject(request, &item.kind, item.subject.as_ref()),
+        request.clock().show(item.timestamp),
+        event_cells::state(request, delivery),
+        html! { (delivery.attempts) },
+        html! { @if let Some(next) = item.next_attempt { (next_attempt(request, next)) } @else { "–" } },
+    ]
 }
 
 /// The time at which the next attempt is due.

@@ -10,8 +10,19 @@ use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::event_cells;
 use crate::console::layout::{Chapter, PageContent};
-use crate::console::request::{PageRequest, PageResult};
+use crate::console::request::{Outcome, PageRequest};
+use crate::console::table::{Table, column, figure};
 use crate::records::{AttemptRecord, DeliveryDetail, NextAttempt};
+
+const ATTEMPTS: Table<4> = Table::new(
+    ("Oldest first", "De la plus ancienne à la plus récente"),
+    [
+        figure("Number", "Numéro"),
+        column("When", "Quand"),
+        column("Outcome", "Résultat"),
+        figure("Duration", "Durée"),
+    ],
+);
 
 /// `GET /webhooks/{id}/deliveries/{event}`.
 pub(in crate::console) async fn delivery(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
@@ -57,13 +68,13 @@ pub(in crate::console) async fn delivery(request: &PageRequest<'_>) -> Result<Pa
 }
 
 /// `POST /webhooks/{id}/deliveries/{event}/replay`.
-pub(in crate::console) async fn replay_delivery(request: &PageRequest<'_>) -> PageResult {
+pub(in crate::console) async fn replay_delivery(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let (id, event): (WebhookId, EventId) = (request.id()?, request.param("event")?);
     let webhooks = request.company.webhooks();
     // Read first, so that an unknown delivery is not found, rather than nothing to send.
     webhooks.delivery(id, event).await?;
     let queued = webhooks.replay(id, Some(event)).await?;
-    request.see(format!("/webhooks/{id}/deliveries/{event}?done=queued&count={queued}"))
+    Ok(Outcome::See(format!("/webhooks/{id}/deliveries/{event}?done=queued&count={queued}")))
 }
 
 /// The attempts of a delivery, and when the next one is due.
@@ -77,51 +88,27 @@ pub(super) fn attempts(request: &PageRequest<'_>, detail: &DeliveryDetail) -> Ma
         };
         return html! { p { (text) } };
     }
-    html! {
-        table.cards {
-            caption { (request.pick("Oldest first", "De la plus ancienne à la plus récente")) }
-            thead { tr {
-                th.figure scope="col" { (request.pick("Number", "Numéro")) }
-                th scope="col" { (request.pick("When", "Quand")) }
-                th scope="col" { (request.pick("Outcome", "Résultat")) }
-                th.figure scope="col" { (request.pick("Duration", "Durée")) }
-            } }
-            tbody {
-                @for attempt in &detail.attempts { (made(request, attempt)) }
-                @if let Some(next) = next { (to_come(request, next)) }
-            }
-        }
-    }
+    let made = detail.attempts.iter().map(|attempt| made(request, attempt));
+    ATTEMPTS.show(request.language, made.chain(next.map(|next| to_come(request, next))))
 }
 
-fn made(request: &PageRequest<'_>, attempt: &AttemptRecord) -> Markup {
+fn made(request: &PageRequest<'_>, attempt: &AttemptRecord) -> [Markup; 4] {
     let went_well = attempt.status.is_some_and(|status| (200..300).contains(&status));
     let class = if went_well { "good" } else { "bad" };
-    html! {
-        tr {
-            td.figure data-name=(request.pick("Number", "Numéro")) { (attempt.number) }
-            td data-name=(request.pick("When", "Quand")) { (request.clock().show(attempt.at)) }
-            td data-name=(request.pick("Outcome", "Résultat")) {
-                span class={ "outcome " (class) } { (failure::outcome(request, attempt)) }
-                @if let Some(advice) = failure::advice(request, attempt) { p.hint { (advice) } }
-            }
-            td.figure data-name=(request.pick("Duration", "Durée")) { (attempt.duration_ms) " ms" }
-        }
-    }
+    [
+        html! { (attempt.number) },
+        request.clock().show(attempt.at),
+        html! { span class={ "outcome " (class) } { (failure::outcome(request, attempt)) }
+        @if let Some(advice) = failure::advice(request, attempt) { p.hint { (advice) } } },
+        html! { (attempt.duration_ms) " ms" },
+    ]
 }
 
 /// The attempt that a pending delivery waits for.
-fn to_come(request: &PageRequest<'_>, next: NextAttempt) -> Markup {
+fn to_come(request: &PageRequest<'_>, next: NextAttempt) -> [Markup; 4] {
     let outcome = match next {
         NextAttempt::InFlight => Markup::default(),
         NextAttempt::DueAt(_) => html! { span.soft { (request.pick("due", "prévue")) } },
     };
-    html! {
-        tr {
-            td.figure data-name=(request.pick("Number", "Numéro")) { (request.pick("next", "prochaine")) }
-            td data-name=(request.pick("When", "Quand")) { (next_attempt(request, next)) }
-            td data-name=(request.pick("Outcome", "Résultat")) { (outcome) }
-            td.figure data-name=(request.pick("Duration", "Durée")) {}
-        }
-    }
+    [html! { (request.pick("next", "prochaine")) }, next_attempt(request, next), outcome, html! {}]
 }

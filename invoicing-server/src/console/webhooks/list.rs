@@ -9,10 +9,22 @@ use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::layout::{Chapter, PageContent};
 use crate::console::request::PageRequest;
+use crate::console::table::{Table, column, figure};
 use crate::records::{DayCounts, Webhook};
 
 const MINUTE_MS: i64 = 60 * 1_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
+
+const WEBHOOKS: Table<5> = Table::new(
+    ("Receivers of events", "Récepteurs des événements"),
+    [
+        column("Address", "Adresse"),
+        column("State", "État"),
+        figure("Delivered", "Livrés"),
+        figure("Failed", "Échecs"),
+        column("Events", "Événements"),
+    ],
+);
 
 /// `GET /webhooks`.
 pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
@@ -24,17 +36,7 @@ pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<PageCo
         @if webhooks.is_empty() {
             p { (request.pick("No webhook is registered yet.", "Aucun webhook n’est enregistré.")) }
         } @else {
-            table.cards {
-                caption { (request.pick("Receivers of events", "Récepteurs des événements")) }
-                thead { tr {
-                    th scope="col" { (request.pick("Address", "Adresse")) }
-                    th scope="col" { (request.pick("State", "État")) }
-                    th.figure scope="col" { (request.pick("Delivered", "Livrés")) }
-                    th.figure scope="col" { (request.pick("Failed", "Échecs")) }
-                    th scope="col" { (request.pick("Events", "Événements")) }
-                } }
-                tbody { @for webhook in &webhooks { (row(request, webhook, &counts)) } }
-            }
+            (WEBHOOKS.show(request.language, webhooks.iter().map(|webhook| row(request, webhook, &counts))))
             (counted(request, &counts))
         }
         @if request.allows(Action::ManageWebhooks) {
@@ -63,7 +65,7 @@ fn counted(request: &PageRequest<'_>, counts: &DayCounts) -> Markup {
     }
 }
 
-fn row(request: &PageRequest<'_>, webhook: &Webhook, counts: &DayCounts) -> Markup {
+fn row(request: &PageRequest<'_>, webhook: &Webhook, counts: &DayCounts) -> [Markup; 5] {
     // A webhook that was registered between the two reads has no counts yet.
     let day = counts.webhooks.iter().find(|day| day.webhook == webhook.id);
     let (delivered, failed) = day.map_or((0, 0), |day| (day.delivered, day.failed));
@@ -73,24 +75,18 @@ fn row(request: &PageRequest<'_>, webhook: &Webhook, counts: &DayCounts) -> Mark
     let known = webhook.events.iter().map(|kind| kind.as_str().to_owned());
     let unknown = (webhook.unknown_events > 0).then(|| unknown_kinds(request, webhook.unknown_events));
     let events = known.chain(unknown).collect::<Vec<_>>().join(", ");
-    html! {
-        tr {
-            td data-name=(request.pick("Address", "Adresse")) {
-                a.address href=(request.link(format!("/webhooks/{}", webhook.id))) { (webhook.shown_url()) }
-                // The end of the id, which its page shows too: it distinguishes webhooks of one
-                // host.
-                " " code.soft.short { "…" (id[id.len() - 4..]) }
-            }
-            td data-name=(request.pick("State", "État")) { (state(request, webhook)) }
-            td.figure data-name=(request.pick("Delivered", "Livrés")) { (delivered) }
-            td.figure data-name=(request.pick("Failed", "Échecs")) {
-                @if failed == 0 { "0" } @else {
-                    a href=(failed_ones) { (failed) @if has_more { "+" } }
-                }
-            }
-            td data-name=(request.pick("Events", "Événements")) { (events) }
-        }
-    }
+    [
+        html! { a.address href=(request.link(format!("/webhooks/{}", webhook.id))) { (webhook.shown_url()) }
+        // The end of the id, which its page shows too: it distinguishes webhooks of one
+        // host.
+        " " code.soft.short { "…" (id[id.len() - 4..]) } },
+        state(request, webhook),
+        html! { (delivered) },
+        html! { @if failed == 0 { "0" } @else {
+            a href=(failed_ones) { (failed) @if has_more { "+" } }
+        } },
+        html! { (events) },
+    ]
 }
 
 /// The state of a webhook: enabled, or disabled with the reason and the time.

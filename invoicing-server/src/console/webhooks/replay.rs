@@ -1,7 +1,7 @@
 //! Sends again the deliveries that have failed since an instant: chosen, counted and confirmed,
 //! then sent.
 
-use invoicing_core::{Invalid, ParseTimestampError, Timestamp, WebhookId};
+use invoicing_core::{Invalid, ParseTimestampError, Rule, Timestamp, WebhookId};
 use maud::{Markup, html};
 
 use super::deliveries::instant;
@@ -9,7 +9,7 @@ use crate::console::error::PageError;
 use crate::console::form::Form;
 use crate::console::layout::{Chapter, PageContent, notice};
 use crate::console::refusals;
-use crate::console::request::{PageRequest, PageResult};
+use crate::console::request::{Outcome, PageRequest};
 use crate::records::Webhook;
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
@@ -43,16 +43,16 @@ pub(in crate::console) async fn confirm_replay(request: &PageRequest<'_>) -> Res
 }
 
 /// `POST /webhooks/{id}/replay`. `since`: the instant that was confirmed.
-pub(in crate::console) async fn replay(request: &PageRequest<'_>) -> PageResult {
+pub(in crate::console) async fn replay(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let id: WebhookId = request.id()?;
     let since = confirmed(&request.form)?;
     let queued = request.company.webhooks().replay_since(id, since).await?;
-    request.see(format!("/webhooks/{id}/deliveries?done=queued&count={queued}"))
+    Ok(Outcome::See(format!("/webhooks/{id}/deliveries?done=queued&count={queued}")))
 }
 
 /// The instant that was confirmed.
 fn confirmed(form: &Form) -> Result<Timestamp, Invalid> {
-    form.text("since").parse().map_err(|wrong: ParseTimestampError| Invalid::new("since", wrong.to_string()))
+    form.text("since").parse().map_err(|wrong: ParseTimestampError| Invalid::new("since", wrong))
 }
 
 /// The chosen instant; `None` before it was chosen.
@@ -65,7 +65,7 @@ fn since(request: &PageRequest<'_>) -> Result<Option<Timestamp>, Invalid> {
     }
     let Some(last) = request.form.given("last") else { return Ok(None) };
     let hours = CHOICES.iter().map(|choice| choice.0).find(|hours| hours.to_string() == last);
-    let hours = hours.ok_or_else(|| Invalid::new("last", "must be one of the choices"))?;
+    let hours = hours.ok_or_else(|| Invalid::new("last", Rule::Choice))?;
     Ok(Some(request.now.plus_millis(-hours * HOUR_MS)))
 }
 

@@ -12,13 +12,13 @@ use invoicing_core::{DeliveryOutcome, NextStep, WebhookId};
 use super::Engine;
 use crate::dispatch::PAUSE_MS;
 use crate::dispatch::attempt::{AttemptResult, Finished, attempt};
-use crate::dispatch::lane::Next;
 use crate::dispatch::record::BatchOutcome;
-use crate::dispatch::storage::{Grant, record, resume};
+use crate::dispatch::storage::{AssignedRetry, record, resume};
+use crate::dispatch::webhook_queue::Next;
 use crate::error::Error;
 use crate::queue::{Job, Pool};
 
-/// Most results in one transaction.
+/// Maximum number of results in one transaction.
 const BATCH: usize = 512;
 /// Results that start a recording at once. Fewer wait until [`SPACING`] has passed since the start
 /// of the last recording, since a transaction costs as much as dozens of results.
@@ -28,33 +28,33 @@ const SPACING: Duration = Duration::from_millis(20);
 impl Engine<'_> {
     pub(super) fn start_attempts(&mut self) {
         let now = self.now();
-        while let Some(webhook) = self.lanes.next_due_by(now) {
-            self.slots.join(webhook, &mut self.lanes);
+        while let Some(webhook) = self.queues.next_due_by(now) {
+            self.slots.enqueue(webhook, &mut self.queues);
         }
-        for (webhook, next, pool) in self.slots.give(&mut self.lanes) {
+        for (webhook, next, pool) in self.slots.assign(&mut self.queues) {
             match next {
                 Next::First(job) => self.attempt(job, pool),
                 Next::Retry(delivery) => {
                     self.being_resumed.insert(delivery);
-                    self.granted.push(Grant { webhook, delivery, pool });
+                    self.assigned_retries.push(AssignedRetry { webhook, delivery, pool });
                 }
             }
         }
     }
 
     fn attempt(&mut self, job: Job, pool: Pool) {
-        let in_flight = self.lanes.get_mut(job.webhook).map_or(1, |lane| lane.in_flight);
+        let in_flight = self.queues.get_mut(job.webhook).map_or(1, |queue| queue.in_flight);
         self.attempts.push(attempt(self.context, job, pool, in_flight).boxed());
     }
 
     /// Claims the retries that have a slot.
     pub(super) fn start_resuming(&mut self) {
-        if self.resuming.is_terminated() && !self.granted.is_empty() {
-            self.resuming = resume(self.context, std::mem::take(&mut self.granted)).boxed().fuse();
+        if self.resuming.is_terminated() && !self.assigned_retries.is_empty() {
+            self.resuming = resume(self.context, std::mem::take(&mut self.assigned_retries)).boxed().fuse();
         }
     }
 
-    pub(super) fn resumed(&mut self, granted: Vec<Grant>, jobs: Result<Vec<Job>, Error>) {
+    pub(super) fn resumed(&mut self, retries: Vec<AssignedRetry>, jobs: Result<Vec<Job>, Error>) {
         let (jobs, again) = match jobs {
             Ok(jobs) => (jobs, None),
             Err(error) => {
@@ -67,7 +67,7 @@ impl Engine<'_> {
         };
         let mut jobs: HashMap<i64, Job> = jobs.into_iter().map(|job| (job.delivery, job)).collect();
         self.held.extend(jobs.keys());
-        for Grant { webhook, delivery, pool } in granted {
+        for AssignedRetry { webhook, delivery, pool } in retries {
             self.being_resumed.remove(&delivery);
             match jobs.remove(&delivery) {
                 Some(job) if !self.is_stopping() => {
@@ -80,11 +80,11 @@ impl Engine<'_> {
                 // poll finds it if it still waits.
                 None => self.context.queue.request_poll(),
             }
-            self.slots.free(webhook, pool, &mut self.lanes);
+            self.slots.free(webhook, pool, &mut self.queues);
             if let Some(at) = again {
-                self.lanes.wait((webhook, delivery), at);
+                self.queues.wait((webhook, delivery), at);
             }
-            self.slots.join(webhook, &mut self.lanes);
+            self.requeue(webhook);
         }
     }
 
@@ -98,36 +98,32 @@ impl Engine<'_> {
 
     fn finish(&mut self, finished: Finished) {
         let webhook = finished.job.webhook;
-        if let Some(lane) = self.lanes.get_mut(webhook) {
+        if let Some(queue) = self.queues.get_mut(webhook) {
             // Other attempts may have begun or ended since this one began.
-            let in_flight = lane.in_flight.max(finished.in_flight);
-            lane.failed += u32::from(ended_failed(&finished.result));
+            let in_flight = queue.in_flight.max(finished.in_flight);
+            queue.failed += u32::from(ended_failed(&finished.result));
             if let AttemptResult::Sent(attempt) = &finished.result {
                 // Counts as under way from now on, before the retry is recorded.
                 if let NextStep::RetryAt(at) = attempt.next {
-                    lane.waiting.insert(finished.job.delivery, at);
+                    queue.waiting.insert(finished.job.delivery, at);
                 }
-                self.lanes.update(webhook, |latency| {
+                self.queues.update(webhook, |latency| {
                     latency.add(attempt.outcome, attempt.duration, in_flight, Instant::now());
                 });
-                // The webhook may have changed its pool. In the line of the old one it would hold
-                // up webhooks that have room.
-                self.backlog.rejoin(webhook, self.lanes.standing(webhook));
             }
         }
-        self.slots.free(webhook, finished.pool, &mut self.lanes);
+        self.slots.free(webhook, finished.pool, &mut self.queues);
         self.results.push(finished);
         self.release_surplus(webhook);
-        self.slots.join(webhook, &mut self.lanes);
+        self.requeue(webhook);
     }
 
-    /// Releases, without an attempt, the surplus deliveries of a webhook that has become slow.
+    /// Releases, without an attempt, the deliveries that a webhook holds beyond its bound.
     pub(super) fn release_surplus(&mut self, webhook: WebhookId) {
-        let most = self.context.settings.in_flight_per_webhook;
-        let surplus = self.lanes.get_mut(webhook).map_or_else(Vec::new, |lane| lane.surplus(most));
-        let released =
-            |job| Finished { job, result: AttemptResult::Released, pool: Pool::Slow, in_flight: 0 };
-        self.results.extend(surplus.into_iter().map(released));
+        let max = self.context.settings.in_flight_per_webhook;
+        let surplus = self.queues.get_mut(webhook).map_or_else(Vec::new, |queue| queue.surplus(max));
+        let put_back = |job| Finished { job, result: AttemptResult::Surplus, pool: Pool::Slow, in_flight: 0 };
+        self.results.extend(surplus.into_iter().map(put_back));
     }
 
     pub(super) fn start_recording(&mut self) {
@@ -147,28 +143,27 @@ impl Engine<'_> {
         let retried: HashSet<i64> = recorded.retried.iter().map(|(_, (_, delivery))| *delivery).collect();
         for Finished { job, result, .. } in batch {
             let (webhook, delivery) = (job.webhook, job.delivery);
-            // A retry holds no place in memory.
+            // A retry holds no memory slot.
             if self.held.remove(&delivery) && job.attempts == 0 {
                 self.context.queue.free(webhook, 1);
             }
-            if let Some(lane) = self.lanes.get_mut(webhook) {
-                lane.failed = lane.failed.saturating_sub(u32::from(ended_failed(result)));
+            if let Some(queue) = self.queues.get_mut(webhook) {
+                queue.failed = queue.failed.saturating_sub(u32::from(ended_failed(result)));
                 if !retried.contains(&delivery) {
-                    lane.waiting.remove(&delivery);
+                    queue.waiting.remove(&delivery);
                 }
             }
-            // A claim takes first attempts only, so a released retry waits in its lane.
+            // A claim takes first attempts only, so a released retry waits in its queue.
             if matches!(result, AttemptResult::Released) && job.attempts > 0 {
-                self.lanes.wait((webhook, delivery), self.now().plus_millis(PAUSE_MS));
+                self.queues.wait((webhook, delivery), self.now().plus_millis(PAUSE_MS));
             }
-            self.backlog.rejoin(webhook, self.lanes.standing(webhook));
-            self.slots.join(webhook, &mut self.lanes);
+            self.requeue(webhook);
         }
         for (at, begun) in recorded.retried {
-            self.lanes.wait(begun, at);
+            self.queues.wait(begun, at);
         }
         for (webhook, at) in recorded.released {
-            self.backlog.reset_floor(webhook);
+            self.backlog.reset_watermark(webhook);
             self.backlog.due_at(webhook, at);
         }
         self.report.add(recorded.report);

@@ -16,8 +16,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::tunnel::TcpOrTls;
 use super::{MAX_BODY, MAX_HEAD};
 
-/// Most bytes that are read in one exchange, or in the TLS handshake before the first: a head, a
-/// body, and as much as either for the framing around them.
+/// Maximum number of bytes that are read in one exchange, or in the TLS handshake before the first:
+/// a head, a body, and as much as either for the framing around them.
 pub(super) const MAX_EXCHANGE: usize = MAX_HEAD + MAX_BODY + 64 * 1024;
 
 /// The bytes that an exchange may still read. Clones share it.

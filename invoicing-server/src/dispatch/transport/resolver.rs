@@ -51,8 +51,8 @@ pub trait Resolve: Send + Sync + 'static {
 #[derive(Clone)]
 pub(crate) struct SystemResolver(Arc<Lookups>);
 
-/// Most concurrent lookups, and most slow ones besides. Tokio's 512 threads for blocking work serve
-/// files, too.
+/// Maximum number of concurrent lookups, and of slow ones besides. Tokio's 512 threads for blocking
+/// work serve files, too.
 const MAX_LOOKUPS: usize = 128;
 
 /// A lookup counts as slow after this time.

@@ -15,7 +15,7 @@ pub(super) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<u64> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?;
     // In whole seconds, as dates are.
     let now = UNIX_EPOCH + Duration::from_secs(now.as_seconds().try_into().unwrap_or(0));
-    Some(invoicing_core::retry_after::parse(value, now)?.as_secs().min(LONGEST))
+    Some(invoicing_core::internal::retry_after::parse(value, now)?.as_secs().min(LONGEST))
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Records for the tests of documents: a company, a quote, an invoice, a credit note.
 
 use chrono::NaiveDate;
+use invoicing_core::internal::retention_amount;
 use invoicing_core::{
     ClientId, ClientType, Company, CompanyId, CompanyIdentity, CreditNote, CreditNoteDetail, CreditNoteId,
     CreditNoteSummary, Invoice, InvoiceDetail, InvoiceId, InvoiceStatus, InvoiceSummary, InvoiceType, Line,
     Money, NewCompany, OperationNature, Percent, Plan, Quote, QuoteDetail, QuoteId, QuoteStatus,
-    QuoteSummary, SignatureBlock, Timestamp, Totals, retention_amount,
+    QuoteSummary, SignatureBlock, Timestamp, Totals,
 };
 use uuid::Uuid;
 

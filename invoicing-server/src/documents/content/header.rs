@@ -3,7 +3,7 @@
 use chrono::NaiveDate;
 use invoicing_core::{Company, CompanyIdentity, Deduction, OperationNature};
 
-use super::view::{Billing, Credited, DocumentView};
+use super::view::{Credited, DocumentView, Issued};
 use super::{Text, french, payment};
 use crate::documents::DocumentKind;
 
@@ -78,22 +78,22 @@ pub(crate) fn facts<'a>(view: &DocumentView<'a>) -> Vec<(&'static str, Text<'a>)
     if let Some(offer) = &view.offer {
         facts.extend(offer.valid_until.map(|until| ("Valable jusqu’au", day(until))));
     }
-    if let Some(billing) = &view.billing {
-        facts.extend(billing.due_date.map(|until| ("Échéance", day(until))));
+    if let Some(issued) = &view.issued {
+        facts.extend(issued.due_date.map(|until| ("Échéance", day(until))));
         facts.extend((view.kind == DocumentKind::Invoice).then(|| payment::net(view)));
-        facts.extend(supply(billing, view.operations));
-        facts.extend(billing.quote_number.map(reference));
+        facts.extend(supply(issued, view.operations));
+        facts.extend(issued.quote_number.map(reference));
     }
     facts
 }
 
 /// The day and the period of the supply.
 fn supply<'a>(
-    billing: &Billing<'a>,
+    issued: &Issued<'a>,
     operations: OperationNature,
 ) -> impl Iterator<Item = (&'static str, Text<'a>)> {
-    let supplied = billing.supplied_on.map(|on| (supplied_label(operations), day(on)));
-    let period = billing.period.map(|(first, last)| {
+    let supplied = issued.supplied_on.map(|on| (supplied_label(operations), day(on)));
+    let period = issued.period.map(|(first, last)| {
         ("Période", Text::own(format!("du {} au {}", french::date(first), french::date(last))))
     });
     supplied.into_iter().chain(period)
@@ -116,9 +116,9 @@ fn day<'a>(day: NaiveDate) -> Text<'a> {
 
 /// The credited invoice with the reason, and the deducted invoices: lines across the page.
 pub(crate) fn references<'a>(view: &DocumentView<'a>) -> Vec<Text<'a>> {
-    let Some(billing) = &view.billing else { return Vec::new() };
-    let credited = billing.credited.iter().flat_map(credited);
-    credited.chain(billing.deductions.iter().map(deducted)).collect()
+    let Some(issued) = &view.issued else { return Vec::new() };
+    let credited = issued.credited.iter().flat_map(credited);
+    credited.chain(issued.deductions.iter().map(deducted)).collect()
 }
 
 fn credited<'a>(credited: &Credited<'a>) -> [Text<'a>; 2] {
@@ -155,13 +155,13 @@ pub(crate) fn client_address<'a>(view: &DocumentView<'a>) -> Option<Text<'a>> {
 /// and the VAT number.
 pub(crate) fn client_details<'a>(view: &DocumentView<'a>) -> Vec<Text<'a>> {
     let client = &view.client;
-    let is_billed = view.billing.is_some() && client.is_business();
-    let billed = |number: Option<&str>| number.filter(|_| is_billed).map(str::to_owned);
+    let has_numbers = view.issued.is_some() && client.is_business();
+    let of_business = |number: Option<&str>| number.filter(|_| has_numbers).map(str::to_owned);
     labelled([
         ("client.phone", "Tél. : ", client.phone.map(str::to_owned)),
         ("clientEmail", "E-mail : ", client.email.map(str::to_owned)),
-        ("client.siren", "SIREN : ", billed(client.siren).as_deref().map(french::siren)),
-        ("client.vatNumber", "N° TVA : ", billed(client.vat_number)),
+        ("client.siren", "SIREN : ", of_business(client.siren).as_deref().map(french::siren)),
+        ("client.vatNumber", "N° TVA : ", of_business(client.vat_number)),
     ])
 }
 

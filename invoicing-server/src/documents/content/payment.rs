@@ -1,6 +1,6 @@
 //! The amount to pay of an invoice, and the ways to pay it, at a glance.
 
-use super::view::{Billing, DocumentView};
+use super::view::{DocumentView, Issued};
 use super::{Text, french};
 use crate::documents::DocumentKind;
 
@@ -18,12 +18,12 @@ pub(crate) struct Payment<'a> {
 
 /// The payment of an invoice; `None` on a quote or a credit note.
 pub(crate) fn payment<'a>(view: &DocumentView<'a>) -> Option<Payment<'a>> {
-    let billing = view.billing.as_ref().filter(|_| view.kind == DocumentKind::Invoice)?;
-    Some(Payment { due: due(view, billing), account: account(view) })
+    let issued = view.issued.as_ref().filter(|_| view.kind == DocumentKind::Invoice)?;
+    Some(Payment { due: due(view, issued), account: account(view) })
 }
 
-fn due<'a>(view: &DocumentView<'a>, billing: &Billing<'a>) -> Vec<(&'static str, Text<'a>)> {
-    let until = billing.due_date.map(|day| ("Au plus tard le", Text::own(french::date(day))));
+fn due<'a>(view: &DocumentView<'a>, issued: &Issued<'a>) -> Vec<(&'static str, Text<'a>)> {
+    let until = issued.due_date.map(|day| ("Au plus tard le", Text::own(french::date(day))));
     [net(view)].into_iter().chain(until).collect()
 }
 

@@ -11,19 +11,17 @@
 
 use std::borrow::Cow;
 
-use invoicing_core::renders_as_nothing;
+use invoicing_core::Rule;
+use invoicing_core::internal::renders_as_nothing;
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Longest text in bytes: five times the limit of a long field.
 const LONGEST: usize = 40_000;
 
-/// Most characters in a grapheme cluster: a letter with its accents, or the parts of one emoji.
-/// More cannot be read; the stream-safe text format of UAX #15 allows 30.
+/// Maximum number of characters in a grapheme cluster: a letter with its accents, or the parts of
+/// one emoji. More cannot be read; the stream-safe text format of UAX #15 allows 30.
 const CLUSTER: usize = 32;
-
-/// The reason why a text is refused: the rest of a sentence that begins with the field.
-pub(in crate::documents) type Rule = Cow<'static, str>;
 
 /// The reason why a text cannot be printed.
 #[derive(Debug)]
@@ -59,13 +57,11 @@ pub(in crate::documents) enum Unprintable {
 /// characters left are joiners that change the shape of their neighbours.
 pub(in crate::documents) fn sanitize(text: &str) -> Result<Cow<'_, str>, Unfit> {
     if text.len() > LONGEST {
-        let rule = format!("has more than {LONGEST} bytes, which no page can show");
-        return Err(Unfit::Text(rule.into()));
+        return Err(Unfit::Text(Rule::TooLongToPrint { max: LONGEST }));
     }
     let clean = clean(text, |c| Err(Unfit::Character(c)))?;
     if clean.graphemes(true).any(|cluster| cluster.chars().count() > CLUSTER) {
-        let rule = format!("has more than {CLUSTER} characters in the place of one");
-        return Err(Unfit::Text(rule.into()));
+        return Err(Unfit::Text(Rule::ClusterTooLong { max: CLUSTER }));
     }
     Ok(clean)
 }
@@ -122,12 +118,12 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
 fn unprintable(c: char, text: &str) -> Rule {
     let code = u32::from(c);
     // A character that layout has composed is not in the text as such.
-    let place = text.chars().position(|entered| entered == c);
-    let place =
-        place.or_else(|| text.nfc().position(|composed| composed == c)).map_or(1, |before| before + 1);
+    let position = text.chars().position(|entered| entered == c);
+    let position = position.or_else(|| text.nfc().position(|composed| composed == c));
+    let position = position.map_or(1, |before| before + 1);
     let is_visible = !c.is_control() && !matches!(code, 0xe000..=0xf8ff | 0xf_0000..);
     let sign = if is_visible { format!("“{c}” U+{code:04X}") } else { format!("U+{code:04X}") };
-    Rule::Owned(format!("has {sign} (character {place}), which no font of the document has"))
+    Rule::NoGlyph { sign, position }
 }
 
 /// Plainer characters with the same meaning: `m²` for `㎡`, `A` for `Ａ`. `None` if there are none.
@@ -184,16 +180,16 @@ mod tests {
     fn accents_are_composed_and_too_many_in_one_place_are_refused() {
         assert_eq!(sanitized("e\u{301}"), "é");
         let marked = sanitize(&format!("z{}", "\u{335}".repeat(40))).unwrap_err().rule("");
-        assert!(marked.contains("32 characters"), "{marked}");
+        assert!(marked.to_string().contains("32 characters"), "{marked}");
     }
 
     #[test]
     fn a_refusal_names_the_character() {
-        let refused = |text: &str| sanitize(text).unwrap_err().rule(text).into_owned();
+        let refused = |text: &str| sanitize(text).unwrap_err().rule(text).to_string();
         assert_eq!(refused("a\0"), "has U+0000 (character 2), which no font of the document has");
         assert_eq!(refused("\u{e000}"), "has U+E000 (character 1), which no font of the document has");
         assert!(sanitize(&"é".repeat(LONGEST)).is_err());
-        let sign = unprintable('⌀', "e\u{301} ⌀").into_owned();
+        let sign = unprintable('⌀', "e\u{301} ⌀").to_string();
         assert_eq!(sign, "has “⌀” U+2300 (character 4), which no font of the document has");
     }
 

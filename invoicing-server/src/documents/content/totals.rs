@@ -18,7 +18,7 @@ pub(crate) enum TotalKind {
     /// The amount that is held back.
     Retained,
     /// The amount that is left to pay.
-    Rest,
+    Payable,
 }
 
 /// A row of the totals.
@@ -39,12 +39,12 @@ pub(crate) fn totals(view: &DocumentView<'_>) -> Vec<Total> {
             format!("TVA {} sur {}", french::percent(*tva_rate), french::amount(base_ht.get(), currency));
         rows.push(row(TotalKind::Vat, label, amount_tva.get()));
     }
-    let (grand, rest) = labels(view.kind);
+    let (grand, payable) = labels(view.kind);
     rows.push(row(TotalKind::Grand, grand.to_owned(), view.total_ttc.get()));
     if !view.retention_rate.is_zero() {
         let label = format!("Retenue de garantie {}", french::percent(view.retention_rate));
         rows.push(row(TotalKind::Retained, label, -view.retention_amount.get()));
-        rows.push(row(TotalKind::Rest, rest.to_owned(), view.net()));
+        rows.push(row(TotalKind::Payable, payable.to_owned(), view.net()));
     }
     rows
 }

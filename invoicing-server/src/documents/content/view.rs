@@ -43,7 +43,7 @@ pub(crate) struct DocumentView<'a> {
     /// The parts that only a quote has; `None` on an invoice or a credit note.
     pub(crate) offer: Option<Offer<'a>>,
     /// The parts that only an invoice or a credit note has; `None` on a quote.
-    pub(crate) billing: Option<Billing<'a>>,
+    pub(crate) issued: Option<Issued<'a>>,
     pub(crate) deadline: RenderDeadline<'a>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Offer<'a> {
 
 /// The parts of an invoice or a credit note.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Billing<'a> {
+pub(crate) struct Issued<'a> {
     pub(crate) buyer: &'a Buyer,
     pub(crate) quote_number: Option<&'a str>,
     /// Last day for paying; `None` on a credit note.
@@ -131,7 +131,7 @@ fn international_address(buyer: &Buyer) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-impl<'a> Billing<'a> {
+impl<'a> Issued<'a> {
     fn of(input: &DocumentInput<'a>) -> Self {
         Self {
             buyer: &input.facts.parties.buyer,
@@ -159,9 +159,9 @@ impl<'a> DocumentView<'a> {
                 };
                 view.with_quote(quote, input.facts.quote_date, offer)
             }
-            DocumentRef::Invoice(invoice) => view.with_invoice(invoice, Billing::of(input)),
+            DocumentRef::Invoice(invoice) => view.with_invoice(invoice, Issued::of(input)),
             DocumentRef::CreditNote { note, invoice_date } => {
-                view.with_credit_note(note, invoice_date, Billing::of(input))
+                view.with_credit_note(note, invoice_date, Issued::of(input))
             }
         }
     }
@@ -195,7 +195,7 @@ impl<'a> DocumentView<'a> {
             reverse_charge: facts.reverse_charge,
             logo,
             offer: None,
-            billing: None,
+            issued: None,
             deadline,
         }
     }
@@ -219,14 +219,14 @@ impl<'a> DocumentView<'a> {
         }
     }
 
-    fn with_invoice(self, invoice: &'a Invoice, billing: Billing<'a>) -> Self {
+    fn with_invoice(self, invoice: &'a Invoice, issued: Issued<'a>) -> Self {
         let (head, detail) = (&invoice.summary, &invoice.detail);
-        let billing = Billing {
+        let issued = Issued {
             due_date: head.due_date,
             supplied_on: head.supplied_on,
             period: head.period_start.zip(head.period_end),
             deductions: &detail.deductions,
-            ..billing
+            ..issued
         };
         Self {
             id: head.id.0,
@@ -239,12 +239,12 @@ impl<'a> DocumentView<'a> {
             vat_breakdown: &detail.vat_breakdown,
             retention_rate: head.retention_rate,
             retention_amount: head.retention_amount,
-            billing: Some(billing),
+            issued: Some(issued),
             ..self
         }
     }
 
-    fn with_credit_note(self, note: &'a CreditNote, invoice_date: NaiveDate, billing: Billing<'a>) -> Self {
+    fn with_credit_note(self, note: &'a CreditNote, invoice_date: NaiveDate, issued: Issued<'a>) -> Self {
         let head = &note.summary;
         let credited =
             Credited { number: &head.invoice_number, issue_date: invoice_date, reason: &head.reason };
@@ -257,7 +257,7 @@ impl<'a> DocumentView<'a> {
             total_ht: head.total_ht,
             total_ttc: head.total_ttc,
             vat_breakdown: &note.detail.vat_breakdown,
-            billing: Some(Billing { credited: Some(credited), ..billing }),
+            issued: Some(Issued { credited: Some(credited), ..issued }),
             ..self
         }
     }

@@ -1,9 +1,9 @@
 //! Postal addresses in the parts that the XML has.
 
-use super::bill::FRANCE;
+use super::einvoice::FRANCE;
 use super::xml::Xml;
 
-/// The most lines besides postal code and town (BT-35, BT-36, BT-162).
+/// Maximum number of lines besides postal code and town (BT-35, BT-36, BT-162).
 const LINES: usize = 3;
 
 /// A postal address.

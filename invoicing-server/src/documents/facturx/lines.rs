@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use invoicing_core::{Invalid, Line};
 
-use super::bill::Bill;
+use super::einvoice::EInvoice;
 use super::units::unit_code;
 use super::vat::Category;
 use super::xml::{Xml, shortest};
 
 /// Writes a line; `index` counts from 0.
-pub(super) fn write(xml: &mut Xml, bill: Bill<'_>, index: usize, line: &Line) -> Result<(), Invalid> {
-    let category = bill.category(line.tva_rate, || format!("lines[{index}].tvaRate"))?;
+pub(super) fn write(xml: &mut Xml, invoice: EInvoice<'_>, index: usize, line: &Line) -> Result<(), Invalid> {
+    let category = invoice.category(line.tva_rate, || format!("lines[{index}].tvaRate"))?;
     let (unit, unit_text) = unit_code(line.unit.as_deref());
     xml.group("ram:IncludedSupplyChainTradeLineItem", |xml| {
         xml.group("ram:AssociatedDocumentLineDocument", |xml| {

@@ -1,17 +1,17 @@
-//! The notes of a bill (BG-1): the sentences that the law demands in every one.
+//! The notes of an e-invoice (BG-1): the sentences that the law demands in every one.
 
 use std::borrow::Cow;
 
-use super::bill::Bill;
+use super::einvoice::EInvoice;
 use super::xml::Xml;
-use crate::documents::content::mentions::{self, payment_terms};
+use crate::documents::content::legal_notices::{self, payment_terms};
 
 /// A note, with its subject (UNTDID 4451) if it has one.
 type Note<'a> = (Option<&'static str>, Cow<'a, str>);
 
 /// Writes the notes.
-pub(super) fn write(xml: &mut Xml, bill: Bill<'_>) {
-    for (subject, text) in subjects(bill).into_iter().chain(mentions(bill)) {
+pub(super) fn write(xml: &mut Xml, invoice: EInvoice<'_>) {
+    for (subject, text) in subjects(invoice).into_iter().chain(legal_notices(invoice)) {
         xml.group("ram:IncludedNote", |xml| {
             xml.text("ram:Content", &text);
             xml.optional("ram:SubjectCode", subject);
@@ -21,9 +21,9 @@ pub(super) fn write(xml: &mut Xml, bill: Bill<'_>) {
 
 /// The notes that French platforms demand once each, of private clients and credit notes too
 /// (BR-FR-05, BR-FR-06, BR-FR-20).
-fn subjects(bill: Bill<'_>) -> [Note<'_>; 4] {
-    let terms = payment_terms(bill.view);
-    let treatment = if bill.billing.buyer.is_business() { "B2B" } else { "B2C" };
+fn subjects(invoice: EInvoice<'_>) -> [Note<'_>; 4] {
+    let terms = payment_terms(invoice.view);
+    let treatment = if invoice.issued.buyer.is_business() { "B2B" } else { "B2C" };
     [
         (Some("PMD"), terms.penalty.into()),
         (Some("PMT"), terms.recovery.into()),
@@ -32,9 +32,9 @@ fn subjects(bill: Bill<'_>) -> [Note<'_>; 4] {
     ]
 }
 
-/// The other mentions, without a subject: those of the page, and the reason of a credit note.
-fn mentions(bill: Bill<'_>) -> impl Iterator<Item = Note<'_>> {
-    let reason = bill.billing.credited.map(|credited| format!("Motif : {}", credited.reason).into());
-    let mentions = mentions::general(bill.view).into_iter().map(|mention| mention.text);
-    mentions.chain(reason).map(|text| (None, text))
+/// The other legal notices, without a subject: those of the page, and the reason of a credit note.
+fn legal_notices(invoice: EInvoice<'_>) -> impl Iterator<Item = Note<'_>> {
+    let reason = invoice.issued.credited.map(|credited| format!("Motif : {}", credited.reason).into());
+    let notices = legal_notices::general(invoice.view).into_iter().map(|notice| notice.text);
+    notices.chain(reason).map(|text| (None, text))
 }

@@ -3,7 +3,7 @@
 use invoicing_core::CompanyIdentity;
 
 use super::address::Address;
-use super::bill::{Bill, DIRECTORY};
+use super::einvoice::{DIRECTORY, EInvoice};
 use super::xml::Xml;
 use crate::documents::content::header::legal_particulars;
 
@@ -15,31 +15,31 @@ const VAT: &str = "VA";
 const FISCAL: &str = "FC";
 
 /// Writes the company.
-pub(super) fn seller(xml: &mut Xml, bill: Bill<'_>) {
-    let identity = bill.identity();
+pub(super) fn seller(xml: &mut Xml, invoice: EInvoice<'_>) {
+    let identity = invoice.identity();
     xml.group("ram:SellerTradeParty", |xml| {
         schemed(xml, "ram:GlobalID", SIRET, identity.siret.as_deref());
-        xml.text("ram:Name", &bill.view.company.name);
+        xml.text("ram:Name", &invoice.view.company.name);
         let particulars = legal_particulars(identity, identity.legal_form.as_deref(), ", ");
         xml.optional("ram:Description", particulars.as_deref());
         organization(xml, identity.siren());
         seller_address(identity).write(xml);
-        electronic(xml, bill.seller_address().map(|address| (DIRECTORY, address)));
+        electronic(xml, invoice.seller_address().map(|address| (DIRECTORY, address)));
         match identity.vat_number.as_deref() {
             Some(number) => registration(xml, VAT, Some(number)),
-            None => registration(xml, FISCAL, identity.siren().filter(|_| bill.is_franchise())),
+            None => registration(xml, FISCAL, identity.siren().filter(|_| invoice.is_franchise())),
         }
     });
 }
 
 /// Writes the client.
-pub(super) fn buyer(xml: &mut Xml, bill: Bill<'_>) {
-    let business = bill.business();
+pub(super) fn buyer(xml: &mut Xml, invoice: EInvoice<'_>) {
+    let business = invoice.business();
     xml.group("ram:BuyerTradeParty", |xml| {
-        xml.text("ram:Name", bill.view.client.name);
+        xml.text("ram:Name", invoice.view.client.name);
         organization(xml, business.and_then(|client| client.siren.as_deref()));
-        buyer_address(bill).write(xml);
-        electronic(xml, bill.buyer_address());
+        buyer_address(invoice).write(xml);
+        electronic(xml, invoice.buyer_address());
         registration(xml, VAT, business.and_then(|client| client.vat_number.as_deref()));
     });
 }
@@ -51,8 +51,8 @@ pub(super) fn seller_address(identity: &CompanyIdentity) -> Address<'_> {
 }
 
 /// The client's address.
-pub(super) fn buyer_address(bill: Bill<'_>) -> Address<'_> {
-    let client = bill.billing.buyer;
+pub(super) fn buyer_address(invoice: EInvoice<'_>) -> Address<'_> {
+    let client = invoice.issued.buyer;
     let (text, zip_code) = (client.address.as_deref(), client.zip_code.as_deref());
     Address::of(text, zip_code, client.city.as_deref(), client.country.as_deref())
 }

@@ -11,39 +11,40 @@ mod vat;
 
 use invoicing_core::Company;
 
-use super::bill::Bill;
+use super::einvoice::EInvoice;
 use super::texts;
 use crate::documents::content::view::DocumentView;
-use crate::records::Missing;
+use crate::records::ReadinessGap;
 
 /// The gaps of an invoice or a credit note; none for a quote. The electronic address of a private
 /// client is none of them: see [`can_be_electronic`].
-pub(crate) fn missing(view: &DocumentView<'_>) -> Vec<Missing> {
-    let Some(bill) = Bill::of(view) else { return Vec::new() };
+pub(crate) fn gaps(view: &DocumentView<'_>) -> Vec<ReadinessGap> {
+    let Some(invoice) = EInvoice::of(view) else { return Vec::new() };
     let mut gaps = Vec::new();
     gaps.extend(company::gaps(view.company, view.reverse_charge));
-    gaps.extend(client::gaps(bill));
-    gaps.extend(document::gaps(bill));
-    gaps.extend(vat::gaps(bill));
-    gaps.extend(texts::forbidden(bill).map(|invalid| {
+    gaps.extend(client::gaps(invoice));
+    gaps.extend(document::gaps(invoice));
+    gaps.extend(vat::gaps(invoice));
+    gaps.extend(texts::forbidden(invoice).map(|invalid| {
         let french = "Ce texte contient un caractère que le format XML interdit.";
-        Missing::new(invalid.field, "XML 1.0", format!("This text {}.", invalid.rule), french)
+        ReadinessGap::new(invalid.field, "XML 1.0", format!("This text {}.", invalid.rule), french)
     }));
     gaps
 }
 
 /// The legal data that a company lacks for any Factur-X document.
-pub(crate) fn missing_of_company(company: &Company) -> Vec<Missing> {
+pub(crate) fn gaps_of_company(company: &Company) -> Vec<ReadinessGap> {
     company::gaps(company, false).chain(document::currency(&company.currency)).collect()
 }
 
 /// True if an invoice has an electronic address to be sent to (BT-49). A private client without an
 /// e-mail has none, and gets a plain PDF.
 pub(crate) fn can_be_electronic(view: &DocumentView<'_>) -> bool {
-    Bill::of(view).is_some_and(|bill| bill.billing.buyer.is_business() || bill.buyer_address().is_some())
+    EInvoice::of(view)
+        .is_some_and(|invoice| invoice.issued.buyer.is_business() || invoice.buyer_address().is_some())
 }
 
 /// True if no visible character is left of a text.
 fn is_blank(text: &str) -> bool {
-    invoicing_core::trim_invisible(text).is_empty()
+    invoicing_core::internal::trim_invisible(text).is_empty()
 }

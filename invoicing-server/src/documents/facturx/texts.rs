@@ -1,23 +1,23 @@
-//! The texts of a bill that were entered, each with its field.
+//! The texts of an e-invoice that were entered, each with its field.
 
-use invoicing_core::{Invalid, Line};
+use invoicing_core::{Invalid, Line, Rule};
 
-use super::bill::Bill;
+use super::einvoice::EInvoice;
 use super::xml::is_forbidden;
 
 /// A text with the field that it was entered in.
 type Entered<'a> = (&'static str, Option<&'a str>);
 
 /// Refuses a text with a character that XML cannot hold.
-pub(super) fn check(bill: Bill<'_>) -> Result<(), Invalid> {
-    forbidden(bill).next().map_or(Ok(()), Err)
+pub(super) fn check(invoice: EInvoice<'_>) -> Result<(), Invalid> {
+    forbidden(invoice).next().map_or(Ok(()), Err)
 }
 
 /// The texts with a character that XML cannot hold, one error for each.
-pub(super) fn forbidden(bill: Bill<'_>) -> impl Iterator<Item = Invalid> {
-    let head = company(bill).into_iter().chain(client(bill)).chain(document(bill));
+pub(super) fn forbidden(invoice: EInvoice<'_>) -> impl Iterator<Item = Invalid> {
+    let head = company(invoice).into_iter().chain(client(invoice)).chain(document(invoice));
     let head = head.filter_map(|(field, text)| refused(text?, || field.to_owned()));
-    let lines = bill.view.lines.iter().enumerate();
+    let lines = invoice.view.lines.iter().enumerate();
     head.chain(lines.flat_map(|(index, line)| {
         let field = move |name: &str| format!("lines[{index}].{name}");
         of_line(line).into_iter().filter_map(move |(name, text)| refused(text?, || field(name)))
@@ -25,16 +25,15 @@ pub(super) fn forbidden(bill: Bill<'_>) -> impl Iterator<Item = Invalid> {
 }
 
 fn refused(text: &str, field: impl FnOnce() -> String) -> Option<Invalid> {
-    let (place, character) = text.chars().enumerate().find(|(_, c)| is_forbidden(*c))?;
-    let code = u32::from(character);
-    let rule = format!("must not contain U+{code:04X} (character {}), which XML cannot hold", place + 1);
+    let (before, character) = text.chars().enumerate().find(|(_, c)| is_forbidden(*c))?;
+    let rule = Rule::CharacterOfXml { code_point: character.into(), position: Some(before + 1) };
     Some(Invalid::new(field(), rule))
 }
 
-fn company(bill: Bill<'_>) -> [Entered<'_>; 16] {
-    let identity = bill.identity();
+fn company(invoice: EInvoice<'_>) -> [Entered<'_>; 16] {
+    let identity = invoice.identity();
     [
-        ("company.name", Some(&bill.view.company.name)),
+        ("company.name", Some(&invoice.view.company.name)),
         ("company.address", identity.address.as_deref()),
         ("company.zipCode", identity.zip_code.as_deref()),
         ("company.city", identity.city.as_deref()),
@@ -53,11 +52,11 @@ fn company(bill: Bill<'_>) -> [Entered<'_>; 16] {
     ]
 }
 
-fn client(bill: Bill<'_>) -> [Entered<'_>; 9] {
-    let client = bill.billing.buyer;
+fn client(invoice: EInvoice<'_>) -> [Entered<'_>; 9] {
+    let client = invoice.issued.buyer;
     [
-        ("clientName", Some(bill.view.client.name)),
-        ("clientEmail", bill.view.client.email),
+        ("clientName", Some(invoice.view.client.name)),
+        ("clientEmail", invoice.view.client.email),
         ("client.address", client.address.as_deref()),
         ("client.zipCode", client.zip_code.as_deref()),
         ("client.city", client.city.as_deref()),
@@ -68,14 +67,14 @@ fn client(bill: Bill<'_>) -> [Entered<'_>; 9] {
     ]
 }
 
-fn document(bill: Bill<'_>) -> [Entered<'_>; 5] {
-    let credited = bill.billing.credited;
+fn document(invoice: EInvoice<'_>) -> [Entered<'_>; 5] {
+    let credited = invoice.issued.credited;
     [
-        ("number", Some(bill.view.number)),
-        ("quoteNumber", bill.billing.quote_number),
+        ("number", Some(invoice.view.number)),
+        ("quoteNumber", invoice.issued.quote_number),
         ("invoiceNumber", credited.map(|credited| credited.number)),
         ("reason", credited.map(|credited| credited.reason)),
-        ("workSite", bill.view.work_site),
+        ("workSite", invoice.view.work_site),
     ]
 }
 

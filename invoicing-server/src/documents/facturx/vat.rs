@@ -1,8 +1,8 @@
-//! The VAT categories that a bill can have (UNTDID 5305).
+//! The VAT categories that an e-invoice can have (UNTDID 5305).
 
 use invoicing_core::Percent;
 
-use crate::documents::content::mentions::FRANCHISE;
+use crate::documents::content::legal_notices::FRANCHISE;
 
 /// A VAT category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

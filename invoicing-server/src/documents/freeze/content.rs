@@ -10,7 +10,7 @@ use crate::documents::{
     DocumentFacts, DocumentInput, DocumentKind, DocumentLogo, DocumentRef, DocumentRenderer, RenderDeadline,
     RenderError, SentCopy, facturx,
 };
-use crate::records::Missing;
+use crate::records::ReadinessGap;
 
 /// The record of a document.
 #[derive(Debug, Clone)]
@@ -70,9 +70,9 @@ impl DocumentContent {
         Self { document, facts, logo, format: DocumentFormat::Pdf }
     }
 
-    /// The legal data that the document lacks as Factur-X.
-    pub(crate) fn missing(&self) -> Vec<Missing> {
-        facturx::missing(&self.view())
+    /// The legal data that the document needs and lacks to be a Factur-X document.
+    pub(crate) fn gaps(&self) -> Vec<ReadinessGap> {
+        facturx::gaps(&self.view())
     }
 
     /// True if the client has an address for electronic documents.

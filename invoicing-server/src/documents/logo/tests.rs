@@ -99,7 +99,7 @@ fn a_large_image_is_refused() {
         assert_eq!(refusal(rgb(width, height)), "logo: must have at most 65,535 pixels on a side");
     }
     let mut padded = rgb(4, 4);
-    padded.resize(MOST_BYTES + 1, 0);
+    padded.resize(MAX_BYTES + 1, 0);
     assert_eq!(refusal(padded), "logo: must have at most 256 KiB");
 }
 
@@ -107,7 +107,7 @@ fn a_large_image_is_refused() {
 fn an_image_cut_off_anywhere_is_refused() {
     let file = rgb(40, 40);
     for end in PNG_MAGIC.len()..file.len() {
-        assert_eq!(refusal(file[..end].to_vec()), format!("logo: {DAMAGED}"), "{end}");
+        assert_eq!(refusal(file[..end].to_vec()), format!("logo: {}", LogoRule::Damaged), "{end}");
     }
     for end in JPEG_MAGIC.len()..JPEG.len() {
         assert!(DocumentLogo::parse(&JPEG[..end]).is_err(), "{end} of {}", JPEG.len());
@@ -119,10 +119,10 @@ fn an_image_of_another_size_than_it_states_is_refused() {
     let mut lying = rgb(40, 40);
     // The height in the header, with the checksum left as it is, then with the right one.
     lying[23] = 80;
-    assert_eq!(refusal(lying.clone()), format!("logo: {DAMAGED}"));
+    assert_eq!(refusal(lying.clone()), format!("logo: {}", LogoRule::Damaged));
     let checksum = crc32(&lying[12..29]);
     lying[29..33].copy_from_slice(&checksum.to_be_bytes());
-    assert_eq!(refusal(lying), format!("logo: {DAMAGED}"));
+    assert_eq!(refusal(lying), format!("logo: {}", LogoRule::Damaged));
 }
 
 fn crc32(bytes: &[u8]) -> u32 {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use invoicing_core::Invalid;
+use invoicing_core::{Invalid, Rule};
 use krilla::tagging::{Tag, TagKind};
 
 use super::Result;
@@ -20,8 +20,8 @@ pub(super) const WIDTH: f32 = RIGHT - LEFT;
 /// see capitals first.
 const CAPITALS: f32 = 0.727;
 
-/// Most refused texts that are listed.
-const MOST_REFUSED: usize = 100;
+/// Maximum number of refused texts that are listed.
+const MAX_REFUSED: usize = 100;
 
 /// Look of the headings below the table, and the room above them.
 pub(super) const HEADING: Look = Look::new(9.5).bold();
@@ -141,7 +141,7 @@ impl Composer<'_> {
         // A text of the template can be printed, unless it repeats an entered text that has been
         // refused.
         let is_known = matches!(field, Field::Own) || refused.contains(&refusal);
-        if !is_known && refused.len() < MOST_REFUSED {
+        if !is_known && refused.len() < MAX_REFUSED {
             refused.push(refusal);
         }
         self.set.unprintable = Unprintable::Boxed;
@@ -156,7 +156,7 @@ impl Composer<'_> {
         // document.
         let is_empty = lines.iter().all(|line| line.runs.is_empty()) && !text.trim().is_empty();
         if is_empty && self.set.unprintable == Unprintable::Refused {
-            return Err(Unfit::Text("has nothing that can be seen".into()));
+            return Err(Unfit::Text(Rule::Invisible));
         }
         Ok(lines)
     }

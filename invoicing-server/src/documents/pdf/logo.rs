@@ -12,7 +12,7 @@ use crate::documents::content::sanitize::sanitize_any;
 use crate::documents::{DocumentLogo, LogoFormat, RenderError};
 
 /// Largest width and height in points.
-const MOST: (f32, f32) = (140.0, 48.0);
+const MAX_SIZE: (f32, f32) = (140.0, 48.0);
 
 /// The logo at the top left of the first page. A screen reader reads the name of the company.
 pub(super) fn logo(
@@ -43,7 +43,7 @@ fn fitted((width, height): (u32, u32)) -> (f32, f32) {
     // No logo has more than 65,535 pixels on a side, which a float holds exactly.
     let side = |pixels: u32| f32::from(u16::try_from(pixels).unwrap_or(u16::MAX)).max(1.0);
     let (width, height) = (side(width), side(height));
-    let scale = (MOST.0 / width).min(MOST.1 / height);
+    let scale = (MAX_SIZE.0 / width).min(MAX_SIZE.1 / height);
     (width * scale, height * scale)
 }
 

@@ -9,7 +9,7 @@
 
 use std::rc::Rc;
 
-use invoicing_core::Invalid;
+use invoicing_core::{Invalid, Rule};
 use krilla::image::Image;
 
 use super::Result;
@@ -35,8 +35,8 @@ const LESS_THAN_A_LINE: f32 = 1.0;
 const BELOW_REPEATED: f32 = 5.0;
 /// Rows of a list for which a page must have room so that the list begins on it.
 const MIN_ROWS: usize = 3;
-/// Most pages of a document, far more than any real quote has. Bounds the memory that a text of
-/// line breaks can take.
+/// Maximum number of pages of a document, far more than any real quote has. Bounds the memory that
+/// a text of line breaks can take.
 const MAX_PAGES: usize = 2_000;
 
 /// Colours by their purpose.
@@ -376,7 +376,7 @@ impl<'d> Paginator<'d> {
     fn next_page(&mut self) -> Result<()> {
         self.deadline.check()?;
         if self.pages.len() == MAX_PAGES {
-            return Err(Invalid::new("lines", format!("fill more than {MAX_PAGES} pages")).into());
+            return Err(Invalid::new("lines", Rule::TooManyPages { max: MAX_PAGES }).into());
         }
         self.pages.push(PdfPage::default());
         (self.y, self.page_is_empty) = (TOP, true);

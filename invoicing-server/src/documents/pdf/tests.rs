@@ -1,7 +1,7 @@
 //! The content of a document, and texts that must not break it.
 
-mod billing;
 mod glyphs;
+mod issued;
 mod page_breaks;
 
 use invoicing_core::{Company, Line, Percent, Quote, SignatureBlock};
@@ -49,8 +49,9 @@ fn text_of(pages: &[PdfPage]) -> String {
     lines.collect::<Vec<_>>().join("\n").replace(['\u{a0}', '\u{202f}'], " ")
 }
 
-/// The most that a line starts left of its column. A line of both directions that breaks at a space may start a space left:
-/// parley 0.10 hangs the space only if it stands at an edge of the line.
+/// The maximum that a line starts left of its column. A line of both directions that breaks at a
+/// space may start a space left: parley 0.10 hangs the space only if it stands at an edge of the
+/// line.
 fn hang(line: &TextLine) -> f32 {
     let text = said(line);
     let breaks = text.ends_with(' ') && text.contains(|c: char| matches!(c, '\u{590}'..='\u{8ff}'));

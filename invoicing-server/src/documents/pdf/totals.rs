@@ -54,7 +54,7 @@ fn label_ink(amount: Ink) -> Ink {
 /// The look of a total, and the rule above it in points and its colour.
 const fn look(kind: TotalKind) -> (Look, Option<(f32, Ink)>) {
     match kind {
-        TotalKind::Net | TotalKind::Rest => (STRONG, None),
+        TotalKind::Net | TotalKind::Payable => (STRONG, None),
         TotalKind::Vat => (PLAIN, None),
         TotalKind::Grand => (GRAND, Some((1.0, Ink::Accent))),
         TotalKind::Retained => (PLAIN, Some((0.4, Ink::Hairline))),

@@ -87,7 +87,7 @@ impl Writer {
         attach(&mut document, view)?;
         let pdf = document.finish().map_err(|error| RenderError::new(format!("{error}: {error:?}")))?;
         let pdf = without_suspects(pdf);
-        let has_xml = view.billing.is_some_and(|billing| billing.factur_x.is_some());
+        let has_xml = view.issued.is_some_and(|issued| issued.factur_x.is_some());
         if has_xml { with_factur_x_metadata(pdf) } else { Ok(pdf) }
     }
 
@@ -235,7 +235,7 @@ fn created(view: &DocumentView<'_>) -> DateTime {
 /// Embeds the files that belong to the document.
 fn attach(document: &mut Document, view: &DocumentView<'_>) -> Result<()> {
     let mut files = view.offer.map_or(Ok(Vec::new()), |offer| evidence(view, &offer))?;
-    files.extend(view.billing.and_then(|billing| billing.factur_x).map(factur_x));
+    files.extend(view.issued.and_then(|issued| issued.factur_x).map(factur_x));
     for file in files {
         let file = EmbeddedFile { modification_date: Some(created(view)), ..file };
         document.embed_file(file).ok_or_else(|| RenderError::new("two attachments have one name"))?;

@@ -35,8 +35,8 @@ pub(super) fn make_room(
         if held == demand.reserved && Limits::admits_one_of_any_size(share) {
             continue;
         }
-        let most = limits.of(share, demand.reserved.saturating_add(demand.bytes));
-        let needed = held.saturating_add(demand.bytes).saturating_sub(most);
+        let max = limits.of(share, demand.reserved.saturating_add(demand.bytes));
+        let needed = held.saturating_add(demand.bytes).saturating_sub(max);
         if needed > 0 && !(Needy { owner, share, own }).end_answers(ledger, needed, ended) {
             return Err(ApiError::Overloaded);
         }

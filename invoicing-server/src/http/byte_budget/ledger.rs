@@ -170,10 +170,10 @@ impl Ledger {
         }
     }
 
-    /// The next piece, of at most `most` bytes. `None` once the rest was dropped.
-    pub(super) fn take_piece(&mut self, id: AnswerId, most: usize) -> Option<Bytes> {
+    /// The next piece, of at most `max` bytes. `None` once the rest was dropped.
+    pub(super) fn take_piece(&mut self, id: AnswerId, max: usize) -> Option<Bytes> {
         let answer = self.answers.get_mut(&id).filter(|answer| answer.held > 0)?;
-        let piece = answer.rest.split_to(most.min(answer.rest.len()));
+        let piece = answer.rest.split_to(max.min(answer.rest.len()));
         answer.sending += piece.len();
         self.sending += piece.len();
         answer.last_progress = Instant::now();

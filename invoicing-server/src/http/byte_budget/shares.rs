@@ -78,7 +78,7 @@ impl Limits {
         self.total / 8
     }
 
-    /// The most that one answer can reserve: half of the part for large answers, so that it is
+    /// The maximum that one answer can reserve: half of the part for large answers, so that it is
     /// served beside others.
     pub(super) fn largest_answer(&self) -> usize {
         self.of(Share::Total, usize::MAX) / 2

@@ -5,7 +5,7 @@
 
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{
-    ChangeTime, Changed, CreditContent, CreditNote, CreditNoteId, CreditNoteIssue, CreditRest,
+    ChangeTime, Changed, CreditContent, CreditNote, CreditNoteId, CreditNoteIssue, CreditableBalance,
     DocumentFormat, Invoice, InvoiceId, InvoiceStatus, NewCreditNote, OpenEnum, Timestamp,
 };
 
@@ -26,7 +26,7 @@ const CANCELED: &str = "Annulation de la facture";
 struct CreditSnapshot {
     change: ChangeContext,
     invoice: Invoice,
-    rest: CreditRest,
+    balance: CreditableBalance,
     facts: DocumentFacts,
     logo: Option<DocumentLogo>,
     /// The number and the date that the credit note would get.
@@ -54,7 +54,7 @@ impl CreditSnapshot {
         let invoice = tx.invoices().find(id).await?;
         let (company, last_stamp) = tx.company_row().find().await?;
         let change = ChangeContext::new(company, last_stamp, now)?;
-        let rest = rest(tx, &invoice).await?;
+        let balance = balance(tx, &invoice).await?;
         let facts = match tx.frozen_files().latest_with_facts(id.0).await? {
             Some((_, facts)) => facts,
             // The host had no renderer of invoices, so none was frozen.
@@ -63,7 +63,7 @@ impl CreditSnapshot {
         let logo = find_logo(tx, &facts.parties.seller).await?;
         let first = not_before(change.today(), &invoice);
         let next = tx.credit_note_series(first.year()).next_dated(first).await?;
-        Ok(Self { change, invoice, rest, facts, logo, next })
+        Ok(Self { change, invoice, balance, facts, logo, next })
     }
 
     fn content(&self, credit: &Credit) -> Result<CreditContent, Error> {
@@ -71,10 +71,10 @@ impl CreditSnapshot {
             Credit::Given(new) => new,
             Credit::Cancel => {
                 self.invoice.check_cancelable()?;
-                &NewCreditNote::of_the_rest(CANCELED)
+                &NewCreditNote::of_remaining(CANCELED)
             }
         };
-        Ok(self.rest.clone().credit(&self.invoice, new)?)
+        Ok(self.balance.clone().credit(&self.invoice, new)?)
     }
 
     /// The format of the credit note: that of its invoice.
@@ -99,14 +99,14 @@ impl Invoices<'_> {
         Ok(self.0.operation("invoices.credit", credited).await?.note)
     }
 
-    /// The rest of an invoice after its credit notes.
+    /// The part of an invoice that its credit notes have left.
     #[cfg(feature = "console")]
-    pub(crate) async fn credit_rest(&self, id: InvoiceId) -> Result<CreditRest, Error> {
-        let rest = self.0.read(async move |mut tx| {
+    pub(crate) async fn creditable_balance(&self, id: InvoiceId) -> Result<CreditableBalance, Error> {
+        let balance = self.0.read(async move |mut tx| {
             let invoice = tx.invoices().find(id).await?;
-            rest(&mut tx, &invoice).await
+            balance(&mut tx, &invoice).await
         });
-        self.0.operation("invoices.credit_rest", rest).await
+        self.0.operation("invoices.creditable_balance", balance).await
     }
 
     /// Cancels an invoice on which nothing has been paid. A draft has no number, now or later. An
@@ -246,13 +246,13 @@ impl FreezingPlan for Crediting {
     }
 }
 
-/// The rest of an invoice after its credit notes.
-async fn rest(tx: &mut impl Tables, invoice: &Invoice) -> Result<CreditRest, Error> {
-    let mut rest = CreditRest::of(invoice);
+/// The part of an invoice that its credit notes have left.
+async fn balance(tx: &mut impl Tables, invoice: &Invoice) -> Result<CreditableBalance, Error> {
+    let mut balance = CreditableBalance::of(invoice);
     for (parts, detail) in tx.credit_notes().credited(invoice.summary.id).await? {
-        rest.take(&parts, &detail.vat_breakdown)?;
+        balance.take(&parts, &detail.vat_breakdown)?;
     }
-    Ok(rest)
+    Ok(balance)
 }
 
 /// The first day that a credit note may have: not before its invoice, even if a clock was set back.

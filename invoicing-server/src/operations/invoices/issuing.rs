@@ -7,7 +7,7 @@
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{
     Changed, Company, DocumentFormat, EInvoicing, Invalid, Invoice, InvoiceId, InvoiceIssue, PaymentSource,
-    Timestamp,
+    Rule, Timestamp,
 };
 
 use super::payments::{NewPayment, insert_payment};
@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::operations::CompanyHandle;
 use crate::operations::freezing::{FreezingPlan, ISSUE_ATTEMPTS};
 use crate::operations::frozen_files::{current_facts, find_logo};
-use crate::records::{HistoryAction, Missing};
+use crate::records::{HistoryAction, ReadinessGap};
 use crate::store::quotes::DocumentTerms;
 use crate::store::{ChangeContext, CompanyReader, CompanyTx, Prefetch, Tables};
 
@@ -149,15 +149,15 @@ impl Invoices<'_> {
     }
 
     /// Everything that an issue would refuse, and the format that the document would have.
-    pub(super) async fn missing(&self, id: InvoiceId) -> Result<(Vec<Missing>, DocumentFormat), Error> {
+    pub(super) async fn gaps(&self, id: InvoiceId) -> Result<(Vec<ReadinessGap>, DocumentFormat), Error> {
         let draft = Draft::read(self.0, id).await?;
         let document = draft.content(draft.preview(&IssueOptions::default(), None)?);
         let format = draft.possible_format(&document);
         let is_factur_x = format == DocumentFormat::FacturX;
-        let mut missing = if is_factur_x { document.missing() } else { Vec::new() };
+        let mut gaps = if is_factur_x { document.gaps() } else { Vec::new() };
         let refused = self.0.services.documents.check(document).await?;
-        missing.extend(refused.into_iter().map(Missing::from));
-        Ok((missing, format))
+        gaps.extend(refused.into_iter().map(ReadinessGap::from));
+        Ok((gaps, format))
     }
 }
 
@@ -247,11 +247,12 @@ impl Draft {
     fn format(&self, document: &DocumentContent) -> Result<DocumentFormat, Error> {
         let format = self.possible_format(document);
         if format == DocumentFormat::FacturX
-            && let Some(missing) = document.missing().into_iter().next()
+            && let Some(gap) = document.gaps().into_iter().next()
         {
             // The rule of a refusal is the end of a sentence.
-            let reason = missing.english.trim_end_matches('.');
-            return Err(Invalid::new(missing.field, format!("breaks {}: {reason}", missing.rule)).into());
+            let reason = gap.english.trim_end_matches('.');
+            let rule = Rule::EInvoice { rule: gap.rule, reason: reason.to_owned() };
+            return Err(Invalid::new(gap.field, rule).into());
         }
         Ok(format)
     }

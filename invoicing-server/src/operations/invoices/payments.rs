@@ -1,8 +1,8 @@
 //! Payments on invoices: entered, refunded, reversed.
 
+use invoicing_core::internal::{SHORT_TEXT, exact_number, optional_text};
 use invoicing_core::{
-    Conflict, IntoExact, Invoice, InvoiceId, Money, PaymentId, PaymentMethod, PaymentSource, SHORT_TEXT,
-    exact_number, optional_text,
+    Conflict, ConflictReason, IntoExact, Invoice, InvoiceId, Money, PaymentId, PaymentMethod, PaymentSource,
 };
 use serde::Deserialize;
 
@@ -36,9 +36,9 @@ pub struct NewPayment {
     /// which the document asks for.
     #[serde(default)]
     pub reference: Option<String>,
-    /// The identifier of the movement at the bank or the processor, at most 255 characters. The same
-    /// one twice on one invoice is one payment, unless the first was reversed. With another amount
-    /// it is a conflict.
+    /// The identifier of the movement at the bank or the processor, at most 255 characters. The
+    /// same one twice on one invoice is one payment, unless the first was reversed. With another
+    /// amount it is a conflict.
     #[serde(default)]
     pub movement_id: Option<String>,
 }
@@ -68,7 +68,7 @@ impl NewPayment {
     }
 }
 
-/// A payment and the invoice as it stands with it.
+/// A payment and the invoice after it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RecordedPayment {
@@ -90,21 +90,21 @@ enum Entry {
 
 impl Invoices<'_> {
     /// Records a payment. When nothing is due any more: PAID and `invoice.paid`. A payment of a
-    /// [movement](NewPayment::movement_id) that the invoice already has changes nothing, unless that
-    /// payment was reversed. Without a movement each call records a payment, so that equal
-    /// instalments are as many payments. An amount above the one due is accepted: it pays the retention, and the part above
-    /// `totalTTC` is shown as `amountOverpaid`.
+    /// [movement](NewPayment::movement_id) that the invoice already has changes nothing, unless
+    /// that payment was reversed. Without a movement each call records a payment, so that equal
+    /// instalments are as many payments. An amount above the one due is accepted: it pays the
+    /// retention, and the part above `totalTTC` is shown as `amountOverpaid`.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when the invoice has a payment of another amount of this movement, or takes
-    /// no payment.
+    /// [`Error::Conflict`] when the invoice has a payment of another amount of this movement, or
+    /// takes no payment.
     pub async fn pay(&self, id: InvoiceId, payment: &NewPayment) -> Result<RecordedPayment, Error> {
         self.0.operation("invoices.pay", self.enter(id, payment, Entry::Payment)).await
     }
 
     /// Records that a part of what was overpaid was paid back; the amount of `refund` is positive,
-    /// and the payment's is negative. An invoice that is credited in full and on which no payment
-    /// stands any more is CANCELED. The movement has the meaning that it has in [`pay`](Self::pay).
+    /// and the payment's is negative. An invoice that is credited in full and has no valid
+    /// payment left is CANCELED. The movement has the meaning that it has in [`pay`](Self::pay).
     ///
     /// # Errors
     /// [`Error::Invalid`] for more than `amountOverpaid`; [`Error::Conflict`] when a payment of
@@ -155,8 +155,9 @@ impl Invoices<'_> {
             .await
     }
 
-    /// Reverses a payment or a refund. A PAID invoice on which something is due again goes to SENT or
-    /// OVERDUE. One that is credited in full and on which no payment stands any more is CANCELED.
+    /// Reverses a payment or a refund. A PAID invoice on which something is due again goes to SENT
+    /// or OVERDUE. One that is credited in full and has no valid payment left is
+    /// CANCELED.
     ///
     /// # Errors
     /// [`Error::Conflict`] when the payment has been reversed already, or refunded since.
@@ -168,7 +169,7 @@ impl Invoices<'_> {
                     let invoice = tx.document_to_change(id, known).await?;
                     let mut payment = tx.invoices().find_payment(id, payment).await?;
                     if payment.reversed_at.is_some() {
-                        return Err(Conflict::new("the payment has been reversed already").into());
+                        return Err(ConflictReason::Reversed.into());
                     }
                     let reversed =
                         invoice.reverse_payment(payment.amount, tx.change.at(), tx.change.today())?;
@@ -198,10 +199,9 @@ fn same_amount(known: &Payment, amount: Money, movement_id: &str) -> Result<(), 
     if known.amount == amount {
         return Ok(());
     }
-    let known = known.amount;
-    Err(Conflict::new(format!(
-        "the movement {movement_id:?} is that of a payment of {known}; a payment of {amount} needs another one"
-    )))
+    let movement = movement_id.to_owned();
+    let (known, amount) = (known.amount.to_string(), amount.to_string());
+    Err(ConflictReason::KnownMovement { movement, known, amount }.into())
 }
 
 pub(super) async fn insert_payment(

@@ -22,7 +22,7 @@ use crate::operations::freezing::{ATTEMPTS, FreezingPlan};
 use crate::operations::frozen_files::find_logo;
 use crate::operations::numbering::{CREATIONS_AT_ONCE, LOCK_LIMIT, Numbering};
 use crate::records::HistoryAction;
-use crate::store::quotes::InternalDetails;
+use crate::store::quotes::QuoteExtras;
 use crate::store::{ChangeContext, CompanyTx, Prefetch, Tables};
 
 /// The origin of a quote whose document is frozen with its creation.
@@ -42,7 +42,7 @@ struct NewContent {
     valid_until: Option<NaiveDate>,
     origin: Origin,
     lines: Vec<Line>,
-    internal: InternalDetails,
+    internal: QuoteExtras,
 }
 
 /// A quote as it was created, and the invoice of a [`Origin::Direct`] one.
@@ -268,7 +268,7 @@ async fn insert(
     tx: &mut CompanyTx<'_>,
     actions: &[HistoryAction],
     created: Changed<Quote>,
-    internal: &InternalDetails,
+    internal: &QuoteExtras,
 ) -> Result<Quote, Error> {
     tx.quotes().insert(&created.record, internal).await?;
     tx.record_events(&created.events).await?;

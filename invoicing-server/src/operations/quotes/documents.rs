@@ -3,7 +3,7 @@
 use invoicing_core::{DocumentLink, Quote, QuoteId};
 
 use super::Quotes;
-use crate::documents::{ContentHash, StoredDocument};
+use crate::documents::{ContentHash, StoredFile};
 use crate::error::Error;
 use crate::operations::frozen_files::{OpenedDocument, stored};
 use crate::store::Tables;
@@ -34,7 +34,7 @@ impl Quotes<'_> {
     }
 
     /// One of the frozen documents of a quote, not read yet, and its size in bytes.
-    async fn find_copy(&self, id: QuoteId, sha256: &str) -> Result<(StoredDocument, u64), Error> {
+    async fn find_copy(&self, id: QuoteId, sha256: &str) -> Result<(StoredFile, u64), Error> {
         let hash: ContentHash = sha256.parse().map_err(|_| Error::NotFound)?;
         let company = self.0.id();
         let row =
@@ -47,11 +47,7 @@ impl Quotes<'_> {
 impl Quotes<'_> {
     /// One of the frozen documents of a quote, not read yet, and its size in bytes: see
     /// [`open_copy`](Self::open_copy).
-    pub(crate) async fn stored_copy(
-        &self,
-        id: QuoteId,
-        sha256: &str,
-    ) -> Result<(StoredDocument, u64), Error> {
+    pub(crate) async fn stored_copy(&self, id: QuoteId, sha256: &str) -> Result<(StoredFile, u64), Error> {
         self.0.operation("quotes.stored_document", self.find_copy(id, sha256)).await
     }
 }

@@ -1,7 +1,7 @@
 //! The signing links of a quote: made, listed, revoked, and their ends.
 
 use chrono::{Days, NaiveDate};
-use invoicing_core::{Conflict, Quote, QuoteId, QuoteStatus, QuoteSummary, Timestamp};
+use invoicing_core::{ConflictReason, Quote, QuoteId, QuoteStatus, QuoteSummary, Timestamp};
 
 use super::{Quotes, note};
 use crate::error::Error;
@@ -12,7 +12,7 @@ use crate::store::{ChangeContext, CompanyTx, Tables};
 /// Days between the end of the validity, or the decision if that is later, and the end of the
 /// links.
 const DAYS: Days = Days::new(30);
-/// Most links of a quote that have neither ended nor been revoked.
+/// Maximum number of links of a quote that have neither ended nor been revoked.
 const MAX_GOOD: i64 = 50;
 
 impl Quotes<'_> {
@@ -30,19 +30,14 @@ impl Quotes<'_> {
         let changed = self.0.write([], async move |mut tx| {
             let quote = tx.summary_to_change::<Quote>(id).await?;
             if quote.sent_at.is_none() && quote.status != QuoteStatus::Accepted {
-                return Err(
-                    Conflict::new("a quote without a document has no signing link; send it first").into()
-                );
+                return Err(ConflictReason::NoSigningLink.into());
             }
             let (now, ends_at) = (tx.change.now, links_end(&quote, &tx.change));
             if ends_at <= now {
-                return Err(Conflict::new("the signing links of the quote have ended").into());
+                return Err(ConflictReason::SigningLinksEnded.into());
             }
             if tx.signatures().count_good_links(id, now).await? >= MAX_GOOD {
-                return Err(Conflict::new(format!(
-                    "a quote has at most {MAX_GOOD} good signing links; revoke one first"
-                ))
-                .into());
+                return Err(ConflictReason::TooManySigningLinks { max: MAX_GOOD }.into());
             }
             tx.signatures().insert_link(id, &hash, now, ends_at).await?;
             note(&mut tx, HistoryAction::SigningLinkMade, &quote).await

@@ -14,8 +14,7 @@ use super::{ACTOR, CheckedSignature, Signature};
 #[cfg(feature = "console")]
 use crate::documents::content::view::DocumentView;
 use crate::documents::{
-    BoundedStore, ContentHash, DocumentContent, DocumentFacts, DocumentLogo, Frozen, StoredCopy,
-    StoredDocument,
+    BoundedStore, ContentHash, DocumentContent, DocumentFacts, DocumentLogo, Frozen, StoredCopy, StoredFile,
 };
 #[cfg(feature = "console")]
 use crate::documents::{DocumentInput, DocumentRef, RenderDeadline, SentCopy};
@@ -46,7 +45,7 @@ pub(crate) struct SignableQuote {
     /// The quote, with its lines if it was read to be signed. Few pages show them, and they may be
     /// large.
     pub(crate) quote: Quote,
-    pub(crate) document: StoredDocument,
+    pub(crate) document: StoredFile,
     facts: DocumentFacts,
     /// The logo of the document, if it was read to be signed.
     logo: Option<DocumentLogo>,

@@ -1,6 +1,6 @@
 //! The deliveries of a webhook: shown, counted, and sent again.
 
-use invoicing_core::{Conflict, EventId, Timestamp, WebhookId};
+use invoicing_core::{ConflictReason, EventId, Timestamp, WebhookId};
 
 use super::{Webhooks, lock, note_replay};
 use crate::error::Error;
@@ -179,7 +179,7 @@ impl Webhooks<'_> {
 /// Checks that a webhook is enabled, and locks it.
 async fn lock_enabled(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<(), Error> {
     if lock(tx, id).await?.1.is_some() {
-        return Err(Conflict::new("the webhook is disabled; enable it first").into());
+        return Err(ConflictReason::WebhookDisabled.into());
     }
     Ok(())
 }

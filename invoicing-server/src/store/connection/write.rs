@@ -20,8 +20,9 @@ pub(crate) struct Write {
     /// Number of arguments of that statement before those of this write.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "a form that is left out"))]
     pub(crate) first: usize,
-    /// True if the write replaces a record, which must exist and must not be of a newer version.
-    pub(crate) requires_current_version: bool,
+    /// True if the write replaces a record. It must exist, and must not have been written by a newer
+    /// version of the service, whose fields this one would drop.
+    pub(crate) refuses_newer_format: bool,
 }
 
 /// The rows that a statement reads. They decide if waiting rows are sent before it.

@@ -7,10 +7,10 @@ use invoicing_core::{
     InvoiceSummary, Line, Quote, QuoteDetail, QuoteId, QuoteSummary, Timestamp,
 };
 
-use super::Document;
+use super::StoredDocument;
 use super::statements::{Apart, ColumnType, Columns, Statements, date, id, integer, text};
 
-impl Document for Quote {
+impl StoredDocument for Quote {
     type Id = QuoteId;
     type Summary = QuoteSummary;
     type Detail = QuoteDetail;
@@ -56,7 +56,7 @@ impl Document for Quote {
     }
 }
 
-impl Document for Invoice {
+impl StoredDocument for Invoice {
     type Id = InvoiceId;
     type Summary = InvoiceSummary;
     type Detail = InvoiceDetail;
@@ -106,7 +106,7 @@ impl Document for Invoice {
     }
 }
 
-impl Document for CreditNote {
+impl StoredDocument for CreditNote {
     type Id = CreditNoteId;
     type Summary = CreditNoteSummary;
     type Detail = CreditNoteDetail;

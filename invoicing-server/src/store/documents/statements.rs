@@ -4,7 +4,7 @@
 use chrono::NaiveDate;
 use invoicing_core::{QuoteId, Timestamp};
 
-use super::Document;
+use super::StoredDocument;
 use crate::store::connection::prefetch::Find;
 use crate::store::connection::{Cell, Write};
 use crate::store::newest::NewestStatements;
@@ -27,7 +27,7 @@ pub(crate) struct FieldColumn<T> {
 }
 
 /// The columns of a kind besides those that each kind has.
-pub(crate) struct Columns<D: Document> {
+pub(crate) struct Columns<D: StoredDocument> {
     /// Fields of the summary that never change.
     pub(super) fixed: &'static [FieldColumn<D::Summary>],
     /// Fields of the summary that change; none if documents of the kind never do.
@@ -117,7 +117,7 @@ impl ColumnType {
     }
 }
 
-impl<D: Document> Columns<D> {
+impl<D: StoredDocument> Columns<D> {
     pub(super) fn of_summary(&self) -> impl Iterator<Item = &FieldColumn<D::Summary>> {
         self.fixed.iter().chain(self.changing)
     }
@@ -187,7 +187,7 @@ fn number_of(columns: &[Column], name: &str) -> usize {
 
 impl Statements {
     /// The texts are made once for each kind, and live as long as the process.
-    pub(super) fn of<D: Document>() -> Self {
+    pub(super) fn of<D: StoredDocument>() -> Self {
         let columns = D::COLUMNS;
         let made = |template: &str| &*template.replace("{table}", D::TABLE).leak();
         let has_status = columns.of_summary().any(|column| column.name == "status");
@@ -220,7 +220,8 @@ impl Statements {
             find_summary: Find {
                 part: made("{table}_summary"),
                 table: D::TABLE,
-                // A summary is stored without its closing brace, as the lines of a list item follow it.
+                // A summary is stored without its closing brace, as the lines of a list item follow
+                // it.
                 sql: made(
                     "SELECT summary || '}' AS record, version FROM {table} WHERE company_id = $1 AND id = $2",
                 )
@@ -235,14 +236,14 @@ impl Statements {
                 sqlite: made(&insert_into_file(&inserted, &columns)),
                 postgres: made(&insert_on_server(&inserted, &columns)),
                 first: 0,
-                requires_current_version: false,
+                refuses_newer_format: false,
             },
             update: Write {
                 table: D::TABLE,
                 sqlite: made(&update_in_file(&updated, &columns)),
                 postgres: made(&update_on_server(&updated, &columns)),
                 first: 0,
-                requires_current_version: true,
+                refuses_newer_format: true,
             },
         }
     }
@@ -279,7 +280,7 @@ const LATEST_FILE: &str = "
     WHERE document.company_id = $1 AND document.id = $2 ORDER BY file.number DESC LIMIT 1";
 
 /// The insertion on SQLite, which stores large lines apart.
-fn insert_into_file<D: Document>(inserted: &[Column], columns: &Columns<D>) -> String {
+fn insert_into_file<D: StoredDocument>(inserted: &[Column], columns: &Columns<D>) -> String {
     let lines = number_of(inserted, "lines");
     let of_row = without_apart(inserted, columns);
     let names = list(
@@ -305,7 +306,7 @@ fn insert_into_file<D: Document>(inserted: &[Column], columns: &Columns<D>) -> S
 }
 
 /// The insertion on PostgreSQL, of many rows.
-fn insert_on_server<D: Document>(inserted: &[Column], columns: &Columns<D>) -> String {
+fn insert_on_server<D: StoredDocument>(inserted: &[Column], columns: &Columns<D>) -> String {
     let of_row = names(&without_apart(inserted, columns));
     let apart = columns.apart.as_ref().map_or(String::new(), |Apart { table, key, column }| {
         format!(
@@ -326,12 +327,12 @@ fn insert_on_server<D: Document>(inserted: &[Column], columns: &Columns<D>) -> S
     )
 }
 
-fn without_apart<D: Document>(inserted: &[Column], columns: &Columns<D>) -> Vec<Column> {
+fn without_apart<D: StoredDocument>(inserted: &[Column], columns: &Columns<D>) -> Vec<Column> {
     let is_apart = |name| columns.apart.as_ref().is_some_and(|apart| apart.column == name);
     inserted.iter().copied().filter(|(name, _)| !is_apart(*name)).collect()
 }
 
-fn update_in_file<D: Document>(updated: &[Column], columns: &Columns<D>) -> String {
+fn update_in_file<D: StoredDocument>(updated: &[Column], columns: &Columns<D>) -> String {
     let set = updated.iter().zip(1..).skip(KEY.len()).map(|((name, _), number)| {
         if columns.stays(name) {
             format!("{name} = coalesce(${number}, {name})")
@@ -348,7 +349,7 @@ fn update_in_file<D: Document>(updated: &[Column], columns: &Columns<D>) -> Stri
     )
 }
 
-fn update_on_server<D: Document>(updated: &[Column], columns: &Columns<D>) -> String {
+fn update_on_server<D: StoredDocument>(updated: &[Column], columns: &Columns<D>) -> String {
     let set = updated.iter().skip(KEY.len()).map(|(name, _)| {
         if columns.stays(name) {
             format!("{name} = coalesce(new.{name}, {{table}}.{name})")
@@ -375,7 +376,7 @@ mod tests {
 
     use super::*;
 
-    fn printed<D: Document>() -> String {
+    fn printed<D: StoredDocument>() -> String {
         let Statements { pages, newest, find, find_summary, insert, update, .. } = D::statements();
         let mut all = vec![
             ("a page, newest first", pages.newest),

@@ -31,9 +31,9 @@ const CHANNEL: &str = "invoicing";
 const NOTIFY: &str = "SELECT pg_notify('invoicing', $1)";
 /// Notifications in one message, which may have 8,000 bytes.
 const BATCH: usize = 100;
-/// Most notifications that wait to be sent. Beyond that, one message reports that some were left
-/// out.
-const MOST_WAITING: usize = 10_000;
+/// Maximum number of notifications that wait to be sent. Beyond that, one message reports that some
+/// were left out.
+const MAX_WAITING: usize = 10_000;
 /// Pause after a failure.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Time without a message after which the connection is opened anew: a dead peer sends nothing
@@ -44,8 +44,9 @@ const SILENCE: Duration = Duration::from_secs(30);
 const NOW: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
 /// Interval between two readings of the database's time.
 const CLOCK_INTERVAL: Duration = Duration::from_secs(1);
-/// Smaller differences are the round trip to the server, in milliseconds.
-const GRAIN_MS: i64 = 20;
+/// Smallest difference of the clocks that is corrected, in milliseconds. A smaller one may be the
+/// round trip to the server.
+const MIN_CORRECTION_MS: i64 = 20;
 
 /// Notifications that wait to be sent.
 #[derive(Debug, Default)]
@@ -70,7 +71,7 @@ impl Notifier {
             return;
         }
         let mut waiting = self.waiting.lock();
-        if waiting.len() < MOST_WAITING {
+        if waiting.len() < MAX_WAITING {
             waiting.extend(notifications);
         }
         drop(waiting);
@@ -147,7 +148,7 @@ pub(super) async fn send_waiting(shared: &Shared) {
     let waiting = std::mem::take(&mut *shared.notifier.waiting.lock());
     let waiting: Vec<Notification> = waiting.into_iter().collect();
     // An empty list reports a gap.
-    let batches = if waiting.len() >= MOST_WAITING { vec![&[][..]] } else { waiting.chunks(BATCH).collect() };
+    let batches = if waiting.len() >= MAX_WAITING { vec![&[][..]] } else { waiting.chunks(BATCH).collect() };
     for notifications in batches {
         let message = Message { from: shared.node, notifications: notifications.to_vec() };
         let Ok(text) = serde_json::to_string(&message) else { continue };
@@ -185,7 +186,7 @@ impl Shared {
         // The metric shows the difference of the machine's clock, not the rest after earlier
         // corrections.
         env.metrics().clock_was_off(env.correction() + off);
-        if off.abs() >= GRAIN_MS && env.correct(off) {
+        if off.abs() >= MIN_CORRECTION_MS && env.correct(off) {
             tracing::info!(milliseconds = off, "clock corrected to the time of the database");
         }
         Ok(())

@@ -234,7 +234,7 @@ impl Transactions for Transactor {
         Ok(())
     }
 
-    async fn end_unchanged(&mut self) -> Result<(), Error> {
+    async fn end_without_changes(&mut self) -> Result<(), Error> {
         self.roll_back().await;
         Ok(())
     }

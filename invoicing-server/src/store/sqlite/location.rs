@@ -8,7 +8,7 @@ use super::mounts::Mounts;
 use crate::store::DatabaseError;
 
 /// Links that are followed from a path, as many as Linux follows.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// The file that a path leads to: absolute, without links. A file that is to be made has its
 /// folder's path, also if a link leads to it.
@@ -45,7 +45,7 @@ pub(super) fn resolve(given: &Path) -> Result<PathBuf, DatabaseError> {
 /// Follows the links of a path, also one to a file that is to be made.
 fn follow(given: &Path) -> Result<PathBuf, String> {
     let mut path = given.to_owned();
-    for _ in 0..=MOST_LINKS {
+    for _ in 0..=MAX_LINKS {
         let Some(name) = path.file_name() else { return Ok(path) };
         let folder = folder(&path);
         if !folder.is_dir() {

@@ -98,7 +98,7 @@ impl Transactions for Writer {
         Ok(())
     }
 
-    async fn end_unchanged(&mut self) -> Result<(), Error> {
+    async fn end_without_changes(&mut self) -> Result<(), Error> {
         self.control("ROLLBACK").await
     }
 

@@ -4,7 +4,7 @@
     venv/bin/python compare.py "$(cargo bench -p invoicing-tests --bench documents --no-run --message-format=json \
         | sed -n 's/.*"executable":"\\([^"]*\\)".*/\\1/p' | tail -1)"
 
-The peers set an invoice of as many lines, lots and sections, with head, totals and mentions, as tagged PDF/A-3a with
+The peers set an invoice of as many lines, lots and sections, with head, totals and legal notices, as tagged PDF/A-3a with
 embedded fonts (WeasyPrint: PDF/A-3u, tagged). Both are called in this process, and keep what they can between
 calls: typst its compiler with the fonts, WeasyPrint its fonts. Our median is the one that the benchmark prints, of
 a rendering without XML. Rounds take turns; the figure of a side is its median.
@@ -43,7 +43,7 @@ LOTS = ["Lot 1 – Démolition", "Lot 2 – Plâtrerie et isolation", "Lot 3 –
 SECTIONS = ["Rez-de-chaussée", "Premier étage", "Combles aménagés"]
 COMPANY = ["12 rue des Métiers", "44000 Nantes", "SIRET : 732 829 320 00074", "N° TVA : FR44732829320"]
 CLIENT = ["Dupont SARL", "8 quai de la Fosse", "44000 Nantes", "SIREN : 404 833 048"]
-MENTIONS = [
+LEGAL_NOTICES = [
     "TVA à 10 % (CGI, art. 279-0 bis) : le client certifie que les travaux portent sur des locaux à usage d’habitation"
     " achevés depuis plus de deux ans.",
     "Pénalités de retard : trois fois le taux d’intérêt légal, exigibles sans rappel.",
@@ -110,7 +110,7 @@ def typst_source(count: int) -> str:
 = Règlement
 IBAN FR76 3000 6000 0112 3456 7890 189
 = Mentions
-{(chr(10) * 2).join(f"#{text(mention)}" for mention in MENTIONS)}
+{(chr(10) * 2).join(f"#{text(notice)}" for notice in LEGAL_NOTICES)}
 """
 
 
@@ -122,7 +122,7 @@ def page(count: int) -> str:
             last = place
         rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
     sums = "".join(f"<tr><td>{name}</td><td>{amount}</td></tr>" for name, amount in totals(count))
-    mentions = "".join(f"<p>{html.escape(mention)}</p>" for mention in MENTIONS)
+    notices = "".join(f"<p>{html.escape(notice)}</p>" for notice in LEGAL_NOTICES)
     return f"""<!doctype html><html lang="fr"><head><title>Facture FAC-2026-0042</title><style>
 @page {{ size: A4; margin: 18mm; @bottom-left {{ content: "Facture — page " counter(page) " / " counter(pages) }} }}
 body {{ font: 9pt sans-serif }} table {{ width: 100%; border-collapse: collapse }} td:nth-child(n+2) {{ text-align: right; white-space: nowrap }}
@@ -131,7 +131,7 @@ th {{ text-align: left }} header {{ display: flex; justify-content: space-betwee
 <hr><header><p>Date<br>14 septembre 2026</p><p>{"<br>".join(CLIENT)}</p></header>
 <table><thead><tr><th>Désignation</th><th>Quantité</th><th>Unité</th><th>Prix HT</th><th>TVA</th><th>Total HT</th></tr></thead>
 <tbody>{"".join(rows)}</tbody></table><table>{sums}</table><h2>Règlement</h2><p>IBAN FR76 3000 6000 0112 3456 7890 189</p>
-<h2>Mentions</h2>{mentions}</body></html>"""
+<h2>Mentions</h2>{notices}</body></html>"""
 
 
 def median_ms(call, calls: int) -> float:

@@ -12,7 +12,7 @@ use crate::console::lines::parts_of;
 use crate::console::request::PageRequest;
 use crate::error::Error;
 
-/// Most rates of which the form shows what is left.
+/// Maximum number of rates of which the form shows what is left.
 const RATES: usize = 10;
 
 /// The page, with the error of its entries.
@@ -77,7 +77,7 @@ fn quantities(request: &PageRequest<'_>, creditable: &CreditForm, error: Option<
         fieldset {
             legend { (request.pick("Quantities of lines", "Quantités de lignes")) }
             @for (index, line) in creditable.invoice.lines.iter().enumerate().take(creditable.shown.end).skip(creditable.shown.start) {
-                @let (left, amount) = creditable.rest.line(index).unwrap_or_default();
+                @let (left, amount) = creditable.balance.line(index).unwrap_or_default();
                 @if !left.is_zero() {
                     @let name = quantity_name(index);
                     @let input = id(&name);
@@ -122,7 +122,7 @@ fn reduction(request: &PageRequest<'_>, creditable: &CreditForm, error: Option<&
     }
 }
 
-/// The rest of the rates, for the hint of the reduction.
+/// The base left of each rate, for the hint of the reduction.
 fn left(request: &PageRequest<'_>, rates: &[VatShare]) -> String {
     let figures = request.figures();
     let parts = rates.iter().take(RATES).map(|share| {

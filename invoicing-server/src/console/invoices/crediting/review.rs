@@ -10,6 +10,7 @@ use crate::console::inputs::{Input, InputKind, value};
 use crate::console::invoices::change::{Asked, Change, question};
 use crate::console::layout::{PageContent, entered};
 use crate::console::request::PageRequest;
+use crate::console::table::{Table, figure, text};
 use crate::console::totals::{RecordTotals, totals};
 
 /// The page. `content`: that of the credit note, but for its texts.
@@ -63,46 +64,38 @@ fn given<'r>(request: &'r PageRequest<'_>, creditable: &CreditForm) -> Vec<(Stri
     names.filter_map(|name| request.form.given(&name).map(|text| (name.clone(), text))).collect()
 }
 
+const PARTS: Table<4> = Table::new(
+    ("As it was read", "Tel que lu"),
+    [
+        text("Description", "Désignation"),
+        figure("Quantity", "Quantité"),
+        figure("VAT", "TVA"),
+        figure("Total excl. VAT", "Total HT"),
+    ],
+);
+
 /// The quantities of lines, then the reduction.
 fn parts(request: &PageRequest<'_>, creditable: &CreditForm, content: &CreditContent) -> Markup {
     let figures = request.figures();
-    let [text, quantity, rate, total] = [
-        request.pick("Description", "Désignation"),
-        request.pick("Quantity", "Quantité"),
-        request.pick("VAT", "TVA"),
-        request.pick("Total excl. VAT", "Total HT"),
-    ];
-    let reductions = content.lines.get(content.parts.len()..).unwrap_or_default();
-    html! {
-        table.cards {
-            caption { (request.pick("As it was read", "Tel que lu")) }
-            thead { tr {
-                th scope="col" { (text) }
-                th.figure scope="col" { (quantity) }
-                th.figure scope="col" { (rate) }
-                th.figure scope="col" { (total) }
-            } }
-            tbody {
-                @for (part, line) in content.parts.iter().zip(&content.lines) {
-                    @let name = creditable.invoice.lines.get(part.line).map_or("", |line| &*line.description);
-                    tr {
-                        td.text data-name=(text) { (part.line + 1) ". " (entered(&shortened(name))) }
-                        td.figure data-name=(quantity) { (figures.quantity(part.quantity)) }
-                        td.figure data-name=(rate) { (figures.percent(line.tva_rate)) }
-                        td.figure data-name=(total) { (figures.amount(part.total_ht.get())) }
-                    }
-                }
-                @for line in reductions {
-                    tr {
-                        td.text data-name=(text) { (line.description) }
-                        td.figure data-name=(quantity) {}
-                        td.figure data-name=(rate) { (figures.percent(line.tva_rate)) }
-                        td.figure data-name=(total) { (figures.amount(line.total_ht.get())) }
-                    }
-                }
-            }
-        }
-    }
+    let figure = |text: String| html! { (text) };
+    let quantities = content.parts.iter().zip(&content.lines).map(|(part, line)| {
+        let name = creditable.invoice.lines.get(part.line).map_or("", |line| &*line.description);
+        [
+            html! { (part.line + 1) ". " (entered(&shortened(name))) },
+            figure(figures.quantity(part.quantity)),
+            figure(figures.percent(line.tva_rate)),
+            figure(figures.amount(part.total_ht.get())),
+        ]
+    });
+    let reductions = content.lines.get(content.parts.len()..).unwrap_or_default().iter().map(|line| {
+        [
+            html! { (line.description) },
+            Markup::default(),
+            figure(figures.percent(line.tva_rate)),
+            figure(figures.amount(line.total_ht.get())),
+        ]
+    });
+    PARTS.show(request.language, quantities.chain(reductions))
 }
 
 fn description(request: &PageRequest<'_>, asked: &Asked<'_>) -> Markup {

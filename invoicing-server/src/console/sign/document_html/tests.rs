@@ -77,7 +77,7 @@ fn a_row_takes_no_more_bytes_than_its_part_was_given_for_it() {
     let paper = DocumentHtml::of(DocumentView::of(&input(&facts, offered(&quote))));
     for row in &paper.rows {
         let html = row_html(row, "EUR").into_string();
-        assert!(html.len() <= most_bytes(row), "{} of {}: {html}", html.len(), most_bytes(row));
+        assert!(html.len() <= max_bytes(row), "{} of {}: {html}", html.len(), max_bytes(row));
     }
 }
 

@@ -1,14 +1,15 @@
 //! The gaps of the company.
 
-use invoicing_core::{Company, CompanyIdentity, VatRegime, is_electronic_address, is_siren, is_vat_number};
+use invoicing_core::internal::is_electronic_address;
+use invoicing_core::{Company, CompanyIdentity, VatRegime, is_siren, is_vat_number};
 
 use super::is_blank;
-use crate::documents::facturx::bill::FRANCE;
+use crate::documents::facturx::einvoice::FRANCE;
 use crate::documents::facturx::parties::seller_address;
-use crate::records::Missing;
+use crate::records::ReadinessGap;
 
 /// The gaps of a company. A client that owes the VAT changes only the rule of a missing VAT number.
-pub(super) fn gaps(company: &Company, reverse_charge: bool) -> impl Iterator<Item = Missing> {
+pub(super) fn gaps(company: &Company, reverse_charge: bool) -> impl Iterator<Item = ReadinessGap> {
     let identity = &company.identity;
     let vat_number = vat_number(identity, reverse_charge);
     let gaps =
@@ -20,21 +21,21 @@ pub(super) fn gaps(company: &Company, reverse_charge: bool) -> impl Iterator<Ite
     gaps.into_iter().chain(notes).flatten()
 }
 
-fn name(name: &str) -> Option<Missing> {
+fn name(name: &str) -> Option<ReadinessGap> {
     is_blank(name).then(|| {
-        Missing::new("company.name", "BR-06", "The company has no name.", "L’entreprise n’a pas de nom.")
+        ReadinessGap::new("company.name", "BR-06", "The company has no name.", "L’entreprise n’a pas de nom.")
     })
 }
 
-fn address(identity: &CompanyIdentity) -> Option<Missing> {
+fn address(identity: &CompanyIdentity) -> Option<ReadinessGap> {
     seller_address(identity).is_empty().then(|| {
         let french = "L’entreprise n’a pas d’adresse.";
-        Missing::new("company.address", "BR-08", "The company has no address.", french)
+        ReadinessGap::new("company.address", "BR-08", "The company has no address.", french)
     })
 }
 
-fn siret(identity: &CompanyIdentity) -> Option<Missing> {
-    let gap = |rule, english, french| Some(Missing::new("company.siret", rule, english, french));
+fn siret(identity: &CompanyIdentity) -> Option<ReadinessGap> {
+    let gap = |rule, english, french| Some(ReadinessGap::new("company.siret", rule, english, french));
     match (identity.siret.as_deref(), identity.siren()) {
         (None, _) => gap("BR-FR-10", "The company has no SIRET.", "L’entreprise n’a pas de SIRET."),
         (Some(_), None) => {
@@ -48,8 +49,8 @@ fn siret(identity: &CompanyIdentity) -> Option<Missing> {
     }
 }
 
-fn vat_number(identity: &CompanyIdentity, reverse_charge: bool) -> Option<Missing> {
-    let gap = |rule, english, french| Some(Missing::new("company.vatNumber", rule, english, french));
+fn vat_number(identity: &CompanyIdentity, reverse_charge: bool) -> Option<ReadinessGap> {
+    let gap = |rule, english, french| Some(ReadinessGap::new("company.vatNumber", rule, english, french));
     match (identity.vat_number.as_deref(), identity.siren()) {
         (None, _) if identity.vat_regime == VatRegime::Franchise => None,
         (None, _) => {
@@ -69,7 +70,7 @@ pub(super) fn is_of(number: &str, siren: &str) -> bool {
     number.starts_with(FRANCE) && is_vat_number(number) && number.ends_with(siren)
 }
 
-fn electronic_address(identity: &CompanyIdentity) -> Option<Missing> {
+fn electronic_address(identity: &CompanyIdentity) -> Option<ReadinessGap> {
     let address = identity
         .electronic_address
         .as_deref()
@@ -77,13 +78,13 @@ fn electronic_address(identity: &CompanyIdentity) -> Option<Missing> {
         .filter(|address| !is_electronic_address(address))?;
     let english = format!("{address:?} is no address of the directory of e-invoicing.");
     let french = format!("« {address} » n’est pas une adresse de l’annuaire de la facturation électronique.");
-    Some(Missing::new("company.electronicAddress", "BR-FR-23", english, french))
+    Some(ReadinessGap::new("company.electronicAddress", "BR-FR-23", english, french))
 }
 
 /// The gap of a sentence about payment that the company has of its own.
-fn note(field: &str, text: Option<&str>) -> Option<Missing> {
+fn note(field: &str, text: Option<&str>) -> Option<ReadinessGap> {
     is_blank(text?).then(|| {
         let french = "La mention sur le paiement est vide.";
-        Missing::new(field, "BR-FR-05", "The sentence about payment is empty.", french)
+        ReadinessGap::new(field, "BR-FR-05", "The sentence about payment is empty.", french)
     })
 }

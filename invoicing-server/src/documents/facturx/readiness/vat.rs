@@ -3,24 +3,24 @@
 use invoicing_core::Percent;
 use rust_decimal::Decimal;
 
-use crate::documents::facturx::bill::Bill;
-use crate::records::Missing;
+use crate::documents::facturx::einvoice::EInvoice;
+use crate::records::ReadinessGap;
 
 /// The rates that French platforms take, in hundredths of a percent (BR-FR-16).
 const RATES: [i64; 15] = [0, 90, 105, 175, 210, 550, 700, 850, 920, 960, 1_000, 1_300, 1_960, 2_000, 2_060];
 
-pub(super) fn gaps(bill: Bill<'_>) -> impl Iterator<Item = Missing> {
-    let rates = bill.view.lines.iter().enumerate().filter_map(move |(index, line)| {
-        let gap = rate(bill, line.tva_rate)?;
-        Some(Missing { field: format!("lines[{index}].tvaRate"), ..gap })
+pub(super) fn gaps(invoice: EInvoice<'_>) -> impl Iterator<Item = ReadinessGap> {
+    let rates = invoice.view.lines.iter().enumerate().filter_map(move |(index, line)| {
+        let gap = rate(invoice, line.tva_rate)?;
+        Some(ReadinessGap { field: format!("lines[{index}].tvaRate"), ..gap })
     });
-    buyer(bill).into_iter().chain(rates)
+    buyer(invoice).into_iter().chain(rates)
 }
 
 /// The gap of a rate.
-fn rate(bill: Bill<'_>, rate: Percent) -> Option<Missing> {
-    let gap = |rule, english, french| Some(Missing::new("tvaRate", rule, english, french));
-    match (bill.is_franchise(), bill.view.reverse_charge) {
+fn rate(invoice: EInvoice<'_>, rate: Percent) -> Option<ReadinessGap> {
+    let gap = |rule, english, french| Some(ReadinessGap::new("tvaRate", rule, english, french));
+    match (invoice.is_franchise(), invoice.view.reverse_charge) {
         _ if !is_known(rate) => {
             let english = format!("{rate} % is no rate that French platforms take.");
             let french = format!("{rate} % n’est pas un taux accepté par les plateformes françaises.");
@@ -50,13 +50,13 @@ fn is_known(rate: Percent) -> bool {
 
 /// Under reverse charge the invoice names a number of the client, which only a business has. The
 /// one of the company is among the company's gaps.
-fn buyer(bill: Bill<'_>) -> Option<Missing> {
-    let owes = bill.view.reverse_charge && !bill.is_franchise();
+fn buyer(invoice: EInvoice<'_>) -> Option<ReadinessGap> {
+    let owes = invoice.view.reverse_charge && !invoice.is_franchise();
     let has_number =
-        bill.business().is_some_and(|client| client.vat_number.is_some() || client.siren.is_some());
+        invoice.business().is_some_and(|client| client.vat_number.is_some() || client.siren.is_some());
     (owes && !has_number).then(|| {
         let english = "Reverse charge needs the VAT number or the SIREN of a business client.";
         let french = "L’autoliquidation demande le numéro de TVA ou le SIREN d’un client professionnel.";
-        Missing::new("client.vatNumber", "BR-AE-02", english, french)
+        ReadinessGap::new("client.vatNumber", "BR-AE-02", english, french)
     })
 }

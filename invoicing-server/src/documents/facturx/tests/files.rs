@@ -1,7 +1,7 @@
 //! Whole Factur-X files: the page, the XML, and the metadata.
 
 use invoicing_core::{
-    CreditRest, NewCreditNote, OperationNature, Percent, VatRegime, money, percent, quantity,
+    CreditableBalance, NewCreditNote, OperationNature, Percent, VatRegime, money, percent, quantity,
 };
 
 use super::fixtures::{Sample, day, invoice, invoice_of, new_line, person};
@@ -30,7 +30,7 @@ pub(super) fn documents() -> Vec<(&'static str, Sample)> {
         ("franchise", franchise()),
         ("reverse-charge", reverse_charge()),
         ("no-account", no_account()),
-        ("rest", rest()),
+        ("rest", remaining()),
     ]
 }
 
@@ -85,15 +85,15 @@ fn no_account() -> Sample {
 }
 
 /// The credit note of what an earlier one has left.
-fn rest() -> Sample {
+fn remaining() -> Sample {
     let mut sample = invoice();
     let invoice = sample.invoice();
-    let mut rest = CreditRest::of(invoice);
+    let mut balance = CreditableBalance::of(invoice);
     let part =
         NewCreditNote::new("Remise").quantity(0, quantity!(2.5)).reduction("Remise", 20, money!(150.01));
-    let taken = rest.clone().credit(invoice, &part).unwrap();
-    rest.take(&taken.parts, &taken.vat_breakdown).unwrap();
-    let content = rest.credit(invoice, &NewCreditNote::of_the_rest("Travaux annulés")).unwrap();
+    let taken = balance.clone().credit(invoice, &part).unwrap();
+    balance.take(&taken.parts, &taken.vat_breakdown).unwrap();
+    let content = balance.credit(invoice, &NewCreditNote::of_remaining("Travaux annulés")).unwrap();
     sample.credited_with(content)
 }
 

@@ -2,14 +2,14 @@
 
 use chrono::NaiveDate;
 use invoicing_core::{
-    ClientId, ClientType, Company, CompanyId, CompanyIdentity, CreditContent, CreditNote, CreditNoteDetail,
-    CreditNoteId, CreditNoteSummary, CreditRest, EInvoicing, Invoice, InvoiceDetail, InvoiceId,
-    InvoiceStatus, InvoiceSummary, InvoiceType, Line, Money, NewCompany, NewCreditNote, NewLine,
-    OperationNature, Percent, Plan, QuoteId, Timestamp, Totals, percent, price_lines, quantity,
-    retention_amount, unit_price,
+    ClientType, Company, CompanyId, CompanyIdentity, CreditContent, CreditNote, CreditNoteDetail,
+    CreditNoteSummary, CreditableBalance, EInvoicing, Invoice, InvoiceId, InvoiceSummary, Line, NewCompany,
+    NewCreditNote, NewLine, OperationNature, Percent, Plan, Timestamp, percent, price_lines, quantity,
+    unit_price,
 };
 use uuid::Uuid;
 
+use crate::documents::content::fixtures;
 use crate::documents::content::view::DocumentView;
 use crate::documents::{Buyer, DocumentFacts, DocumentInput, DocumentRef, Parties, RenderDeadline};
 
@@ -62,8 +62,8 @@ impl Sample {
 
     /// A credit note of everything.
     pub(super) fn credited(mut self) -> Self {
-        let everything = NewCreditNote::of_the_rest("Travaux annulés");
-        let content = CreditRest::of(self.invoice()).credit(self.invoice(), &everything).unwrap();
+        let everything = NewCreditNote::of_remaining("Travaux annulés");
+        let content = CreditableBalance::of(self.invoice()).credit(self.invoice(), &everything).unwrap();
         self.credited_with(content)
     }
 
@@ -158,78 +158,41 @@ pub(super) fn invoice() -> Sample {
 }
 
 fn record(lines: Vec<Line>, retention_rate: Percent) -> Invoice {
-    let totals = Totals::of(&lines).unwrap();
-    let retention = retention_amount(totals.total_ttc, retention_rate).unwrap();
-    let at = Timestamp::from_millis(1_789_378_867_123);
-    Invoice {
-        summary: InvoiceSummary {
-            id: InvoiceId(Uuid::from_u128(2)),
-            number: Some("FAC-2026-0042".into()),
-            status: InvoiceStatus::Sent,
-            r#type: InvoiceType::Standard.into(),
-            quote_id: Some(QuoteId(Uuid::from_u128(3))),
-            client_id: ClientId(Uuid::from_u128(4)),
-            client_name: "Bâtir & Fils".into(),
-            client_email: Some("compta@batir.example".into()),
-            issue_date: Some(day(2026, 9, 14)),
-            due_date: Some(day(2026, 10, 14)),
-            supplied_on: None,
-            period_start: None,
-            period_end: None,
-            document_format: None,
-            position: None,
-            progress_rate: None,
-            total_ht: totals.total_ht,
-            total_ttc: totals.total_ttc,
-            tva_rate: totals.tva_rate,
-            currency: "EUR".into(),
-            amount_credited: Money::ZERO,
-            amount_written_off: Money::ZERO,
-            retention_rate,
-            retention_amount: retention,
-            retention_release_date: None,
-            retention_due: Money::ZERO,
-            amount_paid: Money::ZERO,
-            amount_due: Money::ZERO,
-            amount_overpaid: Money::ZERO,
-            paid_at: None,
-            canceled_at: None,
-            created_at: at,
-            updated_at: at,
-        },
-        lines,
-        detail: InvoiceDetail {
-            vat_breakdown: totals.vat_breakdown,
-            deductions: Vec::new(),
-            credit_notes: Vec::new(),
-        },
-    }
+    let invoice = fixtures::invoice_of(lines);
+    let mut summary = InvoiceSummary {
+        id: InvoiceId(Uuid::from_u128(2)),
+        number: Some("FAC-2026-0042".into()),
+        client_name: "Bâtir & Fils".into(),
+        client_email: Some("compta@batir.example".into()),
+        issue_date: Some(day(2026, 9, 14)),
+        due_date: Some(day(2026, 10, 14)),
+        retention_rate,
+        ..invoice.summary
+    };
+    summary.update_amounts().unwrap();
+    Invoice { summary, ..invoice }
 }
 
 fn credit_note(invoice: Invoice, content: CreditContent) -> CreditNote {
     let head = invoice.summary;
     let CreditContent { reason, lines, total_ht, total_ttc, vat_breakdown, .. } = content;
+    let note = fixtures::credit_note_of(lines);
     CreditNote {
         summary: CreditNoteSummary {
-            id: CreditNoteId(Uuid::from_u128(5)),
             number: "AVO-2026-0007".into(),
             invoice_id: head.id,
             invoice_number: "FAC-2026-0041".into(),
-            quote_id: head.quote_id,
-            client_id: head.client_id,
             client_name: head.client_name,
             client_email: head.client_email,
             issue_date: day(2026, 9, 20),
             reason,
-            document_format: None,
             total_ht,
             total_ttc,
             tva_rate: head.tva_rate,
             currency: head.currency,
-            created_at: head.created_at,
-            updated_at: head.updated_at,
+            ..note.summary
         },
-        lines,
         detail: CreditNoteDetail { vat_breakdown },
+        ..note
     }
 }

@@ -1,4 +1,4 @@
-//! Records with a gap: what the official rules refuse, `missing` names.
+//! Records with a gap: what the official rules refuse, `gaps` names.
 //!
 //! With `FACTURX_SAMPLES=<folder>` the XML of each is written into `gaps` there, though an issue
 //! would refuse it: `<n>.xml`, and beside it `<n>.json` with the `change` and the `gaps` that were
@@ -14,7 +14,7 @@ use serde_json::json;
 use super::fixtures::{Record, Sample, day, invoice, invoice_of, new_line, person};
 use super::samples::folder;
 use crate::documents::Buyer;
-use crate::documents::facturx::{can_be_electronic, cross_industry_invoice, missing};
+use crate::documents::facturx::{can_be_electronic, cross_industry_invoice, gaps};
 
 /// The least number of changed records.
 const LEAST: usize = 200;
@@ -212,8 +212,8 @@ fn a_record_with_a_gap_is_named_and_written_for_the_official_rules() {
             if format!("{sample:?}") == format!("{complete:?}") {
                 continue;
             }
-            let (gaps, is_electronic, xml) = sample
-                .with_view(|view| (missing(view), can_be_electronic(view), cross_industry_invoice(view)));
+            let (gaps, is_electronic, xml) =
+                sample.with_view(|view| (gaps(view), can_be_electronic(view), cross_industry_invoice(view)));
             count += 1;
             let gaps: Vec<_> = gaps.iter().map(|gap| format!("{} {}", gap.field, gap.rule)).collect();
             match (xml, folder()) {

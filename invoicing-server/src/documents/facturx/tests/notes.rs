@@ -1,4 +1,5 @@
-//! The mentions of the page as notes, each exactly if it must be there, and the day of the supply.
+//! The legal notices of the page as notes, each exactly if it must be there, and the day of the
+//! supply.
 
 use invoicing_core::{EInvoicing, OperationNature, Percent, VatRegime};
 

@@ -1,17 +1,17 @@
-//! Each gap is named with its field and its rule.
+//! An invoice that lacks legal data is told each field, and the rule that it breaks.
 
 use chrono::NaiveDate;
 use invoicing_core::{ClientType, Percent, VatRegime, percent};
 
 use super::fixtures::{Record, Sample, business, day, invoice, invoice_of, new_line, person};
 use crate::documents::Buyer;
-use crate::documents::facturx::{can_be_electronic, cross_industry_invoice, missing};
+use crate::documents::facturx::{self, can_be_electronic, cross_industry_invoice};
 
 /// The gaps of a changed sample: fields with rules.
 fn gaps_of(mut sample: Sample, change: impl FnOnce(&mut Sample)) -> Vec<(String, &'static str)> {
     change(&mut sample);
     sample.with_view(|view| {
-        let gaps = missing(view);
+        let gaps = facturx::gaps(view);
         assert!(gaps.iter().all(|gap| gap.english.ends_with('.') && gap.french.ends_with('.')), "{gaps:?}");
         gaps.into_iter().map(|gap| (gap.field, gap.rule)).collect()
     })
@@ -238,6 +238,6 @@ fn a_private_client_without_an_address_gets_a_plain_pdf() {
     assert!(!electronic(None, None, private) && !electronic(None, None, None));
     assert!(electronic(Some("a@b.example"), None, private));
     assert!(electronic(None, Some("356000000"), private));
-    // Refused by `missing` instead, as a business has to have a SIREN.
+    // Refused by `gaps` instead, as a business has to have a SIREN.
     assert!(electronic(None, None, Some(ClientType::Professionnel)));
 }

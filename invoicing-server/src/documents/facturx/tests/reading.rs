@@ -10,7 +10,7 @@ use super::fixtures::{Sample, day};
 use super::samples::{folder, samples, write};
 use crate::documents::DocumentKind;
 use crate::documents::content::view::DocumentView;
-use crate::documents::facturx::{can_be_electronic, missing};
+use crate::documents::facturx::{can_be_electronic, gaps};
 
 /// Cases without `PROPTEST_CASES`, and for validators in other languages.
 const CASES: u32 = 64;
@@ -39,7 +39,7 @@ fn check(sample: &Sample) {
     assert!(read.entries.is_empty(), "{:?}", read.entries);
     let validated = Validated::<En16931>::new(read.invoice).unwrap_or_else(|refused| panic!("{refused:?}"));
     sample.with_view(|view| {
-        assert_eq!(missing(view), []);
+        assert_eq!(gaps(view), []);
         assert!(can_be_electronic(view));
         compare(validated.invoice(), view);
     });
@@ -64,7 +64,7 @@ fn is_credit(view: &DocumentView<'_>) -> bool {
 }
 
 fn head(read: &Invoice, view: &DocumentView<'_>) {
-    let billing = view.billing.unwrap();
+    let issued = view.issued.unwrap();
     assert_eq!(read.number.as_deref(), Some(view.number));
     assert_eq!(read.issue_date.map(of_date), Some(view.issued_on));
     assert_eq!(read.type_code.as_ref().unwrap().as_str(), if is_credit(view) { "381" } else { "380" });
@@ -76,7 +76,7 @@ fn head(read: &Invoice, view: &DocumentView<'_>) {
         _ => "S1",
     };
     assert_eq!(read.business_process.as_deref(), Some(frame));
-    assert_eq!(read.contract_reference.as_ref().map(DocumentReference::as_str), billing.quote_number);
+    assert_eq!(read.contract_reference.as_ref().map(DocumentReference::as_str), issued.quote_number);
     let preceding: Vec<_> = read.preceding_invoices.iter().collect();
     assert_eq!(preceding.len(), usize::from(is_credit(view)));
     for preceding in preceding {
@@ -98,10 +98,10 @@ fn notes(read: &Invoice, view: &DocumentView<'_>) {
     assert!(of("PMT").contains("40 €"));
     assert!(identity.late_penalty.as_ref().map_or(of("PMD").contains("retard"), |own| of("PMD") == *own));
     assert!(identity.early_payment.as_ref().map_or(of("AAB").contains("escompte"), |own| of("AAB") == *own));
-    assert_eq!(of("BAR"), if view.billing.unwrap().buyer.is_business() { "B2B" } else { "B2C" });
+    assert_eq!(of("BAR"), if view.issued.unwrap().buyer.is_business() { "B2B" } else { "B2C" });
     let has = |text: &str| read.notes.iter().any(|note| note.note.as_deref().unwrap().starts_with(text));
     assert_eq!(has("Assurance décennale : "), identity.insurance.is_some());
-    let is_private = !view.billing.unwrap().buyer.is_business();
+    let is_private = !view.issued.unwrap().buyer.is_business();
     assert_eq!(has("Médiateur de la consommation : "), is_private && identity.mediator.is_some());
     assert_eq!(has("Motif : "), is_credit(view));
 }
@@ -133,7 +133,7 @@ fn seller(read: &Party, view: &DocumentView<'_>) {
 }
 
 fn buyer(read: &Party, view: &DocumentView<'_>) {
-    let client = view.billing.unwrap().buyer;
+    let client = view.issued.unwrap().buyer;
     assert_eq!(read.name.as_deref(), Some(view.client.name));
     let siren = client.siren.as_deref().filter(|_| client.is_business());
     assert_eq!(id(read.legal_registration.as_ref()), siren.map(|siren| (siren, Some("0002"))));
@@ -148,14 +148,14 @@ fn buyer(read: &Party, view: &DocumentView<'_>) {
 
 fn delivery(read: &Invoice, view: &DocumentView<'_>) {
     let delivery = read.delivery.as_ref().unwrap();
-    let supplied_on = view.billing.unwrap().supplied_on;
+    let supplied_on = view.issued.unwrap().supplied_on;
     assert_eq!(delivery.date.map(of_date), Some(supplied_on.unwrap_or(view.issued_on)));
     let site = delivery.address.as_ref().map(|address| (address.line1.as_deref(), address.city.as_deref()));
     let expected = view.work_site.map(|_| (Some("4 quai de la Fosse"), Some("Nantes")));
     assert_eq!(site, expected);
     let period =
         read.invoicing_period.as_ref().map(|period| (period.start.map(of_date), period.end.map(of_date)));
-    let expected = view.billing.unwrap().period.map(|(first, last)| (Some(first), Some(last)));
+    let expected = view.issued.unwrap().period.map(|(first, last)| (Some(first), Some(last)));
     assert_eq!(period, expected);
 }
 
@@ -164,7 +164,7 @@ fn payment(read: &Invoice, view: &DocumentView<'_>) {
     assert_eq!(read.payment.as_ref().and_then(|payment| payment.account_identifier()), iban);
     let reference = read.payment.as_ref().and_then(|payment| payment.remittance_information.as_deref());
     assert_eq!(reference, iban.map(|_| view.number));
-    assert_eq!(read.due_date.map(of_date), view.billing.unwrap().due_date);
+    assert_eq!(read.due_date.map(of_date), view.issued.unwrap().due_date);
     let terms = read.payment_terms.as_deref().unwrap_or_default();
     assert_eq!(terms.starts_with("À payer au plus tard le "), !is_credit(view));
     assert_eq!(terms.starts_with("Avoir sur la facture "), is_credit(view));

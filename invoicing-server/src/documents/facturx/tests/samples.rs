@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use invoicing_core::{
-    CompanyIdentity, CreditContent, CreditRest, Invoice, Money, NewCreditNote, NewLine, OperationNature,
-    Percent, Quantity, Totals, UnitPrice, VatRegime, price_lines,
+    CompanyIdentity, CreditContent, CreditableBalance, Invoice, Money, NewCreditNote, NewLine,
+    OperationNature, Percent, Quantity, Totals, UnitPrice, VatRegime, price_lines,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -164,14 +164,14 @@ fn document() -> impl Strategy<Value = Vec<fn(&mut Sample)>> {
 struct Credit {
     parts: Vec<(prop::sample::Index, i64)>,
     reduction: Option<(prop::sample::Index, i64)>,
-    then_the_rest: bool,
+    then_remaining: bool,
     reason: String,
 }
 
 fn credit() -> impl Strategy<Value = Credit> {
     let part = || (any::<prop::sample::Index>(), 1_i64..=100);
     (vec(part(), 0..4), prop::option::of(part()), any::<bool>(), description()).prop_map(
-        |(parts, reduction, then_the_rest, reason)| Credit { parts, reduction, then_the_rest, reason },
+        |(parts, reduction, then_remaining, reason)| Credit { parts, reduction, then_remaining, reason },
     )
 }
 
@@ -179,16 +179,16 @@ impl Credit {
     /// The content of the credit note: of everything, if the parts are nothing that can be
     /// credited. `None` if nothing of the invoice can.
     fn content(&self, invoice: &Invoice) -> Option<CreditContent> {
-        let everything = NewCreditNote::of_the_rest(&self.reason);
-        let mut rest = CreditRest::of(invoice);
-        let Ok(first) = rest.clone().credit(invoice, &self.items(invoice)) else {
-            return rest.credit(invoice, &everything).ok();
+        let everything = NewCreditNote::of_remaining(&self.reason);
+        let mut balance = CreditableBalance::of(invoice);
+        let Ok(first) = balance.clone().credit(invoice, &self.items(invoice)) else {
+            return balance.credit(invoice, &everything).ok();
         };
-        if !self.then_the_rest {
+        if !self.then_remaining {
             return Some(first);
         }
-        rest.take(&first.parts, &first.vat_breakdown).unwrap();
-        rest.credit(invoice, &everything).ok().or(Some(first))
+        balance.take(&first.parts, &first.vat_breakdown).unwrap();
+        balance.credit(invoice, &everything).ok().or(Some(first))
     }
 
     fn items(&self, invoice: &Invoice) -> NewCreditNote {
@@ -261,7 +261,7 @@ pub(super) fn write(folder: &std::path::Path, n: usize, sample: &Sample) {
 
 fn figures(sample: &Sample) -> Value {
     sample.with_view(|view| {
-        let billing = view.billing.unwrap();
+        let issued = view.issued.unwrap();
         let lines = view.lines.iter().map(|line| {
             json!({
                 "description": line.description,
@@ -284,11 +284,11 @@ fn figures(sample: &Sample) -> Value {
             "currency": view.currency,
             "clientName": view.client.name,
             "issueDate": view.issued_on,
-            "dueDate": billing.due_date,
-            "suppliedOn": billing.supplied_on,
-            "periodStart": billing.period.map(|(first, _)| first),
-            "periodEnd": billing.period.map(|(_, last)| last),
-            "invoiceNumber": billing.credited.map(|credited| credited.number),
+            "dueDate": issued.due_date,
+            "suppliedOn": issued.supplied_on,
+            "periodStart": issued.period.map(|(first, _)| first),
+            "periodEnd": issued.period.map(|(_, last)| last),
+            "invoiceNumber": issued.credited.map(|credited| credited.number),
             "retentionRate": view.retention_rate.to_string(),
             "retentionAmount": view.retention_amount.to_string(),
             "totalHT": view.total_ht.to_string(),

@@ -3,7 +3,7 @@
 use invoicing_core::{Line, NewLine, Percent, UnitPrice, percent, quantity};
 
 use super::fixtures::{Sample, invoice, invoice_of, new_line, person, texts};
-use crate::documents::facturx::{cross_industry_invoice, missing};
+use crate::documents::facturx::{cross_industry_invoice, gaps};
 
 /// An invoice with one line of this text.
 fn described(text: &str) -> Sample {
@@ -20,9 +20,12 @@ fn characters_that_xml_cannot_hold_are_refused_by_name() {
         let sample = described(&format!("ab{character}"));
         let refused = sample.with_view(cross_industry_invoice).unwrap_err();
         assert_eq!(refused.field, "lines[0].description");
-        assert!(refused.rule.contains(code) && refused.rule.contains("character 3"), "{refused}");
+        assert!(
+            refused.to_string().contains(code) && refused.to_string().contains("character 3"),
+            "{refused}"
+        );
         sample.with_view(|view| {
-            let gaps = missing(view);
+            let gaps = gaps(view);
             assert_eq!((&*gaps[0].field, gaps[0].rule), ("lines[0].description", "XML 1.0"));
         });
     }

@@ -136,8 +136,8 @@ fn a_line_taller_than_a_page_begins_where_there_is_room() {
                 let (_, top, last) = page.blocks.last().unwrap();
                 (PAGE.1 - 58.0 - top - last.height) / (PAGE.1 - 108.0)
             });
-            let most = if rows > 55 { 0.25 } else { 1.0 };
-            assert!(empty < most, "{rows}, {before}: {empty}");
+            let max = if rows > 55 { 0.25 } else { 1.0 };
+            assert!(empty < max, "{rows}, {before}: {empty}");
         }
     }
 }
@@ -256,13 +256,13 @@ proptest! {
         });
         let pages = composed(&company(), &quote_of(lines.collect()));
         assert_tidy(&pages);
-        // Up to `most`, a row fits a page with its headings and subtotals.
-        let (least, most) = (48.0 * 12.78, 712.0);
+        // Up to `max`, a row fits a page with its headings and subtotals.
+        let (min, max) = (48.0 * 12.78, 712.0);
         for block in split_blocks(&pages) {
             let parts = pages.iter().flat_map(|page| &page.blocks);
             let parts = parts.filter(|(index, _, part)| *index == block && !is_repeated(part));
             let height = parts.map(|(_, _, part)| part.height).sum::<f32>();
-            prop_assert!((least..2.0 * most).contains(&height), "split: {}", height);
+            prop_assert!((min..2.0 * max).contains(&height), "split: {}", height);
         }
         for page in &pages {
             prop_assert!(!page.blocks.last().unwrap().2.keeps_with_next, "a block is separated from the next");

@@ -9,7 +9,7 @@ use crate::store::connection::arguments::{Cell, Column, PostgresQuery};
 use crate::store::connection::write::{ReadSet, Write};
 
 /// Size of the waiting texts from which on the rows are sent.
-const MOST_BYTES: usize = 1024 * 1024;
+const MAX_BYTES: usize = 1024 * 1024;
 
 /// Waiting rows.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ impl Rows {
     /// two statements may be sent in another order than their rows came.
     pub(crate) fn have_room_for(&self, write: &'static Write, cells: &[&dyn Cell]) -> bool {
         let waits = |id| self.batches.iter().any(|batch| batch.has(write.table, id));
-        self.bytes < MOST_BYTES && !id_of(cells).is_some_and(waits)
+        self.bytes < MAX_BYTES && !id_of(cells).is_some_and(waits)
     }
 
     pub(crate) fn push(&mut self, write: &'static Write, cells: &[&dyn Cell]) {
@@ -101,7 +101,7 @@ impl RowBatch {
 
     /// The table with a record that was not replaced, if the statement has changed `changed` rows.
     pub(crate) fn outdated(&self, changed: u64) -> Option<&'static str> {
-        let write = self.writes.iter().find(|write| write.requires_current_version)?;
+        let write = self.writes.iter().find(|write| write.refuses_newer_format)?;
         (usize::try_from(changed) != Ok(self.rows_of(write))).then_some(write.table)
     }
 
@@ -159,22 +159,22 @@ mod tests {
 
     const MANY: &str = "INSERT $1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::uuid[]";
     static LETTER: Write =
-        Write { table: "letter", sqlite: "", postgres: MANY, first: 0, requires_current_version: false };
+        Write { table: "letter", sqlite: "", postgres: MANY, first: 0, refuses_newer_format: false };
     static STAMP: Write =
-        Write { table: "stamp", sqlite: "", postgres: MANY, first: 3, requires_current_version: false };
+        Write { table: "stamp", sqlite: "", postgres: MANY, first: 3, refuses_newer_format: false };
     static UPDATE: Write = Write {
         table: "envelope",
         sqlite: "",
         postgres: "UPDATE $1::uuid[], $2::uuid[], $3::text[]",
         first: 0,
-        requires_current_version: true,
+        refuses_newer_format: true,
     };
     static CLEAR: Write = Write {
         table: "envelope",
         sqlite: "",
         postgres: "CLEAR $1::uuid[], $2::uuid[]",
         first: 0,
-        requires_current_version: false,
+        refuses_newer_format: false,
     };
 
     fn id(number: u128) -> Uuid {
@@ -219,7 +219,7 @@ mod tests {
     fn large_texts_do_not_wait_for_more() {
         let mut rows = Rows::default();
         rows.begin_operation();
-        rows.push(&LETTER, &[&id(0), &id(1), &"x".repeat(MOST_BYTES)]);
+        rows.push(&LETTER, &[&id(0), &id(1), &"x".repeat(MAX_BYTES)]);
         assert!(!rows.have_room_for(&LETTER, &[&id(0), &id(2)]));
         rows.roll_back_operation();
         assert!(rows.have_room_for(&LETTER, &[&id(0), &id(2)]));

@@ -1,4 +1,4 @@
-//! Each mention, on a quote, an invoice and a credit note: present exactly if it must be.
+//! Each legal notice, on a quote, an invoice and a credit note: present exactly if it must be.
 
 use invoicing_core::{ClientType, Line, Percent};
 
@@ -35,20 +35,20 @@ fn joined<'a>(texts: impl IntoIterator<Item = Text<'a>>) -> String {
 }
 
 fn printed(facts: &DocumentFacts, rates: &[&str]) -> [String; 3] {
-    let text = |view: &DocumentView<'_>| joined(mentions(view));
+    let text = |view: &DocumentView<'_>| joined(legal_notices(view));
     let plain = |text: String| text.replace(['\u{a0}', '\u{202f}'], " ");
     views(facts, rates, text).map(plain)
 }
 
-/// Checks a mention on a quote, an invoice and a credit note.
-fn assert_on(mention: &str, facts: &DocumentFacts, expected: [bool; 3]) {
+/// Checks a legal notice on a quote, an invoice and a credit note.
+fn assert_on(notice: &str, facts: &DocumentFacts, expected: [bool; 3]) {
     let texts = printed(facts, &["20"]);
-    assert_eq!(texts.each_ref().map(|text| text.contains(mention)), expected, "{mention} in {texts:?}");
+    assert_eq!(texts.each_ref().map(|text| text.contains(notice)), expected, "{notice} in {texts:?}");
 }
 
 const NOWHERE: [bool; 3] = [false; 3];
 const EVERYWHERE: [bool; 3] = [true; 3];
-const BILLED: [bool; 3] = [false, true, true];
+const ISSUED: [bool; 3] = [false, true, true];
 
 /// The facts of a private client.
 fn private() -> DocumentFacts {
@@ -60,7 +60,7 @@ fn private() -> DocumentFacts {
 #[test]
 fn the_statement_of_a_reduced_rate_is_complete() {
     let facts = invoice_facts();
-    let has = |rates: &[&str], mention: &str| printed(&facts, rates).map(|text| text.contains(mention));
+    let has = |rates: &[&str], notice: &str| printed(&facts, rates).map(|text| text.contains(notice));
     let asked = [true, true, false];
     assert_eq!(has(&["10"], REDUCED), asked);
     assert_eq!(has(&["20", "5.5"], ENERGY), asked);
@@ -106,7 +106,7 @@ fn the_option_for_debits_is_stated_on_invoices() {
     let mut facts = invoice_facts();
     assert_on(DEBITS, &facts, NOWHERE);
     facts.parties.seller.identity.vat_on_debits = true;
-    assert_on(DEBITS, &facts, BILLED);
+    assert_on(DEBITS, &facts, ISSUED);
 }
 
 #[test]
@@ -120,22 +120,22 @@ fn the_nature_of_the_operations_is_stated_with_e_invoicing() {
         (OperationNature::Mixed, "Nature des opérations : livraisons de biens et prestations de services\n"),
     ] {
         facts.operations = nature;
-        assert_on(text, &facts, BILLED);
+        assert_on(text, &facts, ISSUED);
     }
 }
 
 #[test]
 fn a_business_is_given_the_terms_of_payment() {
     let (mut business, private) = (invoice_facts(), private());
-    for mention in [PENALTY, RECOVERY, DISCOUNT] {
-        assert_on(mention, &business, BILLED);
-        assert_on(mention, &private, NOWHERE);
+    for notice in [PENALTY, RECOVERY, DISCOUNT] {
+        assert_on(notice, &business, ISSUED);
+        assert_on(notice, &private, NOWHERE);
     }
     let identity = &mut business.parties.seller.identity;
     identity.late_penalty = Some("Pénalités : 12 %.".into());
     identity.early_payment = Some("Escompte : 1 %.".into());
-    assert_on("Pénalités : 12 %.\nIndemnité forfaitaire", &business, BILLED);
-    assert_on("40 €.\nEscompte : 1 %.", &business, BILLED);
+    assert_on("Pénalités : 12 %.\nIndemnité forfaitaire", &business, ISSUED);
+    assert_on("40 €.\nEscompte : 1 %.", &business, ISSUED);
     assert_on(PENALTY, &business, NOWHERE);
     assert_on(DISCOUNT, &business, NOWHERE);
 }
@@ -152,7 +152,7 @@ fn the_terms_of_payment_are_known_for_any_client() {
 fn a_client_without_a_type_is_a_business_if_it_has_a_siren() {
     let mut unknown = invoice_facts();
     (unknown.parties.buyer.r#type, unknown.parties.buyer.vat_number) = (None, None);
-    assert_on(RECOVERY, &unknown, BILLED);
+    assert_on(RECOVERY, &unknown, ISSUED);
     unknown.parties.buyer.siren = None;
     assert_on(RECOVERY, &unknown, NOWHERE);
 }
@@ -160,13 +160,13 @@ fn a_client_without_a_type_is_a_business_if_it_has_a_siren() {
 #[test]
 fn the_mediator_is_named_to_private_clients() {
     let (mut business, mut private) = (invoice_facts(), private());
-    let mention = "Médiateur de la consommation : CM2C, 49 rue de Ponthieu";
+    let notice = "Médiateur de la consommation : CM2C, 49 rue de Ponthieu";
     assert_on("Médiateur", &private, NOWHERE);
     for facts in [&mut business, &mut private] {
         facts.parties.seller.identity.mediator = Some("CM2C, 49 rue de Ponthieu".into());
     }
-    assert_on(mention, &private, EVERYWHERE);
-    assert_on(mention, &business, NOWHERE);
+    assert_on(notice, &private, EVERYWHERE);
+    assert_on(notice, &business, NOWHERE);
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn the_law_of_the_retention_is_cited_if_there_is_one() {
     invoice.summary.retention_rate = Percent::ZERO;
     let facts = invoice_facts();
     let view = DocumentView::of(&input(&facts, DocumentRef::Invoice(&invoice)));
-    assert!(!mentions(&view).iter().any(|text| text.text.contains("71-584")));
+    assert!(!legal_notices(&view).iter().any(|text| text.text.contains("71-584")));
 }
 
 /// The texts that identify the company and the client, on a quote, an invoice and a credit note.
@@ -244,11 +244,11 @@ fn a_sole_trader_has_ei_beside_the_name() {
 fn a_business_is_named_with_its_siren_on_invoices() {
     let mut facts = invoice_facts();
     let has = |facts: &_, text: &str| head(facts).map(|head| head.contains(text));
-    assert_eq!(has(&facts, "SIREN : 732 829 320\nN° TVA : FR44732829320\n"), BILLED);
+    assert_eq!(has(&facts, "SIREN : 732 829 320\nN° TVA : FR44732829320\n"), ISSUED);
     facts.parties.buyer.r#type = Some(ClientType::Particulier);
     assert_eq!(has(&facts, "SIREN"), NOWHERE);
     assert_eq!(has(&facts, "FR44732829320"), NOWHERE);
     (facts.parties.buyer.r#type, facts.parties.buyer.siren) = (None, None);
     assert_eq!(has(&facts, "SIREN"), NOWHERE);
-    assert_eq!(has(&facts, "N° TVA : FR44732829320\n"), BILLED);
+    assert_eq!(has(&facts, "N° TVA : FR44732829320\n"), ISSUED);
 }

@@ -1,9 +1,9 @@
 //! An invoice or a credit note as the XML needs it.
 
-use invoicing_core::{CompanyIdentity, Invalid, Percent, VatRegime};
+use invoicing_core::{CompanyIdentity, Invalid, Percent, Rule, VatRegime};
 
 use super::vat::Category;
-use crate::documents::content::view::{Billing, DocumentView};
+use crate::documents::content::view::{DocumentView, Issued};
 use crate::documents::{Buyer, DocumentKind};
 
 /// The electronic addresses of the French directory (EAS).
@@ -15,15 +15,15 @@ pub(super) const FRANCE: &str = "FR";
 
 /// A view of an invoice or a credit note.
 #[derive(Clone, Copy)]
-pub(super) struct Bill<'a> {
+pub(super) struct EInvoice<'a> {
     pub(super) view: &'a DocumentView<'a>,
-    pub(super) billing: &'a Billing<'a>,
+    pub(super) issued: &'a Issued<'a>,
 }
 
-impl<'a> Bill<'a> {
-    /// The bill that a view shows; `None` for a quote.
+impl<'a> EInvoice<'a> {
+    /// The invoice or credit note that a view shows; `None` for a quote.
     pub(super) fn of(view: &'a DocumentView<'a>) -> Option<Self> {
-        view.billing.as_ref().map(|billing| Self { view, billing })
+        view.issued.as_ref().map(|issued| Self { view, issued })
     }
 
     pub(super) fn is_credit_note(self) -> bool {
@@ -40,7 +40,7 @@ impl<'a> Bill<'a> {
 
     /// The client, if it is a business: the numbers of a private person are not written.
     pub(super) fn business(self) -> Option<&'a Buyer> {
-        Some(self.billing.buyer).filter(|buyer| buyer.is_business())
+        Some(self.issued.buyer).filter(|buyer| buyer.is_business())
     }
 
     /// The electronic address of the company: its own one, or its SIREN.
@@ -53,7 +53,7 @@ impl<'a> Bill<'a> {
     /// or the e-mail of a private person.
     pub(super) fn buyer_address(self) -> Option<(&'static str, &'a str)> {
         let siren = || self.business()?.siren.as_deref();
-        let own = self.billing.buyer.electronic_address.as_deref().or_else(siren);
+        let own = self.issued.buyer.electronic_address.as_deref().or_else(siren);
         own.map(|address| (DIRECTORY, address)).or_else(|| self.view.client.email.map(|email| (EMAIL, email)))
     }
 
@@ -63,6 +63,6 @@ impl<'a> Bill<'a> {
     /// [`Invalid`] about this field, for a rate of 0 without a reason in law.
     pub(super) fn category(self, rate: Percent, field: impl FnOnce() -> String) -> Result<Category, Invalid> {
         let category = Category::of(rate, self.is_franchise(), self.view.reverse_charge);
-        category.ok_or_else(|| Invalid::new(field(), "must not be 0 without a reason in law"))
+        category.ok_or_else(|| Invalid::new(field(), Rule::RateOf0))
     }
 }

@@ -5,7 +5,7 @@ use invoicing_core::Invalid;
 /// A datum that the issue of an invoice would refuse.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Missing {
+pub struct ReadinessGap {
     /// The field to fill in or to change, in its wire spelling (`lines[3].tvaRate`).
     pub field: String,
     /// The rule, such as `BR-FR-10`; `TEXT` for a text that the document cannot show.
@@ -16,7 +16,7 @@ pub struct Missing {
     pub french: String,
 }
 
-impl Missing {
+impl ReadinessGap {
     pub(crate) fn new(
         field: impl Into<String>,
         rule: &'static str,
@@ -27,7 +27,7 @@ impl Missing {
     }
 }
 
-impl From<Invalid> for Missing {
+impl From<Invalid> for ReadinessGap {
     fn from(Invalid { field, rule, .. }: Invalid) -> Self {
         let english = format!("{field} {rule}.");
         let french = "Le document ne peut pas imprimer cette saisie : un caractère manque aux polices, ou le texte est trop long.";

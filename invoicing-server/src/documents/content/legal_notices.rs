@@ -1,4 +1,4 @@
-//! The mentions that the law requires, the company's conditions, and the statements that the client
+//! The notices that the law requires, the company's conditions, and the statements that the client
 //! certifies by signing.
 
 #[cfg(test)]
@@ -12,8 +12,8 @@ use super::view::DocumentView;
 use super::{Text, french};
 use crate::documents::DocumentKind;
 
-/// The heading of the mentions.
-pub(crate) const MENTIONS: &str = "Mentions";
+/// The heading of the legal notices.
+pub(crate) const LEGAL_NOTICES: &str = "Mentions";
 /// The heading of the conditions.
 pub(crate) const CONDITIONS: &str = "Conditions";
 
@@ -35,26 +35,26 @@ pub(crate) struct PaymentTerms {
     pub(crate) discount: String,
 }
 
-/// The mentions of a document, each exactly if it must be there.
-pub(crate) fn mentions<'a>(view: &DocumentView<'a>) -> Vec<Text<'a>> {
-    let terms = business_terms(view).filter(|_| view.billing.is_some());
+/// The legal notices of a document, each exactly if it must be there.
+pub(crate) fn legal_notices<'a>(view: &DocumentView<'a>) -> Vec<Text<'a>> {
+    let terms = business_terms(view).filter(|_| view.issued.is_some());
     general(view).into_iter().chain(terms).collect()
 }
 
-/// The mentions but for the conditions of payment, which have places of their own in the XML.
+/// The legal notices but for the conditions of payment, which have places of their own in the XML.
 pub(crate) fn general<'a>(view: &DocumentView<'a>) -> Vec<Text<'a>> {
-    let mut mentions: Vec<_> = vat(view).map(Text::own).collect();
+    let mut notices: Vec<_> = vat(view).map(Text::own).collect();
     if view.kind != DocumentKind::CreditNote {
-        mentions.extend(certified(view).map(Text::own));
+        notices.extend(certified(view).map(Text::own));
     }
-    if view.billing.is_some() {
-        mentions.extend(operations(view).map(Text::own));
+    if view.issued.is_some() {
+        notices.extend(operations(view).map(Text::own));
     }
     if !view.retention_rate.is_zero() {
-        mentions.push(Text::own(RETENTION));
+        notices.push(Text::own(RETENTION));
     }
-    mentions.extend(entered(view));
-    mentions
+    notices.extend(entered(view));
+    notices
 }
 
 /// The sentences about the VAT as a whole.
@@ -62,7 +62,7 @@ fn vat(view: &DocumentView<'_>) -> impl Iterator<Item = &'static str> {
     let identity = &view.company.identity;
     let is_franchise = identity.vat_regime == VatRegime::Franchise;
     let has_vat = view.vat_breakdown.iter().any(|share| !share.tva_rate.is_zero());
-    let on_debits = identity.vat_on_debits && view.billing.is_some();
+    let on_debits = identity.vat_on_debits && view.issued.is_some();
     [
         // A company may have come into it after the quote, or after the invoice that is credited.
         (is_franchise && !has_vat, FRANCHISE),
@@ -107,7 +107,7 @@ pub(crate) fn payment_terms(view: &DocumentView<'_>) -> PaymentTerms {
     }
 }
 
-/// The mentions that the company has entered.
+/// The legal notices that the company has entered.
 fn entered<'a>(view: &DocumentView<'a>) -> impl Iterator<Item = Text<'a>> {
     let identity = &view.company.identity;
     let mediator = identity.mediator.as_deref().filter(|_| !view.client.is_business());

@@ -1,8 +1,8 @@
-//! Places in memory for deliveries, and their shares among webhooks.
+//! Memory slots for deliveries, and their division among webhooks.
 //!
-//! A delivery is claimed when it gets its place, so each pool has no more places than its attempts
-//! serve within a lease, by the default settings. A delivery whose lease is nearly over is released
-//! instead of attempted.
+//! A delivery is claimed when it gets its memory slot, so each pool has no more memory slots than
+//! its attempts serve within a lease, by the default settings. A delivery whose lease is nearly
+//! over is released instead of attempted.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,17 +11,18 @@ use invoicing_core::WebhookId;
 use super::pools::{Pool, Pools};
 use crate::config::DispatchSettings;
 
-/// Most places of one webhook: enough that a claim and a recording are shared by many deliveries.
+/// Maximum number of memory slots of one webhook: enough that a claim and a recording are shared by
+/// many deliveries.
 const PER_WEBHOOK: usize = 256;
-/// Places for each attempt in flight, and for each that slow webhooks may have: the deliveries that
-/// are served within a part of a lease. With half as many for prompt webhooks, twenty busy ones
-/// would be limited by each other.
+/// Memory slots for each attempt in flight, and for each that slow webhooks may have: the
+/// deliveries that are served within a part of a lease. With half as many for prompt webhooks,
+/// twenty busy ones would be limited by each other.
 const PER_ATTEMPT: usize = 32;
 const PER_SLOW_ATTEMPT: usize = 4;
 
-/// The places, and the webhooks that hold them.
+/// The memory slots, and the webhooks that hold them.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct MemorySlots {
     pools: Pools,
     per_prompt: usize,
     per_slow: usize,
@@ -30,23 +31,24 @@ pub(super) struct Places {
     prompt: HashSet<WebhookId>,
 }
 
-impl Places {
+impl MemorySlots {
     pub(super) fn new(settings: &DispatchSettings) -> Self {
         let in_flight = settings.in_flight;
         let (all, slow) =
             (in_flight.saturating_mul(PER_ATTEMPT), in_flight.saturating_mul(PER_SLOW_ATTEMPT / 2));
-        // With more, a single webhook could take the places that are left to webhooks without any.
-        let most = |places: usize, most: usize| most.min(places / 8).max(1);
+        // With more, a single webhook could take the memory slots that are left to webhooks without
+        // any.
+        let limit = |memory_slots: usize, max: usize| max.min(memory_slots / 8).max(1);
         Self {
             pools: Pools::new(all, slow),
-            per_prompt: most(all, PER_WEBHOOK),
-            per_slow: most(slow, settings.in_flight_per_webhook.saturating_mul(2)),
+            per_prompt: limit(all, PER_WEBHOOK),
+            per_slow: limit(slow, settings.in_flight_per_webhook.saturating_mul(2)),
             held: HashMap::new(),
             prompt: HashSet::new(),
         }
     }
 
-    /// Moves a webhook to a pool, with its places.
+    /// Moves a webhook to a pool, with its memory slots.
     pub(super) fn set_pool(&mut self, webhook: WebhookId, pool: Pool) {
         let (held, before) = (self.held_by(webhook), self.pool_of(webhook));
         match pool {
@@ -57,8 +59,8 @@ impl Places {
         self.pools.take(pool, held);
     }
 
-    /// Takes a place for a new delivery. A quarter of the webhook's places is kept for claims, so
-    /// that new deliveries cannot keep out the older ones in the table.
+    /// Takes a memory slot for a new delivery. A quarter of the webhook's memory slots is kept for
+    /// claims, so that new deliveries cannot keep out the older ones in the table.
     pub(super) fn take_one(&mut self, webhook: WebhookId) -> bool {
         let limit = self.limit(webhook);
         let is_free = self.held_by(webhook) < limit - limit / 4;
@@ -68,9 +70,10 @@ impl Places {
         is_free
     }
 
-    /// Takes places for a claim, and returns their number: 0 if the webhook holds enough, `None` if
-    /// no place is left for any webhook of its pool. A claim is made only while a quarter of the
-    /// webhook's places is free, so that few claims read past rows that are held.
+    /// Takes memory slots for a claim, and returns their number: 0 if the webhook holds enough,
+    /// `None` if no memory slot is left for any webhook of its pool. A claim is made only while a
+    /// quarter of the webhook's memory slots is free, so that few claims read past rows that are
+    /// held.
     pub(super) fn take_for_claim(&mut self, webhook: WebhookId, wanted: usize) -> Option<usize> {
         let limit = self.limit(webhook);
         if limit == 0 {
@@ -85,7 +88,7 @@ impl Places {
         Some(taken)
     }
 
-    /// Frees places.
+    /// Frees memory slots.
     pub(super) fn free(&mut self, webhook: WebhookId, deliveries: usize) {
         let Some(held) = self.held.get_mut(&webhook) else { return };
         let freed = deliveries.min(*held);
@@ -101,11 +104,11 @@ impl Places {
         self.pools.take(self.pool_of(webhook), deliveries);
     }
 
-    /// Most places that the webhook may hold now.
+    /// Maximum number of memory slots that the webhook may hold now.
     fn limit(&self, webhook: WebhookId) -> usize {
         match self.pool_of(webhook) {
-            Pool::Prompt => self.pools.share(Pool::Prompt, self.per_prompt, 0),
-            Pool::Slow => self.pools.share(Pool::Slow, self.per_slow, 0),
+            Pool::Prompt => self.pools.limit(Pool::Prompt, self.per_prompt, 0),
+            Pool::Slow => self.pools.limit(Pool::Slow, self.per_slow, 0),
         }
     }
 

@@ -1,11 +1,11 @@
-//! Frozen documents.
+//! Frozen files.
 
 use invoicing_core::Timestamp;
 
-/// A frozen document of a quote.
+/// The frozen PDF of a quote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct DocumentRecord {
+pub struct FrozenFile {
     /// SHA-256 of the file, 64 lowercase hex digits.
     pub sha256: String,
     /// Size of the file in bytes.
