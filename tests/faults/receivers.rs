@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use invoicing_tests::{Received, Receiver, Reply};
+use invoicing_tests::{Received, Receiver, Reply, postgres};
 
 /// More replies than one round needs.
 const MANY: usize = 5_000;
@@ -21,7 +21,9 @@ pub(crate) struct UnreliableReceivers {
 impl UnreliableReceivers {
     pub(crate) async fn start() -> Self {
         let receivers = [Receiver::start().await, Receiver::start().await, Receiver::start().await];
-        let sometimes = Receiver::start().await;
+        // Its port stays free while it is away: no other program is given one of this range.
+        let port = (0..100).find_map(|_| postgres::free_port()).expect("a free port");
+        let sometimes = Receiver::start_at(&format!("127.0.0.1:{port}")).await;
         let address = sometimes.url.trim_start_matches("http://").trim_end_matches("/hook").to_owned();
         Self { receivers, sometimes: Some(sometimes), address, received: Vec::new() }
     }

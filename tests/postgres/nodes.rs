@@ -24,9 +24,9 @@ use serde_json::Value;
 /// Notifications of one node have reached the others by then: sooner than their next poll.
 const TOLD: Duration = Duration::from_secs(3);
 const MINUTE: Duration = Duration::from_mins(1);
-/// Counts the sessions that wait for a lock of another one.
+/// Counts the sessions that wait for a row of another one. Notifications of other databases wait for locks as well.
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity \
-     WHERE datname = current_database() AND wait_event_type = 'Lock'";
+     WHERE datname = current_database() AND wait_event IN ('transactionid', 'tuple')";
 
 /// Three nodes: the world's own and two more.
 struct Nodes {

@@ -71,7 +71,8 @@ async fn a_change_takes_a_few_trips(db: Database) {
 async fn a_page_takes_two_trips(db: Database) {
     let world = World::new(db).await;
     let proxy = TripProxy::start(world.place().url(), Duration::ZERO).await;
-    let node = world.node_from(Invoicing::postgres(PostgresSettings::new(proxy.url()))).await;
+    let postgres = PostgresSettings { max_connections: CONNECTIONS, ..PostgresSettings::new(proxy.url()) };
+    let node = world.node_from(Invoicing::postgres(postgres)).await;
     let mut fewest = usize::MAX;
     for _ in 0..TIMES {
         proxy.take();

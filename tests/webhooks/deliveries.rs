@@ -7,6 +7,7 @@ use invoicing_core::{DeliveryStatus, EventKind, FailureClass, Plan, WebhookId};
 use invoicing_server::{DisabledReason, Webhook};
 use invoicing_tests::{Database, Received, Receiver, Reply, World, on_each_database};
 use proptest::prelude::*;
+use tokio::net::TcpSocket;
 use webhook_verify::Verifier;
 
 use crate::support::proptest_runner::{for_all, runtime};
@@ -341,10 +342,10 @@ async fn timeouts_and_network_and_tls_errors_are_attempted_again(db: Database) {
     let world = World::on(db).settings(|settings| settings.dispatch.attempt_timeout_ms = 1_000).open().await;
     let hanging = Receiver::start().await;
     hanging.reply_always(Reply::Hang);
-    let closed = {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        format!("http://{}/hook", listener.local_addr().unwrap())
-    };
+    // A socket that is bound and does not listen: its port is given to no other, and connecting is refused.
+    let unheard = TcpSocket::new_v4().unwrap();
+    unheard.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let closed = format!("http://{}/hook", unheard.local_addr().unwrap());
     let plain = Receiver::start().await;
     let not_tls = plain.url.replace("http://", "https://");
     let cases = [

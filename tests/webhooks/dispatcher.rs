@@ -5,15 +5,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use invoicing_core::{DeliveryStatus, EventKind, Plan};
+use invoicing_core::{DeliveryStatus, EventKind, Plan, WebhookId};
 use invoicing_server::{CompanyHandle, DispatchReport, Error};
 use invoicing_tests::{Database, Receiver, Reply, RunningDispatcher, World, on_each_database};
 use tokio::sync::Semaphore;
 
 use crate::support::{delivery, emit, emit_for, hook, hook_for};
 
-const SOON: Duration = Duration::from_secs(1);
-const LONG: Duration = Duration::from_secs(20);
+/// Sooner than a poll, which comes after 5 s.
+const SOON: Duration = Duration::from_secs(3);
+const LONG: Duration = Duration::from_mins(1);
 
 /// Rules: DELIVERY-5
 #[on_each_database]
@@ -23,10 +24,8 @@ async fn a_commit_wakes_the_dispatcher(db: Database) {
     hook(&world, &receiver.url).await;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
     for n in 1..=20 {
-        let begun = Instant::now();
         emit(&world, 1).await;
-        assert!(receiver.wait_for(n, SOON).await, "delivery {n} did not arrive within a second");
-        assert!(begun.elapsed() < 2 * SOON);
+        assert!(receiver.wait_for(n, SOON).await, "delivery {n} waited for a poll");
     }
     assert_eq!(running.stop().await.delivered, 20);
     world.assert_all_ended().await;
@@ -85,8 +84,8 @@ async fn a_failed_attempt_is_repeated_in_its_time_without_another_wake_up(db: Da
     assert!(receiver.wait_for(2, 3 * SOON).await);
     let received = receiver.received();
     let gap = received[1].at - received[0].at;
-    // The gap is counted from the end of the attempt: a little more than a second and a tenth, never less than one.
-    assert!((1_000..1_700).contains(&gap.as_millis()), "{gap:?}");
+    // Counted from the end of the attempt, 1.1 s at most on an idle machine. A poll would come after 5 s.
+    assert!((1_000..4_000).contains(&gap.as_millis()), "{gap:?}");
     running.stop().await;
     world.assert_all_ended().await;
 }
@@ -129,11 +128,13 @@ async fn deliveries_not_begun_at_a_stop_are_delivered_once_by_the_next_run(db: D
         .await;
     let receiver = Receiver::start().await;
     // This receiver holds the dispatcher until everything is committed.
-    receiver.reply_next([Reply::Slow(Duration::from_secs(4), 200)]);
+    let release = Arc::new(Semaphore::new(0));
+    receiver.reply_next([Reply::Held(Arc::clone(&release), 200)]);
     let id = hook(&world, &receiver.url).await.webhook.id;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
     let all = emit(&world, 100).await;
     assert!(receiver.wait_for(1, SOON).await);
+    release.close();
     let report = running.stop().await;
     assert!((1..100).contains(&report.delivered), "{report:?}");
     let mut pending = 0;
@@ -226,9 +227,12 @@ async fn a_dispatcher_dropped_in_the_middle_forgets_nothing(db: Database) {
     receiver.reply_always(Reply::Hang);
     hook(&world, &receiver.url).await;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
-    emit(&world, 100).await;
+    emit(&world, 8).await;
     assert!(receiver.wait_for(8, SOON).await);
+    // These wait in memory, and need no claim that could be under way at the end.
+    emit(&world, 4).await;
     running.kill().await;
+    emit(&world, 88).await;
     receiver.reply_always(Reply::status(200));
     receiver.take();
     // Commits before a dispatcher runs again are delivered too.
@@ -328,6 +332,9 @@ async fn claims_of_a_process_that_died_are_taken_over(db: Database) {
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
     emit(&world, 50).await;
     assert!(receiver.wait_for(8, SOON).await);
+    // As many as are held for a new webhook, of which none ends: no further claim is under way.
+    let claimed = "SELECT count(*) FROM delivery WHERE claim <> 0";
+    assert!(comes_true(async || world.count(claimed).await == 16).await, "{}", world.count(claimed).await);
     running.kill().await;
     let unclaimed = world.count("SELECT count(*) FROM delivery WHERE claim = 0").await;
     assert!(unclaimed < 50, "nothing to recover");
@@ -367,7 +374,7 @@ async fn a_delivery_with_a_nearly_spent_lease_waits_for_the_next_claim(db: Datab
         let released = "SELECT count(*) FROM delivery WHERE status = 'pending' AND claim = 0";
         if is_released {
             assert!(comes_true(async || world.count(released).await == 1).await, "it is not released");
-            world.advance(SOON);
+            world.advance(Duration::from_secs(1));
         }
         received += 1;
         assert!(receiver.wait_for(received, 3 * SOON).await, "it is not attempted after {waited} ms");
@@ -450,11 +457,7 @@ async fn retries_that_were_skipped_hold_nothing_back_once_it_is_enabled(db: Data
 /// Rules: ISOLATION-1
 #[on_each_database]
 async fn a_hanging_endpoint_does_not_delay_the_others(db: Database) {
-    let world = World::on(db)
-        .settings(|settings| settings.dispatch.attempt_timeout_ms = 1_000)
-        .system_clock()
-        .open()
-        .await;
+    let world = World::on(db).system_clock().open().await;
     let hanging = Receiver::start().await;
     hanging.reply_always(Reply::Hang);
     hook(&world, &hanging.url).await;
@@ -474,9 +477,13 @@ async fn a_hanging_endpoint_does_not_delay_the_others(db: Database) {
     running.kill().await;
 }
 
+/// An attempt that takes this long makes a webhook slow, if it is its first one.
+const PROMPT_MS: u32 = 250;
+
 /// A company with a webhook that answers promptly.
 struct Bystander {
     company: CompanyHandle,
+    webhook: WebhookId,
     receiver: Receiver,
 }
 
@@ -484,16 +491,28 @@ impl Bystander {
     async fn of(world: &World) -> Self {
         let (company, _) = world.another("Autre", Plan::Pro).await;
         let receiver = Receiver::start().await;
-        hook_for(&company, &receiver.url, &[EventKind::QuoteCreated]).await;
-        Self { company, receiver }
+        let webhook = hook_for(&company, &receiver.url, &[EventKind::QuoteCreated]).await.webhook.id;
+        Self { company, webhook, receiver }
     }
 
-    /// Emits `events` events; each is delivered soon.
-    async fn is_served(&self, events: usize) {
-        for n in 1..=events {
+    /// Emits `events` events; each is delivered soon. A first attempt that the machine makes late makes the webhook slow
+    /// by right: then another company takes its place.
+    async fn is_served(&mut self, world: &World, events: usize) {
+        while !self.is_served_promptly().await {
+            *self = Self::of(world).await;
+        }
+        for n in 2..=events {
             emit_for(&self.company, 1).await;
             assert!(self.receiver.wait_for(n, SOON).await, "delivery {n}");
         }
+    }
+
+    async fn is_served_promptly(&self) -> bool {
+        emit_for(&self.company, 1).await;
+        assert!(self.receiver.wait_for(1, SOON).await, "the first delivery");
+        let log = async || self.company.webhooks().log(self.webhook, 1).await.unwrap();
+        assert!(comes_true(async || !log().await.is_empty()).await, "it is not recorded");
+        log().await[0].duration_ms < PROMPT_MS
     }
 }
 
@@ -501,11 +520,8 @@ impl Bystander {
 #[on_each_database]
 async fn dead_endpoints_with_a_backlog_of_500_do_not_delay_another_company(db: Database) {
     let world = World::on(db)
-        .settings(|settings| {
-            settings.dispatch.attempt_timeout_ms = 1_000;
-            // Few slots, so that the dead endpoints could fill all of them.
-            settings.dispatch.in_flight = 16;
-        })
+        // Few slots, so that the dead endpoints could fill all of them.
+        .settings(|settings| settings.dispatch.in_flight = 16)
         .system_clock()
         .open()
         .await;
@@ -515,10 +531,10 @@ async fn dead_endpoints_with_a_backlog_of_500_do_not_delay_another_company(db: D
         hook(&world, &hanging.url).await;
     }
     emit(&world, 500).await;
-    let bystander = Bystander::of(&world).await;
+    let mut bystander = Bystander::of(&world).await;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
     assert!(hanging.wait_for(2, SOON).await);
-    bystander.is_served(20).await;
+    bystander.is_served(&world, 20).await;
     assert_eq!(bystander.company.events().list(None, 100).await.unwrap().len(), 20);
     running.kill().await;
     let counted = world.count("SELECT count(*) FROM delivery WHERE status = 'pending'").await;
@@ -540,10 +556,10 @@ async fn assert_forty_webhooks_delay_no_other(db: Database, crowd: &Receiver, sc
         }
         emit_for(company, 16).await;
     }
-    let bystander = Bystander::of(&world).await;
+    let mut bystander = Bystander::of(&world).await;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
     assert!(crowd.wait_for(scarce, LONG).await, "{} came", crowd.received().len());
-    bystander.is_served(20).await;
+    bystander.is_served(&world, 20).await;
     running.kill().await;
 }
 
@@ -576,11 +592,11 @@ async fn endpoints_that_were_late_leave_slots_to_others(db: Database) {
         hook(&world, &late.url).await;
     }
     emit(&world, 10).await;
-    let bystander = Bystander::of(&world).await;
+    let mut bystander = Bystander::of(&world).await;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
     // 17 deliveries: each webhook has answered at least once, so the dispatcher counts all of them as late.
     assert!(late.wait_for(17, LONG).await);
-    bystander.is_served(10).await;
+    bystander.is_served(&world, 10).await;
     running.kill().await;
 }
 
@@ -626,15 +642,16 @@ async fn new_slow_endpoints_leave_slots_to_a_prompt_one_after_a_start_too(db: Da
         }
         companies.push(company);
     }
-    let bystander = Bystander::of(&world).await;
+    let mut bystander = Bystander::of(&world).await;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
-    bystander.is_served(1).await;
+    bystander.is_served(&world, 1).await;
     running.stop().await;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
     for company in &companies {
         emit_for(company, 1).await;
     }
-    assert!(crowd.wait_for(40, 3 * SOON).await, "{} came", crowd.received().len());
+    // Before the first ones are answered.
+    assert!(crowd.wait_for(40, Duration::from_secs(3)).await, "{} came", crowd.received().len());
     let mut slowest = Duration::ZERO;
     for n in 2..=20 {
         emit_for(&bystander.company, 1).await;
@@ -676,7 +693,7 @@ async fn stopping_waits_no_longer_than_an_attempt_may_take(db: Database) {
     assert!(hanging.wait_for(8, SOON).await);
     let begun = Instant::now();
     let report = running.stop().await;
-    assert!(begun.elapsed() < 2 * SOON, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
     assert!(report.retried >= 8, "{report:?}");
     assert_eq!(world.count("SELECT count(*) FROM delivery WHERE claim <> 0").await, 0);
     world.assert_ledger().await;

@@ -1,10 +1,12 @@
 //! Enabling replays by default the deliveries that a webhook has missed: since its last success, or since its
 //! registration.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use invoicing_server::DisabledReason;
 use invoicing_tests::{Database, Receiver, Reply, World, on_each_database};
+use tokio::sync::Semaphore;
 
 use crate::support::{DAY, dispatch_to_the_end, emit, hook};
 
@@ -98,7 +100,8 @@ async fn a_success_after_the_disabling_hides_nothing_from_the_replay(db: Databas
     let receiver = Receiver::start().await;
     let webhooks = world.company.webhooks();
     let id = hook(&world, &receiver.url).await.webhook.id;
-    receiver.reply_next([Reply::status(400), Reply::Slow(Duration::from_millis(300), 200)]);
+    let held = Arc::new(Semaphore::new(0));
+    receiver.reply_next([Reply::status(400), Reply::Held(Arc::clone(&held), 200)]);
     emit(&world, 1).await;
     world.dispatch().await;
     emit(&world, 1).await;
@@ -106,6 +109,7 @@ async fn a_success_after_the_disabling_hides_nothing_from_the_replay(db: Databas
         assert!(receiver.wait_for(2, Duration::from_secs(5)).await);
         webhooks.disable(id).await.unwrap();
         world.advance(DAY);
+        held.close();
     };
     let (report, ()) = tokio::join!(world.dispatch(), switch_off);
     assert_eq!(report.delivered, 1);

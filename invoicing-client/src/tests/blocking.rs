@@ -88,7 +88,7 @@ fn calls_of_several_threads_run_concurrently() {
     // The first call of a client runs alone.
     client.quotes().list().send().unwrap();
     std::thread::scope(|scope| {
-        let slow = scope.spawn(|| client.quotes().list().deadline(Duration::from_secs(2)).send());
+        let slow = scope.spawn(|| client.quotes().list().deadline(Duration::from_secs(5)).send());
         while server.requests().len() < 2 {
             std::thread::yield_now();
         }

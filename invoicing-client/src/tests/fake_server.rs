@@ -234,7 +234,7 @@ async fn every_fault_has_the_documented_effect() {
     }
     server.script([Fault::None, Fault::Hang]);
     assert_eq!(list(&server).await.unwrap(), 1);
-    let error = client(&server).quotes().list().deadline(Duration::from_millis(50)).await.unwrap_err();
+    let error = client(&server).quotes().list().deadline(Duration::from_millis(500)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
     server.script([Fault::Slow { pieces: 4, pause: Duration::from_millis(10) }]);
     let started = Instant::now();

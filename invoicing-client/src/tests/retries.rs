@@ -81,7 +81,7 @@ async fn transient_failures_are_retried() {
 async fn an_attempt_has_a_time_limit() {
     let server = StubServer::script([Reply::Hang, empty_page()]).await;
     let env = super::ManualEnv::new();
-    let client = builder(&server).attempt_timeout(Duration::from_millis(100)).build_in(env.clone()).unwrap();
+    let client = builder(&server).attempt_timeout(Duration::from_millis(500)).build_in(env.clone()).unwrap();
     client.clients().list().send().await.unwrap();
     assert_eq!(env.slept().len(), 1);
 
@@ -194,7 +194,7 @@ async fn creation_without_an_external_id_is_not_retried_in_doubt() {
     }
     let server = StubServer::script([overloaded(), Reply::Hang]).await;
     let env = super::ManualEnv::new();
-    let client = builder(&server).attempt_timeout(Duration::from_millis(100)).build_in(env).unwrap();
+    let client = builder(&server).attempt_timeout(Duration::from_millis(500)).build_in(env).unwrap();
     let error = client.clients().create(&NewClient::named("Dupont")).await.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, 2));
 

@@ -165,8 +165,8 @@ impl Cluster {
     }
 }
 
-/// A port of the range without a listener.
-fn free_port() -> Option<u16> {
+/// A port without a listener, of a range of which the system gives none.
+pub fn free_port() -> Option<u16> {
     let chance = std::collections::hash_map::RandomState::new().hash_one(std::process::id());
     let port = PORTS.start + u16::try_from(chance % u64::try_from(PORTS.len()).ok()?).ok()?;
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok().map(|_| port)

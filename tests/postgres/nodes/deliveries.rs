@@ -375,7 +375,7 @@ async fn a_node_without_news_of_an_enabled_webhook_sends_its_new_events(db: Data
 /// Rules: ATTEMPT-3, ATTEMPT-10, DELIVERY-4
 #[on_postgres(worker_threads = 4)]
 async fn gaps_are_kept_by_several_nodes_though_hundreds_of_events_wait(db: Database) {
-    const SPARE_MS: i64 = 1_000;
+    const SPARE_MS: i64 = 2_500;
     const POLL_MS: i64 = 5_000;
     let world = World::on(db)
         .settings(|settings| settings.dispatch.attempt_timeout_ms = 1_000)

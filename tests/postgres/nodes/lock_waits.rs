@@ -126,7 +126,8 @@ async fn a_crowd_on_one_company_leaves_connections_to_another(db: Database) {
     };
     let (made, done_before) = tokio::join!(crowd, beside);
     assert!(made.iter().all(Result::is_ok), "{:?}", made.iter().find(|made| made.is_err()));
-    assert!(done_before < CROWD / 2, "one of another company waited for {done_before} of the crowd");
+    // If they share a worker: the transaction that had begun, and the other one's own, of 64 changes each.
+    assert!(done_before < CROWD * 3 / 4, "one of another company waited for {done_before} of the crowd");
 }
 
 /// Number of other companies: some of them share transactions with the company that waits.

@@ -115,7 +115,6 @@ async fn resolving(
 ) -> (Place, Invoicing, Arc<AtomicUsize>) {
     let place = Place::new(db).await;
     let mut settings = Settings { target, ..Settings::default() };
-    settings.dispatch.attempt_timeout_ms = 300;
     settings.dispatch.max_attempts = 1;
     let asked = Arc::new(AtomicUsize::new(0));
     let resolver = Answers { answers, asked: Arc::clone(&asked) };

@@ -176,7 +176,7 @@ async fn one_further_address_is_tried_preferably_of_the_other_family() {
         (slow, answered(200), &["[2606:4700::3]:80", "93.184.216.34:80"]),
         (dead, failed(ProxyFailed), &["[2606:4700::1]:80", "[2606:4700::2]:80"]),
     ] {
-        let client = through(HTTP_ONLY, &proxy, &[answer]).connect_timeout(SHORT).build().unwrap();
+        let client = through(HTTP_ONLY, &proxy, &[answer]).connect_timeout(SHORT * 5).build().unwrap();
         assert_eq!(post(&client, url, AMPLE).await, expected, "{answer:?}");
         assert_eq!(proxy.asked(), asked);
         proxy.heads.lock().unwrap().clear();
