@@ -222,8 +222,10 @@ pub enum LogoRule {
     Depth,
     #[error("must be in grey or RGB")]
     Colors,
-    #[error("must have at most 4 megapixels")]
+    #[error("must have at most 1 megapixel")]
     Pixels,
+    #[error("must have at most 256 KiB of pixels once they are compressed")]
+    Incompressible,
     #[error("must have at most 65,535 pixels on a side")]
     Side,
 }

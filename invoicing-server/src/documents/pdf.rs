@@ -20,6 +20,7 @@ mod header;
 mod legal_notices;
 mod line_table;
 mod logo;
+mod logo_images;
 mod pagination;
 mod payment;
 mod signature;
@@ -36,6 +37,7 @@ use invoicing_core::Invalid;
 
 use self::composer::{Composer, Look, WIDTH};
 use self::fonts::Fonts;
+use self::logo_images::LogoImages;
 use self::pagination::{Ink, Paginator, PdfPage};
 use self::tags::Tags;
 use self::typesetter::Typesetter;
@@ -56,10 +58,12 @@ const FOOTER: Look = Look::new(7.5).ink(Ink::Muted);
 
 /// Renders quotes, invoices and credit notes as A4 pages, in French.
 ///
-/// Cheap to clone: the fonts are parsed once per process.
+/// Cheap to clone: the fonts are parsed once per process, and clones share the logos of late
+/// documents.
 #[derive(Clone)]
 pub struct PdfRenderer {
     fonts: Arc<Fonts>,
+    logos: Arc<LogoImages>,
     accent: [u8; 3],
 }
 
@@ -78,7 +82,7 @@ impl Default for PdfRenderer {
 impl PdfRenderer {
     /// The renderer with the fonts of this crate and a dark blue as the one colour.
     pub fn new() -> Self {
-        Self { fonts: Arc::clone(&fonts::EMBEDDED), accent: ACCENT }
+        Self { fonts: Arc::clone(&fonts::EMBEDDED), logos: Arc::default(), accent: ACCENT }
     }
 
     /// Red, green and blue (sRGB) of the title, the names of lots and the total, for companies
@@ -145,7 +149,7 @@ impl PdfRenderer {
         let is_boxed = is_signed || view.kind == DocumentKind::CreditNote;
         let unprintable = if is_boxed { Unprintable::Boxed } else { Unprintable::Refused };
         let set = Typesetter::new(&self.fonts, unprintable);
-        Composer { set, refused, pages, tags: Tags::default() }
+        Composer { set, refused, pages, tags: Tags::default(), logos: &self.logos }
     }
 }
 

@@ -8,6 +8,7 @@ use invoicing_core::{
     Company, CompanyId, CompanyIdentity, ConflictReason, EInvoicing, Invalid, NewCompany, Plan, Rule,
     sha256_hex,
 };
+use tokio::task::spawn_blocking;
 
 use super::{CompanyHandle, Services};
 use crate::documents::{DocumentLogo, gaps_of_company};
@@ -97,13 +98,20 @@ impl CompanyHandle {
     }
 
     /// Sets the logo of the company's documents, or removes it: a PNG or JPEG of at most 256 KiB,
-    /// 4 megapixels and 65,535 pixels on a side. It is stored without metadata. Frozen documents
-    /// stay as they are.
+    /// also in a document, 1 megapixel and 65,535 pixels on a side. It is stored without metadata.
+    /// Frozen documents stay as they are.
     ///
     /// # Errors
     /// [`Error::Invalid`] for any other bytes: see [`DocumentLogo::parse`].
     pub async fn set_logo(&self, image: Option<Vec<u8>>) -> Result<Company, Error> {
-        let logo = image.map(DocumentLogo::parse).transpose()?;
+        let logo = match image {
+            // On a blocking thread, as the image is decoded and compressed.
+            Some(image) => {
+                let parsed = spawn_blocking(|| DocumentLogo::parse(image)).await;
+                Some(parsed.map_err(Error::internal)??)
+            }
+            None => None,
+        };
         let set = async {
             if let Some(logo) = logo {
                 let (sha256, bytes) = (sha256_hex(&logo.bytes), logo.bytes.to_vec());

@@ -357,8 +357,13 @@ fn logo(language: Language, rule: LogoRule) -> String {
         }
         LogoRule::Colors => told!(language, "must be in grey or RGB", "doit être en gris ou en RVB"),
         LogoRule::Pixels => {
-            told!(language, "must have at most 4 megapixels", "doit avoir au plus 4 mégapixels")
+            told!(language, "must have at most 1 megapixel", "doit avoir au plus 1 mégapixel")
         }
+        LogoRule::Incompressible => told!(
+            language,
+            "must have at most 256 KiB of pixels once they are compressed",
+            "doit avoir au plus 256 Kio de pixels une fois compressés"
+        ),
         LogoRule::Side => told!(
             language,
             "must have at most 65,535 pixels on a side",

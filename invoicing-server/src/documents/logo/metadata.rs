@@ -4,6 +4,12 @@ use super::{DocumentLogo, JPEG_END, JPEG_MAGIC, LogoFormat, PNG_MAGIC};
 
 /// Bytes of a chunk of a PNG besides its data: length, type and checksum.
 const AROUND: usize = 12;
+/// Start and length of the segments that decoders of a JPEG need for its colours. A length counts
+/// itself, and leaves out the thumbnail of JFIF.
+const JFIF: (&[u8], u16) = (b"JFIF\0", 16);
+const ADOBE: (&[u8], u16) = (b"Adobe", 14);
+/// Position of the size of a thumbnail, two bytes, in a segment of JFIF.
+const THUMBNAIL: usize = 16;
 
 /// The bytes of an image without its metadata; `None` if it ends too early.
 pub(super) fn without_metadata(image: &DocumentLogo) -> Option<Vec<u8>> {
@@ -31,12 +37,13 @@ fn png_without_metadata(bytes: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// A JPEG without comments and without the segments of applications, but for those of JFIF (APP0)
-/// and Adobe (APP14), which decoders need for the colours.
+/// A JPEG without comments and without the segments of applications, but for the first of JFIF (APP0)
+/// and the first of Adobe (APP14), without anything behind their fields.
 fn jpeg_without_metadata(bytes: &[u8]) -> Option<Vec<u8>> {
     let start = &JPEG_MAGIC[..2];
     let mut kept = start.to_vec();
     let mut rest = bytes.strip_prefix(start)?;
+    let (mut jfif, mut adobe) = (Some(JFIF), Some(ADOBE));
     loop {
         // Before a marker there may be a scan, in which 0xff is followed by 0 or a restart marker.
         let is_marker = |pair: &[u8]| pair[0] == 0xff && !matches!(pair[1], 0 | 0xd0..=0xd7 | 0xff);
@@ -48,9 +55,26 @@ fn jpeg_without_metadata(bytes: &[u8]) -> Option<Vec<u8>> {
         }
         let length = u16::from_be_bytes(*marked.get(2..)?.first_chunk()?);
         let (segment, after) = marked.split_at_checked(2 + usize::from(length))?;
-        if !matches!(segment[1], 0xe1..=0xed | 0xef | 0xfe) {
-            kept.extend_from_slice(segment);
+        match segment[1] {
+            0xe0 => {
+                if let Some(mut first) = shortened(segment, &mut jfif) {
+                    first[THUMBNAIL..].fill(0);
+                    kept.append(&mut first);
+                }
+            }
+            0xee => kept.extend(shortened(segment, &mut adobe).into_iter().flatten()),
+            0xe1..=0xef | 0xfe => {}
+            _ => kept.extend_from_slice(segment),
         }
         rest = after;
     }
+}
+
+/// The fields of a segment, if it is the wanted one and the first such.
+fn shortened(segment: &[u8], wanted: &mut Option<(&[u8], u16)>) -> Option<Vec<u8>> {
+    let data = segment.get(4..)?;
+    let (_, length) = wanted.take_if(|(start, _)| data.starts_with(start))?;
+    let mut fields = segment.get(..2 + usize::from(length))?.to_vec();
+    fields[2..4].copy_from_slice(&length.to_be_bytes());
+    Some(fields)
 }

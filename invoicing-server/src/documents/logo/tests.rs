@@ -74,9 +74,21 @@ fn a_jpeg_keeps_no_metadata() {
         let second = [segment(0xe1, b"Exif"), JPEG_END.to_vec()].concat();
         let tagged = [before, &metadata.concat(), after, &second].concat();
         assert!(DocumentLogo::parse(tagged).unwrap().bytes == plain);
-        let adobe = [before, &segment(0xee, b"Adobe\0\x64\0\0\0\0\x01"), after].concat();
-        let image = DocumentLogo::checked_before(adobe.into()).unwrap();
-        assert!(without_metadata(&image).unwrap() == image.bytes);
+        let without = |segments: &[Vec<u8>]| {
+            let tagged = [before, &segments.concat(), after].concat();
+            without_metadata(&DocumentLogo::checked_before(tagged.into()).unwrap()).unwrap()
+        };
+        let (adobe, longer) = (b"Adobe\0\x64\0\0\0\0\x01", b"Adobe\0\x64\0\0\0\0\x01and more");
+        let kept = [before, &segment(0xee, adobe), after].concat();
+        assert!(without(&[segment(0xee, adobe)]) == kept);
+        assert!(without(&[segment(0xee, longer), segment(0xee, adobe)]) == kept, "the first one, cut");
+        // Too short for any fields, or for those of Adobe and JFIF.
+        assert!(
+            without(&[segment(0xee, b""), segment(0xee, b"Adobe"), segment(0xe0, b"JFXX\0\x10")]) == plain
+        );
+        // A segment of JFIF with a thumbnail, which comes first and counts instead of the image's own.
+        let thumbnail = segment(0xe0, b"JFIF\0\x01\x01\0\0\x01\0\x01\x01\x01rgb");
+        assert!(without(&[thumbnail]) == plain);
     }
 }
 
@@ -92,8 +104,8 @@ fn any_other_format_is_refused() {
 
 #[test]
 fn a_large_image_is_refused() {
-    assert!(DocumentLogo::parse(rgb(2_000, 2_000)).is_ok());
-    assert_eq!(refusal(rgb(2_001, 2_000)), "logo: must have at most 4 megapixels");
+    assert!(DocumentLogo::parse(rgb(1_000, 1_000)).is_ok());
+    assert_eq!(refusal(rgb(1_001, 1_000)), "logo: must have at most 1 megapixel");
     assert!(DocumentLogo::parse(rgb(65_535, 1)).is_ok());
     for (width, height) in [(65_536, 1), (1, 65_536)] {
         assert_eq!(refusal(rgb(width, height)), "logo: must have at most 65,535 pixels on a side");
@@ -101,6 +113,32 @@ fn a_large_image_is_refused() {
     let mut padded = rgb(4, 4);
     padded.resize(MAX_BYTES + 1, 0);
     assert_eq!(refusal(padded), "logo: must have at most 256 KiB");
+}
+
+/// A filter of PNG makes each row the sum of the rows above it: the same random bytes in each row, of a file that is small,
+/// are pixels without a pattern that Deflate sees.
+#[test]
+fn pixels_that_only_a_filter_makes_small_are_refused() {
+    for (color, columns) in
+        [(png::ColorType::Rgb, 1_000), (png::ColorType::Rgba, 700), (png::ColorType::GrayscaleAlpha, 900)]
+    {
+        let mut file = Vec::new();
+        let mut encoder = png::Encoder::new(&mut file, columns, 900);
+        encoder.set_color(color);
+        encoder.set_filter(png::Filter::Up);
+        let row: Vec<u8> =
+            (0..color.samples() * columns as usize).map(|n| (n * n * 31 % 251) as u8).collect();
+        let mut pixels = vec![0_u8; row.len()];
+        let mut writer = encoder.write_header().unwrap();
+        let rows = (0..900).flat_map(|_| {
+            pixels.iter_mut().zip(&row).for_each(|(pixel, added)| *pixel = pixel.wrapping_add(*added));
+            pixels.clone()
+        });
+        writer.write_image_data(&rows.collect::<Vec<_>>()).unwrap();
+        writer.finish().unwrap();
+        assert!(file.len() < 30_000, "{}", file.len());
+        assert_eq!(refusal(file), "logo: must have at most 256 KiB of pixels once they are compressed");
+    }
 }
 
 #[test]

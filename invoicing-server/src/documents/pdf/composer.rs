@@ -6,6 +6,7 @@ use invoicing_core::{Invalid, Rule};
 use krilla::tagging::{Tag, TagKind};
 
 use super::Result;
+use super::logo_images::LogoImages;
 use super::pagination::{Block, BlockLine, Ink, LEFT, Paginator, RIGHT, Text};
 use super::tags::{NodeId, Tags};
 use super::typesetter::{Line, Lines, Style, Typesetter};
@@ -121,6 +122,7 @@ pub(super) struct Composer<'f> {
     pub(super) refused: Option<Vec<Invalid>>,
     pub(super) pages: Paginator<'f>,
     pub(super) tags: Tags,
+    pub(super) logos: &'f LogoImages,
 }
 
 impl Composer<'_> {

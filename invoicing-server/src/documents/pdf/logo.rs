@@ -1,15 +1,14 @@
 //! The logo of the company, above its name.
 
 use krilla::geom::Rect;
-use krilla::image::Image;
 use krilla::tagging::{BBox, Tag};
 
 use super::Result;
 use super::composer::Composer;
 use super::pagination::{BlockImage, LEFT, TOP};
 use super::tags::NodeId;
+use crate::documents::DocumentLogo;
 use crate::documents::content::sanitize::sanitize_any;
-use crate::documents::{DocumentLogo, LogoFormat, RenderError};
 
 /// Largest width and height in points.
 const MAX_SIZE: (f32, f32) = (140.0, 48.0);
@@ -21,21 +20,12 @@ pub(super) fn logo(
     company: &str,
     parent: NodeId,
 ) -> Result<BlockImage> {
-    let image = image(logo)?;
+    let image = to.logos.of(logo)?;
     let size = fitted(image.size());
     let place = Rect::from_xywh(LEFT, TOP, size.0, size.1).map(|place| BBox::new(0, place));
     let figure = Tag::Figure(Some(sanitize_any(company).into_owned())).with_bbox(place);
     let node = to.tags.add(Some(parent), figure);
     Ok(BlockImage { x: LEFT, top: 0.0, size, image, node })
-}
-
-fn image(logo: &DocumentLogo) -> Result<Image> {
-    let data = logo.bytes.to_vec().into();
-    let image = match logo.format {
-        LogoFormat::Png => Image::from_png(data, false),
-        LogoFormat::Jpeg => Image::from_jpeg(data, false),
-    };
-    image.map_err(RenderError::new)
 }
 
 /// The size in points at which an image fills one side of the place, in its own proportions.

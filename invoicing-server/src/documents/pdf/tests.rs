@@ -7,6 +7,7 @@ mod page_breaks;
 use invoicing_core::{Company, Line, Percent, Quote, SignatureBlock};
 use proptest::prelude::*;
 
+pub(super) use self::issued::png;
 use super::pagination::{LEFT, PAGE, RIGHT, Text};
 use super::typesetter::Line as TextLine;
 use super::*;

@@ -1,5 +1,7 @@
 //! Invoices and credit notes.
 
+use std::time::Instant;
+
 use invoicing_core::{ClientType, Deduction, InvoiceId, OperationNature, VatRegime};
 use uuid::Uuid;
 
@@ -230,7 +232,7 @@ fn the_payment_stays_whole_on_a_long_invoice() {
 }
 
 /// A PNG of this size, with transparent pixels.
-fn png(width: u32, height: u32) -> Vec<u8> {
+pub(in crate::documents::pdf) fn png(width: u32, height: u32) -> Vec<u8> {
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, width, height);
     encoder.set_color(png::ColorType::Rgba);
@@ -256,6 +258,52 @@ fn a_logo_stands_above_the_name_and_is_described() {
     let pdf = PdfRenderer::new().render(&input).unwrap();
     assert!(contains(&pdf, "/S/Figure") && contains(&pdf, "/Subtype/Image"));
     assert!(pdf == PdfRenderer::new().render(&input).unwrap());
+}
+
+/// A PNG of the largest size, whose pixels hardly fit into a document.
+fn largest_png() -> Vec<u8> {
+    const SIDE: usize = 1_000;
+    let mut noise = 1_u32;
+    let mut pixels: Vec<u8> = (0..255_000)
+        .map(|_| {
+            noise ^= noise << 13;
+            noise ^= noise >> 17;
+            noise ^= noise << 5;
+            noise.to_be_bytes()[0]
+        })
+        .collect();
+    pixels.resize(SIDE * SIDE * 3, 0);
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, 1_000, 1_000);
+    encoder.set_color(png::ColorType::Rgb);
+    let mut writer = encoder.write_header().unwrap();
+    writer.write_image_data(&pixels).unwrap();
+    writer.finish().unwrap();
+    file
+}
+
+#[test]
+fn the_largest_logo_adds_300_kb_and_is_compressed_once() {
+    let (facts, invoice) = (invoice_facts(), invoice());
+    let logo = DocumentLogo::parse(largest_png()).unwrap();
+    let plain = input(&facts, DocumentRef::Invoice(&invoice));
+    let renderer = PdfRenderer::new();
+    let with_logo = || renderer.render(&DocumentInput { logo: Some(&logo), ..plain }).unwrap();
+    let (without, first) = (renderer.render(&plain).unwrap(), with_logo());
+    let added = first.len() - without.len();
+    assert!((250_000..300_000).contains(&added), "{added}");
+    let fastest = |render: &dyn Fn() -> Vec<u8>| {
+        let times = (0..15).map(|_| {
+            let begun = Instant::now();
+            render();
+            begun.elapsed()
+        });
+        times.min().unwrap()
+    };
+    assert!(with_logo() == first);
+    let (plain, logo) = (fastest(&|| renderer.render(&plain).unwrap()), fastest(&with_logo));
+    // Compressing takes ten times as long as a page. 1.2 is promised, of an optimised build.
+    assert!(logo < 2 * plain, "{logo:?} with, {plain:?} without");
 }
 
 #[test]
