@@ -101,14 +101,15 @@ pub struct ReferenceSettings {
 /// | requests with one signing link, served and waiting | 32 | 503 with `Retry-After: 1`, at once |
 /// | signatures under way, likewise; of one quote 1 | 64 | they wait for 15 s, then 503 |
 /// | unknown signing tokens that are looked up | 4,096 | 503 with `Retry-After: 1`, at once |
-/// | [`buffered_bytes`](Self::buffered_bytes) | 64 MiB | an answer that its peer does not read is ended; else 503 `overloaded` with `Retry-After: 1` |
-/// | of these for one company | a quarter, at least 320 KiB; a single answer may be larger | the same |
-/// | of these for the documents of one company | 1/8, at least 320 KiB | the same |
+/// | [`buffered_bytes`](Self::buffered_bytes) | 64 MiB | an answer whose peer is 3 s behind 16 KiB a second is ended; else 503 `overloaded` with `Retry-After: 1` |
+/// | of these for the keys and people of one company | a quarter, at least 320 KiB; a single answer may be larger | the same |
 /// | of these for documents and callers without a key on one connection of [`serve`](crate::serve()) | a quarter, at least 320 KiB | the same |
-/// | of these for one company's documents, for the holders of its signing links | 1/8 each; for a large one two copies | the same |
-/// | of these for one document, all callers without a key | 1/16 each; for a document two copies | the same |
+/// | of these for one company's documents by their URLs, for the holders of its signing links | 1/8 each, and two answers beside | the same |
+/// | of these for one document by its URL; for one signing link | 1/16; 1/128; two answers beside each | the same |
+/// | of these for all callers without a key | 1/16 | the same |
 /// | of these for callers without a key on one connection | 1/512, or one answer | the same |
-/// | downloads of one document at once | 8 | one that has not moved for 3 s is ended; else 503 `overloaded` |
+/// | downloads of one document by its URL at once | 8 | one whose peer is 3 s behind 16 KiB a second is ended; else 503 `overloaded` |
+/// | parts of one company's documents that are read at once | 1 | they wait for 4 s, then 503 |
 /// | [`body_time_ms`](Self::body_time_ms) | 10 s | 408 `request_timeout` |
 /// | body of a request | 256 KiB (contract) | 413 `payload_too_large` |
 /// | unread body of a request that is refused | read for 5 s, up to 1 MiB | the answer is sent, and the rest not read |
@@ -128,11 +129,12 @@ pub struct RequestLimits {
     pub documents_in_flight: usize,
     /// Bytes buffered for all peers together: requests whose body arrives, with their heads, and
     /// unsent answers. A head counts 128 bytes more for each field, and over HTTP/2 at least 16
-    /// KiB. The last eighth is for requests and answers of at most 32 KiB; a company and a
-    /// connection have an eighth of their share more for these. Documents, and lines of more than 8
-    /// KiB, count before they are read, and other lists with 2 KiB for each item. The answers of
-    /// [`in_flight`](Self::in_flight) requests may exceed the limit while they are made, by their
-    /// bytes beyond these counts.
+    /// KiB. The last eighth is for requests and answers of at most 32 KiB; a company's keys and
+    /// people and a connection have an eighth of their share more for these. Documents, and lines
+    /// of more than 8 KiB, count before they are read, and other lists with 2 KiB for each item.
+    /// The answers of [`in_flight`](Self::in_flight) requests may exceed the limit while they are
+    /// made, by their bytes beyond these counts. Pages behind signing links count once they are
+    /// made: one for each processor is made at a time.
     pub buffered_bytes: usize,
     /// Time limit for the body of a request in milliseconds, counted from its head. At most
     /// 600,000.

@@ -19,7 +19,7 @@ const WEBHOOKS: usize = 20;
 /// Pause between two events of the prompt webhooks.
 const PAUSE: Duration = Duration::from_millis(333);
 /// Shortest and longest gaps, by the rows of attempts: 1 s and 5 s, a tenth more, and the time of claims. A machine
-/// that is busy with other tests takes longer for these, as its other deliveries show.
+/// that is busy with other tests takes longer for these, as the other deliveries and the pauses between them show.
 const GAPS_MS: [(i64, i64); 2] = [(990, 1_200), (4_990, 5_600)];
 /// Longest time from an event of the prompt webhooks to its last arrival, on a busy machine.
 const SLOWEST: Duration = Duration::from_secs(1);
@@ -62,7 +62,7 @@ async fn a_hanging_endpoint_is_attempted_in_time_and_disabled_within_a_minute(db
             emit(&world.company, client).await;
         }
     };
-    let mut times = Vec::new();
+    let (mut times, mut busy) = (Vec::new(), Duration::ZERO);
     let others = async {
         let mut arrived = 0;
         for (company, client) in companies.iter().cycle() {
@@ -72,6 +72,8 @@ async fn a_hanging_endpoint_is_attempted_in_time_and_disabled_within_a_minute(db
             assert!(prompt.wait_for(arrived, PATIENCE).await, "event {} after {times:?}", times.len());
             times.push(begun.elapsed());
             sleep(PAUSE).await;
+            // A machine that stands still during the pause delays retries too.
+            busy = busy.max(begun.elapsed().saturating_sub(PAUSE));
         }
     };
     let disabled_at = tokio::select! {
@@ -85,7 +87,8 @@ async fn a_hanging_endpoint_is_attempted_in_time_and_disabled_within_a_minute(db
     let gaps = gaps(&attempts);
     let took = disabled_at.map(|at| at.as_millis() - begun.as_millis());
     times.sort_unstable();
-    let p99 = times[times.len() * 99 / 100];
+    // Of fewer than 200, the slowest but one.
+    let p99 = times[(times.len() * 99 / 100).min(times.len() - 2)];
     let worst = gaps.each_ref().map(|gaps| gaps.iter().max().copied());
     let counts = gaps.each_ref().map(Vec::len);
     let what = format!("an endpoint that hangs, {rate} events a second, {:?}", world.database());
@@ -96,7 +99,7 @@ async fn a_hanging_endpoint_is_attempted_in_time_and_disabled_within_a_minute(db
         times.last().unwrap(),
     );
     tell(&what, &format_args!("{figures}"));
-    let busy_ms = times.last().map_or(0, |slowest| i64::try_from(slowest.as_millis()).unwrap());
+    let busy_ms = i64::try_from(busy.as_millis()).unwrap();
     for (gaps, (min, max)) in gaps.iter().zip(GAPS_MS) {
         let is_in_time = |gap: &i64| (min..=max + busy_ms).contains(gap);
         assert!(gaps.len() >= 10 && gaps.iter().all(is_in_time), "{gaps:?}, {busy_ms}");

@@ -1,14 +1,9 @@
 //! Work without a key: forms that are refused, signatures, long pages, files that nobody reads, and unknown tokens. Beside
-//! each, another company's API is as fast as alone, and the API and the pages of the same company are served.
-//!
-//! Each measurement sends 200 requests as the other company, and permits five times as long as is promised: a build for
-//! development, on a machine that may have other work. Figures beyond that are measured again on a new server, at most
-//! twice: another process slows one run, a fault all of them. `KEYLESS_REQUESTS=1000` sets another number, and compares
-//! with the promises themselves.
+//! each, another company's API is as fast as alone, and the same company is served.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -19,13 +14,12 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use invoicing_tests::tell;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::http2::UnreadGets;
-use crate::process::{Page, Server, alone, answer, answer_within};
+use crate::measured::{Load, Measured, PATIENCE, ROUNDS, form, get, requests, served_beside, slack, sum};
+use crate::process::{self, Broken, Page, Server, alone, answer, answer_within, check};
 
 /// Connections that send forms.
 const FORMS: usize = 48;
@@ -34,14 +28,6 @@ const CONNECTIONS: usize = 16;
 const STREAMS: usize = 60;
 /// Streams on which unknown tokens are presented, 60 on a connection.
 const UNKNOWN: usize = 2_400;
-/// Rounds; each measures once without load and once beside it.
-const ROUNDS: usize = 4;
-/// Limit of the other company's p99; a higher p99 may be up to twice that without load.
-const P99: Duration = Duration::from_millis(50);
-/// More memory under load and afterwards, in KiB; and the time until then.
-const MAX_KIB: usize = 256 * 1024;
-const LEFT_KIB: usize = 64 * 1024;
-const UNTIL_FREED: Duration = Duration::from_secs(30);
 /// Slowest page behind a good link beside unknown tokens.
 const SLOWEST: Duration = Duration::from_secs(1);
 
@@ -49,44 +35,11 @@ const SLOWEST: Duration = Duration::from_secs(1);
 const LINES: usize = 5_000;
 /// Quotes that are signed under load in each round.
 const QUOTES: usize = 48;
-/// Longest time that a caller waits for one answer.
-const PATIENCE: Duration = Duration::from_mins(1);
-/// Runs of a measurement, the last of which must keep the promise.
-const RUNS: usize = 3;
 
 fn server(quotes: usize) -> Arc<Server> {
     let pages = json!({ "quotes": quotes, "lines": LINES });
     let serve = json!({ "headerReadMs": 600_000 });
     Arc::new(Server::start(&json!({ "documentLines": 20, "pages": pages, "serve": serve })))
-}
-
-fn asked_requests() -> Option<usize> {
-    Some(std::env::var("KEYLESS_REQUESTS").ok()?.parse().expect("a number"))
-}
-
-/// Requests of the other company in one round.
-fn requests() -> usize {
-    asked_requests().unwrap_or(200).div_ceil(ROUNDS)
-}
-
-/// The factor by which an answer may exceed the promised time.
-fn slack() -> u32 {
-    if asked_requests().is_some() { 1 } else { 5 }
-}
-
-fn get(path: &str) -> Vec<u8> {
-    format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n").into()
-}
-
-/// A form of the signing page.
-fn form(path: &str, fields: &[(&str, &str)]) -> Vec<u8> {
-    let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
-    let head = format!(
-        "POST {path} HTTP/1.1\r\nhost: x\r\nsec-fetch-site: same-origin\r\n\
-         content-type: application/x-www-form-urlencoded\r\ncontent-length: {}\r\n\r\n",
-        body.len()
-    );
-    (head + &body).into()
 }
 
 fn signature(path: &str, name: &str, email: &str, document: &str) -> Vec<u8> {
@@ -107,269 +60,53 @@ async fn second_form(server: &Server, page: &Page, name: &str, email: &str) -> V
     form(&page.path, &[name, email, document, ("confirmed", &rest[..64])])
 }
 
-/// Callers that go on until they are stopped. They have a thread for themselves, so that the requests measured beside
-/// them do not wait for their turns.
-struct Load {
-    stop: Arc<AtomicBool>,
-    callers: JoinSet<BTreeMap<u16, usize>>,
-    runtime: Runtime,
-}
-
-impl Load {
-    fn new() -> Self {
-        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        Self { stop: Arc::default(), callers: JoinSet::new(), runtime }
-    }
-
-    /// Connections that send these requests in turn; each begins with another one.
-    fn connections(server: &Arc<Server>, connections: usize, requests: &Arc<Vec<Vec<u8>>>) -> Self {
-        let mut load = Self::new();
-        for connection in 0..connections {
-            let (server, requests) = (Arc::clone(server), Arc::clone(requests));
-            let stop = Arc::clone(&load.stop);
-            let calls = async move {
-                let (mut stream, mut statuses) = (server.connect().await, BTreeMap::new());
-                for request in requests.iter().cycle().skip(connection) {
-                    if stop.load(Ordering::Relaxed) {
-                        break;
-                    }
-                    let answer = answer_within(PATIENCE, &mut stream, request).await;
-                    *statuses.entry(answer[9..12].parse().unwrap()).or_default() += 1;
-                }
-                statuses
-            };
-            load.callers.spawn_on(calls, load.runtime.handle());
-        }
-        load
-    }
-
-    /// Streams of HTTP/2 connections, each of which presents one unknown token after the other.
-    fn unknown_tokens(server: &Arc<Server>) -> Self {
-        let mut load = Self::new();
-        for connection in 0..UNKNOWN / STREAMS {
-            let (server, stop) = (Arc::clone(server), Arc::clone(&load.stop));
-            let calls = async move {
-                let io = TokioIo::new(server.connect().await);
-                let (sender, connecting) =
-                    hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.unwrap();
-                let mut streams = JoinSet::new();
-                for stream in 0..STREAMS {
-                    let (mut sender, stop) = (sender.clone(), Arc::clone(&stop));
-                    streams.spawn(async move {
-                        let mut statuses = BTreeMap::new();
-                        for n in 0.. {
-                            if stop.load(Ordering::Relaxed) {
-                                break;
-                            }
-                            // Every other stream presents a token that others of its connection present, too.
-                            let stream = if stream % 2 == 0 { stream } else { 1 };
-                            let token = format!("{connection:05}{stream:05}{n:033}");
-                            let request = Request::get(format!("http://x/sign/sgn_{token}"));
-                            let request = request.body(Empty::<Bytes>::new()).unwrap();
-                            let (head, body) = sender.send_request(request).await.unwrap().into_parts();
-                            body.collect().await.unwrap();
-                            *statuses.entry(head.status.as_u16()).or_default() += 1;
+/// Streams of HTTP/2 connections, each of which presents one unknown token after the other.
+fn unknown_tokens(server: &Arc<Server>) -> Load {
+    let mut load = Load::new();
+    for connection in 0..UNKNOWN / STREAMS {
+        let server = Arc::clone(server);
+        load.spawn(async move |stop| {
+            let io = TokioIo::new(server.connect().await);
+            let (sender, connecting) =
+                hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.unwrap();
+            let mut streams = JoinSet::new();
+            for stream in 0..STREAMS {
+                let (mut sender, stop) = (sender.clone(), Arc::clone(&stop));
+                streams.spawn(async move {
+                    let mut statuses = BTreeMap::new();
+                    for n in 0.. {
+                        if stop.load(Ordering::Relaxed) {
+                            break;
                         }
-                        statuses
-                    });
-                }
-                let all = async { sum(streams.join_all().await) };
-                let statuses = tokio::select! {
-                    statuses = all => statuses,
-                    _ = connecting => panic!("the connection has ended"),
-                };
-                // The sender lives until here: a connection without one ends.
-                drop(sender);
-                statuses
+                        // Every other stream presents a token that others of its connection present, too.
+                        let stream = if stream % 2 == 0 { stream } else { 1 };
+                        let token = format!("{connection:05}{stream:05}{n:033}");
+                        let request = Request::get(format!("http://x/sign/sgn_{token}"));
+                        let request = request.body(Empty::<Bytes>::new()).unwrap();
+                        let (head, body) = sender.send_request(request).await.unwrap().into_parts();
+                        body.collect().await.unwrap();
+                        *statuses.entry(head.status.as_u16()).or_default() += 1;
+                    }
+                    statuses
+                });
+            }
+            let all = async { sum(streams.join_all().await) };
+            let statuses = tokio::select! {
+                statuses = all => statuses,
+                _ = connecting => panic!("the connection has ended"),
             };
-            load.callers.spawn_on(calls, load.runtime.handle());
-        }
-        load
+            // The sender lives until here: a connection without one ends.
+            drop(sender);
+            statuses
+        });
     }
-
-    /// The number of answers of each status.
-    async fn end(self) -> BTreeMap<u16, usize> {
-        self.stop.store(true, Ordering::Relaxed);
-        let statuses = sum(self.callers.join_all().await);
-        self.runtime.shutdown_background();
-        statuses
-    }
-}
-
-fn sum(all: Vec<BTreeMap<u16, usize>>) -> BTreeMap<u16, usize> {
-    let mut sum = BTreeMap::new();
-    for (status, count) in all.into_iter().flatten() {
-        *sum.entry(status).or_default() += count;
-    }
-    sum
-}
-
-/// Measurements beside a load: the other company's answers, those of the same company, and the memory.
-struct Measured<'s> {
-    what: &'s str,
-    server: &'s Arc<Server>,
-    before: Option<usize>,
-    max: Option<usize>,
-    quiet: Vec<Duration>,
-    loaded: Vec<Duration>,
-    /// Times of the answers to the same company.
-    own: Vec<Duration>,
-    /// Answers to the callers of each round.
-    answers: Vec<BTreeMap<u16, usize>>,
-}
-
-impl<'s> Measured<'s> {
-    async fn new(what: &'s str, server: &'s Arc<Server>) -> Self {
-        let mut measured = Self {
-            what,
-            server,
-            before: None,
-            max: None,
-            quiet: Vec::new(),
-            loaded: Vec::new(),
-            own: Vec::new(),
-            answers: Vec::new(),
-        };
-        // One round before the measurement, so that lasting allocations are made.
-        measured.ask_as_both(50).await;
-        (measured.loaded, measured.own) = (Vec::new(), Vec::new());
-        measured.before = server.memory();
-        measured
-    }
-
-    async fn ask_as_other(&self, stream: &mut TcpStream) -> Duration {
-        let key = &self.server.other_key;
-        let request =
-            format!("GET /api/v1/clients HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\n\r\n");
-        let begun = Instant::now();
-        let answer = answer(stream, request.as_bytes()).await;
-        assert!(answer.starts_with("HTTP/1.1 200"), "{}: another company's {answer}", self.what);
-        begun.elapsed()
-    }
-
-    async fn ask_quietly(&mut self) {
-        let mut stream = self.server.connect().await;
-        for _ in 0..requests() {
-            self.quiet.push(self.ask_as_other(&mut stream).await);
-        }
-    }
-
-    /// Sends requests as the other company, and now and then as the same one: for a document, and for a page behind
-    /// another link.
-    async fn ask_as_both(&mut self, requests: usize) {
-        let (mut other, mut own) = (self.server.connect().await, self.server.connect().await);
-        for n in 0..requests {
-            self.loaded.push(self.ask_as_other(&mut other).await);
-            if n % 10 > 0 {
-                continue;
-            }
-            let begun = Instant::now();
-            if n % 20 == 0 {
-                self.download(&mut own).await;
-            } else {
-                let answer = answer(&mut own, &get(&self.server.pages[0].path)).await;
-                assert!(answer.starts_with("HTTP/1.1 200"), "{}: the same company's {answer}", self.what);
-            }
-            self.own.push(begun.elapsed());
-            self.max = self.max.max(self.server.memory());
-        }
-    }
-
-    /// Downloads a document through the API's link.
-    async fn download(&self, stream: &mut TcpStream) {
-        let request = self.server.head(&format!("GET {}", self.server.document_link)) + "\r\n";
-        let linked = answer(stream, request.as_bytes()).await;
-        let path = linked.split_once("127.0.0.1:8080").and_then(|(_, rest)| rest.split('"').next());
-        let path = path.unwrap_or_else(|| panic!("{}: the same company's {linked}", self.what));
-        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nrange: bytes=0-7\r\n\r\n");
-        let answer = answer(stream, request.as_bytes()).await;
-        assert!(answer.starts_with("HTTP/1.1 206"), "{}: the same company's {answer}", self.what);
-    }
-
-    /// Prints the figures, and compares them with the promises.
-    async fn end(mut self, statuses: &[u16]) -> Result<(), Broken> {
-        for answers in &self.answers {
-            let are_expected = answers.keys().all(|status| statuses.contains(status));
-            check(are_expected && answers.contains_key(&statuses[0]), || {
-                format!("{}: {answers:?}", self.what)
-            })?;
-        }
-        let (quiet, loaded, own) = (p99(&mut self.quiet), p99(&mut self.loaded), p99(&mut self.own));
-        let count = self.loaded.len();
-        tell(self.what, &format_args!("answers by status {:?}", sum(std::mem::take(&mut self.answers))));
-        tell(
-            self.what,
-            &format_args!(
-                "another company, {count} requests: p99 {loaded:?}, alone {quiet:?}; same company p99 {own:?}"
-            ),
-        );
-        let Some((before, max)) = self.before.zip(self.max) else {
-            println!("memory is not measured on this system");
-            return Ok(());
-        };
-        let ended = Instant::now();
-        let mut left = max;
-        while ended.elapsed() < UNTIL_FREED {
-            left = self.server.memory().unwrap_or(left);
-            if left <= before + LEFT_KIB {
-                break;
-            }
-            sleep(Duration::from_millis(500)).await;
-        }
-        let took = ended.elapsed();
-        tell(
-            self.what,
-            &format_args!("memory {before} KiB before, {max} KiB at most, {left} KiB {took:?} after the end"),
-        );
-        let what = self.what;
-        check(loaded <= slack() * P99.max(2 * quiet), || format!("{what}: p99 {loaded:?}, alone {quiet:?}"))?;
-        check(max <= before + MAX_KIB, || format!("{what}: {} KiB more", max - before))?;
-        check(left <= before + LEFT_KIB, || format!("{what}: {} KiB stay", left - before))
-    }
-}
-
-/// The figures that break a promise, as a text.
-type Broken = String;
-
-fn check(is_kept: bool, broken: impl FnOnce() -> Broken) -> Result<(), Broken> {
-    if is_kept { Ok(()) } else { Err(broken()) }
+    load
 }
 
 /// Measures on a new server with `quotes` quotes until the promise is kept.
 async fn kept(quotes: usize, measure: impl AsyncFn(&Arc<Server>) -> Result<(), Broken>) {
     let _alone = alone().await;
-    for _ in 1..RUNS {
-        match measure(&server(quotes)).await {
-            Ok(()) => return,
-            Err(broken) => println!("measured again: {broken}"),
-        }
-    }
-    measure(&server(quotes)).await.unwrap();
-}
-
-fn p99(times: &mut [Duration]) -> Duration {
-    times.sort_unstable();
-    times[times.len() * 99 / 100]
-}
-
-/// Measures without load and beside it in turn. The callers get only answers of these statuses, and some of the first
-/// one.
-async fn served_beside(
-    what: &str,
-    server: &Arc<Server>,
-    statuses: &[u16],
-    load: impl Fn(usize) -> Load,
-) -> Result<(), Broken> {
-    let mut measured = Measured::new(what, server).await;
-    for round in 0..ROUNDS {
-        measured.ask_quietly().await;
-        let load = load(round);
-        // The load is under way by then.
-        sleep(Duration::from_millis(50)).await;
-        measured.ask_as_both(requests()).await;
-        measured.answers.push(load.end().await);
-    }
-    measured.end(statuses).await
+    process::kept(async || measure(&server(quotes)).await).await;
 }
 
 /// Rules: SIGN-10, SIGN-12
@@ -479,7 +216,7 @@ async fn good_links(server: &Arc<Server>) -> Result<(), Broken> {
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
         measured.ask_quietly().await;
-        let load = Load::unknown_tokens(server);
+        let load = unknown_tokens(server);
         sleep(Duration::from_millis(200)).await;
         measured.ask_as_both(requests()).await;
         for _ in 0..5 {

@@ -1,14 +1,16 @@
 //! Thousands of hostile connections, and a client that still gets its answers. The server is a separate process; its
 //! memory is printed (`--nocapture`) and has a limit. Hundreds of slow webhooks, and one that is prompt. Callers
-//! without a key, whose requests are the most expensive ones.
+//! without a key, whose requests are the most expensive ones, and readers who are slow.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
 
 mod hanging_endpoint;
 mod http2;
 mod keyless;
+mod measured;
 mod process;
 mod slow_endpoints;
+mod slow_readers;
 mod unknown_keys;
 mod unread;
 
@@ -155,7 +157,8 @@ async fn a_client_is_served_beside_5000_idle_and_500_slow_connections() {
 async fn a_client_is_served_when_more_connect_than_may() {
     let _beside = beside_others().await;
     let count = allowed(2_000);
-    let server = Server::start(&json!({ "serve": { "connections": 500, "headerReadMs": NEVER_MS } }));
+    let serve = json!({ "connections": 500, "headerReadMs": NEVER_MS });
+    let server = Server::start(&json!({ "serve": serve, "requests": { "bodyTimeMs": NEVER_MS } }));
     let server = Arc::new(server);
     let mut streams = Vec::new();
     for _ in 0..count {
@@ -228,8 +231,8 @@ async fn unread_answers_have_a_limit_in_bytes() {
         assert!(after - before < max, "{} KiB more, not {max}", after - before);
     }
     drop(streams);
-    // The time of `Retry-After`: the server has to detect the closed connections first.
-    sleep(Duration::from_secs(1)).await;
+    // The server has to detect the closed connections first.
+    server.is_quiet().await;
     well_served(&server).await;
 }
 

@@ -2,16 +2,17 @@
 //!
 //! `api-server <folder> <settings>`: serves two companies without a quota until standard input ends, and prints one
 //! line with its address, its keys, and the paths of documents and signing pages. The settings are JSON: `files`,
-//! `documentLines`, `documentCompanies`, `keys`, `pages`, `postgres`, and the limits `serve` and `requests`.
+//! `documentLines`, `linkedLines`, `documentCompanies`, `keys`, `pages`, `postgres`, and the limits `serve` and `requests`.
 
 use std::error::Error;
 use std::io::Read;
 use std::sync::Arc;
 
+use http::request::Parts;
 use invoicing_core::{NewClient, NewCompany, NewLine, NewQuote, Plan, QuoteId};
 use invoicing_server::{
-    CompanyHandle, ConsoleSettings, Invoicing, MemoryStore, PostgresSettings, RequestLimits, ServeLimits,
-    Settings, serve,
+    CompanyHandle, ConsoleSettings, Invoicing, MemoryStore, PostgresSettings, RequestLimits, Role,
+    ServeLimits, Session, Settings, SignInDecision, serve,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -27,6 +28,8 @@ struct Arguments {
     files: Option<u64>,
     /// Lines of each sent quote. Every company with documents has [`DOCUMENTS`] of them.
     document_lines: Option<usize>,
+    /// Lines of the quote whose document the API links to, 1 if it is not set.
+    linked_lines: Option<usize>,
     /// Further keys of the first company.
     keys: usize,
     /// Companies with documents, the first one included.
@@ -82,7 +85,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     let first = &companies[0];
     let linked = match arguments.document_lines {
-        Some(_) => format!("/api/v1/quotes/{}/document", send(first, 1).await?),
+        Some(_) => {
+            format!("/api/v1/quotes/{}/document", send(first, arguments.linked_lines.unwrap_or(1)).await?)
+        }
         None => String::new(),
     };
     let (mut pages, mut long_page, mut ended_page) =
@@ -105,8 +110,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         drop(stop);
     });
-    let signing_page = invoicing.signing_page(ConsoleSettings::at("http://x"))?;
-    let site = (invoicing.service(), signing_page);
+    // The staff of the first company, by a header.
+    let staff = Session::new(first.id(), "Staff", Role::Full);
+    let sign_in = move |head: &Parts| match head.headers.get("x-staff") {
+        Some(_) => SignInDecision::Granted(staff.clone()),
+        None => SignInDecision::Forbidden,
+    };
+    let console = invoicing.console(ConsoleSettings::at("http://x"), sign_in)?;
+    let site = (invoicing.service(), console);
     serve(listener, site, arguments.serve, async { drop(stopped.await) }).await?;
     invoicing.close().await;
     Ok(())

@@ -7,7 +7,7 @@ use invoicing_core::{EventKind, NewClient, NewQuote, Plan};
 use invoicing_server::{CompanyHandle, NewWebhook};
 use invoicing_tests::{Database, Receiver, Reply, RunningDispatcher, World, on_each_database, tell};
 
-use crate::process::beside_others;
+use crate::process::{Broken, beside_others, check, kept};
 
 /// Webhooks of each company of the crowd.
 const WEBHOOKS: usize = 20;
@@ -36,7 +36,7 @@ fn slow_endpoints() -> usize {
 #[on_each_database]
 async fn a_prompt_endpoint_is_served_beside_180_slow_endpoints_with_a_backlog(db: Database) {
     let _beside = beside_others().await;
-    assert_served_beside(db, "slow", Reply::Slow(LATE, 200)).await;
+    kept(async || is_served_beside(db, "slow", Reply::Slow(LATE, 200)).await).await;
 }
 
 /// Deliveries to hanging webhooks are attempted three times, and a retry takes any slot that slow webhooks may have.
@@ -45,10 +45,10 @@ async fn a_prompt_endpoint_is_served_beside_180_slow_endpoints_with_a_backlog(db
 #[on_each_database]
 async fn a_prompt_endpoint_is_served_beside_180_that_hang_with_a_backlog(db: Database) {
     let _beside = beside_others().await;
-    assert_served_beside(db, "hanging", Reply::Hang).await;
+    kept(async || is_served_beside(db, "hanging", Reply::Hang).await).await;
 }
 
-async fn assert_served_beside(db: Database, how: &str, reply: Reply) {
+async fn is_served_beside(db: Database, how: &str, reply: Reply) -> Result<(), Broken> {
     let world = World::on(db).system_clock().open().await;
     let receiver = Receiver::start().await;
     let (bystander, _) = world.another("Bystander", Plan::Pro).await;
@@ -76,8 +76,8 @@ async fn assert_served_beside(db: Database, how: &str, reply: Reply) {
     let (median, p99) = (times[DELIVERIES / 2], times[DELIVERIES * 99 / 100 - 1]);
     let what = format!("a prompt endpoint beside {slow} {how} ones, {db:?}");
     tell(&what, &format_args!("median {median:?}, p99 {p99:?} from call to arrival"));
-    assert!(median <= MEDIAN && p99 < SLOWEST, "median {median:?}, p99 {p99:?}");
     running.kill().await;
+    check(median <= MEDIAN && p99 < SLOWEST, || format!("median {median:?}, p99 {p99:?}"))
 }
 
 /// The first delivery of the new webhook waits with the first ones of all others, and no other delivery
@@ -88,11 +88,11 @@ async fn assert_served_beside(db: Database, how: &str, reply: Reply) {
 async fn an_endpoint_that_is_new_is_served_beside_400_that_are_new_and_slow(db: Database) {
     let _beside = beside_others().await;
     for backlog in [2, 20] {
-        assert_served_beside_new_ones(db, backlog).await;
+        kept(async || is_served_beside_new_ones(db, backlog).await).await;
     }
 }
 
-async fn assert_served_beside_new_ones(db: Database, backlog: i64) {
+async fn is_served_beside_new_ones(db: Database, backlog: i64) -> Result<(), Broken> {
     let world = World::on(db).system_clock().open().await;
     let (receiver, crowd) = (Receiver::start().await, Receiver::start().await);
     let (bystander, _) = world.another("Bystander", Plan::Pro).await;
@@ -115,8 +115,8 @@ async fn assert_served_beside_new_ones(db: Database, backlog: i64) {
     let what =
         format!("a new endpoint beside 400 new, slow ones with {backlog} each, {:?}", world.database());
     tell(&what, &format_args!("first {first:?}, then median {median:?}, slowest {slowest:?}"));
-    assert!(first <= FIRST && median <= MEDIAN && slowest < SLOWEST, "{first:?}, {times:?}");
     running.kill().await;
+    check(first <= FIRST && median <= MEDIAN && slowest < SLOWEST, || format!("{first:?}, {times:?}"))
 }
 
 async fn register(company: &CompanyHandle, url: &str) {

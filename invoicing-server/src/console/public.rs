@@ -15,10 +15,9 @@ use crate::console::layout::Frame;
 use crate::console::request::{Outcome, PageResult, page, see_other};
 use crate::console::route::{Handler, SigningHandler};
 use crate::console::sign::SigningRequest;
-use crate::error::Error;
 use crate::http::body::RequestBody;
 use crate::http::byte_budget::Holder;
-use crate::http::download::Download;
+use crate::http::download;
 use crate::http::error::ApiError;
 use crate::operations::{LinkedQuote, SigningLinks};
 
@@ -39,13 +38,15 @@ impl ConsoleContext {
         let linked = links.resolve(token).await?;
         exchange.is_of(linked.company.id());
         let capacity = &self.http.capacity;
-        let _link = capacity.links.try_acquire(linked.token_hash).ok_or(ApiError::Overloaded)?;
+        let holder = Holder::Link { company: linked.company.id(), token: linked.token_hash };
         let Handler::Signing(handler) = handler else {
-            return self.download(exchange, &linked).await;
+            return self.download(exchange, &linked, holder).await;
         };
-        // From here on the request counts for the company, whose token it holds.
-        let reservation = exchange.admit(Holder::Link(linked.company.id()))?;
+        // From here on the request counts for the link, whose token it holds.
+        let reservation = exchange.admit(holder)?;
         let form = form_of(exchange, body, reservation).await?;
+        // Taken once the form has arrived, so that slow forms keep no place from others.
+        let _link = capacity.links.try_acquire(linked.token_hash).ok_or(ApiError::Overloaded)?;
         let user_agent = head.headers.get(header::USER_AGENT);
         let request = SigningRequest {
             linked,
@@ -53,7 +54,6 @@ impl ConsoleContext {
             capacity,
             language: Language::preferred(&head.headers),
             prefix: &self.place.path,
-            reservation,
             form,
             env: &self.http.env,
             ip: client_address(head, self.proxies.as_ref()),
@@ -74,21 +74,20 @@ impl ConsoleContext {
     }
 
     /// The last frozen document of a quote, answered as behind a signed URL of the API.
-    async fn download(&self, exchange: &PageExchange<'_>, linked: &LinkedQuote) -> PageResult {
-        let (head, capacity) = (exchange.head, &self.http.capacity);
+    async fn download(
+        &self,
+        exchange: &PageExchange<'_>,
+        linked: &LinkedQuote,
+        holder: Holder,
+    ) -> PageResult {
+        let capacity = &self.http.capacity;
+        let _link = capacity.links.try_acquire(linked.token_hash).ok_or(ApiError::Overloaded)?;
         // Taken first, so that the holder of one link uses the database no more at once than its
         // company may.
-        let _slot =
-            capacity.keyless_documents.try_acquire(linked.company.id()).ok_or(ApiError::Overloaded)?;
+        let slot = capacity.keyless_documents.try_acquire(linked.company.id()).ok_or(ApiError::Overloaded)?;
         let (document, size) = linked.company.documents::<Quote>().stored(linked.id).await?;
-        let download = Download::new(&head.method, &head.headers, document.sha256);
-        if download.is_not_modified() {
-            return Ok(download.not_modified()?);
-        }
-        let reservation = exchange.admit(Holder::Document(document.key))?;
-        // Reserved before the bytes are read, so that they never exceed their share.
-        reservation.cover(usize::try_from(size).map_err(Error::internal)?)?;
-        let bytes = self.services.documents.bounded_store().fetch(&document).await.map_err(Error::from)?;
-        Ok(download.respond(bytes, &document.file_name)?)
+        drop(slot);
+        let store = self.services.documents.bounded_store();
+        Ok(download::download(exchange, capacity, holder, (&document, Some(size)), store).await?)
     }
 }

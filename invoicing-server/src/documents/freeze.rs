@@ -12,6 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use invoicing_core::{CompanyId, DocumentFormat, Invalid};
 use scopeguard::guard;
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout};
 use uuid::Uuid;
 
@@ -30,6 +31,10 @@ const STORE_TIME_LIMIT: Duration = Duration::from_millis(4_500);
 
 /// Time limit for rendering one document, and for waiting until it begins.
 const RENDER_TIME: Duration = Duration::from_secs(30);
+
+/// Largest document whose hash is computed by the thread that serves requests. It takes a
+/// millisecond.
+const HASHED_AT_ONCE: usize = 256 * 1024;
 
 /// Maximum number of renderings of one company at once, with those that wait. Each holds a record
 /// in memory.
@@ -176,7 +181,14 @@ impl BoundedStore<'_> {
     /// The frozen bytes, checked against their hash.
     pub(crate) async fn fetch(&mut self, document: &StoredFile) -> Result<Bytes, StoreError> {
         let bytes = self.wait_for(self.store.get(document.key)).await?;
-        if ContentHash::of(&bytes) == document.sha256 { Ok(bytes) } else { Err(StoreError::Corrupt) }
+        let hash = if bytes.len() <= HASHED_AT_ONCE {
+            ContentHash::of(&bytes)
+        } else {
+            let bytes = bytes.clone();
+            let hash = spawn_blocking(move || ContentHash::of(&bytes)).await;
+            hash.map_err(|panic| StoreError::Unavailable(panic.into()))?
+        };
+        if hash == document.sha256 { Ok(bytes) } else { Err(StoreError::Corrupt) }
     }
 
     /// Checks that the document is in the store and has the size that it was frozen with.

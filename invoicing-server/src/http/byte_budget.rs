@@ -1,11 +1,11 @@
 //! The budget of bytes held for peers: requests whose body arrives, and answers that are not read
 //! yet.
 //!
-//! Each byte counts for the company and the document that it is held for, and without a key for its
-//! connection. Each of these has a share of the budget. If a share or the budget is used up, an
-//! answer that its peer does not read is ended first. Only then is a request refused. [`ledger`]
-//! counts the bytes that are held, [`shares`] has their limits, and [`eviction`] chooses the
-//! answers that are ended.
+//! Each byte counts for its holder: the keys and people of a company, a document, a signing link, or
+//! a connection without any of these. Each of them has a share of the budget. If a share or the
+//! budget is used up, an answer that its peer reads too slowly is ended first. Only then is a request
+//! refused. [`ledger`] counts the bytes that are held and the pace of their peers, [`shares`] has
+//! the limits, and [`eviction`] chooses the answers that are ended.
 
 mod eviction;
 mod ledger;
@@ -21,6 +21,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use self::eviction::{Demand, make_room};
+pub(crate) use self::ledger::LOWEST_SPEED;
 use self::ledger::{AnswerId, Ledger};
 use self::shares::Limits;
 pub(crate) use self::shares::SMALL;
@@ -55,14 +56,18 @@ pub(crate) enum Holder {
     Unknown,
     /// The holder of a key.
     Company(CompanyId),
-    /// The holder of a document URL. The bytes count for the document's company too.
+    /// The holder of a document URL.
     Document(DocumentKey),
-    /// The holder of a signing link. The bytes count for its company too.
+    /// The holder of a signing link.
     #[cfg_attr(
         not(feature = "console"),
         expect(dead_code, reason = "the signing page is a part of the console")
     )]
-    Link(CompanyId),
+    Link {
+        company: CompanyId,
+        /// SHA-256 of the token.
+        token: [u8; 32],
+    },
 }
 
 /// The connection and the holder for which bytes are held.

@@ -13,11 +13,10 @@ use invoicing_core::QuoteId;
 use super::byte_budget::ByteBudget;
 use crate::company_slots::CompanySlots;
 use crate::config::RequestLimits;
-#[cfg(feature = "console")]
 use crate::keyed_semaphore::KeyedSemaphore;
 
-/// Maximum number of requests with one signing link that are served or wait. Requests with other
-/// links wait behind these at most.
+/// Maximum number of requests with one signing link that are served or wait, once their forms have
+/// arrived. Requests with other links wait behind these at most.
 #[cfg(feature = "console")]
 const OF_ONE_LINK: u32 = 32;
 
@@ -32,6 +31,9 @@ pub(crate) struct Capacity {
     /// Requests of the holders of document URLs and signing links that may wait for the document
     /// store.
     pub(crate) keyless_documents: CompanySlots,
+    /// Parts of documents that are read to be checked: one at a time for each company, as each takes
+    /// the memory of its document.
+    pub(crate) parts: KeyedSemaphore,
     /// Pages behind signing links that are made: one for each processor, as each takes one. At
     /// least two, so that a company never has all of them.
     #[cfg(feature = "console")]
@@ -57,6 +59,7 @@ impl Capacity {
             requests: CompanySlots::new(limits.in_flight),
             documents: CompanySlots::new(limits.documents_in_flight),
             keyless_documents: CompanySlots::new(limits.documents_in_flight),
+            parts: KeyedSemaphore::new(1),
             #[cfg(feature = "console")]
             pages: CompanySlots::new(available_parallelism().map_or(2, |processors| processors.get().max(2))),
             #[cfg(feature = "console")]

@@ -5,23 +5,84 @@
 //! the whole document.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use tokio::time::timeout;
 
+use super::byte_budget::Holder;
+use super::capacity::Capacity;
 use super::error::ApiError;
+use super::exchange::Exchange;
 use super::headers::{has_etag, only_value};
 use super::response::{ApiResult, with_headers};
-use crate::documents::{CONTENT_TYPE, ContentHash, content_disposition};
+use crate::documents::{BoundedStore, CONTENT_TYPE, ContentHash, StoredFile, content_disposition};
 use crate::error::Error;
 
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const BYTES: HeaderValue = HeaderValue::from_static("bytes");
 const PDF: HeaderValue = HeaderValue::from_static(CONTENT_TYPE);
 
+/// Longest wait of a part of a document for the parts before it.
+const PART_WAIT: Duration = Duration::from_secs(4);
+
+/// Answers a request for a document, of a caller whose permission was checked. Its size is that of
+/// its row, if that was read.
+///
+/// Only the bytes of a `GET` are read. A part is checked with the whole document, so a company's parts
+/// are read one after the other: that of a caller who reads a byte takes no more memory than one
+/// document.
+pub(crate) async fn download<C>(
+    exchange: &Exchange<'_, C>,
+    capacity: &Capacity,
+    holder: Holder,
+    (document, size): (&StoredFile, Option<u64>),
+    mut store: BoundedStore<'_>,
+) -> ApiResult {
+    let (head, company) = (exchange.head, document.key.company);
+    let download = Download::new(&head.method, &head.headers, document.sha256);
+    if download.is_not_modified() {
+        return download.not_modified();
+    }
+    let slot = || capacity.keyless_documents.try_acquire(company).ok_or(ApiError::Overloaded);
+    let size = match size {
+        Some(size) => size,
+        None => {
+            let _slot = slot()?;
+            store.size(document.key).await.map_err(Error::from)?
+        }
+    };
+    let length = usize::try_from(size).map_err(Error::internal)?;
+    if head.method == Method::HEAD {
+        return download.head(length, &document.file_name);
+    }
+    let range = match download.range(length) {
+        RequestedRange::Whole => None,
+        RequestedRange::Part(range) => Some(range),
+        RequestedRange::Unsatisfiable => return download.unsatisfiable(length),
+    };
+    let reservation = exchange.admit(holder)?;
+    // Waits without a slot, which whole documents need.
+    let _turn = match range {
+        Some(_) => Some(
+            timeout(PART_WAIT, capacity.parts.acquire(company)).await.map_err(|_| ApiError::Overloaded)??,
+        ),
+        None => None,
+    };
+    let _slot = slot()?;
+    // Reserved before the bytes are read, so that they never exceed their share.
+    reservation.cover(length)?;
+    let bytes = store.fetch(document).await.map_err(Error::from)?;
+    match range {
+        None => download.whole(bytes, &document.file_name),
+        Some(range) => download.part(&bytes, range, &document.file_name),
+    }
+}
+
 /// The conditions and the range of a download.
 #[derive(Debug)]
-pub(crate) struct Download<'r> {
+struct Download<'r> {
     method: &'r Method,
     headers: &'r HeaderMap,
     etag: String,
@@ -29,47 +90,62 @@ pub(crate) struct Download<'r> {
 
 impl<'r> Download<'r> {
     /// A request for the document with this hash.
-    pub(crate) fn new(method: &'r Method, headers: &'r HeaderMap, sha256: ContentHash) -> Self {
+    fn new(method: &'r Method, headers: &'r HeaderMap, sha256: ContentHash) -> Self {
         Self { method, headers, etag: format!("\"{sha256}\"") }
     }
 
     /// True if the client already has the document (`If-None-Match`, compared weakly), so that it
     /// need not be read.
-    pub(crate) fn is_not_modified(&self) -> bool {
+    fn is_not_modified(&self) -> bool {
         has_etag(self.headers, &self.etag)
     }
 
     /// The 304 response.
-    pub(crate) fn not_modified(&self) -> ApiResult {
+    fn not_modified(&self) -> ApiResult {
         let mut headers = HeaderMap::new();
         headers.insert(header::ETAG, value(&self.etag)?);
         Ok(with_headers(StatusCode::NOT_MODIFIED, headers, Bytes::new()))
     }
 
-    /// The response with the document or the requested part.
-    pub(crate) fn respond(&self, document: Bytes, file_name: &str) -> ApiResult {
+    /// The 416 response.
+    fn unsatisfiable(&self, length: usize) -> ApiResult {
         let mut headers = HeaderMap::new();
         headers.insert(header::ETAG, value(&self.etag)?);
         headers.insert(header::ACCEPT_RANGES, BYTES);
-        let length = document.len();
-        let range = match self.range(length) {
-            RequestedRange::Whole => None,
-            RequestedRange::Part(range) => Some(range),
-            RequestedRange::Unsatisfiable => {
-                headers.insert(header::CONTENT_RANGE, value(&format!("bytes */{length}"))?);
-                return Ok(with_headers(StatusCode::RANGE_NOT_SATISFIABLE, headers, Bytes::new()));
-            }
-        };
+        headers.insert(header::CONTENT_RANGE, value(&format!("bytes */{length}"))?);
+        Ok(with_headers(StatusCode::RANGE_NOT_SATISFIABLE, headers, Bytes::new()))
+    }
+
+    /// The headers of a response with the document or a part of it.
+    fn headers(&self, file_name: &str) -> Result<HeaderMap, ApiError> {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ETAG, value(&self.etag)?);
+        headers.insert(header::ACCEPT_RANGES, BYTES);
         headers.insert(header::CONTENT_TYPE, PDF);
         headers.insert(header::CONTENT_DISPOSITION, value(&content_disposition(file_name))?);
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
-        let Some(range) = range else { return Ok(with_headers(StatusCode::OK, headers, document)) };
-        let which = format!("bytes {}-{}/{length}", range.start, range.end - 1);
+        Ok(headers)
+    }
+
+    /// The response to `HEAD`.
+    fn head(&self, length: usize, file_name: &str) -> ApiResult {
+        let mut headers = self.headers(file_name)?;
+        headers.insert(header::CONTENT_LENGTH, length.into());
+        Ok(with_headers(StatusCode::OK, headers, Bytes::new()))
+    }
+
+    fn whole(&self, document: Bytes, file_name: &str) -> ApiResult {
+        Ok(with_headers(StatusCode::OK, self.headers(file_name)?, document))
+    }
+
+    fn part(&self, document: &Bytes, range: Range<usize>, file_name: &str) -> ApiResult {
+        let mut headers = self.headers(file_name)?;
+        let which = format!("bytes {}-{}/{}", range.start, range.end - 1, document.len());
         headers.insert(header::CONTENT_RANGE, value(&which)?);
+        let part = document.get(range).ok_or_else(|| Error::internal("the document has another size"))?;
         // A copy, as a slice would keep the whole document in memory until the client has read the
         // part.
-        let part = Bytes::copy_from_slice(&document[range]);
-        Ok(with_headers(StatusCode::PARTIAL_CONTENT, headers, part))
+        Ok(with_headers(StatusCode::PARTIAL_CONTENT, headers, Bytes::copy_from_slice(part)))
     }
 
     /// The requested range. It counts for `GET` only, and only if `If-Range`, if given, names this

@@ -91,13 +91,14 @@ pub(crate) fn allowed(allow: &str) -> ApiResult {
 }
 
 /// Adds the headers of every response. The response to `HEAD` has the headers of `GET`, and no
-/// body.
+/// body. One that was made without the body has its length already.
 pub(super) fn complete(response: &mut Response<Bytes>, request_id: &HeaderValue, is_head: bool) {
     let (status, length) = (response.status(), response.body().len());
     let headers = response.headers_mut();
     // A 304 would need the length of the document, which is not read; a 204 has none (RFC 9110,
     // section 8.6).
-    if !matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) {
+    let has_length = is_head && headers.contains_key(header::CONTENT_LENGTH);
+    if !has_length && !matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) {
         headers.insert(header::CONTENT_LENGTH, length.into());
     }
     headers.entry(header::CACHE_CONTROL).or_insert(NO_STORE);

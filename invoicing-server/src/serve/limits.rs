@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::http2_tasks::Http2Tasks;
 use crate::config::{HEAD_BYTES, HEAD_FIELDS, HEAD_TIME_MS};
+use crate::http::byte_budget::LOWEST_SPEED;
 
 /// Interval of HTTP/2 pings.
 const PING_INTERVAL: Duration = Duration::from_secs(20);
@@ -28,8 +29,6 @@ const SEND_BUFFER: usize = 32 * 1024;
 const PEER_RESETS: usize = 20;
 /// Streams that the server resets for errors of the peer (CVE-2025-8671).
 const LOCAL_RESETS: usize = 64;
-/// Bytes per second at which a peer must read a response, beyond the time that every response has.
-const MIN_READ_RATE: usize = 16 * 1024;
 
 /// Limits on the connections of [`serve`](crate::serve()).
 ///
@@ -54,7 +53,7 @@ const MIN_READ_RATE: usize = 16 * 1024;
 /// | chunk extensions, trailers | 16 KiB each | 400 `bad_request` |
 /// | HTTP/2: unread bytes of bodies | 64 KiB a stream, 256 KiB a connection | the peer has to wait |
 /// | HTTP/2: bytes of one answer that wait in hyper | 48 KiB | the rest waits in the API, which can drop it |
-/// | an answer that stands still while memory is needed | 3 s | its rest is dropped; if that does not suffice, the connection ends |
+/// | an answer whose peer is behind 16 KiB a second while memory is needed | 3 s | its rest is dropped; if that does not suffice, the connection ends |
 /// | HTTP/2: frame | 16 KiB | the connection ends |
 /// | HTTP/2: resets before a response, errors | 20, 64 | the connection ends (`ENHANCE_YOUR_CALM`) |
 /// | HTTP/2: `CONTINUATION` frames of one head | as many as [`header_bytes`](Self::header_bytes) needs | the connection ends |
@@ -136,7 +135,7 @@ impl Default for ServeLimits {
 impl ServeLimits {
     /// Time limit for a peer to read a response of this size.
     pub(super) fn response_read_time(&self, bytes: usize) -> Duration {
-        self.response_read + Duration::from_secs((bytes / MIN_READ_RATE) as u64)
+        self.response_read + Duration::from_secs((bytes / LOWEST_SPEED) as u64)
     }
 
     /// The limits that hyper enforces.

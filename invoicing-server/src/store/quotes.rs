@@ -42,14 +42,6 @@ struct TermsRow {
 pub(crate) type QuoteTable<'c> = DocumentTable<'c, Quote>;
 
 impl QuoteTable<'_> {
-    /// The size of the lines in bytes.
-    #[cfg(feature = "console")]
-    pub(crate) async fn lines_bytes(&mut self, id: QuoteId) -> Result<usize, Error> {
-        const FIND: &str = "SELECT lines_bytes FROM quote_item WHERE company_id = $1 AND id = $2";
-        let bytes: Option<i64> = self.scope.query(FIND, &[&id]).optional_scalar().await?;
-        Ok(usize::try_from(bytes.ok_or(Error::NotFound)?).unwrap_or(0))
-    }
-
     /// The quote with its lines if it is SENT or EXPIRED: no other can be signed, and the holder of a
     /// link may ask at any time. An EXPIRED one can, if the form was submitted before its end.
     pub(crate) async fn find_to_sign(&mut self, id: QuoteId) -> Result<Quote, Error> {

@@ -14,15 +14,11 @@ use crate::console::error::PageError;
 use crate::console::form::Form;
 use crate::env::Env;
 use crate::error::Error;
-use crate::http::byte_budget::ByteReservation;
 use crate::http::capacity::Capacity;
 use crate::http::error::ApiError;
 use crate::keyed_semaphore::Permit;
 use crate::operations::{LinkedQuote, SignableQuote};
-use crate::store::rows::LARGE_LINES;
 
-/// Upper bound of simultaneous copies of the quote.
-const COPIES: usize = 4;
 /// Longest wait of a page for the pages before it.
 const PAGE_WAIT: Duration = Duration::from_secs(4);
 /// Longest wait of a signature for others of its quote or its company.
@@ -36,8 +32,6 @@ pub(in crate::console) struct SigningRequest<'r> {
     pub(in crate::console) language: Language,
     /// The path of the console, with which links begin.
     pub(in crate::console) prefix: &'r str,
-    /// The memory that the request and its answer take.
-    pub(in crate::console) reservation: &'r ByteReservation,
     /// The fields of the form, or of the query.
     pub(in crate::console) form: Form,
     pub(in crate::console) env: &'r Env,
@@ -69,10 +63,6 @@ impl SigningRequest<'_> {
 
     /// The part of the document that the query names, the first one if it names none.
     pub(super) async fn sheet(&self, place: Slot, shown: &Arc<SignableQuote>) -> Result<Sheet, PageError> {
-        let bytes = self.linked.lines_bytes().await?;
-        if bytes > LARGE_LINES {
-            self.reservation.cover(bytes.saturating_mul(COPIES))?;
-        }
         let unread = self.linked.unread().await?;
         let wanted = self.form.text("part").parse::<usize>().unwrap_or(1).saturating_sub(1);
         let (id, shown) = (self.linked.id, Arc::clone(shown));

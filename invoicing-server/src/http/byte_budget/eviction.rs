@@ -76,7 +76,7 @@ impl Needy<'_> {
                 && let Some(answer) = ledger.answer(*id).filter(|answer| answer.sending > 0)
                 && let Some(connection) = answer.owner.connection.clone()
                 && self.gives_way(ledger, answer)
-                && answer.stands_still()
+                && answer.is_late()
                 && spared.insert(connection.id)
                 && self.may_close(ledger, answer, connection.id)
             {
@@ -86,29 +86,28 @@ impl Needy<'_> {
         is_free(ledger)
     }
 
-    /// The answers in the share: first those of the largest holder, and of these the one that has
-    /// not moved for longest.
+    /// The answers in the share: first those of the largest holder, and of these the one that is late
+    /// for longest.
     fn candidates(&self, ledger: &Ledger) -> Vec<AnswerId> {
         let mut candidates: Vec<_> = ledger
             .answers(self.share)
             .map(|(id, answer)| {
                 let holder = ledger.bytes(answer.owner.holder.share());
-                (Reverse(holder), answer.last_progress, id)
+                (Reverse(holder), answer.late_at, id)
             })
             .collect();
         candidates.sort_unstable();
         candidates.into_iter().map(|(.., id)| id).collect()
     }
 
-    /// True if an answer may be ended: its peer does not read it, and its holder is that of the
-    /// demand or has more. If all memory is used up, a larger holder loses the answer even if its
-    /// peer reads a byte now and then.
+    /// True if an answer may be ended: it is late, and its holder is that of the demand or has more.
+    /// If all memory is used up, a larger holder loses the answer even if its peer keeps pace.
     fn gives_way(&self, ledger: &Ledger, answer: &LedgerEntry) -> bool {
         let (own, holder) = (self.owner.holder.share(), answer.owner.holder.share());
         if holder == own {
-            return answer.stands_still();
+            return answer.is_late();
         }
-        ledger.bytes(holder) > self.own && (self.share == Share::Total || answer.stands_still())
+        ledger.bytes(holder) > self.own && (self.share == Share::Total || answer.is_late())
     }
 
     /// True if a connection may be closed for an answer, as the bytes that the server has taken are
@@ -122,13 +121,13 @@ impl Needy<'_> {
 }
 
 /// True if a connection holds answers of one holder only. Other holders on it, as behind a proxy,
-/// would lose theirs. Downloads of other documents that stand still do not count, as any caller can
-/// add some.
+/// would lose theirs. Downloads of other documents that are late do not count, as any caller can add
+/// some.
 fn serves_only(ledger: &Ledger, connection: u64, holder: Share) -> bool {
     let share = Share::Connection(connection);
     let answers = ledger.answers(share).map(|(_, answer)| answer).filter(|answer| {
-        let is_download = matches!(answer.owner.holder, Holder::Document(_) | Holder::Link(_));
-        answer.owner.holder.share() == holder || is_download && answer.stands_still()
+        let is_download = matches!(answer.owner.holder, Holder::Document(_) | Holder::Link { .. });
+        answer.owner.holder.share() == holder || is_download && answer.is_late()
     });
     answers.map(|answer| answer.held + answer.sending).sum::<usize>() == ledger.bytes(share)
 }

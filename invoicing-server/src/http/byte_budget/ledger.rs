@@ -1,4 +1,4 @@
-//! The bytes that are held, with their owner and the time of their last progress.
+//! The bytes that are held, with their owner and the pace of their peer.
 
 use std::collections::{HashMap, HashSet};
 use std::mem;
@@ -12,11 +12,11 @@ use super::{ConnectionHandle, Holder, Owner};
 use crate::documents::DocumentKey;
 use crate::http::error::ApiError;
 
-/// Time without a piece taken or sent after which an answer may be ended for another one of its
-/// owner.
-pub(super) const STALLED: Duration = Duration::from_secs(3);
-/// Bytes per second of the slowest reader that `serve` accepts.
-const LOWEST_SPEED: usize = 16 * 1024;
+/// Time by which a peer may be behind [`LOWEST_SPEED`] before its answer may be ended for another
+/// one.
+pub(super) const PATIENCE: Duration = Duration::from_secs(3);
+/// Bytes per second at which a peer must read an answer, beyond the time that every answer has.
+pub(crate) const LOWEST_SPEED: usize = 16 * 1024;
 /// Downloads of one document at once, from the check of the URL until the last piece was sent.
 pub(super) const DOWNLOADS_PER_DOCUMENT: usize = 8;
 
@@ -52,17 +52,23 @@ pub(super) struct LedgerEntry {
     pub(super) held: usize,
     /// Size of the pieces that the server has taken and not sent.
     pub(super) sending: usize,
-    pub(super) last_progress: Instant,
+    /// The instant from which the peer is too slow, if it reads nothing until then. Bytes that were
+    /// read put it off by the time that they may take.
+    pub(super) late_at: Instant,
     deadline: Option<Instant>,
     download: Option<DocumentKey>,
 }
 
 impl LedgerEntry {
     /// True if the peer reads the answer too slowly, or not at all.
-    pub(super) fn stands_still(&self) -> bool {
-        let slowest = Duration::from_secs((self.sending / LOWEST_SPEED) as u64);
-        self.last_progress.elapsed() >= STALLED.max(slowest)
+    pub(super) fn is_late(&self) -> bool {
+        self.late_at <= Instant::now()
     }
+}
+
+/// The time that a peer may take to read so many bytes.
+fn reading_time(bytes: usize) -> Duration {
+    Duration::from_millis((bytes * 1_000 / LOWEST_SPEED) as u64)
 }
 
 impl Ledger {
@@ -115,7 +121,7 @@ impl Ledger {
     /// Counts a download of the owner's document.
     ///
     /// # Errors
-    /// `overloaded` if there are too many and all of them move.
+    /// `overloaded` if there are too many and none is late.
     pub(super) fn begin_download(
         &mut self,
         owner: &Owner,
@@ -125,8 +131,8 @@ impl Ledger {
         if self.downloads.get(&key).is_some_and(|downloads| *downloads >= DOWNLOADS_PER_DOCUMENT) {
             let downloads =
                 self.answers(Share::Document(key)).filter(|(_, answer)| answer.download.is_some());
-            let slowest = downloads.min_by_key(|(_, answer)| answer.last_progress);
-            let (id, _) = slowest.filter(|(_, answer)| answer.stands_still()).ok_or(ApiError::Overloaded)?;
+            let slowest = downloads.min_by_key(|(_, answer)| answer.late_at);
+            let (id, _) = slowest.filter(|(_, answer)| answer.is_late()).ok_or(ApiError::Overloaded)?;
             ended.extend(self.drop_rest(id));
         }
         *self.downloads.entry(key).or_default() += 1;
@@ -154,12 +160,12 @@ impl Ledger {
     ) -> AnswerId {
         let held = rest.len();
         self.sending += sending;
-        let (id, last_progress) = (self.next_id, Instant::now());
+        let (id, late_at) = (self.next_id, Instant::now() + PATIENCE.max(reading_time(sending)));
         self.next_id += 1;
         for share in owner.shares() {
             self.usage.entry(share).or_default().answers.insert(id);
         }
-        let answer = LedgerEntry { owner, rest, held, sending, last_progress, deadline: None, download };
+        let answer = LedgerEntry { owner, rest, held, sending, late_at, deadline: None, download };
         self.answers.insert(id, answer);
         id
     }
@@ -176,7 +182,6 @@ impl Ledger {
         let piece = answer.rest.split_to(max.min(answer.rest.len()));
         answer.sending += piece.len();
         self.sending += piece.len();
-        answer.last_progress = Instant::now();
         let held = if answer.rest.is_empty() { mem::take(&mut answer.held) } else { 0 };
         let owner = answer.owner.clone();
         self.add(&owner, piece.len());
@@ -194,7 +199,7 @@ impl Ledger {
         }
         answer.sending -= bytes;
         self.sending -= bytes;
-        answer.last_progress = Instant::now();
+        answer.late_at = (answer.late_at + reading_time(bytes)).min(Instant::now() + PATIENCE);
         let owner = answer.owner.clone();
         self.subtract(&owner, bytes);
     }

@@ -13,16 +13,22 @@ pub(crate) const SMALL: usize = 32 * 1024;
 /// A part of the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Share {
+    /// A document, by its URL.
     Document(DocumentKey),
-    /// All documents of a company.
+    /// All documents of a company, by their URLs.
     Documents(CompanyId),
-    /// Requests and answers of the holders of a company's signing links.
+    /// A signing link, by the hash of its token.
+    Link([u8; 32]),
+    /// All signing links of a company.
     Links(CompanyId),
+    /// The keys and people of a company.
+    Members(CompanyId),
+    /// All of a company. Has no limit.
     Company(CompanyId),
     Unknown,
     /// Unknown callers of a connection.
     UnknownOn(u64),
-    /// Documents and unknown callers of a connection. Its holders of keys do not count: their
+    /// Documents and unknown callers of a connection. Holders of keys and links do not count: their
     /// companies have shares, and a proxy may serve several.
     Keyless(u64),
     /// All of a connection. Has no limit.
@@ -31,12 +37,13 @@ pub(super) enum Share {
 }
 
 impl Holder {
+    /// The share by which holders are compared.
     pub(super) fn share(self) -> Share {
         match self {
             Self::Unknown => Share::Unknown,
-            Self::Company(company) | Self::Link(company) | Self::Document(DocumentKey { company, .. }) => {
-                Share::Company(company)
-            }
+            Self::Company(company)
+            | Self::Link { company, .. }
+            | Self::Document(DocumentKey { company, .. }) => Share::Company(company),
         }
     }
 }
@@ -45,19 +52,17 @@ impl Owner {
     /// The shares in which the owner's answers count: from the narrowest to the widest, so that its
     /// own answers are ended first.
     pub(super) fn shares(&self) -> impl Iterator<Item = Share> + use<> {
-        let (document, documents) = match self.holder {
-            Holder::Document(key) => (Some(Share::Document(key)), Some(Share::Documents(key.company))),
-            Holder::Link(company) => (None, Some(Share::Links(company))),
-            Holder::Unknown | Holder::Company(_) => (None, None),
-        };
         let connection = self.connection.as_ref().map(|connection| connection.id);
-        let unknown = connection.filter(|_| self.holder == Holder::Unknown).map(Share::UnknownOn);
-        // Answers to holders of links do not count: their companies bound them, as for holders of
-        // keys.
+        let (narrow, wide) = match self.holder {
+            Holder::Document(key) => (Some(Share::Document(key)), Some(Share::Documents(key.company))),
+            Holder::Link { company, token } => (Some(Share::Link(token)), Some(Share::Links(company))),
+            Holder::Company(company) => (None, Some(Share::Members(company))),
+            Holder::Unknown => (connection.map(Share::UnknownOn), None),
+        };
         let is_keyless = matches!(self.holder, Holder::Unknown | Holder::Document(_));
         let keyless = connection.filter(|_| is_keyless).map(Share::Keyless);
-        let narrow = document.into_iter().chain(documents).chain(unknown).chain([self.holder.share()]);
-        narrow.chain(keyless).chain(connection.map(Share::Connection))
+        let of_holder = narrow.into_iter().chain(wide).chain([self.holder.share()]);
+        of_holder.chain(keyless).chain(connection.map(Share::Connection))
     }
 }
 
@@ -91,15 +96,18 @@ impl Limits {
         // A large answer leaves a reserve in the budget. A small one also has a reserve in the
         // shares of its company and its connection.
         let reserve = |share: usize| if size <= SMALL { share / 8 } else { 0 };
+        // Two readers of the largest document are served at a time, whatever is under way beside
+        // them.
+        let beside = |share: usize| share.saturating_add(size.saturating_mul(2));
         match share {
-            // Two readers of the largest document are served at a time.
-            Share::Document(_) => (self.total / 16).max(size.saturating_mul(2)),
-            Share::Documents(_) | Share::Links(_) => part(8).max(size.saturating_mul(2)),
-            Share::Company(_) | Share::Keyless(_) => part(4) + reserve(part(4)),
+            Share::Document(_) => beside(self.total / 16),
+            Share::Link(_) => beside(self.total / 128),
+            Share::Documents(_) | Share::Links(_) => beside(part(8)),
+            Share::Members(_) | Share::Keyless(_) => part(4) + reserve(part(4)),
             Share::Unknown => self.total / 16,
             // Smaller, so that a few connections do not take the share of all unknown callers.
             Share::UnknownOn(_) => self.total / 512,
-            Share::Connection(_) => usize::MAX,
+            Share::Company(_) | Share::Connection(_) => usize::MAX,
             Share::Total => self.enough_for_one(self.total - self.total / 8 + reserve(self.total)),
         }
     }

@@ -6,13 +6,13 @@ use http_body_util::BodyExt;
 use tokio::time::advance;
 use uuid::Uuid;
 
-use super::ledger::{DOWNLOADS_PER_DOCUMENT, STALLED};
+use super::ledger::{DOWNLOADS_PER_DOCUMENT, LOWEST_SPEED, PATIENCE};
 use super::shares::Share;
 use super::*;
 use crate::http::response_body::{Body, UnreadResponse};
 
-/// The share of a company and of a connection. A company's documents have half of it, a document
-/// and unknown callers a quarter.
+/// The share of a company's keys and people, and of a connection. Its documents and its links have
+/// half of it each, a document and unknown callers a quarter.
 const SHARE: usize = 2 * 1024 * 1024;
 /// A size that is too large for the reserves.
 const LARGE: usize = 64 * 1024;
@@ -34,6 +34,11 @@ fn document(id: u128) -> Owner {
 fn another_document(id: u128) -> Owner {
     let key = DocumentKey { company: CompanyId(Uuid::from_u128(id)), upload: Uuid::nil() };
     Owner { connection: None, holder: Holder::Document(key) }
+}
+
+fn link(id: u128, token: u8) -> Owner {
+    let company = CompanyId(Uuid::from_u128(id));
+    Owner { connection: None, holder: Holder::Link { company, token: [token; 32] } }
 }
 
 fn on(connection: &ConnectionHandle, Owner { holder, .. }: Owner) -> Owner {
@@ -123,12 +128,14 @@ async fn unknown_callers_on_a_few_connections_leave_room_for_those_on_others() {
 
 /// Rules: SIGN-10
 #[tokio::test]
-async fn unread_pages_behind_links_leave_room_for_the_keys_of_their_company() {
+async fn unread_pages_behind_links_leave_room_for_other_links_and_the_keys_of_their_company() {
     let budget = budget();
-    let link = Owner { connection: None, holder: Holder::Link(CompanyId(Uuid::from_u128(1))) };
-    let unread: Vec<_> = (0..).map_while(|_| answer(&budget, link.clone(), LARGE).ok()).collect();
-    assert!(unread.len() > 1);
-    assert!(budget.admit(company(1)).unwrap().grow(SHARE / 2 - LARGE).is_ok());
+    let unread = |token| (0..).map_while(|_| answer(&budget, link(1, token), LARGE).ok()).collect::<Vec<_>>();
+    let of_links: Vec<_> = (0..6).map(unread).collect();
+    assert_eq!(of_links.iter().map(Vec::len).collect::<Vec<_>>(), [3; 6]);
+    let more: Vec<_> = (6..99).map(unread).collect();
+    assert!(more.iter().any(Vec::is_empty), "all links of a company have a share");
+    assert!(budget.admit(company(1)).unwrap().grow(SHARE).is_ok());
 }
 
 #[tokio::test]
@@ -169,32 +176,34 @@ async fn a_body_that_is_dropped_counts_no_longer() {
 
 /// Rules: FAIR-1, FAIR-2
 #[tokio::test(start_paused = true)]
-async fn a_company_over_its_share_loses_its_answer_that_stands_still_longest() {
+async fn a_company_over_its_share_loses_its_answer_that_is_late_for_longest() {
     let budget = budget();
     let mut first = answer(&budget, company(1), SHARE / 2).unwrap();
-    advance(STALLED).await;
+    advance(PATIENCE).await;
     let mut second = answer(&budget, company(1), SHARE / 2).unwrap();
-    piece(&mut first).unwrap().unwrap();
-    advance(STALLED / 2).await;
+    for _ in 0..2 {
+        piece(&mut first).unwrap().unwrap();
+    }
+    advance(PATIENCE / 2).await;
     piece(&mut second).unwrap().unwrap();
     let next = budget.admit(company(1)).unwrap();
-    assert!(next.grow(LARGE).is_err(), "both move");
+    assert!(next.grow(LARGE).is_err(), "both keep pace");
     assert!(budget.admit(company(2)).unwrap().grow(LARGE).is_ok());
-    advance(STALLED / 2).await;
+    advance(PATIENCE / 2).await;
     assert!(next.grow(LARGE).is_ok());
     assert_eq!([&mut first, &mut second].map(was_ended), [true, false]);
 }
 
 /// Rules: FAIR-2
 #[tokio::test(start_paused = true)]
-async fn the_company_that_holds_most_gives_way_even_if_its_peers_read() {
+async fn the_company_that_holds_most_gives_way_even_if_its_peers_keep_pace() {
     let budget = budget();
     let mut others = [1, 2, 3].map(|id| answer(&budget, company(id), SHARE * 4 / 5).unwrap());
     let mut largest = [(); 2].map(|()| answer(&budget, company(4), SHARE / 2).unwrap());
-    advance(STALLED / 4).await;
+    advance(PATIENCE / 4).await;
     for body in largest.iter_mut().rev().chain(&mut others) {
         piece(body).unwrap().unwrap();
-        advance(STALLED / 16).await;
+        advance(PATIENCE / 16).await;
     }
     let smallest = budget.admit(company(5)).unwrap();
     smallest.grow(SHARE / 5).unwrap();
@@ -206,13 +215,11 @@ async fn the_company_that_holds_most_gives_way_even_if_its_peers_read() {
 
 /// Rules: FAIR-1
 #[tokio::test(start_paused = true)]
-async fn a_connection_and_a_document_and_unknown_callers_have_a_share() {
+async fn a_connection_and_unknown_callers_have_a_share() {
     let (one, _close) = connection();
     let unknown = || Owner { connection: None, holder: Holder::Unknown };
     for (owners, share, other) in [
         ([on(&one, document(1)), on(&one, document(2))], SHARE, on(&one, company(3))),
-        ([document(1), document(1)], SHARE / 4, company(3)),
-        ([document(1), another_document(1)], SHARE / 2, company(1)),
         ([unknown(), unknown()], SHARE / 4, company(3)),
     ] {
         let budget = budget();
@@ -224,6 +231,49 @@ async fn a_connection_and_a_document_and_unknown_callers_have_a_share() {
         late.grow(LARGE / 2).unwrap();
         assert!(late.grow(LARGE).is_err(), "{name}");
         assert!(budget.admit(other).unwrap().grow(LARGE).is_ok(), "{name}");
+    }
+}
+
+/// Rules: FAIR-1, FAIR-4
+#[tokio::test]
+async fn a_document_and_a_link_have_a_share_and_two_readers_beside_it() {
+    for (first, second, share, others) in [
+        (document(1), document(1), SHARE / 4, [another_document(1), link(1, 1), company(1)]),
+        (document(1), another_document(1), SHARE / 2, [document(2), link(1, 1), company(1)]),
+        (link(1, 1), link(1, 1), SHARE / 32, [link(1, 2), document(1), company(1)]),
+        (link(1, 1), link(1, 2), SHARE / 2, [link(2, 3), document(1), company(1)]),
+    ] {
+        let budget = budget();
+        let held = budget.admit(first).unwrap();
+        held.grow(share).unwrap();
+        let readers = [(); 3].map(|()| budget.admit(second.clone()).unwrap());
+        let are_served = readers.each_ref().map(|reader| reader.grow(LARGE).is_ok());
+        assert_eq!(are_served, [true, true, false], "{second:?}");
+        for other in others {
+            let name = format!("{other:?} beside {second:?}");
+            assert!(budget.admit(other).unwrap().grow(LARGE).is_ok(), "{name}");
+        }
+        assert!(budget.admit(company(1)).unwrap().grow(SHARE).is_ok(), "{second:?}");
+    }
+}
+
+/// Rules: FAIR-2, FAIR-4
+#[tokio::test(start_paused = true)]
+async fn a_reader_who_moves_too_slowly_gives_way_to_one_who_keeps_pace() {
+    let (budget, size) = (budget(), SHARE / 2);
+    let [mut slow, mut steady] = [(); 2].map(|()| answer(&budget, document(1), size).unwrap());
+    // At this pace a piece takes a second.
+    let second = Duration::from_secs((PIECE / LOWEST_SPEED) as u64);
+    for n in 0..16 {
+        advance(second).await;
+        piece(&mut steady).unwrap().unwrap();
+        if n % 2 == 0 {
+            piece(&mut slow).unwrap().unwrap();
+        }
+    }
+    for is_served in [true, false] {
+        assert_eq!(budget.admit(document(1)).unwrap().grow(size).is_ok(), is_served);
+        assert_eq!((was_ended(&mut slow), was_ended(&mut steady)), (true, false));
     }
 }
 
@@ -257,11 +307,14 @@ async fn an_answer_of_any_size_is_admitted_alone_and_leaves_room_for_small_ones(
 
 /// Rules: FAIR-4
 #[tokio::test]
-async fn the_largest_document_has_two_readers() {
+async fn the_largest_document_has_two_readers_beside_what_is_under_way() {
     let budget = budget();
-    let readers = [(); 3].map(|()| budget.admit(document(1)).unwrap());
-    let are_served = readers.each_ref().map(|reader| reader.grow(SHARE / 2 - LARGE).is_ok());
-    assert_eq!(are_served, [true, true, false]);
+    let mut first = answer(&budget, document(1), SHARE / 2).unwrap();
+    let under_way: Vec<_> = (0..16).map(|_| piece(&mut first).unwrap().unwrap()).collect();
+    let readers = [(); 2].map(|()| budget.admit(document(1)).unwrap());
+    let are_served = readers.each_ref().map(|reader| reader.grow(SHARE / 2).is_ok());
+    assert_eq!(are_served, [true, false]);
+    drop(under_way);
 }
 
 /// Rules: FAIR-2
@@ -271,7 +324,7 @@ async fn nothing_is_ended_where_that_would_not_suffice() {
     let mut small = answer(&budget, company(1), LARGE).unwrap();
     let held = budget.admit(company(1)).unwrap();
     held.grow(SHARE - 2 * LARGE).unwrap();
-    advance(STALLED).await;
+    advance(PATIENCE).await;
     assert!(budget.admit(company(1)).unwrap().grow(3 * LARGE).is_err());
     assert!(!was_ended(&mut small));
 }
@@ -284,7 +337,7 @@ async fn only_the_own_answers_or_those_of_a_larger_holder_give_way() {
     let mut small = answer(&budget, on(&proxy, document(1)), LARGE).unwrap();
     let held = budget.admit(on(&proxy, document(2))).unwrap();
     held.grow(SHARE - LARGE).unwrap();
-    advance(STALLED).await;
+    advance(PATIENCE).await;
     assert!(budget.admit(on(&proxy, document(6))).unwrap().grow(LARGE).is_err());
     let others = [3, 4, 5].map(|id| budget.admit(company(id)).unwrap());
     for other in &others {
@@ -316,7 +369,7 @@ async fn a_connection_closes_where_only_what_it_has_taken_is_left_to_end() {
     let held = budget.admit(company(1)).unwrap();
     held.grow(SHARE - 700 * 1024).unwrap();
     let mut moves = begun(&budget, on(&moving, document(1)), PIECE);
-    advance(STALLED).await;
+    advance(PATIENCE).await;
     piece(&mut moves.0).unwrap().unwrap();
     budget.admit(company(1)).unwrap().grow(600 * 1024).unwrap();
     assert!(!must_close(&close), "the rests suffice");
@@ -336,7 +389,7 @@ async fn a_company_that_needs_memory_closes_no_connection_that_others_use() {
     let taken: Vec<_> = (0..40).map(|_| begun(&budget, on(&proxy, company(1)), PIECE)).collect();
     let held = budget.admit(company(1)).unwrap();
     held.grow(SHARE - 680 * 1024).unwrap();
-    advance(STALLED).await;
+    advance(PATIENCE).await;
     let needs = || budget.admit(company(1)).unwrap().grow(660 * 1024);
     let answer_to = |other| {
         let beside = budget.admit(on(&proxy, other)).unwrap();
@@ -345,12 +398,12 @@ async fn a_company_that_needs_memory_closes_no_connection_that_others_use() {
         Body::new(vec![0; PIECE].into(), beside, Version::HTTP_2)
     };
     let page = answer_to(company(2));
-    advance(STALLED).await;
+    advance(PATIENCE).await;
     assert!(needs().is_err() && !must_close(&close), "its answer may still be read");
     drop(page);
     let download = answer_to(document(3));
     assert!(needs().is_err() && !must_close(&close), "it may be under way");
-    advance(STALLED).await;
+    advance(PATIENCE).await;
     needs().unwrap();
     assert!(must_close(&close), "any caller can leave a download unread");
     drop((taken, download));
@@ -379,8 +432,8 @@ async fn downloads_of_one_document_are_limited() {
     downloads.pop();
     assert!(budget.admit(document(1)).is_ok());
     downloads.push(answer(&budget, document(1), PIECE + 1).unwrap());
-    advance(STALLED).await;
-    assert!(budget.admit(document(1)).is_ok(), "one that stands still gives way");
+    advance(PATIENCE).await;
+    assert!(budget.admit(document(1)).is_ok(), "one that is late gives way");
     assert!(downloads.iter_mut().any(was_ended));
 }
 
@@ -389,7 +442,7 @@ async fn an_answer_past_its_deadline_is_ended() {
     let budget = budget();
     let [mut late, mut small] =
         [ANSWER_AT_ONCE + 1, PIECE].map(|bytes| answer(&budget, company(1), bytes).unwrap());
-    let deadline = Instant::now() + STALLED;
+    let deadline = Instant::now() + PATIENCE;
     late.end_after(deadline);
     small.end_after(deadline);
     budget.end_overdue(deadline - Duration::from_millis(1));

@@ -223,13 +223,6 @@ impl LinkedQuote {
         self.company.operation("signing_links.decline", declined).await.map(drop)
     }
 
-    /// The size of the quote's lines in bytes.
-    pub(crate) async fn lines_bytes(&self) -> Result<usize, Error> {
-        let id = self.id;
-        let bytes = self.company.read(async move |mut tx| tx.quotes().lines_bytes(id).await);
-        self.company.operation("signing_links.lines", bytes).await
-    }
-
     /// The quote with its lines, as it is stored.
     pub(crate) async fn unread(&self) -> Result<UnreadQuote, Error> {
         let id = self.id;
