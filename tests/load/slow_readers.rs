@@ -11,6 +11,7 @@ use http::Request;
 use http_body_util::{BodyExt, Empty};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use invoicing_tests::postgres::{self, Cluster, Options};
+use invoicing_tests::tell;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{sleep, timeout};
@@ -32,9 +33,6 @@ const FORMS: usize = 40;
 const PARTS: usize = 8;
 /// Lines of the long quote: the most that a quote may have.
 const LINES: usize = 5_000;
-/// The memory for answers, of which the document of the long quote is as much as a document of 2 MB is of the default.
-const BUFFERED: usize = 16 * 1024 * 1024;
-
 /// Rules: FAIR-1, FAIR-2, FAIR-4, SIGN-10
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_readers_on_sqlite_are_not_noticed() {
@@ -60,12 +58,15 @@ async fn nobody_notices(database: &str, on: &Value) {
         "linkedLines": LINES,
         "pages": { "quotes": 1, "lines": LINES },
         "serve": { "headerReadMs": 600_000 },
-        "requests": { "bufferedBytes": BUFFERED },
     });
     settings.as_object_mut().unwrap().extend(on.as_object().unwrap().clone());
     let server = Arc::new(Server::start(&settings));
     let link = &server.long_page.path;
     let (url, document) = (document_url(&server).await, format!("{link}/document.pdf"));
+
+    let head = answer(&mut server.connect().await, &request("HEAD", &url, "")).await;
+    let size = head.lines().find_map(|line| line.strip_prefix("content-length: ")).expect("its size");
+    tell("the document of slow readers", &format_args!("{size} bytes"));
 
     let what = |readers: &str| format!("{readers}, {database}");
     let by_url = what("a document at 6 KB/s by its URL");
@@ -82,15 +83,17 @@ async fn nobody_notices(database: &str, on: &Value) {
     kept(async || served_beside(&forms, &server, &[], |_| endless_forms(&server)).await).await;
 
     let parts = what("HEAD, 416 and the first byte of a document");
-    let head = format!("HEAD {url} HTTP/1.1\r\nhost: x\r\n\r\n").into_bytes();
-    let part =
-        |range: &str| format!("GET {url} HTTP/1.1\r\nhost: x\r\nrange: bytes={range}\r\n\r\n").into_bytes();
-    let asked = Arc::new(vec![head, part("0-0"), part("99999999-")]);
-    let statuses = &[206, 200, 416];
+    let part = |range: &str| request("GET", &url, &format!("range: bytes={range}\r\n"));
+    let asked = Arc::new(vec![request("HEAD", &url, ""), part("0-0"), part("99999999-")]);
+    let statuses = &[206, 200, 416, 503];
     kept(async || {
         served_beside(&parts, &server, statuses, |_| Load::connections(&server, PARTS, &asked)).await
     })
     .await;
+}
+
+fn request(method: &str, path: &str, fields: &str) -> Vec<u8> {
+    format!("{method} {path} HTTP/1.1\r\nhost: x\r\n{fields}\r\n").into()
 }
 
 /// The path and query of a URL of the document that the API links to.

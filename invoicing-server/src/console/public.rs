@@ -16,7 +16,7 @@ use crate::console::request::{Outcome, PageResult, page, see_other};
 use crate::console::route::{Handler, SigningHandler};
 use crate::console::sign::SigningRequest;
 use crate::http::body::RequestBody;
-use crate::http::byte_budget::Holder;
+use crate::http::byte_budget::{Holder, Proof};
 use crate::http::download;
 use crate::http::error::ApiError;
 use crate::operations::{LinkedQuote, SigningLinks};
@@ -38,11 +38,11 @@ impl ConsoleContext {
         let linked = links.resolve(token).await?;
         exchange.is_of(linked.company.id());
         let capacity = &self.http.capacity;
-        let holder = Holder::Link { company: linked.company.id(), token: linked.token_hash };
         let Handler::Signing(handler) = handler else {
-            return self.download(exchange, &linked, holder).await;
+            return self.download(exchange, &linked).await;
         };
         // From here on the request counts for the link, whose token it holds.
+        let holder = Holder::Link { company: linked.company.id(), token: linked.token_hash };
         let reservation = exchange.admit(holder)?;
         let form = form_of(exchange, body, reservation).await?;
         // Taken once the form has arrived, so that slow forms keep no place from others.
@@ -74,12 +74,7 @@ impl ConsoleContext {
     }
 
     /// The last frozen document of a quote, answered as behind a signed URL of the API.
-    async fn download(
-        &self,
-        exchange: &PageExchange<'_>,
-        linked: &LinkedQuote,
-        holder: Holder,
-    ) -> PageResult {
+    async fn download(&self, exchange: &PageExchange<'_>, linked: &LinkedQuote) -> PageResult {
         let capacity = &self.http.capacity;
         let _link = capacity.links.try_acquire(linked.token_hash).ok_or(ApiError::Overloaded)?;
         // Taken first, so that the holder of one link uses the database no more at once than its
@@ -87,6 +82,7 @@ impl ConsoleContext {
         let slot = capacity.keyless_documents.try_acquire(linked.company.id()).ok_or(ApiError::Overloaded)?;
         let (document, size) = linked.company.documents::<Quote>().stored(linked.id).await?;
         drop(slot);
+        let holder = Holder::Document(document.key, Proof::Link);
         let store = self.services.documents.bounded_store();
         Ok(download::download(exchange, capacity, holder, (&document, Some(size)), store).await?)
     }

@@ -1,8 +1,8 @@
 //! The budget of bytes held for peers: requests whose body arrives, and answers that are not read
 //! yet.
 //!
-//! Each byte counts for its holder: the keys and people of a company, a document, a signing link, or
-//! a connection without any of these. Each of them has a share of the budget. If a share or the
+//! Each byte counts for its holder: the keys and people of a company, the readers of a document, a
+//! signing link, or a connection without any of these. Each of them has a share of the budget. If a share or the
 //! budget is used up, an answer that its peer reads too slowly is ended first. Only then is a request
 //! refused. [`ledger`] counts the bytes that are held and the pace of their peers, [`shares`] has
 //! the limits, and [`eviction`] chooses the answers that are ended.
@@ -22,7 +22,7 @@ use tokio::time::Instant;
 
 use self::eviction::{Demand, make_room};
 pub(crate) use self::ledger::LOWEST_SPEED;
-use self::ledger::{AnswerId, Ledger};
+use self::ledger::{AnswerId, Download, Ledger};
 use self::shares::Limits;
 pub(crate) use self::shares::SMALL;
 use super::error::ApiError;
@@ -56,9 +56,9 @@ pub(crate) enum Holder {
     Unknown,
     /// The holder of a key.
     Company(CompanyId),
-    /// The holder of a document URL.
-    Document(DocumentKey),
-    /// The holder of a signing link.
+    /// The reader of a document.
+    Document(DocumentKey, Proof),
+    /// The holder of a signing link, at its pages.
     #[cfg_attr(
         not(feature = "console"),
         expect(dead_code, reason = "the signing page is a part of the console")
@@ -68,6 +68,20 @@ pub(crate) enum Holder {
         /// SHA-256 of the token.
         token: [u8; 32],
     },
+}
+
+/// The proof of a document's reader. Readers by a link take nothing from those by the URL, which
+/// callers of the API have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Proof {
+    /// A signed URL.
+    Url,
+    /// A signing link.
+    #[cfg_attr(
+        not(feature = "console"),
+        expect(dead_code, reason = "the signing page is a part of the console")
+    )]
+    Link,
 }
 
 /// The connection and the holder for which bytes are held.
@@ -99,7 +113,7 @@ impl ByteBudget {
         let mut ended = Vec::new();
         let mut ledger = self.ledger.lock();
         // A document needs no room yet: its size is reserved next.
-        if !matches!(owner.holder, Holder::Document(_)) {
+        if !matches!(owner.holder, Holder::Document(..)) {
             let demand = Demand { bytes: 1, reserved: 0 };
             make_room(&mut ledger, &self.limits, &owner, demand, &mut ended)?;
         }
@@ -122,7 +136,7 @@ pub(crate) struct ByteReservation {
     owner: Owner,
     bytes: AtomicUsize,
     /// The document of which this counts as a download.
-    download: Option<DocumentKey>,
+    download: Option<Download>,
 }
 
 impl ByteReservation {

@@ -10,6 +10,7 @@
 mod crowd;
 mod database;
 mod nodes;
+mod pressure;
 mod queue;
 mod rival;
 mod service;
@@ -93,6 +94,10 @@ async fn on(database: &str, sink: &Sink) {
         if wanted("snapshot") {
             let url = told["url"].as_str().expect("a URL");
             queue::hold_snapshot(&mut peer, url).await;
+        }
+        if wanted("pressure") {
+            let url = told["url"].as_str().expect("a URL");
+            pressure::compare(&mut peer, sink, url).await;
         }
     }
 }

@@ -126,8 +126,12 @@ fn pixels_that_only_a_filter_makes_small_are_refused() {
         let mut encoder = png::Encoder::new(&mut file, columns, 900);
         encoder.set_color(color);
         encoder.set_filter(png::Filter::Up);
-        let row: Vec<u8> =
-            (0..color.samples() * columns as usize).map(|n| (n * n * 31 % 251) as u8).collect();
+        let mut noise = 1_u32;
+        let mut random = || {
+            noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            noise.to_be_bytes()[0]
+        };
+        let row: Vec<u8> = (0..color.samples() * columns as usize).map(|_| random()).collect();
         let mut pixels = vec![0_u8; row.len()];
         let mut writer = encoder.write_header().unwrap();
         let rows = (0..900).flat_map(|_| {

@@ -126,7 +126,7 @@ impl Needy<'_> {
 fn serves_only(ledger: &Ledger, connection: u64, holder: Share) -> bool {
     let share = Share::Connection(connection);
     let answers = ledger.answers(share).map(|(_, answer)| answer).filter(|answer| {
-        let is_download = matches!(answer.owner.holder, Holder::Document(_) | Holder::Link { .. });
+        let is_download = matches!(answer.owner.holder, Holder::Document(..) | Holder::Link { .. });
         answer.owner.holder.share() == holder || is_download && answer.is_late()
     });
     answers.map(|answer| answer.held + answer.sending).sum::<usize>() == ledger.bytes(share)

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::shares::Share;
-use super::{ConnectionHandle, Holder, Owner};
+use super::{ConnectionHandle, Holder, Owner, Proof};
 use crate::documents::DocumentKey;
 use crate::http::error::ApiError;
 
@@ -17,10 +17,13 @@ use crate::http::error::ApiError;
 pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 /// Bytes per second at which a peer must read an answer, beyond the time that every answer has.
 pub(crate) const LOWEST_SPEED: usize = 16 * 1024;
-/// Downloads of one document at once, from the check of the URL until the last piece was sent.
+/// Downloads of one document at once by one kind of proof, from its check until the last piece was
+/// sent.
 pub(super) const DOWNLOADS_PER_DOCUMENT: usize = 8;
 
 pub(super) type AnswerId = u64;
+/// A document, and the proof of those who download it.
+pub(super) type Download = (DocumentKey, Proof);
 
 /// The answers and the bytes that are held, by share.
 #[derive(Debug, Default)]
@@ -31,7 +34,7 @@ pub(super) struct Ledger {
     usage: HashMap<Share, Usage>,
     answers: HashMap<AnswerId, LedgerEntry>,
     next_id: AnswerId,
-    downloads: HashMap<DocumentKey, usize>,
+    downloads: HashMap<Download, usize>,
 }
 
 /// The bytes and the answers in one share.
@@ -56,7 +59,7 @@ pub(super) struct LedgerEntry {
     /// read put it off by the time that they may take.
     pub(super) late_at: Instant,
     deadline: Option<Instant>,
-    download: Option<DocumentKey>,
+    download: Option<Download>,
 }
 
 impl LedgerEntry {
@@ -126,25 +129,26 @@ impl Ledger {
         &mut self,
         owner: &Owner,
         ended: &mut Vec<Bytes>,
-    ) -> Result<Option<DocumentKey>, ApiError> {
-        let Holder::Document(key) = owner.holder else { return Ok(None) };
-        if self.downloads.get(&key).is_some_and(|downloads| *downloads >= DOWNLOADS_PER_DOCUMENT) {
+    ) -> Result<Option<Download>, ApiError> {
+        let Holder::Document(key, proof) = owner.holder else { return Ok(None) };
+        let download = (key, proof);
+        if self.downloads.get(&download).is_some_and(|downloads| *downloads >= DOWNLOADS_PER_DOCUMENT) {
             let downloads =
-                self.answers(Share::Document(key)).filter(|(_, answer)| answer.download.is_some());
+                self.answers(Share::Document(key, proof)).filter(|(_, answer)| answer.download.is_some());
             let slowest = downloads.min_by_key(|(_, answer)| answer.late_at);
             let (id, _) = slowest.filter(|(_, answer)| answer.is_late()).ok_or(ApiError::Overloaded)?;
             ended.extend(self.drop_rest(id));
         }
-        *self.downloads.entry(key).or_default() += 1;
-        Ok(Some(key))
+        *self.downloads.entry(download).or_default() += 1;
+        Ok(Some(download))
     }
 
-    pub(super) fn end_download(&mut self, download: Option<DocumentKey>) {
-        let Some(key) = download else { return };
-        if let Some(downloads) = self.downloads.get_mut(&key) {
+    pub(super) fn end_download(&mut self, download: Option<Download>) {
+        let Some(download) = download else { return };
+        if let Some(downloads) = self.downloads.get_mut(&download) {
             *downloads -= 1;
             if *downloads == 0 {
-                self.downloads.remove(&key);
+                self.downloads.remove(&download);
             }
         }
     }
@@ -156,7 +160,7 @@ impl Ledger {
         owner: Owner,
         rest: Bytes,
         sending: usize,
-        download: Option<DocumentKey>,
+        download: Option<Download>,
     ) -> AnswerId {
         let held = rest.len();
         self.sending += sending;

@@ -2,7 +2,7 @@
 
 use invoicing_core::CompanyId;
 
-use super::{Holder, Owner};
+use super::{Holder, Owner, Proof};
 use crate::config::MIN_BUFFERED_BYTES;
 use crate::documents::DocumentKey;
 
@@ -13,13 +13,13 @@ pub(crate) const SMALL: usize = 32 * 1024;
 /// A part of the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Share {
-    /// A document, by its URL.
-    Document(DocumentKey),
-    /// All documents of a company, by their URLs.
-    Documents(CompanyId),
-    /// A signing link, by the hash of its token.
+    /// A document, for readers with one kind of proof.
+    Document(DocumentKey, Proof),
+    /// All documents of a company, likewise.
+    Documents(CompanyId, Proof),
+    /// The pages of a signing link, by the hash of its token.
     Link([u8; 32]),
-    /// All signing links of a company.
+    /// The pages of all signing links of a company.
     Links(CompanyId),
     /// The keys and people of a company.
     Members(CompanyId),
@@ -43,7 +43,7 @@ impl Holder {
             Self::Unknown => Share::Unknown,
             Self::Company(company)
             | Self::Link { company, .. }
-            | Self::Document(DocumentKey { company, .. }) => Share::Company(company),
+            | Self::Document(DocumentKey { company, .. }, _) => Share::Company(company),
         }
     }
 }
@@ -54,12 +54,14 @@ impl Owner {
     pub(super) fn shares(&self) -> impl Iterator<Item = Share> + use<> {
         let connection = self.connection.as_ref().map(|connection| connection.id);
         let (narrow, wide) = match self.holder {
-            Holder::Document(key) => (Some(Share::Document(key)), Some(Share::Documents(key.company))),
+            Holder::Document(key, proof) => {
+                (Some(Share::Document(key, proof)), Some(Share::Documents(key.company, proof)))
+            }
             Holder::Link { company, token } => (Some(Share::Link(token)), Some(Share::Links(company))),
             Holder::Company(company) => (None, Some(Share::Members(company))),
             Holder::Unknown => (connection.map(Share::UnknownOn), None),
         };
-        let is_keyless = matches!(self.holder, Holder::Unknown | Holder::Document(_));
+        let is_keyless = matches!(self.holder, Holder::Unknown | Holder::Document(..));
         let keyless = connection.filter(|_| is_keyless).map(Share::Keyless);
         let of_holder = narrow.into_iter().chain(wide).chain([self.holder.share()]);
         of_holder.chain(keyless).chain(connection.map(Share::Connection))
@@ -96,13 +98,16 @@ impl Limits {
         // A large answer leaves a reserve in the budget. A small one also has a reserve in the
         // shares of its company and its connection.
         let reserve = |share: usize| if size <= SMALL { share / 8 } else { 0 };
-        // Two readers of the largest document are served at a time, whatever is under way beside
-        // them.
+        // Two readers of the largest document are served at a time, beside the pieces that are under
+        // way.
         let beside = |share: usize| share.saturating_add(size.saturating_mul(2));
         match share {
-            Share::Document(_) => beside(self.total / 16),
+            // Not more, so that the readers of one document, which may have 5 MB, do not take the
+            // share of all.
+            Share::Document(..) => beside(self.total / 128).max(self.total / 16),
+            Share::Documents(..) => beside(part(4)),
             Share::Link(_) => beside(self.total / 128),
-            Share::Documents(_) | Share::Links(_) => beside(part(8)),
+            Share::Links(_) => beside(part(8)),
             Share::Members(_) | Share::Keyless(_) => part(4) + reserve(part(4)),
             Share::Unknown => self.total / 16,
             // Smaller, so that a few connections do not take the share of all unknown callers.
