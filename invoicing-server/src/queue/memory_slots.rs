@@ -70,8 +70,8 @@ impl MemorySlots {
         is_free
     }
 
-    /// Takes memory slots for a claim, and returns their number: 0 if the webhook holds enough,
-    /// `None` if no memory slot is left for any webhook of its pool. A claim is made only while a
+    /// Takes memory slots for a claim, and returns their number: 0 if none is wanted or the webhook
+    /// holds enough, `None` if no memory slot is left for any webhook of its pool. A claim is made only while a
     /// quarter of the webhook's memory slots is free, so that few claims read past rows that are
     /// held.
     pub(super) fn take_for_claim(&mut self, webhook: WebhookId, wanted: usize) -> Option<usize> {
@@ -80,7 +80,7 @@ impl MemorySlots {
             return None;
         }
         let held = self.held_by(webhook);
-        if held + limit.div_ceil(4) > limit {
+        if wanted == 0 || held + limit.div_ceil(4) > limit {
             return Some(0);
         }
         let taken = wanted.min(limit - held);

@@ -109,10 +109,6 @@ impl Engine<'_> {
             && let Some(webhook) = self.backlog.next(class)
         {
             let size = self.queues.claim_size(webhook, self.context.settings.in_flight_per_webhook);
-            if size == 0 {
-                self.backlog.set_full(webhook);
-                continue;
-            }
             // A slow webhook gets only as many deliveries as it can attempt soon.
             let count = match class.pool() {
                 Pool::Prompt => CLAIM,
