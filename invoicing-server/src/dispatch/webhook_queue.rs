@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use invoicing_core::{DISABLE_AFTER_FAILURES, Timestamp, WebhookId};
 
+use super::class_queues::Position;
 use super::latency::{LatencyClass, LatencyTracker};
-use super::priority_queue::{Position, Priority};
 use crate::queue::{Job, Pool, Queue};
 
 /// Maximum number of queues that are kept for their class only.
@@ -52,16 +52,8 @@ impl WebhookQueue {
         self.latency.class().pool()
     }
 
-    /// The priority with which the webhook waits for slots. It is high for a prompt webhook with
-    /// one delivery and no slot, and for the first attempt of a new webhook, which precedes slow
-    /// ones.
-    pub(super) fn priority(&self) -> Priority {
-        let has_little = match self.latency.class() {
-            LatencyClass::Prompt => self.new.len() + self.due.len() <= 1,
-            LatencyClass::New => true,
-            LatencyClass::Slow => false,
-        };
-        Priority { pool: self.pool(), is_high: has_little && self.in_flight == 0 }
+    pub(super) fn class(&self) -> LatencyClass {
+        self.latency.class()
     }
 
     /// Number of deliveries that have begun and not ended. They alone count against the bound of a
@@ -330,28 +322,6 @@ mod tests {
             queues.found((one, 1), at(95));
             assert_eq!((queues.next_due(), queues.next_due_by(at(99))), (Some(at(95)), Some(one)));
         }
-    }
-
-    /// Rules: ISOLATION-3
-    #[test]
-    fn small_webhooks_precede_large_ones_and_new_ones_precede_slow_ones() {
-        let (mut queues, one, now) = (queues(10), webhook(1), Instant::now());
-        let priority = |queues: &mut WebhookQueues| {
-            let Priority { pool, is_high } = queues.get_mut(one).unwrap().priority();
-            (pool, is_high)
-        };
-        (1..=3).for_each(|delivery| queues.push(job(one, delivery)));
-        assert_eq!(priority(&mut queues), (Pool::Slow, true));
-        queues.get_mut(one).unwrap().start(8, 8);
-        assert_eq!(priority(&mut queues), (Pool::Slow, false), "its first attempt shows more");
-        attempted(&mut queues, one, 5, now);
-        assert_eq!(priority(&mut queues), (Pool::Prompt, false));
-        queues.get_mut(one).unwrap().in_flight = 0;
-        assert_eq!(priority(&mut queues), (Pool::Prompt, false), "two wait");
-        queues.get_mut(one).unwrap().new.pop_front();
-        assert_eq!(priority(&mut queues), (Pool::Prompt, true));
-        (0..2).for_each(|_| attempted(&mut queues, one, 4_300, now));
-        assert_eq!(priority(&mut queues), (Pool::Slow, false));
     }
 
     /// Rules: ISOLATION-5
