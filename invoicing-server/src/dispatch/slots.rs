@@ -286,7 +286,8 @@ mod tests {
             scene.end(webhook(number), ANSWERED);
         }
         let (busy, mut attempts_of_busy) = (webhook(0), 0);
-        for round in 0..60 {
+        // Each webhook has its turn in a hundred rounds.
+        for round in 0..320 {
             if round == 20 {
                 (0..20).for_each(|_| scene.push(busy));
             }
@@ -303,7 +304,7 @@ mod tests {
             attempts_of_busy += usize::from(ended == busy);
             scene.end(ended, ANSWERED);
         }
-        assert!(attempts_of_busy >= 2, "{attempts_of_busy}");
+        assert!((2..=4).contains(&attempts_of_busy), "{attempts_of_busy}");
     }
 
     /// Rules: ISOLATION-3
