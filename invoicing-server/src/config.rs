@@ -104,12 +104,12 @@ pub struct ReferenceSettings {
 /// | [`buffered_bytes`](Self::buffered_bytes) | 64 MiB | an answer whose peer is 3 s behind 16 KiB a second is ended; else 503 `overloaded` with `Retry-After: 1` |
 /// | of these for the keys and people of one company | a quarter, at least 320 KiB; a single answer may be larger | the same |
 /// | of these for documents and callers without a key on one connection of [`serve`](crate::serve()) | a quarter, at least 320 KiB | the same |
-/// | of these for one company's documents by their URLs, by its signing links; for the pages of its links | 1/4 each; 1/8; two answers beside | the same |
-/// | of these for one document by its URL, by its links; for the pages of one link | 1/16 each, or two readers; 1/128 and two answers | the same |
+/// | of these for one company's documents by their URLs, by its signing links; for the pages of its links | 3/16 each, or two readers; 1/8 | the same |
+/// | of these for one document by its URL, by its links; for the pages of one link | 1/16 each, or two readers; 1/32 | the same |
 /// | of these for all callers without a key | 1/16 | the same |
 /// | of these for callers without a key on one connection | 1/512, or one answer | the same |
 /// | downloads of one document at once, by its URL, by its links | 8 each | one whose peer is 3 s behind 16 KiB a second is ended; else 503 `overloaded` |
-/// | parts of one company's documents that are read at once | 1 | they wait for 4 s, then 503 |
+/// | parts of one document that are read at once, by its URL, by its links | 1 each | they wait for 4 s, then 503 |
 /// | [`body_time_ms`](Self::body_time_ms) | 10 s | 408 `request_timeout` |
 /// | body of a request | 256 KiB (contract) | 413 `payload_too_large` |
 /// | unread body of a request that is refused | read for 5 s, up to 1 MiB | the answer is sent, and the rest not read |

@@ -4,7 +4,7 @@ use http::uri::PathAndQuery;
 
 use super::ApiContext;
 use super::rate_limit::KeyQuota;
-use crate::http::byte_budget::{Holder, Proof};
+use crate::http::byte_budget::Proof;
 use crate::http::download;
 use crate::http::exchange::Exchange;
 use crate::http::response::ApiResult;
@@ -14,6 +14,6 @@ pub(super) async fn download(context: &ApiContext, exchange: &Exchange<'_, KeyQu
     let (head, services) = (exchange.head, &context.services);
     let document =
         services.verify_document_url(head.uri.path_and_query().map_or("", PathAndQuery::as_str))?;
-    let (holder, store) = (Holder::Document(document.key, Proof::Url), services.documents.bounded_store());
-    download::download(exchange, &context.http.capacity, holder, (&document, None), store).await
+    let store = services.documents.bounded_store();
+    download::download(exchange, &context.http.capacity, Proof::Url, (&document, None), store).await
 }

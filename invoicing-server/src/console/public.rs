@@ -82,8 +82,7 @@ impl ConsoleContext {
         let slot = capacity.keyless_documents.try_acquire(linked.company.id()).ok_or(ApiError::Overloaded)?;
         let (document, size) = linked.company.documents::<Quote>().stored(linked.id).await?;
         drop(slot);
-        let holder = Holder::Document(document.key, Proof::Link);
         let store = self.services.documents.bounded_store();
-        Ok(download::download(exchange, capacity, holder, (&document, Some(size)), store).await?)
+        Ok(download::download(exchange, capacity, Proof::Link, (&document, Some(size)), store).await?)
     }
 }

@@ -70,9 +70,10 @@ impl WebhookQueue {
     }
 
     /// Takes the next delivery to attempt, while the webhook may have `limit` slots. A retry needs
-    /// only one free slot, even if the webhook has more than `limit`.
+    /// only one free slot, even if the webhook has more than `limit`, unless its latency is unknown.
     pub(super) fn start(&mut self, limit: usize, max: usize) -> Option<Next> {
-        if limit == 0 || !self.can_start(max) {
+        let is_limited = self.class() == LatencyClass::New && self.in_flight >= limit;
+        if limit == 0 || is_limited || !self.can_start(max) {
             return None;
         }
         let next = if let Some(delivery) = self.due.pop_front() {
@@ -282,6 +283,7 @@ mod tests {
     fn retries_come_first_and_first_attempts_only_below_the_bound() {
         let mut queues = queues(10);
         let one = webhook(1);
+        attempted(&mut queues, one, 5, Instant::now());
         (1..=4).for_each(|delivery| queues.push(job(one, delivery)));
         let start = |queues: &mut WebhookQueues, limit| match queues.get_mut(one)?.start(limit, 2)? {
             Next::First(job) => Some(job.delivery),
@@ -303,6 +305,18 @@ mod tests {
         assert_eq!(start(&mut queues, 8), None);
         queues.get_mut(one).unwrap().in_flight = 1;
         assert_eq!([8, 8].map(|limit| start(&mut queues, limit)), [Some(3), None]);
+    }
+
+    /// Rules: ISOLATION-3
+    #[test]
+    fn a_webhook_whose_latency_is_unknown_has_one_attempt_retries_included() {
+        let (mut queues, one) = (queues(10), webhook(1));
+        (1..=2).for_each(|delivery| queues.wait((one, delivery), at(0)));
+        while queues.next_due_by(at(0)).is_some() {}
+        let queue = queues.get_mut(one).unwrap();
+        assert!(matches!([(); 2].map(|()| queue.start(1, 8)), [Some(Next::Retry(_)), None]));
+        queue.in_flight = 0;
+        assert!(matches!(queue.start(1, 8), Some(Next::Retry(_))));
     }
 
     /// Rules: ATTEMPT-10

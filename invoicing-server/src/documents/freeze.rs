@@ -45,6 +45,8 @@ pub(crate) struct DocumentService {
     renderer: Arc<dyn DocumentRenderer>,
     store: Arc<dyn DocumentStore>,
     slots: CompanySlots,
+    /// Slots to compute the hashes of large documents.
+    hashes: CompanySlots,
     /// Renderings of a company that have a slot or wait for one.
     queue: KeyedSemaphore,
     render_time: Duration,
@@ -74,10 +76,15 @@ impl DocumentService {
     pub(crate) fn new(renderer: Arc<dyn DocumentRenderer>, store: Arc<dyn DocumentStore>) -> Self {
         // One slot for each processor: more renderings at once would take memory and threads from
         // requests. At least two, so that a company never has all of them.
-        let slots =
-            CompanySlots::new(available_parallelism().map_or(2, |processors| processors.get().max(2)));
-        let queue = KeyedSemaphore::new(RENDER_QUEUE);
-        Self { renderer, store, slots, queue, render_time: RENDER_TIME }
+        let processors = available_parallelism().map_or(2, |processors| processors.get().max(2));
+        Self {
+            renderer,
+            store,
+            slots: CompanySlots::new(processors),
+            hashes: CompanySlots::new(processors),
+            queue: KeyedSemaphore::new(RENDER_QUEUE),
+            render_time: RENDER_TIME,
+        }
     }
 
     /// True if records of this kind have documents.
@@ -153,13 +160,14 @@ impl DocumentService {
 
     /// The store for one operation, with the whole time limit.
     pub(crate) fn bounded_store(&self) -> BoundedStore<'_> {
-        BoundedStore { store: &*self.store, left: STORE_TIME_LIMIT }
+        BoundedStore { store: &*self.store, hashes: &self.hashes, left: STORE_TIME_LIMIT }
     }
 }
 
 /// The document store for one operation, with the rest of the operation's time limit.
 pub(crate) struct BoundedStore<'d> {
     store: &'d dyn DocumentStore,
+    hashes: &'d CompanySlots,
     left: Duration,
 }
 
@@ -184,9 +192,15 @@ impl BoundedStore<'_> {
         let hash = if bytes.len() <= HASHED_AT_ONCE {
             ContentHash::of(&bytes)
         } else {
+            let slot = self.hashes.acquire(document.key.company).await;
+            let slot = slot.map_err(|error| StoreError::Unavailable(error.into()))?;
             let bytes = bytes.clone();
-            let hash = spawn_blocking(move || ContentHash::of(&bytes)).await;
-            hash.map_err(|panic| StoreError::Unavailable(panic.into()))?
+            // Moves the slot here: it is held to the end of the work, even if the caller has gone.
+            let hash = spawn_blocking(move || {
+                let _slot = slot;
+                ContentHash::of(&bytes)
+            });
+            hash.await.map_err(|panic| StoreError::Unavailable(panic.into()))?
         };
         if hash == document.sha256 { Ok(bytes) } else { Err(StoreError::Corrupt) }
     }

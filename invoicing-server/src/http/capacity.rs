@@ -10,9 +10,10 @@ use std::thread::available_parallelism;
 #[cfg(feature = "console")]
 use invoicing_core::QuoteId;
 
-use super::byte_budget::ByteBudget;
+use super::byte_budget::{ByteBudget, Proof};
 use crate::company_slots::CompanySlots;
 use crate::config::RequestLimits;
+use crate::documents::DocumentKey;
 use crate::keyed_semaphore::KeyedSemaphore;
 
 /// Maximum number of requests with one signing link that are served or wait, once their forms have
@@ -31,9 +32,9 @@ pub(crate) struct Capacity {
     /// Requests of the holders of document URLs and signing links that may wait for the document
     /// store.
     pub(crate) keyless_documents: CompanySlots,
-    /// Parts of documents that are read to be checked: one at a time for each company, as each takes
-    /// the memory of its document.
-    pub(crate) parts: KeyedSemaphore,
+    /// Parts of a document that are read to be checked: one at a time for each kind of proof, as each
+    /// takes the memory of the document.
+    pub(crate) parts: KeyedSemaphore<(DocumentKey, Proof)>,
     /// Pages behind signing links that are made: one for each processor, as each takes one. At
     /// least two, so that a company never has all of them.
     #[cfg(feature = "console")]

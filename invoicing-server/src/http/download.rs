@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use tokio::time::timeout;
 
-use super::byte_budget::Holder;
+use super::byte_budget::{Holder, Proof};
 use super::capacity::Capacity;
 use super::error::ApiError;
 use super::exchange::Exchange;
@@ -30,13 +30,13 @@ const PART_WAIT: Duration = Duration::from_secs(4);
 /// Answers a request for a document, of a caller whose permission was checked. Its size is that of
 /// its row, if that was read.
 ///
-/// Only the bytes of a `GET` are read. A part is checked with the whole document, so a company's parts
-/// are read one after the other: that of a caller who reads a byte takes no more memory than one
-/// document.
+/// Bytes are read only if some are sent. A part is checked with the whole document, so the parts of
+/// a document are read one after the other: callers who ask for a byte each take no more memory than
+/// one document.
 pub(crate) async fn download<C>(
     exchange: &Exchange<'_, C>,
     capacity: &Capacity,
-    holder: Holder,
+    proof: Proof,
     (document, size): (&StoredFile, Option<u64>),
     mut store: BoundedStore<'_>,
 ) -> ApiResult {
@@ -45,13 +45,14 @@ pub(crate) async fn download<C>(
     if download.is_not_modified() {
         return download.not_modified();
     }
+    // Counts as a download from here on, of which a document has a few.
+    let reservation = exchange.admit(Holder::Document(document.key, proof))?;
     let slot = || capacity.keyless_documents.try_acquire(company).ok_or(ApiError::Overloaded);
-    let size = match size {
-        Some(size) => size,
-        None => {
-            let _slot = slot()?;
-            store.size(document.key).await.map_err(Error::from)?
-        }
+    let size = if let Some(size) = size {
+        size
+    } else {
+        let _slot = slot()?;
+        store.size(document.key).await.map_err(Error::from)?
     };
     let length = usize::try_from(size).map_err(Error::internal)?;
     if head.method == Method::HEAD {
@@ -62,12 +63,12 @@ pub(crate) async fn download<C>(
         RequestedRange::Part(range) => Some(range),
         RequestedRange::Unsatisfiable => return download.unsatisfiable(length),
     };
-    let reservation = exchange.admit(holder)?;
     // Waits without a slot, which whole documents need.
     let _turn = match range {
-        Some(_) => Some(
-            timeout(PART_WAIT, capacity.parts.acquire(company)).await.map_err(|_| ApiError::Overloaded)??,
-        ),
+        Some(_) => {
+            let turn = timeout(PART_WAIT, capacity.parts.acquire((document.key, proof))).await;
+            Some(turn.map_err(|_| ApiError::Overloaded)??)
+        }
         None => None,
     };
     let _slot = slot()?;

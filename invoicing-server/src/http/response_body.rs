@@ -22,8 +22,8 @@ const PIECE_GROWTH: usize = 4;
 ///
 /// Its bytes leave in pieces of at most 16 KiB, over HTTP/2 of 1 KiB at first; one of at most 128
 /// KiB may leave at once over HTTP/1. A body that is the same for all callers, such as the
-/// description of the API, leaves at once and takes no further memory. A peer that does not read
-/// another body may lose the rest: see
+/// description of the API, leaves at once and takes no further memory. A peer that reads
+/// another body too slowly may lose the rest: see
 /// [`RequestLimits::buffered_bytes`](crate::RequestLimits::buffered_bytes).
 #[derive(Default)]
 pub struct Body {
@@ -45,7 +45,7 @@ enum BodyContent {
     Large { answer: UnreadAnswer, left: usize, next_piece: usize },
 }
 
-/// Error of a response whose rest was dropped, because its peer did not read it and others needed
+/// Error of a response whose rest was dropped, because its peer read it too slowly and others needed
 /// the memory, or its time was over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the response was not read in time")]

@@ -16,20 +16,24 @@ const IMAGES: usize = 32;
 pub(super) struct LogoImages(Mutex<VecDeque<(ContentHash, Image)>>);
 
 impl LogoImages {
-    /// The image of a logo. Compressing the largest one takes ten times as long as a page.
+    /// The image of a logo. To compress the largest one takes ten times as long as a page, so it is
+    /// done without the lock.
     pub(super) fn of(&self, logo: &DocumentLogo) -> Result<Image> {
         let hash = ContentHash::of(&logo.bytes);
+        let known = self.take(hash);
+        let image = known.map_or_else(|| image(logo), Ok)?;
         let mut images = self.0.lock();
-        let known = images.iter().position(|(known, _)| *known == hash);
-        let image = match known.and_then(|known| images.remove(known)) {
-            Some((_, image)) => image,
-            None => image(logo)?,
-        };
         images.push_back((hash, image.clone()));
         if images.len() > IMAGES {
             images.pop_front();
         }
         Ok(image)
+    }
+
+    fn take(&self, hash: ContentHash) -> Option<Image> {
+        let mut images = self.0.lock();
+        let known = images.iter().position(|(known, _)| *known == hash)?;
+        images.remove(known).map(|(_, image)| image)
     }
 }
 

@@ -101,13 +101,15 @@ impl Needy<'_> {
     }
 
     /// True if an answer may be ended: it is late, and its holder is that of the demand or has more.
-    /// If all memory is used up, a larger holder loses the answer even if its peer keeps pace.
+    /// If all memory is used up, or what callers without a key may have of a connection, a larger
+    /// holder loses the answer even if its peer keeps pace.
     fn gives_way(&self, ledger: &Ledger, answer: &LedgerEntry) -> bool {
         let (own, holder) = (self.owner.holder.share(), answer.owner.holder.share());
         if holder == own {
             return answer.is_late();
         }
-        ledger.bytes(holder) > self.own && (self.share == Share::Total || answer.is_late())
+        let is_shared = matches!(self.share, Share::Total | Share::Keyless(_));
+        ledger.bytes(holder) > self.own && (is_shared || answer.is_late())
     }
 
     /// True if a connection may be closed for an answer, as the bytes that the server has taken are
@@ -121,13 +123,12 @@ impl Needy<'_> {
 }
 
 /// True if a connection holds answers of one holder only. Other holders on it, as behind a proxy,
-/// would lose theirs. Downloads of other documents that are late do not count, as any caller can add
-/// some.
+/// would lose theirs. Answers without a key that are late do not count, as any caller can add some.
 fn serves_only(ledger: &Ledger, connection: u64, holder: Share) -> bool {
     let share = Share::Connection(connection);
     let answers = ledger.answers(share).map(|(_, answer)| answer).filter(|answer| {
-        let is_download = matches!(answer.owner.holder, Holder::Document(..) | Holder::Link { .. });
-        answer.owner.holder.share() == holder || is_download && answer.is_late()
+        let has_key = matches!(answer.owner.holder, Holder::Company(_));
+        answer.owner.holder.share() == holder || !has_key && answer.is_late()
     });
     answers.map(|answer| answer.held + answer.sending).sum::<usize>() == ledger.bytes(share)
 }

@@ -69,7 +69,7 @@ impl LedgerEntry {
     }
 }
 
-/// The time that a peer may take to read so many bytes.
+/// The time that a peer may take to read `bytes` bytes.
 fn reading_time(bytes: usize) -> Duration {
     Duration::from_millis((bytes * 1_000 / LOWEST_SPEED) as u64)
 }

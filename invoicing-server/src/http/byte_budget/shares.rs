@@ -98,16 +98,14 @@ impl Limits {
         // A large answer leaves a reserve in the budget. A small one also has a reserve in the
         // shares of its company and its connection.
         let reserve = |share: usize| if size <= SMALL { share / 8 } else { 0 };
-        // Two readers of the largest document are served at a time, beside the pieces that are under
-        // way.
-        let beside = |share: usize| share.saturating_add(size.saturating_mul(2));
+        let two = size.saturating_mul(2);
         match share {
-            // Not more, so that the readers of one document, which may have 5 MB, do not take the
-            // share of all.
-            Share::Document(..) => beside(self.total / 128).max(self.total / 16),
-            Share::Documents(..) => beside(part(4)),
-            Share::Link(_) => beside(self.total / 128),
-            Share::Links(_) => beside(part(8)),
+            // Two readers of the largest document at a time, beside the pieces that are under way, and
+            // not more: a document may have 5 MB, and its readers leave room to those of others.
+            Share::Document(..) => (self.total / 16).max((self.total / 128).saturating_add(two)),
+            Share::Documents(..) => (self.total / 16 * 3).max((self.total / 128).saturating_add(two)),
+            Share::Link(_) => part(32),
+            Share::Links(_) => part(8),
             Share::Members(_) | Share::Keyless(_) => part(4) + reserve(part(4)),
             Share::Unknown => self.total / 16,
             // Smaller, so that a few connections do not take the share of all unknown callers.
