@@ -14,6 +14,7 @@ use invoicing_tests::postgres::{self, Cluster, Options};
 use invoicing_tests::tell;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::http2::UnreadGets;
@@ -127,7 +128,8 @@ async fn read_slowly(server: &Server, path: &str, stop: &AtomicBool) -> u16 {
     let io = TokioIo::new(server.connect().await);
     let mut http2 = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
     let (mut sender, connection) = http2.initial_stream_window_size(16 * 1024).handshake(io).await.unwrap();
-    let connection = tokio::spawn(connection);
+    let mut connections = JoinSet::new();
+    connections.spawn(connection);
     let request = Request::get(format!("http://x{path}")).body(Empty::<Bytes>::new()).unwrap();
     let (head, mut body) = sender.send_request(request).await.unwrap().into_parts();
     while let Some(Ok(frame)) = body.frame().await {
@@ -142,7 +144,6 @@ async fn read_slowly(server: &Server, path: &str, stop: &AtomicBool) -> u16 {
             break;
         }
     }
-    connection.abort();
     head.status.as_u16()
 }
 
