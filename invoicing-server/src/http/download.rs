@@ -45,7 +45,13 @@ pub(crate) async fn download<C>(
     if download.is_not_modified() {
         return download.not_modified();
     }
-    // Counts as a download from here on, of which a document has a few.
+    // Waits before it counts as a download, of which a document has a few, and without a slot.
+    let _turn = if download.asks_for_part() {
+        let turn = timeout(PART_WAIT, capacity.parts.acquire((document.key, proof))).await;
+        Some(turn.map_err(|_| ApiError::Overloaded)??)
+    } else {
+        None
+    };
     let reservation = exchange.admit(Holder::Document(document.key, proof))?;
     let slot = || capacity.keyless_documents.try_acquire(company).ok_or(ApiError::Overloaded);
     let size = if let Some(size) = size {
@@ -62,14 +68,6 @@ pub(crate) async fn download<C>(
         RequestedRange::Whole => None,
         RequestedRange::Part(range) => Some(range),
         RequestedRange::Unsatisfiable => return download.unsatisfiable(length),
-    };
-    // Waits without a slot, which whole documents need.
-    let _turn = match range {
-        Some(_) => {
-            let turn = timeout(PART_WAIT, capacity.parts.acquire((document.key, proof))).await;
-            Some(turn.map_err(|_| ApiError::Overloaded)??)
-        }
-        None => None,
     };
     let _slot = slot()?;
     // Reserved before the bytes are read, so that they never exceed their share.
@@ -99,6 +97,11 @@ impl<'r> Download<'r> {
     /// need not be read.
     fn is_not_modified(&self) -> bool {
         has_etag(self.headers, &self.etag)
+    }
+
+    /// True if the response may be a part. `HEAD` has none.
+    fn asks_for_part(&self) -> bool {
+        self.method == Method::GET && self.headers.contains_key(header::RANGE)
     }
 
     /// The 304 response.
