@@ -16,20 +16,19 @@
 //! way: a dead receiver fills that queue only. A *slot* is the right to one attempt in flight, and
 //! a *memory slot* that to hold one delivery without an attempt. The [latency] of a webhook puts it
 //! into the [pool](crate::queue::Pools) of prompt webhooks or that of slow ones, which divide both
-//! kinds of slots. Slots and claims are given round-robin, from a [queue for each class](class_queues):
-//! prompt, new, slow. New webhooks precede slow ones, with one attempt each, and have slots that slow
-//! ones leave to them.
+//! kinds of slots, and decides its *priority* in the [queues](priority_queue) for slots and for
+//! claims.
 
 mod attempt;
 mod backlog;
 mod bulk;
-mod class_queues;
 mod endpoint_cache;
 mod engine;
 mod heartbeat;
 mod latency;
 mod metrics;
 mod notices;
+mod priority_queue;
 mod record;
 mod slots;
 mod storage;

@@ -11,8 +11,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use invoicing_core::{Timestamp, WebhookId};
 
-use super::class_queues::{ClassQueues, Position};
 use super::latency::LatencyClass;
+use super::priority_queue::{Position, Priority, PriorityQueue};
 use crate::store::claims::PendingWebhook;
 
 /// Time by which a claim begins before the first known delivery: other transactions may commit
@@ -39,12 +39,17 @@ enum ClaimState {
     Claiming { from: Option<Timestamp>, due: Option<Timestamp> },
 }
 
+/// The priority of a webhook that waits for a claim. A new webhook precedes slow ones.
+const fn priority(class: LatencyClass) -> Priority {
+    Priority { pool: class.pool(), is_high: matches!(class, LatencyClass::New) }
+}
+
 /// The webhooks that wait for claims, and the watermarks of these claims.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     states: HashMap<WebhookId, ClaimState>,
     due: BTreeSet<(Timestamp, WebhookId)>,
-    ready: ClassQueues,
+    ready: PriorityQueue,
     /// The watermarks of the webhooks that the last poll has found, or whose watermark has changed
     /// since.
     watermarks: HashMap<WebhookId, Timestamp>,
@@ -130,14 +135,14 @@ impl Backlog {
     }
 
     fn make_ready(&mut self, webhook: WebhookId, position: Option<Position>, class: LatencyClass) {
-        let position = self.ready.push(class, webhook, position);
+        let position = self.ready.push(priority(class), webhook, position);
         self.states.insert(webhook, ClaimState::Ready(position));
     }
 
     /// The next webhook to claim for. It stays the next one until the caller moves it to another
     /// state.
     pub(super) fn next(&self, class: LatencyClass) -> Option<WebhookId> {
-        self.ready.first(class).map(|(_, webhook)| webhook)
+        self.ready.first(priority(class)).map(|(_, webhook)| webhook)
     }
 
     /// Takes a webhook that holds enough deliveries out of the waiting ones.
@@ -145,7 +150,7 @@ impl Backlog {
         self.leave_ready(webhook, ClaimState::Full);
     }
 
-    /// Enqueues a full webhook again, and moves one that waits to the queue of its class.
+    /// Enqueues a full webhook again, and moves one that waits to the priority of its class.
     pub(super) fn requeue(&mut self, webhook: WebhookId, class: LatencyClass) {
         match self.states.get(&webhook) {
             Some(ClaimState::Full) => self.make_ready(webhook, None, class),
@@ -308,7 +313,7 @@ mod tests {
 
     /// Rules: ISOLATION-3
     #[test]
-    fn a_webhook_waits_in_the_queue_of_its_present_class() {
+    fn a_webhook_waits_with_the_priority_of_its_present_class() {
         let mut backlog = Backlog::default();
         for number in 1..=4 {
             backlog.due_at(webhook(number), at(0));

@@ -193,8 +193,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Lets a webhook whose state has changed wait for a claim and for a slot again, in the queue of
-    /// the class that it has now. In its old one it would hold up webhooks that have room.
+    /// Lets a webhook whose state has changed wait for a claim and for a slot again, with the
+    /// priority that it has now. With its old one it would hold up webhooks that have room.
     fn requeue(&mut self, webhook: WebhookId) {
         self.backlog.requeue(webhook, self.queues.class(webhook));
         self.slots.enqueue(webhook, &mut self.queues);

@@ -19,8 +19,8 @@ const TOLERATED_PART: u32 = 10;
 /// webhook stops being slow a minute after its last late attempt.
 const MAX_COUNTED: Duration = Duration::from_secs(12);
 
-/// The class of a webhook by its latency, which decides its pool and its queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// The class of a webhook by its latency, which decides its pool and its priority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LatencyClass {
     /// No attempt has ended.
     New,

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use invoicing_core::{DISABLE_AFTER_FAILURES, Timestamp, WebhookId};
 
-use super::class_queues::Position;
 use super::latency::{LatencyClass, LatencyTracker};
+use super::priority_queue::{Position, Priority};
 use crate::queue::{Job, Pool, Queue};
 
 /// Maximum number of queues that are kept for their class only.
@@ -52,8 +52,16 @@ impl WebhookQueue {
         self.latency.class().pool()
     }
 
-    pub(super) fn class(&self) -> LatencyClass {
-        self.latency.class()
+    /// The priority with which the webhook waits for slots. It is high for a prompt webhook with
+    /// one delivery and no slot, and for the first attempt of a new webhook, which precedes slow
+    /// ones.
+    pub(super) fn priority(&self) -> Priority {
+        let has_little = match self.latency.class() {
+            LatencyClass::Prompt => self.new.len() + self.due.len() <= 1,
+            LatencyClass::New => true,
+            LatencyClass::Slow => false,
+        };
+        Priority { pool: self.pool(), is_high: has_little && self.in_flight == 0 }
     }
 
     /// Number of deliveries that have begun and not ended. They alone count against the bound of a
@@ -70,10 +78,9 @@ impl WebhookQueue {
     }
 
     /// Takes the next delivery to attempt, while the webhook may have `limit` slots. A retry needs
-    /// only one free slot, even if the webhook has more than `limit`, unless its latency is unknown.
+    /// only one free slot, even if the webhook has more than `limit`.
     pub(super) fn start(&mut self, limit: usize, max: usize) -> Option<Next> {
-        let is_limited = self.class() == LatencyClass::New && self.in_flight >= limit;
-        if limit == 0 || is_limited || !self.can_start(max) {
+        if limit == 0 || !self.can_start(max) {
             return None;
         }
         let next = if let Some(delivery) = self.due.pop_front() {
@@ -283,7 +290,6 @@ mod tests {
     fn retries_come_first_and_first_attempts_only_below_the_bound() {
         let mut queues = queues(10);
         let one = webhook(1);
-        attempted(&mut queues, one, 5, Instant::now());
         (1..=4).for_each(|delivery| queues.push(job(one, delivery)));
         let start = |queues: &mut WebhookQueues, limit| match queues.get_mut(one)?.start(limit, 2)? {
             Next::First(job) => Some(job.delivery),
@@ -307,18 +313,6 @@ mod tests {
         assert_eq!([8, 8].map(|limit| start(&mut queues, limit)), [Some(3), None]);
     }
 
-    /// Rules: ISOLATION-3
-    #[test]
-    fn a_webhook_whose_latency_is_unknown_has_one_attempt_retries_included() {
-        let (mut queues, one) = (queues(10), webhook(1));
-        (1..=2).for_each(|delivery| queues.wait((one, delivery), at(0)));
-        while queues.next_due_by(at(0)).is_some() {}
-        let queue = queues.get_mut(one).unwrap();
-        assert!(matches!([(); 2].map(|()| queue.start(1, 8)), [Some(Next::Retry(_)), None]));
-        queue.in_flight = 0;
-        assert!(matches!(queue.start(1, 8), Some(Next::Retry(_))));
-    }
-
     /// Rules: ATTEMPT-10
     #[test]
     fn a_delivery_that_is_put_back_again_is_due_once_at_its_new_instant() {
@@ -336,6 +330,28 @@ mod tests {
             queues.found((one, 1), at(95));
             assert_eq!((queues.next_due(), queues.next_due_by(at(99))), (Some(at(95)), Some(one)));
         }
+    }
+
+    /// Rules: ISOLATION-3
+    #[test]
+    fn small_webhooks_precede_large_ones_and_new_ones_precede_slow_ones() {
+        let (mut queues, one, now) = (queues(10), webhook(1), Instant::now());
+        let priority = |queues: &mut WebhookQueues| {
+            let Priority { pool, is_high } = queues.get_mut(one).unwrap().priority();
+            (pool, is_high)
+        };
+        (1..=3).for_each(|delivery| queues.push(job(one, delivery)));
+        assert_eq!(priority(&mut queues), (Pool::Slow, true));
+        queues.get_mut(one).unwrap().start(8, 8);
+        assert_eq!(priority(&mut queues), (Pool::Slow, false), "its first attempt shows more");
+        attempted(&mut queues, one, 5, now);
+        assert_eq!(priority(&mut queues), (Pool::Prompt, false));
+        queues.get_mut(one).unwrap().in_flight = 0;
+        assert_eq!(priority(&mut queues), (Pool::Prompt, false), "two wait");
+        queues.get_mut(one).unwrap().new.pop_front();
+        assert_eq!(priority(&mut queues), (Pool::Prompt, true));
+        (0..2).for_each(|_| attempted(&mut queues, one, 4_300, now));
+        assert_eq!(priority(&mut queues), (Pool::Slow, false));
     }
 
     /// Rules: ISOLATION-5

@@ -9,6 +9,7 @@ use super::Engine;
 use crate::dispatch::PAUSE_MS;
 use crate::dispatch::bulk::EndedBatch;
 use crate::dispatch::latency::LatencyClass;
+use crate::dispatch::priority_queue::Priority;
 use crate::dispatch::storage::{ClaimResult, LONGEST_PAUSE, POLL, Polled, claim, poll};
 use crate::error::Error;
 use crate::queue::Pool;
@@ -111,7 +112,7 @@ impl Engine<'_> {
             // A slow webhook gets only as many deliveries as it can attempt soon.
             let count = match class.pool() {
                 Pool::Prompt => CLAIM,
-                Pool::Slow => self.slots.limit(LatencyClass::Slow).max(1),
+                Pool::Slow => self.slots.limit(Priority { pool: Pool::Slow, is_high: false }).max(1),
             };
             match self.context.queue.reserve_many(webhook, count.min(size)) {
                 None => return,
