@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::process::{Broken, Server, answer, answer_within, check};
+use crate::process::{Broken, Server, answer, answer_within, check, document_url};
 
 /// Rounds; each measures once without load and once beside it.
 pub(crate) const ROUNDS: usize = 4;
@@ -193,8 +193,8 @@ impl<'s> Measured<'s> {
     async fn ask_as_own(&mut self, n: usize, stream: &mut TcpStream) {
         let page = &self.server.pages[0].path;
         let (request, status) = match n % 5 {
-            0 => match self.document_url(stream).await {
-                Some(path) => (get(&path), 200),
+            0 => match self.ask_for(&self.server.get_document_url(), 200, stream).await {
+                Some(answer) => (get(&document_url(&answer)), 200),
                 None => return,
             },
             1 => (get(page), 200),
@@ -209,14 +209,6 @@ impl<'s> Measured<'s> {
             _ => (b"GET /quotes HTTP/1.1\r\nhost: x\r\nx-staff: yes\r\n\r\n".to_vec(), 200),
         };
         self.ask_for(&request, status, stream).await;
-    }
-
-    /// The path and query of a document's URL, by the API.
-    async fn document_url(&mut self, stream: &mut TcpStream) -> Option<String> {
-        let request = self.server.head(&format!("GET {}", self.server.document_link)) + "\r\n";
-        let linked = self.ask_for(request.as_bytes(), 200, stream).await?;
-        let path = linked.split_once("127.0.0.1:8080").and_then(|(_, rest)| rest.split('"').next());
-        Some(path.expect("a URL").to_owned())
     }
 
     async fn ask_for(&mut self, request: &[u8], status: u16, stream: &mut TcpStream) -> Option<String> {

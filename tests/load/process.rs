@@ -130,6 +130,11 @@ impl Server {
         (self.head("GET /api/v1/clients") + "\r\n").into_bytes()
     }
 
+    /// The request for the URL of a document of the first company.
+    pub(crate) fn get_document_url(&self) -> Vec<u8> {
+        (self.head(&format!("GET {}", self.document_link)) + "\r\n").into()
+    }
+
     /// `POST /clients` with this body announced.
     pub(crate) fn post(&self, body: &str) -> Vec<u8> {
         let head = self.head("POST /api/v1/clients");
@@ -209,6 +214,12 @@ pub(crate) async fn answer_within(patience: Duration, stream: &mut TcpStream, re
     };
     let answer = timeout(patience, answer).await.expect("no answer");
     String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// The path and query of the document's URL in the answer to [`Server::get_document_url`].
+pub(crate) fn document_url(answer: &str) -> String {
+    let path = answer.split_once("127.0.0.1:8080").and_then(|(_, rest)| rest.split('"').next());
+    path.unwrap_or_else(|| panic!("no URL in {answer}")).to_owned()
 }
 
 fn is_whole(request: &[u8], answer: &[u8]) -> bool {

@@ -19,7 +19,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::http2::UnreadGets;
 use crate::measured::{Load, Measured, ROUNDS, get, requests, served_beside};
-use crate::process::{Broken, Server, alone, answer, kept};
+use crate::process::{Broken, Server, alone, answer, document_url, kept};
 
 /// Bytes per second, of which the server asks for 16 KiB.
 const SPEED: usize = 6_000;
@@ -63,7 +63,8 @@ async fn nobody_notices(database: &str, on: &Value) {
     settings.as_object_mut().unwrap().extend(on.as_object().unwrap().clone());
     let server = Arc::new(Server::start(&settings));
     let link = &server.long_page.path;
-    let (url, document) = (document_url(&server).await, format!("{link}/document.pdf"));
+    let linked = answer(&mut server.connect().await, &server.get_document_url()).await;
+    let (url, document) = (document_url(&linked), format!("{link}/document.pdf"));
 
     let head = answer(&mut server.connect().await, &request("HEAD", &url, "")).await;
     let size = head.lines().find_map(|line| line.strip_prefix("content-length: ")).expect("its size");
@@ -95,14 +96,6 @@ async fn nobody_notices(database: &str, on: &Value) {
 
 fn request(method: &str, path: &str, fields: &str) -> Vec<u8> {
     format!("{method} {path} HTTP/1.1\r\nhost: x\r\n{fields}\r\n").into()
-}
-
-/// The path and query of a URL of the document that the API links to.
-async fn document_url(server: &Server) -> String {
-    let request = server.head(&format!("GET {}", server.document_link)) + "\r\n";
-    let linked = answer(&mut server.connect().await, request.as_bytes()).await;
-    let path = linked.split_once("127.0.0.1:8080").and_then(|(_, rest)| rest.split('"').next());
-    path.unwrap_or_else(|| panic!("{linked}")).to_owned()
 }
 
 /// Readers who begin again whenever their download ends.
