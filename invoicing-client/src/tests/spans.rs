@@ -71,6 +71,12 @@ async fn each_call_is_a_span_and_each_attempt_an_event() {
     let server = FakeServer::start();
     let id = server.store(|store| store.add_quote(QuoteStatus::Sent));
     let client = server.client().build().unwrap();
+    // tracing asks at the first use of a call site whether anyone listens. If another test is in the
+    // middle of that, without a subscriber, the site is silent until it is asked again.
+    server.script([Fault::CutInBody, Fault::status(503), Fault::CutBeforeHeaders]);
+    client.quotes().link(id, "deal").await.unwrap_err();
+    tracing::callsite::rebuild_interest_cache();
+    std::mem::take(&mut *collector.get());
 
     client.quotes().get(id).await.unwrap();
     assert_eq!(collector.take(), [1]);
