@@ -1,6 +1,7 @@
 //! Slots for concurrent work, of which one company may have half.
 
 use std::sync::Arc;
+use std::thread::available_parallelism;
 
 use invoicing_core::CompanyId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -19,6 +20,12 @@ pub(crate) struct CompanySlots {
 pub(crate) type Slot = (Permit, OwnedSemaphorePermit);
 
 impl CompanySlots {
+    /// One for each processor, as more of such work at once would take memory and threads from
+    /// requests. At least two, so that a company never has all of them.
+    pub(crate) fn for_processors() -> Self {
+        Self::new(available_parallelism().map_or(2, |processors| processors.get().max(2)))
+    }
+
     pub(crate) fn new(slots: usize) -> Self {
         let slots = slots.min(Semaphore::MAX_PERMITS);
         let share = u32::try_from(slots.div_ceil(2)).unwrap_or(u32::MAX);

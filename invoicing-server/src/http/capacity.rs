@@ -4,8 +4,6 @@
 //! take none from the keys and the people of their company.
 
 use std::sync::Arc;
-#[cfg(feature = "console")]
-use std::thread::available_parallelism;
 
 #[cfg(feature = "console")]
 use invoicing_core::QuoteId;
@@ -35,8 +33,7 @@ pub(crate) struct Capacity {
     /// Parts of a document that are read to be checked: one at a time for each kind of proof, as each
     /// takes the memory of the document.
     pub(crate) parts: KeyedSemaphore<(DocumentKey, Proof)>,
-    /// Pages behind signing links that are made: one for each processor, as each takes one. At
-    /// least two, so that a company never has all of them.
+    /// Pages behind signing links that are made; each takes a processor.
     #[cfg(feature = "console")]
     pub(crate) pages: CompanySlots,
     /// Requests with one signing link, by the hash of its token: see [`OF_ONE_LINK`].
@@ -62,7 +59,7 @@ impl Capacity {
             keyless_documents: CompanySlots::new(limits.documents_in_flight),
             parts: KeyedSemaphore::new(1),
             #[cfg(feature = "console")]
-            pages: CompanySlots::new(available_parallelism().map_or(2, |processors| processors.get().max(2))),
+            pages: CompanySlots::for_processors(),
             #[cfg(feature = "console")]
             links: KeyedSemaphore::new(OF_ONE_LINK),
             #[cfg(feature = "console")]
