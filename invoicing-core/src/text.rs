@@ -110,12 +110,24 @@ fn normalized(field: &str, text: &str, max: usize) -> Result<String, Invalid> {
 /// As [`optional_text`] for an e-mail address.
 ///
 /// A character that renders as nothing is invisible, and no mail arrives at an address that has
-/// one: it is left out, unless it shapes a word.
+/// one: it is left out, unless it shapes a word. So is what a list of addresses or a link has
+/// around them.
 pub(crate) fn optional_email(field: &str, text: Option<&str>) -> Result<Option<String>, Invalid> {
     let Some(mut email) = optional_text(field, text, SHORT_TEXT)? else { return Ok(None) };
     email.retain(|c| !renders_as_nothing(c) || shapes_words(c));
-    check_email(field, &email)?;
-    Ok(Some(email))
+    let email = bare_address(&email);
+    check_email(field, email)?;
+    Ok(Some(email.to_owned()))
+}
+
+/// The address in `<a@b.fr>`, `mailto:a@b.fr` and `a@b.fr;`.
+fn bare_address(text: &str) -> &str {
+    const SCHEME: &str = "mailto:";
+    let bare = text.trim_matches(['<', '>']).trim_end_matches([',', ';']);
+    let has_scheme = bare.get(..SCHEME.len()).is_some_and(|start| start.eq_ignore_ascii_case(SCHEME));
+    let bare = if has_scheme { &bare[SCHEME.len()..] } else { bare };
+    // One may stand within another.
+    if bare.len() == text.len() { bare } else { bare_address(bare) }
 }
 
 /// As [`optional_email`], but a missing address is refused.
@@ -388,6 +400,10 @@ mod tests {
             assert!(optional_email("email", Some(bad)).is_err(), "{bad:?}");
         }
         assert_eq!(optional_email("email", Some("\u{200b}")), Ok(None));
+        for pasted in ["<a@b.fr>", "mailto:a@b.fr", "MAILTO:a@b.fr,", "a@b.fr;", "<mailto:a@b.fr>, "] {
+            assert_eq!(required_email("email", pasted).unwrap(), "a@b.fr", "{pasted}");
+        }
+        assert!(optional_email("email", Some("<>")).is_err());
         assert!(check_email("email", "").is_err() && check_email("email", "\u{200b}@b").is_err());
     }
 
