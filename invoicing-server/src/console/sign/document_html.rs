@@ -11,8 +11,9 @@ use maud::{Markup, html};
 use crate::company_slots::Slot;
 use crate::documents::RenderError;
 use crate::documents::content::line_groups::by_lot_and_section;
-use crate::documents::content::line_table::{LABELS, TableRow, cells, rows};
+use crate::documents::content::line_table::{Column, TableRow, columns, rows};
 use crate::documents::content::totals::{TotalKind, totals};
+use crate::documents::content::vat_display::VatDisplay;
 use crate::documents::content::view::DocumentView;
 use crate::documents::content::{footer, header, legal_notices, signature, visible};
 
@@ -21,9 +22,6 @@ const PART_LINES: usize = 50;
 const PART_BYTES: usize = 60_000;
 /// Maximum number of bytes of the tags and figures of a row.
 const ROW_BYTES: usize = 700;
-
-/// The columns of texts. The others are figures.
-const TEXTS: [usize; 2] = [0, 2];
 
 /// A part of a document as HTML.
 pub(super) struct Sheet {
@@ -63,7 +61,7 @@ impl<'q> DocumentHtml<'q> {
 
     fn part(&self, part: usize) -> Result<Markup, RenderError> {
         let view = &self.view;
-        let is_last = part + 1 >= self.parts.len();
+        let (display, is_last) = (VatDisplay::of(view), part + 1 >= self.parts.len());
         let end = if is_last { self.end()? } else { Markup::default() };
         Ok(html! {
             article.paper lang="fr" {
@@ -71,10 +69,10 @@ impl<'q> DocumentHtml<'q> {
                 @if part == 0 { (self.head()) }
                 table.cards.lines {
                     caption { "Lignes du devis" @if self.parts.len() > 1 { ", partie " (part + 1) " sur " (self.parts.len()) } }
-                    thead { tr { @for (place, label) in LABELS.iter().enumerate() {
-                        th.figure[!TEXTS.contains(&place)] scope="col" { (label) }
+                    thead { tr { @for column in columns(display) {
+                        th.figure[!column.is_text()] scope="col" { (column.label(display)) }
                     } } }
-                    tbody { @for row in self.rows_of(part) { (row_html(row, view.currency)) } }
+                    tbody { @for row in self.rows_of(part) { (row_html(row, display, view.currency)) } }
                 }
                 (end)
                 p.soft { (visible(&footer(view))) }
@@ -107,7 +105,7 @@ impl<'q> DocumentHtml<'q> {
             dl.facts {
                 @for (label, fact) in header::facts(view) { div { dt { (label) } dd { (visible(&fact.text)) } } }
                 @if let Some(site) = header::work_site(view) {
-                    div { dt { (header::SITE) } dd dir="auto" { (visible(&site.text)) } }
+                    div { dt { (header::site_label(view)) } dd dir="auto" { (visible(&site.text)) } }
                 }
             }
         }
@@ -215,29 +213,30 @@ fn max_escaped(text: &str) -> usize {
     text.bytes().map(size).sum()
 }
 
-fn row_html(row: &TableRow<'_>, currency: &str) -> Markup {
+fn row_html(row: &TableRow<'_>, display: VatDisplay, currency: &str) -> Markup {
+    let columns = columns(display);
     match row {
         TableRow::Lot(name) => {
-            html! { tr.lot { th scope="row" colspan="6" dir="auto" { (visible(&name.text)) } } }
+            html! { tr.lot { th scope="row" colspan=(columns.len()) dir="auto" { (visible(&name.text)) } } }
         }
         TableRow::Section(name) => {
-            html! { tr.section { th scope="row" colspan="6" dir="auto" { (visible(&name.text)) } } }
+            html! { tr.section { th scope="row" colspan=(columns.len()) dir="auto" { (visible(&name.text)) } } }
         }
         TableRow::Subtotal(subtotal) => html! {
             tr.subtotal {
-                th scope="row" colspan="5" { (visible(&subtotal.label)) }
+                th scope="row" colspan=(columns.len() - 1) { (visible(&subtotal.label)) }
                 td.figure { (subtotal.amount) }
             }
         },
         TableRow::Line(line) => html! {
-            tr { @for (place, text) in cells(line, currency).iter().enumerate() { (cell(place, &text.text)) } }
+            tr { @for column in columns { (cell(*column, display, &column.cell(line, currency).text)) } }
         },
     }
 }
 
-fn cell(place: usize, text: &str) -> Markup {
-    let name = LABELS[place];
-    if TEXTS.contains(&place) {
+fn cell(column: Column, display: VatDisplay, text: &str) -> Markup {
+    let name = column.label(display);
+    if column.is_text() {
         return html! { td data-name=(name) dir="auto" { (visible(text)) } };
     }
     html! { td.figure data-name=(name) { (text) } }

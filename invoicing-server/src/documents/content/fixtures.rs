@@ -244,5 +244,5 @@ pub(crate) fn offered(quote: &Quote) -> DocumentRef<'_> {
 
 /// The record of a credit note on [`invoice`].
 pub(crate) fn credited(note: &CreditNote) -> DocumentRef<'_> {
-    DocumentRef::CreditNote { note, invoice_date: day("2026-10-01") }
+    DocumentRef::CreditNote { note, invoice_date: day("2026-10-01"), supplied_on: day("2026-10-01") }
 }

@@ -84,6 +84,14 @@ pub(crate) fn siren(siren: &str) -> String {
     [&siren[..3], &siren[3..6], &siren[6..]].join("\u{a0}")
 }
 
+/// `RCS Lyon 732 829 320`: a SIREN at the end of a text is written in groups.
+pub(crate) fn with_siren(text: &str) -> String {
+    match text.rsplit_once([' ', '\u{a0}']) {
+        Some((before, number)) => format!("{before} {}", siren(number)),
+        None => siren(text),
+    }
+}
+
 /// `FR76 3000 6000 0112 3456 7890 189`: in groups of four.
 pub(crate) fn iban(iban: &str) -> String {
     let characters: Vec<_> = iban.chars().filter(|c| !c.is_whitespace()).collect();

@@ -7,8 +7,6 @@ use super::view::{Credited, DocumentView, Issued};
 use super::{Text, french, payment};
 use crate::documents::DocumentKind;
 
-/// The label of the work site.
-pub(crate) const SITE: &str = "Chantier";
 /// The label of the client.
 pub(crate) const CLIENT: &str = "Client";
 
@@ -68,7 +66,8 @@ pub(crate) fn legal_particulars(
         (None, Some(capital)) => Some(format!("Capital de {capital}")),
         (form, None) => form.map(str::to_owned),
     };
-    let parts: Vec<_> = form.into_iter().chain(identity.registration.clone()).collect();
+    let registration = identity.registration.as_deref().map(french::with_siren);
+    let parts: Vec<_> = form.into_iter().chain(registration).collect();
     (!parts.is_empty()).then(|| parts.join(separator))
 }
 
@@ -134,6 +133,14 @@ pub(crate) fn credited_invoice(Credited { number, issue_date, .. }: &Credited<'_
 fn deducted<'a>(Deduction { number, issue_date, .. }: &Deduction) -> Text<'a> {
     let text = format!("Déduction de la facture {number} du {}", french::date(*issue_date));
     Text::of("deductions", text)
+}
+
+/// The label of the work site.
+pub(crate) const fn site_label(view: &DocumentView<'_>) -> &'static str {
+    match view.operations {
+        OperationNature::Goods => "Livraison",
+        _ => "Chantier",
+    }
 }
 
 /// The work site, if it is not the client's address.

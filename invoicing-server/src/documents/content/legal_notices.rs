@@ -5,12 +5,14 @@
 #[cfg(feature = "pdf")]
 mod tests;
 
-use invoicing_core::{EInvoicing, OperationNature, Percent, VatRegime};
+use invoicing_core::{EInvoicing, OperationNature, Percent};
 use rust_decimal::Decimal;
 
+use super::vat_display::{VatDisplay, is_franchise};
 use super::view::DocumentView;
 use super::{Text, french};
 use crate::documents::DocumentKind;
+use crate::documents::territory::Territory;
 
 /// The heading of the legal notices.
 pub(crate) const LEGAL_NOTICES: &str = "Mentions";
@@ -19,6 +21,8 @@ pub(crate) const CONDITIONS: &str = "Conditions";
 
 /// The reason for charging no VAT of a company in franchise.
 pub(crate) const FRANCHISE: &str = "TVA non applicable, art. 293 B du CGI";
+const UNTAXED: &str = "TVA non applicable, art. 294 du CGI";
+const REVERSE_CHARGE_ABROAD: &str = "Autoliquidation (directive 2006/112/CE, art. 44 et 196)";
 const REVERSE_CHARGE: &str = "Autoliquidation (CGI, art. 283-2 nonies)";
 const DEBITS: &str = "Option pour le paiement de la taxe d’après les débits";
 const RETENTION: &str = "Retenue de garantie : loi n° 71-584 du 16 juillet 1971. Elle est libérée un an après la \
@@ -59,14 +63,17 @@ pub(crate) fn general<'a>(view: &DocumentView<'a>) -> Vec<Text<'a>> {
 
 /// The sentences about the VAT as a whole.
 fn vat(view: &DocumentView<'_>) -> impl Iterator<Item = &'static str> {
-    let identity = &view.company.identity;
-    let is_franchise = identity.vat_regime == VatRegime::Franchise;
-    let has_vat = view.vat_breakdown.iter().any(|share| !share.tva_rate.is_zero());
-    let on_debits = identity.vat_on_debits && view.issued.is_some();
+    let (is_franchise, display) = (is_franchise(view), VatDisplay::of(view));
+    let on_debits = view.company.identity.vat_on_debits && view.issued.is_some();
+    let is_abroad = Territory::of(view.buyer.country.as_deref()).is_foreign();
+    // A company may have come into franchise after the quote, or after the invoice that is credited.
+    let is_free = display == VatDisplay::NotApplicable;
+    let is_owed = view.reverse_charge && !is_franchise && !is_free;
     [
-        // A company may have come into it after the quote, or after the invoice that is credited.
-        (is_franchise && !has_vat, FRANCHISE),
-        (view.reverse_charge && !is_franchise, REVERSE_CHARGE),
+        (is_free && is_franchise, FRANCHISE),
+        (is_free && !is_franchise, UNTAXED),
+        (is_owed && !is_abroad, REVERSE_CHARGE),
+        (is_owed && is_abroad, REVERSE_CHARGE_ABROAD),
         (on_debits && !is_franchise, DEBITS),
     ]
     .into_iter()
@@ -156,6 +163,7 @@ fn reduced_rate(rate: Percent) -> Option<String> {
 #[cfg(feature = "console")]
 pub(crate) fn accepted_text(view: &DocumentView<'_>) -> String {
     let total = french::amount(view.total_ttc.get(), view.currency);
-    let agreed = format!("Bon pour accord sur le devis {}, d’un montant de {total} TTC.", view.number);
+    let with_vat = VatDisplay::of(view).of_total();
+    let agreed = format!("Bon pour accord sur le devis {}, d’un montant de {total}{with_vat}.", view.number);
     [agreed].into_iter().chain(certified(view)).collect::<Vec<_>>().join("\n")
 }

@@ -6,11 +6,20 @@ use std::borrow::Cow;
 use rust_decimal::Decimal;
 
 use super::line_groups::{Heading, IndexedLine, Lot};
+use super::vat_display::VatDisplay;
 use super::{Text, french};
 
-/// The headings of the columns.
-pub(crate) const LABELS: [&str; 6] =
-    ["Désignation", "Quantité", "Unité", "Prix unitaire HT", "TVA", "Total HT"];
+/// A column of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Column {
+    Description,
+    Quantity,
+    Unit,
+    UnitPrice,
+    Rate,
+    Total,
+}
+
 /// The headings of lines without a lot or a section, unless they come first.
 const OUTSIDE_LOTS: &str = "Hors lot";
 const OUTSIDE_SECTIONS: &str = "Hors section";
@@ -83,15 +92,48 @@ fn subtotal<'q>(
     Some(TableRow::Subtotal(Subtotal { label, amount: french::amount(sum?, currency), of_lot }))
 }
 
-/// The texts of a line, one for each column.
-pub(crate) fn cells<'q>((index, line): &IndexedLine<'q>, currency: &str) -> [Text<'q>; 6] {
-    let figure = |text: String| Text::of("currency", text);
-    [
-        Text::of_line(*index, "description", &*line.description),
-        figure(french::quantity(line.quantity)),
-        Text::of_line(*index, "unit", french::unit(line.unit.as_deref().unwrap_or_default())),
-        figure(french::amount(line.unit_price.get(), currency)),
-        figure(french::percent(line.tva_rate)),
-        figure(french::amount(line.total_ht.get(), currency)),
-    ]
+/// The columns of a document. Only VAT that is charged has one.
+pub(crate) const fn columns(display: VatDisplay) -> &'static [Column] {
+    use Column::{Description, Quantity, Rate, Total, Unit, UnitPrice};
+    match display {
+        VatDisplay::Charged => &[Description, Quantity, Unit, UnitPrice, Rate, Total],
+        VatDisplay::ReverseCharged | VatDisplay::NotApplicable => {
+            &[Description, Quantity, Unit, UnitPrice, Total]
+        }
+    }
+}
+
+impl Column {
+    pub(crate) const fn label(self, display: VatDisplay) -> &'static str {
+        match (self, display) {
+            (Self::Description, _) => "Désignation",
+            (Self::Quantity, _) => "Quantité",
+            (Self::Unit, _) => "Unité",
+            (Self::UnitPrice, VatDisplay::NotApplicable) => "Prix unitaire",
+            (Self::UnitPrice, _) => "Prix unitaire HT",
+            (Self::Rate, _) => "TVA",
+            (Self::Total, VatDisplay::NotApplicable) => "Total",
+            (Self::Total, _) => "Total HT",
+        }
+    }
+
+    /// True for a column of texts. The others have figures.
+    pub(crate) const fn is_text(self) -> bool {
+        matches!(self, Self::Description | Self::Unit)
+    }
+
+    /// The text of a line in this column.
+    pub(crate) fn cell<'q>(self, (index, line): &IndexedLine<'q>, currency: &str) -> Text<'q> {
+        let figure = |text: String| Text::of("currency", text);
+        match self {
+            Self::Description => Text::of_line(*index, "description", &*line.description),
+            Self::Quantity => figure(french::quantity(line.quantity)),
+            Self::Unit => {
+                Text::of_line(*index, "unit", french::unit(line.unit.as_deref().unwrap_or_default()))
+            }
+            Self::UnitPrice => figure(french::amount(line.unit_price.get(), currency)),
+            Self::Rate => figure(french::percent(line.tva_rate)),
+            Self::Total => figure(french::amount(line.total_ht.get(), currency)),
+        }
+    }
 }

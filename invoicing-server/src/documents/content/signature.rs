@@ -3,6 +3,7 @@
 use chrono_tz::Tz;
 use invoicing_core::SignatureBlock;
 
+use super::vat_display::VatDisplay;
 use super::view::DocumentView;
 use super::{Text, french, header};
 use crate::documents::RenderError;
@@ -21,7 +22,7 @@ const FINGERPRINT: &str = "Empreinte de la preuve";
 /// totals may be on another page.
 pub(crate) fn subject(view: &DocumentView<'_>) -> String {
     let total = french::amount(view.total_ttc.get(), view.currency);
-    format!("{}, total TTC {total}", header::title(view))
+    format!("{}, total{} {total}", header::title(view), VatDisplay::of(view).of_total())
 }
 
 /// The rows of a signature, each with its label.

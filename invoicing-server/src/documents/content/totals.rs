@@ -3,6 +3,7 @@
 use invoicing_core::VatShare;
 
 use super::french;
+use super::vat_display::VatDisplay;
 use super::view::DocumentView;
 use crate::documents::DocumentKind;
 
@@ -33,14 +34,22 @@ pub(crate) struct Total {
 pub(crate) fn totals(view: &DocumentView<'_>) -> Vec<Total> {
     let currency = view.currency;
     let row = |kind, label: String, amount| Total { kind, label, amount: french::amount(amount, currency) };
-    let mut rows = vec![row(TotalKind::Net, "Total HT".to_owned(), view.total_ht.get())];
-    for VatShare { tva_rate, base_ht, amount_tva } in view.vat_breakdown {
-        let label =
-            format!("TVA {} sur {}", french::percent(*tva_rate), french::amount(base_ht.get(), currency));
-        rows.push(row(TotalKind::Vat, label, amount_tva.get()));
+    let display = VatDisplay::of(view);
+    let mut rows = Vec::new();
+    if display != VatDisplay::NotApplicable {
+        rows.push(row(TotalKind::Net, "Total HT".to_owned(), view.total_ht.get()));
+        rows.extend(view.vat_breakdown.iter().map(|VatShare { tva_rate, base_ht, amount_tva }| {
+            let (rate, base) = (french::percent(*tva_rate), french::amount(base_ht.get(), currency));
+            let label = match display {
+                VatDisplay::ReverseCharged => "TVA due par le preneur (autoliquidation)".to_owned(),
+                _ => format!("TVA {rate} sur {base}"),
+            };
+            row(TotalKind::Vat, label, amount_tva.get())
+        }));
     }
-    let (grand, payable) = labels(view.kind);
-    rows.push(row(TotalKind::Grand, grand.to_owned(), view.total_ttc.get()));
+    let (of_what, payable) = labels(view.kind);
+    let grand = format!("Total{}{of_what}", display.of_total());
+    rows.push(row(TotalKind::Grand, grand, view.total_ttc.get()));
     if !view.retention_rate.is_zero() {
         let label = format!("Retenue de garantie {}", french::percent(view.retention_rate));
         rows.push(row(TotalKind::Retained, label, -view.retention_amount.get()));
@@ -49,11 +58,12 @@ pub(crate) fn totals(view: &DocumentView<'_>) -> Vec<Total> {
     rows
 }
 
-/// The labels of the total with VAT, and of the amount that is left without the retention.
+/// The end of the label of the total, and the label of the amount that is left without the
+/// retention.
 const fn labels(kind: DocumentKind) -> (&'static str, &'static str) {
     match kind {
-        DocumentKind::Quote => ("Total TTC", "Net à payer hors retenue"),
-        DocumentKind::Invoice => ("Total TTC", "Net à payer"),
-        DocumentKind::CreditNote => ("Total TTC de l’avoir", "Net à payer"),
+        DocumentKind::Quote => ("", "Net à payer hors retenue"),
+        DocumentKind::Invoice => ("", "Net à payer"),
+        DocumentKind::CreditNote => (" de l’avoir", "Net à payer"),
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct DocumentView<'a> {
     pub(crate) number: &'a str,
     pub(crate) company: &'a Company,
     pub(crate) client: ClientView<'a>,
+    /// The client's record, without the name and the e-mail that the document has.
+    pub(crate) buyer: &'a Buyer,
     pub(crate) work_site: Option<&'a str>,
     /// Date of the document.
     pub(crate) issued_on: NaiveDate,
@@ -71,7 +73,6 @@ pub(crate) struct Offer<'a> {
 /// The parts of an invoice or a credit note.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Issued<'a> {
-    pub(crate) buyer: &'a Buyer,
     pub(crate) quote_number: Option<&'a str>,
     /// Last day for paying; `None` on a credit note.
     pub(crate) due_date: Option<NaiveDate>,
@@ -134,7 +135,6 @@ fn international_address(buyer: &Buyer) -> Option<String> {
 impl<'a> Issued<'a> {
     fn of(input: &DocumentInput<'a>) -> Self {
         Self {
-            buyer: &input.facts.parties.buyer,
             quote_number: input.facts.quote_number.as_deref(),
             due_date: None,
             supplied_on: None,
@@ -160,8 +160,9 @@ impl<'a> DocumentView<'a> {
                 view.with_quote(quote, input.facts.quote_date, offer)
             }
             DocumentRef::Invoice(invoice) => view.with_invoice(invoice, Issued::of(input)),
-            DocumentRef::CreditNote { note, invoice_date } => {
-                view.with_credit_note(note, invoice_date, Issued::of(input))
+            DocumentRef::CreditNote { note, invoice_date, supplied_on } => {
+                let issued = Issued { supplied_on: Some(supplied_on), ..Issued::of(input) };
+                view.with_credit_note(note, invoice_date, issued)
             }
         }
     }
@@ -181,6 +182,7 @@ impl<'a> DocumentView<'a> {
             number: record.number(),
             company: seller,
             client: ClientView::of(buyer, record.kind()),
+            buyer,
             work_site: work_site.as_deref(),
             issued_on: NaiveDate::default(),
             created_at: None,

@@ -93,7 +93,7 @@ fn facts(to: &mut Composer<'_>, view: &DocumentView<'_>, parent: NodeId) -> Resu
 fn site(to: &mut Composer<'_>, view: &DocumentView<'_>, parent: NodeId) -> Result<TextColumn> {
     let mut column = TextColumn::new(SITE.0, SITE.1);
     if let Some(address) = header::work_site(view) {
-        to.put_in(&mut column, (Field::Own, header::SITE), LABEL, parent)?;
+        to.put_in(&mut column, (Field::Own, header::site_label(view)), LABEL, parent)?;
         to.put_in(&mut column, address.entry(), VALUE, parent)?;
     }
     Ok(column)

@@ -9,7 +9,8 @@ use super::composer::{Composer, Look, Side, TextColumn, WIDTH, block, widest};
 use super::pagination::{Block, Edge, Ink, LEFT, RIGHT};
 use super::tags::NodeId;
 use crate::documents::content::line_groups::{IndexedLine, Lot, by_lot_and_section};
-use crate::documents::content::line_table::{LABELS, Subtotal, TableRow, cells, continued, named, rows};
+use crate::documents::content::line_table::{self, Column, Subtotal, TableRow, continued, named, rows};
+use crate::documents::content::vat_display::VatDisplay;
 use crate::documents::content::view::DocumentView;
 use crate::documents::content::{Field, Text, french};
 
@@ -32,18 +33,17 @@ const DESCRIPTION: f32 = 140.0;
 /// Largest width of a unit. A longer one is broken into lines.
 const UNIT: f32 = 52.0;
 
-const COLUMNS: NonZeroU32 = NonZeroU32::new(6).expect("not zero");
-const BEFORE_TOTAL: NonZeroU32 = NonZeroU32::new(5).expect("not zero");
-
 /// The table, from its head to the last subtotal.
 pub(super) fn line_table(to: &mut Composer<'_>, view: &DocumentView<'_>) -> Result<()> {
     let currency = view.currency;
     let lots = by_lot_and_section(view.lines);
-    let columns = columns(widths(to, &lots, currency)?);
+    let display = VatDisplay::of(view);
+    let shown = line_table::columns(display);
+    let columns = placed(shown, &widths(to, &lots, display, currency)?);
     let root = to.tags.add(None, Tag::Table);
     let head = to.tags.add(Some(root), Tag::THead);
     let body = to.tags.add(Some(root), Tag::TBody);
-    let mut table = LineTableLayout { to, columns, body, currency, lot: None };
+    let mut table = LineTableLayout { to, columns, display, body, currency, lot: None };
     table.head(head)?;
     let rows = rows(&lots, currency);
     for (index, row) in rows.iter().enumerate() {
@@ -53,58 +53,78 @@ pub(super) fn line_table(to: &mut Composer<'_>, view: &DocumentView<'_>) -> Resu
 }
 
 /// The widest text of each column.
-fn widths(to: &mut Composer<'_>, lots: &[Lot<'_>], currency: &str) -> Result<[f32; 6]> {
-    let mut widths = [0.0_f32; 6];
+fn widths(to: &mut Composer<'_>, lots: &[Lot<'_>], display: VatDisplay, currency: &str) -> Result<Vec<f32>> {
+    let shown = line_table::columns(display);
+    let last = shown.len() - 1;
+    let mut widths = vec![0.0_f32; shown.len()];
     let mut widen = |place: usize, (field, text): (Field, &str), look: Look| -> Result<()> {
         let lines = to.lines(field, text, look.style, None)?;
         widths[place] = widths[place].max(widest(&lines));
         Ok(())
     };
-    for (place, label) in LABELS.into_iter().enumerate() {
-        widen(place, (Field::Own, label), HEAD)?;
+    for (place, column) in shown.iter().enumerate() {
+        widen(place, (Field::Own, column.label(display)), HEAD)?;
     }
     let sections = || lots.iter().flat_map(|lot| &lot.sections);
     for line in sections().flat_map(|section| &section.lines) {
         // A description takes the width that is left.
-        for (place, text) in cells(line, currency).iter().enumerate().skip(1) {
-            widen(place, text.entry(), FIGURES)?;
+        for (place, column) in shown.iter().enumerate().skip(1) {
+            widen(place, column.cell(line, currency).entry(), FIGURES)?;
         }
     }
     let sums_of_lots = lots.iter().filter_map(|lot| lot.total);
     for sum in sums_of_lots.chain(sections().filter_map(|section| section.total)) {
-        widen(5, (Field::Named("currency"), &french::amount(sum, currency)), SUBTOTAL_FIGURES)?;
+        widen(last, (Field::Named("currency"), &french::amount(sum, currency)), SUBTOTAL_FIGURES)?;
     }
-    widths[2] = widths[2].min(UNIT);
+    for (width, column) in widths.iter_mut().zip(shown) {
+        *width = if *column == Column::Unit { width.min(UNIT) } else { *width };
+    }
     Ok(widths)
 }
 
-/// Left edges and widths of the columns: each is as wide as its widest text, and the description
-/// gets the rest.
-fn columns([_, quantity, unit, price, rate, total]: [f32; 6]) -> [(f32, f32); 6] {
-    // Units keep their width: they are broken into lines, while a figure has to stay on one.
-    let room = WIDTH - DESCRIPTION - unit - 5.0 * GUTTER;
-    let scale = (room / (quantity + price + rate + total)).min(1.0);
-    let widths = [quantity * scale, unit, price * scale, rate * scale, total * scale];
-    let description = WIDTH - widths.iter().sum::<f32>() - 5.0 * GUTTER;
-    let mut columns = [(LEFT, description); 6];
-    let mut x = LEFT + description;
-    for (column, width) in columns[1..].iter_mut().zip(widths) {
-        *column = (x + GUTTER, width);
-        x += GUTTER + width;
-    }
-    columns
+/// A column with its left edge and its width.
+#[derive(Debug, Clone, Copy)]
+struct PlacedColumn {
+    column: Column,
+    x: f32,
+    width: f32,
 }
 
-/// Figures are right-aligned, so that their digits line up; texts are left-aligned.
-fn side(place: usize) -> Side {
-    if matches!(place, 0 | 2) { Side::Left } else { Side::Right }
+/// The places of the columns: each is as wide as its widest text, and the description gets the rest.
+fn placed(shown: &[Column], widths: &[f32]) -> Vec<PlacedColumn> {
+    let gutters = (shown.len() - 1) as f32 * GUTTER;
+    let sum = |is_counted: fn(Column) -> bool| -> f32 {
+        shown.iter().zip(widths).filter(|(column, _)| is_counted(**column)).map(|(_, width)| width).sum()
+    };
+    // Units keep their width: they are broken into lines, while a figure has to stay on one.
+    let room = WIDTH - DESCRIPTION - sum(|column| column == Column::Unit) - gutters;
+    let scale = (room / sum(|column| !column.is_text())).min(1.0);
+    let scaled = |(column, width): (&Column, &f32)| match column {
+        Column::Description => 0.0,
+        Column::Unit => *width,
+        _ => width * scale,
+    };
+    let mut widths: Vec<f32> = shown.iter().zip(widths).map(scaled).collect();
+    widths[0] = WIDTH - widths.iter().sum::<f32>() - gutters;
+    let mut x = LEFT;
+    let place = |(column, width): (&Column, f32)| {
+        let placed = PlacedColumn { column: *column, x, width };
+        x += width + GUTTER;
+        placed
+    };
+    shown.iter().zip(widths).map(place).collect()
+}
+
+/// A number of columns that a cell spans.
+fn columns_of(count: usize) -> Option<NonZeroU32> {
+    u32::try_from(count).ok().and_then(NonZeroU32::new)
 }
 
 /// The table while it is composed.
 struct LineTableLayout<'t, 'f, 'q> {
     to: &'t mut Composer<'f>,
-    /// Left edges and widths of the columns.
-    columns: [(f32, f32); 6],
+    columns: Vec<PlacedColumn>,
+    display: VatDisplay,
     body: NodeId,
     currency: &'t str,
     /// The name of the lot that is being composed.
@@ -115,8 +135,9 @@ impl<'q> LineTableLayout<'_, '_, 'q> {
     fn head(&mut self, section: NodeId) -> Result<()> {
         let row = self.to.tags.add(Some(section), Tag::TR);
         let mut columns = Vec::new();
-        for (place, label) in LABELS.into_iter().enumerate() {
+        for place in self.columns.clone() {
             let cell = self.to.tags.add(Some(row), Tag::TH(TableHeaderScope::Column));
+            let label = place.column.label(self.display);
             columns.push(self.cell(place, (Field::Own, label), HEAD, cell)?);
         }
         let head = block(columns, PADDING).rule((LEFT, RIGHT), Edge::Bottom(0.8), Ink::Text);
@@ -156,7 +177,7 @@ impl<'q> LineTableLayout<'_, '_, 'q> {
     /// go on.
     fn group(&mut self, text: (Field, &str), look: Look, gap: f32, full: &str) -> Result<NodeId> {
         let row = self.to.tags.add(Some(self.body), Tag::TR);
-        let scope = Tag::TH(TableHeaderScope::Row).with_col_span(Some(COLUMNS));
+        let scope = Tag::TH(TableHeaderScope::Row).with_col_span(columns_of(self.columns.len()));
         let cell = self.to.tags.add(Some(row), scope);
         let mut column = TextColumn::new(LEFT, WIDTH);
         self.to.put(&mut column, text, look, cell)?;
@@ -176,39 +197,47 @@ impl<'q> LineTableLayout<'_, '_, 'q> {
 
     fn line(&mut self, line: &IndexedLine<'_>, keeps_with_next: bool) -> Result<()> {
         let row = self.to.tags.add(Some(self.body), Tag::TR);
-        let mut columns = Vec::with_capacity(6);
-        for (place, text) in cells(line, self.currency).iter().enumerate() {
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for place in self.columns.clone() {
             let cell = self.to.tags.add(Some(row), Tag::TD);
-            let look = if side(place) == Side::Left { TEXT } else { FIGURES };
-            columns.push(self.cell(place, text.entry(), look, cell)?);
+            let look = if place.column.is_text() { TEXT } else { FIGURES };
+            columns.push(self.cell(place, place.column.cell(line, self.currency).entry(), look, cell)?);
         }
         let row = block(columns, PADDING).rule((LEFT, RIGHT), Edge::Bottom(0.4), Ink::Hairline);
         self.to.pages.push(Block { keeps_with_next, ..row })
     }
 
     /// A text in its column. A figure stays on one line, in a smaller size if it is too wide.
-    fn cell(&mut self, place: usize, text: (Field, &str), look: Look, node: NodeId) -> Result<TextColumn> {
-        let (x, width) = self.columns[place];
-        let mut column = TextColumn::new(x, width);
-        match side(place) {
-            Side::Left => self.to.put(&mut column, text, look, node)?,
-            Side::Right => self.to.put_figure(&mut column, text, look, node)?,
+    fn cell(
+        &mut self,
+        place: PlacedColumn,
+        text: (Field, &str),
+        look: Look,
+        node: NodeId,
+    ) -> Result<TextColumn> {
+        let mut column = TextColumn::new(place.x, place.width);
+        // Figures are right-aligned, so that their digits line up; texts are left-aligned.
+        if place.column.is_text() {
+            self.to.put(&mut column, text, look, node)?;
+        } else {
+            self.to.put_figure(&mut column, text, look, node)?;
         }
         Ok(column)
     }
 
     fn subtotal(&mut self, subtotal: &Subtotal, keeps_with_next: bool) -> Result<()> {
         let row = self.to.tags.add(Some(self.body), Tag::TR);
-        let scope = Tag::TH(TableHeaderScope::Row).with_col_span(Some(BEFORE_TOTAL));
+        let scope = Tag::TH(TableHeaderScope::Row).with_col_span(columns_of(self.columns.len() - 1));
         let label = self.to.tags.add(Some(row), scope);
         let cell = self.to.tags.add(Some(row), Tag::TD);
-        let width = self.columns[5].0 - GUTTER - LEFT;
+        let total = self.columns[self.columns.len() - 1];
+        let width = total.x - GUTTER - LEFT;
         let mut left = TextColumn::new(LEFT, width);
         // Without the field of the name, which has been checked as the heading of the group.
         let lines = self.to.lines(Field::Own, &subtotal.label, SUBTOTAL.style, Some(width))?;
         left.add(&lines, SUBTOTAL, Side::Right, label);
         let ink = if subtotal.of_lot { Ink::Accent } else { Ink::Text };
-        let right = self.cell(5, (Field::Own, &subtotal.amount), SUBTOTAL_FIGURES.ink(ink), cell)?;
+        let right = self.cell(total, (Field::Own, &subtotal.amount), SUBTOTAL_FIGURES.ink(ink), cell)?;
         self.to.pages.push(Block { keeps_with_next, ..block([left, right], PADDING) })
     }
 }

@@ -1,6 +1,6 @@
 //! Each legal notice, on a quote, an invoice and a credit note: present exactly if it must be.
 
-use invoicing_core::{ClientType, Line, Percent};
+use invoicing_core::{ClientType, Line, Percent, VatRegime};
 
 use super::*;
 use crate::documents::content::fixtures::{
@@ -99,6 +99,19 @@ fn a_reverse_charge_is_stated() {
     assert_on("Autoliquidation", &facts, NOWHERE);
     facts.reverse_charge = true;
     assert_on("Autoliquidation (CGI, art. 283-2 nonies)", &facts, EVERYWHERE);
+}
+
+#[test]
+fn the_place_of_the_client_changes_the_reason_for_no_vat() {
+    let mut facts = invoice_facts();
+    facts.parties.buyer.country = Some("YT".into());
+    let untaxed = printed(&facts, &["0"]).map(|text| text.contains(UNTAXED));
+    assert_eq!(untaxed, EVERYWHERE);
+    assert_on(UNTAXED, &facts, NOWHERE);
+    facts.parties.buyer.country = Some("BE".into());
+    facts.reverse_charge = true;
+    assert_on(REVERSE_CHARGE_ABROAD, &facts, EVERYWHERE);
+    assert_on(REVERSE_CHARGE, &facts, NOWHERE);
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn a_credit_note_shows_its_invoice_and_its_reason_and_asks_for_nothing() {
     let text = printed(&input(&facts, credited(&note)));
     let expected = [
         "Avoir\nAVO-2026-0003\n",
-        "Date\n12 octobre 2026\nRéférence\nDevis DEV-2026-0042\n",
+        "Date\n12 octobre 2026\nDate de réalisation\n1er octobre 2026\nRéférence\nDevis DEV-2026-0042\n",
         "Avoir sur la facture FAC-2026-0007 du 1er octobre 2026\nMotif : Plinthes non posées\n",
         "Chambre\nPlinthes\n12,5\nm²\n1 024,40 €\n20 %\n12 805,00 €\n",
         "Enduit\n12,5\nm²\n1 024,40 €\n10 %\n12 805,00 €\n",
