@@ -362,6 +362,12 @@ impl Quote {
 
 /// The changes that do not need the lines, which may be large.
 impl QuoteSummary {
+    /// True if the quote was accepted with its creation, as for an invoice without an offer: the
+    /// client never saw it.
+    pub fn was_accepted_at_once(&self) -> bool {
+        self.sent_at.is_none() && self.accepted_at == Some(self.created_at)
+    }
+
     /// The same as [`Quote::expire`].
     pub fn expire(&self, stamp: Timestamp, today: NaiveDate) -> Option<Self> {
         let ended = self.status == QuoteStatus::Sent && self.valid_until.is_some_and(|day| day < today);

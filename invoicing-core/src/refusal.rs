@@ -173,9 +173,10 @@ pub enum Rule {
     NoEInvoice,
     #[error("must not be 0 without a reason in law")]
     RateOf0,
-    /// `rule`: that of the standard for e-invoices, such as `BR-FR-10`.
-    #[error("breaks {rule}: {reason}")]
-    EInvoice { rule: &'static str, reason: String },
+    /// `article`: the article of law, or the rule of the standard for e-invoices, such as
+    /// `BR-FR-10`. The reasons are sentences without their stops.
+    #[error("breaks {article}: {english}")]
+    Law { article: &'static str, english: String, french: String },
     #[error("cannot be ON, as legal data is missing: {gaps}")]
     EInvoicingOn { gaps: String },
 

@@ -17,6 +17,7 @@ mod facts;
 mod facturx;
 mod freeze;
 mod hash;
+mod legal_gate;
 mod logo;
 #[cfg(any(test, feature = "testing"))]
 mod memory;
@@ -24,6 +25,7 @@ mod memory;
 mod pdf;
 mod render;
 mod signed_url;
+mod territory;
 
 #[cfg(all(test, feature = "console", feature = "pdf"))]
 pub(crate) use pdf::tests as pdf_tests;
@@ -46,6 +48,6 @@ pub use render::{
 
 pub(crate) use blob_store::{CONTENT_TYPE, StoredFile};
 pub(crate) use content_disposition::content_disposition;
-pub(crate) use facturx::gaps_of_company;
 pub(crate) use freeze::{BoundedStore, Document, DocumentContent, DocumentService, Frozen, StoredCopy};
+pub(crate) use legal_gate::gaps_of_company;
 pub(crate) use signed_url::{DOCUMENT_URL_VALID_MS, UrlSigner};

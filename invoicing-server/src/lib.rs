@@ -40,8 +40,9 @@
 //!
 //! ```
 //! use invoicing_server::{
-//!     InvoiceStatus, Invoicing, NewClient, NewCompany, NewLine, NewPayment, NewQuote, NewWebhook, PaymentMethod,
-//!     PaymentSource, Plan, QuoteStatus, Settings, Signature, SignatureEvidence, TargetPolicy, money, unit_price,
+//!     CompanyIdentity, InvoiceStatus, Invoicing, NewClient, NewCompany, NewLine, NewPayment, NewQuote, NewWebhook,
+//!     PaymentMethod, PaymentSource, Plan, QuoteStatus, Settings, Signature, SignatureEvidence, TargetPolicy, money,
+//!     unit_price,
 //! };
 //!
 //! # #[tokio::main]
@@ -56,8 +57,13 @@
 //! let settings = Settings { target, ..Settings::default() };
 //! let invoicing = Invoicing::sqlite(database).settings(settings).open().await?;
 //!
-//! // A company, its webhook, its client.
-//! let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+//! // A company with the legal data that its invoices state, its webhook, its client.
+//! let identity = CompanyIdentity::default()
+//!     .address("8 impasse des Tanneurs\n69007 Lyon")
+//!     .siret("732 829 320 00074")
+//!     .vat_number("FR44732829320");
+//! let new = NewCompany::named("Martin Peinture", Plan::Team).identity(identity);
+//! let company = invoicing.companies().create(&new).await?;
 //! let company = invoicing.company(company.id);
 //! let webhook = company.webhooks().register(&NewWebhook::for_all_events(receiver)).await?;
 //! println!("Shown this once: {}", webhook.secret.reveal()); // for a `webhook_verify::Verifier`
@@ -236,9 +242,9 @@ pub use operations::{
 };
 pub use records::{
     AttemptRecord, DayCounts, DeliveryCounts, DeliveryDetail, DeliveryItem, DeliveryPage, DeliveryRecord,
-    EventItem, EventPage, EventRecord, EventSubject, FrozenFile, HistoryAction, HistoryPage, HistoryRecord,
-    KeyRecord, NextAttempt, Payment, ProofRecord, QuotePage, ReadinessGap, SealingStats, SigningLinkRecord,
-    Version, Webhook, WebhookDayStats,
+    EventItem, EventPage, EventRecord, EventSubject, FrozenFile, GapLevel, GapPlace, HistoryAction,
+    HistoryPage, HistoryRecord, KeyRecord, NextAttempt, Payment, ProofRecord, QuotePage, ReadinessGap,
+    SealingStats, SigningLinkRecord, Version, Webhook, WebhookDayStats,
 };
 pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};
 pub use secret::Secret;

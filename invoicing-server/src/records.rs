@@ -25,7 +25,7 @@ pub use self::history::{HistoryAction, HistoryPage, HistoryRecord};
 pub use self::key::KeyRecord;
 pub use self::payment::Payment;
 pub use self::quote_page::QuotePage;
-pub use self::readiness_gap::ReadinessGap;
+pub use self::readiness_gap::{GapLevel, GapPlace, ReadinessGap};
 pub use self::sealing::SealingStats;
 pub use self::signing::{ProofRecord, SigningLinkRecord};
 pub(crate) use self::stored_json::{Lines, MAX_PAGE_READS, StoredJson, StoredPage};

@@ -18,6 +18,7 @@ pub(crate) mod payment;
 pub(in crate::documents) mod sanitize;
 pub(crate) mod signature;
 pub(crate) mod totals;
+pub(crate) mod vat_display;
 pub(crate) mod view;
 
 use std::borrow::Cow;

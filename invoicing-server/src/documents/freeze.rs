@@ -6,11 +6,10 @@ mod content;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::available_parallelism;
 use std::time::Duration;
 
 use bytes::Bytes;
-use invoicing_core::{CompanyId, DocumentFormat, Invalid};
+use invoicing_core::{CompanyId, DocumentFormat};
 use scopeguard::guard;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout};
@@ -24,6 +23,7 @@ use super::{
 use crate::company_slots::{CompanySlots, Slot};
 use crate::error::Error;
 use crate::keyed_semaphore::{KeyedSemaphore, Permit};
+use crate::records::ReadinessGap;
 
 /// Time limit of an operation for all its calls of the store, whichever store it is, so that an
 /// HTTP request has its response within 5 s. Each attempt of an operation has the whole limit.
@@ -74,14 +74,11 @@ pub(crate) struct StoredCopy {
 impl DocumentService {
     /// The documents of a service, with this renderer and this store.
     pub(crate) fn new(renderer: Arc<dyn DocumentRenderer>, store: Arc<dyn DocumentStore>) -> Self {
-        // One slot for each processor: more renderings at once would take memory and threads from
-        // requests. At least two, so that a company never has all of them.
-        let processors = available_parallelism().map_or(2, |processors| processors.get().max(2));
         Self {
             renderer,
             store,
-            slots: CompanySlots::new(processors),
-            hashes: CompanySlots::new(processors),
+            slots: CompanySlots::for_processors(),
+            hashes: CompanySlots::for_processors(),
             queue: KeyedSemaphore::new(RENDER_QUEUE),
             render_time: RENDER_TIME,
         }
@@ -117,13 +114,16 @@ impl DocumentService {
         .await
     }
 
-    /// The texts that the document could not show; none if the record has no document.
-    pub(crate) async fn check(&self, content: DocumentContent) -> Result<Vec<Invalid>, Error> {
-        if !self.renders(content.kind()) {
-            return Ok(Vec::new());
+    /// All that the law and the platforms ask of the document and that it lacks, and the texts that
+    /// it could not show; no texts if the record has no document.
+    pub(crate) async fn gaps(&self, content: DocumentContent) -> Result<Vec<ReadinessGap>, Error> {
+        let mut gaps = content.gaps();
+        if self.renders(content.kind()) {
+            let (company, renderer) = (content.company(), Arc::clone(&self.renderer));
+            let check = move |deadline: RenderDeadline<'_>| renderer.check(&content.input(None, deadline));
+            gaps.extend(self.in_slot(company, check).await?.into_iter().map(ReadinessGap::from));
         }
-        let (company, renderer) = (content.company(), Arc::clone(&self.renderer));
-        self.in_slot(company, move |deadline| renderer.check(&content.input(None, deadline))).await
+        Ok(gaps)
     }
 
     /// Runs the work of a renderer in a slot of the company, with a deadline.
@@ -243,6 +243,7 @@ impl BoundedStore<'_> {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicUsize;
+    use std::thread::available_parallelism;
 
     use futures_util::FutureExt;
     use futures_util::future::join_all;

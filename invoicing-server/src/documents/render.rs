@@ -46,6 +46,8 @@ pub enum DocumentRef<'a> {
         note: &'a CreditNote,
         /// Day of issue of the credited invoice.
         invoice_date: NaiveDate,
+        /// Day of the supply of that invoice; its day of issue if it states none.
+        supplied_on: NaiveDate,
     },
 }
 

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use chrono_tz::Tz;
 use invoicing_core::{
-    Company, CompanyId, CompanyIdentity, ConflictReason, EInvoicing, Invalid, NewCompany, Plan, Rule,
-    sha256_hex,
+    Company, CompanyId, CompanyIdentity, ConflictReason, DocumentFormat, EInvoicing, Invalid, NewCompany,
+    Plan, Rule, sha256_hex,
 };
 use tokio::task::spawn_blocking;
 
 use super::{CompanyHandle, Services};
 use crate::documents::{DocumentLogo, gaps_of_company};
 use crate::error::Error;
-use crate::records::{HistoryAction, ReadinessGap};
+use crate::records::{GapLevel, HistoryAction, ReadinessGap};
 use crate::store::notification::Notification;
 use crate::store::{ServiceTables, Tables};
 
@@ -181,8 +181,9 @@ fn check_e_invoicing(company: &Company) -> Result<(), Invalid> {
     if company.identity.e_invoicing == EInvoicing::Off {
         return Ok(());
     }
-    let gaps: Vec<_> = gaps_of_company(company)
+    let gaps: Vec<_> = gaps_of_company(company, DocumentFormat::FacturX)
         .into_iter()
+        .filter(|gap| gap.level == GapLevel::Refused)
         .map(|ReadinessGap { field, rule, english, .. }| format!("{field}: {english} ({rule})"))
         .collect();
     if gaps.is_empty() {

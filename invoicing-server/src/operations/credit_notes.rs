@@ -11,14 +11,17 @@ use crate::list_query::CreditNoteQuery;
 /// The credit notes of a company.
 ///
 /// ```
-/// # use invoicing_server::{Invoicing, NewClient, NewCompany, NewLine, NewQuote, Plan};
+/// # use invoicing_server::{CompanyIdentity, Invoicing, NewClient, NewCompany, NewLine, NewQuote, Plan};
 /// use invoicing_server::{NewCreditNote, money};
 ///
 /// # #[tokio::main]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
 /// # let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await?;
-/// # let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+/// # let identity = CompanyIdentity::default().address("8 impasse des Tanneurs\n69007 Lyon");
+/// # let identity = identity.siret("732 829 320 00074").vat_number("FR44732829320");
+/// # let new = NewCompany::named("Martin Peinture", Plan::Team).identity(identity);
+/// # let company = invoicing.companies().create(&new).await?;
 /// # let company = invoicing.company(company.id);
 /// # let client = company.clients().create(&NewClient::named("Claire Lefèvre")).await?;
 /// # let new = NewQuote::empty(client.id).line(NewLine::new("Two coats of matt paint", 40, 25, 10));

@@ -27,14 +27,17 @@ use crate::store::{CompanyTx, Prefetch, Tables};
 /// The invoices of a company.
 ///
 /// ```
-/// # use invoicing_server::{Invoicing, NewClient, NewCompany, NewLine, NewQuote, Plan};
+/// # use invoicing_server::{CompanyIdentity, Invoicing, NewClient, NewCompany, NewLine, NewQuote, Plan};
 /// use invoicing_server::{InvoiceStatus, NewPayment, PaymentMethod, PaymentSource, money};
 ///
 /// # #[tokio::main]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
 /// # let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await?;
-/// # let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+/// # let identity = CompanyIdentity::default().address("8 impasse des Tanneurs\n69007 Lyon");
+/// # let identity = identity.siret("732 829 320 00074").vat_number("FR44732829320");
+/// # let new = NewCompany::named("Martin Peinture", Plan::Team).identity(identity);
+/// # let company = invoicing.companies().create(&new).await?;
 /// # let company = invoicing.company(company.id);
 /// # let client = company.clients().create(&NewClient::named("Claire Lefèvre")).await?;
 /// # let new = NewQuote::empty(client.id).line(NewLine::new("Two coats of matt paint", 40, 25, 10));
@@ -114,9 +117,8 @@ impl Invoices<'_> {
     /// As [`issue`](Self::issue), with further facts.
     ///
     /// # Errors
-    /// [`Error::Invalid`] about a text that the document cannot show, or with e-invoicing ON about
-    /// legal data that it lacks: see [`readiness`](Self::readiness). [`Error::Conflict`] when it is
-    /// not a draft; [`Error::StorageUnavailable`] when the document cannot be stored, or other
+    /// [`Error::Invalid`] about a text that the document cannot show, or about legal data that it
+    /// lacks: see [`readiness`](Self::readiness). [`Error::Conflict`] when it is not a draft; [`Error::StorageUnavailable`] when the document cannot be stored, or other
     /// nodes keep taking the number.
     pub async fn issue_with(&self, id: InvoiceId, options: &IssueOptions) -> Result<Invoice, Error> {
         self.0.operation("invoices.issue", self.issue_for(id, *options, Purpose::Issue)).await
@@ -165,21 +167,26 @@ impl Invoices<'_> {
             .await
     }
 
-    /// Everything that an issue of this draft would refuse, each with its field, its rule and a
-    /// sentence in both languages. Empty when it can be issued as it stands.
+    /// All that an issue of this draft would refuse or advise, each with its field, its rule and a
+    /// sentence in both languages.
     ///
     /// # Errors
     /// [`Error::Conflict`] when the invoice is not a draft.
     pub async fn readiness(&self, id: InvoiceId) -> Result<Vec<ReadinessGap>, Error> {
-        Ok(self.readiness_and_format(id).await?.0)
+        Ok(self.readiness_with(id, &IssueOptions::default()).await?.0)
     }
 
-    /// As [`readiness`](Self::readiness), with the format that the document would have.
-    pub(crate) async fn readiness_and_format(
+    /// As [`readiness`](Self::readiness) for an issue with these facts, with the format that the
+    /// document would have.
+    ///
+    /// # Errors
+    /// As [`readiness`](Self::readiness).
+    pub async fn readiness_with(
         &self,
         id: InvoiceId,
+        options: &IssueOptions,
     ) -> Result<(Vec<ReadinessGap>, DocumentFormat), Error> {
-        self.0.operation("invoices.readiness", self.gaps(id)).await
+        self.0.operation("invoices.readiness", self.gaps(id, options)).await
     }
 
     /// Preloads the invoice on SQLite, before the transaction; `None` on PostgreSQL.

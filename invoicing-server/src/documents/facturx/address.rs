@@ -8,7 +8,7 @@ const LINES: usize = 3;
 
 /// A postal address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Address<'a> {
+pub(crate) struct Address<'a> {
     pub(super) lines: Vec<String>,
     pub(super) zip_code: Option<&'a str>,
     pub(super) city: Option<&'a str>,
@@ -43,7 +43,7 @@ impl<'a> Address<'a> {
         Self::of(Some(text), None, None, None)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.lines.is_empty() && self.city.is_none()
     }
 

@@ -7,11 +7,22 @@ use crate::documents::content::view::{DocumentView, Issued};
 use crate::documents::{Buyer, DocumentKind};
 
 /// The electronic addresses of the French directory (EAS).
-pub(super) const DIRECTORY: &str = "0225";
+pub(crate) const DIRECTORY: &str = "0225";
 /// E-mail addresses (EAS).
-pub(super) const EMAIL: &str = "EM";
+pub(crate) const EMAIL: &str = "EM";
 /// The country of a company, and of an address without one.
 pub(super) const FRANCE: &str = "FR";
+
+/// The electronic address of a client with its scheme: its own one, the SIREN of a business, or the
+/// e-mail of a private person.
+pub(crate) fn electronic_address_of_buyer<'a>(
+    buyer: &'a Buyer,
+    email: Option<&'a str>,
+) -> Option<(&'static str, &'a str)> {
+    let siren = || buyer.siren.as_deref().filter(|_| buyer.is_business());
+    let own = buyer.electronic_address.as_deref().or_else(siren);
+    own.map(|address| (DIRECTORY, address)).or_else(|| email.map(|email| (EMAIL, email)))
+}
 
 /// A view of an invoice or a credit note.
 #[derive(Clone, Copy)]
@@ -40,7 +51,7 @@ impl<'a> EInvoice<'a> {
 
     /// The client, if it is a business: the numbers of a private person are not written.
     pub(super) fn business(self) -> Option<&'a Buyer> {
-        Some(self.issued.buyer).filter(|buyer| buyer.is_business())
+        Some(self.view.buyer).filter(|buyer| buyer.is_business())
     }
 
     /// The electronic address of the company: its own one, or its SIREN.
@@ -49,12 +60,9 @@ impl<'a> EInvoice<'a> {
         identity.electronic_address.as_deref().or_else(|| identity.siren())
     }
 
-    /// The electronic address of the client with its scheme: its own one, the SIREN of a business,
-    /// or the e-mail of a private person.
+    /// The electronic address of the client with its scheme.
     pub(super) fn buyer_address(self) -> Option<(&'static str, &'a str)> {
-        let siren = || self.business()?.siren.as_deref();
-        let own = self.issued.buyer.electronic_address.as_deref().or_else(siren);
-        own.map(|address| (DIRECTORY, address)).or_else(|| self.view.client.email.map(|email| (EMAIL, email)))
+        electronic_address_of_buyer(self.view.buyer, self.view.client.email)
     }
 
     /// The VAT category of a rate.

@@ -23,7 +23,7 @@ pub(super) fn write(xml: &mut Xml, invoice: EInvoice<'_>) {
 /// (BR-FR-05, BR-FR-06, BR-FR-20).
 fn subjects(invoice: EInvoice<'_>) -> [Note<'_>; 4] {
     let terms = payment_terms(invoice.view);
-    let treatment = if invoice.issued.buyer.is_business() { "B2B" } else { "B2C" };
+    let treatment = if invoice.view.buyer.is_business() { "B2B" } else { "B2C" };
     [
         (Some("PMD"), terms.penalty.into()),
         (Some("PMT"), terms.recovery.into()),

@@ -5,6 +5,7 @@ use invoicing_core::CompanyIdentity;
 use super::address::Address;
 use super::einvoice::{DIRECTORY, EInvoice};
 use super::xml::Xml;
+use crate::documents::Buyer;
 use crate::documents::content::header::legal_particulars;
 
 /// Identifiers of businesses (ISO 6523): the SIREN, and the SIRET of an establishment.
@@ -38,21 +39,20 @@ pub(super) fn buyer(xml: &mut Xml, invoice: EInvoice<'_>) {
     xml.group("ram:BuyerTradeParty", |xml| {
         xml.text("ram:Name", invoice.view.client.name);
         organization(xml, business.and_then(|client| client.siren.as_deref()));
-        buyer_address(invoice).write(xml);
+        address_of_buyer(invoice.view.buyer).write(xml);
         electronic(xml, invoice.buyer_address());
         registration(xml, VAT, business.and_then(|client| client.vat_number.as_deref()));
     });
 }
 
 /// The company's address.
-pub(super) fn seller_address(identity: &CompanyIdentity) -> Address<'_> {
+pub(crate) fn seller_address(identity: &CompanyIdentity) -> Address<'_> {
     let (text, zip_code) = (identity.address.as_deref(), identity.zip_code.as_deref());
     Address::of(text, zip_code, identity.city.as_deref(), None)
 }
 
 /// The client's address.
-pub(super) fn buyer_address(invoice: EInvoice<'_>) -> Address<'_> {
-    let client = invoice.issued.buyer;
+pub(crate) fn address_of_buyer(client: &Buyer) -> Address<'_> {
     let (text, zip_code) = (client.address.as_deref(), client.zip_code.as_deref());
     Address::of(text, zip_code, client.city.as_deref(), client.country.as_deref())
 }

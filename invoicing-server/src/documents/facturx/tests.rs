@@ -1,15 +1,13 @@
-//! The XML as another implementation reads it, its traps, the faults of other programs, and the
-//! refusals.
+//! The XML as another implementation reads it, its traps, and the faults of other programs.
 
 mod bugs;
 #[cfg(feature = "pdf")]
 mod files;
-mod fixtures;
+pub(crate) mod fixtures;
 mod gaps;
 #[cfg(feature = "pdf")]
 mod golden;
 mod notes;
-mod readiness;
 mod reading;
 mod samples;
 mod traps;

@@ -53,7 +53,7 @@ fn company(invoice: EInvoice<'_>) -> [Entered<'_>; 16] {
 }
 
 fn client(invoice: EInvoice<'_>) -> [Entered<'_>; 9] {
-    let client = invoice.issued.buyer;
+    let client = invoice.view.buyer;
     [
         ("clientName", Some(invoice.view.client.name)),
         ("clientEmail", invoice.view.client.email),

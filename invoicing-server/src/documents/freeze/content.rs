@@ -1,16 +1,16 @@
 //! The content of a document, owned for the thread that renders it.
 
 use chrono::NaiveDate;
-use invoicing_core::{CompanyId, CreditNote, DocumentFormat, Invoice, Quote};
+use invoicing_core::{CompanyId, CreditNote, DocumentFormat, EInvoicing, Invalid, Invoice, Quote};
 use uuid::Uuid;
 
 use super::StoredCopy;
 use crate::documents::content::view::DocumentView;
 use crate::documents::{
     DocumentFacts, DocumentInput, DocumentKind, DocumentLogo, DocumentRef, DocumentRenderer, RenderDeadline,
-    RenderError, SentCopy, facturx,
+    RenderError, SentCopy, facturx, legal_gate,
 };
-use crate::records::ReadinessGap;
+use crate::records::{GapLevel, ReadinessGap};
 
 /// The record of a document.
 #[derive(Debug, Clone)]
@@ -25,6 +25,8 @@ pub(crate) enum Document {
         note: Box<CreditNote>,
         /// Day of issue of the credited invoice.
         invoice_date: NaiveDate,
+        /// Day of the supply of that invoice.
+        supplied_on: NaiveDate,
     },
 }
 
@@ -44,8 +46,8 @@ impl Document {
                 DocumentRef::Quote { quote, sent_copy: sent.as_ref().map(StoredCopy::borrowed) }
             }
             Self::Invoice(invoice) => DocumentRef::Invoice(invoice),
-            Self::CreditNote { note, invoice_date } => {
-                DocumentRef::CreditNote { note, invoice_date: *invoice_date }
+            Self::CreditNote { note, invoice_date, supplied_on } => {
+                DocumentRef::CreditNote { note, invoice_date: *invoice_date, supplied_on: *supplied_on }
             }
         }
     }
@@ -70,14 +72,27 @@ impl DocumentContent {
         Self { document, facts, logo, format: DocumentFormat::Pdf }
     }
 
-    /// The legal data that the document needs and lacks to be a Factur-X document.
-    pub(crate) fn gaps(&self) -> Vec<ReadinessGap> {
-        facturx::gaps(&self.view())
+    /// The content with the format that its document can have: XML only with e-invoicing ON, and
+    /// only if it can be sent.
+    pub(crate) fn in_possible_format(mut self) -> Self {
+        let is_on = self.facts.parties.seller.identity.e_invoicing == EInvoicing::On;
+        let is_electronic = is_on && legal_gate::can_be_electronic(&self.view());
+        self.format = if is_electronic { DocumentFormat::FacturX } else { DocumentFormat::Pdf };
+        self
     }
 
-    /// True if the client has an address for electronic documents.
-    pub(crate) fn can_be_electronic(&self) -> bool {
-        facturx::can_be_electronic(&self.view())
+    /// All that the law and the platforms ask of the document and that it lacks.
+    pub(crate) fn gaps(&self) -> Vec<ReadinessGap> {
+        legal_gate::gaps(&self.view(), self.format)
+    }
+
+    /// # Errors
+    /// [`Invalid`] about the first gap that refuses the document.
+    pub(crate) fn check_lawful(&self) -> Result<(), Invalid> {
+        match self.gaps().into_iter().find(|gap| gap.level == GapLevel::Refused) {
+            Some(gap) => Err(gap.into()),
+            None => Ok(()),
+        }
     }
 
     pub(crate) fn kind(&self) -> DocumentKind {

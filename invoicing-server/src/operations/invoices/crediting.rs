@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::operations::CompanyHandle;
 use crate::operations::freezing::{FreezingPlan, ISSUE_ATTEMPTS};
 use crate::operations::frozen_files::find_logo;
-use crate::records::HistoryAction;
+use crate::records::{HistoryAction, ReadinessGap};
 use crate::store::{ChangeContext, CompanyReader, CompanyTx, Prefetch, Tables};
 
 /// The reason on the credit note of a cancelled invoice.
@@ -143,10 +143,33 @@ impl Invoices<'_> {
             .await
     }
 
+    /// All that a credit note of this content would be refused for or advised of, as
+    /// [`readiness`](Self::readiness) lists it. It repeats the parties of its invoice, so only its
+    /// own reason, dates and texts refuse it.
+    ///
+    /// # Errors
+    /// As [`credit`](Self::credit) for amounts.
+    pub async fn credit_readiness(
+        &self,
+        id: InvoiceId,
+        new: &NewCreditNote,
+    ) -> Result<Vec<ReadinessGap>, Error> {
+        let plan = self.crediting(id, Credit::Given(new.clone()));
+        let gaps = async {
+            let read = plan.read(self.0).await?;
+            self.0.services.documents.gaps(plan.content(&read)?).await
+        };
+        self.0.operation("invoices.credit_readiness", gaps).await
+    }
+
+    fn crediting(&self, invoice: InvoiceId, credit: Credit) -> Crediting {
+        Crediting { invoice, note: CreditNoteId(self.0.env().uuid()), credit }
+    }
+
     async fn credit_for(&self, id: InvoiceId, credit: Credit) -> Result<Credited, Error> {
         let services = &self.0.services;
         let _turn = services.numbering.turn_to_issue(self.0.id).await?;
-        let plan = Crediting { invoice: id, note: CreditNoteId(self.0.env().uuid()), credit };
+        let plan = self.crediting(id, credit);
         let taken = || Error::unavailable("other nodes keep taking the number of the credit note");
         let credited = self.0.freeze(&plan, ISSUE_ATTEMPTS).await?.ok_or_else(taken)?;
         services.held_dates.check(self.0.id, credited.note.summary.issue_date, credited.today);
@@ -175,6 +198,19 @@ impl Crediting {
             CreditNoteIssue { id: self.note, number, issue_date: *issue_date, document_format: format, at };
         Ok(CreditNote::issue(issue, &read.invoice, content.clone())?)
     }
+
+    /// The document of the credit note as it would be issued now.
+    fn content(&self, read: &(CreditSnapshot, CreditContent)) -> Result<DocumentContent, Error> {
+        let (before, _) = read;
+        let format = before.format();
+        let (note, _) = self.issue(read, &before.next, Some(format), before.change.at())?;
+        let invoice = &before.invoice.summary;
+        let invoice_date = invoice.issue_date.unwrap_or(note.summary.issue_date);
+        let supplied_on = invoice.supplied_on.or(invoice.period_end).unwrap_or(invoice_date);
+        let document = Document::CreditNote { note: note.into(), invoice_date, supplied_on };
+        let (facts, logo) = (before.facts.clone(), before.logo.clone());
+        Ok(DocumentContent { document, facts, logo, format })
+    }
 }
 
 impl FreezingPlan for Crediting {
@@ -201,12 +237,12 @@ impl FreezingPlan for Crediting {
         read: &Self::Read,
         _: &mut BoundedStore<'_>,
     ) -> Result<Option<DocumentContent>, Error> {
-        let (before, _) = read;
-        let format = before.format();
-        let (note, _) = self.issue(read, &before.next, Some(format), before.change.at())?;
-        let invoice_date = before.invoice.summary.issue_date.unwrap_or(note.summary.issue_date);
-        let document = Document::CreditNote { note: note.into(), invoice_date };
-        Ok(Some(DocumentContent { document, facts: before.facts.clone(), logo: before.logo.clone(), format }))
+        let content = self.content(read)?;
+        // An invoice can always be cancelled.
+        if let Credit::Given(_) = self.credit {
+            content.check_lawful()?;
+        }
+        Ok(Some(content))
     }
 
     async fn still_current(

@@ -6,8 +6,7 @@
 
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{
-    Changed, Company, DocumentFormat, EInvoicing, Invalid, Invoice, InvoiceId, InvoiceIssue, PaymentSource,
-    Rule, Timestamp,
+    Changed, Company, DocumentFormat, Invoice, InvoiceId, InvoiceIssue, PaymentSource, Timestamp,
 };
 
 use super::payments::{NewPayment, insert_payment};
@@ -120,14 +119,15 @@ impl Draft {
         Ok(self.invoice.issue(options.issue((number, *date), format), self.change.at())?.record)
     }
 
-    /// The content of the document, as a plain PDF.
+    /// The content of the document.
     fn content(&self, invoice: Invoice) -> DocumentContent {
-        DocumentContent {
+        let content = DocumentContent {
             document: Document::Invoice(invoice.into()),
             facts: self.facts.clone(),
             logo: self.logo.clone(),
             format: DocumentFormat::Pdf,
-        }
+        };
+        content.in_possible_format()
     }
 }
 
@@ -148,16 +148,16 @@ impl Invoices<'_> {
         Ok(invoice)
     }
 
-    /// Everything that an issue would refuse, and the format that the document would have.
-    pub(super) async fn gaps(&self, id: InvoiceId) -> Result<(Vec<ReadinessGap>, DocumentFormat), Error> {
+    /// The gaps of the issue, and the format that the document would have.
+    pub(super) async fn gaps(
+        &self,
+        id: InvoiceId,
+        options: &IssueOptions,
+    ) -> Result<(Vec<ReadinessGap>, DocumentFormat), Error> {
         let draft = Draft::read(self.0, id).await?;
-        let document = draft.content(draft.preview(&IssueOptions::default(), None)?);
-        let format = draft.possible_format(&document);
-        let is_factur_x = format == DocumentFormat::FacturX;
-        let mut gaps = if is_factur_x { document.gaps() } else { Vec::new() };
-        let refused = self.0.services.documents.check(document).await?;
-        gaps.extend(refused.into_iter().map(ReadinessGap::from));
-        Ok((gaps, format))
+        let document = draft.content(draft.preview(options, None)?);
+        let format = document.format;
+        Ok((self.0.services.documents.gaps(document).await?, format))
     }
 }
 
@@ -191,7 +191,7 @@ impl FreezingPlan for Issue {
         _: &mut BoundedStore<'_>,
     ) -> Result<Option<DocumentContent>, Error> {
         let mut content = draft.content(draft.preview(&self.options, None)?);
-        content.format = draft.format(&content)?;
+        content.check_lawful()?;
         let issued = draft.preview(&self.options, Some(content.format))?;
         content.document = Document::Invoice(issued.into());
         Ok(Some(content))
@@ -239,32 +239,6 @@ impl FreezingPlan for Issue {
     }
 }
 
-impl Draft {
-    /// The format of the document.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] about the first legal datum that a Factur-X document lacks.
-    fn format(&self, document: &DocumentContent) -> Result<DocumentFormat, Error> {
-        let format = self.possible_format(document);
-        if format == DocumentFormat::FacturX
-            && let Some(gap) = document.gaps().into_iter().next()
-        {
-            // The rule of a refusal is the end of a sentence.
-            let reason = gap.english.trim_end_matches('.');
-            let rule = Rule::EInvoice { rule: gap.rule, reason: reason.to_owned() };
-            return Err(Invalid::new(gap.field, rule).into());
-        }
-        Ok(format)
-    }
-
-    /// The format of the document, if no legal data is missing. A private client without an address
-    /// for electronic documents gets a plain PDF, for which none is needed.
-    fn possible_format(&self, document: &DocumentContent) -> DocumentFormat {
-        let is_on = self.change.company.identity.e_invoicing == EInvoicing::On;
-        if is_on && document.can_be_electronic() { DocumentFormat::FacturX } else { DocumentFormat::Pdf }
-    }
-}
-
 /// The data that the document of an invoice shows besides the invoice, as they are now.
 pub(super) async fn facts(
     tx: &mut impl Tables,
@@ -273,8 +247,10 @@ pub(super) async fn facts(
 ) -> Result<DocumentFacts, Error> {
     let client = tx.clients().find(invoice.summary.client_id).await?;
     let (quote_number, terms) = match invoice.summary.quote_id {
-        Some(quote) => {
-            (Some(tx.quotes().find_summary(quote).await?.number), tx.quotes().find_terms(quote).await?)
+        Some(id) => {
+            let quote = tx.quotes().find_summary(id).await?;
+            let number = (!quote.was_accepted_at_once()).then_some(quote.number);
+            (number, tx.quotes().find_terms(id).await?)
         }
         None => (None, DocumentTerms::default()),
     };

@@ -209,7 +209,9 @@ impl FreezingPlan for Creation {
     ) -> Result<Option<DocumentContent>, Error> {
         let quote = &read.preview.record;
         let facts = facts(&read.change, quote, &read.client, self.content.internal.terms.clone());
-        Ok(Some(DocumentContent::of_quote(quote.clone(), None, facts, read.logo.clone())))
+        let content = DocumentContent::of_quote(quote.clone(), None, facts, read.logo.clone());
+        content.check_lawful()?;
+        Ok(Some(content))
     }
 
     fn prefetched(&self, _: &ReadCreation) -> Vec<Prefetch> {

@@ -1,7 +1,7 @@
 //! Decisions of the company about a quote: sending and accepting, which freeze its document.
 
 use chrono::NaiveDate;
-use invoicing_core::{Changed, Client, Invalid, Quote, QuoteId, Timestamp};
+use invoicing_core::{Changed, Client, Quote, QuoteId, Timestamp};
 
 use super::{Quotes, links, note, update};
 use crate::documents::{BoundedStore, DocumentContent, DocumentFacts, DocumentLogo, Frozen};
@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::operations::CompanyHandle;
 use crate::operations::freezing::{ATTEMPTS, FreezingPlan, keeps_changing};
 use crate::operations::frozen_files::{current_facts, find_logo};
-use crate::records::HistoryAction;
+use crate::records::{HistoryAction, ReadinessGap};
 use crate::store::quotes::DocumentTerms;
 use crate::store::{ChangeContext, CompanyReader, CompanyTx, Prefetch, Tables};
 
@@ -90,8 +90,12 @@ impl FreezingPlan for Decision {
         (read, preview): &Self::Read,
         _: &mut BoundedStore<'_>,
     ) -> Result<Option<DocumentContent>, Error> {
-        let keeps_document = matches!(self.kind, Kind::Accept) && read.quote.summary.sent_at.is_some();
-        Ok((!keeps_document).then(|| read.content(preview.clone())))
+        if matches!(self.kind, Kind::Accept) && read.quote.summary.sent_at.is_some() {
+            return Ok(None);
+        }
+        let content = read.content(preview.clone());
+        content.check_lawful()?;
+        Ok(Some(content))
     }
 
     fn prefetched(&self, (read, _): &Self::Read) -> Vec<Prefetch> {
@@ -150,16 +154,16 @@ pub(in crate::operations) async fn store_decided(
 }
 
 impl Quotes<'_> {
-    /// The texts that the document of a quote could not show, so that they can be changed before it
-    /// is sent. Each error names the field, the character and its position. Empty when the quote
-    /// can be sent as it stands.
+    /// All that sending this quote would refuse, or that its invoice will lack, each with its field,
+    /// its rule and a sentence in both languages. A text that the document cannot show is refused
+    /// too.
     ///
     /// A host whose companies need other scripts adds fonts to the renderer: see
     /// `PdfRenderer::with_fallback`.
     ///
     /// # Errors
     /// [`Error::Conflict`] when the quote cannot be sent in its state, or has no line.
-    pub async fn readiness(&self, id: QuoteId) -> Result<Vec<Invalid>, Error> {
+    pub async fn readiness(&self, id: QuoteId) -> Result<Vec<ReadinessGap>, Error> {
         let now = self.0.env().now();
         let checked = async {
             let read = self.0.read(async move |mut tx| {
@@ -170,7 +174,7 @@ impl Quotes<'_> {
                 read
             });
             let read = read.await?;
-            self.0.services.documents.check(read.content(read.sent(None)?)).await
+            self.0.services.documents.gaps(read.content(read.sent(None)?)).await
         };
         self.0.operation("quotes.readiness", checked).await
     }
@@ -180,7 +184,8 @@ impl Quotes<'_> {
     /// today.
     ///
     /// # Errors
-    /// [`Error::Invalid`] about a text that the document cannot show: see [`Self::readiness`].
+    /// [`Error::Invalid`] about a text that the document cannot show, and about a VAT rate that the
+    /// law forbids: see [`Self::readiness`].
     pub async fn send(&self, id: QuoteId, valid_until: Option<NaiveDate>) -> Result<Quote, Error> {
         let sent = self.decide(Decision { id, kind: Kind::Send { valid_until } });
         self.0.operation("quotes.send", sent).await

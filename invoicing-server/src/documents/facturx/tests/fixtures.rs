@@ -15,45 +15,51 @@ use crate::documents::{Buyer, DocumentFacts, DocumentInput, DocumentRef, Parties
 
 /// An invoice or a credit note with all that it shows.
 #[derive(Debug, Clone)]
-pub(super) struct Sample {
-    pub(super) record: Record,
-    pub(super) facts: DocumentFacts,
+pub(crate) struct Sample {
+    pub(crate) record: Record,
+    pub(crate) facts: DocumentFacts,
+    /// Day of issue of the invoice that a credit note is about.
+    pub(crate) credited_on: NaiveDate,
 }
 
 /// The record of a sample.
 #[derive(Debug, Clone)]
-pub(super) enum Record {
+pub(crate) enum Record {
     Invoice(Box<Invoice>),
     CreditNote(Box<CreditNote>),
 }
 
 impl Sample {
     /// A look at the view of the sample.
-    pub(super) fn with_view<T>(&self, look: impl FnOnce(&DocumentView<'_>) -> T) -> T {
+    pub(crate) fn with_view<T>(&self, look: impl FnOnce(&DocumentView<'_>) -> T) -> T {
         look(&DocumentView::of(&self.input(None)))
     }
 
     /// The input of a renderer.
-    pub(super) fn input<'a>(&'a self, factur_x: Option<&'a [u8]>) -> DocumentInput<'a> {
+    pub(crate) fn input<'a>(&'a self, factur_x: Option<&'a [u8]>) -> DocumentInput<'a> {
         let record = match &self.record {
             Record::Invoice(invoice) => DocumentRef::Invoice(invoice),
-            Record::CreditNote(note) => DocumentRef::CreditNote { note, invoice_date: day(2026, 8, 31) },
+            Record::CreditNote(note) => DocumentRef::CreditNote {
+                note,
+                invoice_date: self.credited_on,
+                supplied_on: self.credited_on,
+            },
         };
         let (facts, deadline) = (&self.facts, RenderDeadline::NONE);
         DocumentInput { record, facts, logo: None, factur_x, deadline }
     }
 
     /// The XML as text.
-    pub(super) fn xml(&self) -> String {
+    pub(crate) fn xml(&self) -> String {
         let xml = self.with_view(super::super::cross_industry_invoice).unwrap();
         String::from_utf8(xml).unwrap()
     }
 
-    pub(super) fn identity(&mut self) -> &mut CompanyIdentity {
+    pub(crate) fn identity(&mut self) -> &mut CompanyIdentity {
         &mut self.facts.parties.seller.identity
     }
 
-    pub(super) fn invoice(&mut self) -> &mut Invoice {
+    pub(crate) fn invoice(&mut self) -> &mut Invoice {
         match &mut self.record {
             Record::Invoice(invoice) => invoice,
             Record::CreditNote(_) => panic!("a credit note"),
@@ -61,31 +67,31 @@ impl Sample {
     }
 
     /// A credit note of everything.
-    pub(super) fn credited(mut self) -> Self {
+    pub(crate) fn credited(mut self) -> Self {
         let everything = NewCreditNote::of_remaining("Travaux annulés");
         let content = CreditableBalance::of(self.invoice()).credit(self.invoice(), &everything).unwrap();
         self.credited_with(content)
     }
 
     /// A credit note of this content.
-    pub(super) fn credited_with(mut self, content: CreditContent) -> Self {
+    pub(crate) fn credited_with(mut self, content: CreditContent) -> Self {
         let invoice = self.invoice().clone();
         self.record = Record::CreditNote(Box::new(credit_note(invoice, content)));
         self
     }
 }
 
-pub(super) fn day(year: i32, month: u32, day: u32) -> NaiveDate {
+pub(crate) fn day(year: i32, month: u32, day: u32) -> NaiveDate {
     NaiveDate::from_ymd_opt(year, month, day).unwrap()
 }
 
 /// The texts of the elements with a name.
-pub(super) fn texts(xml: &str, name: &str) -> Vec<String> {
+pub(crate) fn texts(xml: &str, name: &str) -> Vec<String> {
     let (open, close) = (format!("<ram:{name}>"), format!("</ram:{name}>"));
     xml.split(&open).skip(1).map(|rest| rest.split(&close).next().unwrap().to_owned()).collect()
 }
 
-pub(super) fn company() -> Company {
+pub(crate) fn company() -> Company {
     let identity = CompanyIdentity::default()
         .address("12 rue des Métiers\nBâtiment B")
         .zip_code("44000")
@@ -104,7 +110,7 @@ pub(super) fn company() -> Company {
 }
 
 /// A business.
-pub(super) fn business() -> Buyer {
+pub(crate) fn business() -> Buyer {
     Buyer {
         r#type: Some(ClientType::Professionnel),
         phone: None,
@@ -119,18 +125,18 @@ pub(super) fn business() -> Buyer {
 }
 
 /// A private person.
-pub(super) fn person() -> Buyer {
+pub(crate) fn person() -> Buyer {
     Buyer { r#type: Some(ClientType::Particulier), siren: None, vat_number: None, ..business() }
 }
 
-pub(super) fn new_line(description: &str, rate: Percent) -> NewLine {
+pub(crate) fn new_line(description: &str, rate: Percent) -> NewLine {
     let mut line = NewLine::new(description, quantity!(12.5), unit_price!(1024.4), rate);
     line.unit = Some("m2".into());
     line
 }
 
 /// An invoice of these lines to a business.
-pub(super) fn invoice_of(lines: &[NewLine], retention_rate: Percent) -> Sample {
+pub(crate) fn invoice_of(lines: &[NewLine], retention_rate: Percent) -> Sample {
     let lines = price_lines(lines).unwrap().lines;
     let facts = DocumentFacts {
         parties: Parties { seller: company(), buyer: business() },
@@ -140,11 +146,12 @@ pub(super) fn invoice_of(lines: &[NewLine], retention_rate: Percent) -> Sample {
         operations: OperationNature::Services,
         reverse_charge: false,
     };
-    Sample { record: Record::Invoice(Box::new(record(lines, retention_rate))), facts }
+    let record = Record::Invoice(Box::new(record(lines, retention_rate)));
+    Sample { record, facts, credited_on: day(2026, 8, 31) }
 }
 
 /// An invoice with three rates, a discount and a retention.
-pub(super) fn invoice() -> Sample {
+pub(crate) fn invoice() -> Sample {
     let mut lines = vec![
         new_line("Peinture des murs\nDeux couches, teinte au choix", percent!(10)),
         new_line("Isolation", percent!(5.5)),

@@ -20,7 +20,7 @@ use super::fixtures::{Sample, business, day, invoice_of, person};
 use crate::documents::{Buyer, DocumentKind};
 
 /// Rates above 0, and the units that lines are generated with.
-const RATES: [&str; 6] = ["20", "10", "5.5", "2.1", "8.5", "19.6"];
+const RATES: [&str; 6] = ["20", "10", "5.5", "2.1", "8.5", "13"];
 const UNITS: [Option<&str>; 6] =
     [None, Some("m2"), Some("ml"), Some("h"), Some("Forfait"), Some("rouleau & demi")];
 
@@ -85,6 +85,7 @@ enum Client {
     Business,
     BusinessWithAddress,
     BusinessWithoutVatNumber,
+    BusinessOverseas,
     UntypedBusiness,
     Private,
     PrivateWithNumbers,
@@ -93,11 +94,12 @@ enum Client {
 }
 
 use Client::{
-    Business, BusinessWithAddress, BusinessWithoutVatNumber, Private, PrivateWithAddress, PrivateWithNumbers,
-    UntypedBusiness, UntypedPrivate,
+    Business, BusinessOverseas, BusinessWithAddress, BusinessWithoutVatNumber, Private, PrivateWithAddress,
+    PrivateWithNumbers, UntypedBusiness, UntypedPrivate,
 };
 
-const BUSINESSES: [Client; 4] = [Business, BusinessWithAddress, BusinessWithoutVatNumber, UntypedBusiness];
+/// Businesses with a VAT number, as reverse charge asks for it.
+const NUMBERED: [Client; 4] = [Business, BusinessWithAddress, BusinessOverseas, UntypedBusiness];
 const PRIVATE: [Client; 4] = [Private, PrivateWithNumbers, PrivateWithAddress, UntypedPrivate];
 
 impl Client {
@@ -108,6 +110,7 @@ impl Client {
                 Buyer { electronic_address: Some("356000000_COMPTA.75".into()), ..business() }
             }
             BusinessWithoutVatNumber => Buyer { vat_number: None, ..business() },
+            BusinessOverseas => Buyer { country: Some("RE".into()), ..business() },
             UntypedBusiness => Buyer { r#type: None, ..business() },
             Private => person(),
             PrivateWithNumbers => Buyer { r#type: person().r#type, ..business() },
@@ -121,8 +124,9 @@ impl Client {
 fn content() -> impl Strategy<Value = (Vat, Vec<NewLine>, Client)> {
     let vat = prop::sample::select(vec![Vat::Standard, Vat::Standard, Vat::Franchise, Vat::ReverseCharge]);
     vat.prop_flat_map(|vat| {
-        let private = if vat == Vat::ReverseCharge { &[][..] } else { &PRIVATE };
-        (Just(vat), lines(vat), prop::sample::select([&BUSINESSES, private].concat()))
+        let others = [&[BusinessWithoutVatNumber][..], &PRIVATE].concat();
+        let others = if vat == Vat::ReverseCharge { &[][..] } else { &others };
+        (Just(vat), lines(vat), prop::sample::select([&NUMBERED, others].concat()))
     })
 }
 

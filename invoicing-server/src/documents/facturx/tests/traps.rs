@@ -3,7 +3,8 @@
 use invoicing_core::{Line, NewLine, Percent, UnitPrice, percent, quantity};
 
 use super::fixtures::{Sample, invoice, invoice_of, new_line, person, texts};
-use crate::documents::facturx::{cross_industry_invoice, gaps};
+use crate::documents::facturx::cross_industry_invoice;
+use crate::documents::legal_gate::refusals;
 
 /// An invoice with one line of this text.
 fn described(text: &str) -> Sample {
@@ -25,7 +26,7 @@ fn characters_that_xml_cannot_hold_are_refused_by_name() {
             "{refused}"
         );
         sample.with_view(|view| {
-            let gaps = gaps(view);
+            let gaps = refusals(view);
             assert_eq!((&*gaps[0].field, gaps[0].rule), ("lines[0].description", "XML 1.0"));
         });
     }
