@@ -69,6 +69,18 @@ pub(super) fn again(request: &PageRequest<'_>, reason: Again) -> Markup {
             "Le devis a été modifié après l’ouverture de cette page : rien n’a été fait. Voici son état actuel ; la saisie est la \
              vôtre.",
         ),
+        (Again::Changed, Some("clients")) => request.pick(
+            "The client was changed after you opened this page, so nothing was done. Open the page again to see how it is stored; the \
+             inputs are those that you entered.",
+            "Le client a été modifié après l’ouverture de cette page : rien n’a été fait. Ouvrez de nouveau la page pour voir son état ; \
+             la saisie est la vôtre.",
+        ),
+        (Again::Changed, Some("company")) => request.pick(
+            "The company was changed after you opened this page, so nothing was done. Open the page again to see how it is stored; the \
+             inputs are those that you entered.",
+            "L’entreprise a été modifiée après l’ouverture de cette page : rien n’a été fait. Ouvrez de nouveau la page pour voir son \
+             état ; la saisie est la vôtre.",
+        ),
         (Again::Changed, _) => request.pick(
             "The invoice was changed after you opened this page, so nothing was done. This is how it is stored now; the inputs are \
              those that you entered.",
@@ -84,6 +96,8 @@ fn chapter(form: &Route) -> Chapter {
         Some("keys") => Chapter::Keys,
         Some("quotes") => Chapter::Quotes,
         Some("invoices") => Chapter::Invoices,
+        Some("clients") => Chapter::Clients,
+        Some("company") => Chapter::Company,
         _ => Chapter::Webhooks,
     }
 }

@@ -182,7 +182,10 @@ fn subject(request: &PageRequest<'_>, record: &HistoryRecord, entry: &Entry, web
         "invoice" => html! {
             a href=(request.link(format!("/invoices/{}", record.subject))) { (entered(entry.name.as_deref().unwrap_or(request.pick("an invoice", "une facture")))) }
         },
-        "company" => html! { (entered(&request.record.name)) },
+        "client" => html! {
+            a href=(request.link(format!("/clients/{}", record.subject))) { (entered(entry.name.as_deref().unwrap_or("–"))) }
+        },
+        "company" => html! { a href=(request.link("/company")) { (entered(&request.record.name)) } },
         _ => {
             html! { @if let Some(name) = &entry.name { (entered(name)) } @else { code { (record.subject) } } }
         }

@@ -59,6 +59,32 @@ impl Input<'_> {
     }
 }
 
+/// A choice of one value.
+pub(super) struct Choice<'i> {
+    pub(super) name: &'i str,
+    pub(super) label: &'i str,
+    /// The values, each with its words.
+    pub(super) options: &'i [(&'i str, &'i str)],
+    pub(super) chosen: &'i str,
+}
+
+impl Choice<'_> {
+    /// The choice with its label and its error.
+    pub(super) fn show(&self, request: &PageRequest<'_>, error: Option<&Error>) -> Markup {
+        let (id, is_wrong) = (id(self.name), is_about(error, self.name));
+        html! {
+            label for=(id) { (self.label) }
+            select id=(id) name=(self.name) aria-invalid=[is_wrong.then_some("true")]
+                aria-describedby=[described_by(&id, is_wrong, false)] {
+                @for (value, words) in self.options {
+                    option value=(value) selected[self.chosen == *value] { (words) }
+                }
+            }
+            (wrong(request.language, error, self.name, &id))
+        }
+    }
+}
+
 /// The id of an input: `lines[0].unit` is `lines-0-unit`.
 pub(super) fn id(name: &str) -> String {
     name.replace("].", "-").replace('[', "-")

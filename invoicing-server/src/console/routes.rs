@@ -8,11 +8,13 @@ use http::Method;
 use invoicing_core::{CreditNote, Invoice};
 
 use super::Action::{
-    EnterPayments, ManageInvoices, ManageKeys, ManageSigningLinks, ManageWebhooks, ReplayDeliveries,
-    SendQuotes, TestWebhooks,
+    EnterPayments, ManageClients, ManageCompany, ManageInvoices, ManageKeys, ManageSigningLinks,
+    ManageWebhooks, ReplayDeliveries, SendQuotes, TestWebhooks,
 };
 use super::route::{Handler, Route, carried_out, change, form, page, public, question};
-use super::{credit_notes, events, history, invoices, keys, quotes, sign, stored, webhooks};
+use super::{
+    clients, company, credit_notes, events, history, invoices, keys, quotes, sign, stored, webhooks,
+};
 use crate::http::routing::{Found, RouteTable};
 
 /// An asynchronous function as a handler.
@@ -80,7 +82,7 @@ pub(super) const ROUTES: &[Route] = &[
     page("/quotes", handler!(quotes::list)),
     page("/quotes/{id}", handler!(quotes::show)),
     page("/quotes/{id}/documents/{sha256}", handler!(quotes::document)).waits_for_documents(),
-    question("/quotes/{id}/send", SendQuotes, handler!(quotes::confirm_sending)),
+    question("/quotes/{id}/send", SendQuotes, handler!(quotes::confirm_sending)).waits_for_documents(),
     change("/quotes/{id}/send", "/quotes/{id}", SendQuotes, handler!(quotes::send)).waits_for_documents(),
     change("/quotes/{id}/links", "/quotes/{id}#links", ManageSigningLinks, handler!(quotes::make_link))
         .on("/quotes/{id}"),
@@ -133,6 +135,13 @@ pub(super) const ROUTES: &[Route] = &[
         EnterPayments,
         handler!(invoices::reverse),
     ),
+    page("/clients", handler!(clients::list)),
+    form("/clients", "/clients/{subject}", ManageClients, handler!(clients::make)).on("/clients/new"),
+    question("/clients/new", ManageClients, ready_page!(clients::new)),
+    page("/clients/{id}", handler!(clients::show)),
+    change("/clients/{id}", "/clients/{id}", ManageClients, handler!(clients::change)),
+    page("/company", handler!(company::show)),
+    change("/company", "/company", ManageCompany, handler!(company::change)),
     page("/credit-notes", handler!(credit_notes::list)),
     page("/credit-notes/{id}", handler!(credit_notes::show)),
     page("/credit-notes/{id}/document", handler!(stored::latest::<CreditNote>)).waits_for_documents(),

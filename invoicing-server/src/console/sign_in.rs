@@ -153,4 +153,8 @@ pub enum Action {
     /// Enter and reverse payments and refunds, and mark issued invoices paid. A draft, which would be
     /// issued first, also needs [`ManageInvoices`](Self::ManageInvoices).
     EnterPayments,
+    /// Enter and change clients.
+    ManageClients,
+    /// Change the company's legal data.
+    ManageCompany,
 }

@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use http::StatusCode;
 use invoicing_core::{
-    CreditContent, CreditItem, CreditableBalance, Invalid, Invoice, InvoiceId, Money, NewCreditNote, Percent,
-    Quantity, VatShare,
+    CreditContent, CreditItem, CreditableBalance, Invalid, Invoice, InvoiceId, Line, Money, NewCreditNote,
+    Percent, Quantity, VatShare,
 };
 
 use super::change::{Asked, refused};
@@ -59,7 +59,7 @@ impl CreditForm {
             reason: request.pick("Reason", "Motif"),
             description: request.pick("Reduction of the price", "Réduction du prix"),
         };
-        let new = new_note(request.figures(), &request.form, texts)?;
+        let new = new_note(request.figures(), &request.form, &self.invoice.lines, texts)?;
         let content = self.balance.clone().credit(&self.invoice, &new);
         content.map_err(|invalid| at_input(invalid.into(), &new.items))
     }
@@ -88,9 +88,10 @@ pub(in crate::console) async fn review_credit(request: &PageRequest<'_>) -> Resu
 pub(in crate::console) async fn credit(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let form = &request.form;
     let texts = Texts { reason: form.text("reason"), description: form.text("description") };
-    let credited = match new_note(request.figures(), form, texts) {
+    let issued = super::read(request, request.id()?).await?;
+    let credited = match new_note(request.figures(), form, &issued.lines, texts) {
         Ok(new) => {
-            let credited = request.company.invoices().credit(request.id()?, &new).await;
+            let credited = request.company.invoices().credit(issued.summary.id, &new).await;
             credited.map_err(|error| at_input(error, &new.items))
         }
         Err(invalid) => Err(invalid.into()),
@@ -116,15 +117,24 @@ fn again(request: &PageRequest<'_>, creditable: &CreditForm, asked: &Asked<'_>) 
     }
 }
 
-/// The credit note that the form names.
-fn new_note(figures: Figures<'_>, form: &Form, texts: Texts<'_>) -> Result<NewCreditNote, Invalid> {
+/// The credit note that the form names. A quantity has the sign of its line, as the keyboards of
+/// phones have none.
+fn new_note(
+    figures: Figures<'_>,
+    form: &Form,
+    lines: &[Line],
+    texts: Texts<'_>,
+) -> Result<NewCreditNote, Invalid> {
     let mut new = NewCreditNote::new(texts.reason);
     new.remaining = form.text("what") == "rest";
     let from = form.text("lines").parse().unwrap_or(0_usize);
     for line in from..from.saturating_add(LINES_PER_PART) {
         let name = quantity_name(line);
         if form.given(&name).is_some() {
-            new = new.quantity(line, number::<Quantity>(figures, form, &name)?);
+            let entered: Quantity = number(figures, form, &name)?;
+            let is_discount = lines.get(line).is_some_and(|line| line.quantity.is_negative());
+            let is_turned = is_discount && !entered.is_negative();
+            new = new.quantity(line, if is_turned { Quantity::new(-entered.get())? } else { entered });
         }
     }
     if form.given("amount").is_some() {
@@ -153,14 +163,25 @@ fn at_input(error: Error, items: &[CreditItem]) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use invoicing_core::{Rule, money, quantity};
+    use invoicing_core::{NewLine, Rule, money, price_lines, quantity};
 
     use super::*;
     use crate::console::Language;
 
     fn read(query: &str) -> Result<NewCreditNote, Invalid> {
         let texts = Texts { reason: "x", description: "y" };
-        new_note(Figures::new(Language::French, "EUR"), &Form::query(query), texts)
+        let lines = [NewLine::new("Pose", 10, 5, 20), NewLine::new("Remise", -1, 100, 20)];
+        let lines = price_lines(&lines).unwrap().lines;
+        new_note(Figures::new(Language::French, "EUR"), &Form::query(query), &lines, texts)
+    }
+
+    #[test]
+    fn a_discount_is_credited_with_the_sign_of_its_line() {
+        let new = NewCreditNote::new("x").quantity(1, quantity!(-0.5));
+        for query in ["lines[1].quantity=0,5", "lines[1].quantity=-0,5"] {
+            assert_eq!(read(query).unwrap(), new, "{query}");
+        }
+        assert_eq!(read("lines[0].quantity=2").unwrap(), NewCreditNote::new("x").quantity(0, 2));
     }
 
     #[test]

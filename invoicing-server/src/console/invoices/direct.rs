@@ -1,11 +1,12 @@
 //! A new invoice without a quote: a client is found, then the lines are entered.
 
-use invoicing_core::internal::{LONG_TEXT, SHORT_TEXT};
+use invoicing_core::internal::LONG_TEXT;
 use invoicing_core::{
     Client, ClientId, Invalid, NewLine, NewQuote, Percent, Quantity, Rule, UnitPrice, VatRegime,
 };
 use maud::{Markup, html};
 
+use crate::console::clients;
 use crate::console::error::PageError;
 use crate::console::figures::Figures;
 use crate::console::form::Form;
@@ -13,12 +14,9 @@ use crate::console::inputs::{Input, InputKind, number, problem_of, value};
 use crate::console::layout::{Chapter, PageContent, entered};
 use crate::console::request::{Outcome, PageRequest};
 use crate::error::Error;
-use crate::list_query::{ClientQuery, PageWindow};
 
 /// Lines of the form.
 const LINES: usize = 5;
-/// Maximum number of clients that a search shows.
-const CLIENTS: u32 = 20;
 /// The parts of a line, by the names that operations use.
 const PARTS: [&str; 5] = ["description", "quantity", "unit", "unitPrice", "tvaRate"];
 
@@ -80,42 +78,16 @@ fn line(figures: Figures<'_>, form: &Form, index: usize) -> Result<NewLine, Inva
     Ok(NewLine { unit: form.given(&name("unit")).map(str::to_owned), ..line })
 }
 
-/// The first step: the clients that a text finds, each as a link to the second step.
+/// The first step: a client is found.
 async fn search(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
-    let q = request.form.given("q").map(str::to_owned);
-    let query = ClientQuery { q, window: PageWindow::default().limit(CLIENTS), ..ClientQuery::default() };
-    let found = request.company.clients().list(&query).await?;
     let title = title(request);
+    let found = clients::search(request, "/invoices/new", |id| format!("/invoices/new?client={id}")).await?;
     let body = html! {
         h1 { (title) }
-        form.filter method="get" action=(request.link("/invoices/new")) role="search" {
-            div {
-                label for="q" { (request.pick("Client", "Client")) }
-                input #q name="q" type="search" maxlength=(SHORT_TEXT) value=(query.q.as_deref().unwrap_or_default())
-                    aria-describedby="q-hint";
-                p.hint #q-hint { (request.pick("Part of the name, the e-mail or the town", "Partie du nom, de l’e-mail ou de la ville")) }
-            }
-            p.actions { button { (request.pick("Search", "Rechercher")) } }
-        }
-        @if found.data.is_empty() {
-            p { (request.pick("No client matches.", "Aucun client ne correspond.")) }
-        } @else {
-            ul.steps { @for client in &found.data { (choice(request, client)) } }
-        }
-        @if found.pagination.has_more {
-            p.soft { (request.pick("There are more. Narrow the search.", "Il y en a d’autres. Affinez la recherche.")) }
-        }
+        (found)
+        p.soft { a href=(request.link("/clients/new")) { (request.pick("New client", "Nouveau client")) } }
     };
     Ok(PageContent::new(title, Chapter::Invoices, body))
-}
-
-fn choice(request: &PageRequest<'_>, client: &Client) -> Markup {
-    html! {
-        li {
-            a href=(request.link(format!("/invoices/new?client={}", client.id))) { (entered(&client.name)) }
-            @for part in [&client.email, &client.city].into_iter().flatten() { " " span.soft { (entered(part)) } }
-        }
-    }
 }
 
 fn title<'t>(request: &'t PageRequest<'_>) -> &'t str {

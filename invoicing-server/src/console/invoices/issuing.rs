@@ -6,7 +6,8 @@ use maud::{Markup, html};
 use super::change::{Asked, Change, question, refused};
 use crate::console::error::PageError;
 use crate::console::inputs::{Input, InputKind, date, value};
-use crate::console::layout::{PageContent, entered, notice};
+use crate::console::layout::PageContent;
+use crate::console::readiness::checklist;
 use crate::console::request::{Outcome, PageRequest};
 use crate::operations::IssueOptions;
 use crate::records::ReadinessGap;
@@ -52,7 +53,8 @@ async fn outlook(request: &PageRequest<'_>, invoice: &InvoiceSummary) -> Result<
     if invoice.status != InvoiceStatus::Draft {
         return Ok(None);
     }
-    let (gaps, format) = request.company.invoices().readiness_and_format(invoice.id).await?;
+    let (gaps, format) =
+        request.company.invoices().readiness_with(invoice.id, &IssueOptions::default()).await?;
     let client = request.company.clients().get(invoice.client_id).await?;
     Ok(Some(Outlook {
         gaps,
@@ -69,35 +71,17 @@ fn page(request: &PageRequest<'_>, asked: &Asked<'_>, outlook: Option<&Outlook>)
             "La facture reçoit son numéro et la date du jour, et son document est figé. Elle ne peut plus être modifiée ; un avoir la \
              corrige. Le service n’envoie pas d’e-mail.",
         )) }
-        @if let Some(outlook) = outlook { (checklist(request, &outlook.gaps)) (hints(request, outlook)) }
+        @if let Some(outlook) = outlook { (checklist(request, &outlook.gaps, Some(asked.invoice.client_id))) (hints(request, outlook)) }
     };
     question(request, Change::Issue, asked, &["dueDate", "suppliedOn"], &text, &fields(request, asked))
-}
-
-fn checklist(request: &PageRequest<'_>, gaps: &[ReadinessGap]) -> Markup {
-    if gaps.is_empty() {
-        let text = request.pick("Ready: nothing is missing.", "Prête : il ne manque rien.");
-        return notice("done", &html! { p { (text) } });
-    }
-    notice(
-        "error",
-        &html! {
-            p { (request.pick("Not ready. To be corrected first:", "Pas encore prête. À corriger d’abord :")) }
-            ul {
-                @for ReadinessGap { field, rule, english, french, .. } in gaps {
-                    li { code { (entered(field)) } ": " (entered(request.pick(english, french))) " " span.soft { "(" (rule) ")" } }
-                }
-            }
-        },
-    )
 }
 
 fn hints(request: &PageRequest<'_>, outlook: &Outlook) -> Markup {
     html! {
         @if outlook.is_plain {
             p.hint { (request.pick(
-                "The document will be a plain PDF without electronic data: the client is private, without an electronic address, and its quote has no e-mail.",
-                "Le document sera un simple PDF, sans données électroniques : le client est un particulier sans adresse électronique, et son devis n’a pas d’e-mail.",
+                "The document will be a plain PDF without electronic data: the client is abroad or in a place without electronic invoices, or is private and can be sent none.",
+                "Le document sera un simple PDF, sans données électroniques : le client est à l’étranger ou dans un lieu sans facture électronique, ou c’est un particulier à qui l’on ne peut pas en envoyer.",
             )) }
         }
         @if outlook.client_has_changed {

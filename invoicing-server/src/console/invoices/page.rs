@@ -77,7 +77,7 @@ fn facts(request: &PageRequest<'_>, invoice: &InvoiceSummary) -> Markup {
             div {
                 dt { (request.pick("Client", "Client")) }
                 dd {
-                    (entered(&invoice.client_name))
+                    a href=(request.link(format!("/clients/{}", invoice.client_id))) { (entered(&invoice.client_name)) }
                     @if let Some(email) = &invoice.client_email { br; span.soft { (entered(email)) } }
                 }
             }

@@ -9,8 +9,8 @@ use super::change::{Asked, Change, question, refused};
 use super::doubts::{CONFIRMED, Doubts};
 use super::words;
 use crate::console::error::PageError;
-use crate::console::inputs::{Input, InputKind, number, value, written};
-use crate::console::layout::{PageContent, is_about, wrong};
+use crate::console::inputs::{Choice, Input, InputKind, number, value, written};
+use crate::console::layout::PageContent;
 use crate::console::request::{Outcome, PageRequest, VERSION};
 use crate::error::Error;
 use crate::operations::{NewPayment, RecordedPayment};
@@ -162,16 +162,14 @@ fn fields(request: &PageRequest<'_>, amount: &str, error: Option<&Error>) -> Mar
 }
 
 fn methods(request: &PageRequest<'_>, error: Option<&Error>) -> Markup {
-    let chosen = value(request, "method", "");
-    html! {
-        label for="method" { (request.pick("Method", "Moyen de paiement")) }
-        select #method name="method" aria-invalid=[is_about(error, "method").then_some("true")]
-            aria-describedby=[is_about(error, "method").then_some("method-wrong")] {
-            option value="" { (request.pick("not stated", "non précisé")) }
-            @for method in PaymentMethod::ALL {
-                option value=(method) selected[chosen == method.as_str()] { (words::method(request.language, *method)) }
-            }
-        }
-        (wrong(request.language, error, "method", "method"))
-    }
+    let method = |method: &PaymentMethod| (method.as_str(), words::method(request.language, *method));
+    let none = ("", request.pick("not stated", "non précisé"));
+    let options: Vec<_> = [none].into_iter().chain(PaymentMethod::ALL.iter().map(method)).collect();
+    let choice = Choice {
+        name: "method",
+        label: request.pick("Method", "Moyen de paiement"),
+        options: &options,
+        chosen: value(request, "method", ""),
+    };
+    choice.show(request, error)
 }

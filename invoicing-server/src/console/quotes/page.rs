@@ -82,7 +82,7 @@ fn facts(request: &PageRequest<'_>, quote: &QuoteSummary, refusal: Option<&Decli
             div {
                 dt { (request.pick("Client", "Client")) }
                 dd {
-                    (entered(&quote.client_name))
+                    a href=(request.link(format!("/clients/{}", quote.client_id))) { (entered(&quote.client_name)) }
                     @if let Some(email) = &quote.client_email { br; span.soft { (entered(email)) } }
                 }
             }

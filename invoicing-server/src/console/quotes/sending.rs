@@ -8,8 +8,10 @@ use crate::console::error::PageError;
 use crate::console::figures::Figures;
 use crate::console::inputs::date;
 use crate::console::layout::{Chapter, PageContent, described_by, entered, is_about, problem, wrong};
+use crate::console::readiness::checklist;
 use crate::console::request::{Outcome, PageRequest};
 use crate::error::Error;
+use crate::records::ReadinessGap;
 
 /// True if a quote in this status can be sent.
 pub(super) fn is_possible(status: QuoteStatus) -> bool {
@@ -31,7 +33,8 @@ pub(in crate::console) async fn confirm_sending(request: &PageRequest<'_>) -> Re
     let valid_until = quote.summary.valid_until.filter(|_| quote.summary.status == QuoteStatus::Draft);
     let shown = valid_until.map(|day| day.to_string()).unwrap_or_default();
     let entered = request.entered().map_or(shown, |form| form.text("validUntil").to_owned());
-    Ok(question(request, &quote.summary, &entered, None))
+    let gaps = gaps(request, &quote.summary).await?;
+    Ok(question(request, &quote.summary, &gaps, &entered, None))
 }
 
 /// `POST /quotes/{id}/send`. `validUntil`: the last day on which it can be signed; if empty, the
@@ -44,12 +47,22 @@ pub(in crate::console) async fn send(request: &PageRequest<'_>) -> Result<Outcom
     };
     let Err(error) = sent else { return Ok(Outcome::See(format!("/quotes/{id}?done=sent"))) };
     let (quote, entered) = (super::read(request, id).await?, request.form.text("validUntil"));
-    Outcome::refused(error, |error| question(request, &quote.summary, entered, Some(error)))
+    let gaps = gaps(request, &quote.summary).await?;
+    Outcome::refused(error, |error| question(request, &quote.summary, &gaps, entered, Some(error)))
+}
+
+/// What the document lacks; nothing for a quote that cannot be sent.
+async fn gaps(request: &PageRequest<'_>, quote: &QuoteSummary) -> Result<Vec<ReadinessGap>, PageError> {
+    match request.company.quotes().readiness(quote.id).await {
+        Err(Error::Conflict(_)) => Ok(Vec::new()),
+        gaps => Ok(gaps?),
+    }
 }
 
 fn question(
     request: &PageRequest<'_>,
     quote: &QuoteSummary,
+    gaps: &[ReadinessGap],
     valid_until: &str,
     error: Option<&Error>,
 ) -> PageContent {
@@ -71,6 +84,7 @@ fn question(
             "Le document est figé et le contenu ne peut plus être modifié. Le client peut ensuite le consulter et le signer par un \
              lien de signature. Le service n’envoie pas d’e-mail.",
         )) }
+        @if is_possible(quote.status) { (checklist(request, gaps, Some(quote.client_id))) }
         (request.form_about(format!("{page}/send"), quote.updated_at, &html! {
             label for="valid-until" { (request.pick("Valid until", "Valable jusqu’au")) }
             input #valid-until name="validUntil" type="date" value=(valid_until)

@@ -33,7 +33,38 @@ const FIELDS: &[Name] = &[
     ("items", "Credit", "Avoir"),
     ("description", "Text of the reduction", "Libellé de la réduction"),
     ("tvaRate", "VAT rate", "Taux de TVA"),
+    ("clientName", "Name of the client", "Nom du client"),
+    ("clientEmail", "E-mail of the client", "E-mail du client"),
+    ("name", "Name", "Nom"),
+    ("type", "Kind", "Type"),
+    ("email", "E-mail", "E-mail"),
+    ("phone", "Telephone", "Téléphone"),
+    ("address", "Street address", "Adresse"),
+    ("zipCode", "Postal code", "Code postal"),
+    ("city", "Town", "Ville"),
+    ("country", "Country", "Pays"),
+    ("siren", "SIREN", "SIREN"),
+    ("siret", "SIRET", "SIRET"),
+    ("vatNumber", "VAT number", "Numéro de TVA"),
+    ("electronicAddress", "Electronic address", "Adresse électronique"),
+    ("externalId", "Number in another system", "Numéro dans un autre système"),
+    ("notes", "Notes", "Notes"),
+    ("legalForm", "Legal form", "Forme juridique"),
+    ("shareCapital", "Share capital", "Capital social"),
+    ("registration", "Register", "Immatriculation"),
+    ("insurance", "Ten-year insurance", "Assurance décennale"),
+    ("mediator", "Mediator", "Médiateur"),
+    ("wasteTerms", "Handling of waste", "Gestion des déchets"),
+    ("terms", "Conditions", "Conditions"),
+    ("latePenalty", "Late payment", "Retard de paiement"),
+    ("earlyPayment", "Early payment", "Paiement anticipé"),
+    ("iban", "IBAN", "IBAN"),
+    ("bic", "BIC", "BIC"),
+    ("eInvoicing", "Electronic invoices", "Factures électroniques"),
 ];
+
+/// The records of which a document shows fields.
+const RECORDS: &[Name] = &[("company", "Company", "Entreprise"), ("client", "Client", "Client")];
 
 /// The parts of a line.
 const PARTS: &[Name] = &[
@@ -47,7 +78,8 @@ const PARTS: &[Name] = &[
     ("totalHT", "total excl. VAT", "total HT"),
 ];
 
-/// The name of a field, as the pages have it: `lines[2].unit` is the unit of line 3.
+/// The name of a field, as the pages have it: `lines[2].unit` is the unit of line 3, and
+/// `client.siren` the client's SIREN.
 pub(super) fn name(language: Language, field: &str) -> String {
     if let Some(name) = find(language, FIELDS, field) {
         return name.to_owned();
@@ -58,7 +90,11 @@ pub(super) fn name(language: Language, field: &str) -> String {
         let part = find(language, PARTS, part)?;
         Some(format!("{} {number}, {part}", language.pick("Line", "Ligne")))
     };
-    of_line().unwrap_or_else(|| field.to_owned())
+    let of_record = || {
+        let (record, field) = field.split_once('.')?;
+        Some(format!("{}, {}", find(language, RECORDS, record)?, find(language, FIELDS, field)?))
+    };
+    of_line().or_else(of_record).unwrap_or_else(|| field.to_owned())
 }
 
 fn find(language: Language, names: &[Name], field: &str) -> Option<&'static str> {

@@ -249,12 +249,9 @@ pub(super) fn words(language: Language, rule: &Rule) -> String {
         Rule::RateOf0 => {
             told!(language, "must not be 0 without a reason in law", "ne doit pas être 0 sans motif légal")
         }
-        // The page of the issue has the reason in French.
-        Rule::EInvoice { rule, reason } => told!(
-            language,
-            "breaks {rule}: {reason}",
-            "doit d’abord être corrigé : voir « Émettre la facture » ({rule})"
-        ),
+        Rule::Law { article, english, french } => {
+            told!(language, "{english} ({article})", "{french} ({article})")
+        }
         Rule::EInvoicingOn { gaps } => told!(
             language,
             "cannot be on, as legal data is missing: {gaps}",

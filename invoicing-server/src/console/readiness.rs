@@ -1,0 +1,79 @@
+//! The list of what a document lacks, with links to the fields that mend it.
+
+use invoicing_core::ClientId;
+use maud::{Markup, html};
+
+use super::layout::{entered, notice};
+use super::request::PageRequest;
+use crate::records::{GapLevel, GapPlace, ReadinessGap};
+
+/// What refuses a document, and what is advised.
+pub(super) fn checklist(
+    request: &PageRequest<'_>,
+    gaps: &[ReadinessGap],
+    client: Option<ClientId>,
+) -> Markup {
+    let (refused, advised): (Vec<_>, Vec<_>) = gaps.iter().partition(|gap| gap.level == GapLevel::Refused);
+    let list = |gaps: &[&ReadinessGap]| html! { ul { @for gap in gaps { (item(request, gap, client)) } } };
+    html! {
+        @if refused.is_empty() {
+            (notice("done", &html! { p { (request.pick("Ready: nothing that is needed is missing.", "Prête : rien d’indispensable ne manque.")) } }))
+        } @else {
+            (notice("error", &html! {
+                p { (request.pick("Not ready. To be corrected first:", "Pas encore prête. À corriger d’abord :")) }
+                (list(&refused))
+            }))
+        }
+        @if !advised.is_empty() {
+            (notice("info", &html! {
+                p { (request.pick("Advised by the law, and no reason to wait:", "Conseillé par la loi, sans que rien n’attende :")) }
+                (list(&advised))
+            }))
+        }
+    }
+}
+
+fn item(request: &PageRequest<'_>, gap: &ReadinessGap, client: Option<ClientId>) -> Markup {
+    let words = entered(request.pick(&gap.english, &gap.french));
+    html! {
+        li {
+            @match place(gap, client) {
+                Some(path) => a href=(request.link(path)) { (words) },
+                None => (words),
+            }
+            " " span.soft { "(" (gap.rule) ")" }
+        }
+    }
+}
+
+/// The path of the input that mends a gap; `None` for the content of the document.
+fn place(gap: &ReadinessGap, client: Option<ClientId>) -> Option<String> {
+    let input = || {
+        let name = gap.field.rsplit_once('.').map_or(gap.field.as_str(), |(_, name)| name);
+        // The name and the e-mail stand in the document itself.
+        name.strip_prefix("client").map_or_else(|| name.to_owned(), str::to_lowercase)
+    };
+    match gap.place {
+        GapPlace::Company => Some(format!("/company#{}", input())),
+        GapPlace::Client => client.map(|id| format!("/clients/{id}#{}", input())),
+        GapPlace::Document => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use invoicing_core::{Invalid, Rule};
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn a_gap_leads_to_the_input_that_mends_it() {
+        let client = ClientId(Uuid::nil());
+        let path = |field: &'static str| place(&Invalid::new(field, Rule::RateOf0).into(), Some(client));
+        assert_eq!(path("company.vatNumber").unwrap(), "/company#vatNumber");
+        assert_eq!(path("client.siren").unwrap(), format!("/clients/{client}#siren"));
+        assert_eq!(path("clientEmail").unwrap(), format!("/clients/{client}#email"));
+        assert_eq!(path("lines[0].tvaRate"), None);
+    }
+}
