@@ -20,40 +20,46 @@ use crate::args::WebhookArg;
 
 /// The first one is where all the activity is.
 const COMPANIES: [Demo; 3] = [
-    demo("Martin Peinture", Plan::Team, "73282932000074"),
-    demo("Atelier Roux", Plan::Team, "90000010000017"),
-    demo("Dépannage Petit", Plan::Starter, "90000020900016"),
+    demo("Martin Peinture", Plan::Team, Some("73282932000074")),
+    demo("Atelier Roux", Plan::Team, Some("90000010000017")),
+    // It has entered nothing yet: its pages list what its invoices need.
+    demo("Dépannage Petit", Plan::Starter, None),
 ];
 
 /// A demo company.
 struct Demo {
     name: &'static str,
     plan: Plan,
-    siret: &'static str,
+    siret: Option<&'static str>,
 }
 
-const fn demo(name: &'static str, plan: Plan, siret: &'static str) -> Demo {
+const fn demo(name: &'static str, plan: Plan, siret: Option<&'static str>) -> Demo {
     Demo { name, plan, siret }
 }
 
 impl Demo {
-    /// With all data that an electronic invoice needs.
+    /// With all data that an electronic invoice states, if it has a SIRET.
     fn input(&self) -> NewCompany {
-        let siren = &self.siret[..9];
+        let company = NewCompany::named(self.name, self.plan);
+        let Some(siret) = self.siret else { return company };
+        let siren = &siret[..9];
         let identity = CompanyIdentity::default()
             .address("8 impasse des Tanneurs")
             .zip_code("69007")
             .city("Lyon")
             .email("contact@exemple.fr")
             .phone("04 72 00 00 00")
-            .siret(self.siret)
+            .siret(siret)
             .vat_number(french_vat_number(siren))
             .legal_form("SARL")
             .share_capital("10 000 €")
             .registration(format!("RCS Lyon {siren}"))
+            .insurance("Mutuelle du Rhône, police 4471-A, France métropolitaine")
+            .mediator("Médiateur de la consommation du bâtiment, 12 rue de la Paix, 75002 Paris")
+            .waste_terms("Les déchets du chantier sont triés et portés en déchèterie, frais compris.")
             .iban("FR76 3000 6000 0112 3456 7890 189")
             .e_invoicing(EInvoicing::On);
-        NewCompany::named(self.name, self.plan).identity(identity)
+        company.identity(identity)
     }
 }
 

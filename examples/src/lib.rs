@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::fmt::Write;
 
-use invoicing_core::{NewCompany, Plan};
+use invoicing_core::{CompanyIdentity, NewCompany, Plan};
 use invoicing_server::{CompanyHandle, Invoicing, ServeLimits, Settings, TargetPolicy, serve};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -40,12 +40,26 @@ impl Demo {
         };
         let invoicing =
             Invoicing::sqlite(folder.path().join("invoicing.db")).settings(settings).open().await?;
-        let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+        let company = invoicing.companies().create(&new_company()).await?;
         let company = invoicing.company(company.id);
         let key = company.keys().issue("example").await?.key.reveal().to_owned();
         let tasks = run(listener, &invoicing);
         Ok(Self { base_url, company, key, invoicing, _tasks: tasks, _folder: folder })
     }
+}
+
+/// A company with the legal data that its invoices state.
+fn new_company() -> NewCompany {
+    let identity = CompanyIdentity::default()
+        .address("8 impasse des Tanneurs")
+        .zip_code("69007")
+        .city("Lyon")
+        .siret("732 829 320 00074")
+        .vat_number("FR44732829320")
+        .legal_form("SARL")
+        .share_capital("10 000 €")
+        .registration("RCS Lyon 732 829 320");
+    NewCompany::named("Martin Peinture", Plan::Team).identity(identity)
 }
 
 /// Serves the API and runs the dispatcher. No part of [`Demo::start`], so that the server is compiled here, and not in each
