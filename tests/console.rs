@@ -11,6 +11,7 @@ mod failures;
 mod history;
 mod invoices;
 mod keys;
+mod legal_data;
 mod lists;
 mod meanwhile;
 mod numbers;

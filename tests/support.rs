@@ -17,10 +17,10 @@ use invoicing_core::{
     QuoteStatus, SignatureEvidence, UnitPrice, WebhookId,
 };
 use invoicing_server::{
-    CompanyHandle, DeliveryRecord, DispatchReport, Error, EventRecord, NewPayment, NewWebhook, PaymentSource,
-    RegisteredWebhook, Signature,
+    CompanyHandle, DeliveryRecord, DispatchReport, Error, EventRecord, GapLevel, NewPayment, NewWebhook,
+    PaymentSource, ReadinessGap, RegisteredWebhook, Signature,
 };
-use invoicing_tests::{World, new_quote};
+use invoicing_tests::{World, new_company, new_quote};
 use serde_json::Value;
 
 pub(crate) const DAY: Duration = Duration::from_hours(24);
@@ -140,13 +140,19 @@ pub(crate) fn nothing_happens<'a, T: 'a>(
 
 /// A company on the team plan whose dates are meant in a time zone.
 pub(crate) async fn company_in(world: &World, zone: &str) -> CompanyHandle {
-    let new = NewCompany { time_zone: zone.into(), ..NewCompany::named(zone, Plan::Team) };
+    let new = NewCompany { time_zone: zone.into(), ..new_company(zone, Plan::Team) };
     world.invoicing.company(world.invoicing.companies().create(&new).await.unwrap().id)
 }
 
-/// A client of any company.
+/// The gaps that refuse a document.
+pub(crate) fn refusals(mut gaps: Vec<ReadinessGap>) -> Vec<ReadinessGap> {
+    gaps.retain(|gap| gap.level == GapLevel::Refused);
+    gaps
+}
+
+/// A client of any company, in a part of France without VAT.
 pub(crate) async fn client_of(company: &CompanyHandle) -> ClientId {
-    company.clients().create(&invoicing_core::NewClient::named("Client")).await.unwrap().id
+    company.clients().create(&invoicing_core::NewClient::named("Client").country("GF")).await.unwrap().id
 }
 
 /// A draft of any company.
@@ -160,9 +166,15 @@ pub(crate) async fn accepted_of(company: &CompanyHandle) -> Quote {
     company.quotes().accept(draft.summary.id).await.unwrap()
 }
 
-/// A quote with one line of one unit at this price, without VAT and retention.
+/// A quote with one line of one unit at this price, without VAT and retention. It can be sent to a client of
+/// [`client_of`].
 pub(crate) fn quote_at(client_id: ClientId, price: &str) -> NewQuote {
     NewQuote::empty(client_id).line(NewLine::new("x", 1, price.parse::<UnitPrice>().unwrap(), 0))
+}
+
+/// A quote with one line of one unit at this price, at 20 %.
+pub(crate) fn taxed_quote_at(client_id: ClientId, price: &str) -> NewQuote {
+    NewQuote::empty(client_id).line(NewLine::new("x", 1, price.parse::<UnitPrice>().unwrap(), 20))
 }
 
 /// An issued invoice over an amount, without VAT and retention.

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use chrono::NaiveDate;
 use invoicing_core::{Money, NewClient, NewCompany, NewLine, NewQuote, Percent, Plan, Quantity, UnitPrice};
 use invoicing_server::Error;
-use invoicing_tests::{Answer, Database, World, new_quote, on_each_database};
+use invoicing_tests::{Answer, Database, World, new_company, new_quote, on_each_database};
 use proptest::prelude::*;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde_json::{Value, json};
@@ -67,7 +67,7 @@ async fn calendar_dates_are_days_in_the_companys_time_zone(db: Database) {
         ("Pacific/Auckland", "2026-09-15"),
     ];
     for (time_zone, today) in zones {
-        let new = NewCompany { time_zone: time_zone.into(), ..NewCompany::named("A", Plan::Team) };
+        let new = NewCompany { time_zone: time_zone.into(), ..new_company("A", Plan::Team) };
         let company = world.invoicing.companies().create(&new).await.unwrap();
         let company = world.invoicing.company(company.id);
         let key = company.keys().issue("tests").await.unwrap().key.reveal().to_owned();
@@ -265,7 +265,7 @@ async fn every_optional_field_is_present_as_null(db: Database) {
         assert_eq!(client.get(name), Some(&Value::Null), "{name}");
     }
     let new = NewQuote {
-        lines: vec![line(1.into(), 1.into(), 0.into())],
+        lines: vec![line(1.into(), 1.into(), 20.into())],
         ..new_quote(text(&client, "id").parse().unwrap())
     };
     let quote = world.company.quotes().create(&new).await.unwrap();

@@ -9,11 +9,12 @@ use invoicing_core::{
     ClientId, CreditNoteId, EventId, InvoiceId, KeyId, NewCreditNote, PaymentId, Plan, QuoteId, WebhookId,
 };
 use invoicing_server::{
-    Action, ConsoleSettings, ContentHash, DeliveryRecord, Language, NewPayment, PageQuery, PaymentSource,
-    QuoteSearch, Role, Session, SignInDecision, Theme, Webhook,
+    Action, ClientQuery, ConsoleSettings, ContentHash, DeliveryRecord, Language, NewPayment, PageQuery,
+    PaymentSource, QuoteSearch, Role, Session, SignInDecision, Theme, Webhook,
 };
 use invoicing_tests::{Database, World, on_each_database};
 
+use super::once::COMPANY;
 use super::{Browser, ORIGIN, PREFIX};
 use crate::support::page::Page;
 use crate::support::{emit, events, hook};
@@ -92,7 +93,14 @@ fn document_pages(records: &Records) -> Vec<String> {
     let of_invoice = ["", "/issue", "/pay", "/paid", "/credit", review, "/refund", "/cancel", &reverse];
     let of_invoice = of_invoice.map(|page| format!("/invoices/{invoice}{page}"));
     let lists = ["/invoices", "/invoices?status=SENT", "/invoices/new", "/credit-notes"].map(str::to_owned);
-    let others = [format!("/invoices/new?client={client}"), format!("/credit-notes/{note}")];
+    let others = [
+        format!("/invoices/new?client={client}"),
+        format!("/credit-notes/{note}"),
+        format!("/clients/{client}"),
+        "/clients?q=x".to_owned(),
+        "/clients/new".to_owned(),
+        "/company".to_owned(),
+    ];
     lists.into_iter().chain(of_invoice).chain(others).collect()
 }
 
@@ -105,7 +113,7 @@ fn all(records: &Records) -> impl Iterator<Item = String> {
 }
 
 fn forms(records: &Records) -> Vec<(String, Vec<(&'static str, &'static str)>)> {
-    let Records { webhook, event, key, quote, link, invoice, payment, .. } = records;
+    let Records { webhook, event, key, quote, link, invoice, payment, client, .. } = records;
     let target = vec![("url", "http://127.0.0.1:8/other"), ("events", "quote.created")];
     let of_webhook = |verb: &str, fields| (format!("/webhooks/{webhook}{verb}"), fields);
     let of_quote = |verb: &str| (format!("/quotes/{quote}{verb}"), Vec::new());
@@ -135,6 +143,9 @@ fn forms(records: &Records) -> Vec<(String, Vec<(&'static str, &'static str)>)> 
         of_invoice("/refund", vec![("amount", "1")]),
         of_invoice("/cancel", Vec::new()),
         of_invoice(&format!("/payments/{payment}/reverse"), Vec::new()),
+        ("/clients".to_owned(), vec![("name", "x")]),
+        (format!("/clients/{client}"), vec![("name", "x")]),
+        ("/company".to_owned(), COMPANY.to_vec()),
     ]
 }
 
@@ -151,7 +162,9 @@ async fn state(world: &World) -> (Vec<Webhook>, Vec<DeliveryRecord>, String) {
         links.push(quotes.signing_links(quote.id).await.unwrap());
     }
     let invoices = world.company.invoices().list(&PageQuery::default()).await.unwrap();
-    let others = format!("{keys:?} {found:?} {links:?} {:?}", invoices.data);
+    let clients = world.company.clients().list(&ClientQuery::default()).await.unwrap();
+    let company = world.company.details().await.unwrap();
+    let others = format!("{keys:?} {found:?} {links:?} {:?} {:?} {company:?}", invoices.data, clients.data);
     (world.company.webhooks().list().await.unwrap(), deliveries, others)
 }
 

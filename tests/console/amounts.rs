@@ -11,7 +11,7 @@ use super::Browser;
 use crate::support::DAY;
 use crate::support::proptest_runner::{for_all, runtime};
 
-const RATES: [&str; 4] = ["0", "5.5", "10", "20"];
+const RATES: [&str; 4] = ["2.1", "5.5", "10", "20"];
 
 fn cents(cents: i64) -> Money {
     Money::from_cents(cents).unwrap()

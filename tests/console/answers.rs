@@ -19,7 +19,7 @@ enum Answer {
 use Answer::{Elsewhere, Secret};
 
 /// Every form of the console and of the signing page.
-const ANSWERS: [(&str, Answer); 26] = [
+const ANSWERS: [(&str, Answer); 29] = [
     ("/webhooks", Secret),
     ("/webhooks/{id}", Elsewhere),
     ("/webhooks/{id}/test", Elsewhere),
@@ -46,6 +46,9 @@ const ANSWERS: [(&str, Answer); 26] = [
     ("/invoices/{id}/refund", Elsewhere),
     ("/invoices/{id}/cancel", Elsewhere),
     ("/invoices/{id}/payments/{payment}/reverse", Elsewhere),
+    ("/clients", Elsewhere),
+    ("/clients/{id}", Elsewhere),
+    ("/company", Elsewhere),
 ];
 
 /// How secrets begin.

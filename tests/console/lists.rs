@@ -10,7 +10,7 @@ use invoicing_tests::{Database, World, on_each_database};
 use uuid::Uuid;
 
 use super::{Browser, PREFIX, Shown};
-use crate::support::{issued_over, quote_at};
+use crate::support::{issued_over, taxed_quote_at};
 
 /// Items of a page.
 const ITEMS: usize = 50;
@@ -45,7 +45,7 @@ fn listed<T: FromStr<Err: Debug>>(pages: &[Shown], path: &str) -> Vec<T> {
 }
 
 async fn draft(world: &World, client: ClientId) -> InvoiceId {
-    world.company.invoices().direct(&quote_at(client, "10")).await.unwrap().summary.id
+    world.company.invoices().direct(&taxed_quote_at(client, "10")).await.unwrap().summary.id
 }
 
 async fn issue(world: &World, id: InvoiceId) {
@@ -135,7 +135,7 @@ async fn each_credit_note_is_on_one_page_while_others_are_made(db: Database) {
 async fn each_quote_is_on_one_page_while_others_are_made(db: Database) {
     let world = World::new(db).await;
     let (quotes, client) = (world.company.quotes(), world.client("Claire Lefèvre").await);
-    let create = async || quotes.create(&quote_at(client, "10")).await.unwrap().summary.id;
+    let create = async || quotes.create(&taxed_quote_at(client, "10")).await.unwrap().summary.id;
     let mut ids = Vec::new();
     for _ in 0..RECORDS {
         ids.insert(0, create().await);

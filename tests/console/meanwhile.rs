@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use http::StatusCode;
-use invoicing_core::{InvoiceId, KeyId, QuoteId, WebhookId};
+use invoicing_core::{ClientId, InvoiceId, KeyId, NewClient, QuoteId, WebhookId};
 use invoicing_server::{Console, NewPayment, PaymentSource, Role, WebhookChange};
-use invoicing_tests::{Database, World, on_each_database};
+use invoicing_tests::{Database, World, legal_identity, on_each_database};
 
 use super::once::{Open, ROWS, Row, everything, full, is_carried_out};
 use super::{Browser, Shown};
@@ -31,7 +31,7 @@ enum Holds {
 use Holds::{Leaves, Makes, Moves, Sends};
 
 /// Every form of the console that is carried out once.
-const FORMS: [(&str, Holds); 24] = [
+const FORMS: [(&str, Holds); 27] = [
     ("/webhooks", Makes),
     ("/webhooks/{id}", Moves),
     ("/webhooks/{id}/test", Sends),
@@ -56,6 +56,9 @@ const FORMS: [(&str, Holds); 24] = [
     ("/invoices/{id}/refund", Moves),
     ("/invoices/{id}/cancel", Moves),
     ("/invoices/{id}/payments/{payment}/reverse", Moves),
+    ("/clients", Makes),
+    ("/clients/{id}", Moves),
+    ("/company", Moves),
 ];
 
 fn holds(row: &Row) -> Holds {
@@ -81,6 +84,16 @@ async fn change(world: &World, route: &str, path: &str) -> bool {
         }
         "quotes" => {
             company.quotes().link(id_in::<QuoteId>(path), Some("crm-1")).await.unwrap();
+            true
+        }
+        "clients" => {
+            let other = NewClient::named("Moved");
+            company.clients().change(id_in::<ClientId>(path), &other).await.unwrap();
+            true
+        }
+        "company" => {
+            let count = company.history().list(None, 1_000).await.unwrap().len();
+            company.set_identity(&legal_identity().phone(count.to_string())).await.unwrap();
             true
         }
         _ if route == "/invoices/{id}/issue" => {

@@ -47,8 +47,20 @@ const LINE: &[(&str, &str)] = &[
     ("lines[0].tvaRate", "20"),
 ];
 
+pub(super) const COMPANY: &[(&str, &str)] = &[
+    ("address", "12 rue des Métiers"),
+    ("zipCode", "44800"),
+    ("city", "Saint-Herblain"),
+    ("siret", "732 829 320 00074"),
+    ("vatNumber", "FR44732829320"),
+    ("vatRegime", "STANDARD"),
+    ("vatOnDebits", "ON"),
+    ("operations", "MIXED"),
+    ("eInvoicing", "OFF"),
+];
+
 /// Every form of the console but those of the signing page, whose state decides about them.
-pub(super) const ROWS: [Row; 24] = [
+pub(super) const ROWS: [Row; 27] = [
     row("/webhooks", TARGET, TARGET_KEPT),
     row("/webhooks/{id}", TARGET, TARGET_KEPT),
     row("/webhooks/{id}/test", &[], ""),
@@ -78,6 +90,9 @@ pub(super) const ROWS: [Row; 24] = [
     row("/invoices/{id}/refund", &[("amount", "1.5")], "value=\"1.5\""),
     row("/invoices/{id}/cancel", &[], ""),
     row("/invoices/{id}/payments/{payment}/reverse", &[], ""),
+    row("/clients", &[("name", "Léa <b>")], "value=\"Léa &lt;b&gt;\""),
+    row("/clients/{id}", &[("name", "Léa"), ("siren", "404833048")], "value=\"404833048\""),
+    row("/company", COMPANY, "value=\"Saint-Herblain\""),
 ];
 
 /// A form on a page that is open in the browser.
@@ -92,6 +107,12 @@ impl Row {
         match self.route {
             "/webhooks" => ("/webhooks/new".to_owned(), self.route.to_owned()),
             "/keys" => ("/keys/new".to_owned(), self.route.to_owned()),
+            "/clients" => ("/clients/new".to_owned(), self.route.to_owned()),
+            "/company" => (self.route.to_owned(), self.route.to_owned()),
+            "/clients/{id}" => {
+                let path = format!("/clients/{}", world.client("Claire").await);
+                (path.clone(), path)
+            }
             route if route.starts_with("/keys") => {
                 let key = world.company.keys().issue("old").await.unwrap().record.id;
                 let path = format!("/keys/{key}/revoke");

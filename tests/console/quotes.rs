@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{Browser, ORIGIN, PREFIX, Shown};
 use crate::support::page::Page;
-use crate::support::{evidence, quote_at};
+use crate::support::{evidence, taxed_quote_at};
 
 fn browser(world: &World) -> Browser {
     Browser::of(&world.invoicing, world.company.id(), Role::Full)
@@ -34,7 +34,7 @@ async fn quotes_are_found_by_search_and_status_and_each_stands_on_one_page(db: D
     let mut ids = Vec::new();
     for n in 0..120 {
         let client = if n % 40 == 7 { named } else { long };
-        ids.insert(0, quotes.create(&quote_at(client, "10")).await.unwrap().summary.id);
+        ids.insert(0, quotes.create(&taxed_quote_at(client, "10")).await.unwrap().summary.id);
     }
     for id in &ids[..55] {
         quotes.send(*id, None).await.unwrap();
@@ -347,7 +347,7 @@ async fn a_quote_shows_who_signed_why_it_was_declined_and_its_history(db: Databa
     );
 
     let declined =
-        named.quotes().create(&quote_at(world.client("Hugo").await, "10")).await.unwrap().summary.id;
+        named.quotes().create(&taxed_quote_at(world.client("Hugo").await, "10")).await.unwrap().summary.id;
     named.quotes().send(declined, None).await.unwrap();
     let link = named.quotes().signing_link(declined).await.unwrap();
     let refusal = Decline::default().reason("Trop cher: <b>\net trop tard");

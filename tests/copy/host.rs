@@ -7,15 +7,14 @@ use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use invoicing_core::{
-    CompanyIdentity, EventKind, InvoiceStatus, NewClient, NewCompany, NewQuote, Plan, ProjectStatus, QuoteId,
-    QuoteImport, QuoteStatus,
+    EventKind, InvoiceStatus, NewClient, NewQuote, Plan, ProjectStatus, QuoteId, QuoteImport, QuoteStatus,
 };
 use invoicing_server::{
     Builder, CompanyHandle, CopyError, CopyReport, CreditNoteQuery, Env, Invoicing, ManualClock, MemoryStore,
     NewProject, OpenError, PageQuery, PaymentMethod, PostgresSettings, ProofRecord, RegisteredWebhook,
     SealingKey, SealingKeys, Settings, Signature, TargetPolicy, copy_to_postgres,
 };
-use invoicing_tests::{Behind, Database, Place, Receiver, Reply, new_quote};
+use invoicing_tests::{Behind, Database, Place, Receiver, Reply, new_company, new_quote};
 
 use crate::support::{
     DAY, accepted_of, client_of, date, draft_of, emit_for, evidence, hook_for, issued_over, payment,
@@ -113,9 +112,8 @@ impl Host {
 
 /// A company with a key.
 pub(super) async fn company(invoicing: &Invoicing) -> (CompanyHandle, String) {
-    let identity = CompanyIdentity { address: Some("1 rue du Départ".into()), ..CompanyIdentity::default() };
-    let new = NewCompany { identity, ..NewCompany::named("Martin Peinture", Plan::Team) };
-    let company = invoicing.company(invoicing.companies().create(&new).await.unwrap().id);
+    let company = invoicing
+        .company(invoicing.companies().create(&new_company("Martin Peinture", Plan::Team)).await.unwrap().id);
     let key = company.keys().issue("CRM").await.unwrap().key.reveal().to_owned();
     (company, key)
 }

@@ -4,7 +4,7 @@ use invoicing_core::{CompanyIdentity, DocumentFormat, NewCreditNote, NewLine, Ne
 use invoicing_server::IssueOptions;
 use invoicing_tests::{Database, World, business_client, legal_identity, on_each_database};
 
-use super::invoices::{issued, xml_of};
+use super::invoices::{issued, text_of, xml_of};
 use crate::support::{date, invalid};
 
 /// The content of the first element of a name.
@@ -15,7 +15,8 @@ fn inside<'a>(xml: &'a str, element: &str) -> &'a str {
 
 /// Subcontracted works on a site of their own, whose VAT the client owes.
 async fn subcontracted(world: &World, rate: u32) -> NewQuote {
-    let client = world.company.clients().create(&business_client()).await.unwrap().id;
+    let client =
+        world.company.clients().create(&business_client().vat_number("FR83404833048")).await.unwrap().id;
     let quote = NewQuote::empty(client)
         .line(NewLine::new("Pose de cloisons", 10, 25, rate).unit("m2"))
         .operations(OperationNature::Mixed)
@@ -32,6 +33,7 @@ async fn the_xml_of_an_invoice_says_what_its_quote_said(db: Database) {
     world.company.set_identity(&legal_identity()).await.unwrap();
     let (quotes, invoices) = (world.company.quotes(), world.company.invoices());
     let quote = quotes.create(&subcontracted(&world, 0).await).await.unwrap();
+    quotes.send(quote.summary.id, None).await.unwrap();
     quotes.accept(quote.summary.id).await.unwrap();
     let draft = invoices.convert(quote.summary.id).await.unwrap().summary.id;
     let options = IssueOptions::default()
@@ -67,6 +69,21 @@ async fn the_xml_of_an_invoice_says_what_its_quote_said(db: Database) {
     assert!(inside(period, "ram:EndDateTime").contains(">20260910<"), "BT-74: {period}");
 }
 
+/// The client never saw its quote.
+#[on_each_database]
+async fn an_invoice_without_an_offer_names_no_quote(db: Database) {
+    let world = World::new(db).await;
+    world.company.set_identity(&legal_identity()).await.unwrap();
+    let invoices = world.company.invoices();
+    let draft = invoices.direct(&subcontracted(&world, 0).await).await.unwrap().summary.id;
+    invoices.issue(draft, None).await.unwrap();
+    let document = invoices.open_document(draft).await.unwrap();
+    let Some(xml) = xml_of(db, "direct", &document.bytes) else { return };
+    assert!(!xml.contains("ram:ContractReferencedDocument"), "{xml}");
+    let Some(text) = text_of(&document.bytes) else { return };
+    assert!(!text.contains("Devis"), "{text}");
+}
+
 #[on_each_database]
 async fn a_quote_under_reverse_charge_with_vat_is_refused_by_name(db: Database) {
     let world = World::new(db).await;
@@ -85,7 +102,8 @@ async fn a_draft_that_is_marked_paid_is_issued_as_one_that_is_not_paid(db: Datab
     let world = World::new(db).await;
     world.company.set_identity(&legal_identity()).await.unwrap();
     let invoices = world.company.invoices();
-    let client = world.company.clients().create(&business_client()).await.unwrap().id;
+    let client =
+        world.company.clients().create(&business_client().vat_number("FR83404833048")).await.unwrap().id;
     let content = NewQuote::empty(client).line(NewLine::new("Peinture", 10, 25, 10));
     let draft = invoices.direct(&content).await.unwrap().summary.id;
     let paid = invoices.mark_paid(draft).await.unwrap().summary;

@@ -14,7 +14,8 @@ use invoicing_tests::{CANARY, Database, World, new_quote, on_each_database};
 use serde_json::Value;
 
 use crate::support::{
-    DAY, conflict, date, evidence, invalid, not_found, nothing_happens, quote_in, refused, signature,
+    DAY, conflict, date, evidence, invalid, not_found, nothing_happens, quote_in, refusals, refused,
+    signature,
 };
 
 async fn sign(world: &World, id: QuoteId) -> Value {
@@ -79,19 +80,19 @@ async fn readiness_names_every_text_that_the_document_cannot_show(db: Database) 
     let quotes = world.company.quotes();
     let draft = quotes.create(&new).await.unwrap().summary.id;
     let named = quotes.readiness(draft).await.unwrap();
-    let named: Vec<_> = named.iter().map(ToString::to_string).collect();
+    let named: Vec<_> = refusals(named).into_iter().map(|gap| gap.english).collect();
     let rule = "which no font of the document has";
     let expected = [
-        format!("clientName: has “電” U+96FB (character 1), {rule}"),
-        format!("lines[0].lot: has “\u{13000}” U+13000 (character 5), {rule}"),
-        format!("lines[1].description: has “電” U+96FB (character 7), {rule}"),
+        format!("clientName has “電” U+96FB (character 1), {rule}."),
+        format!("lines[0].lot has “\u{13000}” U+13000 (character 5), {rule}."),
+        format!("lines[1].description has “電” U+96FB (character 7), {rule}."),
     ];
     assert_eq!(named, expected);
     let refusal = refused(&world, "send", quotes.send(draft, None)).await.to_string();
-    assert_eq!(refusal, expected[0]);
+    assert_eq!(refusal, format!("clientName: has “電” U+96FB (character 1), {rule}"));
     let plain = new_quote(world.client("x").await);
     quotes.edit(draft, &plain).await.unwrap();
-    assert_eq!(nothing_happens(&world, quotes.readiness(draft)).await, []);
+    assert_eq!(refusals(nothing_happens(&world, quotes.readiness(draft)).await), []);
     quotes.send(draft, None).await.unwrap();
     conflict(&world, "sent", quotes.readiness(draft)).await;
     let empty = quotes.create(&NewQuote::empty(client)).await.unwrap().summary.id;
@@ -109,11 +110,11 @@ async fn a_character_of_a_later_unicode_is_refused_when_a_quote_is_sent(db: Data
     let quotes = world.company.quotes();
     let draft = quotes.create(&new_quote(client.id)).await.unwrap().summary.id;
     let named = quotes.readiness(draft).await.unwrap();
-    let named: Vec<_> = named.iter().map(ToString::to_string).collect();
-    let rule = "which no font of the document has";
-    assert_eq!(named, [format!("clientName: has “\u{1faff}” U+1FAFF (character 5), {rule}")]);
+    let named: Vec<_> = refusals(named).into_iter().map(|gap| gap.english).collect();
+    let rule = "has “\u{1faff}” U+1FAFF (character 5), which no font of the document has";
+    assert_eq!(named, [format!("clientName {rule}.")]);
     let refusal = refused(&world, "send", quotes.send(draft, None)).await.to_string();
-    assert_eq!(refusal, named[0]);
+    assert_eq!(refusal, format!("clientName: {rule}"));
     clients.change(client.id, &NewClient::named("Zoé")).await.unwrap();
     quotes.edit(draft, &new_quote(client.id)).await.unwrap();
     assert_eq!(quotes.send(draft, None).await.unwrap().summary.client_name, "Zoé");
@@ -412,7 +413,7 @@ async fn an_edit_during_the_rendering_is_what_is_sent(db: Database) {
         let world = World::new(db).await;
         let draft = world.draft().await;
         let quotes = world.company.quotes();
-        let other = crate::support::quote_at(draft.summary.client_id, "4242");
+        let other = crate::support::taxed_quote_at(draft.summary.client_id, "4242");
         let (sent, edited) =
             tokio::join!(quotes.send(draft.summary.id, None), quotes.edit(draft.summary.id, &other));
         let sent = sent.unwrap();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::LocalBoxFuture;
-use invoicing_core::{CompanyIdentity, DocumentFormat, Invoice, InvoiceId, NewClient, NewCreditNote, Plan};
+use invoicing_core::{DocumentFormat, EInvoicing, Invoice, InvoiceId, NewClient, NewCreditNote, Plan};
 use invoicing_server::{
     CompanyHandle, DocumentInput, DocumentKind, DocumentRenderer, Error, PdfRenderer, RenderError,
 };
@@ -14,7 +14,9 @@ use invoicing_tests::{Database, World, legal_identity, on_each_database};
 
 use super::invoices::{content, text_of};
 use crate::support::hooked_store::HookedStore;
-use crate::support::{client_of, invalid, issued_over, not_found, nothing_happens, quote_at, refused};
+use crate::support::{
+    client_of, invalid, issued_over, not_found, nothing_happens, quote_at, refusals, refused,
+};
 
 /// A draft, and two issued invoices: the numbers that are next are `FAC-…-0003` and `AVO-…-0001`.
 struct Cast {
@@ -166,14 +168,14 @@ async fn a_text_that_no_font_has_is_refused_by_name_and_uses_no_number(db: Datab
     let (invoices, clients) = (world.company.invoices(), world.company.clients());
     let client = invoices.get(cast.draft).await.unwrap().summary.client_id;
     // The quote could be printed when it was accepted.
-    clients.change(client, &NewClient::named("Client").address("1 rue 電")).await.unwrap();
-    let missing = nothing_happens(&world, invoices.readiness(cast.draft)).await;
+    clients.change(client, &NewClient::named("Client").country("GF").address("1 rue 電")).await.unwrap();
+    let missing = refusals(nothing_happens(&world, invoices.readiness(cast.draft)).await);
     let gaps: Vec<_> = missing.iter().map(|gap| (gap.field.as_str(), gap.rule)).collect();
     assert_eq!(gaps, [("client.address", "TEXT")]);
     assert!(missing[0].english.contains("“電” U+96FB (character 7)"), "{}", missing[0].english);
     invalid(&world, "client.address", invoices.issue(cast.draft, None)).await;
     invalid(&world, "client.address", invoices.mark_paid(cast.draft)).await;
-    clients.change(client, &NewClient::named("Client").address("1 rue Neuve")).await.unwrap();
+    clients.change(client, &NewClient::named("Client").country("GF").address("1 rue Neuve")).await.unwrap();
     cast.succeeds(&world.company).await;
     // No text keeps a credit note from being issued: a box stands for the character.
     let other = issued_over(&world.company, "100").await.summary.id;
@@ -206,8 +208,7 @@ async fn a_change_of_the_company_while_it_renders_is_in_the_document(db: Databas
     let draft = draft.unwrap().summary.id;
     let issued = issued_while(&world, &store, draft, |company| {
         Box::pin(async move {
-            let moved =
-                CompanyIdentity { address: Some("9 avenue Ailleurs".into()), ..CompanyIdentity::default() };
+            let moved = legal_identity().address("9 avenue Ailleurs").e_invoicing(EInvoicing::Off);
             company.set_identity(&moved).await.unwrap();
         })
     });

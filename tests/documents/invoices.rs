@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use invoicing_core::{
     ClientType, CompanyIdentity, DocumentFormat, EInvoicing, NewClient, NewCompany, NewCreditNote, NewLine,
-    NewQuote, Plan, VatRegime,
+    NewQuote, Percent, Plan, QuoteImport, QuoteStatus, VatRegime, percent,
 };
 use invoicing_server::{Invoices, NewPayment, PaymentSource};
 use invoicing_tests::{Database, World, business_client, legal_identity, on_each_database};
 use serde_json::Value;
 
 use super::golden::run;
-use crate::support::{date, invalid};
+use crate::support::{date, invalid, refusals};
 
 /// The content of a quote for this client.
 pub(super) async fn content(world: &World, client: &NewClient) -> NewQuote {
@@ -137,7 +137,7 @@ pub(super) fn text_of(bytes: &[u8]) -> Option<String> {
 /// A draft that cannot be issued, and the fields that are missing.
 async fn gaps(invoices: Invoices<'_>, content: &NewQuote) -> Vec<String> {
     let draft = invoices.direct(content).await.unwrap().summary.id;
-    let missing = invoices.readiness(draft).await.unwrap();
+    let missing = refusals(invoices.readiness(draft).await.unwrap());
     let refused = invoices.issue(draft, None).await;
     assert_eq!(refused.is_err(), !missing.is_empty(), "{missing:?}");
     for gap in &missing {
@@ -146,6 +146,7 @@ async fn gaps(invoices: Invoices<'_>, content: &NewQuote) -> Vec<String> {
     missing.into_iter().map(|gap| gap.field).collect()
 }
 
+/// Rules: INVOICE-27, INVOICE-29
 #[on_each_database]
 async fn issuing_refuses_exactly_the_gaps_that_readiness_lists(db: Database) {
     let world = World::new(db).await;
@@ -155,12 +156,12 @@ async fn issuing_refuses_exactly_the_gaps_that_readiness_lists(db: Database) {
     assert_eq!(gaps(invoices, &of_business).await, [""; 0]);
     let unknown = NewClient { siren: None, ..business_client() };
     assert_eq!(gaps(invoices, &content(&world, &unknown).await).await, ["client.siren"]);
-    let odd = of_business.clone().line(NewLine::new("Sable", 1, 10, 7));
-    assert_eq!(gaps(invoices, &odd).await, [""; 0]);
-    let odd = of_business.clone().line(NewLine::new("Sable", 1, 10, 19));
-    assert_eq!(gaps(invoices, &odd).await.len(), 1, "no French rate");
-    let free = of_business.clone().line(NewLine::new("Sable", 1, 10, 0));
-    assert_eq!(gaps(invoices, &free).await.len(), 1, "no reason for 0 %");
+    let field = format!("lines[{}].tvaRate", of_business.lines.len());
+    // Lines with a rate that no law has are refused before there is an invoice.
+    for rate in [7, 19, 0] {
+        let odd = of_business.clone().line(NewLine::new("Sable", 1, 10, rate));
+        invalid(&world, &field, invoices.direct(&odd)).await;
+    }
     // A private client without an address for electronic documents gets a plain PDF.
     let private =
         NewClient::named("Claire").r#type(ClientType::Particulier).address("1 rue B").city("Nantes");
@@ -168,12 +169,77 @@ async fn issuing_refuses_exactly_the_gaps_that_readiness_lists(db: Database) {
     assert_eq!(plain.document_format.unwrap(), DocumentFormat::Pdf);
     let reachable = issued(&world, &private.clone().email("claire@exemple.fr")).await.summary;
     assert_eq!(reachable.document_format.unwrap(), DocumentFormat::FacturX);
-    // Without XML, nothing can be wrong with it.
+    // Clients without electronic invoices get a plain PDF, for which no XML is asked.
     let abroad = NewClient::named("Claire").r#type(ClientType::Particulier).country("BE");
-    let odd = content(&world, &abroad).await.line(NewLine::new("Sable", 1, 10, 19));
-    assert_eq!(gaps(invoices, &odd).await, [""; 0]);
-    let reachable = content(&world, &abroad.email("claire@exemple.be")).await;
-    assert_eq!(gaps(invoices, &reachable).await, ["client.address", "client.country"]);
+    let business = NewClient { siren: None, ..business_client() }.country("MC");
+    for client in [abroad.clone(), abroad.email("claire@exemple.be"), business] {
+        let plain = issued(&world, &client).await.summary;
+        assert_eq!(plain.document_format.unwrap(), DocumentFormat::Pdf, "{client:?}");
+    }
+}
+
+/// The law asks for the same of every invoice, also without e-invoicing.
+///
+/// Rules: INVOICE-27
+#[on_each_database]
+async fn a_company_without_legal_data_is_told_all_in_one_list(db: Database) {
+    let world = World::new(db).await;
+    let (invoices, quotes) = (world.company.invoices(), world.company.quotes());
+    world.company.set_identity(&CompanyIdentity::default()).await.unwrap();
+    let quote = world.draft().await.summary.id;
+    assert_eq!(refusals(quotes.readiness(quote).await.unwrap()), [], "a quote is only advised");
+    assert!(quotes.readiness(quote).await.unwrap().iter().any(|gap| gap.field == "company.siret"));
+    quotes.accept(quote).await.unwrap();
+    let draft = invoices.convert(quote).await.unwrap().summary.id;
+    let missing: Vec<_> =
+        refusals(invoices.readiness(draft).await.unwrap()).into_iter().map(|gap| gap.field).collect();
+    assert_eq!(missing, ["company.address", "company.siret", "company.vatNumber"]);
+    invalid(&world, "company.address", invoices.issue(draft, None)).await;
+    invalid(&world, "company.address", invoices.mark_paid(draft)).await;
+    world.company.set_identity(&legal_identity().e_invoicing(EInvoicing::Off)).await.unwrap();
+    assert_eq!(refusals(invoices.readiness(draft).await.unwrap()), []);
+    invoices.issue(draft, None).await.unwrap();
+    // A credit note repeats what its invoice states.
+    world.company.set_identity(&CompanyIdentity::default()).await.unwrap();
+    let credit = NewCreditNote::of_remaining("Erreur");
+    assert_eq!(refusals(invoices.credit_readiness(draft, &credit).await.unwrap()), []);
+    invoices.credit(draft, &credit).await.unwrap();
+}
+
+/// Rules: INVOICE-28
+#[on_each_database]
+async fn vat_that_can_never_be_mended_is_refused_before_lines_are_locked(db: Database) {
+    let world = World::new(db).await;
+    let (quotes, client) = (world.company.quotes(), world.client("Claire").await);
+    let at = |rate: Percent| NewQuote::empty(client).line(NewLine::new("Sable", 1, 10, rate));
+    let sent = |at: &str| QuoteImport {
+        status: QuoteStatus::Accepted,
+        sent_at: Some(at.parse().unwrap()),
+        accepted_at: Some(at.parse().unwrap()),
+    };
+    let field = "lines[0].tvaRate";
+    for rate in [percent!(0), percent!(12.34), percent!(19.6)] {
+        let draft = quotes.create(&at(rate)).await.unwrap().summary.id;
+        invalid(&world, field, quotes.send(draft, None)).await;
+        invalid(&world, field, quotes.accept(draft)).await;
+        invalid(&world, field, world.company.invoices().direct(&at(rate))).await;
+        let named = refusals(quotes.readiness(draft).await.unwrap());
+        assert_eq!(named.into_iter().map(|gap| gap.field).collect::<Vec<_>>(), [field], "{rate}");
+    }
+    invalid(&world, field, quotes.import(&at(percent!(19.6)), &sent("2014-01-01T12:00:00.000Z"))).await;
+    quotes.import(&at(percent!(19.6)), &sent("2013-12-31T12:00:00.000Z")).await.unwrap();
+    // Reverse charge is a reason for 0 %, and so is franchise, in which nothing else can be charged.
+    let known = quotes.send(quotes.create(&at(percent!(20))).await.unwrap().summary.id, None).await.unwrap();
+    let reversed = quotes.create(&at(percent!(0)).reverse_charge(true)).await.unwrap().summary.id;
+    quotes.send(reversed, None).await.unwrap();
+    let franchise = legal_identity().e_invoicing(EInvoicing::Off).vat_regime(VatRegime::Franchise);
+    world.company.set_identity(&franchise).await.unwrap();
+    let free = quotes.create(&at(percent!(0))).await.unwrap().summary.id;
+    quotes.send(free, None).await.unwrap();
+    let charged = quotes.create(&at(percent!(20))).await.unwrap().summary.id;
+    invalid(&world, field, quotes.send(charged, None)).await;
+    // A signature, and the acceptance of a quote that was sent before, are refused for nothing.
+    quotes.accept(known.summary.id).await.unwrap();
 }
 
 #[on_each_database]

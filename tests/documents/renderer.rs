@@ -10,6 +10,7 @@ use invoicing_tests::{Database, Place, World, on_each_database};
 use serde_json::Value;
 
 use super::invoices::content;
+use crate::support::refusals;
 
 /// Renders as the service does, and names these kinds.
 struct Naming(&'static [DocumentKind]);
@@ -39,7 +40,7 @@ async fn a_record_has_a_document_if_the_renderer_names_its_kind(db: Database) {
         let invoices = world.company.invoices();
         let content = content(&world, &NewClient::named("Claire")).await;
         let invoice = invoices.direct(&content).await.unwrap().summary.id;
-        assert!(invoices.readiness(invoice).await.unwrap().is_empty());
+        assert_eq!(refusals(invoices.readiness(invoice).await.unwrap()), []);
         invoices.issue(invoice, None).await.unwrap();
         let note = invoices.credit(invoice, &NewCreditNote::of_remaining("Erreur")).await.unwrap().summary.id;
         let paths = [format!("/api/v1/invoices/{invoice}"), format!("/api/v1/credit-notes/{note}")];

@@ -2,12 +2,14 @@
 
 use std::sync::{Arc, Mutex};
 
-use invoicing_core::{ClientChange, CompanyIdentity, NewClient, NewCompany, NewQuote, Plan, QuoteStatus};
+use invoicing_core::{
+    ClientChange, CompanyIdentity, EInvoicing, NewClient, NewCompany, NewQuote, Plan, QuoteStatus,
+};
 use invoicing_server::{
     CompanyHandle, ContentHash, Decline, DocumentFacts, DocumentInput, DocumentRef, DocumentRenderer, Error,
     Invoicing, MemoryStore, RenderError, Signature,
 };
-use invoicing_tests::{Database, Place, World, new_quote, on_each_database};
+use invoicing_tests::{Database, Place, World, legal_identity, new_quote, on_each_database};
 
 use crate::support::hooked_store::HookedStore;
 use crate::support::{date, refused, signature};
@@ -52,7 +54,8 @@ struct Shop {
 }
 
 fn identity(address: &str) -> CompanyIdentity {
-    CompanyIdentity { address: Some(address.into()), ..CompanyIdentity::default() }
+    // As it is stored.
+    legal_identity().address(address).e_invoicing(EInvoicing::Off).check().expect("an identity")
 }
 
 async fn shop(db: Database) -> Shop {

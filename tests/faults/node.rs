@@ -19,6 +19,7 @@ use invoicing_server::{
     CompanyHandle, Invoicing, NewWebhook, ObjectStorage, PostgresSettings, ServeLimits, Settings,
     TargetPolicy, copy_to_postgres, serve,
 };
+use invoicing_tests::new_company;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -101,7 +102,7 @@ async fn copy(file: &str, url: String) -> Result<(), Failure> {
 async fn companies(invoicing: &Invoicing, hooks: &[String]) -> Result<Vec<(CompanyHandle, bool)>, Failure> {
     let mut known = invoicing.companies().list().await?;
     for place in known.len()..2 {
-        let named = NewCompany::named(format!("Company {place}"), Plan::Team);
+        let named = new_company(format!("Company {place}"), Plan::Team);
         known.push(
             invoicing.companies().create(&NewCompany { automatic_invoicing: place == 1, ..named }).await?,
         );

@@ -9,11 +9,12 @@ use std::io::Read;
 use std::sync::Arc;
 
 use http::request::Parts;
-use invoicing_core::{NewClient, NewCompany, NewLine, NewQuote, Plan, QuoteId};
+use invoicing_core::{NewClient, NewLine, NewQuote, Plan, QuoteId};
 use invoicing_server::{
     CompanyHandle, ConsoleSettings, Invoicing, MemoryStore, PostgresSettings, RequestLimits, Role,
     ServeLimits, Session, Settings, SignInDecision, serve,
 };
+use invoicing_tests::new_company;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -125,7 +126,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 /// A company and its key.
 async fn open_company(invoicing: &Invoicing) -> Result<(CompanyHandle, String), Box<dyn Error>> {
-    let company = invoicing.companies().create(&NewCompany::named("Company", Plan::Team)).await?;
+    let company = invoicing.companies().create(&new_company("Company", Plan::Team)).await?;
     let company = invoicing.company(company.id);
     let key = company.keys().issue("load").await?.key.reveal().to_owned();
     Ok((company, key))

@@ -13,7 +13,7 @@ use std::time::Duration;
 use chrono_tz::Tz;
 use invoicing_core::{NewCompany, Plan};
 use invoicing_server::{CompanyHandle, Error};
-use invoicing_tests::{Behind, Database, Receiver, World};
+use invoicing_tests::{Behind, Database, Receiver, World, new_company};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -101,7 +101,7 @@ impl Run {
             let new = NewCompany {
                 time_zone: zone.name().to_owned(),
                 automatic_invoicing: automatic,
-                ..NewCompany::named(format!("Company {place}"), Plan::Team)
+                ..new_company(format!("Company {place}"), Plan::Team)
             };
             let company = world.invoicing.companies().create(&new).await.map_err(text)?;
             let handle = world.invoicing.company(company.id);

@@ -279,9 +279,10 @@ fn who() -> impl Strategy<Value = Who> {
 fn line() -> impl Strategy<Value = LineSpec> {
     let quantity = prop_oneof![20 => 1..500_000_i64, 6 => Just(10_000), 1 => -20_000..0_i64, 1 => Just(0)];
     let price = prop_oneof![30 => 0..5_000_000_i64, 6 => Just(330_000), 3 => Just(5_i64), 1 => -3..0_i64];
+    // Of rates that are in force, as another one is refused once a quote is sent.
     let rate = prop_oneof![
-        32 => prop_oneof![Just(2_000_i64), Just(1_000), Just(550), Just(0)],
-        6 => 0..10_001_i64,
+        32 => prop_oneof![Just(2_000_i64), Just(1_000), Just(550), Just(210)],
+        6 => prop_oneof![Just(1_300_i64), Just(850), Just(175), Just(105), Just(90)],
         1 => prop_oneof![Just(-1_i64), Just(10_001)],
     ];
     (0..60_u8, quantity, price, rate, 0..3_u8).prop_map(|(text, quantity, price, rate, unit)| LineSpec {

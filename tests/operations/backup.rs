@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
-use invoicing_core::{EventKind, NewCompany, NewCreditNote, Plan, Quote, QuoteId, Timestamp, money};
+use invoicing_core::{EventKind, NewCreditNote, Plan, Quote, QuoteId, Timestamp, money};
 use invoicing_server::{
     CompanyHandle, Error, Invoicing, ObjectStorage, OpenError, OpenedDocument, PageQuery, SealingKey,
     SealingKeys, Settings, TargetPolicy,
 };
 use invoicing_test_databases::tool::SQLITE3;
 use invoicing_tests::{
-    Answer, Database, Place, Received, Receiver, ask, new_quote, on_each_database, postgres,
+    Answer, Database, Place, Received, Receiver, ask, new_company, new_quote, on_each_database, postgres,
 };
 use tokio::process::Command;
 
@@ -143,7 +143,7 @@ impl Host {
         let folder = tempfile::tempdir().unwrap();
         let place = Place::new(db).await;
         let invoicing = open(&place, &folder.path().join("documents"), keys(1)).await.unwrap();
-        let new = NewCompany::named("Martin Peinture", Plan::Team);
+        let new = new_company("Martin Peinture", Plan::Team);
         let company = invoicing.company(invoicing.companies().create(&new).await.unwrap().id);
         let key = company.keys().issue("CRM").await.unwrap().key.reveal().to_owned();
         let receiver = Receiver::start().await;

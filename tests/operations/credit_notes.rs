@@ -5,11 +5,11 @@ use invoicing_server::{NewPayment, NewWebhook, PaymentSource};
 use invoicing_tests::{Database, Receiver, World, on_each_database};
 use serde_json::Value;
 
-use crate::support::{conflict, invalid, quote_at};
+use crate::support::{client_of, conflict, invalid, quote_at};
 
 /// An issued invoice over an amount, without VAT and retention.
 async fn invoice_over(world: &World, amount: &str) -> invoicing_core::InvoiceId {
-    let client = world.client("Durand").await;
+    let client = client_of(&world.company).await;
     let invoices = world.company.invoices();
     let draft = invoices.direct(&quote_at(client, amount)).await.unwrap().summary.id;
     invoices.issue(draft, None).await.unwrap().summary.id

@@ -7,7 +7,7 @@ use invoicing_server::{Error, QuoteSearch};
 use invoicing_tests::{Database, World, on_each_database};
 use uuid::Uuid;
 
-use crate::support::quote_at;
+use crate::support::taxed_quote_at;
 
 /// All results of a search, by its pages of `limit`.
 async fn found(world: &World, search: QuoteSearch, limit: u32) -> Vec<QuoteSummary> {
@@ -29,7 +29,7 @@ async fn numbers(world: &World, q: &str) -> Vec<String> {
 
 async fn quote_of(world: &World, name: &str, email: &str) -> QuoteSummary {
     let client = world.company.clients().create(&NewClient::named(name).email(email)).await.unwrap().id;
-    world.company.quotes().create(&quote_at(client, "10")).await.unwrap().summary
+    world.company.quotes().create(&taxed_quote_at(client, "10")).await.unwrap().summary
 }
 
 /// Rules: SEARCH-1, SEARCH-2

@@ -1,13 +1,13 @@
 //! Texts as they are entered: every field that a person or a program fills in.
 
 use invoicing_core::{
-    CompanyIdentity, Costing, CreditNote, Invalid, NewClient, NewCompany, NewCreditNote, NewLine, NewQuote,
-    Plan, SignatureEvidence,
+    CompanyIdentity, Costing, CreditNote, EInvoicing, Invalid, NewClient, NewCompany, NewCreditNote, NewLine,
+    NewQuote, Plan, SignatureEvidence,
 };
 use invoicing_server::{
     ClientQuery, Decline, Error, NewPayment, NewProject, PaymentSource, QuoteSearch, Signature,
 };
-use invoicing_tests::{Database, World, new_quote, on_each_database};
+use invoicing_tests::{Database, World, legal_identity, new_quote, on_each_database};
 use serde_json::json;
 
 use crate::support::api::encode;
@@ -202,7 +202,7 @@ async fn last_change(world: &World) -> invoicing_server::HistoryRecord {
 async fn enter(world: &World, field: &str, text: &str) -> Result<Option<String>, Error> {
     let (company, quotes) = (&world.company, world.company.quotes());
     let named = || NewClient::named("Durand");
-    let (identity, costing) = (CompanyIdentity::default(), Costing::default());
+    let (identity, costing) = (legal_identity().e_invoicing(EInvoicing::Off), Costing::default());
     Ok(match field {
         "client.name" => Some(of_client(world, NewClient::named(text)).await?.name),
         "client.email" => of_client(world, named().email(text)).await?.email,
@@ -428,7 +428,7 @@ async fn characters_without_a_shared_meaning_are_in_no_text(db: Database) {
             assert_eq!(entered.unwrap(), Some(text), "{field}");
         }
         // No document of the later fields has the text.
-        world.company.set_identity(&CompanyIdentity::default()).await.unwrap();
+        world.company.set_identity(&legal_identity().e_invoicing(EInvoicing::Off)).await.unwrap();
     }
 }
 

@@ -215,6 +215,8 @@ const READS: &[&str] = &[
     "detail",
     "small_detail",
     "readiness",
+    "readiness_with",
+    "credit_readiness",
     "document",
     "open_document",
     "open_copy",

@@ -17,7 +17,7 @@ use invoicing_server::{
     ManualClock, MemoryStore, NewPayment, NewProject, NewWebhook, PaymentMethod, PaymentSource, RenderError,
     SealingKey, SealingKeys, Settings, Signature, TargetPolicy,
 };
-use invoicing_tests::{Database, Place, Receiver, Reply, new_quote};
+use invoicing_tests::{Database, Place, Receiver, Reply, new_company, new_quote};
 use serde_json::{Map, Value, json};
 
 const MONTH: Duration = Duration::from_hours(31 * 24);
@@ -109,7 +109,7 @@ async fn open(db: Database) -> Recorded {
         email: Some("contact@exemple.fr".into()),
         phone: Some("04 00 00 00 00".into()),
         siret: Some("73282932000074".into()),
-        vat_number: Some("FR40732829320".into()),
+        vat_number: Some("FR44732829320".into()),
         insurance: Some("Assureur, police 1".into()),
         terms: Some("Paiement à 30 jours".into()),
         ..CompanyIdentity::default()
@@ -330,7 +330,7 @@ async fn complete_project(recorded: &Recorded) {
 
 /// Another company, which converts its quotes by itself.
 async fn automatic_company(invoicing: &Invoicing) -> Value {
-    let new = NewCompany { automatic_invoicing: true, ..NewCompany::named("Durand Plomberie", Plan::Pro) };
+    let new = NewCompany { automatic_invoicing: true, ..new_company("Durand Plomberie", Plan::Pro) };
     let company = invoicing.company(invoicing.companies().create(&new).await.expect("a company").id);
     let client = company.clients().create(&NewClient::named("Petit")).await.expect("a client");
     let quote = company.quotes().create(&new_quote(client.id)).await.expect("a draft").summary.id;

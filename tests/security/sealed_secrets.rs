@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use webhook_verify::Verifier;
 
 use crate::support::proptest_runner::{for_all, runtime};
-use crate::support::quote_at;
+use crate::support::taxed_quote_at;
 
 /// The place of a service that is opened more than once, with other keys.
 struct House {
@@ -132,7 +132,7 @@ async fn with_a_key_no_file_of_the_database_ever_holds_a_secret(db: Database) {
     let rotated = company.webhooks().rotate_with_overlap(first.webhook.id, overlap).await.unwrap();
     let api_key = company.keys().issue("CRM").await.unwrap().key;
     let client = company.clients().create(&NewClient::named("A")).await.unwrap().id;
-    let quote = company.quotes().create(&quote_at(client, "10")).await.unwrap();
+    let quote = company.quotes().create(&taxed_quote_at(client, "10")).await.unwrap();
     company.quotes().send(quote.summary.id, None).await.unwrap();
     let link = company.quotes().signing_link(quote.summary.id).await.unwrap();
     assert!(house.stored(first.webhook.id).await.starts_with("v1.k1."));
@@ -186,7 +186,7 @@ async fn a_document_url_outlives_a_restart_and_a_new_sealing_key(db: Database) {
     let invoicing = house.open(None).await;
     let owner = company(&invoicing).await;
     let client = owner.clients().create(&NewClient::named("A")).await.unwrap().id;
-    let quote = owner.quotes().create(&quote_at(client, "10")).await.unwrap();
+    let quote = owner.quotes().create(&taxed_quote_at(client, "10")).await.unwrap();
     owner.quotes().send(quote.summary.id, None).await.unwrap();
     let url = owner.quotes().document(quote.summary.id).await.unwrap().url;
     drop((owner, invoicing));
@@ -302,7 +302,7 @@ async fn a_damaged_secret_fails_its_own_webhook_until_it_is_rotated(db: Database
     let invoicing = house.open(keys("k1", 1)).await;
     let owner = invoicing.company(owner_id);
     let client = owner.clients().create(&NewClient::named("A")).await.unwrap().id;
-    owner.quotes().create(&quote_at(client, "10")).await.unwrap();
+    owner.quotes().create(&taxed_quote_at(client, "10")).await.unwrap();
     let report = invoicing.dispatcher().run_once().await.unwrap();
     assert_eq!((report.delivered, report.failed), (1, bad.len() as u64));
     assert!(signed_with(&receiver.received()[0], std::slice::from_ref(&good.secret)));
@@ -392,7 +392,7 @@ async fn rotating_and_changing_keys_under_load_never_breaks_a_signature(db: Data
             let client = owner.clients().create(&NewClient::named("A")).await.unwrap().id;
             let mut events = 0;
             while !stop.load(Ordering::Relaxed) {
-                owner.quotes().create(&quote_at(client, "10")).await.unwrap();
+                owner.quotes().create(&taxed_quote_at(client, "10")).await.unwrap();
                 events += 1;
             }
             events

@@ -40,7 +40,9 @@ pub use receiver::{Received, Receiver, Reply};
 pub use recorder::Recorder;
 pub use release::Release;
 pub use running_dispatcher::RunningDispatcher;
-pub use world::{Answer, CANARY, World, WorldBuilder, ask, business_client, legal_identity, new_quote};
+pub use world::{
+    Answer, CANARY, World, WorldBuilder, ask, business_client, legal_identity, new_company, new_quote,
+};
 
 /// The examples of the README, compiled.
 #[cfg(doctest)]

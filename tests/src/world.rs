@@ -285,8 +285,7 @@ async fn open(
 }
 
 async fn open_company(invoicing: &Invoicing, name: &str, plan: Plan) -> (CompanyHandle, String) {
-    let company: Company =
-        invoicing.companies().create(&NewCompany::named(name, plan)).await.expect("a company");
+    let company: Company = invoicing.companies().create(&new_company(name, plan)).await.expect("a company");
     let company = invoicing.company(company.id);
     let key = company.keys().issue("tests").await.expect("a key").key.reveal().to_owned();
     (company, key)
@@ -309,6 +308,11 @@ pub fn new_quote(client_id: ClientId) -> NewQuote {
         .line(NewLine::new("Évacuation", 1, 180, 20).lot("Divers"))
         .line(NewLine::new("Remise", -1, 50, 10).cost(costing))
         .retention_rate(5)
+}
+
+/// A company with the legal data of a lawful invoice.
+pub fn new_company(name: impl Into<String>, plan: Plan) -> NewCompany {
+    NewCompany::named(name, plan).identity(legal_identity().e_invoicing(EInvoicing::Off))
 }
 
 /// The legal data with which a company can send electronic invoices, and their switch ON.

@@ -15,7 +15,7 @@ use webhook_verify::Verifier;
 
 use crate::support::{
     DAY, conflict, delivery, dispatch_to_the_end, emit, emit_for, events, hook, hook_for, invalid,
-    issued_over, keys, not_found, nothing_happens, payment, quote_at, signature,
+    issued_over, keys, not_found, nothing_happens, payment, signature, taxed_quote_at,
 };
 
 const URL: &str = "http://127.0.0.1:8/hook";
@@ -722,7 +722,7 @@ async fn the_payload_in_the_log_is_cut_to_500_characters_not_bytes(db: Database)
         ["é".repeat(255), "😀".repeat(255), format!("{}{}", "a".repeat(100), "€".repeat(155)), "x".into()]
     {
         let client = world.company.clients().create(&NewClient::named(name)).await.unwrap();
-        let quote = world.company.quotes().create(&quote_at(client.id, "1")).await.unwrap();
+        let quote = world.company.quotes().create(&taxed_quote_at(client.id, "1")).await.unwrap();
         world.company.quotes().accept(quote.summary.id).await.unwrap();
         // A second long text in the same body, so that the cut lies in the middle of many-byte characters.
         let new = NewProject {

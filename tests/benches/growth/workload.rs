@@ -5,13 +5,13 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use futures_util::stream;
 use invoicing_core::{
-    ClientId, EventKind, InvoiceId, NewClient, NewCompany, NewCreditNote, Plan, QuoteId, Timestamp, money,
+    ClientId, EventKind, InvoiceId, NewClient, NewCreditNote, Plan, QuoteId, Timestamp, money,
 };
 use invoicing_server::{
     Builder, CompanyHandle, DocumentInput, DocumentRenderer, Error, Invoicing, MemoryStore, NewPayment,
     NewWebhook, PaymentSource, RenderError, Settings, TargetPolicy,
 };
-use invoicing_tests::new_quote;
+use invoicing_tests::{new_company, new_quote};
 
 /// Quotes that are made at the same time.
 const AT_ONCE: usize = 64;
@@ -121,7 +121,7 @@ impl Workload {
 
 /// A company whose webhook is off: its deliveries are skipped.
 async fn open_company(invoicing: &Invoicing) -> (CompanyHandle, ClientId) {
-    let new = NewCompany::named("Martin Peinture", Plan::Team);
+    let new = new_company("Martin Peinture", Plan::Team);
     let company = invoicing.company(invoicing.companies().create(&new).await.expect("a company").id);
     let webhook = NewWebhook { url: "http://127.0.0.1/hook".to_owned(), events: EventKind::ALL.to_vec() };
     let webhook = company.webhooks().register(&webhook).await.expect("a webhook").webhook.id;

@@ -11,10 +11,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use invoicing_core::{ClientId, CompanyId, NewClient, NewCompany, Plan};
+use invoicing_core::{ClientId, CompanyId, NewClient, Plan};
 use invoicing_server::Invoicing;
 use invoicing_tests::bench::{self, aside, quantile, rate, report};
-use invoicing_tests::{new_quote, postgres};
+use invoicing_tests::{new_company, new_quote, postgres};
 use one_connection::OneConnection;
 use tokio::task::JoinSet;
 
@@ -124,7 +124,7 @@ fn new_client() -> NewClient {
 }
 
 async fn open_company(invoicing: &Invoicing) -> (CompanyId, ClientId) {
-    let new = NewCompany::named("Martin Peinture", Plan::Team);
+    let new = new_company("Martin Peinture", Plan::Team);
     let company = invoicing.companies().create(&new).await.expect("a company").id;
     let client = invoicing.company(company).clients().create(&new_client()).await.expect("a client").id;
     (company, client)

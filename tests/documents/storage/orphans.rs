@@ -110,7 +110,7 @@ async fn what_was_stored_for_a_quote_that_had_changed_meanwhile_is_swept(db: Dat
         let world = World::new(db).await;
         let draft = world.draft().await;
         let quotes = world.company.quotes();
-        let other = crate::support::quote_at(draft.summary.client_id, "4242");
+        let other = crate::support::taxed_quote_at(draft.summary.client_id, "4242");
         let (sent, _) =
             tokio::join!(quotes.send(draft.summary.id, None), quotes.edit(draft.summary.id, &other));
         sent.unwrap();

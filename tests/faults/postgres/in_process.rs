@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use invoicing_core::{EventKind, NewCompany, Plan};
 use invoicing_server::{CompanyHandle, Invoicing, NewWebhook, PostgresSettings, Settings, TargetPolicy};
-use invoicing_tests::Recorder;
+use invoicing_tests::{Recorder, new_company};
 use serde_json::Value;
 
 use crate::process::Site;
@@ -31,7 +31,7 @@ pub(super) async fn open_on(
 pub(super) async fn companies(invoicing: &Invoicing, hooks: &[String]) -> Vec<(CompanyHandle, bool)> {
     let mut companies = Vec::new();
     for automatic in [false, true] {
-        let new = NewCompany { automatic_invoicing: automatic, ..NewCompany::named("Company", Plan::Team) };
+        let new = NewCompany { automatic_invoicing: automatic, ..new_company("Company", Plan::Team) };
         let company = invoicing.companies().create(&new).await.expect("a company");
         let handle = invoicing.company(company.id);
         for url in hooks {

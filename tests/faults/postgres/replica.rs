@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::Full;
-use invoicing_core::{Client, ClientId, NewClient, NewCompany, Plan};
+use invoicing_core::{Client, ClientId, NewClient, Plan};
 use invoicing_server::{CompanyHandle, Invoicing, PostgresSettings};
 use invoicing_tests::postgres::{Cluster, Options};
-use invoicing_tests::{Recorder, ask, tell};
+use invoicing_tests::{Recorder, ask, new_company, tell};
 use serde_json::{Value, json};
 use sqlx::{Connection as _, PgConnection};
 use tokio::time::timeout;
@@ -66,7 +66,7 @@ impl Replicated {
         // One after the other, as the first one makes the schema.
         let nodes = [open(100_000).await, open(0).await];
         let company =
-            nodes[0].companies().create(&NewCompany::named("Martin", Plan::Team)).await.expect("a company");
+            nodes[0].companies().create(&new_company("Martin", Plan::Team)).await.expect("a company");
         let company = nodes[0].company(company.id);
         let key = company.keys().issue("test").await.expect("a key").key.reveal().to_owned();
         let this = Self { primary, standby, proxy, nodes, company, key, recorder, site };

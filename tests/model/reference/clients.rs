@@ -15,6 +15,8 @@ const NAMES: [(&str, &str, &str); 6] = [
     ("a", "a", "a"),
 ];
 const EMAILS: [Option<&str>; 4] = [None, Some("jean@exemple.fr"), Some("ZOE@Exemple.FR"), Some("")];
+/// Of every client, as the invoice of a business states it.
+const ADDRESS: &str = "1 rue Haute";
 const CITIES: [Option<(&str, &str)>; 4] = [
     None,
     Some(("Orléans", "orleans")),
@@ -73,7 +75,7 @@ pub(crate) fn external(n: u8) -> Option<(&'static str, &'static str)> {
 
 /// The fields in the form of a request. The service refuses name 15 and e-mail 7.
 pub(crate) fn entered(spec: &ClientSpec) -> Value {
-    let mut fields = json!({ "name": NAMES[usize::from(spec.name) % NAMES.len()].0 });
+    let mut fields = json!({ "name": NAMES[usize::from(spec.name) % NAMES.len()].0, "address": ADDRESS });
     if spec.name == 15 {
         fields["name"] = "  ".into();
     }
@@ -122,7 +124,7 @@ impl Client {
 
     pub(crate) fn json(&self) -> Value {
         json!({
-            "id": self.id, "name": self.name, "email": self.email, "phone": null, "address": null,
+            "id": self.id, "name": self.name, "email": self.email, "phone": null, "address": ADDRESS,
             "city": self.city, "zipCode": null, "type": self.kind, "notes": null, "siren": null,
             "vatNumber": null, "electronicAddress": null, "country": null, "externalId": self.external,
             "createdAt": instant(self.created), "updatedAt": instant(self.updated),
