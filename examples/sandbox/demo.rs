@@ -41,15 +41,15 @@ impl Demo {
     /// With all data that an electronic invoice states, if it has a SIRET.
     fn input(&self) -> NewCompany {
         let company = NewCompany::named(self.name, self.plan);
-        let Some(siret) = self.siret else { return company };
-        let siren = &siret[..9];
+        let Some(number) = self.siret else { return company };
+        let siren = &number[..9];
         let identity = CompanyIdentity::default()
             .address("8 impasse des Tanneurs")
             .zip_code("69007")
             .city("Lyon")
             .email("contact@exemple.fr")
             .phone("04 72 00 00 00")
-            .siret(siret)
+            .siret(number)
             .vat_number(french_vat_number(siren))
             .legal_form("SARL")
             .share_capital("10 000 €")

@@ -123,7 +123,7 @@ pub(crate) fn optional_email(field: &str, text: Option<&str>) -> Result<Option<S
 /// The address in `<a@b.fr>`, `mailto:a@b.fr` and `a@b.fr;`.
 fn bare_address(text: &str) -> &str {
     const SCHEME: &str = "mailto:";
-    let bare = text.trim_matches(['<', '>']).trim_end_matches([',', ';']);
+    let bare = text.trim_matches(['<', '>']).trim_end_matches([',', ';']).trim();
     let has_scheme = bare.get(..SCHEME.len()).is_some_and(|start| start.eq_ignore_ascii_case(SCHEME));
     let bare = if has_scheme { &bare[SCHEME.len()..] } else { bare };
     // One may stand within another.
@@ -400,7 +400,9 @@ mod tests {
             assert!(optional_email("email", Some(bad)).is_err(), "{bad:?}");
         }
         assert_eq!(optional_email("email", Some("\u{200b}")), Ok(None));
-        for pasted in ["<a@b.fr>", "mailto:a@b.fr", "MAILTO:a@b.fr,", "a@b.fr;", "<mailto:a@b.fr>, "] {
+        for pasted in
+            ["<a@b.fr>", "mailto:a@b.fr", "MAILTO:a@b.fr,", "a@b.fr;", "<a@b.fr> ;", "mailto: a@b.fr"]
+        {
             assert_eq!(required_email("email", pasted).unwrap(), "a@b.fr", "{pasted}");
         }
         assert!(optional_email("email", Some("<>")).is_err());

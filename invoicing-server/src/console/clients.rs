@@ -174,7 +174,7 @@ fn creation(request: &PageRequest<'_>, error: Option<&Error>) -> PageContent {
 fn page(request: &PageRequest<'_>, client: &Client, error: Option<&Error>) -> PageContent {
     let path = format!("/clients/{}", client.id);
     let fields = html! {
-        (inputs(request, &mut of_record(client), error))
+        (inputs(request, &mut NewClient::of(client), error))
         p.actions { button { (request.pick("Save", "Enregistrer")) } }
     };
     let body = html! {
@@ -217,26 +217,6 @@ fn facts(request: &PageRequest<'_>, client: &Client) -> Markup {
                 @if let Some(text) = text { div { dt { (name) } dd { (entered(&text)) } } }
             }
         }
-    }
-}
-
-/// The fields of a client as they can be changed.
-fn of_record(client: &Client) -> NewClient {
-    let client = client.clone();
-    NewClient {
-        name: client.name,
-        email: client.email,
-        phone: client.phone,
-        address: client.address,
-        city: client.city,
-        zip_code: client.zip_code,
-        r#type: client.r#type,
-        notes: client.notes,
-        external_id: client.external_id,
-        siren: client.siren,
-        vat_number: client.vat_number,
-        electronic_address: client.electronic_address,
-        country: client.country,
     }
 }
 

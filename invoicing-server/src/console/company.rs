@@ -9,7 +9,7 @@ use super::Action;
 use super::error::PageError;
 use super::form::Form;
 use super::inputs::{Choice, problem_of, value};
-use super::layout::{Chapter, PageContent, entered};
+use super::layout::{Chapter, PageContent, entered, is_about};
 use super::readiness::checklist;
 use super::request::{Outcome, PageRequest};
 use super::text_fields::{TextField, saved};
@@ -28,7 +28,7 @@ const ADDRESS: [Field; 5] = [
 const NUMBERS: [Field; 5] = [
     Field::new("siret", ("SIRET", "SIRET"), |company| &mut company.siret).hint("14 digits", "14 chiffres"),
     Field::new("vatNumber", ("VAT number", "Numéro de TVA"), |company| &mut company.vat_number)
-        .hint("None in franchise", "Aucun en franchise"),
+        .hint("Optional in franchise", "Facultatif en franchise"),
     Field::new("legalForm", ("Legal form", "Forme juridique"), |company| &mut company.legal_form)
         .hint("“EI” for a sole trader", "« EI » pour un entrepreneur individuel"),
     Field::new("shareCapital", ("Share capital", "Capital social"), |company| &mut company.share_capital)
@@ -94,6 +94,12 @@ pub(super) async fn change(request: &PageRequest<'_>) -> Result<Outcome, PageErr
     }
 }
 
+/// The company with the entered data.
+fn entered_company(request: &PageRequest<'_>, company: &Company) -> Company {
+    let identity = read(&request.form, &company.identity).unwrap_or_else(|_| company.identity.clone());
+    Company { identity, ..company.clone() }
+}
+
 /// The entered data; the colour, which the form has not, stays.
 fn read(form: &Form, stored: &CompanyIdentity) -> Result<CompanyIdentity, Invalid> {
     let mut identity = stored.clone();
@@ -123,7 +129,11 @@ fn page(request: &PageRequest<'_>, company: &Company, error: Option<&Error>) -> 
         (saved(request))
         (problem_of(request, error, &names))
         p { (entered(&company.name)) }
-        @if error.is_none() { (checklist(request, &gaps_of_company(company, format), None)) }
+        @if error.is_none() {
+            (checklist(request, &gaps_of_company(company, format), None))
+        } @else if is_about(error, E_INVOICING) {
+            (checklist(request, &gaps_of_company(&entered_company(request, company), DocumentFormat::FacturX), None))
+        }
         @if request.allows(Action::ManageCompany) {
             (request.form_about("/company", company, &inputs(request, &mut company.identity.clone(), error)))
         }
@@ -176,17 +186,16 @@ fn choices(request: &PageRequest<'_>, identity: &CompanyIdentity, error: Option<
         ),
     ];
     let on_debits = if identity.vat_on_debits { ON } else { OFF };
-    let all: [(&str, &str, &[(&'static str, &str)], &'static str); 4] = [
-        (VAT_REGIME, request.pick("VAT regime", "Régime de TVA"), &regimes, identity.vat_regime.into()),
-        (VAT_ON_DEBITS, request.pick("VAT is due", "TVA exigible"), &debits, on_debits),
-        (OPERATIONS, request.pick("Operations", "Opérations"), &natures, identity.operations.into()),
-        (E_INVOICING, request.pick("Invoices", "Factures"), &electronic, identity.e_invoicing.into()),
-    ];
+    let choice = |name, label, options: &[(&str, &str)], stored| {
+        let chosen = value(request, name, stored);
+        html! { div { (Choice { name, label, options, chosen }.show(request, error)) } }
+    };
     html! {
         div.fields {
-            @for (name, label, options, stored) in all {
-                div { (Choice { name, label, options, chosen: value(request, name, stored) }.show(request, error)) }
-            }
+            (choice(VAT_REGIME, request.pick("VAT regime", "Régime de TVA"), &regimes, identity.vat_regime.into()))
+            (choice(VAT_ON_DEBITS, request.pick("VAT is due", "TVA exigible"), &debits, on_debits))
+            (choice(OPERATIONS, request.pick("Operations", "Opérations"), &natures, identity.operations.into()))
+            (choice(E_INVOICING, request.pick("Invoices", "Factures"), &electronic, identity.e_invoicing.into()))
         }
     }
 }

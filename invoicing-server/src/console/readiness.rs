@@ -4,6 +4,7 @@ use invoicing_core::ClientId;
 use maud::{Markup, html};
 
 use super::layout::{entered, notice};
+use super::refusals;
 use super::request::PageRequest;
 use crate::records::{GapLevel, GapPlace, ReadinessGap};
 
@@ -17,16 +18,16 @@ pub(super) fn checklist(
     let list = |gaps: &[&ReadinessGap]| html! { ul { @for gap in gaps { (item(request, gap, client)) } } };
     html! {
         @if refused.is_empty() {
-            (notice("done", &html! { p { (request.pick("Ready: nothing that is needed is missing.", "Prête : rien d’indispensable ne manque.")) } }))
+            (notice("done", &html! { p { (request.pick("Ready: nothing that is needed is missing.", "Rien d’indispensable ne manque.")) } }))
         } @else {
             (notice("error", &html! {
-                p { (request.pick("Not ready. To be corrected first:", "Pas encore prête. À corriger d’abord :")) }
+                p { (request.pick("Not ready. To be corrected first:", "À corriger d’abord :")) }
                 (list(&refused))
             }))
         }
         @if !advised.is_empty() {
             (notice("info", &html! {
-                p { (request.pick("Advised by the law, and no reason to wait:", "Conseillé par la loi, sans que rien n’attende :")) }
+                p { (request.pick("To be completed in time, or advised:", "À compléter à temps, ou conseillé :")) }
                 (list(&advised))
             }))
         }
@@ -37,6 +38,7 @@ fn item(request: &PageRequest<'_>, gap: &ReadinessGap, client: Option<ClientId>)
     let words = entered(request.pick(&gap.english, &gap.french));
     html! {
         li {
+            (refusals::field(request.language, &gap.field)) (request.pick(": ", " : "))
             @match place(gap, client) {
                 Some(path) => a href=(request.link(path)) { (words) },
                 None => (words),
@@ -46,17 +48,14 @@ fn item(request: &PageRequest<'_>, gap: &ReadinessGap, client: Option<ClientId>)
     }
 }
 
-/// The path of the input that mends a gap; `None` for the content of the document.
+/// The path of the input that mends a gap; `None` for the content of the document, which has the
+/// name and the e-mail of the client, and for what the host alone can change.
 fn place(gap: &ReadinessGap, client: Option<ClientId>) -> Option<String> {
-    let input = || {
-        let name = gap.field.rsplit_once('.').map_or(gap.field.as_str(), |(_, name)| name);
-        // The name and the e-mail stand in the document itself.
-        name.strip_prefix("client").map_or_else(|| name.to_owned(), str::to_lowercase)
-    };
+    let (_, input) = gap.field.split_once('.')?;
     match gap.place {
-        GapPlace::Company => Some(format!("/company#{}", input())),
-        GapPlace::Client => client.map(|id| format!("/clients/{id}#{}", input())),
-        GapPlace::Document => None,
+        GapPlace::Company if input != "name" => Some(format!("/company#{input}")),
+        GapPlace::Client => client.map(|id| format!("/clients/{id}#{input}")),
+        GapPlace::Company | GapPlace::Document => None,
     }
 }
 
@@ -73,7 +72,8 @@ mod tests {
         let path = |field: &'static str| place(&Invalid::new(field, Rule::RateOf0).into(), Some(client));
         assert_eq!(path("company.vatNumber").unwrap(), "/company#vatNumber");
         assert_eq!(path("client.siren").unwrap(), format!("/clients/{client}#siren"));
-        assert_eq!(path("clientEmail").unwrap(), format!("/clients/{client}#email"));
-        assert_eq!(path("lines[0].tvaRate"), None);
+        for field in ["clientEmail", "company.name", "currency", "lines[0].tvaRate"] {
+            assert_eq!(path(field), None, "{field}");
+        }
     }
 }

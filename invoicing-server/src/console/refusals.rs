@@ -33,6 +33,11 @@ pub(super) fn error(language: Language, error: &Error) -> String {
     }
 }
 
+/// The name of a field on the pages.
+pub(super) fn field(language: Language, name: &str) -> String {
+    fields::name(language, name)
+}
+
 /// A rule that an input breaks, behind the name of its field.
 pub(super) fn invalid(language: Language, Invalid { field, rule, .. }: &Invalid) -> String {
     let (field, colon) = (fields::name(language, field), language.pick(":", " :"));

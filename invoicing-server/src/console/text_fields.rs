@@ -58,7 +58,8 @@ impl<R> TextField<R> {
 
     /// Sets the text of the record to the entered one.
     pub(super) fn read(&self, form: &Form, record: &mut R) {
-        *(self.text)(record) = form.given(self.name).map(str::to_owned);
+        // Browsers send the line breaks of a text as two characters.
+        *(self.text)(record) = form.given(self.name).map(|text| text.replace("\r\n", "\n"));
     }
 }
 

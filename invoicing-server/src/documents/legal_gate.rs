@@ -14,17 +14,20 @@ mod rates;
 mod tests;
 mod vat;
 
+use invoicing_core::internal::has_dotted_domain;
 use invoicing_core::{Company, DocumentFormat};
 
 use self::case::{Case, Found};
 use super::DocumentKind::{self, CreditNote, Invoice, Quote};
 use super::content::view::DocumentView;
-use super::facturx::{electronic_address_of_buyer, forbidden_texts};
+use super::facturx::{EMAIL, electronic_address_of_buyer, forbidden_texts};
 use super::territory::Territory;
 use crate::records::{GapLevel, GapPlace, ReadinessGap};
 
 /// The currency of electronic invoices.
 const EURO: &str = "EUR";
+/// Maximum number of characters of an electronic address.
+const ADDRESS: usize = 125;
 
 const EVERY: &[DocumentKind] = &[Quote, Invoice, CreditNote];
 const INVOICES: &[DocumentKind] = &[Invoice];
@@ -85,7 +88,8 @@ pub(crate) fn refusals(view: &DocumentView<'_>) -> Vec<ReadinessGap> {
 /// True if an invoice can be an electronic one: in euros, for a client in a place that has them,
 /// and, if the client is private, with an address to be sent to (BT-49).
 pub(crate) fn can_be_electronic(view: &DocumentView<'_>) -> bool {
-    let has_address = electronic_address_of_buyer(view.buyer, view.client.email).is_some();
+    let address = electronic_address_of_buyer(view.buyer, view.client.email);
+    let has_address = address.is_some_and(|(scheme, address)| scheme != EMAIL || is_reachable(address));
     view.kind != Quote
         && view.currency == EURO
         && Territory::of(view.buyer.country.as_deref()).has_electronic_invoices()
@@ -95,6 +99,11 @@ pub(crate) fn can_be_electronic(view: &DocumentView<'_>) -> bool {
 /// The legal data that a company lacks for any invoice in this format.
 pub(crate) fn gaps_of_company(company: &Company, format: DocumentFormat) -> Vec<ReadinessGap> {
     found(company::RULES, &Case::of_company(company), format == DocumentFormat::FacturX)
+}
+
+/// True for an e-mail that an invoice can be sent to (BR-FR-25).
+fn is_reachable(email: &str) -> bool {
+    has_dotted_domain(email) && email.chars().count() <= ADDRESS
 }
 
 fn found<'r>(
@@ -110,15 +119,17 @@ fn found<'r>(
 
 impl LegalRule {
     fn gap(&self, kind: DocumentKind, Found { line, detail }: Found) -> ReadinessGap {
+        // A rate has a decimal comma in French.
+        let french = if line.is_some() { detail.replace('.', ",") } else { detail.clone() };
         let index = line.map(|line| format!("[{line}]")).unwrap_or_default();
-        let words = |words: &str| words.replace("{}", &detail);
+        let words = |words: &str, detail: &str| words.replace("{}", detail);
         ReadinessGap {
             field: self.field.replace("[]", &index),
             rule: self.source,
             level: if self.refused.contains(&kind) { GapLevel::Refused } else { GapLevel::Advised },
             place: self.place,
-            english: words(self.english),
-            french: words(self.french),
+            english: words(self.english, &detail),
+            french: words(self.french, &french),
         }
     }
 }

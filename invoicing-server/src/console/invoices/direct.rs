@@ -126,7 +126,8 @@ fn fields(request: &PageRequest<'_>, line: usize, error: Option<&Error>) -> Mark
     let has_vat = request.record.identity.vat_regime != VatRegime::Franchise;
     let rate = if has_vat { "20" } else { "0" };
     let inputs = [
-        (InputKind::Number, "quantity", request.pick("Quantity", "Quantité"), "1"),
+        // No keyboard of figures, as phones show no minus on it, which a discount has.
+        (InputKind::Text, "quantity", request.pick("Quantity", "Quantité"), "1"),
         (InputKind::Text, "unit", request.pick("Unit", "Unité"), ""),
         (InputKind::Number, "unitPrice", request.pick("Unit price excl. VAT", "Prix unitaire HT"), ""),
         (InputKind::Number, "tvaRate", request.pick("VAT rate in %", "Taux de TVA en %"), rate),

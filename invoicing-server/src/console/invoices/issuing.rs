@@ -9,6 +9,7 @@ use crate::console::inputs::{Input, InputKind, date, value};
 use crate::console::layout::PageContent;
 use crate::console::readiness::checklist;
 use crate::console::request::{Outcome, PageRequest};
+use crate::error::Error;
 use crate::operations::IssueOptions;
 use crate::records::ReadinessGap;
 
@@ -53,8 +54,13 @@ async fn outlook(request: &PageRequest<'_>, invoice: &InvoiceSummary) -> Result<
     if invoice.status != InvoiceStatus::Draft {
         return Ok(None);
     }
-    let (gaps, format) =
-        request.company.invoices().readiness_with(invoice.id, &IssueOptions::default()).await?;
+    let (invoices, entered) = (request.company.invoices(), options(request).unwrap_or_default());
+    let found = match invoices.readiness_with(invoice.id, &entered).await {
+        // The form itself shows an error of its days.
+        Err(Error::Invalid(_)) => invoices.readiness_with(invoice.id, &IssueOptions::default()).await,
+        found => found,
+    };
+    let (gaps, format) = found?;
     let client = request.company.clients().get(invoice.client_id).await?;
     Ok(Some(Outlook {
         gaps,

@@ -34,7 +34,7 @@ pub(in crate::console) async fn confirm_sending(request: &PageRequest<'_>) -> Re
     let shown = valid_until.map(|day| day.to_string()).unwrap_or_default();
     let entered = request.entered().map_or(shown, |form| form.text("validUntil").to_owned());
     let gaps = gaps(request, &quote.summary).await?;
-    Ok(question(request, &quote.summary, &gaps, &entered, None))
+    Ok(question(request, &quote.summary, gaps.as_deref(), &entered, None))
 }
 
 /// `POST /quotes/{id}/send`. `validUntil`: the last day on which it can be signed; if empty, the
@@ -48,21 +48,24 @@ pub(in crate::console) async fn send(request: &PageRequest<'_>) -> Result<Outcom
     let Err(error) = sent else { return Ok(Outcome::See(format!("/quotes/{id}?done=sent"))) };
     let (quote, entered) = (super::read(request, id).await?, request.form.text("validUntil"));
     let gaps = gaps(request, &quote.summary).await?;
-    Outcome::refused(error, |error| question(request, &quote.summary, &gaps, entered, Some(error)))
+    Outcome::refused(error, |error| question(request, &quote.summary, gaps.as_deref(), entered, Some(error)))
 }
 
-/// What the document lacks; nothing for a quote that cannot be sent.
-async fn gaps(request: &PageRequest<'_>, quote: &QuoteSummary) -> Result<Vec<ReadinessGap>, PageError> {
+/// All that the document lacks; `None` for a quote that cannot be sent as it stands.
+async fn gaps(
+    request: &PageRequest<'_>,
+    quote: &QuoteSummary,
+) -> Result<Option<Vec<ReadinessGap>>, PageError> {
     match request.company.quotes().readiness(quote.id).await {
-        Err(Error::Conflict(_)) => Ok(Vec::new()),
-        gaps => Ok(gaps?),
+        Err(Error::Conflict(_) | Error::Invalid(_)) => Ok(None),
+        gaps => Ok(Some(gaps?)),
     }
 }
 
 fn question(
     request: &PageRequest<'_>,
     quote: &QuoteSummary,
-    gaps: &[ReadinessGap],
+    gaps: Option<&[ReadinessGap]>,
     valid_until: &str,
     error: Option<&Error>,
 ) -> PageContent {
@@ -84,7 +87,7 @@ fn question(
             "Le document est figé et le contenu ne peut plus être modifié. Le client peut ensuite le consulter et le signer par un \
              lien de signature. Le service n’envoie pas d’e-mail.",
         )) }
-        @if is_possible(quote.status) { (checklist(request, gaps, Some(quote.client_id))) }
+        @if let Some(gaps) = gaps { (checklist(request, gaps, Some(quote.client_id))) }
         (request.form_about(format!("{page}/send"), quote.updated_at, &html! {
             label for="valid-until" { (request.pick("Valid until", "Valable jusqu’au")) }
             input #valid-until name="validUntil" type="date" value=(valid_until)

@@ -76,7 +76,8 @@ pub(crate) struct Issued<'a> {
     pub(crate) quote_number: Option<&'a str>,
     /// Last day for paying; `None` on a credit note.
     pub(crate) due_date: Option<NaiveDate>,
-    /// Day of the supply, if it is not the date of the document.
+    /// Day of the supply, if it is not the date of the document; always that of the invoice on a
+    /// credit note.
     pub(crate) supplied_on: Option<NaiveDate>,
     /// First and last day of the period that the document is about.
     pub(crate) period: Option<(NaiveDate, NaiveDate)>,

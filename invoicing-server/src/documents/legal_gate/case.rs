@@ -91,9 +91,10 @@ impl<'a> Case<'a> {
         Territory::of(self.client.country.as_deref())
     }
 
-    /// True if the client owes the VAT. A company in franchise charges none that could be owed.
+    /// True if the client owes the VAT. In franchise, and in a place without VAT, there is none that
+    /// could be owed.
     pub(super) fn is_reverse_charge(&self) -> bool {
-        self.reverse_charge && !self.is_franchise()
+        self.reverse_charge && !self.is_franchise() && self.territory() != Territory::Untaxed
     }
 
     /// The last day of the supply; for a quote the day on which it is made.

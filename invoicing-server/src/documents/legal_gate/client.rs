@@ -1,11 +1,11 @@
 //! The client's legal data.
 
-use invoicing_core::internal::{has_dotted_domain, is_electronic_address};
+use invoicing_core::internal::is_electronic_address;
 use invoicing_core::{OperationNature, french_vat_number, is_siren, is_vat_number};
 
 use super::case::{Case, found_about, found_if, is_blank};
 use super::company::is_french_number_of;
-use super::{Asked, EVERY, INVOICES, ISSUED, LegalRule, NONE, OFFERED};
+use super::{Asked, EVERY, INVOICES, ISSUED, LegalRule, NONE, OFFERED, is_reachable};
 use crate::documents::facturx::{DIRECTORY, EMAIL, address_of_buyer, electronic_address_of_buyer};
 use crate::documents::territory::Territory;
 use crate::records::GapPlace;
@@ -15,9 +15,6 @@ const MEMBER_STATES: [&str; 28] = [
     "AT", "BE", "BG", "CY", "CZ", "DE", "DK", "EE", "EL", "ES", "FI", "FR", "HR", "HU", "IE", "IT", "LT",
     "LU", "LV", "MT", "NL", "PL", "PT", "RO", "SE", "SI", "SK", "XI",
 ];
-
-/// Maximum number of characters of an electronic address.
-const ADDRESS: usize = 125;
 
 pub(super) const RULES: &[LegalRule] = &[
     LegalRule {
@@ -115,7 +112,7 @@ pub(super) const RULES: &[LegalRule] = &[
         ..OF_CLIENT
     },
     LegalRule {
-        source: "Dir. 2006/112/CE, art. 44 and 196",
+        source: "Dir. 2006/112/CE, art. 44, 196",
         refused: INVOICES,
         field: "client.country",
         english: "Reverse charge abroad is for services to a business of the European Union.",
@@ -129,7 +126,7 @@ pub(super) const RULES: &[LegalRule] = &[
         ..OF_CLIENT
     },
     LegalRule {
-        source: "CGI, art. 258 and 262",
+        source: "CGI, art. 258, 262",
         about: OFFERED,
         refused: NONE,
         field: "client.country",
@@ -151,25 +148,13 @@ pub(super) const RULES: &[LegalRule] = &[
     },
     LegalRule {
         source: "BR-FR-25",
+        about: INVOICES,
+        refused: NONE,
         field: "clientEmail",
-        english: "The client’s e-mail has more than 125 characters.",
-        french: "L’e-mail du client a plus de 125 caractères.",
-        finds: |case| {
-            let address = electronic_address(case, EMAIL);
-            found_if(address.is_some_and(|address| address.chars().count() > ADDRESS))
-        },
-        ..OF_XML
-    },
-    LegalRule {
-        source: "BR-FR-25",
-        field: "clientEmail",
-        english: "The client’s e-mail has a domain without a dot.",
-        french: "Le domaine de l’e-mail du client n’a pas de point.",
-        finds: |case| {
-            let address = electronic_address(case, EMAIL);
-            found_if(address.is_some_and(|address| !has_dotted_domain(address)))
-        },
-        ..OF_XML
+        english: "No electronic invoice can be sent to the client’s e-mail: it has over 125 characters, or a domain without a dot.",
+        french: "Aucune facture électronique ne peut être envoyée à l’e-mail du client : il a plus de 125 caractères, ou un domaine sans point.",
+        finds: |case| found_if(electronic_address(case, EMAIL).is_some_and(|address| !is_reachable(address))),
+        ..OF_CLIENT
     },
     LegalRule {
         source: "BR-FR-21",

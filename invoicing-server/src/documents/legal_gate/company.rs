@@ -64,7 +64,7 @@ pub(super) const RULES: &[LegalRule] = &[
         ..OF_COMPANY
     },
     LegalRule {
-        source: "C. com., art. R123-237 and R123-238",
+        source: "C. com., art. R123-237, R123-238",
         refused: NONE,
         field: "company.legalForm",
         english: "The legal form is missing; “EI” for a sole trader.",

@@ -95,7 +95,7 @@ pub(super) const RULES: &[LegalRule] = &[
         ..OF_DOCUMENT
     },
     LegalRule {
-        source: "BR-FR-01 and BR-FR-02",
+        source: "BR-FR-01, BR-FR-02",
         field: "number",
         english: "The number “{}” must have 1 to 35 letters, digits, “+”, “-”, “_” and “/”.",
         french: "Le numéro « {} » doit avoir 1 à 35 lettres, chiffres, « + », « - », « _ » et « / ».",
@@ -103,7 +103,7 @@ pub(super) const RULES: &[LegalRule] = &[
         ..OF_XML
     },
     LegalRule {
-        source: "BR-FR-01 and BR-FR-02",
+        source: "BR-FR-01, BR-FR-02",
         field: "invoiceNumber",
         english: "The number “{}” must have 1 to 35 letters, digits, “+”, “-”, “_” and “/”.",
         french: "Le numéro « {} » doit avoir 1 à 35 lettres, chiffres, « + », « - », « _ » et « / ».",

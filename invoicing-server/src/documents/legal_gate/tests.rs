@@ -73,8 +73,8 @@ fn without_address(client: &mut Buyer) {
 /// that breaks it.
 type Broken = (&'static str, &'static str, fn() -> Sample, fn(&mut Sample));
 
-fn broken() -> Vec<Broken> {
-    let of_company: [Broken; 16] = [
+fn of_company() -> [Broken; 16] {
+    [
         ("company.name", "", lawful, |s| s.facts.parties.seller.name = "\u{a0} ".into()),
         ("company.address", "", lawful, |s| {
             identity(s, |company| (company.address, company.zip_code, company.city) = (None, None, None));
@@ -105,8 +105,11 @@ fn broken() -> Vec<Broken> {
             identity(s, |company| company.electronic_address = Some("732 829".into()));
         }),
         ("currency", "", lawful, |s| s.facts.parties.seller.currency = "CHF".into()),
-    ];
-    let of_client: [Broken; 18] = [
+    ]
+}
+
+fn of_client() -> [Broken; 18] {
+    [
         ("clientName", "", lawful, |s| head(s, |head| head.client_name = "\u{200b}".into())),
         ("client.address", "The client, a business", lawful, |s| client(s, without_address)),
         ("client.address", "The client has no address, which", private, |s| client(s, without_address)),
@@ -142,10 +145,10 @@ fn broken() -> Vec<Broken> {
         ("client.electronicAddress", "“", lawful, |s| {
             client(s, |client| client.electronic_address = Some("356000000 F".into()));
         }),
-        ("clientEmail", "The client’s e-mail has more", private, |s| {
+        ("clientEmail", "No electronic invoice", private, |s| {
             head(s, |head| head.client_email = Some("é".repeat(116) + "@b.example"));
         }),
-        ("clientEmail", "The client’s e-mail has a domain", private, |s| {
+        ("clientEmail", "No electronic invoice", private, |s| {
             head(s, |head| head.client_email = Some("a@localhost".into()));
         }),
         ("client.electronicAddress", "The client’s electronic", lawful, |s| {
@@ -155,8 +158,11 @@ fn broken() -> Vec<Broken> {
             client(s, |client| client.country = Some("DE".into()));
             s.facts.operations = OperationNature::Goods;
         }),
-    ];
-    let of_document: [Broken; 17] = [
+    ]
+}
+
+fn of_document() -> [Broken; 17] {
+    [
         ("lines", "", lawful, |s| s.invoice().lines.clear()),
         ("lines[].description", "", lawful, |s| s.invoice().lines[1].description = "\u{200b} ".into()),
         ("lines[].unitPrice", "", lawful, |s| s.invoice().lines[1].unit_price = (-1).into()),
@@ -188,8 +194,11 @@ fn broken() -> Vec<Broken> {
             });
         }),
         ("invoiceDate", "", credit_note, |s| s.credited_on = day(1999, 8, 31)),
-    ];
-    let of_vat: [Broken; 7] = [
+    ]
+}
+
+fn of_vat() -> [Broken; 7] {
+    [
         (
             "lines[].tvaRate",
             "A company in franchise",
@@ -218,8 +227,7 @@ fn broken() -> Vec<Broken> {
                 head(s, |head| head.supplied_on = Some(day(2013, 12, 31)));
             },
         ),
-    ];
-    [&of_company[..], &of_client, &of_document, &of_vat].concat()
+    ]
 }
 
 /// The rules, each with the places that it objects to in a document.
@@ -234,7 +242,9 @@ fn objections(sample: &Sample) -> Vec<(&'static str, &'static str, usize)> {
 #[test]
 fn each_rule_objects_to_the_document_that_breaks_it_alone() {
     let mut unbroken: Vec<_> = RULES.into_iter().flatten().map(|rule| (rule.field, rule.english)).collect();
-    for (field, english, kept, change) in broken() {
+    for (field, english, kept, change) in
+        [&of_company()[..], &of_client(), &of_document(), &of_vat()].concat()
+    {
         let is_this = |rule: &(&str, &str, usize)| rule.0 == field && rule.1.starts_with(english);
         let mut sample = kept();
         let before = objections(&sample).into_iter().find(is_this).expect("a rule");
@@ -277,7 +287,7 @@ fn words_are_sentences_and_name_what_was_found() {
     let gaps = at(percent!(12.34)).with_view(|view| gaps(view, DocumentFormat::Pdf));
     let [gap] = &gaps[..] else { panic!("{gaps:?}") };
     assert_eq!((gap.field.as_str(), gap.level), ("lines[0].tvaRate", GapLevel::Refused));
-    assert!(gap.french.starts_with("12.34 % n’est pas"), "{}", gap.french);
+    assert!(gap.french.starts_with("12,34 % n’est pas"), "{}", gap.french);
 }
 
 /// The fields of what refuses a document in a format.
@@ -405,6 +415,8 @@ fn an_invoice_that_cannot_be_electronic_is_a_plain_pdf() {
         assert!(!electronic(business, Some(country), None, None), "{country}");
         assert!(!electronic(private, Some(country), Some("a@b.example"), None), "{country}");
     }
+    assert!(!electronic(private, None, Some("a@localhost"), None));
+    assert!(!electronic(private, None, Some(&("é".repeat(116) + "@b.example")), None));
     let mut francs = lawful();
     head(&mut francs, |head| head.currency = "CHF".into());
     assert!(!francs.with_view(can_be_electronic));

@@ -32,14 +32,14 @@ pub(super) const RULES: &[LegalRule] = &[
         ..OF_LINES
     },
     LegalRule {
-        source: "CGI, art. 278 to 281 nonies, 296 and 297",
+        source: "CGI, art. 278-281 nonies, 296, 297",
         english: "{} % is no rate of VAT that is in force in France on that day.",
         french: "{} % n’est pas un taux de TVA en vigueur en France à cette date.",
         finds: |case| case.lines_with(|line| !is_in_force(line.tva_rate, case.day_of_supply())),
         ..OF_LINES
     },
     LegalRule {
-        source: "CGI, art. 296 and 297",
+        source: "CGI, art. 296, 297",
         refused: NONE,
         english: "{} % is in force only in another part of France: in Corsica, or overseas.",
         french: "{} % n’est en vigueur que dans une autre partie de la France : en Corse ou outre-mer.",

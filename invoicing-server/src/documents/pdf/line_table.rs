@@ -92,7 +92,7 @@ struct PlacedColumn {
 
 /// The places of the columns: each is as wide as its widest text, and the description gets the rest.
 fn placed(shown: &[Column], widths: &[f32]) -> Vec<PlacedColumn> {
-    let gutters = (shown.len() - 1) as f32 * GUTTER;
+    let gutters: f32 = shown[1..].iter().map(|_| GUTTER).sum();
     let sum = |is_counted: fn(Column) -> bool| -> f32 {
         shown.iter().zip(widths).filter(|(column, _)| is_counted(**column)).map(|(_, width)| width).sum()
     };

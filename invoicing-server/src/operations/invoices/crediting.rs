@@ -162,7 +162,7 @@ impl Invoices<'_> {
         self.0.operation("invoices.credit_readiness", gaps).await
     }
 
-    fn crediting(&self, invoice: InvoiceId, credit: Credit) -> Crediting {
+    fn crediting(self, invoice: InvoiceId, credit: Credit) -> Crediting {
         Crediting { invoice, note: CreditNoteId(self.0.env().uuid()), credit }
     }
 

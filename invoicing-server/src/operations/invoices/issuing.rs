@@ -205,7 +205,7 @@ impl FreezingPlan for Issue {
         &self,
         tx: &mut CompanyTx<'_>,
         draft: &Draft,
-        frozen: Option<&Frozen>,
+        _: Option<&Frozen>,
     ) -> Result<bool, Error> {
         let today = tx.change.today();
         let stored = tx.summary_to_change::<Invoice>(self.id).await?;
@@ -214,10 +214,9 @@ impl FreezingPlan for Issue {
         {
             return Ok(false);
         }
-        let Some(frozen) = frozen else { return Ok(true) };
         // The quote is accepted, so its number and its terms never change.
         let client = tx.clients().find(stored.client_id).await?;
-        let Parties { seller, buyer } = &frozen.facts.parties;
+        let Parties { seller, buyer } = &draft.facts.parties;
         Ok(*seller == *tx.change.company && *buyer == Buyer::of(&client))
     }
 
