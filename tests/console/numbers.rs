@@ -88,6 +88,44 @@ const TEXTS: &[(&str, &str)] = &[
     ("refund", "reference"),
     ("credit", "reason"),
     ("credit", "description"),
+    ("clients", "q"),
+];
+
+/// The texts of the forms of a client and of the company.
+const CLIENT: [&str; 12] = [
+    "name",
+    "email",
+    "phone",
+    "address",
+    "zipCode",
+    "city",
+    "country",
+    "siren",
+    "vatNumber",
+    "electronicAddress",
+    "externalId",
+    "notes",
+];
+const COMPANY: [&str; 19] = [
+    "address",
+    "zipCode",
+    "city",
+    "email",
+    "phone",
+    "siret",
+    "vatNumber",
+    "legalForm",
+    "shareCapital",
+    "registration",
+    "insurance",
+    "mediator",
+    "wasteTerms",
+    "terms",
+    "latePenalty",
+    "earlyPayment",
+    "iban",
+    "bic",
+    "electronicAddress",
 ];
 
 impl Form {
@@ -279,7 +317,11 @@ async fn every_field_that_takes_a_number_has_a_row(db: Database) {
     let found: BTreeSet<_> = found.into_iter().map(|(segment, name)| (id(&segment), name)).collect();
     let numbers = NUMBERS.iter().map(|(form, field, _)| (form.segment().to_owned(), unplaced(field)));
     let texts = TEXTS.iter().map(|(segment, field)| ((*segment).to_owned(), (*field).to_owned()));
-    assert_eq!(found, numbers.chain(texts).collect());
+    let records = [("clients", &CLIENT[..]), ("{id}", &CLIENT[..]), ("company", &COMPANY[..])];
+    let records = records.into_iter().flat_map(|(segment, fields)| {
+        fields.iter().map(move |field| (segment.to_owned(), (*field).to_owned()))
+    });
+    assert_eq!(found, numbers.chain(texts).chain(records).collect());
 }
 
 /// Rules: PAGE-7

@@ -40,6 +40,8 @@ const NOTHING_TO_PRINT: &[&str] = &[
     "Action",
     "DeliveryCounts",
     "DocumentKind",
+    "GapLevel",
+    "GapPlace",
     "HistoryAction",
     "Language",
     "LogoFormat",

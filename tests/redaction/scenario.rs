@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use invoicing_core::{EventKind, NewClient, NewCompany, Plan, QuoteId, SignatureEvidence};
+use invoicing_core::{EventKind, NewClient, Plan, QuoteId, SignatureEvidence};
 use invoicing_server::{
     Builder, ClientQuery, CompanyHandle, ContentHash, CreditNoteQuery, Decline, DeliveryQuery, DocumentFile,
     DocumentInput, DocumentKey, DocumentRef, DocumentRenderer, Env, Error, EventQuery, HistoryQuery,
@@ -17,7 +17,7 @@ use invoicing_server::{
     PageQuery, PaymentSource, PdfRenderer, QuoteSearch, RenderError, SealingKey, SealingKeys, ServeLimits,
     Settings, Signature, StoreError, TargetPolicy, Version, WebhookChange, serve,
 };
-use invoicing_tests::{Database, Place, Receiver, Reply, new_quote};
+use invoicing_tests::{Database, Place, Receiver, Reply, new_company, new_quote};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -133,8 +133,7 @@ pub(crate) async fn play(db: Database, capture: &LogCapture, secrets: &mut Secre
     first_start(&place, &memory, secrets).await;
     let renderer = Arc::new(UnreliableRenderer::default());
     let invoicing = start(&place, &memory, &renderer, &mut printed).await;
-    let owner =
-        invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await.unwrap();
+    let owner = invoicing.companies().create(&new_company("Martin Peinture", Plan::Team)).await.unwrap();
     let owner = invoicing.company(owner.id);
     deliveries(&invoicing, &owner, &place, secrets, &mut printed).await;
     let quote = documents(&invoicing, &owner, &renderer, secrets, &mut printed).await;
