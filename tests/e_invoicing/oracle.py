@@ -24,6 +24,8 @@ SERIES = {INVOICE: "FAC", DEPOSIT: "FAC", CREDIT_NOTE: "AVO"}
 PROFILE = "urn:cen.eu:en16931:2017"
 RATES = {"0.9", "1.05", "1.75", "2.1", "5.5", "7", "8.5", "9.2", "9.6", "10", "13", "19.6", "20", "20.6"}
 UNITS = {"C62", "DAY", "HUR", "KGM", "KMT", "LS", "LTR", "MTK", "MTQ", "MTR", "TNE"}
+# Parts of France in which VAT is due, by the codes of their addresses.
+FRENCH = {"FR", "GP", "MQ", "RE"}
 EXEMPTIONS = {"E": "VATEX-FR-FRANCHISE", "AE": "VATEX-FR-AE"}
 # Reading of BT-8: paid, with the option for débits.
 ON_PAYMENT, ON_DEBITS = "72", "5"
@@ -480,8 +482,8 @@ def parties_have_addresses(invoice) -> Iterator[str]:
         if not (cii.text(invoice, party + "ram:Name") or "").strip():
             yield f"{party} has no name"
         countries = cii.texts(invoice, party + "ram:PostalTradeAddress/ram:CountryID")
-        if countries != ["FR"]:
-            yield f"the country of {party} is {countries}, not FR"
+        if len(countries) != 1 or countries[0] not in FRENCH:
+            yield f"the country of {party} is {countries}, not a part of France with VAT"
 
 
 def payment_can_be_made(invoice) -> Iterator[str]:

@@ -3,7 +3,7 @@
 use chrono::{Datelike, Days, NaiveDate};
 
 use super::case::{Case, found_about, found_if, is_blank};
-use super::{Asked, CREDIT_NOTES, INVOICES, ISSUED, LegalRule, NONE, OFFERED};
+use super::{Asked, CREDIT_NOTES, EVERY, INVOICES, ISSUED, LegalRule, NONE, OFFERED};
 use crate::records::GapPlace;
 
 /// Maximum number of characters of a number.
@@ -14,6 +14,7 @@ const DAYS: Days = Days::new(60);
 pub(super) const RULES: &[LegalRule] = &[
     LegalRule {
         source: "CGI, ann. II, art. 242 nonies A, I, 8°",
+        about: EVERY,
         field: "lines",
         english: "There is no line.",
         french: "Il n’y a pas de ligne.",
@@ -22,6 +23,7 @@ pub(super) const RULES: &[LegalRule] = &[
     },
     LegalRule {
         source: "CGI, ann. II, art. 242 nonies A, I, 8°",
+        about: EVERY,
         field: "lines[].description",
         english: "The line has no description.",
         french: "La ligne n’a pas de désignation.",

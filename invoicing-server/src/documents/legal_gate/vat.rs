@@ -33,6 +33,7 @@ pub(super) const RULES: &[LegalRule] = &[
     },
     LegalRule {
         source: "CGI, art. 278-281 nonies, 296, 297",
+        about: EVERY,
         english: "{} % is no rate of VAT that is in force in France on that day.",
         french: "{} % n’est pas un taux de TVA en vigueur en France à cette date.",
         finds: |case| case.lines_with(|line| !is_in_force(line.tva_rate, case.day_of_supply())),
