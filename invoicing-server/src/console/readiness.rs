@@ -8,7 +8,7 @@ use super::refusals;
 use super::request::PageRequest;
 use crate::records::{GapLevel, GapPlace, ReadinessGap};
 
-/// What refuses a document, and what is advised.
+/// The gaps that refuse a document, and the advice.
 pub(super) fn checklist(
     request: &PageRequest<'_>,
     gaps: &[ReadinessGap],

@@ -54,7 +54,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The company alone, as on an invoice to nobody.
+    /// The company alone, as on an invoice without a client.
     pub(super) fn of_company(company: &'a Company) -> Self {
         Self {
             kind: DocumentKind::Invoice,
