@@ -227,7 +227,10 @@ impl CreditableBalance {
             if new.remaining { self.everything(invoice)? } else { self.items(invoice, &new.items)? };
         let vat_breakdown = self.shares(&lines)?;
         let (total_ht, total_ttc) = sums(&vat_breakdown)?;
-        self.check_totals(&vat_breakdown, total_ht, total_ttc)?;
+        // A credit note of 0 cancels an invoice of 0.
+        if !(new.remaining && invoice.summary.total_ttc.is_zero()) {
+            self.check_totals(&vat_breakdown, total_ht, total_ttc)?;
+        }
         Ok(CreditContent { reason, lines, parts, total_ht, total_ttc, vat_breakdown })
     }
 

@@ -136,6 +136,15 @@ pub(crate) fn invoice_in(status: InvoiceStatus) -> Invoice {
 }
 
 /// The issue of the first credit note of the year.
+/// An issued invoice of these lines.
+pub(crate) fn issued_of(lines: &[NewLine]) -> Invoice {
+    let lines = price_lines(lines).unwrap().lines;
+    let quote = Quote::draft(origin(), &client(), lines, Percent::ZERO, None).unwrap().record;
+    let quote = quote.accept(time(1)).unwrap().record;
+    let draft = Invoice::from_quote(InvoiceId(uuid(3)), &quote, time(2)).unwrap().record;
+    draft.issue(InvoiceIssue::new("FAC-2026-0007", today()), time(3)).unwrap().record
+}
+
 pub(crate) fn note_one(at: ChangeTime) -> CreditNoteIssue<'static> {
     CreditNoteIssue {
         id: CreditNoteId(uuid(6)),

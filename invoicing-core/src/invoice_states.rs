@@ -252,14 +252,19 @@ impl Invoice {
     }
 
     /// A credit note of this total on an issued invoice. Credited in full with no payment:
-    /// CANCELED. No amount due and something paid: PAID and `invoice.paid`.
+    /// CANCELED. No amount due and something paid: PAID and `invoice.paid`. A credit note of 0
+    /// cancels an invoice of 0.
     ///
     /// # Errors
-    /// [`Conflict`] on an invoice that is not issued, or for more than is left of it; [`Invalid`]
-    /// for nothing.
+    /// [`Conflict`] on an invoice that is not issued, for more than is left of it, and on an invoice
+    /// of 0 with payments; [`Invalid`] for nothing.
     pub fn credit(&self, total_ttc: Money, at: ChangeTime) -> Result<Changed<Self>, DomainError> {
         use InvoiceStatus::{Overdue, Paid, Sent};
         self.require("credited", &[Sent, Overdue, Paid])?;
+        if total_ttc.is_zero() && self.summary.total_ttc.is_zero() {
+            self.check_cancelable()?;
+            return Ok(Changed::without_events(self.modified(self.summary.status, at.stamp).canceled(at)));
+        }
         if total_ttc <= Money::ZERO {
             return Err(Invalid::new("totalTTC", Rule::Above0).into());
         }
@@ -274,13 +279,16 @@ impl Invoice {
     }
 
     /// CANCELED if the invoice is credited in full and has no valid payment.
-    fn canceled_if_nothing_left(mut self, at: ChangeTime) -> Self {
-        if self.summary.is_credited_in_full() && self.summary.amount_paid.is_zero() {
-            self.summary.status = InvoiceStatus::Canceled;
-            self.summary.canceled_at = Some(at.now);
-            self.summary.paid_at = None;
-            self.summary.owe_nothing();
-        }
+    fn canceled_if_nothing_left(self, at: ChangeTime) -> Self {
+        let is_left = !self.summary.is_credited_in_full() || !self.summary.amount_paid.is_zero();
+        if is_left { self } else { self.canceled(at) }
+    }
+
+    fn canceled(mut self, at: ChangeTime) -> Self {
+        self.summary.status = InvoiceStatus::Canceled;
+        self.summary.canceled_at = Some(at.now);
+        self.summary.paid_at = None;
+        self.summary.owe_nothing();
         self
     }
 
@@ -290,12 +298,15 @@ impl Invoice {
         Some(Changed::without_events(Self { summary, ..self.clone() }))
     }
 
-    /// Checks that the invoice can be cancelled: in DRAFT, SENT or OVERDUE, without a payment. An
-    /// issued one is cancelled by a credit note of what is left of it: see
-    /// [`CreditNote::issue`](crate::CreditNote::issue).
+    /// Checks that the invoice can be cancelled: in DRAFT, SENT or OVERDUE, or PAID with a total of
+    /// 0, and without a payment. An issued one is cancelled by a credit note of what is left of it:
+    /// see [`CreditNote::issue`](crate::CreditNote::issue).
     pub fn check_cancelable(&self) -> Result<(), Conflict> {
-        use InvoiceStatus::{Draft, Overdue, Sent};
-        self.require("cancelled", &[Draft, Sent, Overdue])?;
+        use InvoiceStatus::{Draft, Overdue, Paid, Sent};
+        if !self.summary.total_ttc.is_zero() {
+            self.require("cancelled", &[Draft, Sent, Overdue])?;
+        }
+        self.require("cancelled", &[Draft, Sent, Overdue, Paid])?;
         if self.summary.amount_paid.is_zero() {
             return Ok(());
         }
@@ -305,10 +316,7 @@ impl Invoice {
     /// DRAFT → CANCELED. The invoice has no number, now or later.
     pub fn cancel_draft(&self, at: ChangeTime) -> Result<Changed<Self>, Conflict> {
         self.require("cancelled without a credit note", &[InvoiceStatus::Draft])?;
-        let mut invoice = self.modified(InvoiceStatus::Canceled, at.stamp);
-        invoice.summary.canceled_at = Some(at.now);
-        invoice.summary.owe_nothing();
-        Ok(Changed::without_events(invoice))
+        Ok(Changed::without_events(self.modified(InvoiceStatus::Draft, at.stamp).canceled(at)))
     }
 
     /// Sets the paid amount and the amounts derived from it.

@@ -199,6 +199,36 @@ def s4_without_a_deposit(root):
     write(root, cii.BT_23, "S4")
 
 
+@fault("invoice in S2 without a payment", "frame_fits_the_type")
+def s2_without_a_payment(root):
+    write(root, cii.BT_23, "S2")
+
+
+@fault("payment with the issue in S1", "frame_fits_the_type")
+def payment_in_s1(root):
+    variants.paid(root)
+    write(root, cii.BT_23, "S1")
+
+
+@fault("payment of another amount", "totals_add_up")
+def other_payment(root):
+    variants.paid(root)
+    add_to(root, cii.BT_113, "-0.01")
+    add_to(root, cii.BT_115, "0.01")
+
+
+@fault("payment with a demand for it", "terms_name_the_due_date")
+def demand_of_what_is_paid(root):
+    variants.paid(root)
+    write(root, cii.BT_20, "À payer au plus tard le 26 novembre 2026.")
+
+
+@fault("payment due on a later day", "dates_follow")
+def payment_due_later(root):
+    variants.paid(root)
+    write(root, cii.BT_9, "20261226")
+
+
 @fault("deposit deducted in S1", "frame_fits_the_type")
 def deduction_in_s1(root):
     write(root, LINE.format(4) + cii.BT_153, "Acompte FAC-2026-0040 du 03/11/2026")

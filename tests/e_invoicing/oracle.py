@@ -49,7 +49,9 @@ RETENTION = re.compile(
 PRIVATE_ADDRESSES = {"EM": r"[^@\s]+@[^@\s]+", "0225": r"[A-Za-z0-9+_.-]+"}
 DEDUCTION = re.compile(r"Acompte (FAC-20\d\d-\d{4,})\b")
 MONTHS = "janvier février mars avril mai juin juillet août septembre octobre novembre décembre".split()
-DUE_IN_TEXT = re.compile(rf"^À payer au plus tard le (1er|[1-9]\d?){SPACE}({'|'.join(MONTHS)}){SPACE}(20\d\d)\b")
+DAY_IN_WORDS = rf"(1er|[1-9]\d?){SPACE}({'|'.join(MONTHS)}){SPACE}(20\d\d)"
+DUE_IN_TEXT = re.compile(rf"^À payer au plus tard le {DAY_IN_WORDS}\b")
+PAID_IN_TEXT = re.compile(rf"Acquittée le {DAY_IN_WORDS}\.")
 
 
 def rounded(value: Decimal) -> Decimal:
@@ -81,6 +83,16 @@ def kind_of(invoice) -> str | None:
 def is_closing(invoice) -> bool:
     """Whether the document may be the last one of others: it names them."""
     return bool(cii.nodes(invoice, cii.BG_3))
+
+
+def is_paid(invoice) -> bool:
+    """Whether an invoice was paid with its issue."""
+    return bool(cii.nodes(invoice, cii.BT_113))
+
+
+def asks_for_payment(invoice) -> bool:
+    """Whether an amount is to be paid: not on a credit note, an invoice that is paid, or one of 0."""
+    return kind_of(invoice) != CREDIT_NOTE and number(cii.text(invoice, cii.BT_115)) != 0
 
 
 def luhn(digits: str) -> bool:
@@ -138,10 +150,14 @@ def number_is_of_its_series(invoice) -> Iterator[str]:
 
 
 def frame_fits_the_type(invoice) -> Iterator[str]:
-    """BT-23: a letter and 1, or 4 for an invoice net of deposits. Payment never changes it."""
+    """BT-23: a letter and 1, 2 for an invoice paid with its issue, or 4 for one net of deposits."""
     frame, kind = cii.text(invoice, cii.BT_23) or "", kind_of(invoice)
-    if not re.fullmatch("[BSM][14]", frame):
-        yield f"BT-23 is {frame!r}, not a letter of B, S, M and 1 or 4"
+    if not re.fullmatch("[BSM][124]", frame):
+        yield f"BT-23 is {frame!r}, not a letter of B, S, M and 1, 2 or 4"
+    elif (frame[1] == "2") != is_paid(invoice):
+        yield f"BT-23 is {frame}, BT-113 is {cii.text(invoice, cii.BT_113)}"
+    elif is_paid(invoice) and kind != INVOICE:
+        yield f"BT-113 is on type {kind}: only an invoice is paid with its issue"
     elif frame[1] == "4" and kind != INVOICE:
         yield f"BT-23 is {frame} on type {kind}: only an invoice deducts deposits"
     deducts = kind == INVOICE and bool(deductions(invoice))
@@ -182,8 +198,10 @@ def dates_follow(invoice) -> Iterator[str]:
     due, kind = cii.text(invoice, cii.BT_9), kind_of(invoice)
     if kind == CREDIT_NOTE and due is not None:
         yield "BT-9 is on a credit note, which nobody has to pay"
-    if kind != CREDIT_NOTE and due is None:
+    if (asks_for_payment(invoice) or is_paid(invoice)) and due is None:
         yield "BT-9 is missing"
+    if is_paid(invoice) and due is not None and day(due) != issued:
+        yield f"BT-9 {due} is not the day of the payment, BT-2"
     if due is not None and day(due) < issued:
         yield f"BT-9 {due} is before BT-2"
     day(cii.text(invoice, cii.BT_72))
@@ -198,19 +216,31 @@ def dates_follow(invoice) -> Iterator[str]:
 
 
 def terms_name_the_due_date(invoice) -> Iterator[str]:
-    """BT-20 begins with BT-9 in words. On a credit note it says another thing, without which BR-CO-25 refuses it."""
+    """BT-20 begins with BT-9 in words, as what is to be paid or as paid. On a credit note it says another thing, without
+    which BR-CO-25 refuses it; an invoice of 0 has none."""
     terms, due = cii.text(invoice, cii.BT_20) or "", cii.text(invoice, cii.BT_9)
     found = DUE_IN_TEXT.match(terms)
     if kind_of(invoice) == CREDIT_NOTE:
         if found or not terms:
             yield f"BT-20 of a credit note is {terms!r}"
         return
+    if not asks_for_payment(invoice):
+        paid = PAID_IN_TEXT.fullmatch(terms)
+        if is_paid(invoice) and (paid is None or day_in_words(paid) != day(cii.text(invoice, cii.BT_2))):
+            yield f"BT-20 {terms!r} does not name the day of the payment"
+        elif not is_paid(invoice) and (terms or due):
+            yield f"an invoice of 0 has BT-20 {terms!r}, BT-9 {due}"
+        return
     if found is None:
         yield f"BT-20 {terms!r} names no due date"
         return
-    in_words = date(int(found[3]), MONTHS.index(found[2]) + 1, int(found[1].removesuffix("er")))
+    in_words = day_in_words(found)
     if due is None or in_words != day(due):
         yield f"BT-20 says {in_words}, BT-9 is {due}"
+
+
+def day_in_words(found: re.Match) -> date:
+    return date(int(found[3]), MONTHS.index(found[2]) + 1, int(found[1].removesuffix("er")))
 
 
 def references_are_complete(invoice) -> Iterator[str]:
@@ -359,18 +389,21 @@ def vat_is_due_as_declared(invoice) -> Iterator[str]:
 
 
 def totals_add_up(invoice) -> Iterator[str]:
-    """The five totals from the lines and the shares; nothing else is added or taken away."""
+    """The five totals from the lines and the shares; nothing is taken away but a payment of all with the issue."""
     names = ("BT_106", "BT_109", "BT_110", "BT_112", "BT_115")
     found = {name: number(cii.text(invoice, getattr(cii, name))) for name in names}
     net = sum((number(cii.text(line, cii.BT_131)) for line in cii.nodes(invoice, cii.BG_25)), Decimal())
     vat = sum((number(cii.text(share, cii.BT_117)) for share in cii.nodes(invoice, cii.BG_23)), Decimal())
-    expected = dict(zip(names, (net, net, vat, net + vat, net + vat), strict=True))
+    paid = net + vat if is_paid(invoice) else Decimal()
+    expected = dict(zip(names, (net, net, vat, net + vat, net + vat - paid), strict=True))
     for name in names:
         if found[name] != expected[name]:
             yield f"{name.replace('_', '-')} is {found[name]}, not {expected[name]}"
     if net + vat < 0:
         yield f"BT-112 is {net + vat}, below 0"
-    for extra in ("ChargeTotalAmount", "AllowanceTotalAmount", "RoundingAmount", "TotalPrepaidAmount"):
+    if is_paid(invoice) and (number(cii.text(invoice, cii.BT_113)) != paid or not paid):
+        yield f"BT-113 is {cii.text(invoice, cii.BT_113)}, not {paid}"
+    for extra in ("ChargeTotalAmount", "AllowanceTotalAmount", "RoundingAmount"):
         if cii.nodes(invoice, cii.TOTALS + f"ram:{extra}"):
             yield f"{extra} is not written"
 
@@ -493,6 +526,8 @@ def payment_can_be_made(invoice) -> Iterator[str]:
         iban = cii.text(way, "ram:PayeePartyCreditorFinancialAccount/ram:IBANID")
         if cii.text(way, "ram:TypeCode") != "30" or iban is None or not is_iban(iban):
             yield f"BG-16 is no credit transfer to an IBAN that can exist: {iban!r}"
+    if (means or reference) and not asks_for_payment(invoice):
+        yield "BG-16 or BT-83 asks for a payment of nothing"
     if means and reference != cii.text(invoice, cii.BT_1):
         yield f"BT-83 is {reference!r}, not the number"
 

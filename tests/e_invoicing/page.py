@@ -131,8 +131,10 @@ def dates_are_shown(invoice, page: Page) -> Iterator[str]:
     issued, due, supplied = (cii.text(invoice, path) for path in (cii.BT_2, cii.BT_9, cii.BT_72))
     start, end = cii.text(invoice, cii.BT_73), cii.text(invoice, cii.BT_74)
     yield from shown(words(head), day(issued), " Date ")
-    yield from shown(words(head), due and day(due), " Échéance ")
-    yield from shown(page.words, due and day(due), " Au plus tard le ")
+    asked, paid = oracle.asks_for_payment(invoice), oracle.is_paid(invoice)
+    yield from shown(words(head), day(due) if due and asked else None, " Échéance ")
+    yield from shown(page.words, day(due) if due and asked else None, " Au plus tard le ")
+    yield from shown(words(head), day(due) if due and paid else None, " Acquittée le ")
     label = " Date de livraison " if cii.text(invoice, cii.BT_23).startswith("B") else " Date de réalisation "
     is_named = supplied != issued or oracle.kind_of(invoice) == oracle.CREDIT_NOTE
     yield from shown(words(head), day(supplied) if is_named else None, label)
@@ -241,11 +243,16 @@ def totals_are_shown(invoice, page: Page) -> Iterator[str]:
         rows += [f"Retenue de garantie {percent(str(retained[0]))} {held}", f"Net à payer {net}"]
     elif re.search(r"Retenue de garantie \d", page.words):
         yield "the page has a retention, the XML has none"
+    if oracle.is_paid(invoice):
+        paid = f"Acquittée le {day(cii.text(invoice, cii.BT_2))} {amount(str(-Decimal(gross)))}"
+        rows += [paid, f"Net à payer {amount('0')}"]
     if " ".join(rows) not in page.words:
         yield f"the page has no totals {' | '.join(rows)}"
-    if cii.text(invoice, cii.BT_115) != gross:
-        yield "BT-115 is not BT-112, as the page demands the whole total"
-    yield from shown(page.words, net if kind == oracle.INVOICE else None, " Règlement Net à payer ")
+    prepaid = cii.text(invoice, cii.BT_113) or "0"
+    if Decimal(cii.text(invoice, cii.BT_115)) != Decimal(gross) - Decimal(prepaid):
+        yield "BT-115 is not BT-112 without BT-113, as the page demands it"
+    asked = kind == oracle.INVOICE and oracle.asks_for_payment(invoice)
+    yield from shown(page.words, net if asked else None, " Règlement Net à payer ")
 
 
 def account_is_shown(invoice, page: Page) -> Iterator[str]:

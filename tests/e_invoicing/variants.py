@@ -129,6 +129,18 @@ def no_account(root):
     remove(root, cii.BT_83)
 
 
+def paid(root):
+    """Paid with its issue."""
+    no_account(root)
+    write(root, cii.BT_23, "S2")
+    write(root, cii.BT_9, cii.text(root, cii.BT_2))
+    write(root, cii.BT_20, "Acquittée le 26 novembre 2026.")
+    due = cii.nodes(root, cii.BT_115)[0]
+    prepaid = etree.Element(RAM + "TotalPrepaidAmount")
+    prepaid.text, due.text = due.text, "0"
+    due.addprevious(prepaid)
+
+
 def closing_credit_note(root):
     """The last of an invoice: the half cent that it would round up is taken."""
     write(root, SHARE.format(1) + cii.BT_117, "93")
@@ -150,6 +162,7 @@ VARIANTS: dict[str, tuple[str, Callable]] = {
     "reverse charge": ("invoice", reverse_charge),
     "private client": ("invoice", private_client),
     "no account": ("invoice", no_account),
+    "paid": ("invoice", paid),
     "closing credit note": ("credit_note", closing_credit_note),
 }
 

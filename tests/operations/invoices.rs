@@ -3,7 +3,8 @@
 
 use futures_util::future::join_all;
 use invoicing_core::{
-    InvoiceId, InvoiceStatus, Money, NewCompany, NewCreditNote, PaymentId, Plan, QuoteImport, QuoteStatus,
+    InvoiceId, InvoiceStatus, Money, NewCompany, NewCreditNote, NewLine, NewQuote, PaymentId, Plan,
+    QuoteImport, QuoteStatus,
 };
 use invoicing_server::{Error, NewPayment, PaymentMethod, PaymentSource};
 use invoicing_tests::{CANARY, Database, World, new_quote, on_each_database};
@@ -39,6 +40,64 @@ async fn an_invoice_with_nothing_due_is_paid_when_it_is_issued(db: Database) {
         assert_eq!(kinds_after(&world.company, seen).await, ["invoice.issued", "invoice.paid"]);
         assert!(invoices.payments(draft).await.unwrap().is_empty());
         conflict(&world, "mark paid again", invoices.mark_paid(draft)).await;
+    }
+}
+
+/// Rules: INVOICE-31
+#[on_each_database]
+async fn a_draft_that_is_marked_paid_is_due_on_its_day_unless_a_part_is_held_back(db: Database) {
+    let world = World::new(db).await;
+    let (invoices, client) = (world.company.invoices(), world.client("Claire").await);
+    for (retention, due) in [(0, "2026-09-14"), (5, "2026-10-14")] {
+        let content = new_quote(client).retention_rate(retention);
+        let draft = invoices.direct(&content).await.unwrap().summary.id;
+        let paid = invoices.mark_paid(draft).await.unwrap().summary;
+        assert_eq!((paid.status, paid.due_date), (InvoiceStatus::Paid, Some(date(due))), "{retention} %");
+        let events = events(&world.company).await;
+        let issued = events.iter().rfind(|event| event.kind == "invoice.issued").unwrap();
+        assert_eq!(body(issued)["data"]["dueDate"], due, "{retention} %");
+    }
+    let issued = invoices.direct(&new_quote(client)).await.unwrap().summary.id;
+    invoices.issue(issued, None).await.unwrap();
+    let later = invoices.mark_paid(issued).await.unwrap().summary;
+    assert_eq!(later.due_date, Some(date("2026-10-14")));
+}
+
+/// Rules: INVOICE-30, INVOICE-15
+#[on_each_database]
+async fn an_invoice_of_0_is_cancelled_by_a_credit_note_of_0(db: Database) {
+    let world = World::new(db).await;
+    let (quotes, invoices) = (world.company.quotes(), world.company.invoices());
+    let lines = [1, -1].map(|quantity| NewLine::new("Pose", quantity, 100, 20));
+    let content = lines.into_iter().fold(NewQuote::empty(world.client("Claire").await), NewQuote::line);
+    for cancels in [true, false] {
+        let quote = quotes.create(&content).await.unwrap().summary.id;
+        quotes.accept(quote).await.unwrap();
+        let draft = invoices.convert(quote).await.unwrap().summary.id;
+        let issued = invoices.issue(draft, None).await.unwrap().summary;
+        assert_eq!((issued.status, issued.total_ttc), (InvoiceStatus::Paid, Money::ZERO));
+        let part = NewCreditNote::new("Moitié").quantity(0, 1);
+        invalid(&world, "items", invoices.credit(draft, &part)).await;
+        let recorded = invoices.pay(draft, &payment("5", None)).await.unwrap().payment;
+        conflict(&world, "with a payment", invoices.cancel(draft)).await;
+        invoices.reverse(draft, recorded.id).await.unwrap();
+        let seen = events(&world.company).await.len();
+        let everything = NewCreditNote::of_remaining("Erreur");
+        if cancels {
+            invoices.cancel(draft).await.unwrap();
+        } else {
+            invoices.credit(draft, &everything).await.unwrap();
+        }
+        assert_eq!(kinds_after(&world.company, seen).await, ["credit_note.issued"]);
+        let canceled = invoices.get(draft).await.unwrap();
+        assert_eq!(
+            (canceled.summary.status, canceled.summary.canceled_at, canceled.summary.paid_at),
+            (InvoiceStatus::Canceled, Some(world.now()), None)
+        );
+        let [note] = &canceled.detail.credit_notes[..] else { panic!("{canceled:?}") };
+        assert_eq!(note.total_ttc, Money::ZERO);
+        conflict(&world, "twice", invoices.credit(draft, &everything)).await;
+        invoices.convert(quote).await.unwrap();
     }
 }
 

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::fixtures::*;
-use crate::{InvoiceId, InvoiceIssue, InvoiceStatus, MAX_LINES_BYTES, NewLine, Quote, price_lines};
+use crate::{InvoiceStatus, MAX_LINES_BYTES, NewLine};
 
 /// An issued invoice of lines (quantity, price, rate).
 fn invoice_of(lines: &[(&str, &str, &str)]) -> Invoice {
@@ -17,11 +17,7 @@ fn invoice_of(lines: &[(&str, &str, &str)]) -> Invoice {
             )
         })
         .collect();
-    let lines = price_lines(&new).unwrap().lines;
-    let quote = Quote::draft(origin(), &client(), lines, Percent::ZERO, None).unwrap().record;
-    let quote = quote.accept(time(1)).unwrap().record;
-    let draft = Invoice::from_quote(InvoiceId(uuid(3)), &quote, time(2)).unwrap().record;
-    draft.issue(InvoiceIssue::new("FAC-2026-0007", today()), time(3)).unwrap().record
+    issued_of(&new)
 }
 
 /// An invoice with what is left of it.

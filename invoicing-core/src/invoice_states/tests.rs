@@ -4,7 +4,7 @@ use rust_decimal::Decimal;
 
 use super::*;
 use crate::fixtures::*;
-use crate::{Percent, price_lines};
+use crate::{NewLine, Percent, price_lines};
 
 mod amounts;
 mod payments;
@@ -215,6 +215,24 @@ fn an_issued_invoice_is_cancelled_by_a_credit_note_of_all_that_remains() {
     for refused in [partly, invoice_in(InvoiceStatus::Paid), invoice_in(InvoiceStatus::Canceled)] {
         assert!(refused.check_cancelable().is_err(), "{}", refused.summary.status);
     }
+}
+
+/// Rules: INVOICE-30, CREDIT-3
+#[test]
+fn a_credit_note_of_0_cancels_an_invoice_of_0() {
+    let lines = [1, -1].map(|quantity| NewLine::new("Pose", quantity, 100, 20));
+    let issued = issued_of(&lines);
+    assert_eq!((issued.summary.status, issued.summary.total_ttc), (InvoiceStatus::Paid, Money::ZERO));
+    let (note, changed) = credit_remaining(&issued, time(9));
+    assert_eq!((note.lines.len(), note.summary.total_ttc), (2, Money::ZERO));
+    let InvoiceSummary { status, canceled_at, paid_at, .. } = changed.record.summary;
+    assert_eq!((status, canceled_at, paid_at), (InvoiceStatus::Canceled, Some(at(9)), None));
+    assert_eq!(changed.events.iter().map(Event::name).collect::<Vec<_>>(), ["credit_note.issued"]);
+    assert!(changed.record.credit(Money::ZERO, time(10)).is_err(), "twice");
+    let paid = pay(&issued, 5, time(8));
+    assert!(matches!(paid.credit(Money::ZERO, time(9)), Err(DomainError::Conflict(_))), "with a payment");
+    let other = invoice_in(InvoiceStatus::Sent);
+    assert!(matches!(other.credit(Money::ZERO, time(9)), Err(DomainError::Invalid(_))), "of another");
 }
 
 /// Rules: INVOICE-19, MONEY-11

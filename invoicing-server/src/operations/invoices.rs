@@ -121,11 +121,12 @@ impl Invoices<'_> {
     /// lacks: see [`readiness`](Self::readiness). [`Error::Conflict`] when it is not a draft; [`Error::StorageUnavailable`] when the document cannot be stored, or other
     /// nodes keep taking the number.
     pub async fn issue_with(&self, id: InvoiceId, options: &IssueOptions) -> Result<Invoice, Error> {
-        self.0.operation("invoices.issue", self.issue_for(id, *options, Purpose::Issue)).await
+        self.0.operation("invoices.issue", self.issue_for(id, Purpose::Issue(*options))).await
     }
 
     /// Marks an invoice paid by hand: enters the remaining amount as a payment. A draft is issued
-    /// first, in the same transaction.
+    /// first, in the same transaction. Without a retention it is due on that day, and its document
+    /// says that it is paid and asks for nothing.
     ///
     /// # Errors
     /// As [`issue_with`](Self::issue_with) for a draft; [`Error::Conflict`] when it is paid,
@@ -134,7 +135,7 @@ impl Invoices<'_> {
         let paid = async {
             match self.mark_issued_paid(id).await? {
                 Some(paid) => Ok(paid),
-                None => match self.issue_for(id, IssueOptions::default(), Purpose::MarkPaid).await {
+                None => match self.issue_for(id, Purpose::MarkPaid).await {
                     // Another caller has issued the draft meanwhile.
                     Err(Error::Conflict(conflict)) => {
                         self.mark_issued_paid(id).await?.ok_or(Error::Conflict(conflict))
@@ -186,7 +187,7 @@ impl Invoices<'_> {
         id: InvoiceId,
         options: &IssueOptions,
     ) -> Result<(Vec<ReadinessGap>, DocumentFormat), Error> {
-        self.0.operation("invoices.readiness", self.gaps(id, options)).await
+        self.0.operation("invoices.readiness", self.gaps(id, *options)).await
     }
 
     /// Preloads the invoice on SQLite, before the transaction; `None` on PostgreSQL.

@@ -151,9 +151,13 @@ impl Company {
         if !ISSUED.contains(&invoice.status) {
             reasons.push(Refused::Conflict);
         }
+        let is_of_0 = reduction.is_none() && invoice.priced.ttc == 0;
+        if is_of_0 && invoice.paid != 0 {
+            reasons.push(Refused::Conflict);
+        }
         let takes_something = match reduction {
             Some(reduction) => invoice.reduced(reduction).is_some_and(|share| share.base + share.vat > 0),
-            None => invoice.priced.ttc > invoice.credited(),
+            None => is_of_0 || invoice.priced.ttc > invoice.credited(),
         };
         if !takes_something {
             reasons.push(Refused::Invalid);

@@ -273,7 +273,10 @@ impl Company {
             return Err(vec![Refused::Conflict]);
         }
         if self.invoices[place].status == "DRAFT" {
-            self.issue(place, None, seen);
+            // Paid at the issue, unless a part is held back.
+            let is_paid = self.invoices[place].retention() == 0;
+            let due = is_paid.then(|| self.issue_date(seen.now));
+            self.issue(place, due, seen);
         }
         let cents = self.invoices[place].due();
         if cents > 0 {
@@ -323,7 +326,9 @@ impl Company {
     pub(crate) fn cancel_invoice(&mut self, place: Option<usize>, seen: &Seen<'_>) -> Outcome {
         let place = place.ok_or_else(|| vec![Refused::NotFound])?;
         let invoice = &mut self.invoices[place];
-        if !["DRAFT", "SENT", "OVERDUE"].contains(&invoice.status) || invoice.paid != 0 {
+        let is_of_0 = invoice.status == "PAID" && invoice.priced.ttc == 0;
+        let is_open = ["DRAFT", "SENT", "OVERDUE"].contains(&invoice.status);
+        if !(is_open || is_of_0) || invoice.paid != 0 {
             return Err(vec![Refused::Conflict]);
         }
         if invoice.issued.is_some() {

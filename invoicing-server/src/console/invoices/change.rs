@@ -69,7 +69,10 @@ impl Change {
             Self::MarkPaid => is_open && !invoice.is_credited_in_full(),
             Self::Credit => is_issued && !invoice.is_credited_in_full(),
             Self::Refund => is_issued && !invoice.amount_overpaid.is_zero(),
-            Self::Cancel => invoice.status == Draft || is_open && invoice.amount_paid.is_zero(),
+            Self::Cancel => {
+                let is_of_0 = is_issued && invoice.total_ttc.is_zero();
+                invoice.status == Draft || (is_open || is_of_0) && invoice.amount_paid.is_zero()
+            }
         }
     }
 

@@ -78,8 +78,13 @@ pub(crate) fn facts<'a>(view: &DocumentView<'a>) -> Vec<(&'static str, Text<'a>)
         facts.extend(offer.valid_until.map(|until| ("Valable jusqu’au", day(until))));
     }
     if let Some(issued) = &view.issued {
-        facts.extend(issued.due_date.map(|until| ("Échéance", day(until))));
-        facts.extend((view.kind == DocumentKind::Invoice).then(|| payment::net(view)));
+        if view.asking().is_some() {
+            facts.extend(issued.due_date.map(|until| ("Échéance", day(until))));
+        }
+        match issued.paid_on {
+            Some(on) => facts.push((payment::PAID, day(on))),
+            None => facts.extend((view.kind == DocumentKind::Invoice).then(|| payment::net(view))),
+        }
         facts.extend(supply(issued, view.operations));
         facts.extend(issued.quote_number.map(reference));
     }

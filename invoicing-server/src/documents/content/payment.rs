@@ -2,10 +2,11 @@
 
 use super::view::{DocumentView, Issued};
 use super::{Text, french};
-use crate::documents::DocumentKind;
 
 /// The heading above these texts.
 pub(crate) const PAYMENT: &str = "Règlement";
+/// The label of the day on which an invoice was paid with its issue.
+pub(crate) const PAID: &str = "Acquittée le";
 
 /// The payment of an invoice.
 #[derive(Debug)]
@@ -16,9 +17,9 @@ pub(crate) struct Payment<'a> {
     pub(crate) account: Vec<(&'static str, Text<'a>)>,
 }
 
-/// The payment of an invoice; `None` on a quote or a credit note.
+/// The payment of an invoice; `None` if the document asks for none.
 pub(crate) fn payment<'a>(view: &DocumentView<'a>) -> Option<Payment<'a>> {
-    let issued = view.issued.as_ref().filter(|_| view.kind == DocumentKind::Invoice)?;
+    let issued = view.asking()?;
     Some(Payment { due: due(view, issued), account: account(view) })
 }
 

@@ -1,8 +1,10 @@
 //! The totals of a document.
 
 use invoicing_core::VatShare;
+use rust_decimal::Decimal;
 
 use super::french;
+use super::payment::PAID;
 use super::vat_display::VatDisplay;
 use super::view::DocumentView;
 use crate::documents::DocumentKind;
@@ -16,7 +18,7 @@ pub(crate) enum TotalKind {
     Vat,
     /// The total with VAT.
     Grand,
-    /// The amount that is held back.
+    /// The amount that is held back, or paid already.
     Retained,
     /// The amount that is left to pay.
     Payable,
@@ -30,7 +32,7 @@ pub(crate) struct Total {
     pub(crate) amount: String,
 }
 
-/// Total without VAT, VAT by rate, total with VAT, retention.
+/// Total without VAT, VAT by rate, total with VAT, retention, payment at the issue.
 pub(crate) fn totals(view: &DocumentView<'_>) -> Vec<Total> {
     let currency = view.currency;
     let row = |kind, label: String, amount| Total { kind, label, amount: french::amount(amount, currency) };
@@ -54,6 +56,11 @@ pub(crate) fn totals(view: &DocumentView<'_>) -> Vec<Total> {
         let label = format!("Retenue de garantie {}", french::percent(view.retention_rate));
         rows.push(row(TotalKind::Retained, label, -view.retention_amount.get()));
         rows.push(row(TotalKind::Payable, payable.to_owned(), view.net()));
+    }
+    if let Some(on) = view.issued.as_ref().and_then(|issued| issued.paid_on) {
+        let label = format!("{PAID} {}", french::date(on));
+        rows.push(row(TotalKind::Retained, label, -view.total_ttc.get()));
+        rows.push(row(TotalKind::Payable, payable.to_owned(), Decimal::ZERO));
     }
     rows
 }

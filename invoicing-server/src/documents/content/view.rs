@@ -4,8 +4,8 @@
 
 use chrono::NaiveDate;
 use invoicing_core::{
-    ClientType, Company, CreditNote, Deduction, Invoice, Line, Money, OperationNature, Percent, Quote,
-    SignatureBlock, Timestamp, VatShare,
+    ClientType, Company, CreditNote, Deduction, Invoice, InvoiceStatus, InvoiceSummary, Line, Money,
+    OperationNature, Percent, Quote, SignatureBlock, Timestamp, VatShare,
 };
 use rust_decimal::Decimal;
 use uuid::Uuid;
@@ -77,6 +77,8 @@ pub(crate) struct Issued<'a> {
     /// Last day for paying; `None` on a credit note.
     pub(crate) due_date: Option<NaiveDate>,
     /// Day of the supply, if it is not the date of the document; always that of the invoice on a
+    /// The day of issue of an invoice that is paid with its issue, as a whole.
+    pub(crate) paid_on: Option<NaiveDate>,
     /// credit note.
     pub(crate) supplied_on: Option<NaiveDate>,
     /// First and last day of the period that the document is about.
@@ -134,11 +136,19 @@ fn international_address(buyer: &Buyer) -> Option<String> {
 }
 
 impl<'a> Issued<'a> {
+/// True if an invoice that is being issued is paid as a whole, without a retention.
+fn is_paid(invoice: &InvoiceSummary) -> bool {
+    invoice.status == InvoiceStatus::Paid
+        && invoice.retention_amount.is_zero()
+        && !invoice.total_ttc.is_zero()
+}
+
     fn of(input: &DocumentInput<'a>) -> Self {
         Self {
             quote_number: input.facts.quote_number.as_deref(),
             due_date: None,
             supplied_on: None,
+            paid_on: None,
             period: None,
             deductions: &[],
             credited: None,
@@ -169,6 +179,12 @@ impl<'a> DocumentView<'a> {
     }
 
     /// The total with VAT without the retention.
+    /// The issued invoice, if its document asks for a payment.
+    pub(crate) fn asking(&self) -> Option<&Issued<'a>> {
+        let asks = |issued: &&Issued<'_>| issued.paid_on.is_none() && !self.total_ttc.is_zero();
+        self.issued.as_ref().filter(|_| self.kind == DocumentKind::Invoice).filter(asks)
+    }
+
     pub(crate) fn net(&self) -> Decimal {
         self.total_ttc.get() - self.retention_amount.get()
     }
@@ -228,6 +244,7 @@ impl<'a> DocumentView<'a> {
             due_date: head.due_date,
             supplied_on: head.supplied_on,
             period: head.period_start.zip(head.period_end),
+            paid_on: head.issue_date.filter(|_| is_paid(head)),
             deductions: &detail.deductions,
             ..issued
         };

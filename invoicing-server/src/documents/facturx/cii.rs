@@ -11,6 +11,7 @@ use super::xml::{Xml, shortest};
 use super::{lines, notes, parties, texts};
 use crate::documents::content::french;
 use crate::documents::content::header::credited_invoice;
+use crate::documents::content::payment::PAID;
 use crate::documents::content::view::DocumentView;
 
 /// The profile (BT-24).
@@ -48,17 +49,21 @@ pub(crate) fn cross_industry_invoice(view: &DocumentView<'_>) -> Result<Vec<u8>,
 /// BT-23 and BT-24.
 fn context(xml: &mut Xml, invoice: EInvoice<'_>) {
     xml.group("ram:BusinessProcessSpecifiedDocumentContextParameter", |xml| {
-        xml.text("ram:ID", business_process(invoice.view.operations));
+        xml.text("ram:ID", business_process(invoice));
     });
     xml.group("ram:GuidelineSpecifiedDocumentContextParameter", |xml| xml.text("ram:ID", EN_16931));
 }
 
-/// The business process at issue (BT-23, BR-FR-08). It is no state: a paid invoice keeps it.
-const fn business_process(operations: OperationNature) -> &'static str {
-    match operations {
-        OperationNature::Goods => "B1",
-        OperationNature::Mixed => "M1",
-        _ => "S1",
+/// The business process at issue (BT-23, BR-FR-08). It is no state: an invoice that is paid later
+/// keeps it.
+const fn business_process(invoice: EInvoice<'_>) -> &'static str {
+    match (invoice.view.operations, invoice.issued.paid_on) {
+        (OperationNature::Goods, None) => "B1",
+        (OperationNature::Goods, Some(_)) => "B2",
+        (OperationNature::Mixed, None) => "M1",
+        (OperationNature::Mixed, Some(_)) => "M2",
+        (_, None) => "S1",
+        (_, Some(_)) => "S2",
     }
 }
 
@@ -111,9 +116,9 @@ fn settlement(xml: &mut Xml, invoice: EInvoice<'_>) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// BT-83, BT-5, and the account to pay to (BG-16). A credit note asks for no payment.
+/// BT-83, BT-5, and the account to pay to (BG-16), if a payment is asked for.
 fn payment(xml: &mut Xml, invoice: EInvoice<'_>) {
-    let iban = invoice.identity().iban.as_deref().filter(|_| !invoice.is_credit_note());
+    let iban = invoice.identity().iban.as_deref().filter(|_| invoice.view.asking().is_some());
     xml.optional("ram:PaymentReference", iban.map(|_| invoice.view.number));
     xml.text("ram:InvoiceCurrencyCode", invoice.view.currency);
     if let Some(iban) = iban {
@@ -165,14 +170,20 @@ fn period(xml: &mut Xml, invoice: EInvoice<'_>) {
     }
 }
 
-/// BT-20 and BT-9.
+/// BT-20 and BT-9. An invoice of 0 has neither: nothing is to be settled.
 fn payment_terms(xml: &mut Xml, invoice: EInvoice<'_>) {
-    let due_date = invoice.issued.due_date.filter(|_| !invoice.is_credit_note());
-    let due = due_date.map(|day| format!("À payer au plus tard le {}.", french::date(day)));
+    let asked = invoice.view.asking().and_then(|issued| issued.due_date);
+    let paid_on = invoice.issued.paid_on;
+    let due_date = asked.or(paid_on);
+    let due = asked.map(|day| format!("À payer au plus tard le {}.", french::date(day)));
+    let paid = paid_on.map(|day| format!("{PAID} {}.", french::date(day)));
     // A document with an amount has to state how it is settled (BR-CO-25). A credit note is
     // deducted from what is due of its invoice, or paid back.
     let credited = invoice.issued.credited.as_ref().map(credited_invoice);
-    let texts: Vec<_> = due.into_iter().chain(retention(invoice)).chain(credited).collect();
+    let texts: Vec<_> = [due, paid, retention(invoice), credited].into_iter().flatten().collect();
+    if texts.is_empty() {
+        return;
+    }
     xml.group("ram:SpecifiedTradePaymentTerms", |xml| {
         xml.text("ram:Description", &texts.join("\n"));
         if let Some(day) = due_date {
@@ -193,7 +204,7 @@ fn retention(invoice: EInvoice<'_>) -> Option<String> {
     })
 }
 
-/// BG-22: as the record has them.
+/// BG-22: as the record has them. A payment at the issue is prepaid (BT-113).
 fn totals(xml: &mut Xml, invoice: EInvoice<'_>) {
     let (ht, ttc) = (invoice.view.total_ht.get(), invoice.view.total_ttc.get());
     xml.number("ram:LineTotalAmount", ht);
@@ -201,7 +212,11 @@ fn totals(xml: &mut Xml, invoice: EInvoice<'_>) {
     let currency = [("currencyID", invoice.view.currency)];
     xml.attributed("ram:TaxTotalAmount", &currency, &shortest(ttc - ht));
     xml.number("ram:GrandTotalAmount", ttc);
-    xml.number("ram:DuePayableAmount", ttc);
+    let prepaid = invoice.issued.paid_on.map(|_| ttc);
+    if let Some(prepaid) = prepaid {
+        xml.number("ram:TotalPrepaidAmount", prepaid);
+    }
+    xml.number("ram:DuePayableAmount", ttc - prepaid.unwrap_or_default());
 }
 
 /// The credited invoice (BG-3). A reference without a date does not count (BR-FR-CO-05).

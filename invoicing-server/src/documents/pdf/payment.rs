@@ -22,7 +22,7 @@ const LABEL: Look = Look::new(7.5).ink(Ink::Muted);
 const AMOUNT: Look = Look::new(17.0).bold().figures().ink(Ink::Accent);
 const VALUE: Look = Look::new(10.5).bold();
 
-/// The box, kept whole; nothing on a quote or a credit note.
+/// The box, kept whole; nothing on a document that asks for no payment.
 pub(super) fn payment(to: &mut Composer<'_>, view: &DocumentView<'_>) -> Result<()> {
     let Some(payment) = payment::payment(view) else { return Ok(()) };
     let heading = to.heading_in(TextColumn::new(LEFT, WIDTH), PAYMENT, HEADING)?;

@@ -6,7 +6,8 @@
 
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{
-    Changed, Company, DocumentFormat, Invoice, InvoiceId, InvoiceIssue, PaymentSource, Timestamp,
+    ChangeTime, Changed, Company, DocumentFormat, DomainError, Invoice, InvoiceId, InvoiceIssue,
+    PaymentSource, Timestamp,
 };
 
 use super::payments::{NewPayment, insert_payment};
@@ -74,9 +75,42 @@ impl IssueOptions {
 /// The purpose of an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    Issue,
+    Issue(IssueOptions),
     /// The invoice is marked paid in the same transaction.
     MarkPaid,
+}
+
+impl Purpose {
+    /// The invoice as it leaves the draft: issued, or issued and paid.
+    fn carry_out(
+        self,
+        draft: &Invoice,
+        next: (&str, NaiveDate),
+        format: Option<DocumentFormat>,
+        at: ChangeTime,
+    ) -> Result<Changed<Invoice>, DomainError> {
+        let options = match self {
+            Self::Issue(options) => return draft.issue(options.issue(next, format), at),
+            Self::MarkPaid if draft.summary.retention_amount.is_zero() => {
+                IssueOptions::default().due_date(next.1)
+            }
+            Self::MarkPaid => IssueOptions::default(),
+        };
+        let issued = draft.issue(options.issue(next, format), at)?;
+        // With nothing due the issued invoice is paid already.
+        if issued.record.summary.amount_due.is_zero() {
+            return Ok(issued);
+        }
+        let paid = issued.record.mark_paid(at)?;
+        Ok(Changed { record: paid.record, events: [issued.events, paid.events].concat() })
+    }
+
+    const fn action(self) -> HistoryAction {
+        match self {
+            Self::Issue(_) => HistoryAction::InvoiceIssued,
+            Self::MarkPaid => HistoryAction::InvoiceMarkedPaid,
+        }
+    }
 }
 
 /// A draft as it was read before its document was rendered.
@@ -114,9 +148,9 @@ impl Draft {
     }
 
     /// The invoice as it would be issued now.
-    fn preview(&self, options: &IssueOptions, format: Option<DocumentFormat>) -> Result<Invoice, Error> {
+    fn preview(&self, purpose: Purpose, format: Option<DocumentFormat>) -> Result<Invoice, Error> {
         let (number, date) = &self.next;
-        Ok(self.invoice.issue(options.issue((number, *date), format), self.change.at())?.record)
+        Ok(purpose.carry_out(&self.invoice, (number, *date), format, self.change.at())?.record)
     }
 
     /// The content of the document.
@@ -132,15 +166,10 @@ impl Draft {
 }
 
 impl Invoices<'_> {
-    pub(super) async fn issue_for(
-        &self,
-        id: InvoiceId,
-        options: IssueOptions,
-        purpose: Purpose,
-    ) -> Result<Invoice, Error> {
+    pub(super) async fn issue_for(&self, id: InvoiceId, purpose: Purpose) -> Result<Invoice, Error> {
         let services = &self.0.services;
         let _turn = services.numbering.turn_to_issue(self.0.id).await?;
-        let issued = self.0.freeze(&Issue { id, options, purpose }, ISSUE_ATTEMPTS).await?;
+        let issued = self.0.freeze(&Issue { id, purpose }, ISSUE_ATTEMPTS).await?;
         let taken = || Error::unavailable("other nodes keep taking the number of the invoice");
         let Issued { invoice, today } = issued.ok_or_else(taken)?;
         let date = invoice.summary.issue_date.unwrap_or(today);
@@ -152,10 +181,10 @@ impl Invoices<'_> {
     pub(super) async fn gaps(
         &self,
         id: InvoiceId,
-        options: &IssueOptions,
+        options: IssueOptions,
     ) -> Result<(Vec<ReadinessGap>, DocumentFormat), Error> {
         let draft = Draft::read(self.0, id).await?;
-        let document = draft.content(draft.preview(options, None)?);
+        let document = draft.content(draft.preview(Purpose::Issue(options), None)?);
         let format = document.format;
         Ok((self.0.services.documents.gaps(document).await?, format))
     }
@@ -165,7 +194,6 @@ impl Invoices<'_> {
 #[derive(Debug, Clone, Copy)]
 struct Issue {
     id: InvoiceId,
-    options: IssueOptions,
     purpose: Purpose,
 }
 
@@ -190,9 +218,9 @@ impl FreezingPlan for Issue {
         draft: &Draft,
         _: &mut BoundedStore<'_>,
     ) -> Result<Option<DocumentContent>, Error> {
-        let mut content = draft.content(draft.preview(&self.options, None)?);
+        let mut content = draft.content(draft.preview(self.purpose, None)?);
         content.check_lawful()?;
-        let issued = draft.preview(&self.options, Some(content.format))?;
+        let issued = draft.preview(self.purpose, Some(content.format))?;
         content.document = Document::Invoice(issued.into());
         Ok(Some(content))
     }
@@ -228,12 +256,14 @@ impl FreezingPlan for Issue {
     ) -> Result<Issued, Error> {
         let today = tx.change.today();
         let (number, date) = tx.invoice_series(today.year()).allocate_dated(today).await?;
-        let issue = self.options.issue((&number, date), frozen.map(|frozen| frozen.format));
-        let issued = draft.invoice.issue(issue, tx.change.at())?;
-        let invoice = match self.purpose {
-            Purpose::Issue => store(tx, HistoryAction::InvoiceIssued, issued).await?,
-            Purpose::MarkPaid => store_paid(tx, issued).await?,
-        };
+        let format = frozen.map(|frozen| frozen.format);
+        let changed = self.purpose.carry_out(&draft.invoice, (&number, date), format, tx.change.at())?;
+        let paid = changed.record.summary.amount_paid;
+        if !paid.is_zero() {
+            insert_payment(tx, self.id, NewPayment::new(paid, PaymentSource::Manual)).await?;
+        }
+        let invoice = update(tx, changed).await?;
+        note(tx, self.purpose.action(), &invoice).await?;
         Ok(Issued { invoice, today })
     }
 }
@@ -254,29 +284,4 @@ pub(super) async fn facts(
         None => (None, DocumentTerms::default()),
     };
     Ok(DocumentFacts { quote_number, ..current_facts(company, &client, terms) })
-}
-
-async fn store(
-    tx: &mut CompanyTx<'_>,
-    action: HistoryAction,
-    changed: Changed<Invoice>,
-) -> Result<Invoice, Error> {
-    let invoice = update(tx, changed).await?;
-    note(tx, action, &invoice).await?;
-    Ok(invoice)
-}
-
-/// Stores an issued invoice as paid: `invoice.paid` follows `invoice.issued`.
-async fn store_paid(tx: &mut CompanyTx<'_>, issued: Changed<Invoice>) -> Result<Invoice, Error> {
-    let Changed { record, mut events } = issued;
-    let amount = record.summary.amount_due;
-    // With nothing due the issued invoice is paid already.
-    if amount.is_zero() {
-        return store(tx, HistoryAction::InvoiceMarkedPaid, Changed { record, events }).await;
-    }
-    let paid = record.mark_paid(tx.change.at())?;
-    events.extend(paid.events);
-    let new = NewPayment::new(amount, PaymentSource::Manual);
-    insert_payment(tx, record.summary.id, new).await?;
-    store(tx, HistoryAction::InvoiceMarkedPaid, Changed { record: paid.record, events }).await
 }

@@ -3,9 +3,9 @@
 use chrono::NaiveDate;
 use invoicing_core::{
     ClientType, Company, CompanyId, CompanyIdentity, CreditContent, CreditNote, CreditNoteDetail,
-    CreditNoteSummary, CreditableBalance, EInvoicing, Invoice, InvoiceId, InvoiceSummary, Line, NewCompany,
-    NewCreditNote, NewLine, OperationNature, Percent, Plan, Timestamp, percent, price_lines, quantity,
-    unit_price,
+    CreditNoteSummary, CreditableBalance, EInvoicing, Invoice, InvoiceId, InvoiceStatus, InvoiceSummary,
+    Line, NewCompany, NewCreditNote, NewLine, OperationNature, Percent, Plan, Timestamp, percent,
+    price_lines, quantity, unit_price,
 };
 use uuid::Uuid;
 
@@ -64,6 +64,17 @@ impl Sample {
             Record::Invoice(invoice) => invoice,
             Record::CreditNote(_) => panic!("a credit note"),
         }
+    }
+
+    /// The invoice as it is issued and paid at once: due on that day, if nothing is held back.
+    pub(crate) fn paid(mut self) -> Self {
+        let head = &mut self.invoice().summary;
+        if head.retention_amount.is_zero() {
+            head.due_date = head.issue_date;
+        }
+        (head.status, head.amount_paid) = (InvoiceStatus::Paid, head.amount_due);
+        head.update_amounts().unwrap();
+        self
     }
 
     /// A credit note of everything.

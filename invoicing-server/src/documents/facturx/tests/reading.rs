@@ -70,12 +70,13 @@ fn head(read: &Invoice, view: &DocumentView<'_>) {
     assert_eq!(read.type_code.as_ref().unwrap().as_str(), if is_credit(view) { "381" } else { "380" });
     assert_eq!(read.currency.as_ref().unwrap().as_str(), view.currency);
     assert_eq!(read.specification_id.as_deref(), Some("urn:cen.eu:en16931:2017"));
-    let frame = match view.operations {
-        OperationNature::Goods => "B1",
-        OperationNature::Mixed => "M1",
-        _ => "S1",
+    let nature = match view.operations {
+        OperationNature::Goods => "B",
+        OperationNature::Mixed => "M",
+        _ => "S",
     };
-    assert_eq!(read.business_process.as_deref(), Some(frame));
+    let frame = format!("{nature}{}", if issued.paid_on.is_some() { "2" } else { "1" });
+    assert_eq!(read.business_process, Some(frame));
     assert_eq!(read.contract_reference.as_ref().map(DocumentReference::as_str), issued.quote_number);
     let preceding: Vec<_> = read.preceding_invoices.iter().collect();
     assert_eq!(preceding.len(), usize::from(is_credit(view)));
@@ -160,13 +161,16 @@ fn delivery(read: &Invoice, view: &DocumentView<'_>) {
 }
 
 fn payment(read: &Invoice, view: &DocumentView<'_>) {
-    let iban = view.company.identity.iban.as_deref().filter(|_| !is_credit(view));
+    let issued = view.issued.unwrap();
+    let (is_asked, is_paid) = (view.asking().is_some(), issued.paid_on.is_some());
+    let iban = view.company.identity.iban.as_deref().filter(|_| is_asked);
     assert_eq!(read.payment.as_ref().and_then(|payment| payment.account_identifier()), iban);
     let reference = read.payment.as_ref().and_then(|payment| payment.remittance_information.as_deref());
     assert_eq!(reference, iban.map(|_| view.number));
-    assert_eq!(read.due_date.map(of_date), view.issued.unwrap().due_date);
+    assert_eq!(read.due_date.map(of_date), issued.due_date.filter(|_| is_asked || is_paid));
     let terms = read.payment_terms.as_deref().unwrap_or_default();
-    assert_eq!(terms.starts_with("À payer au plus tard le "), !is_credit(view));
+    assert_eq!(terms.starts_with("À payer au plus tard le "), is_asked);
+    assert_eq!(terms.starts_with("Acquittée le "), is_paid);
     assert_eq!(terms.starts_with("Avoir sur la facture "), is_credit(view));
     assert_eq!(terms.contains("71-584"), !view.retention_amount.is_zero());
 }
@@ -174,9 +178,11 @@ fn payment(read: &Invoice, view: &DocumentView<'_>) {
 fn amounts(read: &Invoice, view: &DocumentView<'_>) {
     let (ht, ttc, totals) = (view.total_ht.get(), view.total_ttc.get(), &read.totals);
     assert_eq!((totals.line_total.into_decimal(), totals.taxable_total.into_decimal()), (ht, ht));
-    assert_eq!((totals.gross_total.into_decimal(), totals.due.into_decimal()), (ttc, ttc));
+    let paid = view.issued.unwrap().paid_on.map(|_| ttc);
+    let due = ttc - paid.unwrap_or_default();
+    assert_eq!((totals.gross_total.into_decimal(), totals.due.into_decimal()), (ttc, due));
     assert_eq!(totals.vat_total.unwrap().into_decimal(), ttc - ht);
-    assert_eq!((totals.paid, totals.rounding), (None, None));
+    assert_eq!((totals.paid.map(|paid| paid.into_decimal()), totals.rounding), (paid, None));
     assert_eq!(read.vat_breakdown.len(), view.vat_breakdown.len());
     for (read_share, share) in read.vat_breakdown.iter().zip(view.vat_breakdown) {
         assert_eq!(read_share.taxable_amount.into_decimal(), share.base_ht.get());

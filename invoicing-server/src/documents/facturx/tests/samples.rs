@@ -69,6 +69,15 @@ fn lines(vat: Vat) -> impl Strategy<Value = Vec<NewLine>> {
         .prop_map(with_a_total)
 }
 
+/// The lines, each a second time with its quantity turned round: they come to 0.
+fn of_nothing(mut lines: Vec<NewLine>) -> Vec<NewLine> {
+    let back =
+        |line: &NewLine| NewLine { quantity: Quantity::new(-line.quantity.get()).unwrap(), ..line.clone() };
+    let taken_back: Vec<_> = lines.iter().map(back).collect();
+    lines.extend(taken_back);
+    lines
+}
+
 /// The lines, with the quantities of discounts turned round if their sum is below 0.
 fn with_a_total(mut lines: Vec<NewLine>) -> Vec<NewLine> {
     if Totals::of(&price_lines(&lines).unwrap().lines).is_err() {
@@ -215,14 +224,27 @@ impl Credit {
     }
 }
 
+/// The way in which an invoice is paid, as far as its document depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Payment {
+    Later,
+    AtTheIssue,
+    /// Its lines come to 0.
+    OfNothing,
+}
+
 /// Invoices and credit notes of every kind.
 pub(super) fn samples() -> impl Strategy<Value = Sample> {
+    use Payment::{AtTheIssue, Later, OfNothing};
     let natures = vec![OperationNature::Services, OperationNature::Goods, OperationNature::Mixed];
-    let facts = (prop::sample::select(natures), any::<bool>(), 0_i64..=500);
+    let retention = prop_oneof![1 => Just(0), 2 => 1_i64..=500];
+    let payment = prop_oneof![3 => Just(Later), 2 => Just(AtTheIssue), 1 => Just(OfNothing)];
+    let facts = (prop::sample::select(natures), any::<bool>(), retention, payment);
     let changes = (company(), document(), prop::option::of(credit()));
     (content(), facts, changes).prop_map(|((vat, lines, client), facts, (company, document, credit))| {
-        let (operations, has_vat_number, retention) = facts;
+        let (operations, has_vat_number, retention, payment) = facts;
         let retention = Percent::new(Decimal::new(retention, 2)).unwrap();
+        let lines = if payment == OfNothing { of_nothing(lines) } else { lines };
         let mut sample = treated(invoice_of(&lines, retention), vat, has_vat_number);
         sample.facts.operations = operations;
         sample.facts.parties.buyer = client.buyer();
@@ -234,6 +256,7 @@ pub(super) fn samples() -> impl Strategy<Value = Sample> {
         }
         match credit.and_then(|credit| credit.content(sample.invoice())) {
             Some(content) => sample.credited_with(content),
+            None if payment == AtTheIssue => sample.paid(),
             None => sample,
         }
     })
@@ -288,7 +311,7 @@ fn figures(sample: &Sample) -> Value {
             "currency": view.currency,
             "clientName": view.client.name,
             "issueDate": view.issued_on,
-            "dueDate": issued.due_date,
+            "dueDate": view.asking().and_then(|issued| issued.due_date).or(issued.paid_on),
             "suppliedOn": issued.supplied_on,
             "periodStart": issued.period.map(|(first, _)| first),
             "periodEnd": issued.period.map(|(_, last)| last),

@@ -2,7 +2,9 @@
 
 use std::time::Instant;
 
-use invoicing_core::{ClientType, Deduction, InvoiceId, OperationNature, VatRegime};
+use invoicing_core::{
+    ClientType, Deduction, InvoiceId, InvoiceStatus, Line, OperationNature, Percent, Quantity, VatRegime,
+};
 use uuid::Uuid;
 
 use super::*;
@@ -53,6 +55,36 @@ fn an_invoice_shows_all_its_data() {
         ["Bon pour accord", "Avoir", "Motif", "Valable", "réalisation", "Période", "Déduction", "Chantier"];
     assert_prints(&text, &expected, &absent);
     assert_prints(&text, &["Conditions\nAcompte de 30 % à la commande."], &[]);
+}
+
+#[test]
+fn an_invoice_that_is_paid_with_its_issue_asks_for_nothing() {
+    let (facts, mut invoice) = (invoice_facts(), invoice());
+    let head = &mut invoice.summary;
+    (head.status, head.retention_rate, head.due_date) = (InvoiceStatus::Paid, Percent::ZERO, head.issue_date);
+    head.update_amounts().unwrap();
+    let text = printed(&input(&facts, DocumentRef::Invoice(&invoice)));
+    let expected = [
+        "Date\n1er octobre 2026\nAcquittée le\n1er octobre 2026\nRéférence\n",
+        "Total TTC\n72 412,28 €\nAcquittée le 1er octobre 2026\n−72 412,28 €\nNet à payer\n0,00 €\n",
+    ];
+    assert_prints(&text, &expected, &["Échéance", "Règlement", "Au plus tard", "IBAN", "à rappeler"]);
+    invoice.summary.retention_rate = Percent::from(5);
+    invoice.summary.update_amounts().unwrap();
+    let held = printed(&input(&facts, DocumentRef::Invoice(&invoice)));
+    assert_prints(&held, &["Échéance", "Règlement", "Au plus tard", "IBAN"], &["Acquittée"]);
+}
+
+#[test]
+fn an_invoice_of_0_asks_for_nothing() {
+    let one = line("Pose", (None, None), "20");
+    let quantity = Quantity::new(-one.quantity.get()).unwrap();
+    let back = Line { quantity, total_ht: quantity.times(one.unit_price).unwrap(), ..one.clone() };
+    let (facts, mut invoice) = (invoice_facts(), invoice_of(vec![one, back]));
+    invoice.summary.status = InvoiceStatus::Paid;
+    let text = printed(&input(&facts, DocumentRef::Invoice(&invoice)));
+    let absent = ["Échéance", "Règlement", "Au plus tard", "IBAN", "à rappeler", "Acquittée"];
+    assert_prints(&text, &["Date\n1er octobre 2026\nNet à payer\n0,00 €\n", "Total TTC\n0,00 €\n"], &absent);
 }
 
 #[test]
