@@ -53,6 +53,7 @@ impl Signed {
             work_site: None,
             operations: OperationNature::Services,
             reverse_charge: false,
+            housing_works: true,
         };
         let copy =
             SentCopy { file_name: &sent.file_name, sha256: ContentHash::of(&sent.bytes), bytes: &sent.bytes };

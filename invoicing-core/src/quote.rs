@@ -212,6 +212,11 @@ pub struct NewQuote {
     /// API.
     #[serde(default)]
     pub reverse_charge: bool,
+    /// True if the works are in housing that was finished more than two years ago: the client states
+    /// so for lines at a reduced rate of VAT (CGI, art. 278-0 bis A, 279-0 bis). If missing, the works
+    /// for a private client are. Printed on documents; no part of the record in the API.
+    #[serde(default)]
+    pub housing_works: Option<bool>,
 }
 
 text_setters! { NewQuote: work_site }
@@ -227,6 +232,7 @@ impl NewQuote {
             work_site: None,
             operations: None,
             reverse_charge: false,
+            housing_works: None,
         }
     }
 
@@ -263,6 +269,12 @@ impl NewQuote {
     /// Sets [`reverse_charge`](Self#structfield.reverse_charge).
     pub fn reverse_charge(mut self, on: bool) -> Self {
         self.reverse_charge = on;
+        self
+    }
+
+    /// Sets [`housing_works`](Self#structfield.housing_works).
+    pub fn housing_works(mut self, are: bool) -> Self {
+        self.housing_works = Some(are);
         self
     }
 

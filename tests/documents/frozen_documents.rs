@@ -292,6 +292,7 @@ async fn rendered_now(world: &World, id: QuoteId) -> Vec<u8> {
         work_site: None,
         operations: OperationNature::Services,
         reverse_charge: false,
+        housing_works: true,
     };
     let input = DocumentInput {
         record: DocumentRef::Quote { quote: &quote, sent_copy: None },

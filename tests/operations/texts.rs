@@ -146,6 +146,7 @@ fn inputs(
         work_site: _,
         operations: _,
         reverse_charge: _,
+        housing_works: _,
     } = quote;
     let NewCreditNote { reason: _, remaining: _, items: _ } = credit;
     let Signature { evidence, ip: _, user_agent: _, document_sha256: _ } = signature;

@@ -39,6 +39,7 @@ impl Paper {
             work_site: None,
             operations: OperationNature::Services,
             reverse_charge: false,
+            housing_works: true,
         };
         Self { quote: quote(lines), facts, sent_copy: None }
     }

@@ -110,10 +110,12 @@ CREATE TABLE quote (
     lines TEXT NOT NULL,
     detail TEXT NOT NULL,
     -- Facts that are printed and no part of the API: the place of the work; the nature of the operations (goods, services or
-    -- mixed), NULL for that of the company; 1 if the client owes the VAT.
+    -- mixed), NULL for that of the company; 1 if the client owes the VAT; 1 for works in housing, NULL for those of a private
+    -- client.
     work_site TEXT,
     operations TEXT,
     reverse_charge BIGINT NOT NULL,
+    housing_works BIGINT,
     version BIGINT NOT NULL,
     PRIMARY KEY (company_id, id)
 );

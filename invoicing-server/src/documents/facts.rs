@@ -27,6 +27,8 @@ pub struct DocumentFacts {
     pub operations: OperationNature,
     /// True if the client owes the VAT (CGI, art. 283-2 nonies).
     pub reverse_charge: bool,
+    /// True for works in housing, of which the client states what reduced rates of VAT need.
+    pub housing_works: bool,
 }
 
 /// The two sides of a document.

@@ -179,8 +179,10 @@ pub(super) fn file_row(frozen: &Frozen) -> FrozenFileRow {
 
 /// The facts that documents of every kind show if they are frozen now.
 pub(super) fn current_facts(company: &Company, client: &Client, terms: DocumentTerms) -> DocumentFacts {
+    let buyer = Buyer::of(client);
     DocumentFacts {
-        parties: Parties { seller: company.clone(), buyer: Buyer::of(client) },
+        housing_works: terms.housing_works.unwrap_or(!buyer.is_business()),
+        parties: Parties { seller: company.clone(), buyer },
         quote_date: None,
         quote_number: None,
         work_site: terms.work_site,

@@ -246,8 +246,9 @@ impl Quotes<'_> {
 fn check(content: &NewQuote) -> Result<(Vec<Line>, QuoteExtras), Invalid> {
     let PricedLines { lines, costings } = price_lines(&content.lines)?;
     content.check_reverse_charge()?;
-    let NewQuote { operations, reverse_charge, .. } = *content;
-    let terms = DocumentTerms { work_site: content.check_work_site()?, operations, reverse_charge };
+    let NewQuote { operations, reverse_charge, housing_works, .. } = *content;
+    let work_site = content.check_work_site()?;
+    let terms = DocumentTerms { work_site, operations, reverse_charge, housing_works };
     Ok((lines, QuoteExtras { costings, terms }))
 }
 

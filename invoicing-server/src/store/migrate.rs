@@ -9,7 +9,7 @@ pub(super) const POSTGRES: &[&str] = &[include_str!("../../migrations/postgres/0
 
 /// Version of the first migration. Snapshots of before the first release have versions below it, and
 /// are refused.
-const FIRST: i64 = 122;
+const FIRST: i64 = 123;
 
 /// The schema of this version.
 #[cfg(feature = "postgres")]

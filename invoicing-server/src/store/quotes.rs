@@ -29,6 +29,17 @@ pub(crate) struct DocumentTerms {
     pub(crate) operations: Option<OperationNature>,
     /// True if the client owes the VAT.
     pub(crate) reverse_charge: bool,
+    /// True for works in housing; `None` for those for a private client.
+    pub(crate) housing_works: Option<bool>,
+}
+
+impl DocumentTerms {
+    /// The values of the columns, in their order.
+    fn columns(&self) -> (&Option<String>, Option<&'static str>, i64, Option<i64>) {
+        let Self { work_site, operations, reverse_charge, housing_works } = self;
+        let operations = operations.map(OperationNature::as_str);
+        (work_site, operations, i64::from(*reverse_charge), housing_works.map(i64::from))
+    }
 }
 
 #[derive(FromRow)]
@@ -36,6 +47,7 @@ struct TermsRow {
     work_site: Option<String>,
     operations: Option<String>,
     reverse_charge: i64,
+    housing_works: Option<i64>,
 }
 
 /// The quotes of a company.
@@ -65,10 +77,8 @@ impl QuoteTable<'_> {
 
     pub(crate) async fn insert(&mut self, quote: &Quote, internal: &QuoteExtras) -> Result<(), Error> {
         let costings = to_json(&internal.costings)?;
-        let DocumentTerms { work_site, operations, reverse_charge } = &internal.terms;
-        let (operations, reverse_charge) =
-            (operations.map(OperationNature::as_str), i64::from(*reverse_charge));
-        self.insert_with(quote, &[work_site, &operations, &reverse_charge, &costings]).await
+        let (work_site, operations, reverse_charge, housing_works) = internal.terms.columns();
+        self.insert_with(quote, &[work_site, &operations, &reverse_charge, &housing_works, &costings]).await
     }
 
     /// Stores the lines. [`Self::update`] checks that there is such a quote.
@@ -95,15 +105,15 @@ impl QuoteTable<'_> {
         const SET_COSTINGS: &str =
             "UPDATE quote_costing SET costings = $3 WHERE company_id = $1 AND quote_id = $2";
         const SET_TERMS: &str = "
-            UPDATE quote SET work_site = $3, operations = $4, reverse_charge = $5
-            WHERE company_id = $1 AND id = $2 AND version <= $6";
+            UPDATE quote SET work_site = $3, operations = $4, reverse_charge = $5, housing_works = $6
+            WHERE company_id = $1 AND id = $2 AND version <= $7";
         let costings = to_json(&internal.costings)?;
         self.scope.query(SET_COSTINGS, &[&id, &costings]).change_one("quote_costing").await?;
-        let DocumentTerms { work_site, operations, reverse_charge } = &internal.terms;
-        let (operations, reverse_charge) =
-            (operations.map(OperationNature::as_str), i64::from(*reverse_charge));
-        let set =
-            self.scope.query(SET_TERMS, &[&id, work_site, &operations, &reverse_charge, &Quote::VERSION]);
+        let (work_site, operations, reverse_charge, housing_works) = internal.terms.columns();
+        let set = self.scope.query(
+            SET_TERMS,
+            &[&id, work_site, &operations, &reverse_charge, &housing_works, &Quote::VERSION],
+        );
         set.replace_record::<Quote>().await
     }
 
@@ -120,13 +130,15 @@ impl QuoteTable<'_> {
 
     /// The facts that the documents of the quote show besides its record.
     pub(crate) async fn find_terms(&mut self, id: QuoteId) -> Result<DocumentTerms, Error> {
-        const FIND: &str =
-            "SELECT work_site, operations, reverse_charge FROM quote WHERE company_id = $1 AND id = $2";
+        const FIND: &str = "
+            SELECT work_site, operations, reverse_charge, housing_works
+            FROM quote WHERE company_id = $1 AND id = $2";
         let row: Option<TermsRow> = self.scope.query(FIND, &[&id]).fetch_optional().await?;
-        let TermsRow { work_site, operations, reverse_charge } = row.ok_or(Error::NotFound)?;
+        let TermsRow { work_site, operations, reverse_charge, housing_works } = row.ok_or(Error::NotFound)?;
         let operations = operations.as_deref().map(str::parse).transpose();
         let operations = operations.map_err(|cause| Error::bad_row("quote", "operations", id, cause))?;
-        Ok(DocumentTerms { work_site, operations, reverse_charge: reverse_charge != 0 })
+        let (reverse_charge, housing_works) = (reverse_charge != 0, housing_works.map(|works| works != 0));
+        Ok(DocumentTerms { work_site, operations, reverse_charge, housing_works })
     }
 
     /// Sent quotes whose validity ended before `today`, in the order of their last days.

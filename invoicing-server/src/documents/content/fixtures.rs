@@ -117,6 +117,7 @@ pub(crate) fn offer_facts(company: Company) -> DocumentFacts {
         work_site: None,
         operations: OperationNature::Services,
         reverse_charge: false,
+        housing_works: true,
     }
 }
 

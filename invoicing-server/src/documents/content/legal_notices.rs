@@ -135,23 +135,30 @@ pub(crate) fn conditions<'a>(view: &DocumentView<'a>) -> Option<Text<'a>> {
     terms.map(|terms| Text::of("company.terms", terms))
 }
 
-/// The statements that the client certifies: one for each reduced rate that a line has.
+/// The statements that the client certifies: one for each reduced rate that works in housing have.
 pub(crate) fn certified(view: &DocumentView<'_>) -> impl Iterator<Item = String> {
-    view.vat_breakdown.iter().filter_map(|share| reduced_rate(share.tva_rate))
+    let are_works = view.housing_works && view.operations != OperationNature::Goods;
+    let shares = view.vat_breakdown.iter().filter(move |_| are_works);
+    shares.filter_map(|share| reduced_rate(view, share.tva_rate))
 }
 
 /// The statement for a reduced rate, in place of a separate attestation (loi 2025-127, art. 41).
-/// Another wording is allowed only with all the elements of BOI-LETTRE-000280.
-fn reduced_rate(rate: Percent) -> Option<String> {
+/// Another wording is allowed only with all the elements of BOI-LETTRE-000280. The client of an
+/// invoice without a quote has agreed to nothing, so the statement is no certificate there.
+fn reduced_rate(view: &DocumentView<'_>, rate: Percent) -> Option<String> {
+    let is_overseas = Territory::of(view.buyer.country.as_deref()) == Territory::Overseas;
     let (nature, article) = match rate {
         _ if rate == Percent::from(10) => ("", "279-0\u{a0}bis"),
         _ if rate.get() == Decimal::new(55, 1) => {
             ("ont la nature de travaux de rénovation énergétique, ", "278-0\u{a0}bis\u{a0}A")
         }
+        _ if rate.get() == Decimal::new(21, 1) && is_overseas => ("", "279-0\u{a0}bis et 296"),
         _ => return None,
     };
+    let has_agreed = view.issued.as_ref().is_none_or(|issued| issued.quote_number.is_some());
+    let statement = if has_agreed { "le client certifie que" } else { "selon les indications du client," };
     Some(format!(
-        "TVA à {} (CGI, art. {article}) : le client certifie que les travaux {nature}portent sur des locaux à usage \
+        "TVA à {} (CGI, art. {article}) : {statement} les travaux {nature}portent sur des locaux à usage \
          d’habitation achevés depuis plus de deux ans et n’ont pas pour effet, sur une période de deux ans au plus, \
          de concourir à la production d’un immeuble neuf au sens du 2° du 2 du I de l’article 257 du CGI, ni \
          d’augmenter de plus de 10\u{a0}% la surface de plancher des locaux existants.",

@@ -41,6 +41,7 @@ pub(crate) struct DocumentView<'a> {
     pub(crate) retention_amount: Money,
     pub(crate) operations: OperationNature,
     pub(crate) reverse_charge: bool,
+    pub(crate) housing_works: bool,
     pub(crate) logo: Option<&'a DocumentLogo>,
     /// The parts that only a quote has; `None` on an invoice or a credit note.
     pub(crate) offer: Option<Offer<'a>>,
@@ -76,9 +77,9 @@ pub(crate) struct Issued<'a> {
     pub(crate) quote_number: Option<&'a str>,
     /// Last day for paying; `None` on a credit note.
     pub(crate) due_date: Option<NaiveDate>,
-    /// Day of the supply, if it is not the date of the document; always that of the invoice on a
     /// The day of issue of an invoice that is paid with its issue, as a whole.
     pub(crate) paid_on: Option<NaiveDate>,
+    /// Day of the supply, if it is not the date of the document; always that of the invoice on a
     /// credit note.
     pub(crate) supplied_on: Option<NaiveDate>,
     /// First and last day of the period that the document is about.
@@ -135,7 +136,6 @@ fn international_address(buyer: &Buyer) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-impl<'a> Issued<'a> {
 /// True if an invoice that is being issued is paid as a whole, without a retention.
 fn is_paid(invoice: &InvoiceSummary) -> bool {
     invoice.status == InvoiceStatus::Paid
@@ -143,12 +143,13 @@ fn is_paid(invoice: &InvoiceSummary) -> bool {
         && !invoice.total_ttc.is_zero()
 }
 
+impl<'a> Issued<'a> {
     fn of(input: &DocumentInput<'a>) -> Self {
         Self {
             quote_number: input.facts.quote_number.as_deref(),
             due_date: None,
-            supplied_on: None,
             paid_on: None,
+            supplied_on: None,
             period: None,
             deductions: &[],
             credited: None,
@@ -178,13 +179,13 @@ impl<'a> DocumentView<'a> {
         }
     }
 
-    /// The total with VAT without the retention.
     /// The issued invoice, if its document asks for a payment.
     pub(crate) fn asking(&self) -> Option<&Issued<'a>> {
         let asks = |issued: &&Issued<'_>| issued.paid_on.is_none() && !self.total_ttc.is_zero();
         self.issued.as_ref().filter(|_| self.kind == DocumentKind::Invoice).filter(asks)
     }
 
+    /// The total with VAT without the retention.
     pub(crate) fn net(&self) -> Decimal {
         self.total_ttc.get() - self.retention_amount.get()
     }
@@ -212,6 +213,7 @@ impl<'a> DocumentView<'a> {
             retention_amount: Money::ZERO,
             operations: facts.operations,
             reverse_charge: facts.reverse_charge,
+            housing_works: facts.housing_works,
             logo,
             offer: None,
             issued: None,
@@ -242,9 +244,9 @@ impl<'a> DocumentView<'a> {
         let (head, detail) = (&invoice.summary, &invoice.detail);
         let issued = Issued {
             due_date: head.due_date,
+            paid_on: head.issue_date.filter(|_| is_paid(head)),
             supplied_on: head.supplied_on,
             period: head.period_start.zip(head.period_end),
-            paid_on: head.issue_date.filter(|_| is_paid(head)),
             deductions: &detail.deductions,
             ..issued
         };

@@ -98,7 +98,7 @@ macro_rules! impl_cell {
     };
 }
 
-cell!(Integers: i64 => |value| *value);
+cell!(Integers: i64 | Option<i64> => |value| *value);
 cell!(Integers: u32 | i32 => |count| i64::from(*count));
 cell!(Integers: Money => |amount| amount.cents());
 cell!(Integers: Percent => |rate| rate.basis_points());

@@ -34,6 +34,7 @@ impl StoredDocument for Quote {
             ("work_site", ColumnType::Text),
             ("operations", ColumnType::Text),
             ("reverse_charge", ColumnType::Integer),
+            ("housing_works", ColumnType::Integer),
         ],
         apart: Some(Apart { table: "quote_costing", key: "quote_id", column: "costings" }),
     };

@@ -80,31 +80,35 @@ SELECT updated_at FROM quote WHERE company_id = $1 AND id = $2;
 -- quote: insertion, SQLite
     INSERT INTO quote (company_id, id, created_at, status, valid_until, updated_at,
         total_ht_cents, total_ttc_cents, tva_rate_bp, retention_rate_bp, retention_amount_cents, summary,
-        lines, lines_bytes, detail, work_site, operations, reverse_charge, version)
+        lines, lines_bytes, detail, work_site, operations, reverse_charge, housing_works,
+        version)
     VALUES ($1, $2, $3, $4, $5, $6,
         $7, $8, $9, $10, $11, $12,
-        CASE WHEN octet_length($13) <= 8192 THEN $13 END, octet_length($13), $14, $15, $16, $17, $19);
+        CASE WHEN octet_length($13) <= 8192 THEN $13 END, octet_length($13), $14, $15, $16, $17, $18,
+        $20);
     INSERT INTO large_lines (company_id, document_id, lines) SELECT $1, $2, $13 WHERE octet_length($13) > 8192;
-    INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $18);
+    INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $19);
 
 -- quote: insertion, PostgreSQL
     WITH new AS (
         SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::text[], $5::date[], $6::bigint[],
         $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[],
-        $13::text[], $14::text[], $15::text[], $16::text[], $17::bigint[], $18::text[],
-        $19::bigint[]) AS new (company_id, id, created_at, status, valid_until, updated_at,
+        $13::text[], $14::text[], $15::text[], $16::text[], $17::bigint[], $18::bigint[],
+        $19::text[], $20::bigint[]) AS new (company_id, id, created_at, status, valid_until, updated_at,
         total_ht_cents, total_ttc_cents, tva_rate_bp, retention_rate_bp, retention_amount_cents, summary,
-        lines, detail, work_site, operations, reverse_charge, costings,
-        version)
+        lines, detail, work_site, operations, reverse_charge, housing_works,
+        costings, version)
     ), apart AS (
         INSERT INTO quote_costing (company_id, quote_id, costings) SELECT company_id, id, costings FROM new
     )
     INSERT INTO quote (company_id, id, created_at, status, valid_until, updated_at,
         total_ht_cents, total_ttc_cents, tva_rate_bp, retention_rate_bp, retention_amount_cents, summary,
-        lines, detail, work_site, operations, reverse_charge, version)
+        lines, detail, work_site, operations, reverse_charge, housing_works,
+        version)
     SELECT company_id, id, created_at, status, valid_until, updated_at,
         total_ht_cents, total_ttc_cents, tva_rate_bp, retention_rate_bp, retention_amount_cents, summary,
-        lines, detail, work_site, operations, reverse_charge, version FROM new;
+        lines, detail, work_site, operations, reverse_charge, housing_works,
+        version FROM new;
 
 -- quote: update, SQLite
     UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, total_ht_cents = $6, total_ttc_cents = $7, tva_rate_bp = $8,

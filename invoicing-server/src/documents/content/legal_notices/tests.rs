@@ -70,6 +70,35 @@ fn the_statement_of_a_reduced_rate_is_complete() {
     assert!(both[0].contains(REDUCED) && both[0].contains(ENERGY), "{both:?}");
 }
 
+#[test]
+fn the_statement_follows_the_works_and_the_client() {
+    let states = |facts: &DocumentFacts, rate: &str| {
+        printed(facts, &[rate]).map(|text| text.contains("achevés depuis plus de deux ans"))
+    };
+    let asked = [true, true, false];
+    let mut facts = invoice_facts();
+    assert_eq!(states(&facts, "2.1"), NOWHERE, "the press");
+    facts.parties.buyer.country = Some("RE".into());
+    assert_eq!(states(&facts, "2.1"), asked);
+    assert!(printed(&facts, &["2.1"])[0].contains("TVA à 2,1 % (CGI, art. 279-0 bis et 296) : "));
+    facts.operations = OperationNature::Goods;
+    assert_eq!(states(&facts, "5.5"), NOWHERE, "goods");
+    facts.operations = OperationNature::Mixed;
+    assert_eq!(states(&facts, "5.5"), asked);
+    facts.housing_works = false;
+    assert_eq!(states(&facts, "5.5"), NOWHERE, "other works");
+}
+
+#[test]
+fn an_invoice_without_a_quote_claims_no_certificate() {
+    let mut facts = invoice_facts();
+    facts.quote_number = None;
+    let [quote, invoice, _] = printed(&facts, &["10"]);
+    assert!(quote.contains("le client certifie que les travaux portent"), "{quote}");
+    assert!(invoice.contains("selon les indications du client, les travaux portent"), "{invoice}");
+    assert!(!invoice.contains("certifie"), "{invoice}");
+}
+
 #[cfg(feature = "console")]
 #[test]
 fn the_accepted_text_has_the_statements_of_the_quote() {

@@ -156,6 +156,7 @@ pub(crate) fn invoice_of(lines: &[NewLine], retention_rate: Percent) -> Sample {
         work_site: None,
         operations: OperationNature::Services,
         reverse_charge: false,
+        housing_works: true,
     };
     let record = Record::Invoice(Box::new(record(lines, retention_rate)));
     Sample { record, facts, credited_on: day(2026, 8, 31) }
