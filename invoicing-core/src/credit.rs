@@ -199,6 +199,41 @@ impl CreditableBalance {
         self.lines.get(index).copied()
     }
 
+    /// The share of each discount, a line below zero, in what these items take of the other lines of
+    /// its rate: as its index from 0, and the part of its quantity that is left, pro rata. The items
+    /// that take the last of these lines have all that is left of the discount.
+    ///
+    /// ```
+    /// # use invoicing_core::{CreditableBalance, Invoice, NewCreditNote};
+    /// # fn shares(balance: CreditableBalance, invoice: Invoice) -> Result<(), invoicing_core::Invalid> {
+    /// let new = NewCreditNote::new("Deux portes non posées").quantity(0, 2);
+    /// let shares = balance.discount_shares(&invoice, &new.items)?;
+    /// let new = shares.into_iter().fold(new, |new, (line, share)| new.quantity(line, share));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Invalid`] for more than is left of a line.
+    pub fn discount_shares(
+        &self,
+        invoice: &Invoice,
+        items: &[CreditItem],
+    ) -> Result<Vec<(usize, Quantity)>, Invalid> {
+        let Parts { parts, .. } = self.clone().items(invoice, items)?;
+        let credited = above_zero(invoice, parts.iter().map(|part| (part.line, part.total_ht)));
+        let left = above_zero(invoice, self.lines.iter().map(|(_, left)| *left).enumerate());
+        let mut shares = Vec::new();
+        for (index, (line, (quantity, _))) in invoice.lines.iter().zip(&self.lines).enumerate() {
+            let amounts = credited.get(&line.tva_rate).zip(left.get(&line.tva_rate));
+            if let Some((credited, left)) = amounts.filter(|_| line.quantity.is_negative()) {
+                let share = Quantity::round(quantity.get() * *credited / *left)?;
+                shares.extend((!share.is_zero()).then_some((index, share)));
+            }
+        }
+        Ok(shares)
+    }
+
     /// Base and VAT left of each rate, lowest first.
     pub fn rates(&self) -> impl Iterator<Item = VatShare> {
         self.rates.iter().map(|(rate, RateBalance { remaining: (base, vat), .. })| VatShare {
@@ -415,6 +450,22 @@ fn bases(lines: &[Line]) -> Result<BTreeMap<Percent, Money>, Invalid> {
 
 fn negated(amount: Money) -> Result<Money, Invalid> {
     Money::ZERO.minus(amount)
+}
+
+/// The sum of these amounts for each rate, of the lines that are no discounts. Sums of 0 are left
+/// out.
+fn above_zero(
+    invoice: &Invoice,
+    amounts: impl Iterator<Item = (usize, Money)>,
+) -> BTreeMap<Percent, Decimal> {
+    let mut sums = BTreeMap::new();
+    for (index, amount) in amounts {
+        let line = &invoice.lines[index];
+        if !line.quantity.is_negative() && !amount.is_zero() {
+            *sums.entry(line.tva_rate).or_default() += amount.get();
+        }
+    }
+    sums
 }
 
 /// A line of one piece with this amount. The price is positive, as everywhere; the quantity has the

@@ -268,6 +268,84 @@ async fn a_credit_note_takes_back_parts_or_all_that_is_left(db: Database) {
     assert!(lecteur(&world).get(&note).await.html.contains("Télécharger l’avoir"));
 }
 
+/// An issued invoice of 4 at 50.00 with a discount of 100.00, VAT 20 %.
+async fn discounted(world: &World) -> InvoiceId {
+    let client = world.client("Claire Lefèvre").await;
+    let new = NewQuote::empty(client).line(NewLine::new("Pose", 4, 50, 20));
+    let new = new.line(NewLine::new("Remise", -1, 100, 20));
+    let id = world.company.invoices().direct(&new).await.unwrap().summary.id;
+    world.company.invoices().issue(id, None).await.unwrap();
+    id
+}
+
+/// Rules: CREDIT-9
+#[on_each_database]
+async fn the_share_of_a_discount_is_proposed_and_can_be_changed(db: Database) {
+    let world = World::new(db).await;
+    let (browser, id) = (browser(&world), discounted(&world).await);
+    let (credit, share) = (format!("/invoices/{id}/credit"), "lines[1].quantity");
+    let half = [("what", "part"), ("lines[0].quantity", "2"), (share, "")];
+    let shown = browser.get(&review(id, &half)).await;
+    for text in ["(proposed share)", "A discount belongs to no line.", "€60.00"] {
+        assert!(shown.html.contains(text), "{text}: {}", shown.html);
+    }
+    assert!(shown.hidden(&credit).contains(&(share.to_owned(), "-0.5".to_owned())), "{}", shown.html);
+    let french = lecteur(&world).get(&review(id, &half)).await;
+    assert!(french.html.contains("(part proposée)"), "{}", french.html);
+    assert!(french.hidden(&credit).contains(&(share.to_owned(), "-0,5".to_owned())), "{}", french.html);
+    // The way back has it as an entry.
+    let entries = shown.page().attr("[href*='/credit?']", "href");
+    let entries = browser.get(entries.strip_prefix(PREFIX).unwrap()).await.page();
+    assert_eq!(entries.attr(&format!("[name='{share}']"), "value"), "-0.5");
+    for (entered, total) in [("0.25", "€90.00"), ("0", "€120.00")] {
+        let shown = browser.get(&review(id, &[half[0], half[1], (share, entered)])).await;
+        assert!(!shown.html.contains("proposed share"), "{}", shown.html);
+        assert!(shown.html.contains(total), "{total}: {}", shown.html);
+    }
+    // The rest and an amount have no share.
+    for fields in [vec![("what", "rest")], vec![("what", "part"), ("tvaRate", "20"), ("amount", "10")]] {
+        let shown = browser.get(&review(id, &fields)).await;
+        assert!(!shown.html.contains("proposed share"), "{}", shown.html);
+    }
+
+    let sent = browser.fill(&review(id, &half), &credit, &[("reason", "Deux non posés")]).await;
+    assert_eq!(sent.status, StatusCode::SEE_OTHER, "{}", sent.html);
+    let invoice = world.company.invoices().get(id).await.unwrap().summary;
+    assert_eq!((invoice.status, invoice.amount_credited), (InvoiceStatus::Sent, Money::from(60)));
+    let last = browser.get(&review(id, &half)).await;
+    assert!(!last.html.contains("stay sold"), "{}", last.html);
+    let sent = browser.fill(&review(id, &half), &credit, &[("reason", "Rien de posé")]).await;
+    assert_eq!(sent.status, StatusCode::SEE_OTHER, "{}", sent.html);
+    assert_eq!(status(&world, id).await, InvoiceStatus::Canceled);
+}
+
+/// Rules: CREDIT-10
+#[on_each_database]
+async fn quantities_that_stay_sold_on_an_invoice_credited_in_full_are_named(db: Database) {
+    let world = World::new(db).await;
+    let (browser, id) = (browser(&world), discounted(&world).await);
+    let without_share = vec![("what", "part"), ("lines[0].quantity", "2"), ("lines[1].quantity", "0")];
+    let amount = vec![("what", "part"), ("tvaRate", "20"), ("amount", "100")];
+    let canceled = "The invoice is then cancelled.";
+    for (fields, stays) in [(&without_share, "2 of 4 × 1. "), (&amount, "4 of 4 × 1. ")] {
+        let shown = browser.get(&review(id, fields)).await;
+        for text in ["stay sold", stays, canceled] {
+            assert!(shown.html.contains(text), "{text}: {}", shown.html);
+        }
+        // A discount is not sold.
+        assert!(!shown.html.contains("× 2. "), "{}", shown.html);
+    }
+    let shown = lecteur(&world).get(&review(id, &amount)).await;
+    assert!(shown.html.contains("4 sur 4 × 1. "), "{}", shown.html);
+    for fields in [vec![("what", "rest")], vec![amount[0], amount[1], ("amount", "99.99")]] {
+        let shown = browser.get(&review(id, &fields)).await;
+        assert!(!shown.html.contains("stay sold"), "{}", shown.html);
+    }
+    world.company.invoices().pay(id, &entered(1)).await.unwrap();
+    let shown = browser.get(&review(id, &amount)).await;
+    assert!(shown.html.contains("stay sold") && !shown.html.contains(canceled), "{}", shown.html);
+}
+
 #[on_each_database]
 async fn an_invoice_is_cancelled_unless_it_has_payments(db: Database) {
     let world = World::new(db).await;

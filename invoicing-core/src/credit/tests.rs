@@ -198,6 +198,41 @@ fn a_discount_line_is_credited_with_its_own_sign() {
     assert!(credited.is_closed());
 }
 
+/// Two lines and a discount of half at 20 %, and a line of another rate.
+///
+/// Rules: CREDIT-9
+#[test]
+fn a_discount_has_a_share_in_what_is_credited_of_its_rate() {
+    let lines = [("4", "50", "20"), ("1", "100", "20"), ("-1", "150", "20"), ("1", "80", "10")];
+    let mut credited = Credited::of(&lines);
+    let shares = |credited: &Credited, new: &NewCreditNote| {
+        let shares = credited.balance.discount_shares(&credited.invoice, &new.items).unwrap();
+        shares.into_iter().map(|(line, share)| (line, share.to_string())).collect::<Vec<_>>()
+    };
+    let of_discount = |share: &str| vec![(2, share.to_owned())];
+    assert_eq!(shares(&credited, &line(0, "2")), of_discount("-0.3333"));
+    assert_eq!(shares(&credited, &line(0, "2").quantity(1, 1)), of_discount("-0.6667"));
+    assert_eq!(shares(&credited, &line(0, "4").quantity(1, 1)), of_discount("-1"));
+    // Neither a line of another rate nor a reduction has a share.
+    for new in [line(3, "1"), reduction("20", "30"), part(), all()] {
+        assert_eq!(shares(&credited, &new), []);
+    }
+    let more = credited.balance.discount_shares(&credited.invoice, &line(0, "5").items).unwrap_err();
+    assert_eq!(more.field, "items[0].quantity");
+    // The share is one of what is left.
+    assert_eq!(credited.ttc(&line(0, "2").quantity(2, crate::quantity!(-0.3333))), "60.00");
+    assert_eq!(shares(&credited, &line(0, "2")), of_discount("-0.3334"));
+    assert_eq!(shares(&credited, &line(0, "2").quantity(1, 1)), of_discount("-0.6667"));
+}
+
+/// Rules: CREDIT-9
+#[test]
+fn a_discount_without_lines_of_its_rate_has_no_share() {
+    let credited = Credited::of(&[("1", "100", "20"), ("-1", "10", "10"), ("1", "0", "10")]);
+    let shares = credited.balance.discount_shares(&credited.invoice, &line(2, "1").items);
+    assert_eq!(shares, Ok(Vec::new()));
+}
+
 /// Rules: CREDIT-3
 #[test]
 fn more_than_is_left_is_refused_by_name() {
@@ -419,4 +454,68 @@ proptest! {
         prop_assert_eq!(&content.vat_breakdown, &credited.invoice.detail.vat_breakdown);
         prop_assert_eq!(&content.lines, &credited.invoice.lines);
     }
+
+    /// Each step credits a share of what is left of the lines, and the last one all of it.
+    ///
+    /// Rules: CREDIT-9
+    #[test]
+    fn quantities_with_the_shares_of_discounts_add_up_to_the_invoice(
+        goods in prop::collection::vec((1_i64..50_000, 100_i64..3_000_000, 0_usize..2), 1..5),
+        discounts in prop::collection::vec((1_i64..30_000, 1_i64..50, 0_usize..2), 1..4),
+        steps in prop::collection::vec(prop::collection::vec(1_i64..=100, 4), 0..6),
+    ) {
+        let lines = discounted(&goods, &discounts);
+        let lines: Vec<_> = lines.iter().map(|(q, p, r)| (q.as_str(), p.as_str(), *r)).collect();
+        let mut credited = Credited::of(&lines);
+        let (mut totals, mut is_refused) = (vec![Decimal::ZERO; lines.len()], false);
+        for step in steps.iter().chain([&vec![100; 4]]) {
+            let entered = (0..goods.len()).fold(part(), |new, line| {
+                let (left, _) = credited.balance.line(line).unwrap();
+                let share = share_of(left.get(), step[line], 4);
+                if share.is_zero() { new } else { new.quantity(line, Quantity::new(share).unwrap()) }
+            });
+            let shares = credited.balance.discount_shares(&credited.invoice, &entered.items).unwrap();
+            let new = shares.into_iter().fold(entered, |new, (line, share)| new.quantity(line, share));
+            let content = credited.credit(&new);
+            is_refused = content.is_err();
+            for part in content.into_iter().flat_map(|content| content.parts) {
+                totals[part.line] += part.total_ht.get();
+            }
+        }
+        prop_assert!(credited.is_closed());
+        let invoiced: Vec<_> = credited.invoice.lines.iter().map(|line| line.total_ht.get()).collect();
+        // By roundings, the last cents of the lines and of the discounts can be equal: nothing is
+        // left to credit then.
+        if is_refused {
+            prop_assert_eq!(totals.iter().sum::<Decimal>(), invoiced.iter().sum::<Decimal>());
+        } else {
+            prop_assert_eq!(totals, invoiced);
+        }
+    }
+}
+
+/// Lines above zero of (quantity, price), and discounts of (quantity, percent of the lines of its
+/// rate), whose rate is one of two. The discounts of a rate are less than its lines.
+fn discounted(
+    goods: &[(i64, i64, usize)],
+    discounts: &[(i64, i64, usize)],
+) -> Vec<(String, String, &'static str)> {
+    let rates = ["20", "5.5"];
+    let decimal = |value: Decimal| value.normalize().to_string();
+    let of_goods = goods.iter().map(|(quantity, price, rate)| {
+        (decimal(Decimal::new(*quantity, 4)), decimal(Decimal::new(*price, 4)), rates[*rate])
+    });
+    let base = |of: usize| {
+        let lines = goods.iter().filter(|(.., rate)| *rate == of);
+        lines
+            .map(|(quantity, price, _)| Decimal::new(*quantity, 4) * Decimal::new(*price, 4))
+            .sum::<Decimal>()
+    };
+    let of_discounts = discounts.iter().map(|(quantity, percent, rate)| {
+        let quantity = Decimal::new(-quantity, 4);
+        // At most three discounts of less than half, divided by 3.
+        let amount = base(*rate) * Decimal::new(*percent, 2) / Decimal::from(3);
+        (decimal(quantity), decimal((amount / quantity.abs()).round_dp(4)), rates[*rate])
+    });
+    of_goods.chain(of_discounts).collect()
 }

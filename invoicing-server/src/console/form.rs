@@ -14,6 +14,13 @@ const MAX_FIELDS: usize = 100;
 pub(super) struct Form(Vec<(String, String)>);
 
 impl Form {
+    /// The form with this value in a field.
+    pub(super) fn with(mut self, name: String, value: String) -> Self {
+        self.0.retain(|(field, _)| *field != name);
+        self.0.push((name, value));
+        self
+    }
+
     /// The body of a request.
     pub(super) fn read(headers: &HeaderMap, body: &Bytes) -> Result<Self, ApiError> {
         let content_type =

@@ -16,18 +16,33 @@ use super::change::{Asked, refused};
 use crate::console::error::PageError;
 use crate::console::figures::Figures;
 use crate::console::form::Form;
-use crate::console::inputs::number;
+use crate::console::inputs::{number, written};
 use crate::console::layout::PageContent;
 use crate::console::lines::{self, LINES_PER_PART};
 use crate::console::request::{Outcome, PageRequest};
 use crate::error::Error;
 
-/// An invoice, and the part of it that can be credited.
+/// Maximum number of discounts beside a part of the lines: with it they stay below the maximum of
+/// fields of a form.
+const DISCOUNTS: usize = 30;
+
+/// An invoice, the part of it that can be credited, and what is entered about it.
 struct CreditForm {
     invoice: Invoice,
     balance: CreditableBalance,
-    /// The lines that the form shows.
-    shown: Range<usize>,
+    /// The part of the lines that the form shows.
+    part: Range<usize>,
+    /// The entered fields, with the proposed ones.
+    form: Form,
+    /// The discounts whose share is proposed, as indexes of lines.
+    proposed: Vec<usize>,
+}
+
+/// A credit note as it would be issued.
+struct Outlook {
+    content: CreditContent,
+    /// The lines, with quantities that stay sold although nothing is left of the invoice.
+    stays_sold: Vec<(usize, Quantity)>,
 }
 
 /// The texts of a credit note.
@@ -42,10 +57,31 @@ impl CreditForm {
     async fn read(request: &PageRequest<'_>) -> Result<Self, PageError> {
         let id: InvoiceId = request.id()?;
         let invoice = super::read(request, id).await?;
-        let balance = request.company.invoices().creditable_balance(id).await?;
-        let from = lines::from(request, &invoice.lines)?;
-        let shown = from..invoice.lines.len().min(from + LINES_PER_PART);
-        Ok(Self { invoice, balance, shown })
+        let balance = request.company.invoices().creditable_balance(&invoice).await?;
+        let part = part_of(&invoice.lines, lines::from(request, &invoice.lines)?);
+        Ok(Self { invoice, balance, part, form: request.form.clone(), proposed: Vec::new() })
+    }
+
+    /// The lines whose quantities the form asks for.
+    fn asked_lines(&self) -> impl Iterator<Item = usize> {
+        asked_lines(&self.invoice.lines, self.part.clone())
+    }
+
+    /// Enters the share of each discount that was left empty, in the quantities that are entered.
+    fn propose_shares(&mut self, request: &PageRequest<'_>) -> Result<(), Error> {
+        let new = self.new_note(request)?;
+        if new.remaining {
+            return Ok(());
+        }
+        let shares = self.balance.discount_shares(&self.invoice, &new.items);
+        for (line, share) in shares.map_err(|invalid| at_input(invalid.into(), &new.items))? {
+            let name = quantity_name(line);
+            if self.form.given(&name).is_none() && self.asked_lines().any(|asked| asked == line) {
+                self.form = std::mem::take(&mut self.form).with(name, written(request, &share));
+                self.proposed.push(line);
+            }
+        }
+        Ok(())
     }
 
     /// The VAT rates at which a part of the base can still be credited.
@@ -53,16 +89,50 @@ impl CreditForm {
         self.balance.rates().filter(|share| !share.base_ht.is_zero()).collect()
     }
 
-    /// The content that a credit note of the entered parts would have. Its texts come later.
-    fn outlook(&self, request: &PageRequest<'_>) -> Result<CreditContent, Error> {
+    /// The credit note of the entered parts. Its texts come later.
+    fn new_note(&self, request: &PageRequest<'_>) -> Result<NewCreditNote, Invalid> {
         let texts = Texts {
             reason: request.pick("Reason", "Motif"),
             description: request.pick("Reduction of the price", "Réduction du prix"),
         };
-        let new = new_note(request.figures(), &request.form, &self.invoice.lines, texts)?;
-        let content = self.balance.clone().credit(&self.invoice, &new);
-        content.map_err(|invalid| at_input(invalid.into(), &new.items))
+        new_note(request.figures(), &self.form, &self.invoice.lines, texts)
     }
+
+    /// The credit note as it would be issued.
+    fn outlook(&self, request: &PageRequest<'_>) -> Result<Outlook, Error> {
+        let new = self.new_note(request)?;
+        let content = self.balance.clone().credit(&self.invoice, &new);
+        let content = content.map_err(|invalid| at_input(invalid.into(), &new.items))?;
+        Ok(Outlook { stays_sold: self.stays_sold(&content)?, content })
+    }
+
+    /// The lines, with the quantities that stay sold, if this content takes all that is left of the
+    /// invoice but not of its quantities.
+    fn stays_sold(&self, content: &CreditContent) -> Result<Vec<(usize, Quantity)>, Invalid> {
+        let mut left = self.balance.clone();
+        left.take(&content.parts, &content.vat_breakdown)?;
+        if left.rates().any(|share| !share.base_ht.is_zero() || !share.amount_tva.is_zero()) {
+            return Ok(Vec::new());
+        }
+        let lines = (0..self.invoice.lines.len()).filter_map(|line| Some((line, left.line(line)?.0)));
+        Ok(lines.filter(|(_, quantity)| *quantity > Quantity::ZERO).collect())
+    }
+}
+
+/// The lines of a part, and the first discounts of the others: they belong to no part.
+fn asked_lines(lines: &[Line], part: Range<usize>) -> impl Iterator<Item = usize> {
+    let others = (0..part.start).chain(part.end..lines.len());
+    part.chain(others.filter(move |line| is_discount(&lines[*line])).take(DISCOUNTS))
+}
+
+/// The part of the lines behind the first `from`.
+fn part_of(lines: &[Line], from: usize) -> Range<usize> {
+    let from = from.min(lines.len());
+    from..lines.len().min(from + LINES_PER_PART)
+}
+
+fn is_discount(line: &Line) -> bool {
+    line.quantity.is_negative()
 }
 
 /// `GET /invoices/{id}/credit`. `lines`: the number of lines before the shown part. The fields of
@@ -74,11 +144,12 @@ pub(in crate::console) async fn new_credit(request: &PageRequest<'_>) -> Result<
 /// `GET /invoices/{id}/credit/review`. `what`: `rest` for all that is left, else the quantities of
 /// lines (`lines[0].quantity`) and a reduction (`tvaRate`, `amount`).
 pub(in crate::console) async fn review_credit(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
-    let creditable = CreditForm::read(request).await?;
+    let mut creditable = CreditForm::read(request).await?;
+    let outlook = creditable.propose_shares(request).and_then(|()| creditable.outlook(request));
     let asked = Asked::of(&creditable.invoice.summary);
-    match creditable.outlook(request) {
-        Ok(content) => {
-            Ok(Outcome::Page(StatusCode::OK, review::page(request, &creditable, &content, &asked)))
+    match outlook {
+        Ok(outlook) => {
+            Ok(Outcome::Page(StatusCode::OK, review::page(request, &creditable, &outlook, &asked)))
         }
         Err(error) => Outcome::refused(error, |error| entries::page(request, &creditable, Some(error))),
     }
@@ -109,7 +180,7 @@ pub(in crate::console) async fn credit(request: &PageRequest<'_>) -> Result<Outc
 /// The review again, or the entries if they can no longer be credited.
 fn again(request: &PageRequest<'_>, creditable: &CreditForm, asked: &Asked<'_>) -> PageContent {
     match creditable.outlook(request) {
-        Ok(content) => review::page(request, creditable, &content, asked),
+        Ok(outlook) => review::page(request, creditable, &outlook, asked),
         Err(error) => {
             let conflict = asked.error.filter(|error| matches!(error, Error::Conflict(_)));
             entries::page(request, creditable, Some(conflict.unwrap_or(&error)))
@@ -118,7 +189,7 @@ fn again(request: &PageRequest<'_>, creditable: &CreditForm, asked: &Asked<'_>) 
 }
 
 /// The credit note that the form names. A quantity has the sign of its line, as the keyboards of
-/// phones have none.
+/// phones have none, and a discount of which 0 is entered is left out.
 fn new_note(
     figures: Figures<'_>,
     form: &Form,
@@ -127,15 +198,20 @@ fn new_note(
 ) -> Result<NewCreditNote, Invalid> {
     let mut new = NewCreditNote::new(texts.reason);
     new.remaining = form.text("what") == "rest";
-    let from = form.text("lines").parse().unwrap_or(0_usize);
-    for line in from..from.saturating_add(LINES_PER_PART) {
-        let name = quantity_name(line);
-        if form.given(&name).is_some() {
-            let entered: Quantity = number(figures, form, &name)?;
-            let is_discount = lines.get(line).is_some_and(|line| line.quantity.is_negative());
-            let is_turned = is_discount && !entered.is_negative();
-            new = new.quantity(line, if is_turned { Quantity::new(-entered.get())? } else { entered });
+    let from = form.text("lines").parse().unwrap_or_default();
+    for index in asked_lines(lines, part_of(lines, from)) {
+        let name = quantity_name(index);
+        if form.given(&name).is_none() {
+            continue;
         }
+        let entered: Quantity = number(figures, form, &name)?;
+        new = match &lines[index] {
+            line if is_discount(line) && entered.is_zero() => new,
+            line if is_discount(line) && !entered.is_negative() => {
+                new.quantity(index, Quantity::new(-entered.get())?)
+            }
+            _ => new.quantity(index, entered),
+        };
     }
     if form.given("amount").is_some() {
         let rate: Percent = number(figures, form, "tvaRate")?;
@@ -184,6 +260,27 @@ mod tests {
         assert_eq!(read("lines[0].quantity=2").unwrap(), NewCreditNote::new("x").quantity(0, 2));
     }
 
+    /// The discounts are asked for with each part of the lines.
+    #[test]
+    fn a_part_of_the_lines_has_the_discounts_of_the_others() {
+        let line = |quantity: i32| NewLine::new("Pose", quantity, 5, 20);
+        let lines: Vec<_> = (0..120).map(|n| line(if n == 7 || n >= 70 { -1 } else { 90 })).collect();
+        let lines = price_lines(&lines).unwrap().lines;
+        let asked = |from| asked_lines(&lines, part_of(&lines, from)).collect::<Vec<_>>();
+        assert_eq!(asked(0), (0..50).chain(70..100).collect::<Vec<_>>());
+        assert_eq!(asked(50), (50..100).chain([7]).chain(100..120).collect::<Vec<_>>());
+        assert_eq!(asked(usize::MAX), [7].into_iter().chain(70..99).collect::<Vec<_>>());
+        // With the other fields of the form, all are read.
+        assert!(LINES_PER_PART + DISCOUNTS < 85);
+    }
+
+    #[test]
+    fn a_discount_of_which_0_is_entered_is_left_out() {
+        let new = read("lines[0].quantity=2&lines[1].quantity=0").unwrap();
+        assert_eq!(new, NewCreditNote::new("x").quantity(0, 2));
+        assert_eq!(read("lines[0].quantity=0").unwrap(), NewCreditNote::new("x").quantity(0, 0));
+    }
+
     #[test]
     fn a_form_without_a_choice_credits_nothing() {
         let new = read("").unwrap();
@@ -193,8 +290,8 @@ mod tests {
 
     #[test]
     fn the_quantities_and_the_reduction_are_the_items() {
-        let query = "what=part&lines=50&lines[51].quantity=2,5&lines[3].quantity=1&tvaRate=20&amount=10";
-        let new = NewCreditNote::new("x").quantity(51, quantity!(2.5)).reduction("y", 20, money!(10));
+        let query = "what=part&lines[0].quantity=2,5&lines[9].quantity=1&tvaRate=20&amount=10";
+        let new = NewCreditNote::new("x").quantity(0, quantity!(2.5)).reduction("y", 20, money!(10));
         assert_eq!(read(query), Ok(new));
         assert_eq!(read("lines[0].quantity=x").unwrap_err().field, "lines[0].quantity");
         assert_eq!(read("amount=3").unwrap_err().field, "tvaRate");

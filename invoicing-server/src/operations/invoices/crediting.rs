@@ -101,11 +101,8 @@ impl Invoices<'_> {
 
     /// The part of an invoice that its credit notes have left.
     #[cfg(feature = "console")]
-    pub(crate) async fn creditable_balance(&self, id: InvoiceId) -> Result<CreditableBalance, Error> {
-        let balance = self.0.read(async move |mut tx| {
-            let invoice = tx.invoices().find(id).await?;
-            balance(&mut tx, &invoice).await
-        });
+    pub(crate) async fn creditable_balance(&self, invoice: &Invoice) -> Result<CreditableBalance, Error> {
+        let balance = self.0.read(async |mut tx| balance(&mut tx, invoice).await);
         self.0.operation("invoices.creditable_balance", balance).await
     }
 

@@ -3,7 +3,7 @@
 use invoicing_core::VatShare;
 use maud::{Markup, html};
 
-use super::{CreditForm, quantity_name};
+use super::{CreditForm, is_discount, quantity_name};
 use crate::console::event_cells::shortened;
 use crate::console::inputs::{Input, InputKind, id, problem_of, written};
 use crate::console::invoices::change::{Change, facts};
@@ -18,7 +18,7 @@ const RATES: usize = 10;
 /// The page, with the error of its entries.
 pub(super) fn page(request: &PageRequest<'_>, creditable: &CreditForm, error: Option<&Error>) -> PageContent {
     let invoice = &creditable.invoice.summary;
-    let names: Vec<_> = creditable.shown.clone().map(quantity_name).collect();
+    let names: Vec<_> = creditable.asked_lines().map(quantity_name).collect();
     let mut names: Vec<_> = names.iter().map(String::as_str).collect();
     names.extend(["items", "tvaRate", "amount"]);
     let (title, path) = (Change::Credit.title(request), format!("/invoices/{}/credit", invoice.id));
@@ -30,10 +30,10 @@ pub(super) fn page(request: &PageRequest<'_>, creditable: &CreditForm, error: Op
             "Enter what the credit note takes back. The next page shows it as it was read, with its total. Nothing is issued before.",
             "Saisissez ce que l’avoir reprend. La page suivante le montre tel qu’il a été lu, avec son total. Rien n’est émis avant.",
         )) }
-        (parts_of(request, &path, creditable.shown.clone(), creditable.invoice.lines.len()))
+        (parts_of(request, &path, creditable.part.clone(), creditable.invoice.lines.len()))
         form method="get" action=(request.link(format!("{path}/review"))) {
-            input type="hidden" name="lines" value=(creditable.shown.start) autocomplete="off";
-            (choice(request, error))
+            input type="hidden" name="lines" value=(creditable.part.start) autocomplete="off";
+            (choice(request, creditable, error))
             (quantities(request, creditable, error))
             (reduction(request, creditable, error))
             p.actions {
@@ -45,14 +45,15 @@ pub(super) fn page(request: &PageRequest<'_>, creditable: &CreditForm, error: Op
     PageContent::new(title, Chapter::Invoices, body)
 }
 
-/// The value of an input: the entered one, also of the page behind this one, else `shown`.
-fn value<'r>(request: &'r PageRequest<'_>, name: &str, shown: &'r str) -> &'r str {
-    request.form.values(name).next().unwrap_or(shown)
+/// The value of an input: the entered or proposed one, also of the page behind this one, else
+/// `shown`.
+fn value<'r>(creditable: &'r CreditForm, name: &str, shown: &'r str) -> &'r str {
+    creditable.form.values(name).next().unwrap_or(shown)
 }
 
 /// No choice is made beforehand, as one of them takes back the whole invoice.
-fn choice(request: &PageRequest<'_>, error: Option<&Error>) -> Markup {
-    let chosen = value(request, "what", "");
+fn choice(request: &PageRequest<'_>, creditable: &CreditForm, error: Option<&Error>) -> Markup {
+    let chosen = value(creditable, "what", "");
     let choices = [
         ("rest", request.pick("All that is left of the invoice", "Tout ce qui reste de la facture")),
         ("part", request.pick("The parts that are entered below", "Les parties saisies ci-dessous")),
@@ -76,18 +77,25 @@ fn quantities(request: &PageRequest<'_>, creditable: &CreditForm, error: Option<
     html! {
         fieldset {
             legend { (request.pick("Quantities of lines", "Quantités de lignes")) }
-            @for (index, line) in creditable.invoice.lines.iter().enumerate().take(creditable.shown.end).skip(creditable.shown.start) {
+            @for index in creditable.asked_lines() {
+                @let line = &creditable.invoice.lines[index];
                 @let (left, amount) = creditable.balance.line(index).unwrap_or_default();
                 @if !left.is_zero() {
                     @let name = quantity_name(index);
                     @let input = id(&name);
                     label for=(input) { (index + 1) ". " (entered(&shortened(&line.description))) }
-                    input id=(input) name=(name) type="text" inputmode="decimal" value=(value(request, &name, "")) autocomplete="off"
+                    input id=(input) name=(name) type="text" inputmode="decimal" value=(value(creditable, &name, "")) autocomplete="off"
                         aria-invalid=[is_about(error, &name).then_some("true")] aria-describedby={ (input) "-hint" };
                     (wrong(request.language, error, &name, &input))
                     p.hint id={ (input) "-hint" } {
                         (request.pick("Left:", "Reste :")) " " (figures.quantity(left)) " · " (figures.amount(amount.get()))
                         " " (request.pick("excl. VAT", "HT"))
+                        @if is_discount(line) {
+                            ". " (request.pick(
+                                "If this is empty, the next page proposes a share; with 0 there is none.",
+                                "Si ce champ est vide, la page suivante propose une part ; avec 0, il n’y en a pas.",
+                            ))
+                        }
                     }
                 }
             }
@@ -103,13 +111,13 @@ fn reduction(request: &PageRequest<'_>, creditable: &CreditForm, error: Option<&
         kind: InputKind::Number,
         name: "tvaRate",
         label: request.pick("VAT rate in %", "Taux de TVA en %"),
-        value: value(request, "tvaRate", &only),
+        value: value(creditable, "tvaRate", &only),
         hint: &left,
     };
     let amount = Input {
         name: "amount",
         label: request.pick("Amount excl. VAT", "Montant HT"),
-        value: value(request, "amount", ""),
+        value: value(creditable, "amount", ""),
         hint: "",
         ..rate
     };

@@ -1,26 +1,27 @@
 //! The second page of a credit note: its parts as they were read, its total, and the form that
 //! issues it. The texts are entered here, so that no address holds them.
 
-use invoicing_core::CreditContent;
+use invoicing_core::{CreditContent, Quantity};
 use maud::{Markup, html};
 
-use super::{CreditForm, quantity_name};
+use super::{CreditForm, Outlook, quantity_name};
 use crate::console::event_cells::shortened;
 use crate::console::inputs::{Input, InputKind, value};
 use crate::console::invoices::change::{Asked, Change, question};
-use crate::console::layout::{PageContent, entered};
+use crate::console::layout::{PageContent, entered, notice};
+use crate::console::lines::LINES_PER_PART;
 use crate::console::request::PageRequest;
 use crate::console::table::{Table, figure, text};
 use crate::console::totals::{RecordTotals, totals};
 
-/// The page. `content`: that of the credit note, but for its texts.
+/// The page. `outlook`: the credit note, but for its texts.
 pub(super) fn page(
     request: &PageRequest<'_>,
     creditable: &CreditForm,
-    content: &CreditContent,
+    Outlook { content, stays_sold }: &Outlook,
     asked: &Asked<'_>,
 ) -> PageContent {
-    let given = given(request, creditable);
+    let given = given(creditable);
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(given.iter().map(|(name, text)| (&**name, *text)));
     let entries = format!("/invoices/{}/credit?{}", asked.invoice.id, query.finish());
@@ -31,7 +32,7 @@ pub(super) fn page(
         total_ttc: content.total_ttc,
         retention: None,
     };
-    let is_rest = request.form.text("what") == "rest";
+    let is_rest = creditable.form.text("what") == "rest";
     let text = html! {
         h2 { (request.pick("Credited", "Repris")) }
         @if is_rest {
@@ -39,6 +40,8 @@ pub(super) fn page(
         } @else {
             (parts(request, creditable, content))
         }
+        @if !creditable.proposed.is_empty() { (proposed(request)) }
+        @if !stays_sold.is_empty() { (sold(request, creditable, stays_sold)) }
         p { a href=(request.link(entries)) { (request.pick("Change the entries", "Modifier la saisie")) } }
         (totals(request, &sums))
         p { (request.pick(
@@ -58,10 +61,48 @@ pub(super) fn page(
 }
 
 /// The fields of the entries that have a value.
-fn given<'r>(request: &'r PageRequest<'_>, creditable: &CreditForm) -> Vec<(String, &'r str)> {
+fn given(creditable: &CreditForm) -> Vec<(String, &str)> {
     let names = ["lines", "what", "tvaRate", "amount"].map(str::to_owned);
-    let names = names.into_iter().chain(creditable.shown.clone().map(quantity_name));
-    names.filter_map(|name| request.form.given(&name).map(|text| (name.clone(), text))).collect()
+    let names = names.into_iter().chain(creditable.asked_lines().map(quantity_name));
+    names.filter_map(|name| creditable.form.given(&name).map(|text| (name.clone(), text))).collect()
+}
+
+fn proposed(request: &PageRequest<'_>) -> Markup {
+    html! { p { (request.pick(
+        "A discount belongs to no line. Its proposed share is the one that the credited quantities have in the lines of its VAT          rate. Another one, or 0 for none, can be entered instead.",
+        "Une remise n’appartient à aucune ligne. La part proposée est celle des quantités reprises dans les lignes de son taux de          TVA. Une autre part, ou 0 pour aucune, peut être saisie à la place.",
+    )) } }
+}
+
+/// The quantities that stay sold although nothing is left of the invoice.
+fn sold(request: &PageRequest<'_>, creditable: &CreditForm, stays: &[(usize, Quantity)]) -> Markup {
+    let (figures, invoice) = (request.figures(), &creditable.invoice);
+    notice(
+        "info",
+        &html! {
+            p {
+                (request.pick(
+                    "The credit note takes all that is left of the invoice, but not these quantities, which stay sold:",
+                    "L’avoir reprend tout ce qui reste de la facture, mais pas ces quantités, qui restent vendues :",
+                ))
+            }
+            ul {
+                @for (index, quantity) in stays.iter().take(LINES_PER_PART) {
+                    @let line = &invoice.lines[*index];
+                    li {
+                        (figures.quantity(*quantity)) " " (request.pick("of", "sur")) " " (figures.quantity(line.quantity)) " × "
+                        (index + 1) ". " (entered(&shortened(&line.description)))
+                    }
+                }
+            }
+            @if let Some(more @ 1..) = stays.len().checked_sub(LINES_PER_PART) {
+                p { (request.pick("Further lines:", "Autres lignes :")) " " (more) }
+            }
+            @if invoice.summary.amount_paid.is_zero() {
+                p { (request.pick("The invoice is then cancelled.", "La facture est alors annulée.")) }
+            }
+        },
+    )
 }
 
 const PARTS: Table<4> = Table::new(
@@ -81,7 +122,12 @@ fn parts(request: &PageRequest<'_>, creditable: &CreditForm, content: &CreditCon
     let quantities = content.parts.iter().zip(&content.lines).map(|(part, line)| {
         let name = creditable.invoice.lines.get(part.line).map_or("", |line| &*line.description);
         [
-            html! { (part.line + 1) ". " (entered(&shortened(name))) },
+            html! {
+                (part.line + 1) ". " (entered(&shortened(name)))
+                @if creditable.proposed.contains(&part.line) {
+                    " " span.soft { (request.pick("(proposed share)", "(part proposée)")) }
+                }
+            },
             figure(figures.quantity(part.quantity)),
             figure(figures.percent(line.tva_rate)),
             figure(figures.amount(part.total_ht.get())),
