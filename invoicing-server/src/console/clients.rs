@@ -10,7 +10,7 @@ use super::form::Form;
 use super::inputs::{Choice, Input, InputKind, problem_of, value};
 use super::layout::{Chapter, PageContent, entered};
 use super::request::{Outcome, PageRequest};
-use super::text_fields::{TextField, saved};
+use super::text_fields::{TextField, fieldset, saved};
 use crate::error::Error;
 use crate::list_query::{ClientQuery, PageWindow};
 
@@ -242,14 +242,7 @@ fn inputs(request: &PageRequest<'_>, client: &mut NewClient, error: Option<&Erro
         chosen: value(request, TYPE, stored),
     }
     .show(request, error);
-    let mut group = |legend: &str, fields: &[Field]| {
-        html! {
-            fieldset {
-                legend { (legend) }
-                div.fields { @for field in fields { (field.show(request, client, error)) } }
-            }
-        }
-    };
+    let mut group = |legend: &str, fields: &[Field]| fieldset(request, legend, fields, client, error);
     html! {
         div.fields { div { (name) } div { (kind) } }
         (group(request.pick("Contact", "Contact"), &CONTACT))

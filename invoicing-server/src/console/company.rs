@@ -12,7 +12,7 @@ use super::inputs::{Choice, problem_of, value};
 use super::layout::{Chapter, PageContent, entered, is_about};
 use super::readiness::checklist;
 use super::request::{Outcome, PageRequest};
-use super::text_fields::{TextField, saved};
+use super::text_fields::{TextField, fieldset, saved};
 use crate::documents::gaps_of_company;
 use crate::error::Error;
 
@@ -143,14 +143,7 @@ fn page(request: &PageRequest<'_>, company: &Company, error: Option<&Error>) -> 
 
 fn inputs(request: &PageRequest<'_>, identity: &mut CompanyIdentity, error: Option<&Error>) -> Markup {
     let choices = choices(request, identity, error);
-    let mut group = |legend: &str, fields: &[Field]| {
-        html! {
-            fieldset {
-                legend { (legend) }
-                div.fields { @for field in fields { (field.show(request, identity, error)) } }
-            }
-        }
-    };
+    let mut group = |legend: &str, fields: &[Field]| fieldset(request, legend, fields, identity, error);
     html! {
         (group(request.pick("Address", "Adresse"), &ADDRESS))
         (group(request.pick("Legal data", "Mentions légales"), &NUMBERS))

@@ -63,6 +63,22 @@ impl<R> TextField<R> {
     }
 }
 
+/// Texts of a record as a group of its form.
+pub(super) fn fieldset<R>(
+    request: &PageRequest<'_>,
+    legend: &str,
+    fields: &[TextField<R>],
+    record: &mut R,
+    error: Option<&Error>,
+) -> Markup {
+    html! {
+        fieldset {
+            legend { (legend) }
+            div.fields { @for field in fields { (field.show(request, record, error)) } }
+        }
+    }
+}
+
 /// The notice of the form that has saved the record of a page.
 pub(super) fn saved(request: &PageRequest<'_>) -> Markup {
     match request.form.text("done") {
