@@ -56,6 +56,19 @@ struct LegalRule {
     finds: fn(&Case<'_>) -> Vec<Found>,
 }
 
+/// A rule without content: the common part of all rules.
+const BLANK: LegalRule = LegalRule {
+    source: "",
+    asked: Asked::Always,
+    about: EVERY,
+    refused: INVOICES,
+    place: GapPlace::Document,
+    field: "",
+    english: "",
+    french: "",
+    finds: |_| Vec::new(),
+};
+
 /// The documents for which a rule is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asked {

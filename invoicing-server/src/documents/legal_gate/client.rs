@@ -5,7 +5,7 @@ use invoicing_core::{OperationNature, french_vat_number, is_siren, is_vat_number
 
 use super::case::{Case, found_about, found_if, is_blank};
 use super::company::is_french_number_of;
-use super::{Asked, EVERY, INVOICES, ISSUED, LegalRule, NONE, OFFERED, is_reachable};
+use super::{Asked, BLANK, INVOICES, ISSUED, LegalRule, NONE, OFFERED, is_reachable};
 use crate::documents::facturx::{DIRECTORY, EMAIL, address_of_buyer, electronic_address_of_buyer};
 use crate::documents::territory::Territory;
 use crate::records::GapPlace;
@@ -170,17 +170,7 @@ pub(super) const RULES: &[LegalRule] = &[
 ];
 
 /// The common part of the rules about every client.
-const OF_CLIENT: LegalRule = LegalRule {
-    source: "",
-    asked: Asked::Always,
-    about: EVERY,
-    refused: INVOICES,
-    place: GapPlace::Client,
-    field: "",
-    english: "",
-    french: "",
-    finds: |_| Vec::new(),
-};
+const OF_CLIENT: LegalRule = LegalRule { place: GapPlace::Client, ..BLANK };
 
 /// The common part of the rules of the XML.
 const OF_XML: LegalRule = LegalRule { asked: Asked::InXml, about: ISSUED, refused: INVOICES, ..OF_CLIENT };

@@ -4,7 +4,7 @@ use invoicing_core::internal::is_electronic_address;
 use invoicing_core::{CompanyIdentity, OperationNature, is_siren, is_vat_number};
 
 use super::case::{found_about, found_if, is_blank};
-use super::{Asked, EURO, EVERY, INVOICES, ISSUED, LegalRule, NONE, OFFERED, Quote};
+use super::{Asked, BLANK, EURO, INVOICES, ISSUED, LegalRule, NONE, OFFERED, Quote};
 use crate::documents::facturx::seller_address;
 use crate::records::GapPlace;
 
@@ -162,17 +162,7 @@ pub(super) const RULES: &[LegalRule] = &[
 ];
 
 /// The common part of the rules about every company.
-const OF_COMPANY: LegalRule = LegalRule {
-    source: "",
-    asked: Asked::Always,
-    about: EVERY,
-    refused: INVOICES,
-    place: GapPlace::Company,
-    field: "",
-    english: "",
-    french: "",
-    finds: |_| Vec::new(),
-};
+const OF_COMPANY: LegalRule = LegalRule { place: GapPlace::Company, ..BLANK };
 
 /// The common part of the rules of the XML.
 const OF_XML: LegalRule = LegalRule { asked: Asked::InXml, about: ISSUED, refused: INVOICES, ..OF_COMPANY };

@@ -3,8 +3,7 @@
 use chrono::{Datelike, Days, NaiveDate};
 
 use super::case::{Case, found_about, found_if, is_blank};
-use super::{Asked, CREDIT_NOTES, EVERY, INVOICES, ISSUED, LegalRule, NONE, OFFERED};
-use crate::records::GapPlace;
+use super::{Asked, BLANK, CREDIT_NOTES, EVERY, INVOICES, ISSUED, LegalRule, NONE, OFFERED};
 
 /// Maximum number of characters of a number.
 const NUMBER: usize = 35;
@@ -124,17 +123,7 @@ pub(super) const RULES: &[LegalRule] = &[
 ];
 
 /// The common part of the rules about every document.
-const OF_DOCUMENT: LegalRule = LegalRule {
-    source: "",
-    asked: Asked::Always,
-    about: OFFERED,
-    refused: INVOICES,
-    place: GapPlace::Document,
-    field: "",
-    english: "",
-    french: "",
-    finds: |_| Vec::new(),
-};
+const OF_DOCUMENT: LegalRule = LegalRule { about: OFFERED, ..BLANK };
 
 /// The common part of the rules of the XML. A credit note is refused for its own dates and number.
 const OF_XML: LegalRule = LegalRule { asked: Asked::InXml, about: ISSUED, refused: ISSUED, ..OF_DOCUMENT };

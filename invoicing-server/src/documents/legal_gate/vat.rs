@@ -2,9 +2,8 @@
 
 use super::case::Case;
 use super::rates::{is_elsewhere, is_in_force};
-use super::{Asked, EVERY, LegalRule, NONE, OFFERED};
+use super::{BLANK, EVERY, LegalRule, NONE, OFFERED};
 use crate::documents::territory::Territory;
-use crate::records::GapPlace;
 
 pub(super) const RULES: &[LegalRule] = &[
     LegalRule {
@@ -63,17 +62,7 @@ pub(super) const RULES: &[LegalRule] = &[
 
 /// The common part of the rules. They are about what lines keep once they are locked, so they
 /// refuse quotes too.
-const OF_LINES: LegalRule = LegalRule {
-    source: "",
-    asked: Asked::Always,
-    about: OFFERED,
-    refused: OFFERED,
-    place: GapPlace::Document,
-    field: "lines[].tvaRate",
-    english: "",
-    french: "",
-    finds: |_| Vec::new(),
-};
+const OF_LINES: LegalRule = LegalRule { about: OFFERED, refused: OFFERED, field: "lines[].tvaRate", ..BLANK };
 
 /// True if there is a reason in law for charging no VAT.
 fn is_exempt(case: &Case<'_>) -> bool {
