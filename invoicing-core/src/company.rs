@@ -236,6 +236,11 @@ impl CompanyIdentity {
         self
     }
 
+    /// True for a company in franchise, which charges no VAT (CGI, art. 293 B).
+    pub fn is_franchise(&self) -> bool {
+        self.vat_regime == VatRegime::Franchise
+    }
+
     /// The SIREN: the first nine digits of the SIRET.
     pub fn siren(&self) -> Option<&str> {
         self.siret.as_deref().and_then(siren_of)

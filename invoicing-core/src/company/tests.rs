@@ -128,6 +128,7 @@ fn the_legal_choices_are_stored_as_words_and_kept_by_a_check() {
         .operations(OperationNature::Mixed)
         .e_invoicing(EInvoicing::On);
     assert_eq!(identity.check().unwrap(), identity);
+    assert!(identity.is_franchise() && !CompanyIdentity::default().is_franchise());
     assert_eq!(identity.siren(), Some("732829320"));
     let stored = serde_json::to_value(&identity).unwrap();
     let words = ["vatRegime", "operations", "eInvoicing"].map(|name| stored[name].as_str().unwrap());

@@ -1,9 +1,7 @@
 //! A new invoice without a quote: a client is found, then the lines are entered.
 
 use invoicing_core::internal::LONG_TEXT;
-use invoicing_core::{
-    Client, ClientId, Invalid, NewLine, NewQuote, Percent, Quantity, Rule, UnitPrice, VatRegime,
-};
+use invoicing_core::{Client, ClientId, Invalid, NewLine, NewQuote, Percent, Quantity, Rule, UnitPrice};
 use maud::{Markup, html};
 
 use crate::console::clients;
@@ -123,7 +121,7 @@ fn page(request: &PageRequest<'_>, client: &Client, error: Option<&Error>) -> Pa
 }
 
 fn fields(request: &PageRequest<'_>, line: usize, error: Option<&Error>) -> Markup {
-    let has_vat = request.record.identity.vat_regime != VatRegime::Franchise;
+    let has_vat = !request.record.identity.is_franchise();
     let rate = if has_vat { "20" } else { "0" };
     let inputs = [
         // No keyboard of figures, as phones show no minus on it, which a discount has.

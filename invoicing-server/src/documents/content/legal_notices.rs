@@ -8,7 +8,7 @@ mod tests;
 use invoicing_core::{EInvoicing, OperationNature, Percent};
 use rust_decimal::Decimal;
 
-use super::vat_display::{VatDisplay, is_franchise};
+use super::vat_display::VatDisplay;
 use super::view::DocumentView;
 use super::{Text, french};
 use crate::documents::DocumentKind;
@@ -63,7 +63,7 @@ pub(crate) fn general<'a>(view: &DocumentView<'a>) -> Vec<Text<'a>> {
 
 /// The sentences about the VAT as a whole.
 fn vat(view: &DocumentView<'_>) -> impl Iterator<Item = &'static str> {
-    let (is_franchise, display) = (is_franchise(view), VatDisplay::of(view));
+    let (is_franchise, display) = (view.company.identity.is_franchise(), VatDisplay::of(view));
     let on_debits = view.company.identity.vat_on_debits && view.issued.is_some();
     let is_abroad = Territory::of(view.buyer.country.as_deref()).is_foreign();
     // A company may have come into franchise after the quote, or after the invoice that is credited.

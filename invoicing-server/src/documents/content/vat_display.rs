@@ -1,7 +1,5 @@
 //! The way in which a document shows VAT.
 
-use invoicing_core::VatRegime;
-
 use super::view::DocumentView;
 use crate::documents::territory::Territory;
 
@@ -21,7 +19,7 @@ impl VatDisplay {
         let has_vat = view.vat_breakdown.iter().any(|share| !share.tva_rate.is_zero());
         if has_vat {
             Self::Charged
-        } else if is_franchise(view) || is_untaxed(view) {
+        } else if view.company.identity.is_franchise() || is_untaxed(view) {
             Self::NotApplicable
         } else if view.reverse_charge {
             Self::ReverseCharged
@@ -39,10 +37,6 @@ impl VatDisplay {
     }
 }
 
-pub(super) fn is_franchise(view: &DocumentView<'_>) -> bool {
-    view.company.identity.vat_regime == VatRegime::Franchise
-}
-
 /// True if the client is in a part of France without VAT.
 pub(super) fn is_untaxed(view: &DocumentView<'_>) -> bool {
     Territory::of(view.buyer.country.as_deref()) == Territory::Untaxed
@@ -50,6 +44,8 @@ pub(super) fn is_untaxed(view: &DocumentView<'_>) -> bool {
 
 #[cfg(all(test, feature = "pdf"))]
 mod tests {
+    use invoicing_core::VatRegime;
+
     use super::*;
     use crate::documents::content::fixtures::{input, invoice_facts, invoice_of, line};
     use crate::documents::content::line_table::columns;

@@ -1,6 +1,6 @@
 //! An invoice or a credit note as the XML needs it.
 
-use invoicing_core::{CompanyIdentity, Invalid, Percent, Rule, VatRegime};
+use invoicing_core::{CompanyIdentity, Invalid, Percent, Rule};
 
 use super::vat::Category;
 use crate::documents::content::view::{DocumentView, Issued};
@@ -41,10 +41,6 @@ impl<'a> EInvoice<'a> {
         self.view.kind == DocumentKind::CreditNote
     }
 
-    pub(super) fn is_franchise(self) -> bool {
-        self.identity().vat_regime == VatRegime::Franchise
-    }
-
     pub(super) fn identity(self) -> &'a CompanyIdentity {
         &self.view.company.identity
     }
@@ -70,7 +66,7 @@ impl<'a> EInvoice<'a> {
     /// # Errors
     /// [`Invalid`] about this field, for a rate of 0 without a reason in law.
     pub(super) fn category(self, rate: Percent, field: impl FnOnce() -> String) -> Result<Category, Invalid> {
-        let category = Category::of(rate, self.is_franchise(), self.view.reverse_charge);
+        let category = Category::of(rate, self.identity().is_franchise(), self.view.reverse_charge);
         category.ok_or_else(|| Invalid::new(field(), Rule::RateOf0))
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn seller(xml: &mut Xml, invoice: EInvoice<'_>) {
         electronic(xml, invoice.seller_address().map(|address| (DIRECTORY, address)));
         match identity.vat_number.as_deref() {
             Some(number) => registration(xml, VAT, Some(number)),
-            None => registration(xml, FISCAL, identity.siren().filter(|_| invoice.is_franchise())),
+            None => registration(xml, FISCAL, identity.siren().filter(|_| identity.is_franchise())),
         }
     });
 }

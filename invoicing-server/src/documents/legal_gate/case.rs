@@ -1,7 +1,7 @@
 //! A document as the rules look at it.
 
 use chrono::NaiveDate;
-use invoicing_core::{Company, CompanyIdentity, Line, OperationNature, VatRegime};
+use invoicing_core::{Company, CompanyIdentity, Line, OperationNature};
 
 use crate::documents::content::view::{Credited, DocumentView};
 use crate::documents::territory::Territory;
@@ -78,10 +78,6 @@ impl<'a> Case<'a> {
         &self.company.identity
     }
 
-    pub(super) fn is_franchise(&self) -> bool {
-        self.identity().vat_regime == VatRegime::Franchise
-    }
-
     /// The client, if it is a business: the numbers of a private person do not count.
     pub(super) fn business(&self) -> Option<&'a Buyer> {
         Some(self.client).filter(|client| client.is_business())
@@ -94,7 +90,7 @@ impl<'a> Case<'a> {
     /// True if the client owes the VAT. In franchise, and in a place without VAT, there is none that
     /// could be owed.
     pub(super) fn is_reverse_charge(&self) -> bool {
-        self.reverse_charge && !self.is_franchise() && self.territory() != Territory::Untaxed
+        self.reverse_charge && !self.identity().is_franchise() && self.territory() != Territory::Untaxed
     }
 
     /// The last day of the supply; for a quote the day on which it is made.

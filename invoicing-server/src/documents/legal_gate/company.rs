@@ -52,7 +52,7 @@ pub(super) const RULES: &[LegalRule] = &[
         field: "company.vatNumber",
         english: "The company has no VAT number.",
         french: "L’entreprise n’a pas de numéro de TVA.",
-        finds: |case| found_if(case.identity().vat_number.is_none() && !case.is_franchise()),
+        finds: |case| found_if(case.identity().vat_number.is_none() && !case.identity().is_franchise()),
         ..OF_COMPANY
     },
     LegalRule {

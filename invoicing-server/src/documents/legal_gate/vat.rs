@@ -11,7 +11,7 @@ pub(super) const RULES: &[LegalRule] = &[
         about: EVERY,
         english: "A company in franchise charges no VAT: the rate must be 0.",
         french: "Une entreprise en franchise ne facture pas de TVA : le taux doit être 0.",
-        finds: |case| case.lines_with(|line| case.is_franchise() && !line.tva_rate.is_zero()),
+        finds: |case| case.lines_with(|line| case.identity().is_franchise() && !line.tva_rate.is_zero()),
         ..OF_LINES
     },
     LegalRule {
@@ -66,5 +66,5 @@ const OF_LINES: LegalRule = LegalRule { about: OFFERED, refused: OFFERED, field:
 
 /// True if there is a reason in law for charging no VAT.
 fn is_exempt(case: &Case<'_>) -> bool {
-    case.is_franchise() || case.reverse_charge || case.territory() == Territory::Untaxed
+    case.identity().is_franchise() || case.reverse_charge || case.territory() == Territory::Untaxed
 }
