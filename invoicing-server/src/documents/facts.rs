@@ -58,19 +58,6 @@ pub struct Buyer {
 }
 
 impl Buyer {
-    /// A client without any data.
-    pub(crate) const NOBODY: Self = Self {
-        r#type: None,
-        phone: None,
-        address: None,
-        zip_code: None,
-        city: None,
-        country: None,
-        siren: None,
-        vat_number: None,
-        electronic_address: None,
-    };
-
     pub(crate) fn of(client: &Client) -> Self {
         Self {
             r#type: client.r#type,

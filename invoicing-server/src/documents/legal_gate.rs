@@ -18,6 +18,7 @@ use invoicing_core::internal::has_dotted_domain;
 use invoicing_core::{Company, DocumentFormat};
 
 use self::case::{Case, Found};
+use super::Buyer;
 use super::DocumentKind::{self, CreditNote, Invoice, Quote};
 use super::content::view::DocumentView;
 use super::facturx::{EMAIL, electronic_address_of_buyer, forbidden_texts};
@@ -111,7 +112,8 @@ pub(crate) fn can_be_electronic(view: &DocumentView<'_>) -> bool {
 
 /// The legal data that a company lacks for any invoice in this format.
 pub(crate) fn gaps_of_company(company: &Company, format: DocumentFormat) -> Vec<ReadinessGap> {
-    found(company::RULES, &Case::of_company(company), format == DocumentFormat::FacturX)
+    let nobody = Buyer::default();
+    found(company::RULES, &Case::of_company(company, &nobody), format == DocumentFormat::FacturX)
 }
 
 /// True for an e-mail that an invoice can be sent to (BR-FR-25).

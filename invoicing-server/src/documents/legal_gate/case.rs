@@ -54,12 +54,12 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The company alone, as on an invoice without a client.
-    pub(super) fn of_company(company: &'a Company) -> Self {
+    /// The company alone, as on an invoice to a client without any data.
+    pub(super) fn of_company(company: &'a Company, client: &'a Buyer) -> Self {
         Self {
             kind: DocumentKind::Invoice,
             company,
-            client: const { &Buyer::NOBODY },
+            client,
             client_name: "",
             client_email: None,
             number: "",
