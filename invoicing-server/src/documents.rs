@@ -26,6 +26,7 @@ mod pdf;
 mod render;
 mod signed_url;
 mod territory;
+mod vat_exemption;
 
 #[cfg(all(test, feature = "console", feature = "pdf"))]
 pub(crate) use pdf::tests as pdf_tests;

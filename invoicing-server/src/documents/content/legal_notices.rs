@@ -13,6 +13,7 @@ use super::view::DocumentView;
 use super::{Text, french};
 use crate::documents::DocumentKind;
 use crate::documents::territory::Territory;
+use crate::documents::vat_exemption::VatExemption;
 
 /// The heading of the legal notices.
 pub(crate) const LEGAL_NOTICES: &str = "Mentions";
@@ -63,12 +64,13 @@ pub(crate) fn general<'a>(view: &DocumentView<'a>) -> Vec<Text<'a>> {
 
 /// The sentences about the VAT as a whole.
 fn vat(view: &DocumentView<'_>) -> impl Iterator<Item = &'static str> {
-    let (is_franchise, display) = (view.company.identity.is_franchise(), VatDisplay::of(view));
+    let (exemption, display) = (view.vat_exemption(), VatDisplay::of(view));
+    let is_franchise = exemption == Some(VatExemption::Franchise);
     let on_debits = view.company.identity.vat_on_debits && view.issued.is_some();
     let is_abroad = Territory::of(view.buyer.country.as_deref()).is_foreign();
     // A company may have come into franchise after the quote, or after the invoice that is credited.
     let is_free = display == VatDisplay::NotApplicable;
-    let is_owed = view.reverse_charge && !is_franchise && !is_free;
+    let is_owed = exemption == Some(VatExemption::ReverseCharge);
     [
         (is_free && is_franchise, FRANCHISE),
         (is_free && !is_franchise, UNTAXED),

@@ -1,7 +1,7 @@
 //! The way in which a document shows VAT.
 
 use super::view::DocumentView;
-use crate::documents::territory::Territory;
+use crate::documents::vat_exemption::VatExemption;
 
 /// The way in which a document shows VAT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,14 +17,10 @@ pub(crate) enum VatDisplay {
 impl VatDisplay {
     pub(crate) fn of(view: &DocumentView<'_>) -> Self {
         let has_vat = view.vat_breakdown.iter().any(|share| !share.tva_rate.is_zero());
-        if has_vat {
-            Self::Charged
-        } else if view.company.identity.is_franchise() || is_untaxed(view) {
-            Self::NotApplicable
-        } else if view.reverse_charge {
-            Self::ReverseCharged
-        } else {
-            Self::Charged
+        match view.vat_exemption().filter(|_| !has_vat) {
+            None => Self::Charged,
+            Some(VatExemption::ReverseCharge) => Self::ReverseCharged,
+            Some(VatExemption::Franchise | VatExemption::Untaxed) => Self::NotApplicable,
         }
     }
 
@@ -35,11 +31,6 @@ impl VatDisplay {
             Self::ReverseCharged | Self::NotApplicable => "",
         }
     }
-}
-
-/// True if the client is in a part of France without VAT.
-pub(super) fn is_untaxed(view: &DocumentView<'_>) -> bool {
-    Territory::of(view.buyer.country.as_deref()) == Territory::Untaxed
 }
 
 #[cfg(all(test, feature = "pdf"))]

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::french;
 use crate::documents::facts::is_business;
+use crate::documents::vat_exemption::VatExemption;
 use crate::documents::{
     Buyer, DocumentFacts, DocumentInput, DocumentKind, DocumentLogo, DocumentRef, Parties, RenderDeadline,
     SentCopy,
@@ -159,6 +160,11 @@ impl<'a> Issued<'a> {
 }
 
 impl<'a> DocumentView<'a> {
+    /// The reason in law for charging no VAT.
+    pub(crate) fn vat_exemption(&self) -> Option<VatExemption> {
+        VatExemption::of(&self.company.identity, self.buyer, self.reverse_charge)
+    }
+
     /// The view of a document.
     pub(crate) fn of(input: &DocumentInput<'a>) -> Self {
         let view = Self::without_record(input);

@@ -3,6 +3,7 @@
 use invoicing_core::Percent;
 
 use crate::documents::content::legal_notices::FRANCHISE;
+use crate::documents::vat_exemption::VatExemption;
 
 /// A VAT category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,13 +17,14 @@ pub(super) enum Category {
 }
 
 impl Category {
-    /// The category of a rate; `None` for 0 without a reason.
-    pub(super) fn of(rate: Percent, is_franchise: bool, reverse_charge: bool) -> Option<Self> {
-        match (is_franchise, reverse_charge) {
+    /// The category of a rate; `None` for 0 without a reason that an e-invoice can have.
+    pub(super) fn of(rate: Percent, exemption: Option<VatExemption>) -> Option<Self> {
+        match exemption {
             _ if !rate.is_zero() => Some(Self::Standard),
-            (true, _) => Some(Self::Exempt),
-            (false, true) => Some(Self::ReverseCharge),
-            (false, false) => None,
+            Some(VatExemption::Franchise) => Some(Self::Exempt),
+            Some(VatExemption::ReverseCharge) => Some(Self::ReverseCharge),
+            // No e-invoice goes to a place without VAT.
+            Some(VatExemption::Untaxed) | None => None,
         }
     }
 

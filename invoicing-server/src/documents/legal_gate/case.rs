@@ -5,6 +5,7 @@ use invoicing_core::{Company, CompanyIdentity, Line, OperationNature};
 
 use crate::documents::content::view::{Credited, DocumentView};
 use crate::documents::territory::Territory;
+use crate::documents::vat_exemption::VatExemption;
 use crate::documents::{Buyer, DocumentKind};
 
 /// The facts of a document.
@@ -17,7 +18,7 @@ pub(super) struct Case<'a> {
     pub(super) number: &'a str,
     pub(super) lines: &'a [Line],
     pub(super) operations: OperationNature,
-    pub(super) reverse_charge: bool,
+    pub(super) exemption: Option<VatExemption>,
     pub(super) issued_on: NaiveDate,
     pub(super) due_date: Option<NaiveDate>,
     pub(super) supplied_on: Option<NaiveDate>,
@@ -45,7 +46,7 @@ impl<'a> Case<'a> {
             number: view.number,
             lines: view.lines,
             operations: view.operations,
-            reverse_charge: view.reverse_charge,
+            exemption: view.vat_exemption(),
             issued_on: view.issued_on,
             due_date: issued.and_then(|issued| issued.due_date),
             supplied_on: issued.and_then(|issued| issued.supplied_on),
@@ -65,7 +66,7 @@ impl<'a> Case<'a> {
             number: "",
             lines: &[],
             operations: company.identity.operations,
-            reverse_charge: false,
+            exemption: VatExemption::of(&company.identity, client, false),
             issued_on: NaiveDate::default(),
             due_date: None,
             supplied_on: None,
@@ -87,10 +88,9 @@ impl<'a> Case<'a> {
         Territory::of(self.client.country.as_deref())
     }
 
-    /// True if the client owes the VAT. In franchise, and in a place without VAT, there is none that
-    /// could be owed.
+    /// True if the client owes the VAT.
     pub(super) fn is_reverse_charge(&self) -> bool {
-        self.reverse_charge && !self.identity().is_franchise() && self.territory() != Territory::Untaxed
+        self.exemption == Some(VatExemption::ReverseCharge)
     }
 
     /// The last day of the supply; for a quote the day on which it is made.

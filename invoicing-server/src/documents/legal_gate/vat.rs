@@ -1,6 +1,5 @@
 //! VAT: the rates, and the reasons for charging none.
 
-use super::case::Case;
 use super::rates::{is_elsewhere, is_in_force};
 use super::{BLANK, EVERY, LegalRule, NONE, OFFERED};
 use crate::documents::territory::Territory;
@@ -27,7 +26,7 @@ pub(super) const RULES: &[LegalRule] = &[
         about: EVERY,
         english: "A rate of 0 needs a reason: franchise, reverse charge, or a client in French Guiana or Mayotte.",
         french: "Un taux de 0 demande un motif : franchise, autoliquidation, ou un client en Guyane ou à Mayotte.",
-        finds: |case| case.lines_with(|line| line.tva_rate.is_zero() && !is_exempt(case)),
+        finds: |case| case.lines_with(|line| line.tva_rate.is_zero() && case.exemption.is_none()),
         ..OF_LINES
     },
     LegalRule {
@@ -63,8 +62,3 @@ pub(super) const RULES: &[LegalRule] = &[
 /// The common part of the rules. They are about what lines keep once they are locked, so they
 /// refuse quotes too.
 const OF_LINES: LegalRule = LegalRule { about: OFFERED, refused: OFFERED, field: "lines[].tvaRate", ..BLANK };
-
-/// True if there is a reason in law for charging no VAT.
-fn is_exempt(case: &Case<'_>) -> bool {
-    case.identity().is_franchise() || case.reverse_charge || case.territory() == Territory::Untaxed
-}
