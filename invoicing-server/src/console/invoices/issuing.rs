@@ -13,10 +13,13 @@ use crate::error::Error;
 use crate::operations::IssueOptions;
 use crate::records::ReadinessGap;
 
+/// The inputs of the form.
+const DAYS: [&str; 2] = ["dueDate", "suppliedOn"];
+
 /// `GET /invoices/{id}/issue`.
 pub(in crate::console) async fn confirm_issue(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
     let invoice = super::read(request, request.id()?).await?.summary;
-    let outlook = outlook(request, &invoice).await?;
+    let outlook = outlook(request, &invoice, &IssueOptions::default()).await?;
     Ok(page(request, &Asked::of(&invoice), outlook.as_ref()))
 }
 
@@ -30,7 +33,10 @@ pub(in crate::console) async fn issue(request: &PageRequest<'_>) -> Result<Outco
     };
     let Err(error) = issued else { return Ok(Outcome::See(format!("/invoices/{id}?done=issued"))) };
     let invoice = super::read(request, id).await?.summary;
-    let outlook = outlook(request, &invoice).await?;
+    // The gaps follow the entered days, unless these were refused: the form itself shows that.
+    let is_gap = matches!(&error, Error::Invalid(invalid) if !DAYS.contains(&&*invalid.field));
+    let entered = options(request).ok().filter(|_| is_gap).unwrap_or_default();
+    let outlook = outlook(request, &invoice, &entered).await?;
     refused(error, &invoice, |asked| page(request, asked, outlook.as_ref()))
 }
 
@@ -50,17 +56,15 @@ struct Outlook {
 }
 
 /// `None` for an invoice that is not a draft.
-async fn outlook(request: &PageRequest<'_>, invoice: &InvoiceSummary) -> Result<Option<Outlook>, PageError> {
+async fn outlook(
+    request: &PageRequest<'_>,
+    invoice: &InvoiceSummary,
+    entered: &IssueOptions,
+) -> Result<Option<Outlook>, PageError> {
     if invoice.status != InvoiceStatus::Draft {
         return Ok(None);
     }
-    let (invoices, entered) = (request.company.invoices(), options(request).unwrap_or_default());
-    let found = match invoices.readiness_with(invoice.id, &entered).await {
-        // The form itself shows an error of its days.
-        Err(Error::Invalid(_)) => invoices.readiness_with(invoice.id, &IssueOptions::default()).await,
-        found => found,
-    };
-    let (gaps, format) = found?;
+    let (gaps, format) = request.company.invoices().readiness_with(invoice.id, entered).await?;
     let client = request.company.clients().get(invoice.client_id).await?;
     Ok(Some(Outlook {
         gaps,
@@ -79,7 +83,7 @@ fn page(request: &PageRequest<'_>, asked: &Asked<'_>, outlook: Option<&Outlook>)
         )) }
         @if let Some(outlook) = outlook { (checklist(request, &outlook.gaps, Some(asked.invoice.client_id))) (hints(request, outlook)) }
     };
-    question(request, Change::Issue, asked, &["dueDate", "suppliedOn"], &text, &fields(request, asked))
+    question(request, Change::Issue, asked, &DAYS, &text, &fields(request, asked))
 }
 
 fn hints(request: &PageRequest<'_>, outlook: &Outlook) -> Markup {
