@@ -85,18 +85,19 @@ pub(crate) fn facts<'a>(view: &DocumentView<'a>) -> Vec<(&'static str, Text<'a>)
             Some(on) => facts.push((payment::PAID, day(on))),
             None => facts.extend((view.kind == DocumentKind::Invoice).then(|| payment::net(view))),
         }
-        facts.extend(supply(issued, view.operations));
+        facts.extend(supply(view, issued));
         facts.extend(issued.quote_number.map(reference));
     }
     facts
 }
 
-/// The day and the period of the supply.
+/// The day of the supply, if it is not the date of the document, and its period.
 fn supply<'a>(
+    view: &DocumentView<'a>,
     issued: &Issued<'a>,
-    operations: OperationNature,
 ) -> impl Iterator<Item = (&'static str, Text<'a>)> {
-    let supplied = issued.supplied_on.map(|on| (supplied_label(operations), day(on)));
+    let supplied_on = issued.supplied_on.filter(|on| *on != view.issued_on);
+    let supplied = supplied_on.map(|on| (supplied_label(view.operations), day(on)));
     let period = issued.period.map(|(first, last)| {
         ("Période", Text::own(format!("du {} au {}", french::date(first), french::date(last))))
     });

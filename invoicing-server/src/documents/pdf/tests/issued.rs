@@ -160,6 +160,14 @@ fn a_credit_note_shows_its_invoice_and_its_reason_and_asks_for_nothing() {
     assert_prints(&text, &expected, &absent);
 }
 
+#[test]
+fn a_credit_note_of_the_day_of_the_supply_does_not_repeat_it() {
+    let (facts, note) = (invoice_facts(), credit_note());
+    let supplied_on = note.summary.issue_date;
+    let record = DocumentRef::CreditNote { note: &note, invoice_date: supplied_on, supplied_on };
+    assert_prints(&printed(&input(&facts, record)), &["Date\n12 octobre 2026\n"], &["Date de réalisation"]);
+}
+
 /// Rules: DOCUMENT-27
 #[test]
 fn the_address_of_a_client_abroad_ends_with_the_country() {
