@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{Browser, ORIGIN, PREFIX, Shown};
 use crate::support::page::Page;
-use crate::support::{evidence, taxed_quote_at};
+use crate::support::{DAY, date, evidence, taxed_quote_at};
 
 fn browser(world: &World) -> Browser {
     Browser::of(&world.invoicing, world.company.id(), Role::Full)
@@ -229,6 +229,31 @@ async fn a_quote_is_sent_after_a_question_and_shows_its_documents_hashes(db: Dat
     let send = format!("/quotes/{empty}/send");
     let refused = browser.fill(&send, &send, &[]).await;
     assert!(refused.status.is_client_error() && refused.page().has("[role=alert]"), "{}", refused.html);
+}
+
+#[on_each_database]
+async fn a_draft_that_is_no_longer_valid_is_sent_with_another_day(db: Database) {
+    let world = World::new(db).await;
+    let browser = browser(&world);
+    let client = world.client("Lefèvre").await;
+    let [day, later] = ["2026-12-01", "2027-02-01"];
+    let new = taxed_quote_at(client, "10").valid_until(date(day));
+    let id = world.company.quotes().create(&new).await.unwrap().summary.id;
+    let send = format!("/quotes/{id}/send");
+    assert!(browser.get(&send).await.html.contains("Ready: nothing that is needed is missing."));
+    world.advance(100 * DAY);
+    let shown = browser.get(&send).await;
+    assert_eq!(shown.status, StatusCode::OK, "{}", shown.html);
+    assert_eq!(shown.page().attr("[name=validUntil]", "value"), day);
+    // Nothing is said to be ready before another day is entered.
+    assert!(!shown.html.contains("Ready: "), "{}", shown.html);
+    let refused = browser.fill(&send, &send, &[]).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{}", refused.html);
+    assert!(refused.html.contains("Valid until: must not be in the past."), "{}", refused.html);
+    let sent = browser.fill(&send, &send, &[("validUntil", later)]).await;
+    assert_eq!(sent.location(), format!("/quotes/{id}?done=sent"), "{}", sent.html);
+    let sent = world.company.quotes().get(id).await.unwrap().summary;
+    assert_eq!(sent.valid_until.unwrap().to_string(), later);
 }
 
 /// The address on the page that shows a link.
