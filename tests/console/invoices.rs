@@ -125,7 +125,10 @@ async fn a_draft_is_issued_after_a_checklist_and_has_its_document(db: Database) 
     assert_eq!(offered(&shown, id), ["issue", "cancel"]);
     assert!(!shown.html.contains("/document\""), "{}", shown.html);
     assert_eq!(browser.get(&format!("{page}/document")).await.status, StatusCode::CONFLICT);
-    assert!(browser.get(&issue).await.html.contains("Ready: nothing that is needed is missing."));
+    let asked = browser.get(&issue).await.html;
+    for text in ["Ready: nothing that is needed is missing.", "A business pays within 60 days of it."] {
+        assert!(asked.contains(text), "{text}: {asked}");
+    }
     let wrong = browser.fill(&issue, &issue, &[("dueDate", "2020-01-01")]).await;
     assert_eq!(wrong.status, StatusCode::BAD_REQUEST);
     assert!(wrong.html.contains("Due date: must not be before the date of the invoice"), "{}", wrong.html);

@@ -110,8 +110,8 @@ fn fields(request: &PageRequest<'_>, asked: &Asked<'_>) -> Markup {
         label: request.pick("Due date", "Échéance"),
         value: value(request, "dueDate", ""),
         hint: request.pick(
-            "The last day for paying. If empty: 30 days from the date of the invoice.",
-            "Dernier jour pour payer. Si vide : 30 jours après la date de la facture.",
+            "The last day for paying. If empty: 30 days from the date of the invoice. A business pays within 60 days of it.",
+            "Dernier jour pour payer. Si vide : 30 jours après la date de la facture. Un professionnel paie au plus tard 60 jours après elle.",
         ),
     };
     let supplied_on = Input {
@@ -119,8 +119,8 @@ fn fields(request: &PageRequest<'_>, asked: &Asked<'_>) -> Markup {
         label: request.pick("Date of the supply", "Date de la prestation"),
         value: value(request, "suppliedOn", ""),
         hint: request.pick(
-            "Only if it is not the date of the invoice.",
-            "Seulement si ce n’est pas la date de la facture.",
+            "Only if it is not the date of the invoice, which is made when the supply is done.",
+            "Seulement si ce n’est pas la date de la facture, qui se fait quand la prestation est réalisée.",
         ),
         ..due_date
     };
