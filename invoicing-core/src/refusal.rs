@@ -229,6 +229,8 @@ pub enum LogoRule {
     Incompressible,
     #[error("must have at most 65,535 pixels on a side")]
     Side,
+    #[error("must be saved upright: its metadata (Exif) turn it, and documents keep none")]
+    Turned,
 }
 
 fn position_in_brackets(position: Option<usize>) -> String {

@@ -1,6 +1,7 @@
 //! The logo of a company on its documents, and the checks that it can be printed.
 
 mod metadata;
+mod orientation;
 
 use std::io::{self, Cursor, Write};
 
@@ -55,7 +56,8 @@ impl DocumentLogo {
     /// with 8 bits per channel at most. The pixels of a PNG must have at most 256 KiB in a document
     /// too, which compresses them without the filters of PNG. The logo has none of the image's
     /// metadata, which documents would carry to customers: where a photo was taken, or a colour
-    /// profile.
+    /// profile. It is therefore upright without them: an image that an Exif orientation turns or
+    /// mirrors is refused.
     ///
     /// Decodes and compresses the image, which may take a tenth of a second.
     ///
@@ -67,7 +69,7 @@ impl DocumentLogo {
             return Err(invalid(LogoRule::Bytes));
         }
         let image = Self::checked_before(bytes).ok_or_else(|| invalid(LogoRule::Format))?;
-        let bytes = without_metadata(&image).ok_or_else(|| invalid(LogoRule::Damaged))?;
+        let bytes = without_metadata(&image).map_err(invalid)?;
         let checked = match image.format {
             LogoFormat::Png => check_png(&bytes),
             LogoFormat::Jpeg => check_jpeg(&bytes),

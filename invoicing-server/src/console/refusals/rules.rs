@@ -366,5 +366,10 @@ fn logo(language: Language, rule: LogoRule) -> String {
             "must have at most 65,535 pixels on a side",
             "doit avoir au plus 65 535 pixels de côté"
         ),
+        LogoRule::Turned => told!(
+            language,
+            "must be saved upright: its metadata (Exif) turn it, and documents keep none",
+            "doit être enregistrée à l’endroit : ses métadonnées (Exif) la tournent, et les documents n’en gardent aucune"
+        ),
     }
 }

@@ -48,11 +48,14 @@ fn chunk(kind: &str, data: &[u8]) -> Vec<u8> {
     [&length.to_be_bytes(), &*typed, &crc32(&typed).to_be_bytes()].concat()
 }
 
+/// Bytes of a PNG up to the end of its header, which has 13 bytes.
+const HEADED: usize = PNG_MAGIC.len() + 12 + 13;
+
+/// Rules: DOCUMENT-28
 #[test]
 fn a_png_keeps_no_metadata() {
     let plain = rgb(16, 9);
-    // The header has 13 bytes.
-    let (before, after) = plain.split_at(PNG_MAGIC.len() + 12 + 13);
+    let (before, after) = plain.split_at(HEADED);
     let metadata = [chunk("iCCP", b"x"), chunk("eXIf", b"GPS"), chunk("tEXt", b"Author\0x")].concat();
     let tagged = [before, &metadata, after, b"trailer"].concat();
     assert!(DocumentLogo::parse(tagged).unwrap().bytes == plain);
@@ -60,12 +63,15 @@ fn a_png_keeps_no_metadata() {
     assert!(DocumentLogo::parse(transparent.clone()).unwrap().bytes == transparent);
 }
 
+/// A segment of a JPEG.
+fn segment(marker: u8, data: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(data.len() + 2).unwrap();
+    [&[0xff, marker], &length.to_be_bytes()[..], data].concat()
+}
+
+/// Rules: DOCUMENT-28
 #[test]
 fn a_jpeg_keeps_no_metadata() {
-    let segment = |marker: u8, data: &[u8]| {
-        let length = u16::try_from(data.len() + 2).unwrap();
-        [&[0xff, marker], &length.to_be_bytes()[..], data].concat()
-    };
     for plain in [JPEG, include_bytes!("tests/rgb.jpg")] {
         let plain = DocumentLogo::parse(plain).unwrap().bytes;
         let (before, after) = plain.split_at(2);
@@ -89,6 +95,88 @@ fn a_jpeg_keeps_no_metadata() {
         // A segment of JFIF with a thumbnail, which comes first and counts instead of the image's own.
         let thumbnail = segment(0xe0, b"JFIF\0\x01\x01\0\0\x01\0\x01\x01\x01rgb");
         assert!(without(&[thumbnail]) == plain);
+    }
+}
+
+/// Exif data with an orientation, after an entry of another tag, and of a thumbnail that is turned.
+fn exif(is_little: bool, orientation: u16) -> Vec<u8> {
+    let short = |number: u16| if is_little { number.to_le_bytes() } else { number.to_be_bytes() };
+    let long = |number: u32| if is_little { number.to_le_bytes() } else { number.to_be_bytes() };
+    let entry = |tag, value| [&short(tag)[..], &short(3), &long(1), &short(value), &[0; 2]].concat();
+    let magic = if is_little { b"II" } else { b"MM" };
+    let first = [entry(0x0100, 6), entry(0x0112, orientation)].concat();
+    let thumbnail = [&short(1)[..], &entry(0x0112, 6), &long(0)].concat();
+    // The first directory begins at 10, and ends at 40.
+    let head = [&magic[..], &short(42), &long(10), &[0; 2]].concat();
+    [&head[..], &short(2), &first, &long(40), &thumbnail].concat()
+}
+
+fn jpeg_with(segments: &[Vec<u8>]) -> Vec<u8> {
+    [&JPEG[..2], &segments.concat(), &JPEG[2..]].concat()
+}
+
+fn png_with(chunks: &[Vec<u8>]) -> Vec<u8> {
+    let plain = rgb(16, 9);
+    [&plain[..HEADED], &chunks.concat(), &plain[HEADED..]].concat()
+}
+
+fn exif_segment(exif: &[u8]) -> Vec<u8> {
+    segment(0xe1, &[b"Exif\0\0", exif].concat())
+}
+
+/// Rules: DOCUMENT-28
+#[test]
+fn an_image_that_its_exif_data_turn_is_refused() {
+    let turned = format!("logo: {}", LogoRule::Turned);
+    for (is_little, orientation) in
+        [true, false].into_iter().flat_map(|little| (0..=9).map(move |o| (little, o)))
+    {
+        let exif = exif(is_little, orientation);
+        let xmp = segment(0xe1, b"http://ns.adobe.com/xap/1.0/\0<x/>");
+        let upright = exif_segment(&self::exif(is_little, 1));
+        let late = [&JPEG[..JPEG.len() - 2], &exif_segment(&exif), JPEG_END].concat();
+        let images = [
+            jpeg_with(&[exif_segment(&exif)]),
+            jpeg_with(&[xmp.clone(), exif_segment(&exif), xmp]),
+            jpeg_with(&[upright, exif_segment(&exif)]),
+            late,
+            png_with(&[chunk("eXIf", &exif)]),
+            png_with(&[chunk("tEXt", b"a\0b"), chunk("eXIf", &exif)]),
+        ];
+        for (index, image) in images.into_iter().enumerate() {
+            let refused = DocumentLogo::parse(image).err().map(|refused| refused.to_string());
+            let wanted = (2..=8).contains(&orientation).then(|| turned.clone());
+            assert_eq!(refused, wanted, "{index}, little-endian {is_little}, {orientation}");
+        }
+    }
+}
+
+/// Rules: DOCUMENT-28
+#[test]
+fn exif_data_that_cannot_be_read_turn_nothing() {
+    for whole in [exif(true, 6), exif(false, 6)] {
+        // The entry of the orientation ends at 36.
+        for end in 0..whole.len() {
+            let refused = DocumentLogo::parse(png_with(&[chunk("eXIf", &whole[..end])])).is_err();
+            assert_eq!(refused, end >= 36, "{end}");
+            assert_eq!(DocumentLogo::parse(jpeg_with(&[exif_segment(&whole[..end])])).is_err(), refused);
+        }
+        // Any other byte: neither a panic, nor a loop.
+        for (at, byte) in (0..whole.len()).flat_map(|at| [0, 1, 0x7f, 0xff].map(|byte| (at, byte))) {
+            let mut broken = whole.clone();
+            broken[at] = byte;
+            let png = DocumentLogo::parse(png_with(&[chunk("eXIf", &broken)])).is_ok();
+            assert_eq!(DocumentLogo::parse(jpeg_with(&[exif_segment(&broken)])).is_ok(), png, "{at}");
+        }
+        let far = [&whole[..4], &[0xff; 4], &whole[8..]].concat();
+        let of_another_type = [&whole[..26], &[9, 9], &whole[28..]].concat();
+        assert!(DocumentLogo::parse(jpeg_with(&[vec![0xff, 0xe1, 0, 0]])).is_ok(), "a length below its own");
+        let cut = [&b"Exif\0"[..], &whole].concat();
+        for segments in
+            [exif_segment(&far), exif_segment(&of_another_type), segment(0xe1, &cut), segment(0xe1, b"")]
+        {
+            assert!(DocumentLogo::parse(jpeg_with(&[segments])).is_ok());
+        }
     }
 }
 
