@@ -1,55 +1,200 @@
-//! Postal addresses as documents print them.
+//! Postal addresses: one reader for what documents print, the XML, and the legal gate.
 
-/// The lines below the name, in the order of a French envelope: the address as it was entered, then
-/// postal code and town. `None` if all three are missing.
-pub fn postal_address(address: Option<&str>, zip_code: Option<&str>, city: Option<&str>) -> Option<String> {
-    let town: Vec<&str> = zip_code.into_iter().chain(city).collect();
-    let town = town.join(" ");
-    let last_line = address.and_then(|address| address.lines().last());
-    // Some addresses were entered with the town as their last line, or with code and town at its
-    // end. A town alone at its end may be the name of the street.
-    let is_said = last_line.is_some_and(|line| {
-        let (line, town) = (line.trim().to_lowercase(), town.to_lowercase());
-        line == town || zip_code.is_some() && ends_with_words(&line, &town)
-    });
-    let town = (!town.is_empty() && !is_said).then_some(town.as_str());
-    let lines: Vec<&str> = address.into_iter().chain(town).collect();
-    (!lines.is_empty()).then(|| lines.join("\n"))
+use crate::company::CompanyIdentity;
+use crate::country::{FRANCE, code_of, french_name};
+use crate::text::fold_for_search;
+
+/// Maximum number of capital letters before the hyphen of a postal code such as `CH-8001`.
+const MAX_PREFIX: usize = 3;
+/// Words that follow a house number of four digits, which is no postal code then.
+const STREETS: [&str; 20] = [
+    "allee",
+    "av",
+    "avenue",
+    "bd",
+    "bis",
+    "boulevard",
+    "chemin",
+    "cours",
+    "hameau",
+    "impasse",
+    "lieu",
+    "montee",
+    "passage",
+    "place",
+    "promenade",
+    "quai",
+    "route",
+    "rue",
+    "ter",
+    "voie",
+];
+
+/// A postal address in its parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PostalAddress<'a> {
+    /// The lines above the town.
+    pub lines: Vec<&'a str>,
+    /// The postal code.
+    pub zip_code: Option<&'a str>,
+    /// The town.
+    pub city: Option<&'a str>,
+    /// The code of the country (ISO 3166-1): as it was given, else the one that the address names,
+    /// else that of France. `None` if there is a postal code of another form than the French.
+    pub country: Option<&'a str>,
 }
 
-fn ends_with_words(line: &str, words: &str) -> bool {
-    line.strip_suffix(words).is_some_and(|before| !before.ends_with(char::is_alphanumeric))
+impl<'a> PostalAddress<'a> {
+    /// Reads an address as it was entered: its text may end with the town, and then with the name
+    /// of the country. They count as given if they are not, and are left out of the text if they
+    /// are the same. Any other end of the text stays in it.
+    pub fn read(
+        address: Option<&'a str>,
+        zip_code: Option<&'a str>,
+        city: Option<&'a str>,
+        country: Option<&'a str>,
+    ) -> Self {
+        let is_space = |c: char| c.is_whitespace() || c == ',';
+        let lines = address.into_iter().flat_map(str::lines).map(|line| line.trim_matches(is_space));
+        let lines = lines.filter(|line| !line.is_empty()).collect();
+        let mut read = Self { lines, zip_code, city, country };
+        if let Some(town) = city.and_then(|city| read.new_town(city)) {
+            (read.zip_code, read.city) = town;
+        }
+        read.take_country();
+        while read.take_town() {}
+        if read.country.is_none() && read.zip_code.is_none_or(is_french) {
+            read.country = Some(FRANCE);
+        }
+        read
+    }
+
+    /// The address of a company.
+    pub fn of_company(identity: &'a CompanyIdentity) -> Self {
+        let town = (identity.zip_code.as_deref(), identity.city.as_deref());
+        Self::read(identity.address.as_deref(), town.0, town.1, None)
+    }
+
+    /// True if neither a line nor a town is known.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.city.is_none()
+    }
+
+    /// The lines below the name, in the order of a French envelope, separated by `\n`: a country
+    /// other than France last, by its French name. `None` if there are none.
+    pub fn printed(&self) -> Option<String> {
+        let town: Vec<&str> = self.zip_code.into_iter().chain(self.city).collect();
+        let town = town.join(" ");
+        let town = (!town.is_empty()).then_some(&*town);
+        // France is named below a postal code that is not French, which would not say it.
+        let is_named = |code: &&str| *code != FRANCE || !self.zip_code.is_none_or(is_french);
+        let country = self.country.filter(is_named).map(french_name);
+        let lines: Vec<&str> = self.lines.iter().copied().chain(town).chain(country).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+
+    /// Takes the country from the end of the text, below anything else.
+    fn take_country(&mut self) {
+        let is_alone = self.lines.len() == 1 && self.zip_code.is_none() && self.city.is_none();
+        let found = self.endings().find_map(|(before, ending)| {
+            let code = self.country.filter(|own| *own == ending).or_else(|| code_of(ending))?;
+            let is_own = self.country.is_none_or(|own| own == code);
+            (is_own && !(is_alone && before.is_empty())).then_some((before, code))
+        });
+        if let Some((before, code)) = found {
+            self.country = Some(code);
+            self.end_with(before);
+        }
+    }
+
+    /// Takes the town from the end of the text; false if it does not end with it.
+    fn take_town(&mut self) -> bool {
+        let known = |(before, ending)| self.town_of(ending).map(|town| (before, town));
+        let found = self.endings().find_map(known).or_else(|| self.town_without_comma());
+        let Some((before, town)) = found else { return false };
+        (self.zip_code, self.city) = town;
+        self.end_with(before);
+        true
+    }
+
+    /// Postal code and town that this text stands for.
+    fn town_of(&self, text: &'a str) -> Option<Town<'a>> {
+        let (code, city) = (self.zip_code.unwrap_or_default(), self.city.unwrap_or_default());
+        let is_known = [city, code, &format!("{code} {city}")].into_iter().any(|known| is_same(known, text));
+        if is_known { Some((self.zip_code, self.city)) } else { self.new_town(text) }
+    }
+
+    /// Postal code and town that this text names, if they do not contradict those that are known.
+    fn new_town(&self, text: &'a str) -> Option<Town<'a>> {
+        let (code, city) = town(text)?;
+        let is_own = self.zip_code.is_none_or(|own| is_same(own, code))
+            && self.city.is_none_or(|own| own == text || is_same(own, city));
+        is_own.then_some((Some(code), Some(city)))
+    }
+
+    /// The known postal code and town at the end of the last line, behind a space. A town alone
+    /// there may be the name of the street.
+    fn town_without_comma(&self) -> Option<(&'a str, Town<'a>)> {
+        let town = format!("{} {}", self.zip_code?, self.city?);
+        let line = *self.lines.last()?;
+        let mut spaces = line.match_indices(' ');
+        let (at, _) = spaces.find(|(at, _)| is_same(&line[at + 1..], &town))?;
+        Some((&line[..at], (self.zip_code, self.city)))
+    }
+
+    /// The part of the last line behind its last comma, and the whole line: each with the text
+    /// before it.
+    fn endings(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+        let line = self.lines.last().copied();
+        let part = line.and_then(|line| line.rsplit_once(','));
+        part.map(|(before, part)| (before, part.trim())).into_iter().chain(line.map(|line| ("", line)))
+    }
+
+    /// Replaces the last line by the text before its end.
+    fn end_with(&mut self, before: &'a str) {
+        self.lines.pop();
+        let is_separator = |c: char| c.is_whitespace() || [',', ';', '-', '–', '—'].contains(&c);
+        self.lines.extend(Some(before.trim_end_matches(is_separator)).filter(|before| !before.is_empty()));
+    }
+}
+
+/// Postal code and town.
+type Town<'a> = (Option<&'a str>, Option<&'a str>);
+
+/// Postal code and town, from a text such as `44000 Nantes`, `8001 Zürich` or `CH-8001 Zürich`.
+fn town(text: &str) -> Option<(&str, &str)> {
+    let (code, town) = text.split_once(char::is_whitespace)?;
+    let town = town.trim_start();
+    let is_prefix = |prefix: &str| {
+        (1..=MAX_PREFIX).contains(&prefix.len()) && prefix.bytes().all(|byte| byte.is_ascii_uppercase())
+    };
+    let bare = code.split_once('-').filter(|(prefix, _)| is_prefix(prefix)).map_or(code, |(_, bare)| bare);
+    let is_code = bare.bytes().all(|byte| byte.is_ascii_digit())
+        && (bare.len() == 5 || bare.len() == 4 && !goes_on(town));
+    (is_code && town.starts_with(char::is_alphabetic)).then_some((code, town))
+}
+
+/// True if four digits before this text are a house number, or only a part of a postal code, as the
+/// Dutch is one (`1012 AB`).
+fn goes_on(text: &str) -> bool {
+    let first = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let is_dutch = first.len() == 2 && first.bytes().all(|byte| byte.is_ascii_uppercase());
+    is_dutch || STREETS.contains(&&*fold_for_search(first))
+}
+
+/// True for a French postal code, written with or without its country.
+fn is_french(code: &str) -> bool {
+    let bare = code.strip_prefix("F-").or_else(|| code.strip_prefix("FR-")).unwrap_or(code);
+    let digits = || bare.chars().filter(|c| !c.is_whitespace());
+    digits().count() == 5 && digits().all(|c| c.is_ascii_digit())
+}
+
+/// True for the same words, without regard to case, accents and hyphens.
+fn is_same(one: &str, other: &str) -> bool {
+    let [one, other] = [one, other].map(fold_for_search);
+    let mut words = one.split_whitespace().peekable();
+    words.peek().is_some() && words.eq(other.split_whitespace())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Rules: DOCUMENT-18
-    #[test]
-    fn an_address_is_printed_in_the_order_of_a_french_envelope() {
-        let street = Some("Bâtiment B\n3 place Royale");
-        let whole = "Bâtiment B\n3 place Royale\n44000 Nantes";
-        for (parts, printed) in [
-            ((street, Some("44000"), Some("Nantes")), Some(whole)),
-            ((Some(whole), None, None), Some(whole)),
-            ((Some(whole), Some("44000"), Some("NANTES")), Some(whole)),
-            (
-                (Some("3 place Royale, 44000 Nantes"), Some("44000"), Some("NANTES")),
-                Some("3 place Royale, 44000 Nantes"),
-            ),
-            ((Some("3 route de Vern"), None, Some("Vern")), Some("3 route de Vern\nVern")),
-            ((Some("3 rue de Nantes"), Some("44000"), Some("Nantes")), Some("3 rue de Nantes\n44000 Nantes")),
-            (
-                (Some("BP 144000 Nantes"), Some("44000"), Some("Nantes")),
-                Some("BP 144000 Nantes\n44000 Nantes"),
-            ),
-            ((street, None, Some("Nantes")), Some("Bâtiment B\n3 place Royale\nNantes")),
-            ((None, Some("44000"), None), Some("44000")),
-            ((None, None, None), None),
-        ] {
-            let (address, zip_code, city) = parts;
-            assert_eq!(postal_address(address, zip_code, city).as_deref(), printed, "{parts:?}");
-        }
-    }
-}
+mod tests;

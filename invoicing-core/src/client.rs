@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use strum::{Display, IntoStaticStr, VariantArray};
 
-use crate::address::postal_address;
+use crate::address::PostalAddress;
 use crate::identifiers::{
     optional_country, optional_electronic_address, optional_siren, optional_vat_number,
 };
@@ -287,9 +287,11 @@ impl ClientFields {
 }
 
 impl<T> Client<T> {
-    /// The postal address for documents, below the name; lines separated by `\n`.
+    /// The postal address for documents, below the name; lines separated by `\n`. The last one is
+    /// the French name of a country other than France.
     pub fn postal_address(&self) -> Option<String> {
-        postal_address(self.address.as_deref(), self.zip_code.as_deref(), self.city.as_deref())
+        let town = (self.zip_code.as_deref(), self.city.as_deref());
+        PostalAddress::read(self.address.as_deref(), town.0, town.1, self.country.as_deref()).printed()
     }
 
     /// The text that `q` searches: name, e-mail and city, without case and accents, one per

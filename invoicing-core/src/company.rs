@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use strum::{Display, IntoStaticStr, VariantArray};
 
-use crate::address::postal_address;
+use crate::address::PostalAddress;
 use crate::currency::has_two_decimals;
 use crate::identifiers::{compact, optional_bic, optional_electronic_address, optional_iban, siren_of};
 use crate::setters::text_setters;
@@ -248,7 +248,7 @@ impl CompanyIdentity {
 
     /// The postal address for documents, below the name; lines separated by `\n`.
     pub fn postal_address(&self) -> Option<String> {
-        postal_address(self.address.as_deref(), self.zip_code.as_deref(), self.city.as_deref())
+        PostalAddress::of_company(self).printed()
     }
 
     /// Trims, normalises and checks every field.

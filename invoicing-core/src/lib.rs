@@ -60,6 +60,7 @@ mod characters;
 mod client;
 mod company;
 pub mod contract;
+mod country;
 mod credit;
 mod credit_note;
 mod currency;
@@ -151,7 +152,7 @@ pub use vat::{OperationNature, VatRegime};
 /// Helpers for the other crates of this workspace. Their signatures may change in any version.
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::address::postal_address;
+    pub use crate::address::PostalAddress;
     pub use crate::characters::{is_bidi_control, renders_as_nothing, trim_invisible};
     pub use crate::fixed::exact_number;
     pub use crate::identifiers::is_electronic_address;

@@ -2,9 +2,11 @@
 //! does not have.
 
 use chrono::NaiveDate;
-use invoicing_core::internal::postal_address;
+use invoicing_core::internal::PostalAddress;
 use invoicing_core::{Client, ClientType, Company, OperationNature};
 use serde::{Deserialize, Serialize};
+
+use super::territory::Territory;
 
 /// The data of a document besides its record, as they were when it was frozen.
 ///
@@ -72,9 +74,19 @@ impl Buyer {
         }
     }
 
-    /// The postal address below the name, without the country; lines separated by `\n`.
+    /// The postal address below the name; lines separated by `\n`. The last one is the French name
+    /// of a country other than France.
     pub fn postal_address(&self) -> Option<String> {
-        postal_address(self.address.as_deref(), self.zip_code.as_deref(), self.city.as_deref())
+        self.address_parts().printed()
+    }
+
+    pub(crate) fn address_parts(&self) -> PostalAddress<'_> {
+        let town = (self.zip_code.as_deref(), self.city.as_deref());
+        PostalAddress::read(self.address.as_deref(), town.0, town.1, self.country.as_deref())
+    }
+
+    pub(crate) fn territory(&self) -> Territory {
+        Territory::of(self.address_parts().country)
     }
 
     /// True for a business: a client of that type, or one with a SIREN or a VAT number and no type.

@@ -21,7 +21,6 @@ mod xmp;
 pub(super) mod tests;
 
 pub(crate) use einvoice::{DIRECTORY, EMAIL, electronic_address_of_buyer};
-pub(crate) use parties::{address_of_buyer, seller_address};
 #[cfg(feature = "pdf")]
 pub(crate) use xmp::with_factur_x_metadata;
 

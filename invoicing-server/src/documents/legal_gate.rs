@@ -22,7 +22,6 @@ use super::Buyer;
 use super::DocumentKind::{self, CreditNote, Invoice, Quote};
 use super::content::view::DocumentView;
 use super::facturx::{EMAIL, electronic_address_of_buyer, forbidden_texts};
-use super::territory::Territory;
 use crate::records::{GapLevel, GapPlace, ReadinessGap};
 
 /// The currency of electronic invoices.
@@ -106,7 +105,7 @@ pub(crate) fn can_be_electronic(view: &DocumentView<'_>) -> bool {
     let has_address = address.is_some_and(|(scheme, address)| scheme != EMAIL || is_reachable(address));
     view.kind != Quote
         && view.currency == EURO
-        && Territory::of(view.buyer.country.as_deref()).has_electronic_invoices()
+        && view.buyer.territory().has_electronic_invoices()
         && (view.buyer.is_business() || has_address)
 }
 

@@ -20,13 +20,16 @@ pub(crate) enum Territory {
     /// Another member state of the European Union.
     Union,
     Abroad,
+    /// A place without a country, and with a postal code that is not French.
+    Unknown,
 }
 
 impl Territory {
-    /// The place of a country; an address without one is in France.
+    /// The place of a country, as an address is read.
     pub(crate) fn of(country: Option<&str>) -> Self {
         match country {
-            None | Some("FR") => Self::Mainland,
+            None => Self::Unknown,
+            Some("FR") => Self::Mainland,
             Some("MC") => Self::Monaco,
             Some("GP" | "MQ" | "RE") => Self::Overseas,
             Some("GF" | "YT") => Self::Untaxed,

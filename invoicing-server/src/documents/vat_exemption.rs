@@ -22,7 +22,7 @@ impl VatExemption {
         if company.is_franchise() {
             return Some(Self::Franchise);
         }
-        if Territory::of(client.country.as_deref()) == Territory::Untaxed {
+        if client.territory() == Territory::Untaxed {
             return Some(Self::Untaxed);
         }
         reverse_charge.then_some(Self::ReverseCharge)

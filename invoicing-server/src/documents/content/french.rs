@@ -1,4 +1,4 @@
-//! Numbers, units, dates and countries in French notation.
+//! Numbers, units and dates in French notation.
 
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::Percent;
@@ -99,44 +99,6 @@ pub(crate) fn iban(iban: &str) -> String {
     groups.join("\u{a0}")
 }
 
-/// The name of a country of the European Union, or of another neighbour of France, from its code (ISO 3166-1). Any
-/// other is shown by its code.
-pub(crate) fn country(code: &str) -> &str {
-    match code {
-        "AT" => "Autriche",
-        "BE" => "Belgique",
-        "BG" => "Bulgarie",
-        "CH" => "Suisse",
-        "CY" => "Chypre",
-        "CZ" => "Tchéquie",
-        "DE" => "Allemagne",
-        "DK" => "Danemark",
-        "EE" => "Estonie",
-        "ES" => "Espagne",
-        "FI" => "Finlande",
-        "FR" => "France",
-        "GB" => "Royaume-Uni",
-        "GR" => "Grèce",
-        "HR" => "Croatie",
-        "HU" => "Hongrie",
-        "IE" => "Irlande",
-        "IT" => "Italie",
-        "LT" => "Lituanie",
-        "LU" => "Luxembourg",
-        "LV" => "Lettonie",
-        "MC" => "Monaco",
-        "MT" => "Malte",
-        "NL" => "Pays-Bas",
-        "PL" => "Pologne",
-        "PT" => "Portugal",
-        "RO" => "Roumanie",
-        "SE" => "Suède",
-        "SI" => "Slovénie",
-        "SK" => "Slovaquie",
-        _ => code,
-    }
-}
-
 fn decimal(value: Decimal, least_places: u32) -> String {
     let mut value = value.normalize();
     value.rescale(value.scale().max(least_places));
@@ -213,11 +175,6 @@ mod tests {
         for kept in ["", "m²", "m", "u", "forfait", "Ens.", "m2 habitables", "יח׳"] {
             assert_eq!(unit(kept), kept);
         }
-    }
-
-    #[test]
-    fn countries_nearby_have_names_and_others_codes() {
-        assert_eq!(["BE", "CH", "US"].map(country), ["Belgique", "Suisse", "US"]);
     }
 
     proptest! {

@@ -67,7 +67,7 @@ fn vat(view: &DocumentView<'_>) -> impl Iterator<Item = &'static str> {
     let (exemption, display) = (view.vat_exemption(), VatDisplay::of(view));
     let is_franchise = exemption == Some(VatExemption::Franchise);
     let on_debits = view.company.identity.vat_on_debits && view.issued.is_some();
-    let is_abroad = Territory::of(view.buyer.country.as_deref()).is_foreign();
+    let is_abroad = view.buyer.territory().is_foreign();
     // A company may have come into franchise after the quote, or after the invoice that is credited.
     let is_free = display == VatDisplay::NotApplicable;
     let is_owed = exemption == Some(VatExemption::ReverseCharge);
@@ -148,7 +148,7 @@ pub(crate) fn certified(view: &DocumentView<'_>) -> impl Iterator<Item = String>
 /// Another wording is allowed only with all the elements of BOI-LETTRE-000280. The client of an
 /// invoice without a quote has agreed to nothing, so the statement is no certificate there.
 fn reduced_rate(view: &DocumentView<'_>, rate: Percent) -> Option<String> {
-    let is_overseas = Territory::of(view.buyer.country.as_deref()) == Territory::Overseas;
+    let is_overseas = view.buyer.territory() == Territory::Overseas;
     let (nature, article) = match rate {
         _ if rate == Percent::from(10) => ("", "279-0\u{a0}bis"),
         _ if rate.get() == Decimal::new(55, 1) => {

@@ -10,7 +10,6 @@ use invoicing_core::{
 use rust_decimal::Decimal;
 use uuid::Uuid;
 
-use super::french;
 use crate::documents::facts::is_business;
 use crate::documents::vat_exemption::VatExemption;
 use crate::documents::{
@@ -57,7 +56,7 @@ pub(crate) struct ClientView<'a> {
     pub(crate) name: &'a str,
     pub(crate) email: Option<&'a str>,
     pub(crate) phone: Option<&'a str>,
-    /// Street, postal code and town, lines separated by `\n`.
+    /// Street, postal code, town and country, lines separated by `\n`.
     pub(crate) address: Option<String>,
     pub(crate) r#type: Option<ClientType>,
     pub(crate) siren: Option<&'a str>,
@@ -103,16 +102,12 @@ pub(crate) struct Credited<'a> {
 
 impl<'a> ClientView<'a> {
     /// The client of a document, without the name and the e-mail that its record has.
-    fn of(buyer: &'a Buyer, kind: DocumentKind) -> Self {
-        let address = match kind {
-            DocumentKind::Quote => buyer.postal_address(),
-            DocumentKind::Invoice | DocumentKind::CreditNote => international_address(buyer),
-        };
+    fn of(buyer: &'a Buyer) -> Self {
         Self {
             name: "",
             email: None,
             phone: buyer.phone.as_deref(),
-            address,
+            address: buyer.postal_address(),
             r#type: buyer.r#type,
             siren: buyer.siren.as_deref(),
             vat_number: buyer.vat_number.as_deref(),
@@ -127,14 +122,6 @@ impl<'a> ClientView<'a> {
     fn named(self, name: &'a str, email: Option<&'a str>) -> Self {
         Self { name, email, ..self }
     }
-}
-
-/// The postal address, with the name of a country other than France as its last line.
-fn international_address(buyer: &Buyer) -> Option<String> {
-    let address = buyer.postal_address();
-    let country = buyer.country.as_deref().filter(|country| *country != "FR").map(french::country);
-    let lines: Vec<&str> = address.as_deref().into_iter().chain(country).collect();
-    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 /// True if an invoice that is being issued is paid as a whole, without a retention.
@@ -205,7 +192,7 @@ impl<'a> DocumentView<'a> {
             id: Uuid::nil(),
             number: record.number(),
             company: seller,
-            client: ClientView::of(buyer, record.kind()),
+            client: ClientView::of(buyer),
             buyer,
             work_site: work_site.as_deref(),
             issued_on: NaiveDate::default(),

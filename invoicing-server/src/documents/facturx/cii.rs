@@ -2,9 +2,10 @@
 //!
 //! Comments name the terms of EN 16931 that an element holds.
 
+use invoicing_core::internal::PostalAddress;
 use invoicing_core::{Invalid, OperationNature, Rule, VatShare};
 
-use super::address::Address;
+use super::address::write_address;
 use super::einvoice::EInvoice;
 use super::vat::Category;
 use super::xml::{Xml, shortest};
@@ -97,7 +98,8 @@ fn agreement(xml: &mut Xml, invoice: EInvoice<'_>) {
 /// the group could be empty, which platforms report.
 fn delivery(xml: &mut Xml, invoice: EInvoice<'_>) {
     if let Some(site) = invoice.view.work_site {
-        xml.group("ram:ShipToTradeParty", |xml| Address::of_text(site).write(xml));
+        let address = PostalAddress::read(Some(site), None, None, None);
+        xml.group("ram:ShipToTradeParty", |xml| write_address(xml, &address));
     }
     let day = invoice.issued.supplied_on.unwrap_or(invoice.view.issued_on);
     xml.group("ram:ActualDeliverySupplyChainEvent", |xml| xml.day("ram:OccurrenceDateTime", day));

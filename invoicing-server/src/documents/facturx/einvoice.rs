@@ -10,7 +10,8 @@ use crate::documents::{Buyer, DocumentKind};
 pub(crate) const DIRECTORY: &str = "0225";
 /// E-mail addresses (EAS).
 pub(crate) const EMAIL: &str = "EM";
-/// The country of a company, and of an address without one.
+/// The country of a company or a work site whose address does not tell it. A client in such a
+/// place has no electronic invoices.
 pub(super) const FRANCE: &str = "FR";
 
 /// The electronic address of a client with its scheme: its own one, the SIREN of a business, or the

@@ -1,11 +1,10 @@
 //! The company (BG-4) and the client (BG-7).
 
-use invoicing_core::CompanyIdentity;
+use invoicing_core::internal::PostalAddress;
 
-use super::address::Address;
+use super::address::write_address;
 use super::einvoice::{DIRECTORY, EInvoice};
 use super::xml::Xml;
-use crate::documents::Buyer;
 use crate::documents::content::header::legal_particulars;
 
 /// Identifiers of businesses (ISO 6523): the SIREN, and the SIRET of an establishment.
@@ -24,7 +23,7 @@ pub(super) fn seller(xml: &mut Xml, invoice: EInvoice<'_>) {
         let particulars = legal_particulars(identity, identity.legal_form.as_deref(), ", ");
         xml.optional("ram:Description", particulars.as_deref());
         organization(xml, identity.siren());
-        seller_address(identity).write(xml);
+        write_address(xml, &PostalAddress::of_company(identity));
         electronic(xml, invoice.seller_address().map(|address| (DIRECTORY, address)));
         match identity.vat_number.as_deref() {
             Some(number) => registration(xml, VAT, Some(number)),
@@ -39,22 +38,10 @@ pub(super) fn buyer(xml: &mut Xml, invoice: EInvoice<'_>) {
     xml.group("ram:BuyerTradeParty", |xml| {
         xml.text("ram:Name", invoice.view.client.name);
         organization(xml, business.and_then(|client| client.siren.as_deref()));
-        address_of_buyer(invoice.view.buyer).write(xml);
+        write_address(xml, &invoice.view.buyer.address_parts());
         electronic(xml, invoice.buyer_address());
         registration(xml, VAT, business.and_then(|client| client.vat_number.as_deref()));
     });
-}
-
-/// The company's address.
-pub(crate) fn seller_address(identity: &CompanyIdentity) -> Address<'_> {
-    let (text, zip_code) = (identity.address.as_deref(), identity.zip_code.as_deref());
-    Address::of(text, zip_code, identity.city.as_deref(), None)
-}
-
-/// The client's address.
-pub(crate) fn address_of_buyer(client: &Buyer) -> Address<'_> {
-    let (text, zip_code) = (client.address.as_deref(), client.zip_code.as_deref());
-    Address::of(text, zip_code, client.city.as_deref(), client.country.as_deref())
 }
 
 fn organization(xml: &mut Xml, siren: Option<&str>) {

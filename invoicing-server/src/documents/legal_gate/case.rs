@@ -85,7 +85,7 @@ impl<'a> Case<'a> {
     }
 
     pub(super) fn territory(&self) -> Territory {
-        Territory::of(self.client.country.as_deref())
+        self.client.territory()
     }
 
     /// True if the client owes the VAT.

@@ -6,7 +6,7 @@ use invoicing_core::{OperationNature, french_vat_number, is_siren, is_vat_number
 use super::case::{Case, found_about, found_if, is_blank};
 use super::company::is_french_number_of;
 use super::{Asked, BLANK, INVOICES, ISSUED, LegalRule, NONE, OFFERED, is_reachable};
-use crate::documents::facturx::{DIRECTORY, EMAIL, address_of_buyer, electronic_address_of_buyer};
+use crate::documents::facturx::{DIRECTORY, EMAIL, electronic_address_of_buyer};
 use crate::documents::territory::Territory;
 use crate::records::GapPlace;
 
@@ -30,7 +30,7 @@ pub(super) const RULES: &[LegalRule] = &[
         field: "client.address",
         english: "The client, a business, has no address.",
         french: "Le client, un professionnel, n’a pas d’adresse.",
-        finds: |case| found_if(case.business().is_some() && address_of_buyer(case.client).is_empty()),
+        finds: |case| found_if(case.business().is_some() && case.client.address_parts().is_empty()),
         ..OF_CLIENT
     },
     LegalRule {
@@ -39,7 +39,7 @@ pub(super) const RULES: &[LegalRule] = &[
         field: "client.address",
         english: "The client has no address, which a bill states unless the client objects.",
         french: "Le client n’a pas d’adresse ; une note l’indique, sauf opposition du client.",
-        finds: |case| found_if(case.business().is_none() && address_of_buyer(case.client).is_empty()),
+        finds: |case| found_if(case.business().is_none() && case.client.address_parts().is_empty()),
         ..OF_CLIENT
     },
     LegalRule {
@@ -47,7 +47,7 @@ pub(super) const RULES: &[LegalRule] = &[
         field: "client.address",
         english: "The client has no address.",
         french: "Le client n’a pas d’adresse.",
-        finds: |case| found_if(case.business().is_none() && address_of_buyer(case.client).is_empty()),
+        finds: |case| found_if(case.business().is_none() && case.client.address_parts().is_empty()),
         ..OF_XML
     },
     LegalRule {
@@ -109,6 +109,19 @@ pub(super) const RULES: &[LegalRule] = &[
         english: "Under reverse charge the client is a business with a VAT number{}.",
         french: "En autoliquidation, le client est un professionnel avec un numéro de TVA{}.",
         finds: |case| found_about(case.is_reverse_charge().then(|| lacking_number(case)).flatten()),
+        ..OF_CLIENT
+    },
+    LegalRule {
+        source: "BR-11",
+        about: OFFERED,
+        refused: NONE,
+        field: "client.country",
+        english: "The country of the client is missing: “{}” is not a French postal code. Without the country there is no electronic invoice.",
+        french: "Le pays du client manque : « {} » n’est pas un code postal français. Sans le pays, il n’y a pas de facture électronique.",
+        finds: |case| {
+            let code = case.client.address_parts().zip_code.map(str::to_owned);
+            found_about(code.filter(|_| case.territory() == Territory::Unknown))
+        },
         ..OF_CLIENT
     },
     LegalRule {

@@ -108,7 +108,7 @@ fn of_company() -> [Broken; 16] {
     ]
 }
 
-fn of_client() -> [Broken; 18] {
+fn of_client() -> [Broken; 19] {
     [
         ("clientName", "", lawful, |s| head(s, |head| head.client_name = "\u{200b}".into())),
         ("client.address", "The client, a business", lawful, |s| client(s, without_address)),
@@ -134,6 +134,9 @@ fn of_client() -> [Broken; 18] {
         }),
         ("client.vatNumber", "Under reverse charge", reversed, |s| {
             client(s, |client| client.vat_number = None);
+        }),
+        ("client.country", "The country", lawful, |s| {
+            client(s, |client| client.zip_code = Some("8001".into()));
         }),
         ("client.country", "Reverse charge abroad", reversed, |s| {
             client(s, |client| client.country = Some("CH".into()));
@@ -414,6 +417,17 @@ fn an_invoice_that_cannot_be_electronic_is_a_plain_pdf() {
     for country in ["GF", "YT", "MC", "BE", "GB"] {
         assert!(!electronic(business, Some(country), None, None), "{country}");
         assert!(!electronic(private, Some(country), Some("a@b.example"), None), "{country}");
+    }
+    // The address says where the client is, or that it is not known.
+    for (address, expected) in
+        [("44000 Nantes", true), ("8001 Zürich", false), ("44000 Nantes\nBelgique", false)]
+    {
+        let mut sample = lawful();
+        client(&mut sample, |client| {
+            without_address(client);
+            client.address = Some(format!("3 place Royale\n{address}"));
+        });
+        assert_eq!(sample.with_view(can_be_electronic), expected, "{address}");
     }
     assert!(!electronic(private, None, Some("a@localhost"), None));
     assert!(!electronic(private, None, Some(&("é".repeat(116) + "@b.example")), None));

@@ -131,6 +131,35 @@ fn an_address_in_one_text_is_read_in_its_parts() {
     assert!(buyer.contains("schemeID=\"EM\">compta@batir.example<"));
 }
 
+/// Rules: DOCUMENT-29
+#[test]
+fn an_address_is_the_same_in_the_xml_and_on_the_page() {
+    for (address, zip_code, city) in [
+        ("3 place Royale, 44000 Nantes", None, None),
+        ("3 place Royale, 44000 Nantes", Some("44000"), Some("Nantes")),
+        ("3 place Royale\n44000 Nantes\nFrance", Some("44000"), Some("Nantes")),
+        ("3 place Royale", Some("44000"), Some("Nantes")),
+    ] {
+        let mut sample = invoice();
+        let buyer = &mut sample.facts.parties.buyer;
+        buyer.address = Some(address.into());
+        (buyer.zip_code, buyer.city) = (zip_code.map(str::to_owned), city.map(str::to_owned));
+        let printed = buyer.postal_address();
+        assert_eq!(printed.as_deref(), Some("3 place Royale\n44000 Nantes"), "{address}");
+        let (address, zip_code, city) = (buyer.address.clone(), buyer.zip_code.clone(), buyer.city.clone());
+        let identity = sample.identity();
+        (identity.address, identity.zip_code, identity.city) = (address, zip_code, city);
+        assert_eq!(identity.postal_address(), printed);
+        let xml = sample.xml();
+        for party in ["BuyerTradeParty", "SellerTradeParty"] {
+            let written = &texts(&xml, party)[0];
+            let parts = ["LineOne", "PostcodeCode", "CityName", "CountryID"].map(|name| texts(written, name));
+            assert_eq!(parts, ["3 place Royale", "44000", "Nantes", "FR"].map(|part| vec![part.to_owned()]));
+            assert!(!written.contains("LineTwo"));
+        }
+    }
+}
+
 #[test]
 fn the_largest_invoice_is_written() {
     let mut sample = described("Peinture");

@@ -171,9 +171,10 @@ fn a_credit_note_of_the_day_of_the_supply_does_not_repeat_it() {
 /// Rules: DOCUMENT-27
 #[test]
 fn the_address_of_a_client_abroad_ends_with_the_country() {
-    let (mut facts, invoice, note) = (invoice_facts(), invoice(), credit_note());
+    let (mut facts, offer, invoice, note) = (invoice_facts(), quote(), invoice(), credit_note());
+    let quote = DocumentRef::Quote { quote: &offer, sent_copy: None };
     let texts = |facts: &_| {
-        [DocumentRef::Invoice(&invoice), credited(&note)].map(|record| printed(&input(facts, record)))
+        [quote, DocumentRef::Invoice(&invoice), credited(&note)].map(|record| printed(&input(facts, record)))
     };
     for (code, expected) in [
         (Some("BE"), "75001 Paris\nBelgique\nTél."),
@@ -188,7 +189,7 @@ fn the_address_of_a_client_abroad_ends_with_the_country() {
     }
     let client = &mut facts.parties.buyer;
     (client.address, client.zip_code, client.city, client.country) = (None, None, None, Some("BE".into()));
-    assert_prints(&texts(&facts)[0], &["SCI des Lilas\nBelgique\n"], &[]);
+    assert_prints(&texts(&facts)[1], &["SCI des Lilas\nBelgique\n"], &[]);
 }
 
 #[test]
