@@ -3,7 +3,7 @@
 
 /// Bytes of an entry of a directory: tag, type, count and value.
 const ENTRY: usize = 12;
-/// The begin of an entry with an orientation: the tag, the type SHORT, and a count of 1.
+/// Tag, type (SHORT) and count of the entry of the orientation.
 const ORIENTATION: (u16, u16, u32) = (0x0112, 3, 1);
 /// The orientations with pixels that are turned or mirrored. 1 is upright; no other is defined.
 const TURNED: std::ops::RangeInclusive<u16> = 2..=8;
@@ -23,12 +23,12 @@ fn orientation(exif: &[u8]) -> Option<u16> {
     };
     let directory = exif.get(usize::try_from(order.long_at(exif, 4)?).ok()?..)?;
     let count = usize::from(order.short_at(directory, 0)?);
-    let entries = directory[2..].chunks_exact(ENTRY).take(count);
+    let mut entries = directory[2..].chunks_exact(ENTRY).take(count);
     let is_it = |entry: &&[u8]| {
         order.short_at(entry, 0).zip(order.short_at(entry, 2)).zip(order.long_at(entry, 4))
             == Some(((ORIENTATION.0, ORIENTATION.1), ORIENTATION.2))
     };
-    order.short_at(entries.into_iter().find(is_it)?, 8)
+    order.short_at(entries.find(is_it)?, 8)
 }
 
 /// The order of the bytes of numbers.
