@@ -128,6 +128,30 @@ fn a_signed_quote_carries_the_copy_that_was_signed_and_the_proof() {
     assert_eq!(signature.proof_fingerprint, format!("sha256:{}", sha256_hex(&canonical)));
 }
 
+/// Rules: DOCUMENT-30
+#[test]
+fn every_page_names_the_document() {
+    const TITLE: &str = "Devis DEV-2026-0042 — Martin Peinture";
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("running.pdf");
+    let mut of_notices_alone = 0;
+    for (lines, notices) in (1..=5).flat_map(|lines| (1..=10).map(move |notices| (lines * 7, notices * 18))) {
+        let mut paper = Paper::of(many_lines(lines)).retained(5);
+        paper.facts.parties.seller.identity.terms = Some("Mention de la page\n".repeat(notices));
+        std::fs::write(&file, PdfRenderer::new().render(&paper.input()).unwrap()).unwrap();
+        let Some(text) = run("pdftotext", &["-layout", file.to_str().unwrap(), "-"]) else { return };
+        let text = String::from_utf8(text).unwrap();
+        let pages: Vec<_> = text.split_terminator('\u{c}').collect();
+        for (index, page) in pages.iter().enumerate() {
+            let lines: Vec<_> = page.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            let [first, body @ .., last] = &lines[..] else { panic!("an empty page") };
+            assert_eq!(*last, format!("{TITLE} — page {} / {}", index + 1, pages.len()));
+            assert_eq!(*first == TITLE, index > 0, "{first}");
+            of_notices_alone += usize::from(body.iter().all(|line| *line == "Mention de la page"));
+        }
+    }
+    assert!(of_notices_alone > 0);
+}
+
 /// Rules: DOCUMENT-21
 #[test]
 fn a_name_that_no_font_has_is_a_row_of_boxes() {

@@ -95,7 +95,8 @@ impl<'a> Text<'a> {
     }
 }
 
-/// `Devis DEV-2026-0042 — Atelier Léa Martin`: the footer of every page.
-pub(crate) fn footer(view: &DocumentView<'_>) -> String {
+/// `Devis DEV-2026-0042 — Atelier Léa Martin`: the footer of every page, and the head of every page
+/// but the first.
+pub(crate) fn running_title(view: &DocumentView<'_>) -> String {
     format!("{} — {}", header::title(view), view.company.name)
 }

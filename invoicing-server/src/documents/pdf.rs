@@ -31,6 +31,7 @@ mod totals;
 mod typesetter;
 mod writer;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use invoicing_core::Invalid;
@@ -40,8 +41,8 @@ use self::fonts::Fonts;
 use self::logo_images::LogoImages;
 use self::pagination::{Ink, Paginator, PdfPage};
 use self::tags::Tags;
-use self::typesetter::Typesetter;
-use self::writer::{Footer, Writer};
+use self::typesetter::{Line, Typesetter};
+use self::writer::{Running, Writer};
 use super::content::sanitize::Unprintable;
 use super::content::view::DocumentView;
 use super::content::{self, Field};
@@ -54,6 +55,7 @@ type Result<T, E = RenderError> = std::result::Result<T, E>;
 /// A blue that is dark enough to read and to photocopy.
 const ACCENT: [u8; 3] = [22, 72, 110];
 
+const HEAD: Look = Look::new(9.0).bold();
 const FOOTER: Look = Look::new(7.5).ink(Ink::Muted);
 
 /// Renders quotes, invoices and credit notes as A4 pages, in French.
@@ -117,16 +119,16 @@ impl PdfRenderer {
     }
 
     fn file(&self, view: &DocumentView<'_>) -> Result<Vec<u8>> {
-        let (pages, tags, footer) = self.compose(view)?;
+        let (pages, tags, running) = self.compose(view)?;
         let accent = accent::accent(view.company.identity.color.as_deref(), self.accent);
-        Writer { accent, tags, outline: None }.write(view, &pages, &footer)
+        Writer { accent, tags, outline: None }.write(view, &pages, &running)
     }
 
-    fn compose(&self, view: &DocumentView<'_>) -> Result<(Vec<PdfPage>, Tags, Footer)> {
+    fn compose(&self, view: &DocumentView<'_>) -> Result<(Vec<PdfPage>, Tags, Running)> {
         let mut composer = self.composer(view, None);
         let pages = pages(&mut composer, view)?;
-        let footer = footer(&mut composer, view, pages.len())?;
-        Ok((pages, composer.tags, footer))
+        let running = running(&mut composer, view, pages.len())?;
+        Ok((pages, composer.tags, running))
     }
 
     /// The texts that cannot be printed.
@@ -153,7 +155,7 @@ impl PdfRenderer {
     }
 }
 
-/// The pages without their footers.
+/// The pages without their running heads and footers.
 fn pages(composer: &mut Composer<'_>, view: &DocumentView<'_>) -> Result<Vec<PdfPage>> {
     header::head(composer, view)?;
     line_table::line_table(composer, view)?;
@@ -174,24 +176,30 @@ impl DocumentRenderer for PdfRenderer {
     }
 }
 
-/// `Devis DEV-2026-0042 — Atelier Léa Martin — page 1 / 2` on one line. A name that is too long for
-/// it is cut.
-fn footer(to: &mut Composer<'_>, view: &DocumentView<'_>, pages: usize) -> Result<Footer> {
-    let mut line = |text: &str| {
-        let lines = to.lines(Field::Named("number"), text, FOOTER.style, None)?;
-        lines.into_iter().next().ok_or_else(|| RenderError::new("the footer is empty"))
-    };
-    let numbers = (1..=pages).map(|page| line(&format!(" — page {page} / {pages}")));
+/// The lines that every page repeats: `Devis DEV-2026-0042 — Atelier Léa Martin`, and in the footer
+/// `page 1 / 2` behind it.
+fn running(to: &mut Composer<'_>, view: &DocumentView<'_>, pages: usize) -> Result<Running> {
+    let title = content::running_title(view);
+    let numbers = (1..=pages).map(|page| line(to, &format!(" — page {page} / {pages}"), FOOTER));
     let numbers = numbers.collect::<Result<Vec<_>>>()?;
     let room = WIDTH - numbers.last().map_or(0.0, |line| line.width);
-    let full = content::footer(view);
-    let mut text = line(&full)?;
+    Ok(Running { head: cut(to, &title, HEAD, WIDTH)?, footer: cut(to, &title, FOOTER, room)?, numbers })
+}
+
+/// A text on one line, cut if it is wider than its room.
+fn cut(to: &mut Composer<'_>, full: &str, look: Look, room: f32) -> Result<Rc<Line>> {
+    let mut text = line(to, full, look)?;
     let mut kept = full.chars().count();
     while text.width > room && kept > 1 {
         // Cut by an eighth, so that a long name takes few layouts.
         kept -= kept.div_ceil(8);
         let cut: String = full.chars().take(kept).collect();
-        text = line(&format!("{}…", cut.trim_end()))?;
+        text = line(to, &format!("{}…", cut.trim_end()), look)?;
     }
-    Ok(Footer { text, numbers })
+    Ok(text)
+}
+
+fn line(to: &mut Composer<'_>, text: &str, look: Look) -> Result<Rc<Line>> {
+    let lines = to.lines(Field::Named("number"), text, look.style, None)?;
+    lines.into_iter().next().ok_or_else(|| RenderError::new("a running line is empty"))
 }

@@ -15,7 +15,7 @@ use crate::documents::content::line_table::{Column, TableRow, columns, rows};
 use crate::documents::content::totals::{TotalKind, totals};
 use crate::documents::content::vat_display::VatDisplay;
 use crate::documents::content::view::DocumentView;
-use crate::documents::content::{footer, header, legal_notices, signature, visible};
+use crate::documents::content::{header, legal_notices, running_title, signature, visible};
 
 /// Maximum number of lines in a part, and maximum number of bytes of its rows.
 const PART_LINES: usize = 50;
@@ -75,7 +75,7 @@ impl<'q> DocumentHtml<'q> {
                     tbody { @for row in self.rows_of(part) { (row_html(row, display, view.currency)) } }
                 }
                 (end)
-                p.soft { (visible(&footer(view))) }
+                p.soft { (visible(&running_title(view))) }
             }
         })
     }

@@ -39,9 +39,9 @@ fn said(line: &TextLine) -> &str {
 /// numbers.
 #[cfg(feature = "console")]
 pub(crate) fn drawn(input: &DocumentInput<'_>) -> Vec<String> {
-    let (pages, _, footer) = PdfRenderer::new().compose(&DocumentView::of(input)).unwrap();
+    let (pages, _, running) = PdfRenderer::new().compose(&DocumentView::of(input)).unwrap();
     let texts = pages.iter().flat_map(|page| &page.texts).filter(|text| text.node.is_some());
-    texts.map(|text| &text.line).chain([&footer.text]).map(|line| said(line).to_owned()).collect()
+    texts.map(|text| &text.line).chain([&running.footer]).map(|line| said(line).to_owned()).collect()
 }
 
 /// The lines of all pages in reading order, with plain spaces.
@@ -247,8 +247,8 @@ fn large_amounts_and_long_words_stay_in_their_columns() {
     assert_tidy(&composed(&company, &quote));
     let facts = offer_facts(company);
     let view = DocumentView::of(&input(&facts, offered(&quote)));
-    let footer = PdfRenderer::new().compose(&view).unwrap().2;
-    assert!(footer.text.width + footer.numbers[0].width <= WIDTH);
+    let running = PdfRenderer::new().compose(&view).unwrap().2;
+    assert!(running.footer.width + running.numbers[0].width <= WIDTH && running.head.width <= WIDTH);
 }
 
 #[test]
@@ -256,11 +256,11 @@ fn the_footer_counts_the_pages() {
     let quote = quote_of(vec![line("Poste", (None, None), "20"); 60]);
     let facts = offer_facts(company());
     let view = DocumentView::of(&input(&facts, offered(&quote)));
-    let (pages, _, footer) = PdfRenderer::new().compose(&view).unwrap();
-    let numbers: Vec<_> = footer.numbers.iter().map(|line| said(line)).collect();
+    let (pages, _, running) = PdfRenderer::new().compose(&view).unwrap();
+    let numbers: Vec<_> = running.numbers.iter().map(|line| said(line)).collect();
     assert_eq!(pages.len(), numbers.len());
     assert_eq!(
-        format!("{}{}", said(&footer.text), numbers[1]),
+        format!("{}{}", said(&running.footer), numbers[1]),
         format!("Devis DEV-2026-0042 — Atelier Léa Martin — page 2 / {}", pages.len())
     );
 }

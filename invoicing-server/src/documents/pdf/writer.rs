@@ -31,16 +31,23 @@ use crate::documents::content::sanitize::sanitize_any;
 use crate::documents::content::view::{DocumentView, Offer};
 use crate::documents::facturx::with_factur_x_metadata;
 
-/// Baseline of the footer, in points from the page's top.
+/// Baselines of the running head and of the footer, in points from the page's top.
+const HEAD: f32 = 35.0;
 const FOOTER: f32 = PAGE.1 - 34.0;
-/// The rule above the footer.
-const FOOTER_RULE: Rectangle =
-    Rectangle { x: LEFT, y: PAGE.1 - 49.0, width: RIGHT - LEFT, height: 0.5, ink: Ink::Hairline };
+/// The rules below the head and above the footer.
+const HEAD_RULE: Rectangle = rule(42.0);
+const FOOTER_RULE: Rectangle = rule(PAGE.1 - 49.0);
 
-/// The footer of the pages.
-pub(super) struct Footer {
-    /// The text, which is the same on every page.
-    pub(super) text: Rc<Line>,
+const fn rule(y: f32) -> Rectangle {
+    Rectangle { x: LEFT, y, width: RIGHT - LEFT, height: 0.5, ink: Ink::Hairline }
+}
+
+/// The lines in the margins of the pages.
+pub(super) struct Running {
+    /// The head of each page but the first, which begins with the title.
+    pub(super) head: Rc<Line>,
+    /// The footer of each page, up to the number of the page.
+    pub(super) footer: Rc<Line>,
     /// `page 1 / 2`, one for each page.
     pub(super) numbers: Vec<Rc<Line>>,
 }
@@ -59,7 +66,7 @@ impl Writer {
         mut self,
         view: &DocumentView<'_>,
         pages: &[PdfPage],
-        footer: &Footer,
+        running: &Running,
     ) -> Result<Vec<u8>> {
         let configuration = ConfigurationBuilder::new()
             .with_archival_validator(Archival::A3_A)
@@ -74,8 +81,13 @@ impl Writer {
                 PageSettings::from_wh(PAGE.0, PAGE.1).ok_or_else(|| RenderError::new("no page size"))?;
             let mut target = document.start_page_with(size);
             let mut surface = target.surface();
+            if index > 0 {
+                let head = [(&running.head, Ink::Text)];
+                self.margin(&mut surface, ArtifactType::Header, &HEAD_RULE, (HEAD, &head));
+            }
             self.page(&mut surface, page, index);
-            self.footer(&mut surface, footer, index);
+            let footer = [(&running.footer, Ink::Muted), (&running.numbers[index], Ink::Muted)];
+            self.margin(&mut surface, ArtifactType::Footer, &FOOTER_RULE, (FOOTER, &footer));
             surface.finish();
             target.finish();
         }
@@ -137,14 +149,20 @@ impl Writer {
         }
     }
 
-    fn footer(&self, surface: &mut Surface<'_>, footer: &Footer, index: usize) {
-        surface.start_tagged(artifact(ArtifactType::Footer));
-        self.rectangle(surface, &FOOTER_RULE);
+    /// Draws a rule and a line of texts in a margin.
+    fn margin(
+        &self,
+        surface: &mut Surface<'_>,
+        kind: ArtifactType,
+        rule: &Rectangle,
+        (baseline, texts): (f32, &[(&Rc<Line>, Ink)]),
+    ) {
+        surface.start_tagged(artifact(kind));
+        self.rectangle(surface, rule);
         let mut x = LEFT;
-        for line in [&footer.text, &footer.numbers[index]] {
-            let (line, width) = (Rc::clone(line), line.width);
-            self.text(surface, &Text { x, baseline: FOOTER, line, ink: Ink::Muted, node: None });
-            x += width;
+        for (line, ink) in texts {
+            self.text(surface, &Text { x, baseline, line: Rc::clone(line), ink: *ink, node: None });
+            x += line.width;
         }
         surface.end_tagged();
     }
