@@ -218,10 +218,10 @@ pub use resource::{RecordVersion, Resource};
 pub use transport::{Transport, TransportError, TransportErrorKind};
 
 pub use invoicing_core::{
-    ClientId, ClientType, CreditNote, CreditNoteId, CreditNoteItem, CreditNoteReference, Deduction,
-    DocumentFormat, DocumentLink, ErrorCode, ExternalLink, InvoiceId, InvoiceStatus, InvoiceType, Line,
-    Money, NewClient, OpenEnum, Page, Pagination, Percent, QuoteId, QuoteStatus, SignatureBlock, Timestamp,
-    VatShare,
+    BillingAddress, ClientId, ClientType, CreditNote, CreditNoteId, CreditNoteItem, CreditNoteReference,
+    Deduction, DocumentFormat, DocumentLink, ErrorCode, ExternalLink, InvoiceId, InvoiceStatus, InvoiceType,
+    Line, Money, NewClient, OpenEnum, Page, Pagination, Percent, QuoteId, QuoteStatus, SignatureBlock,
+    Timestamp, VatShare,
 };
 
 /// A quote with all members of the API: the response of [`Quotes::get`]. Lists and catch-ups bring [`QuoteItem`]s.

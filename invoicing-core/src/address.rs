@@ -1,5 +1,6 @@
 //! Postal addresses: one reader for what documents print, the XML, and the legal gate.
 
+use crate::billing_address::BillingAddress;
 use crate::company::CompanyIdentity;
 use crate::country::{FRANCE, code_of, french_name};
 use crate::text::fold_for_search;
@@ -73,6 +74,12 @@ impl<'a> PostalAddress<'a> {
     pub fn of_company(identity: &'a CompanyIdentity) -> Self {
         let town = (identity.zip_code.as_deref(), identity.city.as_deref());
         Self::read(identity.address.as_deref(), town.0, town.1, None)
+    }
+
+    /// The address that invoices are made out to.
+    pub fn of_billing(billing: &'a BillingAddress) -> Self {
+        let BillingAddress { address, zip_code, city, country } = billing;
+        Self::read(address.as_deref(), zip_code.as_deref(), city.as_deref(), country.as_deref())
     }
 
     /// True if neither a line nor a town is known.

@@ -8,12 +8,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::address::PostalAddress;
+use crate::billing_address::entered_billing_address;
 use crate::identifiers::{
     optional_country, optional_electronic_address, optional_siren, optional_vat_number,
 };
 use crate::setters::text_setters;
 use crate::text::{LONG_TEXT, SHORT_TEXT, fold_for_search, optional_email, optional_text, required_text};
-use crate::{ChangeTime, ClientId, Invalid, Timestamp};
+use crate::{BillingAddress, ChangeTime, ClientId, Invalid, Timestamp};
 
 /// The kind of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
@@ -59,6 +60,8 @@ pub struct Client<T = ClientType> {
     pub electronic_address: Option<String>,
     /// Country of the address, two letters (ISO 3166-1); `None` is France.
     pub country: Option<String>,
+    /// Address that invoices are made out to, if it is not this one.
+    pub billing_address: Option<BillingAddress>,
     /// Instant of creation.
     pub created_at: Timestamp,
     /// Instant of the last change.
@@ -121,6 +124,9 @@ pub struct NewClient {
     /// Country of the address, two letters (ISO 3166-1); by default France.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub country: Option<String>,
+    /// Address that invoices are made out to, if it is not this one. One without any text is none.
+    #[serde(default, deserialize_with = "entered_billing_address", skip_serializing_if = "Option::is_none")]
+    pub billing_address: Option<BillingAddress>,
 }
 
 /// Reads a type like every optional text: white space around the word does not count, and an empty
@@ -175,6 +181,7 @@ impl NewClient {
             vat_number,
             electronic_address,
             country,
+            billing_address,
             created_at: _,
             updated_at: _,
         } = client.clone();
@@ -192,7 +199,14 @@ impl NewClient {
             vat_number,
             electronic_address,
             country,
+            billing_address,
         }
+    }
+
+    /// Sets [`billing_address`](Self#structfield.billing_address).
+    pub fn billing_address(mut self, address: BillingAddress) -> Self {
+        self.billing_address = Some(address);
+        self
     }
 
     /// Sets [`type`](Self#structfield.type).
@@ -220,6 +234,10 @@ impl NewClient {
                 self.electronic_address.as_deref(),
             )?,
             country: optional_country("country", self.country.as_deref())?,
+            billing_address: match &self.billing_address {
+                Some(address) => address.check()?,
+                None => None,
+            },
             // Checked last, so that an error about it means that every other field is accepted.
             external_id: check_external_id(self.external_id.as_deref())?,
         }))
@@ -264,6 +282,7 @@ impl ClientFields {
             vat_number,
             electronic_address,
             country,
+            billing_address,
         } = self.0;
         Client {
             id,
@@ -280,6 +299,7 @@ impl ClientFields {
             vat_number,
             electronic_address,
             country,
+            billing_address,
             created_at,
             updated_at,
         }

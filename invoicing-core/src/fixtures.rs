@@ -9,8 +9,8 @@ use uuid::Uuid;
 use crate::{
     ChangeTime, Changed, Client, ClientId, Costing, CreditNote, CreditNoteId, CreditNoteIssue,
     CreditableBalance, DocumentFormat, Invoice, InvoiceId, InvoiceIssue, InvoiceStatus, Line, NewClient,
-    NewCreditNote, NewLine, Percent, PricedLines, Quote, QuoteCreation, QuoteId, QuoteStatus, SignatureBlock,
-    Timestamp, UnitPrice, money, price_lines,
+    NewCreditNote, NewLine, Percent, PricedLines, Quote, QuoteCreation, QuoteId, QuoteStatus, QuoteTerms,
+    SignatureBlock, Timestamp, UnitPrice, money, price_lines,
 };
 
 /// The instant of creation in milliseconds; the other instants of a record are a few milliseconds
@@ -92,9 +92,14 @@ pub(crate) fn origin() -> QuoteCreation<'static> {
     QuoteCreation { id: QuoteId(uuid(2)), number: "DEV-2026-0042", currency: "EUR", at: time(0) }
 }
 
+/// Terms without an order number.
+pub(crate) fn terms(retention_rate: Percent, valid_until: Option<NaiveDate>) -> QuoteTerms {
+    QuoteTerms { retention_rate, valid_until, order_number: None }
+}
+
 /// A draft with a retention of 5 %.
 pub(crate) fn draft_quote() -> Quote {
-    Quote::draft(origin(), &client(), lines(), Percent::from(5), None).unwrap().record
+    Quote::draft(origin(), &client(), lines(), &terms(Percent::from(5), None)).unwrap().record
 }
 
 pub(crate) fn signature(millis: i64) -> SignatureBlock {
@@ -139,7 +144,7 @@ pub(crate) fn invoice_in(status: InvoiceStatus) -> Invoice {
 /// An issued invoice of these lines.
 pub(crate) fn issued_of(lines: &[NewLine]) -> Invoice {
     let lines = price_lines(lines).unwrap().lines;
-    let quote = Quote::draft(origin(), &client(), lines, Percent::ZERO, None).unwrap().record;
+    let quote = Quote::draft(origin(), &client(), lines, &QuoteTerms::default()).unwrap().record;
     let quote = quote.accept(time(1)).unwrap().record;
     let draft = Invoice::from_quote(InvoiceId(uuid(3)), &quote, time(2)).unwrap().record;
     draft.issue(InvoiceIssue::new("FAC-2026-0007", today()), time(3)).unwrap().record

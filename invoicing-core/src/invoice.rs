@@ -140,6 +140,8 @@ pub struct InvoiceDetail {
     pub deductions: Vec<Deduction>,
     /// The credit notes on the invoice, oldest first.
     pub credit_notes: Vec<CreditNoteReference>,
+    /// The number of the client's order, 1 to 50 characters.
+    pub order_number: Option<String>,
 }
 
 /// An invoice whose amount another one deducts.
@@ -194,7 +196,7 @@ pub struct Invoice<S = InvoiceStatus> {
     pub summary: InvoiceSummary<S>,
     /// The lines.
     pub lines: Vec<Line>,
-    /// VAT shares, deductions and credit notes.
+    /// VAT shares, deductions, credit notes and order number.
     #[serde(flatten)]
     pub detail: InvoiceDetail,
 }
@@ -227,6 +229,7 @@ impl<'de, S: Deserialize<'de>> Deserialize<'de> for Invoice<S> {
             vat_breakdown: side.vat_breakdown.required("vatBreakdown")?,
             deductions: side.deductions.required("deductions")?,
             credit_notes: side.credit_notes.required("creditNotes")?,
+            order_number: side.order_number.optional(),
         };
         Ok(Self { summary, lines: side.lines.required("lines")?, detail })
     }
@@ -239,10 +242,12 @@ struct DetailMembers {
     vat_breakdown: Member<Vec<VatShare>>,
     deductions: Member<Vec<Deduction>>,
     credit_notes: Member<Vec<CreditNoteReference>>,
+    order_number: Member<Option<String>>,
 }
 
 impl<'de> SideMembers<'de> for DetailMembers {
-    const NAMES: &'static [&'static str] = &["lines", "vatBreakdown", "deductions", "creditNotes"];
+    const NAMES: &'static [&'static str] =
+        &["lines", "vatBreakdown", "deductions", "creditNotes", "orderNumber"];
 
     fn read<A: MapAccess<'de>>(&mut self, index: usize, map: &mut A) -> Result<(), A::Error> {
         let name = Self::NAMES[index];
@@ -250,7 +255,8 @@ impl<'de> SideMembers<'de> for DetailMembers {
             0 => self.lines.fill(name, map),
             1 => self.vat_breakdown.fill(name, map),
             2 => self.deductions.fill(name, map),
-            _ => self.credit_notes.fill(name, map),
+            3 => self.credit_notes.fill(name, map),
+            _ => self.order_number.fill(name, map),
         }
     }
 }

@@ -7,6 +7,7 @@
 use chrono::NaiveDate;
 
 use crate::date::{check_date, days_after};
+use crate::text::optional_order_number;
 use crate::{
     ChangeTime, Changed, Conflict, ConflictReason, DocumentFormat, DomainError, Event, EventKind, Invalid,
     Invoice, InvoiceDetail, InvoiceId, InvoiceStatus, InvoiceSummary, InvoiceType, Money, Quote, QuoteStatus,
@@ -30,6 +31,9 @@ pub struct InvoiceIssue<'a> {
     pub supplied_on: Option<NaiveDate>,
     /// First and last day of the period that the invoice is about, if it is about one.
     pub period: Option<(NaiveDate, NaiveDate)>,
+    /// The number of the client's order, if it is another one than that of the draft; an empty one
+    /// removes it.
+    pub order_number: Option<&'a str>,
     /// The format of the document; `None` if the service makes none.
     pub document_format: Option<DocumentFormat>,
 }
@@ -37,7 +41,15 @@ pub struct InvoiceIssue<'a> {
 impl<'a> InvoiceIssue<'a> {
     /// An issue with a due date 30 days later.
     pub const fn new(number: &'a str, issue_date: NaiveDate) -> Self {
-        Self { number, issue_date, due_date: None, supplied_on: None, period: None, document_format: None }
+        Self {
+            number,
+            issue_date,
+            due_date: None,
+            supplied_on: None,
+            period: None,
+            order_number: None,
+            document_format: None,
+        }
     }
 
     /// Sets [`due_date`](Self#structfield.due_date).
@@ -55,6 +67,12 @@ impl<'a> InvoiceIssue<'a> {
     /// Sets [`period`](Self#structfield.period).
     pub fn period(mut self, first: NaiveDate, last: NaiveDate) -> Self {
         self.period = Some((first, last));
+        self
+    }
+
+    /// Sets [`order_number`](Self#structfield.order_number).
+    pub fn order_number(mut self, number: &'a str) -> Self {
+        self.order_number = Some(number);
         self
     }
 
@@ -125,6 +143,7 @@ impl Invoice {
             vat_breakdown: quote.detail.vat_breakdown.clone(),
             deductions: Vec::new(),
             credit_notes: Vec::new(),
+            order_number: quote.detail.order_number.clone(),
         };
         let mut invoice = Self { summary, lines: quote.lines.clone(), detail };
         invoice.set_amount_paid(Money::ZERO)?;
@@ -145,6 +164,9 @@ impl Invoice {
         }
         issue.check_supply()?;
         let mut invoice = self.modified(InvoiceStatus::Sent, at.stamp);
+        if issue.order_number.is_some() {
+            invoice.detail.order_number = optional_order_number(issue.order_number)?;
+        }
         let summary = &mut invoice.summary;
         summary.number = Some(issue.number.to_owned());
         summary.issue_date = Some(issue_date);

@@ -56,6 +56,7 @@
 
 mod address;
 mod advice;
+mod billing_address;
 mod characters;
 mod client;
 mod company;
@@ -104,6 +105,7 @@ mod vat;
 mod wire_enum;
 
 pub use advice::Advice;
+pub use billing_address::BillingAddress;
 pub use client::{Client, ClientChange, ClientFields, ClientType, NewClient};
 pub use company::{Company, CompanyIdentity, EInvoicing, NewCompany};
 pub use credit::{
@@ -140,7 +142,7 @@ pub use project::{Project, ProjectStatus};
 pub use proof::{ProofParts, proof_fingerprint};
 pub use quota::{QUOTA_WINDOW_MS, QuotaDecision, QuotaWindow};
 pub use quote::{ExternalLink, NewQuote, Quote, QuoteDetail, QuoteItem, QuoteSummary, SignatureBlock};
-pub use quote_states::{DEFAULT_VALIDITY_DAYS, QuoteCreation, QuoteImport, SignatureEvidence};
+pub use quote_states::{DEFAULT_VALIDITY_DAYS, QuoteCreation, QuoteImport, QuoteTerms, SignatureEvidence};
 pub use refusal::{ConflictReason, IdentifierKind, LogoRule, Rule};
 pub use retry_policy::{NextStep, RetryPolicy};
 pub use status::{InvoiceStatus, QuoteStatus};
@@ -158,8 +160,9 @@ pub mod internal {
     pub use crate::identifiers::is_electronic_address;
     pub use crate::ids::parse_uuid;
     pub use crate::text::{
-        LONG_TEXT, RefusedCharacter, SHORT_TEXT, fold_for_search, has_dotted_domain, optional_text,
-        required_text, search_words, signer_email, signer_name, sought_text, without_bidi_controls,
+        LONG_TEXT, ORDER_NUMBER, RefusedCharacter, SHORT_TEXT, fold_for_search, has_dotted_domain,
+        optional_text, required_text, search_words, signer_email, signer_name, sought_text,
+        without_bidi_controls,
     };
     pub use crate::totals::retention_amount;
 

@@ -8,8 +8,8 @@ use crate::flatten::{self, Member, SideMembers};
 use crate::setters::text_setters;
 use crate::text::{LONG_TEXT, optional_text};
 use crate::{
-    ClientId, IntoExact, Invalid, Line, Money, NewLine, OperationNature, Percent, QuoteId, QuoteStatus, Rule,
-    Timestamp, VatShare,
+    ClientId, IntoExact, Invalid, Line, Money, NewLine, OperationNature, Percent, QuoteId, QuoteStatus,
+    QuoteTerms, Rule, Timestamp, VatShare,
 };
 
 /// The fields of a quote that a list shows.
@@ -71,6 +71,8 @@ pub struct QuoteDetail {
     pub vat_breakdown: Vec<VatShare>,
     /// The evidence, once the client has signed.
     pub signature: Option<SignatureBlock>,
+    /// The number of the client's order, 1 to 50 characters.
+    pub order_number: Option<String>,
 }
 
 /// The evidence of a signature.
@@ -108,7 +110,7 @@ pub struct Quote<S = QuoteStatus> {
     pub summary: QuoteSummary<S>,
     /// The lines.
     pub lines: Vec<Line>,
-    /// Retention, VAT shares and signature.
+    /// Retention, VAT shares, signature and order number.
     #[serde(flatten)]
     pub detail: QuoteDetail,
 }
@@ -142,6 +144,7 @@ impl<'de, S: Deserialize<'de>> Deserialize<'de> for Quote<S> {
             retention_amount: side.retention_amount.required("retentionAmount")?,
             vat_breakdown: side.vat_breakdown.required("vatBreakdown")?,
             signature: side.signature.optional(),
+            order_number: side.order_number.optional(),
         };
         Ok(Self { summary, lines: side.lines.required("lines")?, detail })
     }
@@ -155,11 +158,12 @@ struct DetailMembers {
     retention_amount: Member<Money>,
     vat_breakdown: Member<Vec<VatShare>>,
     signature: Member<Option<SignatureBlock>>,
+    order_number: Member<Option<String>>,
 }
 
 impl<'de> SideMembers<'de> for DetailMembers {
     const NAMES: &'static [&'static str] =
-        &["lines", "retentionRate", "retentionAmount", "vatBreakdown", "signature"];
+        &["lines", "retentionRate", "retentionAmount", "vatBreakdown", "signature", "orderNumber"];
 
     fn read<A: MapAccess<'de>>(&mut self, index: usize, map: &mut A) -> Result<(), A::Error> {
         let name = Self::NAMES[index];
@@ -168,7 +172,8 @@ impl<'de> SideMembers<'de> for DetailMembers {
             1 => self.retention_rate.fill(name, map),
             2 => self.retention_amount.fill(name, map),
             3 => self.vat_breakdown.fill(name, map),
-            _ => self.signature.fill(name, map),
+            4 => self.signature.fill(name, map),
+            _ => self.order_number.fill(name, map),
         }
     }
 }
@@ -199,6 +204,9 @@ pub struct NewQuote {
     /// Last day on which the quote can be signed; sending sets one if this is missing.
     #[serde(default)]
     pub valid_until: Option<NaiveDate>,
+    /// The number of the client's order, at most 50 characters.
+    #[serde(default)]
+    pub order_number: Option<String>,
     /// Work site, if it is not the client's address; at most 2,000 characters. Printed on the
     /// document; no part of the record in the API.
     #[serde(default)]
@@ -219,7 +227,7 @@ pub struct NewQuote {
     pub housing_works: Option<bool>,
 }
 
-text_setters! { NewQuote: work_site }
+text_setters! { NewQuote: order_number work_site }
 
 impl NewQuote {
     /// A quote without lines, retention or validity.
@@ -229,6 +237,7 @@ impl NewQuote {
             lines: Vec::new(),
             retention_rate: Percent::ZERO,
             valid_until: None,
+            order_number: None,
             work_site: None,
             operations: None,
             reverse_charge: false,
@@ -276,6 +285,15 @@ impl NewQuote {
     pub fn housing_works(mut self, are: bool) -> Self {
         self.housing_works = Some(are);
         self
+    }
+
+    /// The terms, for [`Quote::draft`] and [`Quote::edit`], which check them.
+    pub fn terms(&self) -> QuoteTerms {
+        QuoteTerms {
+            retention_rate: self.retention_rate,
+            valid_until: self.valid_until,
+            order_number: self.order_number.clone(),
+        }
     }
 
     /// Checks that no line has VAT if the client owes it.

@@ -8,7 +8,7 @@ use chrono::NaiveDate;
 
 use crate::client::check_external_id;
 use crate::date::{check_date, days_after};
-use crate::text::{LONG_TEXT, required_text, signer_email, signer_name};
+use crate::text::{LONG_TEXT, optional_order_number, required_text, signer_email, signer_name};
 use crate::totals::retention_amount;
 use crate::{
     ChangeTime, Changed, Client, Conflict, ConflictReason, DomainError, Event, EventKind, Invalid, Line,
@@ -32,6 +32,17 @@ pub struct QuoteCreation<'a> {
     pub currency: &'a str,
     /// Time of the creation.
     pub at: ChangeTime,
+}
+
+/// The terms of a quote that its record shows, besides the lines.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct QuoteTerms {
+    /// Percent, 0 to 5.
+    pub retention_rate: Percent,
+    /// Last day on which the quote can be signed.
+    pub valid_until: Option<NaiveDate>,
+    /// The number of the client's order, at most 50 characters.
+    pub order_number: Option<String>,
 }
 
 /// The state in which an imported quote arrives.
@@ -132,10 +143,9 @@ impl Quote {
         origin: QuoteCreation<'_>,
         client: &Client,
         lines: Vec<Line>,
-        retention_rate: Percent,
-        valid_until: Option<NaiveDate>,
+        terms: &QuoteTerms,
     ) -> Result<Changed<Self>, Invalid> {
-        let quote = Self::compose(origin, client, lines, retention_rate, valid_until)?;
+        let quote = Self::compose(origin, client, lines, terms)?;
         Ok(Self::created(quote))
     }
 
@@ -149,8 +159,7 @@ impl Quote {
         origin: QuoteCreation<'_>,
         client: &Client,
         lines: Vec<Line>,
-        retention_rate: Percent,
-        valid_until: Option<NaiveDate>,
+        terms: &QuoteTerms,
         import: &QuoteImport,
         today: NaiveDate,
     ) -> Result<Changed<Self>, Invalid> {
@@ -160,7 +169,7 @@ impl Quote {
         if lines.is_empty() && matches!(import.status, Sent | Accepted) {
             return Err(Invalid::new("lines", Rule::LinesOfQuote { status: import.status }));
         }
-        let mut quote = Self::compose(origin, client, lines, retention_rate, valid_until)?;
+        let mut quote = Self::compose(origin, client, lines, terms)?;
         let summary = &mut quote.summary;
         summary.status = import.status;
         if import.status != Draft {
@@ -172,7 +181,7 @@ impl Quote {
         }
         // Only a quote that can be signed needs a last day. An invented one could contradict
         // EXPIRED.
-        if import.status == Sent && valid_until.is_none() {
+        if import.status == Sent && terms.valid_until.is_none() {
             summary.valid_until = Some(days_after("validUntil", today, DEFAULT_VALIDITY_DAYS)?);
         }
         Ok(Self::created(quote))
@@ -187,10 +196,10 @@ impl Quote {
         origin: QuoteCreation<'_>,
         client: &Client,
         lines: Vec<Line>,
-        retention_rate: Percent,
-        valid_until: Option<NaiveDate>,
+        terms: &QuoteTerms,
     ) -> Result<Self, Invalid> {
         let totals = Totals::of(&lines)?;
+        let QuoteTerms { retention_rate, valid_until, order_number } = terms;
         let valid_until = valid_until.map(|day| check_date("validUntil", day)).transpose()?;
         let summary = QuoteSummary {
             id: origin.id,
@@ -214,10 +223,11 @@ impl Quote {
             signed_by_email: None,
         };
         let detail = QuoteDetail {
-            retention_rate,
-            retention_amount: retention_amount(totals.total_ttc, retention_rate)?,
+            retention_rate: *retention_rate,
+            retention_amount: retention_amount(totals.total_ttc, *retention_rate)?,
             vat_breakdown: totals.vat_breakdown,
             signature: None,
+            order_number: optional_order_number(order_number.as_deref())?,
         };
         Ok(Self { summary, lines, detail })
     }
@@ -227,8 +237,7 @@ impl Quote {
         &self,
         client: &Client,
         lines: Vec<Line>,
-        retention_rate: Percent,
-        valid_until: Option<NaiveDate>,
+        terms: &QuoteTerms,
         stamp: Timestamp,
     ) -> Result<Changed<Self>, DomainError> {
         self.require("edited", &[QuoteStatus::Draft])?;
@@ -236,7 +245,7 @@ impl Quote {
         let at = ChangeTime { now: summary.created_at, stamp };
         let origin =
             QuoteCreation { id: summary.id, number: &summary.number, currency: &summary.currency, at };
-        let mut quote = Self::compose(origin, client, lines, retention_rate, valid_until)?;
+        let mut quote = Self::compose(origin, client, lines, terms)?;
         quote.summary.external_id.clone_from(&summary.external_id);
         quote.summary.updated_at = summary.updated_at;
         if quote != *self {

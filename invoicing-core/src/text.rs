@@ -13,6 +13,8 @@ use crate::{Invalid, Rule};
 pub const SHORT_TEXT: usize = 255;
 /// Longest address, note or description, in characters.
 pub const LONG_TEXT: usize = 2_000;
+/// Longest order number of a buyer, in characters: that of the platforms of e-invoicing.
+pub const ORDER_NUMBER: usize = 50;
 
 /// A character that a text must not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +84,11 @@ pub fn optional_text(field: &str, text: Option<&str>, max: usize) -> Result<Opti
         None if is_long => Ok(Some(text.replace(is_other_line_break, "\n"))),
         None => Ok(Some(text)),
     }
+}
+
+/// The order number of a buyer, as entered.
+pub(crate) fn optional_order_number(text: Option<&str>) -> Result<Option<String>, Invalid> {
+    optional_text("orderNumber", text, ORDER_NUMBER)
 }
 
 /// The form in which a text is looked up among the stored ones: as [`required_text`] stores it.

@@ -64,6 +64,7 @@ impl Store {
             vat_number: new.vat_number,
             electronic_address: new.electronic_address,
             country: new.country,
+            billing_address: new.billing_address,
             created_at: now,
             updated_at: now,
         });
@@ -107,6 +108,7 @@ impl Store {
             retention_amount: Money::ZERO,
             vat_breakdown: shares(),
             signature: None,
+            order_number: None,
         };
         self.quotes.push(Quote { summary, lines: lines(), detail });
         id
@@ -151,8 +153,9 @@ impl Store {
             created_at: now,
             updated_at: now,
         };
-        let vat_breakdown = quote.detail.vat_breakdown;
-        let detail = InvoiceDetail { vat_breakdown, deductions: Vec::new(), credit_notes: Vec::new() };
+        let QuoteDetail { vat_breakdown, order_number, .. } = quote.detail;
+        let (deductions, credit_notes) = (Vec::new(), Vec::new());
+        let detail = InvoiceDetail { vat_breakdown, deductions, credit_notes, order_number };
         self.invoices.push(Invoice { summary, lines: quote.lines, detail });
         Some(id)
     }

@@ -27,6 +27,7 @@ fn the_record_has_the_fields_of_the_contract_in_their_order() {
         "vatNumber",
         "electronicAddress",
         "country",
+        "billingAddress",
         "createdAt",
         "updatedAt",
     ];
@@ -34,7 +35,7 @@ fn the_record_has_the_fields_of_the_contract_in_their_order() {
     let bare = NewClient::named("Léa").check().unwrap().create(ClientId(uuid(1)), time(0));
     assert_eq!(names_of(&bare), expected);
     let json = serde_json::to_value(&bare).unwrap();
-    assert_eq!(expected.iter().filter(|name| json[**name].is_null()).count(), 12);
+    assert_eq!(expected.iter().filter(|name| json[**name].is_null()).count(), 13);
 }
 
 /// Rules: WIRE-26
@@ -161,6 +162,54 @@ fn a_number_of_a_business_that_cannot_exist_is_refused_by_name() {
     assert_eq!(check_digit.to_string(), "siren: must be a SIREN: 9 digits, the last one a check digit");
 }
 
+/// Rules: CLIENT-10
+#[test]
+fn a_billing_address_has_four_texts_or_is_null() {
+    let billed = |address: &str| {
+        let new = parse(&format!(r#"{{"name": "a", "billingAddress": {address}}}"#)).unwrap();
+        new.check().map(|fields| fields.create(ClientId(uuid(1)), time(0)).billing_address)
+    };
+    let entered = r#"{"address": " CS 40102 ", "zipCode": "69401", "city": "Lyon", "country": "be"}"#;
+    let address = billed(entered).unwrap().unwrap();
+    assert_eq!(names_of(&address), ["address", "zipCode", "city", "country"]);
+    assert_eq!(
+        address,
+        BillingAddress::default().address("CS 40102").zip_code("69401").city("Lyon").country("BE")
+    );
+    assert_eq!(address.postal_address().unwrap(), "CS 40102\n69401 Lyon");
+    assert_eq!(billed(r#"{"city": "Lyon"}"#), Ok(Some(BillingAddress::default().city("Lyon"))));
+    for blank in ["null", "{}", r#"{"address": " ", "zipCode": "", "city": null, "country": ""}"#] {
+        assert_eq!(billed(blank), Ok(None), "{blank}");
+    }
+    for (bad, field) in [
+        (r#"{"address": "a\u0000b"}"#, "billingAddress.address"),
+        (r#"{"zipCode": "a\nb"}"#, "billingAddress.zipCode"),
+        (r#"{"city": "a\nb"}"#, "billingAddress.city"),
+        (r#"{"country": "BEL"}"#, "billingAddress.country"),
+    ] {
+        assert_eq!(billed(bad).unwrap_err().field, field, "{bad}");
+    }
+    let long = BillingAddress::default().address("é".repeat(2_001));
+    assert_eq!(
+        NewClient::named("a").billing_address(long).check().unwrap_err().field,
+        "billingAddress.address"
+    );
+}
+
+/// Rules: CLIENT-5, CLIENT-8, CLIENT-10
+#[test]
+fn an_unknown_property_of_a_billing_address_is_refused_and_one_of_a_record_ignored() {
+    for bad in [r#""Lyon""#, "[]", r#"{"town": "Lyon"}"#, r#"{"city": 5}"#, r#"{"city": "a", "city": "b"}"#] {
+        assert!(parse(&format!(r#"{{"name": "a", "billingAddress": {bad}}}"#)).is_err(), "{bad}");
+    }
+    let mut json = serde_json::to_value(client()).unwrap();
+    json["billingAddress"] = serde_json::json!({"city": "Lyon", "building": "B"});
+    let read: Client = serde_json::from_value(json).unwrap();
+    assert_eq!(read.billing_address, Some(BillingAddress::default().city("Lyon")));
+    let sent = serde_json::to_string(&NewClient::of(&read)).unwrap();
+    assert_eq!(parse(&sent).unwrap(), NewClient::of(&read));
+}
+
 /// Rules: WIRE-18
 #[test]
 fn an_email_is_checked() {
@@ -193,6 +242,7 @@ fn fields_of(client: &Client) -> NewClient {
         vat_number: client.vat_number.clone(),
         electronic_address: client.electronic_address.clone(),
         country: client.country.clone(),
+        billing_address: client.billing_address.clone(),
     }
 }
 
@@ -208,7 +258,7 @@ fn the_same_fields_again_are_no_change() {
 #[test]
 fn each_field_that_differs_is_a_change() {
     type Edit = fn(&mut NewClient);
-    let edits: [Edit; 13] = [
+    let edits: [Edit; 14] = [
         |new| new.name.push('x'),
         |new| new.email = None,
         |new| new.phone = None,
@@ -222,6 +272,7 @@ fn each_field_that_differs_is_a_change() {
         |new| new.vat_number = Some("FR44732829320".into()),
         |new| new.electronic_address = Some("732829320_A".into()),
         |new| new.country = Some("FR".into()),
+        |new| new.billing_address = Some(BillingAddress::default().city("Lyon")),
     ];
     for edit in edits {
         let mut change = fields_of(&client());

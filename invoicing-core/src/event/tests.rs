@@ -5,7 +5,7 @@ use crate::fixtures::{
     at, client, credit_remaining, holds_costing, invoice_in, names, names_of, quote_in, signature, time,
     today, uuid,
 };
-use crate::{Changed, Money, QuoteImport};
+use crate::{Changed, Money, QuoteImport, QuoteTerms};
 
 const QUOTE: [&str; 8] =
     ["id", "number", "status", "clientName", "clientEmail", "totalHT", "totalTTC", "tvaRate"];
@@ -56,7 +56,7 @@ fn tree(event: &Event) -> Value {
 #[test]
 fn a_created_quote_holds_only_what_applies() {
     let created =
-        Quote::draft(crate::fixtures::origin(), &client(), crate::fixtures::lines(), Percent::ZERO, None);
+        Quote::draft(crate::fixtures::origin(), &client(), crate::fixtures::lines(), &QuoteTerms::default());
     let event = only(created.unwrap());
     assert_eq!(event.name(), "quote.created");
     assert_eq!(data_names(&event), QUOTE);
@@ -66,7 +66,7 @@ fn a_created_quote_holds_only_what_applies() {
 #[test]
 fn a_client_without_email_is_null_and_not_left_out() {
     let anonymous = crate::Client { email: None, ..client() };
-    let created = Quote::draft(crate::fixtures::origin(), &anonymous, Vec::new(), Percent::ZERO, None);
+    let created = Quote::draft(crate::fixtures::origin(), &anonymous, Vec::new(), &QuoteTerms::default());
     let event = only(created.unwrap());
     assert_eq!(data_names(&event), QUOTE);
     assert!(tree(&event)["data"]["clientEmail"].is_null());
@@ -99,7 +99,7 @@ fn a_quote_accepted_by_hand_has_no_signature() {
 fn an_imported_quote_shows_when_it_was_accepted() {
     let import = QuoteImport { status: QuoteStatus::Accepted, sent_at: None, accepted_at: Some(at(-5)) };
     let (origin, lines) = (crate::fixtures::origin(), crate::fixtures::lines());
-    let imported = Quote::import(origin, &client(), lines, Percent::ZERO, None, &import, today());
+    let imported = Quote::import(origin, &client(), lines, &QuoteTerms::default(), &import, today());
     let event = only(imported.unwrap());
     assert_eq!(event.name(), "quote.created");
     assert_eq!(data_names(&event), [&QUOTE[..], &["acceptedAt"]].concat());
@@ -122,7 +122,7 @@ fn a_created_invoice_shows_null_for_what_it_will_get() {
 fn an_invoice_without_an_email_shows_null_for_it() {
     let anonymous = crate::Client { email: None, ..client() };
     let lines = crate::fixtures::lines();
-    let quote = Quote::draft(crate::fixtures::origin(), &anonymous, lines, Percent::ZERO, None);
+    let quote = Quote::draft(crate::fixtures::origin(), &anonymous, lines, &QuoteTerms::default());
     let accepted = quote.unwrap().record.accept(time(1)).unwrap().record;
     let created = Invoice::from_quote(InvoiceId(uuid(3)), &accepted, time(3)).unwrap();
     let issue = crate::InvoiceIssue::new("FAC-2026-0007", today());

@@ -56,7 +56,7 @@ fn a_list_item_has_the_fields_of_the_contract_in_their_order() {
 fn a_detail_has_the_fields_of_the_contract_in_their_order() {
     for &status in InvoiceStatus::ALL {
         let invoice = invoice_in(status);
-        let side = ["lines", "vatBreakdown", "deductions", "creditNotes"];
+        let side = ["lines", "vatBreakdown", "deductions", "creditNotes", "orderNumber"];
         assert_eq!(names_of(&invoice), [&HEAD[..], &side].concat(), "{status}");
         assert!(!holds_costing(&serde_json::to_string(&invoice).unwrap()));
     }
@@ -67,7 +67,8 @@ fn a_detail_has_the_fields_of_the_contract_in_their_order() {
 fn what_is_unset_is_null() {
     let json = serde_json::to_value(invoice_in(InvoiceStatus::Draft)).unwrap();
     let dates = ["issueDate", "dueDate", "suppliedOn", "periodStart", "periodEnd", "retentionReleaseDate"];
-    let others = ["number", "documentFormat", "position", "progressRate", "paidAt", "canceledAt"];
+    let others =
+        ["number", "documentFormat", "position", "progressRate", "paidAt", "canceledAt", "orderNumber"];
     for name in dates.into_iter().chain(others) {
         assert!(json[name].is_null(), "{name}");
     }

@@ -4,7 +4,7 @@ use rust_decimal::Decimal;
 
 use super::*;
 use crate::fixtures::*;
-use crate::{NewLine, Percent, price_lines};
+use crate::{NewLine, Percent, QuoteTerms, price_lines};
 
 mod amounts;
 mod payments;
@@ -390,6 +390,32 @@ fn issuing_gives_number_and_dates() {
     assert!(draft.issue(InvoiceIssue { issue_date: day("9999-12-31"), ..number_seven() }, time(4)).is_err());
 }
 
+/// Rules: INVOICE-30
+#[test]
+fn an_invoice_has_the_order_number_of_its_quote_or_of_its_issue() {
+    let terms = QuoteTerms { order_number: Some("PO-1".into()), ..QuoteTerms::default() };
+    let quote = Quote::draft(origin(), &client(), lines(), &terms).unwrap().record;
+    let accepted = quote.accept(time(1)).unwrap().record;
+    let draft = Invoice::from_quote(InvoiceId(uuid(3)), &accepted, time(2)).unwrap().record;
+    let number = |invoice: &Invoice| invoice.detail.order_number.clone();
+    assert_eq!(number(&draft).as_deref(), Some("PO-1"));
+    let issued = |entered| draft.issue(number_seven().order_number(entered), time(3)).map(|new| new.record);
+    assert_eq!(number(&draft.issue(number_seven(), time(3)).unwrap().record).as_deref(), Some("PO-1"));
+    assert_eq!(number(&issued(" PO-2 ").unwrap()).as_deref(), Some("PO-2"));
+    assert_eq!(number(&issued(" ").unwrap()), None);
+    let long = "x".repeat(51);
+    for bad in [&long, "a\nb"] {
+        let refusal = issued(bad).unwrap_err();
+        assert!(
+            matches!(refusal, DomainError::Invalid(invalid) if invalid.field == "orderNumber"),
+            "{bad:?}"
+        );
+    }
+    // Later changes leave it.
+    let paid = issued("PO-2").unwrap().mark_paid(time(4)).unwrap().record;
+    assert_eq!(number(&credit_remaining(&paid, time(5)).1.record).as_deref(), Some("PO-2"));
+}
+
 /// Rules: INVOICE-13
 #[test]
 fn an_amount_that_is_no_payment_is_refused_by_name() {
@@ -463,7 +489,7 @@ fn draft_over(cents: i64, retention: i64) -> Invoice {
     line.unit_price = Decimal::new(cents, 2).try_into().unwrap();
     let lines = price_lines(&[line]).unwrap().lines;
     let rate = Percent::new(Decimal::new(retention, 2)).unwrap();
-    let quote = Quote::draft(origin(), &client(), lines, rate, None).unwrap().record;
+    let quote = Quote::draft(origin(), &client(), lines, &terms(rate, None)).unwrap().record;
     let quote = quote.accept(time(1)).unwrap().record;
     Invoice::from_quote(InvoiceId(uuid(3)), &quote, time(2)).unwrap().record
 }

@@ -23,7 +23,8 @@ const HEAD: [&str; 19] = [
     "signedByName",
     "signedByEmail",
 ];
-const DETAIL: [&str; 5] = ["lines", "retentionRate", "retentionAmount", "vatBreakdown", "signature"];
+const DETAIL: [&str; 6] =
+    ["lines", "retentionRate", "retentionAmount", "vatBreakdown", "signature", "orderNumber"];
 
 /// Rules: RECORD-1
 #[test]
@@ -65,6 +66,7 @@ fn what_is_unset_is_null() {
         "signedByName",
         "signedByEmail",
         "signature",
+        "orderNumber",
     ] {
         assert!(json[name].is_null(), "{name}");
     }

@@ -21,13 +21,19 @@ enum Operation {
 const CLOCK: i64 = 900;
 const LATE: i64 = 1_000;
 
+/// Terms with an order number.
+fn ordered(number: &str, terms: QuoteTerms) -> QuoteTerms {
+    QuoteTerms { order_number: Some(number.into()), ..terms }
+}
+
 /// The result of an operation; `None` if it is refused.
 fn perform(operation: Operation, quote: &Quote) -> Option<Changed<Quote>> {
     let (after_validity, now, stamp) = (day("2027-01-01"), at(CLOCK), at(LATE));
     match operation {
         Operation::Edit => {
             let lines = crate::price_lines(&[new_line("70", "20")]).unwrap().lines;
-            quote.edit(&client(), lines, Percent::ZERO, Some(day("2026-12-24")), stamp).ok()
+            let terms = ordered("PO-1", terms(Percent::ZERO, Some(day("2026-12-24"))));
+            quote.edit(&client(), lines, &terms, stamp).ok()
         }
         Operation::Send => quote.send(Some(day("2026-12-24")), now, stamp, today()).ok(),
         Operation::Sign => {
@@ -63,6 +69,7 @@ fn touches(operation: Operation) -> &'static [&'static str] {
     match operation {
         Operation::Edit => &[
             "lines",
+            "orderNumber",
             "retentionAmount",
             "retentionRate",
             "totalHT",
@@ -128,7 +135,7 @@ fn a_refusal_is_a_conflict_that_names_the_state() {
 
 #[test]
 fn a_draft_is_created_with_its_totals_and_one_event() {
-    let changed = Quote::draft(origin(), &client(), lines(), Percent::from(5), None).unwrap();
+    let changed = Quote::draft(origin(), &client(), lines(), &terms(Percent::from(5), None)).unwrap();
     let quote = &changed.record;
     assert_eq!(quote.summary.status, QuoteStatus::Draft);
     assert_eq!((quote.summary.total_ht, quote.summary.total_ttc), (Money::from(300), Money::from(340)));
@@ -136,13 +143,33 @@ fn a_draft_is_created_with_its_totals_and_one_event() {
     assert_eq!(quote.detail.retention_amount, Money::from(17));
     assert_eq!((quote.summary.created_at, quote.summary.updated_at), (at(0), at(0)));
     assert_eq!(changed.events.iter().map(Event::name).collect::<Vec<_>>(), ["quote.created"]);
-    assert!(Quote::draft(origin(), &client(), lines(), "5.01".parse().unwrap(), None).is_err());
+    assert!(Quote::draft(origin(), &client(), lines(), &terms("5.01".parse().unwrap(), None)).is_err());
+}
+
+/// Rules: WIRE-14, WIRE-15, WIRE-17, QUOTE-20
+#[test]
+fn an_order_number_is_one_line_of_at_most_50_characters() {
+    let draft = |number: &str| {
+        let drafted = Quote::draft(origin(), &client(), lines(), &ordered(number, QuoteTerms::default()));
+        drafted.map(|changed| changed.record.detail.order_number)
+    };
+    assert_eq!(draft(" PO 2026/41-é "), Ok(Some("PO 2026/41-é".into())));
+    assert_eq!(draft(&"é".repeat(50)), Ok(Some("é".repeat(50))));
+    for blank in ["", " ", "\u{200b}"] {
+        assert_eq!(draft(blank), Ok(None), "{blank:?}");
+    }
+    for bad in [&"é".repeat(51), "a\nb", "a\0b", "a\u{202e}b"] {
+        assert_eq!(draft(bad).unwrap_err().field, "orderNumber", "{bad:?}");
+        let quote = draft_quote();
+        let edited = quote.edit(&client(), lines(), &ordered(bad, QuoteTerms::default()), at(1));
+        assert!(matches!(edited, Err(DomainError::Invalid(invalid)) if invalid.field == "orderNumber"));
+    }
 }
 
 /// Rules: QUOTE-10
 #[test]
 fn an_empty_quote_is_saved_but_neither_sent_nor_accepted() {
-    let empty = Quote::draft(origin(), &client(), Vec::new(), Percent::ZERO, None).unwrap().record;
+    let empty = Quote::draft(origin(), &client(), Vec::new(), &QuoteTerms::default()).unwrap().record;
     assert!(matches!(empty.send(None, at(1), at(1), today()), Err(DomainError::Conflict(_))));
     assert!(empty.accept(time(1)).is_err());
 }
@@ -151,17 +178,17 @@ fn an_empty_quote_is_saved_but_neither_sent_nor_accepted() {
 #[test]
 fn content_that_is_what_it_was_moves_nothing() {
     let quote = draft_quote();
-    let same = quote.edit(&client(), lines(), Percent::from(5), None, at(9)).unwrap();
+    let same = quote.edit(&client(), lines(), &terms(Percent::from(5), None), at(9)).unwrap();
     assert_eq!((&same.record, same.events.len()), (&quote, 0));
     let other = Client { id: ClientId(uuid(99)), ..client() };
-    let moved = quote.edit(&other, lines(), Percent::from(5), None, at(9)).unwrap().record;
+    let moved = quote.edit(&other, lines(), &terms(Percent::from(5), None), at(9)).unwrap().record;
     assert_eq!(differences(&quote, &moved), ["clientId", "updatedAt"]);
 }
 
 #[test]
 fn an_edit_keeps_the_link_and_the_creation() {
     let linked = draft_quote().link(Some("deal-7"), at(1)).unwrap().unwrap().record;
-    let edited = linked.edit(&client(), Vec::new(), Percent::ZERO, None, at(2)).unwrap().record;
+    let edited = linked.edit(&client(), Vec::new(), &QuoteTerms::default(), at(2)).unwrap().record;
     assert_eq!(edited.summary.external_id.as_deref(), Some("deal-7"));
     assert_eq!((edited.summary.created_at, edited.summary.updated_at), (at(0), at(2)));
     assert_eq!(edited.summary.number, "DEV-2026-0042");
@@ -175,7 +202,8 @@ fn sending_gives_thirty_days_unless_a_validity_is_named() {
         |quote: &Quote, named| quote.send(named, at(1), at(1), today()).unwrap().record.summary.valid_until;
     assert_eq!(until(&draft, None), Some(day("2026-10-14")));
     assert_eq!(until(&draft, Some(today())), Some(today()));
-    let own = draft.edit(&client(), lines(), Percent::ZERO, Some(day("2026-09-30")), at(1)).unwrap().record;
+    let own =
+        draft.edit(&client(), lines(), &terms(Percent::ZERO, Some(day("2026-09-30"))), at(1)).unwrap().record;
     assert_eq!(until(&own, None), Some(day("2026-09-30")));
     assert_eq!(until(&own, Some(day("2026-10-01"))), Some(day("2026-10-01")));
     let past = own.send(Some(day("2026-09-13")), at(1), at(1), today()).unwrap_err();
@@ -195,9 +223,9 @@ fn sent_again_the_old_validity_is_over() {
 #[test]
 fn a_date_beyond_four_digits_is_refused_and_never_a_panic() {
     for far in [NaiveDate::MAX, NaiveDate::MIN] {
-        let draft = Quote::draft(origin(), &client(), lines(), Percent::ZERO, Some(far));
+        let draft = Quote::draft(origin(), &client(), lines(), &terms(Percent::ZERO, Some(far)));
         assert_eq!(draft.unwrap_err().field, "validUntil");
-        assert!(draft_quote().edit(&client(), lines(), Percent::ZERO, Some(far), at(1)).is_err());
+        assert!(draft_quote().edit(&client(), lines(), &terms(Percent::ZERO, Some(far)), at(1)).is_err());
         assert!(draft_quote().send(Some(far), at(1), at(1), today()).is_err());
     }
     assert!(draft_quote().send(None, at(1), at(1), NaiveDate::MAX).is_err());
@@ -245,7 +273,7 @@ fn linking_to_what_it_is_linked_to_is_no_change() {
 }
 
 fn import(import: &QuoteImport, valid_until: Option<NaiveDate>) -> Result<Changed<Quote>, Invalid> {
-    Quote::import(origin(), &client(), lines(), Percent::ZERO, valid_until, import, today())
+    Quote::import(origin(), &client(), lines(), &terms(Percent::ZERO, valid_until), import, today())
 }
 
 /// Rules: QUOTE-2
@@ -286,7 +314,7 @@ fn an_import_has_what_sending_and_accepting_would_have_asked_for() {
     use QuoteStatus::{Accepted, Draft, Expired, Rejected, Sent};
     let without_lines = |status| {
         let import = QuoteImport::new(status);
-        Quote::import(origin(), &client(), Vec::new(), Percent::ZERO, None, &import, today())
+        Quote::import(origin(), &client(), Vec::new(), &QuoteTerms::default(), &import, today())
     };
     for status in [Sent, Accepted] {
         assert_eq!(without_lines(status).unwrap_err().field, "lines");
