@@ -3,7 +3,7 @@
 
 use chrono::NaiveDate;
 use invoicing_core::internal::PostalAddress;
-use invoicing_core::{Client, ClientType, Company, OperationNature};
+use invoicing_core::{BillingAddress, Client, ClientType, Company, OperationNature};
 use serde::{Deserialize, Serialize};
 
 use super::territory::Territory;
@@ -57,6 +57,7 @@ pub struct Buyer {
     pub siren: Option<String>,
     pub vat_number: Option<String>,
     pub electronic_address: Option<String>,
+    pub billing_address: Option<BillingAddress>,
 }
 
 impl Buyer {
@@ -71,6 +72,7 @@ impl Buyer {
             siren: client.siren.clone(),
             vat_number: client.vat_number.clone(),
             electronic_address: client.electronic_address.clone(),
+            billing_address: client.billing_address.clone(),
         }
     }
 
@@ -83,6 +85,11 @@ impl Buyer {
     pub(crate) fn address_parts(&self) -> PostalAddress<'_> {
         let town = (self.zip_code.as_deref(), self.city.as_deref());
         PostalAddress::read(self.address.as_deref(), town.0, town.1, self.country.as_deref())
+    }
+
+    /// The address that invoices are made out to, if it is another one.
+    pub(crate) fn billing_parts(&self) -> Option<PostalAddress<'_>> {
+        self.billing_address.as_ref().map(PostalAddress::of_billing)
     }
 
     pub(crate) fn territory(&self) -> Territory {

@@ -48,6 +48,8 @@ pub enum DocumentRef<'a> {
         invoice_date: NaiveDate,
         /// Day of the supply of that invoice; its day of issue if it states none.
         supplied_on: NaiveDate,
+        /// Order number of that invoice.
+        order_number: Option<&'a str>,
     },
 }
 

@@ -77,6 +77,7 @@ pub(crate) fn quote_of(lines: Vec<Line>) -> Quote {
             retention_amount: retention_amount(totals.total_ttc, retention_rate).unwrap(),
             vat_breakdown: totals.vat_breakdown,
             signature: None,
+            order_number: None,
         },
     }
 }
@@ -192,6 +193,7 @@ pub(crate) fn invoice_of(lines: Vec<Line>) -> Invoice {
         vat_breakdown: totals.vat_breakdown,
         deductions: Vec::new(),
         credit_notes: Vec::new(),
+        order_number: None,
     };
     Invoice { summary, lines, detail }
 }
@@ -245,5 +247,6 @@ pub(crate) fn offered(quote: &Quote) -> DocumentRef<'_> {
 
 /// The record of a credit note on [`invoice`].
 pub(crate) fn credited(note: &CreditNote) -> DocumentRef<'_> {
-    DocumentRef::CreditNote { note, invoice_date: day("2026-10-01"), supplied_on: day("2026-10-01") }
+    let invoice_date = day("2026-10-01");
+    DocumentRef::CreditNote { note, invoice_date, supplied_on: invoice_date, order_number: None }
 }

@@ -9,6 +9,8 @@ use crate::documents::DocumentKind;
 
 /// The label of the client.
 pub(crate) const CLIENT: &str = "Client";
+/// The label of the address that invoices are made out to.
+pub(crate) const BILLING_ADDRESS: &str = "Adresse de facturation";
 
 /// The title before the number.
 pub(crate) const fn word(kind: DocumentKind) -> &'static str {
@@ -71,7 +73,7 @@ pub(crate) fn legal_particulars(
     (!parts.is_empty()).then(|| parts.join(separator))
 }
 
-/// The dates, the amount to pay and the number of the quote, each with its label.
+/// The dates, the amount to pay and the numbers of the quote and of the order, each with its label.
 pub(crate) fn facts<'a>(view: &DocumentView<'a>) -> Vec<(&'static str, Text<'a>)> {
     let mut facts = vec![("Date", day(view.issued_on))];
     if let Some(offer) = &view.offer {
@@ -88,6 +90,7 @@ pub(crate) fn facts<'a>(view: &DocumentView<'a>) -> Vec<(&'static str, Text<'a>)
         facts.extend(supply(view, issued));
         facts.extend(issued.quote_number.map(reference));
     }
+    facts.extend(view.order_number.map(|number| ("Votre commande", Text::of("orderNumber", number))));
     facts
 }
 
@@ -162,6 +165,11 @@ pub(crate) fn client_name<'a>(view: &DocumentView<'a>) -> Text<'a> {
 /// The client's postal address.
 pub(crate) fn client_address<'a>(view: &DocumentView<'a>) -> Option<Text<'a>> {
     view.client.address.clone().map(|address| Text::of("client.address", address))
+}
+
+/// The address that invoices are made out to, if it is not the client's.
+pub(crate) fn billing_address<'a>(view: &DocumentView<'a>) -> Option<Text<'a>> {
+    view.client.billing_address.clone().map(|address| Text::of("client.billingAddress", address))
 }
 
 /// The client's telephone and e-mail below the address, and on an invoice to a business the SIREN

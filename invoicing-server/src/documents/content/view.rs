@@ -28,6 +28,8 @@ pub(crate) struct DocumentView<'a> {
     /// The client's record, without the name and the e-mail that the document has.
     pub(crate) buyer: &'a Buyer,
     pub(crate) work_site: Option<&'a str>,
+    /// The number of the client's order.
+    pub(crate) order_number: Option<&'a str>,
     /// Date of the document.
     pub(crate) issued_on: NaiveDate,
     /// Instant that the metadata of the file show.
@@ -58,6 +60,8 @@ pub(crate) struct ClientView<'a> {
     pub(crate) phone: Option<&'a str>,
     /// Street, postal code, town and country, lines separated by `\n`.
     pub(crate) address: Option<String>,
+    /// The address that invoices are made out to, if it is another one.
+    pub(crate) billing_address: Option<String>,
     pub(crate) r#type: Option<ClientType>,
     pub(crate) siren: Option<&'a str>,
     pub(crate) vat_number: Option<&'a str>,
@@ -103,11 +107,14 @@ pub(crate) struct Credited<'a> {
 impl<'a> ClientView<'a> {
     /// The client of a document, without the name and the e-mail that its record has.
     fn of(buyer: &'a Buyer) -> Self {
+        let address = buyer.postal_address();
+        let billing = buyer.billing_parts().and_then(|billing| billing.printed());
         Self {
             name: "",
             email: None,
             phone: buyer.phone.as_deref(),
-            address: buyer.postal_address(),
+            billing_address: billing.filter(|billing| Some(billing) != address.as_ref()),
+            address,
             r#type: buyer.r#type,
             siren: buyer.siren.as_deref(),
             vat_number: buyer.vat_number.as_deref(),
@@ -165,9 +172,9 @@ impl<'a> DocumentView<'a> {
                 view.with_quote(quote, input.facts.quote_date, offer)
             }
             DocumentRef::Invoice(invoice) => view.with_invoice(invoice, Issued::of(input)),
-            DocumentRef::CreditNote { note, invoice_date, supplied_on } => {
+            DocumentRef::CreditNote { note, invoice_date, supplied_on, order_number } => {
                 let issued = Issued { supplied_on: Some(supplied_on), ..Issued::of(input) };
-                view.with_credit_note(note, invoice_date, issued)
+                Self { order_number, ..view }.with_credit_note(note, invoice_date, issued)
             }
         }
     }
@@ -195,6 +202,7 @@ impl<'a> DocumentView<'a> {
             client: ClientView::of(buyer),
             buyer,
             work_site: work_site.as_deref(),
+            order_number: None,
             issued_on: NaiveDate::default(),
             created_at: None,
             lines: &[],
@@ -219,6 +227,7 @@ impl<'a> DocumentView<'a> {
         Self {
             id: head.id.0,
             client: self.client.named(&head.client_name, head.client_email.as_deref()),
+            order_number: detail.order_number.as_deref(),
             issued_on: date.unwrap_or_default(),
             created_at: offer.signature.map(|signature| signature.signed_at).or(head.sent_at),
             lines: &quote.lines,
@@ -246,6 +255,7 @@ impl<'a> DocumentView<'a> {
         Self {
             id: head.id.0,
             client: self.client.named(&head.client_name, head.client_email.as_deref()),
+            order_number: detail.order_number.as_deref(),
             issued_on: head.issue_date.unwrap_or_default(),
             lines: &invoice.lines,
             currency: &head.currency,

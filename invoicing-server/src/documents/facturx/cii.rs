@@ -85,10 +85,13 @@ fn transaction(xml: &mut Xml, invoice: EInvoice<'_>) -> Result<(), Invalid> {
     xml.try_group("ram:ApplicableHeaderTradeSettlement", |xml| settlement(xml, invoice))
 }
 
-/// The parties, and the quote as the contract (BT-12).
+/// The parties, the client's order (BT-13), and the quote as the contract (BT-12).
 fn agreement(xml: &mut Xml, invoice: EInvoice<'_>) {
     parties::seller(xml, invoice);
     parties::buyer(xml, invoice);
+    if let Some(order) = invoice.view.order_number {
+        xml.group("ram:BuyerOrderReferencedDocument", |xml| xml.text("ram:IssuerAssignedID", order));
+    }
     if let Some(quote) = invoice.issued.quote_number {
         xml.group("ram:ContractReferencedDocument", |xml| xml.text("ram:IssuerAssignedID", quote));
     }

@@ -32,13 +32,13 @@ pub(super) fn seller(xml: &mut Xml, invoice: EInvoice<'_>) {
     });
 }
 
-/// Writes the client.
+/// Writes the client. Its address (BG-8) is the one that invoices are made out to.
 pub(super) fn buyer(xml: &mut Xml, invoice: EInvoice<'_>) {
-    let business = invoice.business();
+    let (buyer, business) = (invoice.view.buyer, invoice.business());
     xml.group("ram:BuyerTradeParty", |xml| {
         xml.text("ram:Name", invoice.view.client.name);
         organization(xml, business.and_then(|client| client.siren.as_deref()));
-        write_address(xml, &invoice.view.buyer.address_parts());
+        write_address(xml, &buyer.billing_parts().unwrap_or_else(|| buyer.address_parts()));
         electronic(xml, invoice.buyer_address());
         registration(xml, VAT, business.and_then(|client| client.vat_number.as_deref()));
     });

@@ -52,8 +52,9 @@ fn company(invoice: EInvoice<'_>) -> [Entered<'_>; 16] {
     ]
 }
 
-fn client(invoice: EInvoice<'_>) -> [Entered<'_>; 9] {
+fn client(invoice: EInvoice<'_>) -> [Entered<'_>; 13] {
     let client = invoice.view.buyer;
+    let billing = client.billing_address.as_ref();
     [
         ("clientName", Some(invoice.view.client.name)),
         ("clientEmail", invoice.view.client.email),
@@ -61,17 +62,22 @@ fn client(invoice: EInvoice<'_>) -> [Entered<'_>; 9] {
         ("client.zipCode", client.zip_code.as_deref()),
         ("client.city", client.city.as_deref()),
         ("client.country", client.country.as_deref()),
+        ("client.billingAddress.address", billing.and_then(|billing| billing.address.as_deref())),
+        ("client.billingAddress.zipCode", billing.and_then(|billing| billing.zip_code.as_deref())),
+        ("client.billingAddress.city", billing.and_then(|billing| billing.city.as_deref())),
+        ("client.billingAddress.country", billing.and_then(|billing| billing.country.as_deref())),
         ("client.siren", client.siren.as_deref()),
         ("client.vatNumber", client.vat_number.as_deref()),
         ("client.electronicAddress", client.electronic_address.as_deref()),
     ]
 }
 
-fn document(invoice: EInvoice<'_>) -> [Entered<'_>; 5] {
+fn document(invoice: EInvoice<'_>) -> [Entered<'_>; 6] {
     let credited = invoice.issued.credited;
     [
         ("number", Some(invoice.view.number)),
         ("quoteNumber", invoice.issued.quote_number),
+        ("orderNumber", invoice.view.order_number),
         ("invoiceNumber", credited.map(|credited| credited.number)),
         ("reason", credited.map(|credited| credited.reason)),
         ("workSite", invoice.view.work_site),

@@ -27,6 +27,8 @@ pub(crate) enum Document {
         invoice_date: NaiveDate,
         /// Day of the supply of that invoice.
         supplied_on: NaiveDate,
+        /// Order number of that invoice.
+        order_number: Option<String>,
     },
 }
 
@@ -46,9 +48,12 @@ impl Document {
                 DocumentRef::Quote { quote, sent_copy: sent.as_ref().map(StoredCopy::borrowed) }
             }
             Self::Invoice(invoice) => DocumentRef::Invoice(invoice),
-            Self::CreditNote { note, invoice_date, supplied_on } => {
-                DocumentRef::CreditNote { note, invoice_date: *invoice_date, supplied_on: *supplied_on }
-            }
+            Self::CreditNote { note, invoice_date, supplied_on, order_number } => DocumentRef::CreditNote {
+                note,
+                invoice_date: *invoice_date,
+                supplied_on: *supplied_on,
+                order_number: order_number.as_deref(),
+            },
         }
     }
 }

@@ -47,8 +47,28 @@ pub(super) const RULES: &[LegalRule] = &[
         field: "client.address",
         english: "The client has no address.",
         french: "Le client n’a pas d’adresse.",
-        finds: |case| found_if(case.business().is_none() && case.client.address_parts().is_empty()),
+        finds: |case| {
+            let is_private = case.business().is_none() && case.client.billing_address.is_none();
+            found_if(is_private && case.client.address_parts().is_empty())
+        },
         ..OF_XML
+    },
+    LegalRule {
+        source: "BR-10",
+        field: "client.billingAddress",
+        english: "The client’s billing address has neither a street nor a town.",
+        french: "L’adresse de facturation du client n’a ni rue ni ville.",
+        finds: |case| found_if(case.client.billing_parts().is_some_and(|billing| billing.is_empty())),
+        ..OF_XML
+    },
+    LegalRule {
+        source: "C. com., art. L441-9",
+        refused: NONE,
+        field: "client.billingAddress",
+        english: "The client’s billing address has no town.",
+        french: "L’adresse de facturation du client n’a pas de ville.",
+        finds: |case| found_if(case.client.billing_parts().is_some_and(|billing| billing.city.is_none())),
+        ..OF_CLIENT
     },
     LegalRule {
         source: "CGI, ann. II, art. 242 nonies A, I, 1°",

@@ -110,6 +110,11 @@ fn client(to: &mut Composer<'_>, view: &DocumentView<'_>, parent: NodeId) -> Res
     for detail in header::client_details(view) {
         to.put_in(&mut column, detail.entry(), DETAIL, parent)?;
     }
+    if let Some(address) = header::billing_address(view) {
+        column.space(7.0);
+        to.put_in(&mut column, (Field::Own, header::BILLING_ADDRESS), LABEL, parent)?;
+        to.put_in(&mut column, address.entry(), VALUE, parent)?;
+    }
     Ok(column)
 }
 

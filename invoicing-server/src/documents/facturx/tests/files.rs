@@ -4,7 +4,7 @@ use invoicing_core::{
     CreditableBalance, NewCreditNote, OperationNature, Percent, VatRegime, money, percent, quantity,
 };
 
-use super::fixtures::{Sample, day, invoice, invoice_of, new_line, person};
+use super::fixtures::{Sample, accounting, day, invoice, invoice_of, new_line, person};
 use super::samples::folder;
 use crate::documents::{DocumentRenderer, PdfRenderer};
 
@@ -30,6 +30,8 @@ pub(super) fn documents() -> Vec<(&'static str, Sample)> {
         ("franchise", franchise()),
         ("reverse-charge", reverse_charge()),
         ("no-account", no_account()),
+        ("order", order()),
+        ("credit-note-of-order", order().credited()),
         ("rest", remaining()),
     ]
 }
@@ -63,6 +65,14 @@ fn franchise() -> Sample {
     (identity.vat_regime, identity.vat_number) = (VatRegime::Franchise, None);
     (identity.legal_form, identity.share_capital) = (Some("EI".into()), None);
     sample.facts.operations = OperationNature::Mixed;
+    sample
+}
+
+/// An invoice about an order, made out to another address than the client's.
+fn order() -> Sample {
+    let mut sample = invoice();
+    sample.facts.parties.buyer.billing_address = Some(accounting());
+    sample.invoice().detail.order_number = Some("PO-2026/0041".into());
     sample
 }
 

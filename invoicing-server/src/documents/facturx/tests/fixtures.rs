@@ -2,10 +2,10 @@
 
 use chrono::NaiveDate;
 use invoicing_core::{
-    ClientType, Company, CompanyId, CompanyIdentity, CreditContent, CreditNote, CreditNoteDetail,
-    CreditNoteSummary, CreditableBalance, EInvoicing, Invoice, InvoiceId, InvoiceStatus, InvoiceSummary,
-    Line, NewCompany, NewCreditNote, NewLine, OperationNature, Percent, Plan, Timestamp, percent,
-    price_lines, quantity, unit_price,
+    BillingAddress, ClientType, Company, CompanyId, CompanyIdentity, CreditContent, CreditNote,
+    CreditNoteDetail, CreditNoteSummary, CreditableBalance, EInvoicing, Invoice, InvoiceId, InvoiceStatus,
+    InvoiceSummary, Line, NewCompany, NewCreditNote, NewLine, OperationNature, Percent, Plan, Timestamp,
+    percent, price_lines, quantity, unit_price,
 };
 use uuid::Uuid;
 
@@ -20,6 +20,8 @@ pub(crate) struct Sample {
     pub(crate) facts: DocumentFacts,
     /// Day of issue of the invoice that a credit note is about.
     pub(crate) credited_on: NaiveDate,
+    /// Order number of this invoice.
+    pub(crate) credited_order: Option<String>,
 }
 
 /// The record of a sample.
@@ -43,6 +45,7 @@ impl Sample {
                 note,
                 invoice_date: self.credited_on,
                 supplied_on: self.credited_on,
+                order_number: self.credited_order.as_deref(),
             },
         };
         let (facts, deadline) = (&self.facts, RenderDeadline::NONE);
@@ -87,6 +90,7 @@ impl Sample {
     /// A credit note of this content.
     pub(crate) fn credited_with(mut self, content: CreditContent) -> Self {
         let invoice = self.invoice().clone();
+        self.credited_order.clone_from(&invoice.detail.order_number);
         self.record = Record::CreditNote(Box::new(credit_note(invoice, content)));
         self
     }
@@ -132,7 +136,13 @@ pub(crate) fn business() -> Buyer {
         siren: Some("356000000".into()),
         vat_number: Some("FR39356000000".into()),
         electronic_address: None,
+        billing_address: None,
     }
+}
+
+/// The address of an accounting office.
+pub(crate) fn accounting() -> BillingAddress {
+    BillingAddress::default().address("Service comptable\nCS 40102").zip_code("69401").city("Lyon Cedex 03")
 }
 
 /// A private person.
@@ -159,7 +169,7 @@ pub(crate) fn invoice_of(lines: &[NewLine], retention_rate: Percent) -> Sample {
         housing_works: true,
     };
     let record = Record::Invoice(Box::new(record(lines, retention_rate)));
-    Sample { record, facts, credited_on: day(2026, 8, 31) }
+    Sample { record, facts, credited_on: day(2026, 8, 31), credited_order: None }
 }
 
 /// An invoice with three rates, a discount and a retention.

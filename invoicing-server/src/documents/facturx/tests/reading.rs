@@ -78,6 +78,8 @@ fn head(read: &Invoice, view: &DocumentView<'_>) {
     let frame = format!("{nature}{}", if issued.paid_on.is_some() { "2" } else { "1" });
     assert_eq!(read.business_process, Some(frame));
     assert_eq!(read.contract_reference.as_ref().map(DocumentReference::as_str), issued.quote_number);
+    let order = read.purchase_order_reference.as_ref().map(DocumentReference::as_str);
+    assert_eq!(order, view.order_number);
     let preceding: Vec<_> = read.preceding_invoices.iter().collect();
     assert_eq!(preceding.len(), usize::from(is_credit(view)));
     for preceding in preceding {
@@ -142,9 +144,17 @@ fn buyer(read: &Party, view: &DocumentView<'_>) {
     let own = client.electronic_address.as_deref().or(siren);
     let address = own.map_or((view.client.email.unwrap(), Some("EM")), |own| (own, Some("0225")));
     assert_eq!(id(read.electronic_address.as_ref()), Some(address));
-    let (address, city) = (&read.address, client.city.as_deref());
-    assert_eq!((address.line1.as_deref(), address.city.as_deref()), (client.address.as_deref(), city));
-    assert_eq!(address.country.as_ref().unwrap().as_str(), client.country.as_deref().unwrap_or("FR"));
+    let read = &read.address;
+    let lines = [&read.line1, &read.line2, &read.post_code, &read.city].map(Option::as_deref);
+    let country = read.country.as_ref().unwrap().as_str();
+    if client.billing_address.is_some() {
+        let billing = ["Service comptable", "CS 40102", "69401", "Lyon Cedex 03"];
+        assert_eq!((lines, country), (billing.map(Some), "FR"));
+    } else {
+        let (zip_code, city) = (client.zip_code.as_deref(), client.city.as_deref());
+        assert_eq!(lines, [client.address.as_deref(), None, zip_code, city]);
+        assert_eq!(country, client.country.as_deref().unwrap_or("FR"));
+    }
 }
 
 fn delivery(read: &Invoice, view: &DocumentView<'_>) {

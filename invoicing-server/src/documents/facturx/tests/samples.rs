@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
-use super::fixtures::{Sample, business, day, invoice_of, person};
+use super::fixtures::{Sample, accounting, business, day, invoice_of, person};
 use crate::documents::{Buyer, DocumentKind};
 
 /// Rates above 0, and the units that lines are generated with.
@@ -156,11 +156,13 @@ fn company() -> impl Strategy<Value = Vec<fn(&mut CompanyIdentity)>> {
     prop::sample::subsequence(changes, 0..=count)
 }
 
-/// Changes to the document: the dates and the places of the supply.
+/// Changes to the document: the order, the address for it, the dates and the places of the supply.
 fn document() -> impl Strategy<Value = Vec<fn(&mut Sample)>> {
     let changes: Vec<fn(&mut Sample)> = vec![
         |sample| sample.facts.work_site = Some("4 quai de la Fosse\n44000 Nantes".into()),
         |sample| sample.facts.quote_number = None,
+        |sample| sample.invoice().detail.order_number = Some("PO 2026/41 <é> & fils".into()),
+        |sample| sample.facts.parties.buyer.billing_address = Some(accounting()),
         |sample| sample.invoice().summary.supplied_on = Some(day(2026, 9, 1)),
         |sample| {
             let head = &mut sample.invoice().summary;
@@ -310,6 +312,8 @@ fn figures(sample: &Sample) -> Value {
             "type": if view.kind == DocumentKind::CreditNote { "381" } else { "380" },
             "currency": view.currency,
             "clientName": view.client.name,
+            "orderNumber": view.order_number,
+            "billingCity": view.buyer.billing_address.as_ref().map(|billing| &billing.city),
             "issueDate": view.issued_on,
             "dueDate": view.asking().and_then(|issued| issued.due_date).or(issued.paid_on),
             "suppliedOn": issued.supplied_on,
