@@ -255,14 +255,14 @@ pub use trace_context::TraceContext;
 
 pub use chrono::{self, NaiveDate};
 pub use invoicing_core::{
-    self, ApiErrorBody, Client, ClientChange, ClientId, ClientType, Company, CompanyId, CompanyIdentity,
-    Conflict, ConflictReason, Costing, CreditItem, CreditNote, CreditNoteId, CreditNoteItem, DeliveryStatus,
-    DisabledReason, DocumentFormat, EInvoicing, ErrorCode, EventId, EventKind, ExternalLink, IdentifierKind,
-    Invalid, Invoice, InvoiceId, InvoiceItem, InvoiceStatus, InvoiceType, KeyId, Line, LogoRule,
-    MAX_URL_CHARS, Money, NewClient, NewCompany, NewCreditNote, NewLine, NewQuote, OperationNature, Page,
-    PaymentId, PaymentMethod, PaymentSource, Percent, Plan, Project, ProjectId, ProjectStatus, Quantity,
-    Quote, QuoteId, QuoteImport, QuoteItem, QuoteStatus, QuoteSummary, Rule, SignatureEvidence, TargetError,
-    Timestamp, UnitPrice, VatRegime, WebhookId, money, percent, quantity, unit_price,
+    self, ApiErrorBody, BillingAddress, Client, ClientChange, ClientId, ClientType, Company, CompanyId,
+    CompanyIdentity, Conflict, ConflictReason, Costing, CreditItem, CreditNote, CreditNoteId, CreditNoteItem,
+    DeliveryStatus, DisabledReason, DocumentFormat, EInvoicing, ErrorCode, EventId, EventKind, ExternalLink,
+    IdentifierKind, Invalid, Invoice, InvoiceId, InvoiceItem, InvoiceStatus, InvoiceType, KeyId, Line,
+    LogoRule, MAX_URL_CHARS, Money, NewClient, NewCompany, NewCreditNote, NewLine, NewQuote, OperationNature,
+    Page, PaymentId, PaymentMethod, PaymentSource, Percent, Plan, Project, ProjectId, ProjectStatus,
+    Quantity, Quote, QuoteId, QuoteImport, QuoteItem, QuoteStatus, QuoteSummary, Rule, SignatureEvidence,
+    TargetError, Timestamp, UnitPrice, VatRegime, WebhookId, money, percent, quantity, unit_price,
 };
 pub use rust_decimal::{self, Decimal};
 

@@ -9,7 +9,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use super::query_string::excerpt;
 use crate::http::error::ApiError;
 
-/// Deepest nesting of a body. No body of this API needs more than one level.
+/// Deepest nesting of a body. No body of this API needs more than two levels.
 const MAX_DEPTH: usize = 128;
 
 /// Parses a body that must be an object.
@@ -153,6 +153,18 @@ mod tests {
             ("{\"name\":null}", "name: invalid type: null, expected a string"),
             ("{\"name\":1e400}", "name: number out of range"),
             ("{\"name\":\"a\",\"name\":\"b\"}", "name: must be given once"),
+            (
+                "{\"name\":\"a\",\"billingAddress\":{\"town\":\"b\"}}",
+                "billingAddress.town: is unknown; expected one of address, zipCode, city, country",
+            ),
+            (
+                "{\"name\":\"a\",\"billingAddress\":[\"b\"]}",
+                "billingAddress: invalid type: sequence, expected an object or null",
+            ),
+            (
+                "{\"name\":\"a\",\"billingAddress\":{\"city\":5}}",
+                "billingAddress.city: invalid type: integer `5`, expected a string",
+            ),
             ("{\"name\":[[1]]}", "name: invalid type: sequence, expected a string"),
             ("{\"name\":\"emoji \\ud83d\"}", "name: must not contain U+D83D (character 7)"),
             ("{\"name\":\"\\ude00\"}", "name: must not contain U+DE00 (character 1)"),
@@ -162,7 +174,7 @@ mod tests {
             ),
             (
                 "{\"name\":\"a\",\"externalID\":\"b\"}",
-                "externalID: is unknown; expected one of name, email, phone, address, city, zipCode, type, notes, externalId, siren, vatNumber, electronicAddress, country",
+                "externalID: is unknown; expected one of name, email, phone, address, city, zipCode, type, notes, externalId, siren, vatNumber, electronicAddress, country, billingAddress",
             ),
         ] {
             assert_eq!(refused(body.as_bytes()), (ErrorCode::ValidationError, expected.to_owned()), "{body}");

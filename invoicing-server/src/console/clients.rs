@@ -1,7 +1,7 @@
 //! The company's clients: searched, entered and changed.
 
 use invoicing_core::internal::SHORT_TEXT;
-use invoicing_core::{Client, ClientId, ClientType, Invalid, NewClient};
+use invoicing_core::{BillingAddress, Client, ClientId, ClientType, Invalid, NewClient};
 use maud::{Markup, html};
 
 use super::Action;
@@ -27,11 +27,23 @@ const ADDRESS: [Field; 4] = [
     Field::new("address", ("Street address", "Adresse"), |client| &mut client.address).long(),
     Field::new("zipCode", ("Postal code", "Code postal"), |client| &mut client.zip_code),
     Field::new("city", ("Town", "Ville"), |client| &mut client.city),
-    Field::new("country", ("Country", "Pays"), |client| &mut client.country).hint(
-        "Two letters, such as “BE”; empty for France",
-        "Deux lettres, comme « BE » ; vide pour la France",
-    ),
+    Field::new("country", ("Country", "Pays"), |client| &mut client.country).hint(COUNTRY.0, COUNTRY.1),
 ];
+/// Left empty, the client has none: an address without any text is null.
+const BILLING: [Field; 4] = [
+    Field::new("billingAddress.address", ("Street address", "Adresse"), |client| {
+        &mut billing_address(client).address
+    })
+    .long(),
+    Field::new("billingAddress.zipCode", ("Postal code", "Code postal"), |client| {
+        &mut billing_address(client).zip_code
+    }),
+    Field::new("billingAddress.city", ("Town", "Ville"), |client| &mut billing_address(client).city),
+    Field::new("billingAddress.country", ("Country", "Pays"), |client| &mut billing_address(client).country)
+        .hint(COUNTRY.0, COUNTRY.1),
+];
+const COUNTRY: (&str, &str) =
+    ("Two letters, such as “BE”; empty for France", "Deux lettres, comme « BE » ; vide pour la France");
 const NUMBERS: [Field; 3] = [
     Field::new("siren", ("SIREN", "SIREN"), |client| &mut client.siren)
         .hint("9 digits, of a business", "9 chiffres, pour un professionnel"),
@@ -53,7 +65,11 @@ const NAME: &str = "name";
 const TYPE: &str = "type";
 
 fn fields() -> impl Iterator<Item = &'static Field> {
-    CONTACT.iter().chain(&ADDRESS).chain(&NUMBERS).chain(&OTHERS)
+    CONTACT.iter().chain(&ADDRESS).chain(&BILLING).chain(&NUMBERS).chain(&OTHERS)
+}
+
+fn billing_address(client: &mut NewClient) -> &mut BillingAddress {
+    client.billing_address.get_or_insert_default()
 }
 
 /// `GET /clients`. `q`: part of the name, the e-mail or the town.
@@ -204,10 +220,15 @@ fn content(request: &PageRequest<'_>, title: &str, error: Option<&Error>, body: 
 
 /// The client for those who may not change it.
 fn facts(request: &PageRequest<'_>, client: &Client) -> Markup {
+    let billing = client.billing_address.as_ref();
     let facts = [
         (request.pick("E-mail", "E-mail"), client.email.clone()),
         (request.pick("Telephone", "Téléphone"), client.phone.clone()),
         (request.pick("Address", "Adresse"), client.postal_address()),
+        (
+            request.pick("Billing address", "Adresse de facturation"),
+            billing.and_then(BillingAddress::postal_address),
+        ),
         ("SIREN", client.siren.clone()),
         (request.pick("VAT number", "Numéro de TVA"), client.vat_number.clone()),
     ];
@@ -247,6 +268,10 @@ fn inputs(request: &PageRequest<'_>, client: &mut NewClient, error: Option<&Erro
         div.fields { div { (name) } div { (kind) } }
         (group(request.pick("Contact", "Contact"), &CONTACT))
         (group(request.pick("Address", "Adresse"), &ADDRESS))
+        (group(
+            request.pick("Billing address, if it is another one", "Adresse de facturation, si elle est différente"),
+            &BILLING,
+        ))
         (group(request.pick("Of a business", "D’un professionnel"), &NUMBERS))
         (group(request.pick("Other", "Autre"), &OTHERS))
     }

@@ -10,6 +10,9 @@ use super::layout::{is_about, problem, wrong};
 use super::request::PageRequest;
 use crate::error::Error;
 
+/// The client's order number, by the name that operations use.
+pub(super) const ORDER_NUMBER: &str = "orderNumber";
+
 /// The kind of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InputKind {
@@ -85,9 +88,21 @@ impl Choice<'_> {
     }
 }
 
+/// The input of the client's order number.
+pub(super) fn order_number(request: &PageRequest<'_>, stored: &str, error: Option<&Error>) -> Markup {
+    let input = Input {
+        kind: InputKind::Text,
+        name: ORDER_NUMBER,
+        label: request.pick("The client’s order number", "Numéro de commande du client"),
+        value: value(request, ORDER_NUMBER, stored),
+        hint: request.pick("If the client has given one", "Si le client en a donné un"),
+    };
+    input.show(request, error)
+}
+
 /// The id of an input: `lines[0].unit` is `lines-0-unit`.
 pub(super) fn id(name: &str) -> String {
-    name.replace("].", "-").replace('[', "-")
+    name.replace("].", "-").replace(['[', '.'], "-")
 }
 
 fn described_by(id: &str, is_wrong: bool, has_hint: bool) -> Option<String> {
@@ -155,6 +170,7 @@ mod tests {
     #[test]
     fn an_input_is_described_by_its_error_and_its_hint() {
         assert_eq!(id("lines[0].unit"), "lines-0-unit");
+        assert_eq!(id("billingAddress.city"), "billingAddress-city");
         assert_eq!(described_by("a", true, true).as_deref(), Some("a-wrong a-hint"));
         assert_eq!(described_by("a", false, false), None);
     }

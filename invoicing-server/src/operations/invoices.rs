@@ -121,7 +121,7 @@ impl Invoices<'_> {
     /// lacks: see [`readiness`](Self::readiness). [`Error::Conflict`] when it is not a draft; [`Error::StorageUnavailable`] when the document cannot be stored, or other
     /// nodes keep taking the number.
     pub async fn issue_with(&self, id: InvoiceId, options: &IssueOptions) -> Result<Invoice, Error> {
-        self.0.operation("invoices.issue", self.issue_for(id, Purpose::Issue(*options))).await
+        self.0.operation("invoices.issue", self.issue_for(id, Purpose::Issue(options.clone()))).await
     }
 
     /// Marks an invoice paid by hand: enters the remaining amount as a payment. A draft is issued
@@ -187,7 +187,7 @@ impl Invoices<'_> {
         id: InvoiceId,
         options: &IssueOptions,
     ) -> Result<(Vec<ReadinessGap>, DocumentFormat), Error> {
-        self.0.operation("invoices.readiness", self.gaps(id, *options)).await
+        self.0.operation("invoices.readiness", self.gaps(id, options.clone())).await
     }
 
     /// Preloads the invoice on SQLite, before the transaction; `None` on PostgreSQL.

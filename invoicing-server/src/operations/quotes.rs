@@ -78,7 +78,7 @@ impl Quotes<'_> {
 
     /// Gives a draft new content.
     pub async fn edit(&self, id: QuoteId, content: &NewQuote) -> Result<Quote, Error> {
-        let NewQuote { client_id, retention_rate, valid_until, .. } = *content;
+        let (client_id, terms) = (content.client_id, content.terms());
         let checked = check(content);
         let changed = async {
             let known = self.preload(id).await?;
@@ -87,7 +87,7 @@ impl Quotes<'_> {
                     let quote = tx.document_to_change(id, known).await?;
                     let (lines, internal) = checked?;
                     let client = tx.clients().find(client_id).await.map_err(missing_client)?;
-                    let changed = quote.edit(&client, lines, retention_rate, valid_until, tx.change.stamp)?;
+                    let changed = quote.edit(&client, lines, &terms, tx.change.stamp)?;
                     if tx.is_audited()
                         && (changed.record != quote
                             || tx.quotes().find_internal_details(id).await? != internal)

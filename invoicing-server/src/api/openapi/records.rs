@@ -117,7 +117,14 @@ const QUOTE_DETAIL: &[Member] = &[
         OrNull(&Component("Signature")),
         "The electronic signature; `null` until the client has signed.",
     ),
+    ORDER_NUMBER,
 ];
+
+const ORDER_NUMBER: Member = always(
+    "orderNumber",
+    OrNull(&Text),
+    "Number of the client's order, if there is one. At most 50 characters.",
+);
 
 const SIGNATURE: &[Member] = &[
     always("signedAt", Instant, "When the client signed."),
@@ -226,7 +233,7 @@ const INVOICE: &[Member] = &[
 ];
 
 /// Members of the detail of an invoice that a list lacks, besides lines and VAT.
-const INVOICE_DETAIL: [&Member; 2] = [&DEDUCTIONS, &CREDIT_NOTES];
+const INVOICE_DETAIL: [&Member; 3] = [&DEDUCTIONS, &CREDIT_NOTES, &ORDER_NUMBER];
 
 const DEDUCTIONS: Member =
     always("deductions", ListOf(&Component("Deduction")), "Empty in this version. Reserved for deposits.");
@@ -261,6 +268,7 @@ const CLIENT: &[Member] = &[
     always("vatNumber", OrNull(&Text), "Intra-community VAT number of a business."),
     always("electronicAddress", OrNull(&Text), ELECTRONIC_ADDRESS),
     always("country", OrNull(&Text), COUNTRY),
+    always("billingAddress", OrNull(&Component("BillingAddress")), BILLING_ADDRESS),
     always("createdAt", Instant, "When the record was created."),
     always("updatedAt", Instant, UPDATED_AT),
 ];
@@ -287,7 +295,24 @@ const NEW_CLIENT: &[Member] = &[
     ),
     sometimes("electronicAddress", OrNull(&EnteredText(&ELECTRONIC)), ELECTRONIC_ADDRESS),
     sometimes("country", OrNull(&EnteredText(&COUNTRY_CODE)), COUNTRY),
+    sometimes("billingAddress", OrNull(&Component("NewBillingAddress")), BILLING_ADDRESS),
 ];
+
+const BILLING: &[Member] = &[
+    always("address", OrNull(&Text), "Street address. May have line breaks."),
+    always("zipCode", OrNull(&Text), "Postal code."),
+    always("city", OrNull(&Text), "City."),
+    always("country", OrNull(&Text), COUNTRY),
+];
+
+const NEW_BILLING: &[Member] = &[
+    sometimes("address", OrNull(&EnteredText(&LONG)), "Street address. May have line breaks."),
+    sometimes("zipCode", OrNull(&EnteredText(&SHORT)), "Postal code, as text: it may begin with 0."),
+    sometimes("city", OrNull(&EnteredText(&SHORT)), "City."),
+    sometimes("country", OrNull(&EnteredText(&COUNTRY_CODE)), COUNTRY),
+];
+
+const BILLING_ADDRESS: &str = "Address that invoices are made out to. `null` is the address of the client.";
 
 const ELECTRONIC_ADDRESS: &str = "Address in the French directory of e-invoicing, if it is not the SIREN: letters, digits, `+`, `-`, \
                                   `_` and `.`.";
@@ -363,8 +388,10 @@ pub(super) fn schemas() -> Map<String, Value> {
     add("VatShare", object("What one VAT rate contributes to a document.", VAT_SHARE));
     add("ClientPage", page("clients", "Client"));
     add("Client", object("A client: a customer of the company.", CLIENT));
+    add("BillingAddress", object("An address that invoices are made out to.", BILLING));
     add("ClientType", open_words("Kind of a client. More may be added.", client_words()));
     add("NewClient", closed(object(NEW_CLIENT_TEXT, NEW_CLIENT)));
+    add("NewBillingAddress", closed(object(NEW_BILLING_TEXT, NEW_BILLING)));
     add("NewClientType", new_client_type());
     add("Pagination", object("Where a page stands in its list.", PAGINATION));
     add("ProjectStatus", open_words("State of a project. More may be added.", project_words()));
@@ -376,6 +403,9 @@ const LINE_TEXT: &str = "A line of a quote, an invoice or a credit note, as the 
 
 const NEW_CLIENT_TEXT: &str = "A client to be created. An empty optional text is read as `null`. An unknown property is \
                                refused, so that a typing error cannot lose your `externalId`.";
+
+const NEW_BILLING_TEXT: &str = "An address that invoices are made out to, if it is not that of the client. One without \
+                                any text is read as `null`.";
 
 /// The envelope of a list.
 pub(super) fn page(what: &str, item: &str) -> Value {

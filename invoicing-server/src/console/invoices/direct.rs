@@ -8,7 +8,7 @@ use crate::console::clients;
 use crate::console::error::PageError;
 use crate::console::figures::Figures;
 use crate::console::form::Form;
-use crate::console::inputs::{Input, InputKind, number, problem_of, value};
+use crate::console::inputs::{Input, InputKind, ORDER_NUMBER, number, order_number, problem_of, value};
 use crate::console::layout::{Chapter, PageContent, entered};
 use crate::console::request::{Outcome, PageRequest};
 use crate::error::Error;
@@ -26,13 +26,14 @@ pub(in crate::console) async fn new(request: &PageRequest<'_>) -> Result<PageCon
     Ok(page(request, &chosen(request).await?, None))
 }
 
-/// `POST /invoices`. `client`, and the lines as `lines[0].description`, `lines[0].quantity` and so
+/// `POST /invoices`. `client`, `orderNumber`, and the lines as `lines[0].description`, `lines[0].quantity` and so
 /// on.
 pub(in crate::console) async fn make(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let client = chosen(request).await?;
     let made = match lines(request.figures(), &request.form) {
         Ok(lines) => {
-            let content = NewQuote { lines, ..NewQuote::empty(client.id) };
+            let order_number = request.form.given(ORDER_NUMBER).map(str::to_owned);
+            let content = NewQuote { lines, order_number, ..NewQuote::empty(client.id) };
             request.company.invoices().direct(&content).await
         }
         Err(invalid) => Err(invalid.into()),
@@ -95,7 +96,7 @@ fn title<'t>(request: &'t PageRequest<'_>) -> &'t str {
 /// The second step.
 fn page(request: &PageRequest<'_>, client: &Client, error: Option<&Error>) -> PageContent {
     let names: Vec<_> = (0..LINES).flat_map(|line| PARTS.map(|part| name(line, part))).collect();
-    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let names: Vec<_> = names.iter().map(String::as_str).chain([ORDER_NUMBER]).collect();
     let title = title(request);
     let body = html! {
         h1 { (title) }
@@ -110,6 +111,7 @@ fn page(request: &PageRequest<'_>, client: &Client, error: Option<&Error>) -> Pa
         )) }
         (request.form("/invoices", &html! {
             input type="hidden" name="client" value=(client.id) autocomplete="off";
+            (order_number(request, "", error))
             @for line in 0..LINES { (fields(request, line, error)) }
             p.actions {
                 button { (request.pick("Make the draft", "Créer le brouillon")) }

@@ -1,11 +1,13 @@
 //! Issuing an invoice.
 
-use invoicing_core::{DocumentFormat, EInvoicing, Invalid, InvoiceId, InvoiceStatus, InvoiceSummary};
+use invoicing_core::{
+    DocumentFormat, EInvoicing, Invalid, Invoice, InvoiceDetail, InvoiceId, InvoiceStatus, InvoiceSummary,
+};
 use maud::{Markup, html};
 
 use super::change::{Asked, Change, question, refused};
 use crate::console::error::PageError;
-use crate::console::inputs::{Input, InputKind, date, value};
+use crate::console::inputs::{Input, InputKind, ORDER_NUMBER, date, order_number, value};
 use crate::console::layout::PageContent;
 use crate::console::readiness::checklist;
 use crate::console::request::{Outcome, PageRequest};
@@ -14,17 +16,17 @@ use crate::operations::IssueOptions;
 use crate::records::ReadinessGap;
 
 /// The inputs of the form.
-const DAYS: [&str; 2] = ["dueDate", "suppliedOn"];
+const INPUTS: [&str; 3] = ["dueDate", "suppliedOn", ORDER_NUMBER];
 
 /// `GET /invoices/{id}/issue`.
 pub(in crate::console) async fn confirm_issue(request: &PageRequest<'_>) -> Result<PageContent, PageError> {
-    let invoice = super::read(request, request.id()?).await?.summary;
-    let outlook = outlook(request, &invoice, &IssueOptions::default()).await?;
-    Ok(page(request, &Asked::of(&invoice), outlook.as_ref()))
+    let Invoice { summary, detail, .. } = super::read(request, request.id()?).await?;
+    let outlook = outlook(request, &summary, &IssueOptions::default()).await?;
+    Ok(page(request, &Asked::of(&summary), &detail, outlook.as_ref()))
 }
 
 /// `POST /invoices/{id}/issue`. `dueDate`: the last day for paying. `suppliedOn`: the day of the
-/// supply, if it is not the day of issue.
+/// supply, if it is not the day of issue. `orderNumber`: that of the client's order; empty for none.
 pub(in crate::console) async fn issue(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let id: InvoiceId = request.id()?;
     let issued = match options(request) {
@@ -32,17 +34,18 @@ pub(in crate::console) async fn issue(request: &PageRequest<'_>) -> Result<Outco
         Err(invalid) => Err(invalid.into()),
     };
     let Err(error) = issued else { return Ok(Outcome::See(format!("/invoices/{id}?done=issued"))) };
-    let invoice = super::read(request, id).await?.summary;
-    // The gaps follow the entered days, unless these were refused: the form itself shows that.
-    let is_gap = matches!(&error, Error::Invalid(invalid) if !DAYS.contains(&&*invalid.field));
+    let Invoice { summary, detail, .. } = super::read(request, id).await?;
+    // The gaps follow what was entered, unless it was refused: the form itself shows that.
+    let is_gap = matches!(&error, Error::Invalid(invalid) if !INPUTS.contains(&&*invalid.field));
     let entered = options(request).ok().filter(|_| is_gap).unwrap_or_default();
-    let outlook = outlook(request, &invoice, &entered).await?;
-    refused(error, &invoice, |asked| page(request, asked, outlook.as_ref()))
+    let outlook = outlook(request, &summary, &entered).await?;
+    refused(error, &summary, |asked| page(request, asked, &detail, outlook.as_ref()))
 }
 
 fn options(request: &PageRequest<'_>) -> Result<IssueOptions, Invalid> {
     let (due_date, supplied_on) = (date(&request.form, "dueDate")?, date(&request.form, "suppliedOn")?);
-    Ok(IssueOptions { due_date, supplied_on, period: None })
+    let order_number = request.form.values(ORDER_NUMBER).next().map(str::to_owned);
+    Ok(IssueOptions { due_date, supplied_on, period: None, order_number })
 }
 
 /// The issue of a draft as it would be now.
@@ -73,7 +76,12 @@ async fn outlook(
     }))
 }
 
-fn page(request: &PageRequest<'_>, asked: &Asked<'_>, outlook: Option<&Outlook>) -> PageContent {
+fn page(
+    request: &PageRequest<'_>,
+    asked: &Asked<'_>,
+    detail: &InvoiceDetail,
+    outlook: Option<&Outlook>,
+) -> PageContent {
     let text = html! {
         p { (request.pick(
             "The invoice gets its number and the date of today, and its document is frozen. It can no longer be changed; a credit \
@@ -83,7 +91,7 @@ fn page(request: &PageRequest<'_>, asked: &Asked<'_>, outlook: Option<&Outlook>)
         )) }
         @if let Some(outlook) = outlook { (checklist(request, &outlook.gaps, Some(asked.invoice.client_id))) (hints(request, outlook)) }
     };
-    question(request, Change::Issue, asked, &DAYS, &text, &fields(request, asked))
+    question(request, Change::Issue, asked, &INPUTS, &text, &fields(request, asked, detail))
 }
 
 fn hints(request: &PageRequest<'_>, outlook: &Outlook) -> Markup {
@@ -103,7 +111,7 @@ fn hints(request: &PageRequest<'_>, outlook: &Outlook) -> Markup {
     }
 }
 
-fn fields(request: &PageRequest<'_>, asked: &Asked<'_>) -> Markup {
+fn fields(request: &PageRequest<'_>, asked: &Asked<'_>, detail: &InvoiceDetail) -> Markup {
     let due_date = Input {
         kind: InputKind::Date,
         name: "dueDate",
@@ -124,5 +132,9 @@ fn fields(request: &PageRequest<'_>, asked: &Asked<'_>) -> Markup {
         ),
         ..due_date
     };
-    html! { (due_date.show(request, asked.error)) (supplied_on.show(request, asked.error)) }
+    html! {
+        (due_date.show(request, asked.error))
+        (supplied_on.show(request, asked.error))
+        (order_number(request, detail.order_number.as_deref().unwrap_or_default(), asked.error))
+    }
 }

@@ -42,7 +42,7 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<PageCo
         p { a href=(request.link("/invoices")) { "← " (request.pick("Invoices", "Factures")) } }
         h1 { (title) }
         (done(request, summary, &payments))
-        (facts(request, summary))
+        (facts(request, &invoice))
         (actions(request, summary))
         (lines)
         (totals(request, &totals_of(&invoice)))
@@ -56,7 +56,8 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<PageCo
     Ok(PageContent::new(summary.number.as_deref().unwrap_or(unnamed), Chapter::Invoices, body))
 }
 
-fn facts(request: &PageRequest<'_>, invoice: &InvoiceSummary) -> Markup {
+fn facts(request: &PageRequest<'_>, invoice: &Invoice) -> Markup {
+    let Invoice { summary: invoice, detail, .. } = invoice;
     let clock = request.clock();
     let days = [
         (request.pick("Issued", "Émise"), invoice.issue_date),
@@ -86,6 +87,9 @@ fn facts(request: &PageRequest<'_>, invoice: &InvoiceSummary) -> Markup {
             }
             @for (name, at) in instants {
                 @if let Some(at) = at { div { dt { (name) } dd { (clock.show(at)) } } }
+            }
+            @if let Some(number) = &detail.order_number {
+                div { dt { (request.pick("The client’s order number", "Numéro de commande du client")) } dd { (entered(number)) } }
             }
             @if let Some(quote) = invoice.quote_id {
                 div {

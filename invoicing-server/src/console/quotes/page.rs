@@ -1,6 +1,6 @@
 //! The page of a quote.
 
-use invoicing_core::{Quote, QuoteId, QuoteSummary};
+use invoicing_core::{Quote, QuoteId};
 use maud::{Markup, html};
 
 use super::{converting, links, sending, words};
@@ -38,7 +38,7 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<PageCo
         p { a href=(request.link("/quotes")) { "← " (request.pick("Quotes", "Devis")) } }
         h1 { (summary.number) }
         (done(request))
-        (facts(request, summary, refusal.as_ref()))
+        (facts(request, &quote, refusal.as_ref()))
         @if request.allows(Action::SendQuotes) && sending::is_possible(summary.status) {
             p.actions {
                 a.button href=(request.link(format!("/quotes/{id}/send"))) { (sending::title(request, summary)) }
@@ -67,7 +67,8 @@ fn totals_of(quote: &Quote) -> RecordTotals<'_> {
     }
 }
 
-fn facts(request: &PageRequest<'_>, quote: &QuoteSummary, refusal: Option<&DeclineRecord>) -> Markup {
+fn facts(request: &PageRequest<'_>, quote: &Quote, refusal: Option<&DeclineRecord>) -> Markup {
+    let Quote { summary: quote, detail, .. } = quote;
     let clock = request.clock();
     let instants = [
         (request.pick("Created", "Créé"), Some(quote.created_at)),
@@ -106,6 +107,9 @@ fn facts(request: &PageRequest<'_>, quote: &QuoteSummary, refusal: Option<&Decli
                         @if let Some(reason) = &refusal.reason { br; span.text { (entered(reason)) } }
                     }
                 }
+            }
+            @if let Some(number) = &detail.order_number {
+                div { dt { (request.pick("The client’s order number", "Numéro de commande du client")) } dd { (entered(number)) } }
             }
             @if let Some(external_id) = &quote.external_id {
                 div { dt { (request.pick("External identifier", "Identifiant externe")) } dd { code { (entered(external_id)) } } }

@@ -100,6 +100,10 @@ impl<'q> DocumentHtml<'q> {
                     @for detail in address.into_iter().chain(header::client_details(view)) {
                         p dir="auto" { (visible(&detail.text)) }
                     }
+                    @if let Some(address) = header::billing_address(view) {
+                        p.label { (header::BILLING_ADDRESS) }
+                        p dir="auto" { (visible(&address.text)) }
+                    }
                 }
             }
             dl.facts {

@@ -204,7 +204,8 @@ impl Crediting {
         let invoice = &before.invoice.summary;
         let invoice_date = invoice.issue_date.unwrap_or(note.summary.issue_date);
         let supplied_on = invoice.supplied_on.or(invoice.period_end).unwrap_or(invoice_date);
-        let document = Document::CreditNote { note: note.into(), invoice_date, supplied_on };
+        let order_number = before.invoice.detail.order_number.clone();
+        let document = Document::CreditNote { note: note.into(), invoice_date, supplied_on, order_number };
         let (facts, logo) = (before.facts.clone(), before.logo.clone());
         Ok(DocumentContent { document, facts, logo, format })
     }

@@ -11,7 +11,7 @@ use invoicing_core::{
 };
 
 use super::payments::{NewPayment, insert_payment};
-use super::{Invoices, note, update};
+use super::{Invoices, note};
 use crate::documents::{
     BoundedStore, Buyer, Document, DocumentContent, DocumentFacts, DocumentLogo, Frozen, Parties,
 };
@@ -29,10 +29,10 @@ use crate::store::{ChangeContext, CompanyReader, CompanyTx, Prefetch, Tables};
 /// use invoicing_server::{IssueOptions, NaiveDate};
 ///
 /// let day = |day| NaiveDate::from_ymd_opt(2026, 9, day).expect("a date");
-/// let options = IssueOptions::default().due_date(day(30)).period(day(1), day(14));
+/// let options = IssueOptions::default().due_date(day(30)).period(day(1), day(14)).order_number("PO-77");
 /// ```
 #[must_use]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IssueOptions {
     /// Last day for paying; 30 days after the issue if missing.
     pub due_date: Option<NaiveDate>,
@@ -40,6 +40,9 @@ pub struct IssueOptions {
     pub supplied_on: Option<NaiveDate>,
     /// First and last day of the period that the invoice is about, if it is about one.
     pub period: Option<(NaiveDate, NaiveDate)>,
+    /// The number of the client's order, if it is another one than that of the draft; an empty one
+    /// removes it. At most 50 characters.
+    pub order_number: Option<String>,
 }
 
 impl IssueOptions {
@@ -61,19 +64,31 @@ impl IssueOptions {
         self
     }
 
+    /// Sets [`order_number`](Self#structfield.order_number).
+    pub fn order_number(mut self, number: impl Into<String>) -> Self {
+        self.order_number = Some(number.into());
+        self
+    }
+
     fn issue<'a>(
-        &self,
+        &'a self,
         (number, issue_date): (&'a str, NaiveDate),
         format: Option<DocumentFormat>,
     ) -> InvoiceIssue<'a> {
-        let Self { due_date, supplied_on, period } = *self;
-        let fresh = InvoiceIssue::new(number, issue_date);
-        InvoiceIssue { due_date, supplied_on, period, document_format: format, ..fresh }
+        let Self { due_date, supplied_on, period, ref order_number } = *self;
+        InvoiceIssue {
+            due_date,
+            supplied_on,
+            period,
+            order_number: order_number.as_deref(),
+            document_format: format,
+            ..InvoiceIssue::new(number, issue_date)
+        }
     }
 }
 
 /// The purpose of an issue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) enum Purpose {
     Issue(IssueOptions),
     /// The invoice is marked paid in the same transaction.
@@ -83,7 +98,7 @@ pub(super) enum Purpose {
 impl Purpose {
     /// The invoice as it leaves the draft: issued, or issued and paid.
     fn carry_out(
-        self,
+        &self,
         draft: &Invoice,
         next: (&str, NaiveDate),
         format: Option<DocumentFormat>,
@@ -105,7 +120,7 @@ impl Purpose {
         Ok(Changed { record: paid.record, events: [issued.events, paid.events].concat() })
     }
 
-    const fn action(self) -> HistoryAction {
+    const fn action(&self) -> HistoryAction {
         match self {
             Self::Issue(_) => HistoryAction::InvoiceIssued,
             Self::MarkPaid => HistoryAction::InvoiceMarkedPaid,
@@ -148,7 +163,7 @@ impl Draft {
     }
 
     /// The invoice as it would be issued now.
-    fn preview(&self, purpose: Purpose, format: Option<DocumentFormat>) -> Result<Invoice, Error> {
+    fn preview(&self, purpose: &Purpose, format: Option<DocumentFormat>) -> Result<Invoice, Error> {
         let (number, date) = &self.next;
         Ok(purpose.carry_out(&self.invoice, (number, *date), format, self.change.at())?.record)
     }
@@ -184,14 +199,14 @@ impl Invoices<'_> {
         options: IssueOptions,
     ) -> Result<(Vec<ReadinessGap>, DocumentFormat), Error> {
         let draft = Draft::read(self.0, id).await?;
-        let document = draft.content(draft.preview(Purpose::Issue(options), None)?);
+        let document = draft.content(draft.preview(&Purpose::Issue(options), None)?);
         let format = document.format;
         Ok((self.0.services.documents.gaps(document).await?, format))
     }
 }
 
 /// The issue of a draft.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Issue {
     id: InvoiceId,
     purpose: Purpose,
@@ -218,9 +233,9 @@ impl FreezingPlan for Issue {
         draft: &Draft,
         _: &mut BoundedStore<'_>,
     ) -> Result<Option<DocumentContent>, Error> {
-        let mut content = draft.content(draft.preview(self.purpose, None)?);
+        let mut content = draft.content(draft.preview(&self.purpose, None)?);
         content.check_lawful()?;
-        let issued = draft.preview(self.purpose, Some(content.format))?;
+        let issued = draft.preview(&self.purpose, Some(content.format))?;
         content.document = Document::Invoice(issued.into());
         Ok(Some(content))
     }
@@ -262,7 +277,10 @@ impl FreezingPlan for Issue {
         if !paid.is_zero() {
             insert_payment(tx, self.id, NewPayment::new(paid, PaymentSource::Manual)).await?;
         }
-        let invoice = update(tx, changed).await?;
+        let Changed { record: invoice, events } = changed;
+        // An issue may change the order number, which is in the detail.
+        tx.invoices().update(&invoice.summary, Some(&invoice.detail)).await?;
+        tx.record_events(&events).await?;
         note(tx, self.purpose.action(), &invoice).await?;
         Ok(Issued { invoice, today })
     }

@@ -6,10 +6,10 @@
 //! starts again. An import brings neither a number nor an identifier: the same import twice makes
 //! two quotes.
 
-use chrono::{Datelike, NaiveDate};
+use chrono::Datelike;
 use invoicing_core::{
-    Changed, Client, ClientId, Invoice, Line, NewQuote, Percent, Quote, QuoteCreation, QuoteId, QuoteImport,
-    QuoteStatus,
+    Changed, Client, ClientId, Invoice, Line, NewQuote, Quote, QuoteCreation, QuoteId, QuoteImport,
+    QuoteStatus, QuoteTerms,
 };
 
 use super::decisions::facts;
@@ -38,8 +38,7 @@ enum Origin {
 #[derive(Clone)]
 struct NewContent {
     client_id: ClientId,
-    retention_rate: Percent,
-    valid_until: Option<NaiveDate>,
+    terms: QuoteTerms,
     origin: Origin,
     lines: Vec<Line>,
     internal: QuoteExtras,
@@ -54,8 +53,7 @@ struct Created {
 impl NewContent {
     fn new(new: &NewQuote, origin: Origin) -> Result<Self, Error> {
         let (lines, internal) = check(new)?;
-        let NewQuote { client_id, retention_rate, valid_until, .. } = *new;
-        Ok(Self { client_id, retention_rate, valid_until, origin, lines, internal })
+        Ok(Self { client_id: new.client_id, terms: new.terms(), origin, lines, internal })
     }
 
     fn quote(
@@ -65,16 +63,16 @@ impl NewContent {
         client: &Client,
         number: &str,
     ) -> Result<Changed<Quote>, Error> {
-        let Self { retention_rate, valid_until, ref origin, ref lines, .. } = *self;
+        let Self { terms, origin, lines, .. } = self;
         let creation = QuoteCreation { id, number, currency: &change.company.currency, at: change.at() };
         let lines = lines.clone();
         match origin {
             Origin::Import(import) => {
                 let today = change.today();
-                Ok(Quote::import(creation, client, lines, retention_rate, valid_until, import, today)?)
+                Ok(Quote::import(creation, client, lines, terms, import, today)?)
             }
             Origin::Direct => {
-                let draft = Quote::draft(creation, client, lines, retention_rate, valid_until)?;
+                let draft = Quote::draft(creation, client, lines, terms)?;
                 let accepted = draft.record.accept(change.at())?;
                 let events = [draft.events, accepted.events].concat();
                 Ok(Changed { record: accepted.record, events })
