@@ -94,7 +94,8 @@ enum Client {
     Business,
     BusinessWithAddress,
     BusinessWithoutVatNumber,
-    BusinessOverseas,
+    /// In a part of France overseas with VAT, by its code.
+    BusinessOverseas(&'static str),
     UntypedBusiness,
     Private,
     PrivateWithNumbers,
@@ -108,7 +109,14 @@ use Client::{
 };
 
 /// Businesses with a VAT number, as reverse charge asks for it.
-const NUMBERED: [Client; 4] = [Business, BusinessWithAddress, BusinessOverseas, UntypedBusiness];
+const NUMBERED: [Client; 6] = [
+    Business,
+    BusinessWithAddress,
+    BusinessOverseas("GP"),
+    BusinessOverseas("MQ"),
+    BusinessOverseas("RE"),
+    UntypedBusiness,
+];
 const PRIVATE: [Client; 4] = [Private, PrivateWithNumbers, PrivateWithAddress, UntypedPrivate];
 
 impl Client {
@@ -119,7 +127,7 @@ impl Client {
                 Buyer { electronic_address: Some("356000000_COMPTA.75".into()), ..business() }
             }
             BusinessWithoutVatNumber => Buyer { vat_number: None, ..business() },
-            BusinessOverseas => Buyer { country: Some("RE".into()), ..business() },
+            BusinessOverseas(code) => Buyer { country: Some(code.into()), ..business() },
             UntypedBusiness => Buyer { r#type: None, ..business() },
             Private => person(),
             PrivateWithNumbers => Buyer { r#type: person().r#type, ..business() },
