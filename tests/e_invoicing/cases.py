@@ -22,7 +22,11 @@ CASES = {
 }
 # Documents of a case at least: fewer prove little. Rare are those for which several things come together.
 LEAST = 20
-LEAST_OF_RARE = {"part of a line credited, the rest later": 3, "private client in the directory": 3}
+LEAST_OF_RARE = {
+    "credit note after a reduction": 3,
+    "part of a line credited, the rest later": 3,
+    "private client in the directory": 3,
+}
 
 
 def check_folder(folder: Path) -> bool:
