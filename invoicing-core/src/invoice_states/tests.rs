@@ -390,7 +390,7 @@ fn issuing_gives_number_and_dates() {
     assert!(draft.issue(InvoiceIssue { issue_date: day("9999-12-31"), ..number_seven() }, time(4)).is_err());
 }
 
-/// Rules: INVOICE-30
+/// Rules: INVOICE-32
 #[test]
 fn an_invoice_has_the_order_number_of_its_quote_or_of_its_issue() {
     let terms = QuoteTerms { order_number: Some("PO-1".into()), ..QuoteTerms::default() };

@@ -57,6 +57,7 @@ fn private() -> DocumentFacts {
     facts
 }
 
+/// Rules: DOCUMENT-31
 #[test]
 fn the_statement_of_a_reduced_rate_is_complete() {
     let facts = invoice_facts();
@@ -70,6 +71,7 @@ fn the_statement_of_a_reduced_rate_is_complete() {
     assert!(both[0].contains(REDUCED) && both[0].contains(ENERGY), "{both:?}");
 }
 
+/// Rules: DOCUMENT-31
 #[test]
 fn the_statement_follows_the_works_and_the_client() {
     let states = |facts: &DocumentFacts, rate: &str| {
@@ -89,6 +91,7 @@ fn the_statement_follows_the_works_and_the_client() {
     assert_eq!(states(&facts, "5.5"), NOWHERE, "other works");
 }
 
+/// Rules: DOCUMENT-31
 #[test]
 fn an_invoice_without_a_quote_claims_no_certificate() {
     let mut facts = invoice_facts();
