@@ -113,6 +113,7 @@ const QUOTE_DETAIL: &[Member] = &[
     ("retentionAmount", is_number),
     ("vatBreakdown", shares),
     ("signature?", signature),
+    ("orderNumber?", is_text),
 ];
 const LINE: &[Member] = &[
     ("description", is_text),
@@ -164,6 +165,7 @@ const INVOICE_DETAIL: &[Member] = &[
     ("vatBreakdown", shares),
     ("deductions", Value::is_array),
     ("creditNotes", credit_notes),
+    ("orderNumber?", is_text),
 ];
 const CLIENT: &[Member] = &[
     ("id", is_text),
@@ -180,9 +182,16 @@ const CLIENT: &[Member] = &[
     ("vatNumber?", is_text),
     ("electronicAddress?", is_text),
     ("country?", is_text),
+    ("billingAddress?", billing_address),
     ("createdAt", instant),
     ("updatedAt", instant),
 ];
+
+fn billing_address(value: &Value) -> bool {
+    let members: &[Member] =
+        &[("address?", is_text), ("zipCode?", is_text), ("city?", is_text), ("country?", is_text)];
+    holds(value, members).is_ok()
+}
 
 /// Whether an object has exactly these members, each of its kind; otherwise the first that is wrong.
 fn holds(value: &Value, members: &[Member]) -> Result<(), String> {

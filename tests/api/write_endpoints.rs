@@ -339,8 +339,38 @@ async fn an_unknown_property_of_a_client_is_refused_by_name_and_creates_nothing(
         body[name] = json!("x");
         refused(&world.send("POST", CLIENTS, &body).await, name, name);
     }
+    let body = json!({"name": "A", "billingAddress": {"town": "Lyon"}});
+    refused(&world.send("POST", CLIENTS, &body).await, "billingAddress.town", "an unknown part");
     let page = read(&world, CLIENTS).await;
     assert_eq!((items(&page), &page["asOf"]), (&[][..], &as_of));
+}
+
+/// Rules: CLIENT-10
+#[on_each_database]
+async fn a_billing_address_is_stored_with_its_four_texts_or_as_null(db: Database) {
+    let world = world(db).await;
+    let post = async |address: Value| {
+        let body = json!({"name": "A", "billingAddress": address});
+        world.send("POST", CLIENTS, &body).await
+    };
+    let made = post(json!({"address": " CS 40102 ", "city": "Lyon", "country": "fr"})).await;
+    assert_eq!(made.status, 201);
+    let stored = json!({"address": "CS 40102", "zipCode": null, "city": "Lyon", "country": "FR"});
+    assert_eq!(made.json["billingAddress"], stored);
+    assert_eq!(items(&read(&world, CLIENTS).await)[0]["billingAddress"], stored);
+    for blank in [json!(null), json!({}), json!({"city": " ", "country": null})] {
+        assert_eq!(post(blank.clone()).await.json["billingAddress"], json!(null), "{blank}");
+    }
+    for (bad, field) in [
+        (json!("Lyon"), "billingAddress"),
+        (json!(["Lyon", null, null, null]), "billingAddress"),
+        (json!({"city": 5}), "billingAddress.city"),
+        (json!({"zipCode": "a\nb"}), "billingAddress.zipCode"),
+        (json!({"country": "BEL"}), "billingAddress.country"),
+        (json!({"address": "é".repeat(2_001)}), "billingAddress.address"),
+    ] {
+        refused(&post(bad.clone()).await, field, &bad.to_string());
+    }
 }
 
 /// Rules: CLIENT-8

@@ -133,13 +133,24 @@ async fn a_draft_is_issued_after_a_checklist_and_has_its_document(db: Database) 
     assert_eq!(wrong.status, StatusCode::BAD_REQUEST);
     assert!(wrong.html.contains("Due date: must not be before the date of the invoice"), "{}", wrong.html);
     assert_eq!(wrong.page().attr("[name=dueDate]", "value"), "2020-01-01");
-    let fields = [("dueDate", "2027-03-04"), ("suppliedOn", "2026-09-01")];
+    let long = "x".repeat(51);
+    let wrong = browser.fill(&issue, &issue, &[("orderNumber", &*long)]).await;
+    assert_eq!(wrong.status, StatusCode::BAD_REQUEST);
+    assert!(wrong.html.contains("Order number: must have at most 50 characters"), "{}", wrong.html);
+    assert_eq!(wrong.page().attr("#orderNumber", "value"), long);
+    let fields = [("dueDate", "2027-03-04"), ("suppliedOn", "2026-09-01"), ("orderNumber", "PO-77")];
     let sent = browser.fill(&issue, &issue, &fields).await;
     assert_eq!(sent.location(), format!("{page}?done=issued"));
     let shown = browser.get(sent.location()).await;
-    for text in
-        ["FAC-2026-0001", "4 Mar 2027", "1 Sep 2026", "Pose de carrelage", "€1,200.00", "Issued an invoice"]
-    {
+    for text in [
+        "FAC-2026-0001",
+        "4 Mar 2027",
+        "1 Sep 2026",
+        "PO-77",
+        "Pose de carrelage",
+        "€1,200.00",
+        "Issued an invoice",
+    ] {
         assert!(shown.html.contains(text), "{text}: {}", shown.html);
     }
     assert_eq!(offered(&shown, id), ["pay", "paid", "credit", "cancel"]);

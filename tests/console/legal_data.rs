@@ -1,7 +1,7 @@
 //! The company's legal data and the clients, which the list of an invoice's gaps leads to.
 
 use http::StatusCode;
-use invoicing_core::{ClientType, CompanyIdentity, NewClient, NewLine, NewQuote};
+use invoicing_core::{BillingAddress, ClientType, CompanyIdentity, NewClient, NewLine, NewQuote};
 use invoicing_server::{Action, Role};
 use invoicing_tests::{Database, World, on_each_database};
 
@@ -65,12 +65,19 @@ async fn a_wrong_input_comes_again_with_its_error_in_the_reader_s_words(db: Data
     assert_eq!(refused.page().attr("#siret", "value"), "12");
     assert!(refused.page().text("#siret-wrong").contains("14"), "{}", refused.html);
     assert_eq!(world.company.details().await.unwrap(), before);
-    for (name, value) in [("email", "x"), ("siren", "123456789"), ("country", "France"), ("name", "")] {
+    for (name, value) in [
+        ("email", "x"),
+        ("siren", "123456789"),
+        ("country", "France"),
+        ("billingAddress.country", "France"),
+        ("name", ""),
+    ] {
+        let id = name.replace('.', "-");
         let given = [("name", "Léa"), (name, value)];
         let given = &given[usize::from(name == "name")..];
         let refused = browser.post("/clients", given).await;
         assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{name}");
-        assert!(refused.page().has(&format!("#{name}-wrong")), "{name}: {}", refused.html);
+        assert!(refused.page().has(&format!("#{id}-wrong")), "{name}: {}", refused.html);
     }
 }
 
@@ -87,7 +94,23 @@ async fn clients_are_found_entered_and_changed_by_those_who_may(db: Database) {
     let found = manager.get("/clients?q=lea").await.page().attrs("ul.steps a", "href");
     assert_eq!(found, [format!("{PREFIX}{page}")]);
     assert_eq!(manager.get("/clients?q=nobody").await.page().attrs("ul.steps a", "href"), [""; 0]);
+    let billed = [
+        ("name", "Léa"),
+        ("email", "lea@exemple.fr"),
+        ("billingAddress.city", "Lyon"),
+        ("billingAddress.zipCode", " "),
+    ];
+    assert_eq!(manager.post(&page, &billed).await.status, StatusCode::SEE_OTHER);
+    let id = page.rsplit('/').next().unwrap().parse().unwrap();
+    let stored = async || world.company.clients().get(id).await.unwrap().billing_address;
+    assert_eq!(stored().await, Some(BillingAddress::default().city("Lyon")));
+    let shown = manager.get(&page).await;
+    assert_eq!(shown.page().attr("#billingAddress-city", "value"), "Lyon");
     let reader = Browser::of(&world.invoicing, world.company.id(), Role::ReadOnly);
+    assert!(reader.get(&page).await.html.contains("Billing address"));
+    // Emptied, it is none.
+    assert_eq!(manager.post(&page, &[billed[0], billed[1]]).await.status, StatusCode::SEE_OTHER);
+    assert_eq!(stored().await, None);
     for page in [&*page, "/clients", "/company"] {
         let shown = reader.get(page).await;
         assert_eq!(shown.status, StatusCode::OK, "{page}");

@@ -84,6 +84,8 @@ const TEXTS: &[(&str, &str)] = &[
     ("new", "q"),
     ("invoices", "lines[].description"),
     ("invoices", "lines[].unit"),
+    ("invoices", "orderNumber"),
+    ("issue", "orderNumber"),
     ("pay", "reference"),
     ("refund", "reference"),
     ("credit", "reason"),
@@ -92,7 +94,7 @@ const TEXTS: &[(&str, &str)] = &[
 ];
 
 /// The texts of the forms of a client and of the company.
-const CLIENT: [&str; 12] = [
+const CLIENT: [&str; 16] = [
     "name",
     "email",
     "phone",
@@ -100,6 +102,10 @@ const CLIENT: [&str; 12] = [
     "zipCode",
     "city",
     "country",
+    "billingAddress.address",
+    "billingAddress.zipCode",
+    "billingAddress.city",
+    "billingAddress.country",
     "siren",
     "vatNumber",
     "electronicAddress",

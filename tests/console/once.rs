@@ -83,7 +83,7 @@ pub(super) const ROWS: [Row; 27] = [
     row("/quotes/{id}/convert", &[], ""),
     // Its quote is created, accepted and converted.
     Row { notes: 3, ..row("/invoices", LINE, "value=\"12.50\"") },
-    row("/invoices/{id}/issue", &[("dueDate", "2027-03-04")], "value=\"2027-03-04\""),
+    row("/invoices/{id}/issue", &[("orderNumber", "PO <b>")], "value=\"PO &lt;b&gt;\""),
     row("/invoices/{id}/pay", &[("amount", "12.5")], "value=\"12.5\""),
     row("/invoices/{id}/paid", &[], ""),
     row("/invoices/{id}/credit", &[("reason", "Geste")], "Geste</textarea>"),
@@ -91,7 +91,7 @@ pub(super) const ROWS: [Row; 27] = [
     row("/invoices/{id}/cancel", &[], ""),
     row("/invoices/{id}/payments/{payment}/reverse", &[], ""),
     row("/clients", &[("name", "Léa <b>")], "value=\"Léa &lt;b&gt;\""),
-    row("/clients/{id}", &[("name", "Léa"), ("siren", "404833048")], "value=\"404833048\""),
+    row("/clients/{id}", &[("name", "Léa"), ("billingAddress.city", "Lyon <b>")], "value=\"Lyon &lt;b&gt;\""),
     row("/company", COMPANY, "value=\"Saint-Herblain\""),
 ];
 

@@ -7,7 +7,8 @@ use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use invoicing_core::{
-    EventKind, InvoiceStatus, NewClient, NewQuote, Plan, ProjectStatus, QuoteId, QuoteImport, QuoteStatus,
+    BillingAddress, EventKind, InvoiceStatus, NewClient, NewQuote, Plan, ProjectStatus, QuoteId, QuoteImport,
+    QuoteStatus,
 };
 use invoicing_server::{
     Builder, CompanyHandle, CopyError, CopyReport, CreditNoteQuery, Env, Invoicing, ManualClock, MemoryStore,
@@ -165,12 +166,14 @@ async fn quotes(company: &CompanyHandle, invoicing: &Invoicing) {
     let new = NewClient {
         external_id: Some("crm-42 \u{1f600}".into()),
         city: Some("Saint-Étienne".into()),
+        billing_address: Some(BillingAddress::default().address("CS 40102").city("Lyon")),
         ..NewClient::named("Léa \"L'été\" \\ Lefèvre")
     };
     let client = company.clients().create(&new).await.unwrap().id;
     let new = NewQuote {
         work_site: Some("12 quai de la Saône\n69002 Lyon".into()),
         valid_until: Some(date("2026-10-01")),
+        order_number: Some("PO-2026/41".into()),
         ..new_quote(client)
     };
     let quotes = company.quotes();

@@ -1,8 +1,10 @@
 //! From the quote to the XML of its invoice: what a quote says of VAT, operations and work site reaches the platform.
 
-use invoicing_core::{CompanyIdentity, DocumentFormat, NewCreditNote, NewLine, NewQuote, OperationNature};
+use invoicing_core::{
+    BillingAddress, CompanyIdentity, DocumentFormat, NewCreditNote, NewLine, NewQuote, OperationNature,
+};
 use invoicing_server::IssueOptions;
-use invoicing_tests::{Database, World, business_client, legal_identity, on_each_database};
+use invoicing_tests::{Database, World, business_client, legal_identity, new_quote, on_each_database};
 
 use super::invoices::{issued, text_of, xml_of};
 use crate::support::{date, invalid};
@@ -21,7 +23,7 @@ async fn subcontracted(world: &World, rate: u32) -> NewQuote {
         .line(NewLine::new("Pose de cloisons", 10, 25, rate).unit("m2"))
         .operations(OperationNature::Mixed)
         .reverse_charge(true);
-    NewQuote { work_site: Some("3 quai Bas\n75001 Paris".into()), ..quote }
+    NewQuote { work_site: Some("3 quai Bas\n75001 Paris".into()), ..quote }.order_number("PO-1")
 }
 
 /// Reverse charge is category AE with its reason, and not S1 with S.
@@ -38,7 +40,8 @@ async fn the_xml_of_an_invoice_says_what_its_quote_said(db: Database) {
     let draft = invoices.convert(quote.summary.id).await.unwrap().summary.id;
     let options = IssueOptions::default()
         .supplied_on(date("2026-09-11"))
-        .period(date("2026-09-01"), date("2026-09-10"));
+        .period(date("2026-09-01"), date("2026-09-10"))
+        .order_number("PO-2");
     let invoice = invoices.issue_with(draft, &options).await.unwrap().summary;
     assert_eq!(invoice.document_format.unwrap(), DocumentFormat::FacturX);
     let document = invoices.open_document(draft).await.unwrap();
@@ -61,12 +64,78 @@ async fn the_xml_of_an_invoice_says_what_its_quote_said(db: Database) {
         }
         let contract = inside(xml, "ram:ContractReferencedDocument");
         assert_eq!(inside(contract, "ram:IssuerAssignedID"), quote.summary.number, "BT-12");
+        let order = inside(xml, "ram:BuyerOrderReferencedDocument");
+        assert_eq!(inside(order, "ram:IssuerAssignedID"), "PO-2", "BT-13");
     }
     let supplied = inside(&invoice, "ram:ActualDeliverySupplyChainEvent");
     assert!(supplied.contains(">20260911<"), "BT-72: {supplied}");
     let period = inside(&invoice, "ram:BillingSpecifiedPeriod");
     assert!(inside(period, "ram:StartDateTime").contains(">20260901<"), "BT-73: {period}");
     assert!(inside(period, "ram:EndDateTime").contains(">20260910<"), "BT-74: {period}");
+}
+
+/// Rules: INVOICE-32, INVOICE-33, DOCUMENT-32
+#[on_each_database]
+async fn order_number_and_billing_address_go_from_quote_and_client_to_the_credit_note(db: Database) {
+    let world = World::new(db).await;
+    world.company.set_identity(&legal_identity()).await.unwrap();
+    let (clients, quotes, invoices) =
+        (world.company.clients(), world.company.quotes(), world.company.invoices());
+    let accounting = BillingAddress::default().address("CS 40102").zip_code("69401").city("Lyon Cedex 03");
+    let billed = business_client().billing_address(accounting);
+    let client = clients.create(&billed).await.unwrap().id;
+    let content = NewQuote::empty(client).line(NewLine::new("Peinture", 10, 25, 10)).order_number("PO-0");
+    let quote = quotes.create(&content).await.unwrap();
+    assert_eq!(quote.detail.order_number.as_deref(), Some("PO-0"));
+    let edited = quotes.edit(quote.summary.id, &content.order_number(" PO-1 ")).await.unwrap();
+    assert!(edited.summary.updated_at > quote.summary.updated_at);
+    assert_eq!(quotes.get(quote.summary.id).await.unwrap().detail.order_number.as_deref(), Some("PO-1"));
+    quotes.accept(quote.summary.id).await.unwrap();
+    let draft = invoices.convert(quote.summary.id).await.unwrap();
+    assert_eq!(draft.detail.order_number.as_deref(), Some("PO-1"));
+    let id = draft.summary.id;
+    let long = IssueOptions::default().order_number("x".repeat(51));
+    invalid(&world, "orderNumber", invoices.issue_with(id, &long)).await;
+    invoices.issue(id, None).await.unwrap();
+    assert_eq!(invoices.get(id).await.unwrap().detail.order_number.as_deref(), Some("PO-1"));
+    // The credit note repeats its invoice, whatever has become of the client.
+    clients.change(client, &business_client()).await.unwrap();
+    let note = invoices.credit(id, &NewCreditNote::new("Moins").quantity(0, 2)).await.unwrap().summary.id;
+    let files = [
+        ("order", invoices.open_document(id).await.unwrap()),
+        ("order_credit", world.company.credit_notes().open_document(note).await.unwrap()),
+    ];
+    for (name, document) in files {
+        let Some(xml) = xml_of(db, name, &document.bytes) else { return };
+        let order = inside(&xml, "ram:BuyerOrderReferencedDocument");
+        assert_eq!(inside(order, "ram:IssuerAssignedID"), "PO-1", "BT-13");
+        let address = inside(inside(&xml, "ram:BuyerTradeParty"), "ram:PostalTradeAddress");
+        for (element, text) in
+            [("ram:PostcodeCode", "69401"), ("ram:LineOne", "CS 40102"), ("ram:CityName", "Lyon Cedex 03")]
+        {
+            assert_eq!(inside(address, element), text, "BG-8");
+        }
+        let Some(text) = text_of(&document.bytes) else { return };
+        let seat = billed.address.as_deref().unwrap();
+        for shown in [seat, "Votre commande", "PO-1", "Adresse de facturation", "CS 40102"] {
+            assert!(text.contains(shown), "{shown} in {text}");
+        }
+    }
+}
+
+/// An order number that is emptied at the issue is none.
+///
+/// Rules: INVOICE-32
+#[on_each_database]
+async fn an_issue_can_remove_the_order_number(db: Database) {
+    let world = World::new(db).await;
+    let invoices = world.company.invoices();
+    let content = new_quote(world.client("Durand").await).order_number("PO-1");
+    let draft = invoices.direct(&content).await.unwrap();
+    assert_eq!(draft.detail.order_number.as_deref(), Some("PO-1"));
+    let none = IssueOptions::default().order_number(" ");
+    invoices.issue_with(draft.summary.id, &none).await.unwrap();
+    assert_eq!(invoices.get(draft.summary.id).await.unwrap().detail.order_number, None);
 }
 
 /// The client never saw its quote.

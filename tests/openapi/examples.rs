@@ -84,6 +84,7 @@ fn kitchen(client: &Value) -> NewQuote {
         .line(NewLine::new("Plan de travail en chêne", quantity!(3.2), 245, 20).unit("m").lot("Agencement"))
         .line(NewLine::new("Remise", -1, 50, 10))
         .retention_rate(5)
+        .order_number("PO-2026-118")
 }
 
 async fn register(world: &World, receiver: &Receiver) {
@@ -100,6 +101,7 @@ async fn story(world: &World, receiver: &Receiver, recorder: &mut Recorder) {
         "city": "Villeurbanne",
         "zipCode": "69100",
         "type": "PARTICULIER",
+        "billingAddress": {"address": "Tutelle Rhône, CS 40102", "zipCode": "69401", "city": "Lyon Cedex 03"},
         "externalId": "crm-4711",
     });
     let created = recorder.send(world, "createClient", ("POST", "/api/v1/clients"), &client).await;

@@ -1,8 +1,8 @@
 //! Texts as they are entered: every field that a person or a program fills in.
 
 use invoicing_core::{
-    CompanyIdentity, Costing, CreditNote, EInvoicing, Invalid, NewClient, NewCompany, NewCreditNote, NewLine,
-    NewQuote, Plan, SignatureEvidence,
+    BillingAddress, CompanyIdentity, Costing, CreditNote, EInvoicing, Invalid, NewClient, NewCompany,
+    NewCreditNote, NewLine, NewQuote, Plan, SignatureEvidence,
 };
 use invoicing_server::{
     ClientQuery, Decline, Error, NewPayment, NewProject, PaymentSource, QuoteSearch, Signature,
@@ -28,13 +28,16 @@ enum Kind {
 use Kind::{Email, Freed, Long, Short};
 
 /// Every text field of every input, but for words and numbers such as the time zone, the SIRET, VAT numbers and URLs.
-const FIELDS: [(&str, Kind); 42] = [
+const FIELDS: [(&str, Kind); 46] = [
     ("client.name", Short),
     ("client.email", Email),
     ("client.phone", Short),
     ("client.address", Long),
     ("client.city", Short),
     ("client.zipCode", Short),
+    ("client.billingAddress.address", Long),
+    ("client.billingAddress.zipCode", Short),
+    ("client.billingAddress.city", Short),
     ("client.notes", Long),
     ("client.externalId", Short),
     ("company.name", Short),
@@ -60,6 +63,7 @@ const FIELDS: [(&str, Kind); 42] = [
     ("costing.subcontractor", Short),
     ("quote.workSite", Long),
     ("quote.externalId", Short),
+    ("quote.orderNumber", Short),
     ("signature.name", Short),
     ("signature.email", Email),
     ("signature.text", Long),
@@ -98,7 +102,11 @@ fn inputs(
         vat_number: _,
         electronic_address: _,
         country: _,
+        billing_address,
     } = client;
+    let Some(BillingAddress { address: _, zip_code: _, city: _, country: _ }) = billing_address else {
+        return;
+    };
     let NewCompany { name: _, plan: _, time_zone: _, currency: _, automatic_invoicing: _, identity } =
         company;
     let CompanyIdentity {
@@ -143,6 +151,7 @@ fn inputs(
         lines: _,
         retention_rate: _,
         valid_until: _,
+        order_number: _,
         work_site: _,
         operations: _,
         reverse_charge: _,
@@ -162,6 +171,10 @@ fn line() -> NewLine {
 async fn of_client(world: &World, new: NewClient) -> Result<NewClient, Error> {
     let client = world.company.clients().create(&new).await?;
     Ok(NewClient::of(&client))
+}
+
+async fn of_billing(world: &World, address: BillingAddress) -> Result<Option<BillingAddress>, Error> {
+    Ok(of_client(world, NewClient::named("Durand").billing_address(address)).await?.billing_address)
 }
 
 async fn of_identity(world: &World, identity: CompanyIdentity) -> Result<CompanyIdentity, Error> {
@@ -199,10 +212,11 @@ async fn last_change(world: &World) -> invoicing_server::HistoryRecord {
 }
 
 /// Enters a text in a field. Returns the stored text.
-#[expect(clippy::too_many_lines, reason = "an arm for each of 41 fields")]
+#[expect(clippy::too_many_lines, reason = "an arm for each of 46 fields")]
 async fn enter(world: &World, field: &str, text: &str) -> Result<Option<String>, Error> {
     let (company, quotes) = (&world.company, world.company.quotes());
     let named = || NewClient::named("Durand");
+    let billing = BillingAddress::default();
     let (identity, costing) = (legal_identity().e_invoicing(EInvoicing::Off), Costing::default());
     Ok(match field {
         "client.name" => Some(of_client(world, NewClient::named(text)).await?.name),
@@ -211,6 +225,15 @@ async fn enter(world: &World, field: &str, text: &str) -> Result<Option<String>,
         "client.address" => of_client(world, named().address(text)).await?.address,
         "client.city" => of_client(world, named().city(text)).await?.city,
         "client.zipCode" => of_client(world, named().zip_code(text)).await?.zip_code,
+        "client.billingAddress.address" => {
+            of_billing(world, billing.address(text)).await?.and_then(|billing| billing.address)
+        }
+        "client.billingAddress.zipCode" => {
+            of_billing(world, billing.zip_code(text)).await?.and_then(|billing| billing.zip_code)
+        }
+        "client.billingAddress.city" => {
+            of_billing(world, billing.city(text)).await?.and_then(|billing| billing.city)
+        }
         "client.notes" => of_client(world, named().notes(text)).await?.notes,
         "client.externalId" => of_client(world, named().external_id(text)).await?.external_id,
         "company.name" => {
@@ -244,6 +267,10 @@ async fn enter(world: &World, field: &str, text: &str) -> Result<Option<String>,
             let new =
                 NewQuote { work_site: Some(text.to_owned()), ..new_quote(world.client("Durand").await) };
             quotes.work_site(quotes.create(&new).await?.summary.id).await?
+        }
+        "quote.orderNumber" => {
+            let new = new_quote(world.client("Durand").await).order_number(text);
+            quotes.create(&new).await?.detail.order_number
         }
         "quote.externalId" => quotes.link(world.draft().await.summary.id, Some(text)).await?.external_id,
         "signature.name" => {

@@ -214,6 +214,7 @@ fn quote(lines: Vec<Line>) -> Quote {
             retention_amount: retention_amount(totals.total_ttc, Percent::ZERO).expect("nothing"),
             vat_breakdown: totals.vat_breakdown,
             signature: None,
+            order_number: None,
         },
     }
 }

@@ -3,6 +3,7 @@
 use invoicing_core::ClientId;
 use maud::{Markup, html};
 
+use super::inputs::id;
 use super::layout::{entered, notice};
 use super::refusals;
 use super::request::PageRequest;
@@ -51,10 +52,11 @@ fn item(request: &PageRequest<'_>, gap: &ReadinessGap, client: Option<ClientId>)
 /// The path of the input that mends a gap; `None` for the content of the document, which has the
 /// name and the e-mail of the client, and for what the host alone can change.
 fn place(gap: &ReadinessGap, client: Option<ClientId>) -> Option<String> {
-    let (_, input) = gap.field.split_once('.')?;
+    let (_, name) = gap.field.split_once('.')?;
+    let input = id(name);
     match gap.place {
-        GapPlace::Company if input != "name" => Some(format!("/company#{input}")),
-        GapPlace::Client => client.map(|id| format!("/clients/{id}#{input}")),
+        GapPlace::Company if name != "name" => Some(format!("/company#{input}")),
+        GapPlace::Client => client.map(|client| format!("/clients/{client}#{input}")),
         GapPlace::Company | GapPlace::Document => None,
     }
 }
@@ -72,6 +74,8 @@ mod tests {
         let path = |field: &'static str| place(&Invalid::new(field, Rule::RateOf0).into(), Some(client));
         assert_eq!(path("company.vatNumber").unwrap(), "/company#vatNumber");
         assert_eq!(path("client.siren").unwrap(), format!("/clients/{client}#siren"));
+        let town = format!("/clients/{client}#billingAddress-city");
+        assert_eq!(path("client.billingAddress.city").unwrap(), town);
         for field in ["clientEmail", "company.name", "currency", "lines[0].tvaRate"] {
             assert_eq!(path(field), None, "{field}");
         }

@@ -99,7 +99,7 @@ impl OneConnection {
             currency: &company.currency,
             at: ChangeTime { now: at, stamp: at },
         };
-        let changed = Quote::draft(origin, &client, priced.lines, new.retention_rate, new.valid_until)?;
+        let changed = Quote::draft(origin, &client, priced.lines, &new.terms())?;
         let quote = changed.record;
         self.insert_quote(&mut tx, &quote, at).await?;
         sqlx::query(INSERT_COSTINGS)

@@ -126,7 +126,8 @@ impl Client {
         json!({
             "id": self.id, "name": self.name, "email": self.email, "phone": null, "address": ADDRESS,
             "city": self.city, "zipCode": null, "type": self.kind, "notes": null, "siren": null,
-            "vatNumber": null, "electronicAddress": null, "country": null, "externalId": self.external,
+            "vatNumber": null, "electronicAddress": null, "country": null, "billingAddress": null,
+            "externalId": self.external,
             "createdAt": instant(self.created), "updatedAt": instant(self.updated),
         })
     }

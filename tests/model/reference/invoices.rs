@@ -96,6 +96,7 @@ impl Invoice {
         let mut json = self.item(true);
         json["vatBreakdown"] = self.priced.shares.iter().map(|share| share.json()).collect();
         json["deductions"] = json!([]);
+        json["orderNumber"] = Value::Null;
         json["creditNotes"] = self.notes.iter().map(CreditNote::reference).collect();
         json
     }

@@ -75,6 +75,7 @@ impl Quote {
         json["retentionAmount"] = money(self.priced.retention);
         json["vatBreakdown"] = self.priced.shares.iter().map(|share| share.json()).collect();
         json["signature"] = self.signature.clone();
+        json["orderNumber"] = Value::Null;
         json
     }
 

@@ -44,7 +44,6 @@ const FIELDS: &[Name] = &[
     ("zipCode", "Postal code", "Code postal"),
     ("city", "Town", "Ville"),
     ("country", "Country", "Pays"),
-    ("billingAddress", "Billing address", "Adresse de facturation"),
     ("billingAddress.address", "Billing address, street", "Adresse de facturation, rue"),
     ("billingAddress.zipCode", "Billing address, postal code", "Adresse de facturation, code postal"),
     ("billingAddress.city", "Billing address, town", "Adresse de facturation, ville"),

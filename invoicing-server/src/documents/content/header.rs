@@ -169,7 +169,7 @@ pub(crate) fn client_address<'a>(view: &DocumentView<'a>) -> Option<Text<'a>> {
 
 /// The address that invoices are made out to, if it is not the client's.
 pub(crate) fn billing_address<'a>(view: &DocumentView<'a>) -> Option<Text<'a>> {
-    view.client.billing_address.clone().map(|address| Text::of("client.billingAddress", address))
+    view.client.billing_address.clone().map(|address| Text::of("client.billingAddress.address", address))
 }
 
 /// The client's telephone and e-mail below the address, and on an invoice to a business the SIREN

@@ -54,20 +54,23 @@ pub(super) const RULES: &[LegalRule] = &[
         ..OF_XML
     },
     LegalRule {
-        source: "BR-10",
-        field: "client.billingAddress",
+        source: "C. com., art. L441-9",
+        field: "client.billingAddress.address",
         english: "The client’s billing address has neither a street nor a town.",
         french: "L’adresse de facturation du client n’a ni rue ni ville.",
         finds: |case| found_if(case.client.billing_parts().is_some_and(|billing| billing.is_empty())),
-        ..OF_XML
+        ..OF_CLIENT
     },
     LegalRule {
         source: "C. com., art. L441-9",
         refused: NONE,
-        field: "client.billingAddress",
+        field: "client.billingAddress.city",
         english: "The client’s billing address has no town.",
         french: "L’adresse de facturation du client n’a pas de ville.",
-        finds: |case| found_if(case.client.billing_parts().is_some_and(|billing| billing.city.is_none())),
+        finds: |case| {
+            let billing = case.client.billing_parts();
+            found_if(billing.is_some_and(|billing| billing.city.is_none() && !billing.is_empty()))
+        },
         ..OF_CLIENT
     },
     LegalRule {

@@ -2,14 +2,14 @@
 
 use chrono::NaiveDate;
 use invoicing_core::{
-    ClientType, CreditNoteSummary, DocumentFormat, InvoiceSummary, OperationNature, Percent, VatRegime,
-    percent,
+    BillingAddress, ClientType, CreditNoteSummary, DocumentFormat, InvoiceSummary, OperationNature, Percent,
+    VatRegime, percent,
 };
 
 use super::*;
 use crate::documents::Buyer;
 use crate::documents::facturx::tests::fixtures::{
-    Record, Sample, business, day, invoice, invoice_of, new_line, person,
+    Record, Sample, accounting, business, day, invoice, invoice_of, new_line, person,
 };
 
 /// A lawful invoice, and one to a private person; a credit note; an invoice without VAT.
@@ -108,12 +108,18 @@ fn of_company() -> [Broken; 16] {
     ]
 }
 
-fn of_client() -> [Broken; 19] {
+fn of_client() -> [Broken; 21] {
     [
         ("clientName", "", lawful, |s| head(s, |head| head.client_name = "\u{200b}".into())),
         ("client.address", "The client, a business", lawful, |s| client(s, without_address)),
         ("client.address", "The client has no address, which", private, |s| client(s, without_address)),
         ("client.address", "The client has no address.", private, |s| client(s, without_address)),
+        ("client.billingAddress.address", "", lawful, |s| {
+            client(s, |client| client.billing_address = Some(BillingAddress::default().zip_code("69401")));
+        }),
+        ("client.billingAddress.city", "", lawful, |s| {
+            client(s, |client| client.billing_address = Some(BillingAddress::default().address("CS 40102")));
+        }),
         ("client.siren", "The client is a business without a SIREN. An", lawful, |s| {
             client(s, |client| client.siren = None);
         }),
@@ -258,6 +264,18 @@ fn each_rule_objects_to_the_document_that_breaks_it_alone() {
         unbroken.retain(|rule| *rule != (after.0, after.1));
     }
     assert_eq!(unbroken, [], "rules that no document breaks");
+}
+
+/// Rules: INVOICE-33
+#[test]
+fn a_billing_address_stands_for_the_seat_in_xml_alone() {
+    let fields = |mut sample: Sample| {
+        sample.facts.parties.buyer.billing_address = Some(accounting());
+        without_address(&mut sample.facts.parties.buyer);
+        refusals(&sample, DocumentFormat::FacturX)
+    };
+    assert_eq!(fields(private()), [""; 0], "BG-8 is there");
+    assert_eq!(fields(lawful()), ["client.address"], "the page states the seat of a business");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-use invoicing_core::Quote;
+use invoicing_core::{BillingAddress, Quote};
 use proptest::prelude::*;
 
 use super::*;
@@ -38,6 +38,11 @@ fn every_text_of_the_pdf_is_in_the_html() {
     assert_says_all_of(&quote);
     let work_site = Some("4 quai de la Fosse\r\n44000 Nantes".into());
     assert_says_all(&input(&DocumentFacts { work_site, ..facts.clone() }, offered(&quote)));
+    let (mut ordered, mut billed) = (quote.clone(), facts.clone());
+    ordered.detail.order_number = Some("PO-2026/41".into());
+    let accounting = BillingAddress::default().address("CS 40102").zip_code("69401").city("Lyon Cedex 03");
+    billed.parties.buyer.billing_address = Some(accounting);
+    assert_says_all(&input(&billed, offered(&ordered)));
     let mut signed = quote.clone();
     signed.detail.signature = Some(pdf_tests::signature());
     let copy = SentCopy { file_name: "DEV-2026-0042.pdf", sha256: ContentHash::of(b"x"), bytes: b"x" };

@@ -5,13 +5,13 @@
 //! named, each a field with its rule. `tests/e_invoicing` compares them with the official rules.
 
 use invoicing_core::{
-    CompanyIdentity, DocumentFormat, InvoiceSummary, Line, NewLine, Percent, Quantity, VatRegime, percent,
-    quantity, unit_price,
+    BillingAddress, CompanyIdentity, DocumentFormat, InvoiceSummary, Line, NewLine, Percent, Quantity,
+    VatRegime, percent, quantity, unit_price,
 };
 use rust_decimal::Decimal;
 use serde_json::json;
 
-use super::fixtures::{Record, Sample, day, invoice, invoice_of, new_line, person};
+use super::fixtures::{Record, Sample, accounting, day, invoice, invoice_of, new_line, person};
 use super::samples::folder;
 use crate::documents::Buyer;
 use crate::documents::content::view::DocumentView;
@@ -80,6 +80,15 @@ fn of_client() -> Vec<Named> {
     }
     vec![
         ("client without address", |s| change(s, |c| (c.address, c.zip_code, c.city) = (None, None, None))),
+        ("billed at a postal code", |s| {
+            change(s, |c| c.billing_address = Some(BillingAddress::default().zip_code("69401")));
+        }),
+        ("billed without a town", |s| {
+            change(s, |c| c.billing_address = Some(BillingAddress::default().address("CS 40102")));
+        }),
+        ("forbidden character in the billing address", |s| {
+            change(s, |c| c.billing_address = Some(accounting().city("Lyon\u{b}")));
+        }),
         ("client abroad", |s| change(s, |c| c.country = Some("BE".into()))),
         ("country that does not exist", |s| change(s, |c| c.country = Some("QQ".into()))),
         ("client without SIREN", |s| change(s, |c| c.siren = None)),

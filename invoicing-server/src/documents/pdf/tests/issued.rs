@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use invoicing_core::{
-    ClientType, Deduction, InvoiceId, InvoiceStatus, Line, OperationNature, Percent, Quantity, VatRegime,
+    BillingAddress, ClientType, Deduction, InvoiceId, InvoiceStatus, Line, OperationNature, Percent,
+    Quantity, VatRegime,
 };
 use uuid::Uuid;
 
@@ -97,6 +98,32 @@ fn the_work_site_is_named_on_invoices_and_credit_notes() {
     }
 }
 
+/// Rules: DOCUMENT-32
+#[test]
+fn the_order_number_and_the_billing_address_stand_beside_the_seat() {
+    let (mut facts, mut invoice, mut quote, note) = (invoice_facts(), invoice(), quote(), credit_note());
+    let own = BillingAddress::default().address("CS 40102").zip_code("1000").city("Bruxelles").country("BE");
+    facts.parties.buyer.billing_address = Some(own);
+    let order = Some("PO-2026/41".to_owned());
+    (invoice.detail.order_number, quote.detail.order_number) = (order.clone(), order.clone());
+    let DocumentRef::CreditNote { note, invoice_date, supplied_on, .. } = credited(&note) else { panic!() };
+    let order_number = order.as_deref();
+    let credited = DocumentRef::CreditNote { note, invoice_date, supplied_on, order_number };
+    for record in [offered(&quote), DocumentRef::Invoice(&invoice), credited] {
+        let text = printed(&input(&facts, record));
+        let seat = "3 place Royale\n75001 Paris\nTél. : 06 12 34 56 78\n";
+        let billing = "Adresse de facturation\nCS 40102\n1000 Bruxelles\nBelgique\n";
+        assert_prints(&text, &["Votre commande\nPO-2026/41\n", seat, billing], &[]);
+    }
+    invoice.detail.order_number = None;
+    let seat = BillingAddress::default().address("3 place Royale").zip_code("75001").city("Paris");
+    for same_or_none in [Some(seat), None] {
+        facts.parties.buyer.billing_address = same_or_none;
+        let text = printed(&input(&facts, DocumentRef::Invoice(&invoice)));
+        assert_prints(&text, &["3 place Royale"], &["commande\n", "Adresse de facturation"]);
+    }
+}
+
 #[test]
 fn numbers_are_shown_of_businesses_with_numbers_only() {
     let (mut facts, invoice) = (invoice_facts(), invoice_of(vec![line("Pose", (None, None), "0")]));
@@ -164,7 +191,8 @@ fn a_credit_note_shows_its_invoice_and_its_reason_and_asks_for_nothing() {
 fn a_credit_note_of_the_day_of_the_supply_does_not_repeat_it() {
     let (facts, note) = (invoice_facts(), credit_note());
     let supplied_on = note.summary.issue_date;
-    let record = DocumentRef::CreditNote { note: &note, invoice_date: supplied_on, supplied_on };
+    let record =
+        DocumentRef::CreditNote { note: &note, invoice_date: supplied_on, supplied_on, order_number: None };
     assert_prints(&printed(&input(&facts, record)), &["Date\n12 octobre 2026\n"], &["Date de réalisation"]);
 }
 
