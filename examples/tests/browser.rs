@@ -10,6 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use http::request::Parts;
+use invoicing_core::CompanyIdentity;
 use invoicing_server::{ConsoleSettings, Role, ServeLimits, Session, SignInDecision, serve};
 use invoicing_tests::{Database, RunningDispatcher, World};
 use serde_json::{Value, json};
@@ -156,6 +157,22 @@ fn back_asks_for_no_form_again_and_keeps_what_was_entered() {
             let site = ServedApp::start(world, "/x").await;
             let open = format!("/x{}", records.signing["open"].as_str().unwrap());
             site.run("back.mjs", json!({"script": script, "signing": {"open": open}})).await;
+        }
+    });
+}
+
+/// Rules: INVOICE-27
+#[test]
+fn a_company_without_data_comes_to_an_issued_invoice() {
+    Database::Sqlite.run(Some(2), |db| async move {
+        for script in [true, false] {
+            let world = World::new(db).await;
+            world.company.set_identity(&CompanyIdentity::default()).await.unwrap();
+            let site = ServedApp::start(world, "").await;
+            let given = json!({"script": script, "pictures": pictures().join("lawful")});
+            site.run("lawful.mjs", given).await;
+            let issued = site.world.count("SELECT count(*) FROM invoice WHERE status = 'SENT'").await;
+            assert!(issued == 1 || tools::browser().is_none(), "{issued} invoices");
         }
     });
 }
