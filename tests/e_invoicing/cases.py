@@ -11,6 +11,13 @@ CASES = {
     "reverse charge": f"{cii.BG_23}/{cii.BT_121} = 'VATEX-FR-AE'",
     "buyer overseas": f"{cii.BUYER}ram:PostalTradeAddress/ram:CountryID[. = 'GP' or . = 'MQ' or . = 'RE']",
     "direct invoice": f"{cii.BT_3} = '380' and not({cii.BT_12})",
+    "paid at the issue": f"{cii.BT_23}[. = 'B2' or . = 'M2' or . = 'S2']",
+    "invoice of 0": f"{cii.BT_3} = '380' and {cii.BT_112} = 0",
+    "credit note of 0": f"{cii.BT_3} = '381' and {cii.BT_112} = 0",
+    "order number": f"{cii.BT_13}",
+    "billing address": f"{cii.BUYER}ram:PostalTradeAddress/ram:CityName = 'Lyon Cedex 03'",
+    "reduced rate that the client certifies": f"{cii.BG_1}/ram:Content[contains(., 'le client certifie')]",
+    "reduced rate on a direct invoice": f"{cii.BG_1}/ram:Content[contains(., 'selon les indications du client')]",
     "credit note": f"{cii.BT_3} = '381'",
     "credit note after a reduction": f"{cii.BG_25}/{cii.BT_153} = 'Réductions déjà accordées'",
     "part of a line credited, the rest later": f"{cii.BG_25}/*/*[contains(., ' (solde)')]",
@@ -24,6 +31,7 @@ CASES = {
 LEAST = 20
 LEAST_OF_RARE = {
     "credit note after a reduction": 3,
+    "mediator": 3,
     "part of a line credited, the rest later": 3,
     "private client in the directory": 3,
 }

@@ -345,6 +345,14 @@ def quote_of_the_future(root):
     write(root, cii.BT_12, "DEV-2027-0001")
 
 
+@fault("order of more than 50 characters", "order_is_short")
+def long_order(root):
+    quote = cii.nodes(root, cii.AGREEMENT + "ram:ContractReferencedDocument")[0]
+    order = etree.Element(f"{{{cii.NAMES['ram']}}}BuyerOrderReferencedDocument")
+    etree.SubElement(order, f"{{{cii.NAMES['ram']}}}IssuerAssignedID").text = "9" * 51
+    quote.addprevious(order)
+
+
 @fault("line moved to another rate, all sums left as they were", "rates_add_up")
 def line_at_another_rate(root):
     write(root, LINE.format(3) + cii.BT_152, "5.5")

@@ -51,6 +51,7 @@ DEDUCTION = re.compile(r"Acompte (FAC-20\d\d-\d{4,})\b")
 MONTHS = "janvier février mars avril mai juin juillet août septembre octobre novembre décembre".split()
 DAY_IN_WORDS = rf"(1er|[1-9]\d?){SPACE}({'|'.join(MONTHS)}){SPACE}(20\d\d)"
 DUE_IN_TEXT = re.compile(rf"^À payer au plus tard le {DAY_IN_WORDS}\b")
+NOTHING = "Rien à payer."
 PAID_IN_TEXT = re.compile(rf"Acquittée le {DAY_IN_WORDS}\.")
 
 
@@ -217,7 +218,7 @@ def dates_follow(invoice) -> Iterator[str]:
 
 def terms_name_the_due_date(invoice) -> Iterator[str]:
     """BT-20 begins with BT-9 in words, as what is to be paid or as paid. On a credit note it says another thing, without
-    which BR-CO-25 refuses it; an invoice of 0 has none."""
+    which BR-CO-25 refuses it; an invoice of 0 says that nothing is to be paid."""
     terms, due = cii.text(invoice, cii.BT_20) or "", cii.text(invoice, cii.BT_9)
     found = DUE_IN_TEXT.match(terms)
     if kind_of(invoice) == CREDIT_NOTE:
@@ -228,7 +229,7 @@ def terms_name_the_due_date(invoice) -> Iterator[str]:
         paid = PAID_IN_TEXT.fullmatch(terms)
         if is_paid(invoice) and (paid is None or day_in_words(paid) != day(cii.text(invoice, cii.BT_2))):
             yield f"BT-20 {terms!r} does not name the day of the payment"
-        elif not is_paid(invoice) and (terms or due):
+        elif not is_paid(invoice) and (terms, due) != (NOTHING, None):
             yield f"an invoice of 0 has BT-20 {terms!r}, BT-9 {due}"
         return
     if found is None:
@@ -269,6 +270,13 @@ def quote_is_named(invoice) -> Iterator[str]:
         yield f"BT-12 is {quote!r}, not of the form DEV-2026-0001"
     elif quote is not None and int(quote[4:8]) > day(cii.text(invoice, cii.BT_2)).year:
         yield f"BT-12 is {quote}, of a year after BT-2"
+
+
+def order_is_short(invoice) -> Iterator[str]:
+    """BT-13, if it is there, is one line of at most 50 characters."""
+    order = cii.text(invoice, cii.BT_13)
+    if order is not None and not re.fullmatch(r".{1,50}", order):
+        yield f"BT-13 is {order!r}, not one line of at most 50 characters"
 
 
 def deductions_are_referenced(invoice) -> Iterator[str]:
@@ -543,6 +551,7 @@ CHECKS = (
     terms_name_the_due_date,
     references_are_complete,
     quote_is_named,
+    order_is_short,
     deductions_are_referenced,
     lines_multiply,
     lines_are_plain,

@@ -31,6 +31,8 @@ FOOTER = re.compile(r"^.* — page \d+ / \d+$", re.MULTILINE)
 OWN_UNIT = re.compile(r"(?:^|\n)Unité : (.*)$")
 # Units that the page writes in one way only; another code stands for several words.
 UNITS = {"MTK": "m²", "MTQ": "m³", "HUR": "h", "KGM": "kg"}
+# The label of the address that BG-8 is, if it is not the client's own.
+BILLING = "Adresse de facturation "
 # The only one of the notes that stands elsewhere on the page than among the legal notices.
 REASON = "Motif : "
 PLACE = f"{cii.BG_25}/ram:SpecifiedTradeProduct/ram:ApplicableProductCharacteristic/ram:Value"
@@ -160,10 +162,13 @@ def client_is_shown(invoice, page: Page) -> Iterator[str]:
     yield from shown(page.client, cii.text(invoice, cii.BT_48), " N° TVA : ")
     if cii.nodes(invoice, cii.BT_49)[0].get("schemeID") == "EM":
         yield from shown(page.client, cii.text(invoice, cii.BT_49), " E-mail : ")
-    address = [cii.text(invoice, cii.BUYER + f"ram:PostalTradeAddress/{part}") for part in ADDRESS]
-    for text in [cii.text(invoice, cii.BT_44), *filter(None, address)]:
-        if words(text) not in page.client:
-            yield f"the page has no {text!r} of the client"
+    if words(cii.text(invoice, cii.BT_44)) not in page.client:
+        yield f"the page has no {cii.text(invoice, cii.BT_44)!r} of the client"
+    _, found, billing = page.client.partition(BILLING)
+    for part in ADDRESS:
+        text = cii.text(invoice, cii.BUYER + f"ram:PostalTradeAddress/{part}")
+        if text and words(text) not in (billing if found else page.client):
+            yield f"the page has no {text!r} of the address that the document is made out to"
 
 
 def site_is_shown(invoice, page: Page) -> Iterator[str]:
@@ -178,8 +183,9 @@ def site_is_shown(invoice, page: Page) -> Iterator[str]:
 
 
 def references_are_shown(invoice, page: Page) -> Iterator[str]:
-    """The quote and the credited invoice."""
+    """The quote, the client's order and the credited invoice."""
     yield from shown(page.words, cii.text(invoice, cii.BT_12), " Référence Devis ")
+    yield from shown(page.words, cii.text(invoice, cii.BT_13), " Votre commande ")
     credited = cii.nodes(invoice, cii.BG_3)
     names = [f"{cii.text(one, cii.BT_25)} du {day(cii.text(one, cii.BT_26))}" for one in credited]
     yield from shown(page.words, names[0] if names else None, " Avoir sur la facture ")
@@ -365,11 +371,17 @@ FAULTS: dict[str, tuple[str, Callable]] = {
     "no VAT number of the client": ("client_is_shown", drop(cii.BT_48)),
     "another e-mail": ("client_is_shown", rewrite(cii.BT_49 + "[@schemeID='EM']", "lea@batir.example")),
     "another client": ("client_is_shown", rewrite(cii.BT_44, "Bâtir & Filles")),
-    "another town of the client": ("client_is_shown", rewrite(cii.BUYER + "*/ram:CityName", "Lyon")),
+    "another town of the client": ("client_is_shown", rewrite(cii.BUYER + "*/ram:CityName", "Brest")),
+    "the seat in place of the billing address": (
+        "client_is_shown",
+        rewrite(cii.BUYER + "*[ram:LineTwo]/ram:LineOne", "3 place Royale"),
+    ),
     "another work site": ("site_is_shown", rewrite(SITE + "ram:LineOne", "5 quai de la Fosse")),
     "no work site": ("site_is_shown", drop(cii.DELIVERY + "ram:ShipToTradeParty")),
     "another quote": ("references_are_shown", rewrite(cii.BT_12, "DEV-2026-0043")),
     "no quote": ("references_are_shown", drop(cii.AGREEMENT + "ram:ContractReferencedDocument")),
+    "another order": ("references_are_shown", rewrite(cii.BT_13, "PO-2026/0042")),
+    "no order": ("references_are_shown", drop(cii.AGREEMENT + "ram:BuyerOrderReferencedDocument")),
     "another credited invoice": ("references_are_shown", rewrite(f"{cii.BG_3}/{cii.BT_25}", "FAC-2026-0040")),
     "another date of the credited invoice": ("references_are_shown", rewrite(f"{cii.BG_3}/{cii.BT_26}", "20260830")),
     "no credited invoice": ("references_are_shown", drop(cii.BG_3)),

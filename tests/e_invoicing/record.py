@@ -7,7 +7,8 @@ is wrong in itself; this finds one that is another invoice. Numbers are texts, s
     lines: [{description, quantity, unitPrice, totalHT, rate}]
 
 and, if the test writes them: issueDate, dueDate, suppliedOn (null for the day of issue), periodStart, periodEnd,
-currency, clientName, invoiceNumber (the credited invoice), retentionRate and retentionAmount.
+currency, clientName, orderNumber, billingCity (null for the client's own address), invoiceNumber (the credited invoice),
+retentionRate and retentionAmount.
 """
 
 import json
@@ -44,6 +45,7 @@ TERMS = {
     "type": cii.BT_3,
     "currency": cii.BT_5,
     "clientName": cii.BT_44,
+    "orderNumber": cii.BT_13,
     "invoiceNumber": cii.BG_3 + "/" + cii.BT_25,
 }
 DATES = {
@@ -73,6 +75,12 @@ def terms_are_the_record(invoice, record: dict) -> Iterator[str]:
     for name, path in DATES.items():
         if name in record and cii.text(invoice, path) != compact(date_of(record, name)):
             yield f"{path} is {cii.text(invoice, path)!r}, the record has {record[name]!r}"
+
+
+def billing_address_is_the_record(invoice, record: dict) -> Iterator[str]:
+    city, found = record.get("billingCity"), cii.text(invoice, cii.BUYER + "ram:PostalTradeAddress/ram:CityName")
+    if city is not None and found != city:
+        yield f"the town of BG-8 is {found!r}, that of the billing address {city!r}"
 
 
 def totals_are_the_record(invoice, record: dict) -> Iterator[str]:
@@ -112,6 +120,7 @@ def retention_is_the_record(invoice, record: dict) -> Iterator[str]:
 
 CHECKS = (
     terms_are_the_record,
+    billing_address_is_the_record,
     totals_are_the_record,
     lines_are_the_record,
     retention_is_the_record,

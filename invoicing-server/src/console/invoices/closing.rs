@@ -75,9 +75,9 @@ fn explanation<'t>(request: &'t PageRequest<'_>, change: Change, is_draft: bool)
     match (change, is_draft) {
         (Change::MarkPaid, true) => request.pick(
             "The invoice is issued first: it gets its number, and its document is frozen. Then the amount due is entered as a \
-             payment.",
+             payment. Without a retention, its document says that it is paid and asks for nothing.",
             "La facture est d’abord émise : elle reçoit son numéro et son document est figé. Le reste à payer est ensuite saisi comme \
-             paiement.",
+             paiement. Sans retenue de garantie, le document porte la mention « Acquittée » et ne demande rien.",
         ),
         (Change::MarkPaid, false) => request.pick(
             "The amount due is entered as a payment.",

@@ -175,7 +175,7 @@ fn period(xml: &mut Xml, invoice: EInvoice<'_>) {
     }
 }
 
-/// BT-20 and BT-9. An invoice of 0 has neither: nothing is to be settled.
+/// BT-20 and BT-9. An invoice of 0 has no day, and says that nothing is to be paid.
 fn payment_terms(xml: &mut Xml, invoice: EInvoice<'_>) {
     let asked = invoice.view.asking().and_then(|issued| issued.due_date);
     let paid_on = invoice.issued.paid_on;
@@ -185,10 +185,9 @@ fn payment_terms(xml: &mut Xml, invoice: EInvoice<'_>) {
     // A document with an amount has to state how it is settled (BR-CO-25). A credit note is
     // deducted from what is due of its invoice, or paid back.
     let credited = invoice.issued.credited.as_ref().map(credited_invoice);
-    let texts: Vec<_> = [due, paid, retention(invoice), credited].into_iter().flatten().collect();
-    if texts.is_empty() {
-        return;
-    }
+    let nothing = invoice.view.total_ttc.is_zero() && !invoice.is_credit_note();
+    let nothing = nothing.then(|| "Rien à payer.".to_owned());
+    let texts: Vec<_> = [due, paid, nothing, retention(invoice), credited].into_iter().flatten().collect();
     xml.group("ram:SpecifiedTradePaymentTerms", |xml| {
         xml.text("ram:Description", &texts.join("\n"));
         if let Some(day) = due_date {

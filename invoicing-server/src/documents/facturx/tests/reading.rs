@@ -14,7 +14,7 @@ use crate::documents::legal_gate::{can_be_electronic, refusals};
 
 /// Cases without `PROPTEST_CASES`, and for validators in other languages.
 const CASES: u32 = 64;
-const FILES: u32 = 300;
+const FILES: u32 = 400;
 
 /// `PROPTEST_CASES` raises the number of cases.
 #[test]
