@@ -1,34 +1,70 @@
 //! Postal addresses: one reader for what documents print, the XML, and the legal gate.
 
-use crate::billing_address::BillingAddress;
-use crate::company::CompanyIdentity;
 use crate::country::{FRANCE, code_of, french_name};
 use crate::text::fold_for_search;
 
 /// Maximum number of capital letters before the hyphen of a postal code such as `CH-8001`.
 const MAX_PREFIX: usize = 3;
+/// Countries abroad whose postal codes have five digits, as the French ones.
+const FIVE_DIGITS: [&str; 15] =
+    ["CZ", "DE", "DZ", "EE", "ES", "FI", "GR", "HR", "IT", "LT", "MA", "SE", "SK", "TR", "US"];
 /// Words that follow a house number of four digits, which is no postal code then.
-const STREETS: [&str; 20] = [
+const STREETS: [&str; 55] = [
+    "all",
     "allee",
     "av",
     "avenue",
     "bd",
     "bis",
     "boulevard",
+    "chaussee",
+    "che",
+    "chem",
     "chemin",
+    "clos",
     "cours",
+    "d",
+    "domaine",
+    "esplanade",
+    "faubourg",
+    "fbg",
+    "fg",
+    "grand",
+    "grande",
     "hameau",
+    "imp",
     "impasse",
     "lieu",
+    "lot",
+    "lotissement",
+    "mail",
     "montee",
     "passage",
+    "pl",
     "place",
     "promenade",
     "quai",
+    "quartier",
+    "rd",
+    "res",
+    "residence",
+    "rn",
     "route",
+    "rte",
     "rue",
+    "ruelle",
+    "sentier",
+    "sq",
+    "square",
     "ter",
+    "traverse",
+    "vieille",
+    "vieux",
+    "villa",
     "voie",
+    "za",
+    "zi",
+    "zone",
 ];
 
 /// A postal address in its parts.
@@ -64,22 +100,10 @@ impl<'a> PostalAddress<'a> {
         }
         read.take_country();
         while read.take_town() {}
-        if read.country.is_none() && read.zip_code.is_none_or(is_french) {
-            read.country = Some(FRANCE);
+        if read.country.is_none_or(|country| country == FRANCE) {
+            read.country = read.zip_code.map_or(Some(FRANCE), place_of).or(read.country);
         }
         read
-    }
-
-    /// The address of a company.
-    pub fn of_company(identity: &'a CompanyIdentity) -> Self {
-        let town = (identity.zip_code.as_deref(), identity.city.as_deref());
-        Self::read(identity.address.as_deref(), town.0, town.1, None)
-    }
-
-    /// The address that invoices are made out to.
-    pub fn of_billing(billing: &'a BillingAddress) -> Self {
-        let BillingAddress { address, zip_code, city, country } = billing;
-        Self::read(address.as_deref(), zip_code.as_deref(), city.as_deref(), country.as_deref())
     }
 
     /// True if neither a line nor a town is known.
@@ -93,7 +117,7 @@ impl<'a> PostalAddress<'a> {
         let town: Vec<&str> = self.zip_code.into_iter().chain(self.city).collect();
         let town = town.join(" ");
         let town = (!town.is_empty()).then_some(&*town);
-        // France is named below a postal code that is not French, which would not say it.
+        // France is named below a postal code of another form, which does not imply it.
         let is_named = |code: &&str| *code != FRANCE || !self.zip_code.is_none_or(is_french);
         let country = self.country.filter(is_named).map(french_name);
         let lines: Vec<&str> = self.lines.iter().copied().chain(town).chain(country).collect();
@@ -105,13 +129,20 @@ impl<'a> PostalAddress<'a> {
         let is_alone = self.lines.len() == 1 && self.zip_code.is_none() && self.city.is_none();
         let found = self.endings().find_map(|(before, ending)| {
             let code = self.country.filter(|own| *own == ending).or_else(|| code_of(ending))?;
-            let is_own = self.country.is_none_or(|own| own == code);
+            let is_own = self.country.is_none_or(|own| own == code) && !self.contradicts(code);
             (is_own && !(is_alone && before.is_empty())).then_some((before, code))
         });
         if let Some((before, code)) = found {
             self.country = Some(code);
             self.end_with(before);
         }
+    }
+
+    /// True if the known postal code is of another country than this one.
+    fn contradicts(&self, country: &str) -> bool {
+        let Some(place) = self.zip_code.and_then(place_of) else { return false };
+        let is_of_it = country == FRANCE || country == place;
+        !is_of_it && (place != FRANCE || !FIVE_DIGITS.contains(&country))
     }
 
     /// Takes the town from the end of the text; false if it does not end with it.
@@ -144,7 +175,9 @@ impl<'a> PostalAddress<'a> {
     fn town_without_comma(&self) -> Option<(&'a str, Town<'a>)> {
         let town = format!("{} {}", self.zip_code?, self.city?);
         let line = *self.lines.last()?;
-        let mut spaces = line.match_indices(' ');
+        // Hyphens and spaces of the town may have been entered otherwise.
+        let words = fold_for_search(&town).split_whitespace().count();
+        let mut spaces = line.rmatch_indices(' ').take(words + 2);
         let (at, _) = spaces.find(|(at, _)| is_same(&line[at + 1..], &town))?;
         Some((&line[..at], (self.zip_code, self.city)))
     }
@@ -189,11 +222,35 @@ fn goes_on(text: &str) -> bool {
     is_dutch || STREETS.contains(&&*fold_for_search(first))
 }
 
-/// True for a French postal code, written with or without its country.
-fn is_french(code: &str) -> bool {
+/// The five digits of a French postal code, written with or without its country, and before a
+/// delivery office (`69401 CEDEX 03`).
+fn french_digits(code: &str) -> Option<String> {
     let bare = code.strip_prefix("F-").or_else(|| code.strip_prefix("FR-")).unwrap_or(code);
-    let digits = || bare.chars().filter(|c| !c.is_whitespace());
-    digits().count() == 5 && digits().all(|c| c.is_ascii_digit())
+    let is_office = |c: char| c.is_alphabetic();
+    let digits: String = bare.split(is_office).next().unwrap_or_default().split_whitespace().collect();
+    (digits.len() == 5 && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(digits)
+}
+
+fn is_french(code: &str) -> bool {
+    french_digits(code).is_some()
+}
+
+/// The code of France or of its part overseas that has a French postal code, or of Monaco; `None`
+/// for a code of another form.
+fn place_of(code: &str) -> Option<&'static str> {
+    Some(match &french_digits(code)?[..3] {
+        "971" => "GP",
+        "972" => "MQ",
+        "973" => "GF",
+        "974" => "RE",
+        "975" => "PM",
+        "976" => "YT",
+        "980" => "MC",
+        "986" => "WF",
+        "987" => "PF",
+        "988" => "NC",
+        _ => FRANCE,
+    })
 }
 
 /// True for the same words, without regard to case, accents and hyphens.

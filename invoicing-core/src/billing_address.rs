@@ -33,7 +33,7 @@ pub struct BillingAddress {
     pub zip_code: Option<String>,
     /// City.
     pub city: Option<String>,
-    /// Country, two letters (ISO 3166-1); `None` is France.
+    /// Country, two letters (ISO 3166-1); `None` is the one that the address names, else France.
     pub country: Option<String>,
 }
 
@@ -43,7 +43,13 @@ impl BillingAddress {
     /// The postal address for documents, below the name; lines separated by `\n`. The last one is
     /// the French name of a country other than France.
     pub fn postal_address(&self) -> Option<String> {
-        PostalAddress::of_billing(self).printed()
+        self.address_parts().printed()
+    }
+
+    #[doc(hidden)]
+    pub fn address_parts(&self) -> PostalAddress<'_> {
+        let town = (self.zip_code.as_deref(), self.city.as_deref());
+        PostalAddress::read(self.address.as_deref(), town.0, town.1, self.country.as_deref())
     }
 
     /// Trims, normalises and checks every field; `None` if all are empty.

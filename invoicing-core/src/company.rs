@@ -248,7 +248,13 @@ impl CompanyIdentity {
 
     /// The postal address for documents, below the name; lines separated by `\n`.
     pub fn postal_address(&self) -> Option<String> {
-        PostalAddress::of_company(self).printed()
+        self.address_parts().printed()
+    }
+
+    #[doc(hidden)]
+    pub fn address_parts(&self) -> PostalAddress<'_> {
+        let town = (self.zip_code.as_deref(), self.city.as_deref());
+        PostalAddress::read(self.address.as_deref(), town.0, town.1, None)
     }
 
     /// Trims, normalises and checks every field.

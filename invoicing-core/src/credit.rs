@@ -199,9 +199,9 @@ impl CreditableBalance {
         self.lines.get(index).copied()
     }
 
-    /// The share of each discount, a line below zero, in what these items take of the other lines of
-    /// its rate: as its index from 0, and the part of its quantity that is left, pro rata. The items
-    /// that take the last of these lines have all that is left of the discount.
+    /// The share of each discount (a line below zero) that these items credit: its index from 0, and
+    /// a part of its remaining quantity, pro rata to what they take of the other lines of its rate.
+    /// The items that take the last of these lines have all that is left of the discount.
     ///
     /// ```
     /// # use invoicing_core::{CreditableBalance, Invoice, NewCreditNote};
@@ -302,6 +302,12 @@ impl CreditableBalance {
         for (index, (quantity, _)) in self.lines.iter().enumerate() {
             if !quantity.is_zero() {
                 all.push(self.line_part(invoice, index, *quantity)?);
+            }
+        }
+        // An invoice of 0 may have lines without a quantity alone.
+        if all.lines.is_empty() && invoice.summary.total_ttc.is_zero() {
+            for (index, (quantity, _)) in self.lines.iter().enumerate() {
+                all.lines.push(self.line_part(invoice, index, *quantity)?.0);
             }
         }
         let mut bases = bases(&all.lines)?;

@@ -140,7 +140,6 @@ pub(crate) fn invoice_in(status: InvoiceStatus) -> Invoice {
     }
 }
 
-/// The issue of the first credit note of the year.
 /// An issued invoice of these lines.
 pub(crate) fn issued_of(lines: &[NewLine]) -> Invoice {
     let lines = price_lines(lines).unwrap().lines;
@@ -150,6 +149,7 @@ pub(crate) fn issued_of(lines: &[NewLine]) -> Invoice {
     draft.issue(InvoiceIssue::new("FAC-2026-0007", today()), time(3)).unwrap().record
 }
 
+/// The issue of the first credit note of the year.
 pub(crate) fn note_one(at: ChangeTime) -> CreditNoteIssue<'static> {
     CreditNoteIssue {
         id: CreditNoteId(uuid(6)),

@@ -141,8 +141,10 @@ pub use plan::Plan;
 pub use project::{Project, ProjectStatus};
 pub use proof::{ProofParts, proof_fingerprint};
 pub use quota::{QUOTA_WINDOW_MS, QuotaDecision, QuotaWindow};
-pub use quote::{ExternalLink, NewQuote, Quote, QuoteDetail, QuoteItem, QuoteSummary, SignatureBlock};
-pub use quote_states::{DEFAULT_VALIDITY_DAYS, QuoteCreation, QuoteImport, QuoteTerms, SignatureEvidence};
+pub use quote::{
+    ExternalLink, NewQuote, Quote, QuoteDetail, QuoteItem, QuoteSummary, QuoteTerms, SignatureBlock,
+};
+pub use quote_states::{DEFAULT_VALIDITY_DAYS, QuoteCreation, QuoteImport, SignatureEvidence};
 pub use refusal::{ConflictReason, IdentifierKind, LogoRule, Rule};
 pub use retry_policy::{NextStep, RetryPolicy};
 pub use status::{InvoiceStatus, QuoteStatus};
@@ -160,9 +162,8 @@ pub mod internal {
     pub use crate::identifiers::is_electronic_address;
     pub use crate::ids::parse_uuid;
     pub use crate::text::{
-        LONG_TEXT, ORDER_NUMBER, RefusedCharacter, SHORT_TEXT, fold_for_search, has_dotted_domain,
-        optional_text, required_text, search_words, signer_email, signer_name, sought_text,
-        without_bidi_controls,
+        LONG_TEXT, RefusedCharacter, SHORT_TEXT, fold_for_search, has_dotted_domain, optional_text,
+        required_text, search_words, signer_email, signer_name, sought_text, without_bidi_controls,
     };
     pub use crate::totals::retention_amount;
 

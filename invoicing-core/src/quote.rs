@@ -8,8 +8,8 @@ use crate::flatten::{self, Member, SideMembers};
 use crate::setters::text_setters;
 use crate::text::{LONG_TEXT, optional_text};
 use crate::{
-    ClientId, IntoExact, Invalid, Line, Money, NewLine, OperationNature, Percent, QuoteId, QuoteStatus,
-    QuoteTerms, Rule, Timestamp, VatShare,
+    ClientId, IntoExact, Invalid, Line, Money, NewLine, OperationNature, Percent, QuoteId, QuoteStatus, Rule,
+    Timestamp, VatShare,
 };
 
 /// The fields of a quote that a list shows.
@@ -311,6 +311,17 @@ impl NewQuote {
     pub fn check_work_site(&self) -> Result<Option<String>, Invalid> {
         optional_text("workSite", self.work_site.as_deref(), LONG_TEXT)
     }
+}
+
+/// The terms of a quote that its record shows, besides the lines.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct QuoteTerms {
+    /// Retention in percent, 0 to 5.
+    pub retention_rate: Percent,
+    /// Last day on which the quote can be signed.
+    pub valid_until: Option<NaiveDate>,
+    /// The number of the client's order, at most 50 characters.
+    pub order_number: Option<String>,
 }
 
 /// The answer to linking a quote: `PATCH /quotes/:id`.

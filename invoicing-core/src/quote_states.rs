@@ -12,7 +12,8 @@ use crate::text::{LONG_TEXT, optional_order_number, required_text, signer_email,
 use crate::totals::retention_amount;
 use crate::{
     ChangeTime, Changed, Client, Conflict, ConflictReason, DomainError, Event, EventKind, Invalid, Line,
-    Percent, Quote, QuoteDetail, QuoteId, QuoteStatus, QuoteSummary, Rule, SignatureBlock, Timestamp, Totals,
+    Quote, QuoteDetail, QuoteId, QuoteStatus, QuoteSummary, QuoteTerms, Rule, SignatureBlock, Timestamp,
+    Totals,
 };
 
 /// Days after sending in which a quote can be signed, unless the caller sets a date.
@@ -32,17 +33,6 @@ pub struct QuoteCreation<'a> {
     pub currency: &'a str,
     /// Time of the creation.
     pub at: ChangeTime,
-}
-
-/// The terms of a quote that its record shows, besides the lines.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct QuoteTerms {
-    /// Percent, 0 to 5.
-    pub retention_rate: Percent,
-    /// Last day on which the quote can be signed.
-    pub valid_until: Option<NaiveDate>,
-    /// The number of the client's order, at most 50 characters.
-    pub order_number: Option<String>,
 }
 
 /// The state in which an imported quote arrives.

@@ -14,7 +14,7 @@ pub const SHORT_TEXT: usize = 255;
 /// Longest address, note or description, in characters.
 pub const LONG_TEXT: usize = 2_000;
 /// Longest order number of a buyer, in characters: that of the platforms of e-invoicing.
-pub const ORDER_NUMBER: usize = 50;
+const ORDER_NUMBER: usize = 50;
 
 /// A character that a text must not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

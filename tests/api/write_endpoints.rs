@@ -358,6 +358,7 @@ async fn a_billing_address_is_stored_with_its_four_texts_or_as_null(db: Database
     let stored = json!({"address": "CS 40102", "zipCode": null, "city": "Lyon", "country": "FR"});
     assert_eq!(made.json["billingAddress"], stored);
     assert_eq!(items(&read(&world, CLIENTS).await)[0]["billingAddress"], stored);
+    assert!(items(&read(&world, &format!("{CLIENTS}?q=40102")).await).is_empty());
     for blank in [json!(null), json!({}), json!({"city": " ", "country": null})] {
         assert_eq!(post(blank.clone()).await.json["billingAddress"], json!(null), "{blank}");
     }

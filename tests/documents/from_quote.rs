@@ -2,6 +2,7 @@
 
 use invoicing_core::{
     BillingAddress, CompanyIdentity, DocumentFormat, NewCreditNote, NewLine, NewQuote, OperationNature,
+    Percent, VatRegime, percent,
 };
 use invoicing_server::IssueOptions;
 use invoicing_tests::{Database, World, business_client, legal_identity, new_quote, on_each_database};
@@ -76,7 +77,7 @@ async fn the_xml_of_an_invoice_says_what_its_quote_said(db: Database) {
 
 /// Rules: INVOICE-32, INVOICE-33, DOCUMENT-32
 #[on_each_database]
-async fn order_number_and_billing_address_go_from_quote_and_client_to_the_credit_note(db: Database) {
+async fn order_number_and_billing_address_reach_invoice_and_credit_note(db: Database) {
     let world = World::new(db).await;
     world.company.set_identity(&legal_identity()).await.unwrap();
     let (clients, quotes, invoices) =
@@ -163,26 +164,74 @@ async fn a_quote_under_reverse_charge_with_vat_is_refused_by_name(db: Database) 
     invalid(&world, "lines[0].tvaRate", quotes.edit(draft, &with_vat)).await;
 }
 
-/// `B2`, `S2` and `M2` are for invoices that were paid before they were issued.
+/// `B2`, `S2` and `M2` are for invoices that are paid as a whole with their issue; payments afterwards change no document.
 ///
 /// See Dolibarr/dolibarr-community-modules#487 and #493.
+///
+/// Rules: INVOICE-31
 #[on_each_database]
-async fn a_draft_that_is_marked_paid_is_issued_as_one_that_is_not_paid(db: Database) {
+async fn a_draft_that_is_marked_paid_says_so_unless_a_part_is_held_back(db: Database) {
     let world = World::new(db).await;
     world.company.set_identity(&legal_identity()).await.unwrap();
     let invoices = world.company.invoices();
     let client =
         world.company.clients().create(&business_client().vat_number("FR83404833048")).await.unwrap().id;
     let content = NewQuote::empty(client).line(NewLine::new("Peinture", 10, 25, 10));
+    for (name, retention, frame, due) in [("marked_paid", 0, "S2", "0"), ("held_back", 5, "S1", "275")] {
+        let content = content.clone().retention_rate(retention);
+        let draft = invoices.direct(&content).await.unwrap().summary.id;
+        let paid = invoices.mark_paid(draft).await.unwrap().summary;
+        assert_eq!((paid.status.as_str(), paid.amount_due.is_zero()), ("PAID", true));
+        let document = invoices.open_document(draft).await.unwrap();
+        let Some(xml) = xml_of(db, name, &document.bytes) else { return };
+        let process = inside(&xml, "ram:BusinessProcessSpecifiedDocumentContextParameter");
+        assert_eq!(process, format!("<ram:ID>{frame}</ram:ID>"), "BT-23");
+        assert_eq!(inside(&xml, "ram:DuePayableAmount"), due, "BT-115");
+        assert_eq!(xml.contains("<ram:TotalPrepaidAmount>275<"), frame == "S2", "BT-113: {xml}");
+        let Some(text) = text_of(&document.bytes) else { return };
+        assert_eq!(text.contains("Acquittée le"), frame == "S2", "{text}");
+        assert_eq!(text.contains("Règlement"), frame == "S1", "{text}");
+    }
     let draft = invoices.direct(&content).await.unwrap().summary.id;
-    let paid = invoices.mark_paid(draft).await.unwrap().summary;
-    assert_eq!((paid.status.as_str(), paid.amount_due.is_zero()), ("PAID", true));
-    let document = invoices.open_document(draft).await.unwrap();
-    let Some(xml) = xml_of(db, "marked_paid", &document.bytes) else { return };
-    let process = inside(&xml, "ram:BusinessProcessSpecifiedDocumentContextParameter");
-    assert_eq!(process, "<ram:ID>S1</ram:ID>", "BT-23");
-    assert!(!xml.contains("TotalPrepaidAmount"), "BT-113: {xml}");
-    assert_eq!(inside(&xml, "ram:DuePayableAmount"), "275", "BT-115");
+    invoices.issue(draft, None).await.unwrap();
+    let issued = invoices.open_document(draft).await.unwrap();
+    invoices.mark_paid(draft).await.unwrap();
+    assert_eq!(invoices.open_document(draft).await.unwrap(), issued, "paid later");
+}
+
+/// The documents without VAT, overseas, and of 0, as files for the official rules and for the eye.
+#[on_each_database]
+async fn documents_of_every_treatment_are_made(db: Database) {
+    let world = World::new(db).await;
+    let (clients, invoices) = (world.company.clients(), world.company.invoices());
+    let franchise = legal_identity().vat_regime(VatRegime::Franchise);
+    let overseas = business_client().country("RE");
+    let works = |rate: Percent| vec![NewLine::new("Isolation des combles", 10, 25, rate).unit("m2")];
+    let nothing = [1, -1].map(|quantity| NewLine::new("Peinture", quantity, 25, 20)).to_vec();
+    for (name, identity, client, lines, shown) in [
+        (
+            "franchise",
+            franchise,
+            business_client(),
+            works(percent!(0)),
+            "TVA non applicable, art. 293 B du CGI",
+        ),
+        ("overseas", legal_identity(), overseas, works(percent!(2.1)), "La Réunion"),
+        ("nothing", legal_identity(), business_client(), nothing, "0,00"),
+    ] {
+        world.company.set_identity(&identity).await.unwrap();
+        let client = clients.create(&client).await.unwrap().id;
+        let content = NewQuote::empty(client).lines(lines).housing_works(true);
+        let draft = invoices.direct(&content).await.unwrap().summary.id;
+        invoices.issue(draft, None).await.unwrap();
+        let document = invoices.open_document(draft).await.unwrap();
+        if xml_of(db, name, &document.bytes).is_none() {
+            return;
+        }
+        let Some(text) = text_of(&document.bytes) else { return };
+        assert!(text.contains(shown), "{name}: {text}");
+        assert_eq!(text.contains("selon les indications"), name == "overseas", "{name}: {text}");
+    }
 }
 
 /// The retention and the identity of a plain invoice and of what is credited of it, as files for the official rules.

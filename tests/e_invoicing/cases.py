@@ -14,7 +14,7 @@ CASES = {
     "paid at the issue": f"{cii.BT_23}[. = 'B2' or . = 'M2' or . = 'S2']",
     "invoice of 0": f"{cii.BT_3} = '380' and {cii.BT_112} = 0",
     "credit note of 0": f"{cii.BT_3} = '381' and {cii.BT_112} = 0",
-    "order number": f"{cii.BT_13}",
+    "order number": cii.BT_13,
     "billing address": f"{cii.BUYER}ram:PostalTradeAddress/ram:CityName = 'Lyon Cedex 03'",
     "reduced rate that the client certifies": f"{cii.BG_1}/ram:Content[contains(., 'le client certifie')]",
     "reduced rate on a direct invoice": f"{cii.BG_1}/ram:Content[contains(., 'selon les indications du client')]",
@@ -27,7 +27,7 @@ CASES = {
     "private client in the directory": f"{cii.BT_49} = '404833048_LEA'",
     "mediator": f"{cii.BG_1}/ram:Content[starts-with(., 'Médiateur de la consommation')]",
 }
-# Documents of a case at least: fewer prove little. Rare are those for which several things come together.
+# Minimum number of documents of a case; fewer prove little. Rare cases need several conditions at once.
 LEAST = 20
 LEAST_OF_RARE = {
     "credit note after a reduction": 3,

@@ -348,8 +348,8 @@ def quote_of_the_future(root):
 @fault("order of more than 50 characters", "order_is_short")
 def long_order(root):
     quote = cii.nodes(root, cii.AGREEMENT + "ram:ContractReferencedDocument")[0]
-    order = etree.Element(f"{{{cii.NAMES['ram']}}}BuyerOrderReferencedDocument")
-    etree.SubElement(order, f"{{{cii.NAMES['ram']}}}IssuerAssignedID").text = "9" * 51
+    order = etree.Element(variants.RAM + "BuyerOrderReferencedDocument")
+    etree.SubElement(order, variants.RAM + "IssuerAssignedID").text = "9" * 51
     quote.addprevious(order)
 
 

@@ -29,8 +29,8 @@ FRENCH = {"FR", "GP", "MQ", "RE"}
 EXEMPTIONS = {"E": "VATEX-FR-FRANCHISE", "AE": "VATEX-FR-AE"}
 # Reading of BT-8: paid, with the option for débits.
 ON_PAYMENT, ON_DEBITS = "72", "5"
-# Most that the last document of a contract takes of the cents that rounding has left, per rate.
-CLOSING = Decimal("0.05")
+# Most that a closing document takes of the cents that rounding has left, per rate.
+CENT = Decimal("0.01")
 # Highest retention of the law (loi 71-584, art. 1).
 HIGHEST_RETENTION = 5
 # Faults of one check that are printed; the summary counts them all.
@@ -343,15 +343,18 @@ def readable(sums: dict) -> str:
     return ", ".join(f"{category} {rate} %: {amount}" for (category, rate), amount in sums.items())
 
 
-def vat_is_exact(invoice) -> Iterator[str]:
-    """VAT is the rounded percentage of the sum; a closing document may take cents that others have left."""
+def vat_off(invoice) -> Iterator[tuple[str, Decimal]]:
+    """Each share of VAT in words, and how far it is from the rounded percentage of its base."""
     for share in cii.nodes(invoice, cii.BG_23):
         base, vat = number(cii.text(share, cii.BT_116)), number(cii.text(share, cii.BT_117))
         rate = number(cii.text(share, cii.BT_119), "rate")
         exact = rounded(base * rate / 100)
-        off = abs(vat - exact)
-        if off and (not is_closing(invoice) or off >= CLOSING):
-            yield f"BT-117 at {rate} % is {vat}, {base} × {rate} % is {exact}"
+        yield f"BT-117 at {rate} % is {vat}, {base} × {rate} % is {exact}", abs(vat - exact)
+
+
+def vat_is_exact(invoice) -> Iterator[str]:
+    """VAT is the rounded percentage of the sum; a closing document may take the cent that others have left."""
+    yield from (fault for fault, off in vat_off(invoice) if off and not (is_closing(invoice) and off <= CENT))
 
 
 def categories_have_their_reason(invoice) -> Iterator[str]:
@@ -586,11 +589,9 @@ def faults(xml: bytes) -> list[str]:
     return found
 
 
-def closes(xml: bytes) -> bool:
-    """Whether a document takes cents that others have left."""
-    shares = cii.nodes(cii.parse(xml), cii.BG_23)
-    figures = [[Decimal(cii.text(share, path)) for path in (cii.BT_116, cii.BT_119, cii.BT_117)] for share in shares]
-    return any(rounded(base * rate / 100) != vat for base, rate, vat in figures)
+def closes(invoice) -> bool:
+    """Whether a document takes a cent that others have left."""
+    return any(off for _, off in vat_off(invoice))
 
 
 def check_folder(folder: Path) -> bool:
@@ -610,8 +611,9 @@ def check_folder(folder: Path) -> bool:
                 print(f"{path.name}: {fault}")
         faulty += bool(found)
         if not found:
-            kinds[kind_of(cii.parse(xml))] += 1
-            closing += closes(xml)
+            invoice = cii.parse(xml)
+            kinds[kind_of(invoice)] += 1
+            closing += closes(invoice)
     for check, count in shown.most_common():
         print(f"  {count} × {check}")
     summary = ", ".join(f"{count} of type {kind}" for kind, count in sorted(kinds.items()))

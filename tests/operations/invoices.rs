@@ -45,7 +45,7 @@ async fn an_invoice_with_nothing_due_is_paid_when_it_is_issued(db: Database) {
 
 /// Rules: INVOICE-31
 #[on_each_database]
-async fn a_draft_that_is_marked_paid_is_due_on_its_day_unless_a_part_is_held_back(db: Database) {
+async fn a_draft_marked_paid_is_due_on_its_day_unless_a_part_is_held_back(db: Database) {
     let world = World::new(db).await;
     let (invoices, client) = (world.company.invoices(), world.client("Claire").await);
     for (retention, due) in [(0, "2026-09-14"), (5, "2026-10-14")] {

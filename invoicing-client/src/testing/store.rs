@@ -278,6 +278,7 @@ fn credit_in_full(invoice: &mut InvoiceSummary<OpenEnum<InvoiceStatus>>, now: Ti
     if invoice.amount_paid.is_zero() {
         invoice.status = OpenEnum::Known(InvoiceStatus::Canceled);
         invoice.canceled_at = Some(now);
+        invoice.paid_at = None;
     }
     invoice.updated_at = now;
 }

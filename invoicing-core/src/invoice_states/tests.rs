@@ -231,6 +231,8 @@ fn a_credit_note_of_0_cancels_an_invoice_of_0() {
     assert!(changed.record.credit(Money::ZERO, time(10)).is_err(), "twice");
     let paid = pay(&issued, 5, time(8));
     assert!(matches!(paid.credit(Money::ZERO, time(9)), Err(DomainError::Conflict(_))), "with a payment");
+    let (unmeasured, _) = credit_remaining(&issued_of(&[NewLine::new("Pose", 0, 100, 20)]), time(9));
+    assert_eq!((unmeasured.lines.len(), unmeasured.detail.vat_breakdown.len()), (1, 1));
     let other = invoice_in(InvoiceStatus::Sent);
     assert!(matches!(other.credit(Money::ZERO, time(9)), Err(DomainError::Invalid(_))), "of another");
 }

@@ -2,6 +2,7 @@ use chrono::NaiveDate;
 use proptest::prelude::*;
 
 use super::*;
+use crate::Percent;
 use crate::fixtures::*;
 use crate::{ClientId, Money};
 

@@ -6,7 +6,7 @@ use http::{HeaderMap, header};
 use crate::http::error::ApiError;
 
 /// Maximum number of fields that are read.
-const MAX_FIELDS: usize = 100;
+pub(super) const MAX_FIELDS: usize = 100;
 
 /// The fields of a form or of a query. Unknown ones are ignored, as browsers and extensions add
 /// their own.
@@ -14,13 +14,6 @@ const MAX_FIELDS: usize = 100;
 pub(super) struct Form(Vec<(String, String)>);
 
 impl Form {
-    /// The form with this value in a field.
-    pub(super) fn with(mut self, name: String, value: String) -> Self {
-        self.0.retain(|(field, _)| *field != name);
-        self.0.push((name, value));
-        self
-    }
-
     /// The body of a request.
     pub(super) fn read(headers: &HeaderMap, body: &Bytes) -> Result<Self, ApiError> {
         let content_type =
@@ -30,6 +23,13 @@ impl Form {
             return Err(ApiError::bad_request("A form must be application/x-www-form-urlencoded"));
         }
         Ok(Self::parse(body))
+    }
+
+    /// The form with this value in a field.
+    pub(super) fn with(mut self, name: String, value: String) -> Self {
+        self.0.retain(|(field, _)| *field != name);
+        self.0.push((name, value));
+        self
     }
 
     /// The query of an address.

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::figures::{Figures, FormNumber};
 use super::form::Form;
-use super::layout::{is_about, problem, wrong};
+use super::layout::{entered, is_about, problem, wrong};
 use super::request::PageRequest;
 use crate::error::Error;
 
@@ -88,12 +88,23 @@ impl Choice<'_> {
     }
 }
 
+fn order_number_label<'t>(request: &'t PageRequest<'_>) -> &'t str {
+    request.pick("The client’s order number", "Numéro de commande du client")
+}
+
+/// The client's order number among the facts of a record.
+pub(super) fn order_number_fact(request: &PageRequest<'_>, number: Option<&str>) -> Markup {
+    html! {
+        @if let Some(number) = number { div { dt { (order_number_label(request)) } dd { (entered(number)) } } }
+    }
+}
+
 /// The input of the client's order number.
 pub(super) fn order_number(request: &PageRequest<'_>, stored: &str, error: Option<&Error>) -> Markup {
     let input = Input {
         kind: InputKind::Text,
         name: ORDER_NUMBER,
-        label: request.pick("The client’s order number", "Numéro de commande du client"),
+        label: order_number_label(request),
         value: value(request, ORDER_NUMBER, stored),
         hint: request.pick("If the client has given one", "Si le client en a donné un"),
     };

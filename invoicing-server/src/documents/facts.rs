@@ -89,7 +89,7 @@ impl Buyer {
 
     /// The address that invoices are made out to, if it is another one.
     pub(crate) fn billing_parts(&self) -> Option<PostalAddress<'_>> {
-        self.billing_address.as_ref().map(PostalAddress::of_billing)
+        self.billing_address.as_ref().map(BillingAddress::address_parts)
     }
 
     pub(crate) fn territory(&self) -> Territory {

@@ -105,7 +105,7 @@ pub(crate) fn can_be_electronic(view: &DocumentView<'_>) -> bool {
     let has_address = address.is_some_and(|(scheme, address)| scheme != EMAIL || is_reachable(address));
     view.kind != Quote
         && view.currency == EURO
-        && view.buyer.territory().has_electronic_invoices()
+        && view.territory.has_electronic_invoices()
         && (view.buyer.is_business() || has_address)
 }
 

@@ -2,7 +2,6 @@
 
 use invoicing_core::CompanyIdentity;
 
-use super::Buyer;
 use super::territory::Territory;
 
 /// The reason in law for charging no VAT. In franchise, and in a place without VAT, there is none
@@ -18,11 +17,11 @@ pub(crate) enum VatExemption {
 }
 
 impl VatExemption {
-    pub(crate) fn of(company: &CompanyIdentity, client: &Buyer, reverse_charge: bool) -> Option<Self> {
+    pub(crate) fn of(company: &CompanyIdentity, client: Territory, reverse_charge: bool) -> Option<Self> {
         if company.is_franchise() {
             return Some(Self::Franchise);
         }
-        if client.territory() == Territory::Untaxed {
+        if client == Territory::Untaxed {
             return Some(Self::Untaxed);
         }
         reverse_charge.then_some(Self::ReverseCharge)
@@ -39,8 +38,7 @@ mod tests {
     fn a_document_has_one_reason_for_charging_no_vat() {
         let of = |regime, country: &str, reverse_charge| {
             let company = CompanyIdentity::default().vat_regime(regime);
-            let client = Buyer { country: Some(country.to_owned()), ..Buyer::default() };
-            VatExemption::of(&company, &client, reverse_charge)
+            VatExemption::of(&company, Territory::of(Some(country)), reverse_charge)
         };
         for (country, reverse_charge) in [("FR", false), ("GF", true), ("BE", true)] {
             assert_eq!(of(VatRegime::Franchise, country, reverse_charge), Some(VatExemption::Franchise));

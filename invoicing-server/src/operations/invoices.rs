@@ -125,8 +125,8 @@ impl Invoices<'_> {
     }
 
     /// Marks an invoice paid by hand: enters the remaining amount as a payment. A draft is issued
-    /// first, in the same transaction. Without a retention it is due on that day, and its document
-    /// says that it is paid and asks for nothing.
+    /// first, in the same transaction. Without a retention the invoice is due on that day, and its
+    /// document shows the payment and asks for none.
     ///
     /// # Errors
     /// As [`issue_with`](Self::issue_with) for a draft; [`Error::Conflict`] when it is paid,

@@ -7,7 +7,7 @@ import { json } from "node:stream/consumers";
 
 const { FacturX } = createRequire(`${process.cwd()}/`)("factur-x-kit");
 
-// It prints what it has against a document, too.
+// The library prints its objections to standard output, which holds the answer here.
 console.log = () => {};
 
 async function read(document) {

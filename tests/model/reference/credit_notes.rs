@@ -129,7 +129,9 @@ impl Invoice {
     /// The shares that a credit of all that remains takes.
     fn shares_of_remaining(&self) -> Vec<Share> {
         let is_shown = |share: &Share| share.base != 0 || self.priced.charged.contains(&share.rate);
-        self.remaining().into_iter().filter(is_shown).collect()
+        let shown: Vec<_> = self.remaining().into_iter().filter(is_shown).collect();
+        // A credit note of nothing has all rates.
+        if shown.is_empty() { self.remaining() } else { shown }
     }
 }
 

@@ -317,7 +317,8 @@ const BILLING_ADDRESS: &str = "Address that invoices are made out to. `null` is 
 const ELECTRONIC_ADDRESS: &str = "Address in the French directory of e-invoicing, if it is not the SIREN: letters, digits, `+`, `-`, \
                                   `_` and `.`.";
 
-const COUNTRY: &str = "Country of the address, two letters (ISO 3166-1). `null` is France.";
+const COUNTRY: &str = "Country of the address, two letters (ISO 3166-1). `null` is the one that the address names, else France, \
+                       unless the postal code has another form.";
 
 const EXTERNAL_ID: &str = "Your identifier for the client. It makes the creation idempotent: where it is known already, the \
                            stored client is returned with 200, unchanged, and nothing is created. An empty text is refused.";

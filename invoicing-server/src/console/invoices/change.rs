@@ -67,7 +67,10 @@ impl Change {
             Self::Issue => invoice.status == Draft,
             Self::Pay => is_issued && !(invoice.amount_due.is_zero() && invoice.retention_due.is_zero()),
             Self::MarkPaid => is_open && !invoice.is_credited_in_full(),
-            Self::Credit => is_issued && !invoice.is_credited_in_full(),
+            Self::Credit => {
+                let is_of_0_and_paid = invoice.total_ttc.is_zero() && !invoice.amount_paid.is_zero();
+                is_issued && !invoice.is_credited_in_full() && !is_of_0_and_paid
+            }
             Self::Refund => is_issued && !invoice.amount_overpaid.is_zero(),
             Self::Cancel => {
                 let is_of_0 = is_issued && invoice.total_ttc.is_zero();

@@ -119,7 +119,7 @@ fn fields(request: &PageRequest<'_>, asked: &Asked<'_>, detail: &InvoiceDetail) 
         value: value(request, "dueDate", ""),
         hint: request.pick(
             "The last day for paying. If empty: 30 days from the date of the invoice. A business pays within 60 days of it.",
-            "Dernier jour pour payer. Si vide : 30 jours après la date de la facture. Un professionnel paie au plus tard 60 jours après elle.",
+            "Dernier jour pour payer. Si vide : 30 jours après la date de la facture. Entre professionnels, 60 jours au plus après cette date.",
         ),
     };
     let supplied_on = Input {

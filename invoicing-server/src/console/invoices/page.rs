@@ -8,6 +8,7 @@ use super::{amounts, payments, words};
 use crate::console::error::PageError;
 use crate::console::figures::Figures;
 use crate::console::history;
+use crate::console::inputs::order_number_fact;
 use crate::console::layout::{Chapter, PageContent, entered, notice};
 use crate::console::lines::{RecordLines, lines};
 use crate::console::request::PageRequest;
@@ -88,9 +89,7 @@ fn facts(request: &PageRequest<'_>, invoice: &Invoice) -> Markup {
             @for (name, at) in instants {
                 @if let Some(at) = at { div { dt { (name) } dd { (clock.show(at)) } } }
             }
-            @if let Some(number) = &detail.order_number {
-                div { dt { (request.pick("The client’s order number", "Numéro de commande du client")) } dd { (entered(number)) } }
-            }
+            (order_number_fact(request, detail.order_number.as_deref()))
             @if let Some(quote) = invoice.quote_id {
                 div {
                     dt { (request.pick("Quote", "Devis")) }

@@ -7,6 +7,7 @@ use super::{converting, links, sending, words};
 use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::history::{self, DeclineRecord};
+use crate::console::inputs::order_number_fact;
 use crate::console::layout::{Chapter, PageContent, entered, notice};
 use crate::console::lines::{RecordLines, lines};
 use crate::console::request::PageRequest;
@@ -108,9 +109,7 @@ fn facts(request: &PageRequest<'_>, quote: &Quote, refusal: Option<&DeclineRecor
                     }
                 }
             }
-            @if let Some(number) = &detail.order_number {
-                div { dt { (request.pick("The client’s order number", "Numéro de commande du client")) } dd { (entered(number)) } }
-            }
+            (order_number_fact(request, detail.order_number.as_deref()))
             @if let Some(external_id) = &quote.external_id {
                 div { dt { (request.pick("External identifier", "Identifiant externe")) } dd { code { (entered(external_id)) } } }
             }

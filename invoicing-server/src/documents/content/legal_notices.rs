@@ -64,10 +64,10 @@ pub(crate) fn general<'a>(view: &DocumentView<'a>) -> Vec<Text<'a>> {
 
 /// The sentences about the VAT as a whole.
 fn vat(view: &DocumentView<'_>) -> impl Iterator<Item = &'static str> {
-    let (exemption, display) = (view.vat_exemption(), VatDisplay::of(view));
+    let (exemption, display) = (view.exemption, VatDisplay::of(view));
     let is_franchise = exemption == Some(VatExemption::Franchise);
     let on_debits = view.company.identity.vat_on_debits && view.issued.is_some();
-    let is_abroad = view.buyer.territory().is_foreign();
+    let is_abroad = view.territory.is_foreign();
     // A company may have come into franchise after the quote, or after the invoice that is credited.
     let is_free = display == VatDisplay::NotApplicable;
     let is_owed = exemption == Some(VatExemption::ReverseCharge);
@@ -140,15 +140,15 @@ pub(crate) fn conditions<'a>(view: &DocumentView<'a>) -> Option<Text<'a>> {
 /// The statements that the client certifies: one for each reduced rate that works in housing have.
 pub(crate) fn certified(view: &DocumentView<'_>) -> impl Iterator<Item = String> {
     let are_works = view.housing_works && view.operations != OperationNature::Goods;
-    let shares = view.vat_breakdown.iter().filter(move |_| are_works);
-    shares.filter_map(|share| reduced_rate(view, share.tva_rate))
+    let shares = if are_works { view.vat_breakdown } else { &[] };
+    shares.iter().filter_map(|share| reduced_rate(view, share.tva_rate))
 }
 
 /// The statement for a reduced rate, in place of a separate attestation (loi 2025-127, art. 41).
 /// Another wording is allowed only with all the elements of BOI-LETTRE-000280. The client of an
 /// invoice without a quote has agreed to nothing, so the statement is no certificate there.
 fn reduced_rate(view: &DocumentView<'_>, rate: Percent) -> Option<String> {
-    let is_overseas = view.buyer.territory() == Territory::Overseas;
+    let is_overseas = view.territory == Territory::Overseas;
     let (nature, article) = match rate {
         _ if rate == Percent::from(10) => ("", "279-0\u{a0}bis"),
         _ if rate.get() == Decimal::new(55, 1) => {

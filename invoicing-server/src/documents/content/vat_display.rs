@@ -17,7 +17,7 @@ pub(crate) enum VatDisplay {
 impl VatDisplay {
     pub(crate) fn of(view: &DocumentView<'_>) -> Self {
         let has_vat = view.vat_breakdown.iter().any(|share| !share.tva_rate.is_zero());
-        match view.vat_exemption().filter(|_| !has_vat) {
+        match view.exemption.filter(|_| !has_vat) {
             None => Self::Charged,
             Some(VatExemption::ReverseCharge) => Self::ReverseCharged,
             Some(VatExemption::Franchise | VatExemption::Untaxed) => Self::NotApplicable,

@@ -11,6 +11,7 @@ use rust_decimal::Decimal;
 use uuid::Uuid;
 
 use crate::documents::facts::is_business;
+use crate::documents::territory::Territory;
 use crate::documents::vat_exemption::VatExemption;
 use crate::documents::{
     Buyer, DocumentFacts, DocumentInput, DocumentKind, DocumentLogo, DocumentRef, Parties, RenderDeadline,
@@ -42,7 +43,10 @@ pub(crate) struct DocumentView<'a> {
     pub(crate) retention_rate: Percent,
     pub(crate) retention_amount: Money,
     pub(crate) operations: OperationNature,
-    pub(crate) reverse_charge: bool,
+    /// The place of the client, on which VAT depends.
+    pub(crate) territory: Territory,
+    /// The reason for charging no VAT.
+    pub(crate) exemption: Option<VatExemption>,
     pub(crate) housing_works: bool,
     pub(crate) logo: Option<&'a DocumentLogo>,
     /// The parts that only a quote has; `None` on an invoice or a credit note.
@@ -154,11 +158,6 @@ impl<'a> Issued<'a> {
 }
 
 impl<'a> DocumentView<'a> {
-    /// The reason in law for charging no VAT.
-    pub(crate) fn vat_exemption(&self) -> Option<VatExemption> {
-        VatExemption::of(&self.company.identity, self.buyer, self.reverse_charge)
-    }
-
     /// The view of a document.
     pub(crate) fn of(input: &DocumentInput<'a>) -> Self {
         let view = Self::without_record(input);
@@ -194,6 +193,7 @@ impl<'a> DocumentView<'a> {
     fn without_record(input: &DocumentInput<'a>) -> Self {
         let DocumentInput { record, facts, logo, deadline, .. } = *input;
         let DocumentFacts { parties: Parties { seller, buyer }, work_site, .. } = facts;
+        let territory = buyer.territory();
         Self {
             kind: record.kind(),
             id: Uuid::nil(),
@@ -213,7 +213,8 @@ impl<'a> DocumentView<'a> {
             retention_rate: Percent::ZERO,
             retention_amount: Money::ZERO,
             operations: facts.operations,
-            reverse_charge: facts.reverse_charge,
+            territory,
+            exemption: VatExemption::of(&seller.identity, territory, facts.reverse_charge),
             housing_works: facts.housing_works,
             logo,
             offer: None,

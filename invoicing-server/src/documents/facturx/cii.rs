@@ -175,7 +175,7 @@ fn period(xml: &mut Xml, invoice: EInvoice<'_>) {
     }
 }
 
-/// BT-20 and BT-9. An invoice of 0 has no day, and says that nothing is to be paid.
+/// BT-20 and BT-9. An invoice of 0 has no BT-9, and `Rien à payer.` as BT-20.
 fn payment_terms(xml: &mut Xml, invoice: EInvoice<'_>) {
     let asked = invoice.view.asking().and_then(|issued| issued.due_date);
     let paid_on = invoice.issued.paid_on;

@@ -67,7 +67,7 @@ impl<'a> EInvoice<'a> {
     /// # Errors
     /// [`Invalid`] about this field, for a rate of 0 without a reason in law.
     pub(super) fn category(self, rate: Percent, field: impl FnOnce() -> String) -> Result<Category, Invalid> {
-        let category = Category::of(rate, self.view.vat_exemption());
+        let category = Category::of(rate, self.view.exemption);
         category.ok_or_else(|| Invalid::new(field(), Rule::RateOf0))
     }
 }

@@ -1,7 +1,5 @@
 //! The company (BG-4) and the client (BG-7).
 
-use invoicing_core::internal::PostalAddress;
-
 use super::address::write_address;
 use super::einvoice::{DIRECTORY, EInvoice};
 use super::xml::Xml;
@@ -23,7 +21,7 @@ pub(super) fn seller(xml: &mut Xml, invoice: EInvoice<'_>) {
         let particulars = legal_particulars(identity, identity.legal_form.as_deref(), ", ");
         xml.optional("ram:Description", particulars.as_deref());
         organization(xml, identity.siren());
-        write_address(xml, &PostalAddress::of_company(identity));
+        write_address(xml, &identity.address_parts());
         electronic(xml, invoice.seller_address().map(|address| (DIRECTORY, address)));
         match identity.vat_number.as_deref() {
             Some(number) => registration(xml, VAT, Some(number)),

@@ -18,6 +18,7 @@ pub(super) struct Case<'a> {
     pub(super) number: &'a str,
     pub(super) lines: &'a [Line],
     pub(super) operations: OperationNature,
+    pub(super) territory: Territory,
     pub(super) exemption: Option<VatExemption>,
     pub(super) issued_on: NaiveDate,
     pub(super) due_date: Option<NaiveDate>,
@@ -46,7 +47,8 @@ impl<'a> Case<'a> {
             number: view.number,
             lines: view.lines,
             operations: view.operations,
-            exemption: view.vat_exemption(),
+            territory: view.territory,
+            exemption: view.exemption,
             issued_on: view.issued_on,
             due_date: issued.and_then(|issued| issued.due_date),
             supplied_on: issued.and_then(|issued| issued.supplied_on),
@@ -66,7 +68,8 @@ impl<'a> Case<'a> {
             number: "",
             lines: &[],
             operations: company.identity.operations,
-            exemption: VatExemption::of(&company.identity, client, false),
+            territory: client.territory(),
+            exemption: VatExemption::of(&company.identity, client.territory(), false),
             issued_on: NaiveDate::default(),
             due_date: None,
             supplied_on: None,
@@ -82,10 +85,6 @@ impl<'a> Case<'a> {
     /// The client, if it is a business: the numbers of a private person do not count.
     pub(super) fn business(&self) -> Option<&'a Buyer> {
         Some(self.client).filter(|client| client.is_business())
-    }
-
-    pub(super) fn territory(&self) -> Territory {
-        self.client.territory()
     }
 
     /// True if the client owes the VAT.

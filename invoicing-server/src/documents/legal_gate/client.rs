@@ -81,7 +81,7 @@ pub(super) const RULES: &[LegalRule] = &[
         french: "Le client est un professionnel sans SIREN. Une association hors TVA est à saisir comme particulier.",
         finds: |case| {
             let lacks = case.business().is_some_and(|client| client.siren.is_none());
-            found_if(lacks && !case.territory().is_foreign())
+            found_if(lacks && !case.territory.is_foreign())
         },
         ..OF_CLIENT
     },
@@ -143,9 +143,20 @@ pub(super) const RULES: &[LegalRule] = &[
         french: "Le pays du client manque : « {} » n’est pas un code postal français. Sans le pays, il n’y a pas de facture électronique.",
         finds: |case| {
             let code = case.client.address_parts().zip_code.map(str::to_owned);
-            found_about(code.filter(|_| case.territory() == Territory::Unknown))
+            found_about(code.filter(|_| case.territory == Territory::Unknown))
         },
         ..OF_CLIENT
+    },
+    LegalRule {
+        source: "BR-11",
+        field: "client.billingAddress.country",
+        english: "The country of the billing address is missing: “{}” is not a French postal code.",
+        french: "Le pays de l’adresse de facturation manque : « {} » n’est pas un code postal français.",
+        finds: |case| {
+            let billing = case.client.billing_parts().filter(|billing| billing.country.is_none());
+            found_about(billing.and_then(|billing| billing.zip_code.map(str::to_owned)))
+        },
+        ..OF_XML
     },
     LegalRule {
         source: "Dir. 2006/112/CE, art. 44, 196",
@@ -155,8 +166,7 @@ pub(super) const RULES: &[LegalRule] = &[
         french: "À l’étranger, l’autoliquidation vaut pour les services à un professionnel de l’Union européenne.",
         finds: |case| {
             let is_service = case.operations == OperationNature::Services;
-            let is_known =
-                !case.territory().is_foreign() || case.territory() == Territory::Union && is_service;
+            let is_known = !case.territory.is_foreign() || case.territory == Territory::Union && is_service;
             found_if(case.is_reverse_charge() && !is_known)
         },
         ..OF_CLIENT
@@ -168,7 +178,7 @@ pub(super) const RULES: &[LegalRule] = &[
         field: "client.country",
         english: "Goods that leave France have no French VAT, which this service does not know: charge it only for goods that are handed over in France.",
         french: "Les biens qui quittent la France sont sans TVA française, ce que ce service ne connaît pas : ne la facturez que pour des biens remis en France.",
-        finds: |case| found_if(case.territory().is_foreign() && case.operations != OperationNature::Services),
+        finds: |case| found_if(case.territory.is_foreign() && case.operations != OperationNature::Services),
         ..OF_CLIENT
     },
     LegalRule {

@@ -1,6 +1,6 @@
 //! The company's legal data.
 
-use invoicing_core::internal::{PostalAddress, is_electronic_address};
+use invoicing_core::internal::is_electronic_address;
 use invoicing_core::{CompanyIdentity, OperationNature, is_siren, is_vat_number};
 
 use super::case::{found_about, found_if, is_blank};
@@ -24,7 +24,7 @@ pub(super) const RULES: &[LegalRule] = &[
         field: "company.address",
         english: "The company has no address.",
         french: "L’entreprise n’a pas d’adresse.",
-        finds: |case| found_if(PostalAddress::of_company(case.identity()).is_empty()),
+        finds: |case| found_if(case.identity().address_parts().is_empty()),
         ..OF_COMPANY
     },
     LegalRule {

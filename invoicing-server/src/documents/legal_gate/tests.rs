@@ -108,7 +108,7 @@ fn of_company() -> [Broken; 16] {
     ]
 }
 
-fn of_client() -> [Broken; 21] {
+fn of_client() -> [Broken; 22] {
     [
         ("clientName", "", lawful, |s| head(s, |head| head.client_name = "\u{200b}".into())),
         ("client.address", "The client, a business", lawful, |s| client(s, without_address)),
@@ -119,6 +119,13 @@ fn of_client() -> [Broken; 21] {
         }),
         ("client.billingAddress.city", "", lawful, |s| {
             client(s, |client| client.billing_address = Some(BillingAddress::default().address("CS 40102")));
+        }),
+        ("client.billingAddress.country", "", lawful, |s| {
+            client(s, |client| {
+                let zurich =
+                    BillingAddress::default().address("Bahnhofstr. 1").zip_code("8001").city("Zürich");
+                client.billing_address = Some(zurich);
+            });
         }),
         ("client.siren", "The client is a business without a SIREN. An", lawful, |s| {
             client(s, |client| client.siren = None);
@@ -411,6 +418,7 @@ fn a_client_without_a_type_is_a_business_by_its_siren() {
     assert!(!sample.with_view(|view| view.buyer.is_business()));
 }
 
+/// Rules: INVOICE-29
 #[test]
 fn an_invoice_that_cannot_be_electronic_is_a_plain_pdf() {
     let electronic = |kind, country: Option<&str>, email: Option<&str>, address: Option<&str>| {
@@ -436,7 +444,7 @@ fn an_invoice_that_cannot_be_electronic_is_a_plain_pdf() {
         assert!(!electronic(business, Some(country), None, None), "{country}");
         assert!(!electronic(private, Some(country), Some("a@b.example"), None), "{country}");
     }
-    // The address says where the client is, or that it is not known.
+    // The country follows from the address, or is unknown.
     for (address, expected) in
         [("44000 Nantes", true), ("8001 Zürich", false), ("44000 Nantes\nBelgique", false)]
     {

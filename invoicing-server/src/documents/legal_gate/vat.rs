@@ -43,7 +43,7 @@ pub(super) const RULES: &[LegalRule] = &[
         english: "{} % is in force only in another part of France: in Corsica, or overseas.",
         french: "{} % n’est en vigueur que dans une autre partie de la France : en Corse ou outre-mer.",
         finds: |case| {
-            case.lines_with(|line| is_elsewhere(line.tva_rate, case.day_of_supply(), case.territory()))
+            case.lines_with(|line| is_elsewhere(line.tva_rate, case.day_of_supply(), case.territory))
         },
         ..OF_LINES
     },
@@ -53,7 +53,7 @@ pub(super) const RULES: &[LegalRule] = &[
         english: "No VAT applies in French Guiana and Mayotte: the rate is 0 for supplies there.",
         french: "La TVA ne s’applique pas en Guyane et à Mayotte : le taux y est 0.",
         finds: |case| {
-            case.lines_with(|line| case.territory() == Territory::Untaxed && !line.tva_rate.is_zero())
+            case.lines_with(|line| case.territory == Territory::Untaxed && !line.tva_rate.is_zero())
         },
         ..OF_LINES
     },

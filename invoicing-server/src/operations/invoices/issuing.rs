@@ -293,13 +293,16 @@ pub(super) async fn facts(
     invoice: &Invoice,
 ) -> Result<DocumentFacts, Error> {
     let client = tx.clients().find(invoice.summary.client_id).await?;
-    let (quote_number, terms) = match invoice.summary.quote_id {
-        Some(id) => {
-            let quote = tx.quotes().find_summary(id).await?;
-            let number = (!quote.was_accepted_at_once()).then_some(quote.number);
-            (number, tx.quotes().find_terms(id).await?)
-        }
-        None => (None, DocumentTerms::default()),
+    let Some(id) = invoice.summary.quote_id else {
+        return Ok(current_facts(company, &client, DocumentTerms::default()));
     };
-    Ok(DocumentFacts { quote_number, ..current_facts(company, &client, terms) })
+    let quote = tx.quotes().find_summary(id).await?;
+    let facts = current_facts(company, &client, tx.quotes().find_terms(id).await?);
+    if quote.was_accepted_at_once() {
+        return Ok(facts);
+    }
+    // The client has agreed to the statements of the quote's document.
+    let quoted: Option<(_, DocumentFacts)> = tx.frozen_files().latest_with_facts(id.0).await?;
+    let housing_works = quoted.map_or(facts.housing_works, |(_, quoted)| quoted.housing_works);
+    Ok(DocumentFacts { quote_number: Some(quote.number), housing_works, ..facts })
 }

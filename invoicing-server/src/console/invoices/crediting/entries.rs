@@ -45,7 +45,7 @@ pub(super) fn page(request: &PageRequest<'_>, creditable: &CreditForm, error: Op
     PageContent::new(title, Chapter::Invoices, body)
 }
 
-/// The value of an input: the entered or proposed one, also of the page behind this one, else
+/// The value of an input: the entered or proposed one, also on the way back from the review, else
 /// `shown`.
 fn value<'r>(creditable: &'r CreditForm, name: &str, shown: &'r str) -> &'r str {
     creditable.form.values(name).next().unwrap_or(shown)

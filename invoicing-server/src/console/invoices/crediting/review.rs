@@ -23,7 +23,10 @@ pub(super) fn page(
 ) -> PageContent {
     let given = given(creditable);
     let mut query = form_urlencoded::Serializer::new(String::new());
-    query.extend_pairs(given.iter().map(|(name, text)| (&**name, *text)));
+    // A proposed share follows other quantities, so it is not entered.
+    let shares: Vec<_> = creditable.proposed.iter().map(|line| quantity_name(*line)).collect();
+    let typed = given.iter().filter(|(name, _)| !shares.contains(name));
+    query.extend_pairs(typed.map(|(name, text)| (&**name, *text)));
     let entries = format!("/invoices/{}/credit?{}", asked.invoice.id, query.finish());
     let sums = RecordTotals {
         currency: &asked.invoice.currency,
@@ -69,8 +72,10 @@ fn given(creditable: &CreditForm) -> Vec<(String, &str)> {
 
 fn proposed(request: &PageRequest<'_>) -> Markup {
     html! { p { (request.pick(
-        "A discount belongs to no line. Its proposed share is the one that the credited quantities have in the lines of its VAT          rate. Another one, or 0 for none, can be entered instead.",
-        "Une remise n’appartient à aucune ligne. La part proposée est celle des quantités reprises dans les lignes de son taux de          TVA. Une autre part, ou 0 pour aucune, peut être saisie à la place.",
+        "A discount belongs to no line. Its proposed share is the one that the credited quantities have in the lines of its VAT \
+         rate. Another one, or 0 for none, can be entered instead.",
+        "Une remise n’appartient à aucune ligne. La part proposée est celle des quantités reprises dans les lignes de son taux de \
+         TVA. Une autre part, ou 0 pour aucune, peut être saisie à la place.",
     )) } }
 }
 

@@ -11,6 +11,7 @@ use super::samples::{folder, samples, write};
 use crate::documents::DocumentKind;
 use crate::documents::content::view::DocumentView;
 use crate::documents::legal_gate::{can_be_electronic, refusals};
+use crate::documents::vat_exemption::VatExemption;
 
 /// Cases without `PROPTEST_CASES`, and for validators in other languages.
 const CASES: u32 = 64;
@@ -207,7 +208,7 @@ fn amounts(read: &Invoice, view: &DocumentView<'_>) {
 
 fn category(view: &DocumentView<'_>) -> (&'static str, Option<&'static str>) {
     match view.vat_breakdown[0].tva_rate.is_zero() {
-        true if view.reverse_charge => ("AE", Some("VATEX-FR-AE")),
+        true if view.exemption == Some(VatExemption::ReverseCharge) => ("AE", Some("VATEX-FR-AE")),
         true => ("E", Some("VATEX-FR-FRANCHISE")),
         false => ("S", None),
     }

@@ -58,6 +58,7 @@ fn an_invoice_shows_all_its_data() {
     assert_prints(&text, &["Conditions\nAcompte de 30 % à la commande."], &[]);
 }
 
+/// Rules: INVOICE-31
 #[test]
 fn an_invoice_that_is_paid_with_its_issue_asks_for_nothing() {
     let (facts, mut invoice) = (invoice_facts(), invoice());
@@ -76,6 +77,7 @@ fn an_invoice_that_is_paid_with_its_issue_asks_for_nothing() {
     assert_prints(&held, &["Échéance", "Règlement", "Au plus tard", "IBAN"], &["Acquittée"]);
 }
 
+/// Rules: INVOICE-15
 #[test]
 fn an_invoice_of_0_asks_for_nothing() {
     let one = line("Pose", (None, None), "20");
@@ -206,7 +208,7 @@ fn the_address_of_a_client_abroad_ends_with_the_country() {
     };
     for (code, expected) in [
         (Some("BE"), "75001 Paris\nBelgique\nTél."),
-        (Some("US"), "75001 Paris\nUS\nTél."),
+        (Some("JP"), "75001 Paris\nJP\nTél."),
         (Some("FR"), "75001 Paris\nTél."),
         (None, "75001 Paris\nTél."),
     ] {
