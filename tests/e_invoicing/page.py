@@ -26,7 +26,7 @@ from edits import LINE, NOTE, SHARE, add_to, remove, write
 
 TITLES = {oracle.INVOICE: ("Facture", "Total TTC"), oracle.CREDIT_NOTE: ("Avoir", "Total TTC de l’avoir")}
 # The line at the foot of each page.
-FOOTER = re.compile(r"^.* — page \d+ / \d+$", re.MULTILINE)
+FOOTER = re.compile(r"^(.*) — page \d+ / \d+$", re.MULTILINE)
 # The text that follows the description of a line if no code is the unit.
 OWN_UNIT = re.compile(r"(?:^|\n)Unité : (.*)$")
 # Units that the page writes in one way only; another code stands for several words.
@@ -54,7 +54,11 @@ class Page:
     @classmethod
     def of(cls, pdf: Path) -> "Page":
         told = subprocess.run(["pdftotext", "-raw", pdf, "-"], capture_output=True, check=True)
-        return cls(FOOTER.sub("", told.stdout.decode().replace("\f", "\n")))
+        text = told.stdout.decode().replace("\f", "\n")
+        # The head of a page is its footer without the place among the pages.
+        heads = set(FOOTER.findall(text))
+        lines = FOOTER.sub("", text).split("\n")
+        return cls("\n".join(line for line in lines if line not in heads))
 
     @functools.cached_property
     def words(self) -> str:
@@ -128,7 +132,7 @@ def title_is_shown(invoice, page: Page) -> Iterator[str]:
 
 
 def dates_are_shown(invoice, page: Page) -> Iterator[str]:
-    """Date, due date, and supply: the page names the day of supply if it is not the date, and on each credit note."""
+    """Date, due date, and supply: the page names the day of supply if it is not the date."""
     head = page.text.partition("\nClient\n")[0]
     issued, due, supplied = (cii.text(invoice, path) for path in (cii.BT_2, cii.BT_9, cii.BT_72))
     start, end = cii.text(invoice, cii.BT_73), cii.text(invoice, cii.BT_74)
@@ -138,8 +142,7 @@ def dates_are_shown(invoice, page: Page) -> Iterator[str]:
     yield from shown(page.words, day(due) if due and asked else None, " Au plus tard le ")
     yield from shown(words(head), day(due) if due and paid else None, " Acquittée le ")
     label = " Date de livraison " if cii.text(invoice, cii.BT_23).startswith("B") else " Date de réalisation "
-    is_named = supplied != issued or oracle.kind_of(invoice) == oracle.CREDIT_NOTE
-    yield from shown(words(head), day(supplied) if is_named else None, label)
+    yield from shown(words(head), day(supplied) if supplied != issued else None, label)
     yield from shown(words(head), start and f"du {day(start)} au {day(end)}", " Période ")
 
 

@@ -5,7 +5,7 @@ use invoicing_core::{
     NewCreditNote, NewLine, NewQuote, Plan, SignatureEvidence,
 };
 use invoicing_server::{
-    ClientQuery, Decline, Error, IssueOptions, NewPayment, NewProject, PaymentSource, QuoteSearch, Signature,
+    ClientQuery, Decline, Error, NewPayment, NewProject, PaymentSource, QuoteSearch, Signature,
 };
 use invoicing_tests::{Database, World, legal_identity, new_quote, on_each_database};
 use serde_json::json;
@@ -28,7 +28,7 @@ enum Kind {
 use Kind::{Email, Freed, Long, Short};
 
 /// Every text field of every input, but for words and numbers such as the time zone, the SIRET, VAT numbers and URLs.
-const FIELDS: [(&str, Kind); 47] = [
+const FIELDS: [(&str, Kind); 46] = [
     ("client.name", Short),
     ("client.email", Email),
     ("client.phone", Short),
@@ -64,7 +64,6 @@ const FIELDS: [(&str, Kind); 47] = [
     ("quote.workSite", Long),
     ("quote.externalId", Short),
     ("quote.orderNumber", Short),
-    ("issue.orderNumber", Short),
     ("signature.name", Short),
     ("signature.email", Email),
     ("signature.text", Long),
@@ -272,12 +271,6 @@ async fn enter(world: &World, field: &str, text: &str) -> Result<Option<String>,
         "quote.orderNumber" => {
             let new = new_quote(world.client("Durand").await).order_number(text);
             quotes.create(&new).await?.detail.order_number
-        }
-        "issue.orderNumber" => {
-            let invoices = company.invoices();
-            let draft = invoices.direct(&new_quote(world.client("Durand").await)).await?.summary.id;
-            let options = IssueOptions::default().order_number(text);
-            invoices.issue_with(draft, &options).await?.detail.order_number
         }
         "quote.externalId" => quotes.link(world.draft().await.summary.id, Some(text)).await?.external_id,
         "signature.name" => {
