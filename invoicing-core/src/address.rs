@@ -77,7 +77,8 @@ pub struct PostalAddress<'a> {
     /// The town.
     pub city: Option<&'a str>,
     /// The code of the country (ISO 3166-1): as it was given, else the one that the address names,
-    /// else that of France. `None` if there is a postal code of another form than the French.
+    /// else that of the postal code, else of France. `None` if there is a postal code of another form
+    /// than the French.
     pub country: Option<&'a str>,
 }
 

@@ -160,10 +160,10 @@ prop_compose! {
         let (has_town, has_country) = (!town_in_text.is_empty(), !country_in_text.is_empty());
         if has_town {
             let town = format!("{zip_code} {city}");
-            text += &format!("{town_in_text}{}", if loud { town.to_uppercase() } else { town });
+            text = text + town_in_text + &(if loud { town.to_uppercase() } else { town });
         }
         if has_country {
-            text += &format!("{country_in_text}{}", french_name(code));
+            text = text + country_in_text + french_name(code);
         }
         Sample { text, fields, street, zip_code, city, code, has_town, has_country }
     }

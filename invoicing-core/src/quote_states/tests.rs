@@ -23,8 +23,8 @@ const CLOCK: i64 = 900;
 const LATE: i64 = 1_000;
 
 /// Terms with an order number.
-fn ordered(number: &str, terms: QuoteTerms) -> QuoteTerms {
-    QuoteTerms { order_number: Some(number.into()), ..terms }
+fn ordered(number: &str, terms: &QuoteTerms) -> QuoteTerms {
+    QuoteTerms { order_number: Some(number.into()), ..terms.clone() }
 }
 
 /// The result of an operation; `None` if it is refused.
@@ -33,7 +33,7 @@ fn perform(operation: Operation, quote: &Quote) -> Option<Changed<Quote>> {
     match operation {
         Operation::Edit => {
             let lines = crate::price_lines(&[new_line("70", "20")]).unwrap().lines;
-            let terms = ordered("PO-1", terms(Percent::ZERO, Some(day("2026-12-24"))));
+            let terms = ordered("PO-1", &terms(Percent::ZERO, Some(day("2026-12-24"))));
             quote.edit(&client(), lines, &terms, stamp).ok()
         }
         Operation::Send => quote.send(Some(day("2026-12-24")), now, stamp, today()).ok(),
@@ -151,7 +151,7 @@ fn a_draft_is_created_with_its_totals_and_one_event() {
 #[test]
 fn an_order_number_is_one_line_of_at_most_50_characters() {
     let draft = |number: &str| {
-        let drafted = Quote::draft(origin(), &client(), lines(), &ordered(number, QuoteTerms::default()));
+        let drafted = Quote::draft(origin(), &client(), lines(), &ordered(number, &QuoteTerms::default()));
         drafted.map(|changed| changed.record.detail.order_number)
     };
     assert_eq!(draft(" PO 2026/41-é "), Ok(Some("PO 2026/41-é".into())));
@@ -162,7 +162,7 @@ fn an_order_number_is_one_line_of_at_most_50_characters() {
     for bad in [&"é".repeat(51), "a\nb", "a\0b", "a\u{202e}b"] {
         assert_eq!(draft(bad).unwrap_err().field, "orderNumber", "{bad:?}");
         let quote = draft_quote();
-        let edited = quote.edit(&client(), lines(), &ordered(bad, QuoteTerms::default()), at(1));
+        let edited = quote.edit(&client(), lines(), &ordered(bad, &QuoteTerms::default()), at(1));
         assert!(matches!(edited, Err(DomainError::Invalid(invalid)) if invalid.field == "orderNumber"));
     }
 }

@@ -198,7 +198,7 @@ fn amounts(read: &Invoice, view: &DocumentView<'_>) {
     let due = ttc - paid.unwrap_or_default();
     assert_eq!((totals.gross_total.into_decimal(), totals.due.into_decimal()), (ttc, due));
     assert_eq!(totals.vat_total.unwrap().into_decimal(), ttc - ht);
-    assert_eq!((totals.paid.map(|paid| paid.into_decimal()), totals.rounding), (paid, None));
+    assert_eq!((totals.paid.map(en16931::InvoiceAmount::into_decimal), totals.rounding), (paid, None));
     assert_eq!(read.vat_breakdown.len(), view.vat_breakdown.len());
     for (read_share, share) in read.vat_breakdown.iter().zip(view.vat_breakdown) {
         assert_eq!(read_share.taxable_amount.into_decimal(), share.base_ht.get());

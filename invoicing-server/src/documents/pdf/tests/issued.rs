@@ -73,8 +73,8 @@ fn an_invoice_that_is_paid_with_its_issue_asks_for_nothing() {
     assert_prints(&text, &expected, &["Échéance", "Règlement", "Au plus tard", "IBAN", "à rappeler"]);
     invoice.summary.retention_rate = Percent::from(5);
     invoice.summary.update_amounts().unwrap();
-    let held = printed(&input(&facts, DocumentRef::Invoice(&invoice)));
-    assert_prints(&held, &["Échéance", "Règlement", "Au plus tard", "IBAN"], &["Acquittée"]);
+    let retained = printed(&input(&facts, DocumentRef::Invoice(&invoice)));
+    assert_prints(&retained, &["Échéance", "Règlement", "Au plus tard", "IBAN"], &["Acquittée"]);
 }
 
 /// Rules: INVOICE-15
