@@ -86,6 +86,8 @@ impl Server {
     pub(crate) fn start(settings: &Value) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut child = Command::new(env!("CARGO_BIN_EXE_api-server"))
+            // With glibc, large buffers go back to the system once they are freed: the memory is what the server holds.
+            .env("MALLOC_MMAP_THRESHOLD_", "131072")
             .arg(folder.path())
             .arg(settings.to_string())
             .stdin(Stdio::piped())

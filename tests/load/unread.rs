@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Slowest answer to the other company, on a busy machine.
 const SLOWEST: Duration = Duration::from_secs(2);
 /// Memory for the unread answers of a company and for those that the server makes for it at once, in KiB.
-const MAX_KIB: usize = 192 * 1024;
+const MAX_KIB: usize = 128 * 1024;
 
 const PAGE: &str = "/api/v1/clients?limit=100";
 
