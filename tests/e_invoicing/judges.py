@@ -155,10 +155,10 @@ def values_of(read) -> Iterator[str]:
 
 
 def listed(name: str, findings: Iterator[Finding]) -> list[Finding]:
-    """The findings; that the document cannot be read, if the library fails."""
+    """The findings, or the one that the document cannot be read if the library fails."""
     try:
         return list(findings)
-    except Exception as error:  # Each library raises its own, and some whatever Python raises.
+    except Exception as error:  # Each library raises errors of its own, or any of Python.
         return [Finding(name, "unreadable", one_line(repr(error)))]
 
 

@@ -111,8 +111,8 @@ pub(crate) fn can_be_electronic(view: &DocumentView<'_>) -> bool {
 
 /// The legal data that a company lacks for any invoice in this format.
 pub(crate) fn gaps_of_company(company: &Company, format: DocumentFormat) -> Vec<ReadinessGap> {
-    let nobody = Buyer::default();
-    found(company::RULES, &Case::of_company(company, &nobody), format == DocumentFormat::FacturX)
+    let no_client = Buyer::default();
+    found(company::RULES, &Case::of_company(company, &no_client), format == DocumentFormat::FacturX)
 }
 
 /// True for an e-mail that an invoice can be sent to (BR-FR-25).
