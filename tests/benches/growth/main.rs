@@ -5,8 +5,10 @@
 //! credit notes, events, deliveries. Half of all belongs to one company, for which the times are; the rest belongs to a
 //! hundred. Server and service share the machine, and there is one caller.
 //!
-//! `cargo bench -p invoicing-tests --bench growth`, `-- sqlite` for one database, `-- 1000000` for the sizes up to that.
+//! `cargo bench -p invoicing-tests --bench growth`, `-- sqlite` for one database, `-- 1000000` for the sizes up to that,
+//! `-- drill` for a restore of 10,000 quotes with typeset documents.
 
+mod drill;
 mod sizes;
 mod workload;
 
@@ -18,14 +20,21 @@ use invoicing_server::{ClientQuery, CreditNoteQuery, Invoicing, PageQuery, PageW
 use invoicing_tests::bench::{block_on, durable_cluster, quantile, wanted};
 use invoicing_tests::new_quote;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
-use workload::Workload;
+use workload::{Workload, short_documents};
 
 const CALLS: usize = 300;
+/// Quotes of the restore drill.
+const DRILLED: u64 = 10_000;
 /// The sum that is due on all invoices of a company.
 const REPORT: &str = "SELECT CAST(sum(amount_due_cents) AS BIGINT) FROM report_invoices WHERE company_id = ";
 
 fn main() {
     let max = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(100_000);
+    if std::env::args().any(|argument| argument == "drill") {
+        block_on(drill::of_sqlite(DRILLED));
+        block_on(drill::of_postgres(DRILLED));
+        return;
+    }
     if wanted("sqlite") {
         block_on(grow_file(max));
     }
@@ -42,7 +51,7 @@ fn sizes_up_to(max: u64) -> impl Iterator<Item = u64> {
 async fn grow_file(max: u64) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("invoicing.db");
-    let mut workload = Workload::open(Invoicing::sqlite(&file)).await;
+    let mut workload = Workload::open(short_documents(Invoicing::sqlite(&file))).await;
     for size in sizes_up_to(max) {
         fill("sqlite", &mut workload, size).await;
         measure(&workload).await;
@@ -62,7 +71,8 @@ async fn grow_file(max: u64) {
 async fn grow_server(max: u64) {
     let Some(cluster) = durable_cluster() else { return };
     let url = cluster.create_database("invoicing").await;
-    let mut workload = Workload::open(Invoicing::postgres(PostgresSettings::new(&url))).await;
+    let mut workload =
+        Workload::open(short_documents(Invoicing::postgres(PostgresSettings::new(&url)))).await;
     let mut tables = Vec::new();
     for size in sizes_up_to(max) {
         fill("postgres", &mut workload, size).await;

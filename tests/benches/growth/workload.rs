@@ -27,6 +27,11 @@ impl DocumentRenderer for ShortDocuments {
     }
 }
 
+/// With documents of a few bytes in memory.
+pub(crate) fn short_documents(builder: Builder) -> Builder {
+    builder.document_store(Arc::new(MemoryStore::new())).renderer(Arc::new(ShortDocuments))
+}
+
 pub(crate) struct Workload {
     pub(crate) invoicing: Invoicing,
     pub(crate) company: CompanyHandle,
@@ -43,7 +48,6 @@ impl Workload {
     pub(crate) async fn open(builder: Builder) -> Self {
         let target = TargetPolicy { allow_http: true, allow_private: true };
         let settings = Settings { target, ..Settings::default() };
-        let builder = builder.document_store(Arc::new(MemoryStore::new())).renderer(Arc::new(ShortDocuments));
         let invoicing = builder.settings(settings).open().await.expect("the service opens");
         let (company, client) = open_company(&invoicing).await;
         let mut others = Vec::new();
