@@ -13,7 +13,7 @@ pub enum VerifyError {
     /// [`Verifier`](crate::Verifier) cannot be made of such a secret.
     Secret(SecretError),
     /// The header is not a signature of this scheme.
-    Malformed(Malformed),
+    Malformed(HeaderError),
     /// No `v1` is the MAC of this body under any of the secrets: changed body, wrong secret, or a
     /// forgery.
     NoMatch {
@@ -41,7 +41,7 @@ pub enum VerifyError {
 /// The fault in the form of a signature header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Malformed {
+pub enum HeaderError {
     /// There is no `t=`.
     TimestampMissing,
     /// There is more than one `t=`, so it is unclear which one was signed.
@@ -86,7 +86,7 @@ impl fmt::Display for VerifyError {
     }
 }
 
-impl fmt::Display for Malformed {
+impl fmt::Display for HeaderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::TimestampMissing => "it has no `t=`",
@@ -118,7 +118,7 @@ impl fmt::Debug for SecretError {
 
 impl Error for VerifyError {}
 
-impl Error for Malformed {}
+impl Error for HeaderError {}
 
 impl Error for SecretError {}
 
@@ -128,8 +128,8 @@ impl From<SecretError> for VerifyError {
     }
 }
 
-impl From<Malformed> for VerifyError {
-    fn from(reason: Malformed) -> Self {
+impl From<HeaderError> for VerifyError {
+    fn from(reason: HeaderError) -> Self {
         Self::Malformed(reason)
     }
 }

@@ -1,14 +1,5 @@
 //! Typed events from the raw body of a delivery.
 //!
-//! Verify first: this module does not check signatures. Additions by later versions of the service
-//! do not break a receiver: unknown fields are ignored, an unknown status is kept as
-//! [`OpenEnum::Other`], an unknown kind as [`EventData::Unknown`] with its data unparsed. Amounts
-//! are exact: they are read from the digits in the body, never through a binary float. An amount
-//! that cannot be kept exactly is an error rather than a rounded value.
-//!
-//! Ids, amounts, statuses and instants are the types of `invoicing-core`, as in `invoicing-client`.
-//! A call takes the id of an event without a conversion: `client.quotes().get(quote.id)`.
-//!
 //! ```
 //! use webhook_verify::events::{Event, EventData, QuoteStatus};
 //!
@@ -26,6 +17,15 @@
 //! }
 //! # Ok::<(), webhook_verify::events::EventError>(())
 //! ```
+//!
+//! Verify first: this module does not check signatures. Additions by later versions of the service
+//! do not break a receiver: unknown fields are ignored, an unknown status is kept as
+//! [`OpenEnum::Other`], an unknown kind as [`EventData::Unknown`] with its data unparsed. Amounts
+//! are exact: they are read from the digits in the body, never through a binary float. An amount
+//! that cannot be kept exactly is an error rather than a rounded value.
+//!
+//! Ids, amounts, statuses and instants are the types of `invoicing-core`, as in `invoicing-client`.
+//! A call takes the id of an event without a conversion: `client.quotes().get(quote.id)`.
 
 mod data;
 mod envelope;

@@ -16,7 +16,7 @@ pub use secret::SecretChange;
 use alloc::vec::Vec;
 use core::slice;
 
-use crate::error::{Malformed, SecretError, VerifyError};
+use crate::error::{HeaderError, SecretError, VerifyError};
 use crate::header::{Header, elements};
 use crate::key::{HEX_LENGTH, Key};
 use crate::verifier::{TOLERANCE_SECONDS, is_genuine, judge};
@@ -94,7 +94,7 @@ pub fn explain_within(
     }
 }
 
-fn malformed(header: &[u8], reason: Malformed) -> Diagnosis {
+fn malformed(header: &[u8], reason: HeaderError) -> Diagnosis {
     if let Some(scheme) = Scheme::recognise(header) {
         return Diagnosis::OtherScheme(scheme);
     }

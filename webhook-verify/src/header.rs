@@ -4,7 +4,7 @@
 
 use core::iter;
 
-use crate::error::Malformed;
+use crate::error::HeaderError;
 
 /// A header of the right form: one `t`, at least one `v1`.
 pub(crate) struct Header<'h> {
@@ -20,7 +20,7 @@ pub(crate) struct Header<'h> {
 }
 
 impl<'h> Header<'h> {
-    pub(crate) fn parse(value: &'h [u8]) -> Result<Self, Malformed> {
+    pub(crate) fn parse(value: &'h [u8]) -> Result<Self, HeaderError> {
         let mut t_text = None;
         let mut first = None;
         let mut candidates = 0;
@@ -28,16 +28,16 @@ impl<'h> Header<'h> {
         while let Some(element) = rest.next() {
             if let Some(text) = element.strip_prefix(b"t=") {
                 if t_text.replace(text).is_some() {
-                    return Err(Malformed::TimestampRepeated);
+                    return Err(HeaderError::TimestampRepeated);
                 }
             } else if let Some(v1) = element.strip_prefix(b"v1=") {
                 candidates += 1;
                 first.get_or_insert_with(|| (v1, rest.clone()));
             }
         }
-        let t_text = t_text.ok_or(Malformed::TimestampMissing)?;
-        let t = decimal(t_text).ok_or(Malformed::TimestampInvalid)?;
-        let (first_v1, after) = first.ok_or(Malformed::SignatureMissing)?;
+        let t_text = t_text.ok_or(HeaderError::TimestampMissing)?;
+        let t = decimal(t_text).ok_or(HeaderError::TimestampInvalid)?;
+        let (first_v1, after) = first.ok_or(HeaderError::SignatureMissing)?;
         Ok(Self { t_text, t, candidates, first_v1, after })
     }
 
@@ -81,7 +81,7 @@ fn decimal(text: &[u8]) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::{Header, decimal};
-    use crate::error::Malformed;
+    use crate::error::HeaderError;
 
     /// Rules: VERIFY-1
     #[test]
@@ -106,7 +106,7 @@ mod tests {
 
     /// Rules: VERIFY-2
     #[test]
-    fn unknown_elements_are_ignored_and_the_order_is_free() -> Result<(), Malformed> {
+    fn unknown_elements_are_ignored_and_the_order_is_free() -> Result<(), HeaderError> {
         let header = Header::parse(b",v0=x,v1=a,\xff=1,t,tt=3,T=4,t=5,v1,v11=c,v1=b=c,v1=,")?;
         assert_eq!((header.t, header.t_text, header.candidates), (5, &b"5"[..], 3));
         assert!(header.v1().eq([&b"a"[..], b"b=c", b""]));
@@ -117,13 +117,13 @@ mod tests {
     #[test]
     fn each_fault_has_its_name() {
         let fault = |value: &str| Header::parse(value.as_bytes()).err();
-        assert_eq!(fault(""), Some(Malformed::TimestampMissing));
-        assert_eq!(fault("v1=a"), Some(Malformed::TimestampMissing));
-        assert_eq!(fault("t=1,t=1,v1=a"), Some(Malformed::TimestampRepeated));
-        assert_eq!(fault("t=1,v1=a,t="), Some(Malformed::TimestampRepeated));
-        assert_eq!(fault("t=,v1=a"), Some(Malformed::TimestampInvalid));
-        assert_eq!(fault("t=1"), Some(Malformed::SignatureMissing));
-        assert_eq!(fault("t=1, v1=a"), Some(Malformed::SignatureMissing));
-        assert_eq!(fault("t=1,V1=a"), Some(Malformed::SignatureMissing));
+        assert_eq!(fault(""), Some(HeaderError::TimestampMissing));
+        assert_eq!(fault("v1=a"), Some(HeaderError::TimestampMissing));
+        assert_eq!(fault("t=1,t=1,v1=a"), Some(HeaderError::TimestampRepeated));
+        assert_eq!(fault("t=1,v1=a,t="), Some(HeaderError::TimestampRepeated));
+        assert_eq!(fault("t=,v1=a"), Some(HeaderError::TimestampInvalid));
+        assert_eq!(fault("t=1"), Some(HeaderError::SignatureMissing));
+        assert_eq!(fault("t=1, v1=a"), Some(HeaderError::SignatureMissing));
+        assert_eq!(fault("t=1,V1=a"), Some(HeaderError::SignatureMissing));
     }
 }

@@ -1,27 +1,16 @@
 //! An inbox stores deliveries and recognises repeats, so that each event is handled once.
 //!
-//! A message is *received*: its key and raw body are on disk before the 2xx is sent, so the sender
-//! need not keep it. A [`Worker`] *claims* one message at a time, passes it to the handler and
-//! marks it *done*. A handler that fails is called again, with growing pauses and without end; the
-//! [`Claim`] counts the attempts. The key of a message that is done is kept, and its repeats are
-//! answered with a 2xx.
-//!
-//! After a crash between receiving and handling, the claim expires and the message is due again.
-//! After a crash between the end of the handler and the mark, the handler runs again. If that must
-//! not happen, commit the work and the mark in one transaction (`SqliteInbox::done_within`), or
-//! make the work idempotent by [`Claim::key`].
-//!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), webhook_verify::inbox::InboxError> {
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use std::sync::Arc;
 //!
+//! use webhook_verify::events::{Envelope, EventError};
 //! use webhook_verify::inbox::{Claim, Inbox, MemoryInbox, Receipt, Worker};
-//! use webhook_verify::events::EventError;
 //!
 //! let inbox = Arc::new(MemoryInbox::new());
 //! let body = br#"{"event":"ping","timestamp":"2026-09-14T09:41:07.123Z","data":{"id":null}}"#;
-//! let envelope = webhook_verify::events::Envelope::parse(body).expect("an event");
+//! let envelope = Envelope::parse(body)?;
 //! assert_eq!(inbox.receive(envelope.key(), &body[..].into()).await?, Receipt::New);
 //! assert_eq!(inbox.receive(envelope.key(), &body[..].into()).await?, Receipt::Duplicate);
 //!
@@ -34,6 +23,17 @@
 //! assert_eq!(worker.run_due(&handler).await?, 0);
 //! # Ok(()) }
 //! ```
+//!
+//! A message is *received*: its key and raw body are on disk before the 2xx is sent, so the sender
+//! need not keep it. A [`Worker`] *claims* one message at a time, passes it to the handler and
+//! marks it *done*. A handler that fails is called again, with growing pauses and without end; the
+//! [`Claim`] counts the attempts. The key of a message that is done is kept, and its repeats are
+//! answered with a 2xx.
+//!
+//! After a crash between receiving and handling, the claim expires and the message is due again.
+//! After a crash between the end of the handler and the mark, the handler runs again. If that must
+//! not happen, commit the work and the mark in one transaction (`SqliteInbox::done_within`), or
+//! make the work idempotent by [`Claim::key`].
 
 mod memory;
 #[cfg(feature = "tower")]
@@ -128,7 +128,7 @@ pub struct Claim {
     /// The raw body.
     pub body: Bytes,
     /// Time of arrival in Unix milliseconds.
-    pub received_at: i64,
+    pub received_at_millis: i64,
     /// Number of claims, this one included.
     pub attempts: u32,
 }
@@ -150,7 +150,7 @@ impl fmt::Debug for Claim {
         f.debug_struct("Claim")
             .field("key", &self.key)
             .field("body_bytes", &self.body.len())
-            .field("received_at", &self.received_at)
+            .field("received_at_millis", &self.received_at_millis)
             .field("attempts", &self.attempts)
             .finish()
     }

@@ -1,9 +1,5 @@
 //! Sign and verify webhook deliveries.
 //!
-//! A delivery carries a header `X-Service-Signature: t=<unix seconds>,v1=<hex>`, where `v1` is the
-//! HMAC-SHA256, under the webhook's secret, of the text of `t`, a dot and the raw bytes of the
-//! body. A receiver checks it before it reads the body:
-//!
 //! ```
 //! use webhook_verify::{Signer, Verifier, VerifyError};
 //!
@@ -22,6 +18,10 @@
 //! assert_eq!(refused, Err(VerifyError::NoMatch { candidates: 1, secrets: 1 }));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! A delivery carries a header `X-Service-Signature: t=<unix seconds>,v1=<hex>`, where `v1` is the
+//! HMAC-SHA256, under the webhook's secret, of the text of `t`, a dot and the raw bytes of the
+//! body. A receiver checks it before it reads the body.
 //!
 //! Verifying and signing do not allocate. Without any feature the crate is `no_std`, needs `alloc`
 //! (to keep several secrets, and for [`explain()`]), and has three dependencies.
@@ -55,7 +55,7 @@
 //!     }
 //!     Ok::<(), EventError>(())
 //! };
-//! let worker = Worker::new(inbox).on_error(|error| eprintln!("{error:?}"));
+//! let worker = Worker::new(inbox).on_error(|error| eprintln!("{error}"));
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:9000").await?;
 //! tokio::select! {
 //!     served = axum::serve(listener, router).into_future() => served?,
@@ -220,7 +220,7 @@ struct Readme;
 #[cfg(feature = "std")]
 pub use clock::Clock;
 pub use dedup::DedupKey;
-pub use error::{Malformed, SecretError, VerifyError};
+pub use error::{HeaderError, SecretError, VerifyError};
 pub use explain::{BodyChange, Diagnosis, Scheme, SecretChange, explain, explain_within};
 pub use signer::{Signature, Signer, sign};
 pub use verifier::{TOLERANCE_SECONDS, Verified, Verifier, verify};

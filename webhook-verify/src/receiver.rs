@@ -1,6 +1,30 @@
 //! Receives deliveries over HTTP: reads the raw body within a limit, verifies it, and chooses the
 //! status.
 //!
+//! ```
+//! use http::Request;
+//! use webhook_verify::receiver::Receiver;
+//! use webhook_verify::{Signer, Verifier};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let receiver = Receiver::new(Verifier::new("whsec_example")?);
+//!
+//! # let signature = Signer::new("whsec_example")?.sign_now(br#"{"event":"ping"}"#);
+//! let request = Request::post("/hook")
+//!     .header("X-Service-Signature", signature.as_str())
+//!     .body(r#"{"event":"ping"}"#.to_owned())?;
+//! let answer: http::Response<String> = match receiver.accept(request).await {
+//!     Ok(delivery) => {
+//!         println!("store {:?}", delivery.body);
+//!         http::Response::builder().status(204).body(String::new())?
+//!     }
+//!     Err(rejection) => rejection.response(),
+//! };
+//! assert_eq!(answer.status(), 204);
+//! # Ok(()) }
+//! ```
+//!
 //! A sender stops at any 4xx except 429, and retries after a 5xx. So a request that a retry cannot
 //! mend gets a 400, and a 5xx is sent only if the receiver itself fails:
 //!

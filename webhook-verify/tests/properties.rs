@@ -3,7 +3,9 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use webhook_verify::{Diagnosis, Malformed, Signer, Verified, Verifier, VerifyError, explain, sign, verify};
+use webhook_verify::{
+    Diagnosis, HeaderError, Signer, Verified, Verifier, VerifyError, explain, sign, verify,
+};
 
 fn config() -> ProptestConfig {
     let default = ProptestConfig::default();
@@ -57,13 +59,13 @@ fn model(elements: &[Element], now: i64) -> Result<i64, VerifyError> {
         elements.iter().filter_map(|e| if let Element::T(text) = e { Some(text) } else { None }).collect();
     let candidates = elements.iter().filter(|e| matches!(e, Element::RightV1 | Element::OtherV1(_))).count();
     let t = match times.as_slice() {
-        [] => return Err(Malformed::TimestampMissing.into()),
-        [text] if text.starts_with('+') => return Err(Malformed::TimestampInvalid.into()),
-        [text] => text.parse::<i64>().map_err(|_| Malformed::TimestampInvalid)?,
-        _ => return Err(Malformed::TimestampRepeated.into()),
+        [] => return Err(HeaderError::TimestampMissing.into()),
+        [text] if text.starts_with('+') => return Err(HeaderError::TimestampInvalid.into()),
+        [text] => text.parse::<i64>().map_err(|_| HeaderError::TimestampInvalid)?,
+        _ => return Err(HeaderError::TimestampRepeated.into()),
     };
     if candidates == 0 {
-        return Err(Malformed::SignatureMissing.into());
+        return Err(HeaderError::SignatureMissing.into());
     }
     if !elements.iter().any(|e| matches!(e, Element::RightV1)) {
         return Err(VerifyError::NoMatch { candidates, secrets: 1 });

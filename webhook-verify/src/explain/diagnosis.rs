@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::{BodyChange, SecretChange};
-use crate::error::{Malformed, SecretError, VerifyError};
+use crate::error::{HeaderError, SecretError, VerifyError};
 use crate::header::elements;
 use crate::key::HEX_LENGTH;
 
@@ -33,7 +33,7 @@ pub enum Diagnosis {
     /// The header has white space around its elements.
     HeaderSpaced,
     /// The header is malformed in another way.
-    HeaderMalformed(Malformed),
+    HeaderMalformed(HeaderError),
     /// The `v1` would match in lower case.
     SignatureUpperCase,
     /// No `v1` has 64 characters.

@@ -3,7 +3,7 @@ use alloc::vec::Vec;
 use alloc::{format, vec};
 
 use super::{BodyChange, Diagnosis, Scheme, SecretChange, explain, explain_within};
-use crate::{Malformed, sign};
+use crate::{HeaderError, sign};
 
 const SECRET: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 const BODY: &str =
@@ -110,10 +110,10 @@ fn a_header_is_recognised_by_its_form() {
             "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=".into(),
             Diagnosis::OtherScheme(Scheme::StandardWebhooks),
         ),
-        (format!("{header},{header}"), Diagnosis::HeaderMalformed(Malformed::TimestampRepeated)),
-        (format!("v1={hex}"), Diagnosis::HeaderMalformed(Malformed::TimestampMissing)),
-        (t.to_string(), Diagnosis::HeaderMalformed(Malformed::SignatureMissing)),
-        (format!("t=now,v1={hex}"), Diagnosis::HeaderMalformed(Malformed::TimestampInvalid)),
+        (format!("{header},{header}"), Diagnosis::HeaderMalformed(HeaderError::TimestampRepeated)),
+        (format!("v1={hex}"), Diagnosis::HeaderMalformed(HeaderError::TimestampMissing)),
+        (t.to_string(), Diagnosis::HeaderMalformed(HeaderError::SignatureMissing)),
+        (format!("t=now,v1={hex}"), Diagnosis::HeaderMalformed(HeaderError::TimestampInvalid)),
     ] {
         assert_eq!(of_header(&header), diagnosis, "{header}");
     }

@@ -79,7 +79,7 @@ impl State {
         self.due.insert((*due_at, key.clone()));
         message.attempts += 1;
         let (body, received_at, attempts) = (body.clone(), message.received_at, message.attempts);
-        Some(Claim { key, body, received_at, attempts })
+        Some(Claim { key, body, received_at_millis: received_at, attempts })
     }
 
     /// Changes the progress of a message, if the claim is still the latest one.

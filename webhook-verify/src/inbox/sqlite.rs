@@ -108,6 +108,21 @@ impl SqliteInbox {
     /// committed together or not at all, so the work is done exactly once. On `false`, roll back:
     /// another worker has the message or has handled it.
     ///
+    /// ```no_run
+    /// use sqlx::SqlitePool;
+    /// use webhook_verify::inbox::{Claim, InboxError, SqliteInbox};
+    ///
+    /// async fn handle(pool: &SqlitePool, inbox: &SqliteInbox, claim: &Claim) -> Result<(), InboxError> {
+    ///     let mut transaction = pool.begin().await.map_err(InboxError::new)?;
+    ///     let work = sqlx::query("INSERT INTO signed (body) VALUES (?)").bind(&claim.body[..]);
+    ///     work.execute(&mut *transaction).await.map_err(InboxError::new)?;
+    ///     match inbox.done_within(&mut transaction, claim).await? {
+    ///         true => transaction.commit().await.map_err(InboxError::new),
+    ///         false => transaction.rollback().await.map_err(InboxError::new),
+    ///     }
+    /// }
+    /// ```
+    ///
     /// # Errors
     ///
     /// The statement failed; roll back.
@@ -150,7 +165,7 @@ impl Inbox for SqliteInbox {
             Ok(row.map(|(key, body, received_at, attempts)| Claim {
                 key,
                 body: body.into(),
-                received_at,
+                received_at_millis: received_at,
                 attempts,
             }))
         })

@@ -56,6 +56,26 @@ pub enum WorkerError<'a> {
     Inbox(&'a InboxError),
 }
 
+impl fmt::Display for WorkerError<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Handler { claim, reason, pause } => {
+                write!(f, "the handler of {} failed and is called again in {pause:?}: {reason}", claim.key)
+            }
+            Self::Inbox(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for WorkerError<'_> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Handler { .. } => None,
+            Self::Inbox(error) => error.source(),
+        }
+    }
+}
+
 impl<I: Inbox + ?Sized> Worker<I> {
     /// A worker with a limit of 30 s for a handler, and [`DEFAULT_RETENTION`] for keys.
     pub fn new(inbox: Arc<I>) -> Self {

@@ -19,6 +19,20 @@ use super::Receiver;
 /// [`Delivery`](super::Delivery) among the request's extensions. A refused request does not reach
 /// it.
 ///
+/// ```
+/// use axum::{Extension, Router, routing::post};
+/// use webhook_verify::Verifier;
+/// use webhook_verify::receiver::{Delivery, Receiver, VerifyLayer};
+///
+/// async fn hook(Extension(delivery): Extension<Delivery>) {
+///     println!("{} genuine bytes", delivery.body.len());
+/// }
+///
+/// let receiver = Receiver::new(Verifier::new("whsec_example")?);
+/// let router: Router = Router::new().route("/hook", post(hook)).layer(VerifyLayer::new(receiver));
+/// # Ok::<(), webhook_verify::SecretError>(())
+/// ```
+///
 /// The layer needs the bytes as received: put a decompressing layer, if any, inside and not around
 /// it.
 #[derive(Clone, Debug)]

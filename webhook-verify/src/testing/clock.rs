@@ -9,7 +9,7 @@ use crate::Clock;
 ///
 /// ```
 /// let clock = webhook_verify::testing::ManualClock::at(1_000);
-/// let seen_by_a_receiver = clock.get();
+/// let seen_by_a_receiver = clock.to_clock();
 /// clock.advance(500);
 /// assert_eq!(seen_by_a_receiver.unix_millis(), 1_500);
 /// ```
@@ -33,7 +33,7 @@ impl ManualClock {
     }
 
     /// The clock for a receiver or an inbox.
-    pub fn get(&self) -> Clock {
+    pub fn to_clock(&self) -> Clock {
         let time = Arc::clone(&self.0);
         Clock::from_fn(move || time.load(Ordering::SeqCst))
     }

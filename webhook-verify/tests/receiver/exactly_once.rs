@@ -45,7 +45,7 @@ impl Done {
 
 fn service<I: Inbox>(inbox: &Arc<I>, clock: &ManualClock, secrets: &[&str]) -> InboxService<I> {
     let verifier = Verifier::with_secrets(secrets).unwrap();
-    InboxService::new(Receiver::new(verifier).clock(clock.get()), Arc::clone(inbox))
+    InboxService::new(Receiver::new(verifier).clock(clock.to_clock()), Arc::clone(inbox))
 }
 
 async fn answer<I: Inbox + 'static>(mut service: InboxService<I>, attempt: Attempt) -> u16 {
@@ -54,7 +54,7 @@ async fn answer<I: Inbox + 'static>(mut service: InboxService<I>, attempt: Attem
 
 async fn in_memory(seed: u64, faults: Faults, secrets: (&[&str], &[&str])) -> Report {
     let mut sender = FakeSender::rotating(secrets.0, seed).faults(faults);
-    let inbox = Arc::new(MemoryInbox::with_clock(sender.clock().get()));
+    let inbox = Arc::new(MemoryInbox::with_clock(sender.clock().to_clock()));
     let service = service(&inbox, &sender.clock(), secrets.1);
     let (worker, done) = (Worker::new(Arc::clone(&inbox)), Done::default());
     let bodies = sample_bodies(seed, 30);
@@ -84,7 +84,7 @@ impl Shop {
             .journal_mode(SqliteJournalMode::Wal);
         let pool = SqlitePoolOptions::new().max_connections(2).connect_with(options).await.unwrap();
         sqlx::raw_sql("CREATE TABLE IF NOT EXISTS sales (body BLOB)").execute(&pool).await.unwrap();
-        let inbox = SqliteInbox::with_pool(pool.clone()).await.unwrap().clock(clock.get());
+        let inbox = SqliteInbox::with_pool(pool.clone()).await.unwrap().clock(clock.to_clock());
         Self { pool, inbox: Arc::new(inbox) }
     }
 

@@ -15,13 +15,13 @@ use crate::support::runtime;
 const LEASE: Duration = Duration::from_mins(1);
 
 async fn sqlite(path: &Path, clock: &ManualClock) -> Arc<SqliteInbox> {
-    Arc::new(SqliteInbox::open(path).await.unwrap().clock(clock.get()))
+    Arc::new(SqliteInbox::open(path).await.unwrap().clock(clock.to_clock()))
 }
 
 /// Each kind of inbox, with the clock that it goes by.
 async fn each(check: impl AsyncFn(Arc<dyn Inbox>, ManualClock)) {
     let clock = ManualClock::at(1_000);
-    check(Arc::new(MemoryInbox::with_clock(clock.get())), clock).await;
+    check(Arc::new(MemoryInbox::with_clock(clock.to_clock())), clock).await;
     let directory = tempfile::tempdir().unwrap();
     let clock = ManualClock::at(1_000);
     check(sqlite(&directory.path().join("inbox.db"), &clock).await, clock).await;
@@ -45,7 +45,7 @@ async fn a_message_goes_from_received_to_done() {
         assert_eq!(receive(&*inbox, "b").await, Receipt::New);
         let claim = inbox.claim(LEASE).await.unwrap().unwrap();
         assert_eq!((&*claim.key, &*claim.body), ("ping a t", &b"body of a"[..]));
-        assert_eq!((claim.received_at, claim.attempts), (1_000, 1));
+        assert_eq!((claim.received_at_millis, claim.attempts), (1_000, 1));
         assert!(!format!("{claim:?}").contains("body of"));
         assert_eq!(inbox.waiting().await.unwrap(), 2);
         assert!(inbox.done(&claim).await.unwrap());
@@ -219,7 +219,7 @@ async fn the_work_and_the_mark_are_one_transaction() {
         .create_if_missing(true);
     let pool = sqlx::SqlitePool::connect_with(options).await.unwrap();
     sqlx::raw_sql("CREATE TABLE sales (key TEXT)").execute(&pool).await.unwrap();
-    let inbox = SqliteInbox::with_pool(pool.clone()).await.unwrap().clock(clock.get());
+    let inbox = SqliteInbox::with_pool(pool.clone()).await.unwrap().clock(clock.to_clock());
     receive(&inbox, "a").await;
     let first = inbox.claim(LEASE).await.unwrap().unwrap();
     clock.advance(60_000);
@@ -290,7 +290,7 @@ proptest! {
             let directory = tempfile::tempdir().unwrap();
             let clock = ManualClock::at(1_000);
             let file = sqlite(&directory.path().join("inbox.db"), &clock).await;
-            let memory = MemoryInbox::with_clock(clock.get());
+            let memory = MemoryInbox::with_clock(clock.to_clock());
             let mut claims = vec![];
             for ask in asks {
                 // No two messages are due at the same time, so that the order in which they are claimed is fixed.

@@ -6,7 +6,7 @@ use http_body_util::Full;
 use proptest::prelude::*;
 use webhook_verify::inbox::{InboxService, MemoryInbox};
 use webhook_verify::receiver::{BODY_LIMIT, Receiver, Rejection};
-use webhook_verify::{Malformed, Signer, Verifier, VerifyError};
+use webhook_verify::{HeaderError, Signer, Verifier, VerifyError};
 
 use crate::support::{NOW, PING, Pieces, SECRET, call, receiver, request, runtime, signature};
 
@@ -37,7 +37,7 @@ async fn a_genuine_request_gives_the_bytes_that_came() {
 
 #[tokio::test]
 async fn signatures_that_a_retry_does_not_mend_are_400() {
-    let malformed = |reason: Malformed| Rejection::NotGenuine(reason.into());
+    let malformed = |reason: HeaderError| Rejection::NotGenuine(reason.into());
     let mut unsigned: Plain = request(PING);
     unsigned.headers_mut().clear();
     assert_eq!(rejection(unsigned).await, Rejection::SignatureMissing);
@@ -45,7 +45,7 @@ async fn signatures_that_a_retry_does_not_mend_are_400() {
     let value = twice.headers()["x-service-signature"].clone();
     twice.headers_mut().append("x-service-signature", value);
     assert_eq!(rejection(twice).await, Rejection::SignatureRepeated);
-    assert_eq!(rejection(with_header("v1=00")).await, malformed(Malformed::TimestampMissing));
+    assert_eq!(rejection(with_header("v1=00")).await, malformed(HeaderError::TimestampMissing));
     let no_match = Rejection::NotGenuine(VerifyError::NoMatch { candidates: 1, secrets: 1 });
     assert_eq!(rejection(with_header(&signature(b"other"))).await, no_match);
     for (t, is_refused) in [(NOW - 301, true), (NOW - 300, false), (NOW + 300, false), (NOW + 301, true)] {

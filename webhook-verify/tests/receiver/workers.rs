@@ -17,7 +17,7 @@ use webhook_verify::testing::ManualClock;
 use crate::support::{PING, Shared, call, receiver, request};
 
 async fn with_messages(ids: &[&str], clock: &ManualClock) -> Arc<MemoryInbox> {
-    let inbox = Arc::new(MemoryInbox::with_clock(clock.get()));
+    let inbox = Arc::new(MemoryInbox::with_clock(clock.to_clock()));
     for id in ids {
         inbox.receive(DedupKey::recommended("e", id, "t"), &Bytes::from_static(b"{}")).await.unwrap();
         clock.advance(1);
@@ -209,4 +209,13 @@ async fn a_worker_can_be_spawned() {
     }
     stop.notify_one();
     tasks.join_all().await;
+}
+
+#[test]
+fn errors_go_into_a_box_and_to_another_thread() {
+    const fn is_error<E: std::error::Error + Send + Sync + 'static>() {}
+    is_error::<webhook_verify::events::EventError>();
+    is_error::<webhook_verify::receiver::Rejection>();
+    is_error::<InboxError>();
+    is_error::<WorkerError<'static>>();
 }
