@@ -1,10 +1,5 @@
 //! The client for programs without an async runtime.
 //!
-//! Endpoints, filters, settings and errors are those of the async client. Requests are [sent](Request::send) instead of
-//! awaited, and streams are iterators. The client has its own thread for all calls, so that it also works inside an
-//! async runtime. A call blocks only the calling thread. Clones share that thread. It has ended when the drop of
-//! the last clone returns.
-//!
 //! ```no_run
 //! use invoicing_client::QuoteStatus;
 //! use invoicing_client::blocking::InvoicingClient;
@@ -19,6 +14,11 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! Endpoints, filters, settings and errors are those of the async client. Requests are [sent](Request::send) instead of
+//! awaited, and streams are iterators. The client has its own thread for all calls, so that it also works inside an
+//! async runtime. A call blocks only the calling thread. Clones share that thread. It has ended when the drop of
+//! the last clone returns.
 
 mod request;
 
@@ -115,37 +115,37 @@ impl fmt::Debug for InvoicingClient {
 pub struct Quotes(InvoicingClient);
 
 impl Quotes {
-    /// See [`Quotes::list`](crate::Quotes::list).
+    /// Lists quotes, newest first. See [`Quotes::list`](crate::Quotes::list).
     pub fn list(&self) -> Request<List<crate::Quotes>> {
         self.0.request(self.0.client.quotes().list())
     }
 
-    /// See [`Quotes::get`](crate::Quotes::get).
+    /// Reads one quote with its lines, retention, VAT shares and signature. See [`Quotes::get`](crate::Quotes::get).
     pub fn get(&self, id: QuoteId) -> Request<crate::Request<Quote>> {
         self.0.request(self.0.client.quotes().get(id))
     }
 
-    /// See [`Quotes::link`](crate::Quotes::link).
+    /// Sets the quote's `externalId`. See [`Quotes::link`](crate::Quotes::link).
     pub fn link(&self, id: QuoteId, external_id: impl AsRef<str>) -> Request<crate::Request<ExternalLink>> {
         self.0.request(self.0.client.quotes().link(id, external_id))
     }
 
-    /// See [`Quotes::unlink`](crate::Quotes::unlink).
+    /// Removes the quote's `externalId`. See [`Quotes::unlink`](crate::Quotes::unlink).
     pub fn unlink(&self, id: QuoteId) -> Request<crate::Request<ExternalLink>> {
         self.0.request(self.0.client.quotes().unlink(id))
     }
 
-    /// See [`Quotes::document`](crate::Quotes::document).
+    /// Requests a link to the frozen PDF, which is valid for 5 minutes. See [`Quotes::document`](crate::Quotes::document).
     pub fn document(&self, id: QuoteId) -> Request<crate::Request<DocumentLink>> {
         self.0.request(self.0.client.quotes().document(id))
     }
 
-    /// See [`Quotes::download`](crate::Quotes::download).
+    /// Downloads the document behind a link and checks its size and SHA-256. See [`Quotes::download`](crate::Quotes::download).
     pub fn download(&self, link: &DocumentLink) -> Request<crate::Request<bytes::Bytes>> {
         self.0.request(self.0.client.quotes().download(link))
     }
 
-    /// See [`Quotes::download_document`](crate::Quotes::download_document).
+    /// Requests a link and downloads the document. See [`Quotes::download_document`](crate::Quotes::download_document).
     pub fn download_document(&self, id: QuoteId) -> Request<crate::DownloadDocument> {
         self.0.request(self.0.client.quotes().download_document(id))
     }
@@ -156,27 +156,27 @@ impl Quotes {
 pub struct Invoices(InvoicingClient);
 
 impl Invoices {
-    /// See [`Invoices::list`](crate::Invoices::list).
+    /// Lists invoices, newest first. See [`Invoices::list`](crate::Invoices::list).
     pub fn list(&self) -> Request<List<crate::Invoices>> {
         self.0.request(self.0.client.invoices().list())
     }
 
-    /// See [`Invoices::get`](crate::Invoices::get).
+    /// Reads one invoice with its lines, VAT shares, deductions and credit notes. See [`Invoices::get`](crate::Invoices::get).
     pub fn get(&self, id: InvoiceId) -> Request<crate::Request<Invoice>> {
         self.0.request(self.0.client.invoices().get(id))
     }
 
-    /// See [`Invoices::document`](crate::Invoices::document).
+    /// Requests a link to the frozen PDF, which is valid for 5 minutes. See [`Invoices::document`](crate::Invoices::document).
     pub fn document(&self, id: InvoiceId) -> Request<crate::Request<DocumentLink>> {
         self.0.request(self.0.client.invoices().document(id))
     }
 
-    /// See [`Invoices::download`](crate::Invoices::download).
+    /// Downloads the document behind a link and checks its size and SHA-256. See [`Invoices::download`](crate::Invoices::download).
     pub fn download(&self, link: &DocumentLink) -> Request<crate::Request<bytes::Bytes>> {
         self.0.request(self.0.client.invoices().download(link))
     }
 
-    /// See [`Invoices::download_document`](crate::Invoices::download_document).
+    /// Requests a link and downloads the document. See [`Invoices::download_document`](crate::Invoices::download_document).
     pub fn download_document(&self, id: InvoiceId) -> Request<crate::DownloadDocument> {
         self.0.request(self.0.client.invoices().download_document(id))
     }
@@ -187,27 +187,27 @@ impl Invoices {
 pub struct CreditNotes(InvoicingClient);
 
 impl CreditNotes {
-    /// See [`CreditNotes::list`](crate::CreditNotes::list).
+    /// Lists credit notes, newest first. See [`CreditNotes::list`](crate::CreditNotes::list).
     pub fn list(&self) -> Request<List<crate::CreditNotes>> {
         self.0.request(self.0.client.credit_notes().list())
     }
 
-    /// See [`CreditNotes::get`](crate::CreditNotes::get).
+    /// Reads one credit note with its lines and VAT shares. See [`CreditNotes::get`](crate::CreditNotes::get).
     pub fn get(&self, id: CreditNoteId) -> Request<crate::Request<CreditNote>> {
         self.0.request(self.0.client.credit_notes().get(id))
     }
 
-    /// See [`CreditNotes::document`](crate::CreditNotes::document).
+    /// Requests a link to the frozen PDF, which is valid for 5 minutes. See [`CreditNotes::document`](crate::CreditNotes::document).
     pub fn document(&self, id: CreditNoteId) -> Request<crate::Request<DocumentLink>> {
         self.0.request(self.0.client.credit_notes().document(id))
     }
 
-    /// See [`CreditNotes::download`](crate::CreditNotes::download).
+    /// Downloads the document behind a link and checks its size and SHA-256. See [`CreditNotes::download`](crate::CreditNotes::download).
     pub fn download(&self, link: &DocumentLink) -> Request<crate::Request<bytes::Bytes>> {
         self.0.request(self.0.client.credit_notes().download(link))
     }
 
-    /// See [`CreditNotes::download_document`](crate::CreditNotes::download_document).
+    /// Requests a link and downloads the document. See [`CreditNotes::download_document`](crate::CreditNotes::download_document).
     pub fn download_document(&self, id: CreditNoteId) -> Request<crate::DownloadDocument> {
         self.0.request(self.0.client.credit_notes().download_document(id))
     }
@@ -218,17 +218,17 @@ impl CreditNotes {
 pub struct Clients(InvoicingClient);
 
 impl Clients {
-    /// See [`Clients::list`](crate::Clients::list).
+    /// Lists clients, newest first. See [`Clients::list`](crate::Clients::list).
     pub fn list(&self) -> Request<List<crate::Clients>> {
         self.0.request(self.0.client.clients().list())
     }
 
-    /// See [`Clients::find`](crate::Clients::find).
+    /// Finds the client with this `externalId`. See [`Clients::find`](crate::Clients::find).
     pub fn find(&self, external_id: &str) -> Request<crate::Request<Option<Client>>> {
         self.0.request(self.0.client.clients().find(external_id))
     }
 
-    /// See [`Clients::create`](crate::Clients::create).
+    /// Creates a client; idempotent with an `externalId`. See [`Clients::create`](crate::Clients::create).
     pub fn create(&self, new: &NewClient) -> Request<crate::Request<ClientCreation>> {
         self.0.request(self.0.client.clients().create(new))
     }

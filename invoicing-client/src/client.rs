@@ -56,6 +56,18 @@ impl fmt::Debug for InvoicingClient {
 }
 
 /// Builds an [`InvoicingClient`].
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use invoicing_client::InvoicingClient;
+///
+/// let client = InvoicingClient::builder("https://quotes.example.com", "isk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG")
+///     .user_agent("crm-sync/2.1")
+///     .deadline(Duration::from_secs(30))
+///     .build()?;
+/// # Ok::<(), invoicing_client::ConfigError>(())
+/// ```
 #[derive(Clone)]
 #[must_use = "call `build` to get a client"]
 pub struct ClientBuilder {
@@ -70,7 +82,7 @@ pub struct ClientBuilder {
 #[derive(Clone)]
 enum TransportChoice {
     /// A reqwest client that `build` creates.
-    Default { connect_timeout: Duration, proxy: Option<String> },
+    Default { connect_timeout: Duration, proxy: Option<String>, platform_roots: bool },
     /// A reqwest client of the caller.
     Reqwest(reqwest::Client),
     /// A transport of the caller.
@@ -85,7 +97,11 @@ impl ClientBuilder {
             user_agent: concat!("invoicing-client/", env!("CARGO_PKG_VERSION")).to_owned(),
             limits: Limits::default(),
             rate_limiting: true,
-            transport: TransportChoice::Default { connect_timeout: CONNECT_TIMEOUT, proxy: None },
+            transport: TransportChoice::Default {
+                connect_timeout: CONNECT_TIMEOUT,
+                proxy: None,
+                platform_roots: false,
+            },
         }
     }
 
@@ -114,6 +130,18 @@ impl ClientBuilder {
     pub fn proxy(mut self, url: impl Into<String>) -> Self {
         if let TransportChoice::Default { proxy, .. } = &mut self.transport {
             *proxy = Some(url.into());
+        }
+        self
+    }
+
+    /// Trusts the CAs of the machine too, such as that of a company's own proxy.
+    ///
+    /// Default: the bundled CAs of Mozilla alone. Has no effect with [`reqwest_client`](Self::reqwest_client) or
+    /// [`transport`](Self::transport).
+    #[cfg(feature = "platform-roots")]
+    pub fn platform_roots(mut self) -> Self {
+        if let TransportChoice::Default { platform_roots, .. } = &mut self.transport {
+            *platform_roots = true;
         }
         self
     }
@@ -219,7 +247,9 @@ impl TransportChoice {
         let client = match self {
             Self::Custom(transport) => return Ok(transport),
             Self::Reqwest(client) => client,
-            Self::Default { connect_timeout, proxy } => default_client(connect_timeout, proxy.as_deref())?,
+            Self::Default { connect_timeout, proxy, platform_roots } => {
+                default_client(connect_timeout, proxy.as_deref(), platform_roots)?
+            }
         };
         Ok(Arc::new(HttpTransport(client)))
     }

@@ -12,6 +12,20 @@ use crate::error_chain::{Cause, debug_as_chain, root_cause};
 
 /// A call failed, after as many attempts as the retry rules allow.
 ///
+/// ```no_run
+/// use invoicing_client::{ErrorCode, ErrorKind, InvoicingClient, QuoteId};
+///
+/// # async fn example(client: InvoicingClient, id: QuoteId) {
+/// match client.quotes().download_document(id).await {
+///     Ok(document) => println!("{}: {} bytes", document.link.file_name, document.bytes.len()),
+///     Err(error) if error.code() == Some(&ErrorCode::DocumentUnavailable) => println!("still a draft"),
+///     Err(error) if error.is_not_found() => println!("no such quote"),
+///     Err(error) if error.kind() == ErrorKind::Timeout => println!("later: {error}"),
+///     Err(error) => println!("{error}, request {:?}", error.request_id()),
+/// }
+/// # }
+/// ```
+///
 /// The text is one line and has the cause in it, so there is no [`source`](StdError::source). `Debug` is that line too, as
 /// `main` prints it of an error that it returns.
 pub struct Error(Box<Details>);

@@ -75,6 +75,7 @@ fn transport_error(error: reqwest::Error) -> TransportError {
 pub(crate) fn default_client(
     connect_timeout: Duration,
     proxy: Option<&str>,
+    platform_roots: bool,
 ) -> Result<reqwest::Client, ConfigError> {
     let builder = reqwest::Client::builder()
         .connect_timeout(connect_timeout)
@@ -86,18 +87,17 @@ pub(crate) fn default_client(
         // The cause is dropped: it may repeat the address with its password.
         Some(url) => builder.proxy(reqwest::Proxy::all(url).map_err(|_| ConfigError::Proxy)?),
     };
-    trusting_roots(builder)?.build().map_err(ConfigError::Http)
+    trusting_roots(builder, platform_roots)?.build().map_err(ConfigError::Http)
 }
 
 /// The bundled CAs are always trusted, so that the client works where the machine has no store of
 /// them.
-fn trusting_roots(builder: reqwest::ClientBuilder) -> Result<reqwest::ClientBuilder, ConfigError> {
+fn trusting_roots(
+    builder: reqwest::ClientBuilder,
+    platform_roots: bool,
+) -> Result<reqwest::ClientBuilder, ConfigError> {
     let roots =
         webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().map(|root| reqwest::Certificate::from_der(root));
     let roots = roots.collect::<Result<Vec<_>, _>>().map_err(ConfigError::Http)?;
-    Ok(if cfg!(feature = "platform-roots") {
-        builder.tls_certs_merge(roots)
-    } else {
-        builder.tls_certs_only(roots)
-    })
+    Ok(if platform_roots { builder.tls_certs_merge(roots) } else { builder.tls_certs_only(roots) })
 }

@@ -1,8 +1,5 @@
 //! Typed client of the quoting and invoicing API.
 //!
-//! It covers every endpoint: lists as streams, retries without duplicates, documents checked against their SHA-256, and a
-//! catch-up that misses no change.
-//!
 //! ```no_run
 //! use futures_util::TryStreamExt;
 //! use invoicing_client::{FileCheckpoint, InvoicingClient, NewClient, QuoteStatus};
@@ -34,6 +31,9 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! It covers every endpoint: lists as streams, retries without duplicates, documents checked against their SHA-256, and a
+//! catch-up that misses no change.
 //!
 //! # Requests
 //!
@@ -105,7 +105,8 @@
 //!
 //! The same policy holds for this crate. Errors, kinds, reports and results of this crate are `#[non_exhaustive]`. Plain
 //! inputs that a caller constructs are not: [`NewClient`], [`Checkpoint`], [`RecordVersion`] and [`ChangeEvent`]. Nor is
-//! [`ClientCreation`], as a client is either new or existing.
+//! [`ClientCreation`], as a client is either new or existing. Records are not either, so that tests may build them; a
+//! field that the API adds to one is a breaking change of this crate.
 //!
 //! # Logging
 //!
@@ -134,6 +135,7 @@
 //! | Feature | Provides |
 //! |---|---|
 //! | `blocking` | `blocking::InvoicingClient`, for programs without an async runtime; usable inside one too |
+//! | `platform-roots` | `ClientBuilder::platform_roots`: the CAs of the machine are trusted too |
 //! | `testing` | `testing::FakeServer` with fault injection, for tests of integrations |
 //!
 //! # Foreign types in the API

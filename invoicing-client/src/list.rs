@@ -16,6 +16,24 @@ use crate::call::{Call, CallOptions, call_options};
 use crate::{Error, InvoicingClient, Request, Resource};
 
 /// A list request. Nothing is sent until it is awaited or read.
+///
+/// ```no_run
+/// use futures_util::TryStreamExt;
+/// use invoicing_client::{Error, InvoicingClient, InvoiceStatus, Timestamp};
+///
+/// # async fn example(client: InvoicingClient, monday: Timestamp) -> Result<(), Error> {
+/// // One page.
+/// let page = client.invoices().list().status(InvoiceStatus::Overdue).limit(20).await?;
+/// println!("{} of them, more: {}", page.data.len(), page.pagination.has_more);
+///
+/// // Everything, page by page, with the lines.
+/// let mut invoices = client.invoices().list().since(monday).include_lines().stream();
+/// while let Some(invoice) = invoices.try_next().await? {
+///     println!("{:?} {} lines", invoice.summary.number, invoice.lines().len());
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing is sent until `send`, `pages` or `stream`"]
 pub struct List<R> {
     client: InvoicingClient,

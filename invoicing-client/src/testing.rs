@@ -1,14 +1,5 @@
 //! A fake of the service for tests, with fault injection.
 //!
-//! [`FakeServer`] listens on loopback and holds its records in memory. By default it implements the API contract: lists
-//! with filters and order, single records, links, idempotent creation, documents and errors. A test can inject
-//! [faults](Fault) such as overload, delays, broken connections and invalid responses: into the next requests by a
-//! [script](FakeServer::script), or at random from a seed ([`chaos`](FakeServer::chaos)). The server has its own thread,
-//! so that it serves tests with and without an async runtime. It does not depend on this crate's client: any HTTP
-//! program can be tested against it.
-//!
-//! It does not implement plans, limits of text lengths, or a realistic speed.
-//!
 //! ```
 //! use invoicing_client::QuoteStatus;
 //! use invoicing_client::testing::{FakeServer, Fault};
@@ -29,6 +20,15 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! [`FakeServer`] listens on loopback and holds its records in memory. By default it implements the API contract: lists
+//! with filters and order, single records, links, idempotent creation, documents and errors. A test can inject
+//! [faults](Fault) such as overload, delays, broken connections and invalid responses: into the next requests by a
+//! [script](FakeServer::script), or at random from a seed ([`chaos`](FakeServer::chaos)). The server has its own thread,
+//! so that it serves tests with and without an async runtime. It does not depend on this crate's client: any HTTP
+//! program can be tested against it.
+//!
+//! It does not implement plans, limits of text lengths, or a realistic speed.
 
 mod api;
 mod fault;

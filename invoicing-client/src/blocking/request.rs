@@ -95,17 +95,17 @@ impl<C: AsyncRequest> Request<C> {
 }
 
 impl<R: Resource> Request<List<R>> {
-    /// See [`List::limit`].
+    /// Items per page, 1 to 100. See [`List::limit`].
     pub fn limit(self, limit: u32) -> Self {
         self.map(|list| list.limit(limit))
     }
 
-    /// See [`List::offset`].
+    /// Number of items to skip. See [`List::offset`].
     pub fn offset(self, offset: u64) -> Self {
         self.map(|list| list.offset(offset))
     }
 
-    /// See [`List::since`].
+    /// Only records modified at or after this instant, last modified first. See [`List::since`].
     pub fn since(self, since: Timestamp) -> Self {
         self.map(|list| list.since(since))
     }
@@ -122,43 +122,43 @@ impl<R: Resource> Request<List<R>> {
 }
 
 impl Request<List<Quotes>> {
-    /// See [`List::status`].
+    /// Only records with this status. See [`List::status`].
     pub fn status(self, status: QuoteStatus) -> Self {
         self.map(|list| list.status(status))
     }
 
-    /// See [`List::include_lines`].
+    /// Includes the lines of each record. See [`List::include_lines`].
     pub fn include_lines(self) -> Self {
         self.map(List::<Quotes>::include_lines)
     }
 }
 
 impl Request<List<Invoices>> {
-    /// See [`List::status`].
+    /// Only records with this status. See [`List::status`].
     pub fn status(self, status: InvoiceStatus) -> Self {
         self.map(|list| list.status(status))
     }
 
-    /// See [`List::include_lines`].
+    /// Includes the lines of each record. See [`List::include_lines`].
     pub fn include_lines(self) -> Self {
         self.map(List::<Invoices>::include_lines)
     }
 }
 
 impl Request<List<CreditNotes>> {
-    /// See [`List::include_lines`].
+    /// Includes the lines of each record. See [`List::include_lines`].
     pub fn include_lines(self) -> Self {
         self.map(List::<CreditNotes>::include_lines)
     }
 }
 
 impl Request<List<Clients>> {
-    /// See [`List::q`].
+    /// Only clients whose name, e-mail or city has each word of this text. See [`List::q`].
     pub fn q(self, text: &str) -> Self {
         self.map(|list| list.q(text))
     }
 
-    /// See [`List::external_id`].
+    /// Only the client with exactly this `externalId`. See [`List::external_id`].
     pub fn external_id(self, external_id: &str) -> Self {
         self.map(|list| list.external_id(external_id))
     }

@@ -19,6 +19,16 @@ const FORMAT: u32 = 1;
 
 /// The checkpoint of one resource in one file.
 ///
+/// ```no_run
+/// use invoicing_client::{FileCheckpoint, InvoicingClient};
+///
+/// # async fn example(client: InvoicingClient) -> Result<(), Box<dyn std::error::Error>> {
+/// let mut catch_up = client.clients().catch_up(FileCheckpoint::new("clients.checkpoint.json"));
+/// catch_up.pass(async |client| { println!("{}", client.name); Ok::<(), std::io::Error>(()) }).await?;
+/// # Ok(())
+/// # }
+/// ```
+///
 /// A save writes a temporary file, syncs it to disk and renames it, so that a crash leaves the old or the new
 /// checkpoint. The folder must exist.
 ///
