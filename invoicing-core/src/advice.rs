@@ -8,8 +8,8 @@ use crate::FailureClass;
 /// ```
 /// use invoicing_core::{Advice, FailureClass};
 ///
-/// let advice = Advice::on_status(308).unwrap();
-/// assert!(advice.english.contains("register the final address"));
+/// let advice = Advice::on_status(308);
+/// assert!(advice.is_some_and(|advice| advice.english.contains("register the final address")));
 /// assert!(Advice::on_status(204).is_none());
 /// assert!(FailureClass::TlsExpired.advice().french.contains("certificat"));
 /// ```

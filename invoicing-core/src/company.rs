@@ -119,10 +119,11 @@ pub struct CompanyIdentity {
     pub color: Option<String>,
 }
 
-/// A company record.
+/// A company record: the fields of [`NewCompany`], with an id, a logo and the instant of the
+/// creation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "each other field is the one of the same name in `NewCompany`")]
+#[expect(missing_docs, reason = "the fields of the input have the same names")]
 pub struct Company {
     pub id: CompanyId,
     pub name: String,

@@ -152,7 +152,7 @@ pub struct CreditContent {
 }
 
 /// The data that a credit note gets when it is issued.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CreditNoteIssue<'a> {
     /// The id, made by the service.
     pub id: CreditNoteId,

@@ -19,8 +19,8 @@ pub enum DocumentFormat {
     FacturX,
 }
 
-/// A link to the frozen document of a quote, with its size and hash: the answer of `GET
-/// /quotes/:id/document`.
+/// A link to a frozen document, with its size and hash: the answer of `GET /quotes/:id/document`,
+/// and of the same for an invoice and a credit note.
 ///
 /// The URL alone gives access to the document until it expires, so `Debug` shows it without its
 /// query.

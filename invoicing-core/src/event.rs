@@ -114,11 +114,11 @@ pub enum EventData {
     Ping(PingEventData),
 }
 
-/// The twelve fields of a quote in an event. The conditional ones are left out if they do not
-/// apply.
+/// The twelve fields of a quote in an event, as in [`QuoteSummary`](crate::QuoteSummary). The
+/// conditional ones are left out if they do not apply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "each field is the one of the same name in `QuoteSummary`")]
+#[expect(missing_docs, reason = "the fields of the record have the same names")]
 pub struct QuoteEventData {
     pub id: QuoteId,
     pub number: String,
@@ -160,10 +160,11 @@ impl QuoteEventData {
     }
 }
 
-/// The header and totals of an invoice in an event; `paidAt` only if it applies.
+/// The header and totals of an invoice in an event, as in
+/// [`InvoiceSummary`](crate::InvoiceSummary); `paidAt` only if it applies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "each field is the one of the same name in `InvoiceSummary`")]
+#[expect(missing_docs, reason = "the fields of the record have the same names")]
 pub struct InvoiceEventData {
     pub id: InvoiceId,
     pub number: Option<String>,
@@ -208,10 +209,11 @@ impl InvoiceEventData {
     }
 }
 
-/// The header and totals of a credit note in an event.
+/// The header and totals of a credit note in an event, as in
+/// [`CreditNoteSummary`](crate::CreditNoteSummary).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "each field is the one of the same name in `CreditNoteSummary`")]
+#[expect(missing_docs, reason = "the fields of the record have the same names")]
 pub struct CreditNoteEventData {
     pub id: CreditNoteId,
     pub number: String,
@@ -245,10 +247,10 @@ impl CreditNoteEventData {
     }
 }
 
-/// A project in an event.
+/// A project in an event, with fields of [`Project`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "each field is the one of the same name in `Project`")]
+#[expect(missing_docs, reason = "the fields of the record have the same names")]
 pub struct ProjectEventData {
     pub id: ProjectId,
     pub name: String,

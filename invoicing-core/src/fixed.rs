@@ -171,6 +171,17 @@ fixed! {
     /// From a literal with the macro, from an `i32` or `u32` with `From`, from cents with
     /// [`from_cents`](Self::from_cents), from a text with `parse`, from a [`Decimal`] with
     /// [`new`](Self::new).
+    ///
+    /// ```
+    /// use invoicing_core::{Money, money, percent};
+    ///
+    /// let price = money!(1_200.50);
+    /// assert_eq!("1200.5".parse::<Money>()?, price);
+    /// assert_eq!(price.plus(money!(99.50))?.percent(percent!(10))?, money!(130));
+    /// assert_eq!((price.to_string(), price.cents()), ("1200.50".to_owned(), 120_050));
+    /// assert!("0.005".parse::<Money>().is_err());
+    /// # Ok::<(), invoicing_core::Invalid>(())
+    /// ```
     Money, "amount", 2, printed with 2;
     /// A quantity, such as [`quantity!(12.5)`](crate::quantity): at most 4 decimals, below 10^11.
     /// Negative on a discount line.

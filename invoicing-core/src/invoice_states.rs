@@ -19,7 +19,7 @@ pub const DEFAULT_PAYMENT_DAYS: u64 = 30;
 
 /// The data that an invoice gets when it is issued.
 #[must_use]
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvoiceIssue<'a> {
     /// The number, allocated in the same transaction.
     pub number: &'a str,

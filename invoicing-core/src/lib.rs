@@ -1,13 +1,5 @@
 //! The domain of a quoting and invoicing service.
 //!
-//! Records, statuses, money, totals, states, events, and the decisions about deliveries and quotas:
-//! all decisions that need no database, socket or clock. Functions take the instant as an argument
-//! and return the new record *together with* the events it must cause, so that no caller can forget
-//! one.
-//!
-//! The records are also the wire types of the API and of the webhooks. Internal costs and private
-//! notes have no field in these types, so they cannot leave the service.
-//!
 //! ```
 //! use invoicing_core::{NewLine, Totals, money, price_lines, quantity};
 //!
@@ -17,6 +9,14 @@
 //! assert_eq!((totals.total_ht, totals.total_ttc), (money!(300), money!(330)));
 //! # Ok::<(), invoicing_core::Invalid>(())
 //! ```
+//!
+//! Records, statuses, money, totals, states, events, and the decisions about deliveries and quotas:
+//! all decisions that need no database, socket or clock. Functions take the instant as an argument
+//! and return the new record *together with* the events it must cause, so that no caller can forget
+//! one.
+//!
+//! The records are also the wire types of the API and of the webhooks. Internal costs and private
+//! notes have no field in these types, so they cannot leave the service.
 //!
 //! # Inputs
 //!
@@ -36,7 +36,7 @@
 //! |---|---|---|
 //! | errors: [`Invalid`], [`Conflict`], [`DomainError`], [`ParseIdError`], [`ParseTimestampError`] | yes | later versions add causes and fields |
 //! | statuses and kinds on the wire: [`QuoteStatus`], [`EventKind`], [`ErrorCode`], [`FailureClass`], … | yes | v1 of the API only grows |
-//! | inputs and wire records: [`NewQuote`], [`Quote`], [`Page`], … | no | hosts and tests may build them as literals |
+//! | inputs and wire records: [`NewQuote`], [`Quote`], [`Page`], … | no | hosts and tests may build them as literals; a new field is a breaking change |
 //! | decisions: [`NextStep`], [`DeliveryOutcome`], [`QuotaDecision`] | no | the caller must handle every case |
 //! | reasons: [`Rule`] with [`IdentifierKind`] and [`LogoRule`], [`ConflictReason`], [`TargetError`] | no | pages translate every one |
 //!

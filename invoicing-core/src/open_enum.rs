@@ -9,6 +9,17 @@ use serde::{Deserialize, Serialize};
 ///
 /// v1 only grows, so a reader of the API must accept new statuses and types. The service itself
 /// uses the enum alone and refuses unknown texts.
+///
+/// ```
+/// use invoicing_core::{OpenEnum, QuoteStatus};
+///
+/// let status: OpenEnum<QuoteStatus> = serde_json::from_str(r#""ACCEPTED""#)?;
+/// assert_eq!(status, QuoteStatus::Accepted);
+///
+/// let later: OpenEnum<QuoteStatus> = serde_json::from_str(r#""ARCHIVED""#)?;
+/// assert_eq!((later.known(), later.to_string()), (None, "ARCHIVED".to_owned()));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum OpenEnum<T> {
     /// A value of this version.

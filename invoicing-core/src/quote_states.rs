@@ -23,7 +23,7 @@ pub const DEFAULT_VALIDITY_DAYS: u64 = 30;
 const CLOCK_DRIFT_MS: i64 = 60_000;
 
 /// The identity of a new quote: all fields besides its content.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuoteCreation<'a> {
     /// The id, made by the service.
     pub id: QuoteId,

@@ -10,6 +10,15 @@ use serde::{Deserialize, Serialize};
 ///
 /// Stored and shown with the same precision, so that a value that was read can be sent back as
 /// `since` without loss.
+///
+/// ```
+/// use invoicing_core::Timestamp;
+///
+/// let at: Timestamp = "2026-09-14T11:41:07.123+02:00".parse()?;
+/// assert_eq!(at.to_string(), "2026-09-14T09:41:07.123Z");
+/// assert_eq!(at.plus_millis(877).as_seconds() - at.as_seconds(), 1);
+/// # Ok::<(), invoicing_core::ParseTimestampError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
