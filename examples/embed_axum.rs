@@ -19,8 +19,8 @@ use axum::{Extension, Json, Router};
 use invoicing_client::InvoicingClient;
 use invoicing_examples::Failure;
 use invoicing_server::{
-    ApiErrorBody, ClientQuery, CompanyId, ConsoleSettings, DisabledWebhook, Error, Invoicing, NewClient,
-    NewCompany, Plan, RequestLimits, Role, Session, Settings, SignInDecision,
+    ApiErrorBody, ClientQuery, CompanyId, ConsoleRole, ConsoleSession, ConsoleSettings, DisabledWebhook,
+    Error, Invoicing, NewClient, NewCompany, Plan, RequestLimits, Settings, SignInDecision,
 };
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -104,7 +104,9 @@ struct User {
 
 fn sign_in(request: &Parts) -> SignInDecision {
     match request.extensions.get::<User>() {
-        Some(user) => SignInDecision::Granted(Session::new(user.company, user.name, Role::Full)),
+        Some(user) => {
+            SignInDecision::Granted(ConsoleSession::new(user.company, user.name, ConsoleRole::Full))
+        }
         None => SignInDecision::Redirect("/login".to_owned()),
     }
 }

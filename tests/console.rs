@@ -28,7 +28,9 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
-use invoicing_server::{CompanyId, Console, ConsoleSettings, Invoicing, Role, Session, SignInDecision};
+use invoicing_server::{
+    CompanyId, Console, ConsoleRole, ConsoleSession, ConsoleSettings, Invoicing, SignInDecision,
+};
 
 use crate::support::page::Page;
 
@@ -89,8 +91,8 @@ impl Shown {
 
 impl Browser {
     /// Someone of a company.
-    fn of(invoicing: &Invoicing, company: CompanyId, role: Role) -> Self {
-        let session = Session::new(company, "Anna", role);
+    fn of(invoicing: &Invoicing, company: CompanyId, role: ConsoleRole) -> Self {
+        let session = ConsoleSession::new(company, "Anna", role);
         Self::with(invoicing, company, move |_: &Parts| SignInDecision::Granted(session.clone()))
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use invoicing_core::{EventKind, Timestamp};
 use invoicing_server::{
-    ClientQuery, CopyError, CopyReport, DatabaseError, Invoicing, OpenError, PageQuery, copy_to_postgres,
+    ClientQuery, CopyError, CopyReport, DatabaseError, Invoicing, OpenError, QuoteQuery, copy_to_postgres,
 };
 use invoicing_tests::{Database, Receiver, Reply, RunningDispatcher, on_postgres};
 use sqlx::{Connection, PgConnection};
@@ -88,7 +88,7 @@ async fn the_service_says_the_same_on_postgresql_and_goes_on_from_there(db: Data
     let life = live(&host, &invoicing, &receiver).await;
     let before = told(&invoicing, &life).await;
     let last_quote =
-        life.company.quotes().list(&PageQuery::default()).await.unwrap().data[0].summary.number.clone();
+        life.company.quotes().list(&QuoteQuery::default()).await.unwrap().data[0].summary.number.clone();
     invoicing.close().await;
     note_bulk_changes(&host).await;
     spend_forms(&host).await;
@@ -131,7 +131,7 @@ async fn spend_forms(host: &Host) {
 /// Numbers, stamps, links and deliveries.
 async fn goes_on(host: &Host, moved: &Invoicing, life: &host::Life, receiver: &Receiver, last: &str) {
     let company = moved.company(life.company.id());
-    let stamp = company.quotes().list(&PageQuery::default()).await.unwrap().as_of;
+    let stamp = company.quotes().list(&QuoteQuery::default()).await.unwrap().as_of;
     let last_id: i64 = host.behind().await.one("SELECT max(id) FROM delivery", &[]).await;
     let client = company.clients().list(&ClientQuery::default()).await.unwrap().data[0].id;
     let quote = company.quotes().create(&invoicing_tests::new_quote(client)).await.unwrap();

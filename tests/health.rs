@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use http::{Request, StatusCode};
 use http_body_util::Full;
-use invoicing_server::{DispatcherHealth, DocumentsHealth, Health, Invoicing, MemoryStore, StoreHealth};
+use invoicing_server::{DatabaseHealth, DispatcherHealth, DocumentsHealth, Health, Invoicing, MemoryStore};
 use invoicing_tests::{Answer, Database, RunningDispatcher, World, on_each_database};
 use serde_json::{Value, json};
 
@@ -120,7 +120,7 @@ async fn a_schema_that_lacks_a_migration_is_not_ready_and_a_newer_one_is(db: Dat
     world.run("INSERT INTO invoicing_migration (version) VALUES ($1)", &[(newest + 1).into()]).await;
     becomes(&world.invoicing, STORE_SHOWS, |health| health.is_ready()).await;
     world.run("DELETE FROM invoicing_migration WHERE version >= $1", &[newest.into()]).await;
-    let is_old = |health: Health| health.store == StoreHealth::OldSchema;
+    let is_old = |health: Health| health.store == DatabaseHealth::OldSchema;
     let health = becomes(&world.invoicing, STORE_SHOWS, is_old).await;
     assert_eq!(health.reasons(), ["the schema of the database is older than this version"]);
     world.run("INSERT INTO invoicing_migration (version) VALUES ($1)", &[newest.into()]).await;
@@ -132,7 +132,7 @@ async fn a_closed_service_is_not_ready_and_lives(db: Database) {
     let world = World::new(db).await;
     becomes(&world.invoicing, STORE_SHOWS, |health| health.is_ready()).await;
     world.invoicing.close().await;
-    let is_gone = |health: Health| health.store == StoreHealth::Unreachable;
+    let is_gone = |health: Health| health.store == DatabaseHealth::Unreachable;
     becomes(&world.invoicing, STORE_SHOWS, is_gone).await;
     let (status, body) = readiness(&world.invoicing).await;
     assert_eq!((status, &body["reasons"]), (503, &json!(["the database does not answer"])));
@@ -157,7 +157,7 @@ async fn a_document_store_that_fails_or_hangs_is_a_reason(db: Database) {
     for set in [MemoryStore::fail, MemoryStore::hang] {
         set(&world.documents, true);
         let health = becomes(&world.invoicing, STORE_SHOWS, is_gone).await;
-        assert_eq!((health.store, health.reasons()), (StoreHealth::Reachable, vec![reason]));
+        assert_eq!((health.store, health.reasons()), (DatabaseHealth::Reachable, vec![reason]));
         let (status, body) = readiness(&world.invoicing).await;
         assert_eq!(
             (status, &body["documents"], &body["reasons"]),

@@ -24,7 +24,7 @@ impl Story {
         let before = self.company.events().list(None, 1_000).await?;
         let payments = self.company.invoices().payments(invoice.summary.id).await?;
         let bounced = payments.last().ok_or("the invoice has payments")?;
-        let invoice = self.company.invoices().reverse(invoice.summary.id, bounced.id).await?;
+        let invoice = self.company.invoices().reverse_payment(invoice.summary.id, bounced.id).await?;
         self.say(
             "bank",
             format_args!(

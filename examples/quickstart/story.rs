@@ -145,7 +145,7 @@ impl Story {
     }
 
     async fn sign(&mut self, quote: &Quote, client: &Client) -> Result<(), Failure> {
-        let token = self.company.quotes().signing_link(quote.summary.id).await?;
+        let token = self.company.quotes().create_signing_link(quote.summary.id).await?;
         let document = self.host.invoicing.signing_links().document(token.reveal()).await?;
         let file = self.folder.join(format!("{}-{}.pdf", quote.summary.number, &document.sha256[..8]));
         std::fs::write(&file, &document.bytes)?;

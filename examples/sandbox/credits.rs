@@ -3,7 +3,7 @@
 use invoicing_core::{
     CreditNote, Invoice, InvoiceItem, InvoiceStatus, Money, NewCreditNote, Quantity, percent,
 };
-use invoicing_server::{Error, NewPayment, PageQuery, PaymentMethod, PaymentSource};
+use invoicing_server::{Error, InvoiceQuery, NewPayment, PaymentMethod, PaymentSource};
 use rust_decimal::Decimal;
 
 use crate::business::{Business, Done};
@@ -38,7 +38,7 @@ impl Business {
 
     /// Pays back all that was paid too much.
     pub(crate) async fn refund(&mut self) -> Result<Option<Done>, Error> {
-        let query = PageQuery::default().status(InvoiceStatus::Paid).window(RECENT);
+        let query = InvoiceQuery::default().status(InvoiceStatus::Paid).window(RECENT);
         let mut paid: Vec<InvoiceItem> = self.company.invoices().list(&query).await?.data;
         paid.retain(|invoice| invoice.summary.amount_overpaid > Money::ZERO);
         let Some(invoice) = one_of(&mut self.rng, &paid) else { return Ok(None) };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use invoicing_examples::Failure;
-use invoicing_server::{Builder, Invoicing, ObjectStorage, PostgresSettings};
+use invoicing_server::{Invoicing, InvoicingBuilder, ObjectStorage, PostgresSettings};
 use tempfile::TempDir;
 
 use crate::args::Db;
@@ -50,7 +50,7 @@ impl Home {
     }
 
     /// A builder of the service.
-    pub(crate) fn builder(&self) -> Result<Builder, Failure> {
+    pub(crate) fn builder(&self) -> Result<InvoicingBuilder, Failure> {
         let builder = match &self.db {
             Db::File(path) => Invoicing::sqlite(path),
             Db::Postgres { url, .. } => Invoicing::postgres(PostgresSettings::new(url)),

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Response, StatusCode, header};
 use invoicing_core::CompanyId;
-use invoicing_server::{Env, Role, Session, SignInDecision};
+use invoicing_server::{ConsoleRole, ConsoleSession, Env, SignInDecision};
 
 /// The field of the query with the token of a link.
 const FIELD: &str = "signIn";
@@ -52,7 +52,7 @@ impl Door {
         let mut state = self.lock();
         let session = self.cookies(request).any(|cookie| state.sessions.contains(cookie));
         if session {
-            return SignInDecision::Granted(Session::new(self.company, "Sandbox", Role::Full));
+            return SignInDecision::Granted(ConsoleSession::new(self.company, "Sandbox", ConsoleRole::Full));
         }
         if request.method != Method::GET || given(request) != Some(&state.link) {
             return SignInDecision::Answer(Box::new(closed()));

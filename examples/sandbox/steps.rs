@@ -7,8 +7,8 @@ use invoicing_core::{
     QuoteStatus, SignatureEvidence,
 };
 use invoicing_server::{
-    ClientQuery, Error, NewPayment, NewProject, PageQuery, PageWindow, PaymentMethod, PaymentSource,
-    Signature,
+    ClientQuery, Error, InvoiceQuery, NewPayment, NewProject, PageWindow, PaymentMethod, PaymentSource,
+    QuoteQuery, Signature,
 };
 
 use crate::business::{Business, Done};
@@ -202,7 +202,7 @@ impl Business {
         if quote.summary.valid_until.is_some_and(|day| day < self.today()) {
             return Ok(None);
         }
-        let token = self.company.quotes().signing_link(quote.summary.id).await?;
+        let token = self.company.quotes().create_signing_link(quote.summary.id).await?;
         let email = quote.summary.client_email.as_deref().unwrap_or("client@exemple.fr");
         let accepted_text = "Bon pour accord, devis reçu avant l'exécution des travaux";
         let signature =
@@ -238,7 +238,7 @@ impl Business {
     async fn direct_invoice(&mut self) -> Result<Option<Done>, Error> {
         let Some(client) = self.client().await? else { return Ok(None) };
         let content = self.content(&client)?;
-        let invoice = self.company.invoices().direct(&content).await?.summary;
+        let invoice = self.company.invoices().create_direct(&content).await?.summary;
         let mut done = Done::new("invoice.direct", [("invoiceId", invoice.id.0), ("clientId", client.id.0)]);
         done.ids.extend(invoice.quote_id.map(|quote| ("quoteId", quote.0)));
         Ok(Some(done))
@@ -287,7 +287,7 @@ impl Business {
         let Some(payment) = payments.iter().rfind(|payment| payment.reversed_at.is_none()) else {
             return Ok(None);
         };
-        self.company.invoices().reverse(invoice.summary.id, payment.id).await?;
+        self.company.invoices().reverse_payment(invoice.summary.id, payment.id).await?;
         let ids = [("invoiceId", invoice.summary.id.0), ("paymentId", payment.id.0)];
         Ok(Some(Done::new("invoice.reversePayment", ids)))
     }
@@ -327,13 +327,13 @@ impl Business {
     }
 
     async fn quote(&mut self, status: QuoteStatus) -> Result<Option<QuoteItem>, Error> {
-        let query = PageQuery::default().status(status).window(RECENT);
+        let query = QuoteQuery::default().status(status).window(RECENT);
         let page = self.company.quotes().list(&query).await?;
         Ok(one_of(&mut self.rng, &page.data).cloned())
     }
 
     pub(crate) async fn invoice(&mut self, status: InvoiceStatus) -> Result<Option<InvoiceItem>, Error> {
-        let query = PageQuery::default().status(status).window(RECENT);
+        let query = InvoiceQuery::default().status(status).window(RECENT);
         let page = self.company.invoices().list(&query).await?;
         Ok(one_of(&mut self.rng, &page.data).cloned())
     }

@@ -88,7 +88,7 @@ async fn demonstrate() -> Result<(), Failure> {
     let client = demo.company.clients().create(&NewClient::named("=Claire; \"Lefèvre\"")).await?;
     let first = quotes.create(&NewQuote::empty(client.id)).await?;
     let sold = NewQuote::empty(client.id).line(NewLine::new("Peinture", 10, 25, 10));
-    let invoice = demo.company.invoices().direct(&sold).await?;
+    let invoice = demo.company.invoices().create_direct(&sold).await?;
     demo.company.invoices().issue(invoice.summary.id, None).await?;
     demo.company.invoices().cancel(invoice.summary.id).await?;
 

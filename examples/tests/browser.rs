@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use http::request::Parts;
 use invoicing_core::CompanyIdentity;
-use invoicing_server::{ConsoleSettings, Role, ServeLimits, Session, SignInDecision, serve};
+use invoicing_server::{ConsoleRole, ConsoleSession, ConsoleSettings, ServeLimits, SignInDecision, serve};
 use invoicing_tests::{Database, RunningDispatcher, World};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -35,7 +35,7 @@ impl ServedApp {
     async fn start(world: World, prefix: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}{prefix}", listener.local_addr().unwrap());
-        let session = Session::new(world.company.id(), "Anna", Role::Full);
+        let session = ConsoleSession::new(world.company.id(), "Anna", ConsoleRole::Full);
         let sign_in = move |_: &Parts| SignInDecision::Granted(session.clone());
         let console = world.invoicing.console(ConsoleSettings::at(&base), sign_in).unwrap();
         let (stop, stopped) = oneshot::channel::<()>();

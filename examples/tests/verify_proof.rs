@@ -32,7 +32,7 @@ impl Signed {
         let id = quotes.create(&new).await.unwrap().summary.id;
         quotes.send(id, None).await.unwrap();
         let sent = quotes.open_document(id).await.unwrap();
-        let token = quotes.signing_link(id).await.unwrap();
+        let token = quotes.create_signing_link(id).await.unwrap();
         let evidence = SignatureEvidence::new("Claire Lefèvre", "claire@exemple.fr", "Bon pour accord");
         let signature = Signature::new(evidence);
         invoicing.signing_links().sign(token.reveal(), &signature).await.unwrap();
@@ -40,7 +40,7 @@ impl Signed {
         let files = Self { folder, sha256: signed.sha256 };
         files.write("sent.pdf", &sent.bytes);
         files.write("signed.pdf", &signed.bytes);
-        files.write("detail.json", &quotes.detail(id).await.unwrap());
+        files.write("detail.json", &quotes.get_json(id).await.unwrap());
         let answer = quotes.document(id).await.unwrap();
         files.write("document.json", &serde_json::to_vec(&answer).unwrap());
         // Other pages around the genuine copy and its proof.

@@ -44,6 +44,25 @@ impl SettingError {
 }
 
 /// Settings of the service. The defaults are those of the contract.
+///
+/// A host builds them with the fields that it changes, or reads them from its own file:
+///
+/// ```
+/// use invoicing_server::{Invoicing, RequestLimits, Settings};
+///
+/// let settings = Settings {
+///     base_url: "https://quotes.example.com".to_owned(),
+///     requests: RequestLimits { in_flight: 512, ..RequestLimits::default() },
+///     ..Settings::default()
+/// };
+/// let builder = Invoicing::sqlite("invoicing.db").settings(settings.clone());
+///
+/// let read: Settings = serde_json::from_str(
+///     r#"{"baseUrl": "https://quotes.example.com", "requests": {"inFlight": 512}}"#,
+/// )?;
+/// assert_eq!(read, settings);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Settings {
@@ -52,7 +71,7 @@ pub struct Settings {
     pub brand: String,
     /// Public base URL of the service, without `/api/v1`. Document URLs begin with it.
     /// `http://127.0.0.1:8080` by default, which only callers on the same machine reach.
-    /// [`Builder::open`](crate::Builder::open) refuses any URL that does not begin with `https://`
+    /// [`InvoicingBuilder::open`](crate::InvoicingBuilder::open) refuses any URL that does not begin with `https://`
     /// or `http://`.
     pub base_url: String,
     /// Requests that one key may make in any 60 s, 30 by default; 0 for no quota.
@@ -275,6 +294,17 @@ fn is_header_token(text: &str) -> bool {
 
 /// Connection settings of a PostgreSQL database. See
 /// [`Invoicing::postgres`](crate::Invoicing::postgres).
+///
+/// ```no_run
+/// use invoicing_server::{Invoicing, ObjectStorage, PostgresSettings};
+///
+/// # async fn host() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut place = PostgresSettings::new("postgres://invoicing@db.example.com/invoicing?sslmode=verify-full");
+/// place.max_connections = 20;
+/// let documents = ObjectStorage::folder("/mnt/shared/documents")?;
+/// let invoicing = Invoicing::postgres(place).document_store(std::sync::Arc::new(documents)).open().await?;
+/// # Ok(()) }
+/// ```
 ///
 /// `Debug` does not show the URLs, as they hold a password.
 #[cfg(feature = "postgres")]

@@ -69,7 +69,7 @@ impl CopyReport {
 /// No service may have the file open, and none may open it again. The service continues on the
 /// copy, with the same keys, links, numbers, secrets and quotas, and delivers the pending
 /// deliveries. Frozen documents stay in the document store: give the service on PostgreSQL the same
-/// one ([`Builder::document_store`](crate::Builder::document_store)), which on SQLite is the folder
+/// one ([`InvoicingBuilder::document_store`](crate::InvoicingBuilder::document_store)), which on SQLite is the folder
 /// `<database>.documents` if none was given. The service needs the same sealing keys, too.
 ///
 /// After an interruption at any point, even by the death of the process, the same call continues
@@ -80,6 +80,18 @@ impl CopyReport {
 ///
 /// Call it on the machine of the stopped service: the quotas are carried over from its clock to
 /// that of the database.
+///
+/// ```no_run
+/// use std::path::Path;
+///
+/// use invoicing_server::{PostgresSettings, copy_to_postgres};
+///
+/// # async fn host() -> Result<(), Box<dyn std::error::Error>> {
+/// let target = PostgresSettings::new("postgres://invoicing@db.example.com/invoicing");
+/// let report = copy_to_postgres(Path::new("/var/lib/invoicing/invoicing.db"), &target).await?;
+/// println!("{} rows, equal by SHA-256 {}", report.rows(), report.sha256);
+/// # Ok(()) }
+/// ```
 ///
 /// # Errors
 /// [`CopyError`]; each variant names the remedy.

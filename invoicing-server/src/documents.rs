@@ -32,7 +32,7 @@ mod vat_exemption;
 pub(crate) use pdf::tests as pdf_tests;
 
 pub use blob_store::{
-    DocumentFile, DocumentKey, DocumentStore, ObjectStorage, StorageSetupError, StoreError,
+    DocumentFile, DocumentKey, DocumentStore, DocumentStoreError, ObjectStorage, StorageSetupError,
 };
 pub use facts::{Buyer, DocumentFacts, Parties};
 #[cfg(any(test, feature = "testing"))]

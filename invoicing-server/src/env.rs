@@ -167,6 +167,23 @@ impl Random for SystemRandom {
 }
 
 /// A clock that a test sets, in milliseconds.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use invoicing_server::{Env, Invoicing, ManualClock};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let database = folder.path().join("invoicing.db");
+/// let clock = ManualClock::at("2026-09-14T09:00:00Z".parse()?);
+/// let invoicing = Invoicing::sqlite(database).env(Env::system().with_clock(clock.clone())).open().await?;
+///
+/// clock.advance(Duration::from_hours(24 * 31)); // quotes without an answer expire
+/// println!("{} quotes expired", invoicing.sweep().await?.expired_quotes);
+/// # Ok(()) }
+/// ```
 #[cfg(any(test, feature = "testing"))]
 #[derive(Debug)]
 pub struct ManualClock(std::sync::atomic::AtomicI64);

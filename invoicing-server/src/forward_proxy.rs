@@ -4,6 +4,7 @@
 //! them on.
 
 use std::fmt;
+use std::str::FromStr;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -28,27 +29,6 @@ pub struct ForwardProxy {
 }
 
 impl ForwardProxy {
-    /// Reads the proxy's URL.
-    ///
-    /// # Errors
-    /// [`ProxyError`] with the fault of the URL. The text does not repeat the URL, which may hold a
-    /// password.
-    pub fn parse(url: &str) -> Result<Self, ProxyError> {
-        let mut url = Url::parse(url).map_err(|_| ProxyError::Malformed)?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(ProxyError::Scheme);
-        }
-        if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
-            return Err(ProxyError::Path);
-        }
-        let authorization = authorization(&url)?;
-        if url.set_username("").is_err() || url.set_password(None).is_err() {
-            return Err(ProxyError::Malformed);
-        }
-        let uri = url.as_str().parse().map_err(|_| ProxyError::Malformed)?;
-        Ok(Self { uri, authorization })
-    }
-
     /// The address of the proxy, without user and password.
     pub(crate) fn uri(&self) -> &Uri {
         &self.uri
@@ -63,25 +43,46 @@ impl ForwardProxy {
 }
 
 /// The value of the header (RFC 7617): no colon in the user's name, no control characters at all.
-fn authorization(url: &Url) -> Result<Option<Zeroizing<String>>, ProxyError> {
+fn authorization(url: &Url) -> Result<Option<Zeroizing<String>>, ParseProxyError> {
     if url.username().is_empty() && url.password().is_none() {
         return Ok(None);
     }
     let decode = |text| Zeroizing::new(percent_decode_str(text).collect::<Vec<u8>>());
     let (user, password) = (decode(url.username()), decode(url.password().unwrap_or_default()));
     if user.contains(&b':') || user.iter().chain(password.iter()).any(u8::is_ascii_control) {
-        return Err(ProxyError::Credentials);
+        return Err(ParseProxyError::Credentials);
     }
     let pair = Zeroizing::new([user.as_slice(), b":", password.as_slice()].concat());
     let encoded = Zeroizing::new(STANDARD.encode(&*pair));
     Ok(Some(Zeroizing::new(format!("Basic {}", *encoded))))
 }
 
-impl TryFrom<String> for ForwardProxy {
-    type Error = ProxyError;
+/// Reads the URL. The text of an error does not repeat the URL, which may hold a password.
+impl FromStr for ForwardProxy {
+    type Err = ParseProxyError;
 
-    fn try_from(url: String) -> Result<Self, ProxyError> {
-        Self::parse(&Zeroizing::new(url))
+    fn from_str(url: &str) -> Result<Self, ParseProxyError> {
+        let mut url = Url::parse(url).map_err(|_| ParseProxyError::Malformed)?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(ParseProxyError::Scheme);
+        }
+        if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
+            return Err(ParseProxyError::Path);
+        }
+        let authorization = authorization(&url)?;
+        if url.set_username("").is_err() || url.set_password(None).is_err() {
+            return Err(ParseProxyError::Malformed);
+        }
+        let uri = url.as_str().parse().map_err(|_| ParseProxyError::Malformed)?;
+        Ok(Self { uri, authorization })
+    }
+}
+
+impl TryFrom<String> for ForwardProxy {
+    type Error = ParseProxyError;
+
+    fn try_from(url: String) -> Result<Self, ParseProxyError> {
+        Zeroizing::new(url).parse()
     }
 }
 
@@ -95,7 +96,7 @@ impl fmt::Debug for ForwardProxy {
 /// The reason why a text is not the URL of a forward proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ProxyError {
+pub enum ParseProxyError {
     /// The text is not an absolute URL with a host.
     #[error("the proxy must be a URL such as http://proxy.example:3128")]
     Malformed,
@@ -116,7 +117,7 @@ mod tests {
 
     #[test]
     fn credentials_are_decoded_sent_as_basic_and_never_shown() {
-        let proxy = ForwardProxy::parse("http://us%40er:p%3Ass%20w@Proxy.example:3128").unwrap();
+        let proxy = ForwardProxy::from_str("http://us%40er:p%3Ass%20w@Proxy.example:3128").unwrap();
         assert_eq!(proxy.uri(), "http://proxy.example:3128/");
         // "us@er:p:ss w"
         assert_eq!(proxy.authorization().unwrap(), "Basic dXNAZXI6cDpzcyB3");
@@ -124,12 +125,12 @@ mod tests {
         for secret in ["us@er", "us%40er", "ss w", "p%3Ass", "dXNAZXI6cDpzcyB3"] {
             assert!(!shown.contains(secret), "{shown}");
         }
-        assert!(ForwardProxy::parse("https://proxy.example").unwrap().authorization().is_none());
+        assert!(ForwardProxy::from_str("https://proxy.example").unwrap().authorization().is_none());
     }
 
     #[test]
     fn proxies_with_the_same_address_and_credentials_are_equal() {
-        let parse = |url| ForwardProxy::parse(url).unwrap();
+        let parse = |url| ForwardProxy::from_str(url).unwrap();
         assert_eq!(parse("http://a:b@proxy.example"), parse("http://a:b@PROXY.example:80/"));
         assert_ne!(parse("http://a:b@proxy.example"), parse("http://a:c@proxy.example"));
         assert_ne!(parse("http://a:b@proxy.example"), parse("http://proxy.example"));
@@ -139,18 +140,18 @@ mod tests {
     #[test]
     fn an_invalid_proxy_url_is_refused_without_repeating_it() {
         for (url, error) in [
-            ("", ProxyError::Malformed),
-            ("proxy.example:3128", ProxyError::Scheme),
-            ("http://", ProxyError::Malformed),
-            ("socks5://u:hunter2@proxy.example", ProxyError::Scheme),
-            ("http://u:hunter2@proxy.example/path", ProxyError::Path),
-            ("http://u:hunter2@proxy.example/?q", ProxyError::Path),
-            ("http://u:hunter2@proxy.example/#f", ProxyError::Path),
-            ("http://u%3Au:hunter2@proxy.example", ProxyError::Credentials),
-            ("http://u:hunter2%0D%0Ax@proxy.example", ProxyError::Credentials),
-            ("http://u:hunter2@proxy.example:99999", ProxyError::Malformed),
+            ("", ParseProxyError::Malformed),
+            ("proxy.example:3128", ParseProxyError::Scheme),
+            ("http://", ParseProxyError::Malformed),
+            ("socks5://u:hunter2@proxy.example", ParseProxyError::Scheme),
+            ("http://u:hunter2@proxy.example/path", ParseProxyError::Path),
+            ("http://u:hunter2@proxy.example/?q", ParseProxyError::Path),
+            ("http://u:hunter2@proxy.example/#f", ParseProxyError::Path),
+            ("http://u%3Au:hunter2@proxy.example", ParseProxyError::Credentials),
+            ("http://u:hunter2%0D%0Ax@proxy.example", ParseProxyError::Credentials),
+            ("http://u:hunter2@proxy.example:99999", ParseProxyError::Malformed),
         ] {
-            assert_eq!(ForwardProxy::parse(url), Err(error), "{url}");
+            assert_eq!(ForwardProxy::from_str(url), Err(error), "{url}");
             let json = serde_json::to_string(url).unwrap();
             let text = serde_json::from_str::<ForwardProxy>(&json).unwrap_err().to_string();
             assert!(text.starts_with(&error.to_string()) && !text.contains("hunter2"), "{text}");

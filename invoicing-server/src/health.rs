@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use crate::dispatch::{DispatchContext, DispatcherHealth};
 use crate::documents::DocumentService;
 use crate::http::HttpContext;
-use crate::store::{Store, StoreHealth};
+use crate::store::{DatabaseHealth, Store};
 pub use probes::HealthService;
 use throttled::Throttled;
 
@@ -35,7 +35,7 @@ pub enum DocumentsHealth {
 #[non_exhaustive]
 pub struct Health {
     /// The database, as it answered less than 2 s ago.
-    pub store: StoreHealth,
+    pub store: DatabaseHealth,
     /// The document store, as it answered less than 2 s ago.
     pub documents: DocumentsHealth,
     /// The dispatcher of this process, now.
@@ -52,10 +52,10 @@ impl Health {
     /// The reasons why it is not ready, in English.
     pub fn reasons(&self) -> Vec<&'static str> {
         let store = match self.store {
-            StoreHealth::Reachable => None,
-            StoreHealth::Unreachable => Some("the database does not answer"),
-            StoreHealth::ReadOnly => Some("the database takes no changes"),
-            StoreHealth::OldSchema => Some("the schema of the database is older than this version"),
+            DatabaseHealth::Reachable => None,
+            DatabaseHealth::Unreachable => Some("the database does not answer"),
+            DatabaseHealth::ReadOnly => Some("the database takes no changes"),
+            DatabaseHealth::OldSchema => Some("the schema of the database is older than this version"),
         };
         let dispatcher = match self.dispatcher {
             DispatcherHealth::Running | DispatcherHealth::NotRun => None,
@@ -75,9 +75,9 @@ pub(crate) struct HealthContext {
     http: Arc<HttpContext>,
     store: Arc<Store>,
     dispatch: Arc<DispatchContext>,
-    latest: Throttled<StoreHealth>,
+    latest: Throttled<DatabaseHealth>,
     /// The state of the store that was logged last.
-    logged: Arc<Mutex<StoreHealth>>,
+    logged: Arc<Mutex<DatabaseHealth>>,
     documents: Arc<DocumentService>,
     latest_documents: Throttled<DocumentsHealth>,
     logged_documents: Arc<Mutex<DocumentsHealth>>,
@@ -95,7 +95,7 @@ impl HealthContext {
             store,
             dispatch,
             latest: Throttled::default(),
-            logged: Arc::new(Mutex::new(StoreHealth::Reachable)),
+            logged: Arc::new(Mutex::new(DatabaseHealth::Reachable)),
             documents,
             latest_documents: Throttled::default(),
             logged_documents: Arc::new(Mutex::new(DocumentsHealth::Reachable)),
@@ -108,23 +108,23 @@ impl HealthContext {
             || check_documents(Arc::clone(&self.documents), Arc::clone(&self.logged_documents));
         let (store, documents) =
             tokio::join!(self.latest.get(check), self.latest_documents.get(check_documents));
-        let store = store.unwrap_or(StoreHealth::Unreachable);
+        let store = store.unwrap_or(DatabaseHealth::Unreachable);
         let documents = documents.unwrap_or(DocumentsHealth::Unreachable);
         Health { store, documents, dispatcher: self.dispatch.heartbeat.health(Instant::now()) }
     }
 }
 
 /// Checks the database. Logs only changes of its state, as probes come every few seconds.
-async fn check(store: Arc<Store>, logged: Arc<Mutex<StoreHealth>>) -> StoreHealth {
+async fn check(store: Arc<Store>, logged: Arc<Mutex<DatabaseHealth>>) -> DatabaseHealth {
     let (health, error) = match timeout(LIMIT, store.check()).await {
         Ok(Ok(health)) => (health, None),
-        Ok(Err(error)) => (StoreHealth::Unreachable, Some(error)),
-        Err(_) => (StoreHealth::Unreachable, None),
+        Ok(Err(error)) => (DatabaseHealth::Unreachable, Some(error)),
+        Err(_) => (DatabaseHealth::Unreachable, None),
     };
     let before = std::mem::replace(&mut *logged.lock(), health);
     if before != health {
         let store = <&str>::from(health);
-        if health == StoreHealth::Reachable {
+        if health == DatabaseHealth::Reachable {
             tracing::info!("the database is ready again");
         } else {
             let error = error.as_ref().map(|error| error as &dyn std::error::Error);
@@ -161,8 +161,12 @@ mod tests {
 
     #[test]
     fn each_state_that_is_not_ready_has_a_reason() {
-        let stores =
-            [StoreHealth::Reachable, StoreHealth::Unreachable, StoreHealth::ReadOnly, StoreHealth::OldSchema];
+        let stores = [
+            DatabaseHealth::Reachable,
+            DatabaseHealth::Unreachable,
+            DatabaseHealth::ReadOnly,
+            DatabaseHealth::OldSchema,
+        ];
         let dispatchers = [
             DispatcherHealth::Running,
             DispatcherHealth::NotRun,

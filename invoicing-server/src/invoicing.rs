@@ -31,8 +31,8 @@ use crate::operations::{Companies, CompanyHandle, ResealReport, Services, Signin
 use crate::records::SealingStats;
 use crate::sealing::{SealingError, SealingKeys};
 use crate::store::ServiceTables;
-pub use builder::Builder;
 use builder::Database;
+pub use builder::InvoicingBuilder;
 
 /// Interval between two sweeps of [`Invoicing::run`].
 const SWEEP_INTERVAL: Duration = Duration::from_hours(1);
@@ -66,17 +66,17 @@ impl std::fmt::Debug for Inner {
 
 impl Invoicing {
     /// A service on a SQLite file, which belongs to one process at a time.
-    pub fn sqlite(path: impl AsRef<Path>) -> Builder {
-        Builder::new(Database::Sqlite(path.as_ref().to_owned()))
+    pub fn sqlite(path: impl AsRef<Path>) -> InvoicingBuilder {
+        InvoicingBuilder::new(Database::Sqlite(path.as_ref().to_owned()))
     }
 
     /// A service on a PostgreSQL database (12 or later), which any number of processes may share:
     /// each is a *node*, serves the API and may run the dispatcher. All nodes need the same
-    /// settings, the same sealing keys, and a [document store](Builder::document_store) that all of
+    /// settings, the same sealing keys, and a [document store](InvoicingBuilder::document_store) that all of
     /// them reach.
     #[cfg(feature = "postgres")]
-    pub fn postgres(settings: PostgresSettings) -> Builder {
-        Builder::new(Database::Postgres(settings))
+    pub fn postgres(settings: PostgresSettings) -> InvoicingBuilder {
+        InvoicingBuilder::new(Database::Postgres(settings))
     }
 
     /// The API, as a hyper and a tower service.

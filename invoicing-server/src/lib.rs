@@ -1,10 +1,5 @@
 //! An embeddable quoting and invoicing service for tradespeople and small businesses.
 //!
-//! A host opens [`Invoicing`] on a SQLite file, or, with the feature `postgres`, on a PostgreSQL
-//! database that several processes share. It then has three parts: the **API** as a hyper and tower
-//! service, the **operations** that its own UI calls, and the **dispatcher** that delivers signed
-//! webhooks.
-//!
 //! ```no_run
 //! use invoicing_server::{Invoicing, NewCompany, Plan, ServeLimits, serve};
 //!
@@ -24,10 +19,47 @@
 //! # served?; ran?; Ok(()) }
 //! ```
 //!
+//! A host opens [`Invoicing`] on a SQLite file, or, with the feature `postgres`, on a PostgreSQL
+//! database that several processes share. It then has three parts: the **API** as a hyper and tower
+//! service, the **operations** that its own UI calls, and the **dispatcher** that delivers signed
+//! webhooks.
+//!
 //! The service starts background tasks for the database only: the writer on SQLite; on PostgreSQL
 //! the listener, the clock synchronisation and each commit. The host serves the API, and runs the
 //! dispatcher and the hourly sweep with [`Invoicing::run`]. The log warns if a host does not run
 //! them.
+//!
+//! # Where to find what a host needs
+//!
+//! | For | Start at |
+//! |---|---|
+//! | the database, the settings, the parts that can be replaced | [`Invoicing::sqlite`], `Invoicing::postgres`, [`InvoicingBuilder`], [`Settings`] |
+//! | companies, and every operation on the records of one | [`Companies`], [`CompanyHandle`] |
+//! | the API, by a server of this crate or another | [`serve()`] with [`ServeLimits`]; [`Invoicing::service`] |
+//! | keys of the API | [`Keys`] |
+//! | webhooks: registered, delivered, replayed | [`Webhooks`], [`Dispatcher`] |
+//! | quotes, and the links by which clients sign them | [`Quotes`], [`SigningLinks`] |
+//! | invoices, payments and credit notes | [`Invoices`], [`CreditNotes`] |
+//! | the look of documents, and the place where they are kept | [`DocumentRenderer`], `PdfRenderer`; [`DocumentStore`], [`ObjectStorage`] |
+//! | pages for the people of a company, and for signers | `Invoicing::console`, `Invoicing::signing_page`, `ConsoleSettings`, `SignIn` |
+//! | secrets sealed at rest | [`SealingKeys`] |
+//! | probes, measurements, traces | [`Invoicing::health_service`], the feature `metrics`, [`TraceContext`] |
+//! | the move from SQLite to PostgreSQL | `copy_to_postgres` |
+//! | tests of a host | `ManualClock`, `MemoryStore`, [`TargetPolicy`] |
+//!
+//! # Features
+//!
+//! | Feature | Provides |
+//! |---|---|
+//! | `pdf` (default) | `PdfRenderer`, which typesets documents. Without it the host gives a [`DocumentRenderer`] |
+//! | `postgres` | `Invoicing::postgres`, and `copy_to_postgres` |
+//! | `postgres-tls` | TLS to PostgreSQL, by the `sslmode` of its URL |
+//! | `console` | `Invoicing::console` and `Invoicing::signing_page` |
+//! | `reference` | the reference of the API as a page, at `/api/v1/docs` |
+//! | `metrics` | measurements through the facade of the crate `metrics` |
+//! | `s3`, `gcs`, `azure` | [`ObjectStorage`] in a cloud |
+//! | `platform-roots` | `TransportBuilder::platform_roots`: webhooks to receivers that the operating system trusts |
+//! | `testing` | `ManualClock` and `MemoryStore` |
 //!
 //! # The life of a quote
 //!
@@ -83,7 +115,7 @@
 //! company.quotes().send(id, None).await?;
 //!
 //! // The client opens the link with this token, reads the document, and signs it.
-//! let token = company.quotes().signing_link(id).await?;
+//! let token = company.quotes().create_signing_link(id).await?;
 //! let links = invoicing.signing_links();
 //! let shown = links.document(token.reveal()).await?;
 //! let evidence = SignatureEvidence::new("Claire Lefèvre", "claire@exemple.fr", "Bon pour accord");
@@ -153,6 +185,31 @@
 //!         .retention_rate(5)
 //! }
 //! ```
+//!
+//! Errors, kinds, reports and records of this crate are `#[non_exhaustive]`. Its inputs, queries
+//! and settings are not, nor is the input of a [`DocumentRenderer`], so that hosts and tests may
+//! build them as literals, as those of [`invoicing_core`](invoicing_core#extension-of-types). A
+//! field that is added to one is a breaking change; calls with setters or
+//! `..Settings::default()` are not affected by it.
+//!
+//! # Foreign types in public signatures
+//!
+//! A new major version of one of these crates, or a new minor version of one at 0.x, is a breaking
+//! change here.
+//!
+//! | Type | Feature | Reason |
+//! |---|---|---|
+//! | [`invoicing_core`], and its [`chrono`], [`rust_decimal`], `uuid` and `serde` | | records and inputs |
+//! | `http::{Request, Response, StatusCode, Method}`, `http_body::Body`, `bytes::Bytes` | | any HTTP server that uses them fits |
+//! | `tower_service::Service`, `hyper::service::Service` | | the interfaces of servers and routers |
+//! | `tokio::net::TcpListener` | | the listener of [`serve()`] |
+//! | `futures_util::future::BoxFuture` | | an alias of types of the standard library |
+//! | `tracing::Span` | | [`TraceContext::attempt`] |
+//! | [`object_store`] 0.14 | | the stores, builders and signers that [`ObjectStorage`] takes; the cause in [`StorageSetupError::Store`] |
+//! | `sqlx::Error` 0.9 | | the cause in [`DatabaseError`] and `CopyError`; [`Error`] is made from it |
+//! | `rustls::Error` 0.23 | | the cause in [`TransportSetupError`] |
+//! | `strum::VariantArray` 0.28 | | derived by enums whose `ALL` needs no import |
+//! | `metrics::Recorder` 0.24 | `metrics` | the recorder of the host |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -201,17 +258,17 @@ pub use config::{
 };
 #[cfg(feature = "console")]
 pub use console::{
-    Action, Console, ConsoleSettings, Language, Logo, Role, Session, SignIn, SignInDecision, SignInFuture,
-    Theme,
+    Console, ConsoleAction, ConsoleRole, ConsoleSession, ConsoleSettings, Language, SignIn, SignInDecision,
+    SignInFuture, Theme, ThemeLogo,
 };
 #[cfg(feature = "postgres")]
 pub use copy::{CopyError, CopyReport, copy_to_postgres};
-pub use dispatch::transport::{Resolve, ResolveFuture, TransportBuilder, TransportError};
+pub use dispatch::transport::{Resolve, ResolveFuture, TransportBuilder, TransportSetupError};
 pub use dispatch::{DisabledWebhook, DispatchReport, Dispatcher, DispatcherHealth};
 pub use documents::{
     Buyer, ContentHash, DocumentFacts, DocumentFile, DocumentInput, DocumentKey, DocumentKind, DocumentLogo,
-    DocumentRef, DocumentRenderer, DocumentStore, LogoFormat, ObjectStorage, ParseHashError, Parties,
-    RenderDeadline, RenderError, SentCopy, StorageSetupError, StoreError,
+    DocumentRef, DocumentRenderer, DocumentStore, DocumentStoreError, LogoFormat, ObjectStorage,
+    ParseHashError, Parties, RenderDeadline, RenderError, SentCopy, StorageSetupError,
 };
 #[cfg(feature = "pdf")]
 pub use documents::{FontError, PdfRenderer};
@@ -221,12 +278,12 @@ pub use documents::{MemoryStore, factur_x};
 pub use env::ManualClock;
 pub use env::{Clock, Env, Random, SystemClock};
 pub use error::Error;
-pub use forward_proxy::{ForwardProxy, ProxyError};
+pub use forward_proxy::{ForwardProxy, ParseProxyError};
 pub use health::{DocumentsHealth, Health, HealthService};
-pub use invoicing::{Builder, Invoicing};
+pub use invoicing::{Invoicing, InvoicingBuilder};
 pub use list_query::{
-    ClientQuery, CreditNoteQuery, DeliveryQuery, EventQuery, HistoryQuery, PageQuery, PageWindow,
-    QuoteSearch, RecordedKind,
+    ClientQuery, CreditNoteQuery, DeliveryQuery, EventQuery, HistoryQuery, InvoiceQuery, PageWindow,
+    QuoteQuery, QuoteSearch, RecordedKind,
 };
 /// The crate in the version whose recorders the service accepts.
 #[cfg(feature = "metrics")]
@@ -249,7 +306,7 @@ pub use records::{
 pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};
 pub use secret::Secret;
 pub use serve::{ServeLimits, ServedApp, serve};
-pub use store::{DatabaseError, StoreHealth};
+pub use store::{DatabaseError, DatabaseHealth};
 pub use target::{TargetPolicy, TargetUrl, is_public};
 pub use trace_context::TraceContext;
 

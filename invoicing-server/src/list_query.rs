@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use invoicing_core::internal::search_words;
 use invoicing_core::{
-    DeliveryStatus, Event, EventId, EventKind, Invalid, QuoteId, QuoteStatus, Rule, Timestamp,
+    DeliveryStatus, Event, EventId, EventKind, Invalid, InvoiceStatus, QuoteId, QuoteStatus, Rule, Timestamp,
 };
 use uuid::Uuid;
 
@@ -55,42 +55,58 @@ pub(crate) fn check_limit(limit: u32, max: u32) -> Result<(), Invalid> {
     Err(Invalid::new("limit", Rule::IntegerFrom { min: 1, max: max.into() }))
 }
 
-/// A list of quotes or invoices.
-#[must_use]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PageQuery<S> {
-    /// Only records in this status.
-    pub status: Option<S>,
-    /// True if each item carries its lines.
-    pub include_lines: bool,
-    /// The requested part.
-    pub window: PageWindow,
+/// Declares the query of one kind of document that has a status.
+macro_rules! status_query {
+    ($(#[$doc:meta])* $name:ident, $status:ty) => {
+        $(#[$doc])*
+        #[must_use]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+        pub struct $name {
+            /// Only records in this status.
+            pub status: Option<$status>,
+            /// True if each item carries its lines.
+            pub include_lines: bool,
+            /// The requested part.
+            pub window: PageWindow,
+        }
+
+        impl $name {
+            /// Sets [`status`](Self#structfield.status).
+            pub fn status(mut self, status: $status) -> Self {
+                self.status = Some(status);
+                self
+            }
+
+            /// Sets [`include_lines`](Self#structfield.include_lines).
+            pub fn include_lines(mut self, include: bool) -> Self {
+                self.include_lines = include;
+                self
+            }
+
+            /// Sets [`window`](Self#structfield.window).
+            pub fn window(mut self, window: PageWindow) -> Self {
+                self.window = window;
+                self
+            }
+        }
+
+        impl From<&$name> for PageQuery<$status> {
+            fn from(query: &$name) -> Self {
+                let $name { status, include_lines, window } = *query;
+                Self { status, include_lines, window }
+            }
+        }
+    };
 }
 
-impl<S> Default for PageQuery<S> {
-    fn default() -> Self {
-        Self { status: None, include_lines: false, window: PageWindow::default() }
-    }
+status_query! {
+    /// A list of quotes.
+    QuoteQuery, QuoteStatus
 }
 
-impl<S> PageQuery<S> {
-    /// Sets [`status`](Self#structfield.status).
-    pub fn status(mut self, status: S) -> Self {
-        self.status = Some(status);
-        self
-    }
-
-    /// Sets [`include_lines`](Self#structfield.include_lines).
-    pub fn include_lines(mut self, include: bool) -> Self {
-        self.include_lines = include;
-        self
-    }
-
-    /// Sets [`window`](Self#structfield.window).
-    pub fn window(mut self, window: PageWindow) -> Self {
-        self.window = window;
-        self
-    }
+status_query! {
+    /// A list of invoices.
+    InvoiceQuery, InvoiceStatus
 }
 
 /// A list of credit notes, which have no status.
@@ -115,6 +131,17 @@ impl CreditNoteQuery {
         self.window = window;
         self
     }
+}
+
+/// A list of documents of any kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PageQuery<S> {
+    /// Only records in this status.
+    pub(crate) status: Option<S>,
+    /// True if each item carries its lines.
+    pub(crate) include_lines: bool,
+    /// The requested part.
+    pub(crate) window: PageWindow,
 }
 
 /// A credit note has no status.
@@ -176,6 +203,7 @@ pub(crate) const NOWHERE: &str = "\u{1}";
 
 /// A kind of recorded events: a kind that webhooks subscribe to, or the test of a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum RecordedKind {
     /// `quote.created`, ….
     Event(EventKind),

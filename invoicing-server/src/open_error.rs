@@ -1,8 +1,8 @@
-//! The error of [`Builder::open`](crate::Builder::open), with the errors of every part that it
+//! The error of [`InvoicingBuilder::open`](crate::InvoicingBuilder::open), with the errors of every part that it
 //! composes.
 
 use crate::config::SettingError;
-use crate::dispatch::transport::TransportError;
+use crate::dispatch::transport::TransportSetupError;
 use crate::documents::StorageSetupError;
 use crate::error::Error;
 use crate::sealing::SealingError;
@@ -26,7 +26,7 @@ pub enum OpenError {
     Sealing(#[from] SealingError),
     /// The webhook client cannot be set up.
     #[error("the webhook client cannot be set up")]
-    Transport(#[from] TransportError),
+    Transport(#[from] TransportSetupError),
     /// A setting is not usable.
     #[error(transparent)]
     Setting(#[from] SettingError),

@@ -80,7 +80,7 @@ use crate::records::StoredPage;
 use crate::telemetry::spans;
 pub(crate) use audit::{AuditContext, UNAUDITED};
 pub(crate) use change::ChangeContext;
-pub use check::StoreHealth;
+pub use check::DatabaseHealth;
 use claims::{ClaimLease, ClaimRequest, Claimed};
 pub(crate) use company::{CompanyReader, CompanyTx, Tables};
 pub(crate) use connection::Prefetch;

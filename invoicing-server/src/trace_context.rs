@@ -1,7 +1,7 @@
 //! A context of the host, from an operation to the attempts that deliver its events.
 
 /// Carries a context of the host from an operation to the attempts that deliver its events, for
-/// instance the ids of a trace: see [`Builder::trace_context`](crate::Builder::trace_context). Its
+/// instance the ids of a trace: see [`InvoicingBuilder::trace_context`](crate::InvoicingBuilder::trace_context). Its
 /// methods should do no other work: a method that blocks or panics does so within the operation or
 /// the dispatcher.
 ///

@@ -520,7 +520,7 @@ async fn the_amounts_of_an_invoice_follow_its_payments(db: Database) {
     assert_eq!(amounts().await, expected(["782.55", "0.01", "41.19", "0"], "SENT", false));
     let last = invoices.pay(id, &payment("10")).await.unwrap();
     assert_eq!(amounts().await, expected(["792.55", "0", "31.2", "0"], "PAID", true));
-    invoices.reverse(id, last.payment.id).await.unwrap();
+    invoices.reverse_payment(id, last.payment.id).await.unwrap();
     assert_eq!(amounts().await, expected(["782.55", "0.01", "41.19", "0"], "SENT", false));
 }
 

@@ -96,7 +96,7 @@ async fn a_clock_that_once_ran_a_year_ahead_dates_no_later_record(db: Database) 
     let invoice = invoices.convert(quote).await.unwrap().summary.id;
     invoices.issue(invoice, None).await.unwrap();
     let reversed = invoices.pay(invoice, &payment("1")).await.unwrap().payment.id;
-    invoices.reverse(invoice, reversed).await.unwrap();
+    invoices.reverse_payment(invoice, reversed).await.unwrap();
     let paid = invoices.mark_paid(invoice).await.unwrap();
     let canceled = invoices.convert(by_hand.summary.id).await.unwrap().summary.id;
     let canceled = invoices.cancel(canceled).await.unwrap();
@@ -230,7 +230,7 @@ async fn every_visible_change_of_an_invoice_moves_updated_at(db: Database) {
     let partial = invoices.pay(id, &payment("1")).await.unwrap();
     moved("a partial payment").await;
     assert_eq!(partial.invoice.summary.status.as_str(), "OVERDUE");
-    invoices.reverse(id, partial.payment.id).await.unwrap();
+    invoices.reverse_payment(id, partial.payment.id).await.unwrap();
     moved("its reversal").await;
     invoices.mark_paid(id).await.unwrap();
     moved("mark paid").await;

@@ -9,8 +9,8 @@ use invoicing_core::{
     ClientId, CreditNoteId, EventId, InvoiceId, KeyId, NewCreditNote, PaymentId, Plan, QuoteId, WebhookId,
 };
 use invoicing_server::{
-    Action, ClientQuery, ConsoleSettings, ContentHash, DeliveryRecord, Language, NewPayment, PageQuery,
-    PaymentSource, QuoteSearch, Role, Session, SignInDecision, Theme, Webhook,
+    ClientQuery, ConsoleAction, ConsoleRole, ConsoleSession, ConsoleSettings, ContentHash, DeliveryRecord,
+    InvoiceQuery, Language, NewPayment, PaymentSource, QuoteSearch, SignInDecision, Theme, Webhook,
 };
 use invoicing_tests::{Database, World, on_each_database};
 
@@ -59,7 +59,7 @@ impl Records {
         let key = world.company.keys().list().await.unwrap()[0].id;
         let quote = world.sent().await.summary.id;
         let document = world.company.quotes().documents(quote).await.unwrap().remove(0).sha256;
-        let link = world.company.quotes().signing_link(quote).await.unwrap();
+        let link = world.company.quotes().create_signing_link(quote).await.unwrap();
         let link = ContentHash::of(link.reveal().as_bytes()).to_string();
         Self { webhook, event, key, quote, document, link, invoice, payment, note, client }
     }
@@ -161,7 +161,7 @@ async fn state(world: &World) -> (Vec<Webhook>, Vec<DeliveryRecord>, String) {
     for quote in &found.items {
         links.push(quotes.signing_links(quote.id).await.unwrap());
     }
-    let invoices = world.company.invoices().list(&PageQuery::default()).await.unwrap();
+    let invoices = world.company.invoices().list(&InvoiceQuery::default()).await.unwrap();
     let clients = world.company.clients().list(&ClientQuery::default()).await.unwrap();
     let company = world.company.details().await.unwrap();
     let others = format!("{keys:?} {found:?} {links:?} {:?} {:?} {company:?}", invoices.data, clients.data);
@@ -172,7 +172,7 @@ async fn state(world: &World) -> (Vec<Webhook>, Vec<DeliveryRecord>, String) {
 async fn a_form_of_another_site_is_refused_and_changes_nothing(db: Database) {
     let world = World::new(db).await;
     let records = Records::of(&world).await;
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
     let before = state(&world).await;
     let foreign: [&[(&str, &str)]; 5] = [
         &[],
@@ -228,7 +228,7 @@ async fn a_role_sees_everything_and_does_what_it_includes(db: Database) {
     let world = World::new(db).await;
     let records = Records::of(&world).await;
     let before = state(&world).await;
-    let reader = Browser::of(&world.invoicing, world.company.id(), Role::ReadOnly);
+    let reader = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::ReadOnly);
     let shown = reader.get(&format!("/webhooks/{}", records.webhook)).await;
     assert_eq!(shown.status, StatusCode::OK);
     assert!(shown.html.contains(SHOWN_URL) && !shown.page().has("form"), "{}", shown.html);
@@ -237,7 +237,7 @@ async fn a_role_sees_everything_and_does_what_it_includes(db: Database) {
     }
     assert_eq!(state(&world).await, before);
 
-    let tester = Role::Actions(BTreeSet::from([Action::TestWebhooks]));
+    let tester = ConsoleRole::Actions(BTreeSet::from([ConsoleAction::TestWebhooks]));
     let tester = Browser::of(&world.invoicing, world.company.id(), tester);
     for (path, fields) in forms(&records) {
         let expected = if path.ends_with("/test") { StatusCode::SEE_OTHER } else { StatusCode::FORBIDDEN };
@@ -245,7 +245,7 @@ async fn a_role_sees_everything_and_does_what_it_includes(db: Database) {
     }
 
     // Sending again is a permission of its own.
-    let manager = Role::Actions(BTreeSet::from([Action::ManageWebhooks]));
+    let manager = ConsoleRole::Actions(BTreeSet::from([ConsoleAction::ManageWebhooks]));
     let manager = Browser::of(&world.invoicing, world.company.id(), manager);
     world.company.webhooks().disable(records.webhook).await.unwrap();
     let enable = format!("/webhooks/{}/enable", records.webhook);
@@ -261,8 +261,12 @@ async fn only_the_form_of_a_webhook_shows_its_whole_address(db: Database) {
     let world = World::new(db).await;
     let records = Records::of(&world).await;
     let form = format!("/webhooks/{}", records.webhook);
-    for role in [Role::ReadOnly, Role::Actions(BTreeSet::from([Action::TestWebhooks])), Role::Full] {
-        let may_manage = role == Role::Full;
+    for role in [
+        ConsoleRole::ReadOnly,
+        ConsoleRole::Actions(BTreeSet::from([ConsoleAction::TestWebhooks])),
+        ConsoleRole::Full,
+    ] {
+        let may_manage = role == ConsoleRole::Full;
         let browser = Browser::of(&world.invoicing, world.company.id(), role);
         let mut shown_on = 0;
         for path in pages(&records) {
@@ -281,7 +285,7 @@ async fn another_company_s_records_are_not_found(db: Database) {
     let world = World::new(db).await;
     let records = Records::of(&world).await;
     let (other, _) = world.another("Other", Plan::Team).await;
-    let browser = Browser::of(&world.invoicing, other.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, other.id(), ConsoleRole::Full);
     let before = state(&world).await;
     for path in all(&records) {
         let shown = browser.get(&path).await;
@@ -301,7 +305,7 @@ async fn another_company_s_records_are_not_found(db: Database) {
 async fn a_page_changes_nothing(db: Database) {
     let world = World::new(db).await;
     let records = Records::of(&world).await;
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
     let before = state(&world).await;
     for path in all(&records) {
         assert_eq!(browser.get(&path).await.status, StatusCode::OK, "{path}");
@@ -320,7 +324,7 @@ async fn a_page_changes_nothing(db: Database) {
 async fn links_and_forms_stay_below_the_prefix(db: Database) {
     let world = World::new(db).await;
     let records = Records::of(&world).await;
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
     for path in pages(&records) {
         let shown = browser.get(&path).await;
         for name in ["href", "action", "src"] {
@@ -340,7 +344,7 @@ async fn links_and_forms_stay_below_the_prefix(db: Database) {
 #[on_each_database]
 async fn assets_are_kept_for_good_under_their_hash(db: Database) {
     let world = World::new(db).await;
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
     let page = browser.get("/webhooks").await;
     let mut size = 0;
     for (selector, name, content_type) in
@@ -357,7 +361,7 @@ async fn assets_are_kept_for_good_under_their_hash(db: Database) {
 
     let theme =
         Theme::default().name("Chantier <&>").accent("#123456", "#abcdef").logo("image/png", &b"\x89PNG"[..]);
-    let session = Session::new(world.company.id(), "Anna", Role::Full);
+    let session = ConsoleSession::new(world.company.id(), "Anna", ConsoleRole::Full);
     let settings = ConsoleSettings::at(ORIGIN).theme(theme);
     let sign_in = move |_: &http::request::Parts| SignInDecision::Granted(session.clone());
     let browser =
@@ -372,7 +376,7 @@ async fn assets_are_kept_for_good_under_their_hash(db: Database) {
 async fn the_language_is_the_host_s_choice_or_the_browser_s(db: Database) {
     let world = World::new(db).await;
     let company = world.company.id();
-    let session = Session::new(company, "Anna", Role::Full);
+    let session = ConsoleSession::new(company, "Anna", ConsoleRole::Full);
     let french = session.clone().language(Language::French);
     let by_browser =
         Browser::with(&world.invoicing, company, move |_| SignInDecision::Granted(session.clone()));

@@ -1,7 +1,9 @@
 //! The amounts on the page of an invoice: added up as they are printed, in every state.
 
 use invoicing_core::{InvoiceId, InvoiceStatus, Money, NewCreditNote, NewLine, NewQuote, Percent, UnitPrice};
-use invoicing_server::{Error, Language, NewPayment, PaymentSource, Role, Session, SignInDecision};
+use invoicing_server::{
+    ConsoleRole, ConsoleSession, Error, Language, NewPayment, PaymentSource, SignInDecision,
+};
 use invoicing_tests::{Database, World, on_each_database};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -66,7 +68,7 @@ async fn make(world: &World, (lines, retained): &Draft) -> InvoiceId {
         let price = UnitPrice::new(Decimal::new(*price, 2)).unwrap();
         new.line(NewLine::new("Pose", *quantity, price, RATES[*rate].parse::<Percent>().unwrap()))
     });
-    world.company.invoices().direct(&new.retention_rate(*retained)).await.unwrap().summary.id
+    world.company.invoices().create_direct(&new.retention_rate(*retained)).await.unwrap().summary.id
 }
 
 async fn take(world: &World, id: InvoiceId, step: &Step) -> Result<(), Error> {
@@ -86,7 +88,7 @@ async fn take(world: &World, id: InvoiceId, step: &Step) -> Result<(), Error> {
             if standing.is_empty() {
                 return Ok(());
             }
-            invoices.reverse(id, standing[which.index(standing.len())].id).await.map(drop)
+            invoices.reverse_payment(id, standing[which.index(standing.len())].id).await.map(drop)
         }
         Step::Refund(percent) => {
             let part = invoice.summary.amount_overpaid.percent(Percent::from(*percent)).unwrap();
@@ -163,7 +165,7 @@ fn check(language: Language, rows: &[(String, Decimal)]) -> Result<(), TestCaseE
 }
 
 fn browser(world: &World, language: Language) -> Browser {
-    let session = Session::new(world.company.id(), "Anna", Role::Full).language(language);
+    let session = ConsoleSession::new(world.company.id(), "Anna", ConsoleRole::Full).language(language);
     Browser::with(&world.invoicing, world.company.id(), move |_| SignInDecision::Granted(session.clone()))
 }
 

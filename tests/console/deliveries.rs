@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use http::StatusCode;
 use invoicing_core::{EventId, NewClient, WebhookId};
-use invoicing_server::{Action, Role};
+use invoicing_server::{ConsoleAction, ConsoleRole};
 use invoicing_tests::{Database, Receiver, Reply, World, new_quote, on_each_database};
 
 use super::Browser;
@@ -23,7 +23,7 @@ async fn what_failed_is_seen_with_its_reason_sent_again_and_arrives(db: Database
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(404));
     let id = hook(&world, &receiver.url).await.webhook.id;
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
     let events = emit(&world, 3).await;
     let list = format!("/webhooks/{id}/deliveries");
     assert_eq!(browser.get(&list).await.page().texts(".state.wait"), ["Waiting"; 3]);
@@ -78,7 +78,7 @@ async fn an_attempt_that_failed_says_when_the_next_one_is_due(db: Database) {
     let id = hook(&world, &receiver.url).await.webhook.id;
     let event = emit(&world, 1).await[0];
     world.dispatch().await;
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
     let due = world.company.webhooks().delivery(id, event).await.unwrap().item.delivery.due_at;
     for path in [format!("/webhooks/{id}/deliveries"), format!("/webhooks/{id}/deliveries/{event}")] {
         let page = browser.get(&path).await.page();
@@ -109,7 +109,7 @@ async fn pages_hold_each_delivery_once_and_filters_stay_from_page_to_page(db: Da
     events.push(ping);
     dispatch_to_the_end(&world).await;
     events.reverse();
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
     assert_eq!(found(&browser, id, "").await, events);
     let pages = browser.pages(&format!("/webhooks/{id}/deliveries?kind=quote.created")).await;
     assert!(pages.len() >= 3 && pages.iter().all(|page| page.html.len() < 100 * 1024));
@@ -145,7 +145,7 @@ async fn what_a_payload_says_is_text_and_its_beginning_alone_is_shown(db: Databa
     world.company.quotes().create(&new_quote(client)).await.unwrap();
     let event = world.company.events().list(None, 10).await.unwrap().remove(0);
     assert!(event.body.chars().count() > 500);
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
     for path in [
         format!("/webhooks/{id}/deliveries"),
         format!("/webhooks/{id}/deliveries/{}", event.id),
@@ -172,7 +172,7 @@ async fn who_may_send_again_is_offered_it_while_the_webhook_is_enabled(db: Datab
     let (one, replay) = (format!("{list}/{event}"), format!("/webhooks/{id}/replay"));
     let since = [("since", "2026-01-01T00:00:00.000Z")];
 
-    let reader = Browser::of(&world.invoicing, world.company.id(), Role::ReadOnly);
+    let reader = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::ReadOnly);
     assert!(!reader.get(&list).await.html.contains("/replay"));
     let shown = reader.get(&one).await;
     assert!(shown.html.contains("the connection failed") && !shown.page().has("form"), "{}", shown.html);
@@ -182,7 +182,7 @@ async fn who_may_send_again_is_offered_it_while_the_webhook_is_enabled(db: Datab
     assert_eq!(reader.post(&replay, &since).await.status, StatusCode::FORBIDDEN);
     assert_eq!(reader.post(&format!("{one}/replay"), &[]).await.status, StatusCode::FORBIDDEN);
 
-    let replayer = Role::Actions(BTreeSet::from([Action::ReplayDeliveries]));
+    let replayer = ConsoleRole::Actions(BTreeSet::from([ConsoleAction::ReplayDeliveries]));
     let replayer = Browser::of(&world.invoicing, world.company.id(), replayer);
     assert!(replayer.get(&list).await.html.contains(&format!("{replay}\"")));
     assert!(replayer.get(&one).await.html.contains("Send it again"));

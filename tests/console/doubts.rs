@@ -113,7 +113,7 @@ async fn the_same_reference_amount_and_day_are_asked_for(db: Database) {
     assert_eq!(form.enter(composed).await.status, StatusCode::SEE_OTHER);
     assert_asked(&form, &form.enter(decomposed).await, 4, &[REPEATED]).await;
     let payment = world.company.invoices().payments(id).await.unwrap().pop().unwrap().id;
-    world.company.invoices().reverse(id, payment).await.unwrap();
+    world.company.invoices().reverse_payment(id, payment).await.unwrap();
     let asked = form.enter(instalment).await;
     assert_eq!(form.confirm(&asked, instalment).await.status, StatusCode::SEE_OTHER);
     // The next one is also beyond the rest, which the former answer is not about.
@@ -124,7 +124,7 @@ async fn the_same_reference_amount_and_day_are_asked_for(db: Database) {
         if payment.reversed_at.is_some() {
             continue;
         }
-        world.company.invoices().reverse(id, payment.id).await.unwrap();
+        world.company.invoices().reverse_payment(id, payment.id).await.unwrap();
     }
     assert_eq!(form.enter(instalment).await.status, StatusCode::SEE_OTHER);
     world.advance(DAY);

@@ -2,15 +2,15 @@
 
 use http::{Request, StatusCode, header};
 use invoicing_core::{EventKind, Plan};
-use invoicing_server::{Language, NewWebhook, Role, Session, SignInDecision};
+use invoicing_server::{ConsoleRole, ConsoleSession, Language, NewWebhook, SignInDecision};
 use invoicing_tests::{Database, World, on_each_database};
 
 use super::{Browser, ORIGIN, PREFIX, Shown};
 use crate::support::hook;
 
 /// Someone who reads French, whatever the browser prefers.
-fn lecteur(world: &World, role: Role) -> Browser {
-    let session = Session::new(world.company.id(), "Anna", role).language(Language::French);
+fn lecteur(world: &World, role: ConsoleRole) -> Browser {
+    let session = ConsoleSession::new(world.company.id(), "Anna", role).language(Language::French);
     Browser::with(&world.invoicing, world.company.id(), move |_| SignInDecision::Granted(session.clone()))
 }
 
@@ -35,8 +35,8 @@ async fn an_error_page_has_the_frame_and_leads_back_in_each_language(db: Databas
     let world = World::new(db).await;
     let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
     let (webhook, filter) = (format!("/webhooks/{id}"), format!("/webhooks/{id}/deliveries"));
-    let reader = Browser::of(&world.invoicing, world.company.id(), Role::Full);
-    let lecteur = lecteur(&world, Role::Full);
+    let reader = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
+    let lecteur = lecteur(&world, ConsoleRole::Full);
     let wrong_status = format!("{filter}?status=eaten");
     let wrong_from = format!("{filter}?from=yesterday");
     let disable = format!("{webhook}/disable");
@@ -99,10 +99,10 @@ async fn an_error_page_has_the_frame_and_leads_back_in_each_language(db: Databas
 async fn a_form_in_a_content_encoding_is_refused_by_the_name_of_the_header(db: Database) {
     let world = World::new(db).await;
     let quote = world.sent().await.summary.id;
-    let link = world.company.quotes().signing_link(quote).await.unwrap();
+    let link = world.company.quotes().create_signing_link(quote).await.unwrap();
     let sign = format!("/sign/{}", link.reveal());
-    let reader = Browser::of(&world.invoicing, world.company.id(), Role::Full);
-    let lecteur = lecteur(&world, Role::Full);
+    let reader = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
+    let lecteur = lecteur(&world, ConsoleRole::Full);
     let before = world.dump().await;
     let [site, origin] = super::OWN;
     for encoding in ["gzip", "br", "identity, gzip"] {
@@ -127,7 +127,7 @@ async fn a_refused_form_says_why_at_its_field_in_each_language(db: Database) {
     let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
     let quote = world.draft().await.summary.id;
     let (webhook, send) = (format!("/webhooks/{id}"), format!("/quotes/{quote}/send"));
-    let lecteur = lecteur(&world, Role::Full);
+    let lecteur = lecteur(&world, ConsoleRole::Full);
     let long = "x".repeat(256);
     let (good, created) = (("url", "http://127.0.0.1:8/hook"), ("events", "quote.created"));
     for (path, form, input, text) in [
@@ -183,8 +183,8 @@ async fn what_a_state_does_not_allow_is_told_in_each_language(db: Database) {
     let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
     let draft = world.draft().await.summary;
     let (quote, shown_at) = (draft.id, draft.updated_at.to_string());
-    let reader = Browser::of(&world.invoicing, world.company.id(), Role::Full);
-    let lecteur = lecteur(&world, Role::Full);
+    let reader = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
+    let lecteur = lecteur(&world, ConsoleRole::Full);
     world.company.webhooks().disable(id).await.unwrap();
     for n in 1..20 {
         let new = NewWebhook::new(format!("http://127.0.0.1:8/{n}"), [EventKind::QuoteCreated]);
@@ -225,7 +225,7 @@ async fn what_a_state_does_not_allow_is_told_in_each_language(db: Database) {
 #[on_each_database]
 async fn a_form_that_cannot_be_read_has_a_page_in_each_language(db: Database) {
     let world = World::new(db).await;
-    let lecteur = lecteur(&world, Role::Full);
+    let lecteur = lecteur(&world, ConsoleRole::Full);
     let post = |content_type: &str, body: String| {
         Request::post("/keys")
             .header(header::CONTENT_TYPE, content_type)
@@ -255,7 +255,7 @@ async fn an_error_page_tells_a_stranger_nothing_of_a_company(db: Database) {
     let world = World::new(db).await;
     let (other, _) = world.another("Autre entreprise", Plan::Team).await;
     let stranger = Browser::with(&world.invoicing, world.company.id(), |_| SignInDecision::Forbidden);
-    let elsewhere = Browser::of(&world.invoicing, other.id(), Role::Full);
+    let elsewhere = Browser::of(&world.invoicing, other.id(), ConsoleRole::Full);
     let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
     for path in ["/nothing".to_owned(), format!("/webhooks/{id}")] {
         let shown = stranger.get(&path).await;

@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use invoicing_core::{EventId, EventKind};
-use invoicing_server::Role;
+use invoicing_server::ConsoleRole;
 use invoicing_tests::{Database, Receiver, Reply, World, on_each_database};
 
 use super::Browser;
@@ -19,7 +19,7 @@ async fn an_event_shows_its_record_and_to_whom_it_went(db: Database) {
     dispatch_to_the_end(&world).await;
     world.company.webhooks().remove(removed).await.unwrap();
     let event = events(&world.company).await.remove(0).id;
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::ReadOnly);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::ReadOnly);
 
     let list = browser.get("/events").await;
     assert_eq!(list.linked::<EventId>("/events/"), [event]);
@@ -41,7 +41,7 @@ async fn an_event_shows_its_record_and_to_whom_it_went(db: Database) {
 #[on_each_database]
 async fn pages_hold_each_event_once_also_of_one_kind(db: Database) {
     let world = World::new(db).await;
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::ReadOnly);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::ReadOnly);
     assert!(browser.get("/events").await.html.contains("Nothing yet."));
     let id = hook_for(&world.company, "http://127.0.0.1:8/hook", &[EventKind::InvoicePaid]).await.webhook.id;
     emit(&world, 60).await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use invoicing_core::{Advice, FailureClass, WebhookId};
-use invoicing_server::{Language, Role, Session, SignInDecision};
+use invoicing_server::{ConsoleRole, ConsoleSession, Language, SignInDecision};
 use invoicing_tests::{Database, Receiver, Reply, World, on_each_database};
 
 use super::Browser;
@@ -18,7 +18,8 @@ type Words = fn(Advice) -> &'static str;
 /// A reader of each language.
 fn readers(world: &World) -> [(Browser, Words); 2] {
     let reader = |language| {
-        let session = Session::new(world.company.id(), "Anna", Role::ReadOnly).language(language);
+        let session =
+            ConsoleSession::new(world.company.id(), "Anna", ConsoleRole::ReadOnly).language(language);
         Browser::with(&world.invoicing, world.company.id(), move |_| SignInDecision::Granted(session.clone()))
     };
     [(reader(Language::English), |advice| advice.english), (reader(Language::French), |advice| advice.french)]

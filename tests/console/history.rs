@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use invoicing_core::{NewClient, Plan};
-use invoicing_server::{Language, Role, Session, SignInDecision};
+use invoicing_server::{ConsoleRole, ConsoleSession, Language, SignInDecision};
 use invoicing_tests::{Database, World, on_each_database};
 
 use super::Browser;
@@ -11,7 +11,7 @@ use crate::support::hook;
 #[on_each_database]
 async fn what_was_done_is_read_with_its_name_and_its_record(db: Database) {
     let world = World::new(db).await;
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
     assert!(browser.get("/history").await.html.contains("Nothing yet."));
     let form = [("url", "http://127.0.0.1:8/hook"), ("events", "quote.created")];
     browser.post("/webhooks", &form).await;
@@ -29,7 +29,8 @@ async fn what_was_done_is_read_with_its_name_and_its_record(db: Database) {
     for part in ["Anna", "Léa &lt;b&gt;", "Registered a webhook", "Created a client", "Lefèvre &amp; Cie"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
-    let session = Session::new(world.company.id(), "Anna", Role::ReadOnly).language(Language::French);
+    let session =
+        ConsoleSession::new(world.company.id(), "Anna", ConsoleRole::ReadOnly).language(Language::French);
     let french = Browser::with(&world.invoicing, world.company.id(), move |_| {
         SignInDecision::Granted(session.clone())
     });
@@ -47,7 +48,7 @@ async fn what_was_done_is_read_with_its_name_and_its_record(db: Database) {
 async fn pages_hold_each_change_once(db: Database) {
     let world = World::new(db).await;
     let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
     let named = world.company.acting_as("Anna").unwrap();
     for _ in 0..30 {
         named.webhooks().disable(id).await.unwrap();
@@ -63,6 +64,6 @@ async fn pages_hold_each_change_once(db: Database) {
         assert_eq!(rows, [50, 10]);
     }
     let (other, _) = world.another("Other", Plan::Team).await;
-    let other = Browser::of(&world.invoicing, other.id(), Role::Full);
+    let other = Browser::of(&world.invoicing, other.id(), ConsoleRole::Full);
     assert!(other.get(&format!("/history?record={id}")).await.html.contains("Nothing matches."));
 }

@@ -7,7 +7,8 @@ use invoicing_core::{
     ClientType, InvoiceId, InvoiceStatus, Money, NewClient, NewCreditNote, NewLine, NewQuote,
 };
 use invoicing_server::{
-    Action, Language, NewPayment, PageQuery, PaymentMethod, PaymentSource, Role, Session, SignInDecision,
+    ConsoleAction, ConsoleRole, ConsoleSession, InvoiceQuery, Language, NewPayment, PaymentMethod,
+    PaymentSource, SignInDecision,
 };
 use invoicing_tests::{Database, World, legal_identity, on_each_database};
 
@@ -15,11 +16,12 @@ use super::{Browser, PREFIX, Shown};
 use crate::support::quote_at;
 
 fn browser(world: &World) -> Browser {
-    Browser::of(&world.invoicing, world.company.id(), Role::Full)
+    Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full)
 }
 
 fn lecteur(world: &World) -> Browser {
-    let session = Session::new(world.company.id(), "Anna", Role::Full).language(Language::French);
+    let session =
+        ConsoleSession::new(world.company.id(), "Anna", ConsoleRole::Full).language(Language::French);
     Browser::with(&world.invoicing, world.company.id(), move |_| SignInDecision::Granted(session.clone()))
 }
 
@@ -27,7 +29,7 @@ fn lecteur(world: &World) -> Browser {
 async fn draft(world: &World) -> InvoiceId {
     let client = world.client("Claire Lefèvre").await;
     let new = NewQuote::empty(client).line(NewLine::new("Pose de carrelage", 10, 100, 20).unit("m2"));
-    world.company.invoices().direct(&new).await.unwrap().summary.id
+    world.company.invoices().create_direct(&new).await.unwrap().summary.id
 }
 
 async fn issued(world: &World) -> InvoiceId {
@@ -64,7 +66,7 @@ async fn invoices_are_listed_newest_first_and_by_state(db: Database) {
     let client = world.company.clients().create(&client).await.unwrap().id;
     let mut ids = Vec::new();
     for _ in 0..60 {
-        let direct = world.company.invoices().direct(&quote_at(client, "10")).await.unwrap();
+        let direct = world.company.invoices().create_direct(&quote_at(client, "10")).await.unwrap();
         ids.insert(0, direct.summary.id);
     }
     world.company.invoices().issue(ids[3], None).await.unwrap();
@@ -218,7 +220,7 @@ async fn the_amounts_lead_from_the_total_to_the_amount_due(db: Database) {
     let client = world.client("Lefèvre").await;
     let new = NewQuote::empty(client).line(NewLine::new("Pose", 10, 100, 20)).retention_rate(5);
     let invoices = world.company.invoices();
-    let id = invoices.direct(&new).await.unwrap().summary.id;
+    let id = invoices.create_direct(&new).await.unwrap().summary.id;
     invoices.issue(id, None).await.unwrap();
     invoices.credit(id, &NewCreditNote::new("Geste").quantity(0, 1)).await.unwrap();
     let shown = browser(&world).get(&format!("/invoices/{id}")).await;
@@ -287,7 +289,7 @@ async fn discounted(world: &World) -> InvoiceId {
     let client = world.client("Claire Lefèvre").await;
     let new = NewQuote::empty(client).line(NewLine::new("Pose", 4, 50, 20));
     let new = new.line(NewLine::new("Remise", -1, 100, 20));
-    let id = world.company.invoices().direct(&new).await.unwrap().summary.id;
+    let id = world.company.invoices().create_direct(&new).await.unwrap().summary.id;
     world.company.invoices().issue(id, None).await.unwrap();
     id
 }
@@ -454,7 +456,7 @@ async fn an_invoice_is_made_without_a_quote(db: Database) {
         assert_eq!(shown.status, StatusCode::NOT_FOUND, "{unknown}");
     }
     assert!(
-        matches!(world.company.invoices().list(&PageQuery::default()).await, Ok(list) if list.data.len() == 1)
+        matches!(world.company.invoices().list(&InvoiceQuery::default()).await, Ok(list) if list.data.len() == 1)
     );
 }
 
@@ -465,10 +467,10 @@ async fn of_the_changes_those_are_offered_that_the_role_includes(db: Database) {
     let quote = world.accepted().await.summary.id;
     for (actions, expected, converts) in [
         (vec![], vec![], false),
-        (vec![Action::ManageInvoices], vec!["credit", "cancel"], true),
-        (vec![Action::EnterPayments, Action::SendQuotes], vec!["pay", "paid"], false),
+        (vec![ConsoleAction::ManageInvoices], vec!["credit", "cancel"], true),
+        (vec![ConsoleAction::EnterPayments, ConsoleAction::SendQuotes], vec!["pay", "paid"], false),
     ] {
-        let role = Role::Actions(BTreeSet::from_iter(actions));
+        let role = ConsoleRole::Actions(BTreeSet::from_iter(actions));
         let browser = Browser::of(&world.invoicing, world.company.id(), role);
         assert_eq!(offered(&browser.get(&format!("/invoices/{id}")).await, id), expected);
         let shown = browser.get(&format!("/quotes/{quote}")).await;
@@ -482,7 +484,7 @@ async fn a_draft_is_marked_paid_only_by_a_role_that_may_issue_it(db: Database) {
     let world = World::new(db).await;
     let id = draft(&world).await;
     let paid = format!("/invoices/{id}/paid");
-    let role = Role::Actions(BTreeSet::from([Action::EnterPayments]));
+    let role = ConsoleRole::Actions(BTreeSet::from([ConsoleAction::EnterPayments]));
     let payer = Browser::of(&world.invoicing, world.company.id(), role);
     assert_eq!(payer.get(&paid).await.status, StatusCode::FORBIDDEN);
     let form = browser(&world).get(&paid).await.hidden(&paid);
@@ -499,7 +501,7 @@ async fn the_issue_of_a_plain_pdf_or_with_an_older_name_has_a_hint(db: Database)
     let new = NewClient::named("Claire").r#type(ClientType::Particulier).address("1 rue B").city("Nantes");
     let client = world.company.clients().create(&new).await.unwrap();
     let content = NewQuote::empty(client.id).line(NewLine::new("Pose", 10, 100, 20));
-    let draft = world.company.invoices().direct(&content).await.unwrap().summary.id;
+    let draft = world.company.invoices().create_direct(&content).await.unwrap().summary.id;
     let issue = format!("/invoices/{draft}/issue");
     let shown = browser(&world).get(&issue).await.html;
     assert!(shown.contains("Ready") && shown.contains("a plain PDF"), "{shown}");
@@ -516,7 +518,7 @@ async fn incomplete(world: &World) -> InvoiceId {
     let new = NewClient::named("Durand SARL").r#type(ClientType::Professionnel).city("Nantes");
     let client = world.company.clients().create(&new).await.unwrap().id;
     let new = NewQuote::empty(client).line(NewLine::new("Pose", 10, 100, 20));
-    world.company.invoices().direct(&new).await.unwrap().summary.id
+    world.company.invoices().create_direct(&new).await.unwrap().summary.id
 }
 
 #[on_each_database]
@@ -536,7 +538,7 @@ async fn invoices_of_many_lines_are_credited_in_parts(db: Database) {
     let client = world.client("Lefèvre").await;
     let new = (0..70)
         .fold(NewQuote::empty(client), |new, n| new.line(NewLine::new("\"".repeat(2_000), 1, n + 1, 20)));
-    let id = world.company.invoices().direct(&new).await.unwrap().summary.id;
+    let id = world.company.invoices().create_direct(&new).await.unwrap().summary.id;
     world.company.invoices().issue(id, None).await.unwrap();
     let (browser, credit) = (browser(&world), format!("/invoices/{id}/credit"));
     let pages = browser.pages(&credit).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use invoicing_core::Plan;
-use invoicing_server::{Action, HistoryAction, Role};
+use invoicing_server::{ConsoleAction, ConsoleRole, HistoryAction};
 use invoicing_tests::{Database, World, on_each_database};
 
 use super::Browser;
@@ -17,7 +17,7 @@ async fn asked_with(world: &World, key: &str) -> StatusCode {
 #[on_each_database]
 async fn a_key_is_shown_once_used_and_revoked(db: Database) {
     let world = World::new(db).await;
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
     assert!(browser.get("/keys/new").await.page().has("[name=label]"));
     let shown = browser.post("/keys", &[("label", "CRM <&> \"")]).await;
     assert_eq!(shown.status, StatusCode::OK);
@@ -68,7 +68,7 @@ async fn a_key_is_shown_once_used_and_revoked(db: Database) {
 #[on_each_database]
 async fn a_key_without_a_usable_name_is_not_issued(db: Database) {
     let world = World::new(db).await;
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
     for label in ["", "  ", &"x".repeat(256), "a\u{0}\"><script>"] {
         let refused = browser.post("/keys", &[("label", label)]).await;
         assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{label}");
@@ -82,12 +82,13 @@ async fn a_key_without_a_usable_name_is_not_issued(db: Database) {
 async fn the_list_says_what_keys_may_do_and_offers_what_the_role_includes(db: Database) {
     let world = World::on(db).settings(|settings| settings.quota = 0).open().await;
     let browser = |role| Browser::of(&world.invoicing, world.company.id(), role);
-    let reader = browser(Role::ReadOnly).get("/keys").await.html;
+    let reader = browser(ConsoleRole::ReadOnly).get("/keys").await.html;
     assert!(reader.contains("unlimited") && !reader.contains("/keys/new") && !reader.contains("/revoke"));
-    let manager = browser(Role::Actions(BTreeSet::from([Action::ManageKeys]))).get("/keys").await.html;
+    let manager =
+        browser(ConsoleRole::Actions(BTreeSet::from([ConsoleAction::ManageKeys]))).get("/keys").await.html;
     assert!(manager.contains("/keys/new") && manager.contains("/revoke") && !manager.contains("team plan"));
     world.company.set_plan(Plan::Pro).await.unwrap();
-    assert!(browser(Role::ReadOnly).get("/keys").await.html.contains("team plan only"));
-    let other = browser(Role::Actions(BTreeSet::from([Action::ManageWebhooks])));
+    assert!(browser(ConsoleRole::ReadOnly).get("/keys").await.html.contains("team plan only"));
+    let other = browser(ConsoleRole::Actions(BTreeSet::from([ConsoleAction::ManageWebhooks])));
     assert_eq!(other.get("/keys/new").await.status, StatusCode::FORBIDDEN);
 }

@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use invoicing_core::{BillingAddress, ClientType, CompanyIdentity, NewClient, NewLine, NewQuote};
-use invoicing_server::{Action, Role};
+use invoicing_server::{ConsoleAction, ConsoleRole};
 use invoicing_tests::{Database, World, on_each_database};
 
 use super::once::{COMPANY, full};
@@ -25,7 +25,7 @@ async fn a_company_without_data_comes_to_an_issued_invoice(db: Database) {
     let client = NewClient::named("Dupont").r#type(ClientType::Professionnel);
     let client = world.company.clients().create(&client).await.unwrap().id;
     let content = NewQuote::empty(client).line(NewLine::new("Pose", 1, 100, 20));
-    let invoice = world.company.invoices().direct(&content).await.unwrap().summary.id;
+    let invoice = world.company.invoices().create_direct(&content).await.unwrap().summary.id;
     let issue = format!("/invoices/{invoice}/issue");
     let expected =
         ["/company#address", "/company#siret", "/company#vatNumber", &format!("/clients/{client}#address")];
@@ -84,7 +84,7 @@ async fn a_wrong_input_comes_again_with_its_error_in_the_reader_s_words(db: Data
 #[on_each_database]
 async fn clients_are_found_entered_and_changed_by_those_who_may(db: Database) {
     let world = World::new(db).await;
-    let manager = Role::Actions([Action::ManageClients].into());
+    let manager = ConsoleRole::Actions([ConsoleAction::ManageClients].into());
     let manager = Browser::of(&world.invoicing, world.company.id(), manager);
     let made = manager.post("/clients", &[("name", "Léa <b>"), ("email", "<lea@exemple.fr>,")]).await;
     let page = made.location().split('?').next().unwrap().to_owned();
@@ -106,7 +106,7 @@ async fn clients_are_found_entered_and_changed_by_those_who_may(db: Database) {
     assert_eq!(stored().await, Some(BillingAddress::default().city("Lyon")));
     let shown = manager.get(&page).await;
     assert_eq!(shown.page().attr("#billingAddress-city", "value"), "Lyon");
-    let reader = Browser::of(&world.invoicing, world.company.id(), Role::ReadOnly);
+    let reader = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::ReadOnly);
     assert!(reader.get(&page).await.html.contains("Billing address"));
     // Emptied, it is none.
     assert_eq!(manager.post(&page, &[billed[0], billed[1]]).await.status, StatusCode::SEE_OTHER);

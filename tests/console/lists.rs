@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use http::StatusCode;
 use invoicing_core::{ClientId, CreditNoteId, InvoiceId, InvoiceStatus, NewCreditNote, QuoteId, money};
-use invoicing_server::{PageQuery, PageWindow, Role};
+use invoicing_server::{ConsoleRole, InvoiceQuery, PageWindow};
 use invoicing_tests::{Database, World, on_each_database};
 use uuid::Uuid;
 
@@ -45,7 +45,7 @@ fn listed<T: FromStr<Err: Debug>>(pages: &[Shown], path: &str) -> Vec<T> {
 }
 
 async fn draft(world: &World, client: ClientId) -> InvoiceId {
-    world.company.invoices().direct(&taxed_quote_at(client, "10")).await.unwrap().summary.id
+    world.company.invoices().create_direct(&taxed_quote_at(client, "10")).await.unwrap().summary.id
 }
 
 async fn issue(world: &World, id: InvoiceId) {
@@ -61,7 +61,7 @@ async fn each_invoice_is_on_one_page_while_others_are_made(db: Database) {
     for _ in 0..RECORDS {
         ids.insert(0, draft(&world, client).await);
     }
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
     let walked = pages(&browser, "/invoices", async |page| {
         for _ in 0..3 {
             draft(&world, client).await;
@@ -81,7 +81,7 @@ async fn each_invoice_is_on_one_page_while_others_are_made(db: Database) {
 
     // By state, while some leave the state: the last one of a page, and some of the next page.
     let drafts = async || {
-        let query = PageQuery::default().status(InvoiceStatus::Draft);
+        let query = InvoiceQuery::default().status(InvoiceStatus::Draft);
         let window = PageWindow::default().limit(100);
         let (first, second) = (query.window(window), query.window(window.offset(100)));
         let invoices = world.company.invoices();
@@ -119,7 +119,7 @@ async fn each_credit_note_is_on_one_page_while_others_are_made(db: Database) {
     for _ in 0..RECORDS {
         ids.insert(0, credit().await);
     }
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
     let walked = pages(&browser, "/credit-notes", async |_| {
         for _ in 0..3 {
             credit().await;
@@ -140,7 +140,7 @@ async fn each_quote_is_on_one_page_while_others_are_made(db: Database) {
     for _ in 0..RECORDS {
         ids.insert(0, create().await);
     }
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
     for (place, path) in ["/quotes", "/quotes?q=lefevre"].into_iter().enumerate() {
         let walked = pages(&browser, path, async |page| {
             create().await;
@@ -160,8 +160,8 @@ async fn a_list_goes_on_only_behind_a_record_of_its_company(db: Database) {
     let note = world.company.invoices().credit(invoice, &part).await.unwrap().summary.id;
     let quote = world.draft().await.summary.id;
     let (other, _) = world.another("Other", invoicing_core::Plan::Team).await;
-    let own = Browser::of(&world.invoicing, world.company.id(), Role::Full);
-    let other = Browser::of(&world.invoicing, other.id(), Role::Full);
+    let own = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
+    let other = Browser::of(&world.invoicing, other.id(), ConsoleRole::Full);
     let records = [("/invoices", invoice.0), ("/credit-notes", note.0), ("/quotes", quote.0)];
     for (path, id) in records {
         let behind = format!("{path}?before={id}");

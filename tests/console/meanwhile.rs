@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use http::StatusCode;
 use invoicing_core::{ClientId, InvoiceId, KeyId, NewClient, QuoteId, WebhookId};
-use invoicing_server::{Console, NewPayment, PaymentSource, Role, WebhookChange};
+use invoicing_server::{Console, ConsoleRole, NewPayment, PaymentSource, WebhookChange};
 use invoicing_tests::{Database, World, legal_identity, on_each_database};
 
 use super::once::{Open, ROWS, Row, everything, full, is_carried_out};
@@ -195,7 +195,7 @@ async fn of_tabs_at_the_same_time_one_is_carried_out(db: Database) {
     let mut browsers = vec![full(&world)];
     if world.database() == Database::Postgres {
         let node = world.node(world.invoicing.env().clone()).await;
-        browsers.push(Browser::of(&node, world.company.id(), Role::Full));
+        browsers.push(Browser::of(&node, world.company.id(), ConsoleRole::Full));
     }
     for row in ROWS.iter().filter(|row| holds(row) == Moves) {
         let forms: [Open; 3] = tabs(&world, &browsers[0], row).await;

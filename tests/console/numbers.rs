@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use http::StatusCode;
 use invoicing_core::{ClientId, InvoiceId, NewLine, NewQuote, quantity};
-use invoicing_server::{Language, NewPayment, PaymentSource, Role, Session, SignInDecision};
+use invoicing_server::{ConsoleRole, ConsoleSession, Language, NewPayment, PaymentSource, SignInDecision};
 use invoicing_tests::{Database, World, on_each_database};
 
 use super::access::{Records, pages};
@@ -170,7 +170,8 @@ struct Bench {
 
 impl Bench {
     fn browser(&self, language: Language) -> Browser {
-        let session = Session::new(self.world.company.id(), "Anna", Role::Full).language(language);
+        let session =
+            ConsoleSession::new(self.world.company.id(), "Anna", ConsoleRole::Full).language(language);
         Browser::with(&self.world.invoicing, self.world.company.id(), move |_| {
             SignInDecision::Granted(session.clone())
         })
@@ -180,7 +181,7 @@ impl Bench {
     async fn invoice(&self, form: Form) -> InvoiceId {
         let invoices = self.world.company.invoices();
         let line = NewLine::new("Pose", 5_000, 2, "5.5".parse::<invoicing_core::Percent>().unwrap());
-        let invoice = invoices.direct(&NewQuote::empty(self.client).line(line)).await.unwrap().summary;
+        let invoice = invoices.create_direct(&NewQuote::empty(self.client).line(line)).await.unwrap().summary;
         let id = invoice.id;
         invoices.issue(id, None).await.unwrap();
         if form == Form::Refund {
@@ -299,7 +300,7 @@ fn unplaced(name: &str) -> String {
 async fn every_field_that_takes_a_number_has_a_row(db: Database) {
     let world = World::new(db).await;
     let records = Records::of(&world).await;
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
     let fields =
         ["input:not([type])", "input[type=text]", "input[type=number]", "input[type=url]", "textarea"]
             .into_iter()

@@ -7,7 +7,8 @@ use futures_util::future::join_all;
 use http::StatusCode;
 use invoicing_core::{EventId, Plan};
 use invoicing_server::{
-    Console, ContentHash, HistoryRecord, Language, NewPayment, PaymentSource, Role, Session, SignInDecision,
+    Console, ConsoleRole, ConsoleSession, ContentHash, HistoryRecord, Language, NewPayment, PaymentSource,
+    SignInDecision,
 };
 use invoicing_tests::{Database, World, on_each_database};
 
@@ -134,7 +135,7 @@ impl Row {
             "/quotes/{id}/links" => (format!("/quotes/{id}"), path),
             "/quotes/{id}/send" => (path.clone(), path),
             _ => {
-                let link = world.company.quotes().signing_link(id).await.unwrap();
+                let link = world.company.quotes().create_signing_link(id).await.unwrap();
                 let link = ContentHash::of(link.reveal().as_bytes()).to_string();
                 let path = path.replace("{link}", &link);
                 (path.clone(), path)
@@ -223,7 +224,7 @@ impl Open {
 }
 
 pub(super) fn full(world: &World) -> Browser {
-    Browser::of(&world.invoicing, world.company.id(), Role::Full)
+    Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full)
 }
 
 /// The actions of people, latest first.
@@ -310,10 +311,10 @@ async fn the_page_of_a_second_answer_is_there_for_a_day_and_for_its_role(db: Dat
     for _ in 0..2 {
         assert_second(&browser.get(address).await, row.route);
     }
-    let readers = Browser::of(&world.invoicing, world.company.id(), Role::ReadOnly);
+    let readers = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::ReadOnly);
     assert_eq!(readers.get(address).await.status, StatusCode::FORBIDDEN);
     let (other, _) = world.another("Other", Plan::Team).await;
-    let others = Browser::of(&world.invoicing, other.id(), Role::Full);
+    let others = Browser::of(&world.invoicing, other.id(), ConsoleRole::Full);
     assert_eq!(others.get(address).await.status, StatusCode::NOT_FOUND);
     let token = form.fields.iter().find(|(name, _)| name == "form").unwrap().1.as_str();
     for (token, target) in
@@ -355,7 +356,7 @@ async fn of_clicks_at_the_same_time_one_is_carried_out(db: Database) {
     let mut browsers = vec![full(&world)];
     if world.database() == Database::Postgres {
         let node = world.node(world.invoicing.env().clone()).await;
-        browsers.push(Browser::of(&node, world.company.id(), Role::Full));
+        browsers.push(Browser::of(&node, world.company.id(), ConsoleRole::Full));
     }
     for row in &ROWS {
         let form = row.open(&world, &browsers[0]).await;
@@ -484,7 +485,8 @@ async fn spent_tokens_are_deleted_after_two_days(db: Database) {
 #[on_each_database]
 async fn second_answers_and_refusals_are_in_the_language_of_the_session(db: Database) {
     let world = World::new(db).await;
-    let session = Session::new(world.company.id(), "Anna", Role::Full).language(Language::French);
+    let session =
+        ConsoleSession::new(world.company.id(), "Anna", ConsoleRole::Full).language(Language::French);
     let browser = Browser::with(&world.invoicing, world.company.id(), move |_| {
         SignInDecision::Granted(session.clone())
     });

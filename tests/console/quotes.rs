@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use http::{StatusCode, header};
 use invoicing_core::{NewClient, NewLine, NewQuote, QuoteId, QuoteStatus, SignatureEvidence};
 use invoicing_server::{
-    Action, ConsoleSettings, ContentHash, Decline, Error, Language, Role, Session, SignInDecision, Signature,
+    ConsoleAction, ConsoleRole, ConsoleSession, ConsoleSettings, ContentHash, Decline, Error, Language,
+    SignInDecision, Signature,
 };
 use invoicing_tests::{Database, World, on_each_database};
 use serde_json::Value;
@@ -15,7 +16,7 @@ use crate::support::page::Page;
 use crate::support::{DAY, date, evidence, taxed_quote_at};
 
 fn browser(world: &World) -> Browser {
-    Browser::of(&world.invoicing, world.company.id(), Role::Full)
+    Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full)
 }
 
 /// The quotes of a list over all its pages.
@@ -69,7 +70,7 @@ async fn quotes_are_found_by_search_and_status_and_each_stands_on_one_page(db: D
     let unknown = browser.get("/quotes?before=018f0000-0000-7000-8000-000000000000").await;
     assert_eq!(unknown.status, StatusCode::NOT_FOUND);
     let (other, _) = world.another("Other", invoicing_core::Plan::Team).await;
-    let other = Browser::of(&world.invoicing, other.id(), Role::Full);
+    let other = Browser::of(&world.invoicing, other.id(), ConsoleRole::Full);
     assert!(other.get("/quotes").await.html.contains("Nothing yet."));
     assert_eq!(other.get(&format!("/quotes?before={}", ids[0])).await.status, StatusCode::NOT_FOUND);
 }
@@ -115,7 +116,8 @@ async fn a_quote_shows_what_the_api_says_of_it(db: Database) {
     assert!(page.texts("td bdi").contains(&"m²".to_owned()), "{html}");
     assert!(page.texts("td").contains(&"12.5".to_owned()), "{html}");
 
-    let session = Session::new(world.company.id(), "Anna", Role::Full).language(Language::French);
+    let session =
+        ConsoleSession::new(world.company.id(), "Anna", ConsoleRole::Full).language(Language::French);
     let french = Browser::with(&world.invoicing, world.company.id(), move |_| {
         SignInDecision::Granted(session.clone())
     });
@@ -302,7 +304,7 @@ async fn a_signing_link_is_shown_once_and_ends_when_it_is_revoked(db: Database) 
 
     // The host may have the signing page elsewhere.
     let settings = ConsoleSettings::at(format!("{ORIGIN}{PREFIX}")).signing_base("https://sign.example/q/");
-    let session = Session::new(world.company.id(), "Anna", Role::Full);
+    let session = ConsoleSession::new(world.company.id(), "Anna", ConsoleRole::Full);
     let sign_in = move |_: &http::request::Parts| SignInDecision::Granted(session.clone());
     let elsewhere =
         Browser { console: world.invoicing.console(settings, sign_in).unwrap(), company: world.company.id() };
@@ -321,14 +323,14 @@ async fn a_signing_link_is_shown_once_and_ends_when_it_is_revoked(db: Database) 
 async fn of_the_forms_those_are_offered_that_the_role_includes(db: Database) {
     let world = World::new(db).await;
     let (draft, sent) = (world.draft().await.summary.id, world.sent().await.summary.id);
-    world.company.quotes().signing_link(sent).await.unwrap();
+    world.company.quotes().create_signing_link(sent).await.unwrap();
     for (actions, sends, links) in [
         (vec![], false, false),
-        (vec![Action::SendQuotes], true, false),
-        (vec![Action::ManageSigningLinks, Action::ManageKeys], false, true),
-        (vec![Action::SendQuotes, Action::ManageSigningLinks], true, true),
+        (vec![ConsoleAction::SendQuotes], true, false),
+        (vec![ConsoleAction::ManageSigningLinks, ConsoleAction::ManageKeys], false, true),
+        (vec![ConsoleAction::SendQuotes, ConsoleAction::ManageSigningLinks], true, true),
     ] {
-        let role = Role::Actions(BTreeSet::from_iter(actions));
+        let role = ConsoleRole::Actions(BTreeSet::from_iter(actions));
         let browser = Browser::of(&world.invoicing, world.company.id(), role);
         let draft = browser.get(&format!("/quotes/{draft}")).await.html;
         let sent = browser.get(&format!("/quotes/{sent}")).await.html;
@@ -342,7 +344,8 @@ async fn of_the_forms_those_are_offered_that_the_role_includes(db: Database) {
 async fn a_quote_shows_who_signed_why_it_was_declined_and_its_history(db: Database) {
     let world = World::new(db).await;
     let browser = browser(&world);
-    let session = Session::new(world.company.id(), "Anna", Role::ReadOnly).language(Language::French);
+    let session =
+        ConsoleSession::new(world.company.id(), "Anna", ConsoleRole::ReadOnly).language(Language::French);
     let french = Browser::with(&world.invoicing, world.company.id(), move |_| {
         SignInDecision::Granted(session.clone())
     });
@@ -350,7 +353,7 @@ async fn a_quote_shows_who_signed_why_it_was_declined_and_its_history(db: Databa
     let links = world.invoicing.signing_links();
 
     let signed = world.sent().await.summary.id;
-    let link = named.quotes().signing_link(signed).await.unwrap();
+    let link = named.quotes().create_signing_link(signed).await.unwrap();
     let signature =
         Signature::new(SignatureEvidence::new("Claire Lefèvre", "claire@example.fr", "Bon pour accord"));
     links.sign(link.reveal(), &signature).await.unwrap();
@@ -374,7 +377,7 @@ async fn a_quote_shows_who_signed_why_it_was_declined_and_its_history(db: Databa
     let declined =
         named.quotes().create(&taxed_quote_at(world.client("Hugo").await, "10")).await.unwrap().summary.id;
     named.quotes().send(declined, None).await.unwrap();
-    let link = named.quotes().signing_link(declined).await.unwrap();
+    let link = named.quotes().create_signing_link(declined).await.unwrap();
     let refusal = Decline::default().reason("Trop cher: <b>\net trop tard");
     links.decline(link.reveal(), &refusal).await.unwrap();
     // More than a page of the history later.

@@ -15,7 +15,7 @@ use futures_util::future::{Either, select};
 use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use invoicing_core::{NewClient, NewLine, NewQuote, QuoteStatus, sha256_hex};
-use invoicing_server::{ConsoleSettings, Decline, HistoryAction, Role, Secret, ServeLimits, serve};
+use invoicing_server::{ConsoleRole, ConsoleSettings, Decline, HistoryAction, Secret, ServeLimits, serve};
 use invoicing_tests::{Database, World, new_quote, on_each_database};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -38,7 +38,7 @@ fn client(world: &World) -> Browser {
 /// A quote that was sent, and the address of its page.
 async fn sent(world: &World) -> (invoicing_core::QuoteId, String) {
     let id = world.sent().await.summary.id;
-    (id, page_of(&world.company.quotes().signing_link(id).await.unwrap()))
+    (id, page_of(&world.company.quotes().create_signing_link(id).await.unwrap()))
 }
 
 /// The address of the page of a quote that another company has sent.
@@ -47,7 +47,7 @@ async fn sent_by_another(world: &World) -> String {
     let new = new_quote(crate::support::client_of(&other).await);
     let id = other.quotes().create(&new).await.unwrap().summary.id;
     other.quotes().send(id, None).await.unwrap();
-    page_of(&other.quotes().signing_link(id).await.unwrap())
+    page_of(&other.quotes().create_signing_link(id).await.unwrap())
 }
 
 fn page_of(link: &Secret) -> String {
@@ -61,7 +61,7 @@ async fn sent_lines(world: &World, lines: impl IntoIterator<Item = NewLine>) -> 
     let quotes = world.company.quotes();
     let id = quotes.create(&new).await.unwrap().summary.id;
     quotes.send(id, None).await.unwrap();
-    page_of(&quotes.signing_link(id).await.unwrap())
+    page_of(&quotes.create_signing_link(id).await.unwrap())
 }
 
 /// The hash in the form of a page.
@@ -428,7 +428,8 @@ async fn the_same_form_twice_is_one_signature_in_any_spelling(db: Database) {
 #[on_each_database]
 async fn the_pages_show_a_name_that_no_font_has_as_it_was_entered(db: Database) {
     let world = World::new(db).await;
-    let (own, browser) = (Browser::of(&world.invoicing, world.company.id(), Role::Full), client(&world));
+    let (own, browser) =
+        (Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full), client(&world));
     for name in ["Անահիտ Հակոբյան", "ნინო ბერიძე", "電気 太郎"] {
         let (id, page) = sent(&world).await;
         let hash = hash_on(&browser.get(&page).await);
@@ -494,7 +495,7 @@ async fn hostile_texts_are_shown_and_do_nothing(db: Database) {
     let quotes = world.company.quotes();
     let id = quotes.create(&NewQuote::empty(client).line(line)).await.unwrap().summary.id;
     quotes.send(id, None).await.unwrap();
-    let page = page_of(&quotes.signing_link(id).await.unwrap());
+    let page = page_of(&quotes.create_signing_link(id).await.unwrap());
     let shown = browser.get(&page).await;
     for harmful in ["<script>alert", "<img", "<b>", "onclick=x\"", "\u{202e}"] {
         assert!(!shown.html.contains(harmful), "{harmful} in {}", shown.html);
@@ -602,7 +603,7 @@ async fn the_page_needs_no_session_and_comes_with_or_without_the_console(db: Dat
     assert_eq!(console.get(&page).await.html, shown.html);
     // Another company's session changes nothing about it.
     let (other, _) = world.another("Other", invoicing_core::Plan::Starter).await;
-    let other = Browser::of(&world.invoicing, other.id(), Role::ReadOnly);
+    let other = Browser::of(&world.invoicing, other.id(), ConsoleRole::ReadOnly);
     assert_eq!(other.get(&page).await.html, shown.html);
 }
 
@@ -683,7 +684,7 @@ async fn a_refusal_through_a_revoked_link_declines_nothing(db: Database) {
     let company = world.company.acting_as("Anne").unwrap();
     for _ in 0..10 {
         let id = world.sent().await.summary.id;
-        let link = company.quotes().signing_link(id).await.unwrap();
+        let link = company.quotes().create_signing_link(id).await.unwrap();
         let hash = company.quotes().signing_links(id).await.unwrap().remove(0).token_hash;
         let links = world.invoicing.signing_links();
         let refusal = Decline::default();

@@ -1,6 +1,6 @@
 //! Texts that people have entered, with characters that change the direction of what stands beside them.
 
-use invoicing_server::Role;
+use invoicing_server::ConsoleRole;
 use invoicing_tests::{Database, World, on_each_database};
 
 use super::Browser;
@@ -31,7 +31,7 @@ async fn no_text_turns_what_stands_beside_it(db: Database) {
     for statement in STORED {
         assert!(world.run(statement, &[TURN.into()]).await > 0, "{statement}");
     }
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
     let (mut shown, mut isolated) = (String::new(), Vec::new());
     for path in pages(&records) {
         let page = browser.get(&path).await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::{Request, StatusCode, header};
 use invoicing_core::EventKind;
-use invoicing_server::Role;
+use invoicing_server::ConsoleRole;
 use invoicing_tests::{Database, Receiver, Reply, World, on_each_database};
 use webhook_verify::Verifier;
 
@@ -16,7 +16,7 @@ async fn a_webhook_is_registered_tested_mended_rotated_and_removed(db: Database)
     let world = World::new(db).await;
     let receiver = Receiver::start().await;
     receiver.reply_always(Reply::status(404));
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
 
     // Shown once, behind a reveal.
     let form = [("url", &*receiver.url), ("events", "quote.created"), ("events", "invoice.paid")];
@@ -103,9 +103,9 @@ async fn what_is_beyond_a_bound_is_refused_in_words_of_both_languages(db: Databa
         company.keys().issue("one of many").await.unwrap();
     }
     for _ in 0..50 {
-        company.quotes().signing_link(quote).await.unwrap();
+        company.quotes().create_signing_link(quote).await.unwrap();
     }
-    let browser = Browser::of(&world.invoicing, company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, company.id(), ConsoleRole::Full);
     let (test, rotate, links) =
         (format!("/webhooks/{id}/test"), format!("/webhooks/{id}/rotate"), format!("/quotes/{quote}/links"));
     for (path, field, english, french) in [
@@ -133,7 +133,7 @@ async fn the_form_of_a_webhook_keeps_kinds_that_it_does_not_know(db: Database) {
     let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
     world.run("UPDATE webhook SET kinds = kinds | $1", &[(1_i64 << 40).into()]).await;
     let page = format!("/webhooks/{id}");
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
     for (language, text) in [("en", "1 further kind"), ("fr", "1 autre type")] {
         for path in [&page, "/webhooks"] {
             let request = Request::get(path).header(header::ACCEPT_LANGUAGE, language);
@@ -156,7 +156,7 @@ async fn the_form_of_a_webhook_keeps_kinds_that_it_does_not_know(db: Database) {
 async fn a_rotation_has_no_overlap_unless_one_is_chosen(db: Database) {
     let world = World::new(db).await;
     let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
     let shown = browser.get(&format!("/webhooks/{id}/rotate")).await;
     assert_eq!(shown.page().attr("select option[selected]", "value"), "0");
     let html = shown.html;
@@ -167,7 +167,7 @@ async fn a_rotation_has_no_overlap_unless_one_is_chosen(db: Database) {
 async fn what_is_wrong_in_a_form_stands_above_it_with_what_was_entered(db: Database) {
     let world = World::new(db).await;
     let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
-    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let browser = Browser::of(&world.invoicing, world.company.id(), ConsoleRole::Full);
     for path in ["/webhooks".to_owned(), format!("/webhooks/{id}")] {
         let wrong = [("url", "ftp://\"><script>"), ("events", "quote.created")];
         let shown = browser.post(&path, &wrong).await;

@@ -11,9 +11,10 @@ use invoicing_core::{
     QuoteStatus,
 };
 use invoicing_server::{
-    Builder, CompanyHandle, CopyError, CopyReport, CreditNoteQuery, Env, Invoicing, ManualClock, MemoryStore,
-    NewProject, OpenError, PageQuery, PaymentMethod, PostgresSettings, ProofRecord, RegisteredWebhook,
-    SealingKey, SealingKeys, Settings, Signature, TargetPolicy, copy_to_postgres,
+    CompanyHandle, CopyError, CopyReport, CreditNoteQuery, Env, InvoiceQuery, Invoicing, InvoicingBuilder,
+    ManualClock, MemoryStore, NewProject, OpenError, PaymentMethod, PostgresSettings, ProofRecord,
+    QuoteQuery, RegisteredWebhook, SealingKey, SealingKeys, Settings, Signature, TargetPolicy,
+    copy_to_postgres,
 };
 use invoicing_tests::{Behind, Database, Place, Receiver, Reply, new_company, new_quote};
 
@@ -59,7 +60,7 @@ impl Host {
         PostgresSettings::new(self.target.url())
     }
 
-    async fn try_open(&self, builder: Builder, quota: u32) -> Result<Invoicing, OpenError> {
+    async fn try_open(&self, builder: InvoicingBuilder, quota: u32) -> Result<Invoicing, OpenError> {
         let target = TargetPolicy { allow_http: true, allow_private: true };
         builder
             .settings(Settings { target, quota, ..Settings::default() })
@@ -151,7 +152,7 @@ pub(super) async fn live(host: &Host, invoicing: &Invoicing, receiver: &Receiver
     let swept = invoicing.sweep().await.unwrap();
     assert!(swept.expired_quotes > 0 && swept.overdue_invoices > 0, "{swept:?}");
     let open = draft_and_send(&company).await;
-    let link = company.quotes().signing_link(open).await.unwrap().reveal().to_owned();
+    let link = company.quotes().create_signing_link(open).await.unwrap().reveal().to_owned();
     let hook = deliveries(&company, invoicing, receiver).await;
     Life { company, key, hook, link }
 }
@@ -186,7 +187,7 @@ async fn quotes(company: &CompanyHandle, invoicing: &Invoicing) {
     accepted_of(company).await;
     let signed = quotes.create(&new).await.unwrap().summary.id;
     quotes.send(signed, None).await.unwrap();
-    let token = quotes.signing_link(signed).await.unwrap();
+    let token = quotes.create_signing_link(signed).await.unwrap();
     let signature = Signature {
         evidence: evidence(),
         ip: Some("192.0.2.7".parse().unwrap()),
@@ -207,7 +208,7 @@ async fn invoices(company: &CompanyHandle) {
     let paid = issued_over(company, "100").await.summary.id;
     invoices.pay(paid, &payment("40", Some("VIR-1"))).await.unwrap();
     let wrong = invoices.pay(paid, &payment("10", None)).await.unwrap();
-    invoices.reverse(paid, wrong.payment.id).await.unwrap();
+    invoices.reverse_payment(paid, wrong.payment.id).await.unwrap();
     let rest = payment("60", Some("VIR-2")).method(PaymentMethod::Transfer);
     invoices.pay(paid, &rest).await.unwrap();
     let projects = company.projects();
@@ -277,8 +278,8 @@ pub(super) async fn told(invoicing: &Invoicing, life: &Life) -> Vec<String> {
 /// Lists with every filter, and every detail.
 async fn paths(company: &CompanyHandle) -> Vec<String> {
     let mut paths = Vec::new();
-    let quotes = company.quotes().list(&PageQuery::default()).await.unwrap().data;
-    let invoices = company.invoices().list(&PageQuery::default()).await.unwrap().data;
+    let quotes = company.quotes().list(&QuoteQuery::default()).await.unwrap().data;
+    let invoices = company.invoices().list(&InvoiceQuery::default()).await.unwrap().data;
     for stamp in [quotes[0].summary.updated_at, invoices[0].summary.updated_at, quotes[3].summary.updated_at]
     {
         for list in ["quotes", "invoices", "credit-notes", "clients"] {
@@ -321,7 +322,7 @@ async fn host_side(invoicing: &Invoicing, company: &CompanyHandle, life: &Life) 
         let log = company.webhooks().log(webhook.id, 1_000).await.unwrap();
         told.push(format!("{webhook:?} {} {log:?}", webhook.url));
     }
-    for quote in company.quotes().list(&PageQuery::default()).await.unwrap().data {
+    for quote in company.quotes().list(&QuoteQuery::default()).await.unwrap().data {
         let quotes = company.quotes();
         told.push(format!("{:?}", quotes.costings(quote.summary.id).await.unwrap()));
         told.push(format!("{:?}", quotes.work_site(quote.summary.id).await.unwrap()));
@@ -333,7 +334,7 @@ async fn host_side(invoicing: &Invoicing, company: &CompanyHandle, life: &Life) 
         let document = quotes.open_document(quote.summary.id).await;
         told.push(document.map_or_else(|error| error.to_string(), |document| document.sha256));
     }
-    for invoice in company.invoices().list(&PageQuery::default()).await.unwrap().data {
+    for invoice in company.invoices().list(&InvoiceQuery::default()).await.unwrap().data {
         told.push(format!("{:?}", company.invoices().payments(invoice.summary.id).await.unwrap()));
         let document = company.invoices().open_document(invoice.summary.id).await;
         told.push(document.map_or_else(|error| error.to_string(), |document| document.sha256));

@@ -132,7 +132,7 @@ async fn an_issue_can_remove_the_order_number(db: Database) {
     let world = World::new(db).await;
     let invoices = world.company.invoices();
     let content = new_quote(world.client("Durand").await).order_number("PO-1");
-    let draft = invoices.direct(&content).await.unwrap();
+    let draft = invoices.create_direct(&content).await.unwrap();
     assert_eq!(draft.detail.order_number.as_deref(), Some("PO-1"));
     let none = IssueOptions::default().order_number(" ");
     invoices.issue_with(draft.summary.id, &none).await.unwrap();
@@ -145,7 +145,7 @@ async fn an_invoice_without_an_offer_names_no_quote(db: Database) {
     let world = World::new(db).await;
     world.company.set_identity(&legal_identity()).await.unwrap();
     let invoices = world.company.invoices();
-    let draft = invoices.direct(&subcontracted(&world, 0).await).await.unwrap().summary.id;
+    let draft = invoices.create_direct(&subcontracted(&world, 0).await).await.unwrap().summary.id;
     invoices.issue(draft, None).await.unwrap();
     let document = invoices.open_document(draft).await.unwrap();
     let Some(xml) = xml_of(db, "direct", &document.bytes) else { return };
@@ -179,7 +179,7 @@ async fn a_draft_that_is_marked_paid_says_so_unless_a_part_is_held_back(db: Data
     let content = NewQuote::empty(client).line(NewLine::new("Peinture", 10, 25, 10));
     for (name, retention, frame, due) in [("marked_paid", 0, "S2", "0"), ("held_back", 5, "S1", "275")] {
         let content = content.clone().retention_rate(retention);
-        let draft = invoices.direct(&content).await.unwrap().summary.id;
+        let draft = invoices.create_direct(&content).await.unwrap().summary.id;
         let paid = invoices.mark_paid(draft).await.unwrap().summary;
         assert_eq!((paid.status.as_str(), paid.amount_due.is_zero()), ("PAID", true));
         let document = invoices.open_document(draft).await.unwrap();
@@ -192,7 +192,7 @@ async fn a_draft_that_is_marked_paid_says_so_unless_a_part_is_held_back(db: Data
         assert_eq!(text.contains("Acquittée le"), frame == "S2", "{text}");
         assert_eq!(text.contains("Règlement"), frame == "S1", "{text}");
     }
-    let draft = invoices.direct(&content).await.unwrap().summary.id;
+    let draft = invoices.create_direct(&content).await.unwrap().summary.id;
     invoices.issue(draft, None).await.unwrap();
     let issued = invoices.open_document(draft).await.unwrap();
     invoices.mark_paid(draft).await.unwrap();
@@ -222,7 +222,7 @@ async fn documents_of_every_treatment_are_made(db: Database) {
         world.company.set_identity(&identity).await.unwrap();
         let client = clients.create(&client).await.unwrap().id;
         let content = NewQuote::empty(client).lines(lines).housing_works(true);
-        let draft = invoices.direct(&content).await.unwrap().summary.id;
+        let draft = invoices.create_direct(&content).await.unwrap().summary.id;
         invoices.issue(draft, None).await.unwrap();
         let document = invoices.open_document(draft).await.unwrap();
         if xml_of(db, name, &document.bytes).is_none() {

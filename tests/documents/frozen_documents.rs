@@ -19,7 +19,7 @@ use crate::support::{
 };
 
 async fn sign(world: &World, id: QuoteId) -> Value {
-    let token = world.company.quotes().signing_link(id).await.unwrap();
+    let token = world.company.quotes().create_signing_link(id).await.unwrap();
     world.invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
     world.get(&format!("/api/v1/quotes/{id}")).await.json
 }
@@ -28,7 +28,7 @@ async fn sign(world: &World, id: QuoteId) -> Value {
 async fn the_hash_of_what_was_shown_is_a_hash(db: Database) {
     let world = World::new(db).await;
     let quote = world.sent().await;
-    let token = world.company.quotes().signing_link(quote.summary.id).await.unwrap();
+    let token = world.company.quotes().create_signing_link(quote.summary.id).await.unwrap();
     let links = world.invoicing.signing_links();
     let shown = links.document(token.reveal()).await.unwrap().sha256;
     for wrong in [String::new(), shown.to_uppercase(), shown[1..].to_owned(), format!("{shown} ")] {
@@ -58,7 +58,7 @@ async fn a_signer_whose_name_no_font_has_signs_and_keeps_it(db: Database) {
     {
         let quote = world.sent().await.summary.id;
         let sent = world.company.quotes().open_document(quote).await.unwrap().sha256;
-        let token = world.company.quotes().signing_link(quote).await.unwrap();
+        let token = world.company.quotes().create_signing_link(quote).await.unwrap();
         let evidence = SignatureEvidence { signed_by_name: name.to_owned(), ..evidence() };
         let links = world.invoicing.signing_links();
         let signed = links.sign(token.reveal(), &Signature::new(evidence)).await.unwrap();
@@ -170,7 +170,7 @@ async fn the_evidence_is_kept_and_what_is_private_of_it_is_never_shown(db: Datab
     let world = World::new(db).await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();
-    let token = quotes.signing_link(sent.summary.id).await.unwrap();
+    let token = quotes.create_signing_link(sent.summary.id).await.unwrap();
     assert!(quotes.proof(sent.summary.id).await.unwrap().is_none());
     let document = quotes.open_document(sent.summary.id).await.unwrap();
     let user_agent = format!("{CANARY} {}", "é".repeat(1_000));
@@ -195,7 +195,7 @@ async fn odd_texts_in_the_evidence_give_a_fingerprint_that_is_recomputed(db: Dat
     for text in ["\"\\/\n\tz", "e\u{301}\u{202e} 😀", "</script><!--", "a\u{2028}\u{2029}b"] {
         let sent = world.sent().await;
         let sha256 = world.company.quotes().open_document(sent.summary.id).await.unwrap().sha256;
-        let token = world.company.quotes().signing_link(sent.summary.id).await.unwrap();
+        let token = world.company.quotes().create_signing_link(sent.summary.id).await.unwrap();
         let mut signature = signature();
         signature.evidence.accepted_text = text.to_owned();
         world.invoicing.signing_links().sign(token.reveal(), &signature).await.unwrap();
@@ -216,7 +216,7 @@ async fn after_sending_again_the_signature_binds_the_second_document(db: Databas
     world.advance(DAY);
     let quotes = world.company.quotes();
     // A link of the first time shows and signs what was sent last.
-    let old_link = quotes.signing_link(rejected.summary.id).await.unwrap();
+    let old_link = quotes.create_signing_link(rejected.summary.id).await.unwrap();
     quotes.send(rejected.summary.id, Some(date("2027-01-31"))).await.unwrap();
     let documents = quotes.documents(rejected.summary.id).await.unwrap();
     let shown = world.invoicing.signing_links().document(old_link.reveal()).await.unwrap();
@@ -322,7 +322,7 @@ async fn a_store_that_fails_refuses_every_freezing_operation_without_a_trace(db:
     let world = World::new(db).await;
     let quotes = world.company.quotes();
     let (draft, other, sent) = (world.draft().await, world.draft().await, world.sent().await);
-    let token = quotes.signing_link(sent.summary.id).await.unwrap();
+    let token = quotes.create_signing_link(sent.summary.id).await.unwrap();
     let links = world.invoicing.signing_links();
     let new = new_quote(draft.summary.client_id);
     let import = QuoteImport { status: QuoteStatus::Sent, sent_at: None, accepted_at: None };
@@ -355,7 +355,7 @@ async fn a_hanging_store_is_unavailable_within_five_seconds_and_delays_no_other(
     let world = World::new(db).await;
     let quotes = world.company.quotes();
     let (draft, other, sent) = (world.draft().await, world.draft().await, world.sent().await);
-    let token = quotes.signing_link(sent.summary.id).await.unwrap();
+    let token = quotes.create_signing_link(sent.summary.id).await.unwrap();
     let links = world.invoicing.signing_links();
     let import = QuoteImport { status: QuoteStatus::Accepted, sent_at: None, accepted_at: None };
     let (new, signature) = (new_quote(draft.summary.client_id), signature());

@@ -28,7 +28,7 @@ struct Cast {
 impl Cast {
     async fn of(company: &CompanyHandle) -> Self {
         let content = quote_at(client_of(company).await, "100");
-        let draft = company.invoices().direct(&content).await.unwrap().summary.id;
+        let draft = company.invoices().create_direct(&content).await.unwrap().summary.id;
         let canceled = issued_over(company, "100").await.summary.id;
         Self { draft, canceled, credited: issued_over(company, "100").await.summary.id }
     }
@@ -204,7 +204,8 @@ async fn issued_while(
 #[on_each_database]
 async fn a_change_of_the_company_while_it_renders_is_in_the_document(db: Database) {
     let (world, store) = HookedStore::world(db).await;
-    let draft = world.company.invoices().direct(&content(&world, &NewClient::named("Claire")).await).await;
+    let draft =
+        world.company.invoices().create_direct(&content(&world, &NewClient::named("Claire")).await).await;
     let draft = draft.unwrap().summary.id;
     let issued = issued_while(&world, &store, draft, |company| {
         Box::pin(async move {
@@ -227,7 +228,7 @@ async fn a_change_of_the_client_while_it_renders_is_in_the_document(db: Database
     let (world, store) = HookedStore::world(db).await;
     let content = content(&world, &NewClient::named("Claire").address("1 rue Vieille")).await;
     let (client, invoices) = (content.client_id, world.company.invoices());
-    let draft = invoices.direct(&content).await.unwrap().summary.id;
+    let draft = invoices.create_direct(&content).await.unwrap().summary.id;
     let issued = issued_while(&world, &store, draft, move |company| {
         Box::pin(async move {
             let moved = NewClient::named("Claire Lenoir").address("2 rue Neuve");
@@ -255,7 +256,7 @@ async fn a_credit_note_is_rendered_once_whatever_changes_meanwhile(db: Database)
     let invoices = world.company.invoices();
     let content = content(&world, &NewClient::named("Claire").address("1 rue Vieille")).await;
     let client = content.client_id;
-    let draft = invoices.direct(&content).await.unwrap().summary.id;
+    let draft = invoices.create_direct(&content).await.unwrap().summary.id;
     invoices.issue(draft, None).await.unwrap();
     let (company, before) = (world.company.clone(), store.memory.count());
     store.happens_next(1, move || {

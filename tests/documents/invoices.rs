@@ -21,7 +21,7 @@ pub(super) async fn content(world: &World, client: &NewClient) -> NewQuote {
 
 pub(super) async fn issued(world: &World, client: &NewClient) -> invoicing_core::Invoice {
     let invoices = world.company.invoices();
-    let draft = invoices.direct(&content(world, client).await).await.unwrap();
+    let draft = invoices.create_direct(&content(world, client).await).await.unwrap();
     invoices.issue(draft.summary.id, None).await.unwrap()
 }
 
@@ -57,7 +57,7 @@ pub(super) fn xml_of(db: Database, name: &str, document: &[u8]) -> Option<String
 async fn an_invoice_has_a_document_from_its_issue_on(db: Database) {
     let world = World::new(db).await;
     let invoices = world.company.invoices();
-    let draft = invoices.direct(&content(&world, &NewClient::named("Claire")).await).await.unwrap();
+    let draft = invoices.create_direct(&content(&world, &NewClient::named("Claire")).await).await.unwrap();
     let id = draft.summary.id;
     let path = format!("/api/v1/invoices/{id}/document");
     assert_eq!(world.get(&path).await.code(), "document_unavailable");
@@ -136,7 +136,7 @@ pub(super) fn text_of(bytes: &[u8]) -> Option<String> {
 
 /// A draft that cannot be issued, and the fields that are missing.
 async fn gaps(invoices: Invoices<'_>, content: &NewQuote) -> Vec<String> {
-    let draft = invoices.direct(content).await.unwrap().summary.id;
+    let draft = invoices.create_direct(content).await.unwrap().summary.id;
     let missing = refusals(invoices.readiness(draft).await.unwrap());
     let refused = invoices.issue(draft, None).await;
     assert_eq!(refused.is_err(), !missing.is_empty(), "{missing:?}");
@@ -160,7 +160,7 @@ async fn issuing_refuses_exactly_the_gaps_that_readiness_lists(db: Database) {
     // Lines with a rate that no law has are refused before there is an invoice.
     for rate in [7, 19, 0] {
         let odd = of_business.clone().line(NewLine::new("Sable", 1, 10, rate));
-        invalid(&world, &field, invoices.direct(&odd)).await;
+        invalid(&world, &field, invoices.create_direct(&odd)).await;
     }
     // A private client without an address for electronic documents gets a plain PDF.
     let private =
@@ -222,7 +222,7 @@ async fn vat_that_can_never_be_mended_is_refused_before_lines_are_locked(db: Dat
         let draft = quotes.create(&at(rate)).await.unwrap().summary.id;
         invalid(&world, field, quotes.send(draft, None)).await;
         invalid(&world, field, quotes.accept(draft)).await;
-        invalid(&world, field, world.company.invoices().direct(&at(rate))).await;
+        invalid(&world, field, world.company.invoices().create_direct(&at(rate))).await;
         let named = refusals(quotes.readiness(draft).await.unwrap());
         assert_eq!(named.into_iter().map(|gap| gap.field).collect::<Vec<_>>(), [field], "{rate}");
     }
@@ -282,7 +282,7 @@ async fn an_invoice_whose_document_cannot_be_stored_is_not_issued(db: Database) 
     let world = World::new(db).await;
     let invoices = world.company.invoices();
     let draft =
-        invoices.direct(&content(&world, &NewClient::named("Claire")).await).await.unwrap().summary.id;
+        invoices.create_direct(&content(&world, &NewClient::named("Claire")).await).await.unwrap().summary.id;
     world.documents.fail(true);
     assert!(invoices.issue(draft, None).await.is_err());
     assert!(invoices.mark_paid(draft).await.is_err());

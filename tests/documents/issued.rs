@@ -78,7 +78,7 @@ async fn issue(world: &World, n: u32) -> Issued {
     let lines = RATES.map(|rate| NewLine::new("Ouvrage", 9, unit_price!(33.33), rate));
     let content = lines.into_iter().fold(content, NewQuote::line);
     let invoices = world.company.invoices();
-    let draft = invoices.direct(&content).await.unwrap().summary.id;
+    let draft = invoices.create_direct(&content).await.unwrap().summary.id;
     let invoice = invoices.issue(draft, None).await.unwrap();
     Issued { document: invoices.open_document(draft).await.unwrap(), invoice }
 }
@@ -94,7 +94,7 @@ async fn apply(world: &World, issued: &Issued, operation: &Operation) -> Result<
         Operation::Reverse(place) => {
             let payments = invoices.payments(id).await?;
             if let Some(payment) = payments.get(place % payments.len().max(1)) {
-                invoices.reverse(id, payment.id).await?;
+                invoices.reverse_payment(id, payment.id).await?;
             }
         }
         Operation::Quantity(line, quantity) => {

@@ -39,7 +39,7 @@ async fn a_record_has_a_document_if_the_renderer_names_its_kind(db: Database) {
         let world = World::new(db).await.reopen_with(|builder| builder.renderer(renderer)).await;
         let invoices = world.company.invoices();
         let content = content(&world, &NewClient::named("Claire")).await;
-        let invoice = invoices.direct(&content).await.unwrap().summary.id;
+        let invoice = invoices.create_direct(&content).await.unwrap().summary.id;
         assert_eq!(refusals(invoices.readiness(invoice).await.unwrap()), []);
         invoices.issue(invoice, None).await.unwrap();
         let note = invoices.credit(invoice, &NewCreditNote::of_remaining("Erreur")).await.unwrap().summary.id;

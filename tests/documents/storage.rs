@@ -16,7 +16,7 @@ use invoicing_server::object_store::memory::InMemory;
 use invoicing_server::object_store::path::Path;
 use invoicing_server::object_store::{ObjectStore, ObjectStoreExt};
 use invoicing_server::{
-    ContentHash, DocumentFile, DocumentKey, DocumentStore, MemoryStore, ObjectStorage, StoreError,
+    ContentHash, DocumentFile, DocumentKey, DocumentStore, DocumentStoreError, MemoryStore, ObjectStorage,
 };
 use tempfile::TempDir;
 use uuid::Uuid;
@@ -111,7 +111,7 @@ async fn keeps_its_promises(subject: &Subject) {
 async fn nothing_is_there_at_first(store: &dyn DocumentStore) {
     let key = key(COMPANY, b"nothing");
     assert_eq!(store.size(key).await.unwrap(), None);
-    assert!(matches!(store.get(key).await, Err(StoreError::NotFound)));
+    assert!(matches!(store.get(key).await, Err(DocumentStoreError::NotFound)));
     store.delete(key).await.unwrap();
 }
 
@@ -125,7 +125,7 @@ async fn what_is_put_is_there_until_it_is_deleted(store: &dyn DocumentStore) {
         }
         for _ in 0..2 {
             store.delete(key).await.unwrap();
-            assert!(matches!(store.get(key).await, Err(StoreError::NotFound)));
+            assert!(matches!(store.get(key).await, Err(DocumentStoreError::NotFound)));
             assert_eq!(store.size(key).await.unwrap(), None);
         }
     }
@@ -144,7 +144,7 @@ async fn each_company_has_its_own(store: &dyn DocumentStore) {
 async fn stored_bytes_are_never_replaced(store: &dyn DocumentStore) {
     let key = key(COMPANY, b"these");
     store.put(key, file(b"these")).await.unwrap();
-    assert!(matches!(store.put(key, file(b"those")).await, Err(StoreError::Corrupt)));
+    assert!(matches!(store.put(key, file(b"those")).await, Err(DocumentStoreError::Corrupt)));
     assert_eq!(store.get(key).await.unwrap(), &b"these"[..]);
 }
 
@@ -179,7 +179,7 @@ async fn a_damaged_document_is_left_as_it_is(Subject { store, damage }: &Subject
     assert_ne!(damaged, Some(13));
     for _ in 0..2 {
         assert_ne!(store.get(key).await.unwrap(), DAMAGED);
-        assert!(matches!(store.put(key, file(DAMAGED)).await, Err(StoreError::Corrupt)));
+        assert!(matches!(store.put(key, file(DAMAGED)).await, Err(DocumentStoreError::Corrupt)));
         assert_eq!(store.size(key).await.unwrap(), damaged);
     }
 }
@@ -218,7 +218,7 @@ async fn a_folder_has_one_file_per_document_and_crash_leftovers_do_no_harm() {
     for n in 0..50 {
         std::fs::write(path.with_extension(format!("pdf#{n}")), b"a do").unwrap();
     }
-    assert!(matches!(store.get(key).await, Err(StoreError::NotFound)));
+    assert!(matches!(store.get(key).await, Err(DocumentStoreError::NotFound)));
     store.put(key, file(b"a document")).await.unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), b"a document");
     assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 51);
@@ -234,7 +234,7 @@ async fn a_folder_that_is_gone_is_unavailable_or_empty_and_never_somewhere_else(
     std::fs::remove_dir_all(&root).unwrap();
     std::fs::write(&root, b"in the way").unwrap();
     let put = store.put(key, file(b"a document")).await;
-    assert!(matches!(put, Err(StoreError::Unavailable(_))), "{put:?}");
+    assert!(matches!(put, Err(DocumentStoreError::Unavailable(_))), "{put:?}");
     assert!(store.get(key).await.is_err());
 }
 
@@ -278,5 +278,5 @@ async fn s3_refuses_what_it_does_not_allow_and_that_is_not_an_outage() {
     let (Subject { store, .. }, server) = s3().await;
     server.set(fake_s3::Mode::Forbids);
     let deleted = store.delete(key(COMPANY, b"a document")).await;
-    assert!(matches!(deleted, Err(StoreError::Refused(_))), "{deleted:?}");
+    assert!(matches!(deleted, Err(DocumentStoreError::Refused(_))), "{deleted:?}");
 }

@@ -108,7 +108,7 @@ async fn the_signed_copy_says_what_the_sent_one_said_and_is_given_it(db: Databas
     };
     company.clients().change(client.id, &moved).await.unwrap();
     let copy = company.quotes().open_document(quote.summary.id).await.unwrap();
-    let token = company.quotes().signing_link(quote.summary.id).await.unwrap();
+    let token = company.quotes().create_signing_link(quote.summary.id).await.unwrap();
     invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
 
     let hash = ContentHash::of(&copy.bytes);
@@ -170,7 +170,7 @@ async fn what_cannot_be_shown_any_more_cannot_be_signed(db: Database) {
     let world = World::new(db).await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();
-    let token = quotes.signing_link(sent.summary.id).await.unwrap();
+    let token = quotes.create_signing_link(sent.summary.id).await.unwrap();
     world.documents.fail(true);
     let links = world.invoicing.signing_links();
     let refusal = refused(&world, "sign", links.sign(token.reveal(), &signature())).await;
@@ -185,7 +185,7 @@ async fn only_the_document_that_was_shown_is_signed(db: Database) {
     let world = World::new(db).await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();
-    let token = quotes.signing_link(sent.summary.id).await.unwrap();
+    let token = quotes.create_signing_link(sent.summary.id).await.unwrap();
     let links = world.invoicing.signing_links();
     let shown = links.document(token.reveal()).await.unwrap().sha256;
     quotes.reject(sent.summary.id).await.unwrap();
@@ -208,7 +208,7 @@ async fn what_is_sent_again_while_a_signature_is_made_is_not_signed_instead(db: 
     let (world, store) = HookedStore::world(db).await;
     let sent = world.sent().await;
     let id = sent.summary.id;
-    let token = world.company.quotes().signing_link(id).await.unwrap();
+    let token = world.company.quotes().create_signing_link(id).await.unwrap();
     let links = world.invoicing.signing_links();
     let shown = links.document(token.reveal()).await.unwrap().sha256;
     // The signed copy is stored already, as the quote is refused and sent again.

@@ -10,8 +10,8 @@ use invoicing_core::{
     Timestamp, WebhookId,
 };
 use invoicing_server::{
-    AttemptRecord, ClientQuery, CompanyHandle, ContentHash, CreditNoteQuery, EventRecord, OpenedDocument,
-    PageQuery, PageWindow,
+    AttemptRecord, ClientQuery, CompanyHandle, ContentHash, CreditNoteQuery, EventRecord, InvoiceQuery,
+    OpenedDocument, PageWindow, QuoteQuery,
 };
 use invoicing_tests::Received;
 use serde_json::Value;
@@ -410,7 +410,7 @@ async fn clients(handle: &CompanyHandle) -> Vec<Client> {
 }
 
 async fn quotes(handle: &CompanyHandle) -> Vec<Quote> {
-    let page = async |window| handle.quotes().list(&PageQuery { window, ..PageQuery::default() }).await;
+    let page = async |window| handle.quotes().list(&QuoteQuery { window, ..QuoteQuery::default() }).await;
     let mut quotes = Vec::new();
     for item in all(page).await {
         quotes.push(handle.quotes().get(item.summary.id).await.expect("a quote"));
@@ -419,7 +419,8 @@ async fn quotes(handle: &CompanyHandle) -> Vec<Quote> {
 }
 
 async fn invoices(handle: &CompanyHandle) -> Vec<Invoice> {
-    let page = async |window| handle.invoices().list(&PageQuery { window, ..PageQuery::default() }).await;
+    let page =
+        async |window| handle.invoices().list(&InvoiceQuery { window, ..InvoiceQuery::default() }).await;
     let mut invoices = Vec::new();
     for item in all(page).await {
         invoices.push(handle.invoices().get(item.summary.id).await.expect("an invoice"));

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use invoicing_server::{Builder, Invoicing, ObjectStorage, PostgresSettings};
+use invoicing_server::{Invoicing, InvoicingBuilder, ObjectStorage, PostgresSettings};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
@@ -120,7 +120,7 @@ impl Site {
     }
 
     /// With the documents of this site.
-    pub(crate) fn with_documents(&self, builder: Builder) -> Builder {
+    pub(crate) fn with_documents(&self, builder: InvoicingBuilder) -> InvoicingBuilder {
         let documents = ObjectStorage::folder(self.documents()).expect("the folder opens");
         builder.document_store(Arc::new(documents))
     }

@@ -9,7 +9,7 @@ use invoicing_core::{
     ProjectStatus, Quote, QuoteId, QuoteImport, QuoteStatus, SignatureEvidence, Timestamp,
 };
 use invoicing_server::{
-    CompanyHandle, Env, Error, Invoicing, NewPayment, NewProject, PageQuery, PageWindow, PaymentSource,
+    CompanyHandle, Env, Error, InvoiceQuery, Invoicing, NewPayment, NewProject, PageWindow, PaymentSource,
     Signature,
 };
 use invoicing_tests::new_quote;
@@ -129,7 +129,7 @@ impl Writer {
             self.say_quote(&quote, &[]);
         }
         if turn.is_multiple_of(2) {
-            let token = quotes.signing_link(quote.summary.id).await?;
+            let token = quotes.create_signing_link(quote.summary.id).await?;
             let evidence = SignatureEvidence {
                 signed_by_name: "Léa Lefèvre".into(),
                 signed_by_email: "lea@exemple.fr".into(),
@@ -148,9 +148,9 @@ impl Writer {
         let invoices = self.handle.invoices();
         let invoice = if self.automatic && turn % 5 != 4 {
             let since = self.handle.quotes().get(quote).await?.summary.accepted_at;
-            let query = PageQuery {
+            let query = InvoiceQuery {
                 window: PageWindow { since, limit: 100, ..PageWindow::default() },
-                ..PageQuery::default()
+                ..InvoiceQuery::default()
             };
             let made = invoices
                 .list(&query)
@@ -179,7 +179,7 @@ impl Writer {
         let rest = invoices.pay(invoice, &payment(part.invoice.summary.amount_due, Some("rest"))).await?;
         self.say_invoice(&rest.invoice, &["invoice.paid"]);
         if turn % 3 == 1 {
-            self.say_invoice(&invoices.reverse(invoice, part.payment.id).await?, &[]);
+            self.say_invoice(&invoices.reverse_payment(invoice, part.payment.id).await?, &[]);
             let again = invoices.pay(invoice, &payment(Money::from(100), Some("again"))).await?;
             self.say_invoice(&again.invoice, &["invoice.paid"]);
         }
@@ -190,7 +190,7 @@ impl Writer {
     /// killed early have credited something.
     async fn direct(&self, new: &NewQuote) -> Result<(), Failure> {
         let invoices = self.handle.invoices();
-        let draft = invoices.direct(new).await?;
+        let draft = invoices.create_direct(new).await?;
         self.say_invoice(&draft, &["invoice.created"]);
         let issued = invoices.issue(draft.summary.id, None).await?;
         self.say_invoice(&issued, &["invoice.issued"]);

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use http::request::Parts;
 use invoicing_core::{NewClient, NewLine, NewQuote, Plan, QuoteId};
 use invoicing_server::{
-    CompanyHandle, ConsoleSettings, Invoicing, MemoryStore, PostgresSettings, RequestLimits, Role,
-    ServeLimits, Session, Settings, SignInDecision, serve,
+    CompanyHandle, ConsoleRole, ConsoleSession, ConsoleSettings, Invoicing, MemoryStore, PostgresSettings,
+    RequestLimits, ServeLimits, Settings, SignInDecision, serve,
 };
 use invoicing_tests::new_company;
 use serde::Deserialize;
@@ -112,7 +112,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         drop(stop);
     });
     // The staff of the first company, by a header.
-    let staff = Session::new(first.id(), "Staff", Role::Full);
+    let staff = ConsoleSession::new(first.id(), "Staff", ConsoleRole::Full);
     let sign_in = move |head: &Parts| match head.headers.get("x-staff") {
         Some(_) => SignInDecision::Granted(staff.clone()),
         None => SignInDecision::Forbidden,
@@ -155,7 +155,7 @@ async fn send(company: &CompanyHandle, lines: usize) -> Result<QuoteId, Box<dyn 
 /// Path and hash of a signing page.
 async fn page(company: &CompanyHandle, lines: usize) -> Result<Value, Box<dyn Error>> {
     let quote = send(company, lines).await?;
-    let link = company.quotes().signing_link(quote).await?;
+    let link = company.quotes().create_signing_link(quote).await?;
     let document = company.quotes().open_document(quote).await?.sha256;
     Ok(json!({ "path": format!("/sign/{}", link.reveal()), "document": document }))
 }
@@ -163,7 +163,7 @@ async fn page(company: &CompanyHandle, lines: usize) -> Result<Value, Box<dyn Er
 /// The path of a signing page whose link was revoked.
 async fn end(company: &CompanyHandle) -> Result<Value, Box<dyn Error>> {
     let quote = send(company, 1).await?;
-    let link = company.quotes().signing_link(quote).await?;
+    let link = company.quotes().create_signing_link(quote).await?;
     let hash = company.quotes().signing_links(quote).await?.remove(0).token_hash;
     company.quotes().revoke_signing_link(quote, &hash).await?;
     Ok(format!("/sign/{}", link.reveal()).into())

@@ -186,7 +186,7 @@ async fn new_key(handle: &CompanyHandle, now: Millis) -> Verdict<Key> {
 
 /// The last stamp of the company in the service.
 async fn last_stamp(handle: &CompanyHandle) -> Verdict<Millis> {
-    let page = handle.quotes().page(&invoicing_server::PageQuery::default()).await.map_err(text)?;
+    let page = handle.quotes().list_json(&invoicing_server::QuoteQuery::default()).await.map_err(text)?;
     let page: Value = serde_json::from_slice(&page).map_err(text)?;
     millis(&page["asOf"])
 }

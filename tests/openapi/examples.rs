@@ -137,7 +137,7 @@ fn tick(world: &World) {
 
 async fn sign(world: &World, receiver: &Receiver, recorder: &mut Recorder, quote: QuoteId) {
     tick(world);
-    let token = world.company.quotes().signing_link(quote).await.unwrap();
+    let token = world.company.quotes().create_signing_link(quote).await.unwrap();
     let evidence = SignatureEvidence::new("Claire Lefèvre", "claire.lefevre@exemple.fr", "Bon pour accord");
     world.invoicing.signing_links().sign(token.reveal(), &Signature::new(evidence)).await.unwrap();
     recorder.deliver(world, receiver).await;

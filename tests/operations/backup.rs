@@ -11,8 +11,8 @@ use http::Request;
 use http_body_util::Full;
 use invoicing_core::{EventKind, NewCreditNote, Plan, Quote, QuoteId, Timestamp, money};
 use invoicing_server::{
-    CompanyHandle, Error, Invoicing, ObjectStorage, OpenError, OpenedDocument, PageQuery, SealingKey,
-    SealingKeys, Settings, TargetPolicy,
+    CompanyHandle, Error, InvoiceQuery, Invoicing, ObjectStorage, OpenError, OpenedDocument, QuoteQuery,
+    SealingKey, SealingKeys, Settings, TargetPolicy,
 };
 use invoicing_test_databases::tool::SQLITE3;
 use invoicing_tests::{
@@ -90,7 +90,7 @@ async fn sent(company: &CompanyHandle) -> Quote {
 async fn issued(company: &CompanyHandle) -> Vec<OpenedDocument> {
     let (invoices, notes) = (company.invoices(), company.credit_notes());
     let mut documents = Vec::new();
-    for invoice in invoices.list(&PageQuery::default()).await.unwrap().data {
+    for invoice in invoices.list(&InvoiceQuery::default()).await.unwrap().data {
         documents.push(invoices.open_document(invoice.summary.id).await.unwrap());
         for note in invoices.get(invoice.summary.id).await.unwrap().detail.credit_notes {
             documents.push(notes.open_document(note.id).await.unwrap());
@@ -225,7 +225,7 @@ async fn a_backup_of_a_running_service_is_one_moment_with_all_its_documents(db: 
         present.push(exists(&company, quote.summary.id).await);
     }
     assert!(present.is_sorted_by(|a, b| a >= b), "{present:?}");
-    let listed = company.quotes().list(&PageQuery::default()).await.unwrap().data;
+    let listed = company.quotes().list(&QuoteQuery::default()).await.unwrap().data;
     assert!(listed.len() >= host.before.len());
     for quote in listed {
         for document in company.quotes().documents(quote.summary.id).await.unwrap() {
@@ -241,7 +241,7 @@ async fn a_backup_of_a_running_service_is_one_moment_with_all_its_documents(db: 
 async fn after_a_restore_numbers_are_given_again_and_cursors_go_on(db: Database) {
     let Some(host) = Host::with_backup(db).await else { return };
     let lost = sent(&host.company).await.summary;
-    let cursor = host.company.quotes().list(&PageQuery::default()).await.unwrap().as_of;
+    let cursor = host.company.quotes().list(&QuoteQuery::default()).await.unwrap().as_of;
     let (restored, _place) = host.restore(db).await;
     let company = restored.company(host.company.id());
     let since = |cursor: Timestamp| format!("/api/v1/quotes?since={cursor}&limit=100");

@@ -1,7 +1,7 @@
 //! Closing a company: its keys, webhooks and signing links end, its records stay.
 
 use invoicing_core::{EventKind, Plan};
-use invoicing_server::{HistoryAction, PageQuery, SigningLinkRecord};
+use invoicing_server::{HistoryAction, InvoiceQuery, QuoteQuery, SigningLinkRecord};
 use invoicing_tests::{Argument, Database, Receiver, World, on_each_database};
 
 use crate::support::{
@@ -20,7 +20,7 @@ async fn closing_a_company_ends_only_its_own_keys_webhooks_and_links(db: Databas
         hook_for(company, &receiver.url, &[EventKind::QuoteCreated]).await;
         emit_for(company, 2).await;
         let quote = accepted_of(company).await.summary.id;
-        links.push(company.quotes().signing_link(quote).await.unwrap());
+        links.push(company.quotes().create_signing_link(quote).await.unwrap());
     }
     world.company.close().await.unwrap();
 
@@ -47,20 +47,20 @@ async fn closing_a_company_ends_only_its_own_keys_webhooks_and_links(db: Databas
 async fn records_of_a_closed_company_stay_and_the_host_can_read_them(db: Database) {
     let world = World::new(db).await;
     let signed = world.sent().await.summary.id;
-    let link = world.company.quotes().signing_link(signed).await.unwrap();
+    let link = world.company.quotes().create_signing_link(signed).await.unwrap();
     world.invoicing.signing_links().sign(link.reveal(), &signature()).await.unwrap();
     let invoice = world.company.invoices().convert(signed).await.unwrap().summary;
     let before = (
         world.company.details().await.unwrap(),
-        world.company.quotes().list(&PageQuery::default()).await.unwrap(),
-        world.company.invoices().list(&PageQuery::default()).await.unwrap(),
+        world.company.quotes().list(&QuoteQuery::default()).await.unwrap(),
+        world.company.invoices().list(&InvoiceQuery::default()).await.unwrap(),
         events(&world.company).await,
     );
     world.company.close().await.unwrap();
     let after = (
         world.company.details().await.unwrap(),
-        world.company.quotes().list(&PageQuery::default()).await.unwrap(),
-        world.company.invoices().list(&PageQuery::default()).await.unwrap(),
+        world.company.quotes().list(&QuoteQuery::default()).await.unwrap(),
+        world.company.invoices().list(&InvoiceQuery::default()).await.unwrap(),
         events(&world.company).await,
     );
     assert_eq!(after, before, "no record has changed, nothing was emitted, no stamp has moved");
@@ -78,7 +78,7 @@ async fn a_close_with_a_name_notes_each_key_webhook_and_link(db: Database) {
     let receiver = Receiver::start().await;
     let webhook = hook_for(&world.company, &receiver.url, &[EventKind::QuoteCreated]).await.webhook.id;
     let quote = world.sent().await.summary;
-    world.company.quotes().signing_link(quote.id).await.unwrap();
+    world.company.quotes().create_signing_link(quote.id).await.unwrap();
     let key = world.company.keys().list().await.unwrap()[0].id;
     world.company.acting_as("Léa Martin").unwrap().close().await.unwrap();
     let noted = world.company.history().list(None, 10).await.unwrap();

@@ -11,7 +11,7 @@ use crate::support::{client_of, conflict, invalid, quote_at};
 async fn invoice_over(world: &World, amount: &str) -> invoicing_core::InvoiceId {
     let client = client_of(&world.company).await;
     let invoices = world.company.invoices();
-    let draft = invoices.direct(&quote_at(client, amount)).await.unwrap().summary.id;
+    let draft = invoices.create_direct(&quote_at(client, amount)).await.unwrap().summary.id;
     invoices.issue(draft, None).await.unwrap().summary.id
 }
 

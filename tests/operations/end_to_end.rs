@@ -13,7 +13,7 @@ async fn a_quote_goes_all_the_way_from_draft_to_paid(db: Database) {
     let hook = NewWebhook { url: receiver.url.clone(), events };
     let hook = world.company.webhooks().register(&hook).await.unwrap();
     let quote = world.sent().await;
-    let token = world.company.quotes().signing_link(quote.summary.id).await.unwrap();
+    let token = world.company.quotes().create_signing_link(quote.summary.id).await.unwrap();
     let evidence = SignatureEvidence::new("Léa Lefèvre", "lea@exemple.fr", "Bon pour accord");
     let signature = Signature::new(evidence);
     let signed = world.invoicing.signing_links().sign(token.reveal(), &signature).await.unwrap();

@@ -65,7 +65,7 @@ async fn manage_quotes(world: &World, company: &CompanyHandle) {
     quotes.link(draft.id, Some("deal-1")).await.unwrap();
     quotes.send(draft.id, None).await.unwrap();
     assert_eq!(last(company).await, (HistoryAction::QuoteSent, draft.id.0, number.clone()));
-    quotes.signing_link(draft.id).await.unwrap();
+    quotes.create_signing_link(draft.id).await.unwrap();
     let link = quotes.signing_links(draft.id).await.unwrap().remove(0);
     quotes.revoke_signing_link(draft.id, &link.token_hash).await.unwrap();
     assert_eq!(last(company).await, (HistoryAction::SigningLinkRevoked, draft.id.0, number));
@@ -78,7 +78,7 @@ async fn manage_quotes(world: &World, company: &CompanyHandle) {
     let invoice = company.invoices().convert(draft.id).await.unwrap().summary.id;
     company.invoices().issue(invoice, None).await.unwrap();
     let paid = company.invoices().pay(invoice, &payment("100", None)).await.unwrap();
-    company.invoices().reverse(invoice, paid.payment.id).await.unwrap();
+    company.invoices().reverse_payment(invoice, paid.payment.id).await.unwrap();
     company.invoices().mark_paid(invoice).await.unwrap();
     let part = NewCreditNote::new("Un mètre de moins").quantity(0, 1);
     let note = company.invoices().credit(invoice, &part).await.unwrap().summary;
@@ -94,7 +94,7 @@ async fn manage_quotes(world: &World, company: &CompanyHandle) {
 /// The client gives a reason, in several lines.
 async fn client_declines(world: &World) {
     let sent = world.sent().await.summary;
-    let link = world.company.quotes().signing_link(sent.id).await.unwrap();
+    let link = world.company.quotes().create_signing_link(sent.id).await.unwrap();
     let refusal = Decline::default().reason("  Trop cher,\r\n\r\net trop tard ");
     world.invoicing.signing_links().decline(link.reveal(), &refusal).await.unwrap();
     let detail = format!("{}: Trop cher, et trop tard", sent.number);
@@ -104,7 +104,7 @@ async fn client_declines(world: &World) {
 /// The client signs a quote, which converts it where the company wishes so.
 async fn client_signs(world: &World) {
     let sent = world.sent().await.summary;
-    let link = world.company.quotes().signing_link(sent.id).await.unwrap();
+    let link = world.company.quotes().create_signing_link(sent.id).await.unwrap();
     let signature = Signature::new(SignatureEvidence::new("Léa", "lea@exemple.fr", "Bon pour accord"));
     world.invoicing.signing_links().sign(link.reveal(), &signature).await.unwrap();
     assert_eq!(last(&world.company).await, (HistoryAction::QuoteSigned, sent.id.0, sent.number));
@@ -116,7 +116,7 @@ async fn a_signature_through_a_link_is_one_note_in_its_transaction(db: Database)
     let (world, store) = HookedStore::world(db).await;
     world.company.set_automatic_invoicing(true).await.unwrap();
     let sent = world.sent().await.summary;
-    let link = world.company.quotes().signing_link(sent.id).await.unwrap();
+    let link = world.company.quotes().create_signing_link(sent.id).await.unwrap();
     let links = world.invoicing.signing_links();
     let signature = Signature::new(SignatureEvidence::new("Léa", "lea@exemple.fr", "Bon pour accord"));
     // Another decision comes first while the signed copy is being stored.
@@ -186,7 +186,7 @@ async fn what_is_refused_or_changes_nothing_or_has_no_actor_leaves_no_note(db: D
     let key = world.company.keys().issue("CRM").await.unwrap().record.id;
     world.company.keys().revoke(key).await.unwrap();
     let quotes = company.quotes();
-    world.company.quotes().signing_link(sent.id).await.unwrap();
+    world.company.quotes().create_signing_link(sent.id).await.unwrap();
     let link = quotes.signing_links(sent.id).await.unwrap().remove(0).token_hash;
     world.company.quotes().revoke_signing_link(sent.id, &link).await.unwrap();
     let draft = world.draft().await.summary;
@@ -206,7 +206,7 @@ async fn what_is_refused_or_changes_nothing_or_has_no_actor_leaves_no_note(db: D
     nothing_happens(&world, company.set_automatic_invoicing(false)).await;
     nothing_happens(&world, company.set_plan(Plan::Team)).await;
     invalid(&world, "url", webhooks.register(&NewWebhook::for_all_events("ftp://x"))).await;
-    conflict(&world, "a draft has no link", quotes.signing_link(draft.id)).await;
+    conflict(&world, "a draft has no link", quotes.create_signing_link(draft.id)).await;
     conflict(&world, "it was sent", quotes.edit(sent.id, &new_quote(draft.client_id))).await;
     let (other, _) = world.another("Autre", Plan::Team).await;
     let other = other.acting_as(NAME).unwrap();

@@ -50,14 +50,14 @@ async fn a_draft_marked_paid_is_due_on_its_day_unless_a_part_is_held_back(db: Da
     let (invoices, client) = (world.company.invoices(), world.client("Claire").await);
     for (retention, due) in [(0, "2026-09-14"), (5, "2026-10-14")] {
         let content = new_quote(client).retention_rate(retention);
-        let draft = invoices.direct(&content).await.unwrap().summary.id;
+        let draft = invoices.create_direct(&content).await.unwrap().summary.id;
         let paid = invoices.mark_paid(draft).await.unwrap().summary;
         assert_eq!((paid.status, paid.due_date), (InvoiceStatus::Paid, Some(date(due))), "{retention} %");
         let events = events(&world.company).await;
         let issued = events.iter().rfind(|event| event.kind == "invoice.issued").unwrap();
         assert_eq!(body(issued)["data"]["dueDate"], due, "{retention} %");
     }
-    let issued = invoices.direct(&new_quote(client)).await.unwrap().summary.id;
+    let issued = invoices.create_direct(&new_quote(client)).await.unwrap().summary.id;
     invoices.issue(issued, None).await.unwrap();
     let later = invoices.mark_paid(issued).await.unwrap().summary;
     assert_eq!(later.due_date, Some(date("2026-10-14")));
@@ -80,7 +80,7 @@ async fn an_invoice_of_0_is_cancelled_by_a_credit_note_of_0(db: Database) {
         invalid(&world, "items", invoices.credit(draft, &part)).await;
         let recorded = invoices.pay(draft, &payment("5", None)).await.unwrap().payment;
         conflict(&world, "with a payment", invoices.cancel(draft)).await;
-        invoices.reverse(draft, recorded.id).await.unwrap();
+        invoices.reverse_payment(draft, recorded.id).await.unwrap();
         let seen = events(&world.company).await.len();
         let everything = NewCreditNote::of_remaining("Erreur");
         if cancels {
@@ -205,7 +205,7 @@ async fn acceptance_converts_by_itself_where_the_company_wants_it(db: Database) 
     let world = World::new(db).await;
     world.company.set_automatic_invoicing(true).await.unwrap();
     let sent = world.sent().await;
-    let token = world.company.quotes().signing_link(sent.summary.id).await.unwrap();
+    let token = world.company.quotes().create_signing_link(sent.summary.id).await.unwrap();
     let seen = events(&world.company).await.len();
     world.invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
     let signed = ["quote.signed", "quote.accepted", "invoice.created"];
@@ -318,7 +318,7 @@ async fn every_illegal_operation_in_a_state_is_a_conflict_without_a_trace(db: Da
         }
         if *status != Paid {
             let none = PaymentId(Uuid::nil());
-            not_found(&world, &format!("reverse {status}"), invoices.reverse(id, none)).await;
+            not_found(&world, &format!("reverse {status}"), invoices.reverse_payment(id, none)).await;
         }
     }
 }
@@ -443,7 +443,7 @@ async fn a_payment_keeps_where_its_entry_comes_from_and_how_the_client_paid(db: 
         assert_eq!(invoices.pay(invoice, &new).await.unwrap().payment.method, method);
     }
     let first = invoices.payments(invoice).await.unwrap()[0].id;
-    invoices.reverse(invoice, first).await.unwrap();
+    invoices.reverse_payment(invoice, first).await.unwrap();
     let stored = invoices.payments(invoice).await.unwrap();
     assert!(stored.iter().all(|payment| payment.source == PaymentSource::Entered));
     assert_eq!(stored.iter().map(|payment| payment.method).collect::<Vec<_>>(), methods);
@@ -473,7 +473,7 @@ async fn a_movement_with_another_amount_is_a_conflict_that_names_both(db: Databa
     // The other fields of the payment do not count.
     let by_card = payment("0.01", Some("VIR 7781")).method(PaymentMethod::Card);
     assert!(!invoices.pay(id, &by_card).await.unwrap().created);
-    invoices.reverse(id, first.payment.id).await.unwrap();
+    invoices.reverse_payment(id, first.payment.id).await.unwrap();
     assert!(invoices.pay(id, &other).await.unwrap().created);
     conflict(&world, "the reversed amount", invoices.pay(id, &payment("0.01", Some("VIR 7781")))).await;
     // Of simultaneous payments one is recorded; each other one is refused or returns the recorded one.
@@ -600,12 +600,12 @@ async fn a_movement_is_known_per_invoice_and_free_again_after_a_reversal(db: Dat
     let pay = payment("10", Some("R"));
     let first = invoices.pay(a.summary.id, &pay).await.unwrap();
     assert!(invoices.pay(b.summary.id, &pay).await.unwrap().created);
-    invoices.reverse(a.summary.id, first.payment.id).await.unwrap();
+    invoices.reverse_payment(a.summary.id, first.payment.id).await.unwrap();
     let again = invoices.pay(a.summary.id, &pay).await.unwrap();
     assert!(again.created && again.payment.id != first.payment.id);
     assert_eq!(again.invoice.summary.status, InvoiceStatus::Paid);
     assert!(!nothing_happens(&world, invoices.pay(a.summary.id, &pay)).await.created);
-    invoices.reverse(a.summary.id, again.payment.id).await.unwrap();
+    invoices.reverse_payment(a.summary.id, again.payment.id).await.unwrap();
     // Without a movement, payments of the same amount are distinct.
     for _ in 0..2 {
         assert!(invoices.pay(a.summary.id, &payment("1", None)).await.unwrap().created);
@@ -645,11 +645,12 @@ async fn a_reversal_leads_to_sent_or_overdue_and_payment_is_announced_again(db: 
             InvoiceStatus::Paid,
             "paid is never overdue"
         );
-        let back = invoices.reverse(invoice.summary.id, recorded.payment.id).await.unwrap();
+        let back = invoices.reverse_payment(invoice.summary.id, recorded.payment.id).await.unwrap();
         assert_eq!((back.summary.status, back.summary.paid_at), (status, None));
         assert_eq!((back.summary.amount_due, back.summary.amount_paid), (money("100"), Money::ZERO));
         assert_eq!(kinds_after(&world.company, seen).await, ["invoice.paid"], "a reversal is silent");
-        conflict(&world, "reverse twice", invoices.reverse(invoice.summary.id, recorded.payment.id)).await;
+        conflict(&world, "reverse twice", invoices.reverse_payment(invoice.summary.id, recorded.payment.id))
+            .await;
         world.advance(DAY);
         let paid = invoices.pay(invoice.summary.id, &payment("100", None)).await.unwrap().invoice;
         assert_eq!(paid.summary.status, InvoiceStatus::Paid);
@@ -669,14 +670,14 @@ async fn a_reversal_is_not_overdue_on_the_last_day_or_stays_paid_by_an_excess(db
     let recorded = invoices.pay(invoice.summary.id, &payment("100", None)).await.unwrap();
     world.clock.set("2026-10-14T21:59:00.000Z".parse().unwrap());
     assert_eq!(
-        invoices.reverse(invoice.summary.id, recorded.payment.id).await.unwrap().summary.status,
+        invoices.reverse_payment(invoice.summary.id, recorded.payment.id).await.unwrap().summary.status,
         InvoiceStatus::Sent
     );
     let invoice = issued_over(&world.company, "100").await;
     let half = invoices.pay(invoice.summary.id, &payment("60", None)).await.unwrap();
     invoices.pay(invoice.summary.id, &payment("100", None)).await.unwrap();
     let seen = events(&world.company).await.len();
-    let still = invoices.reverse(invoice.summary.id, half.payment.id).await.unwrap();
+    let still = invoices.reverse_payment(invoice.summary.id, half.payment.id).await.unwrap();
     assert_eq!((still.summary.status, still.summary.amount_overpaid), (InvoiceStatus::Paid, Money::ZERO));
     assert_eq!(events(&world.company).await.len(), seen);
 }
@@ -689,7 +690,8 @@ async fn ten_simultaneous_reversals_take_the_money_back_once(db: Database) {
     let invoices = world.company.invoices();
     invoices.pay(invoice.summary.id, &payment("100", None)).await.unwrap();
     let other = invoices.pay(invoice.summary.id, &payment("100", None)).await.unwrap();
-    let results = join_all((0..10).map(|_| invoices.reverse(invoice.summary.id, other.payment.id))).await;
+    let results =
+        join_all((0..10).map(|_| invoices.reverse_payment(invoice.summary.id, other.payment.id))).await;
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
     assert_eq!(invoices.get(invoice.summary.id).await.unwrap().summary.amount_paid, money("100"));
 }
@@ -705,7 +707,7 @@ async fn only_an_unpaid_invoice_is_cancelled_and_it_keeps_its_number(db: Databas
         if status != InvoiceStatus::Draft {
             let recorded = invoices.pay(invoice.summary.id, &payment("0.01", None)).await.unwrap();
             conflict(&world, "cancel with a payment", invoices.cancel(invoice.summary.id)).await;
-            invoices.reverse(invoice.summary.id, recorded.payment.id).await.unwrap();
+            invoices.reverse_payment(invoice.summary.id, recorded.payment.id).await.unwrap();
         }
         let canceled = invoices.cancel(invoice.summary.id).await.unwrap();
         assert_eq!(
@@ -750,18 +752,22 @@ async fn another_company_s_invoice_is_not_found_by_any_operation(db: Database) {
     for id in [invoice.summary.id, InvoiceId(Uuid::nil())] {
         let invoices = other.invoices();
         not_found(&world, "get", invoices.get(id)).await;
-        not_found(&world, "detail", invoices.detail(id)).await;
+        not_found(&world, "detail", invoices.get_json(id)).await;
         not_found(&world, "issue", invoices.issue(id, None)).await;
         not_found(&world, "pay", invoices.pay(id, &payment("1", Some("R")))).await;
         not_found(&world, "mark_paid", invoices.mark_paid(id)).await;
-        not_found(&world, "reverse", invoices.reverse(id, recorded.payment.id)).await;
+        not_found(&world, "reverse", invoices.reverse_payment(id, recorded.payment.id)).await;
         not_found(&world, "cancel", invoices.cancel(id)).await;
         not_found(&world, "payments", invoices.payments(id)).await;
     }
     let second = issued_over(&world.company, "100").await;
     let invoices = world.company.invoices();
-    not_found(&world, "another invoice's payment", invoices.reverse(second.summary.id, recorded.payment.id))
-        .await;
+    not_found(
+        &world,
+        "another invoice's payment",
+        invoices.reverse_payment(second.summary.id, recorded.payment.id),
+    )
+    .await;
 }
 
 /// For any payments and reversals in any order: the amounts follow from the valid payments, PAID implies that
@@ -782,7 +788,7 @@ fn the_amounts_of_an_invoice_follow_from_the_payments_that_stand(db: Database) {
             for (reverse, cents, pick) in steps {
                 let after = if reverse && !standing.is_empty() {
                     let (id, _) = standing.swap_remove(pick.index(standing.len()));
-                    invoices.reverse(invoice.summary.id, id).await.unwrap()
+                    invoices.reverse_payment(invoice.summary.id, id).await.unwrap()
                 } else {
                     let amount = format!("{}.{:02}", cents / 100, cents % 100);
                     let recorded = invoices.pay(invoice.summary.id, &payment(&amount, None)).await.unwrap();

@@ -2,7 +2,8 @@
 
 use invoicing_core::{EventKind, Invalid};
 use invoicing_server::{
-    ClientQuery, DeliveryQuery, Error, EventQuery, HistoryQuery, PageQuery, PageWindow, QuoteSearch,
+    ClientQuery, DeliveryQuery, Error, EventQuery, HistoryQuery, InvoiceQuery, PageWindow, QuoteQuery,
+    QuoteSearch,
 };
 use invoicing_tests::{Database, World, on_each_database};
 
@@ -35,12 +36,12 @@ async fn a_page_beyond_its_bounds_is_refused_as_by_the_api(db: Database) {
         let clients = ClientQuery { window, ..ClientQuery::default() };
         assert_eq!(rule(company.clients().list(&clients).await), hundred, "{limit}");
         assert_eq!(
-            rule(company.quotes().list(&PageQuery::default().window(window)).await),
+            rule(company.quotes().list(&QuoteQuery::default().window(window)).await),
             hundred,
             "{limit}"
         );
         assert_eq!(
-            rule(company.invoices().list(&PageQuery::default().window(window)).await),
+            rule(company.invoices().list(&InvoiceQuery::default().window(window)).await),
             hundred,
             "{limit}"
         );

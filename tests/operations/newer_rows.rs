@@ -109,7 +109,7 @@ async fn no_operation_changes_a_row_of_a_newer_version(db: Database) {
         company.quotes().send(records.quote, None).await.map(drop),
         company.quotes().edit(records.quote, &NewQuote::empty(records.client)).await.map(drop),
         company.invoices().issue(records.invoice, None).await.map(drop),
-        company.invoices().reverse(paid.0, paid.1).await.map(drop),
+        company.invoices().reverse_payment(paid.0, paid.1).await.map(drop),
         company.clients().change(records.client, &change).await.map(drop),
         company.projects().set_status(project, ProjectStatus::Completed).await.map(drop),
         company.set_identity(&identity).await.map(drop),

@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use invoicing_core::{
     Invoice, InvoiceId, Money, NewCreditNote, NewQuote, Percent, Plan, QuoteImport, QuoteStatus, money,
 };
-use invoicing_server::{CompanyHandle, PageQuery, PageWindow};
+use invoicing_server::{CompanyHandle, PageWindow, QuoteQuery};
 use invoicing_tests::{Database, World, new_quote, on_each_database};
 use serde_json::json;
 
@@ -18,7 +18,7 @@ async fn quote_numbers(company: &CompanyHandle) -> Vec<String> {
     let mut quotes = Vec::new();
     loop {
         let window = PageWindow { limit: 100, offset: quotes.len() as u64, since: None };
-        let page = company.quotes().list(&PageQuery { window, ..PageQuery::default() }).await.unwrap();
+        let page = company.quotes().list(&QuoteQuery { window, ..QuoteQuery::default() }).await.unwrap();
         quotes.extend(page.data);
         if !page.pagination.has_more {
             break;

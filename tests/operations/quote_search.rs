@@ -86,7 +86,7 @@ async fn a_search_combines_with_a_status_and_pages_show_each_quote_once(db: Data
     let search = QuoteSearch::default().status(QuoteStatus::Draft);
     assert_eq!(ids(found(&world, search.clone(), 2).await), drafts);
     assert_eq!(ids(found(&world, search.q("client"), 1).await), drafts);
-    let listed = world.company.quotes().list(&invoicing_server::PageQuery::default()).await.unwrap().data;
+    let listed = world.company.quotes().list(&invoicing_server::QuoteQuery::default()).await.unwrap().data;
     let listed: Vec<QuoteSummary> = listed.into_iter().map(|item| item.summary).collect();
     assert_eq!(found(&world, QuoteSearch::default(), 3).await, listed);
     let unknown = QuoteSearch::default().after(QuoteId(Uuid::nil()));

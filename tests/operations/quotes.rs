@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use invoicing_core::{NewQuote, Plan, QuoteId, QuoteImport, QuoteStatus, SignatureEvidence};
-use invoicing_server::{Decline, Error, PageQuery, PageWindow, Signature};
+use invoicing_server::{Decline, Error, PageWindow, QuoteQuery, Signature};
 use invoicing_tests::{CANARY, Database, World, new_quote, on_each_database};
 use uuid::Uuid;
 
@@ -237,10 +237,10 @@ async fn every_illegal_operation_in_a_state_is_a_conflict_without_a_trace(db: Da
         // A link from the time when the quote was sent.
         let token = match status {
             Draft => None,
-            _ => Some(quotes.signing_link(id).await.unwrap()),
+            _ => Some(quotes.create_signing_link(id).await.unwrap()),
         };
         let links = world.invoicing.signing_links();
-        let detail = quotes.detail(id).await.unwrap();
+        let detail = quotes.get_json(id).await.unwrap();
         if !matches!(status, Draft | Expired | Rejected) {
             conflict(&world, &format!("send {status}"), quotes.send(id, None)).await;
         }
@@ -260,14 +260,14 @@ async fn every_illegal_operation_in_a_state_is_a_conflict_without_a_trace(db: Da
             .await;
         }
         if *status == Draft {
-            conflict(&world, "link to a draft", quotes.signing_link(id)).await;
+            conflict(&world, "link to a draft", quotes.create_signing_link(id)).await;
             let document = refused(&world, "document of a draft", quotes.document(id)).await;
             assert!(matches!(document, Error::DocumentUnavailable), "{document:?}");
         }
         if *status != Accepted {
             conflict(&world, &format!("convert {status}"), world.company.invoices().convert(id)).await;
         }
-        assert_eq!(quotes.detail(id).await.unwrap(), detail);
+        assert_eq!(quotes.get_json(id).await.unwrap(), detail);
     }
 }
 
@@ -303,7 +303,7 @@ async fn rejecting_by_hand_and_by_the_client_is_silent(db: Database) {
     let world = World::new(db).await;
     let by_hand = world.sent().await;
     let by_client = world.sent().await;
-    let token = world.company.quotes().signing_link(by_client.summary.id).await.unwrap();
+    let token = world.company.quotes().create_signing_link(by_client.summary.id).await.unwrap();
     let seen = events(&world.company).await.len();
     let rejected = world.company.quotes().reject(by_hand.summary.id).await.unwrap();
     let declined =
@@ -339,7 +339,7 @@ async fn sending_an_expired_or_rejected_quote_adds_a_copy_with_new_validity(db: 
         assert_eq!(new.sha256, after[1].sha256);
         assert_eq!(world.documents.count(), 2, "the old copy is still in the store");
         // The quote can be signed with the link of the first time or a new one.
-        let token = quotes.signing_link(quote.summary.id).await.unwrap();
+        let token = quotes.create_signing_link(quote.summary.id).await.unwrap();
         let signed = world.invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
         assert_eq!(signed.summary.status, QuoteStatus::Accepted);
     }
@@ -387,7 +387,7 @@ async fn an_external_id_may_belong_to_several_quotes(db: Database) {
 async fn signing_emits_signed_and_accepted_with_one_timestamp(db: Database) {
     let world = World::new(db).await;
     let sent = world.sent().await;
-    let token = world.company.quotes().signing_link(sent.summary.id).await.unwrap();
+    let token = world.company.quotes().create_signing_link(sent.summary.id).await.unwrap();
     world.advance(DAY);
     let seen = events(&world.company).await.len();
     let signed = world.invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
@@ -416,7 +416,7 @@ async fn ten_simultaneous_signatures_make_one_pair_of_events(db: Database) {
     let links = world.invoicing.signing_links();
     let mut tokens = Vec::new();
     for _ in 0..10 {
-        tokens.push(world.company.quotes().signing_link(sent.summary.id).await.unwrap());
+        tokens.push(world.company.quotes().create_signing_link(sent.summary.id).await.unwrap());
     }
     let seen = events(&world.company).await.len();
     let signature = signature();
@@ -437,7 +437,7 @@ async fn of_simultaneous_decisions_exactly_one_wins(db: Database) {
         let world = World::new(db).await;
         let sent = world.sent().await;
         let (links, quotes) = (world.invoicing.signing_links(), world.company.quotes());
-        let token = quotes.signing_link(sent.summary.id).await.unwrap();
+        let token = quotes.create_signing_link(sent.summary.id).await.unwrap();
         let seen = events(&world.company).await.len();
         let (signature, refusal) = (signature(), Decline::default());
         // A quote that is rejected first can still be accepted, so the final record decides.
@@ -471,7 +471,7 @@ async fn twenty_simultaneous_acceptances_emit_one_event(db: Database) {
 async fn an_unknown_signing_token_finds_nothing(db: Database) {
     let world = World::new(db).await;
     let sent = world.sent().await;
-    let token = world.company.quotes().signing_link(sent.summary.id).await.unwrap();
+    let token = world.company.quotes().create_signing_link(sent.summary.id).await.unwrap();
     let links = world.invoicing.signing_links();
     let good = token.reveal();
     assert!(good.starts_with("sgn_") && good.len() == 47, "{good}");
@@ -510,7 +510,7 @@ async fn a_signature_is_valid_through_the_last_day_in_the_company_s_zone(db: Dat
         let company = company_in(&world, "Pacific/Auckland").await;
         let draft = draft_of(&company).await;
         company.quotes().send(draft.summary.id, Some(date("2026-09-20"))).await.unwrap();
-        let token = company.quotes().signing_link(draft.summary.id).await.unwrap();
+        let token = company.quotes().create_signing_link(draft.summary.id).await.unwrap();
         world.clock.set(now.parse().unwrap());
         // No sweep has run: the guard does not depend on it.
         let links = world.invoicing.signing_links();
@@ -532,7 +532,7 @@ async fn a_signature_in_time_is_valid_if_its_document_ends_after_midnight(db: Da
     let (world, store) = HookedStore::world(db).await;
     let draft = world.draft().await;
     world.company.quotes().send(draft.summary.id, Some(date("2026-09-14"))).await.unwrap();
-    let token = world.company.quotes().signing_link(draft.summary.id).await.unwrap();
+    let token = world.company.quotes().create_signing_link(draft.summary.id).await.unwrap();
     world.clock.set("2026-09-14T21:59:59.000Z".parse().unwrap());
     let (submitted_at, clock, invoicing) = (world.now(), Arc::clone(&world.clock), world.invoicing.clone());
     store.happens_next(1, move || {
@@ -557,7 +557,7 @@ async fn an_expired_quote_that_is_still_valid_is_signed_with_its_lines(db: Datab
     let expired = QuoteImport { status: QuoteStatus::Expired, sent_at: None, accepted_at: None };
     let imported = world.company.quotes().import(&new, &expired).await.unwrap();
     assert!(!imported.lines.is_empty());
-    let token = world.company.quotes().signing_link(imported.summary.id).await.unwrap();
+    let token = world.company.quotes().create_signing_link(imported.summary.id).await.unwrap();
     let signed = world.invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
     // The signed copy is rendered from the record that is returned.
     assert_eq!((signed.summary.status, &signed.lines), (QuoteStatus::Accepted, &imported.lines));
@@ -576,15 +576,15 @@ async fn a_discarded_draft_keeps_its_number_and_gets_a_document_once_sent(db: Da
         assert_eq!((discarded.status, &discarded.number), (QuoteStatus::Rejected, &draft.number));
         assert_eq!((discarded.sent_at, events(&world.company).await.len()), (None, seen));
         let window = PageWindow { since: Some(discarded.updated_at), ..PageWindow::default() };
-        let shown = quotes.list(&PageQuery { window, ..PageQuery::default() }).await.unwrap().data;
+        let shown = quotes.list(&QuoteQuery { window, ..QuoteQuery::default() }).await.unwrap().data;
         assert_eq!(shown.iter().map(|quote| &quote.summary).collect::<Vec<_>>(), [&discarded]);
         let document = refused(&world, "its document", quotes.document(draft.id)).await;
         assert!(matches!(document, Error::DocumentUnavailable), "{document:?}");
-        conflict(&world, "a link", quotes.signing_link(draft.id)).await;
+        conflict(&world, "a link", quotes.create_signing_link(draft.id)).await;
         let again = if accepted { quotes.accept(draft.id).await } else { quotes.send(draft.id, None).await };
         assert_eq!(again.unwrap().summary.number, draft.number);
         assert_eq!(quotes.documents(draft.id).await.unwrap().len(), 1);
-        quotes.signing_link(draft.id).await.unwrap();
+        quotes.create_signing_link(draft.id).await.unwrap();
     }
 }
 
@@ -602,7 +602,7 @@ async fn a_draft_without_lines_is_not_marked_accepted(db: Database) {
 async fn a_signature_with_bad_evidence_is_refused_without_a_trace(db: Database) {
     let world = World::new(db).await;
     let sent = world.sent().await;
-    let token = world.company.quotes().signing_link(sent.summary.id).await.unwrap();
+    let token = world.company.quotes().create_signing_link(sent.summary.id).await.unwrap();
     let links = world.invoicing.signing_links();
     let cases = [
         ("signedByName", SignatureEvidence { signed_by_name: "  ".into(), ..evidence() }),
@@ -629,13 +629,13 @@ async fn another_company_s_quote_is_not_found_by_any_operation(db: Database) {
     let (id, quotes) = (quote.summary.id, other.quotes());
     let new = quote_at(client_of(&other).await, "1");
     not_found(&world, "get", quotes.get(id)).await;
-    not_found(&world, "detail", quotes.detail(id)).await;
+    not_found(&world, "detail", quotes.get_json(id)).await;
     not_found(&world, "edit", quotes.edit(id, &new)).await;
     not_found(&world, "send", quotes.send(id, None)).await;
     not_found(&world, "accept", quotes.accept(id)).await;
     not_found(&world, "reject", quotes.reject(id)).await;
     not_found(&world, "link", quotes.link(id, Some("x"))).await;
-    not_found(&world, "signing_link", quotes.signing_link(id)).await;
+    not_found(&world, "signing_link", quotes.create_signing_link(id)).await;
     not_found(&world, "document", quotes.document(id)).await;
     not_found(&world, "open_document", quotes.open_document(id)).await;
     not_found(&world, "documents", quotes.documents(id)).await;
@@ -670,7 +670,7 @@ async fn internal_costs_stay_with_the_host_in_every_state(db: Database) {
         assert_eq!(costings.len(), 3);
         assert!(costings[0].private_note.as_deref().is_some_and(|note| note.contains(CANARY)));
         let detail =
-            String::from_utf8(world.company.quotes().detail(quote.summary.id).await.unwrap()).unwrap();
+            String::from_utf8(world.company.quotes().get_json(quote.summary.id).await.unwrap()).unwrap();
         assert!(!detail.contains(CANARY) && !detail.contains("777.77"));
         for event in events(&world.company).await {
             assert!(!event.body.contains(CANARY) && !event.body.contains("lines"), "{}", event.body);
@@ -693,7 +693,7 @@ async fn every_change_is_seen_by_since_and_moves_the_stamp_forward(db: Database)
     stamps.push(quotes.accept(draft.summary.id).await.unwrap().summary.updated_at);
     assert!(stamps.windows(2).all(|pair| pair[0] < pair[1]), "{stamps:?}");
     let window = PageWindow { since: stamps.last().copied(), ..PageWindow::default() };
-    let page = quotes.list(&PageQuery { window, ..PageQuery::default() }).await.unwrap();
+    let page = quotes.list(&QuoteQuery { window, ..QuoteQuery::default() }).await.unwrap();
     assert_eq!(page.data.len(), 1);
     assert_eq!(page.data[0].summary.id, draft.summary.id);
     let events = events(&world.company).await;

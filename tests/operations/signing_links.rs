@@ -19,7 +19,7 @@ async fn sent_until(world: &World, day: &str) -> (Quote, Secret) {
     let draft = world.draft().await;
     let quotes = world.company.quotes();
     let sent = quotes.send(draft.summary.id, Some(date(day))).await.unwrap();
-    let link = quotes.signing_link(sent.summary.id).await.unwrap();
+    let link = quotes.create_signing_link(sent.summary.id).await.unwrap();
     (sent, link)
 }
 
@@ -52,12 +52,12 @@ async fn a_link_ends_30_days_after_its_quote_in_the_company_s_zone(db: Database)
     let (quote, link) = sent_until(&world, "2026-09-20").await;
     ends(&world, &link, "2026-10-20T22:00:00Z").await;
     let quotes = world.company.quotes();
-    conflict(&world, "another link", quotes.signing_link(quote.summary.id)).await;
+    conflict(&world, "another link", quotes.create_signing_link(quote.summary.id)).await;
     // A quote that is sent again gets other links; an ended link stays ended.
     world.invoicing.sweep().await.unwrap();
     quotes.send(quote.summary.id, None).await.unwrap();
     is_over(&world, &link).await;
-    is_good(&world, &quotes.signing_link(quote.summary.id).await.unwrap()).await;
+    is_good(&world, &quotes.create_signing_link(quote.summary.id).await.unwrap()).await;
 }
 
 /// Rules: QUOTE-16
@@ -98,7 +98,7 @@ async fn an_imported_quote_without_a_validity_has_links_for_30_days(db: Database
     let import = QuoteImport { status: QuoteStatus::Expired, sent_at: None, accepted_at: None };
     let imported = world.company.quotes().import(&new, &import).await.unwrap();
     assert_eq!(imported.summary.valid_until, None);
-    let link = world.company.quotes().signing_link(imported.summary.id).await.unwrap();
+    let link = world.company.quotes().create_signing_link(imported.summary.id).await.unwrap();
     ends(&world, &link, "2026-10-14T22:00:00Z").await;
 }
 
@@ -109,7 +109,7 @@ async fn the_host_lists_and_revokes_the_links_of_a_quote(db: Database) {
     let (quote, first) = sent_until(&world, "2026-09-20").await;
     let (id, quotes) = (quote.summary.id, world.company.quotes());
     world.advance(DAY);
-    let second = quotes.signing_link(id).await.unwrap();
+    let second = quotes.create_signing_link(id).await.unwrap();
     let listed = nothing_happens(&world, quotes.signing_links(id)).await;
     let ends_at = "2026-10-20T22:00:00Z".parse().unwrap();
     let shown = |link: &SigningLinkRecord| (link.token_hash.clone(), link.ends_at, link.revoked_at);
@@ -146,18 +146,18 @@ async fn a_quote_has_at_most_50_good_links_also_if_many_are_made_at_once(db: Dat
     let world = World::new(db).await;
     let (quote, first) = sent_until(&world, "2026-09-20").await;
     let (id, quotes) = (quote.summary.id, world.company.quotes());
-    let made = join_all((0..60).map(|_| quotes.signing_link(id))).await;
+    let made = join_all((0..60).map(|_| quotes.create_signing_link(id))).await;
     assert_eq!(made.iter().filter(|made| made.is_ok()).count(), 49);
     assert!(made.iter().all(|made| matches!(made, Ok(_) | Err(Error::Conflict(_)))));
-    conflict(&world, "a 51st", quotes.signing_link(id)).await;
+    conflict(&world, "a 51st", quotes.create_signing_link(id)).await;
     // Another quote has a limit for itself, and a revoked link frees a place.
     sent_until(&world, "2026-09-20").await;
     quotes.revoke_signing_link(id, &hash(&first)).await.unwrap();
-    quotes.signing_link(id).await.unwrap();
-    conflict(&world, "a 51st", quotes.signing_link(id)).await;
+    quotes.create_signing_link(id).await.unwrap();
+    conflict(&world, "a 51st", quotes.create_signing_link(id)).await;
     // Ended links free their places too: the quote is sent again and gets others.
     world.clock.set("2026-10-20T22:00:00Z".parse().unwrap());
     world.invoicing.sweep().await.unwrap();
     quotes.send(id, None).await.unwrap();
-    is_good(&world, &quotes.signing_link(id).await.unwrap()).await;
+    is_good(&world, &quotes.create_signing_link(id).await.unwrap()).await;
 }

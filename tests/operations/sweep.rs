@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use invoicing_core::{InvoiceStatus, Plan, QuoteStatus, Timestamp};
-use invoicing_server::{CompanyHandle, PageQuery, PageWindow, SweepReport, UnreadableRecord};
+use invoicing_server::{CompanyHandle, InvoiceQuery, PageWindow, QuoteQuery, SweepReport, UnreadableRecord};
 use invoicing_tests::{Database, Receiver, World, on_each_database, on_postgres};
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
@@ -57,7 +57,7 @@ fn since(stamp: Timestamp) -> PageWindow {
 }
 
 async fn quotes_since(company: &CompanyHandle, stamp: Timestamp) -> Vec<(QuoteStatus, Timestamp)> {
-    let query = PageQuery { window: since(stamp), ..PageQuery::default() };
+    let query = QuoteQuery { window: since(stamp), ..QuoteQuery::default() };
     let page = company.quotes().list(&query).await.unwrap();
     page.data.iter().map(|quote| (quote.summary.status, quote.summary.updated_at)).collect()
 }
@@ -134,7 +134,7 @@ async fn a_sweep_stores_changes_that_since_shows_and_a_second_does_nothing(db: D
     assert_eq!((report.expired_quotes, report.overdue_invoices), (1, 1));
     let quotes = quotes_since(&world.company, before).await;
     assert_eq!(quotes.iter().map(|(status, _)| *status).collect::<Vec<_>>(), [QuoteStatus::Expired]);
-    let query = PageQuery { window: since(before), ..PageQuery::default() };
+    let query = InvoiceQuery { window: since(before), ..InvoiceQuery::default() };
     let page = world.company.invoices().list(&query).await.unwrap();
     assert_eq!(page.data.len(), 1);
     assert_eq!(

@@ -192,7 +192,7 @@ async fn of_line(world: &World, line: NewLine) -> Result<(invoicing_core::Line, 
 
 async fn of_signature(world: &World, evidence: SignatureEvidence) -> Result<SignatureEvidence, Error> {
     let quote = world.sent().await.summary.id;
-    let link = world.company.quotes().signing_link(quote).await?;
+    let link = world.company.quotes().create_signing_link(quote).await?;
     let signed = world.invoicing.signing_links().sign(link.reveal(), &Signature::new(evidence)).await?;
     let block = signed.detail.signature.expect("signed");
     Ok(SignatureEvidence::new(block.signed_by_name, block.signed_by_email, block.accepted_text))
@@ -287,7 +287,7 @@ async fn enter(world: &World, field: &str, text: &str) -> Result<Option<String>,
         ),
         "refusal.reason" => {
             let quote = world.sent().await.summary;
-            let link = quotes.signing_link(quote.id).await?;
+            let link = quotes.create_signing_link(quote.id).await?;
             let refusal = Decline::default().reason(text);
             world.invoicing.signing_links().decline(link.reveal(), &refusal).await?;
             let detail = last_change(world).await.detail;

@@ -83,7 +83,7 @@ impl Ids {
         };
         let webhook = hook(world, "http://127.0.0.1:8/hook").await.webhook.id;
         let sent = world.sent().await.summary.id;
-        let link = quotes.signing_link(sent).await.unwrap();
+        let link = quotes.create_signing_link(sent).await.unwrap();
         let overpaid = issue().await;
         invoices.pay(overpaid, &entered(5_000)).await.unwrap();
         emit(world, 1).await;
@@ -155,11 +155,11 @@ const OPERATIONS: &[Row] = operations! { company, ids:
     "quotes.accept" by Guard::Quote(ids.draft) => company.quotes().accept(ids.draft);
     "quotes.reject" by Guard::Quote(ids.rejected) => company.quotes().reject(ids.rejected);
     "quotes.accept" by Guard::Quote(ids.rejected) => company.quotes().accept(ids.rejected);
-    "quotes.signing_link" by Guard::Quote(ids.sent) => company.quotes().signing_link(ids.sent);
+    "quotes.create_signing_link" by Guard::Quote(ids.sent) => company.quotes().create_signing_link(ids.sent);
     "quotes.revoke_signing_link" by Guard::Quote(ids.sent) =>
         company.quotes().revoke_signing_link(ids.sent, &ids.link);
     "invoices.convert" by Guard::Quote(ids.accepted) => company.invoices().convert(ids.accepted);
-    "invoices.direct" by Guard::None => company.invoices().direct(&new_quote(ids.client));
+    "invoices.create_direct" by Guard::None => company.invoices().create_direct(&new_quote(ids.client));
     "invoices.issue" by Guard::Invoice(ids.drafts[0]) => company.invoices().issue(ids.drafts[0], None);
     "invoices.issue_with" by Guard::Invoice(ids.drafts[1]) =>
         company.invoices().issue_with(ids.drafts[1], &IssueOptions::default());
@@ -171,9 +171,9 @@ const OPERATIONS: &[Row] = operations! { company, ids:
     "invoices.cancel" by Guard::Invoice(ids.drafts[3]) => company.invoices().cancel(ids.drafts[3]);
     "invoices.cancel" by Guard::Invoice(ids.issued[3]) => company.invoices().cancel(ids.issued[3]);
     "invoices.refund" by Guard::Invoice(ids.overpaid) => company.invoices().refund(ids.overpaid, &entered(1));
-    "invoices.reverse" by Guard::Invoice(ids.issued[1]) => async {
+    "invoices.reverse_payment" by Guard::Invoice(ids.issued[1]) => async {
         let payment = company.invoices().payments(ids.issued[1]).await?[0].id;
-        company.invoices().reverse(ids.issued[1], payment).await
+        company.invoices().reverse_payment(ids.issued[1], payment).await
     };
     "projects.create" by Guard::None => company.projects().create(&NewProject::named("P"));
     "projects.set_status" by Guard::Project(ids.project) =>
@@ -212,7 +212,8 @@ const READS: &[&str] = &[
     "get",
     "list",
     "page",
-    "detail",
+    "get_json",
+    "list_json",
     "small_detail",
     "readiness",
     "readiness_with",

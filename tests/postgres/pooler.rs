@@ -1,7 +1,7 @@
 //! A node behind `PgBouncer` in transaction mode.
 
 use invoicing_core::{EventKind, Plan, QuoteStatus};
-use invoicing_server::{Invoicing, PageQuery, PostgresSettings};
+use invoicing_server::{Invoicing, PostgresSettings, QuoteQuery};
 use invoicing_tests::postgres::Pooler;
 use invoicing_tests::{Batch, Database, Receiver, World, on_postgres};
 
@@ -29,7 +29,7 @@ async fn changes_batches_and_deliveries_work_behind_pgbouncer(db: Database) {
     company.quotes().reject(rejected).await.unwrap();
     let invoice = issued_over(&company, "100").await.summary.id;
     company.invoices().pay(invoice, &payment("100", None)).await.unwrap();
-    let window = PageQuery { status: Some(QuoteStatus::Rejected), ..PageQuery::default() };
+    let window = QuoteQuery { status: Some(QuoteStatus::Rejected), ..QuoteQuery::default() };
     assert_eq!(company.quotes().list(&window).await.unwrap().data.len(), 1);
     let events = company.events().list(None, 100).await.unwrap();
     let report = node.dispatcher().run_once().await.unwrap();

@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use explained::{Explained, explained};
 use invoicing_core::{ClientId, DeliveryStatus, EventKind, NewCompany, Plan, QuoteStatus, WebhookId};
 use invoicing_server::{
-    ClientQuery, Clock, CompanyHandle, DeliveryQuery, Env, EventQuery, HistoryQuery, Invoicing, ManualClock,
-    MemoryStore, NewWebhook, PageQuery, PageWindow, PostgresSettings, QuoteSearch, Settings, TargetPolicy,
+    ClientQuery, Clock, CompanyHandle, DeliveryQuery, Env, EventQuery, HistoryQuery, InvoiceQuery, Invoicing,
+    ManualClock, MemoryStore, NewWebhook, PageWindow, PostgresSettings, QuoteQuery, QuoteSearch, Settings,
+    TargetPolicy,
 };
 use invoicing_tests::postgres::{self, Cluster, Options};
 use invoicing_tests::{Receiver, Reply, new_quote};
@@ -239,11 +240,11 @@ impl Shop {
         ] {
             let window = PageWindow { since, ..PageWindow::default() };
             let page =
-                self.company.quotes().page(&PageQuery { status, include_lines, window }).await.unwrap();
+                self.company.quotes().list_json(&QuoteQuery { status, include_lines, window }).await.unwrap();
             assert!(page.len() > 1_000, "a page of {} bytes", page.len());
         }
-        self.company.invoices().page(&PageQuery::default()).await.unwrap();
-        self.company.clients().page(&ClientQuery::default()).await.unwrap();
+        self.company.invoices().list_json(&InvoiceQuery::default()).await.unwrap();
+        self.company.clients().list_json(&ClientQuery::default()).await.unwrap();
     }
 }
 

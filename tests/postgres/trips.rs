@@ -128,7 +128,7 @@ async fn count_frozen(counter: &mut Counter<'_>, node: &Invoicing, company: &Com
     let (quotes, invoices, links) = (company.quotes(), company.invoices(), node.signing_links());
     let draft = async || draft_of(company).await.summary.id;
     counter.within(SENT, "a quote is sent", draft, async |quote| quotes.send(quote, None).await).await;
-    let linked = async || quotes.signing_link(sent_of(company).await).await.unwrap();
+    let linked = async || quotes.create_signing_link(sent_of(company).await).await.unwrap();
     let evidence = SignatureEvidence::new("Claire Lefèvre", "claire@exemple.fr", "Bon pour accord");
     let signature = Signature::new(evidence);
     let sign = async |token: Secret| links.sign(token.reveal(), &signature).await;

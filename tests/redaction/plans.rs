@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use invoicing_core::{EventKind, InvoiceStatus, NewCreditNote, QuoteStatus, money};
 use invoicing_server::{
-    ClientQuery, CreditNoteQuery, DeliveryQuery, EventQuery, HistoryQuery, NewPayment, NewProject,
-    NewWebhook, PageQuery, PageWindow, PaymentSource, QuoteSearch,
+    ClientQuery, CreditNoteQuery, DeliveryQuery, EventQuery, HistoryQuery, InvoiceQuery, NewPayment,
+    NewProject, NewWebhook, PageWindow, PaymentSource, QuoteQuery, QuoteSearch,
 };
 use invoicing_tests::{Database, Receiver, Reply, World, on_each_database};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row, SqliteConnection};
@@ -219,7 +219,7 @@ async fn explain_all(db: Database, capture: &LogCapture) {
     let since = PageWindow { since: Some(world.now().plus_millis(-1)), ..PageWindow::default() };
 
     let sent = world.sent().await.summary;
-    let signing_link = quotes.signing_link(sent.id).await.unwrap();
+    let signing_link = quotes.create_signing_link(sent.id).await.unwrap();
     let accepted = world.accepted().await.summary;
     let invoice = invoices.convert(accepted.id).await.unwrap().summary.id;
     invoices.issue(invoice, None).await.unwrap();
@@ -233,13 +233,13 @@ async fn explain_all(db: Database, capture: &LogCapture) {
     plans.check("the key of a request", "api_key_hash", request).await;
 
     // Quotes.
-    plans.check("a quote", &key(db, "quote"), quotes.detail(sent.id)).await;
+    plans.check("a quote", &key(db, "quote"), quotes.get_json(sent.id)).await;
     plans.check("a record of a quote", &key(db, "quote"), quotes.get(sent.id)).await;
-    plans.check("the quotes", "quote_created", quotes.page(&PageQuery::default())).await;
-    let in_status = PageQuery { status: Some(QuoteStatus::Sent), ..PageQuery::default() };
-    plans.check("the quotes in a status", "quote_status", quotes.page(&in_status)).await;
-    let changed = PageQuery { window: since, status: Some(QuoteStatus::Sent), ..PageQuery::default() };
-    plans.check("the quotes since", "quote_updated", quotes.page(&changed)).await;
+    plans.check("the quotes", "quote_created", quotes.list_json(&QuoteQuery::default())).await;
+    let in_status = QuoteQuery { status: Some(QuoteStatus::Sent), ..QuoteQuery::default() };
+    plans.check("the quotes in a status", "quote_status", quotes.list_json(&in_status)).await;
+    let changed = QuoteQuery { window: since, status: Some(QuoteStatus::Sent), ..QuoteQuery::default() };
+    plans.check("the quotes since", "quote_updated", quotes.list_json(&changed)).await;
     plans
         .check("a search for quotes", "quote_created", quotes.search(&QuoteSearch::default().q("a"), 10))
         .await;
@@ -250,12 +250,12 @@ async fn explain_all(db: Database, capture: &LogCapture) {
     plans.check("a signing page", "signing_link_token", open.open(signing_link.reveal())).await;
 
     // Invoices, payments and credit notes.
-    plans.check("an invoice", &key(db, "invoice"), invoices.detail(invoice)).await;
-    plans.check("the invoices", "invoice_created", invoices.page(&PageQuery::default())).await;
-    let in_status = PageQuery { status: Some(InvoiceStatus::Sent), ..PageQuery::default() };
-    plans.check("the invoices in a status", "invoice_status", invoices.page(&in_status)).await;
-    let changed = PageQuery { window: since, ..PageQuery::default() };
-    plans.check("the invoices since", "invoice_updated", invoices.page(&changed)).await;
+    plans.check("an invoice", &key(db, "invoice"), invoices.get_json(invoice)).await;
+    plans.check("the invoices", "invoice_created", invoices.list_json(&InvoiceQuery::default())).await;
+    let in_status = InvoiceQuery { status: Some(InvoiceStatus::Sent), ..InvoiceQuery::default() };
+    plans.check("the invoices in a status", "invoice_status", invoices.list_json(&in_status)).await;
+    let changed = InvoiceQuery { window: since, ..InvoiceQuery::default() };
+    plans.check("the invoices since", "invoice_updated", invoices.list_json(&changed)).await;
     plans
         .check("the invoice of a quote", "invoice_quote", async {
             invoices.convert(accepted.id).await.map(drop).or_else(|error| match error {
@@ -267,21 +267,23 @@ async fn explain_all(db: Database, capture: &LogCapture) {
     plans.check("a payment of a movement", "payment_movement", invoices.pay(invoice, &payment)).await;
     let part = NewCreditNote::of_remaining("Erreur");
     let note = plans.check("what is credited", "credit_note_invoice", invoices.credit(invoice, &part)).await;
-    plans.check("a credit note", &key(db, "credit_note"), notes.detail(note.summary.id)).await;
-    plans.check("the credit notes", "credit_note_created", notes.page(&CreditNoteQuery::default())).await;
+    plans.check("a credit note", &key(db, "credit_note"), notes.get_json(note.summary.id)).await;
+    plans
+        .check("the credit notes", "credit_note_created", notes.list_json(&CreditNoteQuery::default()))
+        .await;
     let changed = CreditNoteQuery::default().window(since);
-    plans.check("the credit notes since", "credit_note_updated", notes.page(&changed)).await;
+    plans.check("the credit notes since", "credit_note_updated", notes.list_json(&changed)).await;
 
     // Clients.
     plans.check("a client", &key(db, "client"), clients.get(sent.client_id)).await;
-    plans.check("the clients", "client_created", clients.page(&ClientQuery::default())).await;
+    plans.check("the clients", "client_created", clients.list_json(&ClientQuery::default())).await;
     plans
-        .check("a search for clients", "client_created", clients.page(&ClientQuery::default().q("a b")))
+        .check("a search for clients", "client_created", clients.list_json(&ClientQuery::default().q("a b")))
         .await;
     let changed = ClientQuery::default().window(since);
-    plans.check("the clients since", "client_updated", clients.page(&changed)).await;
+    plans.check("the clients since", "client_updated", clients.list_json(&changed)).await;
     let sought = ClientQuery::default().external_id("crm-1");
-    plans.check("a client by its id elsewhere", "client_external_id", clients.page(&sought)).await;
+    plans.check("a client by its id elsewhere", "client_external_id", clients.list_json(&sought)).await;
 
     deliveries(&world, &mut plans).await;
 

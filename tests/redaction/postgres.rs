@@ -27,7 +27,7 @@ pub(crate) async fn place(secrets: &mut Secrets, printed: &mut Printed) -> Place
     ] {
         let settings = PostgresSettings { acquire_timeout_ms: 300, ..PostgresSettings::new(&*url) };
         printed.value("PostgresSettings", &settings);
-        printed.value("Builder of a server", &Invoicing::postgres(settings.clone()));
+        printed.value("InvoicingBuilder of a server", &Invoicing::postgres(settings.clone()));
         let refused: Result<_, OpenError> = open(settings.clone()).await;
         printed.value("OpenError of a server", refused.as_ref().unwrap_err());
         printed.failure("a server that cannot be reached", refused);

@@ -72,7 +72,7 @@ fn a_secret_inside_another_text_of_a_request_is_not_logged() {
     let mut secrets = Vec::new();
     let log = logged(Database::Sqlite, async |world| {
         let id = world.sent().await.summary.id;
-        let link = world.company.quotes().signing_link(id).await.unwrap();
+        let link = world.company.quotes().create_signing_link(id).await.unwrap();
         let hook = NewWebhook { url: "http://127.0.0.1:8/hook".to_owned(), events: EventKind::ALL.to_vec() };
         let hook = world.company.webhooks().register(&hook).await.unwrap();
         let json = json!({ "name": "x" }).to_string();
@@ -116,7 +116,7 @@ fn the_token_of_a_signing_link_is_not_logged() {
     let mut tokens = Vec::new();
     let log = logged(Database::Sqlite, async |world| {
         let id = world.sent().await.summary.id;
-        let link = world.company.quotes().signing_link(id).await.unwrap();
+        let link = world.company.quotes().create_signing_link(id).await.unwrap();
         let secret = link.reveal().strip_prefix("sgn_").unwrap().to_owned();
         let settings = ConsoleSettings::at("https://app.example/x");
         let page = world.invoicing.signing_page(settings).unwrap();
@@ -150,7 +150,7 @@ fn the_entries_of_a_signer_are_not_logged_sealed_or_not() {
     let mut sealed = String::new();
     let log = logged(Database::Sqlite, async |world| {
         let id = world.sent().await.summary.id;
-        let link = world.company.quotes().signing_link(id).await.unwrap();
+        let link = world.company.quotes().create_signing_link(id).await.unwrap();
         let document = world.company.quotes().open_document(id).await.unwrap().sha256;
         let settings = ConsoleSettings::at("https://app.example/x");
         let page = world.invoicing.signing_page(settings).unwrap();

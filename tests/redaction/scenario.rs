@@ -1,6 +1,7 @@
 //! A run of the service in which every operation fails that can, with secrets wherever one may stand.
 
 use std::fmt::{Debug, Write};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
@@ -11,11 +12,12 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use invoicing_core::{EventKind, NewClient, Plan, QuoteId, SignatureEvidence};
 use invoicing_server::{
-    Builder, ClientQuery, CompanyHandle, ContentHash, CreditNoteQuery, Decline, DeliveryQuery, DocumentFile,
-    DocumentInput, DocumentKey, DocumentRef, DocumentRenderer, Env, Error, EventQuery, HistoryQuery,
-    Invoicing, IssueOptions, MemoryStore, NewPayment, NewProject, NewWebhook, ObjectStorage, OpenError,
-    PageQuery, PaymentSource, PdfRenderer, QuoteSearch, RenderError, SealingKey, SealingKeys, ServeLimits,
-    Settings, Signature, StoreError, TargetPolicy, Version, WebhookChange, serve,
+    ClientQuery, CompanyHandle, ContentHash, CreditNoteQuery, Decline, DeliveryQuery, DocumentFile,
+    DocumentInput, DocumentKey, DocumentRef, DocumentRenderer, DocumentStoreError, Env, Error, EventQuery,
+    HistoryQuery, InvoiceQuery, Invoicing, InvoicingBuilder, IssueOptions, MemoryStore, NewPayment,
+    NewProject, NewWebhook, ObjectStorage, OpenError, PaymentSource, PdfRenderer, QuoteQuery, QuoteSearch,
+    RenderError, SealingKey, SealingKeys, ServeLimits, Settings, Signature, TargetPolicy, Version,
+    WebhookChange, serve,
 };
 use invoicing_tests::{Database, Place, Receiver, Reply, new_company, new_quote};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -109,7 +111,7 @@ fn key(id: &str, bytes: [u8; 32]) -> SealingKey {
 }
 
 /// The builder of the service: with documents in a folder beside a file, or in memory if there is no file.
-fn builder(place: &Place, documents: &Arc<MemoryStore>) -> Builder {
+fn builder(place: &Place, documents: &Arc<MemoryStore>) -> InvoicingBuilder {
     let builder = place.builder().settings(settings());
     match place.database() {
         Database::Sqlite => builder,
@@ -168,7 +170,7 @@ async fn start(
     printed.value("SealingKey", &key("k1", SEALING));
     printed.value("SealingKeys", &keys);
     let builder = builder(place, documents).sealing_keys(keys).renderer(renderer.clone());
-    printed.value("Builder", &builder);
+    printed.value("InvoicingBuilder", &builder);
     let invoicing = builder.open().await.unwrap();
     assert_eq!(invoicing.reseal().await.unwrap().resealed, 1);
     for (name, value) in [
@@ -184,10 +186,11 @@ async fn start(
         printed.value(name, value);
     }
     let proxy = format!("http://user:{PASSWORD}@proxy.example:3128");
-    let with_proxy: Result<invoicing_server::ForwardProxy, _> = invoicing_server::ForwardProxy::parse(&proxy);
+    let with_proxy: Result<invoicing_server::ForwardProxy, _> =
+        invoicing_server::ForwardProxy::from_str(&proxy);
     printed.value("ForwardProxy", &with_proxy.unwrap());
-    let refused = invoicing_server::ForwardProxy::parse(&format!("ftp://user:{PASSWORD}@proxy.example"));
-    printed.value("ProxyError", refused.as_ref().unwrap_err());
+    let refused = invoicing_server::ForwardProxy::from_str(&format!("ftp://user:{PASSWORD}@proxy.example"));
+    printed.value("ParseProxyError", refused.as_ref().unwrap_err());
     printed.failure("a proxy", refused);
     invoicing
 }
@@ -295,7 +298,7 @@ async fn documents(
     }
     renderer.mood.store(0, Ordering::SeqCst);
     quotes.send(quote, None).await.unwrap();
-    let token = quotes.signing_link(quote).await.unwrap();
+    let token = quotes.create_signing_link(quote).await.unwrap();
     secrets.text("the token of a signing link", token.reveal());
     let links = invoicing.signing_links();
     printed.value("SigningPage", &links.open(token.reveal()).await.unwrap());
@@ -504,8 +507,9 @@ async fn records(
         ("CreditNoteQuery", &CreditNoteQuery::default()),
         ("MemoryStore", &MemoryStore::new()),
         ("ClientQuery", &ClientQuery::default()),
-        ("PageQuery", &PageQuery::<invoicing_core::QuoteStatus>::default()),
-        ("StoreError", &StoreError::TimedOut),
+        ("InvoiceQuery", &InvoiceQuery::default()),
+        ("QuoteQuery", &QuoteQuery::default()),
+        ("DocumentStoreError", &DocumentStoreError::TimedOut),
         ("RenderError", &RenderError::new("no font")),
     ] {
         printed.value(name, value);
@@ -535,7 +539,7 @@ async fn keys(invoicing: &Invoicing, place: &Place, documents: &Arc<MemoryStore>
     let elsewhere = builder(&elsewhere, documents).sealing_keys(wrong.clone());
     let elsewhere = elsewhere.webhook_transport(|transport| transport.root_certificate(PASSWORD.into()));
     let OpenError::Transport(no_root) = elsewhere.open().await.unwrap_err() else { panic!("opened") };
-    printed.value("TransportError", &no_root);
+    printed.value("TransportSetupError", &no_root);
     printed.error("a root certificate", &no_root);
     let nowhere = Invoicing::sqlite("/no/such/folder/invoicing.db").open().await.unwrap_err();
     let OpenError::Database(no_database) = nowhere else { panic!("opened") };

@@ -9,7 +9,9 @@ use http_body_util::{BodyExt, Full};
 use invoicing_core::{
     CompanyId, NewClient, NewCompany, NewLine, NewQuote, Plan, SignatureEvidence, WebhookId,
 };
-use invoicing_server::{Console, ConsoleSettings, NewWebhook, Role, Session, SignInDecision, Signature};
+use invoicing_server::{
+    Console, ConsoleRole, ConsoleSession, ConsoleSettings, NewWebhook, SignInDecision, Signature,
+};
 use invoicing_tests::{Database, Receiver, Reply, World, on_each_database};
 use serde_json::json;
 
@@ -47,7 +49,7 @@ async fn ask(console: &Console, method: &str, path: &str, form: &str) -> (Status
 /// Issues a key and tests a webhook in the console, and opens a quote behind its link. Returns the texts that no span
 /// may hold.
 async fn look(world: &World, company: CompanyId, hook: WebhookId, token: &str) -> Vec<String> {
-    let session = Session::new(company, PERSON, Role::Full);
+    let session = ConsoleSession::new(company, PERSON, ConsoleRole::Full);
     let sign_in = move |_: &Parts| SignInDecision::Granted(session.clone());
     let console = world.invoicing.console(ConsoleSettings::at(format!("{ORIGIN}/x")), sign_in).unwrap();
     let token_for = |path: &str| console.form_token(company, path);
@@ -84,7 +86,7 @@ async fn live(db: Database) -> (Vec<String>, Vec<String>) {
     let draft = NewQuote::empty(client.id).line(NewLine::new(TEXT, 1, 100, 10));
     let quote = company.for_request("req-4712").quotes().create(&draft).await.unwrap().summary.id;
     company.quotes().send(quote, None).await.unwrap();
-    let token = company.quotes().signing_link(quote).await.unwrap();
+    let token = company.quotes().create_signing_link(quote).await.unwrap();
     let private = look(&world, company.id(), hook, token.reveal()).await;
     let evidence = SignatureEvidence::new(SIGNER, format!("{MAIL}@exemple.fr"), "Bon pour accord");
     world.invoicing.signing_links().sign(token.reveal(), &Signature::new(evidence)).await.unwrap();

@@ -172,7 +172,7 @@ async fn quotes(recorded: &Recorded, client: &Client) -> Quotes {
     quotes.edit(draft, &content).await.expect("an edited draft");
     quotes.link(draft, Some("deal-7")).await.expect("a link");
     let sent_again = sent(&recorded.company, client).await.summary.id;
-    let declined = quotes.signing_link(sent_again).await.expect("a signing link");
+    let declined = quotes.create_signing_link(sent_again).await.expect("a signing link");
     recorded
         .invoicing
         .signing_links()
@@ -185,13 +185,13 @@ async fn quotes(recorded: &Recorded, client: &Client) -> Quotes {
     let imported = quotes.import(&content, &import).await.expect("an imported quote").summary.id;
     let signed = sign(recorded, client).await;
     let sent = sent(&recorded.company, client).await.summary.id;
-    let token = quotes.signing_link(sent).await.expect("a signing link").reveal().to_owned();
+    let token = quotes.create_signing_link(sent).await.expect("a signing link").reveal().to_owned();
     Quotes { empty, draft, sent, token, signed, imported }
 }
 
 async fn sign(recorded: &Recorded, client: &Client) -> QuoteId {
     let quote = sent(&recorded.company, client).await.summary.id;
-    let token = recorded.company.quotes().signing_link(quote).await.expect("a signing link");
+    let token = recorded.company.quotes().create_signing_link(quote).await.expect("a signing link");
     let evidence = SignatureEvidence {
         signed_by_name: "Zoé Lefèvre".into(),
         signed_by_email: "zoe@exemple.fr".into(),
@@ -229,7 +229,7 @@ async fn invoices(company: &CompanyHandle, client: &Client) -> Value {
     pay(company, overpaid, "5000", None).await;
     let reversed = issued(company, client).await;
     let payment = pay(company, reversed, "5000", Some("CHQ-1")).await;
-    invoices.reverse(reversed, payment).await.expect("a reversed payment");
+    invoices.reverse_payment(reversed, payment).await.expect("a reversed payment");
     let canceled = issued(company, client).await;
     invoices.cancel(canceled).await.expect("a cancelled invoice");
     json!({

@@ -98,7 +98,7 @@ async fn payments(world: &World) {
         let other = NewPayment { method, ..NewPayment::new(1, PaymentSource::Entered) };
         invoices.pay(id, &other).await.unwrap();
         if is_reversed {
-            invoices.reverse(id, paid.id).await.unwrap();
+            invoices.reverse_payment(id, paid.id).await.unwrap();
         }
     }
 }

@@ -134,7 +134,7 @@ async fn with_a_key_no_file_of_the_database_ever_holds_a_secret(db: Database) {
     let client = company.clients().create(&NewClient::named("A")).await.unwrap().id;
     let quote = company.quotes().create(&taxed_quote_at(client, "10")).await.unwrap();
     company.quotes().send(quote.summary.id, None).await.unwrap();
-    let link = company.quotes().signing_link(quote.summary.id).await.unwrap();
+    let link = company.quotes().create_signing_link(quote.summary.id).await.unwrap();
     assert!(house.stored(first.webhook.id).await.starts_with("v1.k1."));
     assert!(house.url_key().await.starts_with(b"v1.k1."));
     for secret in [&first.secret, &rotated.secret, &api_key, &link] {

@@ -11,7 +11,7 @@ use http_body_util::{BodyExt, Full};
 use invoicing_core::{NewClient, NewCompany, Plan};
 use invoicing_server::{
     Body, CompanyHandle, DocumentFile, DocumentInput, DocumentKey, DocumentRenderer, DocumentStore,
-    MemoryStore, RenderError, Settings, StoreError,
+    DocumentStoreError, MemoryStore, RenderError, Settings,
 };
 use invoicing_tests::{Database, Place, World, new_quote, on_each_database};
 use tokio::sync::Semaphore;
@@ -195,25 +195,25 @@ struct SlowStore {
 }
 
 impl DocumentStore for SlowStore {
-    fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), DocumentStoreError>> {
         self.memory.put(key, file)
     }
 
-    fn get(&self, key: DocumentKey) -> BoxFuture<'_, Result<Bytes, StoreError>> {
+    fn get(&self, key: DocumentKey) -> BoxFuture<'_, Result<Bytes, DocumentStoreError>> {
         Box::pin(async move {
             let _permit = self.let_go.acquire().await.unwrap();
             self.memory.get(key).await
         })
     }
 
-    fn size(&self, key: DocumentKey) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
+    fn size(&self, key: DocumentKey) -> BoxFuture<'_, Result<Option<u64>, DocumentStoreError>> {
         Box::pin(async move {
             let size = self.memory.size(key).await?;
             Ok(self.size.get().copied().or(size))
         })
     }
 
-    fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), DocumentStoreError>> {
         self.memory.delete(key)
     }
 }

@@ -9,7 +9,8 @@ use invoicing_core::{
     QuoteItem, QuoteStatus, Timestamp,
 };
 use invoicing_server::{
-    ClientQuery, CompanyHandle, Env, Error, EventRecord, NewPayment, PageQuery, PageWindow, PaymentSource,
+    ClientQuery, CompanyHandle, Env, Error, EventRecord, InvoiceQuery, NewPayment, PageWindow, PaymentSource,
+    QuoteQuery,
 };
 
 /// How many callers come at once.
@@ -274,10 +275,12 @@ impl Stored {
                 clients.list(&ClientQuery { window, ..ClientQuery::default() }).await
             })
             .await,
-            quotes: all(async |window| quotes.list(&PageQuery { window, ..PageQuery::default() }).await)
+            quotes: all(async |window| quotes.list(&QuoteQuery { window, ..QuoteQuery::default() }).await)
                 .await,
-            invoices: all(async |window| invoices.list(&PageQuery { window, ..PageQuery::default() }).await)
-                .await,
+            invoices: all(async |window| {
+                invoices.list(&InvoiceQuery { window, ..InvoiceQuery::default() }).await
+            })
+            .await,
             events: company.events().list(None, u32::MAX).await.expect("the events"),
             company: company.clone(),
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::LocalBoxFuture;
-use invoicing_server::{Builder, Invoicing, MemoryStore, PostgresSettings, SealingKey, SealingKeys};
+use invoicing_server::{Invoicing, InvoicingBuilder, MemoryStore, PostgresSettings, SealingKey, SealingKeys};
 use invoicing_test_databases::{Database, postgres};
 use sqlx::postgres::Postgres;
 use sqlx::sqlite::{Sqlite, SqliteConnectOptions};
@@ -67,7 +67,7 @@ impl Place {
     }
 
     /// A builder of a service here. On PostgreSQL it needs a document store.
-    pub fn builder(&self) -> Builder {
+    pub fn builder(&self) -> InvoicingBuilder {
         match &self.0 {
             Kind::Sqlite(_) => Invoicing::sqlite(self.file()),
             Kind::Postgres(database) => Invoicing::postgres(settings(database)),
@@ -78,7 +78,7 @@ impl Place {
     ///
     /// # Panics
     /// If the database is a file.
-    pub fn builder_without_listener(&self) -> Builder {
+    pub fn builder_without_listener(&self) -> InvoicingBuilder {
         match &self.0 {
             Kind::Sqlite(_) => panic!("a file has no nodes"),
             Kind::Postgres(database) => {

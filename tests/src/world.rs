@@ -31,8 +31,8 @@ use invoicing_core::{
     NewQuote, Plan, Quote, Timestamp, money, quantity, unit_price,
 };
 use invoicing_server::{
-    ApiService, Body, Builder, CompanyHandle, DocumentStore, Env, Invoicing, ManualClock, MemoryStore,
-    Settings,
+    ApiService, Body, CompanyHandle, DocumentStore, Env, Invoicing, InvoicingBuilder, ManualClock,
+    MemoryStore, Settings,
 };
 use invoicing_test_databases::Database;
 use serde_json::Value;
@@ -125,7 +125,7 @@ impl World {
     }
 
     /// As [`Self::reopen`], with an adjusted builder.
-    pub async fn reopen_with(self, adjust: impl FnOnce(Builder) -> Builder) -> Self {
+    pub async fn reopen_with(self, adjust: impl FnOnce(InvoicingBuilder) -> InvoicingBuilder) -> Self {
         let (env, settings) = (self.invoicing.env().clone(), self.invoicing.settings().clone());
         let id = self.company.id();
         drop((self.invoicing, self.company, self.service));
@@ -141,7 +141,7 @@ impl World {
     }
 
     /// A node on the world's clock that a builder opens, such as one that reaches the database in another way.
-    pub async fn node_from(&self, builder: Builder) -> Invoicing {
+    pub async fn node_from(&self, builder: InvoicingBuilder) -> Invoicing {
         let (env, settings) = (self.invoicing.env().clone(), self.invoicing.settings().clone());
         open(builder, &self.metrics, env, &self.store, settings).await
     }
@@ -268,7 +268,7 @@ impl World {
 }
 
 async fn open(
-    builder: Builder,
+    builder: InvoicingBuilder,
     metrics: &Recorder,
     env: Env,
     store: &Arc<dyn DocumentStore>,

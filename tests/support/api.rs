@@ -171,7 +171,7 @@ pub(crate) fn signature() -> Signature {
 
 /// Signs a sent quote through its public link.
 pub(crate) async fn sign(world: &World, id: QuoteId) -> Quote {
-    let token = world.company.quotes().signing_link(id).await.expect("a link");
+    let token = world.company.quotes().create_signing_link(id).await.expect("a link");
     world.invoicing.signing_links().sign(token.reveal(), &signature()).await.expect("a signature")
 }
 

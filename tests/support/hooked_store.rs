@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use invoicing_server::{DocumentFile, DocumentKey, DocumentStore, MemoryStore, Settings, StoreError};
+use invoicing_server::{DocumentFile, DocumentKey, DocumentStore, DocumentStoreError, MemoryStore, Settings};
 use invoicing_tests::{Database, World};
 
 type Hook = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
@@ -55,7 +55,7 @@ impl HookedStore {
 }
 
 impl DocumentStore for HookedStore {
-    fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), DocumentStoreError>> {
         Box::pin(async move {
             self.memory.put(key, file).await?;
             let hook = self.hook.lock().unwrap().clone();
@@ -66,15 +66,15 @@ impl DocumentStore for HookedStore {
         })
     }
 
-    fn get(&self, key: DocumentKey) -> BoxFuture<'_, Result<Bytes, StoreError>> {
+    fn get(&self, key: DocumentKey) -> BoxFuture<'_, Result<Bytes, DocumentStoreError>> {
         self.memory.get(key)
     }
 
-    fn size(&self, key: DocumentKey) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
+    fn size(&self, key: DocumentKey) -> BoxFuture<'_, Result<Option<u64>, DocumentStoreError>> {
         self.memory.size(key)
     }
 
-    fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), DocumentStoreError>> {
         self.memory.delete(key)
     }
 }

@@ -202,7 +202,7 @@ async fn operations_are_measured_by_what_became_of_them_each_once(db: Database) 
     assert_eq!([count("quotes.accept", "ok"), count("quotes.accept", "conflict")], [1, 1]);
     assert_eq!([count("quotes.reject", "ok"), count("quotes.reject", "not_found")], [0, 1]);
     assert_eq!(
-        [count("invoices.convert", "ok"), count("quotes.page", "ok"), count("sweep", "ok")],
+        [count("invoices.convert", "ok"), count("quotes.list", "ok"), count("sweep", "ok")],
         [1, 1, 1]
     );
     // The client and the quote are made first.

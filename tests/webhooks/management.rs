@@ -119,7 +119,7 @@ async fn a_webhook_gets_the_kinds_that_it_subscribes_to_and_no_others(db: Databa
     hook_for(&other, &foreign.url, EventKind::ALL).await;
 
     let sent = world.sent().await;
-    let token = world.company.quotes().signing_link(sent.summary.id).await.unwrap();
+    let token = world.company.quotes().create_signing_link(sent.summary.id).await.unwrap();
     world.invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
     let invoice = world.company.invoices().convert(sent.summary.id).await.unwrap();
     world.company.invoices().mark_paid(invoice.summary.id).await.unwrap();

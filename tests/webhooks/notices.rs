@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use invoicing_core::WebhookId;
-use invoicing_server::{Builder, DisabledReason, DisabledWebhook};
+use invoicing_server::{DisabledReason, DisabledWebhook, InvoicingBuilder};
 use invoicing_tests::{Database, Receiver, Reply, World, on_each_database, on_postgres};
 use tokio::sync::{Semaphore, oneshot};
 
@@ -21,7 +21,7 @@ struct Told(Arc<Mutex<Vec<DisabledWebhook>>>);
 
 impl Told {
     /// Adds the callback that records its calls.
-    fn by(&self, builder: Builder) -> Builder {
+    fn by(&self, builder: InvoicingBuilder) -> InvoicingBuilder {
         let told = Arc::clone(&self.0);
         builder.on_webhook_disabled(move |disabled| {
             told.lock().unwrap().push(disabled);

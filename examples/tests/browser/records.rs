@@ -64,7 +64,7 @@ async fn sent(world: &World) -> QuoteId {
 }
 
 async fn link(world: &World, quote: QuoteId) -> String {
-    world.company.quotes().signing_link(quote).await.unwrap().reveal().to_owned()
+    world.company.quotes().create_signing_link(quote).await.unwrap().reveal().to_owned()
 }
 
 /// With a name, a unit and words that are as long as they may get.

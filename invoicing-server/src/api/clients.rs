@@ -12,7 +12,7 @@ use crate::http::response::{ApiResult, json, record};
 pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {
     let query = query_string::clients(request.query())?;
     request.reserve_page(query.window)?;
-    Ok(json(StatusCode::OK, request.company.clients().page(&query).await?))
+    Ok(json(StatusCode::OK, request.company.clients().list_json(&query).await?))
 }
 
 /// `POST /clients`: 201 for a new client, 200 if the external id is known.

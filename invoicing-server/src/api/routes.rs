@@ -61,7 +61,7 @@ impl Endpoint {
 }
 
 /// One row of the route table.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Route {
     /// The method. `HEAD` is routed like `GET`.

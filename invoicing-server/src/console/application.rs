@@ -15,7 +15,7 @@ use super::request::{
 };
 use super::route::{self, Handler, Permission, Route};
 use super::sign::without_signs_behind;
-use super::sign_in::{Session, SignInDecision};
+use super::sign_in::{ConsoleSession, SignInDecision};
 use super::{ConsoleContext, Language, carried_out, csrf, form_token, paths, routes};
 use crate::http::HttpContext;
 use crate::http::body::RequestBody;
@@ -35,7 +35,7 @@ const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 /// The reader of the answer, as far as known when an error ends the request.
 #[derive(Default)]
 pub(crate) struct Reader {
-    pub(super) session: OnceLock<Session>,
+    pub(super) session: OnceLock<ConsoleSession>,
     /// The name of the company.
     pub(super) company: OnceLock<String>,
 }
@@ -228,7 +228,7 @@ impl ConsoleContext {
     async fn request<'r>(
         &'r self,
         exchange: &'r PageExchange<'r>,
-        session: &'r Session,
+        session: &'r ConsoleSession,
         params: Params<'static, 'r>,
         form: Form,
         reservation: &'r ByteReservation,

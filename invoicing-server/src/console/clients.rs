@@ -4,7 +4,7 @@ use invoicing_core::internal::SHORT_TEXT;
 use invoicing_core::{BillingAddress, Client, ClientId, ClientType, Invalid, NewClient};
 use maud::{Markup, html};
 
-use super::Action;
+use super::ConsoleAction;
 use super::error::PageError;
 use super::form::Form;
 use super::inputs::{Choice, Input, InputKind, problem_of, value};
@@ -78,7 +78,7 @@ pub(super) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageE
     let found = search(request, "/clients", |id| format!("/clients/{id}")).await?;
     let body = html! {
         h1 { (title) }
-        @if request.allows(Action::ManageClients) {
+        @if request.allows(ConsoleAction::ManageClients) {
             p.actions {
                 a.button.plain href=(request.link("/clients/new")) { (request.pick("New client", "Nouveau client")) }
             }
@@ -194,7 +194,7 @@ fn page(request: &PageRequest<'_>, client: &Client, error: Option<&Error>) -> Pa
         p.actions { button { (request.pick("Save", "Enregistrer")) } }
     };
     let body = html! {
-        @if request.allows(Action::ManageClients) {
+        @if request.allows(ConsoleAction::ManageClients) {
             p.hint { (request.pick(
                 "Documents that are frozen stay as they are. A quote keeps the name and the e-mail with which it was made.",
                 "Les documents figés restent inchangés. Un devis garde le nom et l’e-mail avec lesquels il a été fait.",

@@ -5,7 +5,7 @@ use invoicing_core::{
 };
 use maud::{Markup, html};
 
-use super::Action;
+use super::ConsoleAction;
 use super::error::PageError;
 use super::form::Form;
 use super::inputs::{Choice, problem_of, value};
@@ -134,7 +134,7 @@ fn page(request: &PageRequest<'_>, company: &Company, error: Option<&Error>) -> 
         } @else if is_about(error, E_INVOICING) {
             (checklist(request, &gaps_of_company(&entered_company(request, company), DocumentFormat::FacturX), None))
         }
-        @if request.allows(Action::ManageCompany) {
+        @if request.allows(ConsoleAction::ManageCompany) {
             (request.form_about("/company", company, &inputs(request, &mut company.identity.clone(), error)))
         }
     };

@@ -7,7 +7,7 @@ use invoicing_core::KeyId;
 use invoicing_core::internal::SHORT_TEXT;
 use maud::{Markup, html};
 
-use super::Action;
+use super::ConsoleAction;
 use super::error::PageError;
 use super::layout::{
     Chapter, PageContent, described_by, entered, is_about, notice, problem, revealed, wrong,
@@ -39,7 +39,7 @@ pub(super) async fn list(request: &PageRequest<'_>) -> Result<PageContent, PageE
     let mut keys = request.company.keys().usage().await?;
     keys.sort_by_key(|key| (key.record.revoked_at.is_some(), Reverse(key.record.created_at)));
     let left_out = keys.len().saturating_sub(SHOWN);
-    let may_manage = request.allows(Action::ManageKeys);
+    let may_manage = request.allows(ConsoleAction::ManageKeys);
     let title = request.pick("API keys", "Clés d’API");
     let body = html! {
         h1 { (title) }

@@ -13,7 +13,7 @@ use super::figures::Figures;
 use super::form::Form;
 use super::layout::PageContent;
 use super::time::LocalClock;
-use super::{Action, Language, Session, form_token};
+use super::{ConsoleAction, ConsoleSession, Language, form_token};
 use crate::env::Env;
 use crate::error::Error;
 use crate::http::byte_budget::ByteReservation;
@@ -89,7 +89,7 @@ pub(super) struct PageRequest<'r> {
     pub(super) company: CompanyHandle,
     /// Its record, read for this request.
     pub(super) record: Company,
-    pub(super) session: &'r Session,
+    pub(super) session: &'r ConsoleSession,
     /// The time of its arrival.
     pub(super) now: Timestamp,
     /// Time limit of an attempt to deliver.
@@ -138,7 +138,7 @@ impl PageRequest<'_> {
         self.language.pick(english, french)
     }
 
-    pub(super) fn allows(&self, action: Action) -> bool {
+    pub(super) fn allows(&self, action: ConsoleAction) -> bool {
         self.session.role.allows(action)
     }
 

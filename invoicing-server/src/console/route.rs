@@ -3,7 +3,7 @@
 use futures_util::future::BoxFuture;
 use http::Method;
 
-use super::Action;
+use super::ConsoleAction;
 use super::error::PageError;
 use super::request::{Outcome, PageRequest};
 use super::sign::SigningRequest;
@@ -35,7 +35,7 @@ pub(super) enum Permission {
     /// A session.
     SignIn,
     /// A session whose role includes the action.
-    To(Action),
+    To(ConsoleAction),
 }
 
 /// A form that is carried out once. A form of a signing link is none, as it changes the state that
@@ -89,7 +89,7 @@ pub(super) const fn page(path: &'static str, handler: PageHandler) -> Route {
 }
 
 /// A page that belongs to a form.
-pub(super) const fn question(path: &'static str, action: Action, handler: PageHandler) -> Route {
+pub(super) const fn question(path: &'static str, action: ConsoleAction, handler: PageHandler) -> Route {
     Route::new(Method::GET, path, Permission::To(action), Handler::Page(handler))
 }
 
@@ -98,7 +98,7 @@ pub(super) const fn question(path: &'static str, action: Action, handler: PageHa
 pub(super) const fn form(
     path: &'static str,
     shown_at: &'static str,
-    action: Action,
+    action: ConsoleAction,
     handler: PageHandler,
 ) -> Route {
     let mut route = Route::new(Method::POST, path, Permission::To(action), Handler::Page(handler));
@@ -110,7 +110,7 @@ pub(super) const fn form(
 pub(super) const fn change(
     path: &'static str,
     shown_at: &'static str,
-    action: Action,
+    action: ConsoleAction,
     handler: PageHandler,
 ) -> Route {
     let mut route = form(path, shown_at, action, handler);

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use http::Method;
 use invoicing_core::{CreditNote, Invoice};
 
-use super::Action::{
+use super::ConsoleAction::{
     EnterPayments, ManageClients, ManageCompany, ManageInvoices, ManageKeys, ManageSigningLinks,
     ManageWebhooks, ReplayDeliveries, SendQuotes, TestWebhooks,
 };

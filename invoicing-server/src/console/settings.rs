@@ -169,7 +169,7 @@ pub struct Theme {
     /// Shown in the bar and in titles.
     pub name: String,
     /// Shown before the name.
-    pub logo: Option<Logo>,
+    pub logo: Option<ThemeLogo>,
     /// Colour of links and buttons, on a light ground.
     pub accent: String,
     /// The same on a dark ground.
@@ -179,7 +179,7 @@ pub struct Theme {
 /// A picture as it is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Logo {
+pub struct ThemeLogo {
     /// `image/svg+xml`, `image/png` or another type of image.
     pub content_type: String,
     /// The file.
@@ -205,7 +205,7 @@ impl Theme {
 
     /// Sets [`logo`](Self#structfield.logo).
     pub fn logo(self, content_type: impl Into<String>, bytes: impl Into<Bytes>) -> Self {
-        Self { logo: Some(Logo { content_type: content_type.into(), bytes: bytes.into() }), ..self }
+        Self { logo: Some(ThemeLogo { content_type: content_type.into(), bytes: bytes.into() }), ..self }
     }
 
     /// Sets the accent for a light and a dark ground. Text on it has the colour of the ground.
@@ -225,7 +225,7 @@ impl Theme {
                 "must be a colour of CSS, such as #0b5cad",
             ));
         }
-        let is_image = |logo: &Logo| {
+        let is_image = |logo: &ThemeLogo| {
             logo.content_type.starts_with("image/") && http::HeaderValue::from_str(&logo.content_type).is_ok()
         };
         if !self.logo.as_ref().is_none_or(is_image) {

@@ -20,7 +20,7 @@ pub type SignInFuture<'r> = BoxFuture<'r, SignInDecision>;
 /// A closure is one:
 ///
 /// ```
-/// use invoicing_server::{CompanyId, Role, Session, SignIn, SignInDecision};
+/// use invoicing_server::{CompanyId, ConsoleRole, ConsoleSession, SignIn, SignInDecision};
 ///
 /// /// What a middleware of the host has put into the request.
 /// #[derive(Clone)]
@@ -29,8 +29,8 @@ pub type SignInFuture<'r> = BoxFuture<'r, SignInDecision>;
 /// fn sign_in(request: &http::request::Parts) -> SignInDecision {
 ///     match request.extensions.get::<User>() {
 ///         Some(user) => {
-///             let role = if user.is_owner { Role::Full } else { Role::ReadOnly };
-///             SignInDecision::Granted(Session::new(user.company, &user.name, role))
+///             let role = if user.is_owner { ConsoleRole::Full } else { ConsoleRole::ReadOnly };
+///             SignInDecision::Granted(ConsoleSession::new(user.company, &user.name, role))
 ///         }
 ///         None => SignInDecision::Redirect("/login".to_owned()),
 ///     }
@@ -59,7 +59,7 @@ where
 #[non_exhaustive]
 pub enum SignInDecision {
     /// The request may see the console, with this session.
-    Granted(Session),
+    Granted(ConsoleSession),
     /// The browser is sent to this address, such as a sign-in page of the host: 303. After a form,
     /// a page links to it: 403.
     Redirect(String),
@@ -85,20 +85,20 @@ impl fmt::Debug for SignInDecision {
 /// A person who is signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Session {
+pub struct ConsoleSession {
     /// The company whose records are shown. No page shows a record of another company.
     pub company: CompanyId,
     /// The person's name, as the history shows it.
     pub name: String,
     /// Their permissions.
-    pub role: Role,
+    pub role: ConsoleRole,
     /// The language of the pages. Without one the browser's preference decides.
     pub language: Option<Language>,
 }
 
-impl Session {
+impl ConsoleSession {
     /// A session in the language that the browser prefers.
-    pub fn new(company: CompanyId, name: impl Into<String>, role: Role) -> Self {
+    pub fn new(company: CompanyId, name: impl Into<String>, role: ConsoleRole) -> Self {
         Self { company, name: name.into(), role, language: None }
     }
 
@@ -112,18 +112,18 @@ impl Session {
 /// The permissions of a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Role {
+pub enum ConsoleRole {
     /// All pages, and all changes.
     Full,
     /// All pages, and no change.
     ReadOnly,
     /// All pages, and these changes.
-    Actions(BTreeSet<Action>),
+    Actions(BTreeSet<ConsoleAction>),
 }
 
-impl Role {
+impl ConsoleRole {
     /// True if the role includes an action.
-    pub fn allows(&self, action: Action) -> bool {
+    pub fn allows(&self, action: ConsoleAction) -> bool {
         match self {
             Self::Full => true,
             Self::ReadOnly => false,
@@ -135,7 +135,7 @@ impl Role {
 /// A change that the console can make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Action {
+pub enum ConsoleAction {
     /// Register, change, disable, enable and remove webhooks, and rotate their secrets.
     ManageWebhooks,
     /// Send a test to a webhook.

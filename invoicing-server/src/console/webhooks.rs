@@ -21,7 +21,7 @@ pub(super) use self::delivery::{delivery, replay_delivery};
 pub(super) use self::list::list;
 pub(super) use self::pages::{confirm_removal, confirm_rotation, home, show};
 pub(super) use self::replay::{confirm_replay, replay};
-use super::Action;
+use super::ConsoleAction;
 use super::error::PageError;
 use super::layout::{Chapter, PageContent, problem, secret};
 use super::request::{Outcome, PageRequest};
@@ -90,7 +90,7 @@ pub(super) async fn enable(request: &PageRequest<'_>) -> Result<Outcome, PageErr
     let id: WebhookId = request.id()?;
     let webhooks = request.company.webhooks();
     if request.form.given("replay").is_some() {
-        if !request.allows(Action::ReplayDeliveries) {
+        if !request.allows(ConsoleAction::ReplayDeliveries) {
             return Err(PageError::Forbidden);
         }
         let queued = webhooks.enable_and_replay(id, None).await?;

@@ -34,7 +34,7 @@ const STOPPING_LIMIT: Duration = Duration::from_secs(5);
 const BATCH: u32 = 16;
 
 /// A webhook that was disabled without its owner's doing: see
-/// [`Builder::on_webhook_disabled`](crate::Builder::on_webhook_disabled).
+/// [`InvoicingBuilder::on_webhook_disabled`](crate::InvoicingBuilder::on_webhook_disabled).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DisabledWebhook {

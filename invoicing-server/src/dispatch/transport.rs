@@ -35,6 +35,7 @@ mod retry_after;
 mod root_certificates;
 mod tunnel;
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -189,6 +190,17 @@ pub struct TransportBuilder {
     connect_timeout: Duration,
 }
 
+impl fmt::Debug for TransportBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TransportBuilder")
+            .field("policy", &self.policy)
+            .field("idle_timeout", &self.idle_timeout)
+            .field("max_idle_per_host", &self.max_idle_per_host)
+            .field("connect_timeout", &self.connect_timeout)
+            .finish_non_exhaustive()
+    }
+}
+
 impl TransportBuilder {
     /// Resolves names with this instead of the system's resolver. The policy applies to its
     /// answers.
@@ -242,14 +254,14 @@ impl TransportBuilder {
     ///
     /// # Errors
     /// A root certificate is invalid, the system has none, or TLS cannot be set up.
-    pub(crate) fn build(self) -> Result<Transport, TransportError> {
+    pub(crate) fn build(self) -> Result<Transport, TransportSetupError> {
         #[cfg(feature = "platform-roots")]
         let mut roots =
             if self.platform_roots { root_certificates::platform()? } else { root_certificates::mozilla() };
         #[cfg(not(feature = "platform-roots"))]
         let mut roots = root_certificates::mozilla();
         for root in self.roots {
-            roots.add(root).map_err(TransportError::RootCertificate)?;
+            roots.add(root).map_err(TransportSetupError::RootCertificate)?;
         }
         let connector =
             Connector::new(self.policy, self.resolver, self.proxy.as_ref(), roots, self.connect_timeout)?;
@@ -272,7 +284,7 @@ impl TransportBuilder {
 /// The reason why the HTTP client that delivers webhooks cannot be built.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum TransportError {
+pub enum TransportSetupError {
     /// A root certificate is not a certificate that can be trusted.
     #[error("a root certificate cannot be used")]
     RootCertificate(#[source] rustls::Error),

@@ -50,27 +50,27 @@ pub trait DocumentStore: Send + Sync {
     ///
     /// A repeated put of the same bytes, such as a retry within the store, changes nothing. Stored
     /// bytes are never replaced: if other bytes lie under the key, the result is
-    /// [`StoreError::Corrupt`], and they stay unchanged.
+    /// [`DocumentStoreError::Corrupt`], and they stay unchanged.
     ///
     /// Bytes may still arrive after the future has been dropped, but not more than an hour after
     /// the call: by then the service may have deleted the key, and does so only once.
-    fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), StoreError>>;
+    fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), DocumentStoreError>>;
 
     /// The stored bytes. The service checks them against their hash.
-    fn get(&self, key: DocumentKey) -> BoxFuture<'_, Result<Bytes, StoreError>>;
+    fn get(&self, key: DocumentKey) -> BoxFuture<'_, Result<Bytes, DocumentStoreError>>;
 
     /// Number of stored bytes, without reading them; `None` if there is no document.
-    fn size(&self, key: DocumentKey) -> BoxFuture<'_, Result<Option<u64>, StoreError>>;
+    fn size(&self, key: DocumentKey) -> BoxFuture<'_, Result<Option<u64>, DocumentStoreError>>;
 
     /// Deletes the document; `Ok` even if there is none. The service calls this for documents that
     /// no record refers to, an hour or more after their upload began, and may call it again for the
     /// same key.
-    fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), StoreError>>;
+    fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), DocumentStoreError>>;
 
     /// Checks that documents can be put and read now, as far as a cheap check can find out. Probes
     /// of the health of the service call this about once a second, so it should cost little; the
     /// default checks nothing.
-    fn check(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn check(&self) -> BoxFuture<'_, Result<(), DocumentStoreError>> {
         future::ready(Ok(())).boxed()
     }
 
@@ -78,10 +78,11 @@ pub trait DocumentStore: Send + Sync {
     /// under this file name; `None` if the store has no such URLs.
     fn presign(
         &self,
-        _key: DocumentKey,
-        _file_name: String,
-        _valid: Duration,
-    ) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
+        key: DocumentKey,
+        file_name: String,
+        valid: Duration,
+    ) -> BoxFuture<'_, Result<Option<String>, DocumentStoreError>> {
+        let _ = (key, file_name, valid);
         future::ready(Ok(None)).boxed()
     }
 }
@@ -116,8 +117,8 @@ impl fmt::Debug for DocumentFile {
     }
 }
 
-impl From<StoreError> for Error {
-    fn from(error: StoreError) -> Self {
+impl From<DocumentStoreError> for Error {
+    fn from(error: DocumentStoreError) -> Self {
         Self::unavailable(error)
     }
 }
@@ -125,7 +126,7 @@ impl From<StoreError> for Error {
 /// The reason why a call of a store has failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum StoreError {
+pub enum DocumentStoreError {
     /// There is no document under this key.
     #[error("the document is not in the store")]
     NotFound,

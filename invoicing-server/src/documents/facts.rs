@@ -43,10 +43,11 @@ pub struct Parties {
     pub buyer: Buyer,
 }
 
-/// A client as a document names it, besides the name and the e-mail, which the record itself has.
+/// A client as a document names it, with fields of [`Client`]: without the name and
+/// the e-mail, which the record itself has.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "each field is the one of the same name in `Client`")]
+#[expect(missing_docs, reason = "the fields of the client have the same names")]
 pub struct Buyer {
     pub r#type: Option<ClientType>,
     pub phone: Option<String>,

@@ -18,7 +18,7 @@ use uuid::Uuid;
 pub(crate) use self::content::{Document, DocumentContent};
 use super::{
     ContentHash, DOCUMENT_URL_VALID_MS, DocumentFacts, DocumentFile, DocumentKey, DocumentKind,
-    DocumentRenderer, DocumentStore, RenderDeadline, RenderError, StoreError, StoredFile,
+    DocumentRenderer, DocumentStore, DocumentStoreError, RenderDeadline, RenderError, StoredFile,
 };
 use crate::company_slots::{CompanySlots, Slot};
 use crate::error::Error;
@@ -154,7 +154,7 @@ impl DocumentService {
     }
 
     /// Checks that the store can be used, as far as [`DocumentStore::check`] finds out.
-    pub(crate) async fn check_store(&self) -> Result<(), StoreError> {
+    pub(crate) async fn check_store(&self) -> Result<(), DocumentStoreError> {
         self.store.check().await
     }
 
@@ -176,33 +176,37 @@ impl BoundedStore<'_> {
     ///
     /// `Ok` means that it is safe on disk; a transaction may now finish the upload and refer to the
     /// document.
-    pub(crate) async fn put(&mut self, document: &StoredFile, bytes: Bytes) -> Result<(), StoreError> {
+    pub(crate) async fn put(
+        &mut self,
+        document: &StoredFile,
+        bytes: Bytes,
+    ) -> Result<(), DocumentStoreError> {
         let file = DocumentFile { bytes, file_name: document.file_name.clone() };
         self.wait_for(self.store.put(document.key, file)).await
     }
 
     /// The size of a document in bytes, so that they can be counted before they are read.
-    pub(crate) async fn size(&mut self, key: DocumentKey) -> Result<u64, StoreError> {
-        self.wait_for(self.store.size(key)).await?.ok_or(StoreError::NotFound)
+    pub(crate) async fn size(&mut self, key: DocumentKey) -> Result<u64, DocumentStoreError> {
+        self.wait_for(self.store.size(key)).await?.ok_or(DocumentStoreError::NotFound)
     }
 
     /// The frozen bytes, checked against their hash.
-    pub(crate) async fn fetch(&mut self, document: &StoredFile) -> Result<Bytes, StoreError> {
+    pub(crate) async fn fetch(&mut self, document: &StoredFile) -> Result<Bytes, DocumentStoreError> {
         let bytes = self.wait_for(self.store.get(document.key)).await?;
         let hash = if bytes.len() <= HASHED_AT_ONCE {
             ContentHash::of(&bytes)
         } else {
             let slot = self.hashes.acquire(document.key.company).await;
-            let slot = slot.map_err(|error| StoreError::Unavailable(error.into()))?;
+            let slot = slot.map_err(|error| DocumentStoreError::Unavailable(error.into()))?;
             let bytes = bytes.clone();
             // Moves the slot here: it is held to the end of the work, even if the caller has gone.
             let hash = spawn_blocking(move || {
                 let _slot = slot;
                 ContentHash::of(&bytes)
             });
-            hash.await.map_err(|panic| StoreError::Unavailable(panic.into()))?
+            hash.await.map_err(|panic| DocumentStoreError::Unavailable(panic.into()))?
         };
-        if hash == document.sha256 { Ok(bytes) } else { Err(StoreError::Corrupt) }
+        if hash == document.sha256 { Ok(bytes) } else { Err(DocumentStoreError::Corrupt) }
     }
 
     /// Checks that the document is in the store and has the size that it was frozen with.
@@ -210,31 +214,34 @@ impl BoundedStore<'_> {
         &mut self,
         key: DocumentKey,
         size_bytes: u64,
-    ) -> Result<(), StoreError> {
-        if self.size(key).await? == size_bytes { Ok(()) } else { Err(StoreError::Corrupt) }
+    ) -> Result<(), DocumentStoreError> {
+        if self.size(key).await? == size_bytes { Ok(()) } else { Err(DocumentStoreError::Corrupt) }
     }
 
     /// Deletes a document that no record refers to, nor can refer to any more.
-    pub(crate) async fn delete(&mut self, key: DocumentKey) -> Result<(), StoreError> {
+    pub(crate) async fn delete(&mut self, key: DocumentKey) -> Result<(), DocumentStoreError> {
         self.wait_for(self.store.delete(key)).await
     }
 
     /// A URL of the store itself, valid for [`DOCUMENT_URL_VALID_MS`]; `None` if the store makes
     /// none.
-    pub(crate) async fn presign(&mut self, document: &StoredFile) -> Result<Option<String>, StoreError> {
+    pub(crate) async fn presign(
+        &mut self,
+        document: &StoredFile,
+    ) -> Result<Option<String>, DocumentStoreError> {
         let valid = Duration::from_millis(DOCUMENT_URL_VALID_MS.unsigned_abs());
         match self.wait_for(self.store.presign(document.key, document.file_name.clone(), valid)).await {
-            Err(StoreError::Refused(_)) => Ok(None),
+            Err(DocumentStoreError::Refused(_)) => Ok(None),
             signed => signed,
         }
     }
 
     async fn wait_for<T>(
         &mut self,
-        call: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
+        call: impl Future<Output = Result<T, DocumentStoreError>>,
+    ) -> Result<T, DocumentStoreError> {
         let begun = Instant::now();
-        let answer = timeout(self.left, call).await.unwrap_or(Err(StoreError::TimedOut));
+        let answer = timeout(self.left, call).await.unwrap_or(Err(DocumentStoreError::TimedOut));
         self.left = self.left.saturating_sub(begun.elapsed());
         answer
     }
@@ -277,11 +284,11 @@ mod tests {
         Ok(frozen)
     }
 
-    async fn fetch(documents: &DocumentService, frozen: &Frozen) -> Result<Bytes, StoreError> {
+    async fn fetch(documents: &DocumentService, frozen: &Frozen) -> Result<Bytes, DocumentStoreError> {
         documents.bounded_store().fetch(&frozen.document).await
     }
 
-    async fn check(documents: &DocumentService, frozen: &Frozen) -> Result<(), StoreError> {
+    async fn check(documents: &DocumentService, frozen: &Frozen) -> Result<(), DocumentStoreError> {
         documents.bounded_store().check_available(frozen.document.key, frozen.size_bytes).await
     }
 
@@ -308,8 +315,8 @@ mod tests {
         store.fail(false);
         let frozen = freeze(&documents, 2).await.unwrap();
         store.fail(true);
-        assert!(matches!(fetch(&documents, &frozen).await, Err(StoreError::Unavailable(_))));
-        assert!(matches!(check(&documents, &frozen).await, Err(StoreError::Unavailable(_))));
+        assert!(matches!(fetch(&documents, &frozen).await, Err(DocumentStoreError::Unavailable(_))));
+        assert!(matches!(check(&documents, &frozen).await, Err(DocumentStoreError::Unavailable(_))));
     }
 
     #[tokio::test(start_paused = true)]
@@ -324,8 +331,8 @@ mod tests {
             Ok(())
         };
         store.wait_for(slow).await.unwrap();
-        assert!(matches!(store.fetch(&document).await, Err(StoreError::TimedOut)));
-        assert!(matches!(store.check_available(key, 1).await, Err(StoreError::TimedOut)));
+        assert!(matches!(store.fetch(&document).await, Err(DocumentStoreError::TimedOut)));
+        assert!(matches!(store.check_available(key, 1).await, Err(DocumentStoreError::TimedOut)));
         assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
         let begun = tokio::time::Instant::now();
         assert!(matches!(freeze(&documents, 1).await, Err(Error::StorageUnavailable(_))));
@@ -338,11 +345,11 @@ mod tests {
         let frozen = freeze(&documents, 1).await.unwrap();
         let elsewhere = StoredFile { key: key(2), ..frozen.document.clone() };
         let missing = Frozen { document: elsewhere, ..frozen.clone() };
-        assert!(matches!(check(&documents, &missing).await, Err(StoreError::NotFound)));
-        assert!(matches!(fetch(&documents, &missing).await, Err(StoreError::NotFound)));
+        assert!(matches!(check(&documents, &missing).await, Err(DocumentStoreError::NotFound)));
+        assert!(matches!(fetch(&documents, &missing).await, Err(DocumentStoreError::NotFound)));
         store.damage(frozen.document.sha256);
-        assert!(matches!(check(&documents, &frozen).await, Err(StoreError::Corrupt)));
-        assert!(matches!(fetch(&documents, &frozen).await, Err(StoreError::Corrupt)));
+        assert!(matches!(check(&documents, &frozen).await, Err(DocumentStoreError::Corrupt)));
+        assert!(matches!(fetch(&documents, &frozen).await, Err(DocumentStoreError::Corrupt)));
         assert!(matches!(freeze(&documents, 1).await, Err(Error::StorageUnavailable(_))));
     }
 

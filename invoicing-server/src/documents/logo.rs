@@ -42,7 +42,7 @@ pub struct DocumentLogo {
 }
 
 /// The format of a logo.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LogoFormat {
     /// PNG.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::future::{self, BoxFuture, FutureExt};
 use parking_lot::Mutex;
 
-use super::{ContentHash, DocumentFile, DocumentKey, DocumentStore, StoreError};
+use super::{ContentHash, DocumentFile, DocumentKey, DocumentStore, DocumentStoreError};
 
 type Contents = BTreeMap<DocumentKey, Bytes>;
 
@@ -26,7 +26,7 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// Makes every further call fail with [`StoreError::Unavailable`], or work again.
+    /// Makes every further call fail with [`DocumentStoreError::Unavailable`], or work again.
     pub fn fail(&self, failing: bool) {
         self.failing.store(failing, Ordering::SeqCst);
     }
@@ -55,40 +55,40 @@ impl MemoryStore {
 
     fn answer<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Contents) -> Result<T, StoreError>,
-    ) -> BoxFuture<'_, Result<T, StoreError>> {
+        work: impl FnOnce(&mut Contents) -> Result<T, DocumentStoreError>,
+    ) -> BoxFuture<'_, Result<T, DocumentStoreError>> {
         if self.hanging.load(Ordering::SeqCst) {
             return future::pending().boxed();
         }
         if self.failing.load(Ordering::SeqCst) {
             let error = io::Error::other("the test wants the document store to fail");
-            return future::ready(Err(StoreError::Unavailable(error.into()))).boxed();
+            return future::ready(Err(DocumentStoreError::Unavailable(error.into()))).boxed();
         }
         future::ready(work(&mut self.documents.lock())).boxed()
     }
 }
 
 impl DocumentStore for MemoryStore {
-    fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), DocumentStoreError>> {
         self.answer(|documents| {
             let stored = documents.entry(key).or_insert_with(|| file.bytes.clone());
-            if *stored == file.bytes { Ok(()) } else { Err(StoreError::Corrupt) }
+            if *stored == file.bytes { Ok(()) } else { Err(DocumentStoreError::Corrupt) }
         })
     }
 
-    fn get(&self, key: DocumentKey) -> BoxFuture<'_, Result<Bytes, StoreError>> {
-        self.answer(|documents| documents.get(&key).cloned().ok_or(StoreError::NotFound))
+    fn get(&self, key: DocumentKey) -> BoxFuture<'_, Result<Bytes, DocumentStoreError>> {
+        self.answer(|documents| documents.get(&key).cloned().ok_or(DocumentStoreError::NotFound))
     }
 
-    fn size(&self, key: DocumentKey) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
+    fn size(&self, key: DocumentKey) -> BoxFuture<'_, Result<Option<u64>, DocumentStoreError>> {
         self.answer(|documents| Ok(documents.get(&key).map(|bytes| bytes.len() as u64)))
     }
 
-    fn check(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn check(&self) -> BoxFuture<'_, Result<(), DocumentStoreError>> {
         self.answer(|_| Ok(()))
     }
 
-    fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), DocumentStoreError>> {
         self.answer(|documents| {
             documents.remove(&key);
             Ok(())

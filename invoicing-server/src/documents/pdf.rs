@@ -60,6 +60,19 @@ const FOOTER: Look = Look::new(7.5).ink(Ink::Muted);
 
 /// Renders quotes, invoices and credit notes as A4 pages, in French.
 ///
+/// ```no_run
+/// use std::sync::Arc;
+///
+/// use invoicing_server::{Invoicing, PdfRenderer};
+///
+/// # fn host() -> Result<(), Box<dyn std::error::Error>> {
+/// let renderer = PdfRenderer::new()
+///     .with_accent([0x7a, 0x1f, 0x3d])
+///     .with_fallback(std::fs::read("NotoSansArmenian-Regular.ttf")?)?;
+/// let builder = Invoicing::sqlite("invoicing.db").renderer(Arc::new(renderer));
+/// # Ok(()) }
+/// ```
+///
 /// Cheap to clone: the fonts are parsed once per process, and clones share the logos of late
 /// documents.
 #[derive(Clone)]

@@ -11,7 +11,7 @@ use super::{ContentHash, DocumentFacts, DocumentLogo};
 use crate::error::Error;
 
 /// The kind of a document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DocumentKind {
     /// A quote, signed or not.

@@ -38,8 +38,25 @@ use crate::store::{ServiceTables, Store, settings};
 use crate::telemetry::Metrics;
 use crate::trace_context::TraceContext;
 
-/// The database and the parts that a service is opened with.
-pub struct Builder {
+/// The database and the parts that a service is opened with. [`Invoicing::sqlite`] or
+/// `Invoicing::postgres` begins it, and [`open`](Self::open) ends it.
+///
+/// ```no_run
+/// use std::sync::Arc;
+///
+/// use invoicing_server::{Invoicing, ObjectStorage, SealingKey, SealingKeys, Settings};
+///
+/// # async fn host() -> Result<(), Box<dyn std::error::Error>> {
+/// let key = SealingKey::from_base64("2026-09", &std::env::var("INVOICING_SEALING_KEY")?)?;
+/// let invoicing = Invoicing::sqlite("/var/lib/invoicing/invoicing.db")
+///     .settings(Settings { base_url: "https://quotes.example.com".to_owned(), ..Settings::default() })
+///     .sealing_keys(SealingKeys::new(key))
+///     .document_store(Arc::new(ObjectStorage::folder("/var/lib/invoicing/documents")?))
+///     .open()
+///     .await?;
+/// # Ok(()) }
+/// ```
+pub struct InvoicingBuilder {
     database: Database,
     settings: Settings,
     env: Env,
@@ -84,9 +101,9 @@ impl Database {
     }
 }
 
-impl std::fmt::Debug for Builder {
+impl std::fmt::Debug for InvoicingBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Builder")
+        f.debug_struct("InvoicingBuilder")
             .field("database", &self.database)
             .field("settings", &self.settings)
             .field("sealing_keys", &self.sealing_keys)
@@ -94,7 +111,7 @@ impl std::fmt::Debug for Builder {
     }
 }
 
-impl Builder {
+impl InvoicingBuilder {
     pub(super) fn new(database: Database) -> Self {
         Self {
             database,

@@ -110,14 +110,14 @@ impl Clients<'_> {
 
     /// A page of clients.
     pub async fn list(&self, query: &ClientQuery) -> Result<Page<Client>, Error> {
-        from_json(&self.page(query).await?, "client", self.0.id)
+        from_json(&self.list_json(query).await?, "client", self.0.id)
     }
 
     /// A page of clients as the JSON envelope of the API.
-    pub async fn page(&self, query: &ClientQuery) -> Result<Vec<u8>, Error> {
+    pub async fn list_json(&self, query: &ClientQuery) -> Result<Vec<u8>, Error> {
         let query = query.clone();
         let page = self.0.read_page(async move |mut tx| tx.clients().page(&query).await);
-        match self.0.operation("clients.page", page).await? {
+        match self.0.operation("clients.list", page).await? {
             StoredPage::Whole(page) => Ok(page),
             StoredPage::Large { .. } => Err(Error::internal("clients have no lines")),
         }

@@ -55,14 +55,14 @@ impl CreditNotes<'_> {
     }
 
     /// One credit note as the JSON of the API.
-    pub async fn detail(&self, id: CreditNoteId) -> Result<Vec<u8>, Error> {
+    pub async fn get_json(&self, id: CreditNoteId) -> Result<Vec<u8>, Error> {
         self.0.documents::<CreditNote>().detail(id).await
     }
 
     /// A page of credit notes.
     ///
     /// # Errors
-    /// As [`Self::page`].
+    /// As [`Self::list_json`].
     pub async fn list(&self, query: &CreditNoteQuery) -> Result<Page<CreditNoteItem>, Error> {
         self.0.documents::<CreditNote>().list(&query.into()).await
     }
@@ -73,7 +73,7 @@ impl CreditNotes<'_> {
     /// [`Error::Invalid`] about `limit` if the lines make a page of several credit notes larger
     /// than 16 MiB. The error names the largest limit that works: see
     /// [`Rule::PageTooLarge`](crate::Rule::PageTooLarge).
-    pub async fn page(&self, query: &CreditNoteQuery) -> Result<Vec<u8>, Error> {
+    pub async fn list_json(&self, query: &CreditNoteQuery) -> Result<Vec<u8>, Error> {
         self.0.documents::<CreditNote>().whole_page(&query.into()).await
     }
 

@@ -20,7 +20,7 @@ use super::CompanyHandle;
 use super::conversion::{check_unconverted, convert_noted};
 use super::frozen_files::OpenedDocument;
 use crate::error::Error;
-use crate::list_query::PageQuery;
+use crate::list_query::InvoiceQuery;
 use crate::records::{HistoryAction, ReadinessGap};
 use crate::store::{CompanyTx, Prefetch, Tables};
 
@@ -59,7 +59,7 @@ use crate::store::{CompanyTx, Prefetch, Tables};
 /// assert!(!invoices.pay(id, &cheque).await?.created);
 ///
 /// // The cheque bounces; later the client pays everything.
-/// invoices.reverse(id, entered.payment.id).await?;
+/// invoices.reverse_payment(id, entered.payment.id).await?;
 /// let paid = invoices.mark_paid(id).await?;
 /// assert_eq!((paid.summary.status, paid.summary.amount_paid), (InvoiceStatus::Paid, money!(1_100)));
 /// # Ok(()) }
@@ -99,8 +99,8 @@ impl Invoices<'_> {
     ///
     /// # Errors
     /// As [`Quotes::import`](super::Quotes::import), and [`Error::Conflict`] without a line.
-    pub async fn direct(&self, content: &NewQuote) -> Result<Invoice, Error> {
-        self.0.operation("invoices.direct", self.0.quotes().create_direct(content)).await
+    pub async fn create_direct(&self, content: &NewQuote) -> Result<Invoice, Error> {
+        self.0.operation("invoices.create_direct", self.0.quotes().create_direct(content)).await
     }
 
     /// Issues a draft: allocates the number and freezes the document; `invoice.issued`. Its
@@ -211,16 +211,16 @@ impl Invoices<'_> {
     }
 
     /// One invoice as the JSON of the API.
-    pub async fn detail(&self, id: InvoiceId) -> Result<Vec<u8>, Error> {
+    pub async fn get_json(&self, id: InvoiceId) -> Result<Vec<u8>, Error> {
         self.0.documents::<Invoice>().detail(id).await
     }
 
     /// A page of invoices.
     ///
     /// # Errors
-    /// As [`Self::page`].
-    pub async fn list(&self, query: &PageQuery<InvoiceStatus>) -> Result<Page<InvoiceItem>, Error> {
-        self.0.documents::<Invoice>().list(query).await
+    /// As [`Self::list_json`].
+    pub async fn list(&self, query: &InvoiceQuery) -> Result<Page<InvoiceItem>, Error> {
+        self.0.documents::<Invoice>().list(&query.into()).await
     }
 
     /// A page of invoices as the JSON envelope of the API.
@@ -229,8 +229,8 @@ impl Invoices<'_> {
     /// [`Error::Invalid`] about `limit` if the lines make a page of several invoices larger than 16
     /// MiB. The error names the largest limit that works: see
     /// [`Rule::PageTooLarge`](crate::Rule::PageTooLarge).
-    pub async fn page(&self, query: &PageQuery<InvoiceStatus>) -> Result<Vec<u8>, Error> {
-        self.0.documents::<Invoice>().whole_page(query).await
+    pub async fn list_json(&self, query: &InvoiceQuery) -> Result<Vec<u8>, Error> {
+        self.0.documents::<Invoice>().whole_page(&query.into()).await
     }
 
     /// A signed URL to the frozen document, good for 5 minutes.

@@ -14,7 +14,7 @@ use super::conversion::convert_accepted;
 use super::{CompanyHandle, missing_client};
 use crate::documents::ContentHash;
 use crate::error::Error;
-use crate::list_query::{PageQuery, QuoteSearch};
+use crate::list_query::{QuoteQuery, QuoteSearch};
 use crate::records::{FrozenFile, HistoryAction, ProofRecord, QuotePage};
 use crate::store::quotes::{DocumentTerms, QuoteExtras};
 use crate::store::{CompanyTx, Prefetch, Tables};
@@ -25,7 +25,7 @@ pub(super) use decisions::store_decided;
 ///
 /// ```
 /// # use invoicing_server::{Invoicing, NewClient, NewCompany, Plan};
-/// use invoicing_server::{NewLine, NewQuote, PageQuery, PageWindow, QuoteSearch, QuoteStatus, unit_price};
+/// use invoicing_server::{NewLine, NewQuote, QuoteQuery, PageWindow, QuoteSearch, QuoteStatus, unit_price};
 ///
 /// # #[tokio::main]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -50,7 +50,7 @@ pub(super) use decisions::store_decided;
 /// let draft = quotes.create(&content).await?;
 /// let discarded = quotes.reject(draft.summary.id).await?;
 /// let window = PageWindow::default().since(discarded.summary.updated_at);
-/// let changed = quotes.list(&PageQuery::default().window(window)).await?.data;
+/// let changed = quotes.list(&QuoteQuery::default().window(window)).await?.data;
 /// assert_eq!(changed[0].summary.number, draft.summary.number);
 /// assert_eq!(changed[0].summary.status, QuoteStatus::Rejected);
 ///
@@ -177,16 +177,16 @@ impl Quotes<'_> {
     }
 
     /// One quote as the JSON of the API.
-    pub async fn detail(&self, id: QuoteId) -> Result<Vec<u8>, Error> {
+    pub async fn get_json(&self, id: QuoteId) -> Result<Vec<u8>, Error> {
         self.0.documents::<Quote>().detail(id).await
     }
 
     /// A page of quotes.
     ///
     /// # Errors
-    /// As [`Self::page`].
-    pub async fn list(&self, query: &PageQuery<QuoteStatus>) -> Result<Page<QuoteItem>, Error> {
-        self.0.documents::<Quote>().list(query).await
+    /// As [`Self::list_json`].
+    pub async fn list(&self, query: &QuoteQuery) -> Result<Page<QuoteItem>, Error> {
+        self.0.documents::<Quote>().list(&query.into()).await
     }
 
     /// A page of quotes as the JSON envelope of the API.
@@ -195,8 +195,8 @@ impl Quotes<'_> {
     /// [`Error::Invalid`] about `limit` if the lines make a page of several quotes larger than 16
     /// MiB. The error names the largest limit that works: see
     /// [`Rule::PageTooLarge`](crate::Rule::PageTooLarge).
-    pub async fn page(&self, query: &PageQuery<QuoteStatus>) -> Result<Vec<u8>, Error> {
-        self.0.documents::<Quote>().whole_page(query).await
+    pub async fn list_json(&self, query: &QuoteQuery) -> Result<Vec<u8>, Error> {
+        self.0.documents::<Quote>().whole_page(&query.into()).await
     }
 
     /// A page of quotes for the host's own list, newest first, at most `limit` (1 to 100). With `q`

@@ -47,8 +47,8 @@ macro_rules! names {
     ($noun:literal) => {
         Names {
             get: concat!($noun, ".get"),
-            detail: concat!($noun, ".detail"),
-            page: concat!($noun, ".page"),
+            detail: concat!($noun, ".get_json"),
+            page: concat!($noun, ".list"),
             #[cfg(feature = "console")]
             newest: concat!($noun, ".newest"),
             document: concat!($noun, ".document"),

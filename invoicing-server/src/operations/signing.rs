@@ -53,7 +53,7 @@ pub(crate) const REASON_LIMIT: usize = 500;
 /// # let id = company.quotes().create(&new).await?.summary.id;
 /// # company.quotes().send(id, None).await?;
 /// // The company sends its client a link that ends with this token.
-/// let token = company.quotes().signing_link(id).await?;
+/// let token = company.quotes().create_signing_link(id).await?;
 ///
 /// // The page behind the link shows the quote and its document.
 /// let links = invoicing.signing_links();

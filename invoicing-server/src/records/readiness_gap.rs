@@ -22,7 +22,7 @@ pub struct ReadinessGap {
 }
 
 /// The weight of a gap.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GapLevel {
     /// The document is refused.
@@ -32,7 +32,7 @@ pub enum GapLevel {
 }
 
 /// The record in which a gap is mended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GapPlace {
     /// The company's legal data.

@@ -7,7 +7,7 @@ use crate::error::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
-pub enum StoreHealth {
+pub enum DatabaseHealth {
     /// The database answers, takes changes, and its schema is that of this version, or a newer one
     /// during an upgrade.
     Reachable,
@@ -21,7 +21,7 @@ pub enum StoreHealth {
     OldSchema,
 }
 
-impl StoreHealth {
+impl DatabaseHealth {
     pub(super) fn of(is_complete: bool, takes_changes: bool) -> Self {
         match (is_complete, takes_changes) {
             (false, _) => Self::OldSchema,
@@ -34,7 +34,7 @@ impl StoreHealth {
 impl Store {
     /// Checks with one statement. A database that is a server has a connection for it that load
     /// does not occupy.
-    pub(crate) async fn check(&self) -> Result<StoreHealth, Error> {
+    pub(crate) async fn check(&self) -> Result<DatabaseHealth, Error> {
         match self {
             Self::Sqlite(database) => database.check().await,
             #[cfg(feature = "postgres")]

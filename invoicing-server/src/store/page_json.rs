@@ -149,7 +149,7 @@ mod tests {
         quotes.create(&content(client, 500)).await.unwrap();
         let newest = quotes.create(&content(client, 6)).await.unwrap().summary;
         let window = PageWindow::default().limit(1);
-        let query = PageQuery { include_lines: true, ..PageQuery::default() }.window(window);
+        let query = PageQuery { status: None, include_lines: true, window };
         let size = async |lines| match company.documents::<Quote>().page(&query, lines).await.unwrap() {
             StoredPage::Large { bytes, as_of } => (bytes, as_of),
             StoredPage::Whole(page) => panic!("{} bytes", page.len()),

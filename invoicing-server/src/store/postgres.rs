@@ -24,7 +24,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
 
 use super::DatabaseError;
-use super::check::StoreHealth;
+use super::check::DatabaseHealth;
 use super::claims::{ClaimLease, ClaimRequest, Claimed};
 use super::connection::postgres::locks::{COPY, SWEEP_LOCK, TABLE_EXISTS};
 use super::connection::{Connection, Session};
@@ -234,7 +234,7 @@ impl Postgres {
     /// Checks the database on a connection outside the pool, so that a node whose pool is busy is
     /// not taken for one without a database. The connection is kept for the next check, unless the
     /// call is dropped in the middle.
-    pub(super) async fn check(&self) -> Result<StoreHealth, Error> {
+    pub(super) async fn check(&self) -> Result<DatabaseHealth, Error> {
         let mut kept = self.check_connection.lock().await;
         if self.shared.pool.is_closed() {
             return Err(sqlx::Error::PoolClosed.into());
@@ -261,7 +261,7 @@ impl Postgres {
             }
         };
         let takes_changes = takes_changes && self.writers.is_running();
-        Ok(StoreHealth::of(migrate::is_complete(found, POSTGRES), takes_changes))
+        Ok(DatabaseHealth::of(migrate::is_complete(found, POSTGRES), takes_changes))
     }
 
     async fn ask_in_pool(&self) -> Result<HealthAnswer, sqlx::Error> {

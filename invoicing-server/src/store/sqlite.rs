@@ -22,7 +22,7 @@ pub(crate) use mark::Mark;
 use writer::Writer;
 
 use super::DatabaseError;
-use super::check::StoreHealth;
+use super::check::DatabaseHealth;
 use super::claims::{ClaimLease, ClaimRequest, Claimed};
 use super::connection::{Connection, Reader};
 use super::deliveries::AllDeliveries;
@@ -123,10 +123,10 @@ impl Sqlite {
         Ok(Connection::SqliteReader(Reader::new(connection)))
     }
 
-    pub(super) async fn check(&self) -> Result<StoreHealth, Error> {
+    pub(super) async fn check(&self) -> Result<DatabaseHealth, Error> {
         let found: Option<i64> = self.read().await?.query(migrate::NEWEST_VERSION, &[]).scalar().await?;
         let takes_changes = self.writer.is_running() && !self.is_read_only;
-        Ok(StoreHealth::of(migrate::is_complete(found, migrate::SQLITE), takes_changes))
+        Ok(DatabaseHealth::of(migrate::is_complete(found, migrate::SQLITE), takes_changes))
     }
 
     /// Claims for several webhooks; the claims share a commit.

@@ -124,7 +124,7 @@ mod tests {
         let measured = measure(|| {
             let request = request(&Method::GET, &request_id, Some("/api/v1/quotes"));
             of_company(&request, company);
-            let operation = operation("quotes.page", Some(company));
+            let operation = operation("quotes.list", Some(company));
             drop(transaction("read", Some(company)));
             ended(&operation, "ok");
             answered(&request, StatusCode::OK);

@@ -13,8 +13,8 @@ use invoicing_test_databases::{Database, on_each_database, postgres};
 use tempfile::TempDir;
 
 use crate::{
-    CompanyHandle, ConsoleSettings, Invoicing, MemoryStore, NewClient, NewCompany, NewLine, NewQuote,
-    NewWebhook, Plan, PostgresSettings, Role, Session, SignInDecision,
+    CompanyHandle, ConsoleRole, ConsoleSession, ConsoleSettings, Invoicing, MemoryStore, NewClient,
+    NewCompany, NewLine, NewQuote, NewWebhook, Plan, PostgresSettings, SignInDecision,
 };
 
 thread_local! {
@@ -119,8 +119,9 @@ async fn a_list_reaches_the_driver_in_few_calls(db: Database) {
 async fn a_page_of_the_console_reaches_the_driver_in_few_calls(db: Database) {
     let place = place(db).await;
     let company = place.company.id();
-    let sign_in =
-        move |_: &http::request::Parts| SignInDecision::Granted(Session::new(company, "Léa", Role::Full));
+    let sign_in = move |_: &http::request::Parts| {
+        SignInDecision::Granted(ConsoleSession::new(company, "Léa", ConsoleRole::Full))
+    };
     let console =
         place.invoicing.console(ConsoleSettings::at("https://a.example/settings"), sign_in).unwrap();
     let new = NewWebhook::for_all_events("https://crm.example.com/hook");
@@ -161,7 +162,7 @@ async fn walks_of_a_signature(db: Database) -> Vec<Vec<String>> {
     let content = NewQuote::empty(client.id).line(NewLine::new("Paint", 1, 10, 20));
     let quote = company.quotes().create(&content).await.unwrap().summary.id;
     company.quotes().send(quote, None).await.unwrap();
-    let token = company.quotes().signing_link(quote).await.unwrap();
+    let token = company.quotes().create_signing_link(quote).await.unwrap();
     let document = company.quotes().open_document(quote).await.unwrap().sha256;
     let page = place.invoicing.signing_page(ConsoleSettings::at("https://a.example/quotes")).unwrap();
     let request = |fields: &[(&str, &str)]| {

@@ -12,7 +12,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Full};
-use invoicing_server::{Console, ConsoleSettings, Role, Session, SignInDecision};
+use invoicing_server::{Console, ConsoleRole, ConsoleSession, ConsoleSettings, SignInDecision};
 use invoicing_tests::bench::{self, aside, float, limit, quantile};
 use invoicing_tests::{Database, postgres};
 use records::Records;
@@ -45,7 +45,7 @@ async fn on(database: Database) -> bool {
         database.either("SQLite", "PostgreSQL")
     );
     let records = Records::make(database).await;
-    let session = Session::new(records.world.company.id(), "Anna", Role::Full);
+    let session = ConsoleSession::new(records.world.company.id(), "Anna", ConsoleRole::Full);
     let sign_in = move |_: &http::request::Parts| SignInDecision::Granted(session.clone());
     let settings = ConsoleSettings::at("https://app.example/settings");
     let console = records.world.invoicing.console(settings, sign_in).expect("the console opens");

@@ -46,7 +46,7 @@ impl Records {
         let lines = of_test.lines.iter().cycle().take(LINES).cloned().collect();
         let long = quotes.create(&NewQuote { lines, ..of_test }).await.expect("a quote").summary.id;
         quotes.send(long, None).await.expect("it is sent");
-        quotes.signing_link(long).await.expect("a link");
+        quotes.create_signing_link(long).await.expect("a link");
         world.dispatch().await;
         world.run("ANALYZE", &[]).await;
         let middle = EventId(Uuid::from_u128(u128::from(DELIVERIES.unsigned_abs()) / 2));

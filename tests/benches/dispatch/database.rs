@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use invoicing_server::{Builder, Invoicing, MemoryStore, PostgresSettings};
+use invoicing_server::{Invoicing, InvoicingBuilder, MemoryStore, PostgresSettings};
 use invoicing_tests::bench::{durable_cluster, postmaster};
 use invoicing_tests::postgres::Cluster;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ impl Place {
         }
     }
 
-    pub(crate) fn builder(&self) -> Builder {
+    pub(crate) fn builder(&self) -> InvoicingBuilder {
         match self {
             Self::File(folder) => Invoicing::sqlite(folder.path().join("invoicing.db")),
             Self::Server { url, .. } => {

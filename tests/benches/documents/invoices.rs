@@ -98,7 +98,7 @@ async fn measured(lines: usize, rounds: usize) -> Figures {
     let world = World::new(Database::Sqlite).await;
     let world = world.reopen_with(|builder| builder.renderer(given)).await;
     let content = content(&world, lines).await;
-    let draft = world.company.invoices().direct(&content).await.expect("a draft").summary.id;
+    let draft = world.company.invoices().create_direct(&content).await.expect("a draft").summary.id;
     world.company.invoices().issue(draft, None).await.expect("an issue");
     drop(world);
     std::mem::take(&mut renderer.figures.lock().expect("no panic"))
@@ -123,7 +123,7 @@ async fn issue_beside_send() -> bool {
     let (mut sent, mut issued, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..200 {
         let quote = quotes.create(&content).await.expect("a quote").summary.id;
-        let draft = invoices.direct(&content).await.expect("a draft").summary.id;
+        let draft = invoices.create_direct(&content).await.expect("a draft").summary.id;
         let begun = Instant::now();
         quotes.send(quote, None).await.expect("it is sent");
         let of_quote = begun.elapsed().as_secs_f64() * 1e3;

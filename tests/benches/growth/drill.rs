@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use invoicing_core::CompanyId;
-use invoicing_server::{Builder, Invoicing, ObjectStorage, PageQuery, PostgresSettings};
+use invoicing_server::{InvoiceQuery, Invoicing, InvoicingBuilder, ObjectStorage, PostgresSettings};
 use invoicing_tests::bench::durable_cluster;
 use invoicing_tests::postgres;
 
@@ -37,7 +37,7 @@ async fn drill(
     folder: &Path,
     quotes: u64,
     [from, to]: [&str; 2],
-    builder: impl Fn(&str) -> Builder,
+    builder: impl Fn(&str) -> InvoicingBuilder,
 ) {
     let path = |name: &str| folder.join(name);
     let (documents, backups, restored) = (path("documents"), path("backups"), path("restored"));
@@ -71,7 +71,7 @@ async fn drill(
 /// The latest invoices with the bytes of their documents, which the service compares with their hashes.
 async fn documents_of(invoicing: &Invoicing, company: CompanyId) -> Vec<(String, Vec<u8>)> {
     let invoices = invoicing.company(company).invoices();
-    let page = invoices.page(&PageQuery::default()).await.expect("a page").data;
+    let page = invoices.list(&InvoiceQuery::default()).await.expect("a page").data;
     let mut documents = Vec::new();
     for invoice in page.iter().filter(|invoice| invoice.summary.number.is_some()).take(COMPARED) {
         let document = invoices.open_document(invoice.summary.id).await.expect("its document");

@@ -16,7 +16,9 @@ use std::fmt::Debug;
 use std::time::Instant;
 
 use invoicing_core::{InvoiceStatus, QuoteStatus};
-use invoicing_server::{ClientQuery, CreditNoteQuery, Invoicing, PageQuery, PageWindow, PostgresSettings};
+use invoicing_server::{
+    ClientQuery, CreditNoteQuery, InvoiceQuery, Invoicing, PageWindow, PostgresSettings, QuoteQuery,
+};
 use invoicing_tests::bench::{block_on, durable_cluster, quantile, wanted};
 use invoicing_tests::new_quote;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
@@ -109,7 +111,7 @@ async fn measure(workload: &Workload) {
         ("quotes at offset 4,000", false, None, 4_000, None),
     ] {
         let window = PageWindow { offset, since, ..PageWindow::default() };
-        timed(what, async |_| quotes.page(&PageQuery { include_lines, status, window }).await).await;
+        timed(what, async |_| quotes.list_json(&QuoteQuery { include_lines, status, window }).await).await;
     }
     for (what, status, since) in [
         ("invoices by creation", None, None),
@@ -117,13 +119,19 @@ async fn measure(workload: &Workload) {
         ("invoices since the middle", None, Some(middle)),
     ] {
         let window = PageWindow { since, ..PageWindow::default() };
-        timed(what, async |_| invoices.page(&PageQuery { include_lines: false, status, window }).await).await;
-    }
-    timed("credit notes", async |_| workload.company.credit_notes().page(&CreditNoteQuery::default()).await)
+        timed(what, async |_| {
+            invoices.list_json(&InvoiceQuery { include_lines: false, status, window }).await
+        })
         .await;
-    timed("clients by a word", async |_| clients.page(&ClientQuery::default().q("lefevre 77")).await).await;
-    timed("a quote", async |call| quotes.detail(workload.some_quote(call)).await).await;
-    timed("an invoice", async |call| invoices.detail(workload.some_invoice(call)).await).await;
+    }
+    timed("credit notes", async |_| {
+        workload.company.credit_notes().list_json(&CreditNoteQuery::default()).await
+    })
+    .await;
+    timed("clients by a word", async |_| clients.list_json(&ClientQuery::default().q("lefevre 77")).await)
+        .await;
+    timed("a quote", async |call| quotes.get_json(workload.some_quote(call)).await).await;
+    timed("an invoice", async |call| invoices.get_json(workload.some_invoice(call)).await).await;
     timed("a quote is created", async |_| quotes.create(&new_quote(workload.client)).await).await;
     timed("a quote is accepted", async |_| {
         let quote = quotes.create(&new_quote(workload.client)).await?;

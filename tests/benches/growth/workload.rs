@@ -8,8 +8,8 @@ use invoicing_core::{
     ClientId, EventKind, InvoiceId, NewClient, NewCreditNote, Plan, QuoteId, Timestamp, money,
 };
 use invoicing_server::{
-    Builder, CompanyHandle, DocumentInput, DocumentRenderer, Error, Invoicing, MemoryStore, NewPayment,
-    NewWebhook, PaymentSource, RenderError, Settings, TargetPolicy,
+    CompanyHandle, DocumentInput, DocumentRenderer, Error, Invoicing, InvoicingBuilder, MemoryStore,
+    NewPayment, NewWebhook, PaymentSource, RenderError, Settings, TargetPolicy,
 };
 use invoicing_tests::{new_company, new_quote};
 
@@ -28,7 +28,7 @@ impl DocumentRenderer for ShortDocuments {
 }
 
 /// With documents of a few bytes in memory.
-pub(crate) fn short_documents(builder: Builder) -> Builder {
+pub(crate) fn short_documents(builder: InvoicingBuilder) -> InvoicingBuilder {
     builder.document_store(Arc::new(MemoryStore::new())).renderer(Arc::new(ShortDocuments))
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Workload {
 }
 
 impl Workload {
-    pub(crate) async fn open(builder: Builder) -> Self {
+    pub(crate) async fn open(builder: InvoicingBuilder) -> Self {
         let target = TargetPolicy { allow_http: true, allow_private: true };
         let settings = Settings { target, ..Settings::default() };
         let invoicing = builder.settings(settings).open().await.expect("the service opens");

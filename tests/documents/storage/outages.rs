@@ -24,7 +24,7 @@ fn import() -> QuoteImport {
 /// Two drafts, and a sent quote with a link to sign it.
 async fn cast(world: &World) -> (Quote, Quote, Quote, Secret) {
     let (draft, other, sent) = (world.draft().await, world.draft().await, world.sent().await);
-    let token = world.company.quotes().signing_link(sent.summary.id).await.unwrap();
+    let token = world.company.quotes().create_signing_link(sent.summary.id).await.unwrap();
     (draft, other, sent, token)
 }
 

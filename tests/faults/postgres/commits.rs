@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use invoicing_core::{ClientId, NewClient};
-use invoicing_server::{CompanyHandle, Error, Invoicing, PageQuery};
+use invoicing_server::{CompanyHandle, Error, Invoicing, QuoteQuery};
 use invoicing_tests::postgres::{Cluster, Options};
 use invoicing_tests::{Receiver, Reply, RunningDispatcher, new_quote};
 use serde_json::{Value, json};
@@ -180,6 +180,6 @@ async fn an_attempt_whose_record_is_in_doubt_is_recorded_again_and_counts_once()
 }
 
 async fn quotes_of(company: &CompanyHandle, client: ClientId) -> usize {
-    let page = company.quotes().list(&PageQuery::default()).await.expect("the database is there again");
+    let page = company.quotes().list(&QuoteQuery::default()).await.expect("the database is there again");
     page.data.iter().filter(|quote| quote.summary.client_id == client).count()
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use invoicing_server::{Health, Invoicing, StoreHealth};
+use invoicing_server::{DatabaseHealth, Health, Invoicing};
 use invoicing_tests::RunningDispatcher;
 use invoicing_tests::postgres::{Cluster, Options};
 
@@ -15,7 +15,7 @@ use crate::tell;
 const SHOWS: Duration = Duration::from_secs(4);
 
 /// How long it took until the store was in this state. All probes are answered soon meanwhile.
-async fn shows(invoicing: &Invoicing, store: StoreHealth) -> Duration {
+async fn shows(invoicing: &Invoicing, store: DatabaseHealth) -> Duration {
     let begun = Instant::now();
     let mut ticks = tokio::time::interval(Duration::from_millis(20));
     loop {
@@ -40,9 +40,9 @@ async fn a_server_that_stops_and_returns_shows_within_two_seconds() {
     assert!(invoicing.health().await.is_ready());
     for _ in 0..2 {
         cluster.stop_immediate();
-        let gone = shows(&invoicing, StoreHealth::Unreachable).await;
+        let gone = shows(&invoicing, DatabaseHealth::Unreachable).await;
         cluster.start_again();
-        let back = shows(&invoicing, StoreHealth::Reachable).await;
+        let back = shows(&invoicing, DatabaseHealth::Reachable).await;
         tell(
             "a server that stops and returns",
             &format_args!("gone after {gone:.1?}, back after {back:.1?}"),
@@ -62,13 +62,13 @@ async fn an_address_that_leads_nowhere_or_to_a_standby_shows_within_two_seconds(
     let invoicing = open(&site, proxy.url("invoicing"), hasty()).await;
     assert!(invoicing.health().await.is_ready());
     proxy.go_away(Duration::from_mins(1));
-    shows(&invoicing, StoreHealth::Unreachable).await;
+    shows(&invoicing, DatabaseHealth::Unreachable).await;
     proxy.come_back();
-    shows(&invoicing, StoreHealth::Reachable).await;
+    shows(&invoicing, DatabaseHealth::Reachable).await;
     proxy.lead_to(standby.port());
     proxy.go_away(Duration::from_millis(100));
-    shows(&invoicing, StoreHealth::ReadOnly).await;
+    shows(&invoicing, DatabaseHealth::ReadOnly).await;
     standby.promote();
-    shows(&invoicing, StoreHealth::Reachable).await;
+    shows(&invoicing, DatabaseHealth::Reachable).await;
     invoicing.close().await;
 }

@@ -326,7 +326,7 @@ impl Run {
 
     async fn signing_link(&mut self, who: Who, nth: Nth) -> Verdict {
         let (place, quote) = self.pick_quote(who, nth);
-        let link = self.handle(who).quotes().signing_link(id(&quote)).await;
+        let link = self.handle(who).quotes().create_signing_link(id(&quote)).await;
         let token = link.as_ref().ok().map(|link| link.reveal().to_owned());
         let answer = answered(link.map(|_| ()))?;
         let model = &self.sides[who.through].model;
@@ -420,7 +420,7 @@ impl Run {
             Step::Reverse(..) => {
                 let unknown = || self.world.invoicing.env().uuid().to_string();
                 let payment = payment.map_or_else(unknown, |place| payments[place].id.clone());
-                answered(invoices.reverse(id(&invoice), id(&payment)).await)?
+                answered(invoices.reverse_payment(id(&invoice), id(&payment)).await)?
             }
             _ => answered(invoices.cancel(id(&invoice)).await)?,
         };

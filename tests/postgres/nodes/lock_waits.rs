@@ -40,7 +40,7 @@ async fn do_business(world: &World, company: &CompanyHandle, key: &str, receiver
     let webhook = hook_for(company, &receiver.url, EventKind::ALL).await.webhook.id;
     let quote = draft_of(company).await;
     company.quotes().send(quote.summary.id, None).await.unwrap();
-    let link = company.quotes().signing_link(quote.summary.id).await.unwrap();
+    let link = company.quotes().create_signing_link(quote.summary.id).await.unwrap();
     world.invoicing.signing_links().sign(link.reveal(), &signature()).await.unwrap();
     assert_eq!(company.quotes().get(quote.summary.id).await.unwrap().summary.status, QuoteStatus::Accepted);
     let invoice = issued_over(company, "100").await;

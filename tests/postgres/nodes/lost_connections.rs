@@ -1,7 +1,7 @@
 //! Every connection breaks off between two calls; each call succeeds all the same.
 
 use invoicing_core::{EventKind, InvoiceStatus, QuoteStatus};
-use invoicing_server::{ClientQuery, PageQuery};
+use invoicing_server::{ClientQuery, InvoiceQuery, QuoteQuery};
 use invoicing_tests::{Database, World, on_postgres};
 
 use crate::support::{emit, hook_for, invoice_in, quote_in, signature};
@@ -32,7 +32,7 @@ async fn who_calls_does_not_notice_that_connections_break_off(db: Database) {
     let (quotes, invoices, clients) = (company.quotes(), company.invoices(), company.clients());
     let hook = hook_for(company, "http://127.0.0.1:8081/hook", EventKind::ALL).await.webhook.id;
     let quote = quote_in(&world, QuoteStatus::Sent).await;
-    let link = quotes.signing_link(quote.summary.id).await.unwrap();
+    let link = quotes.create_signing_link(quote.summary.id).await.unwrap();
     let invoice = invoice_in(&world, InvoiceStatus::Sent).await.summary.id;
     let client = quote.summary.client_id;
     let event = emit(&world, 1).await[0];
@@ -52,8 +52,8 @@ async fn who_calls_does_not_notice_that_connections_break_off(db: Database) {
             clients.get(client),
             clients.list(&ClientQuery::default()),
             quotes.get(quote.summary.id),
-            quotes.detail(quote.summary.id),
-            quotes.list(&PageQuery::default()),
+            quotes.get_json(quote.summary.id),
+            quotes.list(&QuoteQuery::default()),
             quotes.costings(quote.summary.id),
             quotes.work_site(quote.summary.id),
             quotes.documents(quote.summary.id),
@@ -61,9 +61,9 @@ async fn who_calls_does_not_notice_that_connections_break_off(db: Database) {
             quotes.open_document(quote.summary.id),
             quotes.proof(quote.summary.id),
             invoices.get(invoice),
-            invoices.detail(invoice),
+            invoices.get_json(invoice),
             invoices.payments(invoice),
-            invoices.list(&PageQuery::default()),
+            invoices.list(&InvoiceQuery::default()),
             links.open(link.reveal()),
             links.sign(link.reveal(), &signature()),
             invoicing.sealed_with(),

@@ -207,7 +207,7 @@ async fn a_quote_is_signed_or_declined_by_one_and_not_both(db: Database) {
     let links: Vec<_> = nodes.all.iter().map(invoicing_server::Invoicing::signing_links).collect();
     for _ in 0..5 {
         let quote = nodes.world.sent().await;
-        let token = nodes.company(1).quotes().signing_link(quote.summary.id).await.unwrap();
+        let token = nodes.company(1).quotes().create_signing_link(quote.summary.id).await.unwrap();
         let (signature, token) = (crate::support::signature(), token.reveal());
         let all_ready = Arc::new(Barrier::new(2 * links.len()));
         let ready = Arc::clone(&all_ready);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use invoicing_core::{Plan, Quote};
-use invoicing_server::{CompanyHandle, Error, Invoicing, PageQuery, PostgresSettings};
+use invoicing_server::{CompanyHandle, Error, Invoicing, PostgresSettings, QuoteQuery};
 use invoicing_tests::postgres::TripProxy;
 use invoicing_tests::{Database, World, new_quote, on_postgres};
 
@@ -65,7 +65,7 @@ impl Scene {
 
     /// The numbers of the company's quotes, by a node that is not behind the proxy.
     async fn numbers(&self) -> Vec<String> {
-        let page = self.world.company.quotes().list(&PageQuery::default()).await.unwrap();
+        let page = self.world.company.quotes().list(&QuoteQuery::default()).await.unwrap();
         page.data.into_iter().map(|quote| quote.summary.number).rev().collect()
     }
 }
@@ -81,7 +81,7 @@ async fn a_transaction_that_stands_still_delays_no_other_company_for_long(db: Da
     }
     assert_eq!(scene.numbers().await, created, "what is committed, and nothing twice");
     for (number, other) in scene.others.iter().enumerate() {
-        let page = other.quotes().list(&PageQuery::default()).await.unwrap();
+        let page = other.quotes().list(&QuoteQuery::default()).await.unwrap();
         assert_eq!(page.data.len(), 3, "quotes of other {number}");
     }
     scene.node.close().await;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -71,7 +72,7 @@ impl Proxy {
     }
 
     pub(crate) fn setting(&self) -> ForwardProxy {
-        ForwardProxy::parse(&format!("http://{}", self.address)).unwrap()
+        ForwardProxy::from_str(&format!("http://{}", self.address)).unwrap()
     }
 
     /// The targets of the requests, as `host:port`, in order.

@@ -4,7 +4,7 @@ use invoicing_core::{InvoiceStatus, InvoiceSummary};
 use maud::{Markup, html};
 
 use super::words;
-use crate::console::Action;
+use crate::console::ConsoleAction;
 use crate::console::error::PageError;
 use crate::console::figures::Figures;
 use crate::console::inputs::problem_of;
@@ -51,10 +51,10 @@ impl Change {
         }
     }
 
-    const fn needs(self) -> Action {
+    const fn needs(self) -> ConsoleAction {
         match self {
-            Self::Pay | Self::MarkPaid | Self::Refund => Action::EnterPayments,
-            Self::Issue | Self::Credit | Self::Cancel => Action::ManageInvoices,
+            Self::Pay | Self::MarkPaid | Self::Refund => ConsoleAction::EnterPayments,
+            Self::Issue | Self::Credit | Self::Cancel => ConsoleAction::ManageInvoices,
         }
     }
 

@@ -4,7 +4,7 @@ use invoicing_core::{Invoice, InvoiceId, InvoiceStatus};
 use maud::{Markup, html};
 
 use super::change::{Asked, Change, question, refused};
-use crate::console::Action;
+use crate::console::ConsoleAction;
 use crate::console::error::PageError;
 use crate::console::layout::PageContent;
 use crate::console::request::{Outcome, PageRequest};
@@ -39,7 +39,7 @@ pub(in crate::console) async fn cancel(request: &PageRequest<'_>) -> Result<Outc
 /// Refuses a person who may enter payments but not issue invoices, if the invoice is a draft: it
 /// would be issued.
 async fn check_may_issue(request: &PageRequest<'_>) -> Result<(), PageError> {
-    if request.allows(Action::ManageInvoices) {
+    if request.allows(ConsoleAction::ManageInvoices) {
         return Ok(());
     }
     match super::read(request, request.id()?).await?.summary.status {

@@ -34,7 +34,7 @@ pub(in crate::console) async fn make(request: &PageRequest<'_>) -> Result<Outcom
         Ok(lines) => {
             let order_number = request.form.given(ORDER_NUMBER).map(str::to_owned);
             let content = NewQuote { lines, order_number, ..NewQuote::empty(client.id) };
-            request.company.invoices().direct(&content).await
+            request.company.invoices().create_direct(&content).await
         }
         Err(invalid) => Err(invalid.into()),
     };

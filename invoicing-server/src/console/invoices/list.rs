@@ -4,7 +4,7 @@ use invoicing_core::{Invalid, Invoice, InvoiceId, InvoiceStatus, InvoiceSummary}
 use maud::{Markup, html};
 
 use super::words;
-use crate::console::Action;
+use crate::console::ConsoleAction;
 use crate::console::error::PageError;
 use crate::console::event_cells::shortened;
 use crate::console::figures::Figures;
@@ -35,7 +35,7 @@ pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<PageCo
     let title = request.pick("Invoices", "Factures");
     let body = html! {
         h1 { (title) }
-        @if request.allows(Action::ManageInvoices) {
+        @if request.allows(ConsoleAction::ManageInvoices) {
             p.actions {
                 a.button.plain href=(request.link("/invoices/new")) {
                     (request.pick("New invoice without a quote", "Nouvelle facture sans devis"))

@@ -4,7 +4,7 @@ use invoicing_core::{InvoiceId, InvoiceStatus, InvoiceSummary, PaymentId, Paymen
 use maud::{Markup, html};
 
 use super::words;
-use crate::console::Action;
+use crate::console::ConsoleAction;
 use crate::console::error::PageError;
 use crate::console::figures::Figures;
 use crate::console::layout::{Chapter, PageContent, entered};
@@ -73,7 +73,8 @@ fn state(request: &PageRequest<'_>, invoice: &InvoiceSummary, payment: &Payment)
         let reversed = request.pick("Reversed", "Annulé");
         return html! { span.state.bad { (reversed) } " " span.soft { (request.clock().show(at)) } };
     }
-    let may_reverse = request.allows(Action::EnterPayments) && invoice.status != InvoiceStatus::Canceled;
+    let may_reverse =
+        request.allows(ConsoleAction::EnterPayments) && invoice.status != InvoiceStatus::Canceled;
     let shown = request.clock().text(payment.recorded_at);
     html! {
         @if payment.amount.is_negative() { span.state { (request.pick("Refund", "Remboursement")) } " " }
@@ -126,6 +127,6 @@ pub(in crate::console) async fn confirm_reversal(
 /// `POST /invoices/{id}/payments/{payment}/reverse`.
 pub(in crate::console) async fn reverse(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let (id, payment): (InvoiceId, PaymentId) = (request.id()?, request.param("payment")?);
-    request.company.invoices().reverse(id, payment).await?;
+    request.company.invoices().reverse_payment(id, payment).await?;
     Ok(Outcome::See(format!("/invoices/{id}?done=reversed#payments")))
 }

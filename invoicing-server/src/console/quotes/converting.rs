@@ -3,7 +3,7 @@
 use invoicing_core::{QuoteId, QuoteStatus, QuoteSummary};
 use maud::{Markup, html};
 
-use crate::console::Action;
+use crate::console::ConsoleAction;
 use crate::console::error::PageError;
 use crate::console::invoices;
 use crate::console::request::{Outcome, PageRequest};
@@ -21,7 +21,7 @@ pub(super) async fn section(request: &PageRequest<'_>, quote: &QuoteSummary) -> 
                 a href=(request.link(format!("/invoices/{}", invoice.id))) { (invoices::name(request, invoice.number.as_deref())) }
                 " " (invoices::state(request.language, invoice.status))
             }
-        } @else if request.allows(Action::ManageInvoices) {
+        } @else if request.allows(ConsoleAction::ManageInvoices) {
             (request.form_about(format!("/quotes/{}/convert", quote.id), quote.updated_at, &html! {
                 button { (request.pick("Convert to an invoice", "Convertir en facture")) }
             }))

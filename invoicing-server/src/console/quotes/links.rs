@@ -6,7 +6,7 @@ use http::StatusCode;
 use invoicing_core::{QuoteId, QuoteStatus, QuoteSummary};
 use maud::{Markup, html};
 
-use crate::console::Action;
+use crate::console::ConsoleAction;
 use crate::console::error::PageError;
 use crate::console::layout::{Chapter, PageContent, revealed};
 use crate::console::request::{Outcome, PageRequest};
@@ -43,7 +43,7 @@ pub(super) async fn section(request: &PageRequest<'_>, quote: &QuoteSummary) -> 
         }
         @if quote.sent_at.is_none() && quote.status != QuoteStatus::Accepted {
             p { (request.pick("A link can be made once the quote is sent.", "Un lien peut être créé une fois le devis envoyé.")) }
-        } @else if request.allows(Action::ManageSigningLinks) {
+        } @else if request.allows(ConsoleAction::ManageSigningLinks) {
             (request.form_about(format!("/quotes/{}/links", quote.id), quote.updated_at, &html! {
                 button.plain { (request.pick("Make a signing link", "Créer un lien de signature")) }
             }))
@@ -68,7 +68,7 @@ fn row(
             span.state { (request.pick("Ended", "Expiré")) }
         } @else {
             @if !is_signed_with { span.state.good { (request.pick("Open", "Ouvert")) } " " }
-            @if request.allows(Action::ManageSigningLinks) {
+            @if request.allows(ConsoleAction::ManageSigningLinks) {
                 a href=(request.link(format!("/quotes/{quote}/links/{}/revoke", hex::encode(&link.token_hash))))
                     aria-label={ (request.pick("Revoke the link of", "Révoquer le lien du")) " " (clock.text(link.created_at)) } {
                     (request.pick("Revoke", "Révoquer"))
@@ -86,7 +86,7 @@ fn is_open(request: &PageRequest<'_>, link: &SigningLinkRecord) -> bool {
 /// `POST /quotes/{id}/links`: the link, which is shown this once.
 pub(in crate::console) async fn make_link(request: &PageRequest<'_>) -> Result<Outcome, PageError> {
     let id: QuoteId = request.id()?;
-    let token = request.company.quotes().signing_link(id).await?;
+    let token = request.company.quotes().create_signing_link(id).await?;
     let address = format!("{}/sign/{}", request.elsewhere.signing, token.reveal());
     let title = request.pick("Signing link", "Lien de signature");
     let body = html! {

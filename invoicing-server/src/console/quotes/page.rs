@@ -4,7 +4,7 @@ use invoicing_core::{Quote, QuoteId};
 use maud::{Markup, html};
 
 use super::{converting, links, sending, words};
-use crate::console::Action;
+use crate::console::ConsoleAction;
 use crate::console::error::PageError;
 use crate::console::history::{self, DeclineRecord};
 use crate::console::inputs::order_number_fact;
@@ -40,7 +40,7 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<PageCo
         h1 { (summary.number) }
         (done(request))
         (facts(request, &quote, refusal.as_ref()))
-        @if request.allows(Action::SendQuotes) && sending::is_possible(summary.status) {
+        @if request.allows(ConsoleAction::SendQuotes) && sending::is_possible(summary.status) {
             p.actions {
                 a.button href=(request.link(format!("/quotes/{id}/send"))) { (sending::title(request, summary)) }
             }

@@ -4,7 +4,7 @@ use invoicing_core::{DeliveryStatus, Invalid, Timestamp, WebhookId};
 use maud::{Markup, html};
 
 use super::done::done;
-use crate::console::Action;
+use crate::console::ConsoleAction;
 use crate::console::error::PageError;
 use crate::console::event_cells;
 use crate::console::layout::{Chapter, PageContent};
@@ -37,7 +37,7 @@ pub(in crate::console) async fn deliveries(request: &PageRequest<'_>) -> Result<
         p { a href=(request.link(format!("/webhooks/{id}"))) { "← " (webhook.shown_url()) } }
         h1 { (title) }
         (done(request))
-        @if request.allows(Action::ReplayDeliveries) { (replay_what_failed(request, &webhook)) }
+        @if request.allows(ConsoleAction::ReplayDeliveries) { (replay_what_failed(request, &webhook)) }
         (list.filter(request, &filters(request)))
         @if page.items.is_empty() {
             (list.nothing(request, page.next.is_some()))

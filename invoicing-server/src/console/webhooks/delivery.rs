@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::deliveries::next_attempt;
 use super::done::done;
 use super::failure;
-use crate::console::Action;
+use crate::console::ConsoleAction;
 use crate::console::error::PageError;
 use crate::console::event_cells;
 use crate::console::layout::{Chapter, PageContent};
@@ -34,7 +34,7 @@ pub(in crate::console) async fn delivery(request: &PageRequest<'_>) -> Result<Pa
     let title = format!("{} {}", request.pick("Delivery of", "Envoi de"), item.kind);
     let can_be_sent_again = matches!(delivery.status, DeliveryStatus::Failed | DeliveryStatus::Skipped)
         && webhook.disabled.is_none()
-        && request.allows(Action::ReplayDeliveries);
+        && request.allows(ConsoleAction::ReplayDeliveries);
     let body = html! {
         p {
             a href=(request.link(format!("/webhooks/{id}/deliveries"))) {

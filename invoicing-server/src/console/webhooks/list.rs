@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::done::done;
 use super::fields::unknown_kinds;
-use crate::console::Action;
+use crate::console::ConsoleAction;
 use crate::console::error::PageError;
 use crate::console::layout::{Chapter, PageContent};
 use crate::console::request::PageRequest;
@@ -39,7 +39,7 @@ pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<PageCo
             (WEBHOOKS.show(request.language, webhooks.iter().map(|webhook| row(request, webhook, &counts))))
             (counted(request, &counts))
         }
-        @if request.allows(Action::ManageWebhooks) {
+        @if request.allows(ConsoleAction::ManageWebhooks) {
             p.actions {
                 a.button href=(request.link("/webhooks/new")) { (request.pick("Register a webhook", "Enregistrer un webhook")) }
             }

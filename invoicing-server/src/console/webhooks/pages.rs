@@ -7,7 +7,7 @@ use super::delivery::attempts;
 use super::done::done;
 use super::fields::WebhookFields;
 use super::list::state;
-use crate::console::Action;
+use crate::console::ConsoleAction;
 use crate::console::error::PageError;
 use crate::console::layout::{Chapter, PageContent, notice, problem};
 use crate::console::request::{Again, PageRequest};
@@ -81,7 +81,7 @@ pub(super) fn page(
     fields: &WebhookFields,
     error: Option<&Error>,
 ) -> PageContent {
-    let (id, may_manage) = (webhook.id, request.allows(Action::ManageWebhooks));
+    let (id, may_manage) = (webhook.id, request.allows(ConsoleAction::ManageWebhooks));
     let body = html! {
         p { a href=(request.link("/webhooks")) { "← Webhooks" } }
         h1.address { (webhook.shown_url()) }
@@ -96,7 +96,7 @@ pub(super) fn page(
             }
         }
         div.actions {
-            @if request.allows(Action::TestWebhooks) {
+            @if request.allows(ConsoleAction::TestWebhooks) {
                 (request.form(format!("/webhooks/{id}/test"), &html! {
                     button { (request.pick("Send a test", "Envoyer un test")) }
                 }))
@@ -146,7 +146,7 @@ fn switches(request: &PageRequest<'_>, webhook: &Webhook) -> Markup {
     html! {
         @if webhook.disabled.is_some() {
             (request.form_about(action("enable"), webhook, &html! {
-                @if request.allows(Action::ReplayDeliveries) {
+                @if request.allows(ConsoleAction::ReplayDeliveries) {
                     label.choice {
                         input type="checkbox" name="replay" value="1" checked[replays];
                         span {

@@ -20,7 +20,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
-use super::TransportError;
+use super::TransportSetupError;
 use super::failure_class::{ConnectError, classify, tls_class};
 use super::metered::Metered;
 use super::resolver::{CheckedResolver, Resolve};
@@ -60,7 +60,7 @@ impl Connector {
         proxy: Option<&ProxyOptions>,
         roots: RootCertStore,
         limit: Duration,
-    ) -> Result<Self, TransportError> {
+    ) -> Result<Self, TransportSetupError> {
         let tls = Arc::new(tls_config(roots)?);
         let names = CheckedResolver { policy, resolver };
         let dialer = match proxy {
@@ -111,11 +111,11 @@ fn tls_error(error: impl std::error::Error + Send + Sync + 'static) -> ConnectEr
 
 /// The configuration names its provider: rustls panics if Cargo features enable two and the host
 /// has installed none.
-fn tls_config(roots: RootCertStore) -> Result<ClientConfig, TransportError> {
+fn tls_config(roots: RootCertStore) -> Result<ClientConfig, TransportSetupError> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(TransportError::Tls)?;
+        .map_err(TransportSetupError::Tls)?;
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 

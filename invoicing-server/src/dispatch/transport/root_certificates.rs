@@ -22,14 +22,14 @@ mod platform {
     use rustls::RootCertStore;
     use rustls::pki_types::CertificateDer;
 
-    use crate::dispatch::transport::TransportError;
+    use crate::dispatch::transport::TransportSetupError;
 
     /// The operating system's list, read from its files. Unreadable certificates are logged and
     /// left out: systems carry odd ones that no receiver needs.
     ///
     /// # Errors
     /// No certificate can be read.
-    pub(in crate::dispatch::transport) fn load() -> Result<RootCertStore, TransportError> {
+    pub(in crate::dispatch::transport) fn load() -> Result<RootCertStore, TransportSetupError> {
         let found = rustls_native_certs::load_native_certs();
         for error in &found.errors {
             tracing::warn!(
@@ -41,10 +41,10 @@ mod platform {
     }
 
     /// Refuses an empty list: every attempt would fail, and no outcome would show the reason.
-    fn store(certificates: Vec<CertificateDer<'static>>) -> Result<RootCertStore, TransportError> {
+    fn store(certificates: Vec<CertificateDer<'static>>) -> Result<RootCertStore, TransportSetupError> {
         let mut roots = RootCertStore::empty();
         let (added, _) = roots.add_parsable_certificates(certificates);
-        if added == 0 { Err(TransportError::PlatformRoots) } else { Ok(roots) }
+        if added == 0 { Err(TransportSetupError::PlatformRoots) } else { Ok(roots) }
     }
 
     #[cfg(test)]
@@ -59,8 +59,8 @@ mod platform {
             let good = CertificateParams::new(Vec::new()).unwrap().self_signed(&key).unwrap();
             let odd = CertificateDer::from(b"odd".to_vec());
             assert_eq!(store(vec![odd.clone(), good.into()]).unwrap().len(), 1);
-            assert!(matches!(store(vec![odd]), Err(TransportError::PlatformRoots)));
-            assert!(matches!(store(Vec::new()), Err(TransportError::PlatformRoots)));
+            assert!(matches!(store(vec![odd]), Err(TransportSetupError::PlatformRoots)));
+            assert!(matches!(store(Vec::new()), Err(TransportSetupError::PlatformRoots)));
         }
     }
 }

@@ -17,7 +17,7 @@ use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::signer::{SignedUrlOptions, Signer};
 use object_store::{Error, ObjectStore, RetryConfig};
 
-use super::{CONTENT_TYPE, DocumentKey, ObjectStorage, StorageSetupError, StoreError};
+use super::{CONTENT_TYPE, DocumentKey, DocumentStoreError, ObjectStorage, StorageSetupError};
 use crate::documents::content_disposition::content_disposition;
 
 /// Retries that end within the time limit of every call.
@@ -59,7 +59,7 @@ impl ObjectStorage {
         key: DocumentKey,
         file_name: String,
         valid: Duration,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<String>, DocumentStoreError> {
         let Some(signer) = &self.signer else { return Ok(None) };
         let location = self.location(key);
         // Sent even if the object has these attributes, as it may have been put under another name.

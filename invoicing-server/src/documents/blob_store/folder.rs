@@ -13,7 +13,7 @@ use std::sync::Arc;
 use object_store::local::LocalFileSystem;
 use tokio::sync::Semaphore;
 
-use super::{StorageSetupError, StoreError};
+use super::{DocumentStoreError, StorageSetupError};
 
 /// Opens the folder and the store in it. Makes the folder if it is missing, for its owner only.
 pub(super) fn open(root: PathBuf) -> Result<(PathBuf, LocalFileSystem), StorageSetupError> {
@@ -25,13 +25,19 @@ pub(super) fn open(root: PathBuf) -> Result<(PathBuf, LocalFileSystem), StorageS
 
 /// Makes the folder of `location`, and those above it, for their owner only. `object_store` would
 /// let others read it.
-pub(super) async fn make_parent(root: &Path, location: &object_store::path::Path) -> Result<(), StoreError> {
+pub(super) async fn make_parent(
+    root: &Path,
+    location: &object_store::path::Path,
+) -> Result<(), DocumentStoreError> {
     let file = root.join(location.as_ref());
     off_runtime(move || file.parent().map_or(Ok(()), make_private)).await
 }
 
 /// Returns when every folder from the one of `location` up to the root is on disk.
-pub(super) async fn flush(root: &Path, location: &object_store::path::Path) -> Result<(), StoreError> {
+pub(super) async fn flush(
+    root: &Path,
+    location: &object_store::path::Path,
+) -> Result<(), DocumentStoreError> {
     let (root, file) = (root.to_owned(), root.join(location.as_ref()));
     let work = move || {
         let folders = file.ancestors().skip(1).take_while(|folder| folder.starts_with(&root));
@@ -42,7 +48,7 @@ pub(super) async fn flush(root: &Path, location: &object_store::path::Path) -> R
 }
 
 /// Checks that the folder is there: a volume may have been taken away.
-pub(super) async fn check(root: &Path, looking: Arc<Semaphore>) -> Result<(), StoreError> {
+pub(super) async fn check(root: &Path, looking: Arc<Semaphore>) -> Result<(), DocumentStoreError> {
     let (root, looking) = (root.to_owned(), looking.acquire_owned().await);
     let work = move || {
         let _until_it_ends = looking;
@@ -51,9 +57,11 @@ pub(super) async fn check(root: &Path, looking: Arc<Semaphore>) -> Result<(), St
     off_runtime(work).await
 }
 
-async fn off_runtime(work: impl FnOnce() -> io::Result<()> + Send + 'static) -> Result<(), StoreError> {
+async fn off_runtime(
+    work: impl FnOnce() -> io::Result<()> + Send + 'static,
+) -> Result<(), DocumentStoreError> {
     let done = tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(error.into()));
-    done.map_err(|error| StoreError::Unavailable(error.into()))
+    done.map_err(|error| DocumentStoreError::Unavailable(error.into()))
 }
 
 /// Makes a folder and the folders above it if they are missing.

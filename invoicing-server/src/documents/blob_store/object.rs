@@ -11,7 +11,7 @@ use object_store::{Attribute, Attributes, Error, ObjectStore, ObjectStoreExt, Pu
 use tokio::sync::Semaphore;
 
 use super::error::StorageSetupError;
-use super::{CONTENT_TYPE, DocumentFile, DocumentKey, DocumentStore, StoreError, folder};
+use super::{CONTENT_TYPE, DocumentFile, DocumentKey, DocumentStore, DocumentStoreError, folder};
 use crate::documents::content_disposition::content_disposition;
 
 /// Documents as objects named `<company>/<ab>/<upload>.pdf`, where `ab` are the last two digits of
@@ -19,6 +19,16 @@ use crate::documents::content_disposition::content_disposition;
 ///
 /// The store must support creating an object only if there is none (`If-None-Match: *` or its
 /// like). Several processes may share it. Objects are never listed.
+///
+/// ```no_run
+/// use invoicing_server::ObjectStorage;
+///
+/// # fn host() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = ObjectStorage::folder("/var/lib/invoicing/documents")?;
+/// // With the feature `s3`; the options are those of `object_store`.
+/// let bucket = ObjectStorage::from_url("s3://invoices/documents", [("aws_region", "eu-west-3")])?;
+/// # Ok(()) }
+/// ```
 ///
 /// In a folder, a file is written under a temporary name (`….pdf#1`), forced to disk and then
 /// linked to its final name, so that a name always stands for whole contents; the file system must
@@ -96,18 +106,18 @@ impl ObjectStorage {
         }
     }
 
-    async fn read(&self, location: &Path) -> Result<Bytes, StoreError> {
+    async fn read(&self, location: &Path) -> Result<Bytes, DocumentStoreError> {
         Ok(self.store.get(location).await?.bytes().await?)
     }
 
-    async fn make_parent(&self, location: &Path) -> Result<(), StoreError> {
+    async fn make_parent(&self, location: &Path) -> Result<(), DocumentStoreError> {
         match &self.folder {
             Some(root) => folder::make_parent(root, location).await,
             None => Ok(()),
         }
     }
 
-    async fn flush(&self, location: &Path) -> Result<(), StoreError> {
+    async fn flush(&self, location: &Path) -> Result<(), DocumentStoreError> {
         match &self.folder {
             Some(root) => folder::flush(root, location).await,
             None => Ok(()),
@@ -116,7 +126,7 @@ impl ObjectStorage {
 }
 
 impl DocumentStore for ObjectStorage {
-    fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), DocumentStoreError>> {
         Box::pin(async move {
             let location = self.location(key);
             self.make_parent(&location).await?;
@@ -126,7 +136,7 @@ impl DocumentStore for ObjectStorage {
                 // may be evidence.
                 Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => {
                     if self.read(&location).await? != file.bytes {
-                        return Err(StoreError::Corrupt);
+                        return Err(DocumentStoreError::Corrupt);
                     }
                 }
                 Err(error) => return Err(error.into()),
@@ -135,11 +145,11 @@ impl DocumentStore for ObjectStorage {
         })
     }
 
-    fn get(&self, key: DocumentKey) -> BoxFuture<'_, Result<Bytes, StoreError>> {
+    fn get(&self, key: DocumentKey) -> BoxFuture<'_, Result<Bytes, DocumentStoreError>> {
         Box::pin(async move { self.read(&self.location(key)).await })
     }
 
-    fn size(&self, key: DocumentKey) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
+    fn size(&self, key: DocumentKey) -> BoxFuture<'_, Result<Option<u64>, DocumentStoreError>> {
         Box::pin(async move {
             match self.store.head(&self.location(key)).await {
                 Ok(found) => Ok(Some(found.size)),
@@ -149,7 +159,7 @@ impl DocumentStore for ObjectStorage {
         })
     }
 
-    fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), DocumentStoreError>> {
         Box::pin(async move {
             let location = self.location(key);
             match self.store.delete(&location).await {
@@ -159,7 +169,7 @@ impl DocumentStore for ObjectStorage {
         })
     }
 
-    fn check(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn check(&self) -> BoxFuture<'_, Result<(), DocumentStoreError>> {
         Box::pin(async move {
             match &self.folder {
                 Some(root) => folder::check(root, Arc::clone(&self.looking)).await,
@@ -175,12 +185,12 @@ impl DocumentStore for ObjectStorage {
         key: DocumentKey,
         file_name: String,
         valid: std::time::Duration,
-    ) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
+    ) -> BoxFuture<'_, Result<Option<String>, DocumentStoreError>> {
         Box::pin(self.signed_url(key, file_name, valid))
     }
 }
 
-impl From<Error> for StoreError {
+impl From<Error> for DocumentStoreError {
     fn from(error: Error) -> Self {
         match error {
             Error::NotFound { .. } => Self::NotFound,

@@ -161,7 +161,7 @@ impl Invoices<'_> {
     ///
     /// # Errors
     /// [`Error::Conflict`] when the payment has been reversed already, or refunded since.
-    pub async fn reverse(&self, id: InvoiceId, payment: PaymentId) -> Result<Invoice, Error> {
+    pub async fn reverse_payment(&self, id: InvoiceId, payment: PaymentId) -> Result<Invoice, Error> {
         let changed = async {
             let known = self.preload(id).await?;
             self.0
@@ -180,7 +180,7 @@ impl Invoices<'_> {
                 })
                 .await
         };
-        self.0.operation("invoices.reverse", changed).await
+        self.0.operation("invoices.reverse_payment", changed).await
     }
 
     /// The payments on an invoice, oldest first, reversed ones included.

@@ -24,7 +24,7 @@ impl Quotes<'_> {
     /// # Errors
     /// [`Error::Conflict`] for a quote that was never sent or accepted, for one whose links have
     /// ended, and beyond 50 good links.
-    pub async fn signing_link(&self, id: QuoteId) -> Result<Secret, Error> {
+    pub async fn create_signing_link(&self, id: QuoteId) -> Result<Secret, Error> {
         let token = Secret::generate(SIGNING_LINK, self.0.env());
         let hash = token.sha256();
         let changed = self.0.write([], async move |mut tx| {
@@ -42,7 +42,7 @@ impl Quotes<'_> {
             tx.signatures().insert_link(id, &hash, now, ends_at).await?;
             note(&mut tx, HistoryAction::SigningLinkMade, &quote).await
         });
-        let inserted = self.0.operation("quotes.signing_link", changed);
+        let inserted = self.0.operation("quotes.create_signing_link", changed);
         inserted.await?;
         Ok(token)
     }

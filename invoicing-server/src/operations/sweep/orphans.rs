@@ -9,7 +9,7 @@ use invoicing_core::CompanyId;
 use uuid::Uuid;
 
 use super::{Progress, Sweeper};
-use crate::documents::{DocumentKey, StoreError};
+use crate::documents::{DocumentKey, DocumentStoreError};
 use crate::error::Error;
 use crate::log::ErrorChain;
 use crate::store::{Tables, UNAUDITED};
@@ -28,7 +28,7 @@ struct Deletions {
     deleted: Vec<Uuid>,
     refused: usize,
     /// The first error of a failed deletion: the store may be down.
-    failed: Option<StoreError>,
+    failed: Option<DocumentStoreError>,
 }
 
 impl Sweeper {
@@ -81,7 +81,7 @@ impl Sweeper {
         while let Some((key, result)) = ended.next().await {
             match result {
                 Ok(()) => done.deleted.push(key.upload),
-                Err(StoreError::Refused(cause)) => {
+                Err(DocumentStoreError::Refused(cause)) => {
                     tracing::warn!(cause = %ErrorChain(&*cause), %key, "orphan not deleted: the document store refused");
                     done.refused += 1;
                 }

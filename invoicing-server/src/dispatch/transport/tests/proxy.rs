@@ -2,6 +2,7 @@
 //! its failures.
 
 use std::net::SocketAddr;
+use std::str::FromStr;
 use std::sync::Mutex;
 
 use FailureClass::Proxy as ProxyFailed;
@@ -51,7 +52,7 @@ impl Proxy {
     }
 
     fn setting(&self) -> ForwardProxy {
-        ForwardProxy::parse(&format!("http://{}", self.address)).unwrap()
+        ForwardProxy::from_str(&format!("http://{}", self.address)).unwrap()
     }
 
     /// The targets of its requests so far, in order.
@@ -148,7 +149,7 @@ async fn credentials_are_sent_to_the_proxy_only() {
     let server = ScriptedServer::answering(server::OK).await;
     let port = server.address().port();
     let proxy = Proxy::start(move |_| ProxyAnswer::Tunnel(port)).await;
-    let setting = ForwardProxy::parse(&format!("http://user:pass@{}", proxy.address)).unwrap();
+    let setting = ForwardProxy::from_str(&format!("http://user:pass@{}", proxy.address)).unwrap();
     let client = through(HTTP_ONLY, &proxy, &[&[PUBLIC]]).proxy(Some(setting), false).build().unwrap();
     assert_eq!(post(&client, "http://hooks.example/", AMPLE).await, answered(200));
     let head = proxy.heads.lock().unwrap()[0].to_lowercase();
@@ -271,10 +272,10 @@ async fn failures_of_the_proxy_have_their_own_class() {
         }
     }
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let closed = ForwardProxy::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+    let closed = ForwardProxy::from_str(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
     drop(listener);
     // A label longer than 63 bytes cannot be resolved.
-    let nowhere = ForwardProxy::parse(&format!("http://{}.example", "a".repeat(64))).unwrap();
+    let nowhere = ForwardProxy::from_str(&format!("http://{}.example", "a".repeat(64))).unwrap();
     for setting in [closed, nowhere] {
         let client = Transport::builder(STRICT).resolver(Fixed::new(&[&[PUBLIC]]));
         let client = client.proxy(Some(setting), false).build().unwrap();
@@ -295,7 +296,7 @@ async fn a_proxy_may_be_reached_over_tls() {
     let (acceptor, proxys_root) = acceptor(certificate(of_its_own), false);
     let port = server.port;
     let proxy = Proxy::with(Some(acceptor), move |_| ProxyAnswer::Tunnel(port)).await;
-    let setting = ForwardProxy::parse(&format!("https://{}", proxy.address)).unwrap();
+    let setting = ForwardProxy::from_str(&format!("https://{}", proxy.address)).unwrap();
     let client = |roots: &[&Vec<u8>]| {
         let client = Transport::builder(STRICT).resolver(Fixed::new(&[&[PUBLIC]]));
         let client = client.proxy(Some(setting.clone()), false);

@@ -183,5 +183,5 @@ async fn private_addresses_are_refused_before_tls() {
 #[test]
 fn an_invalid_root_certificate_is_an_error() {
     let built = Transport::builder(OPEN).root_certificate(b"not a certificate".to_vec()).build();
-    assert!(matches!(built, Err(TransportError::RootCertificate(_))));
+    assert!(matches!(built, Err(TransportSetupError::RootCertificate(_))));
 }

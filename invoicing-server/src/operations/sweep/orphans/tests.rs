@@ -305,23 +305,23 @@ struct Picky {
 }
 
 impl DocumentStore for Picky {
-    fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), DocumentStoreError>> {
         self.memory.put(key, file)
     }
 
-    fn get(&self, key: DocumentKey) -> BoxFuture<'_, Result<Bytes, StoreError>> {
+    fn get(&self, key: DocumentKey) -> BoxFuture<'_, Result<Bytes, DocumentStoreError>> {
         self.memory.get(key)
     }
 
-    fn size(&self, key: DocumentKey) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
+    fn size(&self, key: DocumentKey) -> BoxFuture<'_, Result<Option<u64>, DocumentStoreError>> {
         self.memory.size(key)
     }
 
-    fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), DocumentStoreError>> {
         match (key.upload.as_u128() % 2, self.refuses) {
             (0, _) => self.memory.delete(key),
-            (_, true) => future::ready(Err(StoreError::Refused("no".into()))).boxed(),
-            (_, false) => future::ready(Err(StoreError::TimedOut)).boxed(),
+            (_, true) => future::ready(Err(DocumentStoreError::Refused("no".into()))).boxed(),
+            (_, false) => future::ready(Err(DocumentStoreError::TimedOut)).boxed(),
         }
     }
 }
