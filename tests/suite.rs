@@ -9,6 +9,7 @@ mod api;
 mod console;
 mod copy;
 mod documents;
+mod guidelines;
 mod health;
 mod model;
 mod openapi;
