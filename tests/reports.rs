@@ -1,4 +1,4 @@
-//! The views for reports: their columns are those of OPERATIONS.md, and their rows say what the API and the operations
+//! The views for reports: their columns are those of the book, and their rows say what the API and the operations
 //! say.
 
 mod documented;

@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use crate::example;
 
-const OPERATIONS: &str = include_str!("../../invoicing-server/OPERATIONS.md");
+const OBSERVE: &str = include_str!("../../docs/operate.md");
 const DASHBOARD: &str = include_str!("../observe/dashboard.json");
 
-/// Kind and labels of each metric that OPERATIONS.md lists, by name.
+/// Kind and labels of each metric that the book lists, by name.
 fn documented() -> BTreeMap<&'static str, (&'static str, BTreeSet<&'static str>)> {
-    let rows = OPERATIONS
+    let rows = OBSERVE
         .lines()
         .filter(|line| ["| `invoicing_", "| `http_server_"].iter().any(|begin| line.starts_with(begin)));
     let documented: BTreeMap<_, _> = rows

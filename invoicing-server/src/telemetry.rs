@@ -1,8 +1,8 @@
 //! The telemetry of a running service for its host: [spans], and metrics for a recorder of the
 //! crate `metrics`.
 //!
-//! The metrics are in [`names`], as in the table of OPERATIONS.md. Without the feature `metrics` the
-//! measuring is empty.
+//! The metrics are in [`names`], as in the table of `docs/operate.md`. Without the feature
+//! `metrics` the measuring is empty.
 
 #[cfg(any(feature = "metrics", test))]
 mod names;

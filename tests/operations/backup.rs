@@ -1,4 +1,4 @@
-//! Backup and restore by the script that OPERATIONS.md names: the content of a backup made while the service went on,
+//! Backup and restore by the script that the book names: the content of a backup made while the service went on,
 //! and its effect on callers, receivers and numbers after a restore.
 
 use std::os::unix::fs::PermissionsExt as _;

@@ -3,7 +3,7 @@
 use invoicing_core::CompanyId;
 use invoicing_tests::{Behind, Database};
 
-const OPERATIONS: &str = include_str!("../../invoicing-server/OPERATIONS.md");
+const OPERATIONS: &str = include_str!("../../docs/operate.md");
 /// The company of the documented queries.
 const EXAMPLE: &str = "01994a2e-0c5b-7000-8000-000000000000";
 

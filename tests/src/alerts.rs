@@ -1,15 +1,15 @@
-//! Holds the alerts of OPERATIONS.md against the metrics that it lists.
+//! Holds the alerts of the book against the metrics that it lists.
 
 use std::collections::BTreeSet;
 
-const OPERATIONS: &str = include_str!("../../invoicing-server/OPERATIONS.md");
+const OBSERVE: &str = include_str!("../../docs/operate.md");
 /// The prefix of the service's metrics. Others are those of the machine.
 const OURS: [&str; 2] = ["invoicing_", "http_server_"];
 
 /// The first words of table rows in backquotes that begin so.
 fn listed(beginning: &str) -> impl Iterator<Item = &'static str> {
     let begin = format!("| `{beginning}");
-    let rows = OPERATIONS.lines().filter(move |line| line.starts_with(&begin));
+    let rows = OBSERVE.lines().filter(move |line| line.starts_with(&begin));
     rows.filter_map(|row| row.split('`').nth(1))
 }
 
@@ -23,7 +23,7 @@ fn named(expression: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn ten_alerts_have_an_expression_a_meaning_and_a_remedy() {
     let metrics: BTreeSet<_> = OURS.iter().flat_map(|beginning| listed(beginning)).collect();
-    let (_, rest) = OPERATIONS.split_once("\n## What to watch\n").expect("a chapter");
+    let (_, rest) = OBSERVE.split_once("\n## What to watch\n").expect("a chapter");
     let chapter = rest.split("\n## ").next().expect("its text");
     let alerts: Vec<Vec<&str>> = chapter
         .lines()

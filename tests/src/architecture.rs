@@ -1,4 +1,4 @@
-//! Holds the names in ARCHITECTURE.md against the repository: each names something that exists. The
+//! Holds the names in `docs/design.md` against the repository: each names something that exists. The
 //! table of arrows has a test of its own.
 //!
 //! A name is a span of code, a word of a diagram that is written like code, or a box without a

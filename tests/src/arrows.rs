@@ -1,4 +1,4 @@
-//! Holds the modules of `invoicing-server` against the table in ARCHITECTURE.md: each module names only what its row
+//! Holds the modules of `invoicing-server` against the table in `docs/design.md`: each module names only what its row
 //! allows, every row leads downwards, and nothing is allowed that is not needed.
 //!
 //! Counted are the paths outside of test code, those in the bodies of macros included: `use`, `crate::`, `super::`,

@@ -1,11 +1,12 @@
-//! The metrics: those that OPERATIONS.md lists, with labels of closed sets, and values that are what happened.
+//! The metrics: those that the book lists, with labels of closed sets, and values that are what happened.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use invoicing_core::QuoteId;
+use invoicing_core::{Event, EventKind, FailureClass, QuoteId};
+use invoicing_server::ROUTES;
 use invoicing_tests::{Database, Receiver, Reply, World, on_each_database};
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -16,13 +17,13 @@ use crate::support::{emit, hook};
 /// Longer than an attempt takes.
 const SOON: Duration = Duration::from_secs(5);
 
-const OPERATIONS: &str = include_str!("../../invoicing-server/OPERATIONS.md");
+const OBSERVE: &str = include_str!("../../docs/operate.md");
 const PENDING: &str = "invoicing_deliveries_pending";
 const OLDEST: &str = "invoicing_deliveries_oldest_seconds";
 
 /// Rows of the tables of metrics: name, kind, labels, meaning.
 fn documented() -> Vec<[&'static str; 4]> {
-    let rows = OPERATIONS
+    let rows = OBSERVE
         .lines()
         .filter(|line| ["| `invoicing_", "| `http_server_"].iter().any(|begin| line.starts_with(begin)));
     rows.map(|row| {
@@ -30,6 +31,44 @@ fn documented() -> Vec<[&'static str; 4]> {
         [cells[0].trim_matches('`'), cells[1], cells[2], cells[3]]
     })
     .collect()
+}
+
+/// The values of a label in the book.
+fn values(label: &str) -> BTreeSet<&'static str> {
+    let (_, section) = OBSERVE.split_once("### Labels").expect("a section");
+    let row = section.lines().find_map(|line| line.strip_prefix(&format!("| `{label}` | "))).expect(label);
+    row.split('`').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn each_label_is_listed_with_all_of_its_values() {
+    let kinds = EventKind::ALL.iter().map(|kind| kind.as_str()).chain([Event::PING]);
+    assert_eq!(values("kind"), kinds.collect());
+    let classes = FailureClass::ALL.iter().map(|class| class.as_str());
+    assert_eq!(values("reason"), classes.chain(["2xx", "3xx", "4xx", "429", "5xx", "other"]).collect());
+    assert_eq!(values("outcome"), BTreeSet::from(["delivered", "retried", "failed"]));
+    assert_eq!(values("limit"), BTreeSet::from(["quota", "overloaded"]));
+    assert_eq!(values("source"), BTreeSet::from(["primary", "replica"]));
+    let results = [
+        "ok",
+        "not_found",
+        "validation_error",
+        "conflict",
+        "document_unavailable",
+        "overloaded",
+        "storage_unavailable",
+        "server_error",
+    ];
+    assert_eq!(values("result"), BTreeSet::from(results));
+    let methods = ["GET", "HEAD", "POST", "PATCH", "OPTIONS", "PUT", "DELETE", "_OTHER"];
+    assert_eq!(values("method"), BTreeSet::from(methods));
+    assert!(ROUTES.iter().all(|route| methods.contains(&route.method.as_str())));
+    assert!(values("route").contains("unmatched"));
+    assert!(values("operation").contains("sweep"));
+    // Each label has a row: `values` panics without one.
+    for [_, _, labels, _] in documented() {
+        labels.split(", ").filter(|label| !label.is_empty()).for_each(|label| _ = values(label.trim_matches('`')));
+    }
 }
 
 /// Attempts of each kind, requests of each kind, refusals, a sweep.

@@ -222,7 +222,9 @@ impl InvoicingBuilder {
     }
 
     /// Sets the recorder of the service's metrics; otherwise the recorder that the process has
-    /// installed, which must be done before the service is opened. OPERATIONS.md lists the metrics.
+    /// installed, which must be done before the service is opened. The [book] lists the metrics.
+    ///
+    /// [book]: https://github.com/invoicing-rs/invoicing/blob/main/docs/operate.md
     #[cfg(feature = "metrics")]
     #[must_use]
     pub fn metrics_recorder(self, recorder: Arc<dyn metrics::Recorder + Send + Sync>) -> Self {

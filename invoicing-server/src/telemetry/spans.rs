@@ -1,4 +1,4 @@
-//! The spans: one for each request, operation, transaction and attempt. OPERATIONS.md lists their
+//! The spans: one for each request, operation, transaction and attempt. The book lists their
 //! fields.
 //!
 //! Spans have ids, routes, statuses and codes only. None holds a key, a secret, a token, an

@@ -236,7 +236,7 @@ fn each_other_word_is_listed_and_needed() {
 #[test]
 fn the_repository_has_what_the_document_names() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let document = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let document = fs::read_to_string(root.join("docs/design.md")).unwrap();
     let faults = faults(&Repository::read(&root), &document, &OTHER_WORDS);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

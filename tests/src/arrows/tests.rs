@@ -165,9 +165,9 @@ fn sources_of(name: &str) -> Modules {
     modules(&|file| fs::read_to_string(sources.join(file)).ok())
 }
 
-/// The server's modules, and ARCHITECTURE.md.
+/// The server's modules, and `docs/design.md`.
 fn server() -> (Modules, String) {
-    (sources_of("invoicing-server"), fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap())
+    (sources_of("invoicing-server"), fs::read_to_string(root().join("docs/design.md")).unwrap())
 }
 
 #[test]
