@@ -1,5 +1,5 @@
 #!/bin/sh
-# Backup and restore, while the service goes on. See docs/operate.md of the repository.
+# Backup and restore, while the service goes on. See docs/operate-backups.md of the repository.
 #
 #   backup.sh save    <database> <documents> <backup>
 #   backup.sh check   <backup file>

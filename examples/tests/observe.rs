@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::example;
 
-const OBSERVE: &str = include_str!("../../docs/operate.md");
+const OBSERVE: &str = include_str!("../../docs/operate-observe.md");
 const DASHBOARD: &str = include_str!("../observe/dashboard.json");
 
 /// Kind and labels of each metric that the book lists, by name.

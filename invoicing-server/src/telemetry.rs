@@ -1,7 +1,7 @@
 //! The telemetry of a running service for its host: [spans], and metrics for a recorder of the
 //! crate `metrics`.
 //!
-//! The metrics are in [`names`], as in the table of `docs/operate.md`. Without the feature
+//! The metrics are in [`names`], as in the table of `docs/operate-observe.md`. Without the feature
 //! `metrics` the measuring is empty.
 
 #[cfg(any(feature = "metrics", test))]

@@ -1,9 +1,9 @@
-//! The views in OPERATIONS.md.
+//! The views in the book.
 
 use invoicing_core::CompanyId;
 use invoicing_tests::{Behind, Database};
 
-const OPERATIONS: &str = include_str!("../../docs/operate.md");
+const REPORTS: &str = include_str!("../../docs/operate-reports.md");
 /// The company of the documented queries.
 const EXAMPLE: &str = "01994a2e-0c5b-7000-8000-000000000000";
 
@@ -16,7 +16,7 @@ pub(super) struct View {
 impl View {
     /// Every view, in the order of the document.
     pub(super) fn all() -> Vec<Self> {
-        let rows = section().lines().filter_map(|line| line.strip_prefix("| `report_"));
+        let rows = REPORTS.lines().filter_map(|line| line.strip_prefix("| `report_"));
         let views: Vec<Self> = rows.map(Self::read).collect();
         assert!(views.len() >= 10, "{} views are documented", views.len());
         views
@@ -91,17 +91,11 @@ impl Kind {
 
 /// The documented queries, for this company.
 pub(super) fn queries(company: CompanyId) -> Vec<String> {
-    let queries: Vec<_> = section()
+    let queries: Vec<_> = REPORTS
         .split("```sql\n")
         .skip(1)
         .map(|rest| rest.split_once(";\n```").unwrap().0.replace(EXAMPLE, &company.to_string()))
         .collect();
     assert!(queries.len() >= 5 && queries.iter().all(|query| !query.contains(EXAMPLE)));
     queries
-}
-
-/// The chapter about reports.
-fn section() -> &'static str {
-    let (_, rest) = OPERATIONS.split_once("\n## Reports\n").unwrap();
-    rest.split_once("\n## ").unwrap().0
 }

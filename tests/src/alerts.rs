@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-const OBSERVE: &str = include_str!("../../docs/operate.md");
+const OBSERVE: &str = include_str!("../../docs/operate-observe.md");
 /// The prefix of the service's metrics. Others are those of the machine.
 const OURS: [&str; 2] = ["invoicing_", "http_server_"];
 

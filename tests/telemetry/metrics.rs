@@ -17,7 +17,7 @@ use crate::support::{emit, hook};
 /// Longer than an attempt takes.
 const SOON: Duration = Duration::from_secs(5);
 
-const OBSERVE: &str = include_str!("../../docs/operate.md");
+const OBSERVE: &str = include_str!("../../docs/operate-observe.md");
 const PENDING: &str = "invoicing_deliveries_pending";
 const OLDEST: &str = "invoicing_deliveries_oldest_seconds";
 

@@ -530,7 +530,7 @@ BEGIN
     END IF;
 END $$;
 
--- Views for reports, with the same columns on both databases: see docs/operate.md. Their columns stay when the tables
+-- Views for reports, with the same columns on both databases: see docs/operate-reports.md. Their columns stay when the tables
 -- change.
 -- None of them can be written through: each has more than one item in FROM.
 
@@ -709,7 +709,7 @@ CROSS JOIN LATERAL json_to_recordset(('{' || invoice.detail)::json -> 'vatBreakd
     AS share("tvaRate" numeric, "baseHT" numeric, "amountTVA" numeric);
 
 -- The VAT of credit notes, by rate. It lessens that of invoices that were issued, cancelled ones included if they have a
--- credit note: see docs/operate.md.
+-- credit note: see docs/operate-reports.md.
 CREATE VIEW report_credit_note_vat AS
 SELECT
     credit_note.company_id,

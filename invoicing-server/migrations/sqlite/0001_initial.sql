@@ -464,7 +464,7 @@ CREATE TABLE spent_form (
     PRIMARY KEY (company_id, token)
 ) WITHOUT ROWID;
 
--- Views for reports, with the same columns on both databases: see docs/operate.md. Their columns stay when the tables
+-- Views for reports, with the same columns on both databases: see docs/operate-reports.md. Their columns stay when the tables
 -- change.
 -- Ids are texts as in the API. CROSS JOIN makes the company the outer loop, so that a condition on `company_id` reads the rows
 -- of that company only.
@@ -627,7 +627,7 @@ FROM company CROSS JOIN invoice ON invoice.company_id = company.id
 JOIN json_each('{' || invoice.detail, '$.vatBreakdown') AS share;
 
 -- The VAT of credit notes, by rate. It lessens that of invoices that were issued, cancelled ones included if they have a credit
--- note: see docs/operate.md.
+-- note: see docs/operate-reports.md.
 CREATE VIEW report_credit_note_vat AS
 SELECT
     company.record ->> '$.id' AS company_id,

@@ -224,7 +224,7 @@ impl InvoicingBuilder {
     /// Sets the recorder of the service's metrics; otherwise the recorder that the process has
     /// installed, which must be done before the service is opened. The [book] lists the metrics.
     ///
-    /// [book]: https://github.com/invoicing-rs/invoicing/blob/main/docs/operate.md
+    /// [book]: https://github.com/invoicing-rs/invoicing/blob/main/docs/operate-observe.md
     #[cfg(feature = "metrics")]
     #[must_use]
     pub fn metrics_recorder(self, recorder: Arc<dyn metrics::Recorder + Send + Sync>) -> Self {

@@ -1,4 +1,4 @@
-//! Every metric: its name, kind and labels, as the book lists them (`docs/operate.md`).
+//! Every metric: its name, kind and labels, as the book lists them (`docs/operate-observe.md`).
 //! They are as stable as the API.
 
 /// The kind of a metric.
