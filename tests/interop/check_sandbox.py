@@ -48,10 +48,11 @@ PRIVATE = ["costing", "labourCost", "materialCost", "privateNote", "subcontracto
 STAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
 checks = collections.Counter()
 processes = []
-# The functions that the README of `webhook-verify` shows.
-README = {}
-readme = pathlib.Path(__file__).resolve().parents[2].joinpath("webhook-verify/README.md").read_text(encoding="utf-8")
-exec(re.search(r"^```python\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE)[1], README)
+# The functions that the book shows.
+BOOK = {}
+for page in ["integrate.md", "receive.md"]:
+    text = pathlib.Path(__file__).resolve().parents[2].joinpath("docs", page).read_text(encoding="utf-8")
+    exec(re.search(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)[1], BOOK)
 
 
 def check(holds, what):
@@ -143,11 +144,11 @@ class Receiver:
         check(abs(time.time() - int(t)) <= 300, "delivery: signed about now")
         mac = hmac.new(self.secret.encode(), t.encode() + b"." + body, hashlib.sha256).hexdigest()
         check(hmac.compare_digest(mac, v1), "delivery: signature is right")
-        check(README["verify"](self.secret, signatures[0], body), "README: verifies a delivery")
-        check(not README["verify"](self.secret, signatures[0], body + b" "), "README: refuses another body")
+        check(BOOK["verify"](self.secret, signatures[0], body), "book: verifies a delivery")
+        check(not BOOK["verify"](self.secret, signatures[0], body + b" "), "book: refuses another body")
         old = str(int(t) - 301)
         mac = hmac.new(self.secret.encode(), old.encode() + b"." + body, hashlib.sha256).hexdigest()
-        check(not README["verify"](self.secret, f"t={old},v1={mac}", body), "README: refuses an old signature")
+        check(not BOOK["verify"](self.secret, f"t={old},v1={mac}", body), "book: refuses an old signature")
         check(headers["Content-Type"] == "application/json", "delivery: content type")
         check(headers["User-Agent"] == "Service-Webhook/1.0", "delivery: user agent")
         check(headers["X-Service-Webhook-Id"] == self.webhook, "delivery: names the webhook")
@@ -310,12 +311,12 @@ class Copy:
             query = {} if resource == "clients" else {"include": "lines"}
             items, _ = sandbox.all(resource, self.key, limit=100, **query)
             check({item["id"]: item for item in items} == self.records[resource], f"catch-up: the copy of {resource} is exact")
-            changed, as_of = README["changes"](sandbox.hello["baseUrl"], self.key, resource, "1970-01-01T00:00:00Z")
+            changed, as_of = BOOK["changes"](sandbox.hello["baseUrl"], self.key, resource, "1970-01-01T00:00:00Z")
             stamps = [item["updatedAt"] for item in changed]
-            check(stamps == sorted(stamps) and max(stamps, default=as_of) <= as_of, f"README: reads {resource} oldest first")
-            check({item["id"] for item in changed} == set(self.records[resource]), f"README: reads all {resource}")
-            again, _ = README["changes"](sandbox.hello["baseUrl"], self.key, resource, as_of)
-            check(all(item["updatedAt"] == as_of for item in again), f"README: reads only changed {resource}")
+            check(stamps == sorted(stamps) and max(stamps, default=as_of) <= as_of, f"book: reads {resource} oldest first")
+            check({item["id"] for item in changed} == set(self.records[resource]), f"book: reads all {resource}")
+            again, _ = BOOK["changes"](sandbox.hello["baseUrl"], self.key, resource, as_of)
+            check(all(item["updatedAt"] == as_of for item in again), f"book: reads only changed {resource}")
 
 
 def check_refusals(sandbox):
