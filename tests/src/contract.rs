@@ -61,6 +61,20 @@ fn mentioned(source: &str) -> impl Iterator<Item = &str> {
     words.filter(|word| subject(word).is_some())
 }
 
+/// The subjects that the index lacks, has twice or has without a rule. A row of it begins with the subject.
+fn index_faults(contract: &str) -> Vec<String> {
+    let (_, index) =
+        contract.split_once("| Rules | Subject | Section |\n|---|---|---|\n").unwrap_or_default();
+    let rows = index.lines().map_while(|line| line.strip_prefix("| "));
+    let listed: Vec<_> = rows.filter_map(|row| row.split(' ').next()).collect();
+    let rules: BTreeSet<_> = rules(contract).into_iter().filter_map(subject).collect();
+    let lacks = rules.iter().filter(|subject| !listed.contains(subject));
+    let lacks = lacks.map(|subject| format!("the index lacks {subject}"));
+    let mut left = rules.clone();
+    let further = listed.iter().filter(|subject| !left.remove(**subject));
+    lacks.chain(further.map(|subject| format!("the index has {subject} twice, or without a rule"))).collect()
+}
+
 /// Every way in which the contract and the tests do not fit together.
 fn faults(contract: &str, sources: &[Source]) -> Vec<String> {
     let rules = rules(contract);
@@ -145,6 +159,18 @@ fn every_rule_is_named_by_a_test_and_every_name_is_a_rule() {
     let faults = faults(&contract, &sources(&workspace()));
     assert!(rules(&contract).len() > 200, "the contract is not read as it is written");
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+#[test]
+fn the_index_of_the_contract_has_each_subject_once() {
+    let contract = fs::read_to_string(workspace().join("invoicing-core/CONTRACT.md")).expect("the contract");
+    assert_eq!(index_faults(&contract), [""; 0]);
+    let index = |rows: &str| format!("| Rules | Subject | Section |\n|---|---|---|\n{rows}\n{MADE_UP}");
+    assert_eq!(index_faults(&index("| LIST | a | b |\n| QUOTE | a | b |\n")), [""; 0]);
+    assert_eq!(index_faults(&index("| QUOTE | a | b |\n")), ["the index lacks LIST"]);
+    let rows = "| LIST | a | b |\n| QUOTE | a | b |\n| LIST | a | b |\n| ODD | a | b |\n";
+    let twice = ["LIST", "ODD"].map(|name| format!("the index has {name} twice, or without a rule"));
+    assert_eq!(index_faults(&index(rows)), twice);
 }
 
 #[test]
