@@ -2,6 +2,7 @@
 
 mod backup;
 mod batches;
+mod book;
 mod closing;
 mod credit_notes;
 mod end_to_end;

@@ -11,6 +11,8 @@ mod arrows;
 mod batch;
 pub mod bench;
 #[cfg(test)]
+mod book;
+#[cfg(test)]
 mod compatibility;
 #[cfg(test)]
 mod contract;
@@ -44,7 +46,17 @@ pub use world::{
     Answer, CANARY, World, WorldBuilder, ask, business_client, legal_identity, new_company, new_quote,
 };
 
-/// The examples of the README, compiled.
+/// The examples of the README and of the book, compiled.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;
+mod snippets {
+    #[doc = include_str!("../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../docs/embed.md")]
+    struct Embed;
+    #[doc = include_str!("../../docs/integrate.md")]
+    struct Integrate;
+    #[doc = include_str!("../../docs/pages.md")]
+    struct Pages;
+    #[doc = include_str!("../../docs/operate-postgresql.md")]
+    struct OperatePostgresql;
+}

@@ -67,7 +67,10 @@ fn each_label_is_listed_with_all_of_its_values() {
     assert!(values("operation").contains("sweep"));
     // Each label has a row: `values` panics without one.
     for [_, _, labels, _] in documented() {
-        labels.split(", ").filter(|label| !label.is_empty()).for_each(|label| _ = values(label.trim_matches('`')));
+        labels
+            .split(", ")
+            .filter(|label| !label.is_empty())
+            .for_each(|label| _ = values(label.trim_matches('`')));
     }
 }
 
