@@ -1,11 +1,17 @@
 //! No text of the repository leads to the registry under the name of a crate of ours. The crates are not published, and
 //! another author has published a `webhook-verify`: a person who follows such a link, or runs such a command, gets that one.
+//!
+//! A requirement by version is written for the time after the first release. Its line says `once published`, and names the
+//! crate as the registry will: the receiver as `invoicing-webhook-verify`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The crates that a program may depend on.
-const CRATES: [&str; 4] = ["invoicing-client", "invoicing-core", "invoicing-server", "webhook-verify"];
+/// The crates that a program may depend on, by their names in the repository and in the registry.
+const CRATES: [&str; 5] =
+    ["invoicing-client", "invoicing-core", "invoicing-server", "invoicing-webhook-verify", ANOTHER_AUTHORS];
+/// It is not ours in the registry, and will not be.
+const ANOTHER_AUTHORS: &str = "webhook-verify";
 /// Sites on which a path or a parameter names a crate.
 const SITES: [&str; 6] = ["docs.rs", "crates.io", "lib.rs", "shields.io", "deps.rs", "crates.live"];
 /// Folders that are made, and data that other programs have made.
@@ -32,7 +38,13 @@ fn leads_to_registry(line: &str, name: &str) -> bool {
     let by_version =
         line.trim_start_matches([' ', '/', '!', '#', '*']).split_once('=').is_some_and(|(key, value)| {
             let is_version = value.trim_start().starts_with('"') || value.contains("version");
-            key.trim() == name && is_version && !value.contains("path =") && !value.contains("git =")
+            let package = value.split("package = \"").nth(1).and_then(|package| package.split('"').next());
+            let is_later = name != ANOTHER_AUTHORS && line.contains("once published");
+            package.unwrap_or(key.trim()) == name
+                && is_version
+                && !is_later
+                && !value.contains("path =")
+                && !value.contains("git =")
         });
     by_link || by_command || by_version
 }
@@ -86,9 +98,18 @@ fn links_commands_and_requirements_are_found() {
         "by `cargo add --features axum webhook-verify@0.1`",
         "cargo install webhook-verify",
         "webhook-verify = \"0.1\"",
+        "webhook-verify = \"0.1\" # once published",
         "//! webhook-verify = { version = \"0.1\", features = [\"axum\"] }",
+        "receiver = { package = \"webhook-verify\", version = \"0.1\" } # once published",
     ] {
         assert!(leads_to_registry(line, "webhook-verify"), "{line}");
+    }
+    for line in [
+        "cargo add invoicing-webhook-verify # once published",
+        "invoicing-webhook-verify = \"0.1\"",
+        "webhook-verify = { package = \"invoicing-webhook-verify\", version = \"0.1\" }",
+    ] {
+        assert!(leads_to_registry(line, "invoicing-webhook-verify"), "{line}");
     }
     for line in [
         "[documentation](webhook-verify/src/lib.rs) describes",
@@ -99,7 +120,9 @@ fn links_commands_and_requirements_are_found() {
         "webhook-verify = { path = \"webhook-verify\", version = \"0.1.0\" }",
         "webhook-verify = { workspace = true, features = [\"axum\"] }",
         "webhook-verify = { git = \"https://example.com/invoicing\", version = \"0.1\" }",
+        "invoicing-webhook-verify = \"0.1\" # once published",
+        "webhook-verify = { package = \"invoicing-webhook-verify\", version = \"0.1\" } # once published",
     ] {
-        assert!(!leads_to_registry(line, "webhook-verify"), "{line}");
+        assert!(CRATES.iter().all(|name| !leads_to_registry(line, name)), "{line}");
     }
 }
