@@ -70,7 +70,8 @@ async fn drill(
 
 /// The latest invoices with the bytes of their documents, which the service compares with their hashes.
 async fn documents_of(invoicing: &Invoicing, company: CompanyId) -> Vec<(String, Vec<u8>)> {
-    let invoices = invoicing.company(company).invoices();
+    let company = invoicing.company(company);
+    let invoices = company.invoices();
     let page = invoices.list(&InvoiceQuery::default()).await.expect("a page").data;
     let mut documents = Vec::new();
     for invoice in page.iter().filter(|invoice| invoice.summary.number.is_some()).take(COMPARED) {

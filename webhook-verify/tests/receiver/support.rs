@@ -20,7 +20,7 @@ pub(crate) const PING: &str = r#"{"event":"ping","timestamp":"2026-09-14T09:41:0
 
 /// A receiver at [`NOW`].
 pub(crate) fn receiver() -> Receiver {
-    Receiver::new(Verifier::new(SECRET).unwrap()).clock(ManualClock::at(NOW * 1000).get())
+    Receiver::new(Verifier::new(SECRET).unwrap()).clock(ManualClock::at(NOW * 1000).to_clock())
 }
 
 pub(crate) fn signature(body: &[u8]) -> String {

@@ -102,7 +102,7 @@ async fn a_handler_without_a_limit_keeps_its_claim() {
 
 #[tokio::test]
 async fn a_running_worker_is_woken_and_completes_its_message_before_it_stops() {
-    let inbox = Arc::new(MemoryInbox::with_clock(ManualClock::at(crate::support::NOW * 1000).get()));
+    let inbox = Arc::new(MemoryInbox::with_clock(ManualClock::at(crate::support::NOW * 1000).to_clock()));
     let mut service = InboxService::new(receiver(), Arc::clone(&inbox));
     let stop = Notify::new();
     let (begun, has_begun) = oneshot::channel();
