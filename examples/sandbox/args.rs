@@ -11,7 +11,7 @@ use lexopt::ValueExt;
 use lexopt::prelude::Long;
 
 /// The text of `--help`.
-pub(crate) const USAGE: &str = r#"Usage: sandbox [OPTIONS]
+pub(crate) const USAGE: &str = r#"Usage: invoicing-sandbox [OPTIONS]
 
 A service with demo companies and a stream of business, to develop an integration against.
 

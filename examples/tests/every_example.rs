@@ -164,7 +164,7 @@ fn sandbox_refuses_a_wrong_flag_in_one_line() {
         assert!(output.stdout.is_empty(), "{args:?}");
     }
     let help = run("sandbox", &["--help"]);
-    assert!(help.status.success() && String::from_utf8(help.stdout).unwrap().contains("Usage: sandbox"));
+    assert!(help.status.success() && String::from_utf8(help.stdout).unwrap().contains("Usage: invoicing-sandbox"));
 }
 
 /// The names in a value, at each depth.
