@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
+use std::io::{IsTerminal, stdout};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -10,17 +11,22 @@ use invoicing_server::TargetPolicy;
 use lexopt::ValueExt;
 use lexopt::prelude::Long;
 
+use crate::output::Format;
+
 /// The text of `--help`.
 pub(crate) const USAGE: &str = r#"Usage: invoicing-sandbox [OPTIONS]
 
 A service with demo companies and a stream of business, to develop an integration against.
 
   --listen ADDRESS       where the API listens (default 127.0.0.1:8080; port 0 picks a free one)
+  --base-url URL         where others reach it, if that differs: https://sandbox.example.com (default: http:// and the
+                         address on which it listens)
   --webhook URL[=KINDS]  registers a webhook of the first company; may be repeated. KINDS narrows its
                          events: quote.signed,invoice.paid (default: all). Private targets and http are allowed.
                          One that is disabled after 10 failures is enabled again on its page, as in production
   --enable-again         enables webhooks again that failures have disabled, once their receivers answer a ping, and
                          replays what they missed; standard error shows both
+  --webhook-ca FILE      receivers over TLS may have certificates of these authorities (PEM) besides the public ones
   --activity N           business operations per second, also a fraction (default 1; 0 = none)
   --db FILE              keeps everything in FILE and beside it; started again on it, the sandbox goes on with the
                          same companies, keys and webhooks (default: a temporary file, gone at the end)
@@ -32,14 +38,18 @@ A service with demo companies and a stream of business, to develop an integratio
                          secrets beside it. Sandboxes on one database must be given the same
   --quota N              requests that a key may make in 60 s (default 30; 0 = any number)
   --seed N               makes the sequence of operations and amounts repeatable (default: by chance)
+  --output text|json     text for people, or lines for programs (default: text on a terminal, else json)
+  --probes ADDRESS       answers /livez and /readyz there, for a supervisor (default: nowhere)
+  --health-check ADDRESS
+                         nothing but a question to the sandbox whose --probes are there: exit code 0 if it is ready
   --help                 this text
 
-Standard output is JSON lines: first the companies with their keys and the webhooks with their secrets, once
-connections are accepted; then one line per business operation with the events of its records since the last one. Logs
-go to standard error. Ctrl-C and SIGTERM stop it cleanly.
+Standard output shows first the companies with their keys and the webhooks with their secrets, once connections are
+accepted; then one line per business operation with the events of its records since the last one. Logs go to standard
+error. Ctrl-C and SIGTERM stop it cleanly.
 
-The first line, broken for reading. All activity is in the first company; docsUrl is the reference of the API;
-consoleUrl opens the company's pages in a browser, once, and the log has a link for the next one:
+For programs these are JSON lines. The first one, broken for reading. All activity is in the first company; docsUrl is
+the reference of the API; consoleUrl opens the company's pages in a browser, once, and the log has a link for the next:
 
 {"baseUrl": "http://127.0.0.1:8080", "docsUrl": "http://127.0.0.1:8080/api/v1/docs",
  "consoleUrl": "http://127.0.0.1:8080/?signIn=…",
@@ -54,11 +64,27 @@ pub(crate) const TARGETS: TargetPolicy = TargetPolicy { allow_http: true, allow_
 /// More would be more than one core writes.
 const MAX_ACTIVITY: f64 = 1_000.0;
 
+/// The work that the command line asks for.
+#[derive(Debug)]
+pub(crate) enum Command {
+    Help,
+    /// A question to the probes at this address.
+    HealthCheck(String),
+    Run(Box<Args>),
+}
+
 /// The arguments.
 #[derive(Debug)]
 pub(crate) struct Args {
     /// Host and port.
     pub(crate) listen: String,
+    /// Scheme and host, and the port if there is one.
+    pub(crate) base_url: Option<String>,
+    /// A file of certificates.
+    pub(crate) webhook_ca: Option<PathBuf>,
+    pub(crate) format: Format,
+    /// Host and port.
+    pub(crate) probes: Option<String>,
     pub(crate) webhooks: Vec<WebhookArg>,
     /// Whether webhooks that failures have disabled are enabled again.
     pub(crate) enable_again: bool,
@@ -101,11 +127,15 @@ pub(crate) struct WebhookArg {
     pub(crate) events: Vec<EventKind>,
 }
 
-/// Reads the command line; `None` for `--help`.
-pub(crate) fn parse() -> Result<Option<Args>, lexopt::Error> {
+/// Reads the command line.
+pub(crate) fn parse() -> Result<Command, lexopt::Error> {
     let mut parser = lexopt::Parser::from_env();
     let mut args = Args {
         listen: "127.0.0.1:8080".into(),
+        base_url: None,
+        webhook_ca: None,
+        format: if stdout().is_terminal() { Format::Text } else { Format::Json },
+        probes: None,
         webhooks: Vec::new(),
         enable_again: false,
         activity: 1.0,
@@ -117,7 +147,11 @@ pub(crate) fn parse() -> Result<Option<Args>, lexopt::Error> {
     while let Some(arg) = parser.next()? {
         match arg {
             Long("listen") => args.listen = named("listen", parser.value()?.parse_with(address))?,
+            Long("base-url") => {
+                args.base_url = Some(named("base-url", parser.value()?.parse_with(base_url))?);
+            }
             Long("webhook") => args.webhooks.push(named("webhook", parser.value()?.parse())?),
+            Long("webhook-ca") => args.webhook_ca = Some(parser.value()?.into()),
             Long("enable-again") => args.enable_again = true,
             Long("activity") => args.activity = named("activity", parser.value()?.parse_with(activity))?,
             Long("db") => args.db = Some(named("db", database(parser.value()?).map_err(Into::into))?),
@@ -126,11 +160,17 @@ pub(crate) fn parse() -> Result<Option<Args>, lexopt::Error> {
             }
             Long("quota") => args.quota = named("quota", parser.value()?.parse())?,
             Long("seed") => args.seed = Some(named("seed", parser.value()?.parse())?),
-            Long("help") => return Ok(None),
+            Long("output") => args.format = named("output", parser.value()?.parse_with(format))?,
+            Long("probes") => args.probes = Some(named("probes", parser.value()?.parse_with(address))?),
+            Long("health-check") => {
+                let address = named("health-check", parser.value()?.parse_with(address))?;
+                return Ok(Command::HealthCheck(address));
+            }
+            Long("help") => return Ok(Command::Help),
             other => return Err(other.unexpected()),
         }
     }
-    Ok(Some(args))
+    Ok(Command::Run(Box::new(args)))
 }
 
 /// Says which option has the value that is wrong.
@@ -145,6 +185,26 @@ fn address(text: &str) -> Result<String, &'static str> {
         Ok(text.to_owned())
     } else {
         Err("must be an address and a port, such as 127.0.0.1:8080")
+    }
+}
+
+/// Without a path: the console's cookie and links begin at the root.
+fn base_url(text: &str) -> Result<String, &'static str> {
+    let url = text.strip_suffix('/').unwrap_or(text);
+    let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let is_host = |host: &str| !host.is_empty() && !host.contains(['/', '?', '#', '@', ' ']);
+    if host.is_some_and(is_host) {
+        Ok(url.to_owned())
+    } else {
+        Err("must be like https://sandbox.example.com")
+    }
+}
+
+fn format(text: &str) -> Result<Format, &'static str> {
+    match text {
+        "text" => Ok(Format::Text),
+        "json" => Ok(Format::Json),
+        _ => Err("must be text or json"),
     }
 }
 

@@ -4,6 +4,7 @@
 //! restart. The seed decides what is tried; with the same records, that is what happens.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use fastrand::Rng;
@@ -42,6 +43,13 @@ struct Line {
     at: Timestamp,
     ids: BTreeMap<&'static str, Uuid>,
     events: Vec<Announced>,
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let events: Vec<_> = self.events.iter().map(|event| &*event.event).collect();
+        write!(f, "  {:<24} {}", self.operation, events.join(", "))
+    }
 }
 
 /// An event that receivers will hear of: `id` is `data.id`, `timestamp` that of the envelope.

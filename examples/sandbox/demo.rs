@@ -4,6 +4,7 @@
 //! a file of its own beside the database, or beside the documents if the database is a server: secrets of a
 //! demonstration, readable by their owner only.
 
+use std::fmt;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -70,14 +71,30 @@ pub(crate) struct Credentials {
     webhooks: Vec<WebhookEntry>,
 }
 
+impl fmt::Display for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for CompanyEntry { name, plan, api_key, .. } in &self.companies {
+            let use_of_key = if *plan == Plan::Team { "" } else { ", refused by the API" };
+            writeln!(f, "  key        {api_key} ({name}, plan {plan}{use_of_key})")?;
+        }
+        if self.webhooks.is_empty() {
+            writeln!(f, "  webhook    none: --webhook http://127.0.0.1:9000/hook adds one")?;
+        }
+        for WebhookEntry { url, secret, .. } in &self.webhooks {
+            writeln!(f, "  webhook    {url}\n  secret     {secret}")?;
+        }
+        Ok(())
+    }
+}
+
 /// A company and its key.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CompanyEntry {
     pub(crate) id: CompanyId,
-    name: String,
+    pub(crate) name: String,
     plan: Plan,
-    api_key: String,
+    pub(crate) api_key: String,
 }
 
 /// A webhook and its secret.

@@ -18,7 +18,7 @@ pub(crate) struct Home {
     /// The credentials that it shows.
     pub(crate) credentials: PathBuf,
     /// Lives as long as the service that writes into it.
-    _temporary: Option<TempDir>,
+    temporary: Option<TempDir>,
 }
 
 impl Home {
@@ -46,7 +46,7 @@ impl Home {
                 (documents, credentials)
             }
         };
-        Ok(Self { db, documents, credentials, _temporary: temporary })
+        Ok(Self { db, documents, credentials, temporary })
     }
 
     /// A builder of the service.
@@ -64,6 +64,14 @@ impl Home {
         match &self.db {
             Db::File(path) => format!("{} (documents: {documents})", path.display()),
             Db::Postgres { name, .. } => format!("PostgreSQL, database {name} (documents: {documents})"),
+        }
+    }
+
+    /// For a person, as a sentence.
+    pub(crate) fn kept(&self) -> String {
+        match self.temporary {
+            Some(_) => "All data is gone at the end, unless --db names a file.".into(),
+            None => format!("The data is kept in {}.", self.shown()),
         }
     }
 

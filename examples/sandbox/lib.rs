@@ -4,8 +4,8 @@
 //! $ cargo run --example sandbox -- --db sandbox.db --webhook http://127.0.0.1:9000/hook --activity 2
 //! ```
 //!
-//! `--help` lists all options. Standard output is JSON lines for programs to read; logs go to standard error, as verbose as
-//! `RUST_LOG` says.
+//! `--help` lists all options. Standard output is text on a terminal, else JSON lines for programs to read; logs go to standard
+//! error, as verbose as `RUST_LOG` sets.
 
 mod args;
 mod business;
@@ -14,11 +14,14 @@ mod credits;
 mod demo;
 mod home;
 mod output;
+mod probes;
 mod recovery;
 mod sign_in;
 mod steps;
 mod stop;
+mod webhook_ca;
 
+use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
@@ -28,18 +31,18 @@ use http::request::Parts;
 use invoicing_examples::{Failure, explain};
 use invoicing_server::{
     ConsoleSettings, Invoicing, SealingKey, SealingKeyError, SealingKeys, ServeLimits, ServedApp, Settings,
-    Theme, serve,
+    Theme, TransportBuilder, serve,
 };
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tracing_subscriber::EnvFilter;
 
-use crate::args::{Args, TARGETS, USAGE};
+use crate::args::{Args, Command, TARGETS, USAGE};
 use crate::business::Business;
 use crate::demo::Credentials;
 use crate::home::Home;
-use crate::output::Output;
+use crate::output::{Format, Output};
 use crate::recovery::Recovery;
 use crate::sign_in::Door;
 use crate::stop::Stop;
@@ -67,29 +70,51 @@ struct Hello<'a> {
     console_url: String,
     #[serde(flatten)]
     credentials: &'a Credentials,
+    // What follows is for people. A program has chosen it.
+    #[serde(skip)]
+    kept: String,
+    #[serde(skip)]
+    activity: f64,
+}
+
+impl fmt::Display for Hello<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { base_url, docs_url, console_url, credentials, kept, activity } = self;
+        let first = &credentials.companies[0];
+        writeln!(f, "The sandbox is ready. Ctrl-C stops it. {kept}\n")?;
+        writeln!(f, "  console    {console_url} (opens once)")?;
+        writeln!(f, "  reference  {docs_url}")?;
+        writeln!(f, "  API        {base_url}/api/v1\n{credentials}\nA first request:\n")?;
+        writeln!(
+            f,
+            "  curl -H 'Authorization: Bearer {}' '{base_url}/api/v1/quotes?limit=1'\n",
+            first.api_key
+        )?;
+        if *activity > 0.0 {
+            write!(f, "Operations of {}, {activity} per second, with their events:", first.name)
+        } else {
+            write!(f, "No business goes on, because of --activity 0.")
+        }
+    }
 }
 
 /// The program: reads the command line, and runs until it is told to end.
 pub fn main() -> ExitCode {
-    let args = match args::parse() {
-        Ok(Some(args)) => args,
-        Ok(None) => {
+    let done = match args::parse() {
+        Ok(Command::Help) => {
             print!("{USAGE}");
-            return ExitCode::SUCCESS;
+            Ok(())
         }
+        Ok(Command::HealthCheck(address)) => {
+            probes::check(&address).map_err(|error| format!("{address}: {}", explain(&*error)).into())
+        }
+        Ok(Command::Run(args)) => run_to_end(*args),
         Err(error) => {
             eprintln!("invoicing-sandbox: {error} (--help lists all options)");
             return ExitCode::from(WRONG_USAGE);
         }
     };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
-    let ended = tokio::runtime::Runtime::new().map_err(Failure::from).and_then(|runtime| {
-        let ended = runtime.block_on(run(args));
-        runtime.shutdown_timeout(LEFTOVERS);
-        ended
-    });
-    match ended {
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("invoicing-sandbox: {}", explain(&*error));
@@ -98,16 +123,31 @@ pub fn main() -> ExitCode {
     }
 }
 
+fn run_to_end(args: Args) -> Result<(), Failure> {
+    // A person sees the business on the terminal: of the log, only what it does not show.
+    let filter = match args.format {
+        Format::Text => "warn,invoicing_sandbox=info",
+        Format::Json => "info",
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(filter));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+    let runtime = tokio::runtime::Runtime::new()?;
+    let ended = runtime.block_on(run(args));
+    runtime.shutdown_timeout(LEFTOVERS);
+    ended
+}
+
 async fn run(args: Args) -> Result<(), Failure> {
     let stop = Stop::new();
     let signals = Stop::signals()?;
-    let listener =
-        TcpListener::bind(&args.listen).await.map_err(|error| format!("{}: {error}", args.listen))?;
-    let base_url = format!("http://{}", reachable(listener.local_addr()?));
+    let Ports { listener, probes, base_url } = Ports::open(&args).await?;
+    let authorities = args.webhook_ca.as_deref().map(webhook_ca::read).transpose()?.unwrap_or_default();
     let home = Home::new(args.db, args.documents)?;
     let settings =
         Settings { base_url: base_url.clone(), quota: args.quota, target: TARGETS, ..Settings::default() };
-    let invoicing = home.builder()?.settings(settings).sealing_keys(sealing_keys()?).open().await?;
+    let trust = move |transport| authorities.into_iter().fold(transport, TransportBuilder::root_certificate);
+    let builder = home.builder()?.settings(settings).sealing_keys(sealing_keys()?);
+    let invoicing = builder.webhook_transport(trust).open().await?;
     // First, so that a key that has been idle for too long is known to be dead.
     invoicing.sweep().await?;
     let turn = home.turn().await?;
@@ -118,12 +158,21 @@ async fn run(args: Args) -> Result<(), Failure> {
     let (door, docs_url) =
         (Door::new(invoicing.env(), &base_url, company), format!("{base_url}/api/v1/docs"));
     let console_url = door.link();
-    tracing::info!(base_url, docs = docs_url, console = console_url, db = home.shown(), seed, "ready");
+    if let Format::Json = args.format {
+        tracing::info!(base_url, docs = docs_url, console = console_url, db = home.shown(), seed, "ready");
+    }
     let settings = ConsoleSettings::at(&base_url).theme(Theme::default().name("Sandbox"));
     let console = invoicing.console(settings, move |request: &Parts| door.decide(request))?;
 
-    let mut output = Output::new(stop.clone());
+    let mut output = Output::new(args.format, stop.clone());
     let mut tasks = Tasks::new();
+    if let Some(listener) = probes {
+        let (health, stopped) = (invoicing.health_service(), stop.clone());
+        tasks.spawn(async move {
+            probes::serve(listener, health, &stopped).await;
+            Ok(())
+        });
+    }
     spawn_service(&mut tasks, &stop, listener, (invoicing.service(), console).into(), &invoicing);
     if args.enable_again {
         let recovery = Recovery::new(invoicing.company(company), invoicing.env().clone());
@@ -142,11 +191,12 @@ async fn run(args: Args) -> Result<(), Failure> {
         Ok(())
     });
     let business = Business::new(invoicing.clone(), company, seed);
-    let (rate, stopped, hello_url) = (args.activity, stop.clone(), base_url);
+    let (activity, stopped, kept) = (args.activity, stop.clone(), home.kept());
     tasks.spawn(async move {
-        let hello = Hello { base_url: &hello_url, docs_url, console_url, credentials: &credentials };
+        let credentials = &credentials;
+        let hello = Hello { base_url: &base_url, docs_url, console_url, credentials, kept, activity };
         let went = match output.line(&hello).await {
-            Ok(()) => business.go_on(rate, &mut output, &stopped).await,
+            Ok(()) => business.go_on(activity, &mut output, &stopped).await,
             Err(error) => Err(error.into()),
         };
         unless_reader_is_gone(went)
@@ -184,6 +234,40 @@ fn unless_reader_is_gone(ended: Result<(), Failure>) -> Result<(), Failure> {
             Ok(())
         }
         _ => Err(error),
+    })
+}
+
+/// Where it is reached.
+struct Ports {
+    listener: TcpListener,
+    probes: Option<TcpListener>,
+    base_url: String,
+}
+
+impl Ports {
+    async fn open(args: &Args) -> Result<Self, Failure> {
+        let listener = bind("--listen", &args.listen).await?;
+        let mut probes = None;
+        if let Some(address) = &args.probes {
+            let bound = bind("--probes", address).await?;
+            tracing::info!(probes = %bound.local_addr()?, "probes are answered");
+            probes = Some(bound);
+        }
+        let base_url = match &args.base_url {
+            Some(url) => url.clone(),
+            None => format!("http://{}", reachable(listener.local_addr()?)),
+        };
+        Ok(Self { listener, probes, base_url })
+    }
+}
+
+async fn bind(option: &str, address: &str) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).await.map_err(|error| {
+        let advice = match error.kind() {
+            io::ErrorKind::AddrInUse => " (another program listens there; port 0 picks a free one)",
+            _ => "",
+        };
+        format!("{option} {address}: {error}{advice}").into()
     })
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Door {
     env: Env,
     base_url: String,
     company: CompanyId,
-    /// Browsers send the cookies of one port to all others, so the name holds the port.
+    /// Browsers send the cookies of one port to all others, so the name holds the address.
     cookie: String,
     state: Arc<Mutex<State>>,
 }
@@ -31,13 +31,13 @@ struct State {
 
 impl Door {
     pub(crate) fn new(env: &Env, base_url: &str, company: CompanyId) -> Self {
-        let port = base_url.rsplit(':').next().unwrap_or_default();
+        let address: String = base_url.chars().filter(char::is_ascii_alphanumeric).collect();
         let state = State { link: token(env), sessions: HashSet::new() };
         Self {
             env: env.clone(),
             base_url: base_url.to_owned(),
             company,
-            cookie: format!("sandbox-{port}"),
+            cookie: format!("sandbox-{address}"),
             state: Arc::new(Mutex::new(state)),
         }
     }
@@ -108,7 +108,7 @@ fn given(request: &Parts) -> Option<&str> {
 fn closed() -> Response<Bytes> {
     const PAGE: &str = "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>Sandbox</title></head>\
-        <body><main><h1>Signed out</h1><p>Open the link that the sandbox has printed as <code>consoleUrl</code>. It can be \
+        <body><main><h1>Signed out</h1><p>Open the link to the console that the sandbox has printed. It can be \
         used once; the log has the next one.</p></main></body></html>";
     answer(Response::builder().status(StatusCode::UNAUTHORIZED), PAGE)
 }

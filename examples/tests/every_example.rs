@@ -141,7 +141,7 @@ fn crm_connector_links_each_quote_once() {
 
 #[test]
 fn sandbox_refuses_a_wrong_flag_in_one_line() {
-    let wrong: [&[&str]; 12] = [
+    let wrong: [&[&str]; 16] = [
         &["--lisen", "127.0.0.1:0"],
         &["--listen", "nowhere"],
         &["--activity", "-1"],
@@ -153,6 +153,10 @@ fn sandbox_refuses_a_wrong_flag_in_one_line() {
         &["--db", "postgres://127.0.0.1/../etc"],
         &["--db", ""],
         &["--documents", "s3://bucket"],
+        &["--base-url", "sandbox.example.com"],
+        &["--output", "yaml"],
+        &["--probes", "8081"],
+        &["--health-check", "nowhere"],
         &["stray"],
     ];
     for args in wrong {
@@ -164,7 +168,9 @@ fn sandbox_refuses_a_wrong_flag_in_one_line() {
         assert!(output.stdout.is_empty(), "{args:?}");
     }
     let help = run("sandbox", &["--help"]);
-    assert!(help.status.success() && String::from_utf8(help.stdout).unwrap().contains("Usage: invoicing-sandbox"));
+    assert!(
+        help.status.success() && String::from_utf8(help.stdout).unwrap().contains("Usage: invoicing-sandbox")
+    );
 }
 
 /// The names in a value, at each depth.
