@@ -25,9 +25,18 @@ const HELD: [(&str, &str, &str); 8] = [
 const PARTS: [(&str, &str, &str); 1] =
     [("docs/integrate.md", "sh", "invoicing-server/reference/requests.sh")];
 /// The beginning of a command, the file of the test that runs it, and a text of this file.
-const COMMANDS: [(&str, &str, &str); 5] = [
+const COMMANDS: [(&str, &str, &str); 8] = [
     ("cargo run --example quickstart", ".ci/run", "cargo run --example quickstart"),
-    ("cargo run --example sandbox -- --db ", "examples/tests/postgres.rs", "Sandbox::start(&[\"--db\""),
+    // The tests start the program that it installs.
+    (
+        "cargo install --locked --git https://github.com/invoicing-rs/invoicing invoicing-sandbox",
+        "examples/sandbox/Cargo.toml",
+        "name = \"invoicing-sandbox\"\npath = \"main.rs\"",
+    ),
+    ("invoicing-sandbox --db ", "examples/tests/postgres.rs", "Sandbox::start(&[\"--db\""),
+    // Without an engine `.ci/image` makes the same root, and starts the program there.
+    ("docker build --tag invoicing-sandbox .", ".ci/image", "\"Dockerfile\""),
+    ("docker run --rm --publish 127.0.0.1:8080:8080 --volume sandbox:/data ", "Dockerfile", "VOLUME /data\nEXPOSE 8080"),
     ("backup.sh save ", "tests/operations/backup.rs", "[\"save\", "),
     ("backup.sh check ", "tests/operations/backup.rs", "[\"check\", "),
     ("backup.sh restore ", "tests/operations/backup.rs", "[\"restore\", "),
