@@ -55,7 +55,7 @@ fn public_errors_go_into_a_box_and_to_another_thread() {
         webhook_verify::SecretError,
         webhook_verify::VerifyError,
     ];
-    let checked = checked.replace(' ', "");
+    let checked: String = checked.split_whitespace().collect();
     let roots = [
         ("invoicing_core", include_str!("../invoicing-core/src/lib.rs")),
         ("invoicing_client", include_str!("../invoicing-client/src/lib.rs")),

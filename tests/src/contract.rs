@@ -162,6 +162,13 @@ fn every_rule_is_named_by_a_test_and_every_name_is_a_rule() {
 }
 
 #[test]
+fn the_readme_has_the_number_of_the_rules() {
+    let read = |name: &str| fs::read_to_string(workspace().join(name)).expect("a document");
+    let number = rules(&read("invoicing-core/CONTRACT.md")).len();
+    assert!(read("README.md").contains(&format!("[{number} rules]")), "there are {number} rules");
+}
+
+#[test]
 fn the_index_of_the_contract_has_each_subject_once() {
     let contract = fs::read_to_string(workspace().join("invoicing-core/CONTRACT.md")).expect("the contract");
     assert_eq!(index_faults(&contract), [""; 0]);
