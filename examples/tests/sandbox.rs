@@ -154,7 +154,7 @@ fn sandbox_writes_text_for_people() {
             "--output",
             "text",
             "--webhook",
-            "http://127.0.0.1:9/",
+            "http://127.0.0.1:9000/hook",
             "--activity",
             "50",
         ])
