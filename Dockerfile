@@ -17,7 +17,7 @@ RUN apt-get update \
 ENV TARGET_CC=musl-gcc
 WORKDIR /source
 COPY . .
-# With the release profile of the workspace: as small and as fast as it gets, in about 10 minutes.
+# With the release profile of the workspace: as small and as fast as it gets.
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/source/target \
     cargo build --release --locked --package invoicing-sandbox --bin invoicing-sandbox \
