@@ -36,7 +36,11 @@ const COMMANDS: [(&str, &str, &str); 8] = [
     ("invoicing-sandbox --db ", "examples/tests/postgres.rs", "Sandbox::start(&[\"--db\""),
     // Without an engine `.ci/image` makes the same root, and starts the program there.
     ("docker build --tag invoicing-sandbox .", ".ci/image", "\"Dockerfile\""),
-    ("docker run --rm --publish 127.0.0.1:8080:8080 --volume sandbox:/data ", "Dockerfile", "VOLUME /data\nEXPOSE 8080"),
+    (
+        "docker run --rm --publish 127.0.0.1:8080:8080 --volume sandbox:/data ",
+        "Dockerfile",
+        "VOLUME /data\nEXPOSE 8080",
+    ),
     ("backup.sh save ", "tests/operations/backup.rs", "[\"save\", "),
     ("backup.sh check ", "tests/operations/backup.rs", "[\"check\", "),
     ("backup.sh restore ", "tests/operations/backup.rs", "[\"restore\", "),
