@@ -19,7 +19,14 @@ export LC_ALL=C
 
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "backup.sh: $*"; exit 1; }
-usage() { sed -n '4,6s/^# *//p' "$0" >&2; exit 2; }
+usage() { sed -n '4,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+
+# A database that is damaged is no backup.
+is_whole() {
+    case $1 in
+    *.db) sqlite3 -readonly "$1" 'PRAGMA integrity_check' 2>/dev/null | grep -qx ok || fail "$1 is damaged" ;;
+    esac
+}
 
 is_postgres() { case $1 in postgres://* | postgresql://*) true ;; *) false ;; esac }
 
@@ -49,9 +56,10 @@ references() {
     esac
 }
 
-# Whether each document that a backup file refers to is in a folder, unchanged.
+# Whether a backup file is whole, and each document that it refers to is in a folder, unchanged.
 check() {
     references "$1" >"$work/references"
+    is_whole "$1"
     # A document is <company>/<last two digits of the upload>/<upload>.pdf.
     awk '{ print $3 "  " $1 "/" substr($2, 35) "/" $2 ".pdf" }' "$work/references" >"$work/sums"
     [ ! -s "$work/sums" ] || (cd "$2" && sha256sum -c "$work/sums") >"$work/checked" 2>&1 || {
@@ -94,6 +102,7 @@ copy_documents() {
 
 save() {
     database=$1 documents=$2 backup=$3
+    [ "$documents" = - ] || [ -d "$documents" ] || fail "there is no folder of documents $documents"
     mkdir -p "$backup"
     name=$backup/$(date -u +%Y%m%dT%H%M%SZ)
     # The database first: what it refers to is stored by now, and is never deleted.
@@ -138,7 +147,7 @@ restore() {
     *.db)
         part=$database.part
         cp "$file" "$part"
-        sqlite3 -readonly "$part" 'PRAGMA integrity_check' | grep -qx ok || fail "$file is damaged"
+        is_whole "$part"
         sync
         mv "$part" "$database"
         ;;

@@ -294,6 +294,16 @@ async fn a_backup_with_a_damaged_document_is_refused_and_nothing_is_overwritten(
     let overwrites = host.script.run(&["restore", &host.backup, &database, &documents]).await;
     assert!(overwrites.unwrap_err().contains("exists"), "a database in use was overwritten");
     host.script.run(&["check", &host.backup]).await.unwrap();
+    if db == Database::Sqlite {
+        let whole = std::fs::read(&host.backup).unwrap();
+        let mut damaged = whole.clone();
+        let middle = damaged.len() / 2;
+        damaged[middle..middle + 8192].fill(0xa5);
+        std::fs::write(&host.backup, damaged).unwrap();
+        let refused = host.script.run(&["check", &host.backup]).await.unwrap_err();
+        assert!(refused.contains("is damaged"), "{refused}");
+        std::fs::write(&host.backup, whole).unwrap();
+    }
     for document in files(Path::new(&host.path("backup/documents"))) {
         std::fs::write(&document, "damaged").unwrap();
     }
@@ -303,6 +313,10 @@ async fn a_backup_with_a_damaged_document_is_refused_and_nothing_is_overwritten(
     let refused =
         host.script.run(&["restore", &host.backup, &self::database(&place), &host.path("new")]).await;
     assert!(refused.unwrap_err().contains("missing or damaged"));
+    let without =
+        host.script.run(&["save", &database, &host.path("no documents"), &host.path("other")]).await;
+    assert!(without.unwrap_err().contains("there is no folder of documents"));
+    assert!(!Path::new(&host.path("other")).exists());
 }
 
 #[on_each_database]
