@@ -6,7 +6,7 @@
 //! hundred. Server and service share the machine, and there is one caller.
 //!
 //! `cargo bench -p invoicing-tests --bench growth`, `-- sqlite` for one database, `-- 1000000` for the sizes up to that,
-//! `-- drill` for a restore of 10,000 quotes with typeset documents.
+//! `-- drill` for a restore of 10,000 quotes with typeset documents, or `-- drill 2000`.
 
 mod drill;
 mod sizes;
@@ -25,18 +25,18 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 use workload::{Workload, short_documents};
 
 const CALLS: usize = 300;
-/// Quotes of the restore drill.
-const DRILLED: u64 = 10_000;
 /// The sum that is due on all invoices of a company.
 const REPORT: &str = "SELECT CAST(sum(amount_due_cents) AS BIGINT) FROM report_invoices WHERE company_id = ";
 
 fn main() {
-    let max = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(100_000);
+    let number: Option<u64> = std::env::args().skip(1).find_map(|argument| argument.parse().ok());
     if std::env::args().any(|argument| argument == "drill") {
-        block_on(drill::of_sqlite(DRILLED));
-        block_on(drill::of_postgres(DRILLED));
+        let quotes = number.unwrap_or(10_000);
+        block_on(drill::of_sqlite(quotes));
+        block_on(drill::of_postgres(quotes));
         return;
     }
+    let max = number.unwrap_or(100_000);
     if wanted("sqlite") {
         block_on(grow_file(max));
     }
