@@ -56,10 +56,9 @@ references() {
     esac
 }
 
-# Whether a backup file is whole, and each document that it refers to is in a folder, unchanged.
+# Whether each document that a backup file refers to is in a folder, unchanged.
 check() {
     references "$1" >"$work/references"
-    is_whole "$1"
     # A document is <company>/<last two digits of the upload>/<upload>.pdf.
     awk '{ print $3 "  " $1 "/" substr($2, 35) "/" $2 ".pdf" }' "$work/references" >"$work/sums"
     [ ! -s "$work/sums" ] || (cd "$2" && sha256sum -c "$work/sums") >"$work/checked" 2>&1 || {
@@ -166,7 +165,10 @@ trap 'rm -rf "$work" "$part"' EXIT
 trap 'exit 1' HUP INT TERM
 case ${1-}:$# in
 save:4) save "$2" "$3" "$4" ;;
-check:2) check "$2" "$(dirname "$2")/documents" ;;
+check:2)
+    check "$2" "$(dirname "$2")/documents"
+    is_whole "$2"
+    ;;
 restore:4) restore "$2" "$3" "$4" ;;
 *) usage ;;
 esac

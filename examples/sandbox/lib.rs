@@ -70,7 +70,7 @@ struct Hello<'a> {
     console_url: String,
     #[serde(flatten)]
     credentials: &'a Credentials,
-    // What follows is for people. A program has chosen it.
+    // For people alone: a program has chosen these.
     #[serde(skip)]
     kept: String,
     #[serde(skip)]
