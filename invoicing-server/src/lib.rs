@@ -282,8 +282,8 @@ pub use forward_proxy::{ForwardProxy, ParseProxyError};
 pub use health::{DocumentsHealth, Health, HealthService};
 pub use invoicing::{Invoicing, InvoicingBuilder};
 pub use list_query::{
-    ClientQuery, CreditNoteQuery, DeliveryQuery, EventQuery, HistoryQuery, InvoiceQuery, PageWindow,
-    QuoteQuery, QuoteSearch, RecordedKind,
+    ClientQuery, CreditNoteQuery, DeliveryQuery, EventQuery, HistoryQuery, InvoiceQuery, PageQuery,
+    PageWindow, QuoteQuery, QuoteSearch, RecordedKind,
 };
 /// The crate in the version whose recorders the service accepts.
 #[cfg(feature = "metrics")]

@@ -55,58 +55,48 @@ pub(crate) fn check_limit(limit: u32, max: u32) -> Result<(), Invalid> {
     Err(Invalid::new("limit", Rule::IntegerFrom { min: 1, max: max.into() }))
 }
 
-/// Declares the query of one kind of document that has a status.
-macro_rules! status_query {
-    ($(#[$doc:meta])* $name:ident, $status:ty) => {
-        $(#[$doc])*
-        #[must_use]
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-        pub struct $name {
-            /// Only records in this status.
-            pub status: Option<$status>,
-            /// True if each item carries its lines.
-            pub include_lines: bool,
-            /// The requested part.
-            pub window: PageWindow,
-        }
-
-        impl $name {
-            /// Sets [`status`](Self#structfield.status).
-            pub fn status(mut self, status: $status) -> Self {
-                self.status = Some(status);
-                self
-            }
-
-            /// Sets [`include_lines`](Self#structfield.include_lines).
-            pub fn include_lines(mut self, include: bool) -> Self {
-                self.include_lines = include;
-                self
-            }
-
-            /// Sets [`window`](Self#structfield.window).
-            pub fn window(mut self, window: PageWindow) -> Self {
-                self.window = window;
-                self
-            }
-        }
-
-        impl From<&$name> for PageQuery<$status> {
-            fn from(query: &$name) -> Self {
-                let $name { status, include_lines, window } = *query;
-                Self { status, include_lines, window }
-            }
-        }
-    };
+/// A list of documents with a status: a [`QuoteQuery`] or an [`InvoiceQuery`].
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageQuery<S> {
+    /// Only records in this status.
+    pub status: Option<S>,
+    /// True if each item carries its lines.
+    pub include_lines: bool,
+    /// The requested part.
+    pub window: PageWindow,
 }
 
-status_query! {
-    /// A list of quotes.
-    QuoteQuery, QuoteStatus
+/// A list of quotes.
+pub type QuoteQuery = PageQuery<QuoteStatus>;
+
+/// A list of invoices.
+pub type InvoiceQuery = PageQuery<InvoiceStatus>;
+
+impl<S> Default for PageQuery<S> {
+    fn default() -> Self {
+        Self { status: None, include_lines: false, window: PageWindow::default() }
+    }
 }
 
-status_query! {
-    /// A list of invoices.
-    InvoiceQuery, InvoiceStatus
+impl<S> PageQuery<S> {
+    /// Sets [`status`](Self#structfield.status).
+    pub fn status(mut self, status: S) -> Self {
+        self.status = Some(status);
+        self
+    }
+
+    /// Sets [`include_lines`](Self#structfield.include_lines).
+    pub fn include_lines(mut self, include: bool) -> Self {
+        self.include_lines = include;
+        self
+    }
+
+    /// Sets [`window`](Self#structfield.window).
+    pub fn window(mut self, window: PageWindow) -> Self {
+        self.window = window;
+        self
+    }
 }
 
 /// A list of credit notes, which have no status.
@@ -131,17 +121,6 @@ impl CreditNoteQuery {
         self.window = window;
         self
     }
-}
-
-/// A list of documents of any kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PageQuery<S> {
-    /// Only records in this status.
-    pub(crate) status: Option<S>,
-    /// True if each item carries its lines.
-    pub(crate) include_lines: bool,
-    /// The requested part.
-    pub(crate) window: PageWindow,
 }
 
 /// A credit note has no status.

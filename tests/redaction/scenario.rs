@@ -10,14 +10,14 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use invoicing_core::{EventKind, NewClient, Plan, QuoteId, SignatureEvidence};
+use invoicing_core::{EventKind, NewClient, Plan, QuoteId, QuoteStatus, SignatureEvidence};
 use invoicing_server::{
     ClientQuery, CompanyHandle, ContentHash, CreditNoteQuery, Decline, DeliveryQuery, DocumentFile,
     DocumentInput, DocumentKey, DocumentRef, DocumentRenderer, DocumentStoreError, Env, Error, EventQuery,
     HistoryQuery, InvoiceQuery, Invoicing, InvoicingBuilder, IssueOptions, MemoryStore, NewPayment,
-    NewProject, NewWebhook, ObjectStorage, OpenError, PaymentSource, PdfRenderer, QuoteQuery, QuoteSearch,
-    RenderError, SealingKey, SealingKeys, ServeLimits, Settings, Signature, TargetPolicy, Version,
-    WebhookChange, serve,
+    NewProject, NewWebhook, ObjectStorage, OpenError, PageQuery, PaymentSource, PdfRenderer, QuoteQuery,
+    QuoteSearch, RenderError, SealingKey, SealingKeys, ServeLimits, Settings, Signature, TargetPolicy,
+    Version, WebhookChange, serve,
 };
 use invoicing_tests::{Database, Place, Receiver, Reply, new_company, new_quote};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -508,6 +508,7 @@ async fn records(
         ("MemoryStore", &MemoryStore::new()),
         ("ClientQuery", &ClientQuery::default()),
         ("InvoiceQuery", &InvoiceQuery::default()),
+        ("PageQuery", &PageQuery::<QuoteStatus>::default()),
         ("QuoteQuery", &QuoteQuery::default()),
         ("DocumentStoreError", &DocumentStoreError::TimedOut),
         ("RenderError", &RenderError::new("no font")),

@@ -220,7 +220,7 @@ impl Invoices<'_> {
     /// # Errors
     /// As [`Self::list_json`].
     pub async fn list(&self, query: &InvoiceQuery) -> Result<Page<InvoiceItem>, Error> {
-        self.0.documents::<Invoice>().list(&query.into()).await
+        self.0.documents::<Invoice>().list(query).await
     }
 
     /// A page of invoices as the JSON envelope of the API.
@@ -230,7 +230,7 @@ impl Invoices<'_> {
     /// MiB. The error names the largest limit that works: see
     /// [`Rule::PageTooLarge`](crate::Rule::PageTooLarge).
     pub async fn list_json(&self, query: &InvoiceQuery) -> Result<Vec<u8>, Error> {
-        self.0.documents::<Invoice>().whole_page(&query.into()).await
+        self.0.documents::<Invoice>().whole_page(query).await
     }
 
     /// A signed URL to the frozen document, good for 5 minutes.

@@ -186,7 +186,7 @@ impl Quotes<'_> {
     /// # Errors
     /// As [`Self::list_json`].
     pub async fn list(&self, query: &QuoteQuery) -> Result<Page<QuoteItem>, Error> {
-        self.0.documents::<Quote>().list(&query.into()).await
+        self.0.documents::<Quote>().list(query).await
     }
 
     /// A page of quotes as the JSON envelope of the API.
@@ -196,7 +196,7 @@ impl Quotes<'_> {
     /// MiB. The error names the largest limit that works: see
     /// [`Rule::PageTooLarge`](crate::Rule::PageTooLarge).
     pub async fn list_json(&self, query: &QuoteQuery) -> Result<Vec<u8>, Error> {
-        self.0.documents::<Quote>().whole_page(&query.into()).await
+        self.0.documents::<Quote>().whole_page(query).await
     }
 
     /// A page of quotes for the host's own list, newest first, at most `limit` (1 to 100). With `q`
